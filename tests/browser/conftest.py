@@ -1,0 +1,121 @@
+"""Chromium, a served app.py, and a page that may neither log an error nor leave this machine."""
+
+import http.client
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tools import chromium
+
+ROOT = Path(__file__).parents[2]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.browser)
+
+
+# Package scope, not session: while plain Playwright runs, an event loop counts as running in this thread, and the
+# notebook tests that come after could not start theirs.
+@pytest.fixture(scope="package")
+def chromium_path():
+    path = chromium.find()
+    if path is None:
+        reason = "no Chromium: install chromium or Chrome, or set CHROMIUM=/path/to/it"
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
+    return path
+
+
+@pytest.fixture(scope="package")
+def browser(chromium_path):
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="package")
+def app_url(tmp_path_factory):
+    """The address of app.py, served as `make app` serves it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = tmp_path_factory.mktemp("server") / "panel.log"
+    origin = f"127.0.0.1:{port}"
+    command = [sys.executable, "-m", "panel", "serve", "app.py", "--address", "127.0.0.1", "--port", str(port)]
+    with log.open("w") as out:
+        server = subprocess.Popen(
+            [*command, "--allow-websocket-origin", origin], cwd=ROOT, stdout=out, stderr=subprocess.STDOUT
+        )
+    try:
+        _wait_until_served(server, port, log)
+        yield f"http://{origin}/app"
+    finally:
+        server.terminate()
+        try:
+            server.wait(10)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def _wait_until_served(server, port, log, seconds=120):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and server.poll() is None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=seconds)
+        try:
+            connection.request("GET", "/app")
+            if connection.getresponse().status == 200:
+                return
+        except OSError:
+            pass
+        finally:
+            connection.close()
+        time.sleep(0.2)
+    pytest.fail(f"app.py was not served within {seconds} s:\n{log.read_text()[-3000:]}")
+
+
+@pytest.fixture
+def console_errors():
+    """What went wrong in the page. A test that provokes an error on purpose looks at it here and clears the list."""
+    errors = []
+    yield errors
+    assert not errors, "\n".join(errors)
+
+
+@pytest.fixture
+def page(browser, console_errors):
+    """A fresh page, with its own cookies and session."""
+
+    def check(url):
+        parts = urlsplit(url)
+        if parts.scheme in ("http", "https", "ws", "wss") and parts.hostname not in LOOPBACK:
+            console_errors.append(f"request off this machine: {url}")
+
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.on("console", lambda message: console_errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: console_errors.append(f"uncaught: {error}"))
+    page.on("request", lambda request: check(request.url))
+    page.on("websocket", lambda websocket: check(websocket.url))
+    yield page
+    context.close()

@@ -1,0 +1,82 @@
+"""pyproject.toml, constraints.txt and environment.yml say the same, and the accountant stays light to import."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+ROOT = Path(__file__).parents[1]
+FILES = ["pyproject.toml", "constraints.txt", "environment.yml"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+CONDA_NAMES = {"pytorch-cpu": "torch"}
+
+
+def declared():
+    """Every requirement of pyproject.toml, the extras' included, but for the one by which `all` names the project."""
+    groups = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
+    requirements = [Requirement(line) for group in groups for line in group]
+    return [requirement for requirement in requirements if requirement.name != "zoexplore"]
+
+
+def pins(lines, separator):
+    """The versions in lines such as "name==1.2", by normalised name."""
+    split = (line.split(separator) for line in lines)
+    return {canonicalize_name(CONDA_NAMES.get(name, name)): version for name, version in split}
+
+
+def constraints():
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    return pins([line for line in lines if not line.startswith("#")], "==")
+
+
+def conda_environment():
+    entries = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    (from_pip,) = (entry["pip"] for entry in entries if isinstance(entry, dict))
+    from_conda = [entry for entry in entries if isinstance(entry, str) and "=" in entry]
+    environment = pins(from_conda, "=") | pins([line for line in from_pip if "==" in line], "==")
+    return environment.pop("python"), environment
+
+
+@pytest.mark.parametrize("requirement", declared(), ids=lambda requirement: requirement.name)
+def test_every_requirement_is_pinned_within_its_range(requirement):
+    assert requirement.specifier.contains(constraints()[canonicalize_name(requirement.name)])
+
+
+def test_the_extra_named_all_has_every_other_extra():
+    extras = PROJECT["optional-dependencies"]
+    (everything,) = map(Requirement, extras["all"])
+    assert everything.extras == extras.keys() - {"all"}
+
+
+def test_constraints_are_exact_public_versions():
+    for name, version in constraints().items():
+        assert Version(version).public == version, name
+
+
+def test_conda_environment_names_the_same_packages_and_versions():
+    python, environment = conda_environment()
+    pinned = constraints()
+    assert environment == {canonicalize_name(r.name): pinned[canonicalize_name(r.name)] for r in declared()}
+    assert PROJECT["requires-python"] == f">={python}"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_file_names_a_package_index(name):
+    text = (ROOT / name).read_text()
+    assert not re.search(r"https?://|--?(extra-)?index|find-links|file:", text)
+
+
+def test_importing_the_accountant_loads_neither_torch_nor_the_page():
+    heavy = {"torch", "panel", "bokeh", "holoviews", "sklearn"}
+    code = f"import sys, zoexplore; print(*sorted({heavy} & sys.modules.keys()))"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.split() == []
