@@ -36,7 +36,7 @@ def main() -> None:
         print("setup: installing Chromium for the browser tests", flush=True)
         install()
     if find() is None:
-        print("setup: NO CHROMIUM FOUND, so no browser test can run; install one or set CHROMIUM=/path/to/it", flush=True)
+        print("setup: NO CHROMIUM, so no browser test can run: install one, or set CHROMIUM=/path/to/it", flush=True)
 
 
 if __name__ == "__main__":
