@@ -24,12 +24,17 @@ FLAGS = [
     "--disable-sync",
 ]
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+NO_CHROMIUM = "NO CHROMIUM: install chromium or Chrome, or set CHROMIUM=/path/to/it"
 
 
 def pytest_collection_modifyitems(items):
+    """Mark everything here `browser`, and skip it where there is none. In CI a missing browser is a failure instead."""
+    skip = chromium.find() is None and os.environ.get("CI") != "true"
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
+            if skip:  # by a mark rather than in a fixture, so that the summary has a line a file and not a line a test
+                item.add_marker(pytest.mark.skip(reason=NO_CHROMIUM))
 
 
 # Package scope, not session: while plain Playwright runs, an event loop counts as running in this thread, and the
@@ -38,8 +43,7 @@ def pytest_collection_modifyitems(items):
 def chromium_path():
     path = chromium.find()
     if path is None:
-        reason = "no Chromium: install chromium or Chrome, or set CHROMIUM=/path/to/it"
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
+        pytest.fail(NO_CHROMIUM)
     return path
 
 
