@@ -1,0 +1,30 @@
+"""From a Gaussian shift budget rho to (epsilon, delta): BOUNDS section 2.
+
+Every full-batch bound is an adaptive composition of Gaussian mechanisms with one number
+rho = 1/2 sum_t shift_t' Sigma_t^-1 shift_t, so that the pair is sqrt(2 rho)-GDP and alpha rho-Renyi for every alpha > 1.
+All three conversions are rounded up, are never negative, and take arrays as well as numbers.
+"""
+
+import numpy as np
+
+from zoexplore.bounds import kernels
+
+_EPSILON = {
+    "mironov": kernels.mironov_epsilon,
+    "cks": kernels.cks_epsilon,
+    "gaussian": kernels.gaussian_epsilon,
+}
+
+
+def epsilon_of(rho, delta, conversion="gaussian"):
+    """epsilon at `delta` of a shift budget `rho` >= 0; inf where delta <= 0 or rho is infinite.
+
+    Sources: "mironov": Mironov 2017, doi:10.1109/CSF.2017.11, Proposition 3; "cks": Canonne, Kamath, Steinke 2020,
+    doi:10.48550/arXiv.2004.00010, Proposition 12; "gaussian": Balle, Wang 2018, doi:10.48550/arXiv.1805.06530, Theorem 8.
+    """
+    return _EPSILON[conversion](np.asarray(rho, float), np.asarray(delta, float))
+
+
+def delta_of(rho, epsilon):
+    """The exact delta at `epsilon` >= 0 of a shift budget `rho`, rounded up (Balle, Wang 2018, Theorem 8)."""
+    return kernels.gaussian_delta(np.asarray(rho, float), np.asarray(epsilon, float))

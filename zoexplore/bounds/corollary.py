@@ -1,0 +1,106 @@
+"""The paper's closed form for strongly convex losses (BOUNDS section 6), the curve of its published figure."""
+
+import numpy as np
+
+from zoexplore.bounds.assumptions import (
+    CLIP_IDLE, FINITE_BALL, FULL_BATCH, HALF_DIMENSION, LAST_ITERATE, LIPSCHITZ, SMOOTH, Assumption,
+)  # fmt: skip
+from zoexplore.bounds.bound import Bound, Solved
+from zoexplore.bounds.contraction import corollary_theta, k_min, tail_exponent
+from zoexplore.bounds.runs import Runs
+from zoexplore.setting import Accounting
+
+
+def solve(runs: Runs, accounting: Accounting) -> Solved:
+    """The least N (2 Delta/n)^2/(beta sigma^2) + 2 (2R)^2 d/((1-beta) N eta^2 sigma^2) over the N that delta/2 allows."""
+    if accounting.printed:
+        return _printed(runs, accounting)
+    step = (2 * runs.clip / runs.n) ** 2 / (runs.beta * runs.sigma**2)
+    start = 2 * (2 * runs.R) ** 2 * runs.d / ((1 - runs.beta) * runs.eta**2 * runs.sigma**2)
+    most = np.minimum(runs.T, most_steps(runs))
+    real = np.sqrt(start / step)
+    below, above = (np.clip(f(real), 1, np.maximum(most, 1)) for f in (np.floor, np.ceil))
+    rho = np.minimum(below * step + start / below, above * step + start / above)
+    N = np.where(below * step + start / below <= above * step + start / above, below, above)
+    return Solved.of(runs, accounting, rho, runs.delta / 2, N, 2 * runs.R)
+
+
+def _printed(runs: Runs, accounting: Accounting) -> Solved:
+    """The smaller of the proof's two branches, with the printed 8 in the convergent one."""
+    every_step = runs.T * (2 * runs.clip / runs.n) ** 2 / (2 * runs.sigma**2)
+    convergent = 8 * runs.clip * runs.R * np.sqrt(2 * runs.d) / (runs.eta * runs.n * runs.sigma**2)
+    N = np.minimum(runs.T, np.ceil(runs.n * runs.R * np.sqrt(2 * runs.d) / (runs.clip * runs.eta)))
+    return Solved.of(runs, accounting, np.minimum(every_step, convergent), runs.delta / 2, N, 2 * runs.R)
+
+
+def most_steps(runs: Runs):
+    """The most counted steps whose chances of failing add up to at most delta/2."""
+    with np.errstate(over="ignore"):
+        return np.floor(runs.delta / 4 * np.exp(tail_exponent(corollary_theta(runs.c), runs.K, runs.d)))
+
+
+def least_directions(runs: Runs, accounting: Accounting) -> float:
+    """The smallest K <= d/2 with which a single run's corollary holds for at least one step; inf where none does."""
+
+    def enough(K):
+        at_K = Runs.of(runs.setting.replace(K=K))
+        return bool(_enough_directions(at_K, accounting)) and bool(at_K.c < 1)
+
+    low, high = 0, int(runs.d) // 2
+    if high < 1 or not enough(high):
+        return np.inf
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _enough_directions(runs: Runs, accounting: Accounting):
+    return runs.K >= k_min(runs, per_step=True) if accounting.printed else most_steps(runs) >= 1
+
+
+def _too_few(runs: Runs) -> str:
+    if not runs.c < 1:
+        return "no K is enough without contraction"
+    need = least_directions(runs, Accounting())
+    if need == np.inf:
+        return f"K = {runs.K:.0f} is too small, and no K up to d/2 = {runs.d // 2:.0f} keeps the chance of failure within δ/2"
+    return f"K = {runs.K:.0f} is below the needed {need:.0f} (the paper's sufficient K_min is {float(k_min(runs)):.0f})"
+
+
+def _largest_xi(runs: Runs):
+    return np.sqrt((1 - runs.beta) / runs.beta) * 2 * runs.clip / (runs.n * runs.M * np.sqrt(2 * runs.d))
+
+
+COROLLARY = Bound(
+    id="corollary",
+    title="Closed form",
+    latex=r"\rho = \min_{1\le N\le T}\ \frac{N(2\Delta/n)^2}{\beta\sigma^2} + \frac{2(2R)^2 d}{(1-\beta)N\eta^2\sigma^2}",
+    says="The theorem with its contraction factor set to 1: a formula that fits on a line, at several times the loss.",
+    source="Paper, closed-form corollary and the appendix on numerical results; BOUNDS section 6",
+    assumptions=(
+        LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, HALF_DIMENSION, FINITE_BALL, FULL_BATCH,
+        Assumption(
+            "A step contracts: the loss is strongly convex and the step size is below 2K/M.",
+            lambda r, a: r.c < 1,
+            lambda r: f"the step does not contract: its Lipschitz constant is {float(r.c):.6g} (regime {r.regime})",
+        ),
+        Assumption(
+            "The noise is shared: 0 < β < 1.",
+            lambda r, a: ((r.beta > 0) & (r.beta < 1)) | a.printed,
+            lambda r: f"β = {r.beta:g} is not strictly between 0 and 1",
+        ),
+        Assumption(
+            "K is large enough for δ/2 to cover the chance that a step fails to contract.",
+            _enough_directions,
+            _too_few,
+        ),
+        Assumption(
+            "The perturbation is small: ξ ≤ √((1−β)/β) · 2Δ/(nM√(2d)).",
+            lambda r, a: (r.xi == 0) | (r.xi <= _largest_xi(r)),
+            lambda r: f"ξ = {r.xi:.4g} exceeds {float(_largest_xi(r)):.4g}",
+        ),
+    ),
+    solve=solve,
+    printed="the minimum carries the factor 8 where its own two terms add up to 16",
+)  # fmt: skip

@@ -1,0 +1,146 @@
+"""`Guarantee`, and the three questions one asks of a bound: `guarantee`, `epsilon`, `curve`."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+
+import numpy as np
+
+from zoexplore.bounds.assumptions import Check, check
+from zoexplore.bounds.bound import Bound, Solved, Trajectory
+from zoexplore.bounds.registry import BOUNDS
+from zoexplore.bounds.runs import Runs
+from zoexplore.setting import Accounting, Setting
+
+DEFAULT = Accounting()
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What one bound says of one run: (epsilon, setting.delta)-differential privacy for the last iterate.
+
+    Args:
+        bound: the registry's id.
+        title: the bound's name, marked where the constants are as printed.
+        epsilon: the loss; inf where the bound does not apply.
+        reason: why it does not apply, with numbers; or how the printed constants err; empty otherwise.
+        rho: the Gaussian shift budget; nan where there is none.
+        delta_f: the part of delta kept for the coupling to fail; epsilon is taken at delta - delta_f.
+        N: steps counted.
+        start: the distance from which they are counted: 0, up to 2R.
+        checks: every assumption, held against the run.
+        source: where the bound is from.
+    """
+
+    bound: str
+    title: str
+    setting: Setting
+    accounting: Accounting
+    epsilon: float
+    reason: str
+    rho: float
+    delta_f: float
+    N: float
+    start: float
+    checks: tuple[Check, ...]
+    source: str
+    _solved: Solved
+
+    @property
+    def valid(self) -> bool:
+        return self.epsilon < inf
+
+    @cached_property
+    def trajectory(self) -> Trajectory | None:
+        """The shifts, distances and shares behind the number; None where the bound has none or does not apply."""
+        of_bound = BOUNDS[self.bound].trajectory
+        if of_bound is None or not self.valid:
+            return None
+        return of_bound(Runs.of(self.setting), self.accounting, self._solved)
+
+
+def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) -> Guarantee:
+    """What a bound says of a run, with the reason where it says nothing.
+
+    Raises:
+        ValueError: the bound is unknown.
+    """
+    entry, runs = _entry(bound), Runs.of(setting)
+    checks = tuple(check(assumption, runs, accounting) for assumption in entry.assumptions)
+    failed = [c.shortfall for c in checks if c.met is False]
+    solved = _solve(entry, runs, accounting, np.asarray(not failed))
+    epsilon = float(solved.epsilon)
+    reason = "; ".join(failed)
+    if not failed and epsilon == inf:
+        reason = "no choice of steps gives a finite number: the budget is infinite or beyond floating-point numbers"
+    printed = accounting.printed and bool(entry.printed)
+    if printed:
+        reason = "; ".join(filter(None, (f"as printed, not a guarantee: {entry.printed}", reason)))
+    return Guarantee(
+        bound=bound,
+        title=entry.title + (" (as printed)" if printed else ""),
+        setting=setting,
+        accounting=accounting,
+        epsilon=epsilon,
+        reason=reason,
+        **{k: float(getattr(solved, k)) for k in ("rho", "delta_f", "N")},
+        start=float(solved.z),
+        checks=checks,
+        source=entry.source,
+        _solved=solved,
+    )
+
+
+def epsilon(setting: Setting, bound: str, accounting: Accounting = DEFAULT) -> float:
+    """epsilon of a run at setting.delta by one bound; inf where it does not apply.
+
+    Raises:
+        ValueError: the bound is unknown.
+    """
+    return float(_epsilons(_entry(bound), Runs.of(setting), accounting))
+
+
+def curve(
+    setting: Setting, field: str, values: Iterable[float], bounds: Iterable[str] | None = None, accounting: Accounting = DEFAULT
+) -> dict[str, np.ndarray]:
+    """epsilon of each bound along one numeric field of the setting.
+
+    Args:
+        setting: the run; its own value of `field` is not used.
+        field: any numeric field of `Setting`.
+        values: the field's values, shape (P,).
+        bounds: ids, all of `BOUNDS` where None.
+        accounting: how to count.
+
+    Returns:
+        The epsilons of each bound, shape (P,), inf where it does not apply.
+
+    Raises:
+        ValueError: a bound or the field is unknown, or a value is not allowed.
+    """
+    entries = [_entry(bound) for bound in (BOUNDS if bounds is None else bounds)]
+    runs = Runs.along(setting, field, np.asarray(values if isinstance(values, np.ndarray) else list(values), float))
+    return {entry.id: np.array(np.broadcast_to(_epsilons(entry, runs, accounting), runs.shape)) for entry in entries}
+
+
+def _entry(bound: str) -> Bound:
+    if bound not in BOUNDS:
+        raise ValueError(f"bound = {bound!r} is not allowed: give one of {', '.join(map(repr, BOUNDS))}")
+    return BOUNDS[bound]
+
+
+def _epsilons(entry: Bound, runs: Runs, accounting: Accounting) -> np.ndarray:
+    checkable = [assumption.holds(runs, accounting) for assumption in entry.assumptions if assumption.holds]
+    return _solve(entry, runs, accounting, np.logical_and.reduce(np.broadcast_arrays(*checkable))).epsilon
+
+
+def _solve(entry: Bound, runs: Runs, accounting: Accounting, applies: np.ndarray) -> Solved:
+    """The bound where it applies, inf elsewhere and where numbers leave the floating-point range."""
+    if not applies.any():
+        nothing = np.full((), np.nan)
+        return Solved(np.full((), inf), nothing, np.zeros(()), nothing, nothing)
+    with np.errstate(all="ignore"):
+        solved = entry.solve(runs, accounting)
+    sound = applies & (solved.epsilon >= 0)  # false for nan too
+    return Solved(np.where(sound, solved.epsilon, inf), solved.rho, solved.delta_f, solved.N, solved.z, solved.extra)

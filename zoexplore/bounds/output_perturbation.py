@@ -1,0 +1,43 @@
+"""Output perturbation: only the last step's noise counts (BOUNDS section 4)."""
+
+import numpy as np
+
+from zoexplore.bounds.assumptions import CLIPPED, FINITE_BALL, FULL_BATCH, Assumption
+from zoexplore.bounds.bound import Bound, Solved
+from zoexplore.bounds.runs import Runs
+from zoexplore.setting import Accounting
+
+ISOTROPIC_NOISE = Assumption(
+    "Some noise lies in every direction: β < 1 (or K = d, where the directions span everything).",
+    lambda r, a: (r.beta < 1) | ((r.K == r.d) & (not a.printed)),
+    lambda r: f"β = {r.beta:g} leaves no noise outside the span of the directions to hide the distance",
+)
+
+
+def solve(runs: Runs, accounting: Accounting) -> Solved:
+    """Before the last step two runs are at most 2R apart; clipped updates move them by U = 2 eta Delta/sqrt(K) more, in the span.
+
+    With x the cosine of the angle between the distance and the span the cost is half of
+    (2R x + U)^2/S + 4 R^2 (1 - x^2)/s2; the worst x is U s2/(2R s1), at most 1 (and 1 where K = d).
+    """
+    if accounting.printed:
+        return Solved.of(runs, accounting, (2 * runs.R) ** 2 / (2 * runs.s2), N=np.ones(()), z=2 * runs.R)
+    s1, s2, far = runs.s1, runs.s2, 2 * runs.R
+    moved = 2 * runs.eta * runs.clip / np.sqrt(runs.K)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        x = np.where((runs.K == runs.d) | (s1 == 0), 1.0, np.minimum(1.0, moved * s2 / (far * s1)))
+        beside = np.where(x < 1, far**2 * (1 - x**2) / s2, 0.0)
+        rho = 0.5 * ((far * x + moved) ** 2 / (s1 + s2) + beside)
+    return Solved.of(runs, accounting, rho, N=np.ones(()), z=far)
+
+
+OUTPUT_PERTURBATION = Bound(
+    id="output-perturbation",
+    title="Output perturbation",
+    latex=r"\rho = \max_{0\le x\le 1}\ \frac{(2Rx + U)^2}{2S} + \frac{4R^2(1-x^2)}{2s_2},\quad U=\frac{2\eta\Delta}{\sqrt K}",
+    says="Only the last step's noise is counted: it must hide two runs as far apart as the ball is wide.",
+    source="Paper, after the public-state baseline; BOUNDS section 4",
+    assumptions=(CLIPPED, FULL_BATCH, FINITE_BALL, ISOTROPIC_NOISE),
+    solve=solve,
+    printed="the last update is taken to move nothing: the distance before the noise is 2R alone",
+)

@@ -1,0 +1,102 @@
+"""Many runs at once: a setting whose fields are arrays, so that a curve is one call and one code path serves a point too."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from zoexplore.bounds.contraction import lipschitz
+from zoexplore.setting import INTEGER_FIELDS, NUMERIC_FIELDS, Setting
+
+
+@dataclass(frozen=True)
+class Runs:
+    """A `Setting` with every numeric field a float array; all of shape () but one, of the shape of the values it takes.
+
+    Derived quantities have the names of BOUNDS section 1: c, B, s1, s2, S, c2.
+    """
+
+    setting: Setting  # where a field is varied, its value here means nothing
+    n: np.ndarray
+    d: np.ndarray
+    K: np.ndarray
+    T: np.ndarray
+    sigma: np.ndarray
+    beta: np.ndarray
+    R: np.ndarray
+    clip: np.ndarray
+    M: np.ndarray
+    m: np.ndarray
+    ridge: np.ndarray
+    eta: np.ndarray
+    xi: np.ndarray
+    delta: np.ndarray
+    batch: np.ndarray
+
+    @classmethod
+    def of(cls, setting: Setting) -> "Runs":
+        return cls(setting, **_columns(setting))
+
+    @classmethod
+    def along(cls, setting: Setting, field: str, values: np.ndarray) -> "Runs":
+        """The setting at each value of one field.
+
+        Raises:
+            ValueError: the field is not numeric, or a value is not allowed.
+        """
+        if field not in NUMERIC_FIELDS:
+            raise ValueError(f"field = {field!r} is not allowed: give one of {', '.join(NUMERIC_FIELDS)}")
+        values = np.asarray(values, float)
+        if values.ndim != 1 or values.size == 0:
+            raise ValueError(f"values of shape {values.shape} are not allowed: give a list of at least one {field}")
+        for extreme in _extremes(field, values):
+            setting.replace(**{field: extreme})
+        columns = _columns(setting) | {field: values}
+        if setting.eta_follows and field in ("K", "M"):
+            columns["eta"] = columns["K"] / columns["M"]
+        if setting.batch is None and field == "n":
+            columns["batch"] = values
+        return cls(setting, **columns)
+
+    @property
+    def regime(self) -> str:
+        return self.setting.regime
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return np.broadcast_shapes(*(getattr(self, name).shape for name in NUMERIC_FIELDS))
+
+    @property
+    def c(self) -> np.ndarray:
+        """Lipschitz constant of the first-order step w - (eta/K) grad L(w)."""
+        return lipschitz(self.regime, self.eta / self.K, self.M, self.m)
+
+    @property
+    def B(self) -> np.ndarray:
+        """The most by which neighbours' updates differ at the same point: a vector of the span."""
+        return 2 * self.eta * self.clip / (self.n * np.sqrt(self.K))
+
+    @property
+    def s1(self) -> np.ndarray:
+        """Noise variance along each direction, beside s2."""
+        return self.eta**2 * self.beta * self.sigma**2 / self.K
+
+    @property
+    def s2(self) -> np.ndarray:
+        """Noise variance in every coordinate."""
+        return self.eta**2 * (1 - self.beta) * self.sigma**2 / self.d
+
+    @property
+    def c2(self) -> np.ndarray:
+        """What the two-point remainder adds to the distance in a step of section 5."""
+        return self.eta * self.M * self.xi
+
+
+def _columns(setting: Setting) -> dict[str, np.ndarray]:
+    whole = {"batch": setting.n if setting.batch is None else setting.batch}
+    return {name: np.asarray(whole.get(name, getattr(setting, name)), float) for name in NUMERIC_FIELDS}
+
+
+def _extremes(field: str, values: np.ndarray) -> list[float]:
+    """Values that are all allowed only if every value is: each field's allowed values are an interval of numbers."""
+    broken = values[values % 1 != 0] if field in INTEGER_FIELDS else values[np.isnan(values)]
+    return [float(v) for v in (*broken[:1], values.min(), values.max())]

@@ -1,0 +1,143 @@
+"""The paper's hidden-state theorem, minimised over everything it leaves free (BOUNDS section 5)."""
+
+import numpy as np
+
+from zoexplore.bounds import kernels
+from zoexplore.bounds.assumptions import CLIP_IDLE, DIRECTIONAL_NOISE, FULL_BATCH, HALF_DIMENSION, LAST_ITERATE, LIPSCHITZ, SMOOTH
+from zoexplore.bounds.bound import Bound, Solved, Trajectory
+from zoexplore.bounds.contraction import gap
+from zoexplore.bounds.conversion import epsilon_of
+from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.split import best_share
+from zoexplore.setting import Accounting
+
+FIRST_SHARE = 0.1  # of delta; where the search for the split and the number of steps starts
+FREE = -1.0  # stands for beta where every step's share is chosen
+
+
+def solve(runs: Runs, accounting: Accounting) -> Solved:
+    """The least epsilon over the counted steps N, the shifts a_t, the split of delta and, where free, the shares beta_t.
+
+    Three kinds of starts: all T steps counted from distance 0 (no shift, nothing can fail); N steps from the diameter, the
+    same for all longer runs; N steps from the distance that T - N uncounted ones can build up, where that is less.
+    """
+    beta = np.full((), FREE) if accounting.schedule == "optimal" else runs.beta
+    from_zero = _from_zero(runs, accounting, beta)
+    program = _program(runs, beta)
+    from_diameter = _counted(program, accounting, np.full((), np.inf), runs.delta)
+    best = from_zero.least(_only_where(from_diameter.N <= runs.T, from_diameter))
+    return _from_forward_tracking(program, runs, accounting, best)
+
+
+def _from_zero(runs: Runs, accounting: Accounting, beta) -> Solved:
+    share = np.where(beta == FREE, 1.0, beta)
+    with np.errstate(divide="ignore"):
+        return Solved.of(runs, accounting, runs.T * _data_cost(runs) / share, N=runs.T, share=np.nan)
+
+
+def _data_cost(runs: Runs):
+    """What one step's data costs against all the noise along the directions."""
+    return (2 * runs.clip / runs.n) ** 2 / (2 * runs.sigma**2)
+
+
+def _program(runs: Runs, beta) -> tuple:
+    """The arguments of the kernels after T and delta_f: K, d, gap, diameter, kick, drift, beta, data, shift."""
+    kick = 2 * runs.eta * runs.clip / np.sqrt(runs.K)
+    shift = runs.d / (2 * runs.eta**2 * runs.sigma**2)
+    return runs.K, runs.d, gap(runs.c), 2 * runs.R, kick, runs.c2, beta, _data_cost(runs), shift
+
+
+def _counted(program: tuple, accounting: Accounting, T, delta) -> Solved:
+    """The best number of counted steps and split of delta for runs of T steps (inf: from the diameter, any number).
+
+    The number hardly depends on the split, so that two rounds of one after the other settle both.
+    """
+    shape = np.broadcast_shapes(*(np.shape(x) for x in (T, delta, *program)))
+    most = np.where(np.isfinite(T), T - 1, kernels.MOST_STEPS)
+    share = np.full(shape, FIRST_SHARE)
+
+    def rho_at(N, share):
+        return kernels.theorem_rho(N, T, np.log(share * delta), *program)
+
+    for near, sections in ((False, 6), (True, 5)):
+        N = kernels.theorem_steps(T, most, np.log(share * delta), *program)
+        share = best_share(
+            lambda share, N=N: epsilon_of(rho_at(N, share), delta * (1 - share), accounting.conversion),
+            shape,
+            share if near else None,
+            sections,
+        )
+    rho = rho_at(N, share)
+    diameter, kick = program[3], program[4]
+    epsilon = epsilon_of(rho, delta * (1 - share), accounting.conversion)
+    z = np.where(np.isfinite(T), np.minimum(diameter, kick * (T - N)), diameter)
+    return Solved(epsilon, rho, share * delta, N, z, {"share": share})
+
+
+def _only_where(allowed, solved: Solved) -> Solved:
+    return Solved(np.where(allowed, solved.epsilon, np.inf), solved.rho, solved.delta_f, solved.N, solved.z, solved.extra)
+
+
+def _from_forward_tracking(program: tuple, runs: Runs, accounting: Accounting, best: Solved) -> Solved:
+    """Improve the rows where a forward part stays within the diameter and cannot be ruled out by the cost of data alone."""
+    diameter, kick, beta, data = program[3], program[4], program[6], program[7]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        forward = np.minimum(runs.T - 1, np.ceil(diameter / kick))
+        least = epsilon_of((runs.T - forward) * data / np.where(beta == FREE, 1.0, beta), runs.delta, accounting.conversion)
+    rows = np.broadcast_to((forward >= 1) & (least < best.epsilon) & (beta != 0) & (beta < 1), runs.shape)
+    if not rows.any():
+        return best
+
+    def at_rows(x):
+        return np.broadcast_to(x, runs.shape)[rows]
+
+    found = _counted(tuple(map(at_rows, program)), accounting, at_rows(runs.T), at_rows(runs.delta))
+
+    def spread(x):
+        full = np.full(runs.shape, np.inf)
+        full[rows] = x
+        return full
+
+    extra = {k: spread(v) for k, v in found.extra.items()}
+    return best.least(Solved(*(spread(getattr(found, k)) for k in ("epsilon", "rho", "delta_f", "N", "z")), extra))
+
+
+def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory:
+    """The shifts a_t, distances z_t and shares beta_t behind one run's bound."""
+    N, T = int(solved.N), int(runs.T)
+    free = accounting.schedule == "optimal"
+    data, shift = float(_data_cost(runs)), float(runs.d / (2 * runs.eta**2 * runs.sigma**2))
+    if not solved.delta_f > 0:
+        beta = np.full(N, 1.0 if free else float(runs.beta))
+        a, z = np.zeros(N), np.zeros(N + 1)
+    else:
+        c2 = float(runs.c2)
+        kappa = float(kernels.theorem_growth(N, np.log(solved.delta_f), runs.K, runs.d, gap(runs.c)))
+        ratio = shift / data if free else 0.0
+        nu = float(kernels.shift_level(kappa, N, solved.z, c2, ratio))
+        weight = nu * np.exp(-abs(kappa) * (np.arange(N)[::-1] if kappa <= 0 else np.arange(N)))
+        if free:
+            floor = 1 + np.sqrt(ratio) * c2 if kappa > 0 else 1.0
+            excess = floor * np.maximum(1.0, weight)
+            a, beta = (excess - 1) / np.sqrt(ratio), 1 / excess
+        else:
+            a = c2 * np.maximum(1.0, weight) if kappa > 0 and c2 > 0 else weight
+            beta = np.full(N, float(runs.beta))
+        z = kernels.distances(float(solved.z), a, np.exp(kappa), c2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rho = data / beta + np.where(a > 0, shift * a**2 / (1 - beta), 0.0)
+    return Trajectory(tau=T - N, z=z, beta=beta, p=np.full(N, float(runs.B)), a=a, rho=rho)
+
+
+THEOREM = Bound(
+    id="theorem",
+    title="Hidden-state theorem",
+    latex=r"\rho = \min_{\tau,\,a_t,\,\vartheta}\ \sum_{t=\tau}^{T-1}\left[\frac{(2\Delta/n)^2}{2\beta_t\sigma^2}"
+    r" + \frac{a_t^2\,d}{2\eta^2(1-\beta_t)\sigma^2}\right],\quad z_t = \frac{z_{t+1} + a_t - c_2}{\bar c_1},\ z_T = 0",
+    says="Only the last iterate is released: isotropic noise works off the distance that earlier steps left, so longer runs cost no more.",
+    source="Paper, hidden-state DP bound; BOUNDS section 5",
+    assumptions=(LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, HALF_DIMENSION, DIRECTIONAL_NOISE, FULL_BATCH),
+    solve=solve,
+    trajectory=trajectory,
+    printed="the recursion's index is misprinted, which changes no number; no condition keeps the clip idle",
+)
