@@ -31,20 +31,19 @@ torch_needs_cuda() {
     $pip install --dry-run --quiet --report - torch==2.13.0 2>"$log" | grep -Eq '"name": "(nvidia|cuda)-'
 }
 
+# --no-deps throughout: what torch needs comes with the rest, pinned and from the usual place.
 install_torch() {
     if $pip show torch 2>/dev/null | grep -q '^Version: 2\.13\.0'; then return; fi
     if ! torch_needs_cuda; then
         say "installing torch 2.13.0 (a CPU build, about 200 MB)"
-        quietly $pip install -c constraints.txt torch==2.13.0
-        return
-    fi
-    # The usual build brings gigabytes of CUDA that nothing here uses; PyTorch documents this index for the CPU build.
-    # --no-deps: its dependencies come with the rest, from the usual place.
-    say "installing torch 2.13.0 (the CPU build, from PyTorch's own index, about 200 MB)"
-    if ! $pip install --no-deps --index-url https://download.pytorch.org/whl/cpu torch==2.13.0 >"$log" 2>&1; then
+    else
+        # The usual build brings gigabytes of CUDA that nothing here uses; PyTorch documents this index for the CPU build.
+        say "installing torch 2.13.0 (the CPU build, from PyTorch's own index, about 200 MB)"
+        cpu_index=https://download.pytorch.org/whl/cpu
+        if $pip install --no-deps --index-url "$cpu_index" torch==2.13.0 >"$log" 2>&1; then return; fi
         say "PyTorch's CPU index did not answer: INSTALLING THE CUDA BUILD INSTEAD, SEVERAL GIGABYTES"
-        quietly $pip install -c constraints.txt torch==2.13.0
     fi
+    quietly $pip install --no-deps torch==2.13.0
 }
 
 if ! new_enough .venv/bin/python; then
