@@ -7,12 +7,12 @@ All three conversions are rounded up, are never negative, and take arrays as wel
 
 import numpy as np
 
-from zoexplore.bounds import kernels
+from zoexplore.bounds.kernels import gaussian
 
 _EPSILON = {
-    "mironov": kernels.mironov_epsilon,
-    "cks": kernels.cks_epsilon,
-    "gaussian": kernels.gaussian_epsilon,
+    "mironov": gaussian.mironov_epsilon,
+    "cks": gaussian.cks_epsilon,
+    "gaussian": gaussian.gaussian_epsilon,
 }
 
 
@@ -27,4 +27,4 @@ def epsilon_of(rho, delta, conversion="gaussian"):
 
 def delta_of(rho, epsilon):
     """The exact delta at `epsilon` >= 0 of a shift budget `rho`, rounded up (Balle, Wang 2018, Theorem 8)."""
-    return kernels.gaussian_delta(np.asarray(rho, float), np.asarray(epsilon, float))
+    return gaussian.gaussian_delta(np.asarray(rho, float), np.asarray(epsilon, float))

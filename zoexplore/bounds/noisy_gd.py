@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from zoexplore.bounds import kernels
 from zoexplore.bounds.assumptions import CLIP_IDLE, FULL_BATCH, LAST_ITERATE, LIPSCHITZ, SMOOTH
 from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.contraction import lipschitz
+from zoexplore.bounds.kernels import shifts
 from zoexplore.bounds.runs import Runs
 from zoexplore.setting import Accounting
 
@@ -17,7 +17,7 @@ def solve(runs: Runs, accounting: Accounting) -> Solved:
     bound 1/2 (B^2/S)(1-c^T)(1+c)/((1+c^T)(1-c)); or the best number of them from the diameter.
     """
     kappa, B, S = _step(runs)
-    from_zero = kernels.least_shift(kappa, runs.T, 0.0, B) / (2 * S)
+    from_zero = shifts.least_shift(kappa, runs.T, 0.0, B) / (2 * S)
     with np.errstate(all="ignore"):
         # (z + B sum g)^2 / sum g^2 is stationary in the real number of steps where exp(kappa N) = 1 - z (1 - c)/B
         real = np.where(kappa == 0, 2 * runs.R / B, np.log1p(2 * runs.R * np.expm1(kappa) / B) / kappa)
@@ -25,7 +25,7 @@ def solve(runs: Runs, accounting: Accounting) -> Solved:
         least, N = np.inf, runs.T
         for steps in (np.floor(real), np.ceil(real)):
             steps = np.clip(steps, 1, runs.T)
-            rho = kernels.least_shift(kappa, steps, 2 * runs.R, B) / (2 * S)
+            rho = shifts.least_shift(kappa, steps, 2 * runs.R, B) / (2 * S)
             least, N = np.where(rho < least, rho, least), np.where(rho < least, steps, N)
     start = Solved.of(runs, accounting, from_zero, N=runs.T)
     return start.least(Solved.of(runs, accounting, np.where(np.isnan(least), np.inf, least), N=N, z=2 * runs.R))
@@ -43,10 +43,10 @@ def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory
     """The shifts, all of them in the span, which is everything."""
     kappa, B, S = (float(x) for x in _step(runs))
     N = int(solved.N)
-    nu = float(kernels.shift_level(kappa, N, solved.z, B, 0.0))
+    nu = float(shifts.shift_level(kappa, N, solved.z, B, 0.0))
     p = nu * np.exp(-abs(kappa) * (np.arange(N)[::-1] if kappa <= 0 else np.arange(N)))
     p = np.maximum(p, B) if kappa > 0 else p
-    z = kernels.distances(float(solved.z), p, np.exp(kappa), B)
+    z = shifts.distances(float(solved.z), p, np.exp(kappa), B)
     return Trajectory(tau=int(runs.T) - N, z=z, beta=np.zeros(N), p=p, a=np.zeros(N), rho=p**2 / (2 * S))
 
 

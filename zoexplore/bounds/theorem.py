@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from zoexplore.bounds import kernels
 from zoexplore.bounds.assumptions import CLIP_IDLE, DIRECTIONAL_NOISE, FULL_BATCH, HALF_DIMENSION, LAST_ITERATE, LIPSCHITZ, SMOOTH
 from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.contraction import gap
 from zoexplore.bounds.conversion import epsilon_of
+from zoexplore.bounds.kernels import shifts
 from zoexplore.bounds.runs import Runs
 from zoexplore.bounds.split import best_share
 from zoexplore.setting import Accounting
@@ -53,14 +53,14 @@ def _counted(program: tuple, accounting: Accounting, T, delta) -> Solved:
     The number hardly depends on the split, so that two rounds of one after the other settle both.
     """
     shape = np.broadcast_shapes(*(np.shape(x) for x in (T, delta, *program)))
-    most = np.where(np.isfinite(T), T - 1, kernels.MOST_STEPS)
+    most = np.where(np.isfinite(T), T - 1, shifts.MOST_STEPS)
     share = np.full(shape, FIRST_SHARE)
 
     def rho_at(N, share):
-        return kernels.theorem_rho(N, T, np.log(share * delta), *program)
+        return shifts.theorem_rho(N, T, np.log(share * delta), *program)
 
     for near, sections in ((False, 6), (True, 5)):
-        N = kernels.theorem_steps(T, most, np.log(share * delta), *program)
+        N = shifts.theorem_steps(T, most, np.log(share * delta), *program)
         share = best_share(
             lambda share, N=N: epsilon_of(rho_at(N, share), delta * (1 - share), accounting.conversion),
             shape,
@@ -112,9 +112,9 @@ def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory
         a, z = np.zeros(N), np.zeros(N + 1)
     else:
         c2 = float(runs.c2)
-        kappa = float(kernels.theorem_growth(N, np.log(solved.delta_f), runs.K, runs.d, gap(runs.c)))
+        kappa = float(shifts.theorem_growth(N, np.log(solved.delta_f), runs.K, runs.d, gap(runs.c)))
         ratio = shift / data if free else 0.0
-        nu = float(kernels.shift_level(kappa, N, solved.z, c2, ratio))
+        nu = float(shifts.shift_level(kappa, N, solved.z, c2, ratio))
         weight = nu * np.exp(-abs(kappa) * (np.arange(N)[::-1] if kappa <= 0 else np.arange(N)))
         if free:
             floor = 1 + np.sqrt(ratio) * c2 if kappa > 0 else 1.0
@@ -123,7 +123,7 @@ def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory
         else:
             a = c2 * np.maximum(1.0, weight) if kappa > 0 and c2 > 0 else weight
             beta = np.full(N, float(runs.beta))
-        z = kernels.distances(float(solved.z), a, np.exp(kappa), c2)
+        z = shifts.distances(float(solved.z), a, np.exp(kappa), c2)
     with np.errstate(divide="ignore", invalid="ignore"):
         rho = data / beta + np.where(a > 0, shift * a**2 / (1 - beta), 0.0)
     return Trajectory(tau=T - N, z=z, beta=beta, p=np.full(N, float(runs.B)), a=a, rho=rho)

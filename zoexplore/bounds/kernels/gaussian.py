@@ -1,0 +1,130 @@
+"""Conversions of a Gaussian shift budget (BOUNDS section 2)."""
+
+from math import erf, erfc, exp, expm1, inf, log, log1p, sqrt
+
+from numba import njit, vectorize
+
+SQRT_2, SQRT_PI_2, SQRT_2PI = sqrt(2.0), sqrt(3.141592653589793 / 2.0), sqrt(2.0 * 3.141592653589793)
+
+# Newton's last step and the sums before it round to a few units in the last place; this pays for them.
+ROUND_UP = 1.0 + 1e-12
+
+@njit(cache=True)
+def _mills(x):
+    """Mills' ratio Phi(-x)/phi(x)."""
+    if x < 8.0:
+        return SQRT_PI_2 * exp(0.5 * x * x) * erfc(x / SQRT_2)
+    tail = x
+    for j in range(24, 0, -1):  # Laplace's continued fraction, accurate to the last digits from x = 8 on
+        tail = x + j / tail
+    return 1.0 / tail
+
+
+@njit(cache=True)
+def _mills_drop(a, mu):
+    """Mills' ratio at a less that at a + mu, without cancellation for small mu."""
+    if mu > 0.2:
+        return _mills(a) - _mills(a + mu)
+    # its derivative is -f, f = 1 - x mills(x), with f' = x f - mills and f^(k) = k f^(k-2) + x f^(k-1): Taylor at the middle
+    h = 0.5 * mu
+    x = a + h
+    ratio = _mills(x)
+    f = 1.0 - x * ratio
+    before, now = f, x * f - ratio
+    total, power = f, 1.0
+    for k in range(2, 9):
+        before, now = now, k * before + x * now
+        power *= h / k
+        if k % 2 == 0:
+            total += power * h / (k + 1) * now
+    return mu * total
+
+
+@njit(cache=True)
+def _gaussian_delta(epsilon, mu):
+    a = epsilon / mu - 0.5 * mu
+    density = exp(-0.5 * a * a) / SQRT_2PI
+    if a < -1.0:  # then mu > 2 and the second term is small: no cancellation, and no overflow
+        return 0.5 * erfc(a / SQRT_2) - density * _mills(a + mu)
+    return density * _mills_drop(a, mu)
+
+
+@vectorize(cache=True)
+def gaussian_delta(rho, epsilon):
+    """The exact delta of a Gaussian shift budget rho at epsilon (Balle and Wang 2018)."""
+    if rho <= 0.0:
+        return 0.0
+    return min(1.0, _gaussian_delta(epsilon, sqrt(2.0 * rho)) * ROUND_UP)
+
+
+@njit(cache=True)
+def _mironov(rho, delta):
+    return (rho + 2.0 * sqrt(-rho * log(delta))) * ROUND_UP
+
+
+@vectorize(cache=True)
+def gaussian_epsilon(rho, delta):
+    """The exact epsilon of a Gaussian shift budget rho at delta, from above (Balle and Wang 2018).
+
+    delta(epsilon) = E[(1 - exp(epsilon - L))_+], L Gaussian, is log-concave (Prekopa): every tangent of log delta lies
+    above it, so each Newton step lands at or right of the root, whatever the start: on the sound side.
+    """
+    if not (rho < inf and delta > 0.0):
+        return inf
+    mu = sqrt(2.0 * rho)
+    if rho <= 0.0 or erf(mu / (2.0 * SQRT_2)) * ROUND_UP <= delta:
+        return 0.0
+    t = sqrt(-2.0 * log(min(delta, 0.5)))  # a rational guess at the normal quantile (Abramowitz, Stegun 26.2.23)
+    quantile = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)))
+    epsilon = max(0.0, mu * (quantile + 0.5 * mu))
+    target = log(delta)
+    for _ in range(60):
+        a = epsilon / mu - 0.5 * mu
+        value = _gaussian_delta(epsilon, mu)
+        if value <= 0.0:  # the guess lies so far right that delta underflows
+            epsilon *= 0.5
+            continue
+        slope = exp(-0.5 * a * a) / SQRT_2PI * _mills(a + mu) / value
+        step = (log(value) - target) / slope
+        epsilon = max(0.0, epsilon + step)
+        if abs(step) <= 1e-8 * epsilon:  # quadratic: what is left is below the rounding
+            return epsilon * ROUND_UP
+    return _mironov(rho, delta)  # not converged: the loose form is sound
+
+
+@vectorize(cache=True)
+def mironov_epsilon(rho, delta):
+    """The optimum over real orders of the Renyi conversion of Mironov 2017."""
+    if not (rho < inf and delta > 0.0):
+        return inf
+    return _mironov(rho, delta)
+
+
+@vectorize(cache=True)
+def cks_epsilon(rho, delta):
+    """The optimum over real orders of Canonne, Kamath, Steinke 2020, Proposition 12, never below 0.
+
+    With u = alpha - 1 the derivative is rho - (ln(1/delta) - log1p(u))/u^2, so the order solves the increasing equation
+    rho u^2 + log1p(u) = ln(1/delta). Every order is sound, so the root need not be.
+    """
+    if not (rho < inf and delta > 0.0):
+        return inf
+    if rho <= 0.0:
+        return 0.0
+    loss = -log(delta)
+    low, high = 0.0, min(sqrt(loss / rho), expm1(min(loss, 700.0)))
+    u = high
+    for _ in range(100):
+        excess = rho * u * u + log1p(u) - loss
+        if excess > 0.0:
+            high = u
+        else:
+            low = u
+        newton = u - excess / (2.0 * rho * u + 1.0 / (1.0 + u))
+        newton = newton if low < newton < high else 0.5 * (low + high)
+        if abs(newton - u) <= 1e-12 * u:
+            break
+        u = newton
+    gain = log1p(1.0 / u)
+    cost = rho * (1.0 + u) + (loss - log1p(u)) / u
+    return max(0.0, cost * ROUND_UP - gain / ROUND_UP)
