@@ -1,7 +1,7 @@
 """`Bound`, an entry of the registry, and `Solved`, what its function returns."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -44,11 +44,17 @@ class Solved:
     z: np.ndarray
     extra: dict[str, np.ndarray] = field(default_factory=dict)  # what the bound's own trajectory needs
 
+    ARRAYS = ("epsilon", "rho", "delta_f", "N", "z")
+
     @classmethod
     def of(cls, runs: Runs, accounting: Accounting, rho, delta_f=0.0, N=np.nan, z=0.0, **extra) -> "Solved":
         """Convert a budget rho at delta - delta_f."""
         epsilon = epsilon_of(rho, runs.delta - delta_f, accounting.conversion)
         return cls(epsilon, *map(np.asarray, (rho, delta_f, N, z)), {k: np.asarray(v) for k, v in extra.items()})
+
+    def where(self, allowed) -> "Solved":
+        """The same where `allowed`, nothing found elsewhere."""
+        return replace(self, epsilon=np.where(allowed, self.epsilon, np.inf))
 
     def least(self, other: "Solved") -> "Solved":
         """Row by row, whichever has the smaller epsilon."""
@@ -58,7 +64,11 @@ class Solved:
             return np.where(mine, a, b)
 
         extra = {k: pick(self.extra.get(k, np.nan), other.extra.get(k, np.nan)) for k in self.extra | other.extra}
-        return Solved(*(pick(getattr(self, k), getattr(other, k)) for k in ("epsilon", "rho", "delta_f", "N", "z")), extra)
+        return Solved(*(pick(getattr(self, k), getattr(other, k)) for k in self.ARRAYS), extra)
+
+    def reshape(self, shape) -> "Solved":
+        """The same rows in another shape."""
+        return Solved(*(getattr(self, k).reshape(shape) for k in self.ARRAYS), {k: v.reshape(shape) for k, v in self.extra.items()})
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from zoexplore.bounds.contraction import gap
 from zoexplore.bounds.conversion import epsilon_of
 from zoexplore.bounds.kernels import shifts
 from zoexplore.bounds.runs import Runs
-from zoexplore.bounds.split import best_share
+from zoexplore.bounds.search import best_share
 from zoexplore.setting import Accounting
 
 FIRST_SHARE = 0.1  # of delta; where the search for the split and the number of steps starts
@@ -25,7 +25,7 @@ def solve(runs: Runs, accounting: Accounting) -> Solved:
     from_zero = _from_zero(runs, accounting, beta)
     program = _program(runs, beta)
     from_diameter = _counted(program, accounting, np.full((), np.inf), runs.delta)
-    best = from_zero.least(_only_where(from_diameter.N <= runs.T, from_diameter))
+    best = from_zero.least(from_diameter.where(from_diameter.N <= runs.T))
     return _from_forward_tracking(program, runs, accounting, best)
 
 
@@ -74,10 +74,6 @@ def _counted(program: tuple, accounting: Accounting, T, delta) -> Solved:
     return Solved(epsilon, rho, share * delta, N, z, {"share": share})
 
 
-def _only_where(allowed, solved: Solved) -> Solved:
-    return Solved(np.where(allowed, solved.epsilon, np.inf), solved.rho, solved.delta_f, solved.N, solved.z, solved.extra)
-
-
 def _from_forward_tracking(program: tuple, runs: Runs, accounting: Accounting, best: Solved) -> Solved:
     """Improve the rows where a forward part stays within the diameter and cannot be ruled out by the cost of data alone."""
     diameter, kick, beta, data = program[3], program[4], program[6], program[7]
@@ -99,7 +95,7 @@ def _from_forward_tracking(program: tuple, runs: Runs, accounting: Accounting, b
         return full
 
     extra = {k: spread(v) for k, v in found.extra.items()}
-    return best.least(Solved(*(spread(getattr(found, k)) for k in ("epsilon", "rho", "delta_f", "N", "z")), extra))
+    return best.least(Solved(*(spread(getattr(found, k)) for k in Solved.ARRAYS), extra))
 
 
 def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory:

@@ -1,0 +1,216 @@
+"""The sharper bound's recursions over blocks of steps, and its Beta moments (BOUNDS section 7).
+
+A run of up to 2^53 steps is cut, counted from its end, into single steps and then blocks that grow with their distance from the
+end. Within a block the fractions are constant and the square (x + w)^2 is bounded by a line in x^2 that touches it at the
+block's typical distance, so that distances and costs are geometric sums: sound whatever the block, exact for one step.
+"""
+
+from math import expm1, inf, log, log1p, sqrt
+
+from numba import njit, vectorize
+from numpy import empty
+
+UP = 1.0 + 2e-15  # a few roundings, so that no factor of a recursion is rounded down
+SINGLES = 16  # exact terms of a moment; later ones are bounded in blocks of an eighth of their distance
+
+
+@njit(cache=True)
+def _log_mean(K, d, order, drift):
+    """Mean over j < order of log1p(-(K/2)/(d/2+j)) for the drift's complement, of log((K/2+j)/(d/2+j)) for its span.
+
+    Both are concave in j, so that a block is at most its length times the term at its middle (Jensen).
+    """
+    total, j = 0.0, 0.0
+    while j < order:
+        length = 1.0 if j < SINGLES else float(min(order - j, j // 8.0))
+        middle = j + 0.5 * (length - 1.0)
+        if drift:
+            total += length * log1p(-(d - K) / (d + 2.0 * middle))
+        else:
+            total += length * log1p(-K / (d + 2.0 * middle))
+        j += length
+    return total / order
+
+
+@vectorize(cache=True)
+def complement_moment(K, d, order):
+    """o, from above: the square root of E[(1-upsilon)^order]^(1/order), upsilon ~ Beta(K/2, (d-K)/2)."""
+    return sqrt(_exp_up(_log_mean(K, d, order, False)))
+
+
+@vectorize(cache=True)
+def span_moment(K, d, order):
+    """g, from above: the square root of E[gamma^order]^(1/order), gamma ~ Beta(K/2, (d-K)/2)."""
+    return sqrt(_exp_up(_log_mean(K, d, order, True)))
+
+
+@njit(cache=True)
+def _exp_up(x):
+    return (1.0 + expm1(x)) * UP
+
+
+@njit(cache=True)
+def _affine(A, C, x, L):
+    """After L steps of x <- A x + C, A and C >= 0, from above: (x, the sum of x over the steps' starts)."""
+    if A <= 0.0:
+        return C, x + (L - 1.0) * C
+    B = 1.0 - A
+    if abs(B) * L < 1e-4:  # the sums' series, with more than the rest of it
+        sums = L * (1.0 - 0.5 * B * (L - 1.0) + (B * L) ** 2)
+        twice = 0.5 * L * (L - 1.0) * (1.0 - B * (L - 2.0) / 3.0 + (B * L) ** 2)
+        lost = B * L * (1.0 - 0.5 * B * L - (B * L) ** 2)
+    else:
+        lost = -expm1(L * log1p(-B))
+        sums = lost / B
+        twice = (L - sums) / B
+    return (1.0 - lost) * x + C * sums, x * sums + C * twice
+
+
+@njit(cache=True, error_model="numpy")
+def _fractions(kappa, z, u, w, w_f, f, S, s2):
+    """The best fractions (alpha, pi) of a step after which the square of the distance is worth kappa."""
+    q, q_f = u * z + w, f * u * z + w_f
+    return 1.0 / (1.0 + f * f / s2 / kappa), 1.0 / (1.0 + q_f * q_f / (S * q * q) / kappa)
+
+
+@njit(cache=True)
+def _lines(alpha, pi, z, o, u, w, w_f, f, S, s2):
+    """The step's square of the distance, A h + C, and twice its cost, D h + E, as lines in h that touch at h = z^2."""
+    keep, left = (1.0 - alpha) * o, 1.0 - pi
+    A = keep * keep + left * left * u * (u + w / z)
+    C = left * left * w * (w + u * z)
+    D = (alpha * o * f) ** 2 / s2 + pi * pi * f * u * (f * u + w_f / z) / S
+    E = pi * pi * w_f * (w_f + f * u * z) / S
+    return A, C, D, E
+
+
+@njit(cache=True)
+def _typical(alpha, pi, h, L, o, u, w):
+    """A distance that the block's lines may touch at: between the start's and a bound on the end's, improved twice.
+
+    Distances move monotonically towards the fixed point of z^2 <- (keep z)^2 + left^2 (u z + w)^2, where there is one, so
+    that touching at the larger of the two is safe from the runaway that touching too low would give.
+    """
+    keep, left = (1.0 - alpha) * o, 1.0 - pi
+    z = sqrt(h)
+    top = z + L * left * w
+    loss = 1.0 - keep * keep - (left * u) ** 2
+    if loss > 0.0:
+        half = left * left * u * w / loss
+        top = min(top, max(z, half + sqrt(half * half + left * left * w * w / loss)))
+    top = max(top, 1e-3 * w)
+    for _ in range(1):
+        A, C = keep * keep + left * left * u * (u + w / top), left * left * w * (w + u * top)
+        top = max(sqrt(0.5 * (h + _affine(A, C, h, L)[0])), 1e-3 * w)
+    return top
+
+
+@njit(cache=True)
+def _backward(edges, count, typical, z0, far, most, alpha, pi, o, u, w, w_f, f, S, s2):
+    """Fractions of every block from the end of the run to its start; from afar, also the best number of steps to count.
+
+    kappa and rest are the slope and constant of twice the remaining cost in the square of the distance.
+    """
+    kappa, rest, best, best_steps = 0.0, 0.0, inf, edges[1]
+    for b in range(count):
+        L = min(edges[b + 1], most) - edges[b]
+        z = typical[b]
+        if b == 0:
+            alpha[b], pi[b] = 1.0, 1.0
+        else:
+            alpha[b], pi[b] = _fractions(kappa, z, u, w, w_f, f, S, s2)
+        A, C, D, E = _lines(alpha[b], pi[b], z, o, u, w, w_f, f, S, s2)
+        if L > 1.0:  # the fractions that suit the middle of the block
+            middle = _affine(A, D, kappa, 0.5 * L)[0]
+            alpha[b], pi[b] = _fractions(middle, z, u, w, w_f, f, S, s2)
+            A, C, D, E = _lines(alpha[b], pi[b], z, o, u, w, w_f, f, S, s2)
+        before, total = _affine(A, D, kappa, L)
+        rest += L * E + C * total
+        kappa = before
+        if far and kappa * z0 * z0 + rest < best:
+            best, best_steps = kappa * z0 * z0 + rest, edges[b] + L
+        if far and rest >= best:  # neither part can fall again
+            break
+    return best_steps
+
+
+@njit(cache=True)
+def _forward(edges, count, typical, z0, most, alpha, pi, o, u, w, w_f, w_0, w_0f, f, S, s2):
+    """(rho, its derivative in ln f) of the counted steps under the fractions; `typical` becomes the distances met."""
+    h, cost, slope = z0 * z0, 0.0, 0.0
+    for b in range(count - 1, -1, -1):
+        L = min(edges[b + 1], most) - edges[b]
+        if b == count - 1 and z0 == 0.0:  # the first step: no distance yet, only the data
+            p = pi[b] * w_0f
+            cost += p * p / S
+            h = ((1.0 - pi[b]) * w_0) ** 2
+            typical[b] = max(sqrt(h), w)
+            L -= 1.0
+        if L == 0.0:
+            continue
+        if L == 1.0:
+            z = sqrt(h)
+            typical[b] = max(z, 1e-3 * w)
+            x, a = u * z, alpha[b] * o * f * z
+            p = pi[b] * (f * x + w_f)
+            cost += a * a / s2 + p * p / S
+            slope += a * a / s2 + p * pi[b] * f * x / S
+            h = ((1.0 - alpha[b]) * o * z) ** 2 + ((1.0 - pi[b]) * (x + w)) ** 2
+        else:
+            typical[b] = _typical(alpha[b], pi[b], h, L, o, u, w)
+            A, C, D, E = _lines(alpha[b], pi[b], typical[b], o, u, w, w_f, f, S, s2)
+            h, total = _affine(A * UP, C, h, L)
+            cost += D * total + L * E
+            slope += D * total
+    return 0.5 * cost, slope
+
+
+@njit(cache=True)
+def sweep(edges, typical, far, most, z0, o, u, w, w_f, w_0, w_0f, f, S, s2, rho, slope, steps):
+    """One round of the recursion for every row: fractions backward along the `typical` distances, then rho forward.
+
+    Args:
+        edges: steps to the end at which blocks begin, shape (blocks + 1,), the last at least every `most`.
+        typical: distances per block, shape (rows, blocks): those of the last round, changed in place.
+        far: rows that start from afar and choose how many steps, at most `most`, to count; others count `most` from z0 = 0.
+        rho, slope, steps: results, shape (rows,): the budget, its derivative in ln f, the steps counted.
+    """
+    alpha, pi = empty(edges.size - 1), empty(edges.size - 1)
+    for i in range(rho.size):
+        count = 1
+        while count < edges.size - 1 and edges[count] < most[i]:
+            count += 1
+        steps[i] = _backward(
+            edges, count, typical[i], z0[i], far[i], most[i], alpha, pi, o[i], u[i], w[i], w_f[i], f[i], S[i], s2[i]
+        )
+        if not far[i]:
+            steps[i] = most[i]
+        while edges[count - 1] >= steps[i]:
+            count -= 1
+        rho[i], slope[i] = _forward(
+            edges, count, typical[i], z0[i], steps[i], alpha, pi, o[i], u[i], w[i], w_f[i], w_0[i], w_0f[i], f[i], S[i], s2[i]
+        )
+
+
+@njit(cache=True)
+def walk(edges, typical, most, z0, o, u, w, w_f, w_0, w_0f, f, S, s2):
+    """Step by step what `sweep` sums in blocks, for one row: z (one longer), alpha, pi, a, p in the order of the run."""
+    N = int(most)
+    block_alpha, block_pi = empty(edges.size - 1), empty(edges.size - 1)
+    count = 1
+    while count < edges.size - 1 and edges[count] < most:
+        count += 1
+    _backward(edges, count, typical, z0, False, most, block_alpha, block_pi, o, u, w, w_f, f, S, s2)
+    z, alpha, pi, a, p = empty(N + 1), empty(N), empty(N), empty(N), empty(N)
+    z[0] = z0
+    b = count - 1
+    for t in range(N):
+        while edges[b] > N - 1 - t:
+            b -= 1
+        alpha[t], pi[t] = block_alpha[b], block_pi[b]
+        start = z[t] == 0.0
+        q = w_0 if start else u * z[t] + w
+        q_f = w_0f if start else f * u * z[t] + w_f
+        a[t], p[t] = alpha[t] * o * f * z[t], pi[t] * q_f
+        z[t + 1] = sqrt(((1.0 - alpha[t]) * o * z[t]) ** 2 + ((1.0 - pi[t]) * q) ** 2)
+    return z, alpha, pi, a, p

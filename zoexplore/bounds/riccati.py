@@ -1,0 +1,183 @@
+"""The sharper bound's choices, for many runs at once: moments, split of delta, fractions, and the share of the noise.
+
+Whatever is chosen here is sound (BOUNDS section 7: any order, split and fractions are); this module looks for what is best.
+"""
+
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+
+import numpy as np
+
+from zoexplore.bounds.conversion import delta_slope, epsilon_of
+from zoexplore.bounds.kernels import sharp as kernels
+from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.search import golden
+from zoexplore.setting import Accounting
+
+FIRST_SHARE, LEAST_SHARE, MOST_SHARE = 0.1, 1e-6, 0.999  # of delta, for the coupling to fail
+# Orders of the moments to try first. With the last one the tail's factor is within 0.1 % of 1, so higher ones gain little.
+ORDERS = 2.0 ** np.arange(15)
+SINGLE_STEPS, GROWTH = 12, 0.16  # at the end of a run; then blocks of this share of their distance to the end
+ROUND_UP = 1 + 1e-10  # long sums round to less than that
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Runs as flat arrays, each with the choices made for it.
+
+    `far` rows start from z0 and choose the number of steps, at most `most`; the others count `most` steps from distance 0.
+    The recursion has two kinds of fixed points: runs that pay for each step's data as it comes, and runs that let distance build
+    up (`high`) and work it off at the end. Each row looks for one of them.
+    """
+
+    K: np.ndarray
+    d: np.ndarray
+    n: np.ndarray
+    c: np.ndarray
+    B: np.ndarray
+    remainder: np.ndarray  # eta M xi/sqrt(K), what two-point estimates add in the span
+    noise: np.ndarray  # (eta sigma)^2
+    delta: np.ndarray
+    most: np.ndarray
+    z0: np.ndarray
+    far: np.ndarray
+    high: np.ndarray
+    beta: np.ndarray
+    order: np.ndarray
+    share: np.ndarray
+
+    @classmethod
+    def of(cls, runs: Runs, beta, most, far: bool = False, high: bool = False) -> "Rows":
+        """The runs, with the first choices that a search starts from."""
+        remainder, noise = runs.eta * runs.M * runs.xi / np.sqrt(runs.K), (runs.eta * runs.sigma) ** 2
+        z0 = 2 * runs.R if far else 0.0
+        columns = (runs.K, runs.d, runs.n, runs.c, runs.B, remainder, noise, runs.delta, most, z0, far, high, beta, 8.0, FIRST_SHARE)
+        return cls(*(np.array(x) for x in np.broadcast_arrays(*map(np.atleast_1d, columns))))
+
+    def __len__(self) -> int:
+        return self.K.size
+
+    def at(self, index) -> "Rows":
+        """Some of the rows, in any order, repeated or not."""
+        return Rows(*(getattr(self, f.name)[index] for f in fields(self)))
+
+    @staticmethod
+    def stack(*parts: "Rows") -> "Rows":
+        """All rows of the parts, one part after the other."""
+        return Rows(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Rows)))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The best round of the recursion, row by row: epsilon, rho, counted steps and the share of delta it was found with."""
+
+    epsilon: np.ndarray
+    rho: np.ndarray
+    steps: np.ndarray
+    share: np.ndarray
+
+    def at(self, index) -> "Outcome":
+        """Some of the rows."""
+        return Outcome(*(getattr(self, f.name)[index] for f in fields(self)))
+
+
+def edges_for(rows: Rows) -> np.ndarray:
+    """Steps to the end at which blocks begin, as many as the longest run needs."""
+    return _edges(int(np.ceil(np.log2(rows.most.max()))))
+
+
+@lru_cache(maxsize=64)
+def _edges(exponent: int) -> np.ndarray:
+    edges = [float(r) for r in range(SINGLE_STEPS + 1)]
+    while edges[-1] < 2.0**exponent:
+        edges.append(edges[-1] + max(1.0, np.floor(GROWTH * edges[-1])))
+    return np.array(edges)
+
+
+def arguments(rows: Rows, accounting: Accounting) -> tuple[np.ndarray, ...]:
+    """Of the kernels, from z0 to s2: the drift's span part is u z + w, and f u z + w_f with the tail's factor f.
+
+    w_0 and w_0f stand for w and w_f in a first step from distance 0.
+    """
+    o, g = kernels.complement_moment(rows.K, rows.d, rows.order), kernels.span_moment(rows.K, rows.d, rows.order)
+    f = np.exp(-np.log(rows.share * rows.delta) / (2 * rows.order))
+    s2 = rows.noise * (1 - rows.beta) / rows.d
+    S = rows.noise * rows.beta / rows.K + s2
+    if accounting.sensitivity == "lipschitz":
+        data, at_zero = g * rows.B / np.sqrt(rows.K), rows.remainder / rows.n
+        w, w_f, w_0, w_0f = data + rows.remainder, f * data + rows.remainder, data + at_zero, f * data + at_zero
+    else:
+        w = w_f = rows.B + rows.remainder
+        w_0 = w_0f = rows.B
+    return tuple(map(np.ascontiguousarray, (rows.z0, o, rows.c * g, w, w_f, w_0, w_0f, f, S, s2)))
+
+
+def first_guess(rows: Rows, accounting: Accounting, edges: np.ndarray) -> np.ndarray:
+    """Constant trajectories to start the recursion from, shape (rows, blocks)."""
+    z0, o, u, w, *_ = arguments(rows, accounting)
+    ratio = np.sqrt(o**2 + u**2)
+    with np.errstate(divide="ignore"):
+        built_up = np.minimum(rows.most * w, np.where(ratio < 1, w / np.maximum(1 - ratio, 0.0), np.inf))
+    guess = np.maximum(z0, np.where(rows.high, np.minimum(built_up, 1e100), w))
+    return np.repeat(guess[:, None], edges.size - 1, axis=1)
+
+
+def improve(rows: Rows, accounting: Accounting, edges: np.ndarray, typical: np.ndarray, rounds: int) -> Outcome:
+    """Rounds of the recursion, each with a better split of delta; the best round is kept, `typical` becomes the last one's."""
+    count = len(rows)
+    best = Outcome(np.full(count, np.inf), np.full(count, np.inf), np.ones(count), rows.share)
+    rho, slope, steps = np.empty(count), np.empty(count), np.empty(count)
+    for _ in range(rounds):
+        kernels.sweep(edges, typical, rows.far, rows.most, *arguments(rows, accounting), rho, slope, steps)
+        delta_p = rows.delta * (1 - rows.share)
+        epsilon = epsilon_of(rho * ROUND_UP, delta_p, accounting.conversion)
+        found = Outcome(epsilon, rho * ROUND_UP, steps, rows.share)
+        better = epsilon < best.epsilon
+        best = Outcome(*(np.where(better, getattr(found, f.name), getattr(best, f.name)) for f in fields(Outcome)))
+        # the split is best where delta_f = (d rho/d ln f) (d delta/d rho)/(2 order)
+        wanted = slope * delta_slope(rho, epsilon, delta_p, accounting.conversion) / (2 * rows.order * rows.delta)
+        rows = replace(rows, share=np.clip(np.nan_to_num(wanted, nan=FIRST_SHARE), LEAST_SHARE, MOST_SHARE))
+    return best
+
+
+def settle(rows: Rows, accounting: Accounting, edges: np.ndarray) -> tuple[Rows, np.ndarray, Outcome]:
+    """Rows with their order, share and, where the schedule is free, beta chosen; the trajectories and bounds found."""
+    rows = _refine_order(_coarse_order(rows, accounting, edges), accounting, edges)
+    if accounting.schedule == "optimal":
+        rows = _refine_order(_best_beta(rows, accounting, edges), accounting, edges)
+    typical = first_guess(rows, accounting, edges)
+    found = improve(rows, accounting, edges, typical, 12)
+    return replace(rows, share=found.share), typical, found
+
+
+def _coarse_order(rows: Rows, accounting: Accounting, edges: np.ndarray) -> Rows:
+    tried = rows.at(np.repeat(np.arange(len(rows)), ORDERS.size))
+    tried = replace(tried, order=np.tile(ORDERS, len(rows)))
+    found = improve(tried, accounting, edges, first_guess(tried, accounting, edges), 3)
+    best = found.epsilon.reshape(-1, ORDERS.size).argmin(axis=1)
+    return replace(rows, order=ORDERS[best], share=found.share.reshape(-1, ORDERS.size)[np.arange(len(rows)), best])
+
+
+def _refine_order(rows: Rows, accounting: Accounting, edges: np.ndarray) -> Rows:
+    typical = first_guess(rows, accounting, edges)
+    improve(rows, accounting, edges, typical, 2)
+
+    def epsilon_at(log_order):
+        return improve(_with_order(rows, log_order), accounting, edges, typical, 2).epsilon
+
+    spread = np.log(2)
+    low, high = np.maximum(0.0, np.log(rows.order) - spread), np.minimum(np.log(ORDERS[-1]), np.log(rows.order) + spread)
+    return _with_order(rows, golden(epsilon_at, low, high, 5))
+
+
+def _with_order(rows: Rows, log_order: np.ndarray) -> Rows:
+    return replace(rows, order=np.round(np.exp(log_order)))
+
+
+def _best_beta(rows: Rows, accounting: Accounting, edges: np.ndarray) -> Rows:
+    typical = first_guess(rows, accounting, edges)
+
+    def epsilon_at(beta):
+        return improve(replace(rows, beta=beta), accounting, edges, typical, 2).epsilon
+
+    return replace(rows, beta=golden(epsilon_at, np.zeros(len(rows)), np.full(len(rows), 1 - 1e-9), 10))

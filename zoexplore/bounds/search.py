@@ -1,0 +1,42 @@
+"""One-dimensional searches over many rows at once. Whatever they return is sound; they only look for the best."""
+
+import numpy as np
+
+GOLDEN = (np.sqrt(5) - 1) / 2
+LEAST_SHARE, MOST_SHARE = 1e-4, 0.98  # of delta; outside, an improvement in epsilon is below 1e-4 of it
+
+
+def golden(value_at, low, high, sections):
+    """The arguments with the least values, by golden sections of [low, high], one per row.
+
+    Args:
+        value_at: function of an array of arguments, shape of the rows, returning the values.
+        low, high: the ranges, shape of the rows.
+        sections: how often to cut the ranges by 0.618.
+    """
+    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    at_left, at_right = value_at(left), value_at(right)
+    for _ in range(sections):
+        down = at_left <= at_right
+        low, high = np.where(down, low, left), np.where(down, right, high)
+        new = np.where(down, high - GOLDEN * (high - low), low + GOLDEN * (high - low))
+        at_new = value_at(new)
+        left, right = np.where(down, new, right), np.where(down, left, new)
+        at_left, at_right = np.where(down, at_new, at_right), np.where(down, at_left, at_new)
+    return np.where(at_left <= at_right, left, right)
+
+
+def best_share(epsilon_at, shape, near=None, sections=9):
+    """The share delta_f/delta, in (0, 1), with the least epsilon.
+
+    Args:
+        epsilon_at: function of an array of shares of `shape`, returning the epsilons.
+        shape: shape of the rows.
+        near: shares to search around, up to a factor of two; the whole range where None.
+        sections: how often to cut the range, in its logarithm, by 0.618.
+    """
+    low, high = np.full(shape, np.log(LEAST_SHARE)), np.full(shape, np.log(MOST_SHARE))
+    if near is not None:
+        middle = np.log(near)
+        low, high = np.maximum(low, middle - np.log(2)), np.minimum(high, middle + np.log(2))
+    return np.exp(golden(lambda x: epsilon_at(np.exp(x)), low, high, sections))

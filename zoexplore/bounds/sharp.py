@@ -1,0 +1,181 @@
+"""Our sharper bound: every step split into span and complement, and one budget for the whole trajectory (BOUNDS section 7)."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from zoexplore.bounds import composition, span
+from zoexplore.bounds.assumptions import CLIP_IDLE, FULL_BATCH, LAST_ITERATE, LIPSCHITZ, SMOOTH
+from zoexplore.bounds.bound import Bound, Solved, Trajectory
+from zoexplore.bounds.kernels import sharp as kernels
+from zoexplore.bounds.riccati import Outcome, Rows, arguments, edges_for, first_guess, improve, settle
+from zoexplore.bounds.runs import Runs
+from zoexplore.setting import LARGEST_INTEGER, NUMERIC_FIELDS, Accounting
+
+ANCHOR = 4.0  # choices are made at powers of it in T, and interpolated between: a curve's many T share a few
+MOST_NODES = 25  # rows at which choices are made along other fields
+FLAT = 1e-5  # a growth of epsilon between anchors that is not worth resolving
+FAR_BEHIND = 1.3  # a kind of fixed point this many times worse at both neighbours is not tried between them
+
+
+def solve(runs: Runs, accounting: Accounting) -> Solved:
+    """The least epsilon over the order of the moments, the split of delta, the start, the steps, the fractions and, where free,
+    a constant beta. Never above composition, which is the case pi = 1 from distance 0.
+    """
+    free = accounting.schedule == "optimal"
+    best = composition.solve(runs, accounting)
+    if free:
+        best = best.least(composition.solve(replace(runs, beta=np.ones(())), accounting))
+    everywhere = runs.K == runs.d
+    if everywhere.any():
+        best = best.least(_all_directions(runs, accounting).where(everywhere))
+    split = (~everywhere) & (free | (runs.beta < 1))
+    if not split.any():
+        return best
+    beta = np.full((), 0.5) if free else np.minimum(runs.beta, 1 - 1e-12)
+    best = best.least(_from_zero(runs, accounting, beta).where(split))
+    if np.isinf(runs.R).all():
+        return best
+    apart = Rows.of(runs, beta, float(LARGEST_INTEGER), far=True)
+    from_diameter = _along(apart, accounting).reshape(() if len(apart) == 1 else runs.shape)
+    return best.least(from_diameter.where(split & (from_diameter.N <= runs.T)))
+
+
+def _from_zero(runs: Runs, accounting: Accounting, beta) -> Solved:
+    """All T steps counted from distance 0: the better of the two kinds of fixed points."""
+    low, high = (Rows.of(runs, beta, runs.T, high=high) for high in (False, True))
+    if any(np.ndim(getattr(runs, name)) for name in NUMERIC_FIELDS if name != "T"):
+        return _along(low, accounting).least(_along(high, accounting)).reshape(runs.shape)
+    return _along_T(low, high, accounting).reshape(runs.shape)
+
+
+def _along(rows: Rows, accounting: Accounting) -> Solved:
+    """Neighbouring rows in any field: choices are made for some, and interpolated between."""
+    kept = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_NODES)).round().astype(int))
+    nodes, typical, _ = settle(rows.at(kept), accounting, edges_for(rows))
+    below, above, weight = _place(np.arange(len(rows)), kept)
+    return _evaluate(_between(rows, nodes, below, above, weight, accounting), accounting, typical[above])
+
+
+def _along_T(low: Rows, high: Rows, accounting: Accounting) -> Solved:
+    """Rows that differ in T alone. Choices are made at the powers of ANCHOR around them, so that a point and a curve agree."""
+    position = np.log(low.most) / np.log(ANCHOR)
+    anchors = np.unique(np.concatenate([np.floor(position), np.ceil(position)]))
+    below, above, weight = _place(position, anchors)
+    nodes = [replace(rows.at(np.zeros(anchors.size, int)), most=ANCHOR**anchors) for rows in (low, high)]
+    settled = [settle(node, accounting, edges_for(node)) for node in nodes]
+    best_node = np.minimum(settled[0][2].epsilon, settled[1][2].epsilon)
+    solved = _nothing(len(low))
+    for rows, (node, typical, found) in zip((low, high), settled, strict=True):
+        # epsilon grows with T: between anchors that agree, the later one's bound serves all
+        flat = found.epsilon[above] <= found.epsilon[below] * (1 + FLAT)
+        solved = solved.least(_solved(rows, node.at(above), found.at(above)).where(flat))
+        behind = found.epsilon > FAR_BEHIND * best_node
+        todo = ~flat & ~(behind[below] & behind[above])
+        apart = np.abs(np.log(node.order[below] / node.order[above])) > np.log(2)
+        for chosen, wanted in (
+            (_between(rows, node, below, above, weight, accounting), todo & ~apart),
+            (_between(rows, node, below, below, weight, accounting), todo & apart),
+            (_between(rows, node, above, above, weight, accounting), todo & apart),
+        ):
+            index = np.flatnonzero(wanted)
+            if index.size:
+                solved = solved.least(_spread(_evaluate(chosen.at(index), accounting, typical[above[index]]), index, len(low)))
+    return solved
+
+
+def _place(position: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The nodes around each position, and the weight of the later one."""
+    exact = np.interp(position, nodes, np.arange(nodes.size))
+    below = np.floor(exact).astype(int)
+    return below, np.ceil(exact).astype(int), exact - below
+
+
+def _between(rows: Rows, nodes: Rows, below, above, weight, accounting: Accounting) -> Rows:
+    """The rows with the choices of their nodes, interpolated."""
+
+    def mix(x):
+        return x[below] * (1 - weight) + x[above] * weight
+
+    return replace(
+        rows,
+        order=np.round(np.exp(mix(np.log(nodes.order)))),
+        share=np.exp(mix(np.log(nodes.share))),
+        beta=mix(nodes.beta) if accounting.schedule == "optimal" else rows.beta,
+    )
+
+
+def _evaluate(rows: Rows, accounting: Accounting, typical: np.ndarray) -> Solved:
+    """The bound of rows whose choices are made."""
+    edges = edges_for(rows)
+    return _solved(rows, rows, improve(rows, accounting, edges, np.ascontiguousarray(typical[:, : edges.size - 1]), 3))
+
+
+def _solved(rows: Rows, chosen: Rows, found: Outcome) -> Solved:
+    """The rows' bounds under the choices; where these were made for a longer run, that run's."""
+    extra = {"order": chosen.order, "share": found.share, "beta": chosen.beta, "high": chosen.high.astype(float)}
+    N = np.minimum(found.steps, rows.most)
+    return Solved(found.epsilon, found.rho, found.share * rows.delta, N, rows.z0, extra)
+
+
+def _nothing(count: int) -> Solved:
+    nan = np.full(count, np.nan)
+    return Solved(np.full(count, np.inf), nan, nan, nan, nan)
+
+
+def _spread(solved: Solved, index: np.ndarray, count: int) -> Solved:
+    """Rows of a part put back in their places."""
+
+    def put(x):
+        full = np.full(count, np.inf)
+        full[index] = x
+        return full
+
+    return Solved(*(put(getattr(solved, k)) for k in Solved.ARRAYS), {k: put(v) for k, v in solved.extra.items()})
+
+
+def _all_directions(runs: Runs, accounting: Accounting) -> Solved:
+    """K = d: nothing is random, delta is not split, and all noise counts as the directions'."""
+    rho, N, z = span.least_budget(runs.c, runs.T, 2 * runs.R, *_all_directions_step(runs, accounting))
+    return Solved.of(runs, accounting, rho, N=N, z=z, beta=runs.beta)
+
+
+def _all_directions_step(runs: Runs, accounting: Accounting):
+    """Drift and noise variance of a step in all directions."""
+    data = runs.B / np.sqrt(runs.K) if accounting.sensitivity == "lipschitz" else runs.B
+    return data + runs.eta * runs.M * runs.xi / np.sqrt(runs.K), runs.s1 + runs.s2
+
+
+def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory:
+    """The distances, fractions and shifts of one run, step by step."""
+    extra = {k: float(v) for k, v in solved.extra.items()}
+    N, tau = int(solved.N), int(runs.T - solved.N)
+    if np.isnan(extra.get("beta", np.nan)):  # composition was the least: everything is shifted away at once
+        flat = np.full(N, float(solved.rho) / N)
+        ones, noise = np.ones(N), float(runs.s1 + runs.s2)
+        return Trajectory(tau, np.zeros(N + 1), ones * float(runs.beta), np.sqrt(2 * flat * noise), 0 * ones, flat, ones, ones)
+    if np.isnan(extra.get("order", np.nan)):
+        drift, S = _all_directions_step(runs, accounting)
+        return span.trajectory(runs.c, runs.T, solved.N, solved.z, drift, S, runs.beta)
+    rows = Rows.of(runs, extra["beta"], float(N), high=bool(extra["high"]))
+    rows = replace(rows, z0=np.array([float(solved.z)]), order=np.array([extra["order"]]), share=np.array([extra["share"]]))
+    edges, given = edges_for(rows), arguments(rows, accounting)
+    typical, spent = first_guess(rows, accounting, edges), np.empty((3, 1))
+    for _ in range(8):
+        kernels.sweep(edges, typical, rows.far, rows.most, *given, *spent)
+    z, alpha, pi, a, p = kernels.walk(edges, typical[0], float(N), *(float(x[0]) for x in given))
+    S, s2 = (float(x[0]) for x in given[-2:])
+    return Trajectory(tau, z, np.full(N, extra["beta"]), p, a, (p**2 / S + a**2 / s2) / 2, alpha, pi)
+
+
+SHARP = Bound(
+    id="sharp",
+    title="Sharper bound",
+    latex=r"\rho = \min\ \tfrac12\sum_t\left(\frac{p_t^2}{S_t} + \frac{a_t^2}{s_{2,t}}\right),\quad"
+    r" z_{t+1}^2 = \left((1-\alpha_t)\,o\,z_t\right)^2 + (1-\pi_t)^2\left(c\,g\,z_t + B'\right)^2",
+    says="Span and complement are each hidden by the noise they see, and chance is budgeted over the whole run, not step by step.",
+    source="BOUNDS section 7; docs/bounds.md",
+    assumptions=(LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, FULL_BATCH),
+    solve=solve,
+    trajectory=trajectory,
+)

@@ -1,0 +1,46 @@
+"""Shifts where the directions span everything (K = d): nothing is random, and the best shifts have a closed form."""
+
+import numpy as np
+
+from zoexplore.bounds.bound import Trajectory
+from zoexplore.bounds.kernels import shifts
+
+
+def least_budget(c, T, far, drift, S):
+    """(rho, N, z): the least budget that brings distances z <- c z + drift - p_t to 0, at cost p_t^2/(2S) a step.
+
+    Either all T steps are counted from distance 0, or the best number N <= T of them from `far`. For c < 1 the former is Bok,
+    Su, Altschuler 2024 (doi:10.48550/arXiv.2403.00278): 1/2 (drift^2/S)(1-c^T)(1+c)/((1+c^T)(1-c)).
+    """
+    with np.errstate(all="ignore"):
+        kappa = np.log(c)
+        rho, N, z = shifts.least_shift(kappa, T, 0.0, drift) / (2 * S), T, 0.0
+        # (far + drift sum g)^2/sum g^2 is stationary in the real number of steps where exp(kappa N) = 1 - far (1 - c)/drift
+        real = np.where(kappa == 0, far / drift, np.log1p(far * np.expm1(kappa) / drift) / kappa)
+        real = np.where(np.isfinite(real), real, T)
+        for steps in (np.floor(real), np.ceil(real)):
+            steps = np.clip(steps, 1, T)
+            apart = shifts.least_shift(kappa, steps, far, drift) / (2 * S)
+            better = apart < rho  # false for nan, so where the ball is infinite
+            rho, N, z = np.where(better, apart, rho), np.where(better, steps, N), np.where(better, far, z)
+    return rho, N, z
+
+
+def trajectory(c, T, N, z, drift, S, beta) -> Trajectory:
+    """The shifts behind one budget of `least_budget`, all in the span."""
+    with np.errstate(divide="ignore"):
+        kappa = np.log(float(c))
+    N = int(N)
+    nu = float(shifts.shift_level(kappa, N, z, drift, 0.0))
+    with np.errstate(invalid="ignore"):
+        weight = np.exp(-abs(kappa) * (np.arange(N)[::-1] if kappa <= 0 else np.arange(N)))
+    weight = np.where(np.isnan(weight), 1.0, weight)  # exp(-inf 0), at the last step where c = 0
+    p = drift * np.maximum(nu * weight, 1.0) if kappa > 0 else nu * weight
+    return Trajectory(
+        tau=int(T) - N,
+        z=shifts.distances(float(z), p, float(c), float(drift)),
+        beta=np.full(N, float(beta)),
+        p=p,
+        a=np.zeros(N),
+        rho=p**2 / (2 * float(S)),
+    )
