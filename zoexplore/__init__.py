@@ -3,4 +3,11 @@
 from zoexplore.bounds import BOUNDS, Guarantee, curve, epsilon, guarantee
 from zoexplore.setting import Accounting, Setting
 
-__all__ = ["BOUNDS", "Accounting", "Guarantee", "Setting", "curve", "epsilon", "guarantee"]
+__all__ = ["BOUNDS", "Accounting", "Guarantee", "Setting", "curve", "epsilon", "explore", "guarantee"]
+
+
+def explore(setting: Setting | None = None, accounting: Accounting | None = None):
+    """The whole explorer, to show in a notebook cell, at a setting and an accounting to begin with."""
+    from zoexplore.views import Explorer  # here, so that the accountant imports without Panel
+
+    return Explorer(setting, accounting)

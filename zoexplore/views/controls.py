@@ -1,0 +1,260 @@
+"""The controls: seven always in view, and everything else in one fold."""
+
+from collections.abc import Callable
+from math import inf, isinf
+from typing import Any
+
+import panel as pn
+from bokeh.models import CustomJSTickFormatter
+
+from zoexplore.setting import CONVERSIONS, REGIMES, SCHEDULES
+from zoexplore.views import theme
+from zoexplore.views.ladder import Ladder, decades, interval
+from zoexplore.views.state import State
+from zoexplore.views.words import number, plain
+
+LABELS = {
+    "K": "K directions a step",
+    "beta": "β share along them",
+    "sigma": "σ noise scale",
+    "n": "n records",
+    "d": "d parameters",
+    "T": "T steps",
+    "R": "R radius of the ball",
+    "clip": "Δ clip norm",
+    "M": "M smoothness",
+    "m": "m strong convexity",
+    "ridge": "λ ridge outside the clip",
+    "eta": "η step size",
+    "xi": "ξ perturbation",
+    "delta": "δ target",
+}
+REGIME_NAMES = {"strongly-convex": "strongly convex", "convex": "convex", "non-convex": "non-convex"}
+CONVERSION_NAMES = {"gaussian": "Gaussian, exact", "cks": "Rényi, Canonne et al.", "mironov": "Rényi, Mironov"}
+SCHEDULE_NAMES = {"constant": "β as set", "optimal": "best β, chosen"}
+SLIDERS = ("K", "beta", "sigma", "n", "d", "T")
+IN_FOLD = ("R", "clip", "M", "m", "ridge", "eta", "xi", "delta")
+
+
+class Quick(pn.widgets.IntSlider):
+    """A slider whose moves reach the state after 10 ms rather than Panel's 50: its callbacks take about that long.
+
+    Moves that come while the last one is still being worked on are merged by Panel, whatever the delay.
+    """
+
+    _debounce = 10
+
+
+def ladder_of(state: State, name: str) -> Ladder:
+    """The values that a field's slider steps through; K's end at d."""
+    if name == "beta":
+        return interval(0.0, 1.0, 0.01)
+    low, high = state.param[name].softbounds
+    return decades(low, state.d if name == "K" else high, whole=name != "sigma")
+
+
+class Field(pn.viewable.Viewer):
+    """One number of the state as text: type it and press Enter. What cannot be is refused, and the text goes back."""
+
+    def __init__(self, state: State, field: str, **params: Any) -> None:
+        super().__init__(**params)
+        self.state, self.field = state, field
+        self.text = pn.widgets.TextInput(
+            label=LABELS[field],
+            value=plain(getattr(state, field)),
+            css_classes=["zx-field"],
+            stylesheets=[theme.css("field")],
+            sizing_mode="stretch_width",
+            margin=0,
+        )
+        self.text.param.watch(self._typed, "value")
+        state.param.watch(self.show, field)
+
+    def show(self, *_: Any) -> None:
+        """Write the state's value into the text."""
+        self.text.value = self.shown()
+
+    def shown(self) -> str:
+        """The state's value as text."""
+        return plain(getattr(self.state, self.field))
+
+    def _typed(self, event: Any) -> None:
+        if event.new == self.shown():
+            return
+        try:
+            value = self.parsed(event.new)
+        except ValueError:
+            self.state.refusal = f"{self.field} = {event.new!r} is not allowed: give a number"
+        else:
+            self.state.ask(**{self.field: value})
+        self.show()
+
+    def parsed(self, text: str) -> float | None:
+        """The text as a value. Raises ValueError where it is no number."""
+        return number(text)
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return self.text
+
+
+class StepSize(Field):
+    """The step size, which follows K/M where the text is left empty."""
+
+    def shown(self) -> str:
+        if self.state.eta is None:
+            return f"{self.state.setting.eta:.5g}"
+        return super().shown()
+
+    def parsed(self, text: str) -> float | None:
+        return number(text) if text.strip() else None
+
+
+class Dial(Field):
+    """A field with a slider under it."""
+
+    def __init__(self, state: State, field: str, **params: Any) -> None:
+        super().__init__(state, field, **params)
+        self.ladder = ladder_of(state, field)
+        self.slider = Quick(
+            value=self.ladder.rung(getattr(state, field)),
+            start=0,
+            end=self.ladder.top,
+            step=1,
+            format=self._format(),
+            show_value=False,
+            tooltips=False,
+            tags=[LABELS[field]],  # its name for screen readers, which the page's script puts on the handle
+            css_classes=["zx-slider"],
+            stylesheets=[theme.css("slider")],
+            sizing_mode="stretch_width",
+            margin=0,
+        )
+        self.slider.param.watch(self._moved, "value")
+        if field == "K":
+            state.param.watch(self._reach, "d")
+
+    def show(self, *_: Any) -> None:
+        super().show()
+        self.slider.value = self.ladder.rung(getattr(self.state, self.field))
+
+    def _moved(self, event: Any) -> None:
+        if event.new != self.ladder.rung(getattr(self.state, self.field)):
+            self.state.ask(**{self.field: self.ladder.value(event.new)})
+            self.show()
+
+    def _reach(self, *_: Any) -> None:
+        """Let the slider of K end at the d that is set now."""
+        self.ladder = ladder_of(self.state, self.field)
+        self.slider.param.update(
+            end=self.ladder.top, value=self.ladder.rung(getattr(self.state, self.field)), format=self._format()
+        )
+
+    def _format(self) -> CustomJSTickFormatter:
+        """Rungs as values, for screen readers."""
+        texts = [plain(value) for value in self.ladder.values]
+        return CustomJSTickFormatter(args={"texts": texts}, code="return texts[Math.round(tick)] ?? ''")
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return pn.Column(self.text, self.slider, css_classes=["zx-dial"], sizing_mode="stretch_width", margin=0)
+
+
+class Controls(pn.viewable.Viewer):
+    """All of the state's controls. With `state` they share it with other components, else they have their own."""
+
+    def __init__(self, state: State | None = None, **params: Any) -> None:
+        super().__init__(**params)
+        self.state = state or State()
+        self.dials = {field: Dial(self.state, field) for field in SLIDERS}
+        self.fields = {f: (StepSize if f == "eta" else Field)(self.state, f) for f in IN_FOLD}
+        self.regime = self._choice(pn.widgets.RadioBoxGroup, "regime", REGIMES, REGIME_NAMES, inline=True, tags=["regime of the loss"])
+        self.conversion = self._choice(pn.widgets.Select, "conversion", CONVERSIONS, CONVERSION_NAMES, label="from budget to ε")
+        self.schedule = self._choice(pn.widgets.Select, "schedule", SCHEDULES, SCHEDULE_NAMES, label="noise share over the run")
+        self.unbounded = self._switch("R", "no ball: R = ∞", isinf, inf)
+        self.follows = self._switch("eta", "follow K/M", lambda eta: eta is None, None)
+        for name in ("K", "M"):  # an η that follows them is shown as the number it is
+            self.state.param.watch(self.fields["eta"].show, name)
+        self.notice = pn.pane.HTML("", css_classes=["zx-notice"], stylesheets=[theme.css("notice")], margin=0)
+        self.notice.visible = False
+        self.state.param.watch(self._tell, ["refusal", "note"])
+
+    def _choice(self, widget: type, field: str, options: tuple[str, ...], names: dict[str, str], **params: Any) -> Any:
+        """A widget that selects one option of the state."""
+        sheet = "radio" if widget is pn.widgets.RadioBoxGroup else "field"
+        made = widget(
+            options={names[o]: o for o in options},
+            value=getattr(self.state, field),
+            css_classes=[f"zx-{sheet}"],
+            stylesheets=[theme.css(sheet)],
+            sizing_mode="stretch_width",
+            margin=0,
+            **params,
+        )
+        made.param.watch(lambda event: self.state.ask(**{field: event.new}), "value")
+        self.state.param.watch(lambda event: made.param.update(value=event.new), field)
+        return made
+
+    def _switch(self, field: str, label: str, is_on: Callable[[Any], bool], on: Any) -> pn.widgets.Checkbox:
+        """A box that sets a field to a special value, and back to the last ordinary one."""
+        box = pn.widgets.Checkbox(
+            label=label, value=is_on(getattr(self.state, field)), stylesheets=[theme.css("check")], margin=(2, 0, 0, 0)
+        )
+        last = {"value": State.param[field].default}
+
+        def ticked(event: Any) -> None:
+            if event.new != is_on(getattr(self.state, field)):
+                off = self.state.setting.eta if field == "eta" else last["value"]
+                self.state.ask(**{field: on if event.new else off})
+
+        def changed(event: Any) -> None:
+            if not is_on(event.new):
+                last["value"] = event.new
+            box.value = is_on(event.new)
+
+        box.param.watch(ticked, "value")
+        self.state.param.watch(changed, field)
+        return box
+
+    def _tell(self, *_: Any) -> None:
+        refusal, note = self.state.refusal, self.state.note
+        lines = [f'<p class="refused" role="alert">{_escape(refusal)}. Nothing was changed.</p>'] if refusal else []
+        lines += [f'<p class="note" role="status">{_escape(note)}</p>'] if note else []
+        self.notice.object = "".join(lines)
+        self.notice.visible = bool(lines)
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        title = pn.pane.HTML("<h2>The run</h2>", stylesheets=[theme.css("text")], margin=0)
+        regime = pn.pane.HTML('<p class="label">the loss is</p>', stylesheets=[theme.css("text")], margin=0)
+        box = pn.Column(regime, self.regime, css_classes=["zx-dial"], sizing_mode="stretch_width", margin=0)
+        dials = [dial.__panel__() for dial in self.dials.values()]
+        return pn.Column(
+            title,
+            self.notice,
+            *dials,
+            box,
+            self._fold(),
+            css_classes=["zx-controls"],
+            stylesheets=[theme.root("controls")],
+            sizing_mode="stretch_width",
+            margin=0,
+        )
+
+    def _fold(self) -> pn.Card:
+        f = {name: field.text for name, field in self.fields.items()}
+        cell = {"css_classes": ["zx-cell"], "sizing_mode": "stretch_width", "margin": 0}
+        return pn.Card(
+            pn.Column(f["R"], self.unbounded, **cell),
+            pn.Column(f["eta"], self.follows, **cell),
+            *(f[name] for name in ("clip", "M", "m", "ridge", "xi", "delta")),
+            self.conversion,
+            self.schedule,
+            title="Everything else",
+            collapsed=True,
+            css_classes=["zx-fold"],
+            stylesheets=[theme.css("fold")],
+            sizing_mode="stretch_width",
+            margin=0,
+        )
+
+
+def _escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,56 @@
+"""The explorer: controls, curves and read-outs over one state."""
+
+from typing import Any
+
+import panel as pn
+
+from zoexplore.setting import Accounting, Setting
+from zoexplore.views import theme
+from zoexplore.views.controls import Controls
+from zoexplore.views.curves import Curves
+from zoexplore.views.readouts import Readouts
+from zoexplore.views.state import State
+
+_TITLE = """<h1>zoexplore</h1>
+<p>How private is a zeroth-order training run of which only the last iterate is released?</p>"""
+_SCHEME = "document.documentElement.style.colorScheme = cb_obj.active ? 'dark' : 'light'"
+
+
+class Explorer(pn.viewable.Viewer):
+    """The whole page as one component, for `app.py` and for a notebook cell alike."""
+
+    def __init__(self, setting: Setting | None = None, accounting: Accounting | None = None, **params: Any) -> None:
+        super().__init__(**params)
+        self.state = State(setting, accounting)
+        self.controls, self.curves, self.readouts = (part(state=self.state) for part in (Controls, Curves, Readouts))
+        self.dark = pn.widgets.Toggle(
+            label="Dark", value=False, css_classes=["zx-scheme"], stylesheets=[theme.css("button")], margin=0, align="center"
+        )
+        self.dark.jscallback(active=_SCHEME)
+        self.dark.param.watch(lambda event: self.curves.paint(event.new), "value")
+        self._follow_the_browser()
+
+    def _follow_the_browser(self) -> None:
+        """Start in the scheme that the reader's browser prefers, as soon as it has told."""
+        browser = pn.state.browser_info if pn.state.curdoc else None
+        if browser is None:
+            return
+        if browser.dark_mode is not None:
+            self.dark.value = browser.dark_mode
+        browser.param.watch(lambda event: self.dark.param.update(value=bool(event.new)), "dark_mode")
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        layout = {"sizing_mode": "stretch_width", "margin": 0}
+        title = pn.pane.HTML(_TITLE, stylesheets=[theme.css("text", "title")], **layout)
+        header = pn.Row(title, self.dark, css_classes=["zx-header"], **layout)
+        answer = pn.Column(self.readouts.verdict, self.curves.__panel__(), css_classes=["zx-answer"], **layout)
+        numbers = pn.Column(self.readouts.table, self.readouts.fold, css_classes=["zx-numbers"], **layout)
+        return pn.Column(
+            header,
+            self.controls.__panel__(),
+            answer,
+            numbers,
+            css_classes=["zx-explorer"],
+            stylesheets=[theme.root("explorer")],
+            **layout,
+        )

@@ -1,0 +1,36 @@
+// What Bokeh leaves out for screen readers: names for slider handles and the radio group, and values in words.
+// Sliders and groups carry their name as their model's first tag.
+function* views(view) {
+  yield view;
+  for (const child of view.children_views?.() ?? view.child_views ?? []) yield* views(child);
+}
+function name(view) {
+  const label = view.model.tags?.[0];
+  const within = (selector) => view.shadow_el?.querySelector(selector);
+  const handle = within(".noUi-handle");
+  if (handle && typeof label == "string") {
+    const tell = () => {
+      const text = view.model.format?.doFormat?.([view.model.value], {loc: 0})?.[0];
+      if (text != null && handle.getAttribute("aria-valuetext") !== text) handle.setAttribute("aria-valuetext", text);
+    };
+    handle.setAttribute("aria-label", label);
+    new MutationObserver(tell).observe(handle, {attributes: true, attributeFilter: ["aria-valuenow", "aria-valuetext"]});
+    tell();
+  }
+  const group = within("input[type=radio]")?.closest(".bk-input-group");
+  if (group && typeof label == "string") {
+    group.setAttribute("role", "radiogroup");
+    group.setAttribute("aria-label", label);
+  }
+}
+function nameAll() {
+  const roots = window.Bokeh?.index?.roots ?? [];
+  for (const root of roots) for (const view of views(root)) name(view);
+  return roots.length > 0;
+}
+window.addEventListener("load", () => {
+  const wait = setInterval(() => {
+    const idle = window.Bokeh?.documents?.[0]?.is_idle;
+    if (idle && nameAll()) clearInterval(wait);
+  }, 200);
+});

@@ -1,0 +1,145 @@
+"""The read-outs: every bound's epsilon now, the smallest and why, what does not apply and why, and what is assumed."""
+
+from html import escape
+from typing import Any
+
+import numpy as np
+import panel as pn
+
+from zoexplore.bounds import BOUNDS, Guarantee
+from zoexplore.views import theme
+from zoexplore.views.state import State
+from zoexplore.views.trace import T_VALUES, guarantees, public_epsilon, trace
+from zoexplore.views.words import digits, whole, why
+
+_MARKS = {True: ("✓", "met", "met"), False: ("✗", "unmet", "not met"), None: ("○", "supposed", "supposed")}
+
+
+def of_this_run(bound: str) -> bool:
+    """Whether a bound is of the run that is set, and not of another mechanism beside it."""
+    return theme.style_of(bound).of_this_run
+
+
+def smallest(found: dict[str, Guarantee]) -> Guarantee:
+    """The guarantee of this run with the least epsilon; the first in the registry's order where several tie."""
+    return min((g for bound, g in found.items() if of_this_run(bound)), key=lambda g: g.epsilon)
+
+
+class Readouts(pn.viewable.Viewer):
+    """Three panes that change together: `verdict`, `table`, `assumptions`."""
+
+    def __init__(self, state: State | None = None, **params: Any) -> None:
+        super().__init__(**params)
+        self.state = state or State()
+        self.verdict, self.table, self.assumptions = (self._pane(name) for name in ("verdict", "table", "assumptions"))
+        self.fold = pn.Card(
+            self.assumptions,
+            title="What these numbers take for granted",
+            collapsed=True,
+            css_classes=["zx-fold"],
+            stylesheets=[theme.css("fold")],
+            sizing_mode="stretch_width",
+            margin=0,
+        )
+        self._update()
+        self.state.param.watch(self._update, ["setting", "accounting"])
+
+    def _pane(self, name: str) -> pn.pane.HTML:
+        return pn.pane.HTML(
+            "", css_classes=[f"zx-{name}"], stylesheets=[theme.root("text", name)], sizing_mode="stretch_width", margin=0
+        )
+
+    def _update(self, *events: Any) -> None:
+        found = guarantees(self.state.setting, self.state.accounting)
+        with pn.io.hold():
+            self.verdict.object = self._verdict(found)
+            self.table.object = self._table(found)
+            self.assumptions.object = self._assumptions(found)
+
+    def _verdict(self, found: dict[str, Guarantee]) -> str:
+        best, s = smallest(found), self.state.setting
+        if not best.valid:
+            return '<p class="epsilon">ε = ∞</p><p>No bound applies to this run: the table says what each one lacks.</p>'
+        return (
+            f'<p class="epsilon"><i>ε</i> = {digits(best.epsilon)} <small>at <i>δ</i> = {_delta(s.delta)}, '
+            f"after {whole(s.T)} step{'s' if s.T > 1 else ''}</small></p>"
+            f"<p><b>{escape(best.title)}</b> is the smallest guarantee of this run. {why(best)} {self._publishing(best)}</p>"
+        )
+
+    def _publishing(self, best: Guarantee) -> str:
+        """How the smallest compares with what one would run if every iterate were public."""
+        public = public_epsilon(self.state.setting, self.state.accounting)
+        told = f"With all noise along the directions (β = 1), a run that publishes every iterate would cost {digits(public)}"
+        if best.epsilon < public:
+            return told + "."
+        first = self._pays_from()
+        return f"{told}, so at this T nothing is won by hiding them" + (f"; that begins at T = {whole(first)}." if first else ".")
+
+    def _pays_from(self) -> float | None:
+        """The first T drawn from which some bound of this run stays below composition at beta = 1."""
+        traced = trace(self.state.setting, self.state.accounting)
+        least = np.minimum.reduce([e for bound, e in traced.epsilon.items() if of_this_run(bound)])
+        above = np.flatnonzero(least >= traced.reference)
+        if not above.size:
+            return T_VALUES[0]
+        return T_VALUES[above[-1] + 1] if above[-1] + 1 < len(T_VALUES) else None
+
+    def _table(self, found: dict[str, Guarantee]) -> str:
+        best = smallest(found)
+        own = "".join(self._row(g, g is best and g.valid) for bound, g in found.items() if of_this_run(bound))
+        others = "".join(self._row(g, False) for bound, g in found.items() if not of_this_run(bound))
+        public = public_epsilon(self.state.setting, self.state.accounting)
+        others += _cells(theme.swatch(theme.REFERENCE), "Composition at β = 1", public, "", "every iterate public")
+        return (
+            '<table><thead><tr><th colspan="2" scope="col">Guarantees of this run</th><th scope="col">ε</th></tr></thead>'
+            f'<tbody>{own}</tbody><tbody class="others"><tr><th colspan="3" scope="colgroup">For comparison, other mechanisms</th>'
+            f"</tr>{others}</tbody></table>"
+        )
+
+    def _row(self, g: Guarantee, best: bool) -> str:
+        order = list(BOUNDS).index(g.bound)
+        kind = "best" if best else "" if g.valid else "absent"
+        return _cells(theme.swatch(theme.style_of(g.bound, order)), g.title, g.epsilon, kind, g.reason, BOUNDS[g.bound].says)
+
+    def _assumptions(self, found: dict[str, Guarantee]) -> str:
+        """Every assumption once, with the bounds that rest on it."""
+        rests: dict[tuple[str, bool | None, str], list[str]] = {}
+        for g in found.values():
+            for c in g.checks:
+                rests.setdefault((c.words, c.met, c.shortfall), []).append(g.title)
+        rows = "".join(_assumption(*key, titles, len(found)) for key, titles in rests.items())
+        key = ", ".join(f'<span class="{kind}">{mark}</span> {name}' for mark, kind, name in _MARKS.values())
+        return f'<p class="key">{key}: no number here can decide it, so it is yours to vouch for.</p><ul>{rows}</ul>'
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return pn.Column(
+            self.verdict,
+            self.table,
+            self.fold,
+            css_classes=["zx-readouts"],
+            stylesheets=[theme.root()],
+            sizing_mode="stretch_width",
+            margin=0,
+        )
+
+
+def _cells(swatch: str, title: str, epsilon: float, kind: str, note: str, says: str = "") -> str:
+    small = f'<br><small class="reason">{escape(note)}</small>' if note else ""
+    return (
+        f'<tr class="{kind}"><td>{swatch}</td><th scope="row" title="{escape(says)}">{escape(title)}{small}</th>'
+        f'<td class="number" title="{epsilon:.6g}">{digits(epsilon)}</td></tr>'
+    )
+
+
+def _assumption(words: str, met: bool | None, shortfall: str, titles: list[str], bounds: int) -> str:
+    mark, kind, name = _MARKS[met]
+    who = "every bound" if len(titles) == bounds else ", ".join(titles)
+    lacks = f' <span class="lacks">{escape(shortfall)}.</span>' if shortfall else ""
+    return (
+        f'<li><span class="{kind}" role="img" aria-label="{name}">{mark}</span>'
+        f"<span>{escape(words)}{lacks} <small>{escape(who)}</small></span></li>"
+    )
+
+
+def _delta(delta: float) -> str:
+    return digits(delta, 1) if delta >= 1e-4 else digits(delta).replace("1.00 × ", "").replace("1.00\u202f×\u202f", "")

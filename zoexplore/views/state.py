@@ -1,0 +1,121 @@
+"""The explorer's state: what a reader has set, always valid, free of Panel."""
+
+from typing import Any
+
+import param
+
+from zoexplore.setting import CONVERSIONS, FIELDS, LARGEST_INTEGER, REGIMES, SCHEDULES, SENSITIVITIES, Accounting, Setting
+
+OPTIONS = ("conversion", "sensitivity", "schedule", "printed")
+_S, _A = Setting(), Accounting()
+_HELD = "K is held at d = {d}: there are no more orthonormal directions than dimensions (asked for: K = {asked})."
+
+
+def _count(default: int | None, most: float, doc: str, **more: Any) -> param.Integer:
+    return param.Integer(default, bounds=(1, LARGEST_INTEGER), softbounds=(1, most), doc=doc, **more)
+
+
+def _positive(default: float, low: float, high: float, doc: str) -> param.Number:
+    return param.Number(
+        default, bounds=(0, None), inclusive_bounds=(False, True), softbounds=(low, high), doc=doc
+    )
+
+
+class State(param.Parameterized):
+    """One run's parameters and how it is accounted, as params; `setting` and `accounting` are the validated values.
+
+    `softbounds` are the ranges of sliders; `bounds` are what is possible. Setting a param to what cannot be (K above d, m
+    above M) raises `ValueError` and changes nothing. `ask` refuses instead, and says why in `refusal`.
+
+    K never exceeds d: where d falls below the K that was asked for, K is held at d, `note` says so, and K comes back as d
+    does.
+    """
+
+    n = _count(_S.n, 10**8, "dataset size, records")
+    d = _count(_S.d, 10**9, "dimension, trainable parameters")
+    K = _count(_S.K, 10**9, "orthonormal directions a step, at most d")
+    T = _count(_S.T, 10**6, "steps")
+    sigma = _positive(_S.sigma, 1e-6, 10.0, "noise scale; one step's noise energy is (ησ)²")
+    beta = param.Number(_S.beta, bounds=(0.0, 1.0), step=0.01, doc="share of the noise power along the directions")
+    regime = param.Selector(default=_S.regime, objects=list(REGIMES), doc="what is known of the loss")
+    R = _positive(_S.R, 1e-3, 1e3, "radius of the ball that iterates are projected onto; inf is allowed")
+    clip = _positive(_S.clip, 1e-3, 1e3, "clip norm Δ of one record's difference quotient")
+    M = _positive(_S.M, 1e-3, 1e3, "smoothness of the loss")
+    m = param.Number(_S.m, bounds=(0.0, None), doc="strong convexity of the loss, the ridge included; at most M")
+    ridge = param.Number(_S.ridge, bounds=(0.0, None), doc="the part of m that is added outside the clip")
+    eta = param.Number(None, bounds=(0, None), inclusive_bounds=(False, True), doc="step size; None follows K/M")
+    xi = param.Number(_S.xi, bounds=(0.0, None), doc="perturbation scale; 0 is the directional derivative")
+    delta = param.Number(_S.delta, bounds=(0.0, 1.0), inclusive_bounds=(False, False), doc="target δ")
+    batch = _count(None, 10**8, "records a step; None is all n", allow_None=True)
+
+    conversion = param.Selector(default=_A.conversion, objects=list(CONVERSIONS), doc="from the shift budget to ε")
+    sensitivity = param.Selector(default=_A.sensitivity, objects=list(SENSITIVITIES), doc="what bounds a record's effect")
+    schedule = param.Selector(default=_A.schedule, objects=list(SCHEDULES), doc="the share β along the run")
+    printed = param.Boolean(_A.printed, doc="the constants as printed in the paper, which are no guarantee")
+
+    setting = param.ClassSelector(class_=Setting, constant=True, doc="the run, validated")
+    accounting = param.ClassSelector(class_=Accounting, constant=True, doc="how it is accounted, validated")
+    refusal = param.String("", doc="why the last change that was asked for was refused; empty once one is accepted")
+    note = param.String("", doc="what else had to move with the last change")
+
+    def __init__(self, setting: Setting | None = None, accounting: Accounting | None = None, **params: Any) -> None:
+        setting, accounting = setting or Setting(), accounting or Accounting()
+        super().__init__(**{**setting.as_dict(), **_options(accounting), **params})
+        self._asked_K = self.K
+        self._accept(*self._built())
+
+    @param.depends(*FIELDS, *OPTIONS, watch=True)
+    def _settle(self) -> None:
+        """After a change of any fields at once: validate, or put everything back."""
+        if self._current() == self._accepted():
+            return
+        moved_K, moved_d = self.K != self.setting.K, self.d != self.setting.d
+        asked = self.K if moved_K else self._asked_K
+        K = min(asked, self.d) if moved_d and not moved_K else self.K
+        try:
+            built = self._built(K=K)
+        except ValueError:
+            self.param.update(**self._accepted())
+            raise
+        self._asked_K = asked
+        with param.parameterized.batch_call_watchers(self):
+            self._accept(*built)
+            self.K = K
+            self.note = _HELD.format(d=K, asked=asked) if K < asked else ""
+
+    def ask(self, **values: Any) -> bool:
+        """Change values together, or refuse them together and say why in `refusal`. Returns whether they were taken."""
+        try:
+            fields = _part(values, FIELDS)
+            follows = {"K": 1} if "d" in fields and "K" not in fields else {}  # K is held at d, whatever it is now
+            new = self.setting.replace(**follows, **fields).as_dict()
+            accounting = self.accounting.replace(**_part(values, OPTIONS))
+            self.param.update(**{name: new[name] for name in fields}, **_part(_options(accounting), tuple(values)))
+        except ValueError as error:
+            self.refusal = str(error)
+            return False
+        self.refusal = ""
+        return True
+
+    def _current(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in (*FIELDS, *OPTIONS)}
+
+    def _accepted(self) -> dict[str, Any]:
+        return self.setting.as_dict() | _options(self.accounting)
+
+    def _built(self, **changes: Any) -> tuple[Setting, Accounting]:
+        values = self._current() | changes
+        return Setting(**_part(values, FIELDS)), Accounting(**_part(values, OPTIONS))
+
+    def _accept(self, setting: Setting, accounting: Accounting) -> None:
+        with param.edit_constant(self):
+            self.param.update(setting=setting, accounting=accounting, refusal="")
+
+
+def _options(accounting: Accounting) -> dict[str, Any]:
+    return {name: getattr(accounting, name) for name in OPTIONS}
+
+
+def _part(values: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name in names}
+

@@ -1,0 +1,104 @@
+"""Colours, light and dark, and how each bound is drawn: their one home.
+
+CSS gets them as variables built with `light-dark()`, so that one declaration follows the reader's `color-scheme`. The
+figure is a canvas, which CSS cannot reach: it takes the same pairs from here.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+LIGHT, DARK = 0, 1
+_FOLDER = Path(__file__).parent / "css"
+
+# name: (light, dark)
+COLOURS = {
+    "page": ("#f6f5f1", "#14171b"),
+    "surface": ("#ffffff", "#1b1f25"),
+    "sunken": ("#f1efe9", "#23282f"),
+    "ink": ("#1c2126", "#e8e6e1"),
+    "muted": ("#5b636b", "#a3a9b0"),
+    "rule": ("#e2dfd7", "#2f353d"),
+    "edge": ("#8b9299", "#737b84"),
+    "accent": ("#14599b", "#7db7ee"),
+    "on-accent": ("#ffffff", "#10151b"),
+    "warn-ink": ("#7d2f06", "#ffc39b"),
+    "warn": ("#fdeee2", "#3a2417"),
+    "note-ink": ("#1d4a73", "#b9d9f5"),
+    "note": ("#e8f1f9", "#1b2c3c"),
+}
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a bound's curve is drawn: a colour a scheme, a dash and a width that tell it apart in grey as well.
+
+    `of_this_run` is false for comparators, which bound another mechanism than the run that is set.
+    """
+
+    colour: tuple[str, str]
+    dash: tuple[int, ...] = ()
+    width: float = 2.0
+    of_this_run: bool = True
+
+
+# Hues that stay apart with any colour vision, and their lightness in an order of its own.
+STYLES = {
+    "composition": Style(("#c4500a", "#f2955a"), (), 2.2),
+    "output-perturbation": Style(("#7a7266", "#a59d90"), (2, 4), 2.4),
+    "corollary": Style(("#9a5fb4", "#c59ae0"), (12, 4, 2, 4), 2.0),
+    "theorem": Style(("#0f6db8", "#5fb0f5"), (9, 4), 2.8),
+    "sharp": Style(("#00594c", "#3fd6b2"), (), 4.0),
+    "noisy-gd": Style(("#8a7400", "#d9c24a"), (4, 3), 1.6, of_this_run=False),
+}
+REFERENCE = Style(("#c4500a", "#f2955a"), (1, 3), 1.4, of_this_run=False)
+_OTHERS = (
+    Style(("#a3195b", "#ff86bb"), (6, 2, 2, 2), 2.2),
+    Style(("#3c4fa8", "#a3b1ff"), (3, 2), 2.2),
+    Style(("#4f6b12", "#b3d465"), (14, 3), 2.2),
+)
+
+
+def style_of(bound: str, order: int = 0) -> Style:
+    """The style of a bound; one of a few spare ones, by its place in the registry, where it has none of its own."""
+    return STYLES.get(bound) or _OTHERS[order % len(_OTHERS)]
+
+
+def colour(name: str, dark: bool) -> str:
+    """A named colour for the canvas."""
+    return COLOURS[name][DARK if dark else LIGHT]
+
+
+def _pairs() -> str:
+    pairs = {**COLOURS, **{f"bound-{bound}": style.colour for bound, style in STYLES.items()}}
+    return "".join(f"--zx-{name}:light-dark({light},{dark});" for name, (light, dark) in pairs.items())
+
+
+FONT = 'system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif'
+SERIF = '"Iowan Old Style","Palatino Linotype",Palatino,"Noto Serif","DejaVu Serif",Georgia,serif'
+# Set on the page's root and again on every component, which must look right in a notebook, where the page is not ours.
+VARIABLES = f"{_pairs()}--zx-font:{FONT};--zx-serif:{SERIF};"
+
+
+def swatch(style: Style, width: int = 34) -> str:
+    """A short stretch of the curve as inline SVG, for legends and tables."""
+    light, dark = style.colour
+    dash = f' stroke-dasharray="{" ".join(map(str, style.dash))}"' if style.dash else ""
+    return (
+        f'<svg class="swatch" width="{width}" height="10" aria-hidden="true"><line x1="1" y1="5" x2="{width - 1}" y2="5" '
+        f'style="stroke:light-dark({light},{dark})" stroke-width="{style.width}"{dash}/></svg>'
+    )
+
+
+def css(*names: str) -> str:
+    """Style sheets of this package by name, joined."""
+    return "\n".join((_FOLDER / f"{name}.css").read_text(encoding="utf-8") for name in names)
+
+
+def root(*names: str) -> str:
+    """The style sheet of a component's outermost element: the variables, then the named sheets."""
+    return f":host{{{VARIABLES}}}\n{css(*names)}"
+
+
+def script() -> str:
+    """The page's script."""
+    return (_FOLDER.parent / "page.js").read_text(encoding="utf-8")

@@ -1,0 +1,108 @@
+"""Numbers as a reader wants them, and what a lecturer would say of them."""
+
+from math import floor, inf, isfinite, isnan, log10
+
+from zoexplore.bounds import Guarantee
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+THIN = "\u202f"  # narrow, and not to be broken at
+
+
+def power(exponent: int) -> str:
+    """10 to a whole power, in Unicode."""
+    return "10" + str(exponent).translate(_SUPERSCRIPTS)
+
+
+def digits(x: float, figures: int = 3) -> str:
+    """A number to so many significant digits: 3.74, 0.0266, 7 160, 2.75 × 10⁶, ∞."""
+    if isnan(x):
+        return "–"
+    if not isfinite(x):
+        return "∞" if x > 0 else "−∞"
+    if x == 0:
+        return "0"
+    exponent = floor(log10(abs(x)))
+    exponent += abs(round(x / 10**exponent, figures - 1)) >= 10  # 9.996 is 10.0
+    if -4 <= exponent < 5:
+        return f"{round(x, figures - 1 - exponent):,.{max(figures - 1 - exponent, 0)}f}".replace(",", THIN)
+    return f"{x / 10.0**exponent:.{figures - 1}f}{THIN}×{THIN}{power(exponent)}"
+
+
+def whole(x: float) -> str:
+    """A count, in groups of three digits."""
+    return f"{x:,.0f}".replace(",", THIN) if x < 1e15 else digits(x)
+
+
+def plain(x: float | None) -> str:
+    """A value as one would type it: exact, and short where that is exact too."""
+    if x is None:
+        return ""
+    if x == inf:
+        return "∞"
+    if isinstance(x, int):
+        short = f"{x:.3e}"
+        if abs(x) < 10**6 or int(float(short)) != x:
+            return str(x)
+        text = short
+    else:
+        text = repr(float(x))
+    mantissa, e, exponent = text.partition("e")
+    if "." in mantissa:
+        mantissa = mantissa.rstrip("0").rstrip(".")
+    return mantissa + (f"e{int(exponent)}" if e else "")
+
+
+def number(text: str) -> float:
+    """What somebody typed, as a number: 23456, 20 000, 1e-3, ∞.
+
+    Raises:
+        ValueError: it is none.
+    """
+    cleaned = "".join(text.split()).replace(THIN, "").replace("_", "").replace(",", "").replace("−", "-")
+    if cleaned in ("∞", "+∞"):
+        return inf
+    return float(cleaned)
+
+
+def why(g: Guarantee) -> str:
+    """Why a bound gives what it gives, in a sentence or two for somebody who has not read the paper."""
+    teller = _WHY.get(g.bound)
+    return teller(g) if teller else ""
+
+
+def _composition(g: Guarantee) -> str:
+    return (
+        f"Every one of the {whole(g.setting.T)} steps is paid for, as if each iterate had been published: "
+        "here, hiding them buys nothing that can be proved."
+    )
+
+
+def _hidden(g: Guarantee) -> str:
+    T = g.setting.T
+    if g.start == 0:
+        return (
+            f"Only the last iterate is released. Both runs start at the same point, and the noise of all {whole(T)} steps "
+            "hides what the changed record did: early steps are worked off by later ones, and cost next to nothing."
+        )
+    earlier = T - g.N
+    free = f"The {whole(earlier)} before them are free, and so is every further one." if earlier else "Further steps are free."
+    return (
+        f"Only the last iterate is released. Whatever happened before, two runs are at most 2R = {digits(g.start)} apart, and "
+        f"the noise of the last {whole(g.N)} steps hides that distance. {free}"
+    )
+
+
+def _one_step(g: Guarantee) -> str:
+    return (
+        f"The last step's noise alone hides two runs that are as far apart as the ball is wide, 2R = {digits(g.start)}; "
+        "how long they trained does not matter."
+    )
+
+
+_WHY = {
+    "composition": _composition,
+    "output-perturbation": _one_step,
+    "corollary": _hidden,
+    "theorem": _hidden,
+    "sharp": _hidden,
+}
