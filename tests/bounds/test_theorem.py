@@ -158,7 +158,7 @@ strong = settings_of_runs(
 
 
 @given(strong, accountings())
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 def test_any_trajectory_is_a_certificate(run, accounting):
     g = guarantee(run, "theorem", accounting)
     assume(g.valid and g.epsilon > 1e-9)
@@ -166,7 +166,7 @@ def test_any_trajectory_is_a_certificate(run, accounting):
 
 
 @given(strong, accountings(), whole_powers(0, 1.6))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_short_runs_are_optimal_over_every_number_of_steps(run, accounting, T):
     run = run.replace(T=T)
     g = guarantee(run, "theorem", accounting)

@@ -1,0 +1,56 @@
+"""Composition: T times the joint cost of K orthonormal directions."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from tests.bounds import reference
+from tests.bounds.strategies import settings_of_runs
+from zoexplore import Accounting, Setting, epsilon, guarantee
+
+PAPER = Setting(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5)
+
+
+@pytest.mark.parametrize(
+    ("beta", "conversion", "paper"), [(0.5, "mironov", 4.25131), (1.0, "mironov", 3.23485), (0.5, "gaussian", 3.46682)]
+)
+def test_the_reference_point(beta, conversion, paper):
+    ours = epsilon(PAPER.replace(beta=beta), "composition", Accounting(conversion=conversion))
+    assert ours == pytest.approx(paper, abs=5.1e-6)
+
+
+@given(settings_of_runs())
+def test_the_budget_is_the_joint_cost_of_the_directions(run):
+    g = guarantee(run, "composition")
+    assert g.rho == pytest.approx(reference.composition_rho(run), rel=1e-12)
+    assert (g.N, g.delta_f, g.start) == (run.T, 0, 0)
+
+
+def test_one_step_is_a_gaussian_mechanism_with_the_noise_that_the_span_sees():
+    """Covariance of the noise within the span, from the update itself: (beta/K + (1-beta)/d) eta^2 sigma^2 a direction."""
+    d, K, eta, sigma, beta, n = 7, 3, 0.7, 0.2, 0.3, 50
+    U = np.linalg.qr(np.random.default_rng(0).normal(size=(d, K)))[0]
+    noise = eta**2 * sigma**2 * (beta / K * U @ U.T + (1 - beta) / d * np.eye(d))
+    shift = eta / K * U @ np.full(K, 2 / n)  # every quotient moves by 2 Delta/n
+    run = Setting(n=n, d=d, K=K, T=1, sigma=sigma, beta=beta, eta=eta)
+    assert guarantee(run, "composition").rho == pytest.approx(0.5 * shift @ np.linalg.solve(noise, shift), rel=1e-12)
+
+
+def test_moving_all_noise_off_the_directions_costs_d_over_K_times_more():
+    along, across = (guarantee(PAPER.replace(beta=beta), "composition").rho for beta in (1.0, 0.0))
+    assert across == pytest.approx(along * PAPER.d / PAPER.K, rel=1e-12)
+
+
+def test_with_every_direction_probed_the_share_is_no_matter():
+    assert len({round(guarantee(PAPER.replace(K=1000, beta=b), "composition").rho, 12) for b in (0, 0.3, 1)}) == 1
+
+
+def test_it_asks_nothing_of_the_loss():
+    run = PAPER.replace(regime="non-convex", R=float("inf"), xi=1e3, eta=1e6, m=0, K=999)
+    assert guarantee(run, "composition").rho == guarantee(PAPER.replace(K=999), "composition").rho
+
+
+def test_as_printed_it_is_four_times_too_small():
+    assert guarantee(PAPER, "composition").rho == pytest.approx(
+        4 * guarantee(PAPER, "composition", Accounting(printed=True)).rho, rel=1e-12
+    )
