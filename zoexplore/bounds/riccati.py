@@ -16,8 +16,8 @@ from zoexplore.setting import Accounting
 
 FIRST_SHARE, LEAST_SHARE, MOST_SHARE = 0.1, 1e-6, 0.999  # of delta, for the coupling to fail
 # Orders of the moments to try first. With the last one the tail's factor is within 0.1 % of 1, so higher ones gain little.
-ORDERS = 2.0 ** np.arange(15)
-SINGLE_STEPS, GROWTH = 12, 0.16  # at the end of a run; then blocks of this share of their distance to the end
+ORDERS = 3.0 ** np.arange(10)
+SINGLE_STEPS, GROWTH = 12, 0.14  # at the end of a run; then blocks of this share of their distance to the end
 ROUND_UP = 1 + 1e-10  # long sums round to less than that
 
 
@@ -97,7 +97,7 @@ def _edges(exponent: int) -> np.ndarray:
 def arguments(rows: Rows, accounting: Accounting) -> tuple[np.ndarray, ...]:
     """Of the kernels, from z0 to s2: the drift's span part is u z + w, and f u z + w_f with the tail's factor f.
 
-    w_0 and w_0f stand for w and w_f in a first step from distance 0.
+    w_0 and w_0f stand for w and w_f in a first step from distance 0; `random` is the part of w_f that is proportional to f.
     """
     o, g = kernels.complement_moment(rows.K, rows.d, rows.order), kernels.span_moment(rows.K, rows.d, rows.order)
     f = np.exp(-np.log(rows.share * rows.delta) / (2 * rows.order))
@@ -106,10 +106,12 @@ def arguments(rows: Rows, accounting: Accounting) -> tuple[np.ndarray, ...]:
     if accounting.sensitivity == "lipschitz":
         data, at_zero = g * rows.B / np.sqrt(rows.K), rows.remainder / rows.n
         w, w_f, w_0, w_0f = data + rows.remainder, f * data + rows.remainder, data + at_zero, f * data + at_zero
+        random = f * data
     else:
         w = w_f = rows.B + rows.remainder
         w_0 = w_0f = rows.B
-    return tuple(map(np.ascontiguousarray, (rows.z0, o, rows.c * g, w, w_f, w_0, w_0f, f, S, s2)))
+        random = np.zeros(len(rows))
+    return tuple(map(np.ascontiguousarray, (rows.z0, o, rows.c * g, w, w_f, w_0, w_0f, random, f, S, s2)))
 
 
 def first_guess(rows: Rows, accounting: Accounting, edges: np.ndarray) -> np.ndarray:
@@ -134,9 +136,11 @@ def improve(rows: Rows, accounting: Accounting, edges: np.ndarray, typical: np.n
         found = Outcome(epsilon, rho * ROUND_UP, steps, rows.share)
         better = epsilon < best.epsilon
         best = Outcome(*(np.where(better, getattr(found, f.name), getattr(best, f.name)) for f in fields(Outcome)))
-        # the split is best where delta_f = (d rho/d ln f) (d delta/d rho)/(2 order)
-        wanted = slope * delta_slope(rho, epsilon, delta_p, accounting.conversion) / (2 * rows.order * rows.delta)
-        rows = replace(rows, share=np.clip(np.nan_to_num(wanted, nan=FIRST_SHARE), LEAST_SHARE, MOST_SHARE))
+        # the split is best where delta_f = (d rho/d ln f) (d delta/d rho)/(2 order), whose right side is nearly proportional to
+        # delta - delta_f
+        odds = slope * delta_slope(rho, epsilon, delta_p, accounting.conversion) / (2 * rows.order * delta_p)
+        share = np.nan_to_num(odds / (1 + odds), nan=FIRST_SHARE)
+        rows = replace(rows, share=np.clip(share, LEAST_SHARE, MOST_SHARE))
     return best
 
 
@@ -165,9 +169,9 @@ def _refine_order(rows: Rows, accounting: Accounting, edges: np.ndarray) -> Rows
     def epsilon_at(log_order):
         return improve(_with_order(rows, log_order), accounting, edges, typical, 2).epsilon
 
-    spread = np.log(2)
+    spread = np.log(2.5)
     low, high = np.maximum(0.0, np.log(rows.order) - spread), np.minimum(np.log(ORDERS[-1]), np.log(rows.order) + spread)
-    return _with_order(rows, golden(epsilon_at, low, high, 5))
+    return _with_order(rows, golden(epsilon_at, low, high, 6))
 
 
 def _with_order(rows: Rows, log_order: np.ndarray) -> Rows:

@@ -15,7 +15,7 @@ from zoexplore.setting import LARGEST_INTEGER, NUMERIC_FIELDS, Accounting
 ANCHOR = 4.0  # choices are made at powers of it in T, and interpolated between: a curve's many T share a few
 MOST_NODES = 25  # rows at which choices are made along other fields
 FLAT = 1e-5  # a growth of epsilon between anchors that is not worth resolving
-FAR_BEHIND = 1.3  # a kind of fixed point this many times worse at both neighbours is not tried between them
+FEW = 12  # orders below it are tried as they are at both anchors: whole numbers are too coarse there to interpolate
 
 
 def solve(runs: Runs, accounting: Accounting) -> Solved:
@@ -64,15 +64,15 @@ def _along_T(low: Rows, high: Rows, accounting: Accounting) -> Solved:
     below, above, weight = _place(position, anchors)
     nodes = [replace(rows.at(np.zeros(anchors.size, int)), most=ANCHOR**anchors) for rows in (low, high)]
     settled = [settle(node, accounting, edges_for(node)) for node in nodes]
-    best_node = np.minimum(settled[0][2].epsilon, settled[1][2].epsilon)
+    high_wins = settled[1][2].epsilon < settled[0][2].epsilon
     solved = _nothing(len(low))
-    for rows, (node, typical, found) in zip((low, high), settled, strict=True):
+    for rows, (node, typical, found), wins in zip((low, high), settled, (~high_wins, high_wins), strict=True):
         # epsilon grows with T: between anchors that agree, the later one's bound serves all
         flat = found.epsilon[above] <= found.epsilon[below] * (1 + FLAT)
         solved = solved.least(_solved(rows, node.at(above), found.at(above)).where(flat))
-        behind = found.epsilon > FAR_BEHIND * best_node
-        todo = ~flat & ~(behind[below] & behind[above])
-        apart = np.abs(np.log(node.order[below] / node.order[above])) > np.log(2)
+        todo = ~flat & (wins[below] | wins[above])
+        few = np.minimum(node.order[below], node.order[above]) < FEW
+        apart = few | (np.abs(np.log(node.order[below] / node.order[above])) > np.log(ANCHOR))
         for chosen, wanted in (
             (_between(rows, node, below, above, weight, accounting), todo & ~apart),
             (_between(rows, node, below, below, weight, accounting), todo & apart),

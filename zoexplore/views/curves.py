@@ -14,9 +14,11 @@ from zoexplore.bounds import BOUNDS
 from zoexplore.views import theme
 from zoexplore.views.state import State
 from zoexplore.views.trace import REFERENCE, T_MOST, T_VALUES, guarantees, trace
-from zoexplore.views.words import power
+from zoexplore.views.words import digits, power
 
 REFERENCE_TITLE = "Composition at β = 1"
+MOST_DECADES = 5
+NEAR = 100.0  # a comparator further below this run's bounds than this is left off the scale
 _TICKS = """
 const e = Math.round(Math.log10(tick));
 if (Math.abs(tick / 10 ** e - 1) > 1e-6) return "";
@@ -48,16 +50,26 @@ def columns(state: State) -> dict[str, np.ndarray]:
     return {"T": T_VALUES, **data, "probe": np.where(np.isfinite(low), low, 1.0)}
 
 
-def steady(low: float, high: float, shown: tuple[float, float] | None) -> tuple[float, float]:
-    """The decades to show for values from low to high: those shown now, unless a curve leaves them or two would be empty."""
-    start, end = 10.0 ** floor(log10(low)), 10.0 ** ceil(log10(high))
-    end = max(end, 10 * start)
+def frame(own: np.ndarray, others: np.ndarray) -> tuple[float, float]:
+    """The decades worth showing: `MOST_DECADES` from the lowest value of this run's bounds up, and comparators close below.
+
+    A loss a million times the smallest says no more than that it is off the scale; drawing it would squeeze the rest.
+    """
+    own = own if own.size else others
+    if not own.size:
+        return 1e-2, 1e2
+    near = others[others >= own.min() / NEAR]
+    low = floor(log10(min(own.min(), near.min(initial=np.inf))))
+    high = min(ceil(log10(own.max())), floor(log10(own.min())) + MOST_DECADES)
+    return 10.0**low, 10.0 ** max(high, low + 1)
+
+
+def steady(wanted: tuple[float, float], shown: tuple[float, float] | None) -> tuple[float, float]:
+    """The frame shown now, unless a curve leaves it or a side would have two empty decades."""
     if shown is None:
-        return start, end
-    was_start, was_end = shown
-    tol = 1 + 1e-9
-    start = was_start if was_start <= start * tol and start < 99 * was_start else start
-    end = was_end if end <= was_end * tol and was_end < 99 * end else end
+        return wanted
+    start = shown[0] if shown[0] <= wanted[0] * 1.01 < 99 * shown[0] else wanted[0]
+    end = shown[1] if wanted[1] <= shown[1] * 1.01 and shown[1] < 99 * wanted[1] else wanted[1]
     return start, end
 
 
@@ -68,8 +80,9 @@ class Curves(pn.viewable.Viewer):
         super().__init__(**params)
         self.state = state or State()
         self.source = ColumnDataSource(columns(self.state), name="curves")
+        self._dark = dark
+        self._fitted: tuple[float, float] | None = None  # the frame we chose, and not the reader
         self.marks = ColumnDataSource(self._marks(), name="marks")
-        self._fitted: tuple[float, float] | None = None
         self.figure = self._figure()
         self.pane = pn.pane.Bokeh(self.figure, sizing_mode="stretch_width", margin=0, css_classes=["zx-figure"])
         self.legend = pn.pane.HTML(
@@ -85,7 +98,7 @@ class Curves(pn.viewable.Viewer):
             y_axis_type="log",
             x_range=Range1d(1, T_MOST),
             y_range=Range1d(1e-2, 1e4),
-            height=460,
+            height=500,
             sizing_mode="stretch_width",
             tools="pan,wheel_zoom,box_zoom,reset,save",
             active_scroll=None,
@@ -107,7 +120,13 @@ class Curves(pn.viewable.Viewer):
             line = fig.line("T", name, source=self.source, line_width=style.width, name=name, line_cap="butt", line_join="round")
             line.glyph.line_dash = list(style.dash)
             self.lines[name] = line
-        self.points = fig.scatter("T", "epsilon", source=self.marks, size=9, fill_color="colour", line_width=1.5, level="overlay")
+        self.points = fig.scatter(
+            "T", "y", source=self.marks, size=9, marker="marker", fill_color="colour", line_width=1.5, level="overlay"
+        )
+        fig.text(
+            "T", "y", "label", source=self.marks, x_offset="dx", y_offset="dy", text_align="align", text_baseline="top",
+            text_color="colour", text_font={"value": theme.FONT}, text_font_size="13px", level="overlay",
+        )
         probe = fig.line("T", "probe", source=self.source, line_alpha=0, name="probe")
         fig.add_tools(self._hover(probe))
         fig.on_event(Reset, lambda _: self._fit(fresh=True))
@@ -138,18 +157,27 @@ class Curves(pn.viewable.Viewer):
         )
 
     def _marks(self) -> dict[str, list[Any]]:
-        """The current T on every curve that has a value there."""
+        """The current T on every curve that has a value there; on the frame's edge, with the number, where that is off it."""
         found = guarantees(self.state.setting, self.state.accounting)
         shown = {bound: g for bound, g in found.items() if g.valid and g.epsilon > 0}
+        low, high = self._fitted or (0.0, np.inf)
+        above = [bound for bound, g in shown.items() if g.epsilon > high]
+        left = self.state.setting.T <= 3000  # is there more room to the right of the mark
         return {
             "bound": list(shown),
             "T": [self.state.setting.T] * len(shown),
             "epsilon": [g.epsilon for g in shown.values()],
+            "y": [min(max(g.epsilon, low), high) for g in shown.values()],
+            "marker": ["triangle" if g.epsilon > high else "circle" for g in shown.values()],
+            "label": [f"{g.title}, ε = {digits(g.epsilon)}" if bound in above else "" for bound, g in shown.items()],
+            "dx": [12 if left else -12] * len(shown),
+            "dy": [18 * above.index(bound) + 4 if bound in above else 0 for bound in shown],
+            "align": ["left" if left else "right"] * len(shown),
             "colour": [self._colour(bound) for bound in shown],
         }
 
     def _colour(self, bound: str) -> str:
-        return theme.style_of(bound, list(BOUNDS).index(bound)).colour[theme.DARK if getattr(self, "_dark", False) else theme.LIGHT]
+        return theme.style_of(bound, list(BOUNDS).index(bound)).colour[theme.DARK if self._dark else theme.LIGHT]
 
     def _y_label(self) -> str:
         delta = self.state.setting.delta
@@ -163,11 +191,11 @@ class Curves(pn.viewable.Viewer):
         with pn.io.hold():
             if any(not np.array_equal(data[k], self.source.data[k], equal_nan=True) for k in data):
                 self.source.data = data
-            self.marks.data = self._marks()
             self.now.location = self.state.setting.T
             if self.figure.yaxis.axis_label != self._y_label():
                 self.figure.yaxis.axis_label = self._y_label()
             self._fit()
+            self.marks.data = self._marks()
             self.legend.object = self._legend()
         pn.io.push_notebook(self.pane)
 
@@ -176,14 +204,15 @@ class Curves(pn.viewable.Viewer):
         y = self.figure.y_range
         if not fresh and self._fitted not in (None, (y.start, y.end)):
             return
-        low, high = self._extent()
-        self._fitted = steady(low, high, None if fresh else self._fitted)
+        self._fitted = steady(self._wanted(), None if fresh else self._fitted)
         if (y.start, y.end) != self._fitted:
             y.start, y.end = self._fitted
 
-    def _extent(self) -> tuple[float, float]:
-        values = np.concatenate([v[np.isfinite(v)] for k, v in self.source.data.items() if k not in ("T", "probe")])
-        return (values.min(), values.max()) if values.size else (1e-2, 1e2)
+    def _wanted(self) -> tuple[float, float]:
+        own, others = [], [self.source.data[REFERENCE]]
+        for bound in BOUNDS:
+            (own if theme.style_of(bound).of_this_run else others).append(self.source.data[bound])
+        return frame(*(values[np.isfinite(values)] for values in map(np.concatenate, (own, others))))
 
     def _legend(self) -> str:
         """What is drawn, and what is absent and why."""

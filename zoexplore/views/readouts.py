@@ -34,7 +34,7 @@ class Readouts(pn.viewable.Viewer):
         self.verdict, self.table, self.assumptions = (self._pane(name) for name in ("verdict", "table", "assumptions"))
         self.fold = pn.Card(
             self.assumptions,
-            title="What these numbers take for granted",
+            title="What is assumed",
             collapsed=True,
             css_classes=["zx-fold"],
             stylesheets=[theme.css("fold")],

@@ -76,7 +76,17 @@ def _pairs() -> str:
 FONT = 'system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif'
 SERIF = '"Iowan Old Style","Palatino Linotype",Palatino,"Noto Serif","DejaVu Serif",Georgia,serif'
 # Set on the page's root and again on every component, which must look right in a notebook, where the page is not ours.
-VARIABLES = f"{_pairs()}--zx-font:{FONT};--zx-serif:{SERIF};"
+_PANEL = "".join(  # Panel's and Bokeh's own names for the same things
+    f"--{name}:var(--zx-{ours});"
+    for name, ours in {
+        "design-background-color": "surface",
+        "design-background-text-color": "ink",
+        "design-surface-color": "sunken",
+        "design-surface-text-color": "ink",
+        "design-primary-color": "accent",
+    }.items()
+)
+VARIABLES = f"{_pairs()}{_PANEL}--zx-font:{FONT};--zx-serif:{SERIF};"
 
 
 def swatch(style: Style, width: int = 34) -> str:

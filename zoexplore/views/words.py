@@ -81,8 +81,8 @@ def _hidden(g: Guarantee) -> str:
     T = g.setting.T
     if g.start == 0:
         return (
-            f"Only the last iterate is released. Both runs start at the same point, and the noise of all {whole(T)} steps "
-            "hides what the changed record did: early steps are worked off by later ones, and cost next to nothing."
+            "Only the last iterate is released. Two runs that differ in one record start at the same point; what the record "
+            f"does early on, the later of the {whole(T)} steps shrink and cover with noise."
         )
     earlier = T - g.N
     free = f"The {whole(earlier)} before them are free, and so is every further one." if earlier else "Further steps are free."

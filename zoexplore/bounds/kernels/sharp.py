@@ -120,9 +120,9 @@ def _backward(edges, count, typical, z0, far, most, alpha, pi, o, u, w, w_f, f, 
         else:
             alpha[b], pi[b] = _fractions(kappa, z, u, w, w_f, f, S, s2)
         A, C, D, E = _lines(alpha[b], pi[b], z, o, u, w, w_f, f, S, s2)
-        if L > 1.0:  # the fractions that suit the middle of the block
-            middle = _affine(A, D, kappa, 0.5 * L)[0]
-            alpha[b], pi[b] = _fractions(middle, z, u, w, w_f, f, S, s2)
+        if L > 1.0:  # fractions between those that suit the block's end and its mean: with either alone the rounds can swing
+            between = sqrt(kappa * _affine(A, D, kappa, L)[1] / L)
+            alpha[b], pi[b] = _fractions(between, z, u, w, w_f, f, S, s2)
             A, C, D, E = _lines(alpha[b], pi[b], z, o, u, w, w_f, f, S, s2)
         before, total = _affine(A, D, kappa, L)
         rest += L * E + C * total
@@ -135,7 +135,7 @@ def _backward(edges, count, typical, z0, far, most, alpha, pi, o, u, w, w_f, f, 
 
 
 @njit(cache=True)
-def _forward(edges, count, typical, z0, most, alpha, pi, o, u, w, w_f, w_0, w_0f, f, S, s2):
+def _forward(edges, count, typical, z0, most, alpha, pi, o, u, w, w_f, w_0, w_0f, random, f, S, s2):
     """(rho, its derivative in ln f) of the counted steps under the fractions; `typical` becomes the distances met."""
     h, cost, slope = z0 * z0, 0.0, 0.0
     for b in range(count - 1, -1, -1):
@@ -143,6 +143,7 @@ def _forward(edges, count, typical, z0, most, alpha, pi, o, u, w, w_f, w_0, w_0f
         if b == count - 1 and z0 == 0.0:  # the first step: no distance yet, only the data
             p = pi[b] * w_0f
             cost += p * p / S
+            slope += p * pi[b] * random / S
             h = ((1.0 - pi[b]) * w_0) ** 2
             typical[b] = max(sqrt(h), w)
             L -= 1.0
@@ -154,19 +155,19 @@ def _forward(edges, count, typical, z0, most, alpha, pi, o, u, w, w_f, w_0, w_0f
             x, a = u * z, alpha[b] * o * f * z
             p = pi[b] * (f * x + w_f)
             cost += a * a / s2 + p * p / S
-            slope += a * a / s2 + p * pi[b] * f * x / S
+            slope += a * a / s2 + p * pi[b] * (f * x + random) / S
             h = ((1.0 - alpha[b]) * o * z) ** 2 + ((1.0 - pi[b]) * (x + w)) ** 2
         else:
             typical[b] = _typical(alpha[b], pi[b], h, L, o, u, w)
             A, C, D, E = _lines(alpha[b], pi[b], typical[b], o, u, w, w_f, f, S, s2)
             h, total = _affine(A * UP, C, h, L)
             cost += D * total + L * E
-            slope += D * total
+            slope += D * total + random / w_f * L * E
     return 0.5 * cost, slope
 
 
 @njit(cache=True)
-def sweep(edges, typical, far, most, z0, o, u, w, w_f, w_0, w_0f, f, S, s2, rho, slope, steps):
+def sweep(edges, typical, far, most, z0, o, u, w, w_f, w_0, w_0f, random, f, S, s2, rho, slope, steps):
     """One round of the recursion for every row: fractions backward along the `typical` distances, then rho forward.
 
     Args:
@@ -188,12 +189,12 @@ def sweep(edges, typical, far, most, z0, o, u, w, w_f, w_0, w_0f, f, S, s2, rho,
         while edges[count - 1] >= steps[i]:
             count -= 1
         rho[i], slope[i] = _forward(
-            edges, count, typical[i], z0[i], steps[i], alpha, pi, o[i], u[i], w[i], w_f[i], w_0[i], w_0f[i], f[i], S[i], s2[i]
+            edges, count, typical[i], z0[i], steps[i], alpha, pi, o[i], u[i], w[i], w_f[i], w_0[i], w_0f[i], random[i], f[i], S[i], s2[i]
         )
 
 
 @njit(cache=True)
-def walk(edges, typical, most, z0, o, u, w, w_f, w_0, w_0f, f, S, s2):
+def walk(edges, typical, most, z0, o, u, w, w_f, w_0, w_0f, random, f, S, s2):
     """Step by step what `sweep` sums in blocks, for one row: z (one longer), alpha, pi, a, p in the order of the run."""
     N = int(most)
     block_alpha, block_pi = empty(edges.size - 1), empty(edges.size - 1)

@@ -146,7 +146,9 @@ def theorem_steps(T, most, log_delta_f, K, d, gap, diameter, kick, drift, beta, 
                     best, best_N, best_x = value, N, x
             elif not forward:
                 break
-            x = min(2.0 * x, top) if x < top else top + 1.0
+            if x == top:
+                break
+            x = min(2.0 * x, top)
         if best_x < 0.0:
             continue
         low, high = max(1.0, ceil(0.5 * best_x)), min(top, 2.0 * best_x)
