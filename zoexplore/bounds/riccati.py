@@ -69,16 +69,28 @@ class Rows:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The best round of the recursion, row by row: epsilon, rho, counted steps and the share of delta it was found with."""
+    """The best round of the recursion, row by row: epsilon, rho, counted steps and the share of delta it was found with.
+
+    `gain` is by how much, relatively, the last round was better than all before; 0 where it was not.
+    """
 
     epsilon: np.ndarray
     rho: np.ndarray
     steps: np.ndarray
     share: np.ndarray
+    gain: np.ndarray
 
     def at(self, index) -> "Outcome":
         """Some of the rows."""
         return Outcome(*(getattr(self, f.name)[index] for f in fields(self)))
+
+    def least(self, other: "Outcome", index=slice(None)) -> "Outcome":
+        """Row by row the smaller epsilon, `other` holding some of the rows."""
+        better = other.epsilon < self.epsilon[index]
+        columns = [getattr(self, f.name).copy() for f in fields(self)]
+        for column, f in zip(columns, fields(self), strict=True):
+            column[index] = np.where(better, getattr(other, f.name), column[index])
+        return Outcome(*columns)
 
 
 def edges_for(rows: Rows) -> np.ndarray:
@@ -127,15 +139,15 @@ def first_guess(rows: Rows, accounting: Accounting, edges: np.ndarray) -> np.nda
 def improve(rows: Rows, accounting: Accounting, edges: np.ndarray, typical: np.ndarray, rounds: int) -> Outcome:
     """Rounds of the recursion, each with a better split of delta; the best round is kept, `typical` becomes the last one's."""
     count = len(rows)
-    best = Outcome(np.full(count, np.inf), np.full(count, np.inf), np.ones(count), rows.share)
+    best = Outcome(np.full(count, np.inf), np.full(count, np.inf), np.ones(count), rows.share, np.zeros(count))
     rho, slope, steps = np.empty(count), np.empty(count), np.empty(count)
     for _ in range(rounds):
         kernels.sweep(edges, typical, rows.far, rows.most, *arguments(rows, accounting), rho, slope, steps)
         delta_p = rows.delta * (1 - rows.share)
         epsilon = epsilon_of(rho * ROUND_UP, delta_p, accounting.conversion)
-        found = Outcome(epsilon, rho * ROUND_UP, steps, rows.share)
-        better = epsilon < best.epsilon
-        best = Outcome(*(np.where(better, getattr(found, f.name), getattr(best, f.name)) for f in fields(Outcome)))
+        gain = np.maximum(0.0, 1 - epsilon / np.maximum(best.epsilon, 1e-300))
+        found = Outcome(epsilon, rho * ROUND_UP, steps, rows.share, gain)
+        best = replace(best.least(found), gain=gain)
         # the split is best where delta_f = (d rho/d ln f) (d delta/d rho)/(2 order), whose right side is nearly proportional to
         # delta - delta_f
         odds = slope * delta_slope(rho, epsilon, delta_p, accounting.conversion) / (2 * rows.order * delta_p)

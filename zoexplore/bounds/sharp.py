@@ -10,11 +10,12 @@ from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.kernels import sharp as kernels
 from zoexplore.bounds.riccati import Outcome, Rows, arguments, edges_for, first_guess, improve, settle
 from zoexplore.bounds.runs import Runs
-from zoexplore.setting import LARGEST_INTEGER, NUMERIC_FIELDS, Accounting
+from zoexplore.setting import NUMERIC_FIELDS, Accounting
 
 ANCHOR = 4.0  # choices are made at powers of it in T, and interpolated between: a curve's many T share a few
 MOST_NODES = 25  # rows at which choices are made along other fields
 FLAT = 1e-5  # a growth of epsilon between anchors that is not worth resolving
+SETTLED = 1e-3  # the last round's gain above which a row is given more rounds
 FEW = 12  # orders below it are tried as they are at both anchors: whole numbers are too coarse there to interpolate
 
 
@@ -36,7 +37,7 @@ def solve(runs: Runs, accounting: Accounting) -> Solved:
     best = best.least(_from_zero(runs, accounting, beta).where(split))
     if np.isinf(runs.R).all():
         return best
-    apart = Rows.of(runs, beta, float(LARGEST_INTEGER), far=True)
+    apart = Rows.of(runs, beta, 2.0 ** np.ceil(np.log2(runs.T.max())), far=True)
     from_diameter = _along(apart, accounting).reshape(() if len(apart) == 1 else runs.shape)
     return best.least(from_diameter.where(split & (from_diameter.N <= runs.T)))
 
@@ -108,7 +109,13 @@ def _between(rows: Rows, nodes: Rows, below, above, weight, accounting: Accounti
 def _evaluate(rows: Rows, accounting: Accounting, typical: np.ndarray) -> Solved:
     """The bound of rows whose choices are made."""
     edges = edges_for(rows)
-    return _solved(rows, rows, improve(rows, accounting, edges, np.ascontiguousarray(typical[:, : edges.size - 1]), 3))
+    typical = np.ascontiguousarray(typical[:, : edges.size - 1])
+    found = improve(rows, accounting, edges, typical, 3)
+    moving = np.flatnonzero(found.gain > SETTLED)
+    if moving.size:
+        more = improve(replace(rows.at(moving), share=found.share[moving]), accounting, edges, typical[moving], 8)
+        found = found.least(more, moving)
+    return _solved(rows, rows, found)
 
 
 def _solved(rows: Rows, chosen: Rows, found: Outcome) -> Solved:
