@@ -31,7 +31,7 @@ def variances(s):
 def log_gaussian_delta(rho, epsilon):
     mu = sqrt(2 * rho)
     first, second = special.log_ndtr(mu / 2 - epsilon / mu), epsilon + special.log_ndtr(-mu / 2 - epsilon / mu)
-    return first + log1p(-exp(min(second - first, -1e-300)))
+    return first + log1p(-exp(min(second - first, -1e-16)))
 
 
 def epsilon_of(rho, delta, conversion):

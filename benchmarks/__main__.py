@@ -1,0 +1,19 @@
+"""Print every topic's ratios, or those named: `python -m benchmarks [curves] [peers] [startup]`."""
+
+import argparse
+
+from benchmarks import curves, peers, startup
+
+TOPICS = {"curves": curves.run, "peers": peers.run, "startup": startup.run}
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("topics", nargs="*", choices=[*TOPICS, []], metavar="topic", help=", ".join(TOPICS))
+    for topic in parser.parse_args().topics or TOPICS:
+        TOPICS[topic]()
+        print()
+
+
+if __name__ == "__main__":
+    main()

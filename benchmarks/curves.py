@@ -1,0 +1,85 @@
+"""A page's redraw: five bounds at 300 numbers of steps from 1 to a million, against the same bounds point by point in scipy."""
+
+import random
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+
+from benchmarks import plain
+from benchmarks.timing import milliseconds, table
+from zoexplore import Accounting, Setting, curve
+from zoexplore.setting import REGIMES, SCHEDULES
+
+T = [int(t) for t in np.geomspace(1, 1e6, 300).round()]
+FIVE = ["composition", "output-perturbation", "corollary", "theorem", "noisy-gd"]
+
+RUNS = {
+    "paper": Setting(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, beta=0.5),
+    "paper, perturbed": Setting(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, beta=0.5, xi=1e-5),
+    "default": Setting(),
+    "non-convex": Setting(regime="non-convex", K=26),
+    "small steps, no ball": Setting(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0.9, M=1, R=1e6, eta=0.5, delta=1e-5),
+}
+
+
+def run(settings=150):
+    print(f"Five bounds at {len(T)} numbers of steps, 1 to 10^6, exact conversion: milliseconds, and against plain scipy")
+    rows = []
+    for name, setting in RUNS.items():
+        for schedule in SCHEDULES:
+            rows.append((name, schedule, *compared(setting, schedule)))
+    table(("run", "schedule", "ours", "plain", "times faster", "theorem: ours/plain, least", "largest"), rows)
+    print(f"\nThe same curve at {settings} random settings within the sliders' ranges: milliseconds")
+    table(("schedule", "median", "95 %", "worst", "where"), [(s, *over_settings(s, settings)) for s in SCHEDULES])
+
+
+def compared(setting, schedule):
+    accounting = Accounting(schedule=schedule)
+    ours = milliseconds(lambda: curve(setting, "T", T, FIVE, accounting))
+    lines = curve(setting, "T", T, FIVE, accounting)
+    start = perf_counter()
+    points = {bound: np.array([plain.epsilon(setting.replace(T=t), bound, schedule) for t in T]) for bound in FIVE}
+    theirs = 1000 * (perf_counter() - start)
+    for bound in set(FIVE) - {"theorem"}:
+        np.testing.assert_allclose(lines[bound], points[bound], rtol=1e-6)
+    both = np.isfinite(points["theorem"]) & (points["theorem"] > 0)
+    ratio = (lines["theorem"] / np.where(both, points["theorem"], 1))[both] if both.any() else np.array([np.nan])
+    return f"{ours:.2f}", f"{theirs:.0f}", f"{theirs / ours:.0f}", f"{ratio.min():.5f}", f"{ratio.max():.5f}"
+
+
+def over_settings(schedule, count):
+    draw = random.Random(0)
+    times = []
+    for _ in range(count):
+        setting = random_setting(draw)
+        times.append((milliseconds(lambda s=setting: curve(s, "T", T, FIVE, Accounting(schedule=schedule)), 5), setting))
+    times.sort(key=lambda pair: pair[0])
+    worst, where = times[-1]
+    tail = times[int(0.95 * count)][0]
+    named = f"{where.regime}, n={where.n} d={where.d} K={where.K} sigma={where.sigma:.3g} beta={where.beta:.3g} R={where.R:.3g} xi={where.xi:.1g}"
+    return f"{median(t for t, _ in times):.2f}", f"{tail:.2f}", f"{worst:.2f}", named
+
+
+def random_setting(draw):
+    """Every order of magnitude of a slider as likely as any other."""
+
+    def power(low, high):
+        return 10 ** draw.uniform(low, high)
+
+    d = round(power(0, 6))
+    M = power(-1, 1)
+    return Setting(
+        n=round(power(2, 7)),
+        d=d,
+        K=max(1, min(d, round(d ** draw.random()))),
+        sigma=power(-4, 1),
+        beta=draw.random(),
+        regime=draw.choice(REGIMES),
+        R=draw.choice([power(-1, 1), 0.31, 1.0]),
+        M=M,
+        m=0.5 * M,
+        ridge=0.5 * M,
+        xi=draw.choice([0.0, 0.0, power(-8, -3)]),
+        delta=power(-9, -3),
+    )

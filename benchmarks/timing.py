@@ -1,0 +1,25 @@
+"""Timing by repetition: medians, which a busy machine moves least."""
+
+from statistics import median
+from time import perf_counter
+
+
+def milliseconds(call, repeats=15, warm=1):
+    """The median time of a call, after some that do not count."""
+    for _ in range(warm):
+        call()
+    times = []
+    for _ in range(repeats):
+        start = perf_counter()
+        call()
+        times.append(perf_counter() - start)
+    return 1000 * median(times)
+
+
+def table(header, rows):
+    """Columns, aligned on the right but for the first."""
+    rows = [tuple(map(str, row)) for row in (header, *rows)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        first, *rest = (cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
+        print("  " + "  ".join([first, *rest]))
