@@ -14,7 +14,7 @@ from zoexplore.views.state import State
 from zoexplore.views.words import number, plain
 
 LABELS = {
-    "K": "K directions a step",
+    "K": "K directions per step",
     "beta": "β share along them",
     "sigma": "σ noise scale",
     "n": "n records",
@@ -24,14 +24,14 @@ LABELS = {
     "clip": "Δ clip norm",
     "M": "M smoothness",
     "m": "m strong convexity",
-    "ridge": "λ ridge outside the clip",
+    "ridge": "λ ridge, not clipped",
     "eta": "η step size",
     "xi": "ξ perturbation",
     "delta": "δ target",
 }
 REGIME_NAMES = {"strongly-convex": "strongly convex", "convex": "convex", "non-convex": "non-convex"}
 CONVERSION_NAMES = {"gaussian": "Gaussian, exact", "cks": "Rényi, Canonne et al.", "mironov": "Rényi, Mironov"}
-SCHEDULE_NAMES = {"constant": "β as set", "optimal": "best β, chosen"}
+SCHEDULE_NAMES = {"constant": "β as it is set", "optimal": "the best β"}
 SLIDERS = ("K", "beta", "sigma", "n", "d", "T")
 IN_FOLD = ("R", "clip", "M", "m", "ridge", "eta", "xi", "delta")
 
@@ -61,7 +61,7 @@ class Field(pn.viewable.Viewer):
         self.state, self.field = state, field
         self.text = pn.widgets.TextInput(
             label=LABELS[field],
-            value=plain(getattr(state, field)),
+            value=self.shown(),
             css_classes=["zx-field"],
             stylesheets=[theme.css("field")],
             sizing_mode="stretch_width",
@@ -167,8 +167,8 @@ class Controls(pn.viewable.Viewer):
         self.dials = {field: Dial(self.state, field) for field in SLIDERS}
         self.fields = {f: (StepSize if f == "eta" else Field)(self.state, f) for f in IN_FOLD}
         self.regime = self._choice(pn.widgets.RadioBoxGroup, "regime", REGIMES, REGIME_NAMES, inline=True, tags=["regime of the loss"])
-        self.conversion = self._choice(pn.widgets.Select, "conversion", CONVERSIONS, CONVERSION_NAMES, label="from budget to ε")
-        self.schedule = self._choice(pn.widgets.Select, "schedule", SCHEDULES, SCHEDULE_NAMES, label="noise share over the run")
+        self.conversion = self._choice(pn.widgets.Select, "conversion", CONVERSIONS, CONVERSION_NAMES, label="conversion")
+        self.schedule = self._choice(pn.widgets.Select, "schedule", SCHEDULES, SCHEDULE_NAMES, label="noise share")
         self.unbounded = self._switch("R", "no ball: R = ∞", isinf, inf)
         self.follows = self._switch("eta", "follow K/M", lambda eta: eta is None, None)
         for name in ("K", "M"):  # an η that follows them is shown as the number it is
@@ -179,7 +179,7 @@ class Controls(pn.viewable.Viewer):
 
     def _choice(self, widget: type, field: str, options: tuple[str, ...], names: dict[str, str], **params: Any) -> Any:
         """A widget that selects one option of the state."""
-        sheet = "radio" if widget is pn.widgets.RadioBoxGroup else "field"
+        sheet = "radio" if widget is pn.widgets.RadioBoxGroup else "select"
         made = widget(
             options={names[o]: o for o in options},
             value=getattr(self.state, field),
@@ -228,9 +228,9 @@ class Controls(pn.viewable.Viewer):
         dials = [dial.__panel__() for dial in self.dials.values()]
         return pn.Column(
             title,
-            self.notice,
             *dials,
             box,
+            self.notice,  # below the dials, so that none of them moves under the reader's hand
             self._fold(),
             css_classes=["zx-controls"],
             stylesheets=[theme.root("controls")],

@@ -26,9 +26,12 @@ if (e >= -3 && e < 4) return String(Number((10 ** e).toPrecision(3)));
 const up = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 return "10" + [...String(e)].map(c => c == "-" ? "⁻" : up[Number(c)]).join("");
 """
+# The name of a column comes as the format: Bokeh would print a missing value as NaN before any formatter sees it.
 _DIGITS = """
-if (!isFinite(value)) return "∞";
-if (value == 0) return "0";
+if (format == "T") return value.toLocaleString("en").replaceAll(",", "\u202f");
+const epsilon = source.data[format][special_vars.index];
+if (!isFinite(epsilon)) return "∞";
+value = epsilon;
 const e = Math.floor(Math.log10(value));
 if (e >= -4 && e < 5) return e >= 3 ? Math.round(value / 10 ** (e - 2)) * 10 ** (e - 2) + "" : value.toPrecision(3);
 const up = "⁰¹²³⁴⁵⁶⁷⁸⁹";
@@ -60,7 +63,8 @@ def frame(own: np.ndarray, others: np.ndarray) -> tuple[float, float]:
         return 1e-2, 1e2
     near = others[others >= own.min() / NEAR]
     low = floor(log10(min(own.min(), near.min(initial=np.inf))))
-    high = min(ceil(log10(own.max())), floor(log10(own.min())) + MOST_DECADES)
+    high, most = ceil(log10(own.max())), floor(log10(own.min())) + MOST_DECADES
+    high = high if high <= most + 1 else most  # not for the sake of one decade
     return 10.0**low, 10.0 ** max(high, low + 1)
 
 
@@ -101,6 +105,7 @@ class Curves(pn.viewable.Viewer):
             height=500,
             sizing_mode="stretch_width",
             tools="pan,wheel_zoom,box_zoom,reset,save",
+            active_drag=None,  # a finger on the figure scrolls the page
             active_scroll=None,
             toolbar_location="above",
             name="epsilon-against-T",
@@ -125,7 +130,7 @@ class Curves(pn.viewable.Viewer):
         )
         fig.text(
             "T", "y", "label", source=self.marks, x_offset="dx", y_offset="dy", text_align="align", text_baseline="top",
-            text_color="colour", text_font={"value": theme.FONT}, text_font_size="13px", level="overlay",
+            text_color="colour", text_font={"value": theme.FONT}, text_font_size="12px", text_line_height=1.25, level="overlay",
         )
         probe = fig.line("T", "probe", source=self.source, line_alpha=0, name="probe")
         fig.add_tools(self._hover(probe))
@@ -141,16 +146,15 @@ class Curves(pn.viewable.Viewer):
         titles = {**{bound: BOUNDS[bound].title for bound in BOUNDS}, REFERENCE: REFERENCE_TITLE}
         styles = self._styles()
         rows = "".join(
-            f"<tr><td>{theme.swatch(styles[name], 26)}</td><td>{escape(title)}</td><td>@{{{name}}}{{custom}}</td></tr>"
+            f"<tr><td>{theme.swatch(styles[name], 26)}</td><td>{escape(title)}</td><td>@{{T}}{{{name}}}</td></tr>"
             for name, title in titles.items()
         )
-        formatters = {f"@{{{name}}}": CustomJSHover(code=_DIGITS) for name in titles}
-        sheet = theme.css("tooltip")
+        caption = "<caption><i>ε</i> after @{T}{T} steps</caption>"
         return HoverTool(
             renderers=[probe],
             mode="vline",
-            tooltips=f'<style>{sheet}</style><table><caption>after T = @T{{0,0}} steps, ε</caption>{rows}</table>',
-            formatters=formatters,
+            tooltips=f"<div><style>{theme.css('tooltip')}</style><table>{caption}{rows}</table></div>",
+            formatters={"@{T}": CustomJSHover(args={"source": self.source}, code=_DIGITS)},
             point_policy="follow_mouse",
             attachment="horizontal",
             visible=False,
@@ -169,9 +173,9 @@ class Curves(pn.viewable.Viewer):
             "epsilon": [g.epsilon for g in shown.values()],
             "y": [min(max(g.epsilon, low), high) for g in shown.values()],
             "marker": ["triangle" if g.epsilon > high else "circle" for g in shown.values()],
-            "label": [f"{g.title}, ε = {digits(g.epsilon)}" if bound in above else "" for bound, g in shown.items()],
+            "label": [f"{g.title}\nε = {digits(g.epsilon)}" if bound in above else "" for bound, g in shown.items()],
             "dx": [12 if left else -12] * len(shown),
-            "dy": [18 * above.index(bound) + 4 if bound in above else 0 for bound in shown],
+            "dy": [36 * above.index(bound) + 2 if bound in above else 0 for bound in shown],
             "align": ["left" if left else "right"] * len(shown),
             "colour": [self._colour(bound) for bound in shown],
         }

@@ -1,4 +1,5 @@
-// What Bokeh leaves out for screen readers: names for slider handles and the radio group, and values in words.
+// What Bokeh leaves out for screen readers: names for slider handles and the radio group, values in words, the
+// state of a toggle.
 // Sliders and groups carry their name as their model's first tag.
 function* views(view) {
   yield view;
@@ -23,9 +24,16 @@ function name(view) {
     group.setAttribute("aria-label", label);
   }
 }
+function press(view) {
+  const button = view.shadow_el?.querySelector("button.bk-btn");
+  if (!button || view.model.type != "Toggle") return;
+  const tell = () => button.setAttribute("aria-pressed", String(view.model.active));
+  view.model.properties.active.change.connect(tell);
+  tell();
+}
 function nameAll() {
   const roots = window.Bokeh?.index?.roots ?? [];
-  for (const root of roots) for (const view of views(root)) name(view);
+  for (const root of roots) for (const view of views(root)) { name(view); press(view); }
   return roots.length > 0;
 }
 window.addEventListener("load", () => {

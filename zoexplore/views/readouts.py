@@ -69,11 +69,14 @@ class Readouts(pn.viewable.Viewer):
     def _publishing(self, best: Guarantee) -> str:
         """How the smallest compares with what one would run if every iterate were public."""
         public = public_epsilon(self.state.setting, self.state.accounting)
-        told = f"With all noise along the directions (β = 1), a run that publishes every iterate would cost {digits(public)}"
         if best.epsilon < public:
-            return told + "."
+            return f"Publishing every iterate would cost {digits(public)}, even with all noise along the directions (β\u00a0=\u00a01)."
         first = self._pays_from()
-        return f"{told}, so at this T nothing is won by hiding them" + (f"; that begins at T = {whole(first)}." if first else ".")
+        when = f"from T = {whole(first)} on" if first else f"at no T up to {whole(T_VALUES[-1])}"
+        if best.bound == "composition":
+            return f"Hiding the iterates pays {when}."
+        less = f"would cost {digits(public)}, which is no more"
+        return f"Publishing every iterate of a run with all noise along the directions (β\u00a0=\u00a01) {less}; hiding them pays {when}."
 
     def _pays_from(self) -> float | None:
         """The first T drawn from which some bound of this run stays below composition at beta = 1."""
@@ -91,7 +94,7 @@ class Readouts(pn.viewable.Viewer):
         public = public_epsilon(self.state.setting, self.state.accounting)
         others += _cells(theme.swatch(theme.REFERENCE), "Composition at β = 1", public, "", "every iterate public")
         return (
-            '<table><thead><tr><th colspan="2" scope="col">Guarantees of this run</th><th scope="col">ε</th></tr></thead>'
+            '<table><colgroup><col class="line"><col><col class="epsilon"></colgroup><thead><tr><th colspan="2" scope="col">Guarantees of this run</th><th scope="col">ε</th></tr></thead>'
             f'<tbody>{own}</tbody><tbody class="others"><tr><th colspan="3" scope="colgroup">For comparison, other mechanisms</th>'
             f"</tr>{others}</tbody></table>"
         )
@@ -124,11 +127,11 @@ class Readouts(pn.viewable.Viewer):
 
 
 def _cells(swatch: str, title: str, epsilon: float, kind: str, note: str, says: str = "") -> str:
-    small = f'<br><small class="reason">{escape(note)}</small>' if note else ""
-    return (
-        f'<tr class="{kind}"><td>{swatch}</td><th scope="row" title="{escape(says)}">{escape(title)}{small}</th>'
+    row = (
+        f'<tr class="{kind}"><td>{swatch}</td><th scope="row" title="{escape(says)}">{escape(title)}</th>'
         f'<td class="number" title="{epsilon:.6g}">{digits(epsilon)}</td></tr>'
     )
+    return row + (f'<tr class="reason"><td></td><td colspan="2">{escape(note)}</td></tr>' if note else "")
 
 
 def _assumption(words: str, met: bool | None, shortfall: str, titles: list[str], bounds: int) -> str:

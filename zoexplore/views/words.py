@@ -61,7 +61,7 @@ def number(text: str) -> float:
     cleaned = "".join(text.split()).replace(THIN, "").replace("_", "").replace(",", "").replace("−", "-")
     if cleaned in ("∞", "+∞"):
         return inf
-    return float(cleaned)
+    return int(cleaned) if cleaned.lstrip("+-").isdigit() else float(cleaned)
 
 
 def why(g: Guarantee) -> str:
@@ -73,7 +73,7 @@ def why(g: Guarantee) -> str:
 def _composition(g: Guarantee) -> str:
     return (
         f"Every one of the {whole(g.setting.T)} steps is paid for, as if each iterate had been published: "
-        "here, hiding them buys nothing that can be proved."
+        "no bound that uses their being hidden is smaller here."
     )
 
 
