@@ -1,4 +1,4 @@
-"""A page's redraw: five bounds at 300 numbers of steps from 1 to a million, against the same bounds point by point in scipy."""
+"""A page's redraw: five bounds at 300 numbers of steps from 1 to a million, against scipy point by point."""
 
 import random
 from statistics import median
@@ -16,15 +16,21 @@ FIVE = ["composition", "output-perturbation", "corollary", "theorem", "noisy-gd"
 
 RUNS = {
     "paper": Setting(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, beta=0.5),
-    "paper, perturbed": Setting(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, beta=0.5, xi=1e-5),
+    "paper, perturbed": Setting(
+        n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, beta=0.5, xi=1e-5
+    ),
     "default": Setting(),
     "non-convex": Setting(regime="non-convex", K=26),
-    "small steps, no ball": Setting(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0.9, M=1, R=1e6, eta=0.5, delta=1e-5),
+    "small steps, no ball": Setting(
+        n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0.9, M=1, R=1e6, eta=0.5, delta=1e-5
+    ),
 }
 
 
 def run(settings=150):
-    print(f"Five bounds at {len(T)} numbers of steps, 1 to 10^6, exact conversion: milliseconds, and against plain scipy")
+    print(
+        f"Five bounds at {len(T)} numbers of steps, 1 to 10^6, exact conversion: milliseconds, and against plain scipy"
+    )
     rows = []
     for name, setting in RUNS.items():
         for schedule in SCHEDULES:
@@ -53,11 +59,14 @@ def over_settings(schedule, count):
     times = []
     for _ in range(count):
         setting = random_setting(draw)
-        times.append((milliseconds(lambda s=setting: curve(s, "T", T, FIVE, Accounting(schedule=schedule)), 5), setting))
+        times.append(
+            (milliseconds(lambda s=setting: curve(s, "T", T, FIVE, Accounting(schedule=schedule)), 5), setting)
+        )
     times.sort(key=lambda pair: pair[0])
     worst, where = times[-1]
     tail = times[int(0.95 * count)][0]
-    named = f"{where.regime}, n={where.n} d={where.d} K={where.K} sigma={where.sigma:.3g} beta={where.beta:.3g} R={where.R:.3g} xi={where.xi:.1g}"
+    shares = f"sigma={where.sigma:.3g} beta={where.beta:.3g} R={where.R:.3g} xi={where.xi:.1g}"
+    named = f"{where.regime}, n={where.n} d={where.d} K={where.K} {shares}"
     return f"{median(t for t, _ in times):.2f}", f"{tail:.2f}", f"{worst:.2f}", named
 
 

@@ -14,9 +14,12 @@ RUN = Setting(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=
 
 def run():
     multiplier = noise_multiplier(RUN)
-    print(f"Composition against dp-accounting (noise multiplier {multiplier:.4g}, delta {RUN.delta:g}): epsilons and times over ours")
+    print(f"Composition against dp-accounting: noise multiplier {multiplier:.4g}, delta {RUN.delta:g}; time over ours")
     rows = [row(T, multiplier) for T in (1, 10, 100, 1000, 10_000, 100_000)]
-    table(("steps", "ours", "RDP", "PLD", "RDP/ours", "PLD/ours", "RDP/our cks", "ms", "RDP time/ours", "PLD time/ours"), rows)
+    table(
+        ("steps", "ours", "RDP", "PLD", "RDP/ours", "PLD/ours", "RDP/our cks", "ms", "RDP time/ours", "PLD time/ours"),
+        rows,
+    )
 
 
 def noise_multiplier(s):

@@ -28,9 +28,16 @@ def run(repeats=5):
     print("A second process, compiled loops cached: milliseconds, and over importing numpy alone")
     times = [child(CHILD.format(bounds=FIVE)) for _ in range(repeats + 1)][1:]
     numpy, *ours = (1000 * median(column) for column in zip(*times, strict=True))
-    names = ("import zoexplore, numpy already there", "first epsilon, by the theorem", "first curve, five bounds at 300 points")
+    names = (
+        "import zoexplore, numpy already there",
+        "first epsilon, by the theorem",
+        "first curve, five bounds at 300 points",
+    )
     rows = [(name, f"{ms:.0f}", f"{ms / numpy:.2f}") for name, ms in zip(names, ours, strict=True)]
-    table(("what", "ms", "over numpy"), [("import numpy", f"{numpy:.0f}", "1"), *rows, ("all", f"{numpy + sum(ours):.0f}", "")])
+    table(
+        ("what", "ms", "over numpy"),
+        [("import numpy", f"{numpy:.0f}", "1"), *rows, ("all", f"{numpy + sum(ours):.0f}", "")],
+    )
 
 
 def child(code):

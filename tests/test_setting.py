@@ -18,12 +18,20 @@ TOO_LARGE = 2**53 + 1
 
 # field, an impossible value, and what the message must say is allowed
 IMPOSSIBLE = [
-    *((name, value, "1 to ") for name in ("n", "d", "T", "K") for value in (0, -1, -5.0, 0.5, 1.5, inf, -inf, nan, 10**400)),
+    *(
+        (name, value, "1 to ")
+        for name in ("n", "d", "T", "K")
+        for value in (0, -1, -5.0, 0.5, 1.5, inf, -inf, nan, 10**400)
+    ),
     *((name, TOO_LARGE, "1 to 9007199254740992") for name in ("n", "d", "T")),
     ("K", 521, "1 to d = 520"),
     ("K", TOO_LARGE, "1 to d = 520"),
     *(("batch", value, "1 to n = 20000") for value in (0, -1, 20_001, 2.5, inf, nan)),
-    *((name, value, "above 0") for name in ("sigma", "clip", "M", "eta") for value in (0, -1.0, inf, -inf, nan, 10**400)),
+    *(
+        (name, value, "above 0")
+        for name in ("sigma", "clip", "M", "eta")
+        for value in (0, -1.0, inf, -inf, nan, 10**400)
+    ),
     *(("R", value, "above 0") for value in (0, 0.0, -1, -inf, nan)),
     *(("beta", value, "at least 0 and at most 1") for value in (-1e-300, nextafter(1, 2), -0.5, 2, inf, nan)),
     *(("delta", value, "above 0 and below 1") for value in (0, 1, -1e-5, 1.5, inf, nan)),
@@ -33,7 +41,22 @@ IMPOSSIBLE = [
     *(("regime", value, "'strongly-convex', 'convex', 'non-convex'") for value in ("", "Convex", "strongly convex")),
 ]
 
-WRONG_TYPES = ["", "1", True, False, 1j, 1 + 0j, b"1", [1], (1,), {}, np.array([1.0]), np.bool_(True), Decimal(1), object()]
+WRONG_TYPES = [
+    "",
+    "1",
+    True,
+    False,
+    1j,
+    1 + 0j,
+    b"1",
+    [1],
+    (1,),
+    {},
+    np.array([1.0]),
+    np.bool_(True),
+    Decimal(1),
+    object(),
+]
 NUMBERS = ["n", "d", "K", "T", "sigma", "beta", "R", "clip", "M", "m", "ridge", "eta", "xi", "delta", "batch"]
 
 
@@ -66,7 +89,9 @@ def test_a_regime_is_one_of_three_words(value):
     refuses("regime", value, "'strongly-convex', 'convex', 'non-convex'")
 
 
-@pytest.mark.parametrize("value", [10**5000, Fraction(10**400), Fraction(1, 3)], ids=["int", "large-fraction", "fraction"])
+@pytest.mark.parametrize(
+    "value", [10**5000, Fraction(10**400), Fraction(1, 3)], ids=["int", "large-fraction", "fraction"]
+)
 @pytest.mark.parametrize("name", ["n", "T", "K", "batch"])
 def test_numbers_beyond_any_float_are_refused_like_others(name, value):
     with pytest.raises(ValueError, match=rf"^{name} = .* not allowed: give a whole number from 1 to"):
@@ -86,7 +111,9 @@ def test_a_message_reads_as_a_sentence():
 
 
 def test_limits_that_are_possible_are_accepted():
-    run = Setting(n=1, d=1, K=1, T=2**53, beta=1, R=inf, m=0.75, M=0.75, ridge=0.75, xi=0, delta=nextafter(1, 0), batch=1)
+    run = Setting(
+        n=1, d=1, K=1, T=2**53, beta=1, R=inf, m=0.75, M=0.75, ridge=0.75, xi=0, delta=nextafter(1, 0), batch=1
+    )
     assert (run.n, run.K, run.T, run.R, run.batch) == (1, 1, 2**53, inf, 1)
     assert Setting(delta=5e-324, sigma=5e-324, ridge=0, m=0, beta=0).delta == 5e-324
     assert Setting(K=520, d=520).K == 520  # K > d/2 is legal
@@ -132,7 +159,7 @@ def test_an_explicit_step_size_is_kept_until_it_is_given_up():
 
 
 def test_a_step_size_that_overflows_is_refused_by_name():
-    with pytest.raises(ValueError, match="^eta = inf"):
+    with pytest.raises(ValueError, match=r"^eta = inf"):
         Setting(M=1e-320, m=0, ridge=0)
 
 
@@ -142,7 +169,7 @@ def test_a_full_batch_is_none_or_all_records():
 
 @pytest.mark.parametrize("make", [Setting().replace, Accounting().replace])
 def test_unknown_names_are_refused_with_those_that_exist(make):
-    with pytest.raises(ValueError, match="momentum is not an? .*(sigma|conversion)"):
+    with pytest.raises(ValueError, match=r"momentum is not an? .*(sigma|conversion)"):
         make(momentum=0.9)
     with pytest.raises(ValueError):
         make(eta_follows=True)

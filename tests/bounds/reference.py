@@ -75,7 +75,10 @@ def output_perturbation_rho(s):
     grid = np.linspace(0, 1, 2001)
     best = grid[int(np.argmax([cost(x) for x in grid]))]
     found = optimize.minimize_scalar(
-        lambda x: -cost(x), bounds=(max(0, best - 1e-3), min(1, best + 1e-3)), method="bounded", options={"xatol": 1e-12}
+        lambda x: -cost(x),
+        bounds=(max(0, best - 1e-3), min(1, best + 1e-3)),
+        method="bounded",
+        options={"xatol": 1e-12},
     )
     return max(-found.fun, cost(best))
 
@@ -142,7 +145,7 @@ class Program:
         return self.data * float(np.sum(x**2))
 
     def least_by_solver(self):
-        """The optimum by a solver that knows the constraints only: variables a (in units of cost), shares, distances."""
+        """The optimum by a solver that knows the constraints only: variables a (in units of cost) and shares."""
         N, r = self.N, sqrt(self.shift / self.data)
         z_unit = r * max(self.start, self.c2)
         free = self.beta is None
@@ -173,7 +176,13 @@ class Program:
         bounds = [(0, None)] * N + [(1e-9, 1 - 1e-9)] * (N if free else 0)
         start = np.concatenate([np.full(N, even * r), np.full(N, 0.5)]) if free else np.full(N, even * r)
         found = optimize.minimize(
-            cost, start, jac=slope, bounds=bounds, constraints=constraints, method="SLSQP", options={"maxiter": 2000, "ftol": 1e-14}
+            cost,
+            start,
+            jac=slope,
+            bounds=bounds,
+            constraints=constraints,
+            method="SLSQP",
+            options={"maxiter": 2000, "ftol": 1e-14},
         )
         return self.data * found.fun
 
@@ -219,7 +228,7 @@ def theorem_program(s, N, delta_f, schedule, theta=theta_by_formula):
     )
 
 
-def theorem_epsilon(s, accounting, splits=np.geomspace(1e-4, 0.9, 48), steps=None):
+def theorem_epsilon(s, accounting, splits, steps=None):
     """The least epsilon over every number of counted steps and a fine grid of splits of delta."""
     step = (2 * s.clip / s.n) ** 2 / (2 * s.sigma**2)
     free = accounting.schedule == "optimal"
@@ -235,5 +244,3 @@ def theorem_epsilon(s, accounting, splits=np.geomspace(1e-4, 0.9, 48), steps=Non
             rho = min(rho, theorem_program(s, N, delta_f, accounting.schedule).least())
         best = min(best, epsilon_of(rho, s.delta - delta_f, accounting.conversion))
     return best
-
-

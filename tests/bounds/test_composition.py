@@ -27,7 +27,7 @@ def test_the_budget_is_the_joint_cost_of_the_directions(run):
 
 
 def test_one_step_is_a_gaussian_mechanism_with_the_noise_that_the_span_sees():
-    """Covariance of the noise within the span, from the update itself: (beta/K + (1-beta)/d) eta^2 sigma^2 a direction."""
+    """Within the span the update has noise (beta/K + (1-beta)/d) eta^2 sigma^2 a direction."""
     d, K, eta, sigma, beta, n = 7, 3, 0.7, 0.2, 0.3, 50
     U = np.linalg.qr(np.random.default_rng(0).normal(size=(d, K)))[0]
     noise = eta**2 * sigma**2 * (beta / K * U @ U.T + (1 - beta) / d * np.eye(d))

@@ -1,4 +1,4 @@
-"""From rho to (epsilon, delta): against sixty digits at the extremes, always on the safe side, and in the right order."""
+"""From rho to (epsilon, delta): against sixty digits at the extremes, on the safe side, in the right order."""
 
 from math import inf, nextafter, sqrt
 

@@ -24,16 +24,24 @@ def test_the_minimum_is_where_the_paper_says():
     g = guarantee(PAPER.replace(T=10**7, M=1, m=0.99, d=2000, K=400), "corollary")
     real = 1000 * 1 * sqrt(2 * 2000) / 400
     assert g.N in (floor(real), ceil(real))
-    assert g.rho == pytest.approx(16 * 1 * sqrt(2 * 2000) / (400 * 1000 * 0.01), rel=1e-4)  # twice the 8 that is printed
+    assert g.rho == pytest.approx(
+        16 * 1 * sqrt(2 * 2000) / (400 * 1000 * 0.01), rel=1e-4
+    )  # twice the 8 that is printed
     assert g.delta_f == PAPER.delta / 2
 
 
 @given(
     settings_of_runs(
-        regime=st.just("strongly-convex"), T=whole_powers(0, 3.5), R=powers(-3, 2), ridge=st.just(1.0), m=powers(-0.7, 0),
-        beta=st.floats(0.001, 0.999), d=whole_powers(1.5, 4), K=whole_powers(1, 3.5).map(lambda K: max(1, min(15, K))),
+        regime=st.just("strongly-convex"),
+        T=whole_powers(0, 3.5),
+        R=powers(-3, 2),
+        ridge=st.just(1.0),
+        m=powers(-0.7, 0),
+        beta=st.floats(0.001, 0.999),
+        d=whole_powers(1.5, 4),
+        K=whole_powers(1, 3.5).map(lambda K: max(1, min(15, K))),
     )
-)  # fmt: skip
+)
 def test_small_K_is_refused_or_right(run):
     compare(run)
 
@@ -44,17 +52,29 @@ def test_the_budget_is_the_least_over_the_steps_that_delta_allows(data):
     d = data.draw(whole_powers(1.5, 4))
     run = data.draw(
         settings_of_runs(
-            regime=st.just("strongly-convex"), T=whole_powers(0, 3.5), R=powers(-3, 2), ridge=st.just(1.0), m=powers(-0.3, 0),
-            beta=st.floats(0.001, 0.999), d=st.just(d), K=st.integers(max(1, d // 5), d // 2), xi=st.just(0.0), eta=st.none(),
+            regime=st.just("strongly-convex"),
+            T=whole_powers(0, 3.5),
+            R=powers(-3, 2),
+            ridge=st.just(1.0),
+            m=powers(-0.3, 0),
+            beta=st.floats(0.001, 0.999),
+            d=st.just(d),
+            K=st.integers(max(1, d // 5), d // 2),
+            xi=st.just(0.0),
+            eta=st.none(),
         )
-    )  # fmt: skip
+    )
     compare(run)
 
 
 def compare(run):
     c = reference.lipschitz(run, run.eta / run.K)
     g = guarantee(run, "corollary")
-    if c >= 1 or 2 * run.K > run.d or run.xi > sqrt((1 - run.beta) / run.beta) * 2 * run.clip / (run.n * run.M * sqrt(2 * run.d)):
+    if (
+        c >= 1
+        or 2 * run.K > run.d
+        or run.xi > sqrt((1 - run.beta) / run.beta) * 2 * run.clip / (run.n * run.M * sqrt(2 * run.d))
+    ):
         assert g.epsilon == inf and g.reason
         return
     p = reference.tail((1 - c * c) / (1 + c * c), run.K, run.d)

@@ -59,18 +59,39 @@ def test_every_answer_is_a_number_or_a_reason(run, bound, accounting):
 
 
 EXTREMES = {
-    "n": [1, 10**15, 2**53], "d": [1, 2, 3, 2**53], "K": [1, 2], "T": [1, 2, 2**53], "sigma": [5e-324, 1e-300, 1e-154, 1e154, 1e300],
-    "beta": [0.0, 5e-324, 1e-16, 1 - 1e-16, 1.0], "R": [5e-324, 1e-300, 1e300, inf], "clip": [5e-324, 1e-300, 1e300],
-    "eta": [5e-324, 1e-200, 1e-30, 1e30, 1e200], "xi": [5e-324, 1e-300, 1e10, 1e300], "delta": [5e-324, 1e-300, 0.5, 1 - 1e-12],
-    "m": [0.0, 1e-12, 1.0], "ridge": [0.0], "regime": ["strongly-convex", "convex", "non-convex"],
-}  # fmt: skip
+    "n": [1, 10**15, 2**53],
+    "d": [1, 2, 3, 2**53],
+    "K": [1, 2],
+    "T": [1, 2, 2**53],
+    "sigma": [5e-324, 1e-300, 1e-154, 1e154, 1e300],
+    "beta": [0.0, 5e-324, 1e-16, 1 - 1e-16, 1.0],
+    "R": [5e-324, 1e-300, 1e300, inf],
+    "clip": [5e-324, 1e-300, 1e300],
+    "eta": [5e-324, 1e-200, 1e-30, 1e30, 1e200],
+    "xi": [5e-324, 1e-300, 1e10, 1e300],
+    "delta": [5e-324, 1e-300, 0.5, 1 - 1e-12],
+    "m": [0.0, 1e-12, 1.0],
+    "ridge": [0.0],
+    "regime": ["strongly-convex", "convex", "non-convex"],
+}
 
 
 @st.composite
 def extreme_settings(draw):
     """A plain run with up to four fields at the ends of what is allowed."""
     fields = draw(st.lists(st.sampled_from(sorted(EXTREMES)), min_size=1, max_size=4, unique=True))
-    plain = {"n": 1000, "d": 1000, "K": 200, "T": 100, "sigma": 0.1, "M": 1.0, "m": 0.5, "ridge": 0.5, "R": 1.0, "delta": 1e-5}
+    plain = {
+        "n": 1000,
+        "d": 1000,
+        "K": 200,
+        "T": 100,
+        "sigma": 0.1,
+        "M": 1.0,
+        "m": 0.5,
+        "ridge": 0.5,
+        "R": 1.0,
+        "delta": 1e-5,
+    }
     changes = {name: draw(st.sampled_from(EXTREMES[name])) for name in fields}
     run = plain | changes
     run["K"], run["ridge"] = min(run["K"], run["d"]), min(run["ridge"], run["m"])
@@ -93,7 +114,7 @@ def test_the_ends_of_what_is_allowed_give_numbers_or_reasons(run, bound, account
 @pytest.mark.parametrize("bound", IDS)
 @pytest.mark.parametrize("scale", [1e-160, 1e-100, 1e100, 1e160])
 def test_only_ratios_of_lengths_matter(bound, scale):
-    """A loss in other units: clip, M, m, sigma scaled together change nothing. Nor do lengths R, xi, eta, 1/M scaled together."""
+    """A loss in other units scales clip, M, m, sigma and 1/eta; longer weights scale R, xi, eta, 1/M and 1/m."""
     run = PAPER.replace(ridge=0.9, xi=1e-7, eta=200.0)
     louder = run.replace(clip=scale, M=scale, m=0.9 * scale, ridge=0.9 * scale, sigma=0.1 * scale, eta=200 / scale)
     assert epsilon(louder, bound) == pytest.approx(epsilon(run, bound), rel=tolerance(bound))
@@ -125,17 +146,26 @@ def test_a_larger_delta_never_costs_more(run, bound, accounting, factor):
 @given(settings_of_runs(), st.sampled_from(["composition", "theorem", "noisy-gd"]), accountings(), whole_powers(0, 4))
 @settings(max_examples=400)
 def test_more_steps_never_cost_less(run, bound, accounting, factor):
-    """True of the theorem too: whatever shifts serve a longer run serve the shorter one that ends with the same steps."""
+    """True of the theorem too: the shifts that serve a longer run serve the shorter one with the same last steps."""
     at_most(epsilon(run, bound, accounting), epsilon(run.replace(T=run.T * factor), bound, accounting), bound)
 
 
 @given(settings_of_runs(), accountings(), whole_powers(0, 4))
 def test_the_closed_form_falls_until_enough_steps_are_made(run, accounting, factor):
     """It always starts from the diameter, and so gains by steps; with few, it is far above composition."""
-    at_most(epsilon(run.replace(T=run.T * factor), "corollary", accounting), epsilon(run, "corollary", accounting), "corollary")
+    at_most(
+        epsilon(run.replace(T=run.T * factor), "corollary", accounting),
+        epsilon(run, "corollary", accounting),
+        "corollary",
+    )
 
 
-@given(settings_of_runs(ridge=st.just(1.0)), st.sampled_from(["output-perturbation", "theorem", "noisy-gd"]), accountings(), st.floats(0, 1))
+@given(
+    settings_of_runs(ridge=st.just(1.0)),
+    st.sampled_from(["output-perturbation", "theorem", "noisy-gd"]),
+    accountings(),
+    st.floats(0, 1),
+)
 @settings(max_examples=200)
 def test_a_smaller_ball_never_costs_more(run, bound, accounting, factor):
     assume(run.R * factor > 0 and run.R < inf)
@@ -145,7 +175,9 @@ def test_a_smaller_ball_never_costs_more(run, bound, accounting, factor):
 @given(settings_of_runs(), accountings(), st.floats(0, 1))
 @settings(max_examples=200)
 def test_a_smaller_perturbation_never_costs_more(run, accounting, factor):
-    at_most(epsilon(run.replace(xi=run.xi * factor), "theorem", accounting), epsilon(run, "theorem", accounting), "theorem")
+    at_most(
+        epsilon(run.replace(xi=run.xi * factor), "theorem", accounting), epsilon(run, "theorem", accounting), "theorem"
+    )
 
 
 @given(settings_of_runs(ridge=st.just(1.0)), accountings())
@@ -153,13 +185,19 @@ def test_a_smaller_perturbation_never_costs_more(run, accounting, factor):
 def test_knowing_more_of_the_loss_never_costs_more(run, accounting):
     for bound in ("theorem", "noisy-gd"):
         strong, convex, any_loss = (
-            epsilon(run.replace(regime=regime), bound, accounting) for regime in ("strongly-convex", "convex", "non-convex")
+            epsilon(run.replace(regime=regime), bound, accounting)
+            for regime in ("strongly-convex", "convex", "non-convex")
         )
         at_most(strong, convex, bound)
         at_most(convex, any_loss, bound)
 
 
-@given(settings_of_runs(beta=st.floats(0.01, 0.99)), bounds, accountings(), st.sampled_from(["sigma", "R", "beta", "eta", "clip", "delta", "xi"]))
+@given(
+    settings_of_runs(beta=st.floats(0.01, 0.99)),
+    bounds,
+    accountings(),
+    st.sampled_from(["sigma", "R", "beta", "eta", "clip", "delta", "xi"]),
+)
 @settings(max_examples=400)
 def test_a_tiny_change_makes_no_jump(run, bound, accounting, field):
     """Unless a condition is crossed: a part in a million of one field moves epsilon by less than half a percent."""
@@ -174,11 +212,22 @@ def test_a_tiny_change_makes_no_jump(run, bound, accounting, field):
 # ---------------------------------------------------------------- curves
 
 RANGES = {
-    "n": whole_powers(0, 9), "d": whole_powers(2, 7), "K": st.integers(1, 100), "T": whole_powers(0, 9), "sigma": powers(-6, 3),
-    "beta": st.floats(0, 1), "R": st.one_of(powers(-3, 3), st.just(inf)), "clip": powers(-3, 3), "M": powers(1, 3), "m": st.floats(1, 5),
-    "ridge": st.floats(0, 1), "eta": powers(-4, 4), "xi": st.one_of(st.just(0.0), powers(-9, 0)), "delta": powers(-15, -0.1),
+    "n": whole_powers(0, 9),
+    "d": whole_powers(2, 7),
+    "K": st.integers(1, 100),
+    "T": whole_powers(0, 9),
+    "sigma": powers(-6, 3),
+    "beta": st.floats(0, 1),
+    "R": st.one_of(powers(-3, 3), st.just(inf)),
+    "clip": powers(-3, 3),
+    "M": powers(1, 3),
+    "m": st.floats(1, 5),
+    "ridge": st.floats(0, 1),
+    "eta": powers(-4, 4),
+    "xi": st.one_of(st.just(0.0), powers(-9, 0)),
+    "delta": powers(-15, -0.1),
     "batch": st.integers(1, 100),
-}  # fmt: skip
+}
 
 
 def test_every_numeric_field_has_a_curve():
@@ -189,7 +238,14 @@ def test_every_numeric_field_has_a_curve():
 @settings(max_examples=250)
 def test_a_curve_is_the_points_it_is_made_of(data, field, accounting):
     run = data.draw(
-        settings_of_runs(n=st.just(100), d=st.just(100), K=st.integers(1, 100), M=powers(1, 2), m=st.floats(0.1, 0.1), ridge=st.just(1.0))
+        settings_of_runs(
+            n=st.just(100),
+            d=st.just(100),
+            K=st.integers(1, 100),
+            M=powers(1, 2),
+            m=st.floats(0.1, 0.1),
+            ridge=st.just(1.0),
+        )
     )
     run = run.replace(m=1.0, ridge=1.0) if field in ("ridge", "m", "M") else run
     values = data.draw(st.lists(RANGES[field], min_size=1, max_size=6))
@@ -217,7 +273,13 @@ def test_without_a_list_a_curve_has_every_bound():
 
 def test_a_curve_takes_any_collection_of_numbers():
     want = curve(PAPER, "T", [1, 10, 100], ["composition"])["composition"]
-    for values in ((1, 10, 100), np.array([1, 10, 100]), np.array([1, 10, 100], np.float32), (v for v in (1, 10, 100)), range(1, 101, 1)):
+    for values in (
+        (1, 10, 100),
+        np.array([1, 10, 100]),
+        np.array([1, 10, 100], np.float32),
+        (v for v in (1, 10, 100)),
+        range(1, 101, 1),
+    ):
         got = curve(PAPER, "T", values, ["composition"])["composition"]
         assert np.array_equal(got if len(got) == 3 else got[[0, 9, 99]], want)
 
@@ -252,8 +314,12 @@ def test_a_curve_refuses_what_a_setting_would(field, values, message):
 
 
 def test_unknown_bounds_are_refused_with_those_that_exist():
-    for ask in (lambda: guarantee(PAPER, "rdp"), lambda: epsilon(PAPER, "rdp"), lambda: curve(PAPER, "T", [1], ["rdp"])):
-        with pytest.raises(ValueError, match="'rdp'.*'composition'"):
+    for ask in (
+        lambda: guarantee(PAPER, "rdp"),
+        lambda: epsilon(PAPER, "rdp"),
+        lambda: curve(PAPER, "T", [1], ["rdp"]),
+    ):
+        with pytest.raises(ValueError, match=r"'rdp'.*'composition'"):
             ask()
 
 
@@ -325,7 +391,7 @@ def test_full_batches_written_out_are_full_batches():
 
 
 def test_the_same_noise_energy_for_every_share():
-    """Total noise power a step, K (s1 + s2) + (d - K) s2, is (eta sigma)^2 whatever beta and K: nobody gains by the split alone."""
+    """Total noise power a step, K (s1 + s2) + (d - K) s2, is (eta sigma)^2 whatever beta and K."""
     for beta in (0.0, 0.3, 1.0):
         for K in (1, 30, 1000):
             run = PAPER.replace(beta=beta, K=K)

@@ -25,7 +25,11 @@ def least(run, N, start, solver=False):
     return (p.least_by_solver() if solver else p.least()) - 2 * N * p.data
 
 
-@given(settings_of_runs(regime=st.just("strongly-convex"), R=st.just(inf), ridge=st.just(1.0), m=powers(-4, -0.1), eta=st.none()))
+@given(
+    settings_of_runs(
+        regime=st.just("strongly-convex"), R=st.just(inf), ridge=st.just(1.0), m=powers(-4, -0.1), eta=st.none()
+    )
+)
 def test_with_contraction_and_no_ball_it_is_the_shifted_interpolation_bound(run):
     assert guarantee(run, "noisy-gd").rho == pytest.approx(reference.shifted_interpolation_rho(run), rel=1e-8)
 
@@ -39,7 +43,11 @@ def test_no_shifts_found_by_a_general_solver_do_better(regime, R, eta):
     assert guarantee(run, "noisy-gd").rho == pytest.approx(solver, rel=1e-5)
 
 
-@given(settings_of_runs(T=whole_powers(0, 2), R=powers(-6, 3), ridge=st.just(1.0), d=whole_powers(0, 3), eta=powers(-3, 3.5)))
+@given(
+    settings_of_runs(
+        T=whole_powers(0, 2), R=powers(-6, 3), ridge=st.just(1.0), d=whole_powers(0, 3), eta=powers(-3, 3.5)
+    )
+)
 @settings(max_examples=200)
 def test_no_number_of_steps_does_better(run):
     with np.errstate(over="ignore", invalid="ignore"):
@@ -72,13 +80,13 @@ def test_one_step_is_one_gaussian_mechanism():
 
 def test_without_contraction_and_ball_it_is_composition():
     run = RUN.replace(regime="convex", R=inf)
-    assert guarantee(run, "noisy-gd").rho == pytest.approx(run.T * (2 / run.n) ** 2 / (2 * run.d * run.sigma**2), rel=1e-12)
+    assert guarantee(run, "noisy-gd").rho == pytest.approx(
+        run.T * (2 / run.n) ** 2 / (2 * run.d * run.sigma**2), rel=1e-12
+    )
 
 
 def test_linear_dynamics_lose_exactly_this():
-    """w <- c w + B + noise against w <- c w + noise: the last iterates are Gaussians whose divergence is known. The bound,
-    which must also hold for worse losses, is never below it.
-    """
+    """w <- c w + B + noise against w <- c w + noise: the last iterates are Gaussians whose divergence is known."""
     run = RUN.replace(R=inf, eta=20.0)
     c, B, S = reference.noisy_gd_step(run)
     powers_of_c = c ** np.arange(run.T)
@@ -90,5 +98,3 @@ def test_a_run_that_moves_only_by_noise_is_no_special_case():
     for change in ({"eta": 50.0, "m": 1.0, "ridge": 1.0, "M": 1.0}, {"d": 1, "K": 1}):
         g = guarantee(RUN.replace(**change), "noisy-gd")
         assert 0 < g.epsilon < inf and np.all(np.isfinite(g.trajectory.z))
-
-

@@ -49,7 +49,9 @@ def test_it_needs_a_ball_and_noise_everywhere(change, condition):
 def test_directions_that_span_everything_need_no_other_noise():
     run = RUN.replace(K=1000, beta=1.0)
     moved = 2 + 2 * run.eta / sqrt(run.K)
-    assert guarantee(run, "output-perturbation").rho == pytest.approx(moved**2 * run.K / (2 * run.eta**2 * run.sigma**2), rel=1e-12)
+    assert guarantee(run, "output-perturbation").rho == pytest.approx(
+        moved**2 * run.K / (2 * run.eta**2 * run.sigma**2), rel=1e-12
+    )
 
 
 def test_as_printed_the_last_update_moves_nothing():

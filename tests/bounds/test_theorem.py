@@ -1,7 +1,7 @@
 """The hidden-state theorem is optimised to the hair, and what it returns is a certificate that can be checked.
 
-Three routes to the same number: the package; the conditions of optimality in `reference.Program.least`, over every N and a grid
-of splits; and a general solver (SLSQP) that is told the constraints and nothing else.
+Three routes to the same number: the package; the conditions of optimality in `reference.Program.least`, over every N
+and a grid of splits; and a general solver (SLSQP) that is told the constraints and nothing else.
 """
 
 from math import inf, log, sqrt
@@ -65,7 +65,12 @@ def candidates(T):
 
 @pytest.mark.parametrize(
     ("conversion", "schedule", "paper"),
-    [("mironov", "constant", 1.2340), ("mironov", "optimal", 1.0073), ("gaussian", "constant", 0.93529), ("gaussian", "optimal", 0.75346)],
+    [
+        ("mironov", "constant", 1.2340),
+        ("mironov", "optimal", 1.0073),
+        ("gaussian", "constant", 0.93529),
+        ("gaussian", "optimal", 0.75346),
+    ],
 )
 def test_the_reference_point(conversion, schedule, paper):
     ours = epsilon(PAPER, "theorem", Accounting(conversion=conversion, schedule=schedule))
@@ -116,7 +121,7 @@ def check_certificate(g):
     """The trajectory satisfies every condition of the theorem, and costs what the guarantee says."""
     s, path, N = g.setting, g.trajectory, int(g.N)
     assert (path.tau, len(path.z), len(path.a), len(path.beta)) == (s.T - N, N + 1, N, N)
-    assert np.all(path.a >= 0) and np.all(path.z >= 0) and path.z[-1] <= 1e-12 * path.z.max()
+    assert np.all(path.a >= 0) and np.all(path.z >= 0) and path.z[-1] <= 1e-8 * path.z.max()
     assert np.all(path.beta >= 0) and np.all(path.beta <= 1)
     if g.accounting.schedule == "constant":
         assert np.all(path.beta == s.beta)
@@ -124,7 +129,7 @@ def check_certificate(g):
         assert path.tau == 0 and not path.a.any() and not path.z.any()
     else:
         program = program_of(g)
-        assert path.z[0] >= min(2 * s.R, 2 * s.eta * s.clip * path.tau / sqrt(s.K)) * (1 - 1e-12)
+        assert path.z[0] >= min(2 * s.R, 2 * s.eta * s.clip * path.tau / sqrt(s.K)) * (1 - 1e-8)
         forward = program.c1 * path.z[:-1] + program.c2 - path.a
         size = program.c1 * path.z[:-1] + program.c2 + path.a
         assert np.all(np.abs(path.z[1:] - forward) <= 1e-7 * size.max())
@@ -183,7 +188,13 @@ def test_the_deviation_is_the_smallest_that_the_split_allows():
 @pytest.mark.parametrize("xi", [0.0, 1e-12])
 @pytest.mark.parametrize(
     "run",
-    [PAPER.replace(m=1, ridge=1), PAPER, WIDE.replace(regime="convex", K=2000, eta=1e-3), WIDE.replace(K=10), WIDE.replace(regime="non-convex", K=1000)],
+    [
+        PAPER.replace(m=1, ridge=1),
+        PAPER,
+        WIDE.replace(regime="convex", K=2000, eta=1e-3),
+        WIDE.replace(K=10),
+        WIDE.replace(regime="non-convex", K=1000),
+    ],
     ids=["far below", "below", "one", "above", "far above"],
 )
 def test_a_million_steps_with_factors_from_far_below_to_far_above_one(run, xi, schedule):
@@ -195,7 +206,17 @@ def test_a_million_steps_with_factors_from_far_below_to_far_above_one(run, xi, s
     check_certificate(g)
     for N in (10**6 - 1, 10**5):  # and the budgets of many steps are the right ones, chosen or not
         program = reference.theorem_program(run, N, 0.1 * run.delta, schedule)
-        arguments = run.K, run.d, gap_of(run), program.start, inf, program.c2, program.beta or -1.0, program.data, program.shift
+        arguments = (
+            run.K,
+            run.d,
+            gap_of(run),
+            program.start,
+            inf,
+            program.c2,
+            program.beta or -1.0,
+            program.data,
+            program.shift,
+        )
         rho = theorem_rho(N, inf, log(0.1 * run.delta), *arguments)
         assert rho == pytest.approx(program.least(), rel=1e-6)
 
@@ -227,7 +248,9 @@ def test_free_shares_are_never_worse_than_constant_ones(run):
 @each_run
 def test_the_run_s_own_share_is_no_matter_where_shares_are_free(run):
     free = Accounting(schedule="optimal")
-    assert {epsilon(run.replace(beta=beta), "theorem", free) for beta in (0.0, 0.3, 1.0)} == {epsilon(run, "theorem", free)}
+    assert {epsilon(run.replace(beta=beta), "theorem", free) for beta in (0.0, 0.3, 1.0)} == {
+        epsilon(run, "theorem", free)
+    }
 
 
 def test_without_contraction_and_ball_it_counts_every_step():
@@ -237,8 +260,18 @@ def test_without_contraction_and_ball_it_counts_every_step():
     assert g.rho == pytest.approx(run.T * (2 / 10**6) ** 2 / (2 * run.beta * run.sigma**2), rel=1e-12)
 
 
+@each_schedule
+@pytest.mark.parametrize("xi", [1e-300, 1e-160, 1e-100, 1e-20])
+@pytest.mark.parametrize("run", [PAPER, Setting(n=1, d=10, K=1, T=100, sigma=1, m=0, ridge=0, R=1, delta=0.1)])
+def test_a_perturbation_too_small_to_matter_does_not(run, xi, schedule):
+    accounting = Accounting(schedule=schedule)
+    assert epsilon(run.replace(xi=xi), "theorem", accounting) == pytest.approx(
+        epsilon(run, "theorem", accounting), rel=1e-6
+    )
+
+
 def test_a_tail_is_a_tail():
-    """The lemma's probability is above the true one: with the chance that the lower and the upper tail of Beta(K/2, (d-K)/2) have."""
+    """The lemma's probability is above what the lower and the upper tail of Beta(K/2, (d-K)/2) have together."""
     for K, d in [(1, 2), (1, 50), (5, 40), (100, 1000), (500, 1000)]:
         for theta in (0.1, 0.5, 1.0, 2.0, 5.0):
             law = reference.special

@@ -25,8 +25,8 @@ def steps(run, rng):
 
 
 def budget(run, rng):
-    """Half the squared distance of the last iterates' Gaussians: the loss is (m/2)|w|^2, and the record that differs pushes
-    as far as the clip allows, along whatever part of the gap the span sees.
+    """Half the squared distance of the last iterates' Gaussians: the loss is (m/2)|w|^2, and the record that differs
+    pushes as far as the clip allows, along whatever part of the gap the span sees.
     """
     s1, s2 = reference.variances(run)
     B = 2 * run.eta * run.clip / (run.n * sqrt(run.K))
