@@ -6,7 +6,7 @@ the value given and the values allowed, so that a slider, a URL or a YAML file c
 
 from dataclasses import dataclass, field, fields, replace
 from math import inf, isfinite, isnan
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 REGIMES = ("strongly-convex", "convex", "non-convex")
@@ -14,6 +14,7 @@ CONVERSIONS = ("mironov", "cks", "gaussian")
 SENSITIVITIES = ("clip", "lipschitz")
 SCHEDULES = ("constant", "optimal")
 
+LONGEST_SHOWN = 500  # characters of a refused value in a message
 LARGEST_INTEGER = 2**53  # beyond it a whole number and its float differ, and formulas would use another one
 
 
@@ -148,7 +149,16 @@ class Accounting:
 
 
 def _refuse(name: str, value: Any, allowed: str) -> ValueError:
-    return ValueError(f"{name} = {value!r} is not allowed: give {allowed}")
+    return ValueError(f"{name} = {shown(value)} is not allowed: give {allowed}")
+
+
+def shown(value: Any) -> str:
+    """A refused value as a message shows it."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer too long for Python to write out
+        text = "an integer of thousands of digits"
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
 
 
 def _option(name: str, value: Any, options: tuple[str, ...]) -> str:
@@ -161,9 +171,7 @@ def _whole(name: str, value: Any, least: int, most: int, allowed: str) -> int:
     allowed = f"a whole number from {allowed}"
     if isinstance(value, bool) or not isinstance(value, Real):
         raise _refuse(name, value, allowed)
-    if not isinstance(value, Integral) and not (isfinite(value) and float(value).is_integer()):
-        raise _refuse(name, value, allowed)
-    if not least <= value <= most:
+    if not least <= value <= most or value != int(value):  # in this order: only what is in range can become an int
         raise _refuse(name, value, allowed)
     return int(value)
 

@@ -8,9 +8,8 @@ from zoexplore.setting import Accounting
 
 def solve(runs: Runs, accounting: Accounting) -> Solved:
     """rho = T (2 Delta/n)^2 / (2 sigma^2 (beta + (1-beta) K/d)): the joint cost of the K orthonormal directions, T times."""
-    sensitivity = (1 if accounting.printed else 2) * runs.clip / runs.n
-    noise = runs.sigma**2 * (runs.beta + (1 - runs.beta) * runs.K / runs.d)
-    return Solved.of(runs, accounting, runs.T * sensitivity**2 / (2 * noise), N=runs.T)
+    B = runs.B / 2 if accounting.printed else runs.B
+    return Solved.of(runs, accounting, runs.T * B**2 / (2 * (runs.s1 + runs.s2)), N=runs.T)
 
 
 COMPOSITION = Bound(

@@ -15,22 +15,27 @@ def solve(runs: Runs, accounting: Accounting) -> Solved:
     """The least N (2 Delta/n)^2/(beta sigma^2) + 2 (2R)^2 d/((1-beta) N eta^2 sigma^2) over the N that delta/2 allows."""
     if accounting.printed:
         return _printed(runs, accounting)
-    step = (2 * runs.clip / runs.n) ** 2 / (runs.beta * runs.sigma**2)
-    start = 2 * (2 * runs.R) ** 2 * runs.d / ((1 - runs.beta) * runs.eta**2 * runs.sigma**2)
+    step = _sensitivity(runs) ** 2 / runs.beta
+    start = 2 * runs.diameter**2 * runs.d / (1 - runs.beta)
     most = np.minimum(runs.T, most_steps(runs))
     real = np.sqrt(start / step)
     below, above = (np.clip(f(real), 1, np.maximum(most, 1)) for f in (np.floor, np.ceil))
     rho = np.minimum(below * step + start / below, above * step + start / above)
     N = np.where(below * step + start / below <= above * step + start / above, below, above)
-    return Solved.of(runs, accounting, rho, runs.delta / 2, N, 2 * runs.R)
+    return Solved.of(runs, accounting, rho, runs.delta / 2, N, runs.diameter)
+
+
+def _sensitivity(runs: Runs):
+    """2 Delta/n over the noise scale."""
+    return 2 * runs.clip / (runs.n * runs.sigma)
 
 
 def _printed(runs: Runs, accounting: Accounting) -> Solved:
     """The smaller of the proof's two branches, with the printed 8 in the convergent one."""
-    every_step = runs.T * (2 * runs.clip / runs.n) ** 2 / (2 * runs.sigma**2)
-    convergent = 8 * runs.clip * runs.R * np.sqrt(2 * runs.d) / (runs.eta * runs.n * runs.sigma**2)
+    every_step = runs.T * _sensitivity(runs) ** 2 / 2
+    convergent = 2 * _sensitivity(runs) * runs.diameter * np.sqrt(2 * runs.d)
     N = np.minimum(runs.T, np.ceil(runs.n * runs.R * np.sqrt(2 * runs.d) / (runs.clip * runs.eta)))
-    return Solved.of(runs, accounting, np.minimum(every_step, convergent), runs.delta / 2, N, 2 * runs.R)
+    return Solved.of(runs, accounting, np.minimum(every_step, convergent), runs.delta / 2, N, runs.diameter)
 
 
 def most_steps(runs: Runs):

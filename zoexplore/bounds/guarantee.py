@@ -1,7 +1,7 @@
 """`Guarantee`, and the three questions one asks of a bound: `guarantee`, `epsilon`, `curve`."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 
@@ -57,7 +57,9 @@ class Guarantee:
         of_bound = BOUNDS[self.bound].trajectory
         if of_bound is None or not self.valid:
             return None
-        return of_bound(Runs.of(self.setting), self.accounting, self._solved)
+        runs = Runs.of(self.setting)
+        path, unit = of_bound(runs, self.accounting, self._solved), float(runs.unit)
+        return replace(path, z=path.z * unit, p=path.p * unit, a=path.a * unit)
 
 
 def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) -> Guarantee:
@@ -67,9 +69,12 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
         ValueError: the bound is unknown.
     """
     entry, runs = _entry(bound), Runs.of(setting)
-    checks = tuple(check(assumption, runs, accounting) for assumption in entry.assumptions)
+    with np.errstate(all="ignore"):
+        checks = tuple(check(assumption, runs, accounting) for assumption in entry.assumptions)
     failed = [c.shortfall for c in checks if c.met is False]
     solved = _solve(entry, runs, accounting, np.asarray(not failed))
+    with np.errstate(all="ignore"):
+        start = float(2 * runs.R if solved.z == runs.diameter else solved.z * runs.unit)
     epsilon = float(solved.epsilon)
     reason = "; ".join(failed)
     if not failed and epsilon == inf:
@@ -85,7 +90,7 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
         epsilon=epsilon,
         reason=reason,
         **{k: float(getattr(solved, k)) for k in ("rho", "delta_f", "N")},
-        start=float(solved.z),
+        start=start,
         checks=checks,
         source=entry.source,
         _solved=solved,
@@ -120,7 +125,7 @@ def curve(
         ValueError: a bound or the field is unknown, or a value is not allowed.
     """
     entries = [_entry(bound) for bound in (BOUNDS if bounds is None else bounds)]
-    runs = Runs.along(setting, field, np.asarray(values if isinstance(values, np.ndarray) else list(values), float))
+    runs = Runs.along(setting, field, values if isinstance(values, np.ndarray) else list(values))
     return {entry.id: np.array(np.broadcast_to(_epsilons(entry, runs, accounting), runs.shape)) for entry in entries}
 
 
@@ -131,7 +136,8 @@ def _entry(bound: str) -> Bound:
 
 
 def _epsilons(entry: Bound, runs: Runs, accounting: Accounting) -> np.ndarray:
-    checkable = [assumption.holds(runs, accounting) for assumption in entry.assumptions if assumption.holds]
+    with np.errstate(all="ignore"):
+        checkable = [assumption.holds(runs, accounting) for assumption in entry.assumptions if assumption.holds]
     return _solve(entry, runs, accounting, np.logical_and.reduce(np.broadcast_arrays(*checkable))).epsilon
 
 

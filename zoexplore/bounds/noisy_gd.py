@@ -11,14 +11,14 @@ from zoexplore.setting import Accounting
 def solve(runs: Runs, accounting: Accounting) -> Solved:
     """The optimal shifts for w - eta_1 g + noise of variance eta^2 sigma^2/d a coordinate, eta_1 = eta/d."""
     c, drift, S = _step(runs)
-    rho, N, z = span.least_budget(c, runs.T, 2 * runs.R, drift, S)
+    rho, N, z = span.least_budget(c, runs.T, runs.diameter, drift, S)
     return Solved.of(runs, accounting, rho, N=N, z=z)
 
 
 def _step(runs: Runs):
     """Lipschitz constant, sensitivity and noise variance of one step."""
     step = runs.eta / runs.d
-    return lipschitz(runs.regime, step, runs.M, runs.m), 2 * runs.clip * step / runs.n, runs.eta**2 * runs.sigma**2 / runs.d
+    return lipschitz(runs.regime, step, runs.M, runs.m), 2 * runs.clip / (runs.n * runs.d * runs.sigma), 1 / runs.d
 
 
 def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory:

@@ -21,9 +21,8 @@ def solve(runs: Runs, accounting: Accounting) -> Solved:
     (2R x + U)^2/S + 4 R^2 (1 - x^2)/s2; the worst x is U s2/(2R s1), at most 1 (and 1 where K = d).
     """
     if accounting.printed:
-        return Solved.of(runs, accounting, (2 * runs.R) ** 2 / (2 * runs.s2), N=np.ones(()), z=2 * runs.R)
-    s1, s2, far = runs.s1, runs.s2, 2 * runs.R
-    moved = 2 * runs.eta * runs.clip / np.sqrt(runs.K)
+        return Solved.of(runs, accounting, runs.diameter**2 / (2 * runs.s2), N=np.ones(()), z=runs.diameter)
+    s1, s2, far, moved = runs.s1, runs.s2, runs.diameter, runs.kick
     with np.errstate(divide="ignore", invalid="ignore"):
         x = np.where((runs.K == runs.d) | (s1 == 0), 1.0, np.minimum(1.0, moved * s2 / (far * s1)))
         beside = np.where(x < 1, far**2 * (1 - x**2) / s2, 0.0)

@@ -23,7 +23,7 @@ ROUND_UP = 1 + 1e-10  # long sums round to less than that
 
 @dataclass(frozen=True)
 class Rows:
-    """Runs as flat arrays, each with the choices made for it.
+    """Runs as flat arrays (quantities of `Runs`, lengths in its unit), each with the choices made for it.
 
     `far` rows start from z0 and choose the number of steps, at most `most`; the others count `most` steps from distance 0.
     The recursion has two kinds of fixed points: runs that pay for each step's data as it comes, and runs that let distance build
@@ -35,8 +35,7 @@ class Rows:
     n: np.ndarray
     c: np.ndarray
     B: np.ndarray
-    remainder: np.ndarray  # eta M xi/sqrt(K), what two-point estimates add in the span
-    noise: np.ndarray  # (eta sigma)^2
+    remainder: np.ndarray
     delta: np.ndarray
     most: np.ndarray
     z0: np.ndarray
@@ -49,9 +48,8 @@ class Rows:
     @classmethod
     def of(cls, runs: Runs, beta, most, far: bool = False, high: bool = False) -> "Rows":
         """The runs, with the first choices that a search starts from."""
-        remainder, noise = runs.eta * runs.M * runs.xi / np.sqrt(runs.K), (runs.eta * runs.sigma) ** 2
-        z0 = 2 * runs.R if far else 0.0
-        columns = (runs.K, runs.d, runs.n, runs.c, runs.B, remainder, noise, runs.delta, most, z0, far, high, beta, 8.0, FIRST_SHARE)
+        z0 = runs.diameter if far else 0.0
+        columns = (runs.K, runs.d, runs.n, runs.c, runs.B, runs.remainder, runs.delta, most, z0, far, high, beta, 9.0, FIRST_SHARE)
         return cls(*(np.array(x) for x in np.broadcast_arrays(*map(np.atleast_1d, columns))))
 
     def __len__(self) -> int:
@@ -113,8 +111,8 @@ def arguments(rows: Rows, accounting: Accounting) -> tuple[np.ndarray, ...]:
     """
     o, g = kernels.complement_moment(rows.K, rows.d, rows.order), kernels.span_moment(rows.K, rows.d, rows.order)
     f = np.exp(-np.log(rows.share * rows.delta) / (2 * rows.order))
-    s2 = rows.noise * (1 - rows.beta) / rows.d
-    S = rows.noise * rows.beta / rows.K + s2
+    s2 = (1 - rows.beta) / rows.d
+    S = rows.beta / rows.K + s2
     if accounting.sensitivity == "lipschitz":
         data, at_zero = g * rows.B / np.sqrt(rows.K), rows.remainder / rows.n
         w, w_f, w_0, w_0f = data + rows.remainder, f * data + rows.remainder, data + at_zero, f * data + at_zero

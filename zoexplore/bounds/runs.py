@@ -5,14 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from zoexplore.bounds.contraction import lipschitz
-from zoexplore.setting import INTEGER_FIELDS, NUMERIC_FIELDS, Setting
+from zoexplore.setting import INTEGER_FIELDS, NUMERIC_FIELDS, Setting, shown
 
 
 @dataclass(frozen=True)
 class Runs:
     """A `Setting` with every numeric field a float array; all of shape () but one, of the shape of the values it takes.
 
-    Derived quantities have the names of BOUNDS section 1: c, B, s1, s2, S, c2.
+    Derived quantities have the names of BOUNDS section 1. Lengths among them are in units of eta sigma, so that nothing but
+    ratios of what a user gives is ever squared: no unit of length or loss can underflow.
     """
 
     setting: Setting  # where a field is varied, its value here means nothing
@@ -37,7 +38,7 @@ class Runs:
         return cls(setting, **_columns(setting))
 
     @classmethod
-    def along(cls, setting: Setting, field: str, values: np.ndarray) -> "Runs":
+    def along(cls, setting: Setting, field: str, values) -> "Runs":
         """The setting at each value of one field.
 
         Raises:
@@ -45,7 +46,10 @@ class Runs:
         """
         if field not in NUMERIC_FIELDS:
             raise ValueError(f"field = {field!r} is not allowed: give one of {', '.join(NUMERIC_FIELDS)}")
-        values = np.asarray(values, float)
+        try:
+            values = np.asarray(values, float)
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(f"{field} = {shown(values)} is not allowed: give numbers") from None
         if values.ndim != 1 or values.size == 0:
             raise ValueError(f"values of shape {values.shape} are not allowed: give a list of at least one {field}")
         for extreme in _extremes(field, values):
@@ -71,24 +75,39 @@ class Runs:
         return lipschitz(self.regime, self.eta / self.K, self.M, self.m)
 
     @property
+    def unit(self) -> np.ndarray:
+        """The length that the others are counted in: eta sigma, the noise of a step."""
+        return self.eta * self.sigma
+
+    @property
+    def diameter(self) -> np.ndarray:
+        """2R."""
+        return 2 * self.R / self.unit
+
+    @property
+    def kick(self) -> np.ndarray:
+        """The most by which clipped updates at two points differ: 2 eta Delta/sqrt(K), in the span."""
+        return 2 * self.clip / (self.sigma * np.sqrt(self.K))
+
+    @property
     def B(self) -> np.ndarray:
-        """The most by which neighbours' updates differ at the same point: a vector of the span."""
-        return 2 * self.eta * self.clip / (self.n * np.sqrt(self.K))
+        """The most by which neighbours' updates differ at the same point, in the span."""
+        return self.kick / self.n
+
+    @property
+    def remainder(self) -> np.ndarray:
+        """The most that two-point estimates add to a difference of updates in the span: eta M xi/sqrt(K)."""
+        return self.M * self.xi / (self.sigma * np.sqrt(self.K))
 
     @property
     def s1(self) -> np.ndarray:
         """Noise variance along each direction, beside s2."""
-        return self.eta**2 * self.beta * self.sigma**2 / self.K
+        return self.beta / self.K
 
     @property
     def s2(self) -> np.ndarray:
         """Noise variance in every coordinate."""
-        return self.eta**2 * (1 - self.beta) * self.sigma**2 / self.d
-
-    @property
-    def c2(self) -> np.ndarray:
-        """What the two-point remainder adds to the distance in a step of section 5."""
-        return self.eta * self.M * self.xi
+        return (1 - self.beta) / self.d
 
 
 def _columns(setting: Setting) -> dict[str, np.ndarray]:
@@ -98,5 +117,6 @@ def _columns(setting: Setting) -> dict[str, np.ndarray]:
 
 def _extremes(field: str, values: np.ndarray) -> list[float]:
     """Values that are all allowed only if every value is: each field's allowed values are an interval of numbers."""
-    broken = values[values % 1 != 0] if field in INTEGER_FIELDS else values[np.isnan(values)]
+    with np.errstate(invalid="ignore"):
+        broken = values[values % 1 != 0] if field in INTEGER_FIELDS else values[np.isnan(values)]
     return [float(v) for v in (*broken[:1], values.min(), values.max())]

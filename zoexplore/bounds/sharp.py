@@ -143,14 +143,14 @@ def _spread(solved: Solved, index: np.ndarray, count: int) -> Solved:
 
 def _all_directions(runs: Runs, accounting: Accounting) -> Solved:
     """K = d: nothing is random, delta is not split, and all noise counts as the directions'."""
-    rho, N, z = span.least_budget(runs.c, runs.T, 2 * runs.R, *_all_directions_step(runs, accounting))
+    rho, N, z = span.least_budget(runs.c, runs.T, runs.diameter, *_all_directions_step(runs, accounting))
     return Solved.of(runs, accounting, rho, N=N, z=z, beta=runs.beta)
 
 
 def _all_directions_step(runs: Runs, accounting: Accounting):
     """Drift and noise variance of a step in all directions."""
     data = runs.B / np.sqrt(runs.K) if accounting.sensitivity == "lipschitz" else runs.B
-    return data + runs.eta * runs.M * runs.xi / np.sqrt(runs.K), runs.s1 + runs.s2
+    return data + runs.remainder, runs.s1 + runs.s2
 
 
 def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory:

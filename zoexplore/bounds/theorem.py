@@ -37,14 +37,19 @@ def _from_zero(runs: Runs, accounting: Accounting, beta) -> Solved:
 
 def _data_cost(runs: Runs):
     """What one step's data costs against all the noise along the directions."""
-    return (2 * runs.clip / runs.n) ** 2 / (2 * runs.sigma**2)
+    return (2 * runs.clip / (runs.n * runs.sigma)) ** 2 / 2
+
+
+def _drift(runs: Runs):
+    """c2 = eta M xi, what two-point estimates add to the distance in a step; a vanishing one is rounded up, so that distances over
+    it stay finite.
+    """
+    return np.where(runs.xi > 0, np.maximum(runs.M * runs.xi / runs.sigma, 1e-100 * runs.kick), 0.0)
 
 
 def _program(runs: Runs, beta) -> tuple:
     """The arguments of the kernels after T and delta_f: K, d, gap, diameter, kick, drift, beta, data, shift."""
-    kick = 2 * runs.eta * runs.clip / np.sqrt(runs.K)
-    shift = runs.d / (2 * runs.eta**2 * runs.sigma**2)
-    return runs.K, runs.d, gap(runs.c), 2 * runs.R, kick, runs.c2, beta, _data_cost(runs), shift
+    return runs.K, runs.d, gap(runs.c), runs.diameter, runs.kick, _drift(runs), beta, _data_cost(runs), runs.d / 2
 
 
 def _counted(program: tuple, accounting: Accounting, T, delta) -> Solved:
@@ -102,12 +107,12 @@ def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory
     """The shifts a_t, distances z_t and shares beta_t behind one run's bound."""
     N, T = int(solved.N), int(runs.T)
     free = accounting.schedule == "optimal"
-    data, shift = float(_data_cost(runs)), float(runs.d / (2 * runs.eta**2 * runs.sigma**2))
+    data, shift = float(_data_cost(runs)), float(runs.d / 2)
     if not solved.delta_f > 0:
         beta = np.full(N, 1.0 if free else float(runs.beta))
         a, z = np.zeros(N), np.zeros(N + 1)
     else:
-        c2 = float(runs.c2)
+        c2 = float(_drift(runs))
         kappa = float(shifts.theorem_growth(N, np.log(solved.delta_f), runs.K, runs.d, gap(runs.c)))
         ratio = shift / data if free else 0.0
         nu = float(shifts.shift_level(kappa, N, solved.z, c2, ratio))

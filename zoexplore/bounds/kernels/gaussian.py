@@ -87,8 +87,8 @@ def gaussian_epsilon(rho, delta):
         slope = exp(-0.5 * a * a) / SQRT_2PI * _mills(a + mu) / value
         step = (log(value) - target) / slope
         epsilon = max(0.0, epsilon + step)
-        if abs(step) <= 1e-8 * epsilon:  # quadratic: what is left is below the rounding
-            return epsilon * ROUND_UP
+        if abs(step) <= 1e-8 * epsilon + 1e-14 * mu:  # quadratic: what is left is below the rounding
+            return (epsilon + 1e-14 * mu) * ROUND_UP
     return _mironov(rho, delta)  # not converged: the loose form is sound
 
 
