@@ -64,8 +64,7 @@ class Field(pn.viewable.Viewer):
             value=self.shown(),
             css_classes=["zx-field"],
             stylesheets=[theme.css("field")],
-            sizing_mode="stretch_width",
-            margin=0,
+            **theme.STRETCH,
         )
         self.text.param.watch(self._typed, "value")
         state.param.watch(self.show, field)
@@ -126,8 +125,7 @@ class Dial(Field):
             tags=[LABELS[field]],  # its name for screen readers, which the page's script puts on the handle
             css_classes=["zx-slider"],
             stylesheets=[theme.css("slider")],
-            sizing_mode="stretch_width",
-            margin=0,
+            **theme.STRETCH,
         )
         self.slider.param.watch(self._moved, "value")
         if field == "K":
@@ -155,7 +153,7 @@ class Dial(Field):
         return CustomJSTickFormatter(args={"texts": texts}, code="return texts[Math.round(tick)] ?? ''")
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return pn.Column(self.text, self.slider, css_classes=["zx-dial"], sizing_mode="stretch_width", margin=0)
+        return pn.Column(self.text, self.slider, css_classes=["zx-dial"], **theme.STRETCH)
 
 
 class Controls(pn.viewable.Viewer):
@@ -166,9 +164,10 @@ class Controls(pn.viewable.Viewer):
         self.state = state or State()
         self.dials = {field: Dial(self.state, field) for field in SLIDERS}
         self.fields = {f: (StepSize if f == "eta" else Field)(self.state, f) for f in IN_FOLD}
-        self.regime = self._choice(pn.widgets.RadioBoxGroup, "regime", REGIMES, REGIME_NAMES, inline=True, tags=["regime of the loss"])
-        self.conversion = self._choice(pn.widgets.Select, "conversion", CONVERSIONS, CONVERSION_NAMES, label="conversion")
-        self.schedule = self._choice(pn.widgets.Select, "schedule", SCHEDULES, SCHEDULE_NAMES, label="noise share")
+        radio, select = pn.widgets.RadioBoxGroup, pn.widgets.Select
+        self.regime = self._choice(radio, "regime", REGIMES, REGIME_NAMES, inline=True, tags=["regime of the loss"])
+        self.conversion = self._choice(select, "conversion", CONVERSIONS, CONVERSION_NAMES, label="conversion")
+        self.schedule = self._choice(select, "schedule", SCHEDULES, SCHEDULE_NAMES, label="noise share")
         self.unbounded = self._switch("R", "no ball: R = ∞", isinf, inf)
         self.follows = self._switch("eta", "follow K/M", lambda eta: eta is None, None)
         for name in ("K", "M"):  # an η that follows them is shown as the number it is
@@ -185,8 +184,7 @@ class Controls(pn.viewable.Viewer):
             value=getattr(self.state, field),
             css_classes=[f"zx-{sheet}"],
             stylesheets=[theme.css(sheet)],
-            sizing_mode="stretch_width",
-            margin=0,
+            **theme.STRETCH,
             **params,
         )
         made.param.watch(lambda event: self.state.ask(**{field: event.new}), "value")
@@ -195,10 +193,9 @@ class Controls(pn.viewable.Viewer):
 
     def _switch(self, field: str, label: str, is_on: Callable[[Any], bool], on: Any) -> pn.widgets.Checkbox:
         """A box that sets a field to a special value, and back to the last ordinary one."""
-        box = pn.widgets.Checkbox(
-            label=label, value=is_on(getattr(self.state, field)), stylesheets=[theme.css("check")], margin=(2, 0, 0, 0)
-        )
-        last = {"value": State.param[field].default}
+        now = getattr(self.state, field)
+        box = pn.widgets.Checkbox(label=label, value=is_on(now), stylesheets=[theme.css("check")], margin=(2, 0, 0, 0))
+        last = {"value": State.param[field].default if is_on(now) else now}
 
         def ticked(event: Any) -> None:
             if event.new != is_on(getattr(self.state, field)):
@@ -224,7 +221,7 @@ class Controls(pn.viewable.Viewer):
     def __panel__(self) -> pn.viewable.Viewable:
         title = pn.pane.HTML("<h2>The run</h2>", stylesheets=[theme.css("text")], margin=0)
         regime = pn.pane.HTML('<p class="label">the loss is</p>', stylesheets=[theme.css("text")], margin=0)
-        box = pn.Column(regime, self.regime, css_classes=["zx-dial"], sizing_mode="stretch_width", margin=0)
+        box = pn.Column(regime, self.regime, css_classes=["zx-dial"], **theme.STRETCH)
         dials = [dial.__panel__() for dial in self.dials.values()]
         return pn.Column(
             title,
@@ -234,13 +231,12 @@ class Controls(pn.viewable.Viewer):
             self._fold(),
             css_classes=["zx-controls"],
             stylesheets=[theme.root("controls")],
-            sizing_mode="stretch_width",
-            margin=0,
+            **theme.STRETCH,
         )
 
     def _fold(self) -> pn.Card:
         f = {name: field.text for name, field in self.fields.items()}
-        cell = {"css_classes": ["zx-cell"], "sizing_mode": "stretch_width", "margin": 0}
+        cell = {"css_classes": ["zx-cell"], **theme.STRETCH}
         return pn.Card(
             pn.Column(f["R"], self.unbounded, **cell),
             pn.Column(f["eta"], self.follows, **cell),
@@ -251,8 +247,7 @@ class Controls(pn.viewable.Viewer):
             collapsed=True,
             css_classes=["zx-fold"],
             stylesheets=[theme.css("fold")],
-            sizing_mode="stretch_width",
-            margin=0,
+            **theme.STRETCH,
         )
 
 

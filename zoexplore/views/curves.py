@@ -1,7 +1,7 @@
 """The curves: every bound's epsilon against T, in one figure that is built once and only ever given new data."""
 
 from html import escape
-from math import ceil, floor, log10
+from math import log10
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,12 @@ from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.views import theme
+from zoexplore.views.frame import frame, steady
 from zoexplore.views.state import State
 from zoexplore.views.trace import REFERENCE, T_MOST, T_VALUES, guarantees, trace
 from zoexplore.views.words import digits, power
 
 REFERENCE_TITLE = "Composition at β = 1"
-MOST_DECADES = 5
-NEAR = 100.0  # a comparator further below this run's bounds than this is left off the scale
 _TICKS = """
 const e = Math.round(Math.log10(tick));
 if (Math.abs(tick / 10 ** e - 1) > 1e-6) return "";
@@ -53,30 +52,6 @@ def columns(state: State) -> dict[str, np.ndarray]:
     return {"T": T_VALUES, **data, "probe": np.where(np.isfinite(low), low, 1.0)}
 
 
-def frame(own: np.ndarray, others: np.ndarray) -> tuple[float, float]:
-    """The decades worth showing: `MOST_DECADES` from the lowest value of this run's bounds up, and comparators close below.
-
-    A loss a million times the smallest says no more than that it is off the scale; drawing it would squeeze the rest.
-    """
-    own = own if own.size else others
-    if not own.size:
-        return 1e-2, 1e2
-    near = others[others >= own.min() / NEAR]
-    low = floor(log10(min(own.min(), near.min(initial=np.inf))))
-    high, most = ceil(log10(own.max())), floor(log10(own.min())) + MOST_DECADES
-    high = high if high <= most + 1 else most  # not for the sake of one decade
-    return 10.0**low, 10.0 ** max(high, low + 1)
-
-
-def steady(wanted: tuple[float, float], shown: tuple[float, float] | None) -> tuple[float, float]:
-    """The frame shown now, unless a curve leaves it or a side would have two empty decades."""
-    if shown is None:
-        return wanted
-    start = shown[0] if shown[0] <= wanted[0] * 1.01 < 99 * shown[0] else wanted[0]
-    end = shown[1] if wanted[1] <= shown[1] * 1.01 and shown[1] < 99 * wanted[1] else wanted[1]
-    return start, end
-
-
 class Curves(pn.viewable.Viewer):
     """Epsilon against T for every bound, with the current T marked. `dark` switches the figure's colours."""
 
@@ -88,9 +63,9 @@ class Curves(pn.viewable.Viewer):
         self._fitted: tuple[float, float] | None = None  # the frame we chose, and not the reader
         self.marks = ColumnDataSource(self._marks(), name="marks")
         self.figure = self._figure()
-        self.pane = pn.pane.Bokeh(self.figure, sizing_mode="stretch_width", margin=0, css_classes=["zx-figure"])
+        self.pane = pn.pane.Bokeh(self.figure, css_classes=["zx-figure"], **theme.STRETCH)
         self.legend = pn.pane.HTML(
-            self._legend(), css_classes=["zx-legend"], stylesheets=[theme.css("legend")], sizing_mode="stretch_width", margin=0
+            self._legend(), css_classes=["zx-legend"], stylesheets=[theme.css("legend")], **theme.STRETCH
         )
         self._fit()
         self.paint(dark)
@@ -122,15 +97,15 @@ class Curves(pn.viewable.Viewer):
         fig.add_layout(self.now)
         self.lines = {}
         for name, style in self._styles().items():
-            line = fig.line("T", name, source=self.source, line_width=style.width, name=name, line_cap="butt", line_join="round")
-            line.glyph.line_dash = list(style.dash)
-            self.lines[name] = line
+            look = {"line_width": style.width, "line_dash": list(style.dash), "line_join": "round"}
+            self.lines[name] = fig.line("T", name, source=self.source, name=name, **look)
         self.points = fig.scatter(
             "T", "y", source=self.marks, size=9, marker="marker", fill_color="colour", line_width=1.5, level="overlay"
         )
         fig.text(
-            "T", "y", "label", source=self.marks, x_offset="dx", y_offset="dy", text_align="align", text_baseline="top",
-            text_color="colour", text_font={"value": theme.FONT}, text_font_size="12px", text_line_height=1.25, level="overlay",
+            "T", "y", "label", source=self.marks, x_offset="dx", y_offset="dy", text_color="colour", level="overlay",
+            text_align="align", text_baseline="top",
+            text_font={"value": theme.FONT}, text_font_size="12px", text_line_height=1.25,
         )
         probe = fig.line("T", "probe", source=self.source, line_alpha=0, name="probe")
         fig.add_tools(self._hover(probe))
@@ -161,7 +136,7 @@ class Curves(pn.viewable.Viewer):
         )
 
     def _marks(self) -> dict[str, list[Any]]:
-        """The current T on every curve that has a value there; on the frame's edge, with the number, where that is off it."""
+        """The current T on every curve that has a value there; where that is off the frame, on its edge, with the number."""
         found = guarantees(self.state.setting, self.state.accounting)
         shown = {bound: g for bound, g in found.items() if g.valid and g.epsilon > 0}
         low, high = self._fitted or (0.0, np.inf)
@@ -229,9 +204,8 @@ class Curves(pn.viewable.Viewer):
             absent = not np.isfinite(traced.epsilon[bound]).any()
             reason = escape(found[bound].reason.partition(";")[0]) if absent else ""
             note = f' <span class="why" title="{reason}">absent: {reason}</span>' if absent else ""
-            items.append(
-                f'<li class="{"absent" if absent else ""}">{theme.swatch(style)}<span>{escape(found[bound].title)}{note}</span></li>'
-            )
+            title = f"<span>{escape(found[bound].title)}{note}</span>"
+            items.append(f'<li class="{"absent" if absent else ""}">{theme.swatch(style)}{title}</li>')
         items.append(f"<li>{theme.swatch(theme.REFERENCE)}<span>{REFERENCE_TITLE}, every iterate public</span></li>")
         return f"<ul>{''.join(items)}</ul>"
 
@@ -261,6 +235,5 @@ class Curves(pn.viewable.Viewer):
             self.pane,
             css_classes=["zx-curves"],
             stylesheets=[theme.root("curves")],
-            sizing_mode="stretch_width",
-            margin=0,
+            **theme.STRETCH,
         )

@@ -19,12 +19,14 @@ _SCHEME = "document.documentElement.style.colorScheme = cb_obj.active ? 'dark' :
 class Explorer(pn.viewable.Viewer):
     """The whole page as one component, for `app.py` and for a notebook cell alike."""
 
-    def __init__(self, setting: Setting | None = None, accounting: Accounting | None = None, **params: Any) -> None:
+    def __init__(
+        self, setting: Setting | None = None, accounting: Accounting | None = None, **params: Any
+    ) -> None:
         super().__init__(**params)
         self.state = State(setting, accounting)
         self.controls, self.curves, self.readouts = (part(state=self.state) for part in (Controls, Curves, Readouts))
         self.dark = pn.widgets.Toggle(
-            label="Dark", value=False, css_classes=["zx-scheme"], stylesheets=[theme.css("button")], margin=0, align="center"
+            label="Dark", css_classes=["zx-scheme"], stylesheets=[theme.css("button")], margin=0, align="center"
         )
         self.dark.jscallback(active=_SCHEME)
         self.dark.param.watch(lambda event: self.curves.paint(event.new), "value")
@@ -40,7 +42,7 @@ class Explorer(pn.viewable.Viewer):
         browser.param.watch(lambda event: self.dark.param.update(value=bool(event.new)), "dark_mode")
 
     def __panel__(self) -> pn.viewable.Viewable:
-        layout = {"sizing_mode": "stretch_width", "margin": 0}
+        layout = theme.STRETCH
         title = pn.pane.HTML(_TITLE, stylesheets=[theme.css("text", "title")], **layout)
         header = pn.Row(title, self.dark, css_classes=["zx-header"], **layout)
         answer = pn.Column(self.readouts.verdict, self.curves.__panel__(), css_classes=["zx-answer"], **layout)

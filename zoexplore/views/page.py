@@ -13,7 +13,7 @@ _TEMPLATE = """{% extends base %}
 {% block postamble %}
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<style>:root{color-scheme:light dark;VARIABLES}CSS</style>
+<style>:root{color-scheme:light dark;VARIABLES}SHEET</style>
 <script>SCRIPT</script>
 {% endblock %}
 """
@@ -23,7 +23,8 @@ def report(error: Exception) -> None:
     """Log an exception of a callback, and tell the reader that what is shown may be old."""
     _LOG.exception("a callback failed", exc_info=error)
     if pn.state.notifications:
-        pn.state.notifications.error(f"{type(error).__name__}: {error}. What is shown may not match the controls.", duration=0)
+        told = f"{type(error).__name__}: {error}. What is shown may not match the controls."
+        pn.state.notifications.error(told, duration=0)
 
 
 def serve() -> Explorer:
@@ -32,6 +33,9 @@ def serve() -> Explorer:
     explorer = Explorer()
     explorer.servable(title="zoexplore")
     if pn.state.curdoc:
-        filled = _TEMPLATE.replace("VARIABLES", theme.VARIABLES).replace("CSS", theme.css("page")).replace("SCRIPT", theme.script())
-        pn.state.curdoc.template = parse_template(filled)
+        parts = {"VARIABLES": theme.VARIABLES, "SHEET": theme.css("page"), "SCRIPT": theme.script()}
+        template = _TEMPLATE
+        for name, text in parts.items():
+            template = template.replace(name, text)
+        pn.state.curdoc.template = parse_template(template)
     return explorer

@@ -12,6 +12,7 @@ from zoexplore.views.state import State
 from zoexplore.views.trace import T_VALUES, guarantees, public_epsilon, trace
 from zoexplore.views.words import digits, whole, why
 
+_ALONG = "all noise along the directions (β\u00a0=\u00a01)"
 _MARKS = {True: ("✓", "met", "met"), False: ("✗", "unmet", "not met"), None: ("○", "supposed", "supposed")}
 
 
@@ -38,15 +39,14 @@ class Readouts(pn.viewable.Viewer):
             collapsed=True,
             css_classes=["zx-fold"],
             stylesheets=[theme.css("fold")],
-            sizing_mode="stretch_width",
-            margin=0,
+            **theme.STRETCH,
         )
         self._update()
         self.state.param.watch(self._update, ["setting", "accounting"])
 
     def _pane(self, name: str) -> pn.pane.HTML:
         return pn.pane.HTML(
-            "", css_classes=[f"zx-{name}"], stylesheets=[theme.root("text", name)], sizing_mode="stretch_width", margin=0
+            "", css_classes=[f"zx-{name}"], stylesheets=[theme.root("text", name)], **theme.STRETCH
         )
 
     def _update(self, *events: Any) -> None:
@@ -59,24 +59,25 @@ class Readouts(pn.viewable.Viewer):
     def _verdict(self, found: dict[str, Guarantee]) -> str:
         best, s = smallest(found), self.state.setting
         if not best.valid:
-            return '<p class="epsilon">ε = ∞</p><p>No bound applies to this run: the table says what each one lacks.</p>'
+            return '<p class="epsilon"><i>ε</i> = ∞</p><p>No bound applies to this run: the table says what each lacks.</p>'
         return (
             f'<p class="epsilon"><i>ε</i> = {digits(best.epsilon)} <small>at <i>δ</i> = {_delta(s.delta)}, '
             f"after {whole(s.T)} step{'s' if s.T > 1 else ''}</small></p>"
-            f"<p><b>{escape(best.title)}</b> is the smallest guarantee of this run. {why(best)} {self._publishing(best)}</p>"
+            f"<p><b>{escape(best.title)}</b> is the smallest guarantee of this run. "
+            f"{why(best)} {self._publishing(best)}</p>"
         )
 
     def _publishing(self, best: Guarantee) -> str:
         """How the smallest compares with what one would run if every iterate were public."""
         public = public_epsilon(self.state.setting, self.state.accounting)
         if best.epsilon < public:
-            return f"Publishing every iterate would cost {digits(public)}, even with all noise along the directions (β\u00a0=\u00a01)."
+            return f"Publishing every iterate would cost {digits(public)}, even with {_ALONG}."
         first = self._pays_from()
         when = f"from T = {whole(first)} on" if first else f"at no T up to {whole(T_VALUES[-1])}"
         if best.bound == "composition":
             return f"Hiding the iterates pays {when}."
-        less = f"would cost {digits(public)}, which is no more"
-        return f"Publishing every iterate of a run with all noise along the directions (β\u00a0=\u00a01) {less}; hiding them pays {when}."
+        cost = f"would cost {digits(public)}, which is no more"
+        return f"Publishing every iterate of a run with {_ALONG} {cost}; hiding them pays {when}."
 
     def _pays_from(self) -> float | None:
         """The first T drawn from which some bound of this run stays below composition at beta = 1."""
@@ -94,15 +95,17 @@ class Readouts(pn.viewable.Viewer):
         public = public_epsilon(self.state.setting, self.state.accounting)
         others += _cells(theme.swatch(theme.REFERENCE), "Composition at β = 1", public, "", "every iterate public")
         return (
-            '<table><colgroup><col class="line"><col><col class="epsilon"></colgroup><thead><tr><th colspan="2" scope="col">Guarantees of this run</th><th scope="col">ε</th></tr></thead>'
-            f'<tbody>{own}</tbody><tbody class="others"><tr><th colspan="3" scope="colgroup">For comparison, other mechanisms</th>'
-            f"</tr>{others}</tbody></table>"
+            '<table><colgroup><col class="line"><col><col class="epsilon"></colgroup>'
+            '<thead><tr><th colspan="2" scope="col">Guarantees of this run</th><th scope="col">ε</th></tr></thead>'
+            f'<tbody>{own}</tbody><tbody class="others">'
+            '<tr><th colspan="3" scope="colgroup">For comparison, other mechanisms</th></tr>'
+            f"{others}</tbody></table>"
         )
 
     def _row(self, g: Guarantee, best: bool) -> str:
-        order = list(BOUNDS).index(g.bound)
+        swatch = theme.swatch(theme.style_of(g.bound, list(BOUNDS).index(g.bound)))
         kind = "best" if best else "" if g.valid else "absent"
-        return _cells(theme.swatch(theme.style_of(g.bound, order)), g.title, g.epsilon, kind, g.reason, BOUNDS[g.bound].says)
+        return _cells(swatch, g.title, g.epsilon, kind, g.reason, BOUNDS[g.bound].says)
 
     def _assumptions(self, found: dict[str, Guarantee]) -> str:
         """Every assumption once, with the bounds that rest on it."""
@@ -121,8 +124,7 @@ class Readouts(pn.viewable.Viewer):
             self.fold,
             css_classes=["zx-readouts"],
             stylesheets=[theme.root()],
-            sizing_mode="stretch_width",
-            margin=0,
+            **theme.STRETCH,
         )
 
 

@@ -4,7 +4,16 @@ from typing import Any
 
 import param
 
-from zoexplore.setting import CONVERSIONS, FIELDS, LARGEST_INTEGER, REGIMES, SCHEDULES, SENSITIVITIES, Accounting, Setting
+from zoexplore.setting import (
+    CONVERSIONS,
+    FIELDS,
+    LARGEST_INTEGER,
+    REGIMES,
+    SCHEDULES,
+    SENSITIVITIES,
+    Accounting,
+    Setting,
+)
 
 OPTIONS = ("conversion", "sensitivity", "schedule", "printed")
 _S, _A = Setting(), Accounting()
@@ -22,13 +31,13 @@ def _positive(default: float, low: float, high: float, doc: str) -> param.Number
 
 
 class State(param.Parameterized):
-    """One run's parameters and how it is accounted, as params; `setting` and `accounting` are the validated values.
+    """One run's parameters and how it is accounted, as params; `setting` and `accounting` are them, validated.
 
-    `softbounds` are the ranges of sliders; `bounds` are what is possible. Setting a param to what cannot be (K above d, m
-    above M) raises `ValueError` and changes nothing. `ask` refuses instead, and says why in `refusal`.
+    `softbounds` are the ranges of sliders; `bounds` are what is possible. Setting a param to what cannot be (K above d,
+    m above M) raises `ValueError` and changes nothing. `ask` refuses instead, and says why in `refusal`.
 
-    K never exceeds d: where d falls below the K that was asked for, K is held at d, `note` says so, and K comes back as d
-    does.
+    K never exceeds d: where d falls below the K that was asked for, K is held at d, `note` says so, and K comes back
+    as d does.
     """
 
     n = _count(_S.n, 10**8, "dataset size, records")
@@ -49,7 +58,9 @@ class State(param.Parameterized):
     batch = _count(None, 10**8, "records a step; None is all n", allow_None=True)
 
     conversion = param.Selector(default=_A.conversion, objects=list(CONVERSIONS), doc="from the shift budget to ε")
-    sensitivity = param.Selector(default=_A.sensitivity, objects=list(SENSITIVITIES), doc="what bounds a record's effect")
+    sensitivity = param.Selector(
+        default=_A.sensitivity, objects=list(SENSITIVITIES), doc="what bounds a record's effect on a step"
+    )
     schedule = param.Selector(default=_A.schedule, objects=list(SCHEDULES), doc="the share β along the run")
     printed = param.Boolean(_A.printed, doc="the constants as printed in the paper, which are no guarantee")
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LIGHT, DARK = 0, 1
+STRETCH = {"sizing_mode": "stretch_width", "margin": 0}  # the layout of nearly everything; style sheets do the rest
 _FOLDER = Path(__file__).parent / "css"
 
 # name: (light, dark)
@@ -94,8 +95,9 @@ def swatch(style: Style, width: int = 34) -> str:
     light, dark = style.colour
     dash = f' stroke-dasharray="{" ".join(map(str, style.dash))}"' if style.dash else ""
     return (
-        f'<svg class="swatch" width="{width}" height="10" aria-hidden="true"><line x1="1" y1="5" x2="{width - 1}" y2="5" '
-        f'style="stroke:light-dark({light},{dark})" stroke-width="{style.width}"{dash}/></svg>'
+        f'<svg class="swatch" width="{width}" height="10" aria-hidden="true">'
+        f'<line x1="1" x2="{width - 1}" y1="5" y2="5" style="stroke:light-dark({light},{dark})" '
+        f'stroke-width="{style.width}"{dash}/></svg>'
     )
 
 

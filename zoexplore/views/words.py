@@ -81,21 +81,21 @@ def _hidden(g: Guarantee) -> str:
     T = g.setting.T
     if g.start == 0:
         return (
-            "Only the last iterate is released. Two runs that differ in one record start at the same point; what the record "
-            f"does early on, the later of the {whole(T)} steps shrink and cover with noise."
+            "Only the last iterate is released. Two runs that differ in one record start at the same point; what the "
+            f"record does early on, the later of the {whole(T)} steps shrink and cover with noise."
         )
     earlier = T - g.N
-    free = f"The {whole(earlier)} before them are free, and so is every further one." if earlier else "Further steps are free."
+    free = f"The {whole(earlier)} before them are free, and so is every further one." if earlier else "The rest is free."
     return (
-        f"Only the last iterate is released. Whatever happened before, two runs are at most 2R = {digits(g.start)} apart, and "
-        f"the noise of the last {whole(g.N)} steps hides that distance. {free}"
+        f"Only the last iterate is released. Whatever happened before, two runs are at most 2R = {digits(g.start)} "
+        f"apart, and the noise of the last {whole(g.N)} steps hides that distance. {free}"
     )
 
 
 def _one_step(g: Guarantee) -> str:
     return (
-        f"The last step's noise alone hides two runs that are as far apart as the ball is wide, 2R = {digits(g.start)}; "
-        "how long they trained does not matter."
+        f"The last step's noise alone hides two runs that are as far apart as the ball is wide, "
+        f"2R = {digits(g.start)}; how long they trained does not matter."
     )
 
 

@@ -1,0 +1,115 @@
+"""The controls move the state, follow it, and show refusals beside them."""
+
+from math import inf
+
+import pytest
+
+from zoexplore import Accounting, Setting
+from zoexplore.views import Controls, State
+from zoexplore.views.controls import SLIDERS
+
+
+@pytest.mark.parametrize("field", SLIDERS)
+def test_a_slider_moves_its_field_and_nothing_else(field):
+    controls = Controls()
+    dial = controls.dials[field]
+    dial.slider.value -= 3
+    value = dial.ladder.value(dial.slider.value)
+    assert controls.state.setting == Setting().replace(**{field: value})
+    assert dial.text.value == dial.shown()
+
+
+@pytest.mark.parametrize("field", SLIDERS)
+def test_a_slider_follows_the_state(field):
+    controls = Controls()
+    value = {"K": 10, "beta": 0.25, "sigma": 0.3, "n": 777, "d": 4000, "T": 12}[field]
+    controls.state.param.update(**{field: value})
+    dial = controls.dials[field]
+    assert dial.slider.value == dial.ladder.rung(value)
+    assert float(dial.text.value) == value
+
+
+def test_what_is_typed_is_kept_exactly():
+    controls = Controls()
+    controls.dials["T"].text.value = "23456"
+    assert controls.state.setting.T == 23456
+    assert controls.dials["T"].text.value == "23456"
+
+
+@pytest.mark.parametrize("typed", ["600", "0", "-3", "2.5", "many", ""])
+def test_what_cannot_be_is_refused_beside_the_controls(typed):
+    controls = Controls()
+    controls.dials["K"].text.value = typed
+    assert controls.state.setting == Setting()
+    assert controls.dials["K"].text.value == "260"
+    assert controls.notice.visible
+    assert "K = " in controls.notice.object and "not allowed" in controls.notice.object
+    controls.dials["K"].text.value = "50"
+    assert controls.state.K == 50
+    assert not controls.notice.visible
+
+
+def test_markup_in_what_was_typed_is_escaped():
+    controls = Controls()
+    controls.dials["K"].text.value = "<img src=x>"
+    assert "<img" not in controls.notice.object
+
+
+def test_the_slider_of_k_ends_at_d_and_its_being_held_is_said():
+    controls = Controls()
+    controls.dials["d"].text.value = "100"
+    dial = controls.dials["K"]
+    assert dial.ladder.value(dial.slider.end) == 100
+    assert dial.slider.value == dial.slider.end
+    assert dial.text.value == "100"
+    assert controls.notice.visible and "K is held at d = 100" in controls.notice.object
+
+
+def test_one_dimension_leaves_one_direction():
+    controls = Controls()
+    controls.dials["d"].text.value = "1"
+    assert controls.state.setting.K == 1
+    controls.dials["K"].slider.value = 1
+    assert controls.state.setting.K == 1
+
+
+def test_choices_reach_the_state_and_follow_it():
+    controls = Controls()
+    controls.regime.value, controls.conversion.value, controls.schedule.value = "convex", "cks", "optimal"
+    state = controls.state
+    assert state.setting.regime == "convex"
+    assert state.accounting == Accounting(conversion="cks", schedule="optimal")
+    state.regime = "non-convex"
+    assert controls.regime.value == "non-convex"
+
+
+def test_the_ball_can_be_done_without():
+    controls = Controls(State(Setting(R=2.0)))
+    controls.unbounded.value = True
+    assert controls.state.R == inf
+    assert controls.fields["R"].text.value == "∞"
+    controls.unbounded.value = False
+    assert controls.state.R == 2.0
+
+
+def test_the_step_size_follows_until_it_is_set():
+    controls = Controls()
+    eta = controls.fields["eta"]
+    controls.state.K = 30
+    assert controls.follows.value and eta.text.value == "40"
+    eta.text.value = "7"
+    assert (controls.state.eta, controls.follows.value) == (7.0, False)
+    controls.state.K = 60
+    assert controls.state.setting.eta == 7.0
+    eta.text.value = ""
+    assert controls.state.eta is None and controls.follows.value
+    assert eta.text.value == "80"
+    controls.follows.value = False
+    assert controls.state.eta == 80.0
+
+
+def test_every_control_has_a_name():
+    controls = Controls()
+    assert all(field.text.label for field in (*controls.dials.values(), *controls.fields.values()))
+    assert all(dial.slider.tags for dial in controls.dials.values())
+    assert controls.regime.tags and controls.conversion.label and controls.schedule.label

@@ -1,0 +1,110 @@
+"""The figure's data are the accountant's numbers, and the frame stays put."""
+
+import numpy as np
+import pytest
+
+from zoexplore import BOUNDS, Accounting, Setting, curve, guarantee
+from zoexplore.views import Curves, State
+from zoexplore.views.frame import frame, steady
+from zoexplore.views.trace import REFERENCE, T_VALUES, trace
+
+SETTINGS = [Setting(), Setting(K=300), Setting(beta=0.0), Setting(regime="convex"), Setting(sigma=1.0)]
+
+
+def finite(values):
+    return np.where(np.isfinite(values) & (values > 0), values, np.nan)
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+def test_the_data_are_the_accountants(setting):
+    view = Curves(State(setting))
+    for bound, values in curve(setting, "T", T_VALUES).items():
+        np.testing.assert_array_equal(view.source.data[bound], finite(values))
+    public = curve(setting.replace(beta=1.0), "T", T_VALUES, ["composition"])["composition"]
+    np.testing.assert_array_equal(view.source.data[REFERENCE], finite(public))
+
+
+def test_every_bound_is_drawn_from_one_source():
+    view = Curves()
+    assert {*BOUNDS, REFERENCE} == set(view.lines)
+    assert all(line.data_source is view.source for line in view.lines.values())
+
+
+def test_a_change_replaces_the_data_once_and_keeps_the_figure():
+    view, seen = Curves(), []
+    figure, source = view.figure, view.source
+    source.on_change("data", lambda attr, old, new: seen.append(new))
+    view.state.ask(sigma=0.002, conversion="cks")
+    assert len(seen) == 1
+    assert view.figure is figure and view.source is source
+    expected = curve(Setting(sigma=0.002), "T", T_VALUES, accounting=Accounting(conversion="cks"))
+    np.testing.assert_array_equal(source.data["composition"], finite(expected["composition"]))
+
+
+def test_moving_t_moves_the_marks_and_not_the_curves():
+    view, seen = Curves(), []
+    view.source.on_change("data", lambda attr, old, new: seen.append(new))
+    view.state.T = 1000
+    assert seen == []
+    assert view.now.location == 1000
+    assert set(view.marks.data["T"]) == {1000}
+    marked = dict(zip(view.marks.data["bound"], view.marks.data["epsilon"], strict=True))
+    assert marked == {bound: guarantee(Setting(T=1000), bound).epsilon for bound in BOUNDS}
+
+
+def test_an_absent_bound_is_in_the_legend_with_its_reason():
+    view = Curves()
+    assert "absent" not in view.legend.object
+    view.state.K = 300
+    assert "absent: 2K = 600 exceeds d = 520" in view.legend.object
+    assert np.isnan(view.source.data["theorem"]).all()
+    assert "theorem" not in view.marks.data["bound"]
+
+
+def test_the_label_names_delta():
+    view = Curves()
+    assert view.figure.yaxis.axis_label == "ε at δ = 10⁻⁵"
+    view.state.delta = 2e-6
+    assert view.figure.yaxis.axis_label == "ε at δ = 2e-06"
+
+
+def test_the_frame_leaves_out_what_would_squeeze_everything_else():
+    start, end = frame(np.array([0.4, 7000.0, 2.7e6]), np.array([0.0108]))
+    assert (start, end) == pytest.approx((0.01, 1e4))
+    view = Curves()
+    at = view.marks.data["bound"].index("output-perturbation")
+    assert view.marks.data["y"][at] == view.figure.y_range.end
+    assert "2.75" in view.marks.data["label"][at]
+
+
+def test_the_frame_of_nothing_is_a_frame():
+    nothing = np.array([])
+    start, end = frame(nothing, nothing)
+    assert 0 < start < end
+
+
+def test_the_frame_stays_until_a_curve_leaves_it_or_decades_are_empty():
+    assert steady((0.1, 1000.0), None) == (0.1, 1000.0)
+    assert steady((0.1, 1000.0), (0.01, 1e4)) == (0.01, 1e4)
+    assert steady((0.1, 1e5), (0.01, 1e4)) == (0.01, 1e5)
+    assert steady((0.1, 100.0), (0.01, 1e4)) == (0.01, 100.0)
+    assert steady((1e-3, 1e4), (0.01, 1e4)) == (1e-3, 1e4)
+
+
+def test_a_view_that_the_reader_has_chosen_is_kept():
+    view = Curves()
+    view.figure.y_range.update(start=0.5, end=20.0)
+    view.state.sigma = 1.0
+    assert (view.figure.y_range.start, view.figure.y_range.end) == (0.5, 20.0)
+
+
+def test_dark_and_light_differ_in_every_line():
+    view = Curves()
+    light = {name: line.glyph.line_color for name, line in view.lines.items()}
+    view.paint(dark=True)
+    assert all(line.glyph.line_color != light[name] for name, line in view.lines.items())
+
+
+def test_cached_curves_cannot_be_written_to():
+    with pytest.raises(ValueError, match="read-only"):
+        trace(Setting(), Accounting()).epsilon["composition"][0] = 1.0

@@ -1,0 +1,43 @@
+"""The parts share one state, explorers share none, and failures are told."""
+
+import logging
+
+import panel as pn
+import pytest
+
+import zoexplore
+from zoexplore import Accounting, Setting
+from zoexplore.views import Controls, Curves, Explorer, Readouts
+from zoexplore.views.page import report
+
+
+def test_the_parts_share_one_state():
+    explorer = Explorer()
+    explorer.controls.dials["T"].text.value = "50"
+    assert explorer.curves.now.location == 50
+    assert "after 50 steps" in explorer.readouts.verdict.object
+
+
+def test_explorers_share_nothing():
+    one, other = Explorer(), Explorer()
+    before = other.readouts.table.object
+    one.state.ask(sigma=0.1, K=7)
+    assert other.state.setting == Setting()
+    assert other.readouts.table.object == before
+
+
+@pytest.mark.parametrize("part", [Controls, Curves, Readouts, Explorer])
+def test_every_part_renders_alone(part):
+    assert pn.panel(part()).get_root() is not None
+
+
+def test_explore_opens_at_a_setting():
+    explorer = zoexplore.explore(Setting(T=9), Accounting(conversion="mironov"))
+    assert explorer.state.setting == Setting(T=9)
+    assert explorer.controls.conversion.value == "mironov"
+
+
+def test_a_failure_is_logged(caplog):
+    with caplog.at_level(logging.ERROR, logger="zoexplore"):
+        report(RuntimeError("no luck"))
+    assert "no luck" in caplog.text

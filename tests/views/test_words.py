@@ -1,0 +1,65 @@
+"""Numbers as a reader wants them, and as one types them."""
+
+from math import inf, nan
+
+import pytest
+
+from zoexplore import BOUNDS, Setting, guarantee
+from zoexplore.views.words import digits, number, plain, whole, why
+
+THIN = "\u202f"
+
+
+@pytest.mark.parametrize(
+    ("x", "shown"),
+    [
+        (3.7435, "3.74"),
+        (0.026631, "0.0266"),
+        (0.94, "0.940"),
+        (9.996, "10.0"),
+        (999.6, f"1{THIN}000"),
+        (7158.2, f"7{THIN}160"),
+        (2754112.9, f"2.75{THIN}×{THIN}10⁶"),
+        (1.5e-9, f"1.50{THIN}×{THIN}10⁻⁹"),
+        (0.0, "0"),
+        (inf, "∞"),
+        (nan, "–"),
+    ],
+)
+def test_three_significant_digits(x, shown):
+    assert digits(x) == shown
+
+
+EXACT = [1, 260, 20_000, 999_999, 2_500_000, 1_234_567, 10**9, 1e-5, 0.001, 0.31, 346.6666666666667, inf]
+TYPED = [("23456", 23456), ("20 000", 20_000), ("1e-3", 1e-3), ("∞", inf), ("inf", inf), ("1,000", 1000)]
+
+
+@pytest.mark.parametrize("x", EXACT)
+def test_what_is_shown_for_editing_is_the_exact_value(x):
+    assert number(plain(x)) == x
+
+
+@pytest.mark.parametrize(("text", "x"), TYPED)
+def test_what_people_type(text, x):
+    assert number(text) == x
+
+
+def test_whole_numbers_stay_whole():
+    assert isinstance(number("600"), int)
+
+
+@pytest.mark.parametrize("text", ["", "many", "1..2"])
+def test_what_is_no_number(text):
+    with pytest.raises(ValueError):
+        number(text)
+
+
+def test_counts_are_grouped():
+    assert whole(1234567) == f"1{THIN}234{THIN}567"
+
+
+@pytest.mark.parametrize("bound", ["composition", "output-perturbation", "corollary", "theorem", "sharp"])
+@pytest.mark.parametrize("T", [1, 200, 10**6])
+def test_every_bound_of_the_run_can_say_why(bound, T):
+    if bound in BOUNDS:
+        assert len(why(guarantee(Setting(T=T), bound))) > 40
