@@ -40,6 +40,12 @@ def test_epsilon_next_to_the_delta_that_needs_none(rho, distance):
     assert true <= ours <= true * (1 + 1e-9) + rounding(rho), f"{ours} for {float(true)}"
 
 
+@pytest.mark.parametrize("missing", [1e-3, 1e-6, 1e-9, 1e-12])
+@pytest.mark.parametrize("rho", [1.0, 30.0, 234.0, 359.0, 465.0])
+def test_epsilon_is_never_below_the_true_one_for_a_delta_near_one(rho, missing):
+    assert EXACT["gaussian"](rho, 1 - missing) <= float(epsilon_of(rho, 1 - missing))
+
+
 @pytest.mark.parametrize("rho", RHOS)
 def test_delta_is_the_true_one_rounded_up(rho):
     for epsilon in (0.0, 1e-9, 1e-3, 0.1, 1.0, 5.0, 30.0, rho, rho + sqrt(rho), rho + 8 * sqrt(rho)):
