@@ -27,7 +27,7 @@ def solve(runs: Runs, accounting: Accounting) -> Solved:
 
 def _sensitivity(runs: Runs):
     """2 Delta/n over the noise scale."""
-    return 2 * runs.clip / (runs.n * runs.sigma)
+    return 2 * runs.clip / runs.n / runs.sigma
 
 
 def _printed(runs: Runs, accounting: Accounting) -> Solved:

@@ -58,8 +58,9 @@ class Guarantee:
         if of_bound is None or not self.valid:
             return None
         runs = Runs.of(self.setting)
-        path, unit = of_bound(runs, self.accounting, self._solved), float(runs.unit)
-        return replace(path, z=path.z * unit, p=path.p * unit, a=path.a * unit)
+        with np.errstate(all="ignore"):
+            path, unit = of_bound(runs, self.accounting, self._solved), float(runs.unit)
+            return replace(path, z=path.z * unit, p=path.p * unit, a=path.a * unit)
 
 
 def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) -> Guarantee:

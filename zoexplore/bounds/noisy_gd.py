@@ -18,7 +18,7 @@ def solve(runs: Runs, accounting: Accounting) -> Solved:
 def _step(runs: Runs):
     """Lipschitz constant, sensitivity and noise variance of one step."""
     step = runs.eta / runs.d
-    return lipschitz(runs.regime, step, runs.M, runs.m), 2 * runs.clip / (runs.n * runs.d * runs.sigma), 1 / runs.d
+    return lipschitz(runs.regime, step, runs.M, runs.m), 2 * runs.clip / runs.n / runs.d / runs.sigma, 1 / runs.d
 
 
 def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory:

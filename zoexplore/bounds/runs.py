@@ -87,7 +87,7 @@ class Runs:
     @property
     def kick(self) -> np.ndarray:
         """The most by which clipped updates at two points differ: 2 eta Delta/sqrt(K), in the span."""
-        return 2 * self.clip / (self.sigma * np.sqrt(self.K))
+        return 2 * self.clip / self.sigma / np.sqrt(self.K)
 
     @property
     def B(self) -> np.ndarray:

@@ -37,7 +37,7 @@ def _from_zero(runs: Runs, accounting: Accounting, beta) -> Solved:
 
 def _data_cost(runs: Runs):
     """What one step's data costs against all the noise along the directions."""
-    return (2 * runs.clip / (runs.n * runs.sigma)) ** 2 / 2
+    return (2 * runs.clip / runs.n / runs.sigma) ** 2 / 2
 
 
 def _drift(runs: Runs):
