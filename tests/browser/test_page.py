@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from zoexplore import BOUNDS, Setting, curve, guarantee
+from zoexplore import BOUNDS, Accounting, Setting, curve, guarantee
 from zoexplore.views.controls import LABELS, SLIDERS
 from zoexplore.views.trace import T_VALUES
 from zoexplore.views.words import digits
@@ -83,10 +83,9 @@ def test_the_figure_is_given_the_accountants_numbers(explorer):
 def test_a_slider_moves_by_the_keyboard_and_everything_with_it(explorer, field):
     handle = explorer.locator(f'.noUi-handle[aria-label="{LABELS[field]}"]')
     handle.focus()
-    sentence = explorer.locator(".zx-verdict .epsilon")
+    sentence = explorer.locator("p.epsilon")
     told = sentence.inner_text()
     before_curve, before_text = column(explorer, "composition"), handle.get_attribute("aria-valuetext")
-    before_marks = explorer.evaluate("Bokeh.documents[0].get_model_by_name('marks').data.T?.[0] ?? null")
     settled(explorer, lambda: [handle.press("ArrowLeft") for _ in range(3)], lambda: readouts(explorer))
     explorer.wait_for_timeout(300)
     box = explorer.get_by_label(LABELS[field], exact=True).and_(explorer.locator("input"))
@@ -102,7 +101,6 @@ def test_a_slider_moves_by_the_keyboard_and_everything_with_it(explorer, field):
         assert sentence.inner_text() != told
     else:
         assert column(explorer, "composition") != before_curve
-    del before_marks
 
 
 def test_the_slider_can_be_dragged(explorer):
@@ -139,11 +137,15 @@ def test_the_fold_has_the_rest_and_it_works(explorer):
     settled(explorer, lambda: type_in(explorer, "delta", "1e-6"), lambda: readouts(explorer))
     label = "Bokeh.documents[0].get_model_by_name('epsilon-against-T').left[0].axis_label"
     assert explorer.evaluate(label) == "ε at δ = 10⁻⁶"
-    for name, option in (("conversion", "mironov"), ("noise share", "optimal")):
+    for name, option in (("conversion", "Rényi, Mironov"), ("noise share", "the best β")):
         select = explorer.get_by_label(name, exact=True)
-        index = [o.get_attribute("value") for o in select.locator("option").all()]
-        settled(explorer, lambda s=select, i=index: s.select_option(i[-1]), lambda: (readouts(explorer), column(explorer, "sharp")))
-        assert option
+        settled(explorer, lambda s=select, o=option: s.select_option(o), lambda: readouts(explorer))
+    accounting = Accounting(conversion="mironov", schedule="optimal")
+    for bound in BOUNDS:
+        g = guarantee(Setting(delta=1e-6), bound, accounting)
+        assert readouts(explorer)[g.title] == digits(g.epsilon)
+    expected = curve(Setting(delta=1e-6), "T", T_VALUES, ["theorem"], accounting)["theorem"]
+    assert column(explorer, "theorem") == pytest.approx(list(expected), rel=1e-12)
 
 
 def test_what_cannot_be_is_refused_in_words_and_the_page_stays_usable(explorer):
@@ -167,7 +169,7 @@ def test_an_absent_bound_says_why_where_the_curves_are_and_in_the_table(explorer
     explorer.set_viewport_size({"width": 1000, "height": 900})
     settled(explorer, lambda: type_in(explorer, "K", "300"), lambda: readouts(explorer))
     assert readouts(explorer)["Hidden-state theorem"] == "∞"
-    assert "absent: 2K = 600 exceeds d = 520" in explorer.locator(".zx-legend").inner_text()
+    assert "absent: 2K = 600 exceeds d = 520" in explorer.locator(".zx-legend ul").inner_text()
     assert explorer.locator(".zx-table").get_by_text("2K = 600 exceeds d = 520").count() > 0
 
 
@@ -207,7 +209,8 @@ def test_no_width_scrolls_sideways(explorer, width):
     assert explorer.evaluate("document.documentElement.scrollWidth") <= width
     wide = """w => { const out = []; const walk = r => { for (const e of r.querySelectorAll('*')) {
       const b = e.getBoundingClientRect();
-      if (b.width > 0 && b.height > 0 && b.right > w + 1 && !e.closest('.noUi-connects')) out.push(e.className + ' ' + b.right);
+      const seen = b.width > 0 && b.height > 0 && !/GlyphRenderer|noUi-connect/.test(e.className);
+      if (seen && b.right > w + 1) out.push(e.className + ' ' + b.right);
       if (e.shadowRoot) walk(e.shadowRoot); } }; walk(document.body); return out }"""
     assert explorer.evaluate(wide, width) == []
 

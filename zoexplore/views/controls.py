@@ -7,7 +7,6 @@ from typing import Any
 import panel as pn
 from bokeh.models import CustomJSTickFormatter
 
-from zoexplore.setting import CONVERSIONS, REGIMES, SCHEDULES
 from zoexplore.views import theme
 from zoexplore.views.ladder import Ladder, decades, interval
 from zoexplore.views.state import State
@@ -165,9 +164,9 @@ class Controls(pn.viewable.Viewer):
         self.dials = {field: Dial(self.state, field) for field in SLIDERS}
         self.fields = {f: (StepSize if f == "eta" else Field)(self.state, f) for f in IN_FOLD}
         radio, select = pn.widgets.RadioBoxGroup, pn.widgets.Select
-        self.regime = self._choice(radio, "regime", REGIMES, REGIME_NAMES, inline=True, tags=["regime of the loss"])
-        self.conversion = self._choice(select, "conversion", CONVERSIONS, CONVERSION_NAMES, label="conversion")
-        self.schedule = self._choice(select, "schedule", SCHEDULES, SCHEDULE_NAMES, label="noise share")
+        self.regime = self._choice(radio, "regime", REGIME_NAMES, inline=True, tags=["regime of the loss"])
+        self.conversion = self._choice(select, "conversion", CONVERSION_NAMES, label="conversion")
+        self.schedule = self._choice(select, "schedule", SCHEDULE_NAMES, label="noise share")
         self.unbounded = self._switch("R", "no ball: R = ∞", isinf, inf)
         self.follows = self._switch("eta", "follow K/M", lambda eta: eta is None, None)
         for name in ("K", "M"):  # an η that follows them is shown as the number it is
@@ -176,11 +175,11 @@ class Controls(pn.viewable.Viewer):
         self.notice.visible = False
         self.state.param.watch(self._tell, ["refusal", "note"])
 
-    def _choice(self, widget: type, field: str, options: tuple[str, ...], names: dict[str, str], **params: Any) -> Any:
-        """A widget that selects one option of the state."""
+    def _choice(self, widget: type, field: str, names: dict[str, str], **params: Any) -> Any:
+        """A widget that selects one of a field's options, by their names."""
         sheet = "radio" if widget is pn.widgets.RadioBoxGroup else "select"
         made = widget(
-            options={names[o]: o for o in options},
+            options={name: option for option, name in names.items()},
             value=getattr(self.state, field),
             css_classes=[f"zx-{sheet}"],
             stylesheets=[theme.css(sheet)],

@@ -136,7 +136,7 @@ class Curves(pn.viewable.Viewer):
         )
 
     def _marks(self) -> dict[str, list[Any]]:
-        """The current T on every curve that has a value there; where that is off the frame, on its edge, with the number."""
+        """The current T on every curve; where that is off the frame, on its edge and with the number."""
         found = guarantees(self.state.setting, self.state.accounting)
         shown = {bound: g for bound, g in found.items() if g.valid and g.epsilon > 0}
         low, high = self._fitted or (0.0, np.inf)

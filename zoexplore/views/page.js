@@ -1,4 +1,4 @@
-// What Bokeh leaves out for screen readers: names for slider handles and the radio group, values in words, the
+// What Bokeh leaves out for screen readers: names for slider handles, boxes and the radio group, values in words, the
 // state of a toggle.
 // Sliders and groups carry their name as their model's first tag.
 function* views(view) {
@@ -18,6 +18,8 @@ function name(view) {
     new MutationObserver(tell).observe(handle, {attributes: true, attributeFilter: ["aria-valuenow", "aria-valuetext"]});
     tell();
   }
+  const box = within("input[type=checkbox]");
+  if (box) box.setAttribute("aria-label", view.model.label ?? label);
   const group = within("input[type=radio]")?.closest(".bk-input-group");
   if (group && typeof label == "string") {
     group.setAttribute("role", "radiogroup");

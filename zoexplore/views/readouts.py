@@ -59,7 +59,8 @@ class Readouts(pn.viewable.Viewer):
     def _verdict(self, found: dict[str, Guarantee]) -> str:
         best, s = smallest(found), self.state.setting
         if not best.valid:
-            return '<p class="epsilon"><i>ε</i> = ∞</p><p>No bound applies to this run: the table says what each lacks.</p>'
+            said = "No bound applies to this run: the table says what each one lacks."
+            return f'<p class="epsilon"><i>ε</i> = ∞</p><p>{said}</p>'
         return (
             f'<p class="epsilon"><i>ε</i> = {digits(best.epsilon)} <small>at <i>δ</i> = {_delta(s.delta)}, '
             f"after {whole(s.T)} step{'s' if s.T > 1 else ''}</small></p>"

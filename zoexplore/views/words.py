@@ -85,7 +85,7 @@ def _hidden(g: Guarantee) -> str:
             f"record does early on, the later of the {whole(T)} steps shrink and cover with noise."
         )
     earlier = T - g.N
-    free = f"The {whole(earlier)} before them are free, and so is every further one." if earlier else "The rest is free."
+    free = f"The {whole(earlier)} before them are free, as are further ones." if earlier else "Further ones are free."
     return (
         f"Only the last iterate is released. Whatever happened before, two runs are at most 2R = {digits(g.start)} "
         f"apart, and the noise of the last {whole(g.N)} steps hides that distance. {free}"
