@@ -17,7 +17,7 @@ from zoexplore.setting import Accounting
 FIRST_SHARE, LEAST_SHARE, MOST_SHARE = 0.1, 1e-6, 0.999  # of delta, for the coupling to fail
 # Orders of the moments to try first. With the last one the tail's factor is within 0.1 % of 1, so higher ones gain little.
 ORDERS = 3.0 ** np.arange(10)
-SINGLE_STEPS, GROWTH = 12, 0.14  # at the end of a run; then blocks of this share of their distance to the end
+SINGLE_STEPS, GROWTH = 14, 0.2  # at the end of a run; then blocks of at most this share of their distance to the end
 ROUND_UP = 1 + 1e-10  # long sums round to less than that
 
 
@@ -49,8 +49,9 @@ class Rows:
     def of(cls, runs: Runs, beta, most, far: bool = False, high: bool = False) -> "Rows":
         """The runs, with the first choices that a search starts from."""
         z0 = runs.diameter if far else 0.0
+        size = int(np.prod(runs.shape))
         columns = (runs.K, runs.d, runs.n, runs.c, runs.B, runs.remainder, runs.delta, most, z0, far, high, beta, 9.0, FIRST_SHARE)
-        return cls(*(np.array(x) for x in np.broadcast_arrays(*map(np.atleast_1d, columns))))
+        return cls(*(np.array(np.broadcast_to(x, (size,))) for x in columns))
 
     def __len__(self) -> int:
         return self.K.size
@@ -98,35 +99,40 @@ def edges_for(rows: Rows) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def _edges(exponent: int) -> np.ndarray:
+    """Blocks are powers of two, which the kernels sum by doubling."""
     edges = [float(r) for r in range(SINGLE_STEPS + 1)]
     while edges[-1] < 2.0**exponent:
-        edges.append(edges[-1] + max(1.0, np.floor(GROWTH * edges[-1])))
+        edges.append(edges[-1] + 2.0 ** np.floor(np.log2(GROWTH * edges[-1])))
     return np.array(edges)
 
 
-def arguments(rows: Rows, accounting: Accounting) -> tuple[np.ndarray, ...]:
-    """Of the kernels, from z0 to s2: the drift's span part is u z + w, and f u z + w_f with the tail's factor f.
+def moments(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """o and g of the rows' orders."""
+    return kernels.complement_moment(rows.K, rows.d, rows.order), kernels.span_moment(rows.K, rows.d, rows.order)
+
+
+def arguments(rows: Rows, o: np.ndarray, g: np.ndarray, accounting: Accounting) -> tuple[np.ndarray, ...]:
+    """Of the kernels, from z0 to 1/s2: the drift's span part is u z + w, and f u z + w_f with the tail's factor f.
 
     w_0 and w_0f stand for w and w_f in a first step from distance 0; `random` is the part of w_f that is proportional to f.
     """
-    o, g = kernels.complement_moment(rows.K, rows.d, rows.order), kernels.span_moment(rows.K, rows.d, rows.order)
     f = np.exp(-np.log(rows.share * rows.delta) / (2 * rows.order))
     s2 = (1 - rows.beta) / rows.d
     S = rows.beta / rows.K + s2
     if accounting.sensitivity == "lipschitz":
         data, at_zero = g * rows.B / np.sqrt(rows.K), rows.remainder / rows.n
-        w, w_f, w_0, w_0f = data + rows.remainder, f * data + rows.remainder, data + at_zero, f * data + at_zero
         random = f * data
+        w, w_f, w_0, w_0f = data + rows.remainder, random + rows.remainder, data + at_zero, random + at_zero
     else:
         w = w_f = rows.B + rows.remainder
         w_0 = w_0f = rows.B
         random = np.zeros(len(rows))
-    return tuple(map(np.ascontiguousarray, (rows.z0, o, rows.c * g, w, w_f, w_0, w_0f, random, f, S, s2)))
+    return rows.z0, o, rows.c * g, w, w_f, w_0, w_0f, random, f, 1 / S, 1 / s2
 
 
 def first_guess(rows: Rows, accounting: Accounting, edges: np.ndarray) -> np.ndarray:
     """Constant trajectories to start the recursion from, shape (rows, blocks)."""
-    z0, o, u, w, *_ = arguments(rows, accounting)
+    z0, o, u, w, *_ = arguments(rows, *moments(rows), accounting)
     ratio = np.sqrt(o**2 + u**2)
     with np.errstate(divide="ignore"):
         built_up = np.minimum(rows.most * w, np.where(ratio < 1, w / np.maximum(1 - ratio, 0.0), np.inf))
@@ -139,8 +145,9 @@ def improve(rows: Rows, accounting: Accounting, edges: np.ndarray, typical: np.n
     count = len(rows)
     best = Outcome(np.full(count, np.inf), np.full(count, np.inf), np.ones(count), rows.share, np.zeros(count))
     rho, slope, steps = np.empty(count), np.empty(count), np.empty(count)
+    o, g = moments(rows)
     for _ in range(rounds):
-        kernels.sweep(edges, typical, rows.far, rows.most, *arguments(rows, accounting), rho, slope, steps)
+        kernels.sweep(edges, typical, rows.far, rows.most, *arguments(rows, o, g, accounting), rho, slope, steps)
         delta_p = rows.delta * (1 - rows.share)
         epsilon = epsilon_of(rho * ROUND_UP, delta_p, accounting.conversion)
         gain = np.maximum(0.0, 1 - epsilon / np.maximum(best.epsilon, 1e-300))
@@ -160,7 +167,7 @@ def settle(rows: Rows, accounting: Accounting, edges: np.ndarray) -> tuple[Rows,
     if accounting.schedule == "optimal":
         rows = _refine_order(_best_beta(rows, accounting, edges), accounting, edges)
     typical = first_guess(rows, accounting, edges)
-    found = improve(rows, accounting, edges, typical, 12)
+    found = improve(rows, accounting, edges, typical, 10)
     return replace(rows, share=found.share), typical, found
 
 

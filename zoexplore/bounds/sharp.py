@@ -8,7 +8,7 @@ from zoexplore.bounds import composition, span
 from zoexplore.bounds.assumptions import CLIP_IDLE, FULL_BATCH, LAST_ITERATE, LIPSCHITZ, SMOOTH
 from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.kernels import sharp as kernels
-from zoexplore.bounds.riccati import Outcome, Rows, arguments, edges_for, first_guess, improve, settle
+from zoexplore.bounds.riccati import Outcome, Rows, arguments, edges_for, first_guess, improve, moments, settle
 from zoexplore.bounds.runs import Runs
 from zoexplore.setting import NUMERIC_FIELDS, Accounting
 
@@ -34,46 +34,59 @@ def solve(runs: Runs, accounting: Accounting) -> Solved:
     if not split.any():
         return best
     beta = np.full((), 0.5) if free else np.minimum(runs.beta, 1 - 1e-12)
-    best = best.least(_from_zero(runs, accounting, beta).where(split))
-    if np.isinf(runs.R).all():
-        return best
-    apart = Rows.of(runs, beta, 2.0 ** np.ceil(np.log2(runs.T.max())), far=True)
-    from_diameter = _along(apart, accounting).reshape(() if len(apart) == 1 else runs.shape)
-    return best.least(from_diameter.where(split & (from_diameter.N <= runs.T)))
+    families = [Rows.of(runs, beta, runs.T), Rows.of(runs, beta, runs.T, high=True)]
+    if np.isfinite(runs.R).any():
+        families.append(Rows.of(runs, beta, 2.0 ** np.ceil(np.log2(runs.T.max())), far=True))
+    only_T = not any(np.ndim(getattr(runs, name)) for name in NUMERIC_FIELDS if name != "T")
+    found = (_along_T if only_T else _along)(families, accounting)
+    return best.least(found.reshape(runs.shape).where(split))
 
 
-def _from_zero(runs: Runs, accounting: Accounting, beta) -> Solved:
-    """All T steps counted from distance 0: the better of the two kinds of fixed points."""
-    low, high = (Rows.of(runs, beta, runs.T, high=high) for high in (False, True))
-    if any(np.ndim(getattr(runs, name)) for name in NUMERIC_FIELDS if name != "T"):
-        return _along(low, accounting).least(_along(high, accounting)).reshape(runs.shape)
-    return _along_T(low, high, accounting).reshape(runs.shape)
+def _along(families: list[Rows], accounting: Accounting) -> Solved:
+    """Neighbouring rows in any field: choices are made for some of them, and interpolated where these are alike."""
+    count = len(families[0])
+    kept = np.unique(np.linspace(0, count - 1, min(count, MOST_NODES)).round().astype(int))
+    below, above, weight = _place(np.arange(count), kept)
+    solved, alone = _nothing(count), np.zeros(count, bool)
+    for rows, (nodes, typical, _) in zip(families, _settle([rows.at(kept) for rows in families], accounting), strict=True):
+        found = _evaluate(_between(rows, nodes, below, above, weight, accounting), accounting, typical[above])
+        solved = solved.least(found.where(found.N <= families[0].most))
+        alone |= (weight > 0) & _apart(nodes, below, above)
+    index = np.flatnonzero(alone)
+    if index.size:
+        for rows, _, found in _settle([rows.at(index) for rows in families], accounting):
+            here = _solved(rows, rows, found)
+            solved = solved.least(_spread(here.where(here.N <= families[0].most[index]), index, count))
+    return solved
 
 
-def _along(rows: Rows, accounting: Accounting) -> Solved:
-    """Neighbouring rows in any field: choices are made for some, and interpolated between."""
-    kept = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_NODES)).round().astype(int))
-    nodes, typical, _ = settle(rows.at(kept), accounting, edges_for(rows))
-    below, above, weight = _place(np.arange(len(rows)), kept)
-    return _evaluate(_between(rows, nodes, below, above, weight, accounting), accounting, typical[above])
+def _apart(nodes: Rows, below, above) -> np.ndarray:
+    """Whether neighbouring nodes' orders are too different, or too small, to interpolate between."""
+    few = np.minimum(nodes.order[below], nodes.order[above]) < FEW
+    return few | (np.abs(np.log(nodes.order[below] / nodes.order[above])) > np.log(ANCHOR))
 
 
-def _along_T(low: Rows, high: Rows, accounting: Accounting) -> Solved:
-    """Rows that differ in T alone. Choices are made at the powers of ANCHOR around them, so that a point and a curve agree."""
-    position = np.log(low.most) / np.log(ANCHOR)
+def _along_T(families: list[Rows], accounting: Accounting) -> Solved:
+    """Rows that differ in T alone. Choices are made at the powers of ANCHOR around them, so that a point and a curve agree; what
+    starts from afar is the same for all.
+    """
+    T = families[0].most
+    position = np.log(T) / np.log(ANCHOR)
     anchors = np.unique(np.concatenate([np.floor(position), np.ceil(position)]))
     below, above, weight = _place(position, anchors)
-    nodes = [replace(rows.at(np.zeros(anchors.size, int)), most=ANCHOR**anchors) for rows in (low, high)]
-    settled = [settle(node, accounting, edges_for(node)) for node in nodes]
+    nodes = [replace(rows.at(np.zeros(anchors.size, int)), most=ANCHOR**anchors) for rows in families[:2]]
+    settled = _settle(nodes + [rows.at([0]) for rows in families[2:]], accounting)
     high_wins = settled[1][2].epsilon < settled[0][2].epsilon
-    solved = _nothing(len(low))
-    for rows, (node, typical, found), wins in zip((low, high), settled, (~high_wins, high_wins), strict=True):
+    solved = _nothing(T.size)
+    for rows, (apart, _, found) in zip(families[2:], settled[2:], strict=True):
+        everywhere = np.zeros(T.size, int)
+        solved = solved.least(_solved(rows, apart.at(everywhere), found.at(everywhere)).where(found.steps[0] <= T))
+    for rows, (node, typical, found), wins in zip(families[:2], settled[:2], (~high_wins, high_wins), strict=True):
         # epsilon grows with T: between anchors that agree, the later one's bound serves all
         flat = found.epsilon[above] <= found.epsilon[below] * (1 + FLAT)
         solved = solved.least(_solved(rows, node.at(above), found.at(above)).where(flat))
         todo = ~flat & (wins[below] | wins[above])
-        few = np.minimum(node.order[below], node.order[above]) < FEW
-        apart = few | (np.abs(np.log(node.order[below] / node.order[above])) > np.log(ANCHOR))
+        apart = _apart(node, below, above)
         for chosen, wanted in (
             (_between(rows, node, below, above, weight, accounting), todo & ~apart),
             (_between(rows, node, below, below, weight, accounting), todo & apart),
@@ -81,8 +94,19 @@ def _along_T(low: Rows, high: Rows, accounting: Accounting) -> Solved:
         ):
             index = np.flatnonzero(wanted)
             if index.size:
-                solved = solved.least(_spread(_evaluate(chosen.at(index), accounting, typical[above[index]]), index, len(low)))
+                solved = solved.least(_spread(_evaluate(chosen.at(index), accounting, typical[above[index]]), index, T.size))
     return solved
+
+
+def _settle(families: list[Rows], accounting: Accounting) -> list[tuple[Rows, np.ndarray, Outcome]]:
+    """`settle` for all families in one call."""
+    together = Rows.stack(*families)
+    rows, typical, found = settle(together, accounting, edges_for(together))
+    ends = np.cumsum([len(rows) for rows in families])
+    return [
+        (rows.at(slice(end - len(f), end)), typical[end - len(f) : end], found.at(slice(end - len(f), end)))
+        for f, end in zip(families, ends, strict=True)
+    ]
 
 
 def _place(position: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -166,13 +190,13 @@ def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory
         return span.trajectory(runs.c, runs.T, solved.N, solved.z, drift, S, runs.beta)
     rows = Rows.of(runs, extra["beta"], float(N), high=bool(extra["high"]))
     rows = replace(rows, z0=np.array([float(solved.z)]), order=np.array([extra["order"]]), share=np.array([extra["share"]]))
-    edges, given = edges_for(rows), arguments(rows, accounting)
+    edges, given = edges_for(rows), arguments(rows, *moments(rows), accounting)
     typical, spent = first_guess(rows, accounting, edges), np.empty((3, 1))
     for _ in range(8):
         kernels.sweep(edges, typical, rows.far, rows.most, *given, *spent)
     z, alpha, pi, a, p = kernels.walk(edges, typical[0], float(N), *(float(x[0]) for x in given))
-    S, s2 = (float(x[0]) for x in given[-2:])
-    return Trajectory(tau, z, np.full(N, extra["beta"]), p, a, (p**2 / S + a**2 / s2) / 2, alpha, pi)
+    per_S, per_s2 = (float(x[0]) for x in given[-2:])
+    return Trajectory(tau, z, np.full(N, extra["beta"]), p, a, (p**2 * per_S + a**2 * per_s2) / 2, alpha, pi)
 
 
 SHARP = Bound(

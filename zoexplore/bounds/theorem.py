@@ -55,7 +55,7 @@ def _program(runs: Runs, beta) -> tuple:
 def _counted(program: tuple, accounting: Accounting, T, delta) -> Solved:
     """The best number of counted steps and split of delta for runs of T steps (inf: from the diameter, any number).
 
-    The number hardly depends on the split, so that two rounds of one after the other settle both.
+    The number hardly depends on the split, so that a few rounds of one after the other settle both.
     """
     shape = np.broadcast_shapes(*(np.shape(x) for x in (T, delta, *program)))
     most = np.where(np.isfinite(T), T - 1, shifts.MOST_STEPS)
@@ -64,7 +64,7 @@ def _counted(program: tuple, accounting: Accounting, T, delta) -> Solved:
     def rho_at(N, share):
         return shifts.theorem_rho(N, T, np.log(share * delta), *program)
 
-    for near, sections in ((False, 6), (True, 5)):
+    for near, sections in ((False, 6), (True, 4), (True, 3)):
         N = shifts.theorem_steps(T, most, np.log(share * delta), *program)
         share = best_share(
             lambda share, N=N: epsilon_of(rho_at(N, share), delta * (1 - share), accounting.conversion),

@@ -87,8 +87,9 @@ def gaussian_epsilon(rho, delta):
         slope = exp(-0.5 * a * a) / SQRT_2PI * _mills(a + mu) / value
         step = (log(value) - target) / slope
         epsilon = max(0.0, epsilon + step)
-        if abs(step) <= 1e-8 * epsilon + 1e-14 * mu:  # quadratic: what is left is below the rounding
-            return (epsilon + 1e-14 * mu) * ROUND_UP
+        noise = 1e-14 / slope  # what a rounding of delta moves the root by
+        if abs(step) <= 1e-8 * epsilon + noise:  # quadratic: what is left is below the rounding
+            return (epsilon + noise) * ROUND_UP
     return _mironov(rho, delta)  # not converged: the loose form is sound
 
 

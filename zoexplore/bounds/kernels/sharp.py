@@ -51,36 +51,48 @@ def _exp_up(x):
 
 @njit(cache=True)
 def _affine(A, C, x, L):
-    """After L steps of x <- A x + C, A and C >= 0, from above: (x, the sum of x over the steps' starts)."""
-    if A <= 0.0:
-        return C, x + (L - 1.0) * C
-    B = 1.0 - A
-    if abs(B) * L < 1e-4:  # the sums' series, with more than the rest of it
-        sums = L * (1.0 - 0.5 * B * (L - 1.0) + (B * L) ** 2)
-        twice = 0.5 * L * (L - 1.0) * (1.0 - B * (L - 2.0) / 3.0 + (B * L) ** 2)
-        lost = B * L * (1.0 - 0.5 * B * L - (B * L) ** 2)
-    else:
-        lost = -expm1(L * log1p(-B))
-        sums = lost / B
-        twice = (L - sums) / B
+    """After L steps of x <- A x + C: (x, the sum of x over the steps' starts), by doubling, without a cancellation.
+
+    After k steps: lost = 1 - A^k, sums = 1 + A + ... + A^(k-1), twice = the sum of `sums` over the first k steps.
+    """
+    top = 1
+    while 2 * top <= L:
+        top *= 2
+    k, lost, sums, twice = 1.0, 1.0 - A, 1.0, 0.0
+    bit = top // 2
+    while bit > 0:
+        kept = 1.0 - lost
+        twice = twice * (1.0 + kept) + k * sums
+        sums *= 1.0 + kept
+        lost *= 1.0 + kept
+        k *= 2.0
+        if int(L) & bit:
+            twice += sums
+            kept = 1.0 - lost
+            sums += kept
+            lost += kept * (1.0 - A)
+            k += 1.0
+        bit //= 2
     return (1.0 - lost) * x + C * sums, x * sums + C * twice
 
 
 @njit(cache=True, error_model="numpy")
-def _fractions(kappa, z, u, w, w_f, f, S, s2):
+def _fractions(kappa, z, u, w, w_f, f, per_S, per_s2):
     """The best fractions (alpha, pi) of a step after which the square of the distance is worth kappa."""
-    q, q_f = u * z + w, f * u * z + w_f
-    return 1.0 / (1.0 + f * f / s2 / kappa), 1.0 / (1.0 + q_f * q_f / (S * q * q) / kappa)
+    x = u * z
+    gain, price = kappa * (x + w) ** 2, (f * x + w_f) ** 2 * per_S
+    return kappa / (kappa + f * f * per_s2), gain / (gain + price)
 
 
-@njit(cache=True)
-def _lines(alpha, pi, z, o, u, w, w_f, f, S, s2):
+@njit(cache=True, error_model="numpy")
+def _lines(alpha, pi, z, o, u, w, w_f, f, per_S, per_s2):
     """The step's square of the distance, A h + C, and twice its cost, D h + E, as lines in h that touch at h = z^2."""
-    keep, left = (1.0 - alpha) * o, 1.0 - pi
-    A = keep * keep + left * left * u * (u + w / z)
-    C = left * left * w * (w + u * z)
-    D = (alpha * o * f) ** 2 / s2 + pi * pi * f * u * (f * u + w_f / z) / S
-    E = pi * pi * w_f * (w_f + f * u * z) / S
+    keep, left, x, per_z = (1.0 - alpha) * o, 1.0 - pi, u * z, 1.0 / z
+    x_f, spent, bought = f * x, pi * pi * per_S, alpha * o * f
+    A = keep * keep + left * left * u * (u + w * per_z)
+    C = left * left * w * (w + x)
+    D = bought * bought * per_s2 + spent * f * u * (f * u + w_f * per_z)
+    E = spent * w_f * (w_f + x_f)
     return A, C, D, E
 
 
@@ -106,7 +118,7 @@ def _typical(alpha, pi, h, L, o, u, w):
 
 
 @njit(cache=True)
-def _backward(edges, count, typical, z0, far, most, alpha, pi, o, u, w, w_f, f, S, s2):
+def _backward(edges, count, typical, z0, far, most, alpha, pi, o, u, w, w_f, f, per_S, per_s2):
     """Fractions of every block from the end of the run to its start; from afar, also the best number of steps to count.
 
     kappa and rest are the slope and constant of twice the remaining cost in the square of the distance.
@@ -118,15 +130,17 @@ def _backward(edges, count, typical, z0, far, most, alpha, pi, o, u, w, w_f, f, 
         if b == 0:
             alpha[b], pi[b] = 1.0, 1.0
         else:
-            alpha[b], pi[b] = _fractions(kappa, z, u, w, w_f, f, S, s2)
-        A, C, D, E = _lines(alpha[b], pi[b], z, o, u, w, w_f, f, S, s2)
-        if L > 1.0:  # fractions between those that suit the block's end and its mean: with either alone the rounds can swing
+            alpha[b], pi[b] = _fractions(kappa, z, u, w, w_f, f, per_S, per_s2)
+        A, C, D, E = _lines(alpha[b], pi[b], z, o, u, w, w_f, f, per_S, per_s2)
+        if L == 1.0:
+            rest += E + C * kappa
+            kappa = A * kappa + D
+        else:  # fractions between those that suit the block's end and its mean: with either alone the rounds can swing
             between = sqrt(kappa * _affine(A, D, kappa, L)[1] / L)
-            alpha[b], pi[b] = _fractions(between, z, u, w, w_f, f, S, s2)
-            A, C, D, E = _lines(alpha[b], pi[b], z, o, u, w, w_f, f, S, s2)
-        before, total = _affine(A, D, kappa, L)
-        rest += L * E + C * total
-        kappa = before
+            alpha[b], pi[b] = _fractions(between, z, u, w, w_f, f, per_S, per_s2)
+            A, C, D, E = _lines(alpha[b], pi[b], z, o, u, w, w_f, f, per_S, per_s2)
+            kappa, total = _affine(A, D, kappa, L)
+            rest += L * E + C * total
         if far and kappa * z0 * z0 + rest < best:
             best, best_steps = kappa * z0 * z0 + rest, edges[b] + L
         if far and rest >= best:  # neither part can fall again
@@ -135,15 +149,15 @@ def _backward(edges, count, typical, z0, far, most, alpha, pi, o, u, w, w_f, f, 
 
 
 @njit(cache=True)
-def _forward(edges, count, typical, z0, most, alpha, pi, o, u, w, w_f, w_0, w_0f, random, f, S, s2):
+def _forward(edges, count, typical, z0, most, alpha, pi, o, u, w, w_f, w_0, w_0f, random, f, per_S, per_s2):
     """(rho, its derivative in ln f) of the counted steps under the fractions; `typical` becomes the distances met."""
     h, cost, slope = z0 * z0, 0.0, 0.0
     for b in range(count - 1, -1, -1):
         L = min(edges[b + 1], most) - edges[b]
         if b == count - 1 and z0 == 0.0:  # the first step: no distance yet, only the data
             p = pi[b] * w_0f
-            cost += p * p / S
-            slope += p * pi[b] * random / S
+            cost += p * p * per_S
+            slope += p * pi[b] * random * per_S
             h = ((1.0 - pi[b]) * w_0) ** 2
             typical[b] = max(sqrt(h), w)
             L -= 1.0
@@ -154,12 +168,12 @@ def _forward(edges, count, typical, z0, most, alpha, pi, o, u, w, w_f, w_0, w_0f
             typical[b] = max(z, 1e-3 * w)
             x, a = u * z, alpha[b] * o * f * z
             p = pi[b] * (f * x + w_f)
-            cost += a * a / s2 + p * p / S
-            slope += a * a / s2 + p * pi[b] * (f * x + random) / S
+            cost += a * a * per_s2 + p * p * per_S
+            slope += a * a * per_s2 + p * pi[b] * (f * x + random) * per_S
             h = ((1.0 - alpha[b]) * o * z) ** 2 + ((1.0 - pi[b]) * (x + w)) ** 2
         else:
             typical[b] = _typical(alpha[b], pi[b], h, L, o, u, w)
-            A, C, D, E = _lines(alpha[b], pi[b], typical[b], o, u, w, w_f, f, S, s2)
+            A, C, D, E = _lines(alpha[b], pi[b], typical[b], o, u, w, w_f, f, per_S, per_s2)
             h, total = _affine(A * UP, C, h, L)
             cost += D * total + L * E
             slope += D * total + random / w_f * L * E
@@ -167,7 +181,7 @@ def _forward(edges, count, typical, z0, most, alpha, pi, o, u, w, w_f, w_0, w_0f
 
 
 @njit(cache=True)
-def sweep(edges, typical, far, most, z0, o, u, w, w_f, w_0, w_0f, random, f, S, s2, rho, slope, steps):
+def sweep(edges, typical, far, most, z0, o, u, w, w_f, w_0, w_0f, random, f, per_S, per_s2, rho, slope, steps):
     """One round of the recursion for every row: fractions backward along the `typical` distances, then rho forward.
 
     Args:
@@ -182,26 +196,26 @@ def sweep(edges, typical, far, most, z0, o, u, w, w_f, w_0, w_0f, random, f, S, 
         while count < edges.size - 1 and edges[count] < most[i]:
             count += 1
         steps[i] = _backward(
-            edges, count, typical[i], z0[i], far[i], most[i], alpha, pi, o[i], u[i], w[i], w_f[i], f[i], S[i], s2[i]
+            edges, count, typical[i], z0[i], far[i], most[i], alpha, pi, o[i], u[i], w[i], w_f[i], f[i], per_S[i], per_s2[i]
         )
         if not far[i]:
             steps[i] = most[i]
         while edges[count - 1] >= steps[i]:
             count -= 1
         rho[i], slope[i] = _forward(
-            edges, count, typical[i], z0[i], steps[i], alpha, pi, o[i], u[i], w[i], w_f[i], w_0[i], w_0f[i], random[i], f[i], S[i], s2[i]
+            edges, count, typical[i], z0[i], steps[i], alpha, pi, o[i], u[i], w[i], w_f[i], w_0[i], w_0f[i], random[i], f[i], per_S[i], per_s2[i]
         )
 
 
 @njit(cache=True)
-def walk(edges, typical, most, z0, o, u, w, w_f, w_0, w_0f, random, f, S, s2):
+def walk(edges, typical, most, z0, o, u, w, w_f, w_0, w_0f, random, f, per_S, per_s2):
     """Step by step what `sweep` sums in blocks, for one row: z (one longer), alpha, pi, a, p in the order of the run."""
     N = int(most)
     block_alpha, block_pi = empty(edges.size - 1), empty(edges.size - 1)
     count = 1
     while count < edges.size - 1 and edges[count] < most:
         count += 1
-    _backward(edges, count, typical, z0, False, most, block_alpha, block_pi, o, u, w, w_f, f, S, s2)
+    _backward(edges, count, typical, z0, False, most, block_alpha, block_pi, o, u, w, w_f, f, per_S, per_s2)
     z, alpha, pi, a, p = empty(N + 1), empty(N), empty(N), empty(N), empty(N)
     z[0] = z0
     b = count - 1
