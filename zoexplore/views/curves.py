@@ -63,7 +63,7 @@ class Curves(pn.viewable.Viewer):
         self._fitted: tuple[float, float] | None = None  # the frame we chose, and not the reader
         self.marks = ColumnDataSource(self._marks(), name="marks")
         self.figure = self._figure()
-        self.pane = pn.pane.Bokeh(self.figure, css_classes=["zx-figure"], **theme.STRETCH)
+        self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
         self.legend = pn.pane.HTML(
             self._legend(), css_classes=["zx-legend"], stylesheets=[theme.css("legend")], **theme.STRETCH
         )
@@ -84,6 +84,7 @@ class Curves(pn.viewable.Viewer):
             active_scroll=None,
             toolbar_location="above",
             name="epsilon-against-T",
+            stylesheets=[theme.css("figure")],
             min_border_right=18,
         )
         fig.toolbar.logo = None
