@@ -14,6 +14,7 @@ from zoexplore.setting import NUMERIC_FIELDS, Accounting
 
 ANCHOR = 4.0  # choices are made at powers of it in T, and interpolated between: a curve's many T share a few
 MOST_NODES = 25  # rows at which choices are made along other fields
+TIE = 1e-4  # relative; starts that agree so far are the same
 FLAT = 1e-5  # a growth of epsilon between anchors that is not worth resolving
 SETTLED = 1e-3  # the last round's gain above which a row is given more rounds
 FEW = 12  # orders below it are tried as they are at both anchors: whole numbers are too coarse there to interpolate
@@ -50,14 +51,20 @@ def _along(families: list[Rows], accounting: Accounting) -> Solved:
     solved, alone = _nothing(count), np.zeros(count, bool)
     for rows, (nodes, typical, _) in zip(families, _settle([rows.at(kept) for rows in families], accounting), strict=True):
         found = _evaluate(_between(rows, nodes, below, above, weight, accounting), accounting, typical[above])
-        solved = solved.least(found.where(found.N <= families[0].most))
+        solved = _clearly_least(solved, found, families[0].most)
         alone |= (weight > 0) & _apart(nodes, below, above)
     index = np.flatnonzero(alone)
     if index.size:
         for rows, _, found in _settle([rows.at(index) for rows in families], accounting):
-            here = _solved(rows, rows, found)
-            solved = solved.least(_spread(here.where(here.N <= families[0].most[index]), index, count))
+            solved = _clearly_least(solved, _spread(_solved(rows, rows, found), index, count), families[0].most)
     return solved
+
+
+def _clearly_least(solved: Solved, other: Solved, T) -> Solved:
+    """The smaller of the two, where the second counts at most T steps. A tie goes to the first, so that neighbouring settings
+    tell the same story: what starts from afar and what starts from 0 often agree to many digits.
+    """
+    return solved.least(other.where((other.N <= T) & (other.epsilon < solved.epsilon * (1 - TIE))))
 
 
 def _apart(nodes: Rows, below, above) -> np.ndarray:
@@ -78,9 +85,6 @@ def _along_T(families: list[Rows], accounting: Accounting) -> Solved:
     settled = _settle(nodes + [rows.at([0]) for rows in families[2:]], accounting)
     high_wins = settled[1][2].epsilon < settled[0][2].epsilon
     solved = _nothing(T.size)
-    for rows, (apart, _, found) in zip(families[2:], settled[2:], strict=True):
-        everywhere = np.zeros(T.size, int)
-        solved = solved.least(_solved(rows, apart.at(everywhere), found.at(everywhere)).where(found.steps[0] <= T))
     for rows, (node, typical, found), wins in zip(families[:2], settled[:2], (~high_wins, high_wins), strict=True):
         # epsilon grows with T: between anchors that agree, the later one's bound serves all
         flat = found.epsilon[above] <= found.epsilon[below] * (1 + FLAT)
@@ -95,6 +99,9 @@ def _along_T(families: list[Rows], accounting: Accounting) -> Solved:
             index = np.flatnonzero(wanted)
             if index.size:
                 solved = solved.least(_spread(_evaluate(chosen.at(index), accounting, typical[above[index]]), index, T.size))
+    for rows, (node, _, found) in zip(families[2:], settled[2:], strict=True):
+        everywhere = np.zeros(T.size, int)
+        solved = _clearly_least(solved, _solved(rows, node.at(everywhere), found.at(everywhere)), T)
     return solved
 
 
