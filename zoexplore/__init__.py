@@ -1,9 +1,10 @@
 """zoexplore: the privacy loss of zeroth-order training, by every bound that is known, and a page to explore it."""
 
 from zoexplore.bounds import BOUNDS, Guarantee, curve, epsilon, guarantee
+from zoexplore.planning import calibrate
 from zoexplore.setting import Accounting, Setting
 
-__all__ = ["BOUNDS", "Accounting", "Guarantee", "Setting", "curve", "epsilon", "explore", "guarantee"]
+__all__ = ["BOUNDS", "Accounting", "Guarantee", "Setting", "calibrate", "curve", "epsilon", "explore", "guarantee"]
 
 
 def explore(setting: Setting | None = None, accounting: Accounting | None = None):

@@ -1,0 +1,255 @@
+"""Inverse questions, against closed forms, against trying every integer, and against the bounds asked again."""
+
+from math import inf, log, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.bounds.strategies import powers, settings_of_runs, whole_powers
+from zoexplore import BOUNDS, Accounting, Setting, curve, epsilon
+from zoexplore.planning import FIELDS, Unreachable, calibrate, crossover_step, flat_step, least_directions, recommend
+from zoexplore.planning.recommendation import steps_to_learn
+from zoexplore.setting import LARGEST_INTEGER, REGIMES
+
+RUN = Setting()
+SMALL = Setting(n=300, d=40, K=10, T=50, sigma=0.1, m=0.5, ridge=0.5, M=1.0, R=0.5)
+CONTINUOUS = ("sigma", "beta", "clip", "R")
+BETTER = {"sigma": -1, "T": 1, "n": -1, "K": -1, "beta": 1, "clip": 1, "R": 1}  # the way in which a field gets better
+GAUSSIAN = Accounting()
+CHEAP = [bound for bound in BOUNDS if bound != "sharp"]
+
+
+def meets_and_is_tight(run, field, target, bound, accounting=GAUSSIAN):
+    found = calibrate(run, field, epsilon=target, bound=bound, accounting=accounting)
+    reached, value = epsilon(found, bound, accounting), getattr(found, field)
+    assert reached <= target
+    assert found.replace(**{field: getattr(run, field)}) == run  # nothing else has changed
+    if field in CONTINUOUS and reached < target * (1 - 1e-6) and value not in (1e60, inf, 1.0):
+        # a jump: no better value next to it will do
+        beyond = min(value * (1 + BETTER[field] * 1e-9), 1.0 if field == "beta" else inf)
+        assert epsilon(run.replace(**{field: beyond}), bound, accounting) > target
+    return found
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize(
+    "run, target",
+    [
+        (RUN, 0.9),
+        (RUN.replace(K=20, T=2000, beta=0.8), 7.0),
+        (RUN.replace(regime="convex", xi=1e-7, R=0.05), 5.0),
+        (RUN.replace(m=0.5, ridge=0.0), 0.7),
+        (RUN.replace(K=520), 0.4),
+    ],
+)
+def test_the_sharper_bound_is_met_and_used_up(run, target, field):
+    try:
+        found = meets_and_is_tight(run, field, target, "sharp")
+    except Unreachable as error:
+        assert error.epsilon > target and field in ("K", "beta")
+        return
+    reached = epsilon(found, "sharp")
+    if field == "sigma" or (field == "clip" and run.ridge == run.m):
+        assert reached == pytest.approx(target, rel=1e-6)
+
+
+@given(settings_of_runs(), st.sampled_from(CHEAP), st.sampled_from(FIELDS), powers(-2, 2), st.data())
+@settings(max_examples=300, deadline=None)
+def test_whatever_is_returned_meets_the_target(run, bound, field, target, data):
+    accounting = Accounting(data.draw(st.sampled_from(("mironov", "cks", "gaussian"))))
+    try:
+        meets_and_is_tight(run, field, target, bound, accounting)
+    except Unreachable as error:
+        assert error.epsilon > target
+        assert f"no {field} from" in str(error) and f"'{bound}'" in str(error)
+        if error.value is not None:
+            assert epsilon(run.replace(**{field: error.value}), bound, accounting) == error.epsilon
+
+
+@given(settings_of_runs(batch=st.none()), powers(-2, 1.5))
+@settings(deadline=None)
+def test_sigma_by_composition_has_a_closed_form(run, target):
+    tail = log(1 / run.delta)
+    rho = (target / (sqrt(tail + target) + sqrt(tail))) ** 2
+    share = run.beta + (1 - run.beta) * run.K / run.d
+    want = sqrt(run.T * (2 * run.clip / run.n) ** 2 / (2 * share * rho))
+    found = calibrate(run, "sigma", epsilon=target, bound="composition", accounting=Accounting("mironov"))
+    assert found.sigma == pytest.approx(want, rel=1e-6)
+
+
+@pytest.mark.parametrize("bound, target", [("composition", 2.2), ("theorem", 2.5), ("sharp", 1.6), ("sharp", 2.0)])
+def test_integers_are_the_best_there_are(bound, target):
+    for field, values in (("T", np.arange(1, 150)), ("n", np.arange(250, 400)), ("K", np.arange(1, SMALL.d + 1))):
+        every = np.array([epsilon(SMALL.replace(**{field: int(v)}), bound) for v in values])
+        meeting = values[every <= target]
+        if meeting.size == 0:
+            with pytest.raises(Unreachable):
+                calibrate(SMALL, field, epsilon=target, bound=bound)
+            continue
+        found = getattr(calibrate(SMALL, field, epsilon=target, bound=bound), field)
+        if meeting.size == values.size:
+            assert found >= values[-1] if field == "T" else found <= values[0]
+        else:
+            assert found == (meeting.max() if field == "T" else meeting.min())
+
+
+def test_a_wide_range_of_K_is_searched_too():
+    run = RUN.replace(d=10**6, T=10**5, n=10**6)
+    target = epsilon(run.replace(K=123_456), "theorem")
+    found = calibrate(run, "K", epsilon=target * (1 + 1e-12), bound="theorem")
+    assert found.K == 123_456
+
+
+def test_the_smallest_epsilon_between_two_rungs_is_found():
+    """The closed form is least at beta = 1/2, a narrow place."""
+    run = RUN.replace(K=200, T=10**6)
+    least = min(curve(run, "beta", np.linspace(0.49, 0.51, 2001), ["corollary"])["corollary"])
+    found = calibrate(run, "beta", epsilon=least * (1 + 1e-7), bound="corollary")
+    assert found.beta == pytest.approx(0.5, abs=1e-3)
+    with pytest.raises(Unreachable) as error:
+        calibrate(run, "beta", epsilon=least * (1 - 1e-6), bound="corollary")
+    assert error.value.epsilon == pytest.approx(least, rel=1e-6)
+
+
+def test_a_flat_curve_affords_any_number_of_steps():
+    assert calibrate(RUN, "T", epsilon=2.0).T == LARGEST_INTEGER
+    assert calibrate(RUN, "R", epsilon=2.0).R == inf
+    assert calibrate(RUN, "T", epsilon=2.0, bound="composition").T < 100
+
+
+def test_of_the_shares_that_meet_the_target_the_largest_is_taken():
+    shares = np.linspace(0, 1, 401)
+    meeting = shares[curve(RUN, "beta", shares, ["sharp"])["sharp"] <= 0.95]
+    found = calibrate(RUN, "beta", epsilon=0.95)
+    assert meeting.max() <= found.beta <= meeting.max() + 1 / 400
+    assert epsilon(found, "sharp") == pytest.approx(0.95, rel=1e-6)
+
+
+def test_the_clip_norm_ends_where_the_clip_would_not_be_idle():
+    """Small clip norms are refused when strong convexity is inside the clip; the search must not stop there."""
+    run = RUN.replace(ridge=0.0, R=1.0, n=10**6, clip=0.1)
+    assert epsilon(run, "theorem") == inf
+    assert meets_and_is_tight(run, "clip", 0.5, "theorem").clip > 0.5
+    inside = meets_and_is_tight(run.replace(clip=1.0), "R", 0.5, "theorem")
+    assert inside.R == pytest.approx(2.0, rel=1e-9)  # where m (R + xi) reaches Delta
+
+
+def test_a_full_batch_stays_full():
+    assert calibrate(RUN.replace(batch=RUN.n), "n", epsilon=0.5) == calibrate(RUN, "n", epsilon=0.5)
+    partial = RUN.replace(batch=1000, sigma=1.0)
+    assert calibrate(partial, "n", epsilon=1.0, bound="composition").n == 1000  # which then is the full batch
+
+
+def test_a_step_size_of_ones_own_is_kept():
+    assert calibrate(RUN.replace(eta=300.0), "K", epsilon=2.0).eta == 300.0
+    found = calibrate(RUN, "K", epsilon=2.0)
+    assert found.eta == found.K / found.M
+
+
+def test_what_cannot_be_reached_says_how_near_it_comes():
+    with pytest.raises(Unreachable, match=r"no K from 1 to 520 .*'sharp' to ε = 0.1: .* is 0\.49\d+, at K = 520") as error:
+        calibrate(RUN, "K", epsilon=0.1)
+    assert error.value.epsilon == epsilon(RUN.replace(K=520), "sharp") and error.value.value == 520
+    with pytest.raises(Unreachable, match="does not contract") as error:
+        calibrate(RUN.replace(regime="convex"), "sigma", epsilon=1.0, bound="corollary")
+    assert error.value.epsilon == inf
+
+
+@pytest.mark.parametrize("target", [0, -1.0, inf, float("nan"), "1", True])
+def test_targets_that_are_none(target):
+    with pytest.raises(ValueError, match="epsilon = "):
+        calibrate(RUN, "sigma", epsilon=target)
+
+
+def test_unknown_names():
+    with pytest.raises(ValueError, match="field = 'M' is not allowed: give one of sigma, T"):
+        calibrate(RUN, "M", epsilon=1.0)
+    with pytest.raises(ValueError, match="bound = 'rdp'"):
+        calibrate(RUN, "sigma", epsilon=1.0, bound="rdp")
+
+
+@pytest.mark.parametrize("run", [RUN, SMALL, RUN.replace(K=20), RUN.replace(regime="convex", R=0.02)])
+@pytest.mark.parametrize("bound", ["theorem", "sharp", "corollary", "noisy-gd"])
+def test_crossover_and_flat_steps_by_trying_every_step(run, bound):
+    T = np.append(np.arange(1, 3001), LARGEST_INTEGER)
+    found = curve(run, "T", T, [bound, "composition"])
+    above = T[found[bound] >= found["composition"]]
+    star = crossover_step(run, bound)
+    assert star == (inf if above.size == T.size else above.max(initial=0) + 1) or above.max() == 3000 < star
+    growing = T[found[bound][-1] > 1.01 * found[bound]]
+    flat = flat_step(run, bound)
+    assert flat == (inf if found[bound][-1] == inf else growing.max(initial=0) + 1) or growing.max() == 3000 < flat
+
+
+def test_composition_never_crosses_itself_nor_flattens():
+    assert crossover_step(RUN, "composition") == flat_step(RUN, "composition") == inf
+    with pytest.raises(ValueError, match="growth"):
+        flat_step(RUN, growth=0)
+
+
+def test_the_least_number_of_directions_is_the_corollarys():
+    K = least_directions(RUN)
+    assert epsilon(RUN.replace(K=K), "corollary") < inf == epsilon(RUN.replace(K=K - 1), "corollary")
+    assert least_directions(RUN.replace(regime="convex")) == inf
+
+
+def test_steps_to_learn():
+    run = RUN.replace(K=52)
+    steps, factor = steps_to_learn(run), 1 - (1 - (1 / 3) ** 2) * 0.1
+    assert factor**steps <= 1e-4 < factor ** (steps - 1)
+    assert steps_to_learn(run.replace(regime="non-convex")) == inf
+
+
+@pytest.mark.parametrize(
+    "bound, accounting", [("sharp", Accounting()), ("theorem", Accounting("cks")), ("sharp", Accounting(schedule="optimal"))]
+)
+def test_a_plan_needs_no_more_noise_than_any_run_on_a_grid(bound, accounting):
+    plan = recommend(n=20_000, d=200, T=300, regime="strongly-convex", epsilon=1.0, bound=bound, accounting=accounting)
+    assert plan.epsilon == epsilon(plan.setting, bound, accounting) <= 1.0
+    best = inf
+    for K in (1, 10, 30, 60, 99, 100, 101, 150, 200):
+        for beta in (0.05, 0.3, 0.5, 0.7, 0.9, 1.0) if accounting.schedule == "constant" else (0.5,):
+            try:
+                run = plan.setting.replace(K=K, beta=beta)
+                best = min(best, calibrate(run, "sigma", epsilon=1.0, bound=bound, accounting=accounting).sigma)
+            except Unreachable:
+                pass
+    assert plan.setting.sigma <= best * 1.012
+    assert plan.setting.eta == plan.setting.K / plan.setting.M
+    assert plan.relative_energy == (200 * plan.setting.sigma) ** 2
+    assert plan.energy == (plan.setting.eta * plan.setting.sigma) ** 2
+    assert plan.passes == 2 * plan.setting.K * 300
+    assert any(f"{plan.passes:,} forward passes" in warning for warning in plan.warnings)
+    assert any("Δ-Lipschitz" in warning for warning in plan.warnings)
+
+
+def test_a_plan_keeps_to_the_forward_passes_that_are_allowed():
+    plan = recommend(n=20_000, d=520, T=200, regime="strongly-convex", epsilon=1.0, most_directions=60)
+    assert plan.setting.K <= 60
+    assert plan.alternative.steps == calibrate(plan.setting.replace(beta=1), "T", epsilon=1.0, bound="composition").T
+    assert not plan.alternative.better and "worth it" in plan.alternative.says
+
+
+def test_composition_is_named_where_it_is_the_better_plan():
+    plan = recommend(n=10**6, d=10**6, T=1000, regime="convex", epsilon=2.0, most_directions=100)
+    assert plan.setting.beta == 1 and plan.setting.K == 1
+    assert plan.alternative.better and plan.alternative.setting.T == 1000
+    assert epsilon(plan.alternative.setting, "composition") <= 2.0
+    early = recommend(n=1000, d=1000, T=10**5, regime="strongly-convex", epsilon=5.0, bound="corollary")
+    assert early.alternative.better and early.alternative.setting.T < 10**5 and "stopping there" in early.alternative.says
+
+
+def test_no_plan_where_the_bound_never_applies():
+    with pytest.raises(Unreachable, match="does not contract"):
+        recommend(n=1000, d=100, T=100, regime="non-convex", epsilon=1.0, bound="corollary")
+    with pytest.raises(ValueError, match="K = 101"):
+        recommend(n=1000, d=100, T=100, regime="convex", epsilon=1.0, most_directions=101)
+
+
+@given(whole_powers(2, 6), whole_powers(0.3, 4), whole_powers(0, 5), powers(-1, 1), st.sampled_from(REGIMES[:2]))
+@settings(max_examples=30, deadline=None)
+def test_plans_by_the_theorem_meet_their_target(n, d, T, target, regime):
+    plan = recommend(n=n, d=d, T=T, regime=regime, epsilon=target, bound="theorem")
+    assert plan.epsilon <= target and plan.reasons and plan.alternative.says

@@ -1,0 +1,17 @@
+"""The inverse questions: what a run must be for a target epsilon, from which step a bound pays off, and what to run."""
+
+from zoexplore.planning.calibration import FIELDS, Unreachable, calibrate
+from zoexplore.planning.recommendation import Alternative, Plan, recommend
+from zoexplore.planning.steps import crossover_step, flat_step, least_directions
+
+__all__ = [
+    "FIELDS",
+    "Alternative",
+    "Plan",
+    "Unreachable",
+    "calibrate",
+    "crossover_step",
+    "flat_step",
+    "least_directions",
+    "recommend",
+]

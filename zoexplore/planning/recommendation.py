@@ -1,0 +1,276 @@
+"""What to run for a target epsilon: the directions, the share and the noise, and when to take fewer public steps instead."""
+
+from dataclasses import dataclass, replace
+from math import ceil, inf, log, log1p
+
+import numpy as np
+
+from zoexplore.bounds import curve, epsilon, guarantee
+from zoexplore.bounds.contraction import gap, lipschitz
+from zoexplore.bounds.guarantee import DEFAULT
+from zoexplore.planning.calibration import Unreachable, calibrate
+from zoexplore.setting import Accounting, Setting
+
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the first grid; the best is refined
+FINE_SHARES = np.concatenate([[0.0], 1 / (1 + np.exp(-np.linspace(-7, 7, 29))), [1.0]])
+DIRECTIONS = 24  # values of K on a grid
+ROUNDS, SETTLED = 4, 1e-3
+TIE = 1 + 1e-6
+SLACK, SAVING = 1.01, 0.9  # 1 % of sigma is given up to save a tenth of the forward passes or more
+LEARNT = 100  # a run has learnt once the distance to its end point has fallen so many times
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Composition at the same noise with every iterate public and beta = 1.
+
+    Args:
+        steps: how many steps it affords; 0 where not even one.
+        setting: that run, of at most the plan's T steps; None where steps is 0.
+        better: whether it is the better plan.
+        says: why, or why not.
+    """
+
+    steps: int
+    setting: Setting | None
+    better: bool
+    says: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run that meets a target epsilon with the least noise for what it moves.
+
+    Args:
+        setting: the run.
+        epsilon: what the bound gives for it, at most the target.
+        energy: noise energy of one step, (eta sigma)^2, in squared units of the parameters.
+        relative_energy: the same over the squared mean step for a gradient of length 1, (d sigma)^2.
+        passes: forward passes per record over the whole run, 2 K T.
+        reasons: why these values, with numbers.
+        warnings: what is only supposed, and what it costs.
+        alternative: composition with fewer steps.
+    """
+
+    setting: Setting
+    epsilon: float
+    energy: float
+    relative_energy: float
+    passes: int
+    reasons: tuple[str, ...]
+    warnings: tuple[str, ...]
+    alternative: Alternative
+
+
+def recommend(
+    *,
+    n: int,
+    d: int,
+    T: int,
+    regime: str,
+    epsilon: float,
+    delta: float = Setting.delta,
+    R: float = Setting.R,
+    clip: float = Setting.clip,
+    M: float = Setting.M,
+    m: float = Setting.m,
+    ridge: float = Setting.ridge,
+    xi: float = Setting.xi,
+    most_directions: int | None = None,
+    bound: str = "sharp",
+    accounting: Accounting = DEFAULT,
+) -> Plan:
+    """The K, beta and sigma of least noise with which a run of T steps at eta = K/M meets a target epsilon.
+
+    What is made least is the noise energy of a step over its squared mean length. The energy alone, (eta sigma)^2, falls
+    with eta: it would always choose K = 1, a run that is quiet because it hardly moves. The mean step is (eta/d) grad L
+    whatever K and beta, so the ratio for a gradient of length 1 is (d sigma)^2, and least noise means least sigma. More
+    directions never need much more noise, so that alone would choose K as large as is allowed. Where 1 % more noise saves a
+    tenth of the forward passes or more, the fewest directions that it makes enough are taken, but no fewer than a strongly
+    convex loss needs for the mean distance to fall 100 times in T steps.
+
+    Args:
+        n, d, T, regime, delta, R, clip, M, m, ridge, xi: as in `Setting`, with its defaults.
+        epsilon: the target.
+        most_directions: the largest K to consider, for the sake of forward passes; d where None.
+        bound, accounting: what the target is met by. With schedule="optimal" the accountant chooses beta; it stays 1/2 here.
+
+    Raises:
+        Unreachable: no noise meets the target by that bound.
+        ValueError: a value is not allowed.
+    """
+    base = Setting(n=n, d=d, T=T, K=1, regime=regime, delta=delta, R=R, clip=clip, M=M, m=m, ridge=ridge, xi=xi)
+    most = base.replace(K=d if most_directions is None else most_directions).K
+    target = _Target(base, epsilon, bound, accounting, min(_fewest(base, T), most), most)
+    try:
+        best = target.least_noise()
+    except Unreachable:  # by that bound not with so many directions
+        target = replace(target, fewest=1)
+        best = target.least_noise()
+    return target.plan(target.fewer_directions(best))
+
+
+def steps_to_learn(setting: Setting) -> float:
+    """Steps in which the mean squared distance between two noiseless runs falls `LEARNT`^2 times; inf without contraction.
+
+    A step's mean squared factor is at most 1 - (1 - c^2) K/d (BOUNDS section 7, order 1).
+    """
+    c = float(lipschitz(setting.regime, setting.eta / setting.K, setting.M, setting.m))
+    rate = gap(c) * setting.K / setting.d
+    if rate <= 0:
+        return inf
+    return 1 if rate >= 1 else ceil(-2 * log(LEARNT) / log1p(-rate))
+
+
+def _fewest(base: Setting, T: int) -> int:
+    """The smallest K with which T steps are enough to learn; 1 where nothing contracts, d where T is too short for any."""
+    if steps_to_learn(base.replace(K=base.d)) == inf:
+        return 1
+    rate = gap(float(lipschitz(base.regime, 1 / base.M, base.M, base.m)))
+    return min(base.d, ceil(base.d * -np.expm1(-2 * log(LEARNT) / T) / rate))
+
+
+@dataclass(frozen=True)
+class _Target:
+    """The question: least sigma over beta and K from `fewest` to `most` for a target epsilon."""
+
+    base: Setting
+    epsilon: float
+    bound: str
+    accounting: Accounting
+    fewest: int
+    most: int
+
+    def quietest(self, K: int, beta: float) -> Setting:
+        return calibrate(
+            self.base.replace(K=K, beta=beta), "sigma", epsilon=self.epsilon, bound=self.bound, accounting=self.accounting
+        )
+
+    def public(self, run: Setting) -> Setting:
+        """The same run with the least noise by composition, whatever its K."""
+        return calibrate(
+            run.replace(beta=1.0), "sigma", epsilon=self.epsilon, bound="composition", accounting=self.accounting
+        )
+
+    def least_noise(self) -> Setting:
+        """Alternates: the best K and beta at a sigma (`curve`, over a grid), and the least sigma for them.
+
+        Epsilon falls with sigma for every K and beta, so whichever has the least epsilon at the least sigma is the best. The
+        first sigma is composition's, which is at hand for every run.
+        """
+        public = self.public(self.base)
+        free = self.accounting.schedule == "optimal"
+        Ks = np.geomspace(self.fewest, self.most, DIRECTIONS).round()
+        Ks = np.append(Ks, np.clip(self.base.d // 2, self.fewest, self.most))  # where the closed form and the theorem end
+        starts = [public.replace(K=self.most, beta=beta) for beta in ((self.base.beta,) if free else SHARES)]
+        grid = [self._along(start, "K", Ks) for start in starts]
+        found, run = min(grid, key=lambda x: x[0])
+        best = None
+        for _ in range(ROUNDS):
+            if found == inf:
+                break
+            if not free:
+                found, run = self._along(run, "beta", np.append(FINE_SHARES, run.beta))
+            if best is not None and found >= self.epsilon * (1 - SETTLED):
+                break
+            best = self.quietest(run.K, run.beta)
+            near = np.geomspace(best.K / 1.5, best.K * 1.5, DIRECTIONS).round()
+            found, run = self._along(best, "K", np.concatenate([Ks, np.clip(near, self.fewest, self.most), [best.K]]))
+        return self.quietest(run.K, run.beta) if best is None else best  # the former raises, with the reason
+
+    def _along(self, run: Setting, name: str, values: np.ndarray) -> tuple[float, Setting]:
+        """The least epsilon along a field, and the run that has it; of equals the fewest directions, the largest share."""
+        values = np.unique(values)[:: -1 if name == "beta" else 1]
+        found = curve(run, name, values, [self.bound], self.accounting)[self.bound]
+        return found.min(), run.replace(**{name: values[np.flatnonzero(found <= found.min() * TIE)[0]]})
+
+    def fewer_directions(self, best: Setting) -> Setting:
+        """The fewest directions, from `fewest` on, that 1 % more noise makes enough, if that saves a tenth of them."""
+        louder = best.replace(sigma=best.sigma * SLACK)
+        try:
+            few = calibrate(louder, "K", epsilon=self.epsilon, bound=self.bound, accounting=self.accounting).K
+        except Unreachable:
+            return best
+        K = max(few, self.fewest)
+        if K > SAVING * best.K:
+            return best
+        quieter = self.quietest(K, best.beta)
+        return quieter if quieter.sigma <= louder.sigma else best
+
+    def plan(self, run: Setting) -> Plan:
+        return Plan(
+            setting=run,
+            epsilon=epsilon(run, self.bound, self.accounting),
+            energy=(run.eta * run.sigma) ** 2,
+            relative_energy=(run.d * run.sigma) ** 2,
+            passes=2 * run.K * run.T,
+            reasons=tuple(self._reasons(run)),
+            warnings=tuple(self._warnings(run)),
+            alternative=_alternative(run, self.epsilon, self.accounting),
+        )
+
+    def _reasons(self, run: Setting):
+        least = f"σ = {run.sigma:.4g} is the least noise with which '{self.bound}' gives ε ≤ {self.epsilon:g}"
+        mean = f"{run.d * run.sigma:.3g} times as long as its mean for a gradient of length 1"
+        yield f"{least} for T = {run.T:,} steps. One step's noise is {mean}."
+        public = self.public(run).sigma
+        if run.sigma >= public * (1 - SETTLED):
+            yield "Composition is the least, with β = 1: all noise along the directions."
+            if self.accounting.sensitivity == "clip":
+                yield "Its cost does not depend on K: more directions learn more a step, for more forward passes."
+        else:
+            yield f"By composition σ would be {public / run.sigma:.3g} times that, with β = 1."
+            if run.K == run.d:
+                yield "β makes no difference: the directions span everything."
+            elif self.accounting.schedule == "constant":
+                yield f"β = {run.beta:.3g} needs the least."
+            yield from self._fewer(run)
+        learnt = steps_to_learn(run)
+        if learnt <= run.T:
+            yield f"The mean distance between two runs falls {LEARNT} times in {learnt:,} of the {run.T:,} steps."
+
+    def _fewer(self, run: Setting):
+        fewer = max(run.K // 4, self.fewest)
+        if fewer >= run.K:
+            return
+        instead = f"With K = {fewer} directions in place of {run.K}"
+        try:
+            ratio = self.quietest(fewer, 0.5 if run.K == run.d else run.beta).sigma / run.sigma
+            yield f"{instead} σ would be {ratio:.3g} times that."
+        except Unreachable:
+            yield f"{instead} the bound does not apply."
+
+    def _warnings(self, run: Setting):
+        g = guarantee(run, self.bound, self.accounting)
+        if g.reason:
+            yield g.reason
+        for supposed in (check.words for check in g.checks if check.met is None):
+            yield f"Supposed, since no number can show it: {supposed}"
+        yield f"{2 * run.K * run.T:,} forward passes per record: two for each of K = {run.K} directions, T times."
+        learnt = steps_to_learn(run)
+        if run.T < learnt < inf:
+            yield f"T = {run.T} is short: with K = {run.K} the mean distance falls {LEARNT} times only in {learnt} steps."
+
+
+def _alternative(run: Setting, target: float, accounting: Accounting) -> Alternative:
+    """Composition at the run's sigma, all noise along the directions."""
+    public = run.replace(beta=1.0)
+    try:
+        afforded = calibrate(public, "T", epsilon=target, bound="composition", accounting=accounting)
+    except Unreachable:
+        return Alternative(0, None, False, "At this noise composition does not afford a single step.")
+    steps, learnt = afforded.T, steps_to_learn(run)
+    shorter = afforded.replace(T=min(steps, run.T))
+    affords = f"At this noise composition affords {steps:,} step{'s' if steps > 1 else ''}"
+    if steps >= run.T:
+        nothing = "hides no iterate" + (" and assumes nothing of the loss" if accounting.sensitivity == "clip" else "")
+        says = f"{affords}, and T = {run.T:,}: it is the better plan, since it {nothing}."
+    elif learnt <= steps:
+        says = f"{affords}, and the mean distance falls {LEARNT} times in {learnt:,}: stopping there is the better plan."
+    elif learnt <= run.T:
+        says = f"{affords}, too few: the mean distance falls {LEARNT} times in {learnt:,}. Hiding the iterates is worth it."
+    elif learnt < inf:
+        says = f"{affords}, and the mean distance falls {LEARNT} times only in {learnt:,}: T = {run.T:,} is too few as well."
+    else:
+        says = f"{affords}. If the loss has levelled off by then, stop there; what the bound buys is not having to know."
+    return Alternative(steps, shorter, steps >= run.T or learnt <= steps, says)

@@ -1,0 +1,69 @@
+"""Where along a run a bound starts to pay, where it stops growing, and how many directions the closed form needs."""
+
+from collections.abc import Callable
+from math import inf
+
+import numpy as np
+
+from zoexplore.bounds import corollary, curve
+from zoexplore.bounds.guarantee import DEFAULT
+from zoexplore.bounds.runs import Runs
+from zoexplore.setting import LARGEST_INTEGER, Accounting, Setting
+
+STEPS = 257  # looked at together
+
+
+def crossover_step(setting: Setting, bound: str = "sharp", accounting: Accounting = DEFAULT) -> float:
+    """T*, the step from which on a bound is below composition; inf where it never is, up to 2^53 steps.
+
+    The sharper bound is never above composition; here it counts from where it is truly below.
+
+    Raises:
+        ValueError: the bound is unknown.
+    """
+
+    def below(T: np.ndarray) -> np.ndarray:
+        found = curve(setting, "T", T, [bound, "composition"], accounting)
+        return found[bound] < found["composition"]
+
+    return _from_which_on(below)
+
+
+def flat_step(
+    setting: Setting, bound: str = "sharp", accounting: Accounting = DEFAULT, *, growth: float = 0.01
+) -> float:
+    """The step after which epsilon grows by less than `growth` in all, however long the run.
+
+    "However long" is up to 2^53 steps, the most that a Setting takes; inf where epsilon is infinite or still grows that much
+    over the last half of them.
+
+    Raises:
+        ValueError: the bound is unknown, or the growth is not above 0.
+    """
+    if not growth > 0:
+        raise ValueError(f"growth = {growth!r} is not allowed: give a number above 0")
+    (last,) = curve(setting, "T", [LARGEST_INTEGER], [bound], accounting)[bound]
+    if last == inf:
+        return inf
+    step = _from_which_on(lambda T: last <= (1 + growth) * curve(setting, "T", T, [bound], accounting)[bound])
+    return step if step <= LARGEST_INTEGER // 2 else inf
+
+
+def least_directions(setting: Setting, accounting: Accounting = DEFAULT) -> float:
+    """The smallest K <= d/2 with which the corollary holds; inf where none does (no contraction, or d too small)."""
+    return corollary.least_directions(Runs.of(setting), accounting)
+
+
+def _from_which_on(holds: Callable[[np.ndarray], np.ndarray]) -> float:
+    """The smallest T from which on something holds, looked for on finer and finer grids; inf where it fails at 2^53."""
+    T = np.unique(np.geomspace(1, LARGEST_INTEGER, STEPS).round())
+    while True:
+        failing = np.flatnonzero(~holds(T))
+        if failing.size == 0:
+            return int(T[0])
+        if failing[-1] == T.size - 1:
+            return inf
+        low, high = T[failing[-1]], T[failing[-1] + 1]
+        if high - low <= 1:
+            return int(high)
+        T = np.unique(np.linspace(low, high, STEPS).round())
