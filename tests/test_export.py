@@ -1,0 +1,129 @@
+"""What is written is read back the same; what is wrong is reported field by field, and the rest is used."""
+
+import contextlib
+import csv
+import io
+from math import inf
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zoexplore import BOUNDS, Accounting, Setting, curve, epsilon
+from zoexplore.export import (
+    LARGEST_FILE,
+    Loaded,
+    from_fields,
+    from_query,
+    from_yaml,
+    to_csv,
+    to_python,
+    to_query,
+    to_yaml,
+)
+
+SETTINGS = [
+    Setting(),
+    Setting(n=1000, d=10, K=3, R=inf, xi=1e-7, eta=2.5, batch=100, regime="convex"),
+    Setting(K=7, M=2.0, m=1.5, ridge=0.25, beta=0.123456789012345, delta=3e-9),
+]
+ACCOUNTINGS = [Accounting(), Accounting("cks", "lipschitz", "optimal", True)]
+pairs = pytest.mark.parametrize(("setting", "accounting"), [(s, a) for s in SETTINGS for a in ACCOUNTINGS])
+DEFAULT = Loaded(Setting(), Accounting())
+
+
+@pairs
+def test_a_query_and_a_file_are_read_back_the_same(setting, accounting):
+    assert from_query(to_query(setting, accounting)) == Loaded(setting, accounting)
+    assert from_query("?" + to_query(setting, accounting)) == Loaded(setting, accounting)
+    assert from_yaml(to_yaml(setting, accounting)) == Loaded(setting, accounting)
+
+
+def test_only_what_differs_is_in_the_query():
+    assert to_query(Setting(), Accounting()) == ""
+    assert to_query(Setting(K=52, sigma=1e-4), Accounting(printed=True)) == "K=52&sigma=0.0001&printed=1"
+
+
+@given(st.floats(min_value=1e-300, max_value=1e300), st.integers(1, 2**53), st.floats(0, 1))
+def test_numbers_come_back_exactly(sigma, n, beta):
+    setting = Setting(sigma=sigma, n=n, beta=beta)
+    assert from_query(to_query(setting, Accounting())).setting == setting
+    assert from_yaml(to_yaml(setting, Accounting())).setting == setting
+
+
+def test_a_file_by_hand():
+    assert from_yaml("K: 52\nsigma: 1e-3\nR: ∞\n").setting == Setting(K=52, R=inf)
+    both = from_yaml("setting:\n  T: 9\naccounting:\n  printed: true\n")
+    assert both == Loaded(Setting(T=9), Accounting(printed=True))
+
+
+def test_bad_values_are_reported_one_by_one_and_the_rest_is_used():
+    loaded = from_query("K=0&T=many&sigma=0.01&bogus=3&regime=flat&conversion=cks&printed=perhaps&delta=nan")
+    assert loaded.setting == Setting(sigma=0.01)
+    assert loaded.accounting == Accounting(conversion="cks")
+    told = " ".join(loaded.problems)
+    assert all(name in told for name in ("K = 0", "T = 'many'", "bogus", "regime = 'flat'", "printed", "delta = nan"))
+    assert len(loaded.problems) == 6
+
+
+def test_values_that_contradict_one_another():
+    assert from_query("d=100&K=200").setting == Setting(d=100, K=100)
+    assert from_query("M=0.2").setting == Setting(M=0.2, m=0.2, ridge=0.2)
+    lowered = from_query("d=100")
+    assert lowered.setting == Setting(d=100, K=100)
+    assert lowered.problems == ("K is lowered to d = 100",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[1, 2]", "a: [", "K: [1, 2]", "K: {a: b}", "[" * 50_000, "K: " + "9" * 9000, "K: !!python/name:os.system x",
+     "? [1]\n: 2", "K: 2001-99-99", "x" * (LARGEST_FILE + 1), "K: \x00"],
+)  # fmt: skip
+def test_what_is_no_setting_is_said_to_be_none(text):
+    loaded = from_yaml(text)
+    assert (loaded.setting, loaded.accounting) == (Setting(), Accounting())
+    assert loaded.problems
+    assert all(len(problem) < 1000 for problem in loaded.problems)
+
+
+def test_aliases_that_would_grow_without_end_are_never_written_out():
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 30)]
+    assert len(from_yaml("\n".join([*lines, "K: *a29"])).problems) == 31
+
+
+@given(st.text(max_size=60))
+def test_no_text_is_too_strange(text):
+    for read in (from_query, from_yaml):
+        assert isinstance(read(text), Loaded)
+    assert isinstance(from_fields({"K": text, "printed": text, text: text}), Loaded)
+
+
+@pairs
+def test_the_snippet_prints_every_number_and_foretells_them(setting, accounting):
+    code, out = to_python(setting, accounting), io.StringIO()
+    names = {}
+    with contextlib.redirect_stdout(out):
+        exec(code, names)
+    assert (names["setting"], names["accounting"]) == (setting, accounting)
+    printed = dict(line.split() for line in out.getvalue().splitlines())
+    assert {bound: float(text) for bound, text in printed.items()} == {
+        bound: epsilon(setting, bound, accounting) for bound in BOUNDS
+    }
+    assert [line[2:] for line in code.splitlines() if line.startswith("#")] == out.getvalue().splitlines()
+
+
+@pairs
+@pytest.mark.parametrize("field", ["T", "sigma"])
+def test_a_table_has_the_curves_and_the_setting(setting, accounting, field):
+    values = [1, 10, 1000] if field == "T" else [1e-3, 0.1, 3.3]
+    lines = to_csv(setting, accounting, field, values).splitlines()
+    header = [line[2:] for line in lines if line.startswith("#")]
+    start = header.index("setting:")
+    assert from_yaml("\n".join(header[start:])) == Loaded(setting, accounting)
+    assert ("as printed in the paper: not a guarantee" in header) == accounting.printed
+    rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    expected = {field: values, **curve(setting, field, values, accounting=accounting)}
+    for name, column in expected.items():
+        np.testing.assert_array_equal([float(row[name]) for row in rows], column)
