@@ -1,0 +1,86 @@
+"""Settings worth starting from: the paper's figures as far as its text fixes them, and the mechanisms next to it.
+
+The text under "Details about numerical results" fixes R = M = Delta = 1, m = 0.9, eta = K/M and Mironov's conversion,
+and n = 1000 and 2000 for the non-convex figure; the curves follow the paper's printed constants. It leaves open n
+elsewhere, d, K, sigma, beta, delta and the values of K and Delta that are compared. Those are chosen here, so that the
+bounds apply and the numbers are of a size that one would want: the shapes are the paper's, the heights need not be.
+"""
+
+from dataclasses import dataclass
+
+from zoexplore.setting import Accounting, Setting
+
+_DEFAULT = Accounting()
+AS_PRINTED = Accounting(conversion="mironov", printed=True)
+_PAPER = Setting(n=1000, d=10_000, K=1000, T=1000, sigma=0.05, R=1.0, clip=1.0, M=1.0, m=0.9, ridge=0.0)
+_NONCONVEX = _PAPER.replace(regime="non-convex", m=0.0, K=4000, T=10_000)
+_CHOSEN = "n, d, σ, β and δ are chosen here: the paper's text does not say them."
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A setting with a name and a sentence.
+
+    Args:
+        name: what a menu calls it.
+        says: what it is, and what of it was chosen here rather than taken from a source.
+        setting: the run.
+        accounting: how it is counted.
+        pins: further runs of the same figure, by the name of what differs.
+        compare: the bound that the figure compares them by; empty where there is nothing to compare.
+    """
+
+    name: str
+    says: str
+    setting: Setting
+    accounting: Accounting = _DEFAULT
+    pins: tuple[tuple[str, Setting], ...] = ()
+    compare: str = ""
+
+
+PRESETS = {
+    "training": Preset(
+        "Training default",
+        "Two classes, logistic loss and 520 parameters: a run that learns in the trainer.",
+        Setting(),
+    ),
+    "figure-1a": Preset(
+        "Figure 1a: several K",
+        f"Strongly convex losses, several numbers of directions, with the printed constants. The K and {_CHOSEN}",
+        _PAPER,
+        AS_PRINTED,
+        tuple((f"K = {K}", _PAPER.replace(K=K)) for K in (500, 1000, 2000, 4000)),
+        "corollary",
+    ),
+    "figure-1b": Preset(
+        "Figure 1b: several Δ",
+        f"Strongly convex losses, several clip norms, with the printed constants. The Δ and {_CHOSEN}",
+        _PAPER,
+        AS_PRINTED,
+        tuple((f"Δ = {clip:g}", _PAPER.replace(clip=clip)) for clip in (1.0, 2.0, 4.0)),
+        "corollary",
+    ),
+    "non-convex": Preset(
+        "Non-convex: n = 1000 and 2000",
+        f"Smooth losses that need not be convex, two sizes of dataset, with the printed constants. K and {_CHOSEN[3:]}",
+        _NONCONVEX,
+        AS_PRINTED,
+        tuple((f"n = {n}", _NONCONVEX.replace(n=n)) for n in (1000, 2000)),
+        "theorem",
+    ),
+    "dpzero": Preset(
+        "DPZero: K = 1, β = 1",
+        "One direction a step and all noise along it: every step releases a single number.",
+        Setting(K=1, beta=1.0, sigma=0.005),
+    ),
+    "isotropic": Preset(
+        "Isotropic noise: β = 0",
+        "The training default with its noise spread over all dimensions, as noisy gradient descent does.",
+        Setting(beta=0.0),
+    ),
+    "noisy-gd": Preset(
+        "Noisy gradient descent: K = d, β = 0",
+        "Every direction at once and isotropic noise: the first-order method that zeroth order stands in for.",
+        Setting(K=520, beta=0.0),
+    ),
+}
