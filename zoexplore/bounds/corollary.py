@@ -11,6 +11,9 @@ from zoexplore.bounds.runs import Runs
 from zoexplore.setting import Accounting
 
 
+MOST_TRIED = 4096  # numbers of directions tried at once
+
+
 def solve(runs: Runs, accounting: Accounting) -> Solved:
     """The least N (2 Delta/n)^2/(beta sigma^2) + 2 (2R)^2 d/((1-beta) N eta^2 sigma^2) over the N that delta/2 allows."""
     if accounting.printed:
@@ -45,19 +48,24 @@ def most_steps(runs: Runs):
 
 
 def least_directions(runs: Runs, accounting: Accounting) -> float:
-    """The smallest K <= d/2 with which a single run's corollary holds for at least one step; inf where none does."""
+    """The smallest K <= d/2 with which a single run's corollary holds for at least one step; inf where none is found.
 
-    def enough(K):
-        at_K = Runs.of(runs.setting.replace(K=K))
-        return bool(_enough_directions(at_K, accounting)) and bool(at_K.c < 1)
+    At a fixed step size more directions can be worse, so that K is not bisected but tried: all up to about a thousand, more
+    thinly from there on, and all between the first that is enough and the one tried before it.
+    """
+    most = int(runs.d) // 2
 
-    low, high = 0, int(runs.d) // 2
-    if high < 1 or not enough(high):
+    def first_enough(tried):
+        at_K = Runs.along(runs.setting, "K", tried)
+        return tried[np.broadcast_to(_enough_directions(at_K, accounting) & (at_K.c < 1), tried.shape)][:1]
+
+    tried = np.unique(np.round(np.geomspace(1, max(most, 1), MOST_TRIED)))
+    found = first_enough(tried[tried <= most]) if most else tried[:0]
+    if not found.size:
         return np.inf
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    before = tried[tried < found[0]][-1:]
+    between = np.unique(np.round(np.linspace(before[0] + 1 if before.size else 1, found[0], MOST_TRIED)))
+    return float(first_enough(between)[0])
 
 
 def _enough_directions(runs: Runs, accounting: Accounting):
