@@ -74,7 +74,7 @@ def test_the_frame_leaves_out_what_would_squeeze_everything_else():
     view = Curves()
     at = view.marks.data["bound"].index("output-perturbation")
     assert view.marks.data["y"][at] == view.figure.y_range.end
-    assert "2.75" in view.marks.data["label"][at]
+    assert "2.76" in view.marks.data["label"][at]
 
 
 def test_the_frame_of_nothing_is_a_frame():

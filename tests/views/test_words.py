@@ -3,6 +3,8 @@
 from math import inf, nan
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from zoexplore import BOUNDS, Setting, guarantee
 from zoexplore.views.words import digits, number, plain, whole, why
@@ -13,13 +15,17 @@ THIN = "\u202f"
 @pytest.mark.parametrize(
     ("x", "shown"),
     [
-        (3.7435, "3.74"),
-        (0.026631, "0.0266"),
+        (3.7435, "3.75"),
+        (3.75, "3.75"),
+        (0.1, "0.100"),
+        (0.026631, "0.0267"),
+        (0.30000000000000004, "0.301"),
+        (12345.0, f"12{THIN}400"),
         (0.94, "0.940"),
         (9.996, "10.0"),
         (999.6, f"1{THIN}000"),
         (7158.2, f"7{THIN}160"),
-        (2754112.9, f"2.75{THIN}×{THIN}10⁶"),
+        (2754112.9, f"2.76{THIN}×{THIN}10⁶"),
         (1.5e-9, f"1.50{THIN}×{THIN}10⁻⁹"),
         (0.0, "0"),
         (inf, "∞"),
@@ -28,6 +34,13 @@ THIN = "\u202f"
 )
 def test_three_significant_digits(x, shown):
     assert digits(x) == shown
+
+
+@given(st.floats(1e-300, 1e300), st.integers(1, 6))
+def test_what_is_shown_is_never_smaller_and_hardly_larger(x, figures):
+    mantissa, _, exponent = digits(x, figures).replace(THIN, "").partition("×10")
+    shown = float(f"{mantissa}e{exponent.translate(str.maketrans('⁻⁰¹²³⁴⁵⁶⁷⁸⁹', '-0123456789')) or 0}")
+    assert x <= shown <= x * (1 + 10.0 ** (1 - figures)) * (1 + 1e-12)
 
 
 EXACT = [1, 260, 20_000, 999_999, 2_500_000, 1_234_567, 10**9, 1e-5, 0.001, 0.31, 346.6666666666667, inf]

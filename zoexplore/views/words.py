@@ -1,6 +1,7 @@
 """Numbers as a reader wants them, and what a lecturer would say of them."""
 
-from math import floor, inf, isfinite, isnan, log10
+from decimal import ROUND_CEILING, Decimal
+from math import inf, isfinite, isnan
 
 from zoexplore.bounds import Guarantee
 
@@ -14,18 +15,28 @@ def power(exponent: int) -> str:
 
 
 def digits(x: float, figures: int = 3) -> str:
-    """A number to so many significant digits: 3.74, 0.0266, 7 160, 2.75 × 10⁶, ∞."""
+    """A number to so many significant digits: 3.75, 0.0267, 7 160, 2.76 × 10⁶, ∞.
+
+    Rounded up, since most are privacy losses, and one must never be shown smaller than it is.
+    """
     if isnan(x):
         return "–"
     if not isfinite(x):
         return "∞" if x > 0 else "−∞"
     if x == 0:
         return "0"
-    exponent = floor(log10(abs(x)))
-    exponent += abs(round(x / 10**exponent, figures - 1)) >= 10  # 9.996 is 10.0
+    exact = Decimal(repr(float(x)))  # the shortest decimal that is this float: 1.5 stays 1.5
+    rounded = _up(exact, exact.adjusted(), figures)
+    exponent = rounded.adjusted()  # 9.996 is 10.0
+    rounded = _up(rounded, exponent, figures)
     if -4 <= exponent < 5:
-        return f"{round(x, figures - 1 - exponent):,.{max(figures - 1 - exponent, 0)}f}".replace(",", THIN)
-    return f"{x / 10.0**exponent:.{figures - 1}f}{THIN}×{THIN}{power(exponent)}"
+        return f"{rounded:,.{max(figures - 1 - exponent, 0)}f}".replace(",", THIN)
+    return f"{rounded.scaleb(-exponent):.{figures - 1}f}{THIN}×{THIN}{power(exponent)}"
+
+
+def _up(x: Decimal, exponent: int, figures: int) -> Decimal:
+    """The least decimal with so many figures from 10^exponent on that is no less than x."""
+    return x.quantize(Decimal(1).scaleb(exponent + 1 - figures), rounding=ROUND_CEILING)
 
 
 def whole(x: float) -> str:
