@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from zoexplore import BOUNDS, Accounting, Setting, curve, guarantee
+from zoexplore import BOUNDS, Accounting, Setting, curve, epsilon, guarantee
 from zoexplore.views import Curves, State
+from zoexplore.views.abscissa import ABSCISSAE
 from zoexplore.views.frame import frame, steady
+from zoexplore.views.guides import rows
 from zoexplore.views.trace import REFERENCE, T_VALUES, trace
 
 SETTINGS = [Setting(), Setting(K=300), Setting(beta=0.0), Setting(regime="convex"), Setting(sigma=1.0)]
@@ -47,7 +49,7 @@ def test_moving_t_moves_the_marks_and_not_the_curves():
     view.state.T = 1000
     assert seen == []
     assert view.now.location == 1000
-    assert set(view.marks.data["T"]) == {1000}
+    assert set(view.marks.data["x"]) == {1000}
     marked = dict(zip(view.marks.data["bound"], view.marks.data["epsilon"], strict=True))
     assert marked == {bound: guarantee(Setting(T=1000), bound).epsilon for bound in BOUNDS}
 
@@ -108,3 +110,66 @@ def test_dark_and_light_differ_in_every_line():
 def test_cached_curves_cannot_be_written_to():
     with pytest.raises(ValueError, match="read-only"):
         trace(Setting(), Accounting()).epsilon["composition"][0] = 1.0
+
+
+FIELDS = sorted(set(ABSCISSAE) - {"T"})
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_along_any_field_the_data_are_the_accountants(field):
+    view = Curves(State(Setting(xi=1e-9)), along=field)
+    values = view.source.data["value"]
+    assert len(values) > 40 and (np.diff(values) > 0).all()
+    for bound, expected in curve(Setting(xi=1e-9), field, values).items():
+        np.testing.assert_array_equal(view.source.data[bound], finite(expected))
+    a = ABSCISSAE[field]
+    assert view.now.location == pytest.approx(a.place(getattr(view.state.setting, field)))
+    start, end = view.figure.x_range.start, view.figure.x_range.end
+    assert start <= view.source.data["x"].min() and view.source.data["x"].max() <= end
+    assert view.figure.xaxis[0].axis_label == a.label
+
+
+def test_another_abscissa_keeps_the_figure_and_fits_it_anew():
+    view = Curves()
+    figure, source = view.figure, view.source
+    view.along = "beta"
+    assert view.figure is figure and view.source is source
+    assert view.figure.yaxis.axis_label == "ε at δ = 10⁻⁵, T = 200"
+    view.along = "T"
+    assert (figure.x_range.start, figure.x_range.end) == (1, 1e6)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 10**9])
+def test_k_ends_at_d_whatever_d_is(d):
+    view = Curves(State(Setting(d=d, K=1)), along="K")
+    assert view.source.data["value"][-1] == d
+    assert view.figure.x_range.end >= max(d, 10)
+
+
+def test_guides_are_where_they_say():
+    view = Curves()
+    (T,) = view.guides.data["x"]
+    below = epsilon(Setting(T=int(T)), "theorem") < epsilon(Setting(T=int(T)), "composition")
+    assert below and view.guides.data["label"] == [f"T* = {T:.0f}"]
+    view.along = "K"
+    assert dict(zip(view.guides.data["label"], view.guides.data["x"], strict=True))["2K = d"] == 260
+    view.along = "d"
+    assert view.guides.data["x"] == [520]
+    view.along = "sigma"
+    assert view.guides.data["x"] == []
+
+
+def test_labels_that_would_meet_get_rows_of_their_own():
+    assert rows([10.0, 11.0, 1000.0, 10.5], 0.5) == [0, 2, 0, 1]
+
+
+def test_a_view_that_is_not_looked_at_computes_nothing_and_catches_up():
+    view = Curves()
+    view.active = False
+    before = view.source.data
+    view.state.ask(sigma=0.05)
+    assert view.source.data is before
+    view.active = True
+    np.testing.assert_array_equal(
+        view.source.data["composition"], curve(Setting(sigma=0.05), "T", T_VALUES, ["composition"])["composition"]
+    )

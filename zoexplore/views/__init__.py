@@ -6,5 +6,6 @@ from zoexplore.views.explorer import Explorer
 from zoexplore.views.page import serve
 from zoexplore.views.readouts import Readouts
 from zoexplore.views.state import State
+from zoexplore.views.tabs import Tabs
 
-__all__ = ["Controls", "Curves", "Explorer", "Readouts", "State", "serve"]
+__all__ = ["Controls", "Curves", "Explorer", "Readouts", "State", "Tabs", "serve"]

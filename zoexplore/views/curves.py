@@ -1,4 +1,4 @@
-"""The curves: every bound's epsilon against T, in one figure that is built once and only ever given new data."""
+"""The curves: every bound's epsilon against a field, in one figure that is built once and only ever given new data."""
 
 from html import escape
 from math import log10
@@ -6,31 +6,40 @@ from typing import Any
 
 import numpy as np
 import panel as pn
+import param
 from bokeh.events import Reset
-from bokeh.models import ColumnDataSource, CustomJSHover, CustomJSTickFormatter, HoverTool, Range1d, Span
+from bokeh.models import (
+    ColumnDataSource,
+    CustomJSHover,
+    CustomJSTickFormatter,
+    FixedTicker,
+    HoverTool,
+    LogTicker,
+    Range1d,
+    Span,
+)  # fmt: skip
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.views import theme
+from zoexplore.views.abscissa import ABSCISSAE, Abscissa
+from zoexplore.views.canvas import blank, decades, dress
 from zoexplore.views.frame import frame, steady
+from zoexplore.views.guides import guides, rows
 from zoexplore.views.state import State
-from zoexplore.views.trace import REFERENCE, T_MOST, T_VALUES, guarantees, trace
-from zoexplore.views.words import digits, power
+from zoexplore.views.tab import Tab
+from zoexplore.views.trace import REFERENCE, guarantees, trace
+from zoexplore.views.words import digits, power, whole
 
 REFERENCE_TITLE = "Composition at β = 1"
-_TICKS = """
-const e = Math.round(Math.log10(tick));
-if (Math.abs(tick / 10 ** e - 1) > 1e-6) return "";
-if (e >= -3 && e < 4) return String(Number((10 ** e).toPrecision(3)));
-const up = "⁰¹²³⁴⁵⁶⁷⁸⁹";
-return "10" + [...String(e)].map(c => c == "-" ? "⁻" : up[Number(c)]).join("");
-"""
+_LABEL = 0.14  # of the axis's decades: guides nearer to each other have their labels in rows of their own
+_INTERVAL = "return texts.find(([x]) => Math.abs(tick / x - 1) < 1e-9)?.[1] ?? ''"
 # The name of a column comes as the format: Bokeh would print a missing value as NaN before any formatter sees it.
 _DIGITS = """
-if (format == "T") return value.toLocaleString("en").replaceAll(",", "\u202f");
-const epsilon = source.data[format][special_vars.index];
-if (!isFinite(epsilon)) return "∞";
-value = epsilon;
+value = source.data[format][special_vars.index];
+if (!isFinite(value)) return "∞";
+if (format == "value" && Number.isInteger(value)) return value.toLocaleString("en").replaceAll(",", "\u202f");
+if (value == 0) return "0";
 const e = Math.floor(Math.log10(value));
 if (e >= -4 && e < 5) return e >= 3 ? Math.round(value / 10 ** (e - 2)) * 10 ** (e - 2) + "" : value.toPrecision(3);
 const up = "⁰¹²³⁴⁵⁶⁷⁸⁹";
@@ -40,76 +49,82 @@ return mantissa + " × 10" + sup;
 """
 
 
-def columns(state: State) -> dict[str, np.ndarray]:
-    """The figure's data: T, every bound by its id, composition at beta = 1, and where the hover looks for a point.
+def columns(state: State, field: str = "T") -> dict[str, np.ndarray]:
+    """The figure's data: the field's values and their places, every bound by its id, composition at beta = 1, and where
+    the hover looks for a point.
 
     What is not positive and finite is nan, which a log axis leaves out.
     """
-    traced = trace(state.setting, state.accounting)
+    traced = trace(state.setting, state.accounting, field)
     drawn = {**traced.epsilon, REFERENCE: traced.reference}
     data = {name: np.where(np.isfinite(values) & (values > 0), values, np.nan) for name, values in drawn.items()}
-    low = np.nanmin(np.vstack([np.full(T_VALUES.shape, np.inf), *data.values()]), axis=0)
-    return {"T": T_VALUES, **data, "probe": np.where(np.isfinite(low), low, 1.0)}
+    low = np.nanmin(np.vstack([np.full(traced.values.shape, np.inf), *data.values()]), axis=0)
+    places = ABSCISSAE[field].place(traced.values)
+    return {"x": places, "value": traced.values, **data, "probe": np.where(np.isfinite(low), low, 1.0)}
 
 
-class Curves(pn.viewable.Viewer):
-    """Epsilon against T for every bound, with the current T marked. `dark` switches the figure's colours."""
+class Curves(Tab):
+    """Epsilon against a field for every bound, with the current value marked."""
+
+    along = param.Selector(default="T", objects=list(ABSCISSAE), doc="the field that the curves run over")
 
     def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
-        super().__init__(**params)
-        self.state = state or State()
-        self.source = ColumnDataSource(columns(self.state), name="curves")
-        self._dark = dark
+        super().__init__(state, dark, **params)
+        self.source = ColumnDataSource(columns(self.state, self.along), name="curves")
         self._fitted: tuple[float, float] | None = None  # the frame we chose, and not the reader
+        self._fitted_x: tuple[float, float] | None = None
         self.marks = ColumnDataSource(self._marks(), name="marks")
+        self.guides = ColumnDataSource({"x": [], "y": [], "dx": [], "dy": [], "align": [], "label": []}, name="guides")
         self.figure = self._figure()
         self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
         self.legend = pn.pane.HTML(
             self._legend(), css_classes=["zx-legend"], stylesheets=[theme.css("legend")], **theme.STRETCH
         )
-        self._fit()
+        self.choice = pn.widgets.Select.from_param(
+            self.param.along,
+            options={a.label: field for field, a in ABSCISSAE.items()},
+            label="ε against",
+            description="",
+            css_classes=["zx-select"],
+            stylesheets=[theme.css("select", "along")],
+            **theme.STRETCH,
+        )
+        self._turn()
         self.paint(dark)
-        self.state.param.watch(self._update, ["setting", "accounting"])
+        self.param.watch(self._turn, "along")
+        self.follow()
+
+    @property
+    def abscissa(self) -> Abscissa:
+        """What the curves run over."""
+        return ABSCISSAE[self.along]
 
     def _figure(self) -> figure:
-        fig = figure(
-            x_axis_type="log",
-            y_axis_type="log",
-            x_range=Range1d(1, T_MOST),
-            y_range=Range1d(1e-2, 1e4),
-            height=500,
-            sizing_mode="stretch_width",
-            tools="pan,wheel_zoom,box_zoom,reset,save",
-            active_drag=None,  # a finger on the figure scrolls the page
-            active_scroll=None,
-            toolbar_location="above",
-            name="epsilon-against-T",
-            stylesheets=[theme.css("figure")],
-            min_border_right=18,
-        )
-        fig.toolbar.logo = None
-        fig.toolbar.autohide = True
-        fig.xaxis.axis_label = "T, steps"
-        fig.yaxis.axis_label = self._y_label()
-        for axis in (fig.xaxis, fig.yaxis):
-            axis.formatter = CustomJSTickFormatter(code=_TICKS)
-            axis.minor_tick_line_color = None
-        self.now = Span(location=self.state.T, dimension="height", line_width=1.2, line_dash=[2, 3])
+        ranges = {"x_range": Range1d(1, 10), "y_range": Range1d(1e-2, 1e4)}
+        fig = blank("epsilon-against-T", x_axis_type="log", y_axis_type="log", **ranges)
+        decades(fig.yaxis)
+        self.now = Span(location=1, dimension="height", line_width=1.2, line_dash=[2, 3])
         fig.add_layout(self.now)
+        self.guide_lines = fig.vspan("x", source=self.guides, line_width=1, line_dash=[1, 4])
         self.lines = {}
         for name, style in self._styles().items():
             look = {"line_width": style.width, "line_dash": list(style.dash), "line_join": "round"}
-            self.lines[name] = fig.line("T", name, source=self.source, name=name, **look)
+            self.lines[name] = fig.line("x", name, source=self.source, name=name, **look)
         self.points = fig.scatter(
-            "T", "y", source=self.marks, size=9, marker="marker", fill_color="colour", line_width=1.5, level="overlay"
+            "x", "y", source=self.marks, size=9, marker="marker", fill_color="colour", line_width=1.5, level="overlay"
         )
+        words = {"level": "overlay", "text_font": {"value": theme.FONT}}
         fig.text(
-            "T", "y", "label", source=self.marks, x_offset="dx", y_offset="dy", text_color="colour", level="overlay",
-            text_align="align", text_baseline="top",
-            text_font={"value": theme.FONT}, text_font_size="12px", text_line_height=1.25,
+            "x", "y", "label", source=self.marks, x_offset="dx", y_offset="dy", text_color="colour", text_align="align",
+            text_baseline="top", text_font_size="12px", text_line_height=1.25, **words,
         )
-        probe = fig.line("T", "probe", source=self.source, line_alpha=0, name="probe")
-        fig.add_tools(self._hover(probe))
+        self.guide_words = fig.text(
+            "x", "y", "label", source=self.guides, x_offset="dx", y_offset="dy", text_align="align",
+            text_font_size="11.5px", **words,
+        )
+        probe = fig.line("x", "probe", source=self.source, line_alpha=0, name="probe")
+        self.hover = self._hover(probe)
+        fig.add_tools(self.hover)
         fig.on_event(Reset, lambda _: self._fit(fresh=True))
         return fig
 
@@ -119,33 +134,38 @@ class Curves(pn.viewable.Viewer):
         return {REFERENCE: theme.REFERENCE, **{bound: theme.style_of(bound, order[bound]) for bound in BOUNDS}}
 
     def _hover(self, probe: Any) -> HoverTool:
-        titles = {**{bound: BOUNDS[bound].title for bound in BOUNDS}, REFERENCE: REFERENCE_TITLE}
-        styles = self._styles()
-        rows = "".join(
-            f"<tr><td>{theme.swatch(styles[name], 26)}</td><td>{escape(title)}</td><td>@{{T}}{{{name}}}</td></tr>"
-            for name, title in titles.items()
-        )
-        caption = "<caption><i>ε</i> after @{T}{T} steps</caption>"
         return HoverTool(
             renderers=[probe],
             mode="vline",
-            tooltips=f"<div><style>{theme.css('tooltip')}</style><table>{caption}{rows}</table></div>",
-            formatters={"@{T}": CustomJSHover(args={"source": self.source}, code=_DIGITS)},
+            tooltips=self._tooltip(),
+            formatters={"@{x}": CustomJSHover(args={"source": self.source}, code=_DIGITS)},
             point_policy="follow_mouse",
             attachment="horizontal",
             visible=False,
         )
 
+    def _tooltip(self) -> str:
+        titles = {**{bound: BOUNDS[bound].title for bound in BOUNDS}, REFERENCE: REFERENCE_TITLE}
+        styles = self._styles()
+        rows = "".join(
+            f"<tr><td>{theme.swatch(styles[name], 26)}</td><td>{escape(title)}</td><td>@{{x}}{{{name}}}</td></tr>"
+            for name, title in titles.items()
+        )
+        at = f"{self.abscissa.symbol} = @{{x}}{{value}}"
+        caption = f"<caption><i>ε</i> at {at}</caption>"
+        return f"<div><style>{theme.css('tooltip')}</style><table>{caption}{rows}</table></div>"
+
     def _marks(self) -> dict[str, list[Any]]:
-        """The current T on every curve; where that is off the frame, on its edge and with the number."""
+        """The current value on every curve; where that is off the frame, on its edge and with the number."""
         found = guarantees(self.state.setting, self.state.accounting)
         shown = {bound: g for bound, g in found.items() if g.valid and g.epsilon > 0}
         low, high = self._fitted or (0.0, np.inf)
         above = [bound for bound, g in shown.items() if g.epsilon > high]
-        left = self.state.setting.T <= 3000  # is there more room to the right of the mark
+        start, end = self.abscissa.frame(self.state.setting)
+        left = self._now() <= (start * end) ** 0.5 * 3  # is there more room to the right of the mark
         return {
             "bound": list(shown),
-            "T": [self.state.setting.T] * len(shown),
+            "x": [self._now()] * len(shown),
             "epsilon": [g.epsilon for g in shown.values()],
             "y": [min(max(g.epsilon, low), high) for g in shown.values()],
             "marker": ["triangle" if g.epsilon > high else "circle" for g in shown.values()],
@@ -157,31 +177,78 @@ class Curves(pn.viewable.Viewer):
         }
 
     def _colour(self, bound: str) -> str:
-        return theme.style_of(bound, list(BOUNDS).index(bound)).colour[theme.DARK if self._dark else theme.LIGHT]
+        return theme.style_of(bound, list(BOUNDS).index(bound)).colour[theme.DARK if self.dark else theme.LIGHT]
+
+    def _now(self) -> float:
+        """The place of the current value."""
+        return float(self.abscissa.place(getattr(self.state.setting, self.along)))
 
     def _y_label(self) -> str:
-        delta = self.state.setting.delta
-        exponent = round(log10(delta))
-        exact = abs(delta / 10.0**exponent - 1) < 1e-9
-        return f"ε at δ = {power(exponent) if exact else format(delta, '.3g')}"
+        s = self.state.setting
+        exponent = round(log10(s.delta))
+        exact = abs(s.delta / 10.0**exponent - 1) < 1e-9
+        delta = f"δ = {power(exponent) if exact else format(s.delta, '.3g')}"
+        fixed = {"T": [delta], "delta": [f"T = {whole(s.T)}"]}.get(self.along, [delta, f"T = {whole(s.T)}"])
+        return f"ε at {', '.join(fixed)}"
 
-    def _update(self, *events: Any) -> None:
-        """After a change: one replacement of each source's data, and nothing else that is not different."""
-        data = columns(self.state)
+    def _turn(self, *_: Any) -> None:
+        """Run over another field: a new axis on the same figure."""
+        axis, a = self.figure.xaxis[0], self.abscissa
         with pn.io.hold():
-            if any(not np.array_equal(data[k], self.source.data[k], equal_nan=True) for k in data):
+            axis.axis_label = a.label
+            if a.linear:
+                axis.ticker = FixedTicker(ticks=list(a.ticks()))
+                axis.formatter = CustomJSTickFormatter(args={"texts": list(a.ticks().items())}, code=_INTERVAL)
+            else:
+                axis.ticker = LogTicker()
+                decades(axis)
+            self.hover.tooltips = self._tooltip()
+            self._fitted_x = None
+            self.refresh(fresh=True)
+
+    def refresh(self, fresh: bool = False) -> None:
+        """After a change: one replacement of each source's data, and nothing else that is not different."""
+        data = columns(self.state, self.along)
+        with pn.io.hold():
+            shapes_differ = any(data[k].shape != self.source.data[k].shape for k in data)
+            if shapes_differ or any(not np.array_equal(data[k], self.source.data[k], equal_nan=True) for k in data):
                 self.source.data = data
-            self.now.location = self.state.setting.T
+            self.now.location = self._now()
             if self.figure.yaxis.axis_label != self._y_label():
                 self.figure.yaxis.axis_label = self._y_label()
-            self._fit()
+            self._fit(fresh)
             self.marks.data = self._marks()
+            self._guide()
             self.legend.object = self._legend()
         pn.io.push_notebook(self.pane)
 
+    def _guide(self) -> None:
+        """Name what is worth it along the axis, in rows where labels would meet."""
+        start, end = self.abscissa.frame(self.state.setting)
+        found = guides(self.state.setting, self.state.accounting, self.along)
+        shown = {label: float(self.abscissa.place(value)) for label, value in found.items()}
+        shown = {label: x for label, x in shown.items() if start <= x <= end}
+        row = rows(list(shown.values()), _LABEL * log10(end / start))
+        y = [self.figure.y_range.start] * len(shown)
+        late = [x > (start * end) ** 0.5 for x in shown.values()]  # and so with more room to its left
+        data = {
+            "x": list(shown.values()),
+            "y": y,
+            "dx": [-4 if left else 4 for left in late],
+            "dy": [-5 - 15 * r for r in row],
+            "align": ["right" if left else "left" for left in late],
+            "label": list(shown),
+        }
+        if data != self.guides.data:
+            self.guides.data = data
+
     def _fit(self, fresh: bool = False) -> None:
         """Show the curves' decades, unless the reader has zoomed or panned."""
-        y = self.figure.y_range
+        x, y, ends = self.figure.x_range, self.figure.y_range, self.abscissa.frame(self.state.setting)
+        if fresh or self._fitted_x in (None, (x.start, x.end)):
+            self._fitted_x = ends
+            if (x.start, x.end) != ends:
+                x.start, x.end = ends
         if not fresh and self._fitted not in (None, (y.start, y.end)):
             return
         self._fitted = steady(self._wanted(), None if fresh else self._fitted)
@@ -197,7 +264,7 @@ class Curves(pn.viewable.Viewer):
     def _legend(self) -> str:
         """What is drawn, and what is absent and why."""
         found = guarantees(self.state.setting, self.state.accounting)
-        traced = trace(self.state.setting, self.state.accounting)
+        traced = trace(self.state.setting, self.state.accounting, self.along)
         items = []
         for bound, style in self._styles().items():
             if bound == REFERENCE:
@@ -212,26 +279,18 @@ class Curves(pn.viewable.Viewer):
 
     def paint(self, dark: bool) -> None:
         """Give the canvas the colours of a scheme."""
-        self._dark = dark
-        fig, ink, muted, rule = self.figure, *(theme.colour(name, dark) for name in ("ink", "muted", "rule"))
-        fig.background_fill_color = fig.border_fill_color = None
-        fig.outline_line_color = None
-        for grid in fig.grid:
-            grid.grid_line_color = rule
-        for axis in fig.axis:
-            axis.axis_line_color = axis.major_tick_line_color = theme.colour("edge", dark)
-            axis.major_label_text_color, axis.axis_label_text_color = muted, ink
-            axis.major_label_text_font = axis.axis_label_text_font = theme.FONT
-            axis.axis_label_text_font_style = "normal"
-            axis.axis_label_text_font_size, axis.major_label_text_font_size = "14px", "12.5px"
+        super().paint(dark)
+        dress(self.figure, dark)
         for name, style in self._styles().items():
             self.lines[name].glyph.line_color = style.colour[theme.DARK if dark else theme.LIGHT]
-        self.now.line_color = muted
+        muted = theme.colour("muted", dark)
+        self.now.line_color = self.guide_lines.glyph.line_color = self.guide_words.glyph.text_color = muted
         self.points.glyph.line_color = theme.colour("surface", dark)
         self.marks.data = self._marks()
 
     def __panel__(self) -> pn.viewable.Viewable:
         return pn.Column(
+            self.choice,
             self.legend,
             self.pane,
             css_classes=["zx-curves"],

@@ -1,4 +1,4 @@
-"""The explorer: controls, curves and read-outs over one state."""
+"""The explorer: controls, tabs and read-outs over one state."""
 
 from typing import Any
 
@@ -7,9 +7,9 @@ import panel as pn
 from zoexplore.setting import Accounting, Setting
 from zoexplore.views import theme
 from zoexplore.views.controls import Controls
-from zoexplore.views.curves import Curves
 from zoexplore.views.readouts import Readouts
 from zoexplore.views.state import State
+from zoexplore.views.tabs import Tabs
 
 _TITLE = """<h1>zoexplore</h1>
 <p>How private is a zeroth-order training run of which only the last iterate is released?</p>"""
@@ -24,12 +24,13 @@ class Explorer(pn.viewable.Viewer):
     ) -> None:
         super().__init__(**params)
         self.state = State(setting, accounting)
-        self.controls, self.curves, self.readouts = (part(state=self.state) for part in (Controls, Curves, Readouts))
+        self.controls, self.tabs, self.readouts = (part(state=self.state) for part in (Controls, Tabs, Readouts))
+        self.curves = self.tabs["curves"]
         self.dark = pn.widgets.Toggle(
             label="Dark", css_classes=["zx-scheme"], stylesheets=[theme.css("button")], margin=0, align="center"
         )
         self.dark.jscallback(active=_SCHEME)
-        self.dark.param.watch(lambda event: self.curves.paint(event.new), "value")
+        self.dark.param.watch(lambda event: self.tabs.paint(event.new), "value")
         self._follow_the_browser()
 
     def _follow_the_browser(self) -> None:
@@ -45,7 +46,7 @@ class Explorer(pn.viewable.Viewer):
         layout = theme.STRETCH
         title = pn.pane.HTML(_TITLE, stylesheets=[theme.css("text", "title")], **layout)
         header = pn.Row(title, self.dark, css_classes=["zx-header"], **layout)
-        answer = pn.Column(self.readouts.verdict, self.curves.__panel__(), css_classes=["zx-answer"], **layout)
+        answer = pn.Column(self.readouts.verdict, self.tabs.__panel__(), css_classes=["zx-answer"], **layout)
         numbers = pn.Column(self.readouts.table, self.readouts.fold, css_classes=["zx-numbers"], **layout)
         return pn.Column(
             header,

@@ -1,4 +1,4 @@
-"""What the page shows of one setting: every bound's curve along T, and every bound's guarantee. Computed once each.
+"""What the page shows of one setting: every bound's curve along a field, and its guarantee. Computed once each.
 
 Both are pure functions of frozen arguments and their values are never written to, so that sessions can share the
 cache without sharing any state.
@@ -11,33 +11,36 @@ import numpy as np
 
 from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
 from zoexplore.setting import Accounting, Setting
+from zoexplore.views.abscissa import ABSCISSAE, T_MOST, T_VALUES
 
-T_MOST = 10**6
-T_VALUES = np.unique(np.round(np.geomspace(1, T_MOST, 200)))
-T_VALUES.flags.writeable = False
+__all__ = ["REFERENCE", "T_MOST", "T_VALUES", "Trace", "guarantees", "public_epsilon", "trace"]
 REFERENCE = "reference"  # the column of composition at beta = 1
 
 
 @dataclass(frozen=True)
 class Trace:
-    """Every bound's epsilon along `T_VALUES`, inf where it does not apply, and composition at beta = 1 beside them."""
+    """Every bound's epsilon along `values`, inf where it does not apply, and composition at beta = 1 beside them."""
 
+    values: np.ndarray
     epsilon: dict[str, np.ndarray]
     reference: np.ndarray
 
 
-def trace(setting: Setting, accounting: Accounting) -> Trace:
-    """The curves of a setting. Its own T does not matter, so that moving T computes nothing."""
-    return _trace(setting.replace(T=1), accounting)
+def trace(setting: Setting, accounting: Accounting, field: str = "T") -> Trace:
+    """The curves of a setting along a field. Its own T does not matter along T, so that moving T computes nothing."""
+    return _trace(setting.replace(T=1) if field == "T" else setting, accounting, field)
 
 
 @lru_cache(maxsize=64)
-def _trace(setting: Setting, accounting: Accounting) -> Trace:
-    epsilon = curve(setting, "T", T_VALUES, accounting=accounting)
-    public = curve(setting.replace(beta=1.0), "T", T_VALUES, ["composition"], accounting)["composition"]
-    for values in (*epsilon.values(), public):
-        values.flags.writeable = False
-    return Trace(epsilon, public)
+def _trace(setting: Setting, accounting: Accounting, field: str) -> Trace:
+    values = ABSCISSAE[field].values(setting)
+    epsilon = curve(setting, field, values, accounting=accounting)
+    public = curve(setting.replace(beta=1.0), field, values, ["composition"], accounting)["composition"]
+    if field == "beta":
+        public = np.full(values.shape, public_epsilon(setting, accounting))
+    for array in (values, *epsilon.values(), public):
+        array.flags.writeable = False
+    return Trace(values, epsilon, public)
 
 
 @lru_cache(maxsize=256)

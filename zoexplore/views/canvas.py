@@ -1,0 +1,61 @@
+"""What every figure's canvas has in common: its colours, and how its axes write numbers."""
+
+from bokeh.models import CustomJSTickFormatter
+from bokeh.plotting import figure
+
+from zoexplore.views import theme
+
+# Only whole decades are written.
+TICKS = """
+const e = Math.round(Math.log10(tick));
+if (Math.abs(tick / 10 ** e - 1) > 1e-6) return "";
+if (e >= -3 && e < 4) return String(Number((10 ** e).toPrecision(3)));
+const up = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+return "10" + [...String(e)].map(c => c == "-" ? "⁻" : up[Number(c)]).join("");
+"""
+
+
+def blank(name: str, sheet: str = "figure", **params) -> figure:
+    """An empty figure as the page has them: no logo, a toolbar that hides, and a finger on it scrolls the page."""
+    fig = figure(
+        **{
+            "height": 500,
+            "sizing_mode": "stretch_width",
+            "tools": "pan,wheel_zoom,box_zoom,reset,save",
+            "active_drag": None,
+            "active_scroll": None,
+            "toolbar_location": "above",
+            "name": name,
+            "stylesheets": [theme.css(sheet)],
+            "min_border_right": 18,
+            **params,
+        }
+    )
+    fig.toolbar.logo = None
+    fig.toolbar.autohide = True
+    for axis in fig.axis:
+        axis.minor_tick_line_color = None
+    return fig
+
+
+def decades(axis) -> None:
+    """Let a log axis write its decades."""
+    axis.formatter = CustomJSTickFormatter(code=TICKS)
+
+
+def dress(fig: figure, dark: bool) -> None:
+    """Give a figure's frame, axes and grid the colours and fonts of a scheme."""
+    ink, muted, rule = (theme.colour(name, dark) for name in ("ink", "muted", "rule"))
+    fig.background_fill_color = fig.border_fill_color = None
+    fig.outline_line_color = None
+    for grid in fig.grid:
+        grid.grid_line_color = rule
+    for axis in fig.axis:
+        axis.axis_line_color = axis.major_tick_line_color = theme.colour("edge", dark)
+        axis.major_label_text_color, axis.axis_label_text_color = muted, ink
+        axis.major_label_text_font = axis.axis_label_text_font = theme.FONT
+        axis.axis_label_text_font_style = "normal"
+        axis.axis_label_text_font_size, axis.major_label_text_font_size = "14px", "12.5px"
+    if fig.title:
+        fig.title.text_color, fig.title.text_font, fig.title.text_font_size = ink, theme.FONT, "13px"
+        fig.title.text_font_style = "bold"

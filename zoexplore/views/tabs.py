@@ -1,0 +1,70 @@
+"""The tabs: several views of one state, of which only the one that is shown exists and computes."""
+
+from typing import Any
+
+import panel as pn
+import param
+
+from zoexplore.views import theme
+from zoexplore.views.curves import Curves
+from zoexplore.views.state import State
+from zoexplore.views.tab import Tab
+
+VIEWS: dict[str, tuple[str, type[Tab]]] = {"curves": ("Curves", Curves)}
+
+
+class Tabs(pn.viewable.Viewer):
+    """A switch, and the view that it selects. A view is built when it is first shown, and sleeps while another is.
+
+    The switch is a radio group: one stop of the tab key, arrow keys to move, a name for screen readers.
+    """
+
+    selected = param.Selector(default="curves", objects=list(VIEWS), doc="the view that is shown")
+
+    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
+        super().__init__(**params)
+        self.state = state or State()
+        self._dark = dark
+        self.views: dict[str, Tab] = {}
+        self.switch = pn.widgets.RadioBoxGroup.from_param(
+            self.param.selected,
+            options={title: name for name, (title, _) in VIEWS.items()},
+            label="",
+            inline=True,
+            tags=["view"],
+            css_classes=["zx-radio", "zx-tabs"],
+            stylesheets=[theme.css("radio", "tabs")],
+            **theme.STRETCH,
+        )
+        self._frames: dict[str, pn.Column] = {}
+        self._holder = pn.Column(css_classes=["zx-shown"], **theme.STRETCH)
+        self._show()
+        self.param.watch(self._show, "selected")
+
+    def __getitem__(self, name: str) -> Tab:
+        """A view by its name, built if it was not yet."""
+        if name not in self.views:
+            self.views[name] = VIEWS[name][1](state=self.state, dark=self._dark, active=name == self.selected)
+        return self.views[name]
+
+    def _show(self, *_: Any) -> None:
+        shown = self[self.selected]
+        with pn.io.hold():
+            for name, view in self.views.items():
+                view.active = view is shown
+                if name in self._frames:
+                    self._frames[name].visible = view is shown
+            if self.selected not in self._frames:
+                self._frames[self.selected] = pn.Column(shown.__panel__(), **theme.STRETCH)
+                self._holder.append(self._frames[self.selected])
+
+    def paint(self, dark: bool) -> None:
+        """Draw every view in the colours of a scheme."""
+        self._dark = dark
+        for view in self.views.values():
+            view.paint(dark)
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return pn.Column(
+            self.switch, self._holder, css_classes=["zx-center"], stylesheets=[theme.root("curves")], **theme.STRETCH
+        )
