@@ -47,7 +47,7 @@ def most_steps(runs: Runs):
         return np.floor(runs.delta / 4 * np.exp(tail_exponent(corollary_theta(runs.c), runs.K, runs.d)))
 
 
-def least_directions(runs: Runs, accounting: Accounting) -> float:
+def least_directions(runs: Runs, accounting: Accounting) -> int | float:
     """The smallest K <= d/2 with which a single run's corollary holds for at least one step; inf where none is found.
 
     At a fixed step size more directions can be worse, so that K is not bisected but tried: all up to about a thousand, more
@@ -65,7 +65,7 @@ def least_directions(runs: Runs, accounting: Accounting) -> float:
         return np.inf
     before = tried[tried < found[0]][-1:]
     between = np.unique(np.round(np.linspace(before[0] + 1 if before.size else 1, found[0], MOST_TRIED)))
-    return float(first_enough(between)[0])
+    return int(first_enough(between)[0])
 
 
 def _enough_directions(runs: Runs, accounting: Accounting):

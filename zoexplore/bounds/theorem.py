@@ -12,6 +12,7 @@ from zoexplore.bounds.search import best_share
 from zoexplore.setting import Accounting
 
 FIRST_SHARE = 0.1  # of delta; where the search for the split and the number of steps starts
+SETTLED = 0.05  # a change of the number of steps, relative, that calls for a third round
 FREE = -1.0  # stands for beta where every step's share is chosen
 
 
@@ -55,28 +56,41 @@ def _program(runs: Runs, beta) -> tuple:
 def _counted(program: tuple, accounting: Accounting, T, delta) -> Solved:
     """The best number of counted steps and split of delta for runs of T steps (inf: from the diameter, any number).
 
-    The number hardly depends on the split, so that a few rounds of one after the other settle both.
+    The number hardly depends on the split: two rounds of one after the other settle both, three where it still moves.
     """
     shape = np.broadcast_shapes(*(np.shape(x) for x in (T, delta, *program)))
-    most = np.where(np.isfinite(T), T - 1, shifts.MOST_STEPS)
-    share = np.full(shape, FIRST_SHARE)
-
-    def rho_at(N, share):
-        return shifts.theorem_rho(N, T, np.log(share * delta), *program)
-
-    for near, sections in ((False, 6), (True, 4), (True, 3)):
-        N = shifts.theorem_steps(T, most, np.log(share * delta), *program)
-        share = best_share(
-            lambda share, N=N: epsilon_of(rho_at(N, share), delta * (1 - share), accounting.conversion),
-            shape,
-            share if near else None,
-            sections,
-        )
-    rho = rho_at(N, share)
+    first, share = _round(program, accounting, T, delta, np.full(shape, FIRST_SHARE), None, 6)
+    N, share = (np.array(x) for x in _round(program, accounting, T, delta, share, share, 5))
+    moving = np.abs(N - first) > SETTLED * first
+    if moving.any():
+        part, T_part, delta_part = _at(moving, program, T, delta)
+        N[moving], share[moving] = _round(part, accounting, T_part, delta_part, share[moving], share[moving], 5)
+    rho = shifts.theorem_rho(N, T, np.log(share * delta), *program)
     diameter, kick = program[3], program[4]
     epsilon = epsilon_of(rho, delta * (1 - share), accounting.conversion)
     z = np.where(np.isfinite(T), np.minimum(diameter, kick * (T - N)), diameter)
     return Solved(epsilon, rho, share * delta, N, z, {"share": share})
+
+
+def _round(program: tuple, accounting: Accounting, T, delta, share, near, sections: int):
+    """The best number of steps for the split, and the best split (near a given one, if any) for that number."""
+    most = np.where(np.isfinite(T), T - 1, shifts.MOST_STEPS)
+    N = shifts.theorem_steps(T, most, np.log(share * delta), *program)
+
+    def epsilon_at(share):
+        rho = shifts.theorem_rho(N, T, np.log(share * delta), *program)
+        return epsilon_of(rho, delta * (1 - share), accounting.conversion)
+
+    return N, best_share(epsilon_at, np.shape(share), near, sections)
+
+
+def _at(rows, program: tuple, *others):
+    """Some rows of a program's arguments and of what goes with them."""
+
+    def pick(x):
+        return np.broadcast_to(x, rows.shape)[rows]
+
+    return tuple(map(pick, program)), *map(pick, others)
 
 
 def _from_forward_tracking(program: tuple, runs: Runs, accounting: Accounting, best: Solved) -> Solved:
@@ -89,10 +103,8 @@ def _from_forward_tracking(program: tuple, runs: Runs, accounting: Accounting, b
     if not rows.any():
         return best
 
-    def at_rows(x):
-        return np.broadcast_to(x, runs.shape)[rows]
-
-    found = _counted(tuple(map(at_rows, program)), accounting, at_rows(runs.T), at_rows(runs.delta))
+    part, T, delta = _at(rows, program, runs.T, runs.delta)
+    found = _counted(part, accounting, T, delta)
 
     def spread(x):
         full = np.full(runs.shape, np.inf)
