@@ -2,6 +2,7 @@
 
 from math import inf
 
+import param
 import pytest
 
 from zoexplore import Accounting, Setting
@@ -27,6 +28,18 @@ def test_a_slider_follows_the_state(field):
     dial = controls.dials[field]
     assert dial.slider.value == dial.ladder.rung(value)
     assert float(dial.text.value) == value
+
+
+def test_a_slider_commits_when_it_is_let_go():
+    controls = Controls()
+    slider = controls.dials["T"].slider
+    slider.value -= 3
+    assert controls.state.moving
+    last = slider.value - 1
+    with param.edit_constant(slider):  # as the browser does
+        slider.value_throttled = last
+    assert not controls.state.moving
+    assert controls.state.T == controls.dials["T"].ladder.value(last)
 
 
 def test_what_is_typed_is_kept_exactly():

@@ -96,6 +96,25 @@ def test_whole_numbers_may_come_as_floats():
     assert (state.n, state.T) == (20_000, 30)
 
 
+def test_a_slider_that_is_held_is_known_to_be():
+    state, committed = State(), []
+    state.param.watch(lambda _: state.moving or committed.append(state.setting.T), ["setting", "moving"])
+    state.slide(T=5)
+    state.slide(T=6)
+    assert (state.T, committed) == (6, [])
+    state.moving = False
+    assert committed == [6]
+    state.ask(T=7)
+    assert committed == [6, 7]
+
+
+def test_a_whole_setting_is_taken_over():
+    state = State(Setting(d=100, K=100))
+    setting, accounting = Setting(n=9, batch=4, R=float("inf")), Accounting(sensitivity="lipschitz", printed=True)
+    state.replace(setting, accounting)
+    assert (state.setting, state.accounting, state.note) == (setting, accounting, "")
+
+
 def test_states_share_nothing():
     one, other = State(), State()
     one.T = 9

@@ -127,6 +127,7 @@ class Dial(Field):
             **theme.STRETCH,
         )
         self.slider.param.watch(self._moved, "value")
+        self.slider.param.watch(self._released, "value_throttled")
         if field == "K":
             state.param.watch(self._reach, "d")
 
@@ -136,8 +137,13 @@ class Dial(Field):
 
     def _moved(self, event: Any) -> None:
         if event.new != self.ladder.rung(getattr(self.state, self.field)):
-            self.state.ask(**{self.field: self.ladder.value(event.new)})
+            self.state.slide(**{self.field: self.ladder.value(event.new)})
             self.show()
+
+    def _released(self, event: Any) -> None:
+        """The slider was let go, which Panel may say before it tells the last move."""
+        self.slider.value = event.new
+        self.state.moving = False
 
     def _reach(self, *_: Any) -> None:
         """Let the slider of K end at the d that is set now."""

@@ -68,6 +68,7 @@ class State(param.Parameterized):
     accounting = param.ClassSelector(class_=Accounting, constant=True, doc="how it is accounted, validated")
     refusal = param.String("", doc="why the last change that was asked for was refused; empty once one is accepted")
     note = param.String("", doc="what else had to move with the last change")
+    moving = param.Boolean(False, doc="whether a slider is held, so that more changes are about to come")
 
     def __init__(self, setting: Setting | None = None, accounting: Accounting | None = None, **params: Any) -> None:
         setting, accounting = setting or Setting(), accounting or Accounting()
@@ -96,6 +97,19 @@ class State(param.Parameterized):
 
     def ask(self, **values: Any) -> bool:
         """Change values together, or refuse them together and say why in `refusal`. Returns whether they were taken."""
+        self.moving = False
+        return self._ask(values)
+
+    def slide(self, **values: Any) -> bool:
+        """`ask`, while a slider is held: what is kept of a run's history waits for the end of it."""
+        self.moving = True
+        return self._ask(values)
+
+    def replace(self, setting: Setting, accounting: Accounting) -> None:
+        """Take over a whole setting and how it is accounted."""
+        self.ask(**setting.as_dict(), **_options(accounting))
+
+    def _ask(self, values: dict[str, Any]) -> bool:
         try:
             fields = _part(values, FIELDS)
             follows = {"K": 1} if "d" in fields and "K" not in fields else {}  # K is held at d, whatever it is now
