@@ -1,0 +1,208 @@
+"""Linear dynamics with the directions revealed: both runs end in Gaussians of one covariance, an exact divergence.
+
+Given the directions the neighbours' last iterates are N(W, C) and N(W', C), and delta(epsilon) is the Gaussian one at
+the Mahalanobis distance of W and W'. Whoever sees the directions beside w_T distinguishes at least as well as whoever
+sees w_T alone, so these are truths for a stronger release; the sharper bound's proof reveals them, and so must hold
+even here.
+
+A run is `w <- (I - P) w + P Y w + r(w) + noise`, the other one the same and `b`: Y is the drift, linear of norm c; b
+is the differing record's part and r the two-point remainder, both in the span of the directions and chosen by an
+adversary who knows the past and the directions drawn so far. The remainder is one function for both runs: values at
+two points differ, at equal points they do not (a fixed vector for one run only would be the record's part, and too
+much of it). Where the runs may be, but for a chance of `UNLIKELY` a step, it is taken to be linear and as steep as
+its size, eta M xi/(2 sqrt(K)), allows. Nothing here imports the package's bounds.
+"""
+
+from dataclasses import dataclass
+from math import inf, sqrt
+
+import numpy as np
+from scipy.special import log_ndtr
+
+REACH = 7.0  # K standard Gaussians are longer than sqrt(K) + REACH with probability at most UNLIKELY
+UNLIKELY = float(np.exp(-(REACH**2) / 2))
+
+@dataclass(frozen=True)
+class Run:
+    """One setting's numbers, from BOUNDS section 1 alone; `c` is the norm of the drift."""
+
+    d: int
+    K: int
+    T: int
+    c: float
+    B: float  # the differing record's part, in norm (in norm before the projection, if `before`)
+    remainder: float  # the most that the two-point remainder, shared by both runs, can be at a point, in norm
+    own: float  # the differing record's share in the remainder, where B does not cover it
+    before: bool  # the record's part is a vector fixed before the directions: the "lipschitz" sensitivity
+    s1: float
+    s2: float
+
+    @classmethod
+    def of(cls, s, c, sensitivity="clip"):
+        before = sensitivity == "lipschitz"
+        remainder = s.eta * s.M * s.xi / (2 * sqrt(s.K))
+        B = 2 * s.eta * s.clip / (s.n * (s.K if before else sqrt(s.K)))
+        s1, s2 = s.eta**2 * s.beta * s.sigma**2 / s.K, s.eta**2 * (1 - s.beta) * s.sigma**2 / s.d
+        own = 2 * remainder / s.n if before else 0.0
+        return cls(s.d, s.K, s.T, c, B, remainder * (1 - 1 / s.n if before else 1), own, before, s1, s2)
+
+
+@dataclass(frozen=True)
+class Adversary:
+    """How data and remainders are pointed.
+
+    Args:
+        drift: "shrink" (Y = c), "flip" (Y = -c), "turn" (Y = c times a rotation) or "uneven" (Y symmetric, eigenvalues
+            spread over [-c, c]).
+        power: vectors are pointed along C^-power times the drifted difference of the means: 0 to add to it, 1 to add to
+            the Mahalanobis distance.
+        greedy: for so many steps at the end, along what makes the Mahalanobis distance after that step the largest.
+        aim: "drift", "random" (a new vector every step) or "fixed" (the same vector always).
+    """
+
+    drift: str = "shrink"
+    power: float = 0.0
+    greedy: float = 0
+    aim: str = "drift"
+
+
+def directions(rng, count, d, K):
+    """Orthonormal bases of uniformly drawn K-dimensional spaces, shape (count, d, K)."""
+    if K == d:
+        return np.broadcast_to(np.eye(d), (count, d, d))
+    if K == 1:
+        u = rng.standard_normal((count, d, 1))
+        return u / np.linalg.norm(u, axis=1, keepdims=True)
+    return np.linalg.qr(rng.standard_normal((count, d, K)))[0]
+
+
+def mahalanobis(run, adversary, count, seed, start=0.0, steps=None):
+    """Mahalanobis distances of the two means after `steps`, for `count` draws of all directions.
+
+    `start` is the distance at the first step (both points are known there).
+    """
+    rng, d = np.random.default_rng(seed), run.d
+    Y = drift_map(run.c, adversary.drift, d)
+    fixed = np.ones(d) / sqrt(d)
+    x, C = np.zeros((count, d)), np.zeros((count, d, d))
+    x[:, 0] = start
+    steps = run.T if steps is None else steps
+    for t in range(steps):
+        U = directions(rng, count, d, run.K)
+        y = x @ Y.T
+        aim = _aim(run, adversary, rng, y, C, fixed, steps - t)
+        steeper = 1 + _slope(run, U, y, Y, C) / run.c
+        x_new, C_new = x + _project(U, steeper[:, None] * y - x), _spread(run, U, steeper[:, None, None] * Y, C)
+        x = x_new + _push(run, adversary, U, aim, x_new, C_new, steps - t)
+        C = C_new
+    return np.sqrt(np.maximum(0.0, (x * _solve(C, x)).sum(axis=1)))
+
+
+def drift_map(c, kind, d):
+    if kind == "shrink":
+        return c * np.eye(d)
+    if kind == "flip":
+        return -c * np.eye(d)
+    if kind == "uneven":
+        return c * np.diag(np.linspace(1, -1, d) if d > 1 else [1.0])
+    return c * np.linalg.qr(np.random.default_rng(5).standard_normal((d, d)))[0]
+
+
+def _aim(run, adversary, rng, y, C, fixed, left):
+    """Unit vectors to point along, chosen before the step's directions."""
+    if adversary.aim == "random":
+        return _unit(rng.standard_normal(y.shape), fixed)
+    if adversary.aim == "fixed":
+        return np.broadcast_to(fixed, y.shape)
+    if left <= adversary.greedy and run.before:
+        return _unit(_inverse_power(C + (run.s1 * run.K / run.d + run.s2) * np.eye(run.d), 1.0, y), fixed)
+    return _unit(_inverse_power(C, adversary.power, y), fixed)
+
+
+def _push(run, adversary, U, aim, x_new, C_new, left):
+    """b of a step."""
+    if run.before:
+        return _project(U, run.B * aim) + run.own * _unit(_project(U, aim), U[:, :, 0])
+    push = run.B * _unit(_project(U, aim), U[:, :, 0])
+    if left <= adversary.greedy:
+        for _ in range(6):
+            push = run.B * _unit(_project(U, _solve(C_new, x_new + push)), U[:, :, 0])
+    return push
+
+
+def _slope(run, U, y, Y, C):
+    """The steepest that r may be along PY/c: run.remainder over the furthest that either run is from their midpoint."""
+    if run.remainder == 0 or not C.any():
+        return np.zeros(len(y))
+    V = U.swapaxes(1, 2) @ Y
+    spread = np.sqrt(np.linalg.eigvalsh(V @ C @ V.swapaxes(1, 2))[:, -1])
+    reach = np.linalg.norm(np.einsum("sdk,sd->sk", U, y), axis=1) / 2 + spread * (sqrt(run.K) + REACH)
+    return run.remainder * run.c / reach
+
+
+def _project(U, v):
+    return np.einsum("sdk,sk->sd", U, np.einsum("sdk,sd->sk", U, v))
+
+
+def _spread(run, U, Y, C):
+    """Covariance after the step."""
+    A = np.eye(run.d) + U @ (U.swapaxes(1, 2) @ (Y - np.eye(run.d)))  # one Y, or one for each draw
+    return A @ C @ A.swapaxes(1, 2) + run.s1 * (U @ U.swapaxes(1, 2)) + run.s2 * np.eye(run.d)
+
+
+def _unit(v, otherwise):
+    """v at length 1; where it is zero, the other vector at length 1."""
+    v = np.where((np.abs(v) > 0).any(axis=-1, keepdims=True), v, otherwise)
+    v = v / np.abs(v).max(axis=-1, keepdims=True)
+    return v / np.linalg.norm(v, axis=-1, keepdims=True)
+
+
+def _inverse_power(C, power, y):
+    if power == 0:
+        return y
+    values, vectors = np.linalg.eigh(C)
+    scaled = np.maximum(values / np.maximum(values[:, -1:], 1e-300), 1e-9) ** -power
+    return np.einsum("sde,se->sd", vectors, scaled * np.einsum("sde,sd->se", vectors, y))
+
+
+def _solve(C, x):
+    return np.linalg.solve(C, x[..., None])[..., 0]
+
+
+def gaussian_delta(mu, epsilon):
+    """Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), elementwise; 1 at epsilon = -inf, 0 where mu = 0."""
+    mu = np.asarray(mu, float)
+    if epsilon == inf:
+        return np.zeros_like(mu)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        first, second = log_ndtr(mu / 2 - epsilon / mu), epsilon + log_ndtr(-mu / 2 - epsilon / mu)
+        value = np.exp(first) * -np.expm1(np.minimum(second - first, 0.0))
+    return np.where(mu > 0, value, 0.0)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """delta(epsilon) averaged over sampled directions, with the standard error of that average."""
+
+    mu: np.ndarray
+
+    def delta(self, epsilon):
+        values = gaussian_delta(self.mu, epsilon)
+        return values.mean(), values.std() / sqrt(values.size)
+
+    def epsilon(self, delta, errors=0.0):
+        """Where the average, moved by so many standard errors, meets delta."""
+        low, high = 0.0, 1.0
+
+        def excess(e):
+            mean, error = self.delta(e)
+            return mean + errors * error - delta
+
+        if excess(0.0) <= 0:
+            return 0.0
+        while excess(high) > 0:
+            low, high = high, 2 * high
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+        return (low + high) / 2

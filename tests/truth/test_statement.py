@@ -1,0 +1,124 @@
+"""What the accountant reports of the sharper bound is what its theorem says of the fractions that it shows."""
+
+from math import inf, isfinite, isnan
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tests.bounds import exact
+from tests.bounds.strategies import powers, settings_of_runs, whole_powers
+from tests.truth.statement import Step, budget, exact_moments, order_for_data, polished
+from zoexplore import Accounting, Setting, curve, epsilon, guarantee
+from zoexplore.bounds.kernels import sharp as kernels
+from zoexplore.setting import CONVERSIONS, SCHEDULES, SENSITIVITIES
+
+SLACK = 0.005  # what the accountant's search may give up in epsilon
+SHOWN = 0.01  # by how much the fractions shown, from a later round of the search, may cost more than rho
+
+SHORT_RUNS = settings_of_runs(T=st.one_of(st.integers(1, 40), whole_powers(0, 2.6)))
+LIVELY_RUNS = settings_of_runs(  # few of these end at composition or at infinity
+    T=whole_powers(0, 2.6), n=whole_powers(2, 5), d=whole_powers(0.5, 3), sigma=powers(-4, -0.5),
+    beta=st.floats(0, 0.95), delta=powers(-8, -0.5), M=st.just(1.0), m=st.sampled_from([0.1, 0.5, 1.0]),
+    ridge=st.just(1.0), eta=st.none(), R=st.one_of(st.just(inf), powers(-2, 0)),
+    xi=st.one_of(st.just(0.0), powers(-8, -4)),
+)  # fmt: skip
+ACCOUNTINGS = st.builds(
+    Accounting,
+    conversion=st.sampled_from(CONVERSIONS),
+    sensitivity=st.sampled_from(SENSITIVITIES),
+    schedule=st.sampled_from(SCHEDULES),
+)
+
+
+def check_certificate(s, accounting):
+    """Whether the bound was the theorem's own (and not composition or K = d), once all that it reports is checked.
+
+    rho is a certificate if some fractions cost no more by the theorem: those shown, or what an optimiser makes of them.
+    """
+    g = guarantee(s, "sharp", accounting)
+    if not g.valid:
+        return False
+    inside, order = g.trajectory, float(g._solved.extra.get("order", np.nan))
+    assert g.N == len(inside.p) <= s.T and g.start in (0.0, 2 * s.R)
+    assert inside.rho.sum() <= g.rho * (1 + SHOWN)
+    if isnan(order) and g.delta_f > 0:  # composition, its data random
+        beta = 1.0 if accounting.schedule == "optimal" else s.beta
+        step = Step.of(s, beta, order_for_data(s, g.delta_f), g.delta_f, accounting.sensitivity)
+        assert budget(step, 0.0, np.ones(s.T), np.ones(s.T))[0] <= g.rho * (1 + 1e-9)
+    elif not isnan(order):
+        assert inside.alpha[-1] == inside.pi[-1] == 1
+        assert 0 <= min(inside.alpha.min(), inside.pi.min()) and max(inside.alpha.max(), inside.pi.max()) <= 1
+        assert order >= 1 and order == round(order)
+        assert g.start > 0 or g.N == s.T
+        step = Step.of(s, float(inside.beta[0]), int(order), g.delta_f, accounting.sensitivity)
+        rho, _ = budget(step, g.start, inside.alpha, inside.pi)
+        assert rho <= g.rho * (1 + SHOWN)
+        if rho > g.rho:
+            assert polished(step, g.start, inside.alpha, inside.pi) <= g.rho * (1 + 1e-9)
+    at_least = float(exact.EXACT[accounting.conversion](g.rho, s.delta - g.delta_f)) if g.rho > 0 else 0.0
+    assert g.epsilon >= at_least * (1 - 1e-9)
+    return not isnan(order)
+
+
+@given(SHORT_RUNS, ACCOUNTINGS)
+@settings(max_examples=60)
+def test_rho_is_the_theorems_for_the_fractions_shown(s, accounting):
+    check_certificate(s, accounting)
+
+
+@given(LIVELY_RUNS, ACCOUNTINGS)
+@settings(max_examples=150)
+def test_rho_is_the_theorems_where_hiding_pays(s, accounting):
+    assume(check_certificate(s, accounting))
+
+
+@pytest.mark.parametrize("T", [1, 2, 3, 13, 40, 200, 1000])
+@pytest.mark.parametrize("changes", [{}, {"K": 52}, {"K": 1}, {"K": 519}, {"R": inf}, {"xi": 1e-6}, {"beta": 0.0}])
+def test_rho_is_the_theorems_at_the_reference_settings(T, changes):
+    for sensitivity in SENSITIVITIES:
+        check_certificate(Setting(T=T, **changes), Accounting(sensitivity=sensitivity))
+
+
+@pytest.mark.parametrize("d", [2, 3, 7, 520, 10**5, 10**9])
+def test_moments_are_those_of_the_beta_law_and_never_below(d):
+    for K in sorted({1, 2, max(1, d // 10), d // 2, d - 1}):
+        for order in (1, 2, 3, 17, 100, 3000):
+            if K < d:
+                o, g = exact_moments(K, d, order)
+                ours = kernels.complement_moment(float(K), float(d), float(order))
+                assert o <= ours <= o * (1 + 1e-12 + 0.001 * (order > 16))
+                ours = kernels.span_moment(float(K), float(d), float(order))
+                assert g <= ours <= g * (1 + 1e-12 + 0.001 * (order > 16))
+
+
+@given(SHORT_RUNS, ACCOUNTINGS)
+@settings(max_examples=60)
+def test_never_above_composition(s, accounting):
+    composed = epsilon(s, "composition", accounting)
+    if guarantee(s, "sharp", accounting).valid:
+        assert epsilon(s, "sharp", accounting) <= composed * (1 + 1e-9)
+
+
+@given(LIVELY_RUNS, ACCOUNTINGS, st.sampled_from(["sigma", "n", "clip", "R", "delta", "T"]), st.floats(1.05, 4))
+@settings(max_examples=80)
+def test_more_of_what_hides_never_costs(s, accounting, field, factor):
+    """Up to the search's slack: more noise, more records, a smaller clip or ball, more delta, fewer steps."""
+    grows = field in ("clip", "R", "T")
+    value = getattr(s, field) * factor
+    if field in ("n", "T"):
+        value = int(np.ceil(value))
+    assume(field != "delta" or value < 1)
+    more = s.replace(**{field: value})
+    before, after = (epsilon(x, "sharp", accounting) for x in ((s, more) if grows else (more, s)))
+    assume(isfinite(before))
+    assert before <= after * (1 + SLACK) + 1e-9
+
+
+@given(LIVELY_RUNS, ACCOUNTINGS, st.lists(whole_powers(0, 4), min_size=1, max_size=12))
+@settings(max_examples=40)
+def test_a_curve_over_steps_is_its_points(s, accounting, steps):
+    line = curve(s, "T", steps, ["sharp"], accounting)["sharp"]
+    points = [epsilon(s.replace(T=T), "sharp", accounting) for T in steps]
+    np.testing.assert_allclose(line, points, rtol=SLACK)
