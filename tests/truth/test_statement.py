@@ -15,7 +15,7 @@ from zoexplore.bounds.kernels import sharp as kernels
 from zoexplore.setting import CONVERSIONS, SCHEDULES, SENSITIVITIES
 
 SLACK = 0.005  # what the accountant's search may give up in epsilon
-SHOWN = 0.01  # by how much the fractions shown, from a later round of the search, may cost more than rho
+SHOWN = 0.02  # by how much the fractions shown, from a later round of the search, may cost more than rho
 
 SHORT_RUNS = settings_of_runs(T=st.one_of(st.integers(1, 40), whole_powers(0, 2.6)))
 LIVELY_RUNS = settings_of_runs(  # few of these end at composition or at infinity
