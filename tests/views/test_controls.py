@@ -30,14 +30,23 @@ def test_a_slider_follows_the_state(field):
     assert float(dial.text.value) == value
 
 
-def test_a_slider_commits_when_it_is_let_go():
+def let_go(slider, value):
+    with param.edit_constant(slider):  # as the browser does
+        slider.value_throttled = value
+
+
+@pytest.mark.parametrize("told_first", ["move", "end"])
+def test_a_slider_commits_when_it_is_let_go(told_first):
     controls = Controls()
     slider = controls.dials["T"].slider
     slider.value -= 3
     assert controls.state.moving
     last = slider.value - 1
-    with param.edit_constant(slider):  # as the browser does
-        slider.value_throttled = last
+    if told_first == "move":
+        slider.value = last
+    let_go(slider, last)
+    assert controls.state.moving == (told_first == "end")
+    slider.value = last
     assert not controls.state.moving
     assert controls.state.T == controls.dials["T"].ladder.value(last)
 
@@ -119,6 +128,26 @@ def test_the_step_size_follows_until_it_is_set():
     assert eta.text.value == "80"
     controls.follows.value = False
     assert controls.state.eta == 80.0
+
+
+def test_the_batch_is_all_until_it_is_set():
+    controls = Controls()
+    batch = controls.fields["batch"]
+    assert batch.text.value == "all"
+    batch.text.value = "64"
+    assert controls.state.setting.batch == 64
+    batch.text.value = "30000"
+    assert "batch = 30000 is not allowed" in controls.notice.object
+    batch.text.value = "all"
+    assert controls.state.setting.batch is None
+
+
+def test_sensitivity_and_printed_constants():
+    controls = Controls()
+    controls.sensitivity.value, controls.printed.value = "lipschitz", True
+    assert controls.state.accounting == Accounting(sensitivity="lipschitz", printed=True)
+    controls.state.ask(printed=False, sensitivity="clip")
+    assert (controls.sensitivity.value, controls.printed.value) == ("clip", False)
 
 
 def test_every_control_has_a_name():

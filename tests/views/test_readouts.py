@@ -68,3 +68,13 @@ def test_assumptions_are_met_not_met_or_supposed():
     assert 'aria-label="supposed"' in text
     assert re.search(r'aria-label="not met">✗</span><span>At most half the dimension', text)
     assert text.count("Every step uses all n records") == 1
+
+
+def test_printed_constants_are_called_no_guarantee_while_they_are_on():
+    view = Readouts()
+    assert "not a guarantee" not in view.verdict.object
+    view.state.ask(printed=True)
+    assert "As printed: not a guarantee." in view.verdict.object
+    assert "smallest guarantee" not in view.verdict.object and "Guarantees" not in view.table.object
+    view.state.ask(printed=False)
+    assert "not a guarantee" not in view.verdict.object

@@ -9,6 +9,7 @@ from bokeh.models import CustomJSTickFormatter
 
 from zoexplore.views import theme
 from zoexplore.views.ladder import Ladder, decades, interval
+from zoexplore.views.lesson import Lesson
 from zoexplore.views.state import State
 from zoexplore.views.words import number, plain
 
@@ -27,12 +28,14 @@ LABELS = {
     "eta": "η step size",
     "xi": "ξ perturbation",
     "delta": "δ target",
+    "batch": "b records a step",
 }
 REGIME_NAMES = {"strongly-convex": "strongly convex", "convex": "convex", "non-convex": "non-convex"}
 CONVERSION_NAMES = {"gaussian": "Gaussian, exact", "cks": "Rényi, Canonne et al.", "mironov": "Rényi, Mironov"}
 SCHEDULE_NAMES = {"constant": "β as it is set", "optimal": "the best β"}
+SENSITIVITY_NAMES = {"clip": "clip norm alone", "lipschitz": "Lipschitz loss"}
 SLIDERS = ("K", "beta", "sigma", "n", "d", "T")
-IN_FOLD = ("R", "clip", "M", "m", "ridge", "eta", "xi", "delta")
+IN_FOLD = ("R", "eta", "clip", "M", "m", "ridge", "xi", "delta", "batch")
 
 
 class Quick(pn.widgets.IntSlider):
@@ -107,6 +110,16 @@ class StepSize(Field):
         return number(text) if text.strip() else None
 
 
+class Batch(Field):
+    """The records of a step, all of them where the text is left empty."""
+
+    def shown(self) -> str:
+        return "all" if self.state.batch is None else super().shown()
+
+    def parsed(self, text: str) -> float | None:
+        return None if text.strip() in ("", "all") else number(text)
+
+
 class Dial(Field):
     """A field with a slider under it."""
 
@@ -137,13 +150,14 @@ class Dial(Field):
 
     def _moved(self, event: Any) -> None:
         if event.new != self.ladder.rung(getattr(self.state, self.field)):
-            self.state.slide(**{self.field: self.ladder.value(event.new)})
+            released = event.new == self.slider.value_throttled  # its last move may come after its being let go
+            change = self.state.ask if released else self.state.slide
+            change(**{self.field: self.ladder.value(event.new)})
             self.show()
 
     def _released(self, event: Any) -> None:
-        """The slider was let go, which Panel may say before it tells the last move."""
-        self.slider.value = event.new
-        self.state.moving = False
+        if event.new == self.slider.value:
+            self.state.moving = False
 
     def _reach(self, *_: Any) -> None:
         """Let the slider of K end at the d that is set now."""
@@ -164,15 +178,17 @@ class Dial(Field):
 class Controls(pn.viewable.Viewer):
     """All of the state's controls. With `state` they share it with other components, else they have their own."""
 
-    def __init__(self, state: State | None = None, **params: Any) -> None:
+    def __init__(self, state: State | None = None, lesson: Lesson | None = None, **params: Any) -> None:
         super().__init__(**params)
-        self.state = state or State()
+        self.state, self.lesson = state or State(), lesson or Lesson()
         self.dials = {field: Dial(self.state, field) for field in SLIDERS}
-        self.fields = {f: (StepSize if f == "eta" else Field)(self.state, f) for f in IN_FOLD}
+        self.fields = {f: _KINDS.get(f, Field)(self.state, f) for f in IN_FOLD}
         radio, select = pn.widgets.RadioBoxGroup, pn.widgets.Select
         self.regime = self._choice(radio, "regime", REGIME_NAMES, inline=True, tags=["regime of the loss"])
         self.conversion = self._choice(select, "conversion", CONVERSION_NAMES, label="conversion")
         self.schedule = self._choice(select, "schedule", SCHEDULE_NAMES, label="noise share")
+        self.sensitivity = self._choice(select, "sensitivity", SENSITIVITY_NAMES, label="sensitivity")
+        self.printed = self._switch("printed", "constants as printed: no guarantee", bool, True)
         self.unbounded = self._switch("R", "no ball: R = ∞", isinf, inf)
         self.follows = self._switch("eta", "follow K/M", lambda eta: eta is None, None)
         for name in ("K", "M"):  # an η that follows them is shown as the number it is
@@ -180,6 +196,18 @@ class Controls(pn.viewable.Viewer):
         self.notice = pn.pane.HTML("", css_classes=["zx-notice"], stylesheets=[theme.css("notice")], margin=0)
         self.notice.visible = False
         self.state.param.watch(self._tell, ["refusal", "note"])
+        self._lock()
+
+    def _lock(self) -> None:
+        """Disable what a lesson locks."""
+        lock = self.lesson.lock
+        for field, control in (self.dials | self.fields).items():
+            control.text.disabled = field in lock
+        for field, dial in self.dials.items():
+            dial.slider.disabled = field in lock
+        named = {name: getattr(self, name) for name in ("regime", "conversion", "schedule", "sensitivity", "printed")}
+        for field, widget in {**named, "R": self.unbounded, "eta": self.follows}.items():
+            widget.disabled = field in lock
 
     def _choice(self, widget: type, field: str, names: dict[str, str], **params: Any) -> Any:
         """A widget that selects one of a field's options, by their names."""
@@ -225,35 +253,40 @@ class Controls(pn.viewable.Viewer):
 
     def __panel__(self) -> pn.viewable.Viewable:
         title = pn.pane.HTML("<h2>The run</h2>", stylesheets=[theme.css("text")], margin=0)
-        regime = pn.pane.HTML('<p class="label">the loss is</p>', stylesheets=[theme.css("text")], margin=0)
-        box = pn.Column(regime, self.regime, css_classes=["zx-dial"], **theme.STRETCH)
-        dials = [dial.__panel__() for dial in self.dials.values()]
+        label = pn.pane.HTML('<p class="label">the loss is</p>', stylesheets=[theme.css("text")], margin=0)
+        regime = pn.Column(label, self.regime, css_classes=["zx-dial"], **theme.STRETCH)
+        parts = [dial.__panel__() for field, dial in self.dials.items() if self.lesson.shows(field)]
+        parts += [regime] if self.lesson.shows("regime") else []
+        fold = self._fold()
         return pn.Column(
             title,
-            *dials,
-            box,
+            *parts,
             self.notice,  # below the dials, so that none of them moves under the reader's hand
-            self._fold(),
+            *([fold] if len(fold) else []),
             css_classes=["zx-controls"],
             stylesheets=[theme.root("controls")],
             **theme.STRETCH,
         )
 
     def _fold(self) -> pn.Card:
-        f = {name: field.text for name, field in self.fields.items()}
         cell = {"css_classes": ["zx-cell"], **theme.STRETCH}
+        beside = {"R": self.unbounded, "eta": self.follows}
+        parts = {
+            name: pn.Column(field.text, beside[name], **cell) if name in beside else field.text
+            for name, field in self.fields.items()
+        }
+        parts |= {name: getattr(self, name) for name in ("conversion", "sensitivity", "schedule", "printed")}
         return pn.Card(
-            pn.Column(f["R"], self.unbounded, **cell),
-            pn.Column(f["eta"], self.follows, **cell),
-            *(f[name] for name in ("clip", "M", "m", "ridge", "xi", "delta")),
-            self.conversion,
-            self.schedule,
+            *(part for name, part in parts.items() if self.lesson.shows(name)),
             title="Everything else",
-            collapsed=True,
+            collapsed=not self.lesson.show,  # what a lesson asks for, it wants to be seen
             css_classes=["zx-fold"],
             stylesheets=[theme.css("fold")],
             **theme.STRETCH,
         )
+
+
+_KINDS = {"eta": StepSize, "batch": Batch}
 
 
 def _escape(text: str) -> str:

@@ -6,54 +6,73 @@ import panel as pn
 
 from zoexplore.setting import Accounting, Setting
 from zoexplore.views import theme
+from zoexplore.views.address import Address
+from zoexplore.views.bridge import Bridge
 from zoexplore.views.controls import Controls
+from zoexplore.views.lesson import SETTABLE, Lesson
 from zoexplore.views.readouts import Readouts
 from zoexplore.views.state import State
-from zoexplore.views.tabs import Tabs
+from zoexplore.views.tabs import VIEWS, Tabs
+from zoexplore.views.toolbar import Toolbar
 
 _TITLE = """<h1>zoexplore</h1>
 <p>How private is a zeroth-order training run of which only the last iterate is released?</p>"""
-_SCHEME = "document.documentElement.style.colorScheme = cb_obj.active ? 'dark' : 'light'"
 
 
 class Explorer(pn.viewable.Viewer):
     """The whole page as one component, for `app.py` and for a notebook cell alike."""
 
     def __init__(
-        self, setting: Setting | None = None, accounting: Accounting | None = None, **params: Any
+        self,
+        setting: Setting | None = None,
+        accounting: Accounting | None = None,
+        search: str | None = None,
+        **params: Any,
     ) -> None:
+        """`search` is the query of the page's address, which the state then follows and is followed by."""
         super().__init__(**params)
         self.state = State(setting, accounting)
-        self.controls, self.tabs, self.readouts = (part(state=self.state) for part in (Controls, Tabs, Readouts))
+        self.lesson = Lesson.of(search or "", VIEWS)
+        self.controls = Controls(self.state, self.lesson)
+        self.tabs, self.readouts = (part(state=self.state) for part in (Tabs, Readouts))
         self.curves = self.tabs["curves"]
-        self.dark = pn.widgets.Toggle(
-            label="Dark", css_classes=["zx-scheme"], stylesheets=[theme.css("button")], margin=0, align="center"
-        )
-        self.dark.jscallback(active=_SCHEME)
+        self._teach()
+        self.bridge = Bridge(visible=False) if search is not None else None
+        turned = {"tab": (self.tabs, "selected"), "against": (self.curves, "along")}
+        self.address = Address(self.state, self.bridge, self.lesson, turned) if self.bridge else None
+        if self.address:
+            self.address.read(search)
+        self.tools = Toolbar(self.state, self.bridge)
+        self.dark = self.tools.dark
         self.dark.param.watch(lambda event: self.tabs.paint(event.new), "value")
-        self._follow_the_browser()
+        self.tabs.paint(self.dark.value)
 
-    def _follow_the_browser(self) -> None:
-        """Start in the scheme that the reader's browser prefers, as soon as it has told."""
-        browser = pn.state.browser_info if pn.state.curdoc else None
-        if browser is None:
-            return
-        if browser.dark_mode is not None:
-            self.dark.value = browser.dark_mode
-        browser.param.watch(lambda event: self.dark.param.update(value=bool(event.new)), "dark_mode")
+    def _teach(self) -> None:
+        """Keep the switch to the views that a lesson shows."""
+        views = [name for name in VIEWS if self.lesson.shows(name)]
+        if self.lesson.show and views:
+            self.tabs.selected = views[0]
+            self.tabs.switch.options = {VIEWS[name][0]: name for name in views}
+            self.tabs.switch.visible = len(views) > 1
 
     def __panel__(self) -> pn.viewable.Viewable:
-        layout = theme.STRETCH
-        title = pn.pane.HTML(_TITLE, stylesheets=[theme.css("text", "title")], **layout)
-        header = pn.Row(title, self.dark, css_classes=["zx-header"], **layout)
-        answer = pn.Column(self.readouts.verdict, self.tabs.__panel__(), css_classes=["zx-answer"], **layout)
-        numbers = pn.Column(self.readouts.table, self.readouts.fold, css_classes=["zx-numbers"], **layout)
+        shows = self.lesson.shows
+        title = pn.pane.HTML(_TITLE, stylesheets=[theme.css("text", "title")], **theme.STRETCH)
+        header = [("title", title), ("tools", self.tools.__panel__())]
+        answer = [("verdict", self.readouts.verdict), ("tabs", self.tabs.__panel__())]
+        numbers = [("table", self.readouts.table), ("table", self.readouts.fold)]
+
+        def area(name: str, parts: list[tuple[str, Any]], kind: type = pn.Column) -> list[pn.viewable.Viewable]:
+            seen = [part for of, part in parts if shows(*VIEWS if of == "tabs" else (of,))]
+            return [kind(*seen, css_classes=[f"zx-{name}"], **theme.STRETCH)] if seen else []
+
         return pn.Column(
-            header,
-            self.controls.__panel__(),
-            answer,
-            numbers,
-            css_classes=["zx-explorer"],
+            *area("header", header, pn.Row),
+            *([self.controls.__panel__()] if shows(*SETTABLE) else []),
+            *area("answer", answer),
+            *area("numbers", numbers),
+            *([self.bridge] if self.bridge else []),
+            css_classes=["zx-explorer", *(["zx-lesson"] if self.lesson.show else [])],
             stylesheets=[theme.root("explorer")],
-            **layout,
+            **theme.STRETCH,
         )

@@ -1,5 +1,4 @@
-// What Bokeh leaves out for screen readers: names for slider handles, boxes and the radio group, values in words, the
-// state of a toggle.
+// What Bokeh leaves out for screen readers: names for slider handles, boxes and the radio group, values in words.
 // Sliders and groups carry their name as their model's first tag.
 function* views(view) {
   yield view;
@@ -20,22 +19,28 @@ function name(view) {
   }
   const box = within("input[type=checkbox]");
   if (box) box.setAttribute("aria-label", view.model.label ?? label);
+  const select = within("select");
+  if (select && typeof label == "string") select.setAttribute("aria-label", label);
   const group = within("input[type=radio]")?.closest(".bk-input-group");
   if (group && typeof label == "string") {
     group.setAttribute("role", "radiogroup");
     group.setAttribute("aria-label", label);
   }
 }
-function press(view) {
-  const button = view.shadow_el?.querySelector("button.bk-btn");
-  if (!button || view.model.type != "Toggle") return;
-  const tell = () => button.setAttribute("aria-pressed", String(view.model.active));
-  view.model.properties.active.change.connect(tell);
-  tell();
+// The colour scheme that a reader has chosen is remembered; the browser's preference, which is followed else, is not.
+const KEPT = "zoexplore-scheme";
+try {
+  const kept = localStorage.getItem(KEPT);
+  if (kept) document.documentElement.style.colorScheme = kept;
+} catch {}
+function remember(view) {
+  if (!view.model.css_classes?.includes("zx-scheme")) return;
+  const keep = () => { try { localStorage.setItem(KEPT, view.model.active ? "dark" : "light"); } catch {} };
+  view.el.addEventListener("click", () => setTimeout(keep)); // the button itself is drawn anew with every label
 }
 function nameAll() {
   const roots = window.Bokeh?.index?.roots ?? [];
-  for (const root of roots) for (const view of views(root)) { name(view); press(view); }
+  for (const root of roots) for (const view of views(root)) { name(view); remember(view); }
   return roots.length > 0;
 }
 window.addEventListener("load", () => {

@@ -29,8 +29,9 @@ def report(error: Exception) -> None:
 
 def serve() -> Explorer:
     """The explorer, made servable on the current document."""
-    pn.extension(notifications=True, exception_handler=report)
-    explorer = Explorer()
+    pn.extension("mathjax", notifications=True, exception_handler=report)
+    address = pn.state.location if pn.state.curdoc else None
+    explorer = Explorer(search=address.search if address else None)
     explorer.servable(title="zoexplore")
     if pn.state.curdoc:
         parts = {"VARIABLES": theme.VARIABLES, "SHEET": theme.css("page"), "SCRIPT": theme.script()}

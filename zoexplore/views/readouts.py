@@ -13,6 +13,10 @@ from zoexplore.views.trace import T_VALUES, guarantees, public_epsilon, trace
 from zoexplore.views.words import digits, whole, why
 
 _ALONG = "all noise along the directions (β\u00a0=\u00a01)"
+_AS_PRINTED = (
+    '<p class="printed" role="status"><b>As printed: not a guarantee.</b> '
+    "The paper's constants, where they err, are used as they stand.</p>"
+)
 _MARKS = {True: ("✓", "met", "met"), False: ("✗", "unmet", "not met"), None: ("○", "supposed", "supposed")}
 
 
@@ -58,13 +62,15 @@ class Readouts(pn.viewable.Viewer):
 
     def _verdict(self, found: dict[str, Guarantee]) -> str:
         best, s = smallest(found), self.state.setting
+        printed = self.state.accounting.printed
+        warning, kind = (_AS_PRINTED, "number") if printed else ("", "guarantee")
         if not best.valid:
             said = "No bound applies to this run: the table says what each one lacks."
-            return f'<p class="epsilon"><i>ε</i> = ∞</p><p>{said}</p>'
+            return f'{warning}<p class="epsilon"><i>ε</i> = ∞</p><p>{said}</p>'
         return (
-            f'<p class="epsilon"><i>ε</i> = {digits(best.epsilon)} <small>at <i>δ</i> = {_delta(s.delta)}, '
+            f'{warning}<p class="epsilon"><i>ε</i> = {digits(best.epsilon)} <small>at <i>δ</i> = {_delta(s.delta)}, '
             f"after {whole(s.T)} step{'s' if s.T > 1 else ''}</small></p>"
-            f"<p><b>{escape(best.title)}</b> is the smallest guarantee of this run. "
+            f"<p><b>{escape(best.title)}</b> is the smallest {kind} of this run. "
             f"{why(best)} {self._publishing(best)}</p>"
         )
 
@@ -95,9 +101,10 @@ class Readouts(pn.viewable.Viewer):
         others = "".join(self._row(g, False) for bound, g in found.items() if not of_this_run(bound))
         public = public_epsilon(self.state.setting, self.state.accounting)
         others += _cells(theme.swatch(theme.REFERENCE), "Composition at β = 1", public, "", "every iterate public")
+        title = "As printed" if self.state.accounting.printed else "Guarantees of this run"
         return (
             '<table><colgroup><col class="line"><col><col class="epsilon"></colgroup>'
-            '<thead><tr><th colspan="2" scope="col">Guarantees of this run</th><th scope="col">ε</th></tr></thead>'
+            f'<thead><tr><th colspan="2" scope="col">{title}</th><th scope="col">ε</th></tr></thead>'
             f'<tbody>{own}</tbody><tbody class="others">'
             '<tr><th colspan="3" scope="colgroup">For comparison, other mechanisms</th></tr>'
             f"{others}</tbody></table>"

@@ -1,0 +1,136 @@
+"""Addresses, presets, and what a browser remembers, in a real browser."""
+
+import pytest
+
+from tests.browser.test_page import background, column, lightness, opened, readouts, settled, type_in
+from zoexplore import Accounting, Setting, curve, guarantee
+from zoexplore.presets import PRESETS
+from zoexplore.views.abscissa import ABSCISSAE
+from zoexplore.views.controls import LABELS
+from zoexplore.views.words import digits
+
+
+def query(page):
+    return page.url.partition("?")[2]
+
+
+def press(page, label, key, times=1):
+    handle = page.locator(f'.noUi-handle[aria-label="{LABELS[label]}"]')
+    handle.focus()
+    for _ in range(times):
+        handle.press(key)
+
+
+def test_an_address_is_restored(page, app_url):
+    opened(page, f"{app_url}?K=52&sigma=0.01&schedule=optimal&against=beta")
+    setting, accounting = Setting(K=52, sigma=0.01), Accounting(schedule="optimal")
+    for bound in ("composition", "sharp"):
+        assert readouts(page)[guarantee(setting, bound).title] == digits(guarantee(setting, bound, accounting).epsilon)
+    values = ABSCISSAE["beta"].values(setting)
+    expected = curve(setting, "beta", values, ["composition"], accounting)["composition"]
+    assert column(page, "composition") == pytest.approx([x if x < float("inf") else None for x in expected], rel=1e-9)
+
+
+def test_bad_values_are_said_one_by_one(page, app_url):
+    opened(page, f"{app_url}?K=0&T=9&colour=red")
+    page.get_by_text("K = 0 is not allowed").wait_for()
+    page.get_by_text("'colour' is not a field").wait_for()
+    assert readouts(page)["Composition"] == digits(guarantee(Setting(T=9), "composition").epsilon)
+
+
+def test_back_steps_through_what_was_meant(page, app_url):
+    opened(page, app_url)
+    settled(page, lambda: type_in(page, "T", "50"), lambda: query(page))
+    page.wait_for_timeout(1000)
+    settled(page, lambda: press(page, "T", "ArrowRight", 5), lambda: query(page))
+    page.wait_for_timeout(1000)
+    assert query(page) not in ("", "T=50")
+    settled(page, page.go_back, lambda: readouts(page))
+    assert query(page) == "T=50"
+    assert readouts(page)["Composition"] == digits(guarantee(Setting(T=50), "composition").epsilon)
+    settled(page, page.go_back, lambda: readouts(page))
+    assert query(page) == ""
+    assert readouts(page)["Composition"] == digits(guarantee(Setting(), "composition").epsilon)
+    settled(page, page.go_forward, lambda: readouts(page))
+    assert query(page) == "T=50"
+    page.wait_for_timeout(500)
+    settled(page, page.go_forward, lambda: readouts(page))
+
+
+def test_a_drag_is_one_step(page, app_url):
+    opened(page, app_url)
+    before = page.evaluate("history.length")
+    at = page.locator(f'.noUi-handle[aria-label="{LABELS["sigma"]}"]').bounding_box()
+    x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    settled(page, lambda: page.mouse.move(x + 30, y, steps=6), lambda: readouts(page))
+    page.wait_for_timeout(900)
+    assert query(page) == ""
+    settled(page, lambda: page.mouse.move(x + 50, y, steps=6), lambda: readouts(page))
+    settled(page, page.mouse.up, lambda: query(page))
+    assert query(page).startswith("sigma=")
+    assert page.evaluate("history.length") == before + 1
+
+
+def test_the_link_is_copied(page, app_url):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    opened(page, f"{app_url}?K=52")
+    page.get_by_role("button", name="Copy link").click()
+    page.get_by_role("button", name="Copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == page.url
+    page.get_by_role("button", name="Copy link").wait_for()
+
+
+def test_where_nothing_can_be_copied_the_link_is_shown(page, app_url):
+    page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    opened(page, f"{app_url}?K=52")
+    told = []
+    page.on("dialog", lambda dialog: (told.append(dialog.default_value), dialog.dismiss()))
+    page.get_by_role("button", name="Copy link").click()
+    page.wait_for_timeout(300)
+    assert told == [page.url]
+
+
+def test_presets_and_reset(page, app_url):
+    opened(page, app_url)
+    menu = page.get_by_label("preset")
+    settled(page, lambda: menu.select_option("Isotropic noise: β = 0"), lambda: readouts(page))
+    isotropic = guarantee(PRESETS["isotropic"].setting, "composition")
+    assert readouts(page)["Composition"] == digits(isotropic.epsilon)
+    page.get_by_text(PRESETS["isotropic"].says).wait_for()
+    settled(page, page.get_by_role("button", name="Reset").click, lambda: readouts(page))
+    assert readouts(page)["Composition"] == digits(guarantee(Setting(), "composition").epsilon)
+
+
+def test_printed_constants_are_said_to_be_no_guarantee(page, app_url):
+    opened(page, app_url)
+    page.get_by_text("Everything else").click()
+    box = page.get_by_label("constants as printed: no guarantee")
+    settled(page, box.check, lambda: readouts(page))
+    page.get_by_text("As printed: not a guarantee.").wait_for()
+    assert query(page) == "printed=1"
+
+
+def test_the_scheme_that_was_chosen_is_remembered(page, app_url):
+    page.emulate_media(color_scheme="dark")
+    opened(page, app_url)
+    settled(page, page.get_by_role("button", name="Light").click, lambda: background(page))
+    page.reload()
+    opened(page, app_url)
+    page.get_by_role("button", name="Dark").wait_for()
+    assert lightness(background(page)) > 200
+
+
+def test_a_lesson_shows_one_figure_and_its_sliders(page, app_url):
+    opened(page, f"{app_url}?show=curves,K,T&lock=K")
+    assert page.locator(".noUi-handle").count() == 2
+    assert page.locator("h1, table, .zx-tools, .zx-fold").count() == 0
+    box = page.get_by_label(LABELS["K"], exact=True).and_(page.locator("input"))
+    assert box.is_disabled()
+    before = column(page, "composition")
+    press(page, "K", "ArrowLeft")
+    page.wait_for_timeout(400)
+    assert column(page, "composition") == before
+    settled(page, lambda: press(page, "T", "ArrowLeft"), lambda: query(page))
+    assert query(page).startswith("show=curves,K,T&lock=K&T=")

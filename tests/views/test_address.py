@@ -1,0 +1,105 @@
+"""Every state has an address, an address makes its state, and what a slider passes through has none."""
+
+import pytest
+
+from zoexplore import Accounting, Setting
+from zoexplore.views import Explorer
+from zoexplore.views.address import Address
+from zoexplore.views.bridge import Bridge
+from zoexplore.views.lesson import Lesson
+from zoexplore.views.state import State
+from zoexplore.views.tabs import VIEWS
+
+
+@pytest.fixture
+def address():
+    return Address(State(), Bridge())
+
+
+def visit(address, search):
+    address.bridge.search = search
+    address.bridge.visits += 1
+
+
+def test_the_default_has_no_query(address):
+    assert address.search() == ""
+    address.state.ask(T=9)
+    address.state.ask(T=200)
+    assert address.bridge.search == ""
+
+
+def test_what_differs_is_in_the_address(address):
+    address.state.ask(K=52, conversion="cks")
+    assert address.bridge.search == "?K=52&conversion=cks"
+
+
+def test_a_held_slider_waits(address):
+    seen = []
+    address.bridge.param.watch(lambda event: seen.append(event.new), "search")
+    for T in (10, 20, 30):
+        address.state.slide(T=T)
+    assert seen == []
+    address.state.moving = False
+    assert seen == ["?T=30"]
+
+
+def test_going_back_sets_the_state_and_is_no_step_forward(address):
+    address.state.ask(T=9)
+    address.state.ask(T=10, printed=True)
+    visit(address, "?T=9")
+    assert (address.state.setting, address.state.accounting) == (Setting(T=9), Accounting())
+    assert address.bridge.search == "?T=9"
+    visit(address, "")
+    assert address.state.setting == Setting()
+
+
+def test_what_cannot_be_used_is_said_and_the_rest_is_used(address):
+    address.read("?K=0&sigma=0.01&nonsense=<b>")
+    assert address.state.setting == Setting(sigma=0.01)
+    assert "K = 0 is not allowed" in address.state.note and "'nonsense' is not a field" in address.state.note
+
+
+def test_an_explorer_opens_at_an_address():
+    last = list(VIEWS)[-1]
+    explorer = Explorer(search=f"?T=9&tab={last}&against=sigma&schedule=optimal")
+    assert explorer.state.setting == Setting(T=9)
+    assert explorer.state.accounting == Accounting(schedule="optimal")
+    assert (explorer.tabs.selected, explorer.curves.along) == (last, "sigma")
+    explorer.tabs.selected, explorer.curves.along = "curves", "beta"
+    assert explorer.bridge.search == "?against=beta&T=9&schedule=optimal"
+
+
+def test_a_tab_that_is_none_is_reported():
+    explorer = Explorer(search="?tab=cellar")
+    assert explorer.tabs.selected == "curves"
+    assert "tab = 'cellar'" in explorer.state.note
+
+
+def test_without_an_address_nothing_is_written():
+    explorer = Explorer()
+    assert explorer.address is None and explorer.tools.link is None
+
+
+def test_a_lesson_stays_in_the_address_and_reports_what_it_cannot_do():
+    explorer = Explorer(search="?show=curves,K,moon&lock=n,sun&K=9")
+    assert explorer.lesson == Lesson(("curves", "K"), ("n",), explorer.lesson.problems)
+    assert "'moon' is nothing to show" in explorer.state.note and "'sun' is nothing to lock" in explorer.state.note
+    explorer.state.ask(K=10)
+    assert explorer.bridge.search == "?show=curves,K&lock=n&K=10"
+
+
+def test_a_lesson_locks_and_hides():
+    explorer = Explorer(search="?show=curves,K,T,conversion&lock=K,regime,R")
+    controls = explorer.controls
+    assert controls.dials["K"].slider.disabled and controls.dials["K"].text.disabled
+    assert controls.regime.disabled and controls.fields["R"].text.disabled and controls.unbounded.disabled
+    assert not controls.dials["T"].slider.disabled
+    assert not explorer.tabs.switch.visible
+    assert list(controls._fold()) == [controls.conversion]
+    shown = [obj.css_classes[0] for obj in explorer.__panel__() if obj.css_classes]
+    assert shown == ["zx-controls", "zx-answer"]
+
+
+def test_without_a_lesson_everything_is_shown():
+    shown = [obj.css_classes[0] for obj in Explorer().__panel__()]
+    assert shown == ["zx-header", "zx-controls", "zx-answer", "zx-numbers"]

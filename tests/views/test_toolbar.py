@@ -1,0 +1,42 @@
+"""Presets and reset set the state, and the menu says which preset is shown."""
+
+import pytest
+
+from zoexplore import Accounting, Setting
+from zoexplore.presets import PRESETS
+from zoexplore.views.bridge import Bridge
+from zoexplore.views.state import State
+from zoexplore.views.toolbar import Toolbar
+
+
+@pytest.mark.parametrize("key", PRESETS)
+def test_a_preset_is_taken_over_and_said(key):
+    tools, preset = Toolbar(State(Setting(n=7, d=9, K=3, batch=2, R=float("inf")))), PRESETS[key]
+    tools.preset.value = key
+    assert (tools.state.setting, tools.state.accounting) == (preset.setting, preset.accounting)
+    assert tools.state.note == preset.says
+    assert tools.preset.value == key
+
+
+def test_the_menu_says_which_preset_is_shown():
+    tools = Toolbar()
+    assert tools.preset.value == "training"
+    tools.state.ask(T=9)
+    assert tools.preset.value == ""
+    tools.state.ask(T=200)
+    assert tools.preset.value == "training"
+
+
+def test_reset():
+    tools = Toolbar(State(Setting(n=7), Accounting(printed=True)))
+    tools.reset.clicks += 1
+    assert (tools.state.setting, tools.state.accounting) == (Setting(), Accounting())
+
+
+def test_the_scheme_button_says_what_it_will_do_and_follows_what_was_chosen_before():
+    tools = Toolbar(bridge=Bridge())
+    assert (tools.dark.value, tools.dark.label) == (False, "Dark")
+    tools.bridge.scheme = "dark"
+    assert (tools.dark.value, tools.dark.label) == (True, "Light")
+    tools.bridge.scheme = "light"
+    assert (tools.dark.value, tools.dark.label) == (False, "Dark")
