@@ -3,9 +3,27 @@
 from zoexplore.views.controls import Controls
 from zoexplore.views.curves import Curves
 from zoexplore.views.explorer import Explorer
+from zoexplore.views.factors import Factors
+from zoexplore.views.inside import Inside
+from zoexplore.views.map import Map
 from zoexplore.views.page import serve
+from zoexplore.views.profile import Profile
 from zoexplore.views.readouts import Readouts
 from zoexplore.views.state import State
 from zoexplore.views.tabs import Tabs
+from zoexplore.views.theory import Theory
 
-__all__ = ["Controls", "Curves", "Explorer", "Readouts", "State", "Tabs", "serve"]
+__all__ = [
+    "Controls",
+    "Curves",
+    "Explorer",
+    "Factors",
+    "Inside",
+    "Map",
+    "Profile",
+    "Readouts",
+    "State",
+    "Tabs",
+    "Theory",
+    "serve",
+]

@@ -13,6 +13,19 @@ if (e >= -3 && e < 4) return String(Number((10 ** e).toPrecision(3)));
 const up = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 return "10" + [...String(e)].map(c => c == "-" ? "⁻" : up[Number(c)]).join("");
 """
+# The name of a column comes as the format: Bokeh would print a missing value as NaN before any formatter sees it.
+DIGITS = """
+value = source.data[format][special_vars.index];
+if (!isFinite(value)) return "∞";
+if (format == "value" && Number.isInteger(value)) return value.toLocaleString("en").replaceAll(",", "\u202f");
+if (value == 0) return "0";
+const e = Math.floor(Math.log10(value));
+if (e >= -4 && e < 5) return e >= 3 ? Math.round(value / 10 ** (e - 2)) * 10 ** (e - 2) + "" : value.toPrecision(3);
+const up = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+const [mantissa, exponent] = value.toExponential(2).split("e");
+const sup = [...String(Number(exponent))].map(c => c == "-" ? "⁻" : up[Number(c)]).join("");
+return mantissa + " × 10" + sup;
+"""
 
 
 def blank(name: str, sheet: str = "figure", **params) -> figure:
@@ -59,3 +72,16 @@ def dress(fig: figure, dark: bool) -> None:
     if fig.title:
         fig.title.text_color, fig.title.text_font, fig.title.text_font_size = ink, theme.FONT, "13px"
         fig.title.text_font_style = "bold"
+
+
+def plain(axis) -> None:
+    """Let a linear axis write its numbers as short as they are."""
+    axis.formatter = CustomJSTickFormatter(code="return String(Number(tick.toPrecision(3)))")
+
+
+def dress_legend(fig: figure, dark: bool) -> None:
+    """A figure's legends without boxes, in the colours of a scheme."""
+    for legend in fig.legend:
+        legend.background_fill_color = legend.border_line_color = None
+        legend.label_text_color, legend.label_text_font = theme.colour("ink", dark), theme.FONT
+        legend.label_text_font_size, legend.padding, legend.margin, legend.spacing = "12px", 0, 4, 14

@@ -23,7 +23,7 @@ from bokeh.plotting import figure
 from zoexplore.bounds import BOUNDS
 from zoexplore.views import theme
 from zoexplore.views.abscissa import ABSCISSAE, Abscissa
-from zoexplore.views.canvas import blank, decades, dress
+from zoexplore.views.canvas import DIGITS, blank, decades, dress
 from zoexplore.views.frame import frame, steady
 from zoexplore.views.guides import guides, rows
 from zoexplore.views.state import State
@@ -34,19 +34,6 @@ from zoexplore.views.words import digits, power, whole
 REFERENCE_TITLE = "Composition at β = 1"
 _LABEL = 0.14  # of the axis's decades: guides nearer to each other have their labels in rows of their own
 _INTERVAL = "return texts.find(([x]) => Math.abs(tick / x - 1) < 1e-9)?.[1] ?? ''"
-# The name of a column comes as the format: Bokeh would print a missing value as NaN before any formatter sees it.
-_DIGITS = """
-value = source.data[format][special_vars.index];
-if (!isFinite(value)) return "∞";
-if (format == "value" && Number.isInteger(value)) return value.toLocaleString("en").replaceAll(",", "\u202f");
-if (value == 0) return "0";
-const e = Math.floor(Math.log10(value));
-if (e >= -4 && e < 5) return e >= 3 ? Math.round(value / 10 ** (e - 2)) * 10 ** (e - 2) + "" : value.toPrecision(3);
-const up = "⁰¹²³⁴⁵⁶⁷⁸⁹";
-const [mantissa, exponent] = value.toExponential(2).split("e");
-const sup = [...String(Number(exponent))].map(c => c == "-" ? "⁻" : up[Number(c)]).join("");
-return mantissa + " × 10" + sup;
-"""
 
 
 def columns(state: State, field: str = "T") -> dict[str, np.ndarray]:
@@ -84,11 +71,11 @@ class Curves(Tab):
             self.param.along,
             options={a.label: field for field, a in ABSCISSAE.items()},
             label="ε against",
-            description="",
             css_classes=["zx-select"],
             stylesheets=[theme.css("select", "along")],
             **theme.STRETCH,
         )
+        self.choice.description = None
         self._turn()
         self.paint(dark)
         self.param.watch(self._turn, "along")
@@ -138,7 +125,7 @@ class Curves(Tab):
             renderers=[probe],
             mode="vline",
             tooltips=self._tooltip(),
-            formatters={"@{x}": CustomJSHover(args={"source": self.source}, code=_DIGITS)},
+            formatters={"@{x}": CustomJSHover(args={"source": self.source}, code=DIGITS)},
             point_policy="follow_mouse",
             attachment="horizontal",
             visible=False,

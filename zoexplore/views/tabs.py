@@ -7,10 +7,20 @@ import param
 
 from zoexplore.views import theme
 from zoexplore.views.curves import Curves
+from zoexplore.views.inside import Inside
+from zoexplore.views.map import Map
+from zoexplore.views.profile import Profile
 from zoexplore.views.state import State
 from zoexplore.views.tab import Tab
+from zoexplore.views.theory import Theory
 
-VIEWS: dict[str, tuple[str, type[Tab]]] = {"curves": ("Curves", Curves)}
+VIEWS: dict[str, tuple[str, type[Tab]]] = {
+    "curves": ("Curves", Curves),
+    "profile": ("δ against ε", Profile),
+    "map": ("Map", Map),
+    "inside": ("Inside the bound", Inside),
+    "theory": ("Theory", Theory),
+}
 
 
 class Tabs(pn.viewable.Viewer):

@@ -1,0 +1,127 @@
+"""The tabs and what they show: the accountant's numbers, step by step, in words and in TeX."""
+
+import numpy as np
+import panel as pn
+import pytest
+
+from zoexplore import BOUNDS, Accounting, Setting, curve, guarantee
+from zoexplore.directions import moment_factor, tail_factor
+from zoexplore.views import Factors, Inside, Profile, State, Tabs, Theory
+from zoexplore.views.factors import histograms, lines
+from zoexplore.views.formulas import substituted, tex
+from zoexplore.views.inside import MOST_POINTS, thinned, told
+from zoexplore.views.tabs import VIEWS
+from zoexplore.views.trace import guarantees
+
+SETTINGS = [Setting(), Setting(K=300), Setting(beta=1.0), Setting(T=1), Setting(d=1, K=1), Setting(regime="non-convex"),
+            Setting(R=float("inf")), Setting(sigma=1e-6), Setting(T=10**6), Setting(K=520, xi=1e-6)]  # fmt: skip
+
+
+@pytest.mark.parametrize("view", [Profile, Inside, Theory, Tabs])
+def test_every_view_renders_alone(view):
+    assert pn.panel(view()).get_root() is not None
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+@pytest.mark.parametrize("view", [Profile, Inside, Theory])
+def test_every_view_stands_every_setting(view, setting):
+    state = State()
+    shown = view(state)
+    state.ask(**setting.as_dict())
+    assert state.setting == setting
+    shown.paint(True)
+
+
+def test_a_tab_is_built_when_shown_and_sleeps_when_not():
+    tabs = Tabs()
+    assert set(tabs.views) == {"curves"}
+    tabs.switch.value = "profile"
+    assert tabs.selected == "profile" and set(tabs.views) == {"curves", "profile"}
+    assert not tabs["curves"].active and tabs["profile"].active
+    before = tabs["curves"].source.data
+    tabs.state.ask(sigma=0.5)
+    assert tabs["curves"].source.data is before
+    tabs.selected = "curves"
+    assert tabs["curves"].source.data is not before
+
+
+def test_every_tab_has_a_title_and_can_be_painted():
+    tabs = Tabs()
+    for name in VIEWS:
+        tabs.selected = name
+    tabs.paint(True)
+    assert all(view.dark for view in tabs.views.values())
+
+
+def test_the_profile_is_the_accountants():
+    view = Profile()
+    for bound, expected in curve(Setting(), "delta", view.source.data["delta"]).items():
+        got = view.source.data[bound]
+        np.testing.assert_array_equal(got[np.isfinite(got)], expected[(expected > 0) & np.isfinite(expected)])
+
+
+@pytest.mark.parametrize("bound", ["theorem", "sharp"])
+def test_inside_draws_the_trajectory(bound):
+    view, g = Inside(bound=bound), guarantee(Setting(), bound)
+    assert view.source.data["rho"].sum() == pytest.approx(g.rho, rel=1e-3)
+    assert view.source.data["left"][0] == g.N and view.source.data["left"][-1] == 1
+    assert view.source.data["z"][0] == pytest.approx(g.start)
+
+
+def test_long_runs_are_thinned_to_their_last_steps():
+    path = guarantee(Setting(T=10**5, sigma=1e-5), "sharp").trajectory
+    columns = thinned(path)
+    assert len(columns["left"]) <= MOST_POINTS < path.rho.size
+    np.testing.assert_array_equal(columns["rho"][-20:], path.rho[-20:])
+
+
+def test_the_words_say_where_counting_begins():
+    g = guarantee(Setting(), "theorem")
+    assert f"Counting starts {g.N:.0f} steps before the end" in told(g)
+    assert "all 200 steps are counted" in told(guarantee(Setting(), "sharp"))
+    assert "2K = 600 exceeds d = 520" in told(guarantee(Setting(K=300), "theorem"))
+
+
+def test_the_lines_are_the_proofs_factors():
+    g = guarantees(Setting(), Accounting())
+    t = g["theorem"]
+    shown = list(lines(g, 520, 260, 1 / 3).values())
+    assert shown == [tail_factor(520, 260, 1 / 3, t.delta_f / t.N), moment_factor(520, 260, 1 / 3, 1)]
+
+
+def test_histograms_are_densities_and_orthonormality_helps():
+    drawn = histograms(520, 260, 1 / 3)
+    width = drawn["right"] - drawn["left"]
+    means = {}
+    for kind in ("orthonormal", "independent"):
+        assert (drawn[kind] * width).sum() == pytest.approx(1)
+        means[kind] = (drawn[kind] * width * drawn["left"]).sum()
+    assert means["orthonormal"] < means["independent"]
+
+
+def test_too_many_directions_are_not_simulated():
+    assert "too many" in Factors(State(Setting(d=10**6, K=10**5))).words.object
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+def test_formulas_have_the_numbers_where_they_apply(setting):
+    for bound in BOUNDS:
+        g = guarantee(setting, bound)
+        text = substituted(g)
+        assert bool(text) == g.valid
+        assert text.count("{") == text.count("}")
+        assert "nan" not in text
+
+
+def test_numbers_in_tex():
+    shown = [tex(x) for x in (20_000.0, 0.5, 2.75e6, float("inf"))]
+    assert shown == [r"20\,000", "0.5", r"2.75\cdot 10^{6}", r"\infty"]
+
+
+def test_the_printed_constants_are_a_box_away():
+    view = Theory()
+    view.printed.value = True
+    assert view.state.accounting.printed
+    assert guarantees(view.state.setting, view.state.accounting)["corollary"].title.endswith("(as printed)")
+    view.state.printed = False
+    assert not view.printed.value

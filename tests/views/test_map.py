@@ -1,0 +1,105 @@
+"""The map: one row is one curve, contours are where epsilon is what they say, and a click sets the state."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import panel as pn
+import pytest
+
+from zoexplore import Accounting, Setting, curve, epsilon
+from zoexplore.views import Map, State
+from zoexplore.views.abscissa import ABSCISSAE
+from zoexplore.views.atlas import SIZE, Sheet, bands, heights, level_lines, row
+from zoexplore.views.map import EDGES
+
+
+def sheet(x="K", y="sigma", bound="composition", setting=None):
+    return Sheet(setting or Setting(), Accounting(), bound, x, y)
+
+
+@pytest.mark.parametrize("x", sorted(ABSCISSAE))
+@pytest.mark.parametrize("y", sorted(ABSCISSAE))
+def test_a_row_is_a_curve(x, y):
+    if x == y:
+        return
+    drawn = sheet(x, y, setting=Setting(xi=1e-9))
+    at = drawn.rows[len(drawn.rows) // 2]
+    found = row(drawn, at)
+    assert found.shape == drawn.columns.shape
+    finite = np.flatnonzero(np.isfinite(found))
+    assert finite.size
+    i = finite[finite.size // 2]
+    setting = Setting(xi=1e-9).replace(**{x: drawn.columns[i], y: at})
+    assert found[i] == pytest.approx(epsilon(setting, "composition"), rel=1e-9)
+
+
+def test_it_has_a_hundred_points_a_side():
+    assert len(sheet("sigma", "beta").columns) >= 100 and len(sheet("sigma", "beta").rows) >= 100 == SIZE - 1
+
+
+def test_level_lines_are_where_they_say():
+    x, y = np.linspace(0, 1, 50), np.linspace(0, 2, 60)
+    z = np.ma.masked_invalid(x[None, :] + y[:, None] - 1)
+    found = level_lines(x, y, z, [1.0, 10.0])
+    for xs, ys, target in zip(found["xs"], found["ys"], found["target"], strict=True):
+        np.testing.assert_allclose(xs + ys - 1, np.log10(target), atol=1e-9)
+
+
+def test_bands_leave_out_what_does_not_apply():
+    z = heights(np.array([[1.0, 1.0, np.inf], [1.0, 1.0, np.inf]]))
+    made = bands(np.arange(3.0), np.arange(2.0), z, EDGES)
+    assert made["band"] and max(ring.max() for polygons in made["xs"] for rings in polygons for ring in rings) <= 1
+
+
+def computed(**params):
+    """A map computed here and now rather than in another process."""
+
+    async def here(call, *args):
+        return call(*args)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("zoexplore.views.map.compute", here)
+        return Map(State(), bound="composition", **params)
+
+
+def test_the_map_is_the_accountants():
+    view = computed(x="T", y="beta")
+    assert view.done == 1 and view.epsilon.shape[0] >= 100
+    i = 40
+    values = sheet("T", "beta")
+    expected = curve(Setting(beta=values.rows[i]), "T", values.columns, ["composition"])["composition"]
+    np.testing.assert_allclose(view.epsilon[i], expected)
+    assert view.fill.data["band"] and "ε = 1" in view.lines.data["label"]
+    assert view.progress.css_classes == ["zx-progress", "zx-idle"]
+
+
+def test_a_click_sets_both_sliders():
+    view = computed(x="T", y="beta")
+    view._tapped(SimpleNamespace(x=3.0, y=np.log10(ABSCISSAE["beta"].place(0.25))))
+    assert (view.state.T, view.state.beta) == (1000, 0.25)
+    assert view.here.data["x"] == [pytest.approx(3.0)]
+
+
+def test_targets_are_typed_and_nonsense_is_put_back():
+    view = computed(x="T", y="sigma")
+    view.targets_text.value = "2, 0.5"
+    assert view.targets == [0.5, 2.0] and set(view.lines.data["label"]) <= {"ε = 0.5", "ε = 2"}
+    view.targets_text.value = "many"
+    assert view.targets_text.value == "0.5, 2" and view.targets == [0.5, 2.0]
+
+
+def test_two_fields_are_needed():
+    view = computed(x="T", y="T")
+    assert "two different fields" in view.note.object
+
+
+def test_it_renders_alone():
+    assert pn.panel(computed(x="T", y="n")).get_root() is not None
+
+
+def test_moving_along_the_map_computes_nothing():
+    view = computed(x="K", y="sigma")
+    drawn = view.epsilon
+    view.state.ask(K=17, sigma=0.3)
+    assert view.epsilon is drawn
+    assert view.here.data == {"x": [pytest.approx(np.log10(17))], "y": [pytest.approx(np.log10(0.3))]}

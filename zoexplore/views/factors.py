@@ -1,0 +1,133 @@
+"""One step's contraction: orthonormal against independent directions, simulated, with the bounds as lines."""
+
+from typing import Any
+
+import numpy as np
+import panel as pn
+from bokeh.models import ColumnDataSource, DataRange1d, Legend, LegendItem
+
+from zoexplore.bounds import Guarantee
+from zoexplore.bounds.runs import Runs
+from zoexplore.directions import moment_factor, one_step_factors, tail_factor
+from zoexplore.views import theme
+from zoexplore.views.canvas import blank, dress, dress_legend
+from zoexplore.views.state import State
+from zoexplore.views.tab import Tab
+from zoexplore.views.trace import guarantees
+from zoexplore.views.words import digits, whole
+from zoexplore.views.worker import change, compute, start
+
+SAMPLES, SEED, BINS = 2000, 1, 60
+MOST_DIRECTIONS = 5000  # of which independent ones are drawn one by one
+_COLOURS = {"orthonormal": "sharp", "independent": "corollary"}
+
+
+def histograms(d: int, K: int, c: float) -> dict[str, np.ndarray]:
+    """Densities of the one-step factor for both kinds of directions over the same bins."""
+    drawn = {kind: one_step_factors(d, K, c, SAMPLES, SEED, kind == "orthonormal") for kind in _COLOURS}
+    low, high = min(x.min() for x in drawn.values()), max(x.max() for x in drawn.values())
+    pad = max(high - low, 1e-6) * 0.02
+    edges = np.linspace(max(low - pad, 0), high + pad, BINS + 1)
+    densities = {kind: np.histogram(x, edges, density=True)[0] for kind, x in drawn.items()}
+    return {"left": edges[:-1], "right": edges[1:], **densities}
+
+
+def lines(found: dict[str, Guarantee], d: int, K: int, c: float) -> dict[str, float]:
+    """The factors that the proofs calculate with, by their names; what does not apply is left out."""
+    theorem, shown = found["theorem"], {}
+    if theorem.valid and theorem.delta_f > 0:
+        shown["theorem, but for a rare step"] = tail_factor(d, K, c, theorem.delta_f / theorem.N)
+    shown["sharper bound, root mean square"] = moment_factor(d, K, c, 1)
+    return {name: x for name, x in shown.items() if np.isfinite(x)}
+
+
+class Factors(Tab):
+    """The distribution of the factor by which one step's random directions bring two runs nearer."""
+
+    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
+        super().__init__(state, dark, **params)
+        self.source = ColumnDataSource({"left": [], "right": [], **{kind: [] for kind in _COLOURS}}, name="factors")
+        columns = ("x", "y", "label", "dx", "dy", "align")
+        self.bounds = ColumnDataSource({name: [] for name in columns}, name="factor-bounds")
+        self.figure = blank(
+            "factors", "small", height=240, title="One step, many draws of the directions", tools="",
+            toolbar_location=None, y_range=DataRange1d(start=0), x_range=DataRange1d(),
+        )  # fmt: skip
+        self.figure.xaxis.axis_label = "distance after the step over distance before"
+        self.figure.yaxis.visible = False
+        self.bars = {
+            kind: self.figure.quad(
+                "left", "right", kind, 0, source=self.source, fill_alpha=0.45, hatch_pattern=hatch, hatch_alpha=0.5
+            )
+            for kind, hatch in zip(_COLOURS, (" ", "/"), strict=True)
+        }
+        self.ruled = self.figure.vspan("x", source=self.bounds, line_width=2, line_dash=[6, 3])
+        self.labels = self.figure.text(
+            "x", "y", "label", source=self.bounds, x_offset="dx", y_offset="dy", text_align="align",
+            text_font_size="11.5px", level="overlay", text_font={"value": theme.FONT},
+        )
+        items = [LegendItem(label=f"{kind} directions", renderers=[bar]) for kind, bar in self.bars.items()]
+        self.figure.add_layout(Legend(items=items, orientation="horizontal", location="top_left"), "above")
+        self.words = pn.pane.HTML("", stylesheets=[theme.css("text", "words")], **theme.STRETCH)
+        self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
+        self._asked: Any = None
+        self.paint(dark)
+        self._stale = True
+        if self.active:
+            self.changed()
+        self.follow()
+
+    def refresh(self) -> None:
+        s = self.state.setting
+        asked = s.d, s.K, float(Runs.of(s).c)
+        if asked != self._asked:
+            self._asked = asked
+            start(self._simulate)
+
+    async def _simulate(self) -> None:
+        """Draw off the event loop; what has been overtaken by another change is thrown away."""
+        d, K, c = asked = self._asked
+        drawn = await compute(histograms, d, K, c) if K <= MOST_DIRECTIONS else None
+        if asked == self._asked:
+            change(lambda: self._draw(drawn, d, K, c))
+
+    def _draw(self, drawn: dict[str, np.ndarray] | None, d: int, K: int, c: float) -> None:
+        if drawn is None:
+            self.words.object = f"<p>K = {whole(K)} directions are too many to be drawn one by one here.</p>"
+            return
+        ruled = lines(guarantees(self.state.setting, self.state.accounting), d, K, c)
+        top = max(float(drawn[kind].max()) for kind in _COLOURS)
+        middle = np.mean([drawn["left"][0], max(drawn["right"][-1], *ruled.values())])
+        self.source.data = drawn
+        self.bounds.data = {
+            "x": list(ruled.values()),
+            "y": [1.4 * top] * len(ruled),
+            "dx": [-5 if x > middle else 5 for x in ruled.values()],
+            "align": ["right" if x > middle else "left" for x in ruled.values()],
+            "dy": [14 + 16 * row for row in range(len(ruled))],
+            "label": [f"{name}: {digits(x)}" for name, x in ruled.items()],
+        }
+        centres = (drawn["left"] + drawn["right"]) / 2
+        means = {kind: float(np.average(centres, weights=drawn[kind])) for kind in _COLOURS}
+        self.words.object = (
+            f"<p>A gradient step alone multiplies the distance by c = {digits(c)}. Seen through K = {whole(K)} random "
+            f"directions of d = {whole(d)}, orthonormal ones leave {digits(means['orthonormal'])} of it on average, "
+            f"independent ones {digits(means['independent'])}: they overlap, and where they do, they overshoot. "
+            "A proof may use no less than the lines.</p>"
+        )
+
+    def paint(self, dark: bool) -> None:
+        super().paint(dark)
+        dress(self.figure, dark)
+        side = theme.DARK if dark else theme.LIGHT
+        for kind, bar in self.bars.items():
+            hue = theme.style_of(_COLOURS[kind]).colour[side]
+            bar.glyph.fill_color = bar.glyph.line_color = bar.glyph.hatch_color = hue
+        ink = theme.colour("ink", dark)
+        self.ruled.glyph.line_color = self.labels.glyph.text_color = ink
+        dress_legend(self.figure, dark)
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        words = "<h2>Why the directions are orthonormal</h2>"
+        title = pn.pane.HTML(words, stylesheets=[theme.css("text")], margin=(14, 0, 0, 0))
+        return pn.Column(title, self.words, self.pane, stylesheets=[theme.root("curves")], **theme.STRETCH)

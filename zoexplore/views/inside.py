@@ -1,0 +1,161 @@
+"""Inside the bound: what its proof does at every step, drawn and said."""
+
+from typing import Any
+
+import numpy as np
+import panel as pn
+import param
+from bokeh.models import ColumnDataSource, DataRange1d, Legend, LegendItem, Range1d
+from bokeh.plotting import figure
+
+from zoexplore.bounds import BOUNDS, Guarantee
+from zoexplore.bounds.bound import Trajectory
+from zoexplore.views import theme
+from zoexplore.views.canvas import blank, decades, dress, dress_legend, plain
+from zoexplore.views.factors import Factors
+from zoexplore.views.state import State
+from zoexplore.views.tab import Tab
+from zoexplore.views.trace import guarantees
+from zoexplore.views.words import digits, whole
+
+MOST_POINTS = 300
+SHOWN = {BOUNDS[bound].title: bound for bound in ("sharp", "theorem")}
+_COLUMNS = ("left", "z", "p", "a", "rho", "beta", "alpha", "pi")
+# title of the panel: (column, what it is, colour of the bound that it borrows)
+_PANELS = {
+    "distance": ("How far apart the runs may be, z", [("z", "z", "theorem")]),
+    "shifts": (
+        "What noise hides, as a length",
+        [("p", "p along the span", "composition"), ("a", "a across them", "sharp")],
+    ),
+    "budget": ("What the step costs, ρ", [("rho", "ρ of the step", "corollary")]),
+    "shares": (
+        "β of the noise; π, α of what is hidden",
+        [("beta", "β", "noisy-gd"), ("pi", "π along", "composition"), ("alpha", "α across", "sharp")],
+    ),
+}
+
+
+def thinned(path: Trajectory) -> dict[str, np.ndarray]:
+    """A trajectory as columns, of long ones the steps evenly spread over the logarithm of how many are left."""
+    N = path.rho.size
+    spread = np.unique(np.geomspace(1, N, MOST_POINTS).round().astype(int))[::-1]
+    left = spread if N > MOST_POINTS else np.arange(N, 0, -1)
+    steps = N - left
+    nothing = np.full(N, np.nan)
+    columns = {"z": path.z[:-1], "p": path.p, "a": path.a, "rho": path.rho, "beta": path.beta}
+    columns |= {"alpha": nothing if path.alpha is None else path.alpha, "pi": nothing if path.pi is None else path.pi}
+    return {"left": left.astype(float), **{name: values[steps] for name, values in columns.items()}}
+
+
+def told(g: Guarantee) -> str:
+    """What happens inside a bound, as somebody would read it aloud."""
+    path = g.trajectory
+    if path is None:
+        return f"There is nothing to show: {g.reason or 'this bound does not apply'}."
+    total = path.rho.sum()
+    last = int(np.searchsorted(np.cumsum(path.rho[::-1]), total / 2) + 1)
+    first = (
+        f"Two runs that differ in one record start at the same point, and all {whole(path.rho.size)} steps are counted."
+        if g.start == 0
+        else f"Counting starts {whole(path.rho.size)} steps before the end. By then the two runs are at most "
+        f"{digits(g.start)} apart, whatever happened in the {whole(path.tau)} steps before; those cost nothing."
+    )
+    end = (
+        f"At the end the distance is 0. All of it together costs ρ = {digits(total)}; half of that falls on the last "
+        f"{'step' if last == 1 else f'{whole(last)} steps'}. That is ε = {digits(g.epsilon)}."
+    )
+    return " ".join((first, _middle(g, path), end))
+
+
+def _middle(g: Guarantee, path: Trajectory) -> str:
+    if g.bound == "theorem":
+        return (
+            "In every counted step the record's data are hidden by the noise along the directions, and a part a of the "
+            "distance by the noise in all directions; the step itself shrinks what is left."
+        )
+    if path.alpha is not None and (path.alpha == 1).all():
+        return "Every step is hidden at once, so the runs never part: this is composition."
+    return (
+        "Early on nearly nothing is hidden: the distance may grow, because later steps shrink it for free. Towards the "
+        "end the noise hides a growing fraction, π of what lies along the directions and α of what lies across them, "
+        "each by the noise that it meets."
+    )
+
+
+class Inside(Tab):
+    """Distance, shifts, cost and shares step by step, for one bound; and what random directions do in a step."""
+
+    bound = param.Selector(default="sharp", objects=list(SHOWN.values()), doc="the bound that is opened")
+
+    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
+        super().__init__(state, dark, **params)
+        self.source = ColumnDataSource({name: [] for name in _COLUMNS}, name="inside")
+        self.words = pn.pane.HTML("", stylesheets=[theme.css("text", "words")], **theme.STRETCH)
+        self.range = Range1d(10, 1)
+        self.lines: dict[str, tuple[Any, str]] = {}
+        self.figures = {name: self._figure(name, *spec) for name, spec in _PANELS.items()}
+        self.panes = [pn.pane.Bokeh(fig, **theme.STRETCH) for fig in self.figures.values()]
+        self.factors = Factors(state=self.state, dark=dark, active=self.active)
+        self.choice = pn.widgets.RadioBoxGroup.from_param(
+            self.param.bound, options=SHOWN, label="", inline=True, tags=["bound to open"],
+            css_classes=["zx-radio"], stylesheets=[theme.css("radio")], width=330, margin=(0, 0, 12, 0),
+        )  # fmt: skip
+        self.paint(dark)
+        self.refresh()
+        self.param.watch(self.changed, "bound")
+        self.param.watch(lambda event: self.factors.param.update(active=event.new), "active")
+        self.follow()
+
+    def _figure(self, name: str, title: str, drawn: list[tuple[str, str, str]]) -> figure:
+        fig = blank(
+            f"inside-{name}", "small", height=240, title=title, x_axis_type="log", x_range=self.range,
+            y_range=DataRange1d(start=0), tools="", toolbar_location=None,
+        )  # fmt: skip
+        fig.xaxis.axis_label = "steps left"
+        decades(fig.xaxis)
+        plain(fig.yaxis)
+        items = []
+        for order, (column, label, bound) in enumerate(drawn):
+            dash = [[], [6, 3], [2, 3]][order]
+            line = fig.line("left", column, source=self.source, line_width=2.4, line_dash=dash)
+            dots = fig.scatter("left", column, source=self.source, size=4)
+            self.lines[f"{name}-{column}"] = (line, bound)
+            self.lines[f"{name}-{column}-dots"] = (dots, bound)
+            items.append(LegendItem(label=label, renderers=[line]))
+        if len(items) > 1:
+            fig.add_layout(Legend(items=items, orientation="horizontal", location="top_left"), "above")
+        return fig
+
+    def refresh(self) -> None:
+        g = guarantees(self.state.setting, self.state.accounting)[self.bound]
+        with pn.io.hold():
+            self.words.object = f"<p>{told(g)}</p>"
+            if g.trajectory is None:
+                self.source.data = {name: [] for name in _COLUMNS}
+            else:
+                self.source.data = thinned(g.trajectory)
+                ends = max(float(g.trajectory.rho.size), 2.0) * 1.05, 0.95
+                if (self.range.start, self.range.end) != ends:
+                    self.range.update(start=ends[0], end=ends[1])
+        for pane in self.panes:
+            pn.io.push_notebook(pane)
+
+    def paint(self, dark: bool) -> None:
+        super().paint(dark)
+        self.factors.paint(dark)
+        for fig in self.figures.values():
+            dress(fig, dark)
+            dress_legend(fig, dark)
+        for renderer, bound in self.lines.values():
+            hue = theme.style_of(bound).colour[theme.DARK if dark else theme.LIGHT]
+            renderer.glyph.line_color = hue
+            if hasattr(renderer.glyph, "fill_color"):
+                renderer.glyph.fill_color = hue
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        grid = pn.Column(*self.panes, css_classes=["zx-panels"], stylesheets=[theme.css("panels")], **theme.STRETCH)
+        return pn.Column(
+            self.choice, self.words, grid, self.factors.__panel__(),
+            css_classes=["zx-inside"], stylesheets=[theme.root("curves")], **theme.STRETCH,
+        )  # fmt: skip

@@ -1,0 +1,268 @@
+"""The map: epsilon of one bound over any two fields, as filled contours with lines at chosen targets."""
+
+import time
+from functools import partial
+from typing import Any
+
+import numpy as np
+import panel as pn
+import param
+from bokeh.events import Tap
+from bokeh.models import ColorBar, ColumnDataSource, CustomJSTickFormatter, FixedTicker, LinearColorMapper, Range1d
+from bokeh.palettes import cividis
+from bokeh.plotting import figure
+
+from zoexplore.bounds import BOUNDS
+from zoexplore.setting import Setting
+from zoexplore.views import theme
+from zoexplore.views.abscissa import ABSCISSAE
+from zoexplore.views.atlas import Sheet, bands, heights, level_lines, row
+from zoexplore.views.canvas import TICKS, blank, dress
+from zoexplore.views.state import State
+from zoexplore.views.tab import Tab
+from zoexplore.views.words import number
+from zoexplore.views.worker import change, compute, start
+
+DECADES = (-3, 4)  # of epsilon, what the colours tell apart
+EDGES = np.linspace(*DECADES, 4 * (DECADES[1] - DECADES[0]) + 1)
+# Values that every setting may have, of fields whose own value a map over them does not depend on.
+_ANYTHING = {"T": 1, "n": 1, "K": 1, "beta": 0.5, "delta": 0.5, "sigma": 1.0, "R": 1.0, "clip": 1.0}
+_ANYTHING |= {"eta": 1.0, "xi": 0.0}
+_COARSE = 8  # every so manieth row comes first
+_SOON = 0.1  # seconds before progress is worth showing
+_POWERS = TICKS.replace("const e = Math.round(Math.log10(tick));", "const e = Math.round(tick); tick = 10 ** tick;")
+_AXIS = """
+const found = texts?.find(([x]) => Math.abs(tick - x) < 1e-9);
+if (texts) return found?.[1] ?? "";
+""" + _POWERS
+
+
+class Map(Tab):
+    """Epsilon over two fields. Rows are computed in another process; a click takes the point for the setting."""
+
+    bound = param.Selector(default="sharp", objects=list(BOUNDS), doc="the bound that is drawn")
+    x = param.Selector(default="K", objects=list(ABSCISSAE), doc="the field from left to right")
+    y = param.Selector(default="sigma", objects=list(ABSCISSAE), doc="the field from bottom to top")
+    targets = param.List(default=[0.1, 1.0, 10.0], item_type=float, doc="epsilons with a line of their own")
+    done = param.Number(1.0, bounds=(0, 1), doc="how much of the map is computed")
+
+    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
+        super().__init__(state, dark, **params)
+        self.fill = ColumnDataSource({"xs": [], "ys": [], "band": []}, name="map-bands")
+        self.lines = ColumnDataSource({"xs": [], "ys": [], "label": [], "at_x": [], "at_y": []}, name="map-lines")
+        self.here = ColumnDataSource({"x": [], "y": []}, name="map-here")
+        self.epsilon: np.ndarray | None = None
+        self._rows = np.array([])  # the values of y whose epsilons are known
+        self._sheet: Sheet | None = None  # what is drawn
+        self._wanted: Sheet | None = None  # what is being computed, or is drawn
+        self.figure = self._figure()
+        self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
+        self._build()
+        self.paint(dark)
+        self.param.watch(self.changed, ["bound", "x", "y"])
+        self.param.watch(self._contour, "targets")
+        if self.active:
+            self.refresh()
+        else:
+            self._stale = True
+        self.follow()
+
+    def _build(self) -> None:
+        """The choices above the map, and the bar under them."""
+        names = {a.label: field for field, a in ABSCISSAE.items()}
+        look = {"css_classes": ["zx-select"], "stylesheets": [theme.css("select", "along")]}
+        look |= theme.STRETCH
+        titles = {BOUNDS[bound].title: bound for bound in BOUNDS}
+        select = pn.widgets.Select.from_param
+        self.choices = [
+            select(self.param.bound, options=titles, label="ε by", **look),
+            select(self.param.x, options=names, label="from left to right", **look),
+            select(self.param.y, options=names, label="from bottom to top", **look),
+        ]
+        for choice in self.choices:
+            choice.description = None
+        self.targets_text = pn.widgets.TextInput(
+            label="lines at ε =", value="0.1, 1, 10", css_classes=["zx-field"],
+            stylesheets=[theme.css("field", "target")], **theme.STRETCH,
+        )  # fmt: skip
+        self.targets_text.param.watch(self._targets_typed, "value")
+        self.bar = pn.indicators.Progress(value=0, max=100, width=110, height=8, margin=(0, 10, 0, 0), align="center")
+        self.note = pn.pane.HTML("", stylesheets=[theme.css("text")], margin=0, align="center")
+        self.cancel = pn.widgets.Button(label="Cancel", stylesheets=[theme.css("button")], margin=(0, 0, 0, 12))
+        self.cancel.on_click(lambda _: self.stop())
+        self.progress = pn.Row(
+            self.bar, self.note, self.cancel,
+            css_classes=["zx-progress"], stylesheets=[theme.css("progress")], **theme.STRETCH,
+        )  # fmt: skip
+        self._show_progress(False)
+
+    def _figure(self) -> figure:
+        fig = blank("map", x_range=Range1d(0, 1), y_range=Range1d(0, 1), tools="pan,wheel_zoom,box_zoom,reset,save")
+        self.mapper = LinearColorMapper(palette=cividis(len(EDGES) - 1), low=0, high=len(EDGES) - 2)
+        colour = {"field": "band", "transform": self.mapper}
+        fig.multi_polygons("xs", "ys", source=self.fill, line_color=colour, fill_color=colour)
+        self.level = fig.multi_line("xs", "ys", source=self.lines, line_width=2)
+        self.level_words = fig.text(
+            "at_x", "at_y", "label", source=self.lines, text_font_size="12px", text_align="center",
+            text_baseline="middle", text_font={"value": theme.FONT}, padding=3, background_fill_alpha=0.85,
+        )  # fmt: skip
+        self.cross = fig.scatter("x", "y", source=self.here, size=13, marker="circle", line_width=2.5, level="overlay")
+        scale = LinearColorMapper(palette=cividis(len(EDGES) - 1), low=DECADES[0], high=DECADES[1])
+        ticks = FixedTicker(ticks=list(range(DECADES[0], DECADES[1] + 1)))
+        self.colours = ColorBar(
+            color_mapper=scale, ticker=ticks, formatter=CustomJSTickFormatter(code=_POWERS),
+            width=14, padding=6,
+        )  # fmt: skip
+        fig.add_layout(self.colours, "right")
+        fig.on_event(Tap, self._tapped)
+        for axis in fig.axis:
+            axis.formatter = CustomJSTickFormatter(code=_AXIS, args={"texts": None})
+        return fig
+
+    def refresh(self) -> None:
+        """Draw what the state and the choices ask for; what cannot be drawn says why."""
+        if self.x == self.y:
+            self._wanted = None
+            self._show_progress(True, "Choose two different fields.", busy=False)
+            return
+        wanted = Sheet(self._apart(), self.state.accounting, self.bound, self.x, self.y)
+        self._mark()
+        if wanted == self._wanted:
+            return
+        if self._sheet is None or (self.x, self.y) != (self._sheet.x, self._sheet.y):  # nothing drawn is of these axes
+            self._sheet = self.epsilon = None
+            self.fill.data, self.lines.data = ({name: [] for name in s.data} for s in (self.fill, self.lines))
+            self._axes(wanted)
+        self._wanted = wanted
+        start(self._compute)
+
+    def _apart(self) -> Setting:
+        """The setting apart from the two fields, so that moving along the map computes nothing."""
+        shown, s = {self.x, self.y}, self.state.setting
+        free = shown & _ANYTHING.keys() - ({"K"} if "d" in shown else set()) - ({"n"} if s.batch else set())
+        return s.replace(**{name: _ANYTHING[name] for name in free})
+
+    def stop(self) -> None:
+        """Compute no further; what is drawn stays."""
+        self._wanted = None
+        self._show_progress(True, "Cancelled: the map is of an earlier setting.", busy=False)
+
+    async def _compute(self) -> None:
+        """Row by row in the other process, until another map is wanted: first a coarse map, then the rows between."""
+        sheet, begun, shown = self._wanted, time.monotonic(), 0.0
+        if sheet is None:
+            return
+        values, rows = sheet.rows, {}
+        coarse = [*range(0, len(values), _COARSE), len(values) - 1]
+        for i in dict.fromkeys([*coarse, *range(len(values))]):
+            rows[i] = await compute(row, sheet, float(values[i]))
+            if sheet is not self._wanted:
+                return
+            now = time.monotonic()
+            if now - begun > _SOON and now - shown > 0.2:
+                shown, part = now, len(rows) / len(values)
+                change(partial(self._tell, sheet, part, (now - begun) * (1 / part - 1)))
+            if len(rows) in (len(set(coarse)), len(values)):
+                index = sorted(rows)
+                change(partial(self._show, sheet, values[index], np.array([rows[i] for i in index])))
+
+    def _tell(self, sheet: Sheet, part: float, left: float) -> None:
+        if sheet is self._wanted:
+            self.done = part
+            self._show_progress(True, f"{part:.0%}, {max(left, 0.1):.1f} s left")
+            self.bar.value = round(100 * part)
+
+    def _show(self, sheet: Sheet, rows: np.ndarray, epsilon: np.ndarray) -> None:
+        """Draw the rows that there are."""
+        if sheet is not self._wanted:
+            return
+        self._sheet, self._rows, self.epsilon = sheet, rows, epsilon
+        complete = len(rows) == len(sheet.rows)
+        self.done = 1.0 if complete else self.done
+        with pn.io.hold():
+            self._axes(sheet)
+            self._contour()
+            self._mark()
+            if complete:
+                nothing = "" if np.isfinite(epsilon).any() else f"{BOUNDS[sheet.bound].title} applies nowhere here."
+                self._show_progress(bool(nothing), nothing, busy=False)
+        pn.io.push_notebook(self.pane)
+
+    def _axes(self, sheet: Sheet) -> None:
+        for axis, field, span, values in (
+            (self.figure.xaxis[0], sheet.x, self.figure.x_range, sheet.columns),
+            (self.figure.yaxis[0], sheet.y, self.figure.y_range, sheet.rows),
+        ):
+            a = ABSCISSAE[field]
+            axis.axis_label = a.label
+            at = np.log10(a.place(values))
+            texts = [[float(np.log10(x)), text] for x, text in a.ticks().items()] if a.linear else None
+            whole = [float(e) for e in range(int(np.ceil(at[0] - 1e-9)), int(at[-1] + 1e-9) + 1)]
+            axis.ticker = FixedTicker(ticks=[x for x, _ in texts] if texts else whole)
+            axis.formatter = CustomJSTickFormatter(code=_AXIS, args={"texts": texts})
+            span.update(start=float(at[0]), end=float(max(at[-1], at[0] + 1e-3)))
+
+    def _contour(self, *_: Any) -> None:
+        """The bands and the lines of what was computed."""
+        if self.epsilon is None or min(self.epsilon.shape) < 2:
+            return
+        sheet, z = self._sheet, heights(self.epsilon)
+        x, y = (np.log10(ABSCISSAE[f].place(v)) for f, v in ((sheet.x, sheet.columns), (sheet.y, self._rows)))
+        inside = np.ma.clip(z, EDGES[0] + 1e-9, EDGES[-1] - 1e-9)  # what is off the scale has the colour of its end
+        self.fill.data = bands(x, y, inside, EDGES)
+        found = level_lines(x, y, z, self.targets)
+        label = [f"ε = {target:g}" for target in found.pop("target")]
+        self.lines.data = {**found, "label": label}
+
+    def _mark(self) -> None:
+        """A circle where the setting is."""
+        x, y = (ABSCISSAE[f].place(max(getattr(self.state.setting, f), 1e-300)) for f in (self.x, self.y))
+        self.here.data = {"x": [float(np.log10(x))], "y": [float(np.log10(y))]}
+
+    def _tapped(self, event: Tap) -> None:
+        """Take the point for the setting."""
+        if self._sheet is None or event.x is None:
+            return
+        asked = {self._sheet.x: 10.0**event.x, self._sheet.y: 10.0**event.y}
+        values = {field: _tidy(ABSCISSAE[field].value(place)) for field, place in asked.items()}
+        self.state.ask(**values)
+
+    def _targets_typed(self, event: Any) -> None:
+        try:
+            targets = sorted({float(number(text)) for text in event.new.split(",") if text.strip()})
+            if not all(0 < x < np.inf for x in targets):
+                raise ValueError
+        except ValueError:
+            self.targets_text.value = ", ".join(f"{x:g}" for x in self.targets)
+        else:
+            self.targets = targets
+
+    def _show_progress(self, visible: bool, words: str = "", busy: bool = True) -> None:
+        self.note.object = f'<p role="status">{words}</p>'
+        self.bar.visible = self.cancel.visible = visible and busy
+        self.progress.css_classes = ["zx-progress"] if visible else ["zx-progress", "zx-idle"]
+
+    def paint(self, dark: bool) -> None:
+        super().paint(dark)
+        dress(self.figure, dark)
+        ink, surface = theme.colour("ink", dark), theme.colour("surface", dark)
+        self.level.glyph.line_color, self.level_words.glyph.text_color = "#ffffff", ink
+        self.level_words.glyph.background_fill_color = surface
+        self.cross.glyph.line_color, self.cross.glyph.fill_color = surface, "#d1360a"
+        self.colours.background_fill_color = None
+        self.colours.major_label_text_color, self.colours.major_label_text_font = ink, theme.FONT
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        chosen = pn.Column(
+            *self.choices, self.targets_text,
+            css_classes=["zx-choices"], stylesheets=[theme.css("choices")], **theme.STRETCH,
+        )  # fmt: skip
+        return pn.Column(
+            chosen, self.progress, self.pane,
+            css_classes=["zx-map"], stylesheets=[theme.root("curves")], **theme.STRETCH,
+        )  # fmt: skip
+
+
+def _tidy(value: float) -> float:
+    """Three digits are all that a click can mean."""
+    return value if isinstance(value, int) and value < 1000 else type(value)(float(f"{value:.3g}"))
