@@ -35,9 +35,13 @@ class Loaded:
 
 def to_fields(setting: Setting, accounting: Accounting) -> dict[str, str]:
     """What differs from the defaults, as text by the field's name."""
-    now = setting.as_dict() | asdict(accounting)
-    default = Setting().as_dict() | asdict(Accounting())
-    return {name: _text(value) for name, value in now.items() if value != default[name]}
+    default = every_field(Setting(), Accounting())
+    return {name: text for name, text in every_field(setting, accounting).items() if text != default[name]}
+
+
+def every_field(setting: Setting, accounting: Accounting) -> dict[str, str]:
+    """All that is set, as text by the field's name."""
+    return {name: _text(value) for name, value in (setting.as_dict() | asdict(accounting)).items()}
 
 
 def from_fields(given: Mapping[Any, Any]) -> Loaded:

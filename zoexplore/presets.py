@@ -14,7 +14,7 @@ _DEFAULT = Accounting()
 AS_PRINTED = Accounting(conversion="mironov", printed=True)
 _PAPER = Setting(n=1000, d=10_000, K=1000, T=1000, sigma=0.05, R=1.0, clip=1.0, M=1.0, m=0.9, ridge=0.0)
 _NONCONVEX = _PAPER.replace(regime="non-convex", m=0.0, K=4000, T=10_000)
-_CHOSEN = "n, d, σ, β and δ are chosen here: the paper's text does not say them."
+_CHOSEN = "n, d, σ, β and δ are chosen here, since the paper's text does not say them."
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ PRESETS = {
     ),
     "figure-1a": Preset(
         "Figure 1a: several K",
-        f"Strongly convex losses, several numbers of directions, with the printed constants. The K and {_CHOSEN}",
+        f"Strongly convex losses, several numbers of directions, with the printed constants. Those K, {_CHOSEN}",
         _PAPER,
         AS_PRINTED,
         tuple((f"K = {K}", _PAPER.replace(K=K)) for K in (500, 1000, 2000, 4000)),
@@ -54,7 +54,7 @@ PRESETS = {
     ),
     "figure-1b": Preset(
         "Figure 1b: several Δ",
-        f"Strongly convex losses, several clip norms, with the printed constants. The Δ and {_CHOSEN}",
+        f"Strongly convex losses, several clip norms, with the printed constants. Those Δ, {_CHOSEN}",
         _PAPER,
         AS_PRINTED,
         tuple((f"Δ = {clip:g}", _PAPER.replace(clip=clip)) for clip in (1.0, 2.0, 4.0)),
@@ -62,7 +62,7 @@ PRESETS = {
     ),
     "non-convex": Preset(
         "Non-convex: n = 1000 and 2000",
-        f"Smooth losses that need not be convex, two sizes of dataset, with the printed constants. K and {_CHOSEN[3:]}",
+        f"Smooth losses that need not be convex, two sizes of dataset, with the printed constants. K, {_CHOSEN[3:]}",
         _NONCONVEX,
         AS_PRINTED,
         tuple((f"n = {n}", _NONCONVEX.replace(n=n)) for n in (1000, 2000)),

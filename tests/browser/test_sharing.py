@@ -134,3 +134,22 @@ def test_a_lesson_shows_one_figure_and_its_sliders(page, app_url):
     assert column(page, "composition") == before
     settled(page, lambda: press(page, "T", "ArrowLeft"), lambda: query(page))
     assert query(page).startswith("show=curves,K,T&lock=K&T=")
+
+
+def test_pin_compare_rename_use_and_unpin(page, app_url):
+    opened(page, f"{app_url}?K=52")
+    page.get_by_role("button", name="Pin", exact=True).click()
+    page.get_by_role("button", name="Use A").wait_for()
+    settled(page, lambda: type_in(page, "K", "100"), lambda: readouts(page))
+    name = page.get_by_label("A", exact=True)
+    name.fill("few directions")
+    settled(page, lambda: name.press("Enter"), lambda: query(page))
+    assert "pin=K:52~few+directions" in query(page)
+    row = page.get_by_role("region", name="differences").get_by_role("row").nth(1)
+    assert row.inner_text().split() == ["K", "100", "52"]
+    opened(page, page.url)
+    assert page.get_by_label("A", exact=True).input_value() == "few directions"
+    settled(page, page.get_by_role("button", name="Use A").click, lambda: readouts(page))
+    assert readouts(page)["Composition"] == digits(guarantee(Setting(K=52), "composition").epsilon)
+    settled(page, page.get_by_role("button", name="Unpin A").click, lambda: query(page))
+    assert query(page) == "K=52"

@@ -5,10 +5,14 @@ from urllib.parse import parse_qsl, urlencode
 
 import param
 
+from zoexplore.bounds import BOUNDS
 from zoexplore.export import from_fields, to_fields
 from zoexplore.views.bridge import Bridge
 from zoexplore.views.lesson import Lesson
+from zoexplore.views.pins import Pins
 from zoexplore.views.state import State
+
+LONGEST = 2000  # characters of a query that every browser, mail and chat lets through
 
 
 class Address:
@@ -24,8 +28,11 @@ class Address:
         bridge: Bridge,
         lesson: Lesson | None = None,
         views: dict[str, tuple[param.Parameterized, str]] | None = None,
+        pins: Pins | None = None,
     ) -> None:
         self.state, self.bridge, self.lesson, self.views = state, bridge, lesson or Lesson(), views or {}
+        self.pins = pins or Pins()
+        self.pins.param.watch(self.write, ["pins", "compare"])
         self._first = {key: getattr(*view) for key, view in self.views.items()}
         for owner, name in self.views.values():
             owner.param.watch(self.write, name)
@@ -43,22 +50,36 @@ class Address:
         fields = to_fields(self.state.setting, self.state.accounting)
         views = {key: getattr(*view) for key, view in self.views.items()}
         turned = {key: value for key, value in views.items() if value != self._first[key]}
-        query = urlencode([*self.lesson.fields(), *turned.items(), *fields.items()], safe=",")
+        query = _query([*self.lesson.fields(), *turned.items(), *fields.items()])
+        longer = _query([*parse_qsl(query, keep_blank_values=True), *self.pins.fields()])
+        if len(longer) <= LONGEST:
+            query = longer
+        else:
+            self.state.note = "The pins are too long for an address: a link leaves them out."
         return f"?{query}" if query else ""
 
     def read(self, search: str) -> None:
         """Take over the state of an address."""
         pairs = parse_qsl(search.removeprefix("?"), keep_blank_values=True)
-        loaded = from_fields({name: text for name, text in pairs if name not in (*Lesson.NAMES, *self.views)})
+        others = (*Lesson.NAMES, *self.views, "pin", "compare")
+        loaded = from_fields({name: text for name, text in pairs if name not in others})
         self._reading = True
         try:
             self.state.replace(loaded.setting, loaded.accounting)
+            pinned = self._pin(pairs)
             turned = [problem for key in self.views if (problem := self._turn(key, dict(pairs).get(key)))]
         finally:
             self._reading = False
-        problems = (*loaded.problems, *turned, *self.lesson.problems)
+        problems = (*loaded.problems, *turned, *pinned, *self.lesson.problems)
         if problems:
             self.state.note = "Of this address, " + "; ".join(problems)
+
+    def _pin(self, pairs: list[tuple[str, str]]) -> list[str]:
+        """Take over the pins. Returns what is wrong with them."""
+        compare = dict(pairs).get("compare", "")
+        known = not compare or compare in BOUNDS
+        problems = self.pins.read([text for name, text in pairs if name == "pin"], compare if known else "")
+        return problems + ([] if known else [f"compare = {compare[:40]!r} is not one of {', '.join(BOUNDS)}"])
 
     def _turn(self, key: str, asked: str | None) -> str:
         """Select what an address asks for, or what is selected at first. Returns what is wrong with it."""
@@ -66,3 +87,7 @@ class Address:
         known = asked is None or asked in owner.param[name].objects
         setattr(owner, name, asked if known and asked is not None else self._first[key])
         return "" if known else f"{key} = {asked[:40]!r} is not one of {', '.join(owner.param[name].objects)}"
+
+
+def _query(pairs: list[tuple[str, str]]) -> str:
+    return urlencode(pairs, safe=",:~")

@@ -10,6 +10,8 @@ from zoexplore.views.address import Address
 from zoexplore.views.bridge import Bridge
 from zoexplore.views.controls import Controls
 from zoexplore.views.lesson import SETTABLE, Lesson
+from zoexplore.views.pinned import Pinned, PinnedCurves
+from zoexplore.views.pins import Pins
 from zoexplore.views.readouts import Readouts
 from zoexplore.views.state import State
 from zoexplore.views.tabs import VIEWS, Tabs
@@ -36,16 +38,22 @@ class Explorer(pn.viewable.Viewer):
         self.controls = Controls(self.state, self.lesson)
         self.tabs, self.readouts = (part(state=self.state) for part in (Tabs, Readouts))
         self.curves = self.tabs["curves"]
+        self.pins = Pins()
+        self.pinned, self.pinned_curves = Pinned(self.state, self.pins), PinnedCurves(self.curves, self.pins)
         self._teach()
         self.bridge = Bridge(visible=False) if search is not None else None
         turned = {"tab": (self.tabs, "selected"), "against": (self.curves, "along")}
-        self.address = Address(self.state, self.bridge, self.lesson, turned) if self.bridge else None
+        self.address = Address(self.state, self.bridge, self.lesson, turned, self.pins) if self.bridge else None
         if self.address:
             self.address.read(search)
-        self.tools = Toolbar(self.state, self.bridge)
+        self.tools = Toolbar(self.state, self.bridge, self.pins)
         self.dark = self.tools.dark
-        self.dark.param.watch(lambda event: self.tabs.paint(event.new), "value")
+        self.dark.param.watch(self._paint, "value")
+        self._paint()
+
+    def _paint(self, *_: Any) -> None:
         self.tabs.paint(self.dark.value)
+        self.pinned_curves.draw()
 
     def _teach(self) -> None:
         """Keep the switch to the views that a lesson shows."""
@@ -59,7 +67,7 @@ class Explorer(pn.viewable.Viewer):
         shows = self.lesson.shows
         title = pn.pane.HTML(_TITLE, stylesheets=[theme.css("text", "title")], **theme.STRETCH)
         header = [("title", title), ("tools", self.tools.__panel__())]
-        answer = [("verdict", self.readouts.verdict), ("tabs", self.tabs.__panel__())]
+        answer = [("verdict", self.readouts.verdict), ("tabs", self.tabs.__panel__()), ("pins", self.pinned.board)]
         numbers = [("table", self.readouts.table), ("table", self.readouts.fold)]
 
         def area(name: str, parts: list[tuple[str, Any]], kind: type = pn.Column) -> list[pn.viewable.Viewable]:

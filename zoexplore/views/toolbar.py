@@ -1,4 +1,4 @@
-"""The toolbar: presets, reset, the link to what is shown, and the colour scheme."""
+"""The toolbar: presets, reset, pinning, the link to what is shown, and the colour scheme."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ import panel as pn
 from zoexplore.presets import PRESETS
 from zoexplore.views import theme
 from zoexplore.views.bridge import Bridge
+from zoexplore.views.pins import MOST, Pins
 from zoexplore.views.state import State
 
 _SCHEME = "document.documentElement.style.colorScheme = cb_obj.active ? 'dark' : 'light'"
@@ -28,11 +29,13 @@ def copier(label: str, text: str = "") -> pn.widgets.Button:
 
 
 class Toolbar(pn.viewable.Viewer):
-    """Presets, reset, copy link (where there is a `bridge` to a browser's address), and light or dark."""
+    """Presets, reset, pin, copy link (where there is a `bridge` to a browser's address), and light or dark."""
 
-    def __init__(self, state: State | None = None, bridge: Bridge | None = None, **params: Any) -> None:
+    def __init__(
+        self, state: State | None = None, bridge: Bridge | None = None, pins: Pins | None = None, **params: Any
+    ) -> None:
         super().__init__(**params)
-        self.state, self.bridge = state or State(), bridge
+        self.state, self.bridge, self.pins = state or State(), bridge, pins or Pins()
         look = {"css_classes": ["zx-button"], "stylesheets": [theme.css("button")], "margin": 0}
         self.preset = pn.widgets.Select(
             options={"Presets": "", **{preset.name: key for key, preset in PRESETS.items()}},
@@ -47,7 +50,10 @@ class Toolbar(pn.viewable.Viewer):
         self.preset.param.watch(self._picked, "value")
         self.state.param.watch(self._follow, ["setting", "accounting"])
         self.reset = pn.widgets.Button(label="Reset", **look)
-        self.reset.on_click(lambda _: self.apply("training"))
+        self.reset.on_click(lambda _: self._start_over())
+        self.pin = pn.widgets.Button(label="Pin", **look)
+        self.pin.on_click(lambda _: self.pins.add(self.state))
+        self.pins.param.watch(lambda event: self.pin.param.update(disabled=len(event.new) == MOST), "pins")
         self.link = copier("Copy link") if bridge else None
         self.dark = pn.widgets.Toggle(label="Dark", **look | {"css_classes": ["zx-button", "zx-scheme"]})
         self.dark.jscallback(active=_SCHEME)
@@ -58,7 +64,12 @@ class Toolbar(pn.viewable.Viewer):
         """Take over a preset, and say what it is."""
         preset = PRESETS[key]
         self.state.replace(preset.setting, preset.accounting)
+        self.pins.follow(preset)
         self.state.note = preset.says
+
+    def _start_over(self) -> None:
+        self.pins.param.update(pins=[], compare="")
+        self.apply("training")
 
     def _picked(self, event: Any) -> None:
         if event.new and not self._following:
@@ -94,5 +105,5 @@ class Toolbar(pn.viewable.Viewer):
         follow()
 
     def __panel__(self) -> pn.viewable.Viewable:
-        tools = [tool for tool in (self.preset, self.reset, self.link, self.dark) if tool]
+        tools = [tool for tool in (self.preset, self.reset, self.pin, self.link, self.dark) if tool]
         return pn.Row(*tools, css_classes=["zx-tools"], stylesheets=[theme.css("tools")], margin=0)

@@ -1,0 +1,121 @@
+"""Pins keep settings, survive in an address, are drawn, and compared by what differs."""
+
+import numpy as np
+import pytest
+
+from zoexplore import BOUNDS, Accounting, Setting, curve, guarantee
+from zoexplore.presets import PRESETS
+from zoexplore.views import Explorer
+from zoexplore.views.abscissa import T_VALUES
+from zoexplore.views.pinned import Pinned
+from zoexplore.views.pins import LONGEST_NAME, MOST, Pin, Pins
+from zoexplore.views.state import State
+from zoexplore.views.words import digits
+
+
+def pinned(*settings):
+    view = Pinned()
+    for setting in settings:
+        view.state.replace(setting, Accounting())
+        view.pins.add(view.state)
+    return view
+
+
+def test_pinning_keeps_what_is_set_and_names_it():
+    pins = Pins()
+    assert pins.add(State(Setting(K=52), Accounting(printed=True)))
+    assert pins.pins == [Pin("K = 52, printed = 1", Setting(K=52), Accounting(printed=True))]
+
+
+def test_as_many_as_fit():
+    pins = Pins()
+    assert [pins.add(State(Setting(T=T + 1))) for T in range(MOST + 1)] == [True] * MOST + [False]
+
+
+def test_rename_and_remove():
+    pins = pinned(Setting(T=1), Setting(T=2)).pins
+    pins.rename(1, "  a\n name ")
+    pins.rename(0, " ")
+    assert [pin.name for pin in pins.pins] == ["T = 1", "a name"]
+    pins.rename(1, "x" * 1000)
+    assert len(pins.pins[1].name) == LONGEST_NAME
+    pins.remove(0)
+    assert [pin.setting.T for pin in pins.pins] == [2]
+
+
+@pytest.mark.parametrize("name", ["K = 5", "a~b", "50 % & more, ok: yes", "<b>"])
+def test_pins_come_back_from_an_address(name):
+    one = Explorer(search="")
+    one.state.ask(R=float("inf"), schedule="optimal")
+    one.pins.add(one.state)
+    one.pins.rename(0, name)
+    one.pins.compare = "theorem"
+    one.state.ask(K=5)
+    other = Explorer(search=one.bridge.search)
+    assert (other.pins.pins, other.pins.compare) == (one.pins.pins, "theorem")
+    assert other.state.setting == one.state.setting
+
+
+def test_bad_pins_are_reported_and_used_as_far_as_they_go():
+    explorer = Explorer(search="?pin=K:0,T:9~x&pin=&compare=magic" + "&pin=T:3" * 7)
+    assert [pin.setting.T for pin in explorer.pins.pins] == [9, 200, 3, 3, 3, 3]
+    assert all(said in explorer.state.note for said in ("pin A: K = 0", "only 6 pins fit", "compare = 'magic'"))
+
+
+def test_pins_too_long_for_an_address_are_left_out_aloud():
+    explorer = Explorer(search="?T=9")
+    for T in range(MOST):
+        explorer.state.ask(T=T + 1, sigma=0.123456789012345, R=0.123456789012345, delta=1.2345678901e-9, xi=1e-17)
+        explorer.state.ask(M=0.78901234567890, m=0.51234567890123, ridge=0.21234567890123, clip=0.91234567890123)
+        explorer.state.ask(n=987654321, eta=1.23456789012345, beta=0.123456789012345, regime="convex")
+        explorer.pins.add(explorer.state)
+        explorer.pins.rename(T, "é" * LONGEST_NAME)
+    assert "pin=" not in explorer.bridge.search and "T=6" in explorer.bridge.search
+    assert "a link leaves them out" in explorer.state.note
+
+
+def test_a_pin_can_be_swapped_back_in():
+    view = pinned(Setting(K=52), Setting(T=3))
+    view.rows[0][1].clicks += 1
+    assert view.state.setting == Setting(K=52)
+    view.rows[0][2].clicks += 1
+    assert [pin.setting for pin in view.pins.pins] == [Setting(T=3)]
+    view.rows[0][0].value = "three"
+    assert view.pins.pins[0].name == "three"
+
+
+def test_the_table_has_what_differs_and_every_epsilon():
+    view = pinned(Setting(K=52), Setting(K=52, T=3))
+    text = view.table.object
+    assert '<th scope="row">T</th><td class="value">3</td><td class="value">200</td>' in text
+    assert '<th scope="row">K</th>' not in text
+    for bound in BOUNDS:
+        assert digits(guarantee(Setting(K=52, T=3), bound).epsilon) in text
+    view.state.ask(K=51)
+    assert '<th scope="row">K</th><td class="value">51</td><td class="value">52</td>' in view.table.object
+    assert not Pinned().board.visible and view.board.visible
+
+
+def test_pins_are_drawn_by_the_accountants_numbers():
+    explorer = Explorer()
+    explorer.tools.apply("figure-1a")
+    source, preset = explorer.pinned_curves.source, PRESETS["figure-1a"]
+    assert len(source.data["xs"]) == len(preset.pins)
+    for ys, (_, setting) in zip(source.data["ys"], preset.pins, strict=True):
+        expected = curve(setting, "T", T_VALUES, ["corollary"], preset.accounting)["corollary"]
+        np.testing.assert_array_equal(ys, np.where(np.isfinite(expected), expected, np.nan))
+    light = list(source.data["colour"])
+    explorer.dark.value = True
+    assert all(a != b for a, b in zip(light, source.data["colour"], strict=True))
+    explorer.pins.compare = ""
+    assert np.nanmin(source.data["ys"][0]) < np.nanmin(expected)
+    explorer.curves.along = "sigma"
+    assert source.data["xs"][0][-1] == 10.0
+    explorer.tools.reset.clicks += 1
+    assert source.data["xs"] == [] and explorer.pins.pins == []
+
+
+def test_a_bound_that_never_applies_is_drawn_as_nothing():
+    explorer = Explorer(search="?pin=K:300&compare=theorem")
+    assert np.isnan(explorer.pinned_curves.source.data["ys"][0]).all()
+    assert np.isnan(explorer.pinned_curves.ends.data["x"][0])

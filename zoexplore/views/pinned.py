@@ -1,0 +1,143 @@
+"""The pins on the page: their curves in the figure, and a table of what differs."""
+
+from html import escape
+from typing import Any
+
+import numpy as np
+import panel as pn
+from bokeh.models import ColumnDataSource
+
+from zoexplore.bounds import BOUNDS
+from zoexplore.export import every_field
+from zoexplore.views import theme
+from zoexplore.views.abscissa import ABSCISSAE
+from zoexplore.views.controls import LABELS
+from zoexplore.views.curves import Curves
+from zoexplore.views.pins import LETTERS, Pin, Pins
+from zoexplore.views.readouts import of_this_run
+from zoexplore.views.state import State
+from zoexplore.views.trace import guarantees, trace
+from zoexplore.views.words import digits
+
+# (light, dark): further from one another than from the bounds' own colours; letters tell them apart without any.
+COLOURS = (
+    ("#b4236b", "#ff8fc0"),
+    ("#5a4fcf", "#b3adff"),
+    ("#1f7a8c", "#74d2e7"),
+    ("#8a5a00", "#e8b04a"),
+    ("#3d3d3d", "#d0d0d0"),
+    ("#6b8e00", "#c4e84a"),
+)
+
+
+_EMPTY = {"eta": "K/M", "batch": "all"}
+
+
+def along(pin: Pin, field: str, bound: str) -> tuple[np.ndarray, np.ndarray]:
+    """A pin's curve over a field, in places on the axis: of one bound, or of the smallest of its run at each point."""
+    traced = trace(pin.setting, pin.accounting, field)
+    own = [values for name, values in traced.epsilon.items() if (name == bound if bound else of_this_run(name))]
+    least = np.minimum.reduce(own)
+    return ABSCISSAE[field].place(traced.values), np.where(np.isfinite(least) & (least > 0), least, np.nan)
+
+
+class PinnedCurves:
+    """Draws the pins into a figure of curves, from a source of its own that changes with the pins alone."""
+
+    def __init__(self, curves: Curves, pins: Pins) -> None:
+        self.curves, self.pins = curves, pins
+        self.source = ColumnDataSource({"xs": [], "ys": [], "colour": []}, name="pins")
+        self.ends = ColumnDataSource({"x": [], "y": [], "letter": [], "colour": []})
+        figure = curves.figure
+        figure.multi_line("xs", "ys", source=self.source, line_color="colour", line_width=1.7, line_dash=[7, 2])
+        figure.text(
+            "x", "y", "letter", source=self.ends, text_color="colour", text_align="right", text_baseline="bottom",
+            x_offset=-3, y_offset=-1, text_font={"value": theme.FONT}, text_font_size="13px", text_font_style="bold",
+        )  # fmt: skip
+        self.draw()
+        pins.param.watch(self.draw, ["pins", "compare"])
+        curves.param.watch(self.draw, "along")
+
+    def draw(self, *_: Any) -> None:
+        """Draw what is pinned now, in the colours of the figure's scheme."""
+        drawn = [along(pin, self.curves.along, self.pins.compare) for pin in self.pins.pins]
+        colours = [pair[theme.DARK if self.curves.dark else theme.LIGHT] for pair in COLOURS[: len(drawn)]]
+        last = [np.flatnonzero(np.isfinite(y))[-1:] for _, y in drawn]
+        with pn.io.hold():
+            self.source.data = {"xs": [x for x, _ in drawn], "ys": [y for _, y in drawn], "colour": colours}
+            self.ends.data = {
+                "x": [float(x[at][0]) if at.size else np.nan for (x, _), at in zip(drawn, last, strict=True)],
+                "y": [float(y[at][0]) if at.size else np.nan for (_, y), at in zip(drawn, last, strict=True)],
+                "letter": list(LETTERS[: len(drawn)]),
+                "colour": colours,
+            }
+
+
+class Pinned(pn.viewable.Viewer):
+    """The pins as rows to rename, use or remove, and a table of the fields and numbers in which they differ."""
+
+    def __init__(self, state: State | None = None, pins: Pins | None = None, **params: Any) -> None:
+        super().__init__(**params)
+        self.state, self.pins = state or State(), pins or Pins()
+        names = {"each one's smallest": "", **{BOUNDS[b].title: b for b in BOUNDS}}
+        self.compare = pn.widgets.Select(
+            options=names, value=self.pins.compare, label="curves of", css_classes=["zx-select"],
+            stylesheets=[theme.css("select")], max_width=300, **theme.STRETCH,
+        )  # fmt: skip
+        self.compare.param.watch(lambda event: self.pins.param.update(compare=event.new), "value")
+        self.pins.param.watch(lambda event: self.compare.param.update(value=event.new), "compare")
+        self.rows = pn.Column(**theme.STRETCH)
+        self.table = pn.pane.HTML("", stylesheets=[theme.root("text", "table", "pinned")], **theme.STRETCH)
+        self.board = pn.Column(
+            pn.pane.HTML("<h2>Pinned</h2>", stylesheets=[theme.css("text")], margin=0),
+            self.compare, self.rows, self.table,
+            css_classes=["zx-pinned"], stylesheets=[theme.root("board")], **theme.STRETCH,
+        )  # fmt: skip
+        self._list()
+        self.pins.param.watch(self._list, "pins")
+        self.state.param.watch(self._tell, ["setting", "accounting"])
+
+    def _list(self, *_: Any) -> None:
+        self.rows[:] = [self._row(place, pin) for place, pin in enumerate(self.pins.pins)]
+        self.board.visible = bool(self.pins.pins)
+        self._tell()
+
+    def _row(self, place: int, pin: Pin) -> pn.Row:
+        letter, look = LETTERS[place], {"stylesheets": [theme.css("button")], "margin": 0}
+        light, dark = COLOURS[place]
+        colour = f"label::first-letter{{color:light-dark({light},{dark})}}"
+        name = pn.widgets.TextInput(
+            label=letter, value=pin.name, css_classes=["zx-name"], stylesheets=[theme.css("field", "name"), colour],
+            **theme.STRETCH,
+        )  # fmt: skip
+        name.param.watch(lambda event: self.pins.rename(place, event.new), "value")
+        use, unpin = (pn.widgets.Button(label=f"{word} {letter}", **look) for word in ("Use", "Unpin"))
+        use.on_click(lambda _: self.state.replace(pin.setting, pin.accounting))
+        unpin.on_click(lambda _: self.pins.remove(place))
+        return pn.Row(name, use, unpin, css_classes=["zx-pin"], stylesheets=[theme.css("pin")], **theme.STRETCH)
+
+    def _tell(self, *_: Any) -> None:
+        if self.pins.pins:
+            self.table.object = self._differences()
+
+    def _differences(self) -> str:
+        """Only the fields that differ, and epsilon of every bound."""
+        now = Pin("now", self.state.setting, self.state.accounting)
+        runs = [now, *self.pins.pins]
+        texts = [every_field(run.setting, run.accounting) for run in runs]
+        differ = [name for name in texts[0] if len({text[name] for text in texts}) > 1]
+        symbols = {name: LABELS.get(name, name).partition(" ")[0] for name in differ}
+        rows = [_line(symbols[name], [text[name] or _EMPTY[name] for text in texts]) for name in differ]
+        found = [guarantees(run.setting, run.accounting) for run in runs]
+        rows += [_line(bound.title, [digits(f[name].epsilon) for f in found]) for name, bound in BOUNDS.items()]
+        heads = "".join(f'<th scope="col">{head}</th>' for head in ("now", *LETTERS[: len(runs) - 1]))
+        head = f'<thead><tr><th scope="col">what differs, and ε</th>{heads}</tr></thead>'
+        return f'<div tabindex="0" role="region" aria-label="differences"><table>{head}{"".join(rows)}</table></div>'
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return self.board
+
+
+def _line(head: str, cells: list[str]) -> str:
+    body = "".join(f'<td class="value">{escape(cell)}</td>' for cell in cells)
+    return f'<tr><th scope="row">{escape(head)}</th>{body}</tr>'
