@@ -75,6 +75,8 @@ FULL_BATCH = Assumption(
     lambda r: f"batch = {r.batch:.0f} is below n = {r.n:.0f}, and this bound has no account of mini-batches",
 )
 
+BATCHES = Assumption("Every step uses all n records, or a fresh batch drawn uniformly without replacement that nobody sees.")
+
 DIRECTIONAL_NOISE = Assumption(
     "Some noise lies along the directions: β > 0 (or the share is free).",
     lambda r, a: (r.beta > 0) | (a.schedule == "optimal"),

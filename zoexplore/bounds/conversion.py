@@ -9,6 +9,8 @@ import numpy as np
 
 from zoexplore.bounds.kernels import gaussian
 
+ROUND_UP = 1 + 1e-12
+
 _EPSILON = {
     "mironov": gaussian.mironov_epsilon,
     "cks": gaussian.cks_epsilon,
@@ -23,6 +25,18 @@ def epsilon_of(rho, delta, conversion="gaussian"):
     doi:10.48550/arXiv.2004.00010, Proposition 12; "gaussian": Balle, Wang 2018, doi:10.48550/arXiv.1805.06530, Theorem 8.
     """
     return _EPSILON[conversion](np.asarray(rho, float), np.asarray(delta, float))
+
+
+def epsilon_at_order(divergence, alpha, delta, conversion):
+    """epsilon at `delta` of a Renyi `divergence` at the order alpha > 1, never negative; inf where delta <= 0.
+
+    "mironov" and "cks" as above, before the optimum over the order; "gaussian" needs a Gaussian budget, and "cks" stands in.
+    """
+    divergence, alpha, delta = (np.asarray(x, float) for x in (divergence, alpha, delta))
+    with np.errstate(all="ignore"):
+        cost = (divergence - np.log(np.where(delta > 0, delta, 0.0)) / (alpha - 1)) * ROUND_UP
+        gain = 0.0 if conversion == "mironov" else np.log(alpha) / (alpha - 1) + np.log1p(1 / (alpha - 1))
+        return np.maximum(cost - gain / ROUND_UP, 0.0)
 
 
 def delta_of(rho, epsilon):

@@ -11,6 +11,7 @@ from zoexplore.bounds.assumptions import Check, check
 from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.registry import BOUNDS
 from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.subsampling import remark
 from zoexplore.setting import Accounting, Setting
 
 DEFAULT = Accounting()
@@ -26,6 +27,8 @@ class Guarantee:
         epsilon: the loss; inf where the bound does not apply.
         reason: why it does not apply, with numbers; or how the printed constants err; empty otherwise.
         rho: the Gaussian shift budget; nan where there is none.
+        order: the Renyi order at which epsilon was converted; nan where a Gaussian budget needs none (rho is not nan).
+        note: what to know of the number beside its assumptions; empty if nothing.
         delta_f: the part of delta kept for the coupling to fail; epsilon is taken at delta - delta_f.
         N: steps counted.
         start: the distance from which they are counted: 0, up to 2R.
@@ -40,6 +43,8 @@ class Guarantee:
     epsilon: float
     reason: str
     rho: float
+    order: float
+    note: str
     delta_f: float
     N: float
     start: float
@@ -60,7 +65,7 @@ class Guarantee:
         runs = Runs.of(self.setting)
         with np.errstate(all="ignore"):
             path, unit = of_bound(runs, self.accounting, self._solved), float(runs.unit)
-            return replace(path, z=path.z * unit, p=path.p * unit, a=path.a * unit)
+            return path and replace(path, z=path.z * unit, p=path.p * unit, a=path.a * unit)
 
 
 def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) -> Guarantee:
@@ -77,6 +82,7 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
     with np.errstate(all="ignore"):
         start = float(2 * runs.R if solved.z == runs.diameter else solved.z * runs.unit)
     epsilon = float(solved.epsilon)
+    order = float(solved.extra.get("alpha", np.nan)) if epsilon < inf else np.nan
     reason = "; ".join(failed)
     if not failed and epsilon == inf:
         reason = "no choice of steps gives a finite number: the budget is infinite or beyond floating-point numbers"
@@ -91,6 +97,8 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
         epsilon=epsilon,
         reason=reason,
         **{k: float(getattr(solved, k)) for k in ("rho", "delta_f", "N")},
+        order=order,
+        note=remark(accounting, order),
         start=start,
         checks=checks,
         source=entry.source,

@@ -1,0 +1,240 @@
+"""Renyi divergences of a Gaussian step on a sampled batch (BOUNDS section 9; docs/minibatch.md).
+
+With q = b/n, mu the sensitivity over the noise, phi the normal density and h(x) = 1 + q (exp(mu x - mu^2/2) - 1), the hockey-stick
+profile q delta_G is that of (h phi, phi) at every gamma >= 1, and its integral is
+
+    exp((alpha-1) r_alpha) - 1 = integral over x > mu/2 of phi h (h^(alpha-1) - 1)(1 - h^-alpha)
+
+in which nothing cancels. Below y = x - mu/2 and v = ln h, a convex function of y.
+"""
+
+from math import exp, expm1, inf, log, log1p, sqrt
+
+import numpy as np
+from numba import njit, vectorize
+from numpy import empty
+
+LEAST_EXCESS, MOST_EXCESS = 1e-6, 1e6  # of an order over 1, where the best one is sought
+DEEP = 36.0  # what is exp(-DEEP) of the largest value is left out
+CELLS = 2048
+FAR = 1e12  # alpha mu beyond which the full batch's cost is returned, which is no less
+UP = 1e-10  # relative error of the integral: quadrature, parts left out, rounding
+ULPS = 1e-15  # of the exponents' size: their rounding
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
+HALF_LOG_2PI = 0.9189385332046727
+
+
+@njit(cache=True)
+def _log_ratio(y, q, mu):
+    """v = ln h."""
+    rise = mu * y
+    if rise > 700.0:
+        return rise + log(q)
+    return log1p(q * expm1(rise))
+
+
+@njit(cache=True)
+def _log_edge(v, alpha):
+    """Logarithm of (1 - h^-(alpha-1))(1 - h^-alpha), which grows with v."""
+    if v <= 0.0:
+        return -inf
+    return log(-expm1((1.0 - alpha) * v)) + log(-expm1(-alpha * v))
+
+
+@njit(cache=True, error_model="numpy")
+def _ceiling(low, high, v_low, v_high, alpha, mu):
+    """Of the logarithm of a cell's integral, from above: v is at most its chord."""
+    slope = alpha * (v_high - v_low) / (high - low)
+    y = min(max(slope - 0.5 * mu, low), high)
+    x = y + 0.5 * mu
+    return alpha * v_low + slope * (y - low) - 0.5 * x * x + _log_edge(v_high, alpha) + log(high - low)
+
+
+@njit(cache=True, error_model="numpy")
+def _panels(alpha, q, mu, panels):
+    """Cut the line into panels short enough for the quadrature: (their number, the largest logarithm met).
+
+    Cells are halved, level by level, until they are short beside a normal's width and their distance to h's turn from 1 to its
+    exponential growth, over which h^alpha has a branch point at the height pi/mu. Those that cannot matter are left out.
+    Beyond `end` the integrand falls faster than exp(-13 y).
+    """
+    turn, end = log((1.0 - q) / q) / mu, (alpha + 1.5) * mu + 14.0
+    now, then = empty((CELLS, 4)), empty((CELLS, 4))
+    v_end = _log_ratio(end, q, mu)
+    count, kept, best = 1, 0, -inf
+    now[0] = (0.0, end, 0.0, v_end)
+    if 0.0 < turn < end:
+        v_turn = _log_ratio(turn, q, mu)
+        now[0], now[1], count = (0.0, turn, 0.0, v_turn), (turn, end, v_turn, v_end), 2
+    while count > 0:
+        halved = 0
+        for i in range(count):
+            low, high, v_low, v_high = now[i]
+            if _ceiling(low, high, v_low, v_high, alpha, mu) < best - DEEP:
+                continue
+            apart = max(low - turn, turn - high)
+            if high - low <= min(2.0, max(3.0 / mu, apart)):
+                if kept == CELLS:
+                    return -1, best
+                panels[kept] = now[i]
+                kept += 1
+                continue
+            if halved + 2 > CELLS:
+                return -1, best
+            middle = 0.5 * (low + high)
+            v, x = _log_ratio(middle, q, mu), middle + 0.5 * mu
+            best = max(best, alpha * v - 0.5 * x * x + _log_edge(v, alpha))
+            then[halved], then[halved + 1] = (low, middle, v_low, v), (middle, high, v, v_high)
+            halved += 2
+        now, then, count = then, now, halved
+    return kept, best
+
+
+@njit(cache=True, error_model="numpy")
+def _cumulant(alpha, q, mu):
+    """((alpha-1) r_alpha from above, its derivative in alpha)."""
+    if mu == 0.0:
+        return 0.0, 0.0
+    s = alpha - 1.0
+    gaussian = 0.5 * alpha * s * mu * mu
+    if not alpha * mu < FAR:
+        return gaussian, (alpha - 0.5) * mu * mu
+    panels = empty((CELLS, 4))
+    count, best = _panels(alpha, q, mu, panels)
+    if count < 0:
+        return gaussian, (alpha - 0.5) * mu * mu
+    total, slope, size = 0.0, 0.0, 0.0
+    for i in range(count):
+        low, high, v_low, v_high = panels[i]
+        if _ceiling(low, high, v_low, v_high, alpha, mu) < best - DEEP:
+            continue
+        half, middle = 0.5 * (high - low), 0.5 * (high + low)
+        for j in range(NODES.size):
+            y = middle + half * NODES[j]
+            v, x = _log_ratio(y, q, mu), y + 0.5 * mu
+            weight = half * WEIGHTS[j] * exp(alpha * v - 0.5 * x * x - best)
+            total += weight * expm1(-s * v) * expm1(-alpha * v)
+            slope -= weight * v * expm1(-(alpha + s) * v)
+            if weight > 0.0:
+                size = max(size, alpha * v + 0.5 * x * x)
+    log_integral = best + log(total) - HALF_LOG_2PI + UP + ULPS * size
+    if log_integral > 40.0:
+        return min(gaussian, log_integral + exp(-log_integral)), slope / total
+    integral = exp(log_integral)
+    return min(gaussian, log1p(integral)), slope / total * integral / (1.0 + integral)
+
+
+@vectorize(cache=True)
+def sampled_divergence(alpha, q, mu):
+    """r_alpha(q, mu), from above: what one step on a batch costs at the order alpha > 1, in either order of the neighbours.
+
+    At q = 1 it is alpha mu^2/2; that is also never exceeded.
+    """
+    return _cumulant(alpha, q, mu)[0] / (alpha - 1.0)
+
+
+@njit(cache=True, error_model="numpy")
+def _imbalance(log_s, N, budget, q, mu, loss, cks):
+    """Increasing in s = alpha - 1 and 0 at the best order, where the slope of epsilon over s^2 vanishes; logarithmic in s."""
+    s = exp(log_s)
+    value, slope = _cumulant(1.0 + s, q, mu)
+    total = N * (s * slope - value) + budget * s * s
+    if cks:
+        total += log1p(s)
+    return min(max(log(max(total, 1e-300) / loss), -3.0), 3.0)
+
+
+@njit(cache=True, error_model="numpy")
+def _first_order(N, budget, q, mu, loss):
+    """ln(alpha - 1) of the best order if the small-order cost held throughout, below the order at which full batches show."""
+    small = N * q * q * expm1(min(mu * mu, 1.0)) / 2.0 + budget
+    return 0.5 * log(min(loss / small, (1.0 + 2.0 * log(2.0 / q) / (mu * mu)) ** 2))
+
+
+@vectorize(cache=True)
+def best_order(N, budget, q, mu, delta, cks):
+    """The order at which N r_alpha(q, mu) + alpha budget converts to the least epsilon at delta, near enough: any is sound.
+
+    (alpha-1) r_alpha is convex in alpha, so that epsilon falls and then rises: a root, bracketed from a first guess and closed in
+    on by Chandrupatla's method (1997, doi:10.1016/S0965-9978(96)00051-8). At least LEAST_EXCESS and at most MOST_EXCESS over 1.
+    """
+    low, high = log(LEAST_EXCESS), log(MOST_EXCESS)
+    if not (0.0 < delta < 1.0 and 0.0 < mu < 1e150 and N * mu * mu + budget < inf):
+        return 1.0 + LEAST_EXCESS if mu > 0.0 or budget > 0.0 else 1.0 + MOST_EXCESS
+    loss = -log(delta)
+    a = min(max(_first_order(N, budget, q, mu, loss), low), high)
+    at_a = _imbalance(a, N, budget, q, mu, loss, cks)
+    b, at_b, step = a, at_a, 0.2 - 0.6 * at_a if at_a < 0.0 else -0.2 - 0.6 * at_a
+    while at_a * at_b > 0.0:
+        if b == low or b == high:
+            return 1.0 + exp(b)
+        a, at_a, b = b, at_b, min(max(b + step, low), high)
+        at_b = _imbalance(b, N, budget, q, mu, loss, cks)
+        step *= 1.6
+    c, at_c, t = a, at_a, at_a / (at_a - at_b) if at_a != at_b else 0.5
+    for _ in range(50):
+        x = a + t * (b - a)
+        at_x = _imbalance(x, N, budget, q, mu, loss, cks)
+        if at_x * at_a > 0.0:
+            c, at_c, a, at_a = a, at_a, x, at_x
+        else:
+            c, at_c, b, at_b, a, at_a = b, at_b, a, at_a, x, at_x
+        if abs(b - a) < 1e-5 or abs(at_a) < 1e-4:
+            break
+        xi, phi, t = (a - b) / (c - b), (at_a - at_b) / (at_c - at_b), 0.5
+        if 1.0 - sqrt(1.0 - xi) < phi < sqrt(xi):
+            t = at_a / (at_b - at_a) * at_c / (at_b - at_c) + (c - a) / (b - a) * at_a / (at_c - at_a) * at_b / (at_c - at_b)
+            t = min(max(t, 1e-3), 1.0 - 1e-3)
+    return 1.0 + exp(a)
+
+
+@njit(cache=True)
+def _log_printed(x, s, q, mu):
+    """Logarithm of phi h^-s, whose integral is the printed one's exponential, with 1/sqrt(2 pi) left out."""
+    rise = mu * (x - 0.5 * mu)
+    v = rise + log(q) if rise > 700.0 else log1p(q * expm1(rise))
+    return -s * v - 0.5 * x * x
+
+
+@vectorize(cache=True)
+def printed_divergence(alpha, q, mu):
+    """The paper's S_alpha(q, 1/mu) = D_alpha(N(0,1) || (1-q) N(0,1) + q N(mu,1)): no bound, see BOUNDS section 9.
+
+    (h^-s - 1 + s (h - 1)) phi has the same integral as h^-s phi - phi, and is nowhere negative: it is integrated where h^-s is
+    no peak by itself.
+    """
+    s = alpha - 1.0
+    left, right = -s * mu - 1.0, 1.0
+    while right - left > 1e-9 * (1.0 + abs(left)):  # phi h^-s is log-concave: its peak, where x = -s mu q e/(1 - q + q e)
+        x = 0.5 * (left + right)
+        e = exp(mu * (x - 0.5 * mu))
+        if x < -s * mu * q * e / (1.0 - q + q * e):
+            left = x
+        else:
+            right = x
+    peak = 0.5 * (left + right)
+    e = q * exp(mu * (peak - 0.5 * mu))
+    share = e / (1.0 - q + e)
+    width = 1.0 / sqrt(1.0 + s * mu * mu * share * (1.0 - share))
+    top = _log_printed(peak, s, q, mu)
+    step, total = width / 8.0, 0.0
+    if top > 3.0:
+        for i in range(-80, 81):
+            total += exp(_log_printed(peak + i * step, s, q, mu) - top)
+        return (top + log(step * total) - HALF_LOG_2PI) / s
+    low, high = peak - 9.0, max(mu, 0.0) + 9.0
+    count = int((high - low) / min(step, 1.0 / mu / 4.0)) + 1
+    step = (high - low) / count
+    for i in range(count + 1):
+        x = low + i * step
+        v = log1p(q * expm1(min(mu * (x - 0.5 * mu), 700.0)))
+        total += exp(-0.5 * x * x) * (_above_line(-s * v) + s * _above_line(v))
+    return log1p(step * total * exp(-HALF_LOG_2PI)) / s
+
+
+@njit(cache=True)
+def _above_line(z):
+    """exp(z) - 1 - z."""
+    if abs(z) > 1e-2:
+        return expm1(z) - z
+    return z * z * (0.5 + z * (1.0 / 6.0 + z * (1.0 / 24.0 + z * (1.0 / 120.0 + z / 720.0))))

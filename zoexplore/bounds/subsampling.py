@@ -1,0 +1,100 @@
+"""What steps on sampled batches cost, and the Renyi order that converts it best (BOUNDS section 9; docs/minibatch.md).
+
+A batch is drawn afresh each step, uniformly without replacement, and nobody sees which. The cost is not Gaussian: there is no
+number rho, but a curve r_alpha over the orders alpha, and epsilon is the least over them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from zoexplore.bounds.bound import Solved
+from zoexplore.bounds.conversion import epsilon_at_order
+from zoexplore.bounds.kernels import renyi
+from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.search import golden
+from zoexplore.setting import Accounting
+
+LEAST_ORDER, MOST_ORDER = 1 + renyi.LEAST_EXCESS, 1 + renyi.MOST_EXCESS
+PRINTED_SECTIONS = 24  # of the orders' logarithm; the paper's cost has no search of its own
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """One step's cost on a batch: q = b/n, and mu, the most by which the differing record moves it over the noise that hides it.
+
+    `printed` takes the paper's S_alpha, and with K directions the smaller of it and K S_alpha at mu/sqrt(K).
+    """
+
+    q: np.ndarray
+    mu: np.ndarray
+    K: np.ndarray
+    printed: bool = False
+
+    @classmethod
+    def of(cls, runs: Runs, variance, accounting: Accounting) -> "Sampled":
+        """Against noise of a variance in the span, in `Runs.unit` squared. A replaced record moves a batch's step by kick/b, with
+        the Lipschitz sensitivity by (kick/sqrt(K) + remainder)/b for certain (BOUNDS section 7 e).
+        """
+        moved = runs.kick
+        if accounting.sensitivity == "lipschitz" and not accounting.printed:
+            moved = np.minimum(moved, moved / np.sqrt(runs.K) + runs.remainder)
+        return cls(runs.batch / runs.n, moved / runs.batch / np.sqrt(variance), runs.K, accounting.printed)
+
+    def divergence(self, alpha):
+        """One step's Renyi divergence at the order alpha."""
+        if self.printed:
+            joint, apart = (renyi.printed_divergence(alpha, self.q, mu) for mu in (self.mu, self.mu / np.sqrt(self.K)))
+            return np.minimum(self.K * apart, joint)
+        return renyi.sampled_divergence(alpha, self.q, self.mu)
+
+    def best_order(self, N, budget, delta, accounting: Accounting):
+        """The order for N such steps and a Gaussian budget, whose Renyi divergence is alpha times it."""
+        if not self.printed:
+            return renyi.best_order(N, budget, self.q, self.mu, delta, accounting.conversion != "mironov")
+
+        def epsilon_at(log_excess):
+            alpha = 1 + np.exp(log_excess)
+            return epsilon_at_order(N * self.divergence(alpha) + alpha * budget, alpha, delta, accounting.conversion)
+
+        shape = np.broadcast_shapes(*map(np.shape, (N, budget, self.q, self.mu, delta)))
+        low, high = np.full(shape, np.log(renyi.LEAST_EXCESS)), np.full(shape, np.log(renyi.MOST_EXCESS))
+        return 1 + np.exp(golden(epsilon_at, low, high, PRINTED_SECTIONS))
+
+
+def elsewhere(of_all, of_batches, runs: Runs, accounting: Accounting) -> Solved:
+    """`of_all(runs, accounting)` for the runs whose batch is all records, `of_batches(runs, accounting)` for the others."""
+    full = runs.batch == runs.n
+    if full.all():
+        return of_all(runs, accounting)
+    found = of_batches(runs, accounting)
+    if not full.any():
+        return found
+    return of_all(runs, accounting).where(full).least(found.where(~full))
+
+
+def composed(sampled: Sampled, N, delta, accounting: Accounting) -> Solved:
+    """N steps on batches and nothing else."""
+    alpha = sampled.best_order(N, 0.0, delta, accounting)
+    return solved(N * sampled.divergence(alpha), alpha, delta, accounting, N=N)
+
+
+def solved(divergence, alpha, delta, accounting: Accounting, delta_f=0.0, N=np.nan, z=0.0, **extra) -> Solved:
+    """Convert a Renyi divergence at the order alpha, at delta - delta_f. There is no rho."""
+    epsilon = epsilon_at_order(divergence, alpha, delta - delta_f, accounting.conversion)
+    extra = {k: np.asarray(v) for k, v in (extra | {"alpha": alpha}).items()}
+    return Solved(epsilon, *map(np.asarray, (np.nan, delta_f, N, z)), extra)
+
+
+def remark(accounting: Accounting, alpha: float) -> str:
+    """What to know of an epsilon that was converted at the order alpha; empty where it was not."""
+    if np.isnan(alpha):
+        return ""
+    said = f"Rényi divergence at the order {alpha:.6g}"
+    if accounting.conversion == "gaussian":
+        said += ", converted by 'cks': with mini-batches there is no exact Gaussian trade-off"
+    ends = {"smallest": alpha <= LEAST_ORDER * (1 + 1e-9), "largest": alpha >= MOST_ORDER * (1 - 1e-4)}
+    for end, met in ends.items():
+        if met:
+            said += f"; this is the {end} order tried, and another might give less"
+    return said
