@@ -35,6 +35,11 @@ def order_for_data(s, delta_f):
     return min(orders, key=lambda order: delta_f ** (-1 / (2 * order)) * moments(s.K, s.d, order)[1])
 
 
+def form(g):
+    """The sensitivity whose form of the theorem gave a guarantee: the clip's holds under the Lipschitz one too, and may win."""
+    return "lipschitz" if g._solved.extra["lipschitz"] else "clip"
+
+
 def lipschitz(s):
     """The Lipschitz constant of w - (eta/K) grad L(w)."""
     step = s.eta / s.K

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from tests.bounds import exact
 from tests.bounds.strategies import powers, settings_of_runs, whole_powers
-from tests.truth.statement import Step, budget, exact_moments, order_for_data, polished
+from tests.truth.statement import Step, budget, exact_moments, form, order_for_data, polished
 from zoexplore import Accounting, Setting, curve, epsilon, guarantee
 from zoexplore.bounds.kernels import sharp as kernels
 from zoexplore.setting import CONVERSIONS, SCHEDULES, SENSITIVITIES
 
 SLACK = 0.005  # what the accountant's search may give up in epsilon
-SHOWN = 0.02  # by how much the fractions shown, from a later round of the search, may cost more than rho
+SHOWN = 1e-6  # relative rounding between blocks of steps and single ones
 
 SHORT_RUNS = settings_of_runs(T=st.one_of(st.integers(1, 40), whole_powers(0, 2.6)))
 LIVELY_RUNS = settings_of_runs(  # few of these end at composition or at infinity
@@ -52,7 +52,7 @@ def check_certificate(s, accounting):
         assert 0 <= min(inside.alpha.min(), inside.pi.min()) and max(inside.alpha.max(), inside.pi.max()) <= 1
         assert order >= 1 and order == round(order)
         assert g.start > 0 or g.N == s.T
-        step = Step.of(s, float(inside.beta[0]), int(order), g.delta_f, accounting.sensitivity)
+        step = Step.of(s, float(inside.beta[0]), int(order), g.delta_f, form(g))
         rho, _ = budget(step, g.start, inside.alpha, inside.pi)
         assert rho <= g.rho * (1 + SHOWN)
         if rho > g.rho:

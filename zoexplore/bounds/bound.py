@@ -57,8 +57,9 @@ class Solved:
         return replace(self, epsilon=np.where(allowed, self.epsilon, np.inf))
 
     def least(self, other: "Solved") -> "Solved":
-        """Row by row, whichever has the smaller epsilon."""
-        mine = self.epsilon <= other.epsilon
+        """Row by row, whichever has the smaller epsilon; where both are equal (0, say), the smaller budget."""
+        tied = (self.epsilon == other.epsilon) & ~(other.rho < self.rho)
+        mine = (self.epsilon < other.epsilon) | tied
 
         def pick(a, b):
             return np.where(mine, a, b)

@@ -70,7 +70,8 @@ class Rows:
 class Outcome:
     """The best round of the recursion, row by row: epsilon, rho, counted steps and the share of delta it was found with.
 
-    `gain` is by how much, relatively, the last round was better than all before; 0 where it was not.
+    `gain` is by how much, relatively, the last round was better than all before, 0 where it was not; `path` the distances that
+    the best round started from, shape (rows, blocks), and `most` the steps it was cut for.
     """
 
     epsilon: np.ndarray
@@ -78,6 +79,8 @@ class Outcome:
     steps: np.ndarray
     share: np.ndarray
     gain: np.ndarray
+    path: np.ndarray
+    most: np.ndarray
 
     def at(self, index) -> "Outcome":
         """Some of the rows."""
@@ -88,7 +91,8 @@ class Outcome:
         better = other.epsilon < self.epsilon[index]
         columns = [getattr(self, f.name).copy() for f in fields(self)]
         for column, f in zip(columns, fields(self), strict=True):
-            column[index] = np.where(better, getattr(other, f.name), column[index])
+            rows = better.reshape(-1, *[1] * (column.ndim - 1))
+            column[index] = np.where(rows, getattr(other, f.name), column[index])
         return Outcome(*columns)
 
 
@@ -143,15 +147,17 @@ def first_guess(rows: Rows, accounting: Accounting, edges: np.ndarray) -> np.nda
 def improve(rows: Rows, accounting: Accounting, edges: np.ndarray, typical: np.ndarray, rounds: int) -> Outcome:
     """Rounds of the recursion, each with a better split of delta; the best round is kept, `typical` becomes the last one's."""
     count = len(rows)
-    best = Outcome(np.full(count, np.inf), np.full(count, np.inf), np.ones(count), rows.share, np.zeros(count))
+    unbounded = np.full(count, np.inf)
+    best = Outcome(unbounded, unbounded, np.ones(count), rows.share, np.zeros(count), typical, rows.most)
     rho, slope, steps = np.empty(count), np.empty(count), np.empty(count)
     o, g = moments(rows)
     for _ in range(rounds):
+        started = typical.copy()
         kernels.sweep(edges, typical, rows.far, rows.most, *arguments(rows, o, g, accounting), rho, slope, steps)
         delta_p = rows.delta * (1 - rows.share)
         epsilon = epsilon_of(rho * ROUND_UP, delta_p, accounting.conversion)
         gain = np.maximum(0.0, 1 - epsilon / np.maximum(best.epsilon, 1e-300))
-        found = Outcome(epsilon, rho * ROUND_UP, steps, rows.share, gain)
+        found = Outcome(epsilon, rho * ROUND_UP, steps, rows.share, gain, started, rows.most)
         best = replace(best.least(found), gain=gain)
         # the split is best where delta_f = (d rho/d ln f) (d delta/d rho)/(2 order), whose right side is nearly proportional to
         # delta - delta_f

@@ -8,7 +8,7 @@ from zoexplore.bounds import composition, span
 from zoexplore.bounds.assumptions import CLIP_IDLE, FULL_BATCH, LAST_ITERATE, LIPSCHITZ, SMOOTH
 from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.kernels import sharp as kernels
-from zoexplore.bounds.riccati import Outcome, Rows, arguments, edges_for, first_guess, improve, moments, settle
+from zoexplore.bounds.riccati import Outcome, Rows, arguments, edges_for, improve, moments, settle
 from zoexplore.bounds.runs import Runs
 from zoexplore.setting import NUMERIC_FIELDS, Accounting
 
@@ -17,6 +17,7 @@ MOST_NODES = 25  # rows at which choices are made along other fields
 TIE = 1e-4  # relative; starts that agree so far are the same
 FLAT = 1e-5  # a growth of epsilon between anchors that is not worth resolving
 SETTLED = 1e-3  # the last round's gain above which a row is given more rounds
+COMPOSED, ALL_DIRECTIONS, SPLIT = 0.0, 1.0, 2.0  # what a bound was the least by
 FEW = 12  # orders below it are tried as they are at both anchors: whole numbers are too coarse there to interpolate
 
 
@@ -25,9 +26,11 @@ def solve(runs: Runs, accounting: Accounting) -> Solved:
     a constant beta. Never above composition, which is the case pi = 1 from distance 0.
     """
     free = accounting.schedule == "optimal"
-    best = composition.solve(runs, accounting)
+    best = _composed(runs, accounting)
     if free:
-        best = best.least(composition.solve(replace(runs, beta=np.ones(())), accounting))
+        best = best.least(_composed(replace(runs, beta=np.ones(())), accounting))
+    if accounting.sensitivity == "lipschitz":  # the clip form holds too, and can be the smaller one
+        best = best.least(solve(runs, accounting.replace(sensitivity="clip")))
     everywhere = runs.K == runs.d
     if everywhere.any():
         best = best.least(_all_directions(runs, accounting).where(everywhere))
@@ -56,7 +59,7 @@ def _along(families: list[Rows], accounting: Accounting) -> Solved:
     index = np.flatnonzero(alone)
     if index.size:
         for rows, _, found in _settle([rows.at(index) for rows in families], accounting):
-            solved = _clearly_least(solved, _spread(_solved(rows, rows, found), index, count), families[0].most)
+            solved = _clearly_least(solved, _spread(_solved(rows, rows, found, accounting), index, count), families[0].most)
     return solved
 
 
@@ -88,7 +91,7 @@ def _along_T(families: list[Rows], accounting: Accounting) -> Solved:
     for rows, (node, typical, found), wins in zip(families[:2], settled[:2], (~high_wins, high_wins), strict=True):
         # epsilon grows with T: between anchors that agree, the later one's bound serves all
         flat = found.epsilon[above] <= found.epsilon[below] * (1 + FLAT)
-        solved = solved.least(_solved(rows, node.at(above), found.at(above)).where(flat))
+        solved = solved.least(_solved(rows, node.at(above), found.at(above), accounting).where(flat))
         todo = ~flat & (wins[below] | wins[above])
         apart = _apart(node, below, above)
         for chosen, wanted in (
@@ -101,7 +104,7 @@ def _along_T(families: list[Rows], accounting: Accounting) -> Solved:
                 solved = solved.least(_spread(_evaluate(chosen.at(index), accounting, typical[above[index]]), index, T.size))
     for rows, (node, _, found) in zip(families[2:], settled[2:], strict=True):
         everywhere = np.zeros(T.size, int)
-        solved = _clearly_least(solved, _solved(rows, node.at(everywhere), found.at(everywhere)), T)
+        solved = _clearly_least(solved, _solved(rows, node.at(everywhere), found.at(everywhere), accounting), T)
     return solved
 
 
@@ -146,12 +149,19 @@ def _evaluate(rows: Rows, accounting: Accounting, typical: np.ndarray) -> Solved
     if moving.size:
         more = improve(replace(rows.at(moving), share=found.share[moving]), accounting, edges, typical[moving], 8)
         found = found.least(more, moving)
-    return _solved(rows, rows, found)
+    return _solved(rows, rows, found, accounting)
 
 
-def _solved(rows: Rows, chosen: Rows, found: Outcome) -> Solved:
+def _solved(rows: Rows, chosen: Rows, found: Outcome, accounting: Accounting) -> Solved:
     """The rows' bounds under the choices; where these were made for a longer run, that run's."""
-    extra = {"order": chosen.order, "share": found.share, "beta": chosen.beta, "high": chosen.high.astype(float)}
+    path = np.empty(len(rows), object)
+    for i, distances in enumerate(found.path):
+        path[i] = distances
+    extra = {
+        "kind": np.full(len(rows), SPLIT), "order": chosen.order, "share": found.share, "beta": chosen.beta, "path": path,
+        "high": chosen.high, "far": chosen.far, "most": found.most,
+        "lipschitz": np.full(len(rows), _lipschitz(accounting)),
+    }  # fmt: skip
     N = np.minimum(found.steps, rows.most)
     return Solved(found.epsilon, found.rho, found.share * rows.delta, N, rows.z0, extra)
 
@@ -165,17 +175,26 @@ def _spread(solved: Solved, index: np.ndarray, count: int) -> Solved:
     """Rows of a part put back in their places."""
 
     def put(x):
-        full = np.full(count, np.inf)
+        full = np.full(count, np.inf, object if x.dtype == object else float)
         full[index] = x
         return full
 
     return Solved(*(put(getattr(solved, k)) for k in Solved.ARRAYS), {k: put(v) for k, v in solved.extra.items()})
 
 
+def _lipschitz(accounting: Accounting) -> float:
+    return float(accounting.sensitivity == "lipschitz")
+
+
+def _composed(runs: Runs, accounting: Accounting) -> Solved:
+    solved = composition.solve(runs, accounting)
+    return replace(solved, extra=solved.extra | {"kind": np.full((), COMPOSED), "beta": runs.beta})
+
+
 def _all_directions(runs: Runs, accounting: Accounting) -> Solved:
     """K = d: nothing is random, delta is not split, and all noise counts as the directions'."""
     rho, N, z = span.least_budget(runs.c, runs.T, runs.diameter, *_all_directions_step(runs, accounting))
-    return Solved.of(runs, accounting, rho, N=N, z=z, beta=runs.beta)
+    return Solved.of(runs, accounting, rho, N=N, z=z, kind=ALL_DIRECTIONS, beta=runs.beta, lipschitz=_lipschitz(accounting))
 
 
 def _all_directions_step(runs: Runs, accounting: Accounting):
@@ -186,23 +205,22 @@ def _all_directions_step(runs: Runs, accounting: Accounting):
 
 def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory:
     """The distances, fractions and shifts of one run, step by step."""
-    extra = {k: float(v) for k, v in solved.extra.items()}
+    extra = {k: v.item() for k, v in solved.extra.items()}
     N, tau = int(solved.N), int(runs.T - solved.N)
-    if np.isnan(extra.get("beta", np.nan)):  # composition was the least: everything is shifted away at once
-        flat = np.full(N, float(solved.rho) / N)
-        ones, noise = np.ones(N), float(runs.s1 + runs.s2)
-        return Trajectory(tau, np.zeros(N + 1), ones * float(runs.beta), np.sqrt(2 * flat * noise), 0 * ones, flat, ones, ones)
-    if np.isnan(extra.get("order", np.nan)):
+    if extra["kind"] == COMPOSED:  # everything is shifted away at once
+        flat, ones, beta = np.full(N, float(solved.rho) / N), np.ones(N), extra["beta"]
+        noise = float(beta / runs.K + (1 - beta) / runs.d)
+        return Trajectory(tau, np.zeros(N + 1), beta * ones, np.sqrt(2 * flat * noise), 0 * ones, flat, ones, ones)
+    accounting = accounting.replace(sensitivity="lipschitz" if extra["lipschitz"] else "clip")
+    if extra["kind"] == ALL_DIRECTIONS:
         drift, S = _all_directions_step(runs, accounting)
         return span.trajectory(runs.c, runs.T, solved.N, solved.z, drift, S, runs.beta)
-    rows = Rows.of(runs, extra["beta"], float(N), high=bool(extra["high"]))
-    rows = replace(rows, z0=np.array([float(solved.z)]), order=np.array([extra["order"]]), share=np.array([extra["share"]]))
-    edges, given = edges_for(rows), arguments(rows, *moments(rows), accounting)
-    typical, spent = first_guess(rows, accounting, edges), np.empty((3, 1))
-    for _ in range(8):
-        kernels.sweep(edges, typical, rows.far, rows.most, *given, *spent)
-    z, alpha, pi, a, p = kernels.walk(edges, typical[0], float(N), *(float(x[0]) for x in given))
-    per_S, per_s2 = (float(x[0]) for x in given[-2:])
+    rows = Rows.of(runs, extra["beta"], extra["most"], far=bool(extra["far"]), high=bool(extra["high"]))
+    rows = replace(rows, z0=np.atleast_1d(solved.z), order=np.atleast_1d(extra["order"]), share=np.atleast_1d(extra["share"]))
+    given = [float(x[0]) for x in arguments(rows, *moments(rows), accounting)]
+    path = solved.extra["path"].item()
+    z, alpha, pi, a, p = kernels.walk(edges_for(rows), path, bool(extra["far"]), extra["most"], N, *given)
+    per_S, per_s2 = given[-2:]
     return Trajectory(tau, z, np.full(N, extra["beta"]), p, a, (p**2 * per_S + a**2 * per_s2) / 2, alpha, pi)
 
 

@@ -5,29 +5,28 @@ end. Within a block the fractions are constant and the square (x + w)^2 is bound
 block's typical distance, so that distances and costs are geometric sums: sound whatever the block, exact for one step.
 """
 
-from math import expm1, inf, log, log1p, sqrt
+from math import exp, inf, log, log1p, sqrt
 
 from numba import njit, vectorize
 from numpy import empty
 
 UP = 1.0 + 2e-15  # a few roundings, so that no factor of a recursion is rounded down
+MOMENT_UP = 1.0 + 1e-14  # the logarithms' sums round to less than that
 SINGLES = 16  # exact terms of a moment; later ones are bounded in blocks of an eighth of their distance
 
 
 @njit(cache=True)
-def _log_mean(K, d, order, drift):
-    """Mean over j < order of log1p(-(K/2)/(d/2+j)) for the drift's complement, of log((K/2+j)/(d/2+j)) for its span.
+def _log_mean(part, d, order):
+    """Mean over j < order of log((part/2 + j)/(d/2 + j)): of the moments of a Beta(part/2, (d - part)/2) variable.
 
-    Both are concave in j, so that a block is at most its length times the term at its middle (Jensen).
+    The summand is concave in j, so that a block is at most its length times the summand at its middle (Jensen).
     """
     total, j = 0.0, 0.0
     while j < order:
         length = 1.0 if j < SINGLES else float(min(order - j, j // 8.0))
-        middle = j + 0.5 * (length - 1.0)
-        if drift:
-            total += length * log1p(-(d - K) / (d + 2.0 * middle))
-        else:
-            total += length * log1p(-K / (d + 2.0 * middle))
+        middle = 2.0 * j + length - 1.0
+        ratio = (part + middle) / (d + middle)
+        total += length * (log(ratio) if ratio < 0.5 else log1p(-(d - part) / (d + middle)))
         j += length
     return total / order
 
@@ -35,18 +34,13 @@ def _log_mean(K, d, order, drift):
 @vectorize(cache=True)
 def complement_moment(K, d, order):
     """o, from above: the square root of E[(1-upsilon)^order]^(1/order), upsilon ~ Beta(K/2, (d-K)/2)."""
-    return sqrt(_exp_up(_log_mean(K, d, order, False)))
+    return exp(0.5 * _log_mean(d - K, d, order)) * MOMENT_UP
 
 
 @vectorize(cache=True)
 def span_moment(K, d, order):
     """g, from above: the square root of E[gamma^order]^(1/order), gamma ~ Beta(K/2, (d-K)/2)."""
-    return sqrt(_exp_up(_log_mean(K, d, order, True)))
-
-
-@njit(cache=True)
-def _exp_up(x):
-    return (1.0 + expm1(x)) * UP
+    return exp(0.5 * _log_mean(K, d, order)) * MOMENT_UP
 
 
 @njit(cache=True)
@@ -208,14 +202,16 @@ def sweep(edges, typical, far, most, z0, o, u, w, w_f, w_0, w_0f, random, f, per
 
 
 @njit(cache=True)
-def walk(edges, typical, most, z0, o, u, w, w_f, w_0, w_0f, random, f, per_S, per_s2):
-    """Step by step what `sweep` sums in blocks, for one row: z (one longer), alpha, pi, a, p in the order of the run."""
-    N = int(most)
+def walk(edges, typical, far, most, N, z0, o, u, w, w_f, w_0, w_0f, random, f, per_S, per_s2):
+    """Step by step what `sweep` sums in blocks, for the last N steps of one row: z (one longer), alpha, pi, a, p in their order.
+
+    `typical` are the distances that the row's best round started from.
+    """
     block_alpha, block_pi = empty(edges.size - 1), empty(edges.size - 1)
     count = 1
     while count < edges.size - 1 and edges[count] < most:
         count += 1
-    _backward(edges, count, typical, z0, False, most, block_alpha, block_pi, o, u, w, w_f, f, per_S, per_s2)
+    _backward(edges, count, typical, z0, far, most, block_alpha, block_pi, o, u, w, w_f, f, per_S, per_s2)
     z, alpha, pi, a, p = empty(N + 1), empty(N), empty(N), empty(N), empty(N)
     z[0] = z0
     b = count - 1
