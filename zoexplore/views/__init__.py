@@ -7,6 +7,7 @@ from zoexplore.views.factors import Factors
 from zoexplore.views.inside import Inside
 from zoexplore.views.map import Map
 from zoexplore.views.page import serve
+from zoexplore.views.plan import Planner
 from zoexplore.views.profile import Profile
 from zoexplore.views.readouts import Readouts
 from zoexplore.views.state import State
@@ -20,6 +21,7 @@ __all__ = [
     "Factors",
     "Inside",
     "Map",
+    "Planner",
     "Profile",
     "Readouts",
     "State",

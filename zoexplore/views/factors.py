@@ -50,7 +50,7 @@ class Factors(Tab):
         columns = ("x", "y", "label", "dx", "dy", "align")
         self.bounds = ColumnDataSource({name: [] for name in columns}, name="factor-bounds")
         self.figure = blank(
-            "factors", "small", height=240, title="One step, many draws of the directions", tools="",
+            "factor-histogram", "small", height=240, title="One step, many draws of the directions", tools="",
             toolbar_location=None, y_range=DataRange1d(start=0), x_range=DataRange1d(),
         )  # fmt: skip
         self.figure.xaxis.axis_label = "distance after the step over distance before"

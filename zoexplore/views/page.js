@@ -19,6 +19,17 @@ function name(view) {
   }
   const box = within("input[type=checkbox]");
   if (box) box.setAttribute("aria-label", view.model.label ?? label);
+  const file = within("input[type=file]");
+  if (file) {
+    file.setAttribute("aria-label", label);
+    // Too long a message would end the session, so what is too large never leaves the browser.
+    view.shadow_el.addEventListener("change", (event) => {
+      if (!(file.files[0]?.size > view.model.tags[1])) return;
+      event.stopImmediatePropagation();
+      file.value = "";
+      window.alert(`This file is longer than ${view.model.tags[1]} characters. Nothing was read.`);
+    }, true);
+  }
   const select = within("select");
   if (select && typeof label == "string") select.setAttribute("aria-label", label);
   const group = within("input[type=radio]")?.closest(".bk-input-group");
@@ -38,14 +49,13 @@ function remember(view) {
   const keep = () => { try { localStorage.setItem(KEPT, view.model.active ? "dark" : "light"); } catch {} };
   view.el.addEventListener("click", () => setTimeout(keep)); // the button itself is drawn anew with every label
 }
+const named = new WeakSet(); // tabs bring views of their own when they are first shown
 function nameAll() {
-  const roots = window.Bokeh?.index?.roots ?? [];
-  for (const root of roots) for (const view of views(root)) { name(view); remember(view); }
-  return roots.length > 0;
+  for (const root of window.Bokeh?.index?.roots ?? []) for (const view of views(root)) {
+    if (named.has(view) || !view.shadow_el || !view.has_finished?.()) continue;
+    named.add(view);
+    name(view);
+    remember(view);
+  }
 }
-window.addEventListener("load", () => {
-  const wait = setInterval(() => {
-    const idle = window.Bokeh?.documents?.[0]?.is_idle;
-    if (idle && nameAll()) clearInterval(wait);
-  }, 200);
-});
+window.addEventListener("load", () => setInterval(() => { if (window.Bokeh?.documents?.[0]?.is_idle) nameAll(); }, 200));

@@ -9,6 +9,7 @@ from zoexplore.views import theme
 from zoexplore.views.curves import Curves
 from zoexplore.views.inside import Inside
 from zoexplore.views.map import Map
+from zoexplore.views.plan import Planner
 from zoexplore.views.profile import Profile
 from zoexplore.views.state import State
 from zoexplore.views.tab import Tab
@@ -19,6 +20,7 @@ VIEWS: dict[str, tuple[str, type[Tab]]] = {
     "profile": ("δ against ε", Profile),
     "map": ("Map", Map),
     "inside": ("Inside the bound", Inside),
+    "plan": ("Plan", Planner),
     "theory": ("Theory", Theory),
 }
 

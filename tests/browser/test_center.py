@@ -1,0 +1,144 @@
+"""The tabs in a real browser: each shows what it should, by mouse and by keyboard, and what sleeps costs nothing."""
+
+import re
+
+import pytest
+
+from tests.browser.test_page import IDLE, column, opened, readouts, settled, type_in
+from zoexplore import Setting, curve, guarantee
+from zoexplore.planning import calibrate
+from zoexplore.views.abscissa import ABSCISSAE
+from zoexplore.views.tabs import VIEWS
+from zoexplore.views.words import digits
+
+DATA = """([name, column]) => {
+  const data = Bokeh.documents[0].get_model_by_name(name)?.data;
+  const values = data?.get ? data.get(column) : data?.[column];
+  return values && Array.from(values, x => typeof x != "number" || isFinite(x) ? x : null);
+}"""
+
+
+@pytest.fixture
+def explorer(page, app_url):
+    return opened(page, app_url)
+
+
+def data(page, name, column):
+    return page.evaluate(DATA, [name, column])
+
+
+def show(page, name):
+    """Select a tab by its title."""
+    title = VIEWS[name][0]
+    page.locator(".zx-tabs").get_by_text(title, exact=True).click()
+    page.wait_for_function(IDLE)
+    return page
+
+
+def until(page, what, seconds=60):
+    """Wait until a thing is so."""
+    for _ in range(seconds * 10):
+        if what():
+            return
+        page.wait_for_timeout(100)
+    pytest.fail("it never came about")
+
+
+def test_the_tabs_are_a_named_radio_group_and_move_by_arrow_keys(explorer):
+    group = explorer.get_by_role("radiogroup", name="view")
+    group.wait_for()
+    radios = group.get_by_role("radio")
+    assert radios.count() == len(VIEWS)
+    radios.first.focus()
+    radios.first.press("ArrowRight")
+    explorer.get_by_text("A guarantee is not one number but a curve").wait_for()
+    assert radios.nth(1).is_checked()
+    assert explorer.get_by_text("ε against", exact=True).is_hidden()
+
+
+@pytest.mark.parametrize("field", ["K", "beta", "delta"])
+def test_curves_along_another_field(explorer, field):
+    select = explorer.get_by_label("ε against", exact=True)
+    settled(explorer, lambda: select.select_option(ABSCISSAE[field].label), lambda: column(explorer, "value"))
+    values = column(explorer, "value")
+    expected = curve(Setting(), field, values, ["composition"])["composition"]
+    assert column(explorer, "composition") == pytest.approx(list(expected), rel=1e-12)
+    settled(explorer, lambda: type_in(explorer, "sigma", "0.01"), lambda: column(explorer, "composition"))
+
+
+def test_t_star_is_marked(explorer):
+    (label,) = data(explorer, "guides", "label")
+    (place,) = data(explorer, "guides", "x")
+    assert label == f"T* = {place:.0f}"
+
+
+def test_the_profile(explorer):
+    show(explorer, "profile")
+    until(explorer, lambda: data(explorer, "profile", "sharp"))
+    deltas = data(explorer, "profile", "delta")
+    expected = curve(Setting(), "delta", deltas, ["composition"])["composition"]
+    assert data(explorer, "profile", "composition") == pytest.approx(list(expected), rel=1e-12)
+
+
+def test_inside_the_bound(explorer):
+    show(explorer, "inside")
+    until(explorer, lambda: data(explorer, "inside", "rho"))
+    assert sum(data(explorer, "inside", "rho")) == pytest.approx(guarantee(Setting(), "sharp").rho, rel=1e-3)
+    explorer.get_by_text("half of that falls on the last").wait_for()
+    theorem = explorer.get_by_role("radiogroup").get_by_text("Hidden-state theorem")
+    settled(explorer, theorem.click, lambda: data(explorer, "inside", "rho"))
+    explorer.get_by_text(re.compile(r"Counting starts \d+ steps before the end")).wait_for()
+    until(explorer, lambda: data(explorer, "factors", "orthonormal"))
+    explorer.get_by_text("independent ones").wait_for()
+
+
+def test_theory_is_typeset_with_the_current_numbers(explorer):
+    show(explorer, "theory")
+    explorer.locator("mjx-container").first.wait_for()
+    until(explorer, lambda: explorer.locator("mjx-container").count() >= 12)
+    assert explorer.get_by_text("$$").count() == 0
+    box = explorer.get_by_label("Draw with the paper's printed constants")
+    before = readouts(explorer)
+    box.check()
+    until(explorer, lambda: readouts(explorer) != before)
+    assert "Closed form (as printed)" in readouts(explorer)
+
+
+def test_a_map_shows_progress_can_be_cancelled_and_leaves_sliders_alone(explorer):
+    show(explorer, "map")
+    cancel = explorer.get_by_role("button", name="Cancel")
+    cancel.wait_for(timeout=60_000)
+    handle = explorer.locator('.noUi-handle[aria-label="T steps"]')
+    handle.focus()
+    settled(explorer, lambda: handle.press("ArrowRight"), lambda: readouts(explorer))
+    cancel = explorer.get_by_role("button", name="Cancel")
+    cancel.click()
+    explorer.get_by_text("Cancelled: the map is of an earlier setting.").wait_for(timeout=2000)
+
+
+def test_a_map_is_drawn_and_a_click_sets_the_sliders(explorer):
+    show(explorer, "map")
+    explorer.get_by_label("ε by", exact=True).select_option("Composition")
+    until(explorer, lambda: data(explorer, "map-bands", "band") and explorer.locator(".zx-idle").count(), 120)
+    assert {"ε = 0.1", "ε = 1", "ε = 10"} <= set(data(explorer, "map-lines", "label"))
+    before = readouts(explorer)
+    at = explorer.locator(".zx-map canvas").first.bounding_box()
+    x, y = at["x"] + at["width"] * 0.4, at["y"] + at["height"] * 0.4
+    settled(explorer, lambda: explorer.mouse.click(x, y), lambda: readouts(explorer) != before)
+
+
+def test_a_plan_is_found_and_applied(explorer):
+    show(explorer, "plan")
+    explorer.get_by_role("button", name="Solve").click()
+    explorer.get_by_role("button", name="Apply to the sliders").click(timeout=60_000)
+    found = calibrate(Setting(), "sigma", epsilon=1.0)
+    until(explorer, lambda: readouts(explorer)["Sharper bound"] == digits(guarantee(found, "sharp").epsilon), 10)
+
+
+@pytest.mark.parametrize("name", list(VIEWS))
+def test_no_tab_scrolls_sideways_at_390(page, app_url, name):
+    page.set_viewport_size({"width": 390, "height": 844})
+    opened(page, app_url)
+    show(page, name)
+    page.wait_for_timeout(1000)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

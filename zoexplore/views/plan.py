@@ -1,0 +1,211 @@
+"""Plan: which run meets a target epsilon; one field solved for, or a whole run recommended."""
+
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from html import escape
+from math import inf
+from typing import Any
+
+import panel as pn
+import param
+
+from zoexplore.bounds import BOUNDS
+from zoexplore.planning import FIELDS, Plan, Unreachable, calibrate, recommend
+from zoexplore.setting import Accounting, Setting
+from zoexplore.views import theme
+from zoexplore.views.abscissa import ABSCISSAE
+from zoexplore.views.state import State
+from zoexplore.views.tab import Tab
+from zoexplore.views.trace import guarantees
+from zoexplore.views.words import digits, number, plain
+from zoexplore.views.worker import change, compute, start
+
+_BEST = {
+    "sigma": "the least noise", "n": "the fewest records", "K": "the fewest directions", "T": "the most steps",
+    "clip": "the largest clip norm", "R": "the largest ball", "beta": "the largest share along the directions",
+}  # fmt: skip
+_FREE = """<p>Solve finds one value with everything else as it is set. Recommend chooses directions, step size, noise
+and its share, for the data, the loss, the ball and the steps that are set.</p>"""
+
+
+def solved(setting: Setting, field: str, epsilon: float, bound: str, accounting: Accounting) -> Setting | str:
+    """`calibrate`, with the reason in place of an exception."""
+    try:
+        return calibrate(setting, field, epsilon=epsilon, bound=bound, accounting=accounting)
+    except (Unreachable, ValueError) as error:
+        return str(error)
+
+
+def recommended(setting: Setting, epsilon: float, bound: str, accounting: Accounting) -> Plan | str:
+    """`recommend` for the data, loss and length of a setting, with the reason in place of an exception."""
+    given = ("n", "d", "T", "regime", "delta", "R", "clip", "M", "m", "ridge", "xi")
+    try:
+        return recommend(
+            **{name: getattr(setting, name) for name in given}, epsilon=epsilon, bound=bound, accounting=accounting
+        )
+    except (Unreachable, ValueError) as error:
+        return str(error)
+
+
+class Planner(Tab):
+    """A target, what to solve for, and the answer with its reasons, ready to be taken over by the sliders."""
+
+    target = param.Number(1.0, bounds=(0, None), inclusive_bounds=(False, True), doc="the epsilon to be met")
+    field = param.Selector(default="sigma", objects=list(FIELDS), doc="what to solve for")
+    bound = param.Selector(default="sharp", objects=list(BOUNDS), doc="the bound that is to meet it")
+    answer = param.ClassSelector(class_=Setting, allow_None=True, doc="the run found")
+
+    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
+        super().__init__(state, dark, **params)
+        select, look = pn.widgets.Select.from_param, {"css_classes": ["zx-select"], **theme.STRETCH}
+        sheet = [theme.css("select", "along")]
+        names = {ABSCISSAE[f].label: f for f in FIELDS}
+        titles = {BOUNDS[bound].title: bound for bound in BOUNDS}
+        self.choices = [
+            self._text("target ε", "target"),
+            self._text("at δ", "delta"),
+            select(self.param.field, options=names, label="solve for", stylesheets=sheet, **look),
+            select(self.param.bound, options=titles, label="by", stylesheets=sheet, **look),
+        ]
+        for choice in self.choices[2:]:
+            choice.description = None
+        self.buttons = {
+            name: pn.widgets.Button(label=label, stylesheets=[theme.css("button")], margin=(0, 8, 0, 0))
+            for name, label in (
+                ("solve", "Solve"), ("recommend", "Recommend a run"), ("cancel", "Cancel"),
+                ("apply", "Apply to the sliders"),
+            )
+        }  # fmt: skip
+        self.buttons["solve"].on_click(lambda _: self.ask(self._solve))
+        self.buttons["recommend"].on_click(lambda _: self.ask(self._recommend))
+        self.buttons["cancel"].on_click(lambda _: self.stop())
+        self.buttons["apply"].on_click(lambda _: self.apply())
+        self.words = pn.pane.HTML(_FREE, stylesheets=[theme.css("text", "words", "plan")], **theme.STRETCH)
+        self._asked: object | None = None  # the question in the air
+        self._busy(False)
+        self.follow()
+
+    def _text(self, label: str, name: str) -> pn.widgets.TextInput:
+        """A number as text: the target of this view, or the state's delta."""
+        owner = self if name == "target" else self.state
+        box = pn.widgets.TextInput(
+            label=label, value=plain(getattr(owner, name)), css_classes=["zx-field"],
+            stylesheets=[theme.css("field", "target")], **theme.STRETCH,
+        )  # fmt: skip
+
+        def typed(event: Any) -> None:
+            try:
+                owner.param.update(**{name: number(event.new)})
+            except ValueError:
+                pass
+            box.value = plain(getattr(owner, name))
+
+        box.param.watch(typed, "value")
+        owner.param.watch(lambda event: box.param.update(value=plain(event.new)), name)
+        return box
+
+    def ask(self, question: Any) -> None:
+        """Have a question answered in the other process; an earlier one that is still in the air is dropped."""
+        self._asked = object()
+        self.answer = None
+        self._busy(True)
+        self.words.object = '<p role="status">Looking …</p>'
+        start(question)
+
+    def stop(self) -> None:
+        """Wait no longer for an answer."""
+        self._asked = None
+        self._busy(False)
+        self.words.object = '<p role="status">Cancelled.</p>'
+
+    def apply(self) -> None:
+        """Set the sliders to the run found."""
+        if self.answer is not None:
+            self.state.ask(**self.answer.as_dict())
+
+    async def _solve(self) -> None:
+        asked, s, a = self._asked, self.state.setting, self.state.accounting
+        question = s, self.field, float(self.target), self.bound, a
+        found = await compute(solved, *question)
+        change(lambda: self._told(asked, found, lambda run: _solution(*question, run)))
+
+    async def _recommend(self) -> None:
+        asked = self._asked
+        found = await compute(
+            recommended, self.state.setting, float(self.target), self.bound, self.state.accounting
+        )
+        run = found.setting if isinstance(found, Plan) else found
+        change(lambda: self._told(asked, run, lambda _: _plan(found)))
+
+    def refresh(self) -> None:
+        """Another run than the one that was asked about: no answer is for it."""
+        if self._asked is not None:
+            self.stop()
+        self.answer = None
+        self._busy(False)
+
+    def _told(self, asked: object, found: Setting | str, words: Any) -> None:
+        """Show an answer, unless another question was asked since."""
+        if asked is not self._asked:
+            return
+        self._asked = None
+        with pn.io.hold():
+            if isinstance(found, Setting):
+                self.answer = found
+                self.words.object = words(found)
+            else:
+                self.words.object = f'<p class="warn" role="alert">It cannot be: {escape(found)}.</p>'
+            self._busy(False)
+
+    def _busy(self, busy: bool) -> None:
+        self.buttons["cancel"].visible = busy
+        self.buttons["solve"].disabled = self.buttons["recommend"].disabled = busy
+        self.buttons["apply"].visible = self.answer is not None
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        chosen = pn.Column(
+            *self.choices, css_classes=["zx-choices"], stylesheets=[theme.css("choices")], **theme.STRETCH
+        )
+        row = pn.Row(
+            *self.buttons.values(), css_classes=["zx-buttons"], stylesheets=[theme.css("buttons")], **theme.STRETCH
+        )
+        return pn.Column(
+            chosen, row, self.words, css_classes=["zx-plan"], stylesheets=[theme.root("curves")], **theme.STRETCH
+        )
+
+
+def _solution(setting: Setting, field: str, target: float, bound: str, accounting: Accounting, run: Setting) -> str:
+    """The field that was found, and what it rests on."""
+    g = guarantees(run, accounting)[bound]
+    a, value = ABSCISSAE[field], getattr(run, field)
+    first = (
+        f'<p class="found"><i>{a.symbol}</i> = {_safe(field, value)}</p><p>That is {_BEST[field]} with which the '
+        f"{escape(g.title.lower())} gives ε\u00a0≤\u00a0{target:g} at δ\u00a0=\u00a0{plain(setting.delta)}, "
+        "all else as it is set. "
+        f"Now {a.symbol} is {digits(getattr(setting, field))}.</p>"
+    )
+    supposed = [check.words for check in g.checks if check.met is None]
+    return first + _listed("To be aware of", [g.reason]) + _listed("Supposed, since no number can show it", supposed)
+
+
+def _safe(field: str, value: float) -> str:
+    """A value to five digits, rounded to the side on which the target is still met."""
+    if isinstance(value, int) or value == inf:
+        return plain(value)
+    side = ROUND_CEILING if field == "sigma" else ROUND_FLOOR
+    return plain(float(Context(prec=5, rounding=side).create_decimal(repr(value))))
+
+
+def _plan(plan: Plan) -> str:
+    """A recommended run with its reasons, warnings and the alternative."""
+    s = plan.setting
+    head = (
+        f'<p class="found"><i>K</i> = {s.K}, <i>β</i> = {s.beta:.3g}, <i>σ</i> = {_safe("sigma", s.sigma)}</p>'
+        f"<p>ε = {digits(plan.epsilon)} after {s.T} steps of size η = {s.eta:.4g}.</p>"
+    )
+    rest = _listed("Why", plan.reasons) + _listed("To be aware of", plan.warnings)
+    return head + rest + _listed("Instead", [plan.alternative.says])
+
+
+def _listed(title: str, lines: Any) -> str:
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines if line)
+    return f"<h3>{title}</h3><ul>{items}</ul>" if items else ""
