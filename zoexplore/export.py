@@ -26,11 +26,15 @@ _AT_MOST = {"K": "d", "m": "M", "ridge": "m"}  # what is lowered where only the 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A setting and an accounting that were read, and what could not be used of the text, a sentence each."""
+    """A setting and an accounting that were read, and what could not be used of the text, a sentence each.
+
+    `read` is false where nothing could be: then the setting is the default.
+    """
 
     setting: Setting
     accounting: Accounting
     problems: tuple[str, ...] = ()
+    read: bool = True
 
 
 def to_fields(setting: Setting, accounting: Accounting) -> dict[str, str]:
@@ -123,7 +127,7 @@ def to_csv(setting: Setting, accounting: Accounting, field: str, values: Iterabl
 
 
 def _nothing(why: str) -> Loaded:
-    return Loaded(Setting(), Accounting(), (f"{why}; nothing was read",))
+    return Loaded(Setting(), Accounting(), (f"{why}; nothing was read",), read=False)
 
 
 def _text(value: Any) -> str:

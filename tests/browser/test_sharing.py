@@ -4,8 +4,9 @@ import pytest
 
 from tests.browser.test_page import background, column, lightness, opened, readouts, settled, type_in
 from zoexplore import Accounting, Setting, curve, guarantee
+from zoexplore.export import to_csv, to_python, to_yaml
 from zoexplore.presets import PRESETS
-from zoexplore.views.abscissa import ABSCISSAE
+from zoexplore.views.abscissa import ABSCISSAE, T_VALUES
 from zoexplore.views.controls import LABELS
 from zoexplore.views.words import digits
 
@@ -153,3 +154,47 @@ def test_pin_compare_rename_use_and_unpin(page, app_url):
     assert readouts(page)["Composition"] == digits(guarantee(Setting(K=52), "composition").epsilon)
     settled(page, page.get_by_role("button", name="Unpin A").click, lambda: query(page))
     assert query(page) == "K=52"
+
+
+def exported(page, name):
+    with page.expect_download() as download:
+        page.get_by_role("button", name=name, exact=True).click()
+    return download.value
+
+
+def test_files_are_saved_and_a_setting_is_loaded_back(page, app_url, tmp_path):
+    opened(page, f"{app_url}?K=52&pin=K:20~fewer")
+    page.get_by_role("button", name="Export").click()
+    page.locator("pre").get_by_text("K=52").wait_for()
+    assert exported(page, "PNG").path().read_bytes().startswith(b"\x89PNG")
+    assert "A: fewer" in exported(page, "SVG").path().read_text()
+    assert exported(page, "CSV").path().read_text() == to_csv(Setting(K=52), Accounting(), "T", T_VALUES)
+    kept = exported(page, "YAML").path().read_text()
+    assert kept == to_yaml(Setting(K=52), Accounting())
+    (tmp_path / "kept.yaml").write_text(kept.replace("T: 200", "T: 9").replace("M: 0.75", "M: -1"))
+    upload = page.get_by_label("load a setting from a YAML file")
+    settled(page, lambda: upload.set_input_files(tmp_path / "kept.yaml"), lambda: readouts(page))
+    assert readouts(page)["Composition"] == digits(guarantee(Setting(K=52, T=9), "composition").epsilon)
+    page.get_by_text("M = -1 is not allowed").wait_for()
+
+
+def test_a_file_that_is_too_large_stays_in_the_browser(page, app_url, tmp_path):
+    opened(page, app_url)
+    page.get_by_role("button", name="Export").click()
+    told = []
+    page.on("dialog", lambda dialog: (told.append(dialog.message), dialog.dismiss()))
+    (tmp_path / "large.yaml").write_text("T: 9\n" + "#" * 30_000_000)
+    page.get_by_label("load a setting from a YAML file").set_input_files(tmp_path / "large.yaml")
+    page.wait_for_timeout(500)
+    assert len(told) == 1 and "Nothing was read" in told[0]
+    settled(page, lambda: type_in(page, "T", "9"), lambda: readouts(page))
+
+
+def test_the_code_is_copied(page, app_url):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    opened(page, f"{app_url}?K=52")
+    page.get_by_role("button", name="Export").click()
+    page.locator("pre").get_by_text("K=52").wait_for()
+    page.get_by_role("button", name="Copy code").click()
+    page.get_by_role("button", name="Copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == to_python(Setting(K=52), Accounting())

@@ -9,6 +9,7 @@ from zoexplore.views import theme
 from zoexplore.views.address import Address
 from zoexplore.views.bridge import Bridge
 from zoexplore.views.controls import Controls
+from zoexplore.views.files import Files
 from zoexplore.views.lesson import SETTABLE, Lesson
 from zoexplore.views.pinned import Pinned, PinnedCurves
 from zoexplore.views.pins import Pins
@@ -47,6 +48,8 @@ class Explorer(pn.viewable.Viewer):
         if self.address:
             self.address.read(search)
         self.tools = Toolbar(self.state, self.bridge, self.pins)
+        self.files = Files(self.curves, self.pinned_curves, self.bridge)
+        self.tools.more.append(self.files.toggle)
         self.dark = self.tools.dark
         self.dark.param.watch(self._paint, "value")
         self._paint()
@@ -66,16 +69,18 @@ class Explorer(pn.viewable.Viewer):
     def __panel__(self) -> pn.viewable.Viewable:
         shows = self.lesson.shows
         title = pn.pane.HTML(_TITLE, stylesheets=[theme.css("text", "title")], **theme.STRETCH)
-        header = [("title", title), ("tools", self.tools.__panel__())]
+        heading = [part for of, part in (("title", title), ("tools", self.tools.__panel__())) if shows(of)]
+        row = pn.Row(*heading, stylesheets=[theme.css("heading")], **theme.STRETCH)
+        header = [("title" if shows("title") else "tools", row), ("tools", self.files.drawer)]
         answer = [("verdict", self.readouts.verdict), ("tabs", self.tabs.__panel__()), ("pins", self.pinned.board)]
         numbers = [("table", self.readouts.table), ("table", self.readouts.fold)]
 
-        def area(name: str, parts: list[tuple[str, Any]], kind: type = pn.Column) -> list[pn.viewable.Viewable]:
+        def area(name: str, parts: list[tuple[str, Any]]) -> list[pn.viewable.Viewable]:
             seen = [part for of, part in parts if shows(*VIEWS if of == "tabs" else (of,))]
-            return [kind(*seen, css_classes=[f"zx-{name}"], **theme.STRETCH)] if seen else []
+            return [pn.Column(*seen, css_classes=[f"zx-{name}"], **theme.STRETCH)] if seen else []
 
         return pn.Column(
-            *area("header", header, pn.Row),
+            *area("header", header),
             *([self.controls.__panel__()] if shows(*SETTABLE) else []),
             *area("answer", answer),
             *area("numbers", numbers),

@@ -55,6 +55,7 @@ class Toolbar(pn.viewable.Viewer):
         self.pin.on_click(lambda _: self.pins.add(self.state))
         self.pins.param.watch(lambda event: self.pin.param.update(disabled=len(event.new) == MOST), "pins")
         self.link = copier("Copy link") if bridge else None
+        self.more: list[pn.viewable.Viewable] = []  # between the link and the scheme
         self.dark = pn.widgets.Toggle(label="Dark", **look | {"css_classes": ["zx-button", "zx-scheme"]})
         self.dark.jscallback(active=_SCHEME)
         self.dark.param.watch(lambda event: self.dark.param.update(label="Light" if event.new else "Dark"), "value")
@@ -105,5 +106,5 @@ class Toolbar(pn.viewable.Viewer):
         follow()
 
     def __panel__(self) -> pn.viewable.Viewable:
-        tools = [tool for tool in (self.preset, self.reset, self.pin, self.link, self.dark) if tool]
+        tools = [tool for tool in (self.preset, self.reset, self.pin, self.link, *self.more, self.dark) if tool]
         return pn.Row(*tools, css_classes=["zx-tools"], stylesheets=[theme.css("tools")], margin=0)
