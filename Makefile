@@ -4,7 +4,7 @@ ARGS ?=
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: app test lab bench setup clean
+.PHONY: app test bench setup clean
 
 app: setup
 	@echo "Serving http://127.0.0.1:$(PORT)/app (Ctrl-C stops it)"
@@ -14,9 +14,6 @@ app: setup
 test: setup
 	@$(BIN)/python -m tools.chromium
 	@$(BIN)/python -m pytest $(ARGS)
-
-lab: setup
-	@$(BIN)/python -m jupyterlab --notebook-dir=notebooks
 
 bench: setup
 	@$(BIN)/python -m benchmarks $(ARGS)

@@ -1,10 +1,10 @@
-"""Print every topic's ratios, or those named: `python -m benchmarks [curves] [peers] [startup]`."""
+"""Print every topic's ratios, or those named: `python -m benchmarks [curves] [peers] [startup] [tightness]`."""
 
 import argparse
 
-from benchmarks import curves, peers, startup
+from benchmarks import curves, peers, startup, tightness
 
-TOPICS = {"curves": curves.run, "peers": peers.run, "startup": startup.run}
+TOPICS = {"curves": curves.run, "peers": peers.run, "startup": startup.run, "tightness": tightness.run}
 
 
 def main():

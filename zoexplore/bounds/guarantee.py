@@ -28,6 +28,7 @@ class Guarantee:
         reason: why it does not apply, with numbers; or how the printed constants err; empty otherwise.
         rho: the Gaussian shift budget; nan where there is none.
         order: the Renyi order at which epsilon was converted; nan where a Gaussian budget needs none (rho is not nan).
+        moment: the order lambda of the moments that a sharper bound's tails are taken at; nan for the other bounds.
         note: what to know of the number beside its assumptions; empty if nothing.
         delta_f: the part of delta kept for the coupling to fail; epsilon is taken at delta - delta_f.
         N: steps counted.
@@ -44,6 +45,7 @@ class Guarantee:
     reason: str
     rho: float
     order: float
+    moment: float
     note: str
     delta_f: float
     N: float
@@ -98,6 +100,7 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
         reason=reason,
         **{k: float(getattr(solved, k)) for k in ("rho", "delta_f", "N")},
         order=order,
+        moment=float(solved.extra.get("order", np.nan)) if epsilon < inf else np.nan,
         note=remark(accounting, order),
         start=start,
         checks=checks,
