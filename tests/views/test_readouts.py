@@ -67,7 +67,8 @@ def test_assumptions_are_met_not_met_or_supposed():
     assert 'aria-label="met"' in text
     assert 'aria-label="supposed"' in text
     assert re.search(r'aria-label="not met">✗</span><span>At most half the dimension', text)
-    assert text.count("Every step uses all n records") == 1
+    items = re.findall("<li>.*?</small>", text)
+    assert items and len(items) == len(set(items)) == text.count("<li>")
 
 
 def test_printed_constants_are_called_no_guarantee_while_they_are_on():

@@ -1,0 +1,54 @@
+"""axe finds nothing serious on the page, light or dark, closed or open, wide or narrow."""
+
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+
+import pytest
+
+from tests.browser.test_page import opened
+
+AXE = "axe-core@4.14.1"
+SERIOUS = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations
+  .filter(v => ["serious", "critical"].includes(v.impact))
+  .map(v => ({id: v.id, nodes: v.nodes.map(n => n.target.flat().join(" ") + ": " + n.html.slice(0, 160))}))"""
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory):
+    """axe-core's source, from the npm registry. In CI it must be there; elsewhere, without npm, the test is skipped."""
+    folder = tmp_path_factory.mktemp("axe")
+    npm = shutil.which("npm")
+    command = [npm or "npm", "pack", AXE, "--silent", "--pack-destination", str(folder)]
+    packed = npm and subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    if not packed or packed.returncode:
+        why = f"NO AXE: `npm pack {AXE}` failed: {packed.stderr[-500:] if packed else 'npm is not installed'}"
+        pytest.fail(why) if os.environ.get("CI") == "true" else pytest.skip(why)
+    with tarfile.open(next(folder.glob("*.tgz"))) as archive:
+        return archive.extractfile("package/axe.min.js").read().decode()
+
+
+def serious(page, axe):
+    page.evaluate(axe)
+    return json.dumps(page.evaluate(SERIOUS), indent=1, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_nothing_serious(page, app_url, axe, scheme, width):
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    opened(page, f"{app_url}?K=300&pin=K:20~fewer&printed=1&T=x")
+    page.get_by_role("button", name="Export").click()
+    page.get_by_text("Everything else").click()
+    page.get_by_text("What is assumed").click()
+    page.locator("pre").wait_for()
+    page.wait_for_timeout(500)
+    assert serious(page, axe) == "[]"
+
+
+def test_nothing_serious_in_a_lesson(page, app_url, axe):
+    opened(page, f"{app_url}?show=curves,K,T&lock=K")
+    assert serious(page, axe) == "[]"
