@@ -1,10 +1,10 @@
-"""Print every topic's ratios, or those named: `python -m benchmarks [curves] [peers] [startup] [tightness]`."""
+"""Print every topic's ratios, or those named: `python -m benchmarks [curves] [peers] [startup] [tightness] [latency]`."""
 
 import argparse
 
-from benchmarks import curves, peers, startup, tightness
+from benchmarks import curves, latency, peers, startup, tightness
 
-TOPICS = {"curves": curves.run, "peers": peers.run, "startup": startup.run, "tightness": tightness.run}
+TOPICS = {"curves": curves.run, "peers": peers.run, "startup": startup.run, "tightness": tightness.run, "latency": latency.run}
 
 
 def main():
