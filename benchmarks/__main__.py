@@ -1,10 +1,16 @@
-"""Print every topic's ratios, or those named: `python -m benchmarks [curves] [peers] [startup] [tightness] [latency]`."""
+"""Print every topic's figures, or those named: `python -m benchmarks curves peers startup tightness latency`."""
 
 import argparse
 
 from benchmarks import curves, latency, peers, startup, tightness
 
-TOPICS = {"curves": curves.run, "peers": peers.run, "startup": startup.run, "tightness": tightness.run, "latency": latency.run}
+TOPICS = {
+    "curves": curves.run,
+    "peers": peers.run,
+    "startup": startup.run,
+    "tightness": tightness.run,
+    "latency": latency.run,
+}
 
 
 def main():
