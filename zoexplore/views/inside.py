@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import panel as pn
 import param
-from bokeh.models import ColumnDataSource, DataRange1d, Legend, LegendItem, Range1d
+from bokeh.models import ColumnDataSource, DataRange1d, Legend, LegendItem, LogTicker, Range1d
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.bound import Trajectory
 from zoexplore.views import theme
-from zoexplore.views.canvas import blank, decades, dress, dress_legend, plain
+from zoexplore.views.canvas import blank, dress, dress_legend, plain
 from zoexplore.views.factors import Factors
 from zoexplore.views.state import State
 from zoexplore.views.tab import Tab
@@ -113,8 +113,9 @@ class Inside(Tab):
             y_range=DataRange1d(start=0), tools="", toolbar_location=None,
         )  # fmt: skip
         fig.xaxis.axis_label = "steps left"
-        decades(fig.xaxis)
-        plain(fig.yaxis)
+        fig.xaxis.ticker = LogTicker(mantissas=[1, 2, 5])
+        for axis in fig.axis:
+            plain(axis)
         items = []
         for order, (column, label, bound) in enumerate(drawn):
             dash = [[], [6, 3], [2, 3]][order]
@@ -122,7 +123,7 @@ class Inside(Tab):
             dots = fig.scatter("left", column, source=self.source, size=4)
             self.lines[f"{name}-{column}"] = (line, bound)
             self.lines[f"{name}-{column}-dots"] = (dots, bound)
-            items.append(LegendItem(label=label, renderers=[line]))
+            items.append(LegendItem(label=label, renderers=[line], name=column))
         if len(items) > 1:
             fig.add_layout(Legend(items=items, orientation="horizontal", location="top_left"), "above")
         return fig
@@ -135,6 +136,8 @@ class Inside(Tab):
                 self.source.data = {name: [] for name in _COLUMNS}
             else:
                 self.source.data = thinned(g.trajectory)
+                for item in self.figures["shares"].legend[0].items:
+                    item.visible = item.name == "beta" or g.trajectory.alpha is not None
                 ends = max(float(g.trajectory.rho.size), 2.0) * 1.05, 0.95
                 if (self.range.start, self.range.end) != ends:
                     self.range.update(start=ends[0], end=ends[1])

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 import panel as pn
-from bokeh.models import ColumnDataSource, CustomJSHover, HoverTool, Range1d, Span
+from bokeh.models import ColumnDataSource, Range1d, Span
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.views import theme
-from zoexplore.views.canvas import DIGITS, blank, decades, dress
+from zoexplore.views.canvas import blank, decades, dress
 from zoexplore.views.frame import frame, steady
 from zoexplore.views.state import State
 from zoexplore.views.tab import Tab
@@ -40,8 +40,6 @@ class Profile(Tab):
             style = theme.style_of(bound, order)
             look = {"line_width": style.width, "line_dash": list(style.dash), "line_join": "round"}
             self.lines[bound] = self.figure.line(bound, "delta", source=self.source, name=bound, **look)
-        probe = self.figure.line("probe", "delta", source=self.source, line_alpha=0)
-        self.figure.add_tools(self._hover(probe))
         self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
         self.words = pn.pane.HTML(_SAYS, stylesheets=[theme.css("text", "words")], **theme.STRETCH)
         self.legend = pn.pane.HTML(css_classes=["zx-legend"], stylesheets=[theme.css("legend")], **theme.STRETCH)
@@ -52,26 +50,7 @@ class Profile(Tab):
     def _columns(self) -> dict[str, np.ndarray]:
         traced = trace(self.state.setting, self.state.accounting, "delta")
         shown = {b: np.where(np.isfinite(e) & (e > 0), e, np.nan) for b, e in traced.epsilon.items()}
-        high = np.nanmax(np.vstack([np.full(traced.values.shape, 1e-300), *shown.values()]), axis=0)
-        return {"delta": traced.values, **shown, "probe": np.where(high > 1e-300, high, 1.0)}
-
-    def _hover(self, probe: Any) -> HoverTool:
-        """Every bound's epsilon at the delta of the pointer."""
-        rows = "".join(
-            f"<tr><td>{theme.swatch(theme.style_of(bound, i), 26)}</td><td>{escape(BOUNDS[bound].title)}</td>"
-            f"<td>@{{delta}}{{{bound}}}</td></tr>"
-            for i, bound in enumerate(BOUNDS)
-        )
-        caption = "<caption><i>ε</i> at δ = @{delta}{delta}</caption>"
-        return HoverTool(
-            renderers=[probe],
-            mode="hline",
-            tooltips=f"<div><style>{theme.css('tooltip')}</style><table>{caption}{rows}</table></div>",
-            formatters={"@{delta}": CustomJSHover(args={"source": self.source}, code=DIGITS)},
-            point_policy="follow_mouse",
-            attachment="horizontal",
-            visible=False,
-        )
+        return {"delta": traced.values, **shown}
 
     def refresh(self) -> None:
         data = self._columns()
