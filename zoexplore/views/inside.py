@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import panel as pn
 import param
-from bokeh.models import ColumnDataSource, DataRange1d, Legend, LegendItem, LogTicker, Range1d
+from bokeh.models import ColumnDataSource, CustomJSTickFormatter, DataRange1d, FixedTicker, Legend, LegendItem, Range1d
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.bound import Trajectory
 from zoexplore.views import theme
-from zoexplore.views.canvas import blank, dress, dress_legend, plain
+from zoexplore.views.canvas import TICKS, blank, dress, dress_legend, plain
 from zoexplore.views.factors import Factors
 from zoexplore.views.state import State
 from zoexplore.views.tab import Tab
@@ -30,7 +30,7 @@ _PANELS = {
     ),
     "budget": ("What the step costs, ρ", [("rho", "ρ of the step", "corollary")]),
     "shares": (
-        "β of the noise; π, α of what is hidden",
+        "Shares: β of noise, π and α hidden",
         [("beta", "β", "noisy-gd"), ("pi", "π along", "composition"), ("alpha", "α across", "sharp")],
     ),
 }
@@ -92,7 +92,7 @@ class Inside(Tab):
         super().__init__(state, dark, **params)
         self.source = ColumnDataSource({name: [] for name in _COLUMNS}, name="inside")
         self.words = pn.pane.HTML("", stylesheets=[theme.css("text", "words")], **theme.STRETCH)
-        self.range = Range1d(10, 1)
+        self.range, self.ticker = Range1d(10, 1), FixedTicker(ticks=[1, 10])
         self.lines: dict[str, tuple[Any, str]] = {}
         self.figures = {name: self._figure(name, *spec) for name, spec in _PANELS.items()}
         self.panes = [pn.pane.Bokeh(fig, **theme.STRETCH) for fig in self.figures.values()]
@@ -113,9 +113,9 @@ class Inside(Tab):
             y_range=DataRange1d(start=0), tools="", toolbar_location=None,
         )  # fmt: skip
         fig.xaxis.axis_label = "steps left"
-        fig.xaxis.ticker = LogTicker(mantissas=[1, 2, 5])
-        for axis in fig.axis:
-            plain(axis)
+        fig.xaxis.ticker = self.ticker
+        fig.xaxis.formatter = CustomJSTickFormatter(code=f"if (tick < 1000) return String(tick);{TICKS}")
+        plain(fig.yaxis)
         items = []
         for order, (column, label, bound) in enumerate(drawn):
             dash = [[], [6, 3], [2, 3]][order]
@@ -141,6 +141,8 @@ class Inside(Tab):
                 ends = max(float(g.trajectory.rho.size), 2.0) * 1.05, 0.95
                 if (self.range.start, self.range.end) != ends:
                     self.range.update(start=ends[0], end=ends[1])
+                    mantissas = (1, 2, 5) if ends[0] < 1000 else (1,)
+                    self.ticker.ticks = [m * 10**k for k in range(16) for m in mantissas if m * 10**k <= ends[0]]
         for pane in self.panes:
             pn.io.push_notebook(pane)
 
