@@ -9,6 +9,7 @@ import tarfile
 import pytest
 
 from tests.browser.test_page import opened
+from zoexplore.views.tabs import VIEWS
 
 AXE = "axe-core@4.14.1"
 SERIOUS = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations
@@ -46,6 +47,14 @@ def test_nothing_serious(page, app_url, axe, scheme, width):
     page.get_by_text("What is assumed").click()
     page.locator("pre").wait_for()
     page.wait_for_timeout(500)
+    assert serious(page, axe) == "[]"
+
+
+@pytest.mark.parametrize("tab", VIEWS)
+def test_nothing_serious_in_any_view(page, app_url, axe, tab):
+    opened(page, app_url)
+    page.get_by_text(VIEWS[tab][0], exact=True).click()
+    page.wait_for_timeout(1500)
     assert serious(page, axe) == "[]"
 
 

@@ -8,6 +8,7 @@ from zoexplore.export import to_csv, to_python, to_yaml
 from zoexplore.presets import PRESETS
 from zoexplore.views.abscissa import ABSCISSAE, T_VALUES
 from zoexplore.views.controls import LABELS
+from zoexplore.views.pinned import COLOURS
 from zoexplore.views.words import digits
 
 
@@ -198,3 +199,11 @@ def test_the_code_is_copied(page, app_url):
     page.get_by_role("button", name="Copy code").click()
     page.get_by_role("button", name="Copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == to_python(Setting(K=52), Accounting())
+
+
+def test_pins_are_drawn_in_the_scheme_that_the_page_opens_with(page, app_url):
+    page.emulate_media(color_scheme="dark")
+    opened(page, f"{app_url}?pin=K:20~fewer")
+    data = "Bokeh.documents[0].get_model_by_name('pins').data"
+    colour = f"({data}.get?.('colour') ?? {data}.colour)[0]"
+    page.wait_for_function(f"{colour} == {COLOURS[0][1]!r}")

@@ -54,6 +54,7 @@ function nameAll() {
   for (const root of window.Bokeh?.index?.roots ?? []) for (const view of views(root)) {
     if (named.has(view) || !view.shadow_el || !view.has_finished?.()) continue;
     named.add(view);
+    if (view === root) view.el.setAttribute("role", "main");
     name(view);
     remember(view);
   }

@@ -63,14 +63,13 @@ class PinnedCurves:
         drawn = [along(pin, self.curves.along, self.pins.compare) for pin in self.pins.pins]
         colours = [pair[theme.DARK if self.curves.dark else theme.LIGHT] for pair in COLOURS[: len(drawn)]]
         last = [np.flatnonzero(np.isfinite(y))[-1:] for _, y in drawn]
-        with pn.io.hold():
-            self.source.data = {"xs": [x for x, _ in drawn], "ys": [y for _, y in drawn], "colour": colours}
-            self.ends.data = {
-                "x": [float(x[at][0]) if at.size else np.nan for (x, _), at in zip(drawn, last, strict=True)],
-                "y": [float(y[at][0]) if at.size else np.nan for (_, y), at in zip(drawn, last, strict=True)],
-                "letter": list(LETTERS[: len(drawn)]),
-                "colour": colours,
-            }
+        self.source.data = {"xs": [x for x, _ in drawn], "ys": [y for _, y in drawn], "colour": colours}
+        self.ends.data = {
+            "x": [float(x[at][0]) if at.size else np.nan for (x, _), at in zip(drawn, last, strict=True)],
+            "y": [float(y[at][0]) if at.size else np.nan for (_, y), at in zip(drawn, last, strict=True)],
+            "letter": list(LETTERS[: len(drawn)]),
+            "colour": colours,
+        }
 
 
 class Pinned(pn.viewable.Viewer):

@@ -43,7 +43,7 @@ class Theory(Tab):
         with pn.io.hold():
             for bound, g in found.items():
                 formula = substituted(g)
-                self.numbers[bound].object = f"$${formula}$$" if formula else f"<p>{escape(g.reason)}.</p>"
+                self.numbers[bound].object = _formula(formula) if formula else f"<p>{escape(g.reason)}.</p>"
                 self.checks[bound].object = _checks(g)
 
     def _section(self, bound: str) -> pn.viewable.Viewable:
@@ -52,7 +52,7 @@ class Theory(Tab):
         head = f"<h2>{swatch} {escape(entry.title)}</h2><p>{escape(entry.says)}</p>"
         source = f"<p><small>Source: {escape(entry.source)}</small></p>"
         return pn.Column(
-            _html(head), _math(f"$${entry.latex}$$"), self.numbers[bound], self.checks[bound], _html(source),
+            _html(head), _math(_formula(entry.latex)), self.numbers[bound], self.checks[bound], _html(source),
             css_classes=["zx-bound"], stylesheets=[theme.css("bound")], **theme.STRETCH,
         )  # fmt: skip
 
@@ -76,6 +76,12 @@ def _math(text: str) -> pn.pane.HTML:
     return pn.pane.HTML(text, disable_math=False, stylesheets=[theme.css("text", "math")], **theme.STRETCH)
 
 
+def _formula(latex: str) -> str:
+    """A displayed formula, and its TeX for those who listen to it: MathJax draws it without any words."""
+    drawn = f'<div aria-hidden="true">$${latex}$$</div>'
+    return f'<div role="math" tabindex="0" aria-label="{escape(latex)}">{drawn}</div>'
+
+
 def _checks(g: Guarantee) -> str:
     rows = []
     for check in g.checks:
@@ -94,4 +100,5 @@ def _errata() -> str:
         f'<tr><th scope="row">{escape(e.where)}</th>{"".join(f"<td>{escape(x)}</td>" for x in e[1:])}</tr>'
         for e in ERRATA
     )
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return f'<div class="wide" tabindex="0" role="region" aria-label="misprints">{table}</div>'
