@@ -143,6 +143,7 @@ def test_pin_compare_rename_use_and_unpin(page, app_url):
     page.get_by_role("button", name="Pin", exact=True).click()
     page.get_by_role("button", name="Use A").wait_for()
     settled(page, lambda: type_in(page, "K", "100"), lambda: readouts(page))
+    page.wait_for_timeout(500)
     name = page.get_by_label("A", exact=True)
     name.fill("few directions")
     settled(page, lambda: name.press("Enter"), lambda: query(page))
