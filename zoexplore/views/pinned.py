@@ -55,10 +55,15 @@ class PinnedCurves:
             x_offset=-3, y_offset=-1, text_font={"value": theme.FONT}, text_font_size="13px", text_font_style="bold",
         )  # fmt: skip
         self.draw()
-        pins.param.watch(self.draw, ["pins", "compare"])
-        curves.param.watch(self.draw, "along")
+        pins.param.watch(self._redraw, ["pins", "compare"])
+        curves.param.watch(self._redraw, "along")
 
-    def draw(self, *_: Any) -> None:
+    def _redraw(self, *_: Any) -> None:
+        """Draw with the document held: where a widget is replaced by its own event, Bokeh's lock is not."""
+        with pn.io.hold():
+            self.draw()
+
+    def draw(self) -> None:
         """Draw what is pinned now, in the colours of the figure's scheme."""
         drawn = [along(pin, self.curves.along, self.pins.compare) for pin in self.pins.pins]
         colours = [pair[theme.DARK if self.curves.dark else theme.LIGHT] for pair in COLOURS[: len(drawn)]]
