@@ -28,7 +28,7 @@ def solve(runs: Runs, accounting: Accounting) -> Solved:
 
 
 def _of_batches(runs: Runs, accounting: Accounting) -> Solved:
-    """T r_alpha(b/n, 2 Delta/(b sigma sqrt(beta + (1-beta) K/d))); as printed, the paper's cost against directional noise alone."""
+    """T r_alpha(b/n, 2 Delta/(b sigma sqrt(beta + (1-beta) K/d))); as printed, the paper's against directional noise alone."""
     noise = runs.s1 if accounting.printed else runs.s1 + runs.s2
     return composed(Sampled.of(runs, noise, accounting), runs.T, runs.delta, accounting)
 
@@ -80,6 +80,6 @@ COMPOSITION = Bound(
     source="Paper, public-state baseline; BOUNDS sections 3 and 7 e; mini-batches: section 9, docs/minibatch.md",
     assumptions=(CLIPPED, IDLE_UNDER_LIPSCHITZ, BATCHES),
     solve=solve,
-    printed="the sensitivity is Δ/n where replacing a record needs 2Δ/n, so ρ is four times too small; for mini-batches it is the "
-    "printed theorem with every step counted, whose S_α is the smaller of two divergences",
+    printed="the sensitivity is Δ/n where replacing a record needs 2Δ/n, so ρ is four times too small; for mini-batches it is "
+    "the printed theorem with every step counted, whose S_α is the smaller of two divergences",
 )

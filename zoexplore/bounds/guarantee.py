@@ -66,7 +66,7 @@ class Guarantee:
             return None
         runs = Runs.of(self.setting)
         with np.errstate(all="ignore"):
-            path, unit = of_bound(runs, self.accounting, self._solved), float(runs.unit)
+            path, unit = of_bound(runs, _counted(BOUNDS[self.bound], self.accounting), self._solved), float(runs.unit)
             return path and replace(path, z=path.z * unit, p=path.p * unit, a=path.a * unit)
 
 
@@ -77,10 +77,11 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
         ValueError: the bound is unknown.
     """
     entry, runs = _entry(bound), Runs.of(setting)
+    counted = _counted(entry, accounting)
     with np.errstate(all="ignore"):
-        checks = tuple(check(assumption, runs, accounting) for assumption in entry.assumptions)
+        checks = tuple(check(assumption, runs, counted) for assumption in entry.assumptions)
     failed = [c.shortfall for c in checks if c.met is False]
-    solved = _solve(entry, runs, accounting, np.asarray(not failed))
+    solved = _solve(entry, runs, counted, np.asarray(not failed))
     with np.errstate(all="ignore"):
         start = float(2 * runs.R if solved.z == runs.diameter else solved.z * runs.unit)
     epsilon = float(solved.epsilon)
@@ -147,7 +148,13 @@ def _entry(bound: str) -> Bound:
     return BOUNDS[bound]
 
 
+def _counted(entry: Bound, accounting: Accounting) -> Accounting:
+    """A bound without a printed form is the same either way."""
+    return accounting if entry.printed else accounting.replace(printed=False)
+
+
 def _epsilons(entry: Bound, runs: Runs, accounting: Accounting) -> np.ndarray:
+    accounting = _counted(entry, accounting)
     with np.errstate(all="ignore"):
         checkable = [assumption.holds(runs, accounting) for assumption in entry.assumptions if assumption.holds]
     return _solve(entry, runs, accounting, np.logical_and.reduce(np.broadcast_arrays(*checkable))).epsilon

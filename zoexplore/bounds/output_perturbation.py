@@ -19,7 +19,7 @@ def solve(runs: Runs, accounting: Accounting) -> Solved:
 
     With x the cosine of the angle between the distance and the span the cost is half of
     (2R x + U)^2/S + 4 R^2 (1 - x^2)/s2; the worst x is U s2/(2R s1), at most 1 (and 1 where K = d).
-    The batch plays no part: given both runs' iterates and batches before it the last step is Gaussian, and mixing these is no worse.
+    The batch plays no part: given both runs' iterates and batches the last step is Gaussian, and mixing these is no worse.
     """
     if accounting.printed:
         return Solved.of(runs, accounting, runs.diameter**2 / (2 * runs.s2), N=np.ones(()), z=runs.diameter)

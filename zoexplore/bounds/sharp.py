@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from zoexplore.bounds import composition, span
-from zoexplore.bounds.assumptions import CLIP_IDLE, FULL_BATCH, LAST_ITERATE, LIPSCHITZ, SMOOTH
+from zoexplore.bounds import composition, minibatch, span
+from zoexplore.bounds.assumptions import BATCHES, CLIP_IDLE, LAST_ITERATE, LIPSCHITZ, SMOOTH
 from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.kernels import sharp as kernels
 from zoexplore.bounds.riccati import Outcome, Rows, arguments, edges_for, improve, moments, settle
 from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.subsampling import elsewhere
 from zoexplore.setting import NUMERIC_FIELDS, Accounting
 
 ANCHOR = 4.0  # choices are made at powers of it in T, and interpolated between: a curve's many T share a few
@@ -22,6 +23,18 @@ FEW = 12  # orders below it are tried as they are at both anchors: whole numbers
 
 
 def solve(runs: Runs, accounting: Accounting) -> Solved:
+    """The sharper bound's least epsilon; on batches of b < n records by caps (BOUNDS section 9). Never above composition."""
+    return elsewhere(_of_all, _of_batches, runs, accounting)
+
+
+def _of_batches(runs: Runs, accounting: Accounting) -> Solved:
+    best = composition.solve(runs, accounting)
+    if accounting.schedule == "optimal":
+        best = best.least(composition.solve(replace(runs, beta=np.ones(())), accounting))
+    return best.least(minibatch.sharp(runs, accounting))
+
+
+def _of_all(runs: Runs, accounting: Accounting) -> Solved:
     """The least epsilon over the order of the moments, the split of delta, the start, the steps, the fractions and, where free,
     a constant beta. Never above composition, which is the case pi = 1 from distance 0.
     """
@@ -30,7 +43,7 @@ def solve(runs: Runs, accounting: Accounting) -> Solved:
     if free:
         best = best.least(_composed(replace(runs, beta=np.ones(())), accounting))
     if accounting.sensitivity == "lipschitz":  # the clip form holds too, and can be the smaller one
-        best = best.least(solve(runs, accounting.replace(sensitivity="clip")))
+        best = best.least(_of_all(runs, accounting.replace(sensitivity="clip")))
     everywhere = runs.K == runs.d
     if everywhere.any():
         best = best.least(_all_directions(runs, accounting).where(everywhere))
@@ -203,8 +216,10 @@ def _all_directions_step(runs: Runs, accounting: Accounting):
     return data + runs.remainder, runs.s1 + runs.s2
 
 
-def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory:
-    """The distances, fractions and shifts of one run, step by step."""
+def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory | None:
+    """The distances, fractions and shifts of one run, step by step; None on batches, whose steps' costs are no budget."""
+    if "alpha" in solved.extra:
+        return None
     extra = {k: v.item() for k, v in solved.extra.items()}
     N, tau = int(solved.N), int(runs.T - solved.N)
     if extra["kind"] == COMPOSED:  # everything is shifted away at once
@@ -230,8 +245,8 @@ SHARP = Bound(
     latex=r"\rho = \min\ \tfrac12\sum_t\left(\frac{p_t^2}{S_t} + \frac{a_t^2}{s_{2,t}}\right),\quad"
     r" z_{t+1}^2 = \left((1-\alpha_t)\,o\,z_t\right)^2 + (1-\pi_t)^2\left(c\,g\,z_t + B'\right)^2",
     says="Span and complement are each hidden by the noise they see, and chance is budgeted over the whole run, not step by step.",
-    source="BOUNDS section 7; docs/bounds.md",
-    assumptions=(LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, FULL_BATCH),
+    source="BOUNDS section 7, docs/bounds.md; mini-batches: section 9, docs/minibatch.md",
+    assumptions=(LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, BATCHES),
     solve=solve,
     trajectory=trajectory,
 )

@@ -1,7 +1,7 @@
 """What steps on sampled batches cost, and the Renyi order that converts it best (BOUNDS section 9; docs/minibatch.md).
 
-A batch is drawn afresh each step, uniformly without replacement, and nobody sees which. The cost is not Gaussian: there is no
-number rho, but a curve r_alpha over the orders alpha, and epsilon is the least over them.
+A batch is drawn afresh each step, uniformly without replacement, and nobody sees which. The cost is not Gaussian: there is
+no number rho, but a curve r_alpha over the orders alpha, and epsilon is the least over them.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ PRINTED_SECTIONS = 24  # of the orders' logarithm; the paper's cost has no searc
 
 @dataclass(frozen=True)
 class Sampled:
-    """One step's cost on a batch: q = b/n, and mu, the most by which the differing record moves it over the noise that hides it.
+    """One step's cost on a batch: q = b/n, and mu, by how much the differing record can move it over the noise that hides it.
 
     `printed` takes the paper's S_alpha, and with K directions the smaller of it and K S_alpha at mu/sqrt(K).
     """
@@ -33,8 +33,8 @@ class Sampled:
 
     @classmethod
     def of(cls, runs: Runs, variance, accounting: Accounting) -> "Sampled":
-        """Against noise of a variance in the span, in `Runs.unit` squared. A replaced record moves a batch's step by kick/b, with
-        the Lipschitz sensitivity by (kick/sqrt(K) + remainder)/b for certain (BOUNDS section 7 e).
+        """Against noise of a variance in the span, in `Runs.unit` squared. A replaced record moves a batch's step by kick/b,
+        with the Lipschitz sensitivity by (kick/sqrt(K) + remainder)/b for certain (BOUNDS section 7 e).
         """
         moved = runs.kick
         if accounting.sensitivity == "lipschitz" and not accounting.printed:

@@ -2,13 +2,17 @@
 
 import numpy as np
 
-from zoexplore.bounds.assumptions import CLIP_IDLE, DIRECTIONAL_NOISE, FULL_BATCH, HALF_DIMENSION, LAST_ITERATE, LIPSCHITZ, SMOOTH
+from zoexplore.bounds import minibatch
+from zoexplore.bounds.assumptions import (
+    BATCHES, CLIP_IDLE, DIRECTIONAL_NOISE, HALF_DIMENSION, LAST_ITERATE, LIPSCHITZ, SMOOTH,
+)  # fmt: skip
 from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.contraction import gap
 from zoexplore.bounds.conversion import epsilon_of
 from zoexplore.bounds.kernels import shifts
 from zoexplore.bounds.runs import Runs
 from zoexplore.bounds.search import best_share
+from zoexplore.bounds.subsampling import elsewhere
 from zoexplore.setting import Accounting
 
 FIRST_SHARE = 0.1  # of delta; where the search for the split and the number of steps starts
@@ -17,6 +21,11 @@ FREE = -1.0  # stands for beta where every step's share is chosen
 
 
 def solve(runs: Runs, accounting: Accounting) -> Solved:
+    """The theorem's least epsilon; on batches of b < n records in its Renyi form, with the best constant beta if it is free."""
+    return elsewhere(_of_all, lambda r, a: minibatch.theorem(r, a, _geometry), runs, accounting)
+
+
+def _of_all(runs: Runs, accounting: Accounting) -> Solved:
     """The least epsilon over the counted steps N, the shifts a_t, the split of delta and, where free, the shares beta_t.
 
     Three kinds of starts: all T steps counted from distance 0 (no shift, nothing can fail); N steps from the diameter, the
@@ -50,7 +59,11 @@ def _drift(runs: Runs):
 
 def _program(runs: Runs, beta) -> tuple:
     """The arguments of the kernels after T and delta_f: K, d, gap, diameter, kick, drift, beta, data, shift."""
-    return runs.K, runs.d, gap(runs.c), runs.diameter, runs.kick, _drift(runs), beta, _data_cost(runs), runs.d / 2
+    return *_geometry(runs), beta, _data_cost(runs), runs.d / 2
+
+
+def _geometry(runs: Runs) -> tuple:
+    return runs.K, runs.d, gap(runs.c), runs.diameter, runs.kick, _drift(runs)
 
 
 def _counted(program: tuple, accounting: Accounting, T, delta) -> Solved:
@@ -115,8 +128,10 @@ def _from_forward_tracking(program: tuple, runs: Runs, accounting: Accounting, b
     return best.least(Solved(*(spread(getattr(found, k)) for k in Solved.ARRAYS), extra))
 
 
-def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory:
-    """The shifts a_t, distances z_t and shares beta_t behind one run's bound."""
+def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory | None:
+    """The shifts a_t, distances z_t and shares beta_t behind one run's bound; None on batches: their costs are no budget."""
+    if "alpha" in solved.extra:
+        return None
     N, T = int(solved.N), int(runs.T)
     free = accounting.schedule == "optimal"
     data, shift = float(_data_cost(runs)), float(runs.d / 2)
@@ -149,8 +164,9 @@ THEOREM = Bound(
     r" + \frac{a_t^2\,d}{2\eta^2(1-\beta_t)\sigma^2}\right],\quad z_t = \frac{z_{t+1} + a_t - c_2}{\bar c_1},\ z_T = 0",
     says="Only the last iterate is released: isotropic noise works off the distance that earlier steps left, so longer runs cost no more.",
     source="Paper, hidden-state DP bound; BOUNDS section 5",
-    assumptions=(LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, HALF_DIMENSION, DIRECTIONAL_NOISE, FULL_BATCH),
+    assumptions=(LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, HALF_DIMENSION, DIRECTIONAL_NOISE, BATCHES),
     solve=solve,
     trajectory=trajectory,
-    printed="the recursion's index is misprinted, which changes no number; no condition keeps the clip idle",
+    printed="the recursion's index is misprinted, which changes no number; no condition keeps the clip idle; for mini-batches, "
+    "S_α is the smaller of two divergences and K S_α treats the directions as if each drew its own batch",
 )

@@ -1,7 +1,7 @@
 """Renyi divergences of a Gaussian step on a sampled batch (BOUNDS section 9; docs/minibatch.md).
 
-With q = b/n, mu the sensitivity over the noise, phi the normal density and h(x) = 1 + q (exp(mu x - mu^2/2) - 1), the hockey-stick
-profile q delta_G is that of (h phi, phi) at every gamma >= 1, and its integral is
+With q = b/n, mu the sensitivity over the noise, phi the normal density and h(x) = 1 + q (exp(mu x - mu^2/2) - 1), the
+hockey-stick profile q delta_G is that of (h phi, phi) at every gamma >= 1, and its integral is
 
     exp((alpha-1) r_alpha) - 1 = integral over x > mu/2 of phi h (h^(alpha-1) - 1)(1 - h^-alpha)
 
@@ -54,8 +54,8 @@ def _ceiling(low, high, v_low, v_high, alpha, mu):
 def _panels(alpha, q, mu, panels):
     """Cut the line into panels short enough for the quadrature: (their number, the largest logarithm met).
 
-    Cells are halved, level by level, until they are short beside a normal's width and their distance to h's turn from 1 to its
-    exponential growth, over which h^alpha has a branch point at the height pi/mu. Those that cannot matter are left out.
+    Cells are halved, level by level, until they are short beside a normal's width and their distance to h's turn from 1 to
+    its exponential growth, over which h^alpha has a branch point at the height pi/mu. Those that cannot matter are left out.
     Beyond `end` the integrand falls faster than exp(-13 y).
     """
     turn, end = log((1.0 - q) / q) / mu, (alpha + 1.5) * mu + 14.0
@@ -135,7 +135,7 @@ def sampled_divergence(alpha, q, mu):
 
 @njit(cache=True, error_model="numpy")
 def _imbalance(log_s, N, budget, q, mu, loss, cks):
-    """Increasing in s = alpha - 1 and 0 at the best order, where the slope of epsilon over s^2 vanishes; logarithmic in s."""
+    """Increasing in s = alpha - 1 and 0 at the best order, where the slope of epsilon times s^2 vanishes; in logarithms."""
     s = exp(log_s)
     value, slope = _cumulant(1.0 + s, q, mu)
     total = N * (s * slope - value) + budget * s * s
@@ -146,7 +146,7 @@ def _imbalance(log_s, N, budget, q, mu, loss, cks):
 
 @njit(cache=True, error_model="numpy")
 def _first_order(N, budget, q, mu, loss):
-    """ln(alpha - 1) of the best order if the small-order cost held throughout, below the order at which full batches show."""
+    """ln(alpha - 1) of the best order if small orders' cost held throughout, below the order at which full batches show."""
     small = N * q * q * expm1(min(mu * mu, 1.0)) / 2.0 + budget
     return 0.5 * log(min(loss / small, (1.0 + 2.0 * log(2.0 / q) / (mu * mu)) ** 2))
 
@@ -155,8 +155,8 @@ def _first_order(N, budget, q, mu, loss):
 def best_order(N, budget, q, mu, delta, cks):
     """The order at which N r_alpha(q, mu) + alpha budget converts to the least epsilon at delta, near enough: any is sound.
 
-    (alpha-1) r_alpha is convex in alpha, so that epsilon falls and then rises: a root, bracketed from a first guess and closed in
-    on by Chandrupatla's method (1997, doi:10.1016/S0965-9978(96)00051-8). At least LEAST_EXCESS and at most MOST_EXCESS over 1.
+    (alpha-1) r_alpha is convex in alpha, so that epsilon falls and then rises: a root, bracketed from a first guess and closed
+    in on by Chandrupatla's method (1997, doi:10.1016/S0965-9978(96)00051-8). LEAST_EXCESS to MOST_EXCESS over 1.
     """
     low, high = log(LEAST_EXCESS), log(MOST_EXCESS)
     if not (0.0 < delta < 1.0 and 0.0 < mu < 1e150 and N * mu * mu + budget < inf):
@@ -185,6 +185,8 @@ def best_order(N, budget, q, mu, delta, cks):
         if 1.0 - sqrt(1.0 - xi) < phi < sqrt(xi):
             t = at_a / (at_b - at_a) * at_c / (at_b - at_c) + (c - a) / (b - a) * at_a / (at_c - at_a) * at_b / (at_c - at_b)
             t = min(max(t, 1e-3), 1.0 - 1e-3)
+    if at_a > 1e-4 and at_b < 0.0:  # beyond a kink: just above it epsilon can be far higher
+        a = b
     return 1.0 + exp(a)
 
 
@@ -200,8 +202,8 @@ def _log_printed(x, s, q, mu):
 def printed_divergence(alpha, q, mu):
     """The paper's S_alpha(q, 1/mu) = D_alpha(N(0,1) || (1-q) N(0,1) + q N(mu,1)): no bound, see BOUNDS section 9.
 
-    (h^-s - 1 + s (h - 1)) phi has the same integral as h^-s phi - phi, and is nowhere negative: it is integrated where h^-s is
-    no peak by itself.
+    (h^-s - 1 + s (h - 1)) phi has the same integral as h^-s phi - phi, and is nowhere negative: it is integrated where phi h^-s
+    is no peak by itself.
     """
     s = alpha - 1.0
     left, right = -s * mu - 1.0, 1.0
@@ -223,7 +225,7 @@ def printed_divergence(alpha, q, mu):
             total += exp(_log_printed(peak + i * step, s, q, mu) - top)
         return (top + log(step * total) - HALF_LOG_2PI) / s
     low, high = peak - 9.0, max(mu, 0.0) + 9.0
-    count = int((high - low) / min(step, 1.0 / mu / 4.0)) + 1
+    count = int(min((high - low) / min(step, 0.25 / mu), 4000.0)) + 1
     step = (high - low) / count
     for i in range(count + 1):
         x = low + i * step
