@@ -1,14 +1,15 @@
-"""Print every topic's figures, or those named: `python -m benchmarks curves peers startup tightness latency`."""
+"""Print every topic's figures, or those named: `python -m benchmarks curves peers startup tightness minibatch latency`."""
 
 import argparse
 
-from benchmarks import curves, latency, peers, startup, tightness
+from benchmarks import curves, latency, minibatch, peers, startup, tightness
 
 TOPICS = {
     "curves": curves.run,
     "peers": peers.run,
     "startup": startup.run,
     "tightness": tightness.run,
+    "minibatch": minibatch.run,
     "latency": latency.run,
 }
 

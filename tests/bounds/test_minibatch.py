@@ -22,7 +22,7 @@ PAPER = Setting(n=1000, d=1000, K=200, sigma=0.3, m=0.9, ridge=0, M=1, R=1, xi=0
 
 
 def profile_logarithm(y, alpha, q, mu):
-    """Of (gamma^(alpha-2) + gamma^(-alpha-1)) E_gamma dgamma/dy, gamma = 1 + q (exp(mu y) - 1), in floats: where does it live?"""
+    """Of (gamma^(alpha-2) + gamma^(-alpha-1)) E_gamma dgamma/dy, gamma = 1 + q (exp(mu y) - 1), in floats."""
     rise = mu * y
     v = np.where(rise > 30, rise + np.log(q), np.log1p(q * np.expm1(np.minimum(rise, 30))))
     a = y - mu / 2

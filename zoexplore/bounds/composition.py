@@ -28,7 +28,7 @@ def solve(runs: Runs, accounting: Accounting) -> Solved:
 
 
 def _of_batches(runs: Runs, accounting: Accounting) -> Solved:
-    """T r_alpha(b/n, 2 Delta/(b sigma sqrt(beta + (1-beta) K/d))); as printed, the paper's against directional noise alone."""
+    """T r_alpha(b/n, 2 Delta/(b sigma sqrt(beta + (1-beta) K/d))); as printed, the paper's, by directional noise."""
     noise = runs.s1 if accounting.printed else runs.s1 + runs.s2
     return composed(Sampled.of(runs, noise, accounting), runs.T, runs.delta, accounting)
 

@@ -25,7 +25,7 @@ MOST_NODES = 25  # rows at which the sharper bound's choices are made; those in 
 
 
 def theorem(runs: Runs, accounting: Accounting, geometry) -> Solved:
-    """The theorem with N r_alpha(b/n, 2 Delta/(b sqrt(beta) sigma)) + alpha sum a_t^2/(2 s2); the best constant beta if free.
+    """The theorem with N r_alpha(b/n, 2 Delta/(b sqrt(beta) sigma)) + alpha sum a_t^2/(2 s2); one best beta if it is free.
 
     Args:
         geometry: function of runs, returning the kernels' first arguments after T and delta_f: K, d, gap, diameter, kick,
@@ -102,9 +102,9 @@ def _from_forward_tracking(runs: Runs, accounting: Accounting, geometry, everyth
 
 @dataclass(frozen=True)
 class Caps:
-    """What the sharper bound leaves free, arrays of the rows' shape. `every`: span shifts at every step, else at the last only.
+    """What the sharper bound leaves free, arrays of the rows' shape. `every`: span shifts at each step, else at the last.
 
-    omega is the share of the span's noise that hides the differing record where span shifts are bought; the rest hides these.
+    omega is the share of the span's noise that hides the differing record where span shifts are bought; the rest hides them.
     """
 
     log_N: np.ndarray

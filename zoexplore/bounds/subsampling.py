@@ -21,7 +21,7 @@ PRINTED_SECTIONS = 24  # of the orders' logarithm; the paper's cost has no searc
 
 @dataclass(frozen=True)
 class Sampled:
-    """One step's cost on a batch: q = b/n, and mu, by how much the differing record can move it over the noise that hides it.
+    """One step's cost on a batch: q = b/n, and mu, by how much the differing record can move it over the noise on it.
 
     `printed` takes the paper's S_alpha, and with K directions the smaller of it and K S_alpha at mu/sqrt(K).
     """

@@ -41,7 +41,7 @@ def _lines(alpha, pi, z, o, u, e, f, per_S, per_s2):
 
 @njit(cache=True, error_model="numpy")
 def _fractions(kappa, z, u, e, f, per_S, per_s2, every):
-    """The best fractions (alpha, pi) of a step after which z^2 is worth kappa; pi = 0 unless `every` step pays in the span."""
+    """The best fractions (alpha, pi) of a step after which z^2 is worth kappa; pi = 0 unless `every` step buys one."""
     alpha = 1.0 / (1.0 + f * f * per_s2 / kappa)
     if not every:
         return alpha, 0.0

@@ -155,8 +155,8 @@ def _first_order(N, budget, q, mu, loss):
 def best_order(N, budget, q, mu, delta, cks):
     """The order at which N r_alpha(q, mu) + alpha budget converts to the least epsilon at delta, near enough: any is sound.
 
-    (alpha-1) r_alpha is convex in alpha, so that epsilon falls and then rises: a root, bracketed from a first guess and closed
-    in on by Chandrupatla's method (1997, doi:10.1016/S0965-9978(96)00051-8). LEAST_EXCESS to MOST_EXCESS over 1.
+    (alpha-1) r_alpha is convex in alpha, so that epsilon falls and then rises: a root, bracketed from a first guess and
+    closed in on by Chandrupatla's method (1997, doi:10.1016/S0965-9978(96)00051-8). LEAST_EXCESS to MOST_EXCESS over 1.
     """
     low, high = log(LEAST_EXCESS), log(MOST_EXCESS)
     if not (0.0 < delta < 1.0 and 0.0 < mu < 1e150 and N * mu * mu + budget < inf):
@@ -202,8 +202,8 @@ def _log_printed(x, s, q, mu):
 def printed_divergence(alpha, q, mu):
     """The paper's S_alpha(q, 1/mu) = D_alpha(N(0,1) || (1-q) N(0,1) + q N(mu,1)): no bound, see BOUNDS section 9.
 
-    (h^-s - 1 + s (h - 1)) phi has the same integral as h^-s phi - phi, and is nowhere negative: it is integrated where phi h^-s
-    is no peak by itself.
+    (h^-s - 1 + s (h - 1)) phi has the same integral as h^-s phi - phi, and is nowhere negative: it is integrated where
+    phi h^-s is no peak by itself.
     """
     s = alpha - 1.0
     left, right = -s * mu - 1.0, 1.0
