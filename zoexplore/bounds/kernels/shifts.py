@@ -133,11 +133,13 @@ def theorem_steps(T, most, log_delta_f, K, d, gap, diameter, kick, drift, beta, 
     """The number N of counted steps with the least rho; T = inf starts from the diameter, without a forward part.
 
     N is sought from the end of the run (N = 1, 2, 4, ...) and, where T is finite, from its start (N = T - 1, T - 2, ...),
-    then refined by golden sections between the neighbours of the best. Any N is sound. No N with N data >= rho can win.
+    then refined by golden sections between the neighbours of the best. A forward part that reaches the diameter is left to
+    T = inf. Any N is sound. No N with N data >= rho can win.
     """
-    best, best_N = inf, 1.0
+    fewest = 1.0 if T == inf else max(1.0, T - ceil(min(diameter / kick, T)))
+    best, best_N = inf, fewest
     for forward in range(1 if T == inf else 2):
-        x, top, best_x = 1.0, min(most, T - 1.0), -1.0
+        x, top, best_x = (1.0, T - fewest, -1.0) if forward else (fewest, min(most, T - 1.0), -1.0)
         while x <= top:
             N = T - x if forward else x
             if N * data < best:
@@ -151,7 +153,7 @@ def theorem_steps(T, most, log_delta_f, K, d, gap, diameter, kick, drift, beta, 
             x = min(2.0 * x, top)
         if best_x < 0.0:
             continue
-        low, high = max(1.0, ceil(0.5 * best_x)), min(top, 2.0 * best_x)
+        low, high = max(1.0 if forward else fewest, ceil(0.5 * best_x)), min(top, 2.0 * best_x)
         while high - low > 2.0:
             gap_x = (high - low) * GOLDEN
             left, right = float(round(high - gap_x)), float(round(low + gap_x))
