@@ -20,9 +20,11 @@ def tex(x: float, figures: int = 4) -> str:
 
 
 def substituted(g: Guarantee) -> str:
-    """The bound's formula at the setting: TeX without its delimiters, empty where the bound does not apply."""
+    """The bound's formula at the setting: TeX without its delimiters, empty where the bound does not apply or has no budget rho
+    (mini-batches).
+    """
     teller = _WITH_NUMBERS.get(g.bound)
-    if teller is None or not g.valid:
+    if teller is None or not g.valid or not g.rho >= 0:
         return ""
     *given, formula = teller(g)
     result = rf"{formula} = {tex(g.rho)}\ \Rightarrow\ \varepsilon = {tex(_up(g.epsilon))}"
