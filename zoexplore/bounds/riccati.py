@@ -169,9 +169,9 @@ def improve(rows: Rows, accounting: Accounting, edges: np.ndarray, typical: np.n
 
 def settle(rows: Rows, accounting: Accounting, edges: np.ndarray) -> tuple[Rows, np.ndarray, Outcome]:
     """Rows with their order, share and, where the schedule is free, beta chosen; the trajectories and bounds found."""
-    rows = _refine_order(_coarse_order(rows, accounting, edges), accounting, edges)
+    rows = _refine_order(_coarse_order(rows, accounting, edges), accounting, edges, 2.5, 6)
     if accounting.schedule == "optimal":
-        rows = _refine_order(_best_beta(rows, accounting, edges), accounting, edges)
+        rows = _refine_order(_best_beta(rows, accounting, edges), accounting, edges, 1.5, 2)
     typical = first_guess(rows, accounting, edges)
     found = improve(rows, accounting, edges, typical, 10)
     return replace(rows, share=found.share), typical, found
@@ -185,16 +185,17 @@ def _coarse_order(rows: Rows, accounting: Accounting, edges: np.ndarray) -> Rows
     return replace(rows, order=ORDERS[best], share=found.share.reshape(-1, ORDERS.size)[np.arange(len(rows)), best])
 
 
-def _refine_order(rows: Rows, accounting: Accounting, edges: np.ndarray) -> Rows:
+def _refine_order(rows: Rows, accounting: Accounting, edges: np.ndarray, factor: float, sections: int) -> Rows:
+    """The best order within a factor of the present one."""
     typical = first_guess(rows, accounting, edges)
     improve(rows, accounting, edges, typical, 2)
 
     def epsilon_at(log_order):
         return improve(_with_order(rows, log_order), accounting, edges, typical, 2).epsilon
 
-    spread = np.log(2.5)
+    spread = np.log(factor)
     low, high = np.maximum(0.0, np.log(rows.order) - spread), np.minimum(np.log(ORDERS[-1]), np.log(rows.order) + spread)
-    return _with_order(rows, golden(epsilon_at, low, high, 6))
+    return _with_order(rows, golden(epsilon_at, low, high, sections))
 
 
 def _with_order(rows: Rows, log_order: np.ndarray) -> Rows:
@@ -207,4 +208,4 @@ def _best_beta(rows: Rows, accounting: Accounting, edges: np.ndarray) -> Rows:
     def epsilon_at(beta):
         return improve(replace(rows, beta=beta), accounting, edges, typical, 2).epsilon
 
-    return replace(rows, beta=golden(epsilon_at, np.zeros(len(rows)), np.full(len(rows), 1 - 1e-9), 10))
+    return replace(rows, beta=golden(epsilon_at, np.zeros(len(rows)), np.full(len(rows), 1 - 1e-9), 8))
