@@ -37,9 +37,9 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason=NO_CHROMIUM))
 
 
-# Package scope, not session: while plain Playwright runs, an event loop counts as running in this thread, and the
-# notebook tests that come after could not start theirs.
-@pytest.fixture(scope="package")
+# Module scope, not session: while plain Playwright runs, an event loop counts as running in this thread, and tests that come
+# after and start one of their own would find it.
+@pytest.fixture(scope="module")
 def chromium_path():
     path = chromium.find()
     if path is None:
@@ -47,7 +47,7 @@ def chromium_path():
     return path
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser(chromium_path):
     from playwright.sync_api import sync_playwright
 
@@ -57,7 +57,7 @@ def browser(chromium_path):
         browser.close()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def app_url(tmp_path_factory):
     """The address of app.py, served as `make app` serves it."""
     with socket.socket() as free:

@@ -80,21 +80,22 @@ class Factors(Tab):
     def refresh(self) -> None:
         s = self.state.setting
         asked = s.d, s.K, float(Runs.of(s).c)
-        if asked != self._asked:
-            self._asked = asked
+        if asked == self._asked:
+            return
+        self._asked = asked
+        if s.K > MOST_DIRECTIONS:
+            self.words.object = f"<p>K = {whole(s.K)} directions are too many to be drawn one by one here.</p>"
+        else:
             start(self._simulate)
 
     async def _simulate(self) -> None:
         """Draw off the event loop; what has been overtaken by another change is thrown away."""
         d, K, c = asked = self._asked
-        drawn = await compute(histograms, d, K, c) if K <= MOST_DIRECTIONS else None
+        drawn = await compute(histograms, d, K, c)
         if asked == self._asked:
             change(lambda: self._draw(drawn, d, K, c))
 
-    def _draw(self, drawn: dict[str, np.ndarray] | None, d: int, K: int, c: float) -> None:
-        if drawn is None:
-            self.words.object = f"<p>K = {whole(K)} directions are too many to be drawn one by one here.</p>"
-            return
+    def _draw(self, drawn: dict[str, np.ndarray], d: int, K: int, c: float) -> None:
         ruled = lines(guarantees(self.state.setting, self.state.accounting), d, K, c)
         top = max(float(drawn[kind].max()) for kind in _COLOURS)
         middle = np.mean([drawn["left"][0], max(drawn["right"][-1], *ruled.values())])

@@ -33,7 +33,12 @@ async def compute(call: Callable, *args: Any, **options: Any) -> Any:
 
 def start(task: Callable) -> None:
     """Begin a coroutine function in this session; without a running event loop, run it to its end."""
-    param.parameterized.async_executor(task)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(task())
+    else:
+        param.parameterized.async_executor(task)
 
 
 def change(write: Callable[[], None]) -> None:
