@@ -67,6 +67,16 @@ class Solved:
         extra = {k: pick(self.extra.get(k, np.nan), other.extra.get(k, np.nan)) for k in self.extra | other.extra}
         return Solved(*(pick(getattr(self, k), getattr(other, k)) for k in self.ARRAYS), extra)
 
+    def spread(self, rows, shape) -> "Solved":
+        """These rows in their places among all of `shape`; nothing found elsewhere."""
+
+        def put(x):
+            full = np.full(shape, np.inf, object if x.dtype == object else float)
+            full[rows] = x
+            return full
+
+        return Solved(*(put(getattr(self, k)) for k in self.ARRAYS), {k: put(v) for k, v in self.extra.items()})
+
     def reshape(self, shape) -> "Solved":
         """The same rows in another shape."""
         return Solved(*(getattr(self, k).reshape(shape) for k in self.ARRAYS), {k: v.reshape(shape) for k, v in self.extra.items()})

@@ -87,14 +87,7 @@ def _from_forward_tracking(runs: Runs, accounting: Accounting, geometry, everyth
         return best
     some = replace(runs, **{name: np.broadcast_to(getattr(runs, name), runs.shape)[rows] for name in NUMERIC_FIELDS})
     found = _counted(some, accounting, geometry(some), some.T)
-
-    def spread(x):
-        full = np.full(runs.shape, np.inf)
-        full[rows] = x
-        return full
-
-    extra = {k: spread(v) for k, v in found.extra.items()}
-    return best.least(Solved(*(spread(getattr(found, k)) for k in Solved.ARRAYS), extra))
+    return best.least(found.spread(rows, runs.shape))
 
 
 # ---------------------------------------------------------------- the sharper bound

@@ -72,7 +72,7 @@ def _along(families: list[Rows], accounting: Accounting) -> Solved:
     index = np.flatnonzero(alone)
     if index.size:
         for rows, _, found in _settle([rows.at(index) for rows in families], accounting):
-            solved = _clearly_least(solved, _spread(_solved(rows, rows, found, accounting), index, count), families[0].most)
+            solved = _clearly_least(solved, _solved(rows, rows, found, accounting).spread(index, count), families[0].most)
     return solved
 
 
@@ -114,7 +114,7 @@ def _along_T(families: list[Rows], accounting: Accounting) -> Solved:
         ):
             index = np.flatnonzero(wanted)
             if index.size:
-                solved = solved.least(_spread(_evaluate(chosen.at(index), accounting, typical[above[index]]), index, T.size))
+                solved = solved.least(_evaluate(chosen.at(index), accounting, typical[above[index]]).spread(index, T.size))
     for rows, (node, _, found) in zip(families[2:], settled[2:], strict=True):
         everywhere = np.zeros(T.size, int)
         solved = _clearly_least(solved, _solved(rows, node.at(everywhere), found.at(everywhere), accounting), T)
@@ -182,17 +182,6 @@ def _solved(rows: Rows, chosen: Rows, found: Outcome, accounting: Accounting) ->
 def _nothing(count: int) -> Solved:
     nan = np.full(count, np.nan)
     return Solved(np.full(count, np.inf), nan, nan, nan, nan)
-
-
-def _spread(solved: Solved, index: np.ndarray, count: int) -> Solved:
-    """Rows of a part put back in their places."""
-
-    def put(x):
-        full = np.full(count, np.inf, object if x.dtype == object else float)
-        full[index] = x
-        return full
-
-    return Solved(*(put(getattr(solved, k)) for k in Solved.ARRAYS), {k: put(v) for k, v in solved.extra.items()})
 
 
 def _lipschitz(accounting: Accounting) -> float:

@@ -118,14 +118,7 @@ def _from_forward_tracking(program: tuple, runs: Runs, accounting: Accounting, b
 
     part, T, delta = _at(rows, program, runs.T, runs.delta)
     found = _counted(part, accounting, T, delta)
-
-    def spread(x):
-        full = np.full(runs.shape, np.inf)
-        full[rows] = x
-        return full
-
-    extra = {k: spread(v) for k, v in found.extra.items()}
-    return best.least(Solved(*(spread(getattr(found, k)) for k in Solved.ARRAYS), extra))
+    return best.least(found.spread(rows, runs.shape))
 
 
 def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory | None:
