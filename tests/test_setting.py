@@ -4,7 +4,7 @@ import re
 from dataclasses import FrozenInstanceError
 from decimal import Decimal
 from fractions import Fraction
-from math import inf, nan, nextafter
+from math import copysign, inf, nan, nextafter
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ WRONG_TYPES = [
     np.array([1.0]),
     np.bool_(True),
     Decimal(1),
-    object(),
+    object,
 ]
 NUMBERS = ["n", "d", "K", "T", "sigma", "beta", "R", "clip", "M", "m", "ridge", "eta", "xi", "delta", "batch"]
 
@@ -207,3 +207,10 @@ def test_a_setting_is_what_its_own_fields_make(run):
 @given(settings_of_runs(), st.integers(1, 2**53), st.floats(1e-6, 1e6))
 def test_replacing_and_replacing_back_is_no_change(run, T, sigma):
     assert run.replace(T=T, sigma=sigma).replace(T=run.T, sigma=run.sigma) == run
+
+
+@pytest.mark.parametrize("field", ["beta", "m", "ridge", "xi"])
+def test_nothing_has_no_sign(field):
+    """1/-0.0 would be -inf."""
+    given = {"m": 0.0, "ridge": 0.0, field: -0.0}
+    assert copysign(1.0, getattr(Setting(**given), field)) == 1.0

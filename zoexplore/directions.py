@@ -30,6 +30,9 @@ def one_step_factors(
 
     Raises:
         ValueError: a value is out of range.
+
+    >>> one_step_factors(520, 260, 0.5, samples=3, seed=1).round(3)
+    array([0.793, 0.784, 0.778])
     """
     _check(d, K, c)
     if samples < 1 or not -1 <= cosine <= 1 or (d == 1 and abs(cosine) < 1):
@@ -46,6 +49,9 @@ def tail_factor(d: int, K: int, c: float, failure: float) -> float:
 
     Raises:
         ValueError: a value is out of range.
+
+    >>> round(tail_factor(520, 260, 0.5, 1e-7), 3)
+    0.922
     """
     _check(d, K, c)
     if not 0 < failure < 1:
@@ -60,6 +66,9 @@ def moment_factor(d: int, K: int, c: float, order: int) -> float:
 
     Raises:
         ValueError: a value is out of range.
+
+    >>> round(moment_factor(520, 260, 0.5, 1), 3)
+    0.791
     """
     _check(d, K, c)
     if order < 1 or order != int(order):

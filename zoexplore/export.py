@@ -19,9 +19,11 @@ from zoexplore.setting import FIELDS, INTEGER_FIELDS, Accounting, Setting, shown
 
 OPTIONS = tuple(asdict(Accounting()))
 LARGEST_FILE = 100_000  # characters; a setting takes a few hundred
+DEEPEST = 10  # lists and mappings within one another; a setting takes two
 _WORDS = ("regime", "conversion", "sensitivity", "schedule")
 _TRUTH = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 _AT_MOST = {"K": "d", "m": "M", "ridge": "m"}  # what is lowered where only the other was given
+_FOLLOWS = {"eta": "M"}  # what is blamed on the other: K/M is beyond numbers
 
 
 @dataclass(frozen=True)
@@ -38,18 +40,30 @@ class Loaded:
 
 
 def to_fields(setting: Setting, accounting: Accounting) -> dict[str, str]:
-    """What differs from the defaults, as text by the field's name."""
+    """What differs from the defaults, as text by the field's name.
+
+    >>> to_fields(Setting(sigma=1e-4), Accounting())
+    {'sigma': '0.0001'}
+    """
     default = every_field(Setting(), Accounting())
     return {name: text for name, text in every_field(setting, accounting).items() if text != default[name]}
 
 
 def every_field(setting: Setting, accounting: Accounting) -> dict[str, str]:
-    """All that is set, as text by the field's name."""
+    """All that is set, as text by the field's name.
+
+    >>> every_field(Setting(), Accounting())["K"]
+    '260'
+    """
     return {name: _text(value) for name, value in (setting.as_dict() | asdict(accounting)).items()}
 
 
 def from_fields(given: Mapping[Any, Any]) -> Loaded:
-    """A setting from values or their text, by name; defaults for what is not given."""
+    """A setting from values or their text, by name; defaults for what is not given.
+
+    >>> from_fields({"K": 52, "sigma": "1e-2"}).setting.K
+    52
+    """
     values, problems = {}, []
     for name, raw in given.items():
         if name not in (*FIELDS, *OPTIONS):
@@ -64,27 +78,43 @@ def from_fields(given: Mapping[Any, Any]) -> Loaded:
 
 
 def to_query(setting: Setting, accounting: Accounting) -> str:
-    """The query of a URL, without the question mark; empty for the defaults."""
+    """The query of a URL, without the question mark; empty for the defaults.
+
+    >>> to_query(Setting(K=52), Accounting(conversion="cks"))
+    'K=52&conversion=cks'
+    """
     return urlencode(to_fields(setting, accounting))
 
 
 def from_query(query: str) -> Loaded:
-    """The setting in a URL's query. Of a field that comes twice, the last counts."""
+    """The setting in a URL's query. Of a field that comes twice, the last counts.
+
+    >>> from_query("K=52&T=0").problems
+    ('T = 0 is not allowed: give a whole number from 1 to 9007199254740992',)
+    """
     return from_fields(dict(parse_qsl(query.removeprefix("?"), keep_blank_values=True)))
 
 
 def to_yaml(setting: Setting, accounting: Accounting) -> str:
-    """Every field, for a file to be kept."""
+    """Every field, for a file to be kept.
+
+    >>> to_yaml(Setting(), Accounting()).splitlines()[:2]
+    ['setting:', '  n: 20000']
+    """
     parts = {"setting": setting.as_dict(), "accounting": asdict(accounting)}
     return yaml.safe_dump(parts, sort_keys=False, allow_unicode=True)
 
 
 def from_yaml(text: str) -> Loaded:
-    """The setting in what `to_yaml` wrote, or somebody by hand; fields may also stand without their two headings."""
+    """The setting in what `to_yaml` wrote, or somebody by hand; fields may also stand without their two headings.
+
+    >>> from_yaml("K: 52").setting == Setting(K=52)
+    True
+    """
     if len(text) > LARGEST_FILE:
         return _nothing(f"the file is longer than {LARGEST_FILE} characters")
     try:
-        parts = yaml.safe_load(text)
+        parts = yaml.load(text, _Plain)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         where = getattr(error, "problem_mark", None)
         at = f", line {where.line + 1}" if where else ""
@@ -99,7 +129,11 @@ def from_yaml(text: str) -> Loaded:
 
 
 def to_python(setting: Setting, accounting: Accounting) -> str:
-    """Code that prints every bound's epsilon of the setting, with what it will print below it."""
+    """Code that prints every bound's epsilon of the setting, with what it will print below it.
+
+    >>> print(to_python(Setting(), Accounting()).splitlines()[0])
+    from zoexplore import BOUNDS, Accounting, Setting, epsilon
+    """
     arguments = "".join(f"    {name}={_code(value)},\n" for name, value in setting.as_dict().items())
     options = ", ".join(f"{name}={_code(value)}" for name, value in asdict(accounting).items())
     numbers = "".join(f"# {bound} {epsilon(setting, bound, accounting)!r}\n" for bound in BOUNDS)
@@ -113,7 +147,11 @@ def to_python(setting: Setting, accounting: Accounting) -> str:
 
 
 def to_csv(setting: Setting, accounting: Accounting, field: str, values: Iterable[float]) -> str:
-    """Every bound's epsilon along a field, inf where it does not apply; the setting as YAML in lines with a #."""
+    """Every bound's epsilon along a field, inf where it does not apply; the setting as YAML in lines with a #.
+
+    >>> print(to_csv(Setting(), Accounting(), "T", [1, 2]).splitlines()[-3])  # doctest: +ELLIPSIS
+    T,composition,output-perturbation,corollary,theorem,sharp,noisy-gd...
+    """
     along = np.asarray(list(values), dtype=float)
     columns = {field: along, **curve(setting, field, along, accounting=accounting)}
     out = StringIO()
@@ -124,6 +162,23 @@ def to_csv(setting: Setting, accounting: Accounting, field: str, values: Iterabl
     out.write(",".join(columns) + "\n")
     out.writelines(",".join(_text(float(x)) for x in row) + "\n" for row in zip(*columns.values(), strict=True))
     return out.getvalue()
+
+
+class _Plain(yaml.SafeLoader):
+    """YAML without depth and without merged mappings: in both, a short file can take hours to read."""
+
+    depth = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise yaml.YAMLError("nested too deeply")
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
+
+    def flatten_mapping(self, node: Any) -> None:
+        """Leave a merge key where it is, for the constructor to refuse."""
 
 
 def _nothing(why: str) -> Loaded:
@@ -169,6 +224,7 @@ def _built(kind: type, values: dict[str, Any], problems: list[str]) -> Any:
             return kind(**values)
         except ValueError as error:
             name = str(error).partition(" = ")[0]
+            name = _FOLLOWS.get(name, name) if name not in given else name
             if name in given:
                 del values[name]
                 given.discard(name)

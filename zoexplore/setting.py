@@ -58,7 +58,7 @@ class Setting:
     M: float = 0.75
     m: float = 0.5
     ridge: float = 0.5
-    eta: float | None = None
+    eta: float = None  # type: ignore[assignment]  # a number as soon as the setting is made
     xi: float = 0.0
     delta: float = 1e-5
     batch: int | None = None
@@ -90,6 +90,9 @@ class Setting:
 
         Raises:
             ValueError: a field is unknown, or its value is not allowed.
+
+        >>> Setting(K=52).eta, Setting(K=52).replace(K=75).eta
+        (69.33333333333333, 100.0)
         """
         return replace(self, **self._given(changes))
 
@@ -137,7 +140,7 @@ class Accounting:
         _option("sensitivity", self.sensitivity, SENSITIVITIES)
         _option("schedule", self.schedule, SCHEDULES)
         if not isinstance(self.printed, bool):
-            raise ValueError(f"printed = {self.printed!r} is not allowed: give True or False")
+            raise _refuse("printed", self.printed, "True or False")
 
     def replace(self, **changes: Any) -> "Accounting":
         """The same accounting with some options changed. Raises ValueError as the constructor does."""
@@ -167,9 +170,13 @@ def _option(name: str, value: Any, options: tuple[str, ...]) -> str:
     return value
 
 
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def _whole(name: str, value: Any, least: int, most: int, allowed: str) -> int:
     allowed = f"a whole number from {allowed}"
-    if isinstance(value, bool) or not isinstance(value, Real):
+    if not _is_real(value):
         raise _refuse(name, value, allowed)
     if not least <= value <= most or value != int(value):  # in this order: only what is in range can become an int
         raise _refuse(name, value, allowed)
@@ -184,7 +191,7 @@ def _number(
     lower = f"above {above:g}" if above > -inf else f"of at least {least:g}"
     upper = f" and below {below:g}" if below < inf else f" and at most {shown}" if most < inf else ""
     allowed = f"a {'' if infinite else 'finite '}number {lower}{upper}{' (inf is allowed)' if infinite else ''}"
-    if isinstance(value, bool) or not isinstance(value, Real):
+    if not _is_real(value):
         raise _refuse(name, value, allowed)
     try:
         x = float(value)
@@ -194,4 +201,4 @@ def _number(
         raise _refuse(name, value, allowed)
     if below < inf and not x < below:
         raise _refuse(name, value, allowed)
-    return x
+    return x + 0.0  # not -0.0, whose reciprocal is -inf

@@ -39,7 +39,11 @@ class Utility:
 
 
 def largest_step(d: int, M: float, r: float) -> float:
-    """The largest eta for which the bound holds, d/(4 (2 + r) M)."""
+    """The largest eta for which the bound holds, d/(4 (2 + r) M).
+
+    >>> largest_step(520, 0.75, 3)
+    34.666666666666664
+    """
     return d / (4 * (2 + r) * M)
 
 
@@ -55,6 +59,11 @@ def utility(setting: Setting, *, r: float, gap: float, B_loss: float, L: float |
 
     Raises:
         ValueError: an argument is not finite or out of range.
+
+    >>> from zoexplore import Setting
+    >>> bound = utility(Setting(K=26, T=10_000), r=3, gap=0.7, B_loss=1.0)
+    >>> round(bound.descent, 4), bound.clipping, round(bound.total, 4)
+    (0.0042, 0.0, 0.0044)
     """
     L = setting.clip if L is None else L
     _range("r", r, 1, setting.d)
@@ -84,6 +93,10 @@ def clip_probability(setting: Setting, L: float) -> float:
 
     A union over records, directions and steps, at most 1; 0 where Delta >= L, which no difference quotient exceeds. It is 1
     where Delta <= M xi/2, which the union says nothing of.
+
+    >>> from zoexplore import Setting
+    >>> clip_probability(Setting(clip=1.0), L=1.0), clip_probability(Setting(clip=0.9), L=1.0) < 1e-12
+    (0.0, True)
     """
     if setting.clip >= L:
         return 0.0
@@ -112,6 +125,10 @@ def closed_form_tradeoff(setting: Setting, *, epsilon: float, r: float, printed:
 
     Raises:
         ValueError: an argument is not finite or out of range.
+
+    >>> from zoexplore import Setting
+    >>> round(closed_form_tradeoff(Setting(), epsilon=1.0, r=3), 2)
+    1.76
     """
     _range("r", r, 1, setting.d)
     if not 0 < epsilon < inf:

@@ -65,10 +65,11 @@ def output_perturbation_rho(s):
     """The worst angle between the distance 2R and the span, by brute force."""
     s1, s2 = variances(s)
     moved = 2 * s.eta * s.clip / sqrt(s.K)
+    stretch = max(1.0, abs(1 - s.eta * s.ridge / s.K))  # the ridge's step, which is not clipped
 
     def cost(x):
         beside = (2 * s.R) ** 2 * (1 - x * x) / s2 if x < 1 else 0.0
-        return 0.5 * ((2 * s.R * x + moved) ** 2 / (s1 + s2) + beside)
+        return 0.5 * ((2 * s.R * stretch * x + moved) ** 2 / (s1 + s2) + beside)
 
     if s.K == s.d:
         return cost(1.0)

@@ -181,7 +181,9 @@ def test_the_guarantee_says_how_it_was_converted():
     g = guarantee(PAPER.replace(batch=100), "composition")
     assert isnan(g.rho) and g.order > 1 and "order" in g.note and "no exact Gaussian" in g.note
     assert "no exact" not in guarantee(PAPER.replace(batch=100), "composition", Accounting(conversion="cks")).note
-    assert "largest order" in guarantee(PAPER.replace(batch=1, n=10**9, sigma=1e6), "composition").note
+    small = PAPER.replace(batch=1, n=10**9, sigma=1e6)  # whose best order is 1/delta
+    assert "largest order" in guarantee(small.replace(delta=1e-9), "composition").note
+    assert "largest order" not in guarantee(small, "composition").note
     whole = guarantee(PAPER, "composition")
     assert isnan(whole.order) and whole.note == "" and whole.rho > 0
 

@@ -260,6 +260,16 @@ def test_without_contraction_and_ball_it_counts_every_step():
     assert g.rho == pytest.approx(run.T * (2 / 10**6) ** 2 / (2 * run.beta * run.sigma**2), rel=1e-12)
 
 
+@pytest.mark.parametrize(("stretch", "forward"), [(1.0, True), (1.001, False)])
+def test_distances_are_not_tracked_forward_where_the_ridge_s_step_overshoots(stretch, forward):
+    """|1 - eta ridge/K| > 1 lets distances in the span grow by more than the clipped updates do."""
+    eta = 20_000 * (1 + stretch) / 0.9
+    run = PAPER.replace(d=100_000, K=20_000, R=inf, ridge=0.9, m=0.9, M=0.9, eta=eta, T=12, n=1)
+    g = guarantee(run, "theorem")
+    assert (g.start > 0) == forward
+    assert g.N == 12 or forward
+
+
 @each_schedule
 @pytest.mark.parametrize("xi", [1e-300, 1e-160, 1e-100, 1e-20])
 @pytest.mark.parametrize("run", [PAPER, Setting(n=1, d=10, K=1, T=100, sigma=1, m=0, ridge=0, R=1, delta=0.1)])

@@ -35,11 +35,6 @@ def order_for_data(s, delta_f):
     return min(orders, key=lambda order: delta_f ** (-1 / (2 * order)) * moments(s.K, s.d, order)[1])
 
 
-def form(g):
-    """The sensitivity whose form of the theorem gave a guarantee: the clip's holds under the Lipschitz one too, and may win."""
-    return "lipschitz" if g._solved.extra["lipschitz"] else "clip"
-
-
 def lipschitz(s):
     """The Lipschitz constant of w - (eta/K) grad L(w)."""
     step = s.eta / s.K
@@ -70,12 +65,13 @@ class Step:
         s2 = s.eta**2 * (1 - beta) * s.sigma**2 / s.d
         S = s.eta**2 * beta * s.sigma**2 / s.K + s2
         remainder = s.eta * s.M * s.xi / sqrt(s.K)
-        if sensitivity == "lipschitz":
-            data = g * 2 * s.eta * s.clip / (s.n * s.K)
-            own = remainder / s.n
-            in_tail = f * data
-            return cls(o, lipschitz(s) * g, data + remainder, in_tail + remainder, data + own, in_tail + own, f, S, s2)
         B = 2 * s.eta * s.clip / (s.n * sqrt(s.K))
+        if sensitivity == "lipschitz":
+            data, own = 2 * s.eta * s.clip / (s.n * s.K), remainder / s.n
+            usual, in_tail = g * data, min(f * g, 1.0) * data  # a projection shortens by g in the moment, and never lengthens
+            return cls(
+                o, lipschitz(s) * g, usual + remainder, in_tail + remainder, min(usual + own, B), min(in_tail + own, B), f, S, s2
+            )
         return cls(o, lipschitz(s) * g, B + remainder, B + remainder, B, B, f, S, s2)
 
 

@@ -11,7 +11,7 @@ from scipy.stats import beta as beta_law
 
 from tests.truth.coupled import Plan, difference, whole_runs
 from tests.truth.revealed import Run
-from tests.truth.statement import Step, budget, form
+from tests.truth.statement import Step, budget
 from tests.truth.test_revealed import run_of
 from zoexplore import Accounting, Setting, guarantee
 from zoexplore.setting import SENSITIVITIES
@@ -33,7 +33,7 @@ def planned(s, sensitivity="clip", share=1.0):
     """The guarantee, its fractions with `share` of their budget, and the step's numbers."""
     g = guarantee(s.replace(delta=DELTA), "sharp", Accounting(sensitivity=sensitivity))
     inside = g.trajectory
-    step = Step.of(s, s.beta, int(g._solved.extra["order"]), g.delta_f, form(g))
+    step = Step.of(s, s.beta, int(g._solved.extra["order"]), g.delta_f, sensitivity)
     rho, _ = budget(step, g.start, inside.alpha, inside.pi)
     assert rho <= g.rho * 1.02
     return g, Plan(inside.alpha, inside.pi, share * rho * (1 + 1e-12), g.start), step

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.bounds import exact
 from tests.bounds.strategies import powers, settings_of_runs, whole_powers
-from tests.truth.statement import Step, budget, exact_moments, form, order_for_data, polished
+from tests.truth.statement import Step, budget, exact_moments, order_for_data, polished
 from zoexplore import Accounting, Setting, curve, epsilon, guarantee
 from zoexplore.bounds.kernels import sharp as kernels
 from zoexplore.setting import CONVERSIONS, SCHEDULES, SENSITIVITIES
@@ -52,7 +52,7 @@ def check_certificate(s, accounting):
         assert 0 <= min(inside.alpha.min(), inside.pi.min()) and max(inside.alpha.max(), inside.pi.max()) <= 1
         assert order >= 1 and order == round(order)
         assert g.start > 0 or g.N == s.T
-        step = Step.of(s, float(inside.beta[0]), int(order), g.delta_f, form(g))
+        step = Step.of(s, float(inside.beta[0]), int(order), g.delta_f, accounting.sensitivity)
         rho, _ = budget(step, g.start, inside.alpha, inside.pi)
         assert rho <= g.rho * (1 + SHOWN)
         if rho > g.rho:

@@ -17,11 +17,16 @@ class Assumption:
         words: the assumption, as a lecturer would say it.
         holds: whether it holds, run by run.
         shortfall: for a single run where it fails, the violated condition with its numbers.
+        when: the ways to count that need it; all of them where None.
     """
 
     words: str
     holds: Callable[[Runs, Accounting], np.ndarray] | None = None
     shortfall: Callable[[Runs], str] | None = None
+    when: Callable[[Accounting], bool] | None = None
+
+    def needed(self, accounting: Accounting) -> bool:
+        return self.when is None or self.when(accounting)
 
 
 @dataclass(frozen=True)
@@ -39,16 +44,18 @@ def check(assumption: Assumption, runs: Runs, accounting: Accounting) -> Check:
         return Check(assumption.words, None)
     if assumption.holds(runs, accounting):
         return Check(assumption.words, True)
-    return Check(assumption.words, False, assumption.shortfall(runs))
+    return Check(assumption.words, False, assumption.shortfall(runs) if assumption.shortfall else "it does not hold")
 
 
+START = Assumption("The start lies in the ball and does not depend on the data.")
 LAST_ITERATE = Assumption("Only the last iterate is released, and nobody who chooses the data knows the directions.")
 SMOOTH = Assumption("Every record's loss is M-smooth, and convex or m-strongly convex where the regime says so.")
 LIPSCHITZ = Assumption("The loss that is clipped is Δ-Lipschitz on the ball of radius R + ξ, so the clip never acts.")
 CLIPPED = Assumption("Every record's difference quotient is clipped at Δ. Nothing is assumed of the loss.")
 
 
-def _clip_idle(runs: Runs, accounting: Accounting) -> np.ndarray:
+def clip_idle(runs: Runs, accounting: Accounting) -> np.ndarray:
+    """Whether the strong convexity inside the clip leaves the clip idle, run by run."""
     if runs.regime != "strongly-convex" or accounting.printed:
         return np.ones(runs.shape, bool)
     outside = runs.m == runs.ridge  # all the strong convexity is outside the clip: nothing to check, even on an infinite ball
@@ -58,7 +65,7 @@ def _clip_idle(runs: Runs, accounting: Accounting) -> np.ndarray:
 
 CLIP_IDLE = Assumption(
     "The strong convexity that is inside the clip leaves the clip idle: (m − ridge)(R + ξ) ≤ Δ.",
-    _clip_idle,
+    clip_idle,
     lambda r: f"the clip cannot be idle: (m − ridge)(R + ξ) = {(r.m - r.ridge) * (r.R + r.xi):.4g} exceeds Δ = {r.clip:.4g}; "
     "add the strong convexity as a ridge outside the clip, or shrink R",
 )

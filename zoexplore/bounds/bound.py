@@ -50,7 +50,8 @@ class Solved:
     def of(cls, runs: Runs, accounting: Accounting, rho, delta_f=0.0, N=np.nan, z=0.0, **extra) -> "Solved":
         """Convert a budget rho at delta - delta_f."""
         epsilon = epsilon_of(rho, runs.delta - delta_f, accounting.conversion)
-        return cls(epsilon, *map(np.asarray, (rho, delta_f, N, z)), {k: np.asarray(v) for k, v in extra.items()})
+        rho, delta_f, N, z = map(np.asarray, (rho, delta_f, N, z))
+        return cls(epsilon, rho, delta_f, N, z, {k: np.asarray(v) for k, v in extra.items()})
 
     def where(self, allowed) -> "Solved":
         """The same where `allowed`, nothing found elsewhere."""
@@ -65,7 +66,7 @@ class Solved:
             return np.where(mine, a, b)
 
         extra = {k: pick(self.extra.get(k, np.nan), other.extra.get(k, np.nan)) for k in self.extra | other.extra}
-        return Solved(*(pick(getattr(self, k), getattr(other, k)) for k in self.ARRAYS), extra)
+        return Solved(**{k: pick(getattr(self, k), getattr(other, k)) for k in self.ARRAYS}, extra=extra)
 
     def spread(self, rows, shape) -> "Solved":
         """These rows in their places among all of `shape`; nothing found elsewhere."""
@@ -75,11 +76,12 @@ class Solved:
             full[rows] = x
             return full
 
-        return Solved(*(put(getattr(self, k)) for k in self.ARRAYS), {k: put(v) for k, v in self.extra.items()})
+        return Solved(**{k: put(getattr(self, k)) for k in self.ARRAYS}, extra={k: put(v) for k, v in self.extra.items()})
 
     def reshape(self, shape) -> "Solved":
         """The same rows in another shape."""
-        return Solved(*(getattr(self, k).reshape(shape) for k in self.ARRAYS), {k: v.reshape(shape) for k, v in self.extra.items()})
+        extra = {k: v.reshape(shape) for k, v in self.extra.items()}
+        return Solved(**{k: getattr(self, k).reshape(shape) for k in self.ARRAYS}, extra=extra)
 
 
 @dataclass(frozen=True)
@@ -105,5 +107,5 @@ class Bound:
     source: str
     assumptions: tuple[Assumption, ...]
     solve: Callable[[Runs, Accounting], Solved]
-    trajectory: Callable[[Runs, Accounting, Solved], Trajectory] | None = None
+    trajectory: Callable[[Runs, Accounting, Solved], Trajectory | None] | None = None
     printed: str = ""

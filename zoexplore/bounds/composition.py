@@ -1,8 +1,11 @@
 """Composition: every iterate is public (BOUNDS section 3; with the Lipschitz sensitivity, section 7 e)."""
 
+from dataclasses import replace
+from functools import reduce
+
 import numpy as np
 
-from zoexplore.bounds.assumptions import BATCHES, CLIP_IDLE, CLIPPED, Assumption
+from zoexplore.bounds.assumptions import BATCHES, CLIP_IDLE, CLIPPED, LIPSCHITZ, START, Assumption
 from zoexplore.bounds.bound import Bound, Solved
 from zoexplore.bounds.conversion import delta_slope
 from zoexplore.bounds.kernels.sharp import span_moment
@@ -13,10 +16,20 @@ from zoexplore.setting import Accounting
 FIRST_SHARE = 0.1  # of delta, where the split starts
 ORDERS = np.unique(np.round(1.25 ** np.arange(48)))  # of the moment of the span; any is sound
 
-IDLE_UNDER_LIPSCHITZ = Assumption(
-    "With the Lipschitz sensitivity only: the data's part of the loss is Δ-Lipschitz and the clip idle, (m − ridge)(R + ξ) ≤ Δ.",
-    lambda r, a: CLIP_IDLE.holds(r, a) | (a.sensitivity == "clip"),
-    CLIP_IDLE.shortfall,
+
+def _trusts_the_loss(accounting: Accounting) -> bool:
+    return accounting.sensitivity == "lipschitz" and not accounting.printed
+
+
+# With the Lipschitz sensitivity a record's share is that of its gradient on a span that nobody could aim at.
+OF_THE_LOSS = tuple(
+    replace(assumption, when=_trusts_the_loss)
+    for assumption in (
+        LIPSCHITZ,
+        CLIP_IDLE,
+        Assumption("Every record's loss is M-smooth where ξ > 0, so that two points say nearly what a derivative does."),
+        Assumption("Nobody who chooses the data knows the directions."),
+    )
 )
 
 
@@ -59,17 +72,17 @@ def _random_span(runs: Runs, accounting: Accounting) -> Solved:
     factors = [np.exp(-log_delta / (2 * order)) * span_moment(runs.K, runs.d, order) for order in ORDERS]
     order = ORDERS[np.argmin(np.broadcast_arrays(*factors), axis=0)]
     g, share = span_moment(runs.K, runs.d, order), np.full((), FIRST_SHARE)
-    best = None
+    tried = []
     for _ in range(4):
         f = np.exp(-np.log(share * runs.delta) / (2 * order))
         shift = f * g * _data(runs) + runs.remainder / runs.n
         found = Solved.of(runs, accounting, _budget(runs, shift), share * runs.delta, N=runs.T)
-        best = found if best is None else best.least(found)
+        tried.append(found)
         slope = runs.T * shift * f * g * _data(runs) / (runs.s1 + runs.s2)
         delta_p = runs.delta * (1 - share)
         odds = slope * delta_slope(found.rho, found.epsilon, delta_p, accounting.conversion) / (2 * order * delta_p)
         share = np.clip(np.nan_to_num(odds / (1 + odds), nan=FIRST_SHARE), 1e-6, 0.999)
-    return best
+    return reduce(Solved.least, tried)
 
 
 COMPOSITION = Bound(
@@ -78,7 +91,7 @@ COMPOSITION = Bound(
     latex=r"\rho = T\,\frac{(2\Delta/n)^2}{2\sigma^2\left(\beta + (1-\beta)K/d\right)}",
     says="Every iterate is taken to be public, so every step is paid for and the loss grows with T.",
     source="Paper, public-state baseline; BOUNDS sections 3 and 7 e; mini-batches: section 9, docs/minibatch.md",
-    assumptions=(CLIPPED, IDLE_UNDER_LIPSCHITZ, BATCHES),
+    assumptions=(START, replace(CLIPPED, when=lambda a: not _trusts_the_loss(a)), *OF_THE_LOSS, BATCHES),
     solve=solve,
     printed="the sensitivity is Δ/n where replacing a record needs 2Δ/n, so ρ is four times too small; for mini-batches it is "
     "the printed theorem with every step counted, whose S_α is the smaller of two divergences",

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+ROUNDING = 2.0**-51  # c is raised by so much: near 1 its rounding would otherwise count as contraction, T times over
+
 
 def lipschitz(regime, step, M, m):
     """Lipschitz constant of w - step * grad L(w) for an M-smooth loss, at any step size.
@@ -11,10 +13,11 @@ def lipschitz(regime, step, M, m):
     the proof).
     """
     if regime == "non-convex":
-        return 1 + step * M
+        return 1 + step * M + ROUNDING
+    convex = np.maximum(1.0, step * M - 1 + ROUNDING)
     if regime == "convex":
-        return np.maximum(1.0, step * M - 1)
-    return np.maximum(np.abs(1 - step * m), np.abs(1 - step * M))
+        return convex
+    return np.minimum(convex, np.maximum(np.abs(1 - step * m), np.abs(1 - step * M)) + ROUNDING)
 
 
 def gap(c):

@@ -3,14 +3,22 @@
 import numpy as np
 
 from zoexplore.bounds.assumptions import (
-    CLIP_IDLE, FINITE_BALL, FULL_BATCH, HALF_DIMENSION, LAST_ITERATE, LIPSCHITZ, SMOOTH, Assumption,
+    CLIP_IDLE,
+    FINITE_BALL,
+    FULL_BATCH,
+    HALF_DIMENSION,
+    LAST_ITERATE,
+    LIPSCHITZ,
+    SMOOTH,
+    START,
+    Assumption,
 )  # fmt: skip
 from zoexplore.bounds.bound import Bound, Solved
 from zoexplore.bounds.contraction import corollary_theta, k_min, tail_exponent
 from zoexplore.bounds.runs import Runs
 from zoexplore.setting import Accounting
 
-
+ROUND_UP = 1 + 1e-12
 MOST_TRIED = 4096  # numbers of directions tried at once
 
 
@@ -18,7 +26,7 @@ def solve(runs: Runs, accounting: Accounting) -> Solved:
     """The least N (2 Delta/n)^2/(beta sigma^2) + 2 (2R)^2 d/((1-beta) N eta^2 sigma^2) over the N that delta/2 allows."""
     if accounting.printed:
         return _printed(runs, accounting)
-    step = _sensitivity(runs) ** 2 / runs.beta
+    step = runs.record**2 / runs.beta
     start = 2 * runs.diameter**2 * runs.d / (1 - runs.beta)
     most = np.minimum(runs.T, most_steps(runs))
     real = np.sqrt(start / step)
@@ -28,15 +36,10 @@ def solve(runs: Runs, accounting: Accounting) -> Solved:
     return Solved.of(runs, accounting, rho, runs.delta / 2, N, runs.diameter)
 
 
-def _sensitivity(runs: Runs):
-    """2 Delta/n over the noise scale."""
-    return 2 * runs.clip / runs.n / runs.sigma
-
-
 def _printed(runs: Runs, accounting: Accounting) -> Solved:
     """The smaller of the proof's two branches, with the printed 8 in the convergent one."""
-    every_step = runs.T * _sensitivity(runs) ** 2 / 2
-    convergent = 2 * _sensitivity(runs) * runs.diameter * np.sqrt(2 * runs.d)
+    every_step = runs.T * runs.record**2 / 2
+    convergent = 2 * runs.record * runs.diameter * np.sqrt(2 * runs.d)
     N = np.minimum(runs.T, np.ceil(runs.n * runs.R * np.sqrt(2 * runs.d) / (runs.clip * runs.eta)))
     return Solved.of(runs, accounting, np.minimum(every_step, convergent), runs.delta / 2, N, runs.diameter)
 
@@ -44,7 +47,8 @@ def _printed(runs: Runs, accounting: Accounting) -> Solved:
 def most_steps(runs: Runs):
     """The most counted steps whose chances of failing add up to at most delta/2."""
     with np.errstate(over="ignore"):
-        return np.floor(runs.delta / 4 * np.exp(tail_exponent(corollary_theta(runs.c), runs.K, runs.d)))
+        steps = np.exp(np.log(runs.delta) - np.log(4) + tail_exponent(corollary_theta(runs.c), runs.K, runs.d))
+    return np.floor(steps / ROUND_UP)
 
 
 def least_directions(runs: Runs, accounting: Accounting) -> int | float:
@@ -92,7 +96,7 @@ COROLLARY = Bound(
     says="The theorem with its contraction factor set to 1: a formula that fits on a line, at several times the loss.",
     source="Paper, closed-form corollary and the appendix on numerical results; BOUNDS section 6",
     assumptions=(
-        LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, HALF_DIMENSION, FINITE_BALL, FULL_BATCH,
+        START, LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, HALF_DIMENSION, FINITE_BALL, FULL_BATCH,
         Assumption(
             "A step contracts: the loss is strongly convex and the step size is below 2K/M.",
             lambda r, a: r.c < 1,

@@ -15,6 +15,7 @@ from zoexplore.bounds.subsampling import remark
 from zoexplore.setting import Accounting, Setting
 
 DEFAULT = Accounting()
+FREE_SHARES = ("theorem", "sharp")  # bounds that take schedule="optimal" at its word
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,16 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
 
     Raises:
         ValueError: the bound is unknown.
+
+    >>> from zoexplore import Setting, guarantee
+    >>> g = guarantee(Setting(K=52), "corollary")
+    >>> g.epsilon, g.reason
+    (inf, "K = 52 is below the needed 94 (the paper's sufficient K_min is 259)")
     """
     entry, runs = _entry(bound), Runs.of(setting)
     counted = _counted(entry, accounting)
     with np.errstate(all="ignore"):
-        checks = tuple(check(assumption, runs, counted) for assumption in entry.assumptions)
+        checks = tuple(check(assumption, runs, counted) for assumption in entry.assumptions if assumption.needed(counted))
     failed = [c.shortfall for c in checks if c.met is False]
     solved = _solve(entry, runs, counted, np.asarray(not failed))
     with np.errstate(all="ignore"):
@@ -89,9 +95,8 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
     reason = "; ".join(failed)
     if not failed and epsilon == inf:
         reason = "no choice of steps gives a finite number: the budget is infinite or beyond floating-point numbers"
-    printed = accounting.printed and bool(entry.printed)
-    if printed:
-        reason = "; ".join(filter(None, (f"as printed, not a guarantee: {entry.printed}", reason)))
+    printed = as_printed(bound, accounting)
+    reason = "; ".join(filter(None, (printed, reason)))
     return Guarantee(
         bound=bound,
         title=entry.title + (" (as printed)" if printed else ""),
@@ -102,7 +107,7 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
         **{k: float(getattr(solved, k)) for k in ("rho", "delta_f", "N")},
         order=order,
         moment=float(solved.extra.get("order", np.nan)) if epsilon < inf else np.nan,
-        note=remark(accounting, order),
+        note="; ".join(filter(None, (remark(accounting, order), _of_other_shares(setting, bound, accounting, epsilon)))),
         start=start,
         checks=checks,
         source=entry.source,
@@ -115,6 +120,10 @@ def epsilon(setting: Setting, bound: str, accounting: Accounting = DEFAULT) -> f
 
     Raises:
         ValueError: the bound is unknown.
+
+    >>> from zoexplore import Setting, epsilon
+    >>> round(epsilon(Setting(T=200), "composition"), 3), round(epsilon(Setting(T=200), "sharp"), 3)
+    (7.809, 0.94)
     """
     return float(_epsilons(_entry(bound), Runs.of(setting), accounting))
 
@@ -136,10 +145,34 @@ def curve(
 
     Raises:
         ValueError: a bound or the field is unknown, or a value is not allowed.
+
+    >>> from zoexplore import Setting, curve
+    >>> curve(Setting(), "T", [1, 100, 10_000], ["theorem"])["theorem"].round(2)
+    array([0.5 , 3.74, 3.74])
     """
     entries = [_entry(bound) for bound in (BOUNDS if bounds is None else bounds)]
-    runs = Runs.along(setting, field, values if isinstance(values, np.ndarray) else list(values))
-    return {entry.id: np.array(np.broadcast_to(_epsilons(entry, runs, accounting), runs.shape)) for entry in entries}
+    asked = getattr(Runs.along(setting, field, values if isinstance(values, np.ndarray) else list(values)), field)
+    ascending, places = np.unique(asked, return_inverse=True)  # a bound that is searched for in turn looks at neighbours
+    runs = Runs.along(setting, field, ascending)
+    return {entry.id: np.broadcast_to(_epsilons(entry, runs, accounting), runs.shape)[places] for entry in entries}
+
+
+def as_printed(bound: str, accounting: Accounting) -> str:
+    """How the printed constants of a bound err, where they are asked for; else empty.
+
+    >>> as_printed("output-perturbation", Accounting(printed=True))
+    'as printed, not a guarantee: the last update is taken to move nothing: the distance before the noise is 2R alone'
+    >>> as_printed("sharp", Accounting(printed=True))
+    ''
+    """
+    entry = BOUNDS[bound]
+    return f"as printed, not a guarantee: {entry.printed}" if accounting.printed and entry.printed else ""
+
+
+def _of_other_shares(setting: Setting, bound: str, accounting: Accounting, epsilon: float) -> str:
+    if accounting.schedule == "constant" or bound not in FREE_SHARES or epsilon == inf:
+        return ""
+    return f"for shares β_t of the accountant's choice (`trajectory`), not for a run at β = {setting.beta:g}"
 
 
 def _entry(bound: str) -> Bound:
@@ -156,8 +189,8 @@ def _counted(entry: Bound, accounting: Accounting) -> Accounting:
 def _epsilons(entry: Bound, runs: Runs, accounting: Accounting) -> np.ndarray:
     accounting = _counted(entry, accounting)
     with np.errstate(all="ignore"):
-        checkable = [assumption.holds(runs, accounting) for assumption in entry.assumptions if assumption.holds]
-    return _solve(entry, runs, accounting, np.logical_and.reduce(np.broadcast_arrays(*checkable))).epsilon
+        checkable = [a.holds(runs, accounting) for a in entry.assumptions if a.holds and a.needed(accounting)]
+    return _solve(entry, runs, accounting, np.logical_and.reduce(np.broadcast_arrays(True, *checkable))).epsilon
 
 
 def _solve(entry: Bound, runs: Runs, accounting: Accounting, applies: np.ndarray) -> Solved:

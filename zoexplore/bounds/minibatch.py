@@ -5,6 +5,9 @@ turns: over what sets the budget at a fixed order alpha, then over alpha. Whatev
 """
 
 from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +24,8 @@ from zoexplore.setting import NUMERIC_FIELDS, Accounting
 FIRST_ORDER, FIRST_SHARE = 1.2, 0.1  # low, so that it is on this side of where full batches show
 ROUNDS = 8
 LONGEST, HIGHEST = np.log(2.0**40), np.log(2e4)  # steps, and orders of the moments, that are tried
+FIRST_MOMENTS = (1.0, 16.0)  # low orders go with many steps, high ones with few: two optima
+HELD = 3  # rounds for the rest to settle around them
 MOST_NODES = 25  # rows at which the sharper bound's choices are made; those in between interpolate them
 
 
@@ -62,11 +67,13 @@ def _counted(runs: Runs, accounting: Accounting, geometry: tuple, T) -> Solved:
         cost = sampled(beta).divergence(alpha)
         at = (np.log(share * runs.delta), *geometry, beta, beta * cost, alpha * runs.d / 2)
         N = shifts.theorem_steps(T, most, *at)
-        share = best_share(lambda x, N=N, cost=cost: epsilon(N, x, beta, alpha, cost), shape)
+        share = best_share(lambda x, N=N, cost=cost, beta=beta, alpha=alpha: epsilon(N, x, beta, alpha, cost), shape)
         if free:
-            beta = golden(
-                lambda x, N=N: epsilon(N, share, x, alpha, sampled(x).divergence(alpha)), np.zeros(shape), np.ones(shape), 14
-            )
+
+            def by_beta(x, N=N, share=share, alpha=alpha):
+                return epsilon(N, share, x, alpha, sampled(x).divergence(alpha))
+
+            beta = golden(by_beta, np.zeros(shape), np.ones(shape), 14)
         alpha = sampled(beta).best_order(N, budget(N, share, beta), runs.delta * (1 - share), accounting)
     diameter, kick = geometry[3], geometry[4]
     z = np.where(np.isfinite(T), np.minimum(diameter, kick * (T - N)), diameter)
@@ -85,7 +92,8 @@ def _from_forward_tracking(runs: Runs, accounting: Accounting, geometry, everyth
     rows = np.broadcast_to(able & (least < best.epsilon), runs.shape)
     if not rows.any():
         return best
-    some = replace(runs, **{name: np.broadcast_to(getattr(runs, name), runs.shape)[rows] for name in NUMERIC_FIELDS})
+    columns: dict[str, Any] = {name: np.broadcast_to(getattr(runs, name), runs.shape)[rows] for name in NUMERIC_FIELDS}
+    some = replace(runs, **columns)
     found = _counted(some, accounting, geometry(some), some.T)
     return best.least(found.spread(rows, runs.shape))
 
@@ -109,10 +117,12 @@ class Caps:
     every: bool
 
     @classmethod
-    def first(cls, shape, beta, every: bool) -> "Caps":
-        """Where the search starts."""
-        columns = (0.0, np.log(16.0), FIRST_SHARE, 0.5, beta, FIRST_ORDER)
-        return cls(*(np.array(np.broadcast_to(x, shape), float) for x in columns), every)
+    def first(cls, shape, beta, every: bool, order: float) -> "Caps":
+        """Where the search starts; `order` is of the moments."""
+        columns = dict(
+            log_N=0.0, log_order=np.log(order), share=FIRST_SHARE, omega=0.5, beta=beta, alpha=FIRST_ORDER,
+        )  # fmt: skip
+        return cls(**{name: np.array(np.broadcast_to(x, shape), float) for name, x in columns.items()}, every=every)
 
     @property
     def N(self) -> np.ndarray:
@@ -120,7 +130,13 @@ class Caps:
 
     def at(self, index) -> "Caps":
         """Some of the rows."""
-        return Caps(*(getattr(self, name)[index] for name in self.__dataclass_fields__ if name != "every"), self.every)
+        columns = {name: getattr(self, name)[index] for name in self.__dataclass_fields__ if name != "every"}
+        return Caps(**columns, every=self.every)
+
+    def where(self, rows, other: "Caps") -> "Caps":
+        """These choices in some rows, others elsewhere."""
+        names = [name for name in self.__dataclass_fields__ if name != "every"]
+        return Caps(**{name: np.where(rows, getattr(self, name), getattr(other, name)) for name in names}, every=self.every)
 
     def between(self, nodes, rows) -> "Caps":
         """Choices made at some rows, interpolated: those in between have their neighbours'."""
@@ -175,8 +191,9 @@ class Capped:
         return replace(caps, alpha=sampled.best_order(caps.N, self.budget(caps), delta_p, self.accounting))
 
     def settle(self, caps: Caps) -> Caps:
-        """One choice after the other, in turns."""
-        for _ in range(ROUNDS):
+        """One choice after the other, in turns, and the best of the turns: each choice looks at its whole range, and may lose."""
+        best, least = caps, np.full(np.shape(caps.log_N), np.inf)
+        for turn in range(ROUNDS):
             each = self.data(caps) / caps.N
 
             def by_steps(x, caps=caps, each=each):
@@ -189,7 +206,8 @@ class Capped:
             def by_order(x, caps=caps, data=data):
                 return self.epsilon(replace(caps, log_order=x), data)
 
-            caps = replace(caps, log_order=golden(by_order, 0 * caps.log_N, 0 * caps.log_N + HIGHEST, 10))
+            if turn >= HELD:
+                caps = replace(caps, log_order=golden(by_order, 0 * caps.log_N, 0 * caps.log_N + HIGHEST, 10))
 
             def by_share(x, caps=caps, data=data):
                 return self.epsilon(replace(caps, share=x), data)
@@ -204,7 +222,9 @@ class Capped:
                 wide = np.full(data.shape, 6.0)
                 caps = replace(caps, **{name: 1 / (1 + np.exp(-golden(by_fraction, -wide, wide, 10)))})
             caps = self.best_order(caps)
-        return caps
+            found = self.epsilon(caps, self.data(caps))
+            best, least = caps.where(found < least, best), np.fmin(found, least)
+        return best
 
     def solved(self, caps: Caps) -> Solved:
         """The bound under the choices."""
@@ -221,7 +241,7 @@ def sharp(runs: Runs, accounting: Accounting) -> Solved:
     """
     fields = {name: getattr(runs, name) for name in NUMERIC_FIELDS if name != "T"}
     shape = np.broadcast_shapes(*(x.shape for x in fields.values()))
-    rows = {name: np.broadcast_to(x, shape).reshape(-1) for name, x in fields.items()}
+    rows: dict[str, Any] = {name: np.broadcast_to(x, shape).reshape(-1) for name, x in fields.items()}
     count = next(iter(rows.values())).size
     nodes = np.unique(np.linspace(0, count - 1, min(count, MOST_NODES)).round().astype(int))
     one = np.ones(1)
@@ -229,13 +249,13 @@ def sharp(runs: Runs, accounting: Accounting) -> Solved:
     some = Capped(replace(runs, **{k: v[nodes] for k, v in rows.items()}, T=one), accounting)
     beta = 0.5 if accounting.schedule == "optimal" else some.runs.beta
     found = []
-    for every in (True, False):
-        caps = some.settle(Caps.first(nodes.shape, beta, every))
+    for every, order in product((True, False), FIRST_MOMENTS):
+        caps = some.settle(Caps.first(nodes.shape, beta, every, order))
         if count > nodes.size:
             caps = caps.between(nodes, np.arange(count))
             caps = caps if accounting.schedule == "optimal" else replace(caps, beta=rows["beta"])
             caps = everyone.best_order(caps)
         found.append(everyone.solved(caps))
-    best = found[0].least(found[1])
+    best = reduce(Solved.least, found)
     best = best.where(np.isfinite(best.epsilon)).reshape(shape)
     return best.where(best.N <= runs.T)

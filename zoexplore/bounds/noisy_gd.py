@@ -1,7 +1,7 @@
 """Noisy gradient descent, the first-order comparator (BOUNDS section 8)."""
 
 from zoexplore.bounds import span
-from zoexplore.bounds.assumptions import CLIP_IDLE, FULL_BATCH, LAST_ITERATE, LIPSCHITZ, SMOOTH
+from zoexplore.bounds.assumptions import CLIP_IDLE, FULL_BATCH, LAST_ITERATE, LIPSCHITZ, SMOOTH, START
 from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.contraction import lipschitz
 from zoexplore.bounds.runs import Runs
@@ -18,7 +18,7 @@ def solve(runs: Runs, accounting: Accounting) -> Solved:
 def _step(runs: Runs):
     """Lipschitz constant, sensitivity and noise variance of one step."""
     step = runs.eta / runs.d
-    return lipschitz(runs.regime, step, runs.M, runs.m), 2 * runs.clip / runs.n / runs.d / runs.sigma, 1 / runs.d
+    return lipschitz(runs.regime, step, runs.M, runs.m), runs.record / runs.d, 1 / runs.d
 
 
 def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory:
@@ -33,7 +33,7 @@ NOISY_GD = Bound(
     latex=r"\rho = \frac{B^2}{2S}\,\frac{(1-c^T)(1+c)}{(1+c^T)(1-c)},\quad B=\frac{2\Delta\eta}{nd},\ S=\frac{\eta^2\sigma^2}{d}",
     says="The same noise energy and mean step η/d with exact gradients (K = d, β = 0): what first-order training would pay.",
     source="Bok, Su, Altschuler 2024, doi:10.48550/arXiv.2403.00278; BOUNDS section 8",
-    assumptions=(LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, FULL_BATCH),
+    assumptions=(START, LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, FULL_BATCH),
     solve=solve,
     trajectory=trajectory,
 )

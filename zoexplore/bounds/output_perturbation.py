@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zoexplore.bounds.assumptions import BATCHES, CLIPPED, FINITE_BALL, Assumption
+from zoexplore.bounds.assumptions import BATCHES, CLIPPED, FINITE_BALL, START, Assumption
 from zoexplore.bounds.bound import Bound, Solved
 from zoexplore.bounds.runs import Runs
 from zoexplore.setting import Accounting
@@ -18,26 +18,29 @@ def solve(runs: Runs, accounting: Accounting) -> Solved:
     """Before the last step two runs are at most 2R apart; clipped updates move them by U = 2 eta Delta/sqrt(K) more, in the span.
 
     With x the cosine of the angle between the distance and the span the cost is half of
-    (2R x + U)^2/S + 4 R^2 (1 - x^2)/s2; the worst x is U s2/(2R s1), at most 1 (and 1 where K = d).
+    (2R r x + U)^2/S + 4 R^2 (1 - x^2)/s2, where r > 1 only if the ridge's own step overshoots; the worst x is
+    r U s2/(2R (S - r^2 s2)), at most 1 (and 1 where K = d).
     The batch plays no part: given both runs' iterates and batches the last step is Gaussian, and mixing these is no worse.
     """
     if accounting.printed:
         return Solved.of(runs, accounting, runs.diameter**2 / (2 * runs.s2), N=np.ones(()), z=runs.diameter)
-    s1, s2, far, moved = runs.s1, runs.s2, runs.diameter, runs.kick
+    s2, S, far, moved, r = runs.s2, runs.s1 + runs.s2, runs.diameter, runs.kick, runs.overshoot
+    spare = np.where(r > 1, S - r**2 * s2, runs.s1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        x = np.where((runs.K == runs.d) | (s1 == 0), 1.0, np.minimum(1.0, moved * s2 / (far * s1)))
+        x = np.where((runs.K == runs.d) | (spare <= 0), 1.0, np.minimum(1.0, r * moved * s2 / (far * spare)))
         beside = np.where(x < 1, far**2 * (1 - x**2) / s2, 0.0)
-        rho = 0.5 * ((far * x + moved) ** 2 / (s1 + s2) + beside)
+        rho = 0.5 * ((r * far * x + moved) ** 2 / S + beside)
     return Solved.of(runs, accounting, rho, N=np.ones(()), z=far)
 
 
 OUTPUT_PERTURBATION = Bound(
     id="output-perturbation",
     title="Output perturbation",
-    latex=r"\rho = \max_{0\le x\le 1}\ \frac{(2Rx + U)^2}{2S} + \frac{4R^2(1-x^2)}{2s_2},\quad U=\frac{2\eta\Delta}{\sqrt K}",
+    latex=r"\rho = \max_{0\le x\le 1}\ \frac{(2Rrx + U)^2}{2S} + \frac{4R^2(1-x^2)}{2s_2},\quad U=\frac{2\eta\Delta}{\sqrt K},"
+    r"\quad r=\max\left(1,\left|1-\frac{\eta\lambda}{K}\right|\right)",
     says="Only the last step's noise is counted: it must hide two runs as far apart as the ball is wide.",
     source="Paper, after the public-state baseline; BOUNDS section 4",
-    assumptions=(CLIPPED, BATCHES, FINITE_BALL, ISOTROPIC_NOISE),
+    assumptions=(START, CLIPPED, BATCHES, FINITE_BALL, ISOTROPIC_NOISE),
     solve=solve,
     printed="the last update is taken to move nothing: the distance before the noise is 2R alone",
 )

@@ -16,8 +16,12 @@ from zoexplore.setting import Accounting
 
 FIRST_SHARE, LEAST_SHARE, MOST_SHARE = 0.1, 1e-6, 0.999  # of delta, for the coupling to fail
 # Orders of the moments to try first. With the last one the tail's factor is within 0.1 % of 1, so higher ones gain little.
-ORDERS = 3.0 ** np.arange(10)
-SINGLE_STEPS, GROWTH = 14, 0.2  # at the end of a run; then blocks of at most this share of their distance to the end
+ORDERS = np.array([1.0, 2.0, *3.0 ** np.arange(1, 10)])
+# Steps one by one at the end of a run, then blocks of at most this share of their distance to the end: for what is reported,
+# for comparing choices that are near to each other, and for choices that are far apart.
+FINE, ROUGH, ROUGHEST = (14, 0.2), (6, 0.3), (6, 0.5)
+ROUNDS, WARM = 10, 6  # of the recursion: for what is reported, and before orders are compared
+SETTLED, MORE = 3e-4, 4  # a relative gain of epsilon in the last round that is worth as many rounds again, and how often
 ROUND_UP = 1 + 1e-10  # long sums round to less than that
 
 
@@ -50,7 +54,8 @@ class Rows:
         """The runs, with the first choices that a search starts from."""
         z0 = runs.diameter if far else 0.0
         size = int(np.prod(runs.shape))
-        columns = (runs.K, runs.d, runs.n, runs.c, runs.B, runs.remainder, runs.delta, most, z0, far, high, beta, 9.0, FIRST_SHARE)
+        given = (runs.K, runs.d, runs.n, runs.c, runs.B, runs.remainder, runs.delta)
+        columns = (*given, most, z0, far, high, beta, 9.0, FIRST_SHARE)
         return cls(*(np.array(np.broadcast_to(x, (size,))) for x in columns))
 
     def __len__(self) -> int:
@@ -96,17 +101,17 @@ class Outcome:
         return Outcome(*columns)
 
 
-def edges_for(rows: Rows) -> np.ndarray:
+def edges_for(rows: Rows, blocks: tuple[int, float] = FINE) -> np.ndarray:
     """Steps to the end at which blocks begin, as many as the longest run needs."""
-    return _edges(int(np.ceil(np.log2(rows.most.max()))))
+    return _edges(int(np.ceil(np.log2(rows.most.max()))), *blocks)
 
 
-@lru_cache(maxsize=64)
-def _edges(exponent: int) -> np.ndarray:
+@lru_cache(maxsize=128)
+def _edges(exponent: int, singles: int, growth: float) -> np.ndarray:
     """Blocks are powers of two, which the kernels sum by doubling."""
-    edges = [float(r) for r in range(SINGLE_STEPS + 1)]
+    edges = [float(r) for r in range(singles + 1)]
     while edges[-1] < 2.0**exponent:
-        edges.append(edges[-1] + 2.0 ** np.floor(np.log2(GROWTH * edges[-1])))
+        edges.append(edges[-1] + 2.0 ** np.floor(np.log2(growth * edges[-1])))
     return np.array(edges)
 
 
@@ -124,9 +129,11 @@ def arguments(rows: Rows, o: np.ndarray, g: np.ndarray, accounting: Accounting) 
     s2 = (1 - rows.beta) / rows.d
     S = rows.beta / rows.K + s2
     if accounting.sensitivity == "lipschitz":
-        data, at_zero = g * rows.B / np.sqrt(rows.K), rows.remainder / rows.n
-        random = f * data
-        w, w_f, w_0, w_0f = data + rows.remainder, random + rows.remainder, data + at_zero, random + at_zero
+        data, at_zero = rows.B / np.sqrt(rows.K), rows.remainder / rows.n
+        tail = np.minimum(f * g, 1.0)  # a projection never lengthens: where the tail says less than that, it is not needed
+        w, w_f = g * data + rows.remainder, tail * data + rows.remainder
+        w_0, w_0f = np.minimum(g * data + at_zero, rows.B), np.minimum(tail * data + at_zero, rows.B)
+        random = np.where(f * g < 1, tail * data, 0.0)
     else:
         w = w_f = rows.B + rows.remainder
         w_0 = w_0f = rows.B
@@ -148,7 +155,7 @@ def improve(rows: Rows, accounting: Accounting, edges: np.ndarray, typical: np.n
     """Rounds of the recursion, each with a better split of delta; the best round is kept, `typical` becomes the last one's."""
     count = len(rows)
     unbounded = np.full(count, np.inf)
-    best = Outcome(unbounded, unbounded, np.ones(count), rows.share, np.zeros(count), typical, rows.most)
+    best = Outcome(unbounded, unbounded, np.ones(count), rows.share, np.zeros(count), typical.copy(), rows.most)
     rho, slope, steps = np.empty(count), np.empty(count), np.empty(count)
     o, g = moments(rows)
     for _ in range(rounds):
@@ -159,6 +166,8 @@ def improve(rows: Rows, accounting: Accounting, edges: np.ndarray, typical: np.n
         gain = np.maximum(0.0, 1 - epsilon / np.maximum(best.epsilon, 1e-300))
         found = Outcome(epsilon, rho * ROUND_UP, steps, rows.share, gain, started, rows.most)
         best = replace(best.least(found), gain=gain)
+        lost = ~np.isfinite(rho)  # distances that run away are not gone on from
+        typical[lost] = np.where(np.isfinite(best.epsilon[lost, None]), best.path[lost], started[lost])
         # the split is best where delta_f = (d rho/d ln f) (d delta/d rho)/(2 order), whose right side is nearly proportional to
         # delta - delta_f
         odds = slope * delta_slope(rho, epsilon, delta_p, accounting.conversion) / (2 * rows.order * delta_p)
@@ -167,35 +176,52 @@ def improve(rows: Rows, accounting: Accounting, edges: np.ndarray, typical: np.n
     return best
 
 
-def settle(rows: Rows, accounting: Accounting, edges: np.ndarray) -> tuple[Rows, np.ndarray, Outcome]:
-    """Rows with their order, share and, where the schedule is free, beta chosen; the trajectories and bounds found."""
-    rows = _refine_order(_coarse_order(rows, accounting, edges), accounting, edges, 2.5, 6)
+def improved(rows: Rows, accounting: Accounting, edges: np.ndarray, typical: np.ndarray, rounds: int) -> Outcome:
+    """Rounds for all rows, and then more for those that still gain by them."""
+    found = improve(rows, accounting, edges, typical, rounds)
+    moving = np.flatnonzero(found.gain > SETTLED)
+    for _ in range(MORE):
+        if not moving.size:
+            break
+        path = typical[moving]
+        more = improve(replace(rows.at(moving), share=found.share[moving]), accounting, edges, path, rounds)
+        typical[moving] = path
+        gained = more.epsilon < found.epsilon[moving] * (1 - SETTLED)
+        found = found.least(more, moving)
+        moving = moving[gained]
+    return found
+
+
+def settle(rows: Rows, accounting: Accounting, edges: np.ndarray) -> tuple[Rows, Outcome]:
+    """Rows with their order, share and, where the schedule is free, beta chosen; the bounds found."""
+    rough = edges_for(rows, ROUGH)
+    rows = _coarse_order(rows, accounting, edges_for(rows, ROUGHEST))
     if accounting.schedule == "optimal":
-        rows = _refine_order(_best_beta(rows, accounting, edges), accounting, edges, 1.5, 2)
-    typical = first_guess(rows, accounting, edges)
-    found = improve(rows, accounting, edges, typical, 10)
-    return replace(rows, share=found.share), typical, found
+        rows = _best_beta(rows, accounting, rough)
+    rows = _refine_order(rows, accounting, rough)
+    found = improved(rows, accounting, edges, first_guess(rows, accounting, edges), ROUNDS)
+    return replace(rows, share=found.share), found
 
 
 def _coarse_order(rows: Rows, accounting: Accounting, edges: np.ndarray) -> Rows:
     tried = rows.at(np.repeat(np.arange(len(rows)), ORDERS.size))
     tried = replace(tried, order=np.tile(ORDERS, len(rows)))
-    found = improve(tried, accounting, edges, first_guess(tried, accounting, edges), 3)
+    found = improve(tried, accounting, edges, first_guess(tried, accounting, edges), 2)
     best = found.epsilon.reshape(-1, ORDERS.size).argmin(axis=1)
     return replace(rows, order=ORDERS[best], share=found.share.reshape(-1, ORDERS.size)[np.arange(len(rows)), best])
 
 
-def _refine_order(rows: Rows, accounting: Accounting, edges: np.ndarray, factor: float, sections: int) -> Rows:
-    """The best order within a factor of the present one."""
+def _refine_order(rows: Rows, accounting: Accounting, edges: np.ndarray) -> Rows:
+    """The best order between the coarse ones around the present one."""
     typical = first_guess(rows, accounting, edges)
-    improve(rows, accounting, edges, typical, 2)
+    improve(rows, accounting, edges, typical, WARM)
 
     def epsilon_at(log_order):
         return improve(_with_order(rows, log_order), accounting, edges, typical, 2).epsilon
 
-    spread = np.log(factor)
+    spread = np.log(2.5)
     low, high = np.maximum(0.0, np.log(rows.order) - spread), np.minimum(np.log(ORDERS[-1]), np.log(rows.order) + spread)
-    return _with_order(rows, golden(epsilon_at, low, high, sections))
+    return _with_order(rows, golden(epsilon_at, low, high, 6))
 
 
 def _with_order(rows: Rows, log_order: np.ndarray) -> Rows:

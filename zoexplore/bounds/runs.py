@@ -7,6 +7,10 @@ import numpy as np
 from zoexplore.bounds.contraction import lipschitz
 from zoexplore.setting import INTEGER_FIELDS, NUMERIC_FIELDS, Setting, shown
 
+LEAST_UNIT = 1e-290
+LEAST_LENGTH = 1e-100  # in units of noise: shorter lengths are rounded up to it, so that no square of one underflows
+LEAST_PRODUCT = 2.0**-1022  # the smallest number that doubles hold to the last digit
+
 
 @dataclass(frozen=True)
 class Runs:
@@ -81,23 +85,39 @@ class Runs:
 
     @property
     def diameter(self) -> np.ndarray:
-        """2R."""
-        return 2 * self.R / self.unit
+        """2R; infinite where the unit is beyond what doubles hold to the last digit."""
+        return np.where((self.unit > LEAST_UNIT) & (self.unit < np.inf), _length(2 * self.R / self.unit), np.inf)
+
+    @property
+    def record(self) -> np.ndarray:
+        """The most that replacing a record moves the mean difference quotient along a direction: 2 Delta/n, in units of sigma."""
+        return _length(2 * self.clip / self.n / self.sigma)
 
     @property
     def kick(self) -> np.ndarray:
         """The most by which clipped updates at two points differ: 2 eta Delta/sqrt(K), in the span."""
-        return 2 * self.clip / self.sigma / np.sqrt(self.K)
+        return _length(2 * self.clip / self.sigma / np.sqrt(self.K))
+
+    @property
+    def overshoot(self) -> np.ndarray:
+        """By how much the ridge's step, which nothing clips, can stretch a distance in the span: max(1, |1 - eta ridge/K|)."""
+        return np.maximum(1.0, np.abs(1 - self.eta * self.ridge / self.K))
+
+    @property
+    def wander(self) -> np.ndarray:
+        """The most that a step takes two runs further apart, whatever the loss: the kick, unless the ridge's step overshoots."""
+        return np.where(self.overshoot > 1, np.inf, self.kick)
 
     @property
     def B(self) -> np.ndarray:
         """The most by which neighbours' updates differ at the same point, in the span."""
-        return self.kick / self.n
+        return _length(self.kick / self.n)
 
     @property
     def remainder(self) -> np.ndarray:
         """The most that two-point estimates add to a difference of updates in the span: eta M xi/sqrt(K)."""
-        return self.M * self.xi / (self.sigma * np.sqrt(self.K))
+        added = np.maximum(self.M * self.xi, LEAST_PRODUCT) / self.sigma / np.sqrt(self.K)
+        return np.where(self.xi > 0, _length(added), 0.0)
 
     @property
     def s1(self) -> np.ndarray:
@@ -108,6 +128,10 @@ class Runs:
     def s2(self) -> np.ndarray:
         """Noise variance in every coordinate."""
         return (1 - self.beta) / self.d
+
+
+def _length(x) -> np.ndarray:
+    return np.maximum(x, LEAST_LENGTH)
 
 
 def _columns(setting: Setting) -> dict[str, np.ndarray]:

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from zoexplore.bounds import composition, minibatch, span
-from zoexplore.bounds.assumptions import BATCHES, CLIP_IDLE, LAST_ITERATE, LIPSCHITZ, SMOOTH
+from zoexplore.bounds.assumptions import BATCHES, CLIP_IDLE, LAST_ITERATE, LIPSCHITZ, SMOOTH, START
 from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.kernels import sharp as kernels
-from zoexplore.bounds.riccati import Outcome, Rows, arguments, edges_for, improve, moments, settle
+from zoexplore.bounds.riccati import Outcome, Rows, arguments, edges_for, improved, moments, settle
 from zoexplore.bounds.runs import Runs
 from zoexplore.bounds.subsampling import elsewhere
 from zoexplore.setting import NUMERIC_FIELDS, Accounting
@@ -17,7 +17,6 @@ ANCHOR = 4.0  # choices are made at powers of it in T, and interpolated between:
 MOST_NODES = 25  # rows at which choices are made along other fields
 TIE = 1e-4  # relative; starts that agree so far are the same
 FLAT = 1e-5  # a growth of epsilon between anchors that is not worth resolving
-SETTLED = 1e-3  # the last round's gain above which a row is given more rounds
 COMPOSED, ALL_DIRECTIONS, SPLIT = 0.0, 1.0, 2.0  # what a bound was the least by
 FEW = 12  # orders below it are tried as they are at both anchors: whole numbers are too coarse there to interpolate
 
@@ -42,15 +41,13 @@ def _of_all(runs: Runs, accounting: Accounting) -> Solved:
     best = _composed(runs, accounting)
     if free:
         best = best.least(_composed(replace(runs, beta=np.ones(())), accounting))
-    if accounting.sensitivity == "lipschitz":  # the clip form holds too, and can be the smaller one
-        best = best.least(_of_all(runs, accounting.replace(sensitivity="clip")))
     everywhere = runs.K == runs.d
     if everywhere.any():
         best = best.least(_all_directions(runs, accounting).where(everywhere))
     split = (~everywhere) & (free | (runs.beta < 1))
     if not split.any():
         return best
-    beta = np.full((), 0.5) if free else np.minimum(runs.beta, 1 - 1e-12)
+    beta = np.full((), 0.5) if free else np.where(runs.beta < 1, runs.beta, 0.5)  # rows with a share of 1 are composition's
     families = [Rows.of(runs, beta, runs.T), Rows.of(runs, beta, runs.T, high=True)]
     if np.isfinite(runs.R).any():
         families.append(Rows.of(runs, beta, 2.0 ** np.ceil(np.log2(runs.T.max())), far=True))
@@ -65,14 +62,14 @@ def _along(families: list[Rows], accounting: Accounting) -> Solved:
     kept = np.unique(np.linspace(0, count - 1, min(count, MOST_NODES)).round().astype(int))
     below, above, weight = _place(np.arange(count), kept)
     solved, alone = _nothing(count), np.zeros(count, bool)
-    for rows, (nodes, typical, _) in zip(families, _settle([rows.at(kept) for rows in families], accounting), strict=True):
-        found = _evaluate(_between(rows, nodes, below, above, weight, accounting), accounting, typical[above])
+    for rows, (nodes, settled) in zip(families, _settle([rows.at(kept) for rows in families], accounting), strict=True):
+        found = _evaluate(_between(rows, nodes, below, above, weight, accounting), accounting, settled.path[above])
         solved = _clearly_least(solved, found, families[0].most)
         alone |= (weight > 0) & _apart(nodes, below, above)
     index = np.flatnonzero(alone)
     if index.size:
-        for rows, _, found in _settle([rows.at(index) for rows in families], accounting):
-            solved = _clearly_least(solved, _solved(rows, rows, found, accounting).spread(index, count), families[0].most)
+        for chosen, outcome in _settle([rows.at(index) for rows in families], accounting):
+            solved = _clearly_least(solved, _solved(chosen, chosen, outcome).spread(index, count), families[0].most)
     return solved
 
 
@@ -99,13 +96,17 @@ def _along_T(families: list[Rows], accounting: Accounting) -> Solved:
     below, above, weight = _place(position, anchors)
     nodes = [replace(rows.at(np.zeros(anchors.size, int)), most=ANCHOR**anchors) for rows in families[:2]]
     settled = _settle(nodes + [rows.at([0]) for rows in families[2:]], accounting)
-    high_wins = settled[1][2].epsilon < settled[0][2].epsilon
-    solved = _nothing(T.size)
-    for rows, (node, typical, found), wins in zip(families[:2], settled[:2], (~high_wins, high_wins), strict=True):
+    far = solved = _nothing(T.size)
+    for rows, (node, found) in zip(families[2:], settled[2:], strict=True):
+        everywhere = np.zeros(T.size, int)
+        far = _clearly_least(far, _solved(rows, node.at(everywhere), found.at(everywhere)), T)
+    high_wins = settled[1][1].epsilon < settled[0][1].epsilon
+    for rows, (node, found), wins in zip(families[:2], settled[:2], (~high_wins, high_wins), strict=True):
         # epsilon grows with T: between anchors that agree, the later one's bound serves all
         flat = found.epsilon[above] <= found.epsilon[below] * (1 + FLAT)
-        solved = solved.least(_solved(rows, node.at(above), found.at(above), accounting).where(flat))
-        todo = ~flat & (wins[below] | wins[above])
+        solved = solved.least(_solved(rows, node.at(above), found.at(above)).where(flat))
+        hopeless = found.epsilon[below] * (1 - TIE) > far.epsilon  # and more so for more steps
+        todo = ~flat & ~hopeless & (wins[below] | wins[above])
         apart = _apart(node, below, above)
         for chosen, wanted in (
             (_between(rows, node, below, above, weight, accounting), todo & ~apart),
@@ -114,20 +115,17 @@ def _along_T(families: list[Rows], accounting: Accounting) -> Solved:
         ):
             index = np.flatnonzero(wanted)
             if index.size:
-                solved = solved.least(_evaluate(chosen.at(index), accounting, typical[above[index]]).spread(index, T.size))
-    for rows, (node, _, found) in zip(families[2:], settled[2:], strict=True):
-        everywhere = np.zeros(T.size, int)
-        solved = _clearly_least(solved, _solved(rows, node.at(everywhere), found.at(everywhere), accounting), T)
-    return solved
+                solved = solved.least(_evaluate(chosen.at(index), accounting, found.path[above[index]]).spread(index, T.size))
+    return _clearly_least(solved, far, T)
 
 
-def _settle(families: list[Rows], accounting: Accounting) -> list[tuple[Rows, np.ndarray, Outcome]]:
+def _settle(families: list[Rows], accounting: Accounting) -> list[tuple[Rows, Outcome]]:
     """`settle` for all families in one call."""
     together = Rows.stack(*families)
-    rows, typical, found = settle(together, accounting, edges_for(together))
+    rows, found = settle(together, accounting, edges_for(together))
     ends = np.cumsum([len(rows) for rows in families])
     return [
-        (rows.at(slice(end - len(f), end)), typical[end - len(f) : end], found.at(slice(end - len(f), end)))
+        (rows.at(slice(end - len(f), end)), found.at(slice(end - len(f), end)))
         for f, end in zip(families, ends, strict=True)
     ]
 
@@ -157,15 +155,11 @@ def _evaluate(rows: Rows, accounting: Accounting, typical: np.ndarray) -> Solved
     """The bound of rows whose choices are made."""
     edges = edges_for(rows)
     typical = np.ascontiguousarray(typical[:, : edges.size - 1])
-    found = improve(rows, accounting, edges, typical, 3)
-    moving = np.flatnonzero(found.gain > SETTLED)
-    if moving.size:
-        more = improve(replace(rows.at(moving), share=found.share[moving]), accounting, edges, typical[moving], 8)
-        found = found.least(more, moving)
-    return _solved(rows, rows, found, accounting)
+    found = improved(rows, accounting, edges, typical, 2)
+    return _solved(rows, rows, found)
 
 
-def _solved(rows: Rows, chosen: Rows, found: Outcome, accounting: Accounting) -> Solved:
+def _solved(rows: Rows, chosen: Rows, found: Outcome) -> Solved:
     """The rows' bounds under the choices; where these were made for a longer run, that run's."""
     path = np.empty(len(rows), object)
     for i, distances in enumerate(found.path):
@@ -173,7 +167,6 @@ def _solved(rows: Rows, chosen: Rows, found: Outcome, accounting: Accounting) ->
     extra = {
         "kind": np.full(len(rows), SPLIT), "order": chosen.order, "share": found.share, "beta": chosen.beta, "path": path,
         "high": chosen.high, "far": chosen.far, "most": found.most,
-        "lipschitz": np.full(len(rows), _lipschitz(accounting)),
     }  # fmt: skip
     N = np.minimum(found.steps, rows.most)
     return Solved(found.epsilon, found.rho, found.share * rows.delta, N, rows.z0, extra)
@@ -184,10 +177,6 @@ def _nothing(count: int) -> Solved:
     return Solved(np.full(count, np.inf), nan, nan, nan, nan)
 
 
-def _lipschitz(accounting: Accounting) -> float:
-    return float(accounting.sensitivity == "lipschitz")
-
-
 def _composed(runs: Runs, accounting: Accounting) -> Solved:
     solved = composition.solve(runs, accounting)
     return replace(solved, extra=solved.extra | {"kind": np.full((), COMPOSED), "beta": runs.beta})
@@ -196,7 +185,7 @@ def _composed(runs: Runs, accounting: Accounting) -> Solved:
 def _all_directions(runs: Runs, accounting: Accounting) -> Solved:
     """K = d: nothing is random, delta is not split, and all noise counts as the directions'."""
     rho, N, z = span.least_budget(runs.c, runs.T, runs.diameter, *_all_directions_step(runs, accounting))
-    return Solved.of(runs, accounting, rho, N=N, z=z, kind=ALL_DIRECTIONS, beta=runs.beta, lipschitz=_lipschitz(accounting))
+    return Solved.of(runs, accounting, rho, N=N, z=z, kind=ALL_DIRECTIONS, beta=runs.beta)
 
 
 def _all_directions_step(runs: Runs, accounting: Accounting):
@@ -215,7 +204,6 @@ def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory
         flat, ones, beta = np.full(N, float(solved.rho) / N), np.ones(N), extra["beta"]
         noise = float(beta / runs.K + (1 - beta) / runs.d)
         return Trajectory(tau, np.zeros(N + 1), beta * ones, np.sqrt(2 * flat * noise), 0 * ones, flat, ones, ones)
-    accounting = accounting.replace(sensitivity="lipschitz" if extra["lipschitz"] else "clip")
     if extra["kind"] == ALL_DIRECTIONS:
         drift, S = _all_directions_step(runs, accounting)
         return span.trajectory(runs.c, runs.T, solved.N, solved.z, drift, S, runs.beta)
@@ -233,9 +221,9 @@ SHARP = Bound(
     title="Sharper bound",
     latex=r"\rho = \min\ \tfrac12\sum_t\left(\frac{p_t^2}{S_t} + \frac{a_t^2}{s_{2,t}}\right),\quad"
     r" z_{t+1}^2 = \left((1-\alpha_t)\,o\,z_t\right)^2 + (1-\pi_t)^2\left(c\,g\,z_t + B'\right)^2",
-    says="Span and complement are each hidden by the noise they see, and chance is budgeted over the whole run, not step by step.",
+    says="Span and complement are each hidden by the noise they see; chance is budgeted over the whole run, not step by step.",
     source="BOUNDS section 7, docs/bounds.md; mini-batches: section 9, docs/minibatch.md",
-    assumptions=(LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, BATCHES),
+    assumptions=(START, LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, BATCHES),
     solve=solve,
     trajectory=trajectory,
 )

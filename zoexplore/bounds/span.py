@@ -14,7 +14,7 @@ def least_budget(c, T, far, drift, S):
     """
     with np.errstate(all="ignore"):
         kappa = np.log(c)
-        rho, N, z = shifts.least_shift(kappa, T, 0.0, drift) / (2 * S), T, 0.0
+        rho, N, z = shifts.least_shift(kappa, T, 0.0, drift) / (2 * S), T, np.zeros(())
         # (far + drift sum g)^2/sum g^2 is stationary in the real number of steps where exp(kappa N) = 1 - far (1 - c)/drift
         real = np.where(kappa == 0, far / drift, np.log1p(far * np.expm1(kappa) / drift) / kappa)
         real = np.where(np.isfinite(real), real, T)

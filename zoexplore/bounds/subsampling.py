@@ -16,6 +16,7 @@ from zoexplore.bounds.search import golden
 from zoexplore.setting import Accounting
 
 LEAST_ORDER, MOST_ORDER = 1 + renyi.LEAST_EXCESS, 1 + renyi.MOST_EXCESS
+LEAST_VARIANCE = 1e-290  # less than that has lost digits, and counts as none
 PRINTED_SECTIONS = 24  # of the orders' logarithm; the paper's cost has no search of its own
 
 
@@ -39,7 +40,8 @@ class Sampled:
         moved = runs.kick
         if accounting.sensitivity == "lipschitz" and not accounting.printed:
             moved = np.minimum(moved, moved / np.sqrt(runs.K) + runs.remainder)
-        return cls(runs.batch / runs.n, moved / runs.batch / np.sqrt(variance), runs.K, accounting.printed)
+        noise = np.sqrt(np.where(variance < LEAST_VARIANCE, 0.0, variance))
+        return cls(runs.batch / runs.n, moved / runs.batch / noise, runs.K, accounting.printed)
 
     def divergence(self, alpha):
         """One step's Renyi divergence at the order alpha."""
@@ -83,7 +85,8 @@ def solved(divergence, alpha, delta, accounting: Accounting, delta_f=0.0, N=np.n
     """Convert a Renyi divergence at the order alpha, at delta - delta_f. There is no rho."""
     epsilon = epsilon_at_order(divergence, alpha, delta - delta_f, accounting.conversion)
     extra = {k: np.asarray(v) for k, v in (extra | {"alpha": alpha}).items()}
-    return Solved(epsilon, *map(np.asarray, (np.nan, delta_f, N, z)), extra)
+    rho, delta_f, N, z = map(np.asarray, (np.nan, delta_f, N, z))
+    return Solved(epsilon, rho, delta_f, N, z, extra)
 
 
 def remark(accounting: Accounting, alpha: float) -> str:

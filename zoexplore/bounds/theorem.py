@@ -4,7 +4,14 @@ import numpy as np
 
 from zoexplore.bounds import minibatch
 from zoexplore.bounds.assumptions import (
-    BATCHES, CLIP_IDLE, DIRECTIONAL_NOISE, HALF_DIMENSION, LAST_ITERATE, LIPSCHITZ, SMOOTH,
+    BATCHES,
+    CLIP_IDLE,
+    DIRECTIONAL_NOISE,
+    HALF_DIMENSION,
+    LAST_ITERATE,
+    LIPSCHITZ,
+    SMOOTH,
+    START,
 )  # fmt: skip
 from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.contraction import gap
@@ -47,14 +54,14 @@ def _from_zero(runs: Runs, accounting: Accounting, beta) -> Solved:
 
 def _data_cost(runs: Runs):
     """What one step's data costs against all the noise along the directions."""
-    return (2 * runs.clip / runs.n / runs.sigma) ** 2 / 2
+    return runs.record**2 / 2
 
 
 def _drift(runs: Runs):
-    """c2 = eta M xi, what two-point estimates add to the distance in a step; a vanishing one is rounded up, so that distances over
-    it stay finite.
+    """c2 = eta M xi, what two-point estimates add to the distance in a step; a vanishing one is rounded up, so that distances
+    over it stay finite.
     """
-    return np.where(runs.xi > 0, np.maximum(runs.M * runs.xi / runs.sigma, 1e-100 * runs.kick), 0.0)
+    return np.where(runs.xi > 0, np.maximum(runs.remainder * np.sqrt(runs.K), 1e-100 * runs.kick), 0.0)
 
 
 def _program(runs: Runs, beta) -> tuple:
@@ -63,7 +70,7 @@ def _program(runs: Runs, beta) -> tuple:
 
 
 def _geometry(runs: Runs) -> tuple:
-    return runs.K, runs.d, gap(runs.c), runs.diameter, runs.kick, _drift(runs)
+    return runs.K, runs.d, gap(runs.c), runs.diameter, runs.wander, _drift(runs)
 
 
 def _counted(program: tuple, accounting: Accounting, T, delta) -> Solved:
@@ -155,9 +162,10 @@ THEOREM = Bound(
     title="Hidden-state theorem",
     latex=r"\rho = \min_{\tau,\,a_t,\,\vartheta}\ \sum_{t=\tau}^{T-1}\left[\frac{(2\Delta/n)^2}{2\beta_t\sigma^2}"
     r" + \frac{a_t^2\,d}{2\eta^2(1-\beta_t)\sigma^2}\right],\quad z_t = \frac{z_{t+1} + a_t - c_2}{\bar c_1},\ z_T = 0",
-    says="Only the last iterate is released: isotropic noise works off the distance that earlier steps left, so longer runs cost no more.",
+    says="Only the last iterate is released: isotropic noise works off the distance that earlier steps left, so longer runs "
+    "cost no more.",
     source="Paper, hidden-state DP bound; BOUNDS section 5",
-    assumptions=(LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, HALF_DIMENSION, DIRECTIONAL_NOISE, BATCHES),
+    assumptions=(START, LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, HALF_DIMENSION, DIRECTIONAL_NOISE, BATCHES),
     solve=solve,
     trajectory=trajectory,
     printed="the recursion's index is misprinted, which changes no number; no condition keeps the clip idle; for mini-batches, "

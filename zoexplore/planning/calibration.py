@@ -5,8 +5,9 @@ Between the best rung that meets the target and the next better one, which does 
 itself. Whatever is returned has been seen to meet the target, so a bound whose optimiser wobbles costs tightness at worst.
 """
 
+import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import exp, inf, isfinite, log
 from numbers import Real
 
@@ -57,6 +58,10 @@ def calibrate(
     Raises:
         Unreachable: no value meets the target; the message says how near it comes, and at which value.
         ValueError: the field or the bound is unknown, or the target is not a finite number above 0.
+
+    >>> from zoexplore import Setting, calibrate
+    >>> round(calibrate(Setting(T=200), "sigma", epsilon=1.0).sigma, 6)
+    0.000945
     """
     if field not in FIELDS:
         raise ValueError(f"field = {shown(field)} is not allowed: give one of {', '.join(FIELDS)}")
@@ -105,7 +110,7 @@ class _Search:
     bound: str
     accounting: Accounting
     target: float
-    known: dict[float, float] = field(default_factory=dict)
+    known: dict[float, float] = dataclasses.field(default_factory=dict)
 
     def at(self, value: float) -> Setting:
         return self.setting.replace(**{self.field: value})

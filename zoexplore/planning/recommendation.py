@@ -98,6 +98,11 @@ def recommend(
     Raises:
         Unreachable: no noise meets the target by that bound.
         ValueError: a value is not allowed.
+
+    >>> from zoexplore.planning import recommend
+    >>> plan = recommend(n=20_000, d=520, T=200, regime="strongly-convex", epsilon=1.0, most_directions=100)
+    >>> plan.setting.K, plan.setting.beta, plan.epsilon <= 1
+    (100, 0.5, True)
     """
     base = Setting(n=n, d=d, T=T, K=1, regime=regime, delta=delta, R=R, clip=clip, M=M, m=m, ridge=ridge, xi=xi)
     most = base.replace(K=d if most_directions is None else most_directions).K
@@ -114,6 +119,10 @@ def steps_to_learn(setting: Setting) -> float:
     """Steps in which the mean squared distance between two noiseless runs falls `LEARNT`^2 times; inf without contraction.
 
     A step's mean squared factor is at most 1 - (1 - c^2) K/d (BOUNDS section 7, order 1).
+
+    >>> from zoexplore import Setting
+    >>> steps_to_learn(Setting(K=52)), steps_to_learn(Setting(K=260))
+    (99, 16)
     """
     c = float(lipschitz(setting.regime, setting.eta / setting.K, setting.M, setting.m))
     rate = gap(c) * setting.K / setting.d
@@ -242,8 +251,7 @@ class _Target:
 
     def _warnings(self, run: Setting):
         g = guarantee(run, self.bound, self.accounting)
-        if g.reason:
-            yield g.reason
+        yield from filter(None, (g.reason, g.note))
         for supposed in (check.words for check in g.checks if check.met is None):
             yield f"Supposed, since no number can show it: {supposed}"
         yield f"{2 * run.K * run.T:,} forward passes per record: two for each of K = {run.K} directions, T times."

@@ -20,6 +20,10 @@ def crossover_step(setting: Setting, bound: str = "sharp", accounting: Accountin
 
     Raises:
         ValueError: the bound is unknown.
+
+    >>> from zoexplore import Setting
+    >>> crossover_step(Setting(), "theorem")
+    58
     """
 
     def below(T: np.ndarray) -> np.ndarray:
@@ -39,6 +43,10 @@ def flat_step(
 
     Raises:
         ValueError: the bound is unknown, or the growth is not above 0.
+
+    >>> from zoexplore import Setting
+    >>> flat_step(Setting())
+    14
     """
     if not growth > 0:
         raise ValueError(f"growth = {growth!r} is not allowed: give a number above 0")
@@ -50,7 +58,12 @@ def flat_step(
 
 
 def least_directions(setting: Setting, accounting: Accounting = DEFAULT) -> float:
-    """The smallest K <= d/2 with which the corollary holds; inf where none does (no contraction, or d too small)."""
+    """The smallest K <= d/2 with which the corollary holds; inf where none does (no contraction, or d too small).
+
+    >>> from zoexplore import Setting
+    >>> least_directions(Setting())
+    94
+    """
     return corollary.least_directions(Runs.of(setting), accounting)
 
 

@@ -9,6 +9,8 @@ from math import inf, sqrt
 from numba import njit, vectorize
 from numpy import empty
 
+from zoexplore.bounds.kernels.sharp import UP
+
 SINGLES, GROWTH = 12.0, 0.14  # steps one by one, then blocks of this share of their distance to the end
 MOST_BLOCKS = 512
 ROUND_UP = 1.0 + 1e-10  # long sums round to less than that
@@ -32,7 +34,7 @@ def _repeat(A, C, x, L):
 def _lines(alpha, pi, z, o, u, e, f, per_S, per_s2):
     """The step's square of the distance, A h + C, and twice its cost, D h + E, as lines in h = z^2 that touch at z."""
     keep, left = (1.0 - alpha) * o, 1.0 - pi
-    A = keep * keep + left * left * u * (u + e / z)
+    A = (keep * keep + left * left * u * (u + e / z)) * UP
     C = left * left * e * (e + u * z)
     D = (alpha * o * f) ** 2 * per_s2 + pi * pi * f * u * (f * u + e / z) * per_S
     E = pi * pi * e * (e + f * u * z) * per_S

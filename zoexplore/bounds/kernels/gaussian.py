@@ -1,6 +1,6 @@
 """Conversions of a Gaussian shift budget (BOUNDS section 2)."""
 
-from math import erf, erfc, exp, expm1, inf, log, log1p, sqrt
+from math import erf, erfc, exp, expm1, inf, log, log1p, nan, sqrt
 
 from numba import njit, vectorize
 
@@ -8,6 +8,7 @@ SQRT_2, SQRT_PI_2, SQRT_2PI = sqrt(2.0), sqrt(3.141592653589793 / 2.0), sqrt(2.0
 
 # Newton's last step and the sums before it round to a few units in the last place; this pays for them.
 ROUND_UP = 1.0 + 1e-12
+LEAST_DELTA = 1e-290  # below it densities lose digits, and the loose form is taken
 
 @njit(cache=True)
 def _mills(x):
@@ -71,6 +72,8 @@ def gaussian_epsilon(rho, delta):
     """
     if not (rho < inf and delta > 0.0):
         return inf
+    if 0.0 < rho and delta < LEAST_DELTA:
+        return _mironov(rho, delta)
     mu = sqrt(2.0 * rho)
     if rho <= 0.0 or erf(mu / (2.0 * SQRT_2)) * ROUND_UP <= delta:
         return 0.0
@@ -101,17 +104,13 @@ def mironov_epsilon(rho, delta):
     return _mironov(rho, delta)
 
 
-@vectorize(cache=True)
-def cks_epsilon(rho, delta):
-    """The optimum over real orders of Canonne, Kamath, Steinke 2020, Proposition 12, never below 0.
+@njit(cache=True)
+def _cks_excess(rho, delta):
+    """u = alpha - 1 of the best order for Canonne, Kamath, Steinke 2020, Proposition 12, at rho > 0.
 
-    With u = alpha - 1 the derivative is rho - (ln(1/delta) - log1p(u))/u^2, so the order solves the increasing equation
+    The derivative is rho - (ln(1/delta) - log1p(u))/u^2, so the order solves the increasing equation
     rho u^2 + log1p(u) = ln(1/delta). Every order is sound, so the root need not be.
     """
-    if not (rho < inf and delta > 0.0):
-        return inf
-    if rho <= 0.0:
-        return 0.0
     loss = -log(delta)
     low, high = 0.0, min(sqrt(loss / rho), expm1(min(loss, 700.0)))
     u = high
@@ -126,6 +125,23 @@ def cks_epsilon(rho, delta):
         if abs(newton - u) <= 1e-12 * u:
             break
         u = newton
+    return u
+
+
+@vectorize(cache=True)
+def cks_excess(rho, delta):
+    """By how much the best order exceeds 1; nan where there is none."""
+    return _cks_excess(rho, delta) if 0.0 < rho < inf and 0.0 < delta < 1.0 else nan
+
+
+@vectorize(cache=True)
+def cks_epsilon(rho, delta):
+    """The optimum over real orders of Canonne, Kamath, Steinke 2020, Proposition 12, never below 0."""
+    if not (rho < inf and delta > 0.0):
+        return inf
+    if rho <= 0.0:
+        return 0.0
+    u = _cks_excess(rho, delta)
     gain = log1p(1.0 / u)
-    cost = rho * (1.0 + u) + (loss - log1p(u)) / u
+    cost = rho * (1.0 + u) + (-log(delta) - log1p(u)) / u
     return max(0.0, cost * ROUND_UP - gain / ROUND_UP)

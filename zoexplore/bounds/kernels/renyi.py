@@ -166,7 +166,7 @@ def best_order(N, budget, q, mu, delta, cks):
     at_a = _imbalance(a, N, budget, q, mu, loss, cks)
     b, at_b, step = a, at_a, 0.2 - 0.6 * at_a if at_a < 0.0 else -0.2 - 0.6 * at_a
     while at_a * at_b > 0.0:
-        if b == low or b == high:
+        if (b == low and at_b > 0.0) or (b == high and at_b < 0.0):
             return 1.0 + exp(b)
         a, at_a, b = b, at_b, min(max(b + step, low), high)
         at_b = _imbalance(b, N, budget, q, mu, loss, cks)

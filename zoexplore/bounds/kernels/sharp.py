@@ -47,27 +47,30 @@ def span_moment(K, d, order):
 def _affine(A, C, x, L):
     """After L steps of x <- A x + C: (x, the sum of x over the steps' starts), by doubling, without a cancellation.
 
-    After k steps: lost = 1 - A^k, sums = 1 + A + ... + A^(k-1), twice = the sum of `sums` over the first k steps.
+    After k steps: lost = 1 - A^k, sums = 1 + A + ... + A^(k-1), twice = the sum of `sums` over the first k steps. Where little is
+    kept, `power` = A^k has its digits: with a factor raised by `UP` it is not below the true one, however large L is.
     """
     top = 1
     while 2 * top <= L:
         top *= 2
-    k, lost, sums, twice = 1.0, 1.0 - A, 1.0, 0.0
+    k, lost, power, sums, twice = 1.0, 1.0 - A, A, 1.0, 0.0
     bit = top // 2
     while bit > 0:
         kept = 1.0 - lost
         twice = twice * (1.0 + kept) + k * sums
         sums *= 1.0 + kept
         lost *= 1.0 + kept
+        power *= power
         k *= 2.0
         if int(L) & bit:
             twice += sums
             kept = 1.0 - lost
             sums += kept
             lost += kept * (1.0 - A)
+            power *= A
             k += 1.0
         bit //= 2
-    return (1.0 - lost) * x + C * sums, x * sums + C * twice
+    return (1.0 - lost if lost < 0.5 else power) * x + C * sums, x * sums + C * twice
 
 
 @njit(cache=True, error_model="numpy")
@@ -197,8 +200,9 @@ def sweep(edges, typical, far, most, z0, o, u, w, w_f, w_0, w_0f, random, f, per
         while edges[count - 1] >= steps[i]:
             count -= 1
         rho[i], slope[i] = _forward(
-            edges, count, typical[i], z0[i], steps[i], alpha, pi, o[i], u[i], w[i], w_f[i], w_0[i], w_0f[i], random[i], f[i], per_S[i], per_s2[i]
-        )
+            edges, count, typical[i], z0[i], steps[i], alpha, pi, o[i], u[i], w[i], w_f[i], w_0[i], w_0f[i], random[i], f[i],
+            per_S[i], per_s2[i],
+        )  # fmt: skip
 
 
 @njit(cache=True)

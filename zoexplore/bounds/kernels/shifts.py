@@ -7,6 +7,8 @@ from numpy import empty
 
 GOLDEN = (sqrt(5.0) - 1.0) / 2.0
 MOST_STEPS = 2.0**53
+UP = 1.0 + 2e-15  # a few roundings: next to a growth of 1 they would count as contraction, N times over
+
 
 @njit(cache=True)
 def _geometric(kappa, count):
@@ -43,7 +45,10 @@ def _squares(need, kappa, N):
 @njit(cache=True)
 def _scaled_start(z, kappa, N):
     """The start in units of the largest weight: the last step's where distances shrink, else the first one's."""
-    return z * exp(kappa * N) if kappa <= 0.0 else z * exp(kappa)
+    if kappa > 0.0:
+        return z * exp(kappa)
+    half = exp(0.5 * kappa * N)  # the whole power may underflow where its product with z does not
+    return z * half * half
 
 
 @njit(cache=True)
@@ -100,6 +105,7 @@ def _growth(N, log_delta_f, K, d, gap):
     loss = log(2.0 * N) - log_delta_f
     lin, const = 8.0 * (d - 2.0 * K) * loss, 12.0 * (d - K) * loss
     theta = (lin + sqrt(lin * lin + 12.0 * d * K * const)) / (6.0 * d * K)  # 3 d K theta^2 - lin theta - const = 0
+    theta *= UP
     return 0.5 * log1p((theta * (2.0 - gap) - gap) * K / d)
 
 

@@ -1,0 +1,97 @@
+"""Along a curve every bound goes the way it must: down with noise, records and delta, up with steps, the clip and the ball."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.bounds.strategies import powers, settings_of_runs, whole_powers
+from tests.effort import examples
+from tests.properties.runs import IDS, accountings, lively, slack
+from zoexplore import curve
+from zoexplore.setting import INTEGER_FIELDS
+
+HIDDEN = ["theorem", "sharp", "noisy-gd"]
+POINTS = 12
+ENDLESS = 1e25  # an epsilon beyond it is infinite to whoever reads it
+
+
+@dataclass(frozen=True)
+class Slope:
+    """What a field does to the bounds named, whatever the rest: +1 where more of it never costs less, -1 never more.
+
+    `spread` is the factor between the ends of a curve; `fixed` the fields that must be so for it to be true.
+    """
+
+    sign: int
+    bounds: list[str]
+    spread: st.SearchStrategy
+    fixed: dict[str, st.SearchStrategy]
+
+
+LIKE_ITSELF = st.just(1.0)  # a ridge that is all of m: the assumption that the clip is idle does not end along R
+ANY = {}
+SLOPES = {
+    "sigma": Slope(-1, IDS, powers(0.1, 4), ANY),
+    "delta": Slope(-1, IDS, powers(0.1, 4), {"delta": powers(-9, -4.5)}),
+    # two-point remainders and the closed form's condition on xi are not about records
+    "n": Slope(-1, IDS, powers(0.5, 4), {"xi": st.just(0.0)}),
+    "clip": Slope(+1, ["composition", "output-perturbation", *HIDDEN], powers(0.1, 3), {"ridge": LIKE_ITSELF}),
+    "R": Slope(+1, ["output-perturbation", *HIDDEN], powers(0.1, 3), {"ridge": LIKE_ITSELF, "R": powers(-3, 2)}),
+    "T": Slope(+1, ["composition", *HIDDEN], powers(0.5, 5), {"T": whole_powers(0, 2)}),
+    "xi": Slope(+1, ["composition", *HIDDEN], powers(0.5, 4), {"ridge": LIKE_ITSELF, "xi": powers(-8, -4)}),
+}
+
+
+def along(run, field, spread):
+    """Values from the run's own up to `spread` times it."""
+    values = getattr(run, field) * spread ** np.linspace(0, 1, POINTS)
+    return np.unique(values.round()) if field in INTEGER_FIELDS else values
+
+
+def check(run, field, spread, accounting, bounds=IDS):
+    slope = SLOPES[field]
+    values = along(run, field, spread)
+    for bound, line in curve(run, field, values, [b for b in slope.bounds if b in bounds], accounting).items():
+        assert not np.isnan(line).any() and (line >= 0).all()
+        line = np.where(line < ENDLESS, line, np.inf)
+        ordered = line if slope.sign > 0 else line[::-1]
+        so_far = np.maximum.accumulate(ordered)
+        with np.errstate(invalid="ignore"):
+            wrong = so_far > ordered * (1 + slack(bound, run)) + 1e-9
+        assert not wrong.any(), (bound, values, line)
+
+
+def runs_for(of_runs, field, **more):
+    return of_runs(**SLOPES[field].fixed, **more)
+
+
+@pytest.mark.parametrize("field", SLOPES)
+@given(st.data(), accountings)
+@examples(25)
+def test_over_all_runs(field, data, accounting):
+    run = data.draw(runs_for(settings_of_runs, field))
+    check(run, field, data.draw(SLOPES[field].spread), accounting)
+
+
+@pytest.mark.parametrize("field", SLOPES)
+@given(st.data(), accountings)
+@examples(25)
+def test_where_something_is_hidden(field, data, accounting):
+    run = data.draw(runs_for(lively, field))
+    check(run, field, data.draw(SLOPES[field].spread), accounting)
+
+
+@pytest.mark.parametrize("field", SLOPES)
+@given(st.data(), accountings)
+@examples(8)
+def test_on_batches(field, data, accounting):
+    """The sharper bound's choices on batches settle in one of several optima: of it only that it is never above composition."""
+    run = data.draw(runs_for(lively, field, batch=st.sampled_from([1, 10, 90])))
+    spread = data.draw(SLOPES[field].spread)
+    check(run, field, spread, accounting, ["composition", "output-perturbation", "theorem"])
+    lines = curve(run, field, along(run, field, spread), ["composition", "sharp"], accounting)
+    if np.isfinite(lines["sharp"]).any():
+        assert (lines["sharp"] <= lines["composition"] * (1 + 1e-9)).all()

@@ -1,0 +1,71 @@
+"""A file is there whole, or as it was: no disk that is full and no folder that is closed leaves half of one."""
+
+import errno
+import os
+
+import pytest
+
+from tools import lesson
+from zoexplore.writing import write
+
+OLD = b"what was there before"
+BIG = bytes(range(256)) * 400
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """No file may become longer than 10 000 bytes: a longer one is cut off there, as on a full disk."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("old", [None, OLD])
+def test_a_file_that_does_not_fit_leaves_what_was_there_and_says_what_to_do(tmp_path, small, old):
+    path = tmp_path / "results.csv"
+    if old:
+        path.write_bytes(old)
+    small()
+    with pytest.raises(OSError, match=r"results\.csv' was not written: .*Make room") as told:
+        write(path, BIG)
+    assert told.value.errno == errno.EFBIG
+    assert [p.read_bytes() for p in tmp_path.iterdir()] == ([old] if old else [])
+
+
+@pytest.mark.parametrize("fails", ["fsync", "replace"])
+def test_so_does_a_disk_that_is_full_or_broken_at_the_end(tmp_path, monkeypatch, fails):
+    path = tmp_path / "results.csv"
+    path.write_bytes(OLD)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, fails, full)
+    with pytest.raises(OSError, match=r"No space left on device\. Make room") as told:
+        write(path, BIG)
+    assert told.value.errno == errno.ENOSPC
+    assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [("results.csv", OLD)]
+
+
+def test_a_lesson_that_does_not_fit_is_told_in_one_line(tmp_path, small, monkeypatch):
+    monkeypatch.setattr(lesson, "html", lambda bound: "x" * 20_000)
+    monkeypatch.setattr("sys.argv", ["lesson", "sharp", str(tmp_path / "lesson.html")])
+    small()
+    with pytest.raises(SystemExit, match=r"lesson\.html' was not written: .*Make room"):
+        lesson.main()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(OSError, match=r"missing.results\.csv' was not written: No such file or directory"):
+        write(tmp_path / "missing" / "results.csv", BIG)
+
+
+def test_a_file_is_replaced_and_a_link_stays_one(tmp_path):
+    path, link = tmp_path / "results.csv", tmp_path / "latest.csv"
+    path.write_bytes(OLD)
+    link.symlink_to(path)
+    write(link, BIG)
+    write(str(tmp_path / ("long" * 60 + ".csv")), BIG)
+    assert link.is_symlink() and path.read_bytes() == BIG and len(list(tmp_path.iterdir())) == 3
