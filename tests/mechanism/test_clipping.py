@@ -1,0 +1,78 @@
+"""No record, however large its loss, moves a step by more than the accountant counts with: brute force over neighbours."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+
+from zoexplore import Setting
+from zoexplore.mechanism import NoisyZOGD, Sources, clipping, project
+
+CLIP, N, K = 0.8, 5, 3
+
+
+def means_apart(rule, first, second):
+    """How far replacing one record moves the mean of the clipped quotients."""
+    others = torch.linspace(-2, 2, (N - 1) * K, dtype=torch.float64).reshape(N - 1, K)
+    means = [rule(torch.cat([others, record[None]]), CLIP).values.mean(0) for record in (first, second)]
+    return float((means[0] - means[1]).norm())
+
+
+def records():
+    """Corners far outside, on and inside the clip, and random records of all sizes."""
+    corners = [scale * torch.tensor(c, dtype=torch.float64) for scale in (0.3, CLIP, 50.0) for c in product((-1, 0, 1), repeat=K)]
+    rng = np.random.default_rng(0)
+    return corners + [torch.from_numpy(rng.standard_normal(K) * 10 ** rng.uniform(-2, 2)) for _ in range(40)]
+
+
+@pytest.mark.parametrize(
+    "rule, sensitivity", [(clipping.each, 2 * CLIP * K**0.5 / N), (clipping.joint, 2 * CLIP / N)], ids=["each", "joint"]
+)
+def test_worst_neighbours_are_as_far_apart_as_the_sensitivity(rule, sensitivity):
+    apart = [means_apart(rule, a, b) for a, b in product(records(), repeat=2)]
+    assert max(apart) == pytest.approx(sensitivity, rel=1e-12)
+
+
+def test_each_limits_every_quotient_and_says_which():
+    values, active = clipping.each(torch.tensor([[2.0, -0.5], [1.0, -1.5]]), 1.0)
+    assert values.tolist() == [[1.0, -0.5], [1.0, -1.0]]
+    assert active.tolist() == [[True, False], [False, True]]
+
+
+def test_joint_shortens_a_record_and_keeps_its_direction():
+    quotients = torch.tensor([[3.0, 4.0], [0.3, -0.4], [0.0, 0.0]], dtype=torch.float64)
+    values, active = clipping.joint(quotients, 1.0)
+    assert torch.allclose(values, torch.tensor([[0.6, 0.8], [0.3, -0.4], [0.0, 0.0]], dtype=torch.float64))
+    assert active.tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize("rule", ["each", "joint"])
+@pytest.mark.parametrize("xi", [0.0, 1e-3])
+def test_neighbours_steps_are_within_the_accounted_distance(rule, xi):
+    """A loss of enormous slope: without the clip the steps would be a thousand times further apart."""
+    d, n = 7, 4
+    setting = Setting(n=n, d=d, K=K, T=1, R=float("inf"), clip=CLIP, ridge=0, m=0, xi=xi, eta=2.0)
+    bound = {"each": 2 * 2.0 * CLIP / (n * K**0.5), "joint": 2 * 2.0 * CLIP / (n * K)}[rule]
+    rng, apart = np.random.default_rng(1), []
+    for trial in range(20):
+        data, ends = torch.from_numpy(rng.standard_normal((n, d))), []
+        slope = torch.from_numpy(rng.standard_normal(d)) * 1e3
+        for record in (slope, -slope):
+            optimiser = NoisyZOGD(
+                torch.zeros(d, dtype=torch.float64), lambda w, X: X @ w, setting, sources=Sources(trial, 1000), clipping=rule
+            )
+            optimiser.step(torch.cat([data[1:], record[None]]))
+            ends.append(optimiser.w)
+        apart.append(float((ends[0] - ends[1]).norm()))
+    assert max(apart) == pytest.approx(bound, rel=1e-9)
+    assert min(apart) > 0.5 * bound
+
+
+def test_projection_moves_to_the_ball_only_what_left_it():
+    points = torch.tensor([[3.0, 4.0], [0.3, 0.4], [0.0, 0.0]])
+    inside, hit = project(points, 1.0)
+    assert torch.allclose(inside, torch.tensor([[0.6, 0.8], [0.3, 0.4], [0.0, 0.0]]))
+    assert hit.tolist() == [True, False, False]
+    assert torch.equal(project(points, float("inf")).point, points)
+    assert project(points, torch.tensor([1.0, 0.1, 1.0])).hit.tolist() == [True, True, False]

@@ -1,0 +1,392 @@
+"""The optimiser makes the paper's update, from modules and functions alike, stops whole, and goes on as if never stopped."""
+
+import io
+from itertools import combinations, pairwise
+
+import pytest
+import torch
+from torch import nn
+from torch.utils._pytree import tree_leaves, tree_map
+
+from tests.mechanism.problems import DECLARED, SETTING, classes, cross_entropy, data, logistic, network, optimiser, run
+from zoexplore import Accounting, Setting, guarantee
+from zoexplore.mechanism import NoisyZOGD, Sources, hybrid, last_iterates, project, stiefel
+
+INF = float("inf")
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+
+
+def gradients(w):
+    X, y = data()
+    return torch.autograd.functional.jacobian(lambda w: logistic(w, (X, y)), w)
+
+
+ESTIMATES = {"directional": (0.0, {}), "one gradient": (0.0, {"declared": DECLARED}), "two-point": (1e-5, {})}
+
+
+@pytest.mark.parametrize("xi, options", ESTIMATES.values(), ids=ESTIMATES)
+def test_a_run_is_the_papers_update_step_by_step(xi, options):
+    """By hand, from the same generators: ridge outside the clip, projection included (its radius is small enough to hit)."""
+    setting = SETTING.replace(xi=xi, R=0.5)
+    made, twin = run(optimiser(setting, **options), 8), Sources(1, 2)
+    w, hits = torch.zeros(6, dtype=torch.float64), 0
+    for _ in range(8):
+        U = stiefel(6, 3, twin.directions)
+        along = (gradients(w) @ U).clamp(-1, 1).mean(0) + 0.5 * (w @ U)
+        w, hit = project(w - setting.eta / 3 * (U @ along) + hybrid(U, 0.4, 0.5, setting.eta, twin.noise), 0.5)
+        hits += int(hit)
+    assert made.skips_clip == bool(options)
+    assert torch.allclose(made.w, w, rtol=1e-8, atol=1e-8)
+    assert made.counts.projected == hits > 0
+
+
+@pytest.mark.parametrize("clipping", ["each", "joint"])
+def test_a_clip_that_is_idle_for_certain_may_be_skipped(clipping):
+    kept, skipped = (run(optimiser(declared=DECLARED, clipping=clipping, skip_idle_clip=skip), 8) for skip in (False, True))
+    assert (kept.skips_clip, skipped.skips_clip) == (False, True)
+    assert torch.allclose(kept.w, skipped.w, rtol=1e-12, atol=1e-14)
+    assert kept.counts.clipped == 0 < kept.counts.looked_at
+    assert skipped.counts.looked_at == 0
+
+
+def test_all_directions_and_no_directional_noise_are_noisy_gradient_descent():
+    """In one step exactly eta/d times the gradient, and in law a covariance of eta^2 sigma^2/d in every direction."""
+    setting = SETTING.replace(K=6, beta=0.0, T=1, R=INF, ridge=0, m=0)
+    made, twin = run(optimiser(setting), 1), Sources(1, 2)
+    noise = hybrid(stiefel(6, 6, twin.directions), 0.4, 0.0, setting.eta, twin.noise)
+    start = torch.zeros(6, dtype=torch.float64)
+    descent = -setting.eta / 6 * gradients(start).mean(0)
+    assert torch.allclose(made.w - noise, descent, rtol=1e-12, atol=1e-13)
+
+    X, y = data()
+    ends = last_iterates(lambda w, U: (-y / 2 * X.T).T @ U, start, setting, 40_000, Sources(3, 4))
+    variance = setting.eta**2 * 0.4**2 / 6
+    assert (ends.mean(0) - descent).abs().max() < 5 * (variance / 40_000) ** 0.5
+    assert (ends.T.cov() - variance * torch.eye(6)).abs().max() < 5 * variance / 40_000**0.5 * 2**0.5
+
+
+@pytest.mark.parametrize("clipping", ["each", "joint"])
+def test_many_trainings_at_once_are_the_optimisers(clipping):
+    """A run of `last_iterates` makes the optimiser's steps, draw by draw."""
+    setting = SETTING.replace(clip=0.2)
+    X, y = data()
+
+    def slopes(w, U):
+        pull = -y * torch.sigmoid(-y * (w @ X.T))
+        return pull.unsqueeze(-1) * (X @ U)
+
+    ends = last_iterates(slopes, torch.zeros(6, dtype=torch.float64), setting, 1, Sources(1, 2), clipping)
+    made = run(optimiser(setting, clipping=clipping), 8)
+    assert made.counts.clipped > 0
+    assert torch.allclose(ends[0], made.w, rtol=1e-10, atol=1e-12)
+
+
+def test_many_trainings_at_once_draw_a_batch_each():
+    """All but no noise: every outcome is one of the ten subsets' steps, and each subset's comes as often."""
+    setting = SETTING.replace(n=5, batch=2, d=1, K=1, T=1, sigma=1e-9, R=INF, ridge=0, m=0, eta=1.0)
+    records = torch.tensor([[0.01], [0.02], [0.04], [0.08], [0.16]], dtype=torch.float64)
+    ends = last_iterates(lambda w, U: records @ U, torch.zeros(1, dtype=torch.float64), setting, 5000, Sources(1, 2))
+    subsets = torch.stack([-records[list(pair)].mean() for pair in combinations(range(5), 2)])
+    distances, nearest = (ends - subsets).abs().min(1)
+    assert distances.max() < 1e-7
+    assert ((nearest.bincount(minlength=10) - 500) ** 2 / 500).sum() < 33.7  # chi-square, 9 degrees, 1e-4
+
+
+def test_the_clip_is_counted_as_it_acts():
+    made = run(optimiser(SETTING.replace(clip=0.1, T=1)), 1)
+    U = stiefel(6, 3, Sources(1, 2).directions)
+    slopes = gradients(torch.zeros(6, dtype=torch.float64)) @ U
+    assert made.counts.looked_at == slopes.numel()
+    assert made.counts.clipped == int((slopes.abs() > 0.1).sum()) > 0
+    assert made.counts.steps_clipped == 1
+    joint = run(optimiser(SETTING.replace(clip=0.1, T=1), clipping="joint"), 1)
+    assert (joint.counts.looked_at, joint.counts.clipped) == (24, int((slopes.norm(dim=1) > 0.1).sum()))
+
+
+@pytest.mark.parametrize("xi", [0.0, 1e-4])
+@pytest.mark.parametrize("chunk_size", [None, 2])
+def test_a_module_and_the_same_function_of_a_vector_train_alike(xi, chunk_size):
+    module, setting = network(), SETTING.replace(d=51, K=9, clip=0.3, xi=xi, R=INF, ridge=0.1)
+    start = torch.cat([p.detach().reshape(-1) for p in module.parameters()])
+
+    def of_vector(w, batch):
+        """The network once more, by hand."""
+        first, bias, scale, shift, last, offset = w.split([24, 4, 4, 4, 12, 3])
+        hidden = torch.tanh(batch[0] @ first.view(4, 6).T + bias)
+        centred = hidden - hidden.mean(-1, keepdim=True)
+        normed = centred / (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt() * scale + shift
+        return cross_entropy(normed @ last.view(3, 4).T + offset, batch[1])
+
+    of_module = NoisyZOGD(module, cross_entropy, setting, sources=Sources(1, 2), chunk_size=chunk_size)
+    flat = optimiser(setting, start=start, loss=of_vector)
+    for made in (of_module, flat):
+        run(made, 8, classes())
+    assert torch.allclose(of_module.w, flat.w, rtol=1e-6, atol=1e-8)
+    assert torch.equal(torch.cat([p.detach().reshape(-1) for p in module.parameters()]), of_module.w)
+    assert not torch.equal(of_module.w, start)
+    assert 0 < flat.counts.clipped == of_module.counts.clipped
+    assert all(p.grad is None for p in module.parameters())
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("xi, batch", [(0.0, None), (1e-4, 9)])
+def test_a_run_stays_on_its_device_and_resumes_there(device, xi, batch):
+    setting = SETTING.replace(d=51, xi=xi, batch=batch, R=INF)
+
+    def made():
+        return NoisyZOGD(network(), cross_entropy, setting, sources=Sources(1, 2, device=device), device=device)
+
+    straight, first, second = run(made(), 8, classes()), run(made(), 3, classes()), made()
+    second.load_state_dict(first.state_dict())
+    run(second, 5, classes())
+    assert {p.device.type for p in second.objective.module.parameters()} == {second.w.device.type} == {device}
+    assert torch.equal(second.w, straight.w)
+
+
+def test_frozen_parameters_stay_and_do_not_count():
+    module = network()
+    for p in module[0].parameters():
+        p.requires_grad_(False)
+    frozen = module[0].weight.clone()
+    run(NoisyZOGD(module, cross_entropy, SETTING.replace(d=23, R=INF), sources=Sources(1, 2)), 2, classes())
+    assert torch.equal(module[0].weight, frozen)
+
+
+def test_a_schedule_gives_every_step_its_share():
+    shares = [0.0, 1.0, 0.25]
+    setting = SETTING.replace(T=3, R=INF, ridge=0, m=0)
+    made, twin = optimiser(setting, schedule=shares, loss=lambda w, batch: 0 * (batch[0] @ w)), Sources(1, 2)
+    for beta in shares:
+        before = made.w
+        run(made, 1)
+        U = stiefel(6, 3, twin.directions)
+        assert torch.allclose(made.w - before, hybrid(U, 0.4, beta, setting.eta, twin.noise))
+
+
+def test_the_accountants_optimal_schedule_is_passed_straight_in():
+    setting = Setting(n=1000, d=40, K=20, T=60, sigma=0.05, R=0.3, M=0.75, m=0.5, ridge=0.5)
+    path = guarantee(setting, "theorem", Accounting(schedule="optimal")).trajectory
+    early = setting.T - len(path.beta)
+    made = optimiser(setting, schedule=path)
+    assert made.shares[early:].tolist() == path.beta.tolist()
+    assert set(made.shares[:early]) <= {path.beta[0]}
+
+
+def as_tensors(state):
+    """A state whose every leaf is a tensor, whole numbers of any size included."""
+    return tree_map(lambda x: x if isinstance(x, torch.Tensor) else torch.tensor(list(str(x).encode())), state)
+
+
+class TestStops:
+    """A step that fails leaves everything as it was."""
+
+    @pytest.mark.parametrize("xi, declared", [(0.0, False), (0.0, True), (1e-3, False)])
+    @pytest.mark.parametrize("bad", [float("nan"), INF])
+    def test_a_loss_that_is_not_finite(self, xi, declared, bad):
+        poison = {"on": False}
+
+        def loss(w, batch):
+            values = logistic(w, batch)
+            return values + torch.where(torch.arange(len(values)) == 5, bad if poison["on"] else 0.0, 0.0).double()
+
+        options = {"loss": loss} | ({"declared": DECLARED} if declared else {})
+        setting = SETTING.replace(xi=xi, batch=8)
+        made, straight = run(optimiser(setting, **options), 3), run(optimiser(setting, **options), 8)
+        X, y = data()
+        i = made.sample()
+        before = made.state_dict()
+        poison["on"] = True
+        with pytest.raises(FloatingPointError, match="step 3: a loss or its derivative is not finite; parameters"):
+            made.step((X[i], y[i]))
+        poison["on"] = False
+        after = made.state_dict()
+        assert all(tree_leaves(tree_map(torch.equal, *(as_tensors(state) for state in (before, after)))))
+        assert torch.equal(run(made, 5).w, straight.w)
+
+    def test_a_loss_that_raises_in_a_module(self):
+        module, setting = network(), SETTING.replace(d=51, R=INF)
+        broken = {"on": False}
+
+        def loss(outputs, targets):
+            if broken["on"]:
+                raise KeyError("the user's own mistake")
+            return cross_entropy(outputs, targets)
+
+        made, straight = (NoisyZOGD(m, loss, setting, sources=Sources(1, 2)) for m in (module, network()))
+        run(made, 2, classes())
+        before = [p.clone() for p in module.parameters()]
+        broken["on"] = True
+        with pytest.raises(KeyError):
+            run(made, 1, classes())
+        broken["on"] = False
+        assert all(torch.equal(p, q) for p, q in zip(module.parameters(), before, strict=True))
+        assert torch.equal(run(made, 6, classes()).w, run(straight, 8, classes()).w)
+
+
+class TestResume:
+    """Saved and loaded by torch, a run goes on with the very same numbers."""
+
+    @pytest.mark.parametrize("batch", [None, 9])
+    @pytest.mark.parametrize("schedule", [None, [0.1, 0.9] * 4])
+    def test_bit_by_bit(self, batch, schedule):
+        setting = SETTING.replace(batch=batch, clip=0.3)
+        straight = run(optimiser(setting, schedule=schedule), 8)
+        first = run(optimiser(setting, schedule=schedule), 3)
+        first.sample()  # drawn, and not used yet
+        file = io.BytesIO()
+        torch.save(first.state_dict(), file)
+        run(first, 2)  # what was saved must not move
+        file.seek(0)
+        second = optimiser(setting, schedule=schedule, seeds=(50, 60))
+        second.load_state_dict(torch.load(file, weights_only=True))
+        assert second.counts.steps == 3
+        assert torch.equal(run(second, 5).w, straight.w)
+        assert second.counts == straight.counts
+
+    def test_into_a_module(self):
+        setting = SETTING.replace(d=51, R=INF)
+        first = run(NoisyZOGD(network(), cross_entropy, setting, sources=Sources(1, 2)), 4, classes())
+        module = network()
+        second = NoisyZOGD(module, cross_entropy, setting, sources=Sources(7, 8))
+        second.load_state_dict(first.state_dict())
+        assert torch.equal(torch.cat([p.detach().reshape(-1) for p in module.parameters()]), first.w)
+        assert torch.equal(run(second, 4, classes()).w, run(first, 4, classes()).w)
+
+    @pytest.mark.parametrize(
+        "other, words",
+        [
+            ({"setting": SETTING.replace(sigma=0.5)}, "the saved run had sigma = 0.4, this one has 0.5"),
+            ({"clipping": "joint"}, "the saved run had clipping = 'each', this one has 'joint'"),
+            ({"schedule": [0.5] * 8}, "the saved run had shares = None"),
+            ({"declared": DECLARED}, "the saved run had skips_clip = False"),
+            ({"sources": Sources.secure()}, "the saved run drew from seeds"),
+        ],
+    )
+    def test_another_run_is_refused_and_changes_nothing(self, other, words):
+        made = optimiser(**other)
+        with pytest.raises(ValueError, match=words):
+            made.load_state_dict(run(optimiser(), 3).state_dict())
+        assert made.counts.steps == 0
+        assert torch.equal(made.w, torch.zeros(6, dtype=torch.float64))
+
+    def test_a_secure_run_resumes_with_new_noise(self):
+        first = run(optimiser(sources=Sources.secure()), 3)
+        second = optimiser(sources=Sources.secure())
+        with pytest.warns(UserWarning, match="go on with new keys"):
+            second.load_state_dict(first.state_dict())
+        assert torch.equal(second.w, first.w)
+        assert not torch.equal(run(second, 1).w, run(first, 1).w)
+
+
+class TestBatches:
+    """A step has the records that were drawn for it, or is refused."""
+
+    def test_every_subset_is_as_likely(self):
+        setting = SETTING.replace(n=5, batch=2, T=4000)
+        made = optimiser(setting, loss=lambda w, X: X @ w)
+        counts: dict[tuple, int] = {}
+        for _ in range(4000):
+            i = made.sample()
+            assert torch.equal(made.sample(), i)  # the same until the step is made
+            counts[tuple(sorted(i.tolist()))] = counts.get(tuple(sorted(i.tolist())), 0) + 1
+            made._sample = None  # as a step leaves it
+        assert len(counts) == 10
+        assert sum((c - 400) ** 2 / 400 for c in counts.values()) < 33.7  # chi-square, 9 degrees, 1e-4
+
+    def test_steps_have_batches_of_their_own(self):
+        made, drawn = optimiser(SETTING.replace(batch=8)), []
+        for _ in range(8):
+            drawn.append(made.sample())
+            run(made, 1)
+        assert all(len(set(i.tolist())) == 8 for i in drawn)
+        assert not any(torch.equal(a, b) for a, b in pairwise(drawn))
+
+    def test_a_step_without_a_batch_of_its_own_is_refused(self):
+        made = run(optimiser(SETTING.replace(batch=8)), 1)
+        X, y = data()
+        with pytest.raises(RuntimeError, match=r"step 1 has no batch of its own: take the 8 records of optimiser.sample\(\)"):
+            made.step((X[:8], y[:8]))
+
+    @pytest.mark.parametrize("batch, size", [(None, 24), (8, 8)])
+    def test_another_number_of_records_is_refused(self, batch, size):
+        made = optimiser(SETTING.replace(batch=batch))
+        made.sample()
+        X, y = data()
+        with pytest.raises(ValueError, match=rf"a batch tensor of shape \({size - 1}, 6\) is not allowed: give {size} records"):
+            made.step((X[: size - 1], y[: size - 1]))
+        assert made.counts.steps == 0
+
+    def test_full_batches_need_no_drawing(self):
+        made = optimiser()
+        made.step(data())
+        assert made.counts.steps == 1
+        assert torch.equal(made.sample(), torch.arange(24))
+
+
+class TestRefusals:
+    """What cannot be accounted for is refused in words."""
+
+    @pytest.mark.parametrize(
+        "options, words",
+        [
+            ({"clipping": "batch"}, "clipping = 'batch' is not allowed: give one of 'each', 'joint'"),
+            ({"estimator": "two-point"}, "estimator = 'two-point' is not allowed: xi = 0 is 'directional'"),
+            ({"schedule": [0.5] * 7}, r"a schedule of shape \(7,\) is not allowed: give T = 8 shares"),
+            ({"schedule": [0.5] * 7 + [1.5]}, r"a share of 1.5 is not allowed"),
+            ({"start": torch.zeros(5).double()}, "d = 6 is not allowed: there are 5 parameters"),
+            ({"start": torch.full((6,), 2.0).double()}, "the start has length 4.899, beyond R = 3"),
+            ({"start": torch.full((6,), float("nan")).double()}, "not finite"),
+            ({"start": torch.zeros(6, dtype=torch.bfloat16)}, "parameters of torch.bfloat16 are not allowed"),
+            ({"start": torch.zeros(2, 3).double()}, r"parameters of shape \(2, 3\) are not allowed"),
+            ({"start": torch.zeros(6), "setting": SETTING.replace(xi=1e-6)}, "float32 with xi = 1e-06 is not allowed"),
+        ],
+    )
+    def test_at_once(self, options, words):
+        with pytest.raises(ValueError, match=words):
+            optimiser(**options)
+
+    @pytest.mark.parametrize("estimator, xi", [("directional", 0.0), ("two-point", 1e-4)])
+    def test_the_estimator_may_be_named(self, estimator, xi):
+        assert run(optimiser(SETTING.replace(xi=xi), estimator=estimator), 1).counts.steps == 1
+
+    def test_float32_is_fine_with_directional_derivatives(self):
+        X, y = (x.float() for x in data())
+        made = run(optimiser(start=torch.zeros(6)), 8, (X, y))
+        assert made.w.dtype == torch.float32
+        assert torch.allclose(made.w.double(), run(optimiser(), 8).w, atol=1e-5)
+
+    @pytest.mark.parametrize(
+        "loss, words",
+        [
+            (lambda w, batch: logistic(w, batch).mean(), r"losses of shape \(\) are not allowed: give one"),
+            (lambda w, batch: logistic(w, batch) - logistic(w, batch).mean(), "a loss must depend on its own record alone"),
+            (lambda w, batch: logistic(w, batch) + torch.rand(()), "and not on chance"),
+        ],
+    )
+    def test_losses_that_are_not_each_records_own(self, loss, words):
+        with pytest.raises(ValueError, match=words):
+            optimiser(loss=loss).step(data())
+
+    def test_dropout_in_training(self):
+        module = nn.Sequential(nn.Linear(6, 30), nn.Dropout(0.5), nn.Linear(30, 3)).double()
+        made = NoisyZOGD(module, cross_entropy, SETTING.replace(d=303, R=INF), sources=Sources(1, 2))
+        with pytest.raises(ValueError, match=r"dropout: call eval\(\)"):
+            made.step(classes())
+        module.eval()
+        made.step(classes())
+
+    def test_modules_that_mix_records(self):
+        module = nn.Sequential(nn.Linear(6, 4), nn.BatchNorm1d(4)).double()
+        with pytest.raises(ValueError, match="1 normalises over the batch and mixes records"):
+            NoisyZOGD(module, cross_entropy, SETTING.replace(d=36), sources=Sources(1, 2))
+
+    def test_steps_beyond_T(self):
+        with pytest.raises(RuntimeError, match="all T = 8 steps are done"):
+            run(optimiser(), 9)
+
+    def test_a_module_of_several_kinds_or_with_nothing_to_train(self):
+        mixed = nn.Sequential(nn.Linear(6, 4), nn.Linear(4, 3).double())
+        with pytest.raises(ValueError, match="give them one dtype and one device"):
+            NoisyZOGD(mixed, cross_entropy, SETTING, sources=Sources(1, 2))
+        with pytest.raises(ValueError, match="no parameter with requires_grad"):
+            NoisyZOGD(nn.Linear(2, 1).requires_grad_(False), cross_entropy, SETTING, sources=Sources(1, 2))

@@ -1,0 +1,71 @@
+"""The three estimators agree: one gradient where nothing is clipped, forward derivatives, and two points as xi goes to 0."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from zoexplore.mechanism import Sources, stiefel
+from zoexplore.mechanism.quotients import directional, mean_directional, two_point
+
+N, D, K = 9, 11, 6
+
+
+@pytest.fixture
+def problem():
+    """Losses that curve in every direction, their gradients by autograd, a point and directions."""
+    generator = torch.Generator().manual_seed(0)
+    X, A = (torch.randn(*shape, generator=generator, dtype=torch.float64) for shape in ((N, D), (D, D)))
+    w = torch.randn(D, generator=generator, dtype=torch.float64)
+    U = stiefel(D, K, Sources(0, 1).directions)
+
+    def losses(w):
+        return F.softplus(X @ w) + torch.cos(X @ (A @ w))
+
+    return losses, w, U, torch.autograd.functional.jacobian(losses, w) @ U
+
+
+def test_directional_derivatives_are_the_gradients_along_the_directions(problem):
+    losses, w, U, expected = problem
+    assert torch.allclose(directional(losses, w, U), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_two_points_approach_them_quadratically(problem):
+    losses, w, U, expected = problem
+    errors = [float((two_point(losses, w, U, xi) - expected).abs().max()) for xi in (1e-2, 1e-3)]
+    assert errors[1] < 1e-3
+    assert errors[0] / errors[1] == pytest.approx(100, rel=0.05)
+
+
+def test_one_gradient_is_their_mean(problem):
+    losses, w, U, expected = problem
+    assert torch.allclose(mean_directional(losses, w, U), expected.mean(0), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("chunk_size", [1, 4, 6, 100])
+def test_chunks_change_nothing(problem, chunk_size):
+    losses, w, U, _ = problem
+    assert torch.allclose(two_point(losses, w, U, 1e-3, chunk_size), two_point(losses, w, U, 1e-3), rtol=1e-9)
+    assert torch.allclose(directional(losses, w, U, chunk_size), directional(losses, w, U), rtol=1e-12)
+
+
+def test_float32_two_points_are_mostly_rounding_error_where_xi_is_small(problem):
+    """Why the optimiser refuses them: the limit of the derivative needs xi small, and 7 digits need it large."""
+    losses, w, U, expected = problem
+
+    def in_float32(w):
+        return losses(w.double()).float()
+
+    error = (two_point(in_float32, w.float(), U.float(), 1e-7).double() - expected).abs().max()
+    assert error > 0.1 * expected.abs().max()
+    assert (two_point(losses, w, U, 1e-7) - expected).abs().max() < 1e-6
+
+
+def test_an_infinite_loss_shows_even_where_its_derivative_is_finite(problem):
+    _, w, U, _ = problem
+
+    def losses(w):
+        return w.sum().expand(N) + torch.tensor(float("inf"), dtype=w.dtype)
+
+    assert directional(losses, w, U).isnan().all()
+    assert mean_directional(losses, w, U).isnan().all()
+    assert not two_point(losses, w, U, 1e-3).isfinite().any()

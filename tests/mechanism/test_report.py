@@ -1,0 +1,276 @@
+"""The report: what was run is what is accounted, and what was not declared, or not kept, costs the bounds that need it."""
+
+from dataclasses import replace
+from math import inf, sqrt
+
+import numpy as np
+import pytest
+
+from tests.mechanism.problems import DECLARED, optimiser, run
+from zoexplore import BOUNDS, Accounting, Setting, epsilon, guarantee
+from zoexplore.mechanism import Declared, Sources, privacy_report
+from zoexplore.mechanism.ran import Counts, Ran
+
+SETTING = Setting(n=2000, d=60, K=25, T=80, sigma=0.03, beta=0.5, R=0.3, clip=1.0, M=0.75, m=0.5, ridge=0.5)
+HIDDEN = ["corollary", "theorem", "sharp"]
+NOISE = Sources(1, 2).says
+
+
+def ran(setting=SETTING, *, steps=None, shares=None, clipping="each", declared=DECLARED, clipped=0, skipped=False):
+    steps = setting.T if steps is None else steps
+    counts = Counts(steps=steps, looked_at=1000, clipped=clipped)
+    return Ran(setting, counts, shares, clipping, declared, skipped, NOISE)
+
+
+def epsilons(*args, **options):
+    return {bound: g.epsilon for bound, g in privacy_report(*args, **options).guarantees.items()}
+
+
+def test_a_declared_run_has_every_bound_of_the_accountant():
+    found = epsilons(ran())
+    assert list(found) == list(BOUNDS)
+    for bound in BOUNDS:
+        assert found[bound] == (epsilon(SETTING, bound) if bound != "noisy-gd" else inf)
+    assert privacy_report(ran()).epsilon == min(found.values()) < inf
+
+
+def test_only_the_steps_that_were_made_count():
+    assert epsilons(ran(steps=7))["sharp"] == epsilon(SETTING.replace(T=7), "sharp")
+    assert epsilons(ran(steps=7))["composition"] == epsilon(SETTING.replace(T=7), "composition")
+
+
+def test_what_is_declared_counts_and_not_what_the_setting_supposes():
+    """The setting supposes strong convexity and eta = K/M; the loss is declared to be neither, at the same step size."""
+    declared = Declared(M=1.5, lipschitz=1.0)
+    actual = SETTING.replace(eta=SETTING.eta, M=1.5, m=0.5, regime="non-convex")
+    assert epsilons(ran(declared=declared))["sharp"] == epsilon(actual, "sharp") > epsilon(SETTING, "sharp")
+
+
+@pytest.mark.parametrize(
+    "declared, words",
+    [
+        (Declared(), "the smoothness M of the loss is not declared"),
+        (Declared(lipschitz=1.0), "the smoothness M of the loss is not declared"),
+        (replace(DECLARED, lipschitz=None), "the Lipschitz constant of the clipped loss is not declared"),
+        (replace(DECLARED, lipschitz=1.5), "a record's difference quotient may be as large as 1.5, above the clip 1"),
+    ],
+)
+def test_undeclared_means_composition_only(declared, words):
+    report = privacy_report(ran(declared=declared))
+    for bound in HIDDEN:
+        assert report.guarantees[bound].epsilon == inf
+        assert words in report.guarantees[bound].reason
+    assert report.guarantees["composition"].epsilon == epsilon(SETTING, "composition")
+    assert report.guarantees["output-perturbation"].epsilon == epsilon(SETTING, "output-perturbation")
+    assert any(check.met is False and check.shortfall for check in report.checks)
+
+
+def test_a_clip_that_acted_disproves_what_was_declared():
+    report = privacy_report(ran(clipped=3))
+    for bound in HIDDEN:
+        assert report.guarantees[bound].epsilon == inf
+        assert "the clip was active: it changed 3 of 1000 difference quotients" in report.guarantees[bound].reason
+    assert report.epsilon == epsilon(SETTING, "composition")
+
+
+def test_a_clip_that_was_never_seen_to_act_proves_nothing():
+    made = run(optimiser(SETTING.replace(n=24, d=6, K=3, T=8, sigma=1e-9)), 8)
+    assert made.counts.clipped == 0
+    assert made.privacy_report().guarantees["sharp"].epsilon == inf
+
+
+def test_released_iterates_leave_composition_alone():
+    report = privacy_report(ran(), released="all")
+    assert report.guarantees["composition"].epsilon == epsilon(SETTING, "composition") == report.epsilon
+    for bound in set(BOUNDS) - {"composition"}:
+        assert "every iterate is released" in report.guarantees[bound].reason
+    assert "released: every iterate" in repr(report)
+
+
+def test_a_skipped_clip_leaves_no_bound_free_of_assumptions():
+    assert "rests on the declared Lipschitz constant" in privacy_report(ran(skipped=True)).guarantees["composition"].note
+    assert privacy_report(ran()).guarantees["composition"].note == ""
+
+
+class TestJointClip:
+    """A record's K-vector of length C, in place of K quotients of at most Delta each."""
+
+    JOINT = SETTING.replace(clip=3.0)
+
+    def test_composition_has_its_own_sensitivity(self):
+        """A step moves by at most 2 eta C/(nK), against a variance of s1 + s2 in the span."""
+        moved = 2 * self.JOINT.eta * 3.0 / (2000 * 25)
+        variance = self.JOINT.eta**2 * 0.03**2 * (0.5 / 25 + 0.5 / 60)
+        found = privacy_report(ran(self.JOINT, clipping="joint", declared=Declared())).guarantees["composition"]
+        assert found.rho == pytest.approx(80 * moved**2 / (2 * variance), rel=1e-12)
+        assert "the joint clip 3 counts as 0.6 = C/√K on each quotient" in found.note
+
+    def test_an_active_one_leaves_the_bounds_that_do_not_look_into_it(self):
+        found = epsilons(ran(self.JOINT, clipping="joint", clipped=1))
+        assert {bound for bound in found if found[bound] < inf} == {"composition", "output-perturbation"}
+
+    def test_an_idle_one_is_any_clip_that_is_idle(self):
+        """It still bounds what a record moves, so that the smaller sensitivity holds as well."""
+        found = epsilons(ran(self.JOINT, clipping="joint"))
+        for bound in HIDDEN:
+            assert found[bound] == min(epsilon(self.JOINT.replace(clip=clip), bound) for clip in (3.0, 3.0 / sqrt(25)))
+        assert found["sharp"] < epsilon(self.JOINT, "sharp")
+
+    def test_a_loss_that_is_strongly_convex_inside_the_clip_is_held_against_the_clip_itself(self):
+        """(m - ridge)(R + xi) = 0.9 is within C = 1 and not within C/sqrt(K), which is no clip of the run's."""
+        setting = SETTING.replace(R=3.0, m=0.5, ridge=0.2)
+        assert epsilons(ran(setting, clipping="joint"))["sharp"] == epsilon(setting, "sharp") < inf
+
+    @pytest.mark.parametrize("xi, idle", [(0.0, True), (0.4, True), (0.41, False)])
+    def test_two_points_lengthen_a_records_vector(self, xi, idle):
+        """By sqrt(K)(M - ridge) xi/2: at xi = 0.4 from 2.75 to 3, the clip."""
+        setting, declared = self.JOINT.replace(xi=xi), Declared("strongly-convex", M=1.0, m=0.5, lipschitz=2.5)
+        setting = setting.replace(M=1.0)
+        reason = privacy_report(ran(setting, clipping="joint", declared=declared)).guarantees["sharp"].reason
+        assert ("may be as large as" in reason) == (not idle)
+
+
+class TestLipschitzSensitivity:
+    """It needs what the hidden-state bounds need, in composition too."""
+
+    def test_it_takes_effect_where_it_is_declared(self):
+        lipschitz = Accounting(sensitivity="lipschitz")
+        found = epsilons(ran(), sensitivity="lipschitz")
+        for bound in ("composition", "sharp"):
+            assert found[bound] == epsilon(SETTING, bound, lipschitz) < epsilon(SETTING, bound)
+
+    @pytest.mark.parametrize(
+        "options", [{"declared": Declared()}, {"clipped": 1}, {"declared": replace(DECLARED, lipschitz=2.0)}]
+    )
+    def test_and_nowhere_else(self, options):
+        assert epsilons(ran(**options), sensitivity="lipschitz")["composition"] == epsilon(SETTING, "composition")
+
+    def test_with_a_joint_clip_the_loss_is_as_steep_as_the_clip_and_not_as_its_equivalent(self):
+        joint = SETTING.replace(clip=3.0)
+        found = epsilons(ran(joint, clipping="joint"), sensitivity="lipschitz")["composition"]
+        assert found == min(
+            epsilon(joint, "composition", Accounting(sensitivity="lipschitz")), epsilon(joint.replace(clip=0.6), "composition")
+        )
+
+
+class TestSchedules:
+    SHARES = np.linspace(0.2, 0.7, 80)
+
+    def test_composition_is_exact(self):
+        steps = (2 / 2000) ** 2 / (2 * 0.03**2 * (self.SHARES + (1 - self.SHARES) * 25 / 60))
+        found = privacy_report(ran(shares=self.SHARES)).guarantees["composition"]
+        assert found.rho == pytest.approx(steps.sum(), rel=1e-9)
+
+    def test_on_batches_composition_is_that_of_the_least_noise_in_the_span(self):
+        setting = SETTING.replace(batch=100)
+        found = epsilons(ran(setting, shares=self.SHARES))["composition"]
+        assert found == pytest.approx(epsilon(setting.replace(beta=0.2), "composition"), rel=1e-6)
+        assert found >= epsilon(setting.replace(beta=0.2), "composition")
+
+    def test_hidden_states_cost_no_less_than_with_the_most_noise_and_no_more_than_with_the_least(self):
+        found = epsilons(ran(shares=self.SHARES))
+        best = min(epsilon(SETTING.replace(beta=beta), "sharp") for beta in np.linspace(0.2, 0.7, 11))
+        assert best < found["sharp"] < 2 * best
+        assert "the shares β_t count as the constant" in privacy_report(ran(shares=self.SHARES)).guarantees["sharp"].note
+
+    def test_a_constant_schedule_is_the_constant(self):
+        constant = np.full(80, 0.5)
+        for bound, value in epsilons(ran(shares=constant)).items():
+            assert value == pytest.approx(epsilons(ran())[bound], rel=1e-6)
+
+    def test_the_optimal_theorem_applies_to_a_run_of_its_shares(self):
+        setting = SETTING.replace(n=200, T=400)
+        optimal = guarantee(setting, "theorem", Accounting(schedule="optimal"))
+        made = optimiser(setting, schedule=optimal.trajectory)
+        found = epsilons(ran(setting, shares=made.shares))
+        assert found["theorem"] == pytest.approx(optimal.epsilon, rel=1e-6)
+        assert found["theorem"] < epsilon(setting, "theorem")
+
+    def test_output_perturbation_looks_at_the_last_step_alone(self):
+        assert epsilons(ran(shares=self.SHARES))["output-perturbation"] == epsilon(
+            SETTING.replace(beta=0.7), "output-perturbation"
+        )
+
+
+def test_noisy_gradient_descent_is_for_runs_that_are():
+    everywhere = SETTING.replace(K=60)
+    assert epsilons(ran(everywhere))["noisy-gd"] == epsilon(everywhere, "noisy-gd") < inf
+    for setting in (SETTING, everywhere.replace(xi=1e-6)):
+        assert "the run is not gradient descent" in privacy_report(ran(setting)).guarantees["noisy-gd"].reason
+
+
+def test_the_optimisers_own_report_is_of_its_run():
+    setting = SETTING.replace(n=24, d=6, K=3, T=8, sigma=2.0, R=3.0)
+    made = run(optimiser(setting, declared=DECLARED), 5)
+    assert made.privacy_report().epsilon == privacy_report(made.ran()).epsilon
+    assert made.privacy_report().guarantees["sharp"].epsilon == epsilon(setting.replace(T=5), "sharp")
+    assert made.privacy_report(conversion="mironov").epsilon > made.privacy_report().epsilon
+
+
+def test_the_words_say_what_was_checked_and_what_is_not_covered():
+    text = repr(privacy_report(ran(declared=Declared())))
+    said = ("80 of 80 steps, 25 directions of 60", "δ = 1e-05", "ε = ∞", "[not met]", "[yours to vouch for]")
+    for words in (*said, "A demonstration", "Not covered by ε: hyper-parameters"):
+        assert words in text
+
+
+@pytest.mark.parametrize("options", [{"released": "some"}, {"conversion": "zcdp"}, {"sensitivity": "none"}])
+def test_unknown_options_are_refused(options):
+    with pytest.raises(ValueError, match="is not allowed: give one of"):
+        privacy_report(ran(), **options)
+
+
+def test_without_a_step_there_is_nothing_to_report():
+    with pytest.raises(ValueError, match="no step was made yet"):
+        optimiser().privacy_report()
+
+
+@pytest.mark.parametrize(
+    "constants, words",
+    [
+        ({"regime": "linear"}, "regime = 'linear' is not allowed"),
+        ({"M": 0.0}, "M = 0.0 is not allowed: give a finite number above 0"),
+        ({"lipschitz": inf}, "lipschitz = inf is not allowed"),
+        ({"m": 0.5}, "m = 0.5 with M = None is not allowed"),
+        ({"M": 0.4, "m": 0.5}, "m = 0.5 with M = 0.4 is not allowed"),
+        ({"regime": "strongly-convex", "M": 1.0}, "needs m"),
+    ],
+)
+def test_declarations_that_cannot_be_are_refused(constants, words):
+    with pytest.raises(ValueError, match=words):
+        Declared(**constants)
+
+
+def test_a_ridge_beyond_the_declared_convexity_is_refused_at_once():
+    with pytest.raises(ValueError, match=r"ridge = 0\.5 is not allowed"):
+        optimiser(declared=Declared("strongly-convex", M=0.75, m=0.3, lipschitz=1.0))
+
+
+class TestConstantsThatNoLossCanHave:
+    """An m-strongly convex loss has a gradient of m (R + xi) or more at one of two opposite ends of the ball."""
+
+    SETTING = SETTING.replace(n=24, d=6, K=3, T=8, M=1.0, m=0.2, ridge=0.2, R=2.0, clip=4.0)
+
+    @pytest.mark.parametrize("xi", [0.0, 0.5])
+    def test_the_ball_decides(self, xi):
+        """0.8 (2 + xi) is reached by the quadratic 0.4 |w|^2, and by no flatter loss."""
+        steepest = 0.8 * (2.0 + xi)
+        setting = self.SETTING.replace(xi=xi)
+        made = optimiser(setting, declared=Declared("strongly-convex", M=1.0, m=1.0, lipschitz=steepest))
+        assert made.declared.describe(setting).m == 1.0
+        with pytest.raises(ValueError, match=r"\(m - ridge\)\(R \+ xi\) = "):
+            optimiser(setting, declared=Declared("strongly-convex", M=1.0, m=1.0, lipschitz=steepest * (1 - 1e-6)))
+
+    def test_the_whole_space_has_no_bounded_gradients(self):
+        endless = self.SETTING.replace(R=inf)
+        with pytest.raises(ValueError, match="on the ball of radius inf"):
+            optimiser(endless, declared=Declared("strongly-convex", M=1.0, m=1.0, lipschitz=100.0))
+        optimiser(endless, declared=Declared("strongly-convex", M=1.0, m=0.2, lipschitz=1.0))  # all of m is the ridge
+
+    def test_what_is_not_declared_is_not_held_against_anything(self):
+        optimiser(self.SETTING, declared=Declared("strongly-convex", M=1.0, m=1.0))
+        optimiser(self.SETTING, declared=Declared("convex", M=1.0, lipschitz=0.01))
+
+
+def test_the_report_says_that_rounding_is_not_counted():
+    assert "the proofs are about real numbers" in repr(privacy_report(ran()))

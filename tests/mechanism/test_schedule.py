@@ -1,0 +1,84 @@
+"""Shares that vary: what they cost together, and the constant run that is no more private."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zoexplore import Accounting, Setting, guarantee
+from zoexplore.mechanism import variances
+from zoexplore.mechanism.schedule import constant_of_composition, dominated, theorem_of
+
+SETTING = Setting(n=2000, d=60, K=25, T=80, sigma=0.03, R=0.3, M=0.75, m=0.5, ridge=0.5)
+FEW = SETTING.replace(n=200, T=400)  # so few records that the theorem counts its last steps only, from the diameter
+OPTIMAL = Accounting(schedule="optimal")
+shares = st.lists(st.floats(0, 1), min_size=1, max_size=9).map(np.array)
+
+
+@given(shares, st.sampled_from([1, 25, 60]))
+@settings(deadline=None)
+def test_composition_of_any_shares_is_the_sum_of_their_steps(beta, K):
+    setting = SETTING.replace(K=K, T=len(beta))
+    steps = (2 / 2000) ** 2 / (2 * 0.03**2 * (beta + (1 - beta) * K / 60))
+    rho = guarantee(setting.replace(beta=constant_of_composition(beta, setting)), "composition").rho
+    assert steps.sum() * (1 - 1e-13) <= rho <= steps.sum() * (1 + 1e-9)
+
+
+@given(shares, st.sampled_from([1, 25, 60]))
+@settings(deadline=None)
+def test_the_dominated_run_has_the_least_noise_of_all_steps_in_either_part(beta, K):
+    setting = SETTING.replace(K=K)
+    constant = dominated(beta, setting)
+    (s1, s2), (t1, t2) = (variances(s.sigma, b, 1.0, 60, K) for s, b in ((setting, beta), (constant, constant.beta)))
+    scale = 0.03**2 / 60
+    assert t1 + t2 == pytest.approx((s1 + s2).min(), rel=1e-9)
+    assert t1 + t2 <= (s1 + s2).min() * (1 + 1e-12)
+    if K < 60:  # else nothing lies outside the span
+        assert t2 <= s2.min()
+        assert t2 == pytest.approx(s2.min(), abs=1e-9 * scale)
+
+
+def test_one_constant_share_is_left_as_it_is():
+    assert dominated(np.full(4, 0.3), SETTING) == SETTING.replace(beta=0.3)
+
+
+def test_the_theorem_at_its_own_optimal_shares_is_the_optimal_theorem():
+    free = guarantee(FEW, "theorem", OPTIMAL)
+    beta = np.concatenate([np.full(FEW.T - len(free.trajectory.beta), 0.1), free.trajectory.beta])
+    found = theorem_of(beta, FEW, Accounting())
+    assert len(set(free.trajectory.beta)) > 5
+    assert found.rho == pytest.approx(free.rho, rel=1e-6)
+    assert found.epsilon == pytest.approx(free.epsilon, rel=1e-6)
+
+
+@pytest.mark.parametrize("setting", [SETTING, FEW])
+@pytest.mark.parametrize("beta", [0.2, 0.5, 0.8])
+def test_the_theorem_at_constant_shares_is_the_constant_one(setting, beta):
+    constant = guarantee(setting.replace(beta=beta), "theorem").epsilon
+    found = theorem_of(np.full(setting.T, beta), setting, Accounting()).epsilon
+    assert found == pytest.approx(constant, rel=1e-6)
+
+
+def test_the_theorem_at_other_shares_is_no_less_than_at_the_best_and_pays_for_each_kind_of_noise():
+    """The sum by hand, for the shifts that the constant share has."""
+    beta = np.linspace(0.3, 0.7, FEW.T)
+    found, path = theorem_of(beta, FEW, Accounting()), guarantee(FEW, "theorem").trajectory
+    last = beta[-len(path.a) :]
+    by_hand = ((2 / 200 / 0.03) ** 2 / (2 * last) + path.a**2 * 60 / (2 * FEW.eta**2 * 0.03**2 * (1 - last))).sum()
+    assert guarantee(FEW, "theorem", OPTIMAL).rho <= found.rho <= by_hand * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_the_theorem_needs_noise_of_both_kinds_at_the_counted_steps(share):
+    beta = np.full(FEW.T, 0.5)
+    beta[0] = share
+    assert theorem_of(beta, FEW, Accounting()).epsilon < np.inf
+    beta[-1] = share
+    found = theorem_of(beta, FEW, Accounting())
+    assert found.epsilon == np.inf
+    assert "the shares leave no noise" in found.reason
+
+
+def test_what_the_theorem_itself_refuses_stays_refused():
+    found = theorem_of(np.full(SETTING.T, 0.5), SETTING.replace(K=40), Accounting())
+    assert "2K = 80 exceeds d = 60" in found.reason

@@ -1,0 +1,108 @@
+"""Four generators that share nothing, repeat on demand, and never give the noise away."""
+
+import numpy as np
+import pytest
+import torch
+
+from zoexplore.mechanism import Sources
+from zoexplore.mechanism.sources import normal, untouched_on_error
+
+
+def numbers(sources):
+    return {name: normal(getattr(sources, name), (6,)).tolist() for name in ("directions", "noise", "initialisation")} | {
+        "data": sources.data.random(6).tolist()
+    }
+
+
+def test_both_seeds_repeat_a_run():
+    assert numbers(Sources(3, 4)) == numbers(Sources(3, 4))
+
+
+def test_the_directions_seed_does_not_fix_the_noise():
+    one, other = numbers(Sources(3)), numbers(Sources(3))
+    assert one["noise"] != other["noise"]
+    assert {k: v for k, v in one.items() if k != "noise"} == {k: v for k, v in other.items() if k != "noise"}
+
+
+def test_the_noise_seed_fixes_nothing_but_the_noise():
+    one, other = numbers(Sources(3, 4)), numbers(Sources(5, 4))
+    assert [name for name in one if one[name] == other[name]] == ["noise"]
+
+
+def test_without_seeds_nothing_repeats():
+    one, other = numbers(Sources()), numbers(Sources())
+    assert all(one[name] != other[name] for name in one)
+
+
+def test_the_generators_are_unrelated():
+    sources = Sources(3, 4)
+    generators = (sources.directions, sources.noise, sources.data, sources.initialisation)
+    drawn = np.array([normal(generator, (20_000,)).numpy() for generator in generators])
+    assert np.abs(np.corrcoef(drawn) - np.eye(4)).max() < 5 / 20_000**0.5
+
+
+@pytest.mark.parametrize("seeds", [(-1, 2), (1, "x"), (1, True), (0.5, 1)])
+def test_what_is_no_seed_is_refused(seeds):
+    with pytest.raises(ValueError, match="is not allowed: give a whole number from 0 on, or None"):
+        Sources(*seeds)
+
+
+def test_the_noise_must_not_have_the_directions_seed():
+    with pytest.raises(ValueError, match="the directions' seed must not reveal the noise"):
+        Sources(7, 7)
+
+
+def test_state_goes_on_where_it_was_taken():
+    sources, other = Sources(3, 4), Sources(5, 6)
+    numbers(sources)
+    other.load_state_dict(sources.state_dict())
+    assert numbers(other) == numbers(sources)
+
+
+def test_secure_noise_comes_from_chacha_with_a_new_key_each_time():
+    one, other = Sources.secure(), Sources.secure()
+    for sources in (one, other):
+        for generator in (sources.noise, sources.data):
+            state = generator.bit_generator.state
+            assert state["bit_generator"].endswith("ChaCha")
+            assert state["state"]["rounds"] == 20
+    assert numbers(one)["noise"] != numbers(other)["noise"]
+    drawn = normal(one.noise, (50_000,))
+    assert abs(float(drawn.mean())) < 5 / 50_000**0.5
+    assert abs(float(drawn.var()) - 1) < 0.05
+
+
+def test_a_secure_run_never_saves_its_keys_and_says_that_it_takes_new_ones():
+    sources = Sources.secure()
+    state = sources.state_dict()
+    assert not {"noise", "data"} & set(state)
+    before, directions = numbers(sources)["noise"], sources.directions.bit_generator.state
+    with pytest.warns(UserWarning, match="go on with new keys"):
+        sources.load_state_dict(state)
+    assert numbers(sources)["noise"] != before
+    assert state["directions"] != directions
+
+
+def test_secure_and_seeded_runs_do_not_mix():
+    with pytest.raises(ValueError, match=r"the saved run drew from seeds, this one draws from Sources.secure\(\)"):
+        Sources.secure().load_state_dict(Sources(1, 2).state_dict())
+
+
+def test_what_is_said_names_demonstrations_and_limits():
+    assert "A demonstration: the noise comes from an ordinary generator and the seed 4" in Sources(3, 4).says
+    assert "A demonstration" in Sources().says
+    assert "ChaCha20" in Sources.secure().says
+    assert "Mironov 2012" in Sources.secure().says
+
+
+@pytest.mark.parametrize("generator", [np.random.default_rng(0), torch.Generator().manual_seed(0)], ids=["numpy", "torch"])
+def test_an_error_gives_back_what_was_drawn(generator):
+    with pytest.raises(KeyError), untouched_on_error(generator):
+        first = normal(generator, (3,))
+        raise KeyError
+    assert torch.equal(normal(generator, (3,)), first)
+
+
+def test_numbers_have_the_wanted_kind():
+    assert normal(np.random.default_rng(0), (2, 3), dtype=torch.float32).dtype == torch.float32
+    assert normal(torch.Generator(), (), dtype=torch.float64).shape == ()

@@ -1,0 +1,45 @@
+"""Clipping: what one record may say in a step."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class Clipped(NamedTuple):
+    """The clipped values, and where the clip changed something (bool)."""
+
+    values: Tensor
+    active: Tensor
+
+
+def each(quotients: Tensor, clip: float | Tensor) -> Clipped:
+    """Every difference quotient of every record limited to [-clip, clip], as the paper has it.
+
+    Args:
+        quotients: shape (..., n, K), record by record.
+        clip: Delta, a number or a tensor that broadcasts with the quotients.
+
+    Returns:
+        values of the same shape; active of the same shape.
+    """
+    limit = torch.as_tensor(clip, dtype=quotients.dtype, device=quotients.device)
+    return Clipped(quotients.clamp(-limit, limit), quotients.abs() > limit)
+
+
+def joint(quotients: Tensor, clip: float) -> Clipped:
+    """Every record's K-vector of difference quotients shortened to the length `clip`; its direction stays.
+
+    Args:
+        quotients: shape (..., n, K), record by record.
+        clip: C, the longest K-vector a record may have.
+
+    Returns:
+        values of the same shape; active of shape (..., n).
+    """
+    length = quotients.norm(dim=-1, keepdim=True)
+    active = length > clip
+    return Clipped(quotients.where(~active, quotients * (clip / length)), active.squeeze(-1))
+
+
+RULES = {"each": each, "joint": joint}

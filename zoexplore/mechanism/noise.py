@@ -1,0 +1,49 @@
+"""The noise of one step: along the directions, and the same in every direction."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from zoexplore.mechanism.sources import Generator, normal
+
+
+def hybrid(
+    U: Tensor,
+    sigma: float | Tensor,
+    beta: float | Tensor,
+    eta: float | Tensor,
+    generator: Generator,
+) -> Tensor:
+    """(eta/sqrt(K)) sum_k G_k u_k + (eta/sqrt(d)) G, with G_k ~ N(0, beta sigma^2) and G ~ N(0, (1-beta) sigma^2 I).
+
+    Given the directions its variance is s1 + s2 along each of them and s2 elsewhere (see `variances`); its mean squared
+    length is (eta sigma)^2, whatever beta and K.
+
+    Args:
+        U: orthonormal directions, shape (d, K), or (C, d, K) for C runs; the noise has its dtype and device.
+        sigma, beta, eta: numbers, or tensors of shape (C,) for C runs; runs may share directions, never noise.
+        generator: source of the noise, in no way derived from the directions' (`Sources.noise`).
+
+    Returns:
+        Shape (d,), or (C, d) where an argument tells C runs apart.
+    """
+    d, K = U.shape[-2:]
+    sigma, beta, eta = (torch.as_tensor(x, dtype=U.dtype, device=U.device) for x in (sigma, beta, eta))
+    runs = np.broadcast_shapes(U.shape[:-2], sigma.shape, beta.shape, eta.shape)  # torch's would import sympy first
+    s1, s2 = (s.expand(runs).unsqueeze(-1) for s in variances(sigma, beta, eta, d, K))
+    along = s1.sqrt() * normal(generator, (*runs, K), dtype=U.dtype, device=U.device)
+    everywhere = s2.sqrt() * normal(generator, (*runs, d), dtype=U.dtype, device=U.device)
+    return combine(U, along) + everywhere
+
+
+def combine(U: Tensor, coefficients: Tensor) -> Tensor:
+    """sum_k c_k u_k: coefficients of shape (..., K) to vectors of shape (..., d), with U of shape (d, K) or (..., d, K)."""
+    if U.dim() == 2:
+        return coefficients @ U.mT
+    return (U @ coefficients.unsqueeze(-1)).squeeze(-1)
+
+
+def variances(sigma, beta, eta, d: int, K: int):
+    """(s1, s2): the variance that is added along each direction, and the one in every coordinate (BOUNDS section 1)."""
+    power = (eta * sigma) ** 2
+    return power * beta / K, power * (1 - beta) / d
