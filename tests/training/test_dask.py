@@ -1,0 +1,82 @@
+"""A sweep on a real Dask cluster: a scheduler and two workers in processes of their own, one of which is killed under way."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from zoexplore.training import frontier, sweep
+
+pytest.importorskip("distributed")
+ROOT = Path(__file__).parents[2]
+ASKED = {"task": "breast-cancer", "methods": ("noisy-zogd", "isotropic", "non-private"), "T": 600, "seeds": 4}
+
+
+def started(module, *arguments):
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "30s"}
+    command = [sys.executable, "-m", "distributed.cli." + module, *arguments]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+@contextmanager
+def cluster(workers, folder):
+    """The scheduler's address and the worker processes."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"tcp://127.0.0.1:{port}"
+    scheduler = started("dask_scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
+    options = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1", "--local-directory", str(folder))
+    processes = [started("dask_worker", address, *options) for _ in range(workers)]
+    try:
+        wait_for(port, workers)
+        yield address, processes
+    finally:
+        for process in (*processes, scheduler):
+            process.kill()
+            process.wait()
+
+
+def wait_for(port, workers):
+    from distributed import Client
+
+    for _ in range(120):
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=1):
+                break
+        except OSError:
+            time.sleep(0.5)
+    with Client(f"tcp://127.0.0.1:{port}", timeout=60, set_as_default=False) as client:
+        client.wait_for_workers(workers, timeout=120)
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_loses_nothing_and_nothing_counts_twice(monkeypatch, tmp_path):
+    expected = frontier(**ASKED)
+    with cluster(2, tmp_path) as (address, workers):
+        done = []
+        for update in sweep(dask=address, **ASKED):
+            done.append(update.done)
+            if len(done) > 3 and workers[0].poll() is None and update.done < update.total / 2:
+                workers[0].kill()
+                workers[0].wait()
+        assert workers[0].poll() is not None and workers[1].poll() is None
+        assert done == sorted(done) and update.finished and done[-1] == 4 * 600
+        assert update.frontier == expected
+
+        monkeypatch.setenv("ZOEXPLORE_DASK", address)  # without an argument, by the environment
+        monkeypatch.setattr("zoexplore.training.workers.Here", None)
+        short = ASKED | {"T": 3, "seeds": 1}
+        assert frontier(**short).points[0].steps == (1, 2, 3)
+
+
+def test_no_scheduler_there_is_said():
+    with pytest.raises(ValueError, match=r"no Dask scheduler answers at 'tcp://127.0.0.1:1'"):
+        frontier(dask="tcp://127.0.0.1:1", **ASKED)
+    with pytest.raises(ValueError, match="no Dask scheduler answers at 'nonsense://x'"):
+        frontier(dask="nonsense://x", **ASKED)

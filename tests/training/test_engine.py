@@ -1,0 +1,218 @@
+"""The batched engine against the update written out record by record, against `NoisyZOGD`, and against closed forms."""
+
+from dataclasses import replace
+from math import sqrt
+
+import numpy as np
+import pytest
+import torch
+from torch.func import grad
+
+from tests.training.small import small_task
+from zoexplore.mechanism import NoisyZOGD, Sources, stiefel
+from zoexplore.training.engine import Configuration, Job, Seed, problem_of
+from zoexplore.training.models import MODELS
+
+MODELS_HERE = ["logistic", "softmax", "perceptron"]
+
+
+def job_of(task, *configurations, T=5, seed=3, noise_seed=11):
+    return Job(task, tuple(configurations), (Seed(seed, noise_seed),), tuple(range(1, T + 1)))
+
+
+def losses(task):
+    """All records' losses as a function of a flat vector."""
+    model, data = MODELS[task.model], task.data
+    X, y = torch.from_numpy(data.X), torch.from_numpy(data.y)
+
+    def at(w, batch=None):
+        X_, y_ = (X, y) if batch is None else batch
+        if task.model != "perceptron":
+            return model.losses(X_ @ w.view(model.scores(data.classes), -1).T, y_)
+        return model.losses(model.forward(w, X_, data.classes), y_)
+
+    return at
+
+
+def reference(task, setting, seed, noise_seed, T):
+    """The update of BOUNDS section 1, a loop over directions and records, with difference quotients of single losses."""
+    sources, at = Sources(seed, noise_seed), losses(task)
+    d, K, n = setting.d, setting.K, setting.n
+    w = torch.zeros(d, dtype=torch.float64)
+    if task.model == "perceptron":
+        w = w + MODELS[task.model].start(task.data.X.shape[1], task.data.classes, sources.initialisation)
+    for _ in range(T):
+        rows = range(n)
+        if not setting.full_batch:
+            rows = sources.data.choice(n, setting.batch, replace=False, shuffle=False)
+        U = stiefel(d, K, sources.directions)
+        G = torch.from_numpy(sources.noise.standard_normal((1, K)))[0] * sqrt(setting.beta) * setting.sigma
+        everywhere = torch.from_numpy(sources.noise.standard_normal((1, d)))[0] * sqrt(1 - setting.beta) * setting.sigma
+        moved = w + setting.eta / sqrt(d) * everywhere
+        for k in range(K):
+            u = U[:, k]
+            if setting.xi > 0:
+                quotients = (at(w + setting.xi * u) - at(w - setting.xi * u)) / (2 * setting.xi)
+            else:
+                quotients = torch.stack([grad(lambda v, i=i: at(v)[i])(w) @ u for i in range(n)])
+            g = sum(max(-setting.clip, min(setting.clip, float(quotients[i]))) for i in rows) / len(rows)
+            g += setting.ridge * float(w @ u)
+            moved = moved - setting.eta / K * g * u + setting.eta / sqrt(K) * G[k] * u
+        w = moved * min(1.0, setting.R / float(moved.norm()))
+    return w
+
+
+@pytest.mark.parametrize("model", MODELS_HERE)
+@pytest.mark.parametrize("clip", [None, 0.2])
+@pytest.mark.parametrize("xi, batch", [(0.0, None), (1e-3, None), (0.0, 25)])
+def test_one_configuration_equals_the_update_written_out(model, clip, xi, batch):
+    task = small_task(model, n=40, f=4, clip=clip, R=3.0)
+    setting = task.setting(0.05, xi=xi, batch=batch)
+    job = job_of(task, Configuration("noisy-zogd", setting))
+    state = job.advance(None, 1e9)
+    torch.testing.assert_close(state.w[0], reference(task, setting, 3, 11, 5), rtol=1e-8, atol=1e-10)
+    assert bool(state.clipped[0]) == (clip is not None)
+
+
+@pytest.mark.parametrize("model", MODELS_HERE)
+@pytest.mark.parametrize("clip, batch", [(None, None), (0.2, None), (None, 25)])
+def test_equals_the_optimiser_that_people_import(model, clip, batch):
+    task = small_task(model, clip=clip, R=3.0)
+    setting = task.setting(0.05, batch=batch)
+    sources = Sources(3, 11)
+    start = torch.zeros(setting.d, dtype=torch.float64)
+    if model == "perceptron":
+        start = MODELS[model].start(task.data.X.shape[1], task.data.classes, sources.initialisation)
+    optimiser = NoisyZOGD(start, losses(task), setting, sources=sources)
+    X, y = torch.from_numpy(task.data.X), torch.from_numpy(task.data.y)
+    for _ in range(setting.T):
+        rows = optimiser.sample()
+        optimiser.step((X[rows], y[rows]))
+    state = job_of(task, Configuration("noisy-zogd", setting), T=setting.T).advance(None, 1e9)
+    torch.testing.assert_close(state.w[0], optimiser.w, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("model", MODELS_HERE)
+def test_where_no_gradient_exceeds_the_clip_both_ways_to_the_slopes_agree(model):
+    task = small_task(model)
+    problem = problem_of(task)
+    w = torch.randn(4, problem.d, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    U = stiefel(problem.d, 5, torch.Generator().manual_seed(1))
+    gradient, longest = problem.gradient(w)
+    clip = longest * (1 + 1e-9)
+    assert problem.idle(longest, clip).all()
+    means, active = problem.clipped(w, U, clip, 0.0)
+    torch.testing.assert_close(means, gradient @ U)
+    assert not active.any()
+    near, _ = problem.clipped(w, U, clip, 1e-5)
+    torch.testing.assert_close(near, gradient @ U, rtol=1e-6, atol=1e-8)
+
+
+def test_many_records_are_taken_in_blocks(monkeypatch):
+    task = small_task("softmax")
+    problem = problem_of(task)
+    w = torch.randn(2, problem.d, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    U, clip = stiefel(problem.d, 5, torch.Generator().manual_seed(1)), torch.tensor([0.1, 0.3])
+    whole = problem.clipped(w, U, clip, 0.0)
+    monkeypatch.setattr("zoexplore.training.problem.CHUNK", 100)
+    blocks = problem.clipped(w, U, clip, 0.0)
+    torch.testing.assert_close(whole[0], blocks[0])
+    assert whole[1].tolist() == blocks[1].tolist()
+
+
+def test_single_precision_for_large_data_moves_a_step_by_rounding_alone(monkeypatch):
+    task = small_task("logistic", n=500)
+    setting = task.setting(0.05)
+    job = job_of(task, Configuration("noisy-zogd", setting))
+    double = job.advance(None, 1e9)
+    monkeypatch.setattr("zoexplore.training.engine.LARGE", 10)
+    problem_of.cache_clear()
+    single = job.advance(None, 1e9)
+    problem_of.cache_clear()
+    assert not torch.equal(single.w, double.w)
+    torch.testing.assert_close(single.w, double.w, rtol=1e-5, atol=1e-6)
+
+
+def test_every_direction_without_directional_noise_is_noisy_gradient_descent():
+    task = small_task("logistic")
+    d = task.d
+    setting = task.setting(0.05, K=d, beta=0.0)
+    own = job_of(task, Configuration("noisy-gd", setting, own_basis=True)).advance(None, 1e9).w[0]
+    at, w, noise = losses(task), torch.zeros(d, dtype=torch.float64), Sources(3, 11).noise
+    for _ in range(5):
+        noise.standard_normal((1, d))  # of length zero: beta = 0
+        step = grad(lambda v: at(v).mean())(w) + setting.ridge * w
+        w = w - setting.eta / d * step + setting.eta / sqrt(d) * 0.05 * torch.from_numpy(noise.standard_normal((1, d)))[0]
+        w = w * min(1.0, setting.R / float(w.norm()))
+    torch.testing.assert_close(own, w)
+
+
+def test_configurations_side_by_side_share_directions_but_no_noise():
+    """Without noise a configuration does the same in company as alone; with noise, two equal ones part."""
+    task = small_task("softmax")
+    setting = task.setting(0.05)
+    silent = Configuration("noisy-zogd", setting, noisy=False)
+    noisy = Configuration("noisy-zogd", setting.replace(T=7))
+    alone = job_of(task, silent).advance(None, 1e9)
+    together = job_of(task, silent, noisy, Configuration("isotropic", setting.replace(T=7))).advance(None, 1e9)
+    torch.testing.assert_close(together.w[0], alone.w[0])
+    assert (together.w[1] - together.w[2]).norm() > 1e-3
+
+
+def test_two_seeds_share_neither_directions_nor_noise():
+    task = small_task("softmax")
+    silent = Configuration("noisy-zogd", task.setting(0.05), noisy=False)
+    first, second = (job_of(task, silent, seed=seed).advance(None, 1e9).w for seed in (0, 1))
+    assert (first - second).norm() > 1e-3
+
+
+def test_seeds_side_by_side_do_what_each_does_alone():
+    task = small_task("softmax")
+    configurations = Configuration("noisy-zogd", task.setting(0.05)), Configuration("dpzero", task.setting(0.05, K=1, beta=1.0))
+    seeds = Seed(3, 11), Seed(4, 12)
+    both = Job(task, configurations, seeds, (2, 5)).advance(None, 1e9)
+    for i, seed in enumerate(seeds):
+        alone = Job(task, configurations, (seed,), (2, 5)).advance(None, 1e9)
+        torch.testing.assert_close(both.w[2 * i : 2 * i + 2], alone.w)
+        np.testing.assert_allclose([row[2 * i : 2 * i + 2] for row in both.loss], alone.loss)
+
+
+def test_one_record_moves_a_step_by_no_more_than_its_share():
+    """Sensitivity by brute force: |w - w'| <= 2 eta clip / (n sqrt(K)) after a step from the same point, and nearly reached."""
+    task = small_task("logistic", n=10, f=6, clip=0.1, R=100.0)
+    setting = task.setting(0.05, K=3)
+    bound = 2 * setting.eta * setting.clip / (setting.n * sqrt(setting.K))
+    data, largest = task.data, 0.0
+    for sign in (1.0, -1.0, 0.0):
+        X = data.X.copy()
+        X[0] = sign * data.X[0]
+        other = replace(task, source=lambda X=X: replace(data, X=X))
+        pair = [
+            job_of(t, Configuration("noisy-zogd", setting), T=1, seed=seed).advance(None, 1e9).w[0]
+            for seed in (0,)
+            for t in (task, other)
+        ]
+        largest = max(largest, float((pair[0] - pair[1]).norm()))
+    assert largest <= bound * (1 + 1e-9)
+    assert largest > bound / 2
+
+
+def test_state_goes_on_anywhere():
+    import pickle
+
+    task = small_task("softmax")
+    job = job_of(task, Configuration("noisy-zogd", task.setting(0.05, batch=25)), T=9)
+    at_once = job.advance(None, 1e9)
+    state = job.begin()
+    while state.t < 9:
+        state = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(job)).advance(state, 0.0)))
+    assert torch.equal(state.w, at_once.w)
+    assert state.accuracy == at_once.accuracy and state.loss == at_once.loss
+    assert np.array_equal(state.clipped, at_once.clipped)
+
+
+def test_a_loss_that_is_not_finite_stops_the_run_and_says_so():
+    task = small_task("logistic", R=float("inf"))
+    setting = task.setting(0.05, eta=1e300)
+    with pytest.raises(ValueError, match=r"noisy-zogd at sigma = 0\.05 is (nan|inf) after \d+ steps: give a smaller eta"):
+        job_of(task, Configuration("noisy-zogd", setting), T=5).advance(None, 1e9)

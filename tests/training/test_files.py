@@ -1,0 +1,95 @@
+"""What is loaded equals what was saved; what was damaged is told."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.training.small import small_task
+from zoexplore import Accounting
+from zoexplore.training import METHODS, frontier, load, save
+from zoexplore.training.files import from_csv, from_parquet, to_csv, to_parquet
+
+FORMATS = {"csv": (lambda f: to_csv(f).encode(), from_csv), "parquet": (to_parquet, from_parquet)}
+
+
+@pytest.fixture(scope="module")
+def found():
+    accounting = Accounting(conversion="cks", sensitivity="lipschitz")
+    return frontier(task=small_task("softmax", R=float("inf")), methods=list(METHODS), seeds=(5, 2), T=4, accounting=accounting)
+
+
+@pytest.fixture(scope="module")
+def saved(found):
+    return {kind: write(found) for kind, (write, _) in FORMATS.items()}
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_what_is_loaded_equals_what_was_saved(kind, found, tmp_path):
+    path = tmp_path / f"frontier.{kind}"
+    save(found, path)
+    again = load(path)
+    assert again == found
+    assert again.versions["torch"] and [p.seeds for p in again.points] == [(5, 2)] * len(again.points)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_frontier_without_points(kind, found):
+    write, read = FORMATS[kind]
+    assert read(write(replace(found, points=()))) == replace(found, points=())
+
+
+def test_columns_are_read_by_others(found, tmp_path):
+    import csv
+
+    import pyarrow.parquet as parquet
+
+    save(found, tmp_path / "f.parquet")
+    table = parquet.read_table(tmp_path / "f.parquet").to_pydict()
+    rows = list(csv.DictReader(to_csv(found).splitlines()[1:]))
+    assert len(rows) == len(table["step"]) == sum(len(p.seeds) * len(p.steps) for p in found.points)
+    assert [float(r["epsilon composition"]) for r in rows] == table["epsilon composition"]
+    first = found.points[0]
+    assert float(rows[0]["accuracy"]) == first.accuracy[0][0] and int(rows[0]["seed"]) == 5
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@settings(deadline=None, max_examples=120)
+@given(st.data())
+def test_a_damaged_file_is_refused_or_says_the_same(kind, found, saved, data):
+    content, (_, read) = bytearray(saved[kind]), FORMATS[kind]
+    at = data.draw(st.integers(0, len(content) - 1))
+    if data.draw(st.booleans()):
+        content[at] = data.draw(st.integers(0, 255))
+    else:
+        del content[at:]
+    try:
+        again = read(bytes(content))
+    except ValueError as error:
+        assert str(error).startswith("this is no frontier saved as")
+    else:
+        assert again == found
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@settings(deadline=None, max_examples=40)
+@given(content=st.binary(max_size=200))
+def test_any_bytes_are_refused(kind, content):
+    with pytest.raises(ValueError, match="this is no frontier"):
+        FORMATS[kind][1](content)
+
+
+def test_rows_may_not_be_left_out_or_changed(found):
+    lines = to_csv(found).splitlines(keepends=True)
+    with pytest.raises(ValueError, match="rows"):
+        from_csv("".join(lines[:5] + lines[6:]))
+    cells = lines[2].split(",")
+    cells[5] = "0.123"
+    with pytest.raises(ValueError, match="changed since it was saved"):
+        from_csv("".join([*lines[:2], ",".join(cells), *lines[3:]]))
+
+
+def test_other_endings_are_refused(found, tmp_path):
+    with pytest.raises(ValueError, match=r"file name = 'f.xlsx' is not allowed: give one that ends in .csv or .parquet"):
+        save(found, tmp_path / "f.xlsx")

@@ -1,0 +1,265 @@
+"""Sweeps: the same numbers wherever and in whatever pieces they are computed; progress, cancelling, lost workers, errors."""
+
+import random
+import threading
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from importlib import import_module
+from itertools import pairwise
+from math import inf, isnan
+from time import sleep
+
+import pytest
+
+from tests.training.small import small_task
+from zoexplore import Accounting
+from zoexplore.bounds import BOUNDS, curve, epsilon
+from zoexplore.training import METHODS, Here, Processes, frontier, plan, sweep, train
+from zoexplore.training.workers import executor_of
+
+ALL = list(METHODS)
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return frontier(task=small_task(), methods=ALL, seeds=3)
+
+
+@pytest.fixture
+def tiny_parts(monkeypatch):
+    """Every part is one step, so that parts of different seeds interleave."""
+    monkeypatch.setattr(import_module("zoexplore.training.sweeps"), "PART", 0.0)
+
+
+class Shuffled(Executor):
+    """Computes each part when asked for and hands the results out in random order, late."""
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+
+    def submit(self, call, /, *args, **options):
+        done, later = Here().submit(call, *args, **options), Future()
+        threading.Timer(self.rng.random() / 100, lambda: later.set_result(done.result())).start()
+        return later
+
+
+class Losing(Executor):
+    """Loses some parts with their worker, before or after computing them."""
+
+    def __init__(self, share):
+        self.rng, self.share, self.asked, self.lost = random.Random(0), share, 0, 0
+
+    def submit(self, call, /, *args, **options):
+        self.asked += 1
+        if self.rng.random() >= self.share:
+            return Here().submit(call, *args, **options)
+        self.lost += 1
+        if self.lost % 2:
+            Here().submit(call, *args, **options)
+        future = Future()
+        future.set_exception(BrokenExecutor("the worker ended"))
+        return future
+
+
+def test_a_point_for_each_method_and_noise_scale(expected):
+    found = [(p.method, p.sigma) for p in expected.points]
+    assert found == [(m, s) for m in ALL if m != "non-private" for s in (0.01, 0.1)] + [("non-private", 0.0)]
+    for p in expected.points:
+        assert p.seeds == (0, 1, 2) and p.steps[-1] == 12
+        assert len(p.accuracy) == 3 and {len(row) for row in p.accuracy + p.loss} == {len(p.steps)}
+
+
+def test_epsilon_is_the_accountants(expected):
+    for p in expected.points:
+        if p.method in ("noisy-zogd", "isotropic", "dpzero"):
+            for bound in set(BOUNDS) - {"noisy-gd"}:
+                assert p.epsilon[bound] == epsilon(p.setting, bound)
+                assert list(p.epsilons[bound]) == list(curve(p.setting, "T", p.steps)[bound])
+            assert p.epsilon["noisy-gd"] == inf and "does not take gradient steps" in p.reason["noisy-gd"]
+        assert all((p.epsilon[b] < inf) == (not p.reason[b]) for b in BOUNDS)
+
+
+def test_printed_constants_are_marked_at_every_point():
+    found = frontier(task=small_task(), methods=["noisy-zogd", "noisy-gd"], accounting=Accounting(printed=True))
+    for p in found.points:
+        for bound, value in p.epsilon.items():
+            marked = p.reason[bound].startswith("as printed, not a guarantee")
+            assert marked == bool(BOUNDS[bound].printed) or value == inf
+
+
+def test_error_bars_are_standard_errors_over_seeds(expected):
+    p = expected.points[0]
+    values = [row[-1] for row in p.loss]
+    mean = sum(values) / 3
+    assert p.mean("loss") == pytest.approx(mean)
+    assert p.error("loss") == pytest.approx((sum((v - mean) ** 2 for v in values) / 2 / 3) ** 0.5)
+    assert p.error("loss") > 0
+    assert isnan(train(small_task(), sigma=0.1).error("loss"))
+
+
+def test_the_same_numbers_again(expected):
+    assert frontier(task=small_task(), methods=ALL, seeds=3) == expected
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_same_numbers_in_any_order(expected, tiny_parts, seed):
+    assert frontier(task=small_task(), methods=ALL, seeds=3, executor=Shuffled(seed)) == expected
+
+
+def test_the_same_numbers_in_threads(expected, tiny_parts):
+    with ThreadPoolExecutor(2) as executor:
+        assert frontier(task=small_task(), methods=ALL, seeds=3, executor=executor) == expected
+
+
+def test_a_lost_part_is_asked_for_again_and_counted_once(expected, tiny_parts):
+    executor, done = Losing(0.2), []
+    found = frontier(task=small_task(), methods=ALL, seeds=3, executor=executor, progress=lambda u: done.append(u.done))
+    assert executor.lost > 3
+    assert found == expected
+    assert done == sorted(done)
+
+
+def test_a_part_that_no_worker_survives_is_given_up():
+    with pytest.raises(RuntimeError, match="4 workers ended while they computed the same part"):
+        frontier(task=small_task(), executor=Losing(1))
+
+
+@pytest.mark.slow
+def test_the_same_numbers_in_processes_one_of_which_is_killed(expected, monkeypatch):
+    with Processes(2) as executor:
+        assert frontier(task=small_task(), methods=ALL, seeds=3, executor=executor) == expected
+        asked = {"task": "breast-cancer", "methods": ("noisy-zogd", "isotropic"), "T": 1000, "seeds": 5}
+        killed = False
+        for update in sweep(executor=executor, **asked):
+            if not killed and 0 < update.done < update.total:
+                killed = True
+                next(iter(executor._pool._processes.values())).kill()
+        assert killed and update.finished
+    assert update.frontier == frontier(**asked)
+
+
+def test_progress_is_real_and_ends_with_everything(expected, tiny_parts):
+    updates = list(sweep(task=small_task(), methods=ALL, seeds=3))
+    done = [u.done for u in updates]
+    assert done == sorted(done) and done[-1] == updates[-1].total == 6 * 12  # three seeds, by the engine and by Opacus
+    assert updates[-1].finished and not any(u.finished for u in updates[:-1])
+    assert updates[-1].frontier == expected and updates[-1].seconds_left == 0
+    assert all(u.seconds_left >= 0 for u in updates)
+
+
+def test_before_a_seed_is_done_points_are_the_shorter_runs(tiny_parts):
+    """What a sweep shows on the way are the runs as far as they all are, accounted as runs of so many steps."""
+    *updates, last = sweep(task=small_task(), methods=("noisy-zogd",), seeds=2)
+    (whole, _), short = last.frontier.points, next(u.frontier.points[0] for u in updates if u.done == 8)
+    assert short.seeds == (0, 1) and short.setting.T == short.steps[-1] == 4
+    for before, after in zip(short.accuracy + short.loss, whole.accuracy + whole.loss, strict=True):
+        assert before == after[: len(before)]
+    assert short.epsilon["composition"] == epsilon(short.setting, "composition") < whole.epsilon["composition"]
+
+
+def test_cancel_keeps_what_is_done_and_asks_for_no_more(tiny_parts):
+    cancel, executor = threading.Event(), Losing(0)
+    found = []
+    for update in sweep(task=small_task(), seeds=2, executor=executor, cancel=cancel):
+        found.append(update)
+        if update.done >= 6:
+            cancel.set()
+            asked = executor.asked
+    assert executor.asked == asked
+    assert not found[-1].finished and found[-1].frontier.points
+
+
+def test_closing_the_generator_asks_for_no_more(tiny_parts):
+    executor = Losing(0)
+    running = sweep(task=small_task(), seeds=2, executor=executor)
+    next(running)
+    asked = executor.asked
+    running.close()
+    assert executor.asked == asked
+
+
+@pytest.mark.slow
+def test_cancel_in_processes():
+    """A run that would take hours ends, with what it had, and its workers are free."""
+    cancel = threading.Event()
+    with Processes(2) as executor:
+        running = sweep(task="breast-cancer", T=10_000_000, seeds=2, executor=executor, cancel=cancel)
+        for update in running:
+            if update.done:
+                break
+        threading.Timer(0.2, cancel.set).start()
+        rest = list(running)
+        update = rest[-1] if rest else update
+        assert 0 < update.done < update.total and update.frontier.points
+        assert [f.result() for f in [executor.submit(abs, -1) for _ in range(4)]] == [1] * 4
+
+
+def test_cancelled_before_anything_there_is_no_frontier():
+    cancel = threading.Event()
+    cancel.set()
+    with pytest.raises(ValueError, match="cancelled before its first result"):
+        frontier(task=small_task(), cancel=cancel)
+
+
+def test_an_error_in_a_part_is_the_sweeps():
+    with pytest.raises(ValueError, match="give a smaller eta"):
+        frontier(task=small_task(R=inf), eta=1e300, methods=("noisy-zogd",))
+
+
+def test_processes_are_capped():
+    assert Processes(10_000).count <= 8
+    assert Processes(1).count == 1
+
+
+def test_processes_end_with_the_last_reference_closed():
+    with Processes(1) as executor:
+        assert executor.submit(abs, -3).result() == 3
+        worker = next(iter(executor._pool._processes.values()))
+    for _ in range(50):
+        if not worker.is_alive():
+            break
+        sleep(0.1)
+    assert not worker.is_alive()
+
+
+@pytest.mark.parametrize(
+    "asked, message",
+    [
+        ({"task": "nothing"}, "task = 'nothing' is not allowed: give one of 'mixture'"),
+        ({"methods": ()}, "methods = .* is not allowed"),
+        ({"methods": ("noisy-zogd", "noisy-zogd")}, "none of them twice"),
+        ({"methods": ("adam",)}, r"methods = \['adam'\] is not allowed: give some of 'noisy-zogd'"),
+        ({"sigmas": ()}, "sigmas = .* is not allowed: give at least one"),
+        ({"sigmas": (0.1, 0.1)}, "none of them twice"),
+        ({"sigmas": (0.1, 0.0)}, "sigma = 0.0 is not allowed"),
+        ({"seeds": 0}, "seeds = .* is not allowed"),
+        ({"seeds": (-1,)}, "seed = -1 is not allowed: give a whole number"),
+        ({"noise_seed": 0}, "noise_seed = 0 is not allowed: give a whole number from 2147483648"),
+        ({"seeds": 1500}, "runs are too many for one sweep"),
+        ({"K": 9}, "K = 9 is not allowed: give a whole number from 1 to d = 8"),
+        ({"T": 0}, "T = 0 is not allowed"),
+        ({"accounting": Accounting(schedule="optimal")}, "schedule = 'optimal' is not allowed"),
+        ({"n": 5}, "n is not part of a plan"),
+        ({"methods": ("dp-sgd",), "batch": 10}, "batch = 10 is not allowed with 'dp-sgd'"),
+    ],
+)
+def test_a_plan_that_cannot_be_says_why(asked, message):
+    with pytest.raises(ValueError, match=message):
+        plan(**{"task": small_task()} | asked)
+
+
+def test_an_executor_and_a_cluster_at_once_are_refused():
+    with pytest.raises(ValueError, match="give one of them"), executor_of(Here(), "tcp://127.0.0.1:1"):
+        pass
+
+
+def test_pareto_front_keeps_what_no_other_point_betters(expected):
+    for utility, better in (("accuracy", lambda a, b: a >= b), ("loss", lambda a, b: a <= b)):
+        front = expected.pareto("composition", utility)
+        assert front and all(p.epsilon["composition"] < inf for p in front)
+        for p in expected.points:
+            if p.epsilon["composition"] < inf:
+                cheaper = [q for q in front if q.epsilon["composition"] <= p.epsilon["composition"]]
+                assert any(better(q.mean(utility), p.mean(utility)) for q in cheaper)
+        for one, following in pairwise(front):
+            assert one.epsilon["composition"] < following.epsilon["composition"]
+            assert not better(one.mean(utility), following.mean(utility))

@@ -1,0 +1,134 @@
+"""The tasks: what is assumed of their data holds, and the default sweep tells its story."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.training.small import small_task
+from zoexplore import Accounting, epsilon
+from zoexplore.bounds import BOUNDS
+from zoexplore.training import TASKS, frontier, plan, train
+
+HERE = [name for name in TASKS if name != "covertype"]
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_rows_are_no_longer_than_one_and_labels_count_from_zero(name):
+    data = TASKS[name].data
+    for X, y in ((data.X, data.y), (data.X_test, data.y_test)):
+        assert X.dtype == np.float64 and np.isfinite(X).all()
+        assert np.linalg.norm(X, axis=1).max() <= 1 + 1e-12
+        assert set(np.unique(y)) == set(range(data.classes))
+    assert len(data.X_test) >= 100
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_a_task_s_own_run_is_a_setting_that_bounds_take(name):
+    task = TASKS[name]
+    setting = task.setting(task.sigmas[0])
+    assert setting.d == task.d and setting.n == len(task.data.X)
+    assert setting.eta == pytest.approx(setting.K / setting.M)
+    assert epsilon(setting, "composition") < float("inf") and epsilon(setting, "theorem") < float("inf")
+
+
+def test_the_default_setting_is_the_mixture_s():
+    from zoexplore import Setting
+
+    assert TASKS["mixture"].setting(1e-3) == Setting()
+
+
+def test_the_mixture_is_drawn_as_it_says():
+    data = TASKS["mixture"].data
+    assert data.X.shape == (20_000, 520) and data.classes == 2
+    np.testing.assert_allclose(np.linalg.norm(data.X, axis=1), 1)
+    centres = np.array([data.X[data.y == label].mean(axis=0) for label in (0, 1)])
+    # unit(0.3 y mu + z/sqrt(f)) has about the length sqrt(1.09) before it is made 1
+    assert np.linalg.norm(centres[1] - centres[0]) / 2 == pytest.approx(0.3 / np.sqrt(1.09), rel=0.1)
+    np.testing.assert_allclose(centres[0], -centres[1], atol=0.03)
+
+
+def test_without_a_network_covertype_says_what_to_do(monkeypatch):
+    import sklearn.datasets
+
+    def refuse(**options):
+        raise OSError("no network")
+
+    monkeypatch.setattr(sklearn.datasets, "fetch_covtype", refuse)
+    with pytest.raises(ValueError, match=r"could not be downloaded \(no network\): connect once"):
+        plan(task="covertype")
+
+
+def test_covertype_s_own_run_fits_its_data(monkeypatch):
+    """The loader's part, on a made table of the same shape but fewer rows."""
+    import sklearn.datasets
+
+    rng = np.random.default_rng(0)
+    made = rng.integers(0, 5, (700, 54)).astype(float), np.arange(700) % 7 + 1
+    monkeypatch.setattr(sklearn.datasets, "fetch_covtype", lambda **options: made)
+    from zoexplore.training.tasks import covertype
+
+    data = covertype()
+    assert data.X.shape == (560, 55) and data.classes == 7
+    assert 2 * TASKS["covertype"].K <= 55 * 7
+
+
+def test_a_network_s_assumptions_are_only_supposed():
+    point = train(small_task("perceptron", R=3.0), sigma=0.1)
+    assert len(point.supposed) == 2 and point.clipped == 0
+    assert train(small_task(), sigma=0.1).supposed == ()
+
+
+def test_where_the_clip_acted_only_what_the_clip_alone_carries_is_claimed():
+    task = small_task("perceptron", R=3.0, clip=0.05)
+    for accounting, kept in ((Accounting(), {"composition", "output-perturbation"}), (Accounting(sensitivity="lipschitz"), None)):
+        point = train(task, sigma=0.1, accounting=accounting)
+        assert point.clipped > 0
+        finite = {b for b in BOUNDS if point.epsilon[b] < float("inf")}
+        assert finite == (kept or {"output-perturbation"})
+        assert "Lipschitz" in point.reason["sharp"]
+
+
+def test_a_clip_below_the_lipschitz_constant_rules_the_hidden_state_out_whether_or_not_it_acts():
+    point = train(small_task("logistic", clip=0.999), sigma=0.1)
+    assert point.clipped == 0 and point.epsilon["composition"] < float("inf")
+    assert point.epsilon["theorem"] == float("inf")
+    assert "the loss is 1-Lipschitz, so that a clip of Δ = 0.999 may act" in point.reason["theorem"]
+
+
+def test_the_default_sweep_tells_its_story():
+    """20 000 records of two classes, sigma = 1e-3: learnt by step 5, and what its epsilon is after more and more steps."""
+    point = train(sigma=1e-3, T=60, seeds=2)
+    assert point.mean("accuracy") == pytest.approx(0.997, abs=0.003)
+    assert point.mean("accuracy", point.steps.index(5)) > 0.99
+    assert train(method="non-private", T=10).mean("accuracy") > 0.995
+
+    def after(bound, T):
+        return epsilon(point.setting.replace(T=T), bound)
+
+    assert [after("composition", T) for T in (5, 50, 200, 1000)] == pytest.approx([0.96, 3.47, 7.81, 21.6], rel=0.01)
+    assert after("theorem", 200) == pytest.approx(after("theorem", 100_000)) == pytest.approx(3.74, rel=0.01)
+    assert after("sharp", 60) == pytest.approx(after("sharp", 100_000), rel=0.01) == pytest.approx(0.94, rel=0.01)
+    # longer costs nothing more; stopping early is cheaper still, to whoever knows when
+    assert after("sharp", 5) < after("sharp", 100_000) < after("composition", 5)
+    assert point.epsilons["sharp"][-1] == after("sharp", 60)
+
+
+def test_digits_learn_but_so_few_records_buy_little():
+    point = train("digits", sigma=1e-3)
+    assert 0.78 < point.mean("accuracy") < 0.92
+    assert point.epsilon["sharp"] > 100
+
+
+def test_lists_of_tasks_and_results_are_there_without_torch():
+    code = "import sys; from zoexplore.training import TASKS, METHODS, Frontier, load, table; print('torch' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "False"
+
+
+def test_frontier_of_everything_at_once_has_no_nan():
+    found = frontier(task=small_task(), seeds=1)
+    assert all(np.isfinite(p.mean("accuracy")) and not any(map(np.isnan, p.epsilon.values())) for p in found.points)
+    assert len(found.points) == 7

@@ -1,0 +1,35 @@
+"""Training on real and synthetic data: what privacy costs in utility, for Noisy-ZOGD and the methods next to it.
+
+A name is looked up when it is first used: what reads results or lists tasks must not wait for torch, nor need it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from zoexplore.training.files import load, save
+    from zoexplore.training.methods import METHODS, Method
+    from zoexplore.training.plans import DEFAULT_METHODS, Plan, plan
+    from zoexplore.training.results import NOT_COVERED, Frontier, Point
+    from zoexplore.training.sweeps import Update, frontier, sweep
+    from zoexplore.training.tables import table
+    from zoexplore.training.tasks import TASKS, Task
+    from zoexplore.training.trainer import train
+    from zoexplore.training.workers import Here, Processes
+
+__all__ = [
+    "DEFAULT_METHODS", "METHODS", "NOT_COVERED", "TASKS", "Frontier", "Here", "Method", "Plan", "Point", "Processes", "Task",
+    "Update", "frontier", "load", "plan", "save", "sweep", "table", "train",
+]  # fmt: skip
+_HOMES = {
+    "DEFAULT_METHODS": "methods", "METHODS": "methods", "NOT_COVERED": "results", "TASKS": "tasks", "Frontier": "results",
+    "Here": "workers", "Method": "methods", "Plan": "plans", "Point": "results", "Processes": "workers", "Task": "tasks",
+    "Update": "sweeps", "frontier": "sweeps", "load": "files", "plan": "plans", "save": "files", "sweep": "sweeps",
+    "table": "tables", "train": "trainer",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,68 @@
+"""Data as the models take it: rows of unit length, labels from 0 on, a held-out part that no training step sees."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+HELD_OUT = 0.2  # the share of the records that are held out
+ROUNDING = 1e-12  # by which a row's length may seem to exceed 1
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Records to train on and records held out.
+
+    Args:
+        X: features, shape (n, f), float64, every row of length at most 1.
+        y: labels, shape (n,), whole numbers from 0 to classes - 1.
+        X_test, y_test: the same for the records that are held out.
+        classes: how many labels there are, at least 2.
+
+    Raises:
+        ValueError: a row is longer than 1 or holds no number: what is proved of the losses would not hold.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+    classes: int
+
+    def __post_init__(self) -> None:
+        for name in ("X", "X_test"):
+            longest = np.linalg.norm(getattr(self, name), axis=1).max(initial=0.0)
+            if not longest <= 1 + ROUNDING:
+                raise ValueError(f"{name} has a row of length {longest:.4g}: give rows of length at most 1, as unit_rows does")
+
+
+def prepare(features: np.ndarray, labels: np.ndarray, classes: int, seed: int = 0, bias: bool = True) -> Data:
+    """Rows brought to unit length, then split at random.
+
+    Whatever is done here to a row looks at that row alone, so that replacing one record replaces one row.
+
+    Args:
+        features: shape (records, f).
+        labels: shape (records,), whole numbers from 0 to classes - 1.
+        classes: how many labels there are.
+        seed: of the split.
+        bias: whether a constant 1 is added to every row first.
+    """
+    if bias:
+        features = np.column_stack([features, np.ones(len(features))])
+    X, y = unit_rows(features), np.asarray(labels, np.int64)
+    order = np.random.default_rng(seed).permutation(len(X))
+    held = round(HELD_OUT * len(X))
+    train, test = order[held:], order[:held]
+    return Data(X[train], y[train], X[test], y[test], classes)
+
+
+def unit_rows(X: np.ndarray) -> np.ndarray:
+    """Every row divided by its length; a row of zeros stays."""
+    X = np.asarray(X, np.float64)
+    length = np.linalg.norm(X, axis=1, keepdims=True)
+    return X / np.where(length > 0, length, 1.0)
+
+
+def within(X: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Columns moved from their range [low, high] to [-1, 1], values outside it cut off."""
+    return np.clip(2 * (X - low) / (high - low) - 1, -1.0, 1.0)

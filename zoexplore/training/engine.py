@@ -1,0 +1,216 @@
+"""Many runs at once: configurations that share a model and directions, each with its own noise.
+
+Sharing a step's directions between configurations is allowed: in every single run they are uniform and drawn without a look
+at the data, which is all that its guarantee asks for. Two seeds of the same configuration share nothing, so that their spread is
+that of independent runs. The state of a job is all there is to it, so that it may stop anywhere and go on elsewhere.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from zoexplore.mechanism import Sources, batches, hybrid, project, stiefel
+from zoexplore.mechanism.noise import combine
+from zoexplore.mechanism.sources import Generator
+from zoexplore.setting import Setting
+from zoexplore.training.linear import Linear
+from zoexplore.training.methods import OPACUS
+from zoexplore.training.models import MODELS, Perceptron
+from zoexplore.training.network import Network
+from zoexplore.training.problem import Problem
+from zoexplore.training.tasks import Task
+
+LARGE = 5_000_000  # numbers in a data set whose products are taken in single precision
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One line of a sweep.
+
+    Args:
+        method: key of `METHODS`.
+        setting: its run; `batch` and `xi` are the same for all of a job.
+        noisy: whether noise is added.
+        own_basis: the parameters' own basis in place of random directions; K is d then.
+    """
+
+    method: str
+    setting: Setting
+    noisy: bool = True
+    own_basis: bool = False
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """sigma (0 without noise), beta, eta, clip, ridge and R."""
+        s = self.setting
+        return s.sigma * self.noisy, s.beta, s.eta, s.clip, s.ridge, s.R
+
+    @property
+    def described(self) -> bool:
+        """Whether the setting says all there is to the run, so that the sliders can show it."""
+        return self.noisy and self.method != OPACUS
+
+
+class Seed(NamedTuple):
+    """What repeats a run: the seed of directions, batches and initialisation, and the noise's own."""
+
+    number: int
+    noise: int
+
+
+@dataclass(frozen=True)
+class Job:
+    """Configurations trained side by side, each with every seed.
+
+    Args:
+        task: what they are trained on.
+        configurations: C of them, all of the same T, batch and xi.
+        seeds: S of them; only one where batches are drawn, since every seed has batches of its own.
+        records: the steps after which the held-out loss and accuracy are noted, rising, T the last.
+    """
+
+    task: Task
+    configurations: tuple[Configuration, ...]
+    seeds: tuple[Seed, ...]
+    records: tuple[int, ...]
+
+    @property
+    def T(self) -> int:
+        return self.records[-1]
+
+    def begin(self) -> "State":
+        """The state before the first step.
+
+        Raises:
+            ValueError: the task's data cannot be had.
+        """
+        problem, draws, starts = self._problem(), [], []
+        radius = torch.tensor([c.setting.R for c in self.configurations], dtype=torch.float64)
+        for seed in self.seeds:
+            sources = Sources(seed.number, seed.noise)
+            start = problem.start(sources.initialisation)
+            starts.append(project(start.expand(len(radius), -1), radius).point)
+            draws.append(Draws(sources.directions, self._noise(seed, sources), sources.data))
+        w, none = torch.cat(starts), np.zeros(len(starts) * len(radius), int)
+        return State(w, draws, none.copy(), none.copy())
+
+    @staticmethod
+    def _noise(seed: Seed, sources: Sources) -> Generator:
+        return sources.noise
+
+    def advance(self, state: "State | None", seconds: float) -> "State":
+        """Go on for about that long, or to the end; from the start where there is no state.
+
+        Raises:
+            ValueError: a loss is not finite, or the task's data cannot be had.
+        """
+        state = self.begin() if state is None else state
+        problem, until = self._problem(), perf_counter() + seconds
+        while state.t < self.T:
+            self.step(problem, state)
+            if state.t in self.records:
+                self._record(problem, state)
+            if perf_counter() > until:
+                break
+        return state
+
+    def step(self, problem: Problem, state: "State") -> None:
+        """One step of every configuration and seed."""
+        first = self.configurations[0].setting
+        rows = None
+        if first.batch is not None and first.batch < first.n:
+            rows = batches.draw(first.n, first.batch, state.draws[0].batches)
+        gradient, longest = problem.gradient(state.w, rows)
+        w = torch.empty_like(state.w)
+        for members, K, own_basis, draws in self._groups(state):
+            U = problem.own_basis if own_basis else stiefel(problem.d, K, draws.directions)
+            here, chosen = state.w[members], [self.configurations[i % len(self.configurations)] for i in members]
+            sigma, beta, eta, clip, ridge, R = torch.tensor([c.numbers for c in chosen], dtype=w.dtype).T
+            if first.xi == 0 and problem.idle(longest[members], clip).all():
+                slopes = gradient[members] @ U
+            else:
+                slopes, active = problem.clipped(here, U, clip, first.xi, rows)
+                state.clipped[members] += active.numpy()
+            slopes = slopes + ridge[:, None] * (here @ U)
+            moved = here - (eta / K)[:, None] * combine(U, slopes) + hybrid(U, sigma, beta, eta, draws.noise)
+            w[members], hit = project(moved, R)
+            state.projected[members] += hit.numpy()
+        state.w, state.t = w, state.t + 1
+
+    def _groups(self, state: "State") -> Iterator[tuple[list[int], int, bool, "Draws"]]:
+        """Runs that use the same directions: their rows of w, K, whether in the parameters' own basis, the seed's generators."""
+        groups: dict[tuple[int, bool], list[int]] = {}
+        for i, c in enumerate(self.configurations):
+            groups.setdefault((c.setting.K, c.own_basis), []).append(i)
+        for s, draws in enumerate(state.draws):
+            for (K, own_basis), places in groups.items():
+                yield [s * len(self.configurations) + i for i in places], K, own_basis, draws
+
+    def _problem(self) -> Problem:
+        return problem_of(self.task, self.configurations[0].setting.xi)
+
+    def _record(self, problem: Problem, state: "State") -> None:
+        loss, accuracy = (x.tolist() for x in problem.held_out(state.w))
+        for i, value in enumerate(loss):
+            if not np.isfinite(value):
+                configuration = self.configurations[i % len(self.configurations)]
+                s = configuration.setting
+                raise ValueError(
+                    f"the loss of {configuration.method} at sigma = {s.sigma:g} is {value} after {state.t} steps: "
+                    f"give a smaller eta than {s.eta:g}, or a finite R"
+                )
+        state.loss.append(loss)
+        state.accuracy.append(accuracy)
+
+
+class Draws(NamedTuple):
+    """One seed's generators: numpy's, and torch's for the noise of DP-SGD."""
+
+    directions: Generator
+    noise: Generator
+    batches: np.random.Generator
+
+
+@dataclass
+class State:
+    """A job between two steps: parameters, generators, counts, and what was recorded so far.
+
+    Args:
+        w: parameters, shape (S C, d): all configurations of the first seed, then those of the next.
+        draws: each seed's generators.
+        clipped: clipped quotients so far, shape (S C,).
+        projected: steps so far that ended outside the ball, shape (S C,).
+        t: steps done.
+        loss, accuracy: held-out values at the recorded steps, each entry of length S C.
+    """
+
+    w: Tensor
+    draws: list[Draws]
+    clipped: np.ndarray
+    projected: np.ndarray
+    t: int = 0
+    loss: list[list[float]] = field(default_factory=list)
+    accuracy: list[list[float]] = field(default_factory=list)
+
+
+@lru_cache(maxsize=2)
+def problem_of(task: Task, xi: float = 0.0) -> "Problem":
+    """The task's losses, ready to use; kept, since a sweep comes back to them many times.
+
+    Parameters, directions and noise have double precision. A large data set's losses have single precision, which halves the time
+    and moves a mean of so many records by far less than the noise does; two-point estimates need double for their differences.
+
+    Raises:
+        ValueError: the data cannot be had.
+    """
+    model = MODELS[task.model]
+    if isinstance(model, Perceptron):
+        return Network(task, model, torch.float64)
+    single = xi == 0 and task.data.X.size > LARGE
+    return Linear(task, model, torch.float32 if single else torch.float64)

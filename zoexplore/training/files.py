@@ -1,0 +1,237 @@
+"""A frontier as CSV or Parquet and back: one row for each method, noise scale, seed and recorded step.
+
+What is not of that shape (settings, reasons, versions) goes with it as JSON: in CSV on a line with a #, in Parquet as the table's
+metadata. What is loaded equals what was saved: a digest of all values tells a file that was changed or damaged.
+"""
+
+import csv
+import json
+from dataclasses import asdict
+from hashlib import sha256
+from io import BytesIO, StringIO
+from itertools import groupby
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+from zoexplore.bounds import BOUNDS
+from zoexplore.setting import Accounting, Setting
+from zoexplore.training.results import Frontier, Point
+from zoexplore.writing import write
+
+KIND = "zoexplore frontier 1"
+KEY = b"zoexplore"
+COLUMNS = ("point", "method", "sigma", "seed", "step", "accuracy", "loss")
+WHOLE = ("point", "seed", "step")
+LARGEST = 200_000_000  # bytes
+DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)  # what reading it may raise
+
+
+def save(frontier: Frontier, path: str | Path) -> None:
+    """Write a .csv or .parquet file, by the name's ending.
+
+    Raises:
+        ValueError: the name has another ending.
+        OSError: the file cannot be written; what was there before still is.
+    """
+    path = Path(path)
+    content = to_csv(frontier).encode() if _suffix(path) == ".csv" else to_parquet(frontier)
+    write(path, content)
+
+
+def load(path: str | Path) -> Frontier:
+    """Read what `save` wrote.
+
+    Raises:
+        ValueError: the name has another ending, or the content is none or damaged.
+        OSError: the file cannot be read.
+    """
+    path = Path(path)
+    read = from_csv if _suffix(path) == ".csv" else from_parquet
+    if path.stat().st_size > LARGEST:
+        raise ValueError(f"{path.name} has {path.stat().st_size / 1e6:.0f} MB: give at most {LARGEST // 1_000_000} MB")
+    return read(path.read_bytes())
+
+
+def to_csv(frontier: Frontier) -> str:
+    """The rows as CSV text, after one line with all the rest."""
+    out = StringIO()
+    out.write(f"# {KIND} {json.dumps(_rest(frontier))}\n")
+    writer = csv.writer(out, lineterminator="\n")
+    table = _table(frontier)
+    writer.writerow(table)
+    writer.writerows(zip(*table.values(), strict=True))  # which writes a float as repr does, to be read back exactly
+    return out.getvalue()
+
+
+def from_csv(content: str | bytes) -> Frontier:
+    """What `to_csv` was given.
+
+    Raises:
+        ValueError: the text is no frontier, or damaged.
+    """
+    try:
+        text = content.decode() if isinstance(content, bytes) else content
+        first, _, body = text.partition("\n")
+        if not first.startswith(f"# {KIND} "):
+            raise ValueError(f"the first line does not begin with '# {KIND}'")
+        names, *rows = csv.reader(StringIO(body), strict=True)
+        columns = zip(*rows, strict=True) if rows else [()] * len(names)
+        return _frontier(json.loads(first.removeprefix(f"# {KIND} ")), dict(zip(names, map(list, columns), strict=True)))
+    except (*DAMAGE, csv.Error) as error:
+        raise ValueError(f"this is no frontier saved as CSV, or it is damaged: {_said(error)}") from error
+
+
+def to_parquet(frontier: Frontier) -> bytes:
+    """The rows as a Parquet file, all the rest in its metadata."""
+    import pyarrow
+    from pyarrow import parquet
+
+    about = f"{KIND} {json.dumps(_rest(frontier))}".encode()
+    table = pyarrow.table(_table(frontier)).replace_schema_metadata({KEY: about})
+    out = BytesIO()
+    parquet.write_table(table, out)
+    return out.getvalue()
+
+
+def from_parquet(content: bytes) -> Frontier:
+    """What `to_parquet` was given.
+
+    Raises:
+        ValueError: the bytes are no frontier, or damaged.
+    """
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        table = parquet.read_table(BytesIO(content))
+        kind, _, rest = (table.schema.metadata or {}).get(KEY, b"").decode().partition("{")
+        if kind.strip() != KIND:
+            raise ValueError(f"its metadata does not begin with '{KIND}'")
+        return _frontier(json.loads("{" + rest), table.to_pydict())
+    except (*DAMAGE, pyarrow.ArrowException, OSError) as error:
+        raise ValueError(f"this is no frontier saved as Parquet, or it is damaged: {_said(error)}") from error
+
+
+def _suffix(path: Path) -> str:
+    if path.suffix.lower() not in (".csv", ".parquet"):
+        raise ValueError(f"file name = {path.name!r} is not allowed: give one that ends in .csv or .parquet")
+    return path.suffix.lower()
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__} {error}" if not isinstance(error, ValueError) else str(error)
+
+
+def _rest(frontier: Frontier) -> dict[str, Any]:
+    rest = _about(frontier)
+    return {"digest": _digest(rest, _table(frontier)), **rest}
+
+
+def _digest(rest: dict[str, Any], table: dict[str, list]) -> str:
+    return sha256(json.dumps([rest, table], sort_keys=True).encode()).hexdigest()
+
+
+def _about(frontier: Frontier) -> dict[str, Any]:
+    return {
+        "task": frontier.task,
+        "delta": frontier.delta,
+        "noise_seed": frontier.noise_seed,
+        "accounting": asdict(frontier.accounting),
+        "versions": frontier.versions,
+        "points": [
+            {
+                "method": p.method,
+                "sigma": p.sigma,
+                "setting": p.setting and p.setting.as_dict(),
+                "reason": p.reason,
+                "supposed": p.supposed,
+                "clipped": p.clipped,
+                "projected": p.projected,
+            }
+            for p in frontier.points
+        ],
+    }
+
+
+def _table(frontier: Frontier) -> dict[str, list]:
+    rows = [
+        (i, p.method, p.sigma, seed, step, p.accuracy[s][t], p.loss[s][t], *(p.epsilons[bound][t] for bound in BOUNDS))
+        for i, p in enumerate(frontier.points)
+        for s, seed in enumerate(p.seeds)
+        for t, step in enumerate(p.steps)
+    ]
+    names = (*COLUMNS, *(f"epsilon {bound}" for bound in BOUNDS))
+    return dict(zip(names, map(list, zip(*rows, strict=True)) if rows else [[] for _ in names], strict=True))
+
+
+def _frontier(rest: dict[str, Any], table: dict[str, list]) -> Frontier:
+    expected = [*COLUMNS, *(f"epsilon {bound}" for bound in BOUNDS)]
+    if list(table) != expected:
+        raise ValueError(f"its columns are {', '.join(table)} in place of {', '.join(expected)}")
+    typed = {name: [_typed(name, value) for value in column] for name, column in table.items()}
+    rows = [dict(zip(typed, row, strict=True)) for row in zip(*typed.values(), strict=True)]
+    by_point = {i: list(group) for i, group in groupby(rows, key=lambda row: row["point"])}
+    if sorted(by_point) != list(range(len(rest["points"]))) or sum(map(len, by_point.values())) != len(rows):
+        raise ValueError("its rows do not belong to its points")
+    found = Frontier(
+        task=_text(rest["task"]),
+        points=tuple(_point(about, by_point[i]) for i, about in enumerate(rest["points"])),
+        accounting=Accounting(**rest["accounting"]),
+        delta=float(rest["delta"]),
+        noise_seed=int(rest["noise_seed"]),
+        versions={_text(k): _text(v) for k, v in rest["versions"].items()},
+    )
+    if _rest(found)["digest"] != rest["digest"]:
+        raise ValueError("its values were changed since it was saved: its digest is another")
+    return found
+
+
+def _point(about: dict[str, Any], rows: list[dict[str, Any]]) -> Point:
+    """A point from its rows, which must be seeds times steps, all of them."""
+    seeds = tuple(dict.fromkeys(row["seed"] for row in rows))
+    steps = tuple(row["step"] for row in rows if row["seed"] == seeds[0])
+    if [(row["seed"], row["step"]) for row in rows] != [(seed, step) for seed in seeds for step in steps]:
+        raise ValueError("some rows of a point are missing or out of order")
+    if any(row["method"] != about["method"] or row["sigma"] != about["sigma"] for row in rows):
+        raise ValueError("a row names another method or sigma than its point")
+    epsilons = {bound: tuple(row[f"epsilon {bound}"] for row in rows[: len(steps)]) for bound in BOUNDS}
+    if any(row[f"epsilon {bound}"] != epsilons[bound][i % len(steps)] for i, row in enumerate(rows) for bound in BOUNDS):
+        raise ValueError("epsilon differs between the seeds of a point")
+
+    def along(name: str) -> tuple[tuple[float, ...], ...]:
+        values = [row[name] for row in rows]
+        return tuple(tuple(values[i : i + len(steps)]) for i in range(0, len(values), len(steps)))
+
+    return Point(
+        method=_text(about["method"]),
+        sigma=float(about["sigma"]),
+        setting=about["setting"] and Setting(**about["setting"]),
+        seeds=seeds,
+        steps=steps,
+        accuracy=along("accuracy"),
+        loss=along("loss"),
+        epsilon={bound: values[-1] for bound, values in epsilons.items()},
+        reason={bound: _text(about["reason"][bound]) for bound in BOUNDS},
+        epsilons=epsilons,
+        supposed=tuple(map(_text, about["supposed"])),
+        clipped=float(about["clipped"]),
+        projected=float(about["projected"]),
+    )
+
+
+def _typed(name: str, value: Any) -> Any:
+    if name in WHOLE:
+        return int(value)
+    if name == "method":
+        return _text(value)
+    number = float(value)
+    if isnan(number) or (name.startswith("epsilon") and number < 0):
+        raise ValueError(f"{name} = {value!r} is no result")
+    return number
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} stands where a text should")
+    return value

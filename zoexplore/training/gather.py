@@ -1,0 +1,97 @@
+"""From the states of a sweep's jobs to its points."""
+
+import platform
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from math import inf
+from typing import NamedTuple
+
+from zoexplore.bounds.guarantee import as_printed
+from zoexplore.training.engine import Configuration, State
+from zoexplore.training.methods import OPACUS
+from zoexplore.training.plans import Plan
+from zoexplore.training.privacy import Privacy, trusting
+from zoexplore.training.results import Frontier, Point
+
+LIBRARIES = ("zoexplore", "numpy", "scipy", "numba", "torch", "scikit-learn", "opacus")
+
+CLIP_ACTED = "the clip acted, so that the loss is not Δ-Lipschitz as was supposed"
+
+
+def gathered(plan: Plan, states: list[State | None], privacies: tuple[Privacy, ...]) -> Frontier:
+    """What is known so far.
+
+    If some seeds are done: those. Else all that have begun, as far as they all are; such points are complete in themselves, as
+    runs of fewer steps.
+    """
+    points = []
+    for configuration, known in zip(plan.configurations, privacies, strict=True):
+        begun = [
+            _Run(seed.number, state, i * len(job.configurations) + job.configurations.index(configuration))
+            for job, state in zip(plan.jobs, states, strict=True)
+            if configuration in job.configurations and state is not None and state.loss
+            for i, seed in enumerate(job.seeds)
+        ]
+        used = [run for run in begun if run.state.t == plan.T] or begun
+        if used:
+            points.append(_point(plan, configuration, used, known))
+    start = plan.configurations[0].setting
+    return Frontier(plan.task.name, tuple(points), plan.accounting, start.delta, plan.noise_seed, versions())
+
+
+class _Run(NamedTuple):
+    """One seed of a configuration: a job's state, and the run's row in it."""
+
+    seed: int
+    state: State
+    place: int
+
+
+def _point(plan: Plan, c: Configuration, used: list[_Run], known: Privacy) -> Point:
+    steps = plan.records[: min(len(run.state.loss) for run in used)]
+    epsilons = {bound: values[: len(steps)] for bound, values in known.curve.items()}
+    reason = dict(known.reason)
+    clipped = sum(int(run.state.clipped[run.place]) for run in used)
+    supposed = plan.task.constants.supposed
+    if supposed and clipped and c.method != OPACUS:
+        for bound in trusting(plan.accounting):
+            epsilons[bound], reason[bound] = (inf,) * len(steps), CLIP_ACTED
+    epsilon = {bound: values[-1] for bound, values in epsilons.items()}
+    for bound, value in epsilon.items():
+        if value == inf:
+            reason[bound] = reason[bound] or f"it does not apply after {steps[-1]} steps"
+        else:
+            reason[bound] = as_printed(bound, plan.accounting) if c.method != OPACUS else ""
+    updates = sum(run.state.t for run in used)
+    quotients = updates * (c.setting.batch or c.setting.n) * (1 if c.method == OPACUS else c.setting.K)
+
+    def along(name: str) -> tuple[tuple[float, ...], ...]:
+        return tuple(tuple(row[run.place] for row in getattr(run.state, name)[: len(steps)]) for run in used)
+
+    return Point(
+        method=c.method,
+        sigma=c.setting.sigma if c.noisy else 0.0,
+        setting=c.setting.replace(T=steps[-1]) if c.described else None,
+        seeds=tuple(run.seed for run in used),
+        steps=steps,
+        accuracy=along("accuracy"),
+        loss=along("loss"),
+        epsilon=epsilon,
+        reason=reason,
+        epsilons=epsilons,
+        supposed=(*plan.task.supposed, *supposed) if c.noisy else (),
+        clipped=clipped / quotients,
+        projected=sum(int(run.state.projected[run.place]) for run in used) / updates,
+    )
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Of Python and the libraries that the numbers depend on; those that are not installed as packages are left out."""
+    found = {"python": platform.python_version()}
+    for name in LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

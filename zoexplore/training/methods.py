@@ -1,0 +1,70 @@
+"""The methods that are compared: each is a choice of K and beta, or does without directions or noise altogether.
+
+All run on the same data with the same clip, noise scale and number of steps, and each is accounted for what it is.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from zoexplore.setting import Setting
+from zoexplore.training.tasks import Task
+
+OPACUS = "dp-sgd"
+DEFAULT_METHODS = ("noisy-zogd", "noisy-gd", "dpzero", "non-private")
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to train.
+
+    Args:
+        name: its key.
+        title: what a menu or a legend calls it.
+        says: one sentence.
+        K: directions a step; `None` means the number asked for, 0 all d of them, in the parameters' own basis.
+        beta: directional share of the noise; `None` means the one asked for.
+        noisy: whether there is any noise; without it there is one point instead of one for each sigma.
+    """
+
+    name: str
+    title: str
+    says: str
+    K: int | None = None
+    beta: float | None = None
+    noisy: bool = True
+
+    @property
+    def every_direction(self) -> bool:
+        """Whether the step is the gradient itself."""
+        return self.K == 0
+
+    def setting(
+        self, task: Task, sigma: float, K: int | None, beta: float | None, T: int | None, **others: Any
+    ) -> Setting:
+        """The run that this method makes of what was asked for.
+
+        Raises:
+            ValueError: a value is not allowed.
+        """
+        K = task.d if self.K == 0 else K if self.K is None else self.K
+        return task.setting(sigma, K, beta if self.beta is None else self.beta, T, **others)
+
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method("noisy-zogd", "Noisy-ZOGD", "K orthonormal directions a step, noise along them and everywhere."),
+        Method("isotropic", "Isotropic noise", "The same directions with β = 0: no noise of their own along them.", beta=0.0),
+        Method("dpzero", "DPZero", "One direction a step and all noise along it: K = 1, β = 1.", K=1, beta=1.0),
+        Method("noisy-gd", "Noisy gradient descent", "Every direction at once: K = d, β = 0.", K=0, beta=0.0),
+        Method(
+            OPACUS, "DP-SGD (Opacus)",
+            "All records' gradients, each clipped as a whole, by Opacus; its own accountant takes every step as released.",
+            K=0, beta=0.0,
+        ),
+        Method(
+            "non-private", "Not private", "Gradient descent without noise: what the others could reach.",
+            K=0, beta=0.0, noisy=False,
+        ),
+    )
+}  # fmt: skip

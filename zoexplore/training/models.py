@@ -1,0 +1,183 @@
+"""The models, with what is proved of their losses: smoothness M, strong convexity m and the Lipschitz constant.
+
+A linear model keeps its parameters as a flat vector w of f c numbers, score by score: score j of a row x is w_j . x. The loss of
+a record is ell(x, y; w) + ridge/2 |w|^2; only the first part is clipped, the second is the same for every dataset.
+"""
+
+from dataclasses import dataclass
+from math import sqrt
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, softplus
+
+from zoexplore.mechanism.sources import Generator, normal
+
+
+@dataclass(frozen=True)
+class Constants:
+    """What holds of one record's loss, for rows of length at most 1.
+
+    Args:
+        regime: as in `Setting`.
+        M: smoothness, the ridge included.
+        m: strong convexity, the ridge included.
+        lipschitz: of the part that is clipped.
+        supposed: what is not proved, in words; empty where everything is.
+    """
+
+    regime: str
+    M: float
+    m: float
+    lipschitz: float
+    supposed: tuple[str, ...] = ()
+
+
+class Logistic:
+    """Two classes, one score z = w . x, ell = ln(1 + e^z) - y z with y in {0, 1}.
+
+    With s = 1/(1 + e^-z): the gradient is (s - y) x, so that its length is at most |x| <= 1. The Hessian is s(1 - s) x x', whose
+    eigenvalues lie between 0 and |x|^2/4 <= 1/4. With the ridge: m = ridge, M = 1/4 + ridge, Lipschitz constant 1.
+    """
+
+    @staticmethod
+    def scores(classes: int) -> int:
+        return 1
+
+    @staticmethod
+    def constants(ridge: float) -> Constants:
+        return Constants("strongly-convex" if ridge > 0 else "convex", 0.25 + ridge, ridge, 1.0)
+
+    @staticmethod
+    def losses(z: Tensor, y: Tensor) -> Tensor:
+        """Record by record: scores (..., n, 1) and labels (n,) to (..., n)."""
+        z = z.squeeze(-1)
+        return softplus(z) - y * z
+
+    @staticmethod
+    def probabilities(z: Tensor) -> Tensor:
+        """Of the label 1, of the shape of z."""
+        return torch.sigmoid(z)
+
+    @staticmethod
+    def residual(z: Tensor, y: Tensor) -> Tensor:
+        """The derivative of the loss by the scores, of the shape of z: (..., n, 1)."""
+        return torch.sigmoid(z) - y.unsqueeze(-1)
+
+    @staticmethod
+    def chosen(v: Tensor, y: Tensor) -> Tensor:
+        """The part of scores v, shape (n, K, 1), that belongs to the label: y v, shape (n, K)."""
+        return v.squeeze(-1) * y.unsqueeze(-1)
+
+    @staticmethod
+    def label(z: Tensor) -> Tensor:
+        """The likelier label, shape (..., n)."""
+        return (z.squeeze(-1) > 0).long()
+
+
+class Softmax:
+    """c classes, scores z_j = w_j . x, ell = ln(sum_j e^(z_j)) - z_y.
+
+    With p = softmax(z) and e_y the label's unit vector, the gradient is (p - e_y) (x) x, a Kronecker product. Its length is
+    |p - e_y| |x| <= sqrt(2), since |p - e_y|^2 = |p|^2 - 2 p_y + 1 <= 2 (both are probability vectors: |p|^2 <= 1, p_y >= 0).
+    The Hessian is (diag(p) - p p') (x) x x'. For a unit vector v, v'(diag(p) - pp')v is the variance of v_J with J drawn by p:
+    at least 0, and at most (max v - min v)^2/4 <= 1/2 (Popoviciu; two coordinates of a unit vector are at most sqrt(2) apart). So
+    its eigenvalues lie between 0 and |x|^2/2 <= 1/2. With the ridge: m = ridge, M = 1/2 + ridge, Lipschitz constant sqrt(2).
+    """
+
+    @staticmethod
+    def scores(classes: int) -> int:
+        return classes
+
+    @staticmethod
+    def constants(ridge: float) -> Constants:
+        return Constants("strongly-convex" if ridge > 0 else "convex", 0.5 + ridge, ridge, sqrt(2.0))
+
+    @staticmethod
+    def losses(z: Tensor, y: Tensor) -> Tensor:
+        """Record by record: scores (..., n, c) and labels (n,) to (..., n)."""
+        return z.logsumexp(-1) - z.gather(-1, y.expand(z.shape[:-1]).unsqueeze(-1)).squeeze(-1)
+
+    @staticmethod
+    def probabilities(z: Tensor) -> Tensor:
+        """Of every label, of the shape of z."""
+        return z.softmax(-1)
+
+    @staticmethod
+    def chosen(v: Tensor, y: Tensor) -> Tensor:
+        """The part of scores v, shape (n, K, c), that belongs to the label: v_y, shape (n, K)."""
+        return v.gather(-1, y[:, None, None].expand(*v.shape[:2], 1)).squeeze(-1)
+
+    @staticmethod
+    def residual(z: Tensor, y: Tensor) -> Tensor:
+        """The derivative of the loss by the scores, of the shape of z: (..., n, c)."""
+        p = z.softmax(-1)
+        return p.scatter_add(-1, y.expand(z.shape[:-1]).unsqueeze(-1), p.new_full((*z.shape[:-1], 1), -1.0))
+
+    @staticmethod
+    def label(z: Tensor) -> Tensor:
+        """The likeliest label, shape (..., n)."""
+        return z.argmax(-1)
+
+
+class Perceptron:
+    """One hidden layer of tanh units and a softmax: not convex, and nothing is proved of it.
+
+    Its smoothness M = 1 and Lipschitz constant 4 are suppositions that set the step size and the clip. The clip bounds each
+    record's influence whatever the loss is; the bounds that also need smoothness hold only as far as these do.
+    """
+
+    hidden = 16
+    scale = 0.5  # of the weights that training starts from, as a multiple of 1/sqrt(inputs)
+
+    @staticmethod
+    def constants(ridge: float) -> Constants:
+        supposed = ("the loss is 1-smooth", "the loss is 4-Lipschitz, so that the clip never acts")
+        return Constants("non-convex", 1.0 + ridge, 0.0, 4.0, supposed)
+
+    def size(self, features: int, classes: int) -> int:
+        """How many parameters there are."""
+        return self.hidden * (features + classes + 1) + classes
+
+    def start(self, features: int, classes: int, generator: Generator) -> Tensor:
+        """Parameters to start from, shape (d,), float64."""
+        first = normal(generator, (self.hidden * features,)) * (self.scale / sqrt(features))
+        second = normal(generator, (classes * self.hidden,)) * (self.scale / sqrt(self.hidden))
+        return torch.cat([first, first.new_zeros(self.hidden), second, first.new_zeros(classes)])
+
+    def module(self, features: int, classes: int) -> nn.Module:
+        """The same as a module of torch; its parameters in order are those of w."""
+        h = self.hidden
+        return nn.Sequential(nn.Linear(features, h), nn.Tanh(), nn.Linear(h, classes))
+
+    def forward(self, w: Tensor, X: Tensor, classes: int) -> Tensor:
+        """Scores, shape (n, classes), of parameters w, shape (d,)."""
+        first, inner, second, outer = self.parts(w, X.shape[-1], classes)
+        return torch.tanh(X @ first.T + inner) @ second.T + outer
+
+    def parts(self, w: Tensor, features: int, classes: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Weights and offsets of the hidden layer, (h, f) and (h,), and of the scores, (c, h) and (c,); leading shapes stay."""
+        h = self.hidden
+        first, inner, second, outer = w.split([h * features, h, classes * h, classes], dim=-1)
+        return first.unflatten(-1, (h, features)), inner, second.unflatten(-1, (classes, h)), outer
+
+    def deltas(self, w: Tensor, X: Tensor, y: Tensor, classes: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Hidden units (n, h), and the derivatives of each record's loss by what enters them, (n, h), and by its scores, (n, c).
+
+        The gradients by the weights of a layer are the outer products of such a derivative and of what the layer takes in.
+        """
+        first, inner, second, outer = self.parts(w, X.shape[-1], classes)
+        units = torch.tanh(X @ first.T + inner)
+        of_scores = Softmax.residual(units @ second.T + outer, y)
+        return units, (of_scores @ second) * (1 - units**2), of_scores
+
+    @staticmethod
+    def losses(z: Tensor, y: Tensor) -> Tensor:
+        """Record by record: scores (n, c) and labels (n,) to (n,)."""
+        return cross_entropy(z, y, reduction="none")
+
+    label = staticmethod(Softmax.label)
+
+
+LinearModel = Logistic | Softmax
+MODELS: dict[str, LinearModel | Perceptron] = {"logistic": Logistic(), "softmax": Softmax(), "perceptron": Perceptron()}

@@ -1,0 +1,186 @@
+"""Runs a plan's jobs a little at a time, wherever there is an executor, and tells of every bit that is done.
+
+A job's state travels with it: each part is asked for with the state that the last one ended in. So a part that is lost with its
+worker is asked for again and nothing else is, a sweep is cancelled by asking for no more, and its numbers do not depend on who
+computed which part when.
+"""
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from dataclasses import dataclass
+from math import inf
+from time import monotonic
+from typing import Any, Protocol
+
+import torch
+
+from zoexplore.training.engine import Job, State
+from zoexplore.training.gather import gathered
+from zoexplore.training.plans import Plan, plan
+from zoexplore.training.privacy import Privacy, privacy
+from zoexplore.training.results import Frontier
+from zoexplore.training.workers import Here, executor_of
+
+PART = 0.25  # seconds of work that are asked for at once
+LOOK = 0.1  # seconds between two looks at whether to go on
+TRIES = 4  # workers that one part may be lost with
+ACCOUNTING = -1  # the part that is no job
+
+
+class Flag(Protocol):
+    """What tells a sweep to stop: `threading.Event`, `multiprocessing.Event`."""
+
+    def is_set(self) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Update:
+    """How far a sweep has come.
+
+    Args:
+        done, total: steps, of all seeds together.
+        seconds_left: a guess from the pace so far; inf before there is one.
+        frontier: what is known so far: the seeds that are done, or all of them as far as they all are if none is.
+    """
+
+    done: int
+    total: int
+    seconds_left: float
+    frontier: Frontier
+
+    @property
+    def finished(self) -> bool:
+        return self.done == self.total
+
+
+def sweep(
+    *, executor: Executor | None = None, dask: str | None = None, cancel: Flag | None = None, **asked: Any
+) -> Iterator[Update]:
+    """Run a sweep; after every part tell how far it is. It ends early if `cancel` is set or the generator closed.
+
+    Args:
+        executor: where to compute; the calling thread where None.
+        dask: address of a Dask scheduler, in place of an executor; the variable ZOEXPLORE_DASK where both are None.
+        cancel: looked at ten times a second; in the calling thread after every part, of a quarter of a second or one step.
+        asked: what to run: the arguments of `plan`, or `plan=` a `Plan`.
+
+    Raises:
+        ValueError: the plan is not allowed, data cannot be had, a loss is not finite, or there is no such cluster.
+        RuntimeError: one part was lost with its worker several times.
+    """
+    planned = asked["plan"] if set(asked) == {"plan"} else plan(**asked)
+    with executor_of(executor, dask) as where:
+        yield from _Sweep(planned, where).run(cancel)
+
+
+def frontier(
+    *, executor: Executor | None = None, dask: str | None = None, progress: Callable[[Update], None] | None = None,
+    cancel: Flag | None = None, **asked: Any,
+) -> Frontier:  # fmt: skip
+    """The whole sweep at once: what `sweep` ends with.
+
+    Args:
+        executor, dask, cancel: as in `sweep`. A cancelled sweep gives what it had.
+        progress: called with every `Update`.
+        asked: what to run: the arguments of `plan` (task, methods, sigmas, K, beta, T, seeds, accounting, ...).
+
+    Raises:
+        ValueError, RuntimeError: as `sweep` does; ValueError also where it was cancelled before there was anything.
+    """
+    update = None
+    for update in sweep(executor=executor, dask=dask, cancel=cancel, **asked):
+        if progress is not None:
+            progress(update)
+    if update is None:
+        raise ValueError("the sweep was cancelled before its first result")
+    return update.frontier
+
+
+class _Sweep:
+    def __init__(self, planned: Plan, executor: Executor):
+        self.plan, self.executor = planned, executor
+        self.jobs = planned.jobs
+        self.states: list[State | None] = [None] * len(planned.jobs)
+        self.waiting = deque([ACCOUNTING, *range(len(self.jobs))])
+        self.at_once = 1 if isinstance(executor, Here) else len(self.waiting)
+        self.pending: dict[Future, int] = {}
+        self.losses: Counter[int] = Counter()
+        self.privacies: tuple[Privacy, ...] | None = None
+        self.first: tuple[float, int] | None = None  # when the first steps were done, and how many
+
+    def run(self, cancel: Flag | None) -> Iterator[Update]:
+        try:
+            while (self.waiting or self.pending) and not (cancel is not None and cancel.is_set()):
+                while self.waiting and len(self.pending) < self.at_once:
+                    self._ask(self.waiting.popleft())
+                finished, _ = wait(self.pending, timeout=LOOK, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    self._take(self.pending.pop(future), future)
+                if finished and self.privacies is not None:
+                    yield self._update(self.privacies)
+        finally:
+            for future in self.pending:
+                future.cancel()
+
+    def _ask(self, i: int) -> None:
+        future: Future[Any]
+        if i == ACCOUNTING:
+            future = self.executor.submit(_account, self.plan)
+        else:
+            future = self.executor.submit(_advance, self.jobs[i], self.states[i])
+        self.pending[future] = i
+
+    def _take(self, i: int, future: Future) -> None:
+        """Note a part's result and have the next one asked for; the same again where it was lost with its worker."""
+        try:
+            result = future.result()
+        except Exception as error:  # Dask's own for a lost worker can be told by its name only, where Dask may be missing
+            if not _lost(error):
+                raise
+            self.losses[i] += 1
+            if self.losses[i] >= TRIES:
+                raise RuntimeError(f"{TRIES} workers ended while they computed the same part: {error}") from error
+            self.waiting.append(i)
+            return
+        self.losses[i] = 0
+        if i == ACCOUNTING:
+            self.privacies = result
+            return
+        self.states[i] = result
+        if result.t < self.jobs[i].T:
+            self.waiting.append(i)
+
+    def _update(self, privacies: tuple[Privacy, ...]) -> Update:
+        done = sum(state.t * len(state.draws) for state in self.states if state is not None)
+        total = sum(job.T * len(job.seeds) for job in self.jobs)
+        return Update(done, total, self._left(done, total), gathered(self.plan, self.states, privacies))
+
+    def _left(self, done: int, total: int) -> float:
+        """Seconds left at the pace since the first steps came in: before that, workers start and load the data."""
+        now = monotonic()
+        if self.first is None and done:
+            self.first = now, done
+        if self.first is None or done == self.first[1]:
+            return 0.0 if done == total else inf
+        begun, before = self.first
+        return (now - begun) * (total - done) / (done - before)
+
+
+def _lost(error: Exception) -> bool:
+    """Whether the worker ended, rather than the work."""
+    return isinstance(error, BrokenExecutor | CancelledError) or type(error).__name__ == "KilledWorker"
+
+
+def _advance(job: Job, state: State | None) -> State:
+    """A part of a job, on one thread: as many as there are parts at work is what the machine has cores for."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return job.advance(state, PART)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _account(planned: Plan) -> tuple[Privacy, ...]:
+    return tuple(privacy(planned.task, c, planned.records, planned.accounting) for c in planned.configurations)

@@ -1,0 +1,178 @@
+"""Tasks: data, a model, and what may be assumed of the two together."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zoexplore.setting import Setting
+from zoexplore.training.data import Data, prepare, unit_rows, within
+
+if TYPE_CHECKING:
+    from zoexplore.training.models import Constants
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something to train on, with the run that one would start from.
+
+    Args:
+        name: its key.
+        title: what a menu calls it.
+        says: what it is, and what of it is taken as public.
+        source: makes the `Data`; picklable, so that another process can load it too.
+        model: key of `MODELS`: "logistic" (two classes), "softmax" or "perceptron".
+        ridge: the part of the loss outside the clip is ridge/2 |w|^2.
+        R: radius of the ball that iterates are projected onto.
+        clip: Delta; `None` means the model's Lipschitz constant, where the clip never acts.
+        K, beta, T, sigmas, delta: the run to start from.
+        supposed: what is taken for granted of the data, in words.
+    """
+
+    name: str
+    title: str
+    says: str
+    source: Callable[[], Data]
+    model: str
+    ridge: float
+    R: float
+    K: int
+    T: int
+    sigmas: tuple[float, ...]
+    beta: float = 0.5
+    delta: float = 1e-5
+    clip: float | None = None
+    supposed: tuple[str, ...] = ()
+
+    @cached_property
+    def data(self) -> Data:
+        """The data, loaded when first asked for.
+
+        Raises:
+            ValueError: they cannot be had or used; the message says what to do.
+        """
+        return _loaded(self.source)
+
+    @property
+    def constants(self) -> "Constants":
+        """What is proved or supposed of the loss."""
+        from zoexplore.training.models import MODELS  # here, so that tasks can be listed without torch
+
+        return MODELS[self.model].constants(self.ridge)
+
+    @property
+    def d(self) -> int:
+        """Trainable parameters."""
+        from zoexplore.training.models import MODELS, Perceptron
+
+        model, data = MODELS[self.model], self.data
+        features = data.X.shape[1]
+        if isinstance(model, Perceptron):
+            return model.size(features, data.classes)
+        return features * model.scores(data.classes)
+
+    def setting(
+        self, sigma: float, K: int | None = None, beta: float | None = None, T: int | None = None, **others: Any
+    ) -> Setting:
+        """A run on this task; what is left out is the task's own.
+
+        Raises:
+            ValueError: a value is not allowed.
+        """
+        known = self.constants
+        values: dict[str, Any] = {
+            "n": len(self.data.X), "d": self.d, "K": self.K if K is None else K, "T": self.T if T is None else T,
+            "sigma": sigma, "beta": self.beta if beta is None else beta, "regime": known.regime, "R": self.R,
+            "clip": known.lipschitz if self.clip is None else self.clip, "M": known.M, "m": known.m,
+            "ridge": self.ridge if known.m else 0.0, "delta": self.delta,
+        }  # fmt: skip
+        return Setting(**(values | others))
+
+    def __getstate__(self) -> dict:
+        return {name: value for name, value in self.__dict__.items() if name != "data"}
+
+
+@lru_cache(maxsize=4)
+def _loaded(source: Callable[[], Data]) -> Data:
+    return source()
+
+
+def mixture(n: int = 20_000, held_out: int = 4_000, f: int = 520, seed: int = 0) -> Data:
+    """Two classes around 0.3 mu and -0.3 mu for a random unit vector mu: rows unit(0.3 y mu + z/sqrt(f)), z standard normal."""
+    rng = np.random.default_rng(seed)
+    mu = unit_rows(rng.standard_normal((1, f)))
+    y = rng.integers(0, 2, n + held_out)
+    X = unit_rows(0.3 * (2 * y - 1)[:, None] * mu + rng.standard_normal((n + held_out, f)) / np.sqrt(f))
+    return Data(X[:n], y[:n], X[n:], y[n:], 2)
+
+
+def digits() -> Data:
+    """1797 handwritten digits of 8 x 8 pixels from 0 to 16, ten classes."""
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    return prepare(X / 16, y, 10)
+
+
+def breast_cancer() -> Data:
+    """569 tumours, 30 measures, two classes; measures are scaled by the ranges that the data set's description prints."""
+    from sklearn.datasets import load_breast_cancer
+
+    X, y = load_breast_cancer(return_X_y=True)
+    return prepare(within(X, X.min(axis=0), X.max(axis=0)), y, 2)
+
+
+def covertype() -> Data:
+    """581 012 patches of forest, 54 measures, seven classes; scikit-learn downloads them once.
+
+    Raises:
+        ValueError: they are not on this machine and cannot be downloaded.
+    """
+    from sklearn.datasets import fetch_covtype
+
+    try:
+        X, y = fetch_covtype(return_X_y=True)
+    except OSError as error:
+        raise ValueError(
+            f"covertype could not be downloaded ({error}): connect once and call sklearn.datasets.fetch_covtype(), "
+            "which keeps a copy in ~/scikit_learn_data, or choose a task that needs no download"
+        ) from error
+    return prepare(within(X, X.min(axis=0), X.max(axis=0)), y - 1, 7)
+
+
+RANGES = "the columns' ranges, which scale the features, are public"
+
+TASKS = {
+    task.name: task
+    for task in (
+        Task(
+            "mixture", "Two Gaussian classes, n = 20 000",
+            "Drawn once, at random: unit rows around two opposite centres. Logistic loss with a ridge of 0.5.",
+            mixture, "logistic", ridge=0.5, R=0.31, K=260, T=200, sigmas=(3e-4, 1e-3, 3e-3, 1e-2),
+        ),
+        Task(
+            "digits", "Handwritten digits, n = 1438",
+            "Scikit-learn's digits with a softmax: it learns, but so few records buy little privacy.",
+            digits, "softmax", ridge=0.01, R=10.0, K=64, T=200, sigmas=(3e-4, 1e-3, 3e-3, 1e-2),
+        ),
+        Task(
+            "breast-cancer", "Breast cancer, n = 455",
+            "Scikit-learn's breast cancer data with a logistic loss.",
+            breast_cancer, "logistic", ridge=0.002, R=20.0, K=15, T=100, sigmas=(3e-3, 1e-2, 3e-2, 1e-1),
+            supposed=(RANGES,),
+        ),
+        Task(
+            "covertype", "Forest cover, n = 464 810",
+            "Seven kinds of forest with a softmax, downloaded by scikit-learn when first used (11 MB).",
+            covertype, "softmax", ridge=0.01, R=10.0, K=96, T=100, sigmas=(3e-5, 1e-4, 3e-4, 1e-3),
+            supposed=(RANGES,),
+        ),
+        Task(
+            "digits-mlp", "Handwritten digits, small network",
+            "A hidden layer of 16 units on the digits: not convex; what the hidden-state bounds need is supposed, not proved.",
+            digits, "perceptron", ridge=0.0, R=10.0, K=300, T=100, sigmas=(1e-3, 3e-3, 1e-2, 3e-2),
+        ),
+    )
+}  # fmt: skip

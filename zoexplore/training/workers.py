@@ -1,0 +1,104 @@
+"""Where a sweep's parts are computed: here, in processes of this machine, or on a Dask cluster."""
+
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import Any
+
+MOST_PROCESSES = 8
+NICE = 10
+VARIABLE = "ZOEXPLORE_DASK"
+
+
+class Here(Executor):
+    """Computes in the calling thread, at once."""
+
+    def submit(self, call: Callable, /, *args: Any, **options: Any) -> Future:
+        future: Future = Future()
+        future.set_running_or_notify_cancel()
+        try:
+            future.set_result(call(*args, **options))
+        except Exception as error:  # handed to whoever asks for the result
+            future.set_exception(error)
+        return future
+
+
+class Processes(Executor):
+    """Spawned processes, at most as many as there are cores and never more than eight; those that die are replaced.
+
+    They end when this one does, however it ends.
+
+    Args:
+        count: how many; as many as the cores that this process may use where None.
+    """
+
+    def __init__(self, count: int | None = None):
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self.count = max(1, min(count or cores, cores, MOST_PROCESSES))
+        self._lock = threading.Lock()
+        self._pool: ProcessPoolExecutor | None = None
+
+    def submit(self, call: Callable, /, *args: Any, **options: Any) -> Future:
+        with self._lock:
+            try:
+                return self._open().submit(call, *args, **options)
+            except BrokenProcessPool:
+                self._pool = None
+                return self._open().submit(call, *args, **options)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        with self._lock:
+            if self._pool is not None:
+                self._pool.shutdown(wait, cancel_futures=cancel_futures)
+                self._pool = None
+
+    def _open(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            spawn = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self.count, mp_context=spawn, initializer=_begin, initargs=(os.getpid(),))
+        return self._pool
+
+
+def _begin(parent: int) -> None:
+    """In a new process: go after whatever else the machine does, and end when the parent does."""
+    if hasattr(os, "nice"):
+        os.nice(NICE)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def executor_of(executor: Executor | None, dask: str | None) -> Iterator[Executor]:
+    """The executor given; else a Dask cluster's, by its address or the variable ZOEXPLORE_DASK; else the calling thread.
+
+    Raises:
+        ValueError: there is no Dask scheduler at the address, or the library is missing.
+    """
+    address = dask or (os.environ.get(VARIABLE) if executor is None else None)
+    if executor is not None and dask:
+        raise ValueError("both an executor and a Dask address were given: give one of them")
+    if not address:
+        yield Here() if executor is None else executor
+        return
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ValueError("Dask is not installed: pip install 'zoexplore[cluster]'") from None
+    try:
+        client = Client(address, timeout=10, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"no Dask scheduler answers at {address!r} ({error}): give one such as tcp://host:8786") from error
+    try:
+        yield client.get_executor(pure=False)
+    finally:
+        client.close()
