@@ -6,6 +6,8 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -57,37 +59,53 @@ def browser(chromium_path):
         browser.close()
 
 
-@pytest.fixture(scope="module")
-def app_url(tmp_path_factory):
-    """The address of app.py, served as `make app` serves it."""
+@dataclass(frozen=True)
+class Server:
+    """A script that is being served."""
+
+    url: str
+    process: subprocess.Popen
+    log: Path
+
+
+@contextmanager
+def served(script, log, port=0):
+    """A script served as `make app` serves app.py; on a free port if none is given."""
     with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
+        free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        free.bind(("127.0.0.1", port))
         port = free.getsockname()[1]
-    log = tmp_path_factory.mktemp("server") / "panel.log"
-    origin = f"127.0.0.1:{port}"
-    command = [sys.executable, "-m", "panel", "serve", "app.py", "--address", "127.0.0.1", "--port", str(port)]
-    with log.open("w") as out:
-        server = subprocess.Popen(
+    origin, name = f"127.0.0.1:{port}", Path(script).stem
+    command = [sys.executable, "-m", "panel", "serve", str(script), "--address", "127.0.0.1", "--port", str(port)]
+    with log.open("a") as out:
+        process = subprocess.Popen(
             [*command, "--allow-websocket-origin", origin], cwd=ROOT, stdout=out, stderr=subprocess.STDOUT
         )
     try:
-        _wait_until_served(server, port, log)
-        yield f"http://{origin}/app"
+        _wait_until_served(process, port, name, log)
+        yield Server(f"http://{origin}/{name}", process, log)
     finally:
-        server.terminate()
+        process.terminate()
         try:
-            server.wait(10)
+            process.wait(10)
         except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
+            process.kill()
+            process.wait()
 
 
-def _wait_until_served(server, port, log, seconds=120):
+@pytest.fixture(scope="module")
+def app_url(tmp_path_factory):
+    """The address of app.py, served as `make app` serves it."""
+    with served("app.py", tmp_path_factory.mktemp("server") / "panel.log") as server:
+        yield server.url
+
+
+def _wait_until_served(server, port, name, log, seconds=120):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and server.poll() is None:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=seconds)
         try:
-            connection.request("GET", "/app")
+            connection.request("GET", f"/{name}")
             if connection.getresponse().status == 200:
                 return
         except OSError:
@@ -95,7 +113,7 @@ def _wait_until_served(server, port, log, seconds=120):
         finally:
             connection.close()
         time.sleep(0.2)
-    pytest.fail(f"app.py was not served within {seconds} s:\n{log.read_text()[-3000:]}")
+    pytest.fail(f"{name} was not served within {seconds} s:\n{log.read_text()[-3000:]}")
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import tarfile
 
 import pytest
 
-from tests.browser.test_page import opened
+from tests.browser.test_center import show
+from tests.browser.test_page import opened, type_in
 from zoexplore.views.tabs import VIEWS
 
 AXE = "axe-core@4.14.1"
@@ -32,8 +33,14 @@ def axe(tmp_path_factory):
 
 
 def serious(page, axe):
+    """What axe finds once the page has had the time to name what it has just drawn."""
     page.evaluate(axe)
-    return json.dumps(page.evaluate(SERIOUS), indent=1, ensure_ascii=False)
+    for _ in range(10):
+        found = page.evaluate(SERIOUS)
+        if not found:
+            break
+        page.wait_for_timeout(500)
+    return json.dumps(found, indent=1, ensure_ascii=False)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -52,10 +59,29 @@ def test_nothing_serious(page, app_url, axe, scheme, width):
 
 @pytest.mark.parametrize("tab", VIEWS)
 def test_nothing_serious_in_any_view(page, app_url, axe, tab):
-    opened(page, app_url)
-    page.get_by_text(VIEWS[tab][0], exact=True).click()
-    page.wait_for_timeout(1500)
+    show(opened(page, app_url), tab)
     assert serious(page, axe) == "[]"
+
+
+def test_what_is_computed_is_told(page, app_url, axe):
+    opened(page, f"{app_url}?batch=100")
+    told = page.locator(".zx-told[role=status]")
+    show(page, "map")
+    told.get_by_text("Computing …").wait_for()
+    page.get_by_role("progressbar", name="how much of the map is computed").wait_for()
+    assert page.locator("[aria-busy=true]").count() and serious(page, axe) == "[]"
+    page.get_by_role("button", name="Cancel").click()
+    told.get_by_text("No longer computing.").wait_for()
+    assert not page.locator("[aria-busy=true]").count() and serious(page, axe) == "[]"
+
+
+def test_a_curve_that_is_waited_for_is_told(page, app_url):
+    opened(page, f"{app_url}?batch=100")
+    told = page.locator(".zx-told[role=status]")
+    for T in (3001, 3002, 3003):
+        type_in(page, "T", str(T))
+    told.get_by_text("Computing …").wait_for()
+    told.get_by_text("No longer computing.").wait_for()
 
 
 def test_nothing_serious_in_a_lesson(page, app_url, axe):

@@ -1,13 +1,17 @@
 """The tabs in a real browser: each shows what it should, by mouse and by keyboard, and what sleeps costs nothing."""
 
 import re
+from xml.etree import ElementTree
 
 import pytest
+from PIL import Image
 
 from tests.browser.test_page import IDLE, column, opened, readouts, settled, type_in
-from zoexplore import Setting, curve, guarantee
+from zoexplore import BOUNDS, Setting, curve, guarantee
 from zoexplore.planning import calibrate
 from zoexplore.views.abscissa import ABSCISSAE
+from zoexplore.views.canvas import DIGITS
+from zoexplore.views.inside import PANELS
 from zoexplore.views.tabs import VIEWS
 from zoexplore.views.words import digits
 
@@ -66,10 +70,63 @@ def test_curves_along_another_field(explorer, field):
     settled(explorer, lambda: type_in(explorer, "sigma", "0.01"), lambda: column(explorer, "composition"))
 
 
-def test_t_star_is_marked(explorer):
-    (label,) = data(explorer, "guides", "label")
-    (place,) = data(explorer, "guides", "x")
-    assert label == f"T* = {place:.0f}"
+def test_where_hiding_pays_is_marked_for_both_bounds(explorer):
+    labels = data(explorer, "guides", "label")
+    assert labels == [f"T* = {place:.0f}, {name}" for place, name in zip(
+        data(explorer, "guides", "x"), ("theorem", "sharper bound"), strict=True
+    )]
+
+
+def test_hover_on_the_profile_says_a_delta_that_is_enough(explorer):
+    show(explorer, "profile")
+    until(explorer, lambda: data(explorer, "profile-hover", "sharp"))
+    at = explorer.locator(".zx-profile canvas").first.bounding_box()
+    explorer.mouse.move(at["x"] + at["width"] * 0.55, at["y"] + at["height"] * 0.5)
+    tip = explorer.locator(".bk-Tooltip table")
+    tip.wait_for()
+    assert all(bound.title in tip.inner_text() for bound in BOUNDS.values())
+    epsilons, deltas = data(explorer, "profile-hover", "value"), data(explorer, "profile-hover", "sharp")
+    for epsilon, delta in list(zip(epsilons, deltas, strict=True))[::20]:
+        assert delta is None or guarantee(Setting(delta=delta), "sharp").epsilon <= epsilon
+
+
+def test_hovers_round_up_as_the_tables_do(explorer):
+    values = [0.9401, 0.941, 1.5, 9.996, 3.7411, 0.02670001, 7160.3, 99999.0, 2.7551e6, 1e-5, 9.999e-7, 123456.0]
+    code = "([code, xs]) => xs.map((x, i) => new Function('value', 'format', 'special_vars', 'source', 'absent', code)"
+    code += "(x, 'sharp', {index: i}, {data: {sharp: xs}}, '∞'))"
+    said = explorer.evaluate(code, [DIGITS, values])
+    assert said == [digits(x).replace("\u202f×\u202f", " × ").replace("\u202f", "") for x in values]
+
+
+def saved(page, title, kind):
+    with page.expect_download() as download:
+        page.get_by_role("button", name=f"Save {title} as {kind}").click()
+    return download.value
+
+
+FIGURES = {
+    "curves": ["the curves"],
+    "profile": ["the privacy profile"],
+    "map": ["the map"],
+    "inside": [*(title for title, _ in PANELS.values()), "one step's factors"],
+}
+
+
+@pytest.mark.parametrize("tab", FIGURES)
+def test_every_figure_is_saved_as_png_and_svg(explorer, tab):
+    show(explorer, tab)
+    ready = {"map": ("map-bands", "band"), "inside": ("factors", "orthonormal")}
+    if tab in ready:
+        until(explorer, lambda: data(explorer, *ready[tab]), 120)
+    for title in FIGURES[tab]:
+        vector = saved(explorer, title, "SVG")
+        assert vector.suggested_filename.endswith(".svg")
+        drawn = ElementTree.fromstring(vector.path().read_text())
+        assert len(list(drawn.iter("{http://www.w3.org/2000/svg}path"))) > 5
+        picture = Image.open(saved(explorer, title, "PNG").path())
+        assert picture.format == "PNG" and picture.width == 2 * int(drawn.get("width"))
+        colours = picture.convert("RGB").getcolors(1 << 20)
+        assert len(colours) > 20 and max(colours)[0] < 0.97 * picture.width * picture.height
 
 
 def test_the_profile(explorer):
@@ -113,7 +170,9 @@ def test_a_map_shows_progress_can_be_cancelled_and_leaves_sliders_alone(explorer
     settled(explorer, lambda: handle.press("ArrowRight"), lambda: readouts(explorer))
     cancel = explorer.get_by_role("button", name="Cancel")
     cancel.click()
-    explorer.get_by_text("Cancelled: the map is of an earlier setting.").wait_for(timeout=2000)
+    explorer.get_by_text(re.compile("^Cancelled")).wait_for()
+    explorer.get_by_role("button", name="Draw it").click()
+    explorer.get_by_text("s left").wait_for()
 
 
 def test_a_map_is_drawn_and_a_click_sets_the_sliders(explorer):

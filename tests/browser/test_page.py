@@ -215,6 +215,19 @@ def test_no_width_scrolls_sideways(explorer, width):
     assert explorer.evaluate(wide, width) == []
 
 
+def test_on_a_phone_the_figure_stays_while_the_sliders_are_used(explorer):
+    explorer.set_viewport_size({"width": 390, "height": 844})
+    explorer.wait_for_timeout(600)
+    before = column(explorer, "composition")
+    handle = explorer.locator(f'.noUi-handle[aria-label="{LABELS["d"]}"]')
+    handle.focus()
+    explorer.wait_for_timeout(300)
+    figure, thumb = explorer.locator("canvas").first.bounding_box(), handle.bounding_box()
+    assert -20 < figure["y"] and figure["y"] + figure["height"] < thumb["y"] < 844
+    settled(explorer, lambda: handle.press("ArrowRight"), lambda: column(explorer, "composition"))
+    assert column(explorer, "composition") != before
+
+
 def background(page):
     return page.evaluate("getComputedStyle(document.body).backgroundColor")
 

@@ -88,6 +88,12 @@ def test_a_lesson_stays_in_the_address_and_reports_what_it_cannot_do():
     assert explorer.bridge.search == "?show=curves,K&lock=n&K=10"
 
 
+def parts(explorer):
+    """What the explorer's room holds, by the classes."""
+    (room,) = explorer.__panel__()
+    return [part.css_classes[0] for part in room if part.css_classes]
+
+
 def test_a_lesson_locks_and_hides():
     explorer = Explorer(search="?show=curves,K,T,conversion&lock=K,regime,R")
     controls = explorer.controls
@@ -96,10 +102,8 @@ def test_a_lesson_locks_and_hides():
     assert not controls.dials["T"].slider.disabled
     assert not explorer.tabs.switch.visible
     assert list(controls._fold()) == [controls.conversion]
-    shown = [obj.css_classes[0] for obj in explorer.__panel__() if obj.css_classes]
-    assert shown == ["zx-controls", "zx-answer"]
+    assert parts(explorer) == ["zx-controls", "zx-answer"]
 
 
 def test_without_a_lesson_everything_is_shown():
-    shown = [obj.css_classes[0] for obj in Explorer().__panel__()]
-    assert shown == ["zx-header", "zx-controls", "zx-answer", "zx-numbers"]
+    assert parts(Explorer()) == ["zx-header", "zx-controls", "zx-answer", "zx-numbers", "zx-pinned"]

@@ -7,11 +7,13 @@ import pytest
 from zoexplore import BOUNDS, Accounting, Setting, curve, guarantee
 from zoexplore.directions import moment_factor, tail_factor
 from zoexplore.views import Factors, Inside, Profile, State, Tabs, Theory
-from zoexplore.views.factors import histograms, lines
+from zoexplore.views.draws import histograms
+from zoexplore.views.factors import lines
 from zoexplore.views.formulas import substituted, tex
 from zoexplore.views.inside import MOST_POINTS, thinned, told
 from zoexplore.views.tabs import VIEWS
 from zoexplore.views.trace import guarantees
+from zoexplore.views.words import digits
 
 SETTINGS = [Setting(), Setting(K=300), Setting(beta=1.0), Setting(T=1), Setting(d=1, K=1), Setting(regime="non-convex"),
             Setting(R=float("inf")), Setting(sigma=1e-6), Setting(T=10**6), Setting(K=520, xi=1e-6)]  # fmt: skip
@@ -125,3 +127,23 @@ def test_the_printed_constants_are_a_box_away():
     assert guarantees(view.state.setting, view.state.accounting)["corollary"].title.endswith("(as printed)")
     view.state.printed = False
     assert not view.printed.value
+
+
+@pytest.mark.parametrize("bound", ["sharp", "theorem"])
+def test_a_bound_that_applies_but_has_no_steps_to_draw_is_not_said_not_to_apply(bound):
+    g = guarantee(Setting(batch=2000), bound)
+    assert g.valid and g.trajectory is None
+    assert "mini-batches of 2\u202f000 records" in told(g) and digits(g.epsilon) in told(g)
+    assert "does not apply" not in told(g)
+    none = guarantee(Setting(K=300), "theorem")
+    assert "does not apply: 2K = 600 exceeds d = 520" in told(none)
+
+
+def test_panels_without_anything_to_draw_are_not_shown():
+    inside = Inside(active=False)
+    assert inside.grid.visible
+    inside.active = True
+    inside.state.ask(batch=2000)
+    assert not inside.grid.visible
+    inside.state.ask(batch=None)
+    assert inside.grid.visible

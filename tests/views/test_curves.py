@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from zoexplore import BOUNDS, Accounting, Setting, curve, epsilon, guarantee
-from zoexplore.views import Curves, State
+from zoexplore.planning import crossover_step
+from zoexplore.views import Curves, Explorer, State
 from zoexplore.views.abscissa import ABSCISSAE
 from zoexplore.views.frame import frame, steady
-from zoexplore.views.guides import rows
+from zoexplore.views.guides import pays_from, rows
 from zoexplore.views.trace import REFERENCE, T_VALUES, trace
 
 SETTINGS = [Setting(), Setting(K=300), Setting(beta=0.0), Setting(regime="convex"), Setting(sigma=1.0)]
@@ -60,7 +61,8 @@ def test_an_absent_bound_is_in_the_legend_with_its_reason():
     view.state.K = 300
     assert "absent: 2K = 600 exceeds d = 520" in view.legend.object
     assert np.isnan(view.source.data["theorem"]).all()
-    assert "theorem" not in view.marks.data["bound"]
+    marked = dict(zip(view.marks.data["bound"], view.marks.data["y"], strict=True))
+    assert np.isnan(marked["theorem"]) and np.isfinite(marked["composition"])
 
 
 def test_the_label_names_delta():
@@ -148,9 +150,10 @@ def test_k_ends_at_d_whatever_d_is(d):
 
 def test_guides_are_where_they_say():
     view = Curves()
-    (T,) = view.guides.data["x"]
-    below = epsilon(Setting(T=int(T)), "theorem") < epsilon(Setting(T=int(T)), "composition")
-    assert below and view.guides.data["label"] == [f"T* = {T:.0f}"]
+    for T, label, bound in zip(view.guides.data["x"], view.guides.data["label"], ("theorem", "sharp"), strict=True):
+        assert label.startswith(f"T* = {T:.0f}, ")
+        before, at = (epsilon(Setting(T=int(t)), bound) < epsilon(Setting(T=int(t)), "composition") for t in (T - 1, T))
+        assert at and not before
     view.along = "K"
     assert dict(zip(view.guides.data["label"], view.guides.data["x"], strict=True))["2K = d"] == 260
     view.along = "d"
@@ -159,8 +162,39 @@ def test_guides_are_where_they_say():
     assert view.guides.data["x"] == []
 
 
+@pytest.mark.parametrize("bound", ["theorem", "sharp"])
+@pytest.mark.parametrize("setting", [Setting(regime="convex"), Setting(R=float("inf")), Setting(K=300), Setting(K=52)], ids=str)
+def test_hiding_pays_from_where_the_planner_says(setting, bound):
+    expected = crossover_step(setting, bound)
+    assert pays_from(setting, Accounting(), bound) == (expected if expected <= T_VALUES[-1] else float("inf"))
+
+
+@pytest.mark.parametrize("field", ["m", "ridge", "M"])
+@pytest.mark.parametrize(
+    "setting", [Setting(), Setting(m=0, ridge=0), Setting(M=5e-4, m=1e-4, ridge=0), Setting(M=5e3, m=2e3, ridge=2e3)]
+)
+def test_convexity_runs_over_what_smoothness_allows(field, setting):
+    view = Curves(State(setting), along=field)
+    values = view.source.data["value"]
+    assert setting.replace(**{field: values[0]}) and setting.replace(**{field: values[-1]})
+    expected = curve(setting, field, values, ["composition"])["composition"]
+    np.testing.assert_array_equal(view.source.data["composition"], expected)
+
+
+def test_pins_are_within_the_frame():
+    explorer = Explorer()
+    low = explorer.curves.figure.y_range.start
+    explorer.state.ask(n=10**6, sigma=1e-2)
+    explorer.pins.add(explorer.state)
+    explorer.state.ask(n=20_000, sigma=1e-3)
+    pinned = np.concatenate(explorer.pinned_curves.source.data["ys"])
+    assert explorer.curves.figure.y_range.start <= np.nanmin(pinned) < low
+    explorer.pins.remove(0)
+    assert explorer.curves.figure.y_range.start > np.nanmin(pinned)
+
+
 def test_labels_that_would_meet_get_rows_of_their_own():
-    assert rows([10.0, 11.0, 1000.0, 10.5], 0.5) == [0, 2, 0, 1]
+    assert rows([10.0, 11.0, 1000.0, 10.5], 0.5) == [2, 0, 0, 1]
 
 
 def test_a_view_that_is_not_looked_at_computes_nothing_and_catches_up():

@@ -8,7 +8,7 @@ import pytest
 import zoexplore
 from zoexplore import Accounting, Setting
 from zoexplore.views import Controls, Curves, Explorer, Readouts
-from zoexplore.views.page import report
+from zoexplore.views.page import report, told_of
 
 
 def test_the_parts_share_one_state():
@@ -41,3 +41,10 @@ def test_a_failure_is_logged(caplog):
     with caplog.at_level(logging.ERROR, logger="zoexplore"):
         report(RuntimeError("no luck"))
     assert "no luck" in caplog.text
+
+
+def test_a_reader_is_told_of_no_file_of_the_servers():
+    with pytest.raises(OSError, match="/nowhere") as raised:
+        open("/nowhere/at/all")
+    assert told_of(raised.value) == "No such file or directory"
+    assert told_of(ValueError("no luck")) == "no luck"

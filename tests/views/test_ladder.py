@@ -4,7 +4,6 @@ import pytest
 
 from zoexplore.views.ladder import decades, interval
 
-
 LADDERS = [
     decades(1, 10**6, whole=True),
     decades(1, 523, whole=True),

@@ -1,5 +1,6 @@
 """The map: one row is one curve, contours are where epsilon is what they say, and a click sets the state."""
 
+import asyncio
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,7 +8,7 @@ import panel as pn
 import pytest
 
 from zoexplore import Accounting, Setting, curve, epsilon
-from zoexplore.views import Map, State
+from zoexplore.views import Map, State, theme
 from zoexplore.views.abscissa import ABSCISSAE
 from zoexplore.views.atlas import SIZE, Sheet, bands, heights, level_lines, row
 from zoexplore.views.map import EDGES
@@ -71,6 +72,79 @@ def test_the_map_is_the_accountants():
     np.testing.assert_allclose(view.epsilon[i], expected)
     assert view.fill.data["band"] and "ε = 1" in view.lines.data["label"]
     assert view.progress.css_classes == ["zx-progress", "zx-idle"]
+
+
+def test_rows_are_asked_for_one_at_a_time_and_cancel_asks_for_no_more(monkeypatch):
+    asked = []
+
+    async def cancelled():
+        async def compute(call, *args):
+            asked.append(args)
+            if len(asked) == 3:
+                view.stop()
+            await asyncio.sleep(0)
+            return call(*args)
+
+        monkeypatch.setattr("zoexplore.views.map.compute", compute)
+        view = Map(State(), bound="composition", x="T", y="beta")
+        while len(asked) < 3:
+            await asyncio.sleep(0)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        return view
+
+    view = asyncio.run(cancelled())
+    assert len(asked) == 3 and "Cancelled" in view.note.object and view.epsilon is None
+
+
+def test_a_first_row_that_takes_long_is_shown_as_progress_and_can_be_cancelled_and_asked_for_again(monkeypatch):
+    async def slow():
+        async def never(*_):
+            await asyncio.Event().wait()
+
+        async def here(call, *args):
+            return call(*args)
+
+        monkeypatch.setattr("zoexplore.views.map.compute", never)
+        view = Map(State(), bound="composition", x="T", y="beta")
+        while "0%" not in view.note.object:
+            await asyncio.sleep(0.01)
+        assert view.cancel.visible and view.bar.visible and theme.BUSY in view.progress.css_classes
+        view.cancel.clicks += 1
+        assert "Cancelled." in view.note.object and view.again.visible and not view.cancel.visible
+        assert theme.BUSY not in view.progress.css_classes
+        monkeypatch.setattr("zoexplore.views.map.compute", here)
+        view.again.clicks += 1
+        while view.epsilon is None:
+            await asyncio.sleep(0.01)
+        return view
+
+    view = asyncio.run(slow())
+    assert view.done == 1 and not view.again.visible and view.progress.css_classes == ["zx-progress", "zx-idle"]
+
+
+def test_a_map_that_is_cancelled_says_what_is_drawn(monkeypatch):
+    view = computed(x="T", y="beta")
+
+    async def overtaken(rows):
+        asked = []
+
+        async def compute(call, *args):
+            asked.append(args)
+            if len(asked) == rows:
+                view.stop()
+                await asyncio.sleep(0)
+            return call(*args)
+
+        monkeypatch.setattr("zoexplore.views.map.compute", compute)
+        view.state.sigma *= 2
+        while view._wanted:
+            await asyncio.sleep(0)
+
+    asyncio.run(overtaken(3))
+    assert "Cancelled: the map is of an earlier setting." in view.note.object
+    asyncio.run(overtaken(50))
+    assert "Cancelled: the map is coarse." in view.note.object and view.epsilon.shape[0] == 14
 
 
 def test_a_click_sets_both_sliders():

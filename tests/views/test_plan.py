@@ -1,11 +1,15 @@
 """The plan: answers meet the target, refusals say why, and nothing moves before it is applied."""
 
+import asyncio
+import os
+
 import panel as pn
 import pytest
 
+from tests.views import jobs
 from zoexplore import Setting, epsilon
 from zoexplore.planning import FIELDS
-from zoexplore.views import Planner, State
+from zoexplore.views import Planner, State, worker
 from zoexplore.views.plan import _safe
 
 
@@ -70,6 +74,31 @@ def test_a_moved_slider_takes_the_offer_back(planner):
     press(planner, "solve")
     planner.state.T = 60
     assert planner.answer is None and not planner.buttons["apply"].visible
+
+
+AFTER = {
+    "cancelled": lambda planner: press(planner, "cancel"),
+    "overtaken by a moved slider": lambda planner: setattr(planner.state, "T", 60),
+    "overtaken by another question": lambda planner: planner.ask(planner._recommend),
+}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a process without a console cannot be interrupted on Windows")
+@pytest.mark.parametrize("after", AFTER)
+def test_nothing_goes_on_for_a_question_that_is(after, monkeypatch):
+    """The shared process answers the next call, though what it was asked before would go on for minutes."""
+    monkeypatch.setattr("zoexplore.views.plan.solved", jobs.endless_answer)
+
+    async def asked():
+        planner = Planner(State(Setting(T=50)), bound="theorem")
+        planner.ask(planner._solve)
+        while worker.warm()._computed is None:
+            await asyncio.sleep(0.05)
+        AFTER[after](planner)
+        return await worker.compute(os.getpid)
+
+    pid = worker.warm().pid
+    assert asyncio.run(asked()) == pid
 
 
 def test_it_renders_alone():

@@ -1,10 +1,11 @@
 """The read-outs say the accountant's numbers, the smallest, and what does not apply and why."""
 
 import re
+from html import escape
 
 import pytest
 
-from zoexplore import BOUNDS, Setting, guarantee
+from zoexplore import BOUNDS, Accounting, Setting, epsilon, guarantee
 from zoexplore.views import Readouts, State
 from zoexplore.views.readouts import of_this_run
 from zoexplore.views.words import digits
@@ -41,6 +42,37 @@ def test_what_does_not_apply_says_infinity_and_why():
     assert "2K = 600 exceeds d = 520" in view.table.object
 
 
+def share(view):
+    return re.search(r'<p class="share">(.*?)</p>', view.table.object).group(1)
+
+
+def least(setting, accounting):
+    return digits(min(epsilon(setting, bound, accounting) for bound in BOUNDS if of_this_run(bound)))
+
+
+@pytest.mark.parametrize("accounting", [Accounting(), Accounting(conversion="cks"), Accounting(schedule="optimal")], ids=str)
+@pytest.mark.parametrize(
+    "setting", [Setting(), Setting(regime="non-convex"), Setting(beta=0.0), Setting(beta=1.0), Setting(batch=2000)], ids=str
+)
+def test_what_the_isotropic_share_does_is_the_difference_to_runs_without_it_and_with_it_alone(setting, accounting):
+    said, plain = share(Readouts(State(setting, accounting))), accounting.replace(schedule="constant")
+    along, across = (least(setting.replace(beta=beta), plain) for beta in (1.0, 0.0))
+    now = least(setting, accounting)
+    free = accounting.schedule == "optimal"
+    if setting.beta == 1 and not free:
+        assert f"ε is {now}" in said
+    else:
+        assert (f"leaves ε at {now}" if along == now else f"ε from {along} to {now}") in said
+        assert ("raises" in said) == (along != now and setting.regime == "non-convex")
+    assert (f"With β = 0 it would be {across}" in said) == (setting.beta > 0 or free)
+
+
+def test_notes_are_shown():
+    setting = Setting(batch=2000)
+    note = guarantee(setting, "sharp").note
+    assert note and escape(note) in Readouts(State(setting)).table.object
+
+
 def test_a_run_without_any_bound_says_so():
     view = Readouts(State(Setting(batch=100)))
     if all(not guarantee(Setting(batch=100), bound).valid for bound in BOUNDS):
@@ -62,13 +94,17 @@ def test_where_composition_is_no_worse_the_sentence_says_so():
 
 
 def test_assumptions_are_met_not_met_or_supposed():
-    view = Readouts(State(Setting(K=300)))
+    view = Readouts(State())
+    view.state.ask(K=300)
+    view.fold.collapsed = False
     text = view.assumptions.object
     assert 'aria-label="met"' in text
     assert 'aria-label="supposed"' in text
     assert re.search(r'aria-label="not met">✗</span><span>At most half the dimension', text)
     items = re.findall("<li>.*?</small>", text)
     assert items and len(items) == len(set(items)) == text.count("<li>")
+    view.state.ask(K=2)
+    assert "not met" in text and view.assumptions.object != text
 
 
 def test_printed_constants_are_called_no_guarantee_while_they_are_on():

@@ -1,6 +1,7 @@
 """What a curve or a map can run over: a field's name, its values, and where they lie on a log axis."""
 
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -16,7 +17,9 @@ _SPREAD = 4.0  # decades of the log axis that an interval from 0 to 1 is spread 
 
 @dataclass(frozen=True)
 class Abscissa:
-    """A field to run over. Its range is that of its slider; K ends at d, d starts at K, M at m, n at the batch."""
+    """A field to run over. Its range is that of its slider, as far as the other fields allow: K ends at d, d starts at K,
+    n at the batch, and the ridge is at most m, which is at most M.
+    """
 
     field: str
     symbol: str
@@ -32,9 +35,11 @@ class Abscissa:
 
     def ends(self, setting: Setting) -> tuple[float, float]:
         """The first and the last value that the setting allows within the range."""
-        low = {"d": setting.K, "M": setting.m, "n": setting.batch or 1}.get(self.field, self.low)
-        high = setting.d if self.field == "K" else self.high
-        return max(low, self.low), max(high, low)
+        s = setting
+        least = {"d": s.K, "n": s.batch or 1, "M": s.m, "m": s.ridge}.get(self.field, 0)
+        most = {"K": s.d, "m": s.M, "ridge": s.m}.get(self.field, inf)
+        high = max(min(self.high, most) if self.field != "K" else most, least)
+        return min(max(least, self.low), high), high
 
     def frame(self, setting: Setting) -> tuple[float, float]:
         """The axis's ends, in places: whole decades for K, which otherwise would move with every d."""
@@ -47,11 +52,14 @@ class Abscissa:
         if self.field == "T" and points == POINTS:
             return T_VALUES
         low, high = self.ends(setting)
+        if high == 0:  # a ridge below m = 0
+            return np.zeros(1)
         if self.linear:
             near = [low + _NEAR, high - _NEAR] if points == POINTS else []  # a bound may end at the ends
             return np.unique(np.append(np.linspace(low, high, points), near))
-        values = np.clip(np.geomspace(low, high, points), low, high)  # whose ends are rounded
-        return np.unique(values.round()) if self.field in INTEGER_FIELDS else values
+        if self.field in INTEGER_FIELDS:
+            return _counts(low, high, points)
+        return np.clip(np.geomspace(low, high, points), low, high)  # whose ends are rounded
 
     def place(self, values):
         """Where values lie on a log axis: there an interval is even only after its exponential."""
@@ -68,6 +76,16 @@ class Abscissa:
         return {float(self.place(x)): f"{x:g}" for x in np.linspace(self.low, self.high, 6)}
 
 
+def _counts(low: float, high: float, points: int) -> np.ndarray:
+    """Whole numbers as evenly spread on a log axis as may be: as many as asked for, or all that there are."""
+    if high - low < points:
+        return np.arange(low, high + 1.0)
+    asked = points
+    while (found := np.unique(np.clip(np.geomspace(low, high, asked), low, high).round())).size < points:
+        asked = asked * 5 // 4
+    return found
+
+
 ABSCISSAE = {
     a.field: a
     for a in (
@@ -81,6 +99,8 @@ ABSCISSAE = {
         Abscissa("R", "R", "radius of the ball", 1e-3, 1e3),
         Abscissa("clip", "Δ", "clip norm", 1e-3, 1e3),
         Abscissa("M", "M", "smoothness", 1e-3, 1e3),
+        Abscissa("m", "m", "strong convexity", 1e-3, 1e3),
+        Abscissa("ridge", "λ", "ridge", 1e-3, 1e3),
         Abscissa("eta", "η", "step size", 1e-3, 1e6),
         Abscissa("xi", "ξ", "perturbation scale", 1e-12, 1.0),
     )

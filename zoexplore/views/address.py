@@ -37,7 +37,8 @@ class Address:
         for owner, name in self.views.values():
             owner.param.watch(self.write, name)
         self._reading = False  # going back must not be a step forward
-        self.state.param.watch(self.write, ["setting", "accounting", "moving"])
+        # last: where the address is a state's, the page shows it
+        self.state.param.watch(self.write, ["setting", "accounting", "moving"], precedence=2)
         self.bridge.param.watch(lambda _: self.read(self.bridge.search), "visits")
 
     def write(self, *_: Any) -> None:
@@ -86,7 +87,7 @@ class Address:
         owner, name = self.views[key]
         known = asked is None or asked in owner.param[name].objects
         setattr(owner, name, asked if known and asked is not None else self._first[key])
-        return "" if known else f"{key} = {asked[:40]!r} is not one of {', '.join(owner.param[name].objects)}"
+        return "" if known else f"{key} = {(asked or '')[:40]!r} is not one of {', '.join(owner.param[name].objects)}"
 
 
 def _query(pairs: list[tuple[str, str]]) -> str:

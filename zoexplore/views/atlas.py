@@ -1,6 +1,8 @@
 """The map's numbers: epsilon of one bound over two fields, row by row, and contours of it. No Panel here."""
 
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import cast
 
 import numpy as np
 from contourpy import contour_generator
@@ -62,10 +64,10 @@ def bands(x: np.ndarray, y: np.ndarray, z: np.ma.MaskedArray, edges: np.ndarray)
     """Filled contours as columns of a multi-polygon glyph: xs, ys, and which band each is."""
     made = contour_generator(x, y, z, fill_type="OuterOffset")
     columns: dict[str, list] = {"xs": [], "ys": [], "band": []}
-    for band, (low, high) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
-        polygons, offsets = made.filled(low, high)
+    for band, (low, high) in enumerate(pairwise(edges)):
+        polygons, offsets = cast(tuple[list, list], made.filled(low, high))
         for points, cuts in zip(polygons, offsets, strict=True):
-            rings = [points[a:b] for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+            rings = [points[a:b] for a, b in pairwise(cuts)]
             columns["xs"].append([[r[:, 0] for r in rings]])
             columns["ys"].append([[r[:, 1] for r in rings]])
             columns["band"].append(band)
@@ -77,7 +79,7 @@ def level_lines(x: np.ndarray, y: np.ndarray, z: np.ma.MaskedArray, targets: lis
     made = contour_generator(x, y, z)
     columns: dict[str, list] = {"xs": [], "ys": [], "target": [], "at_x": [], "at_y": []}
     for target in targets:
-        for line in made.lines(np.log10(target)):
+        for line in cast(list[np.ndarray], made.lines(np.log10(target))):
             columns["xs"].append(line[:, 0])
             columns["ys"].append(line[:, 1])
             columns["target"].append(target)

@@ -1,6 +1,8 @@
 """What every figure's canvas has in common: its colours, and how its axes write numbers."""
 
-from bokeh.models import CustomJSTickFormatter
+from html import escape
+
+from bokeh.models import CustomJSHover, CustomJSTickFormatter, GlyphRenderer, HoverTool
 from bokeh.plotting import figure
 
 from zoexplore.views import theme
@@ -14,18 +16,49 @@ const up = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 return "10" + [...String(e)].map(c => c == "-" ? "⁻" : up[Number(c)]).join("");
 """
 # The name of a column comes as the format: Bokeh would print a missing value as NaN before any formatter sees it.
+# Rounded up, like everything that may be a privacy loss; what is hovered over, by the column "value", to the nearest.
 DIGITS = """
 value = source.data[format][special_vars.index];
-if (!isFinite(value)) return "∞";
+if (!isFinite(value)) return absent;
 if (format == "value" && Number.isInteger(value)) return value.toLocaleString("en").replaceAll(",", "\u202f");
 if (value == 0) return "0";
-const e = Math.floor(Math.log10(value));
-if (e >= -4 && e < 5) return e >= 3 ? Math.round(value / 10 ** (e - 2)) * 10 ** (e - 2) + "" : value.toPrecision(3);
+let [mantissa, e] = value.toExponential(2).split("e");
+if (format != "value" && Number(mantissa + "e" + e) < value) mantissa = (Number(mantissa) + 0.01).toFixed(2);
+if (mantissa == "10.00") [mantissa, e] = ["1.00", Number(e) + 1];
+e = Number(e);
+if (e >= -4 && e < 5) return Number(mantissa + "e" + e).toFixed(Math.max(2 - e, 0));
 const up = "⁰¹²³⁴⁵⁶⁷⁸⁹";
-const [mantissa, exponent] = value.toExponential(2).split("e");
-const sup = [...String(Number(exponent))].map(c => c == "-" ? "⁻" : up[Number(c)]).join("");
-return mantissa + " × 10" + sup;
+return mantissa + " × 10" + [...String(e)].map(c => c == "-" ? "⁻" : up[Number(c)]).join("");
 """
+
+
+def hover(probe: GlyphRenderer, caption: str, rows: dict[str, tuple[str, theme.Style]], absent: str = "∞") -> HoverTool:
+    """A hover with a table of every curve at one abscissa.
+
+    Args:
+        probe: an invisible line through the places that can be pointed at; its source has the numbers.
+        caption: what stands above the table, with columns as `@{x}{name}`.
+        rows: column -> what it is and how it is drawn.
+        absent: what is said where a column has no finite number.
+    """
+    return HoverTool(
+        renderers=[probe],
+        mode="vline",
+        tooltips=tooltip(caption, rows),
+        formatters={"@{x}": CustomJSHover(args={"source": probe.data_source, "absent": absent}, code=DIGITS)},
+        point_policy="follow_mouse",
+        attachment="horizontal",
+        visible=False,
+    )
+
+
+def tooltip(caption: str, rows: dict[str, tuple[str, theme.Style]]) -> str:
+    """The table of a hover."""
+    cells = "".join(
+        f"<tr><td>{theme.swatch(style, 26)}</td><td>{escape(title)}</td><td>@{{x}}{{{name}}}</td></tr>"
+        for name, (title, style) in rows.items()
+    )
+    return f"<div><style>{theme.css('tooltip')}</style><table><caption>{caption}</caption>{cells}</table></div>"
 
 
 def blank(name: str, sheet: str = "figure", **params) -> figure:

@@ -10,6 +10,7 @@ from bokeh.models import CustomJSTickFormatter
 from zoexplore.views import theme
 from zoexplore.views.ladder import Ladder, decades, interval
 from zoexplore.views.lesson import Lesson
+from zoexplore.views.quick import Quick
 from zoexplore.views.state import State
 from zoexplore.views.words import number, plain
 
@@ -36,15 +37,6 @@ SCHEDULE_NAMES = {"constant": "β as it is set", "optimal": "the best β"}
 SENSITIVITY_NAMES = {"clip": "clip norm alone", "lipschitz": "Lipschitz loss"}
 SLIDERS = ("K", "beta", "sigma", "n", "d", "T")
 IN_FOLD = ("R", "eta", "clip", "M", "m", "ridge", "xi", "delta", "batch")
-
-
-class Quick(pn.widgets.IntSlider):
-    """A slider whose moves reach the state after 10 ms rather than Panel's 50: its callbacks take about that long.
-
-    Moves that come while the last one is still being worked on are merged by Panel, whatever the delay.
-    """
-
-    _debounce = 10
 
 
 def ladder_of(state: State, name: str) -> Ladder:
@@ -172,7 +164,7 @@ class Dial(Field):
         return CustomJSTickFormatter(args={"texts": texts}, code="return texts[Math.round(tick)] ?? ''")
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return pn.Column(self.text, self.slider, css_classes=["zx-dial"], **theme.STRETCH)
+        return pn.Column(self.text, self.slider, css_classes=["zx-dial"], stylesheets=[theme.root()], **theme.STRETCH)
 
 
 class Controls(pn.viewable.Viewer):

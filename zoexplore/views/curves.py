@@ -2,7 +2,7 @@
 
 from html import escape
 from math import log10
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import panel as pn
@@ -10,10 +10,8 @@ import param
 from bokeh.events import Reset
 from bokeh.models import (
     ColumnDataSource,
-    CustomJSHover,
     CustomJSTickFormatter,
     FixedTicker,
-    HoverTool,
     LogTicker,
     Range1d,
     Span,
@@ -23,17 +21,25 @@ from bokeh.plotting import figure
 from zoexplore.bounds import BOUNDS
 from zoexplore.views import theme
 from zoexplore.views.abscissa import ABSCISSAE, Abscissa
-from zoexplore.views.canvas import DIGITS, blank, decades, dress
+from zoexplore.views.ahead import Need, now
+from zoexplore.views.canvas import blank, decades, dress, hover, tooltip
 from zoexplore.views.frame import frame, steady
-from zoexplore.views.guides import guides, rows
+from zoexplore.views.glyphs import Stroke
+from zoexplore.views.guides import MEANINGS, guides, rows
+from zoexplore.views.picture import svg
+from zoexplore.views.saves import Saves
 from zoexplore.views.state import State
 from zoexplore.views.tab import Tab
-from zoexplore.views.trace import REFERENCE, guarantees, trace
+from zoexplore.views.trace import REFERENCE, guarantees, trace, traced
 from zoexplore.views.words import digits, power, whole
 
 REFERENCE_TITLE = "Composition at β = 1"
-_LABEL = 0.14  # of the axis's decades: guides nearer to each other have their labels in rows of their own
+_LABEL = 0.45  # of the axis's decades: guides nearer to each other have their labels in rows of their own
 _INTERVAL = "return texts.find(([x]) => Math.abs(tick / x - 1) < 1e-9)?.[1] ?? ''"
+
+
+_GUIDES = ("x", "y", "dx", "dy", "align", "label")
+_MARKS = (*_GUIDES, "bound", "epsilon", "marker", "colour")
 
 
 def columns(state: State, field: str = "T") -> dict[str, np.ndarray]:
@@ -50,6 +56,22 @@ def columns(state: State, field: str = "T") -> dict[str, np.ndarray]:
     return {"x": places, "value": traced.values, **data, "probe": np.where(np.isfinite(low), low, 1.0)}
 
 
+class Guest(Protocol):
+    """Who draws curves of its own into the figure."""
+
+    def needs(self) -> list[Need]:
+        """What `draw` calls."""
+
+    def draw(self) -> None:
+        """Draw over the figure's field, unless that is what is drawn."""
+
+    def heights(self) -> list[np.ndarray]:
+        """The epsilons that the frame has to have room for."""
+
+    def key(self) -> list[tuple[Stroke, str]]:
+        """What is drawn, for the legend of a picture."""
+
+
 class Curves(Tab):
     """Epsilon against a field for every bound, with the current value marked."""
 
@@ -57,15 +79,17 @@ class Curves(Tab):
 
     def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
         super().__init__(state, dark, **params)
-        self.source = ColumnDataSource(columns(self.state, self.along), name="curves")
+        self._over: str | None = None  # the field that is drawn; the one chosen may still be computed
+        self.source = ColumnDataSource({name: [] for name in ("x", "value", "probe", *BOUNDS, REFERENCE)}, name="curves")
+        self.guests: list[Guest] = []  # what others draw into the figure
         self._fitted: tuple[float, float] | None = None  # the frame we chose, and not the reader
         self._fitted_x: tuple[float, float] | None = None
-        self.marks = ColumnDataSource(self._marks(), name="marks")
-        self.guides = ColumnDataSource({"x": [], "y": [], "dx": [], "dy": [], "align": [], "label": []}, name="guides")
+        self.marks = ColumnDataSource({name: [] for name in _MARKS}, name="marks")
+        self.guides = ColumnDataSource({name: [] for name in _GUIDES}, name="guides")
         self.figure = self._figure()
         self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
         self.legend = pn.pane.HTML(
-            self._legend(), css_classes=["zx-legend"], stylesheets=[theme.css("legend")], **theme.STRETCH
+            "", css_classes=["zx-legend"], stylesheets=[theme.css("legend")], **theme.STRETCH
         )
         self.choice = pn.widgets.Select.from_param(
             self.param.along,
@@ -76,15 +100,17 @@ class Curves(Tab):
             **theme.STRETCH,
         )
         self.choice.description = None
-        self._turn()
+        self.says = pn.pane.HTML("", stylesheets=[theme.css("text", "says")], **theme.STRETCH)
+        self.saves = Saves(self.picture, title="the curves", name_of_file="zoexplore-curves")
         self.paint(dark)
-        self.param.watch(self._turn, "along")
+        self.changed()
+        self.param.watch(self.changed, "along")
         self.follow()
 
     @property
     def abscissa(self) -> Abscissa:
         """What the curves run over."""
-        return ABSCISSAE[self.along]
+        return ABSCISSAE[self._over or self.along]
 
     def _figure(self) -> figure:
         ranges = {"x_range": Range1d(1, 10), "y_range": Range1d(1e-2, 1e4)}
@@ -107,12 +133,12 @@ class Curves(Tab):
         )
         self.guide_words = fig.text(
             "x", "y", "label", source=self.guides, x_offset="dx", y_offset="dy", text_align="align",
-            text_font_size="11.5px", **words,
+            text_font_size="11.5px", background_fill_alpha=0.8, **words,
         )
         probe = fig.line("x", "probe", source=self.source, line_alpha=0, name="probe")
-        self.hover = self._hover(probe)
+        self.hover = hover(probe, self._caption(), self._rows())
         fig.add_tools(self.hover)
-        fig.on_event(Reset, lambda _: self._fit(fresh=True))
+        fig.on_event(Reset, lambda _: self.fit(fresh=True))
         return fig
 
     def _styles(self) -> dict[str, theme.Style]:
@@ -120,47 +146,40 @@ class Curves(Tab):
         order = {bound: place for place, bound in enumerate(BOUNDS)}
         return {REFERENCE: theme.REFERENCE, **{bound: theme.style_of(bound, order[bound]) for bound in BOUNDS}}
 
-    def _hover(self, probe: Any) -> HoverTool:
-        return HoverTool(
-            renderers=[probe],
-            mode="vline",
-            tooltips=self._tooltip(),
-            formatters={"@{x}": CustomJSHover(args={"source": self.source}, code=DIGITS)},
-            point_policy="follow_mouse",
-            attachment="horizontal",
-            visible=False,
-        )
-
-    def _tooltip(self) -> str:
-        titles = {**{bound: BOUNDS[bound].title for bound in BOUNDS}, REFERENCE: REFERENCE_TITLE}
+    def _rows(self) -> dict[str, tuple[str, theme.Style]]:
+        """The rows of the hover."""
         styles = self._styles()
-        rows = "".join(
-            f"<tr><td>{theme.swatch(styles[name], 26)}</td><td>{escape(title)}</td><td>@{{x}}{{{name}}}</td></tr>"
-            for name, title in titles.items()
-        )
-        at = f"{self.abscissa.symbol} = @{{x}}{{value}}"
-        caption = f"<caption><i>ε</i> at {at}</caption>"
-        return f"<div><style>{theme.css('tooltip')}</style><table>{caption}{rows}</table></div>"
+        return {name: (title, styles[name]) for name, title in self._titles().items()}
+
+    def _titles(self) -> dict[str, str]:
+        return {**{bound: BOUNDS[bound].title for bound in BOUNDS}, REFERENCE: REFERENCE_TITLE}
+
+    def _caption(self) -> str:
+        return f"<i>ε</i> at {self.abscissa.symbol} = @{{x}}{{value}}"
 
     def _marks(self) -> dict[str, list[Any]]:
-        """The current value on every curve; where that is off the frame, on its edge and with the number."""
+        """The current value on every curve, nan where there is none; off the frame, on its edge and with the number.
+
+        A row for every bound, always. BokehJS makes the labels of new data a little later than their colours, and where the page
+        lays itself out in between, as in a notebook, it would look for the colour of a label whose row is gone.
+        """
         found = guarantees(self.state.setting, self.state.accounting)
-        shown = {bound: g for bound, g in found.items() if g.valid and g.epsilon > 0}
+        epsilon = {bound: g.epsilon if g.valid and g.epsilon > 0 else np.nan for bound, g in found.items()}
         low, high = self._fitted or (0.0, np.inf)
-        above = [bound for bound, g in shown.items() if g.epsilon > high]
+        above = [bound for bound, value in epsilon.items() if value > high]
         start, end = self.abscissa.frame(self.state.setting)
         left = self._now() <= (start * end) ** 0.5 * 3  # is there more room to the right of the mark
         return {
-            "bound": list(shown),
-            "x": [self._now()] * len(shown),
-            "epsilon": [g.epsilon for g in shown.values()],
-            "y": [min(max(g.epsilon, low), high) for g in shown.values()],
-            "marker": ["triangle" if g.epsilon > high else "circle" for g in shown.values()],
-            "label": [f"{g.title}\nε = {digits(g.epsilon)}" if bound in above else "" for bound, g in shown.items()],
-            "dx": [12 if left else -12] * len(shown),
-            "dy": [36 * above.index(bound) + 2 if bound in above else 0 for bound in shown],
-            "align": ["left" if left else "right"] * len(shown),
-            "colour": [self._colour(bound) for bound in shown],
+            "bound": list(found),
+            "x": [self._now()] * len(found),
+            "epsilon": list(epsilon.values()),
+            "y": np.clip(list(epsilon.values()), low, high).tolist(),
+            "marker": ["triangle" if bound in above else "circle" for bound in found],
+            "label": [f"{g.title}\nε = {digits(g.epsilon)}" if bound in above else "" for bound, g in found.items()],
+            "dx": [12 if left else -12] * len(found),
+            "dy": [36 * above.index(bound) + 2 if bound in above else 0 for bound in found],
+            "align": ["left" if left else "right"] * len(found),
+            "colour": [self._colour(bound) for bound in found],
         }
 
     def _colour(self, bound: str) -> str:
@@ -168,42 +187,53 @@ class Curves(Tab):
 
     def _now(self) -> float:
         """The place of the current value."""
-        return float(self.abscissa.place(getattr(self.state.setting, self.along)))
+        return float(self.abscissa.place(getattr(self.state.setting, self.abscissa.field)))
 
     def _y_label(self) -> str:
         s = self.state.setting
         exponent = round(log10(s.delta))
         exact = abs(s.delta / 10.0**exponent - 1) < 1e-9
         delta = f"δ = {power(exponent) if exact else format(s.delta, '.3g')}"
-        fixed = {"T": [delta], "delta": [f"T = {whole(s.T)}"]}.get(self.along, [delta, f"T = {whole(s.T)}"])
+        fixed = {"T": [delta], "delta": [f"T = {whole(s.T)}"]}.get(self.abscissa.field, [delta, f"T = {whole(s.T)}"])
         return f"ε at {', '.join(fixed)}"
 
-    def _turn(self, *_: Any) -> None:
+    def _turn(self) -> None:
         """Run over another field: a new axis on the same figure."""
+        self._over = self.along
         axis, a = self.figure.xaxis[0], self.abscissa
-        with pn.io.hold():
-            axis.axis_label = a.label
-            if a.linear:
-                axis.ticker = FixedTicker(ticks=list(a.ticks()))
-                axis.formatter = CustomJSTickFormatter(args={"texts": list(a.ticks().items())}, code=_INTERVAL)
-            else:
-                axis.ticker = LogTicker()
-                decades(axis)
-            self.hover.tooltips = self._tooltip()
-            self._fitted_x = None
-            self.refresh(fresh=True)
+        axis.axis_label = a.label
+        if a.linear:
+            axis.ticker = FixedTicker(ticks=list(a.ticks()))
+            axis.formatter = CustomJSTickFormatter(args={"texts": list(a.ticks().items())}, code=_INTERVAL)
+        else:
+            axis.ticker = LogTicker()
+            decades(axis)
+        self.says.object = f"<p>{MEANINGS.get(self.along, '')}</p>"
+        self.hover.tooltips = tooltip(self._caption(), self._rows())
+        self._fitted_x = None
 
-    def refresh(self, fresh: bool = False) -> None:
+    def needs(self) -> list[Need]:
+        s = self.state
+        curves = traced(s.setting, s.accounting, self.along)
+        named = [traced(s.setting, s.accounting), (guides, (s.setting, s.accounting, self.along))] if self.along == "T" else []
+        return [*now(s, guarantees), curves, *named, *(need for guest in self.guests for need in guest.needs())]
+
+    def refresh(self) -> None:
         """After a change: one replacement of each source's data, and nothing else that is not different."""
-        data = columns(self.state, self.along)
+        fresh = self._over != self.along
         with pn.io.hold():
-            shapes_differ = any(data[k].shape != self.source.data[k].shape for k in data)
+            if fresh:
+                self._turn()
+            data = columns(self.state, self.along)
+            for guest in self.guests:
+                guest.draw()
+            shapes_differ = any(data[k].shape != np.shape(self.source.data[k]) for k in data)
             if shapes_differ or any(not np.array_equal(data[k], self.source.data[k], equal_nan=True) for k in data):
                 self.source.data = data
             self.now.location = self._now()
             if self.figure.yaxis.axis_label != self._y_label():
                 self.figure.yaxis.axis_label = self._y_label()
-            self._fit(fresh)
+            self.fit(fresh)
             self.marks.data = self._marks()
             self._guide()
             self.legend.object = self._legend()
@@ -229,7 +259,7 @@ class Curves(Tab):
         if data != self.guides.data:
             self.guides.data = data
 
-    def _fit(self, fresh: bool = False) -> None:
+    def fit(self, fresh: bool = False) -> None:
         """Show the curves' decades, unless the reader has zoomed or panned."""
         x, y, ends = self.figure.x_range, self.figure.y_range, self.abscissa.frame(self.state.setting)
         if fresh or self._fitted_x in (None, (x.start, x.end)):
@@ -243,9 +273,11 @@ class Curves(Tab):
             y.start, y.end = self._fitted
 
     def _wanted(self) -> tuple[float, float]:
-        own, others = [], [self.source.data[REFERENCE]]
+        own: list[np.ndarray] = []
+        others = [self.source.data[REFERENCE]]
         for bound in BOUNDS:
             (own if theme.style_of(bound).of_this_run else others).append(self.source.data[bound])
+        own += [heights for guest in self.guests for heights in guest.heights()]
         return frame(*(values[np.isfinite(values)] for values in map(np.concatenate, (own, others))))
 
     def _legend(self) -> str:
@@ -264,6 +296,17 @@ class Curves(Tab):
         items.append(f"<li>{theme.swatch(theme.REFERENCE)}<span>{REFERENCE_TITLE}, every iterate public</span></li>")
         return f"<ul>{''.join(items)}</ul>"
 
+    def picture(self) -> str:
+        """The figure as SVG, with a legend of what is in the frame."""
+        self.settle()
+        titles, found = self._titles(), guarantees(self.state.setting, self.state.accounting)
+        titles |= {bound: g.title for bound, g in found.items()}
+        highest = self.figure.y_range.end
+        seen = [name for name in self.lines if (self.source.data[name] <= highest).any()]
+        key = [(Stroke.of(self.lines[name].glyph), titles[name]) for name in seen]
+        key += [entry for guest in self.guests for entry in guest.key()]
+        return svg(self.figure, self.state, key, without=(self.along,))
+
     def paint(self, dark: bool) -> None:
         """Give the canvas the colours of a scheme."""
         super().paint(dark)
@@ -272,14 +315,17 @@ class Curves(Tab):
             self.lines[name].glyph.line_color = style.colour[theme.DARK if dark else theme.LIGHT]
         muted = theme.colour("muted", dark)
         self.now.line_color = self.guide_lines.glyph.line_color = self.guide_words.glyph.text_color = muted
+        self.guide_words.glyph.background_fill_color = theme.colour("surface", dark)
         self.points.glyph.line_color = theme.colour("surface", dark)
-        self.marks.data = self._marks()
+        self.marks.data = {**self.marks.data, "colour": [self._colour(bound) for bound in self.marks.data["bound"]]}
 
     def __panel__(self) -> pn.viewable.Viewable:
         return pn.Column(
             self.choice,
             self.legend,
             self.pane,
+            self.says,
+            self.saves,
             css_classes=["zx-curves"],
             stylesheets=[theme.root("curves")],
             **theme.STRETCH,

@@ -46,9 +46,9 @@ class Explorer(pn.viewable.Viewer):
         turned = {"tab": (self.tabs, "selected"), "against": (self.curves, "along")}
         self.address = Address(self.state, self.bridge, self.lesson, turned, self.pins) if self.bridge else None
         if self.address:
-            self.address.read(search)
+            self.address.read(search or "")
         self.tools = Toolbar(self.state, self.bridge, self.pins)
-        self.files = Files(self.curves, self.pinned_curves, self.bridge)
+        self.files = Files(self.curves)
         self.tools.more.append(self.files.toggle)
         self.dark = self.tools.dark
         self.dark.param.watch(self._paint, "value")
@@ -72,20 +72,23 @@ class Explorer(pn.viewable.Viewer):
         heading = [part for of, part in (("title", title), ("tools", self.tools.__panel__())) if shows(of)]
         row = pn.Row(*heading, stylesheets=[theme.css("heading")], **theme.STRETCH)
         header = [("title" if shows("title") else "tools", row), ("tools", self.files.drawer)]
-        answer = [("verdict", self.readouts.verdict), ("tabs", self.tabs.__panel__()), ("pins", self.pinned.board)]
+        answer = [("verdict", self.readouts.verdict), ("tabs", self.tabs.__panel__())]
         numbers = [("table", self.readouts.table), ("table", self.readouts.fold)]
 
         def area(name: str, parts: list[tuple[str, Any]]) -> list[pn.viewable.Viewable]:
             seen = [part for of, part in parts if shows(*VIEWS if of == "tabs" else (of,))]
             return [pn.Column(*seen, css_classes=[f"zx-{name}"], **theme.STRETCH)] if seen else []
 
-        return pn.Column(
+        parts = pn.Column(
             *area("header", header),
             *([self.controls.__panel__()] if shows(*SETTABLE) else []),
             *area("answer", answer),
             *area("numbers", numbers),
+            *([self.pinned.board] if shows("pins") else []),
             *([self.bridge] if self.bridge else []),
             css_classes=["zx-explorer", *(["zx-lesson"] if self.lesson.show else [])],
             stylesheets=[theme.root("explorer")],
             **theme.STRETCH,
         )
+        # what fits side by side depends on the width that there is, which in a notebook is not the window's
+        return pn.Column(parts, css_classes=["zx-room"], stylesheets=[theme.root("room")], **theme.STRETCH)

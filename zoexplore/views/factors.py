@@ -1,43 +1,38 @@
 """One step's contraction: orthonormal against independent directions, simulated, with the bounds as lines."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import panel as pn
-from bokeh.models import ColumnDataSource, DataRange1d, Legend, LegendItem
+from bokeh.models import ColumnDataSource, Legend, LegendItem, Range1d
 
 from zoexplore.bounds import Guarantee
 from zoexplore.bounds.runs import Runs
-from zoexplore.directions import moment_factor, one_step_factors, tail_factor
+from zoexplore.directions import moment_factor, tail_factor
 from zoexplore.views import theme
-from zoexplore.views.canvas import blank, dress, dress_legend
+from zoexplore.views.ahead import Need, now
+from zoexplore.views.canvas import blank, dress, dress_legend, plain
+from zoexplore.views.draws import KINDS, histograms
+from zoexplore.views.picture import svg
+from zoexplore.views.saves import Saves
 from zoexplore.views.state import State
 from zoexplore.views.tab import Tab
+from zoexplore.views.tasks import change, start
 from zoexplore.views.trace import guarantees
 from zoexplore.views.words import digits, whole
-from zoexplore.views.worker import change, compute, start
+from zoexplore.views.worker import FAILED, compute
 
-SAMPLES, SEED, BINS = 2000, 1, 60
 MOST_DIRECTIONS = 5000  # of which independent ones are drawn one by one
-_COLOURS = {"orthonormal": "sharp", "independent": "corollary"}
-
-
-def histograms(d: int, K: int, c: float) -> dict[str, np.ndarray]:
-    """Densities of the one-step factor for both kinds of directions over the same bins."""
-    drawn = {kind: one_step_factors(d, K, c, SAMPLES, SEED, kind == "orthonormal") for kind in _COLOURS}
-    low, high = min(x.min() for x in drawn.values()), max(x.max() for x in drawn.values())
-    pad = max(high - low, 1e-6) * 0.02
-    edges = np.linspace(max(low - pad, 0), high + pad, BINS + 1)
-    densities = {kind: np.histogram(x, edges, density=True)[0] for kind, x in drawn.items()}
-    return {"left": edges[:-1], "right": edges[1:], **densities}
+_COLOURS = dict(zip(KINDS, ("sharp", "corollary"), strict=True))
 
 
 def lines(found: dict[str, Guarantee], d: int, K: int, c: float) -> dict[str, float]:
     """The factors that the proofs calculate with, by their names; what does not apply is left out."""
     theorem, shown = found["theorem"], {}
     if theorem.valid and theorem.delta_f > 0:
-        shown["theorem, but for a rare step"] = tail_factor(d, K, c, theorem.delta_f / theorem.N)
-    shown["sharper bound, root mean square"] = moment_factor(d, K, c, 1)
+        shown["theorem"] = tail_factor(d, K, c, theorem.delta_f / theorem.N)
+    shown["sharper bound"] = moment_factor(d, K, c, 1)
     return {name: x for name, x in shown.items() if np.isfinite(x)}
 
 
@@ -51,9 +46,10 @@ class Factors(Tab):
         self.bounds = ColumnDataSource({name: [] for name in columns}, name="factor-bounds")
         self.figure = blank(
             "factor-histogram", "small", height=240, title="One step, many draws of the directions", tools="",
-            toolbar_location=None, y_range=DataRange1d(start=0), x_range=DataRange1d(),
+            toolbar_location=None, y_range=Range1d(0, 1), x_range=Range1d(0, 1),
         )  # fmt: skip
         self.figure.xaxis.axis_label = "distance after the step over distance before"
+        plain(self.figure.xaxis)
         self.figure.yaxis.visible = False
         self.bars = {
             kind: self.figure.quad(
@@ -70,35 +66,51 @@ class Factors(Tab):
         self.figure.add_layout(Legend(items=items, orientation="horizontal", location="top_left"), "above")
         self.words = pn.pane.HTML("", stylesheets=[theme.css("text", "words")], **theme.STRETCH)
         self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
+        self.saves = Saves(self.picture, title="one step's factors", name_of_file="zoexplore-factors")
         self._asked: Any = None
+        self._drawing = False
         self.paint(dark)
         self._stale = True
         if self.active:
             self.changed()
         self.follow()
 
+    def needs(self) -> list[Need]:
+        return now(self.state, guarantees)
+
     def refresh(self) -> None:
         s = self.state.setting
+        self._found = guarantees(s, self.state.accounting)
         asked = s.d, s.K, float(Runs.of(s).c)
         if asked == self._asked:
             return
         self._asked = asked
         if s.K > MOST_DIRECTIONS:
             self.words.object = f"<p>K = {whole(s.K)} directions are too many to be drawn one by one here.</p>"
-        else:
-            start(self._simulate)
+        elif not self._drawing:
+            self._drawing = True
+            start(self._simulate, self._failed)
 
     async def _simulate(self) -> None:
-        """Draw off the event loop; what has been overtaken by another change is thrown away."""
-        d, K, c = asked = self._asked
-        drawn = await compute(histograms, d, K, c)
-        if asked == self._asked:
-            change(lambda: self._draw(drawn, d, K, c))
+        """Draw off the event loop, once at a time: what was overtaken by another change is thrown away."""
+        while (asked := self._asked)[1] <= MOST_DIRECTIONS:
+            drawn = await compute(histograms, *asked)
+            if asked == self._asked:
+                change(partial(self._draw, drawn, *asked))
+                break
+        self._drawing = False
+
+    def _failed(self) -> None:
+        self._asked, self._drawing = None, False
+        self.words.object = f'<p role="alert">{FAILED}</p>'
 
     def _draw(self, drawn: dict[str, np.ndarray], d: int, K: int, c: float) -> None:
-        ruled = lines(guarantees(self.state.setting, self.state.accounting), d, K, c)
+        ruled = lines(self._found, d, K, c)
         top = max(float(drawn[kind].max()) for kind in _COLOURS)
-        middle = np.mean([drawn["left"][0], max(drawn["right"][-1], *ruled.values())])
+        low, high = drawn["left"][0], max(drawn["right"][-1], *ruled.values())
+        middle, margin = (low + high) / 2, 0.06 * (high - low)
+        self.figure.x_range.update(start=max(low - margin, 0.0), end=high + margin)
+        self.figure.y_range.end = 1.5 * top
         self.source.data = drawn
         self.bounds.data = {
             "x": list(ruled.values()),
@@ -114,8 +126,14 @@ class Factors(Tab):
             f"<p>A gradient step alone multiplies the distance by c = {digits(c)}. Seen through K = {whole(K)} random "
             f"directions of d = {whole(d)}, orthonormal ones leave {digits(means['orthonormal'])} of it on average, "
             f"independent ones {digits(means['independent'])}: they overlap, and where they do, they overshoot. "
-            "A proof may use no less than the lines.</p>"
+            "The lines are what the proofs use: the sharper bound the root mean square, the theorem what all but a rare step "
+            "stays below.</p>"
         )
+        pn.io.push_notebook(self.pane)
+
+    def picture(self) -> str:
+        """The histogram as SVG."""
+        return svg(self.figure, self.state, title=self.figure.title.text)
 
     def paint(self, dark: bool) -> None:
         super().paint(dark)
@@ -131,4 +149,4 @@ class Factors(Tab):
     def __panel__(self) -> pn.viewable.Viewable:
         words = "<h2>Why the directions are orthonormal</h2>"
         title = pn.pane.HTML(words, stylesheets=[theme.css("text")], margin=(14, 0, 0, 0))
-        return pn.Column(title, self.words, self.pane, stylesheets=[theme.root("curves")], **theme.STRETCH)
+        return pn.Column(title, self.words, self.pane, self.saves, stylesheets=[theme.root("curves")], **theme.STRETCH)

@@ -1,4 +1,4 @@
-"""Files: the figure, the curves and the setting to keep, a setting to load, and code that reproduces the numbers."""
+"""Files: the curves and the setting to keep, a setting to load, and code that reproduces the numbers."""
 
 from html import escape
 from io import StringIO
@@ -8,33 +8,26 @@ import panel as pn
 
 from zoexplore.export import LARGEST_FILE, from_yaml, to_csv, to_python, to_yaml
 from zoexplore.views import theme
-from zoexplore.views.bridge import Bridge
 from zoexplore.views.curves import Curves
-from zoexplore.views.picture import svg
-from zoexplore.views.pinned import PinnedCurves
 from zoexplore.views.toolbar import copier
 from zoexplore.views.trace import trace
 
 
 class Files(pn.viewable.Viewer):
-    """A drawer of downloads, an upload and a snippet; `toggle` opens it. PNG needs the `bridge` to a browser."""
+    """A drawer of downloads, an upload and a snippet; `toggle` opens it. Pictures are saved below the figures."""
 
-    def __init__(
-        self, curves: Curves, pinned: PinnedCurves | None = None, bridge: Bridge | None = None, **params: Any
-    ) -> None:
+    def __init__(self, curves: Curves, **params: Any) -> None:
         super().__init__(**params)
-        self.curves, self.pinned, self.bridge = curves, pinned, bridge
+        self.curves = curves
         self.state = curves.state
         look = {"css_classes": ["zx-button"], "stylesheets": [theme.css("button")], "margin": 0}
         self.toggle = pn.widgets.Toggle(label="Export", **look)
-        self.png = pn.widgets.Button(label="PNG", **look)
-        self.png.on_click(self._picture)
         self.downloads = [
             pn.widgets.FileDownload(
                 label=text.__name__.upper(), filename=f"zoexplore.{text.__name__}",
                 callback=lambda text=text: StringIO(text()), icon=None, **look,
             )
-            for text in (self.svg, self.csv, self.yaml)
+            for text in (self.csv, self.yaml)
         ]  # fmt: skip
         self.upload = pn.widgets.FileInput(
             accept=".yaml,.yml,.txt", tags=["load a setting from a YAML file", LARGEST_FILE],
@@ -47,22 +40,14 @@ class Files(pn.viewable.Viewer):
         self.toggle.param.watch(self._open, "value")
         self.state.param.watch(self._write, ["setting", "accounting", "moving"])
 
-    def svg(self) -> str:
-        """The figure with its legend and its setting."""
-        return svg(self.curves, self.pinned)
-
     def csv(self) -> str:
-        """The figure's curves."""
+        """The curves, along the field that they run over."""
         setting, accounting, along = self.state.setting, self.state.accounting, self.curves.along
         return to_csv(setting, accounting, along, trace(setting, accounting, along).values)
 
     def yaml(self) -> str:
         """The setting."""
         return to_yaml(self.state.setting, self.state.accounting)
-
-    def _picture(self, *_: Any) -> None:
-        self.bridge.picture = None
-        self.bridge.picture = (self.svg(), "zoexplore.png")
 
     def _load(self, event: Any) -> None:
         if not event.new:
@@ -88,11 +73,10 @@ class Files(pn.viewable.Viewer):
             return pn.pane.HTML(f'<p class="label">{text}</p>', stylesheets=[theme.css("text", "beside")], margin=0)
 
         row = {"css_classes": ["zx-tools"], "stylesheets": [theme.css("tools")], "margin": 0}
-        pictures = [*([self.png] if self.bridge else []), self.downloads[0]]
         return pn.Column(
             pn.Row(
-                words("the figure"), *pictures, words("its curves"), self.downloads[1], words("the setting"),
-                self.downloads[2], words("load a setting"), self.upload, **row,
+                words("the curves"), self.downloads[0], words("the setting"), self.downloads[1],
+                words("load a setting"), self.upload, words("pictures: below each figure"), **row,
             ),
             pn.Row(words("Python that prints these numbers"), self.copy, **row),
             self.code,

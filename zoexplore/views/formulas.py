@@ -70,9 +70,8 @@ def _corollary(g: Guarantee) -> tuple[str, ...]:
 
 
 def _theorem(g: Guarantee) -> tuple[str, ...]:
-    path = g.trajectory
     runs = Runs.of(g.setting)
-    data = float((path.rho - _distance(g)).sum())
+    data = g.rho - _distance(g)
     return (
         rf"c = {tex(float(runs.c))},\quad N = {tex(g.N)}\ \text{{steps from}}\ z = {tex(g.start)}",
         rf"\delta_f = {tex(g.delta_f)}",
@@ -81,12 +80,12 @@ def _theorem(g: Guarantee) -> tuple[str, ...]:
     )
 
 
-def _distance(g: Guarantee):
-    """What the shifts of the distance cost, step by step."""
+def _distance(g: Guarantee) -> float:
+    """What the shifts of the distance cost, all steps together."""
     s, path = g.setting, g.trajectory
-    if not path.a.any():
-        return 0 * path.a
-    return path.a**2 * s.d / (2 * (s.eta * s.sigma) ** 2 * (1 - path.beta))
+    if path is None or not path.a.any():
+        return 0.0
+    return float((path.a**2 * s.d / (2 * (s.eta * s.sigma) ** 2 * (1 - path.beta))).sum())
 
 
 def _sharp(g: Guarantee) -> tuple[str, ...]:

@@ -1,23 +1,35 @@
 """Abscissae worth a name: where the closed form may be used, where hiding pays, where half the dimension is probed."""
 
-from functools import lru_cache
+from math import inf
 
 import numpy as np
 
+from zoexplore.bounds import curve
 from zoexplore.bounds.contraction import k_min
 from zoexplore.bounds.runs import Runs
-from zoexplore.planning import crossover_step
 from zoexplore.setting import Accounting, Setting
+from zoexplore.views.kept import kept
+from zoexplore.views.trace import trace
 from zoexplore.views.words import whole
 
+# What the names stand for, by the field that they are on.
+MEANINGS = {
+    "T": "T*: from this step on a bound for hidden iterates is below composition, the bound for public ones.",
+    "K": "Kₘᵢₙ: what the paper asks of K for its closed form; fewer may do. 2K = d: the most that the theorem allows.",
+    "d": "2K = d: the fewest parameters with which the theorem allows so many directions.",
+}
+_HIDDEN = {"theorem": "theorem", "sharp": "sharper bound"}
+_FINER = 40  # steps between two
 
-@lru_cache(maxsize=128)
+
+@kept(128)
 def guides(setting: Setting, accounting: Accounting, field: str) -> dict[str, float]:
     """Label -> value along a field; what lies nowhere is left out."""
     found: dict[str, float] = {}
     if field == "T":
-        T = _pays_from(setting.replace(T=1), accounting)
-        found[f"T* = {whole(T)}"] = T
+        for bound, name in _HIDDEN.items():
+            T = pays_from(setting.replace(T=1), accounting, bound)
+            found[f"T* = {whole(T)}, {name}"] = T
     elif field == "K":
         found["2K = d"] = setting.d / 2
         least = float(k_min(Runs.of(setting)))
@@ -27,19 +39,34 @@ def guides(setting: Setting, accounting: Accounting, field: str) -> dict[str, fl
     return {label: value for label, value in found.items() if np.isfinite(value)}
 
 
-@lru_cache(maxsize=128)
-def _pays_from(setting: Setting, accounting: Accounting) -> float:
-    """T*: the step from which on the theorem, of which nothing is ours, is below composition."""
-    return crossover_step(setting, "theorem", accounting)
+def pays_from(setting: Setting, accounting: Accounting, bound: str) -> float:
+    """T*: the step from which on a bound that uses hidden iterates is below composition, as far as T is drawn; inf if none.
+
+    The two steps of the curves between which that is are known; between them it is looked for on finer and finer grids.
+    """
+    traced = trace(setting, accounting)
+    steps, below = traced.values, traced.epsilon[bound] < traced.epsilon["composition"]
+    while True:
+        above = np.flatnonzero(~below)
+        if not above.size:
+            return float(steps[0])
+        if above[-1] + 1 == len(steps):
+            return inf
+        last, first = steps[above[-1]], steps[above[-1] + 1]
+        if first - last <= 1:
+            return float(first)
+        steps = np.unique(np.linspace(last, first, min(int(first - last) + 1, _FINER)).round())
+        found = curve(setting, "T", steps, [bound, "composition"], accounting)
+        below = found[bound] < found["composition"]
 
 
 def rows(places: list[float], apart: float) -> list[int]:
-    """A row for each label so that those in one row are `apart` decades or more from each other."""
+    """A row for each label so that those in one row are `apart` decades or more from each other; the last is in the first row."""
     taken: list[float] = []
     chosen = [0] * len(places)
-    for i in np.argsort(places):
+    for i in np.argsort(places)[::-1]:
         at = np.log10(places[i])
-        row = next((r for r, last in enumerate(taken) if at - last >= apart), len(taken))
+        row = next((r for r, last in enumerate(taken) if last - at >= apart), len(taken))
         taken[row:row + 1] = [at]
         chosen[i] = row
     return chosen

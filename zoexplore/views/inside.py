@@ -1,28 +1,36 @@
 """Inside the bound: what its proof does at every step, drawn and said."""
 
+from functools import partial
+from html import escape
+from math import floor, log10
 from typing import Any
 
 import numpy as np
 import panel as pn
 import param
-from bokeh.models import ColumnDataSource, CustomJSTickFormatter, DataRange1d, FixedTicker, Legend, LegendItem, Range1d
+from bokeh.models import ColumnDataSource, CustomJSTickFormatter, FixedTicker, Legend, LegendItem, Range1d
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.bound import Trajectory
 from zoexplore.views import theme
+from zoexplore.views.ahead import Need, now
 from zoexplore.views.canvas import TICKS, blank, dress, dress_legend, plain
 from zoexplore.views.factors import Factors
+from zoexplore.views.glyphs import Stroke
+from zoexplore.views.picture import svg
+from zoexplore.views.saves import Saves
 from zoexplore.views.state import State
 from zoexplore.views.tab import Tab
 from zoexplore.views.trace import guarantees
 from zoexplore.views.words import digits, whole
 
 MOST_POINTS = 300
+MOST_DOTS = 40  # steps that are drawn as dots, too
 SHOWN = {BOUNDS[bound].title: bound for bound in ("sharp", "theorem")}
 _COLUMNS = ("left", "z", "p", "a", "rho", "beta", "alpha", "pi")
 # title of the panel: (column, what it is, colour of the bound that it borrows)
-_PANELS = {
+PANELS = {
     "distance": ("How far apart the runs may be, z", [("z", "z", "theorem")]),
     "shifts": (
         "What noise hides, as a length",
@@ -48,11 +56,25 @@ def thinned(path: Trajectory) -> dict[str, np.ndarray]:
     return {"left": left.astype(float), **{name: values[steps] for name, values in columns.items()}}
 
 
+def above(top: float) -> float:
+    """The next round number with some room to it, so that an axis does not move with every step of a slider."""
+    if not top > 0:
+        return 1.0
+    tens = 10.0 ** floor(log10(top))
+    return next(m * tens for m in (1.1, 1.6, 2.1, 3.1, 4.2, 6.2, 8.2, 11.0) if m * tens >= top)
+
+
 def told(g: Guarantee) -> str:
     """What happens inside a bound, as somebody would read it aloud."""
     path = g.trajectory
+    if not g.valid:
+        return f"There is nothing to draw, since the bound does not apply: {g.reason}."
     if path is None:
-        return f"There is nothing to show: {g.reason or 'this bound does not apply'}."
+        return (
+            f"The bound applies, with ε = {digits(g.epsilon)}, but with mini-batches of {whole(g.setting.batch or 0)} records "
+            "there are no steps to draw: which records a step sees is up to chance too, and what a step then costs depends "
+            "on the Rényi order; costs add up at one order only, and are no budget that is spent step by step."
+        )
     total = path.rho.sum()
     last = int(np.searchsorted(np.cumsum(path.rho[::-1]), total / 2) + 1)
     first = (
@@ -94,15 +116,21 @@ class Inside(Tab):
         self.words = pn.pane.HTML("", stylesheets=[theme.css("text", "words")], **theme.STRETCH)
         self.range, self.ticker = Range1d(10, 1), FixedTicker(ticks=[1, 10])
         self.lines: dict[str, tuple[Any, str]] = {}
-        self.figures = {name: self._figure(name, *spec) for name, spec in _PANELS.items()}
+        self.figures = {name: self._figure(name, *spec) for name, spec in PANELS.items()}
         self.panes = [pn.pane.Bokeh(fig, **theme.STRETCH) for fig in self.figures.values()]
+        self.saves = [
+            Saves(partial(self.picture, name), title=title, name_of_file=f"zoexplore-{name}")
+            for name, (title, _) in PANELS.items()
+        ]
+        cells = [pn.Column(*cell, **theme.STRETCH) for cell in zip(self.panes, self.saves, strict=True)]
+        self.grid = pn.Column(*cells, css_classes=["zx-panels"], stylesheets=[theme.css("panels")], **theme.STRETCH)
         self.factors = Factors(state=self.state, dark=dark, active=self.active)
         self.choice = pn.widgets.RadioBoxGroup.from_param(
             self.param.bound, options=SHOWN, label="", inline=True, tags=["bound to open"],
             css_classes=["zx-radio"], stylesheets=[theme.css("radio")], width=330, margin=(0, 0, 12, 0),
         )  # fmt: skip
         self.paint(dark)
-        self.refresh()
+        self.changed()
         self.param.watch(self.changed, "bound")
         self.param.watch(lambda event: self.factors.param.update(active=event.new), "active")
         self.follow()
@@ -110,7 +138,7 @@ class Inside(Tab):
     def _figure(self, name: str, title: str, drawn: list[tuple[str, str, str]]) -> figure:
         fig = blank(
             f"inside-{name}", "small", height=240, title=title, x_axis_type="log", x_range=self.range,
-            y_range=DataRange1d(start=0), tools="", toolbar_location=None,
+            y_range=Range1d(0, 1), tools="", toolbar_location=None,
         )  # fmt: skip
         fig.xaxis.axis_label = "steps left"
         fig.xaxis.ticker = self.ticker
@@ -128,14 +156,21 @@ class Inside(Tab):
             fig.add_layout(Legend(items=items, orientation="horizontal", location="top_left"), "above")
         return fig
 
+    def needs(self) -> list[Need]:
+        return now(self.state, guarantees)
+
     def refresh(self) -> None:
         g = guarantees(self.state.setting, self.state.accounting)[self.bound]
         with pn.io.hold():
-            self.words.object = f"<p>{told(g)}</p>"
+            self.grid.visible = g.trajectory is not None
+            self.words.object = f"<p>{escape(told(g))}</p>"
             if g.trajectory is None:
                 self.source.data = {name: [] for name in _COLUMNS}
             else:
                 self.source.data = thinned(g.trajectory)
+                self._fit()
+                for name, (renderer, _) in self.lines.items():
+                    renderer.visible = not name.endswith("-dots") or g.trajectory.rho.size <= MOST_DOTS
                 for item in self.figures["shares"].legend[0].items:
                     item.visible = item.name == "beta" or g.trajectory.alpha is not None
                 ends = max(float(g.trajectory.rho.size), 2.0) * 1.05, 0.95
@@ -145,6 +180,22 @@ class Inside(Tab):
                     self.ticker.ticks = [m * 10**k for k in range(16) for m in mantissas if m * 10**k <= ends[0]]
         for pane in self.panes:
             pn.io.push_notebook(pane)
+
+    def _fit(self) -> None:
+        """Let every panel reach from 0 to the round number above its lines."""
+        for name, (_, drawn) in PANELS.items():
+            top = max(np.nanmax(self.source.data[column], initial=0) for column, *_ in drawn)
+            if self.figures[name].y_range.end != (end := above(top)):
+                self.figures[name].y_range.end = end
+
+    def picture(self, name: str) -> str:
+        """One of the panels as SVG."""
+        self.settle()
+        bound, key = BOUNDS[self.bound].title, []
+        if not self.figures[name].legend:
+            ((column, label, _),) = PANELS[name][1]
+            key = [(Stroke.of(self.lines[f"{name}-{column}"][0].glyph), label)]
+        return svg(self.figures[name], self.state, key, title=f"{PANELS[name][0]} ({bound})")
 
     def paint(self, dark: bool) -> None:
         super().paint(dark)
@@ -159,8 +210,7 @@ class Inside(Tab):
                 renderer.glyph.fill_color = hue
 
     def __panel__(self) -> pn.viewable.Viewable:
-        grid = pn.Column(*self.panes, css_classes=["zx-panels"], stylesheets=[theme.css("panels")], **theme.STRETCH)
         return pn.Column(
-            self.choice, self.words, grid, self.factors.__panel__(),
+            self.choice, self.words, self.grid, self.factors.__panel__(),
             css_classes=["zx-inside"], stylesheets=[theme.root("curves")], **theme.STRETCH,
         )  # fmt: skip

@@ -1,7 +1,9 @@
 """The map: epsilon of one bound over any two fields, as filled contours with lines at chosen targets."""
 
+import asyncio
 import time
 from functools import partial
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -16,25 +18,26 @@ from zoexplore.bounds import BOUNDS
 from zoexplore.setting import Setting
 from zoexplore.views import theme
 from zoexplore.views.abscissa import ABSCISSAE
-from zoexplore.views.atlas import Sheet, bands, heights, level_lines, row
+from zoexplore.views.atlas import SIZE, Sheet, bands, heights, level_lines, row
 from zoexplore.views.canvas import TICKS, blank, dress
+from zoexplore.views.picture import decades, svg
+from zoexplore.views.saves import Saves
 from zoexplore.views.state import State
 from zoexplore.views.tab import Tab
+from zoexplore.views.tasks import Task, change, start
 from zoexplore.views.words import number
-from zoexplore.views.worker import change, compute, start
+from zoexplore.views.worker import FAILED, compute
 
 DECADES = (-3, 4)  # of epsilon, what the colours tell apart
 EDGES = np.linspace(*DECADES, 4 * (DECADES[1] - DECADES[0]) + 1)
 # Values that every setting may have, of fields whose own value a map over them does not depend on.
 _ANYTHING = {"T": 1, "n": 1, "K": 1, "beta": 0.5, "delta": 0.5, "sigma": 1.0, "R": 1.0, "clip": 1.0}
 _ANYTHING |= {"eta": 1.0, "xi": 0.0}
+_EARLIER = ": the map is of an earlier setting"
 _COARSE = 8  # every so manieth row comes first
 _SOON = 0.1  # seconds before progress is worth showing
 _POWERS = TICKS.replace("const e = Math.round(Math.log10(tick));", "const e = Math.round(tick); tick = 10 ** tick;")
-_AXIS = """
-const found = texts?.find(([x]) => Math.abs(tick - x) < 1e-9);
-if (texts) return found?.[1] ?? "";
-""" + _POWERS
+_AXIS = "return texts.find(([x]) => Math.abs(tick - x) < 1e-9)?.[1] ?? ''"
 
 
 class Map(Tab):
@@ -55,8 +58,10 @@ class Map(Tab):
         self._rows = np.array([])  # the values of y whose epsilons are known
         self._sheet: Sheet | None = None  # what is drawn
         self._wanted: Sheet | None = None  # what is being computed, or is drawn
+        self._computing = Task()
         self.figure = self._figure()
         self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
+        self.saves = Saves(self.picture, title="the map", name_of_file="zoexplore-map")
         self._build()
         self.paint(dark)
         self.param.watch(self.changed, ["bound", "x", "y"])
@@ -70,8 +75,7 @@ class Map(Tab):
     def _build(self) -> None:
         """The choices above the map, and the bar under them."""
         names = {a.label: field for field, a in ABSCISSAE.items()}
-        look = {"css_classes": ["zx-select"], "stylesheets": [theme.css("select", "along")]}
-        look |= theme.STRETCH
+        look = {"css_classes": ["zx-select"], "stylesheets": [theme.css("select", "along", "pair")], **theme.STRETCH}
         titles = {BOUNDS[bound].title: bound for bound in BOUNDS}
         select = pn.widgets.Select.from_param
         self.choices = [
@@ -83,15 +87,20 @@ class Map(Tab):
             choice.description = None
         self.targets_text = pn.widgets.TextInput(
             label="lines at ε =", value="0.1, 1, 10", css_classes=["zx-field"],
-            stylesheets=[theme.css("field", "target")], **theme.STRETCH,
+            stylesheets=[theme.css("field", "target", "pair")], **theme.STRETCH,
         )  # fmt: skip
         self.targets_text.param.watch(self._targets_typed, "value")
-        self.bar = pn.indicators.Progress(value=0, max=100, width=110, height=8, margin=(0, 10, 0, 0), align="center")
+        self.bar = pn.indicators.Progress(
+            value=0, max=100, width=110, height=8, margin=(0, 10, 0, 0), align="center", tags=["how much of the map is computed"],
+            stylesheets=[theme.css("bar")],
+        )  # fmt: skip
         self.note = pn.pane.HTML("", stylesheets=[theme.css("text")], margin=0, align="center")
-        self.cancel = pn.widgets.Button(label="Cancel", stylesheets=[theme.css("button")], margin=(0, 0, 0, 12))
+        button = {"stylesheets": [theme.css("button")], "margin": (0, 0, 0, 12)}
+        self.cancel, self.again = (pn.widgets.Button(label=label, **button) for label in ("Cancel", "Draw it"))
         self.cancel.on_click(lambda _: self.stop())
+        self.again.on_click(lambda _: self.refresh())
         self.progress = pn.Row(
-            self.bar, self.note, self.cancel,
+            self.bar, self.note, self.cancel, self.again,
             css_classes=["zx-progress"], stylesheets=[theme.css("progress")], **theme.STRETCH,
         )  # fmt: skip
         self._show_progress(False)
@@ -115,26 +124,38 @@ class Map(Tab):
         )  # fmt: skip
         fig.add_layout(self.colours, "right")
         fig.on_event(Tap, self._tapped)
-        for axis in fig.axis:
-            axis.formatter = CustomJSTickFormatter(code=_AXIS, args={"texts": None})
+        for axis in fig.axis:  # given other values, never replaced: a notebook that missed a new model could not follow any more
+            axis.ticker = FixedTicker(ticks=[])
+            axis.formatter = CustomJSTickFormatter(code=_AXIS, args={"texts": []})
         return fig
 
     def refresh(self) -> None:
         """Draw what the state and the choices ask for; what cannot be drawn says why."""
         if self.x == self.y:
-            self._wanted = None
+            self._want(None)
             self._show_progress(True, "Choose two different fields.", busy=False)
             return
         wanted = Sheet(self._apart(), self.state.accounting, self.bound, self.x, self.y)
         self._mark()
         if wanted == self._wanted:
             return
+        stuck = [a.symbol for f in (self.x, self.y) if (a := ABSCISSAE[f]).values(wanted.setting, SIZE).max() == 0]
+        if stuck:
+            self._want(None)
+            self._show_progress(True, f"{stuck[0]} can only be 0 here.", busy=False)
+            return
         if self._sheet is None or (self.x, self.y) != (self._sheet.x, self._sheet.y):  # nothing drawn is of these axes
             self._sheet = self.epsilon = None
             self.fill.data, self.lines.data = ({name: [] for name in s.data} for s in (self.fill, self.lines))
             self._axes(wanted)
-        self._wanted = wanted
-        start(self._compute)
+        self._want(wanted)
+
+    def _want(self, sheet: Sheet | None) -> None:
+        """Compute a map, or none, in place of the one that is being computed."""
+        self._computing.cancel()
+        self._wanted = sheet
+        if sheet:
+            self._computing = start(partial(self._compute, sheet), self._failed)
 
     def _apart(self) -> Setting:
         """The setting apart from the two fields, so that moving along the map computes nothing."""
@@ -144,24 +165,33 @@ class Map(Tab):
 
     def stop(self) -> None:
         """Compute no further; what is drawn stays."""
-        self._wanted = None
-        self._show_progress(True, "Cancelled: the map is of an earlier setting.", busy=False)
+        drawn = "" if self._sheet is None else ": the map is coarse" if self._sheet == self._wanted else _EARLIER
+        self._want(None)
+        self._show_progress(True, f"Cancelled{drawn}.", busy=False, again=True)
 
-    async def _compute(self) -> None:
-        """Row by row in the other process, until another map is wanted: first a coarse map, then the rows between."""
-        sheet, begun, shown = self._wanted, time.monotonic(), 0.0
-        if sheet is None:
-            return
+    def _failed(self) -> None:
+        self._wanted = None
+        self._show_progress(True, FAILED, busy=False, again=True)
+
+    async def _compute(self, sheet: Sheet) -> None:
+        """Row by row in the other process: first a coarse map, then the rows between."""
+        asked = begun = time.monotonic()
+        shown = 0.0
+        first = asyncio.get_running_loop().call_later(_SOON, change, partial(self._tell, sheet, 0.0, inf))  # a row may take long
         values, rows = sheet.rows, {}
         coarse = [*range(0, len(values), _COARSE), len(values) - 1]
         for i in dict.fromkeys([*coarse, *range(len(values))]):
-            rows[i] = await compute(row, sheet, float(values[i]))
-            if sheet is not self._wanted:
-                return
+            try:
+                rows[i] = await compute(row, sheet, float(values[i]))
+            finally:
+                first.cancel()
             now = time.monotonic()
-            if now - begun > _SOON and now - shown > 0.2:
-                shown, part = now, len(rows) / len(values)
-                change(partial(self._tell, sheet, part, (now - begun) * (1 / part - 1)))
+            if len(rows) == 1:
+                begun = now  # the process may have had to start, or others were before us in the line
+            if now - asked > _SOON and now - shown > 0.2:
+                shown, done = now, len(rows)
+                left = (now - begun) * (len(values) - done) / (done - 1) if done > 1 else inf
+                change(partial(self._tell, sheet, done / len(values), left))
             if len(rows) in (len(set(coarse)), len(values)):
                 index = sorted(rows)
                 change(partial(self._show, sheet, values[index], np.array([rows[i] for i in index])))
@@ -169,7 +199,8 @@ class Map(Tab):
     def _tell(self, sheet: Sheet, part: float, left: float) -> None:
         if sheet is self._wanted:
             self.done = part
-            self._show_progress(True, f"{part:.0%}, {max(left, 0.1):.1f} s left")
+            rest = f", {max(left, 0.1):.{0 if left > 10 else 1}f} s left" if left < inf else ""
+            self._show_progress(True, f"{part:.0%}{rest}")
             self.bar.value = round(100 * part)
 
     def _show(self, sheet: Sheet, rows: np.ndarray, epsilon: np.ndarray) -> None:
@@ -196,17 +227,18 @@ class Map(Tab):
             a = ABSCISSAE[field]
             axis.axis_label = a.label
             at = np.log10(a.place(values))
-            texts = [[float(np.log10(x)), text] for x, text in a.ticks().items()] if a.linear else None
-            whole = [float(e) for e in range(int(np.ceil(at[0] - 1e-9)), int(at[-1] + 1e-9) + 1)]
-            axis.ticker = FixedTicker(ticks=[x for x, _ in texts] if texts else whole)
-            axis.formatter = CustomJSTickFormatter(code=_AXIS, args={"texts": texts})
+            ticks = a.ticks() if a.linear else decades(values[0], values[-1])
+            texts = [[float(np.log10(x)), text] for x, text in ticks.items()]
+            axis.ticker.ticks = [x for x, _ in texts]
+            axis.formatter.args = {"texts": texts}
             span.update(start=float(at[0]), end=float(max(at[-1], at[0] + 1e-3)))
 
     def _contour(self, *_: Any) -> None:
         """The bands and the lines of what was computed."""
-        if self.epsilon is None or min(self.epsilon.shape) < 2:
+        sheet = self._sheet
+        if sheet is None or self.epsilon is None or min(self.epsilon.shape) < 2:
             return
-        sheet, z = self._sheet, heights(self.epsilon)
+        z = heights(self.epsilon)
         x, y = (np.log10(ABSCISSAE[f].place(v)) for f, v in ((sheet.x, sheet.columns), (sheet.y, self._rows)))
         inside = np.ma.clip(z, EDGES[0] + 1e-9, EDGES[-1] - 1e-9)  # what is off the scale has the colour of its end
         self.fill.data = bands(x, y, inside, EDGES)
@@ -237,10 +269,16 @@ class Map(Tab):
         else:
             self.targets = targets
 
-    def _show_progress(self, visible: bool, words: str = "", busy: bool = True) -> None:
+    def _show_progress(self, visible: bool, words: str = "", busy: bool = True, again: bool = False) -> None:
         self.note.object = f'<p role="status">{words}</p>'
         self.bar.visible = self.cancel.visible = visible and busy
-        self.progress.css_classes = ["zx-progress"] if visible else ["zx-progress", "zx-idle"]
+        self.again.visible = again
+        self.progress.css_classes = ["zx-progress", *([theme.BUSY] if busy else [])] if visible else ["zx-progress", "zx-idle"]
+
+    def picture(self) -> str:
+        """The map as SVG; its title says which bound it is of."""
+        title = f"ε by {BOUNDS[self._sheet.bound].title}" if self._sheet else ""
+        return svg(self.figure, self.state, without=(self.x, self.y), title=title)
 
     def paint(self, dark: bool) -> None:
         super().paint(dark)
@@ -258,7 +296,7 @@ class Map(Tab):
             css_classes=["zx-choices"], stylesheets=[theme.css("choices")], **theme.STRETCH,
         )  # fmt: skip
         return pn.Column(
-            chosen, self.progress, self.pane,
+            chosen, self.progress, self.pane, self.saves,
             css_classes=["zx-map"], stylesheets=[theme.root("curves")], **theme.STRETCH,
         )  # fmt: skip
 

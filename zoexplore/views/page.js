@@ -1,4 +1,4 @@
-// What Bokeh leaves out for screen readers: names for slider handles, boxes and the radio group, values in words.
+// What Bokeh leaves out for screen readers: names for slider handles, boxes, bars and the radio group, values in words.
 // Sliders and groups carry their name as their model's first tag.
 function* views(view) {
   yield view;
@@ -30,6 +30,7 @@ function name(view) {
       window.alert(`This file is longer than ${view.model.tags[1]} characters. Nothing was read.`);
     }, true);
   }
+  within("progress")?.setAttribute("aria-label", label);
   const select = within("select");
   if (select && typeof label == "string") select.setAttribute("aria-label", label);
   const group = within("input[type=radio]")?.closest(".bk-input-group");
@@ -42,7 +43,7 @@ function name(view) {
 const KEPT = "zoexplore-scheme";
 try {
   const kept = localStorage.getItem(KEPT);
-  if (kept) document.documentElement.style.colorScheme = kept;
+  if (kept) document.documentElement.style.setProperty("--zx-scheme", kept);
 } catch {}
 function remember(view) {
   if (!view.model.css_classes?.includes("zx-scheme")) return;
@@ -59,4 +60,42 @@ function nameAll() {
     remember(view);
   }
 }
-window.addEventListener("load", () => setInterval(() => { if (window.Bokeh?.documents?.[0]?.is_idle) nameAll(); }, 200));
+// On a phone the sliders are below the figure, which stays at the top of the screen while they are used, where it leaves them room.
+function keepFigure() {
+  const root = window.Bokeh?.index?.roots?.[0];
+  if (!root) return;
+  let answer = null, figure = null;
+  for (const view of views(root)) {
+    if (view.model.css_classes?.includes?.("zx-answer")) answer = view.el;
+    if (view.model.type == "Figure" && view.el.offsetParent && !figure) figure = view.el;
+  }
+  if (!answer) return;
+  const below = figure ? answer.getBoundingClientRect().bottom - figure.getBoundingClientRect().top : Infinity;
+  if (innerWidth < 820 && below < 0.5 * innerHeight) {
+    answer.style.setProperty("--kept", Math.round(answer.offsetHeight - below));
+    answer.dataset.kept = "";
+  } else delete answer.dataset.kept;
+  // What takes the focus is scrolled to where the figure does not cover it.
+  document.documentElement.style.scrollPaddingTop = "kept" in answer.dataset ? `${Math.round(below)}px` : "";
+}
+// Those who do not see a veil or a bar are told that something is computed, if it takes longer than a word, and when it is done.
+const COMPUTED = ["zx-waiting", "zx-veiled", "zx-busy"];
+const told = Object.assign(document.createElement("div"), {className: "zx-told"});
+told.setAttribute("role", "status");
+let looks = 0; // in a row at which something was computed
+function tellWhatIsComputed() {
+  let some = false;
+  for (const root of window.Bokeh?.index?.roots ?? []) for (const view of views(root)) {
+    if (!view.el) continue;
+    const busy = COMPUTED.some((name) => view.model.css_classes?.includes?.(name));
+    if (busy != (view.el.ariaBusy == "true")) view.el.ariaBusy = busy ? "true" : null;
+    some ||= busy && view.el.offsetParent != null;
+  }
+  looks = some ? looks + 1 : 0;
+  if (looks == 2) told.textContent = "Computing …";
+  if (!some && told.textContent) told.textContent = "No longer computing.";
+}
+window.addEventListener("load", () => {
+  document.body.append(told);
+  setInterval(() => { if (window.Bokeh?.documents?.[0]?.is_idle) { nameAll(); keepFigure(); tellWhatIsComputed(); } }, 200);
+});

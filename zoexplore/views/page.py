@@ -1,14 +1,21 @@
 """The explorer as a page of its own: the document around it, and what happens when a callback fails."""
 
 import logging
+from functools import cache
+from html import escape
 
 import panel as pn
+from bokeh.document import Document
 from panel.io.resources import parse_template
 
-from zoexplore.views import theme
+from zoexplore.setting import Accounting, Setting
+from zoexplore.views import memory, seats, theme, worker
+from zoexplore.views.atlas import Sheet, row
 from zoexplore.views.explorer import Explorer
 
 _LOG = logging.getLogger("zoexplore")
+_LOST = """The connection to the server is lost: nothing here follows the controls any more.
+<a href="">Load the page again</a>: its address keeps what is set."""
 _TEMPLATE = """{% extends base %}
 {% block postamble %}
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -23,20 +30,42 @@ def report(error: Exception) -> None:
     """Log an exception of a callback, and tell the reader that what is shown may be old."""
     _LOG.exception("a callback failed", exc_info=error)
     if pn.state.notifications:
-        told = f"{type(error).__name__}: {error}. What is shown may not match the controls."
-        pn.state.notifications.error(told, duration=0)
+        told = f"{type(error).__name__}: {told_of(error)}. What is shown may not match the controls."
+        pn.state.notifications.error(escape(told), duration=0)  # which are shown as HTML
 
 
-def serve() -> Explorer:
-    """The explorer, made servable on the current document."""
-    pn.extension("mathjax", notifications=True, exception_handler=report)
-    address = pn.state.location if pn.state.curdoc else None
-    explorer = Explorer(search=address.search if address else None)
-    explorer.servable(title="zoexplore")
-    if pn.state.curdoc:
-        parts = {"VARIABLES": theme.VARIABLES, "SHEET": theme.css("page"), "SCRIPT": theme.script()}
-        template = _TEMPLATE
-        for name, text in parts.items():
-            template = template.replace(name, text)
-        pn.state.curdoc.template = parse_template(template)
+def told_of(error: Exception) -> str:
+    """What a reader is told of an error: no name of the server's files."""
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+
+
+@cache
+def _prepare() -> None:
+    """Once a process: begin the computing process and have it load the accountant, before anybody waits for it."""
+    first = Sheet(Setting(), Accounting(), "sharp", "T", "beta")
+    worker.warm().submit(row, (first, 0.5))
+    memory.settle()
+
+
+def serve() -> Explorer | None:
+    """The explorer, made servable on the current document; None where all seats are taken, and the document says so."""
+    _prepare()
+    pn.extension("mathjax", notifications=True, exception_handler=report, disconnect_notification=_LOST)
+    document = pn.state.curdoc
+    if document:
+        _dress(document)
+        if not seats.take(document):
+            pn.pane.HTML(seats.FULL.format(most=seats.most())).servable(title="zoexplore")
+            return None
+    explorer = Explorer(search=pn.state.location.search if document else None)
+    explorer.servable(title="zoexplore")  # which returns another thing than the explorer
     return explorer
+
+
+def _dress(document: Document) -> None:
+    """The page around what is served, and what happens at the session's end."""
+    document.on_session_destroyed(memory.forget)
+    template = _TEMPLATE
+    for name, text in {"VARIABLES": theme.VARIABLES, "SHEET": theme.css("page"), "SCRIPT": theme.script()}.items():
+        template = template.replace(name, text)
+    document.template = parse_template(template)

@@ -1,158 +1,160 @@
-"""The figure of curves as SVG: the frame that is shown, the legend and the setting, for a paper or a slide."""
+"""A figure of the page as SVG for a paper or a slide: the frame that is shown, its legend, and the setting in small print."""
 
+from collections.abc import Iterable
 from html import escape
-from math import ceil, floor, isfinite, log10
+from math import ceil, floor, log10
 
 import numpy as np
+from bokeh.models import ColorBar, FixedTicker, Span
+from bokeh.plotting import figure
 
-from zoexplore.bounds import BOUNDS
 from zoexplore.export import every_field
 from zoexplore.views import theme
 from zoexplore.views.controls import LABELS
-from zoexplore.views.curves import REFERENCE_TITLE, Curves
-from zoexplore.views.pinned import COLOURS, PinnedCurves
-from zoexplore.views.pins import LETTERS
-from zoexplore.views.trace import REFERENCE, guarantees
+from zoexplore.views.glyphs import Axis, Frame, Mark, Stroke, drawn, horizontal, shape, text, vertical
+from zoexplore.views.state import State
 from zoexplore.views.words import power
 
-WIDTH, PLOT, LEFT, TOP, RIGHT = 800, 440, 72, 16, 20
-_ROW = 19
+WIDTH, PLOT, LEFT, RIGHT = 800, 440, 72, 20
+_BAR, _ROW = 66, 19  # the room for a colour bar; the height of a row of the legend
 _INK, _MUTED, _RULE = (theme.colour(name, False) for name in ("ink", "muted", "rule"))
 
 
-class Frame:
-    """From data to the page, on two log axes."""
+def svg(
+    fig: figure, state: State, legend: Iterable[tuple[Stroke | Mark, str]] = (), without: Iterable[str] = (), title: str = "",
+    caption: list[str] | None = None,
+) -> str:  # fmt: skip
+    """What a figure shows, in light colours.
 
-    def __init__(self, x: tuple[float, float], y: tuple[float, float]) -> None:
-        self.x, self.y = x, y
-
-    def across(self, x):
-        """How far from the left."""
-        return LEFT + (WIDTH - LEFT - RIGHT) * np.log10(x / self.x[0]) / log10(self.x[1] / self.x[0])
-
-    def down(self, y):
-        """How far from the top."""
-        return TOP + PLOT * np.log10(self.y[1] / y) / log10(self.y[1] / self.y[0])
-
-    def path(self, x: np.ndarray, y: np.ndarray) -> str:
-        """A curve as SVG's path data, with gaps where it is nan."""
-        parts, pen = [], "M"
-        for right, below in zip(self.across(x), self.down(y), strict=True):
-            if isfinite(below):
-                parts.append(f"{pen}{right:.1f} {below:.1f}")
-            pen = "L" if isfinite(below) else "M"
-        return "".join(parts)
-
-
-def svg(curves: Curves, pinned: PinnedCurves | None = None) -> str:
-    """What the figure shows, in its light colours."""
-    x, y = curves.figure.x_range, curves.figure.y_range
-    frame = Frame((x.start, x.end), (y.start, y.end))
-    pins = pinned.pins.pins if pinned else []
-    drawn = [_curve(frame, curves.source.data["x"], curves.source.data[name], style) for name, style in _styles(curves)]
-    for place in range(len(pins)):
-        style = theme.Style(COLOURS[place], (7, 2), 1.7)
-        xs, ys = pinned.source.data["xs"][place], pinned.source.data["ys"][place]
-        drawn.append(_curve(frame, xs, ys, style) + _letter(frame, xs, ys, place))
-    below = TOP + PLOT + 58
-    legend, rows = _legend(curves, [pin.name for pin in pins], below)
-    caption, lines = _caption(curves, below + _ROW * rows + 8)
-    height = below + _ROW * rows + 15 * lines + 12
+    Args:
+        fig: any figure of the page; where it has a legend of its own, that comes first.
+        state: the setting is written below the figure.
+        legend: what the lines beside the figure's own legend are.
+        without: the fields that the figure runs over, whose values in the setting do not matter.
+        title: words above the figure.
+        caption: lines of small print in place of the setting.
+    """
+    bars = [bar for bar in fig.right if isinstance(bar, ColorBar)]
+    top = 36 if title else 16
+    frame = _frame(fig, WIDTH - RIGHT - _BAR * len(bars), top)
+    own = [(Stroke.of(i.renderers[0].glyph), i.label.value) for b in fig.legend for i in b.items if i.visible]
+    entries = [*own, *legend]
+    below = top + PLOT + 58
+    written = below + _ROW * ceil(len(entries) / 2)
+    caption = _caption(state, set(without)) if caption is None else caption
+    height = written + 15 * len(caption) + 12
+    order = sorted(fig.renderers, key=lambda renderer: renderer.level == "overlay")
+    under = "".join(drawn(renderer, frame) for renderer in order if renderer.level != "overlay")
+    over = "".join(drawn(renderer, frame) for renderer in order if renderer.level == "overlay")
+    small, bold = f'font-size="11" fill="{_MUTED}"', f'font-weight="700" fill="{_INK}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
         f'font-family="{escape(theme.FONT)}" font-size="13"><rect width="100%" height="100%" fill="#ffffff"/>'
-        f'<clipPath id="frame"><rect x="{LEFT}" y="{TOP}" width="{WIDTH - LEFT - RIGHT}" height="{PLOT}"/></clipPath>'
-        f'{_axes(frame, curves)}<g clip-path="url(#frame)" fill="none">{"".join(drawn)}{_now(frame, curves)}</g>'
-        f"{legend}{caption}</svg>"
+        f'<clipPath id="frame"><rect x="{LEFT}" y="{top}" width="{frame.x.last - LEFT}" height="{PLOT}"/></clipPath>'
+        f'{text(LEFT, 22, title, bold) if title else ""}{_axes(fig, frame)}'
+        f'<g clip-path="url(#frame)">{under}{_marked(fig, frame)}</g>{over}{"".join(_bar(bar, frame) for bar in bars)}'
+        f"{_legend(entries, below)}"
+        + "".join(text(LEFT, written + 8 + 15 * row, line, small) for row, line in enumerate(caption))
+        + "</svg>"
     )
 
 
-def _styles(curves: Curves) -> list[tuple[str, theme.Style]]:
-    order = {bound: place for place, bound in enumerate(BOUNDS)}
-    return [(REFERENCE, theme.REFERENCE), *((bound, theme.style_of(bound, at)) for bound, at in order.items())]
+def _frame(fig: figure, right: float, top: float) -> Frame:
+    def axis(span, scale, first: float, last: float) -> Axis:
+        return Axis(span.start, span.end, first, last, type(scale).__name__ == "LogScale")
+
+    return Frame(axis(fig.x_range, fig.x_scale, LEFT, right), axis(fig.y_range, fig.y_scale, top + PLOT, top))
 
 
-def _curve(frame: Frame, x: np.ndarray, y: np.ndarray, style: theme.Style) -> str:
-    return f'<path d="{frame.path(np.asarray(x), np.asarray(y))}" {_stroke(style)}/>'
+def _marked(fig: figure, frame: Frame) -> str:
+    """The lines that mark what is set now."""
+    draw = {"height": vertical, "width": horizontal}
+    spans = [span for span in fig.center if isinstance(span, Span)]
+    return "".join(draw[span.dimension](frame, span.location, Stroke.of(span)) for span in spans)
 
 
-def _stroke(style: theme.Style) -> str:
-    dash = f' stroke-dasharray="{" ".join(map(str, style.dash))}"' if style.dash else ""
-    return f'stroke="{style.colour[theme.LIGHT]}" stroke-width="{style.width}" stroke-linejoin="round"{dash}'
+def _axes(fig: figure, frame: Frame) -> str:
+    bottom, end, top = frame.y.first, frame.x.last, frame.y.last
+    ticks = [(float(frame.x.place(x)), label) for x, label in _ticks(fig.xaxis[0], frame.x).items()]
+    rows = [(float(frame.y.place(y)), label) for y, label in _ticks(fig.yaxis[0], frame.y).items()]
+    rules = [f'<path d="M{x:.1f} {top}V{bottom}"/>' for x, _ in ticks]
+    rules += [f'<path d="M{LEFT} {y:.1f}H{end}"/>' for y, _ in rows]
+    parts = [f'<g stroke="{_RULE}">{"".join(rules)}</g>']
+    parts += [text(x, bottom + 18, label, f'text-anchor="middle" fill="{_MUTED}"') for x, label in ticks]
+    parts += [text(LEFT - 8, y + 4, label, f'text-anchor="end" fill="{_MUTED}"') for y, label in rows]
+    ink = f'text-anchor="middle" fill="{_INK}"'
+    parts.append(text((LEFT + end) / 2, bottom + 40, fig.xaxis[0].axis_label or "", ink))
+    middle = (top + bottom) / 2
+    turned = f'{ink} transform="rotate(-90 18 {middle})"'
+    return "".join([*parts, text(18, middle, fig.yaxis[0].axis_label or "", turned)])
 
 
-def _letter(frame: Frame, xs: np.ndarray, ys: np.ndarray, place: int) -> str:
-    at = np.flatnonzero(np.isfinite(ys))[-1:]
-    if not at.size:
-        return ""
-    right, below = float(frame.across(xs[at])[0]) - 4, float(frame.down(ys[at])[0]) - 4
-    colour = COLOURS[place][theme.LIGHT]
-    return _text(right, below, LETTERS[place], f'text-anchor="end" fill="{colour}" font-weight="700"')
+def _ticks(axis, along: Axis) -> dict[float, str]:
+    """Where an axis has ticks, and what they say: as its formatter was told, else decades or round numbers."""
+    if not axis.visible:
+        return {}
+    told = {float(x): label for x, label in axis.formatter.args.get("texts") or ()}
+    if isinstance(axis.ticker, FixedTicker):
+        at = {float(x): told.get(float(x)) or written(x) for x in axis.ticker.ticks}
+    else:
+        at = decades(along.start, along.end) if along.log else _round_numbers(along.start, along.end)
+    return {x: label for x, label in at.items() if along.has(x)}
 
 
-def _now(frame: Frame, curves: Curves) -> str:
-    """The current value, as a line and as points on the curves."""
-    marks, right = curves.marks.data, float(frame.across(curves.now.location))
-    points = "".join(
-        f'<circle cx="{right:.1f}" cy="{frame.down(y):.1f}" r="4" fill="{theme.style_of(bound).colour[theme.LIGHT]}"/>'
-        for bound, y in zip(marks["bound"], marks["epsilon"], strict=True)
-        if frame.y[0] <= y <= frame.y[1]
-    )
-    line = f'<line x1="{right:.1f}" x2="{right:.1f}" y1="{TOP}" y2="{TOP + PLOT}" stroke="{_MUTED}"'
-    return f'{line} stroke-dasharray="2 3"/>{points}'
+def written(x: float) -> str:
+    """A tick's number: decades that are far from 1 as powers."""
+    e = round(log10(x)) if x > 0 else 0
+    return power(e) if x > 0 and abs(x / 10.0**e - 1) < 1e-9 and not -4 < e < 4 else f"{x:g}"
 
 
-def _axes(frame: Frame, curves: Curves) -> str:
-    bottom, end = TOP + PLOT, WIDTH - RIGHT
-    along = curves.abscissa.ticks() if curves.abscissa.linear else _decades(*frame.x)
-    parts = [f'<g stroke="{_RULE}">']
-    low, high = frame.x[0] * 0.999, frame.x[1] * 1.001
-    ticks = [(float(frame.across(x)), text) for x, text in along.items() if low <= x <= high]
-    rows = [(float(frame.down(y)), text) for y, text in _decades(*frame.y).items()]
-    parts += [f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{bottom}"/>' for x, _ in ticks]
-    parts += [f'<line x1="{LEFT}" x2="{end}" y1="{y:.1f}" y2="{y:.1f}"/>' for y, _ in rows]
-    parts.append("</g>")
-    parts += [_text(x, bottom + 18, text, f'text-anchor="middle" fill="{_MUTED}"') for x, text in ticks]
-    parts += [_text(LEFT - 8, y + 4, text, f'text-anchor="end" fill="{_MUTED}"') for y, text in rows]
-    x_label, y_label = curves.figure.xaxis.axis_label, curves.figure.yaxis.axis_label
-    parts.append(_text((LEFT + end) / 2, bottom + 40, x_label, f'text-anchor="middle" fill="{_INK}"'))
-    turned = f'text-anchor="middle" fill="{_INK}" transform="rotate(-90 18 {TOP + PLOT / 2})"'
-    return "".join([*parts, _text(18, TOP + PLOT / 2, y_label, turned)])
-
-
-def _decades(low: float, high: float) -> dict[float, str]:
+def decades(low: float, high: float) -> dict[float, str]:
+    """Whole decades, some of them where there are many."""
     exponents = range(ceil(log10(low) - 1e-9), floor(log10(high) + 1e-9) + 1)
     every = ceil(len(exponents) / 12)
-    return {10.0**e: f"{10.0**e:g}" if -4 < e < 4 else power(e) for e in exponents if e % every == 0}
+    return {10.0**e: written(10.0**e) for e in exponents if e % every == 0}
 
 
-def _legend(curves: Curves, pins: list[str], top: float) -> tuple[str, int]:
-    """The legend in two columns, and how many rows it has."""
-    found = guarantees(curves.state.setting, curves.state.accounting)
-    items = [
-        (style, REFERENCE_TITLE if name == REFERENCE else found[name].title)
-        for name, style in _styles(curves)
-        if (curves.source.data[name] <= curves.figure.y_range.end).any()
+def _round_numbers(low: float, high: float) -> dict[float, str]:
+    """Three to seven multiples of 1, 2 or 5 times a power of ten."""
+    rough = (high - low) / 6
+    tens = 10.0 ** floor(log10(rough))
+    step = next(m * tens for m in (1, 2, 5, 10) if m * tens >= rough * 0.999)
+    return {x: f"{x:.6g}" for x in (k * step for k in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1))}
+
+
+def _bar(bar: ColorBar, frame: Frame) -> str:
+    """A colour bar to the right of a figure."""
+    mapper, x = bar.color_mapper, frame.x.last + 16
+    steps = np.linspace(mapper.low, mapper.high, len(mapper.palette) + 1)
+    axis = Axis(mapper.low, mapper.high, frame.y.first, frame.y.last, log=False)
+    parts = [
+        f'<rect x="{x}" y="{axis.place(high):.1f}" width="14" height="{axis.place(low) - axis.place(high) + 0.5:.1f}" '
+        f'fill="{colour}"/>'
+        for low, high, colour in zip(steps[:-1], steps[1:], mapper.palette, strict=True)
     ]
-    items += [(theme.Style(COLOURS[i], (7, 2), 1.7), f"{LETTERS[i]}: {name}") for i, name in enumerate(pins)]
+    parts += [
+        text(x + 19, float(axis.place(e)) + 4, written(10.0**e), f'fill="{_MUTED}"') for e in bar.ticker.ticks
+    ]
+    return "".join([*parts, text(x + 2, frame.y.last - 6, "ε", f'fill="{_INK}"')])
+
+
+def _legend(entries: list[tuple[Stroke | Mark, str]], top: float) -> str:
+    """In two columns."""
     parts = []
-    for at, (style, title) in enumerate(items):
+    for at, (sample, title) in enumerate(entries):
         x, y = LEFT + (at % 2) * 340, top + _ROW * (at // 2)
-        parts.append(f'<line x1="{x}" x2="{x + 34}" y1="{y - 4}" y2="{y - 4}" {_stroke(style)}/>')
-        parts.append(_text(x + 42, y, title, f'fill="{_INK}"'))
-    return "".join(parts), ceil(len(items) / 2)
+        if isinstance(sample, Mark):
+            parts.append(shape(sample.marker, x + 17, y - 4, 5, f'fill="{sample.colour}"'))
+        else:
+            parts.append(f'<path d="M{x} {y - 4}h34" {sample}/>')
+        parts.append(text(x + 42, y, title, f'fill="{_INK}"'))
+    return "".join(parts)
 
 
-def _caption(curves: Curves, top: float) -> tuple[str, int]:
-    """The setting in small print, and how many lines it takes."""
-    fields = every_field(curves.state.setting, curves.state.accounting)
-    fields = {name: text for name, text in fields.items() if text and name not in (curves.along, "printed")}
-    said = [f"{LABELS.get(name, name).partition(' ')[0]} = {text}" for name, text in fields.items()]
-    said += ["as printed: not a guarantee"] if curves.state.accounting.printed else []
-    lines = [", ".join(said[at : at + 9]) for at in range(0, len(said), 9)]
-    style = f'font-size="11" fill="{_MUTED}"'
-    return "".join(_text(LEFT, top + 15 * at, line, style) for at, line in enumerate(lines)), len(lines)
-
-
-def _text(x: float, y: float, text: str, style: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" {style}>{escape(text)}</text>'
+def _caption(state: State, without: set[str]) -> list[str]:
+    """The setting in lines of small print."""
+    fields = every_field(state.setting, state.accounting)
+    fields = {name: value for name, value in fields.items() if value and name not in without | {"printed"}}
+    said = [f"{LABELS.get(name, name).partition(' ')[0]} = {value}" for name, value in fields.items()]
+    said += ["as printed: not a guarantee"] if state.accounting.printed else []
+    return [", ".join(said[at : at + 9]) for at in range(0, len(said), 9)]

@@ -11,25 +11,17 @@ from zoexplore.bounds import BOUNDS
 from zoexplore.export import every_field
 from zoexplore.views import theme
 from zoexplore.views.abscissa import ABSCISSAE
+from zoexplore.views.ahead import Ahead, Need, now
 from zoexplore.views.controls import LABELS
 from zoexplore.views.curves import Curves
+from zoexplore.views.glyphs import Stroke
 from zoexplore.views.pins import LETTERS, Pin, Pins
 from zoexplore.views.readouts import of_this_run
 from zoexplore.views.state import State
-from zoexplore.views.trace import guarantees, trace
+from zoexplore.views.trace import guarantees, trace, traced
 from zoexplore.views.words import digits
 
-# (light, dark): further from one another than from the bounds' own colours; letters tell them apart without any.
-COLOURS = (
-    ("#b4236b", "#ff8fc0"),
-    ("#5a4fcf", "#b3adff"),
-    ("#1f7a8c", "#74d2e7"),
-    ("#8a5a00", "#e8b04a"),
-    ("#3d3d3d", "#d0d0d0"),
-    ("#6b8e00", "#c4e84a"),
-)
-
-
+_WIDTH, _DASH = 1.7, (7, 2)
 _EMPTY = {"eta": "K/M", "batch": "all"}
 
 
@@ -49,30 +41,44 @@ class PinnedCurves:
         self.source = ColumnDataSource({"xs": [], "ys": [], "colour": []}, name="pins")
         self.ends = ColumnDataSource({"x": [], "y": [], "letter": [], "colour": []})
         figure = curves.figure
-        figure.multi_line("xs", "ys", source=self.source, line_color="colour", line_width=1.7, line_dash=[7, 2])
+        figure.multi_line("xs", "ys", source=self.source, line_color="colour", line_width=_WIDTH, line_dash=_DASH)
         figure.text(
             "x", "y", "letter", source=self.ends, text_color="colour", text_align="right", text_baseline="bottom",
             x_offset=-3, y_offset=-1, text_font={"value": theme.FONT}, text_font_size="13px", text_font_style="bold",
         )  # fmt: skip
+        self._drawn: tuple = ()
+        curves.guests.append(self)
         self.draw()
-        pins.param.watch(self._redraw, ["pins", "compare"])
-        curves.param.watch(self._redraw, "along")
+        pins.param.watch(curves.changed, ["pins", "compare"])
 
-    def _redraw(self, *_: Any) -> None:
-        """Draw with the document held: where a widget is replaced by its own event, Bokeh's lock is not."""
-        with pn.io.hold():
-            self.draw()
+    def needs(self) -> list[Need]:
+        """Every pin's curves."""
+        return [traced(pin.setting, pin.accounting, self.curves.along) for pin in self.pins.pins]
+
+    def heights(self) -> list[np.ndarray]:
+        """The epsilons of every pin's curve."""
+        return list(self.source.data["ys"])
+
+    def key(self) -> list[tuple[Stroke, str]]:
+        """Every pin's line and name."""
+        names = [f"{letter}: {pin.name}" for letter, pin in zip(LETTERS, self.pins.pins, strict=False)]
+        return [(Stroke(pair[theme.LIGHT], _WIDTH, _DASH), name) for pair, name in zip(theme.PINS, names, strict=False)]
 
     def draw(self) -> None:
-        """Draw what is pinned now, in the colours of the figure's scheme."""
+        """Draw what is pinned now, in the colours of the figure's scheme, unless that is what is drawn."""
+        wanted = (*self.pins.pins, self.pins.compare, self.curves.along, self.curves.dark)
+        if wanted == self._drawn:
+            return
+        self._drawn = wanted
         drawn = [along(pin, self.curves.along, self.pins.compare) for pin in self.pins.pins]
-        colours = [pair[theme.DARK if self.curves.dark else theme.LIGHT] for pair in COLOURS[: len(drawn)]]
+        colours = [pair[theme.DARK if self.curves.dark else theme.LIGHT] for pair in theme.PINS]
         last = [np.flatnonzero(np.isfinite(y))[-1:] for _, y in drawn]
-        self.source.data = {"xs": [x for x, _ in drawn], "ys": [y for _, y in drawn], "colour": colours}
+        self.source.data = {"xs": [x for x, _ in drawn], "ys": [y for _, y in drawn], "colour": colours[: len(drawn)]}
+        none = [np.nan] * (len(LETTERS) - len(drawn))  # a row for every letter, always, as among the curves' marks
         self.ends.data = {
-            "x": [float(x[at][0]) if at.size else np.nan for (x, _), at in zip(drawn, last, strict=True)],
-            "y": [float(y[at][0]) if at.size else np.nan for (_, y), at in zip(drawn, last, strict=True)],
-            "letter": list(LETTERS[: len(drawn)]),
+            "x": [float(x[at][0]) if at.size else np.nan for (x, _), at in zip(drawn, last, strict=True)] + none,
+            "y": [float(y[at][0]) if at.size else np.nan for (_, y), at in zip(drawn, last, strict=True)] + none,
+            "letter": list(LETTERS),
             "colour": colours,
         }
 
@@ -86,20 +92,21 @@ class Pinned(pn.viewable.Viewer):
         names = {"each one's smallest": "", **{BOUNDS[b].title: b for b in BOUNDS}}
         self.compare = pn.widgets.Select(
             options=names, value=self.pins.compare, label="curves of", css_classes=["zx-select"],
-            stylesheets=[theme.css("select")], max_width=300, **theme.STRETCH,
+            stylesheets=[theme.css("select", "along")], **theme.STRETCH,
         )  # fmt: skip
         self.compare.param.watch(lambda event: self.pins.param.update(compare=event.new), "value")
         self.pins.param.watch(lambda event: self.compare.param.update(value=event.new), "compare")
         self.rows = pn.Column(**theme.STRETCH)
-        self.table = pn.pane.HTML("", stylesheets=[theme.root("text", "table", "pinned")], **theme.STRETCH)
+        self.table = pn.pane.HTML("", stylesheets=[theme.root("text", "table", "pinned", "waiting")], **theme.STRETCH)
         self.board = pn.Column(
             pn.pane.HTML("<h2>Pinned</h2>", stylesheets=[theme.css("text")], margin=0),
             self.compare, self.rows, self.table,
             css_classes=["zx-pinned"], stylesheets=[theme.root("board")], **theme.STRETCH,
         )  # fmt: skip
+        self._tell = Ahead(self._needs, self._differ, self._veil)
         self._list()
         self.pins.param.watch(self._list, "pins")
-        self.state.param.watch(self._tell, ["setting", "accounting"])
+        self.state.param.watch(lambda *_: self._tell(), ["setting", "accounting"])
 
     def _list(self, *_: Any) -> None:
         self.rows[:] = [self._row(place, pin) for place, pin in enumerate(self.pins.pins)]
@@ -108,7 +115,7 @@ class Pinned(pn.viewable.Viewer):
 
     def _row(self, place: int, pin: Pin) -> pn.Row:
         letter, look = LETTERS[place], {"stylesheets": [theme.css("button")], "margin": 0}
-        light, dark = COLOURS[place]
+        light, dark = theme.PINS[place]
         colour = f"label::first-letter{{color:light-dark({light},{dark})}}"
         name = pn.widgets.TextInput(
             label=letter, value=pin.name, css_classes=["zx-name"], stylesheets=[theme.css("field", "name"), colour],
@@ -120,7 +127,14 @@ class Pinned(pn.viewable.Viewer):
         unpin.on_click(lambda _: self.pins.remove(place))
         return pn.Row(name, use, unpin, css_classes=["zx-pin"], stylesheets=[theme.css("pin")], **theme.STRETCH)
 
-    def _tell(self, *_: Any) -> None:
+    def _needs(self) -> list[Need]:
+        runs = [self.state, *self.pins.pins] if self.pins.pins else []
+        return [need for run in runs for need in now(run, guarantees)]
+
+    def _veil(self, waiting: bool) -> None:
+        self.table.css_classes = [theme.WAITING] if waiting else []
+
+    def _differ(self) -> None:
         if self.pins.pins:
             self.table.object = self._differences()
 

@@ -9,15 +9,17 @@ import panel as pn
 import param
 
 from zoexplore.bounds import BOUNDS
-from zoexplore.planning import FIELDS, Plan, Unreachable, calibrate, recommend
+from zoexplore.planning import FIELDS, Plan
 from zoexplore.setting import Accounting, Setting
 from zoexplore.views import theme
 from zoexplore.views.abscissa import ABSCISSAE
+from zoexplore.views.answers import recommended, solved
 from zoexplore.views.state import State
 from zoexplore.views.tab import Tab
+from zoexplore.views.tasks import Task, change, start
 from zoexplore.views.trace import guarantees
 from zoexplore.views.words import digits, number, plain
-from zoexplore.views.worker import change, compute, start
+from zoexplore.views.worker import FAILED, compute
 
 _BEST = {
     "sigma": "the least noise", "n": "the fewest records", "K": "the fewest directions", "T": "the most steps",
@@ -25,25 +27,6 @@ _BEST = {
 }  # fmt: skip
 _FREE = """<p>Solve finds one value with everything else as it is set. Recommend chooses directions, step size, noise
 and its share, for the data, the loss, the ball and the steps that are set.</p>"""
-
-
-def solved(setting: Setting, field: str, epsilon: float, bound: str, accounting: Accounting) -> Setting | str:
-    """`calibrate`, with the reason in place of an exception."""
-    try:
-        return calibrate(setting, field, epsilon=epsilon, bound=bound, accounting=accounting)
-    except (Unreachable, ValueError) as error:
-        return str(error)
-
-
-def recommended(setting: Setting, epsilon: float, bound: str, accounting: Accounting) -> Plan | str:
-    """`recommend` for the data, loss and length of a setting, with the reason in place of an exception."""
-    given = ("n", "d", "T", "regime", "delta", "R", "clip", "M", "m", "ridge", "xi")
-    try:
-        return recommend(
-            **{name: getattr(setting, name) for name in given}, epsilon=epsilon, bound=bound, accounting=accounting
-        )
-    except (Unreachable, ValueError) as error:
-        return str(error)
 
 
 class Planner(Tab):
@@ -57,7 +40,7 @@ class Planner(Tab):
     def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
         super().__init__(state, dark, **params)
         select, look = pn.widgets.Select.from_param, {"css_classes": ["zx-select"], **theme.STRETCH}
-        sheet = [theme.css("select", "along")]
+        sheet = [theme.css("select", "along", "pair")]
         names = {ABSCISSAE[f].label: f for f in FIELDS}
         titles = {BOUNDS[bound].title: bound for bound in BOUNDS}
         self.choices = [
@@ -81,6 +64,7 @@ class Planner(Tab):
         self.buttons["apply"].on_click(lambda _: self.apply())
         self.words = pn.pane.HTML(_FREE, stylesheets=[theme.css("text", "words", "plan")], **theme.STRETCH)
         self._asked: object | None = None  # the question in the air
+        self._looking = Task()  # for its answer
         self._busy(False)
         self.follow()
 
@@ -89,7 +73,7 @@ class Planner(Tab):
         owner = self if name == "target" else self.state
         box = pn.widgets.TextInput(
             label=label, value=plain(getattr(owner, name)), css_classes=["zx-field"],
-            stylesheets=[theme.css("field", "target")], **theme.STRETCH,
+            stylesheets=[theme.css("field", "target", "pair")], **theme.STRETCH,
         )  # fmt: skip
 
         def typed(event: Any) -> None:
@@ -104,18 +88,24 @@ class Planner(Tab):
         return box
 
     def ask(self, question: Any) -> None:
-        """Have a question answered in the other process; an earlier one that is still in the air is dropped."""
+        """Have a question answered in the other process, in place of an earlier one that is still in the air."""
+        self._looking.cancel()
         self._asked = object()
         self.answer = None
         self._busy(True)
         self.words.object = '<p role="status">Looking …</p>'
-        start(question)
+        self._looking = start(question, self._failed)
 
     def stop(self) -> None:
-        """Wait no longer for an answer."""
+        """Look no longer for an answer."""
+        self._looking.cancel()
         self._asked = None
         self._busy(False)
         self.words.object = '<p role="status">Cancelled.</p>'
+
+    def _failed(self) -> None:
+        self.stop()
+        self.words.object = f'<p class="warn" role="alert">{FAILED}</p>'
 
     def apply(self) -> None:
         """Set the sliders to the run found."""
@@ -157,6 +147,7 @@ class Planner(Tab):
             self._busy(False)
 
     def _busy(self, busy: bool) -> None:
+        self.words.css_classes = [theme.BUSY] if busy else []
         self.buttons["cancel"].visible = busy
         self.buttons["solve"].disabled = self.buttons["recommend"].disabled = busy
         self.buttons["apply"].visible = self.answer is not None

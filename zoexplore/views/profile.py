@@ -9,14 +9,29 @@ from bokeh.models import ColumnDataSource, Range1d, Span
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.views import theme
-from zoexplore.views.canvas import blank, decades, dress
+from zoexplore.views.ahead import Need, now
+from zoexplore.views.canvas import blank, decades, dress, hover
 from zoexplore.views.frame import frame, steady
+from zoexplore.views.glyphs import Stroke
+from zoexplore.views.picture import svg
+from zoexplore.views.saves import Saves
 from zoexplore.views.state import State
 from zoexplore.views.tab import Tab
-from zoexplore.views.trace import guarantees, trace
+from zoexplore.views.trace import guarantees, trace, traced
 
 _SAYS = """<p>A guarantee is not one number but a curve: the smaller the chance δ of an exception, the larger the ε that
 has to be admitted. Every point of a line is a guarantee of the same run. The row marked is the δ that is set.</p>"""
+_HOVERED = 160  # epsilons that can be pointed at
+_MIDDLE = 1e-6  # where on the axis of delta the hover looks for them
+
+
+def least_deltas(epsilons: np.ndarray, values: np.ndarray, deltas: np.ndarray) -> np.ndarray:
+    """For each epsilon the smallest of the deltas (ascending) at which a bound's value, shape of deltas, is no more than it.
+
+    Not interpolated, since between two points only the larger delta is known to be enough; nan where none is.
+    """
+    allowed = values[None, :] <= epsilons[:, None]
+    return np.where(allowed.any(axis=1), deltas[allowed.argmax(axis=1)], np.nan)
 
 
 class Profile(Tab):
@@ -24,7 +39,7 @@ class Profile(Tab):
 
     def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
         super().__init__(state, dark, **params)
-        self.source = ColumnDataSource(self._columns(), name="profile")
+        self.source = ColumnDataSource({name: [] for name in ("delta", *BOUNDS)}, name="profile")
         self._fitted: tuple[float, float] | None = None
         self.figure = blank(
             "delta-against-epsilon", x_axis_type="log", y_axis_type="log", x_range=Range1d(1e-2, 1e2),
@@ -40,11 +55,16 @@ class Profile(Tab):
             style = theme.style_of(bound, order)
             look = {"line_width": style.width, "line_dash": list(style.dash), "line_join": "round"}
             self.lines[bound] = self.figure.line(bound, "delta", source=self.source, name=bound, **look)
+        self.pointed = ColumnDataSource({name: [] for name in ("value", "probe", *BOUNDS)}, name="profile-hover")
+        probe = self.figure.line("value", "probe", source=self.pointed, line_alpha=0)
+        rows = {b: (BOUNDS[b].title, theme.style_of(b, order)) for order, b in enumerate(BOUNDS)}
+        self.figure.add_tools(hover(probe, "<i>δ</i>, at most, at ε = @{x}{value}", rows, absent="–"))
+        self.saves = Saves(self.picture, title="the privacy profile", name_of_file="zoexplore-profile")
         self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
         self.words = pn.pane.HTML(_SAYS, stylesheets=[theme.css("text", "words")], **theme.STRETCH)
         self.legend = pn.pane.HTML(css_classes=["zx-legend"], stylesheets=[theme.css("legend")], **theme.STRETCH)
         self.paint(dark)
-        self.refresh()
+        self.changed()
         self.follow()
 
     def _columns(self) -> dict[str, np.ndarray]:
@@ -52,12 +72,23 @@ class Profile(Tab):
         shown = {b: np.where(np.isfinite(e) & (e > 0), e, np.nan) for b, e in traced.epsilon.items()}
         return {"delta": traced.values, **shown}
 
+    def _pointed(self) -> dict[str, np.ndarray]:
+        """What the hover says: along epsilon, every bound's delta."""
+        epsilons = np.geomspace(self.figure.x_range.start, self.figure.x_range.end, _HOVERED)
+        traced = trace(self.state.setting, self.state.accounting, "delta")
+        deltas = {b: least_deltas(epsilons, values, traced.values) for b, values in traced.epsilon.items()}
+        return {"value": epsilons, "probe": np.full(_HOVERED, _MIDDLE), **deltas}
+
+    def needs(self) -> list[Need]:
+        return [*now(self.state, guarantees), traced(self.state.setting, self.state.accounting, "delta")]
+
     def refresh(self) -> None:
         data = self._columns()
         with pn.io.hold():
             self.source.data = data
             self.now.location = self.state.setting.delta
             self._fit(data)
+            self.pointed.data = self._pointed()
             self.legend.object = self._legend()
         pn.io.push_notebook(self.pane)
 
@@ -80,6 +111,13 @@ class Profile(Tab):
         )
         return f"<ul>{items}</ul>"
 
+    def picture(self) -> str:
+        """The figure as SVG."""
+        self.settle()
+        found = guarantees(self.state.setting, self.state.accounting)
+        key = [(Stroke.of(self.lines[b].glyph), g.title) for b, g in found.items() if g.valid]
+        return svg(self.figure, self.state, key, without=("delta",))
+
     def paint(self, dark: bool) -> None:
         super().paint(dark)
         dress(self.figure, dark)
@@ -89,6 +127,6 @@ class Profile(Tab):
 
     def __panel__(self) -> pn.viewable.Viewable:
         return pn.Column(
-            self.words, self.legend, self.pane,
+            self.words, self.legend, self.pane, self.saves,
             css_classes=["zx-profile"], stylesheets=[theme.root("curves")], **theme.STRETCH,
         )  # fmt: skip

@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 import panel as pn
+import param
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.views import theme
+from zoexplore.views.ahead import Ahead, Need, now
 from zoexplore.views.state import State
-from zoexplore.views.trace import T_VALUES, guarantees, public_epsilon, trace
-from zoexplore.views.words import digits, whole, why
+from zoexplore.views.trace import T_VALUES, guarantees, public_epsilon, shares, trace, traced
+from zoexplore.views.words import digits, plain, whole, why
 
 _ALONG = "all noise along the directions (β\u00a0=\u00a01)"
 _AS_PRINTED = (
@@ -33,6 +35,8 @@ def smallest(found: dict[str, Guarantee]) -> Guarantee:
 class Readouts(pn.viewable.Viewer):
     """Three panes that change together: `verdict`, `table`, `assumptions`."""
 
+    waiting = param.Boolean(False, doc="whether what is shown is of an earlier state, and the present one is computed")
+
     def __init__(self, state: State | None = None, **params: Any) -> None:
         super().__init__(**params)
         self.state = state or State()
@@ -45,20 +49,39 @@ class Readouts(pn.viewable.Viewer):
             stylesheets=[theme.css("fold")],
             **theme.STRETCH,
         )
-        self._update()
-        self.state.param.watch(self._update, ["setting", "accounting"])
+        self._follow = Ahead(self._needs, self._update, lambda waiting: self.param.update(waiting=waiting))
+        self.param.watch(self._veil, "waiting")
+        self.fold.param.watch(self._unfold, "collapsed")
+        self._follow()
+        # after whatever figure is shown, which a hand on a slider is waiting for
+        self.state.param.watch(lambda *_: self._follow(), ["setting", "accounting"], precedence=1)
 
     def _pane(self, name: str) -> pn.pane.HTML:
         return pn.pane.HTML(
-            "", css_classes=[f"zx-{name}"], stylesheets=[theme.root("text", name)], **theme.STRETCH
+            "", css_classes=[f"zx-{name}"], stylesheets=[theme.root("text", name, "waiting")], **theme.STRETCH
         )
 
-    def _update(self, *events: Any) -> None:
+    def _needs(self) -> list[Need]:
+        s = self.state
+        return [*now(s, guarantees, public_epsilon, shares), traced(s.setting, s.accounting)]
+
+    def _veil(self, *_: Any) -> None:
+        """Show that the numbers are of an earlier state; the verdict says what is going on."""
+        for name, pane in (("verdict", self.verdict), ("table", self.table)):
+            veil = [theme.WAITING] if name == "verdict" else [theme.VEILED]
+            pane.css_classes = [f"zx-{name}", *(veil if self.waiting else [])]
+
+    def _update(self) -> None:
         found = guarantees(self.state.setting, self.state.accounting)
         with pn.io.hold():
             self.verdict.object = self._verdict(found)
             self.table.object = self._table(found)
-            self.assumptions.object = self._assumptions(found)
+            self._unfold()
+
+    def _unfold(self, *_: Any) -> None:
+        """Write what is assumed where it is looked at: every write to what a closed card holds costs the browser a layout."""
+        if not (self.fold.collapsed or self.waiting):
+            self.assumptions.object = self._assumptions(guarantees(self.state.setting, self.state.accounting))
 
     def _verdict(self, found: dict[str, Guarantee]) -> str:
         best, s = smallest(found), self.state.setting
@@ -73,6 +96,24 @@ class Readouts(pn.viewable.Viewer):
             f"<p><b>{escape(best.title)}</b> is the smallest {kind} of this run. "
             f"{why(best)} {self._publishing(best)}</p>"
         )
+
+    def _share(self, best: Guarantee) -> str:
+        """What the isotropic share of the noise costs or buys: the smallest epsilon with it, without it, and with it alone."""
+        s = self.state.setting
+        along, across = shares(s, self.state.accounting)
+        chosen, now = self.state.accounting.schedule == "optimal", digits(best.epsilon)
+        said = [] if s.beta == 0 and not chosen else [f"With β = 0 it would be {digits(across)}."]
+        if s.beta == 1 and not chosen:
+            said.insert(0, f"No noise is isotropic, and ε is {now}.")
+        else:
+            share = "that the accountant chooses at every step" if chosen else f"1 − β = {plain(round(1 - s.beta, 12))}"
+            verb = "lowers" if best.epsilon < along else "raises"
+            moves = f"leaves ε at {now}" if best.epsilon == along else f"{verb} ε from {digits(along)} to {now}"
+            said.insert(0, (
+                f"A share {share} of the noise goes in all directions, and not along the sampled ones only. At the same "
+                f"energy of the noise it {moves}, compared with none (β = 1)."
+            ))  # fmt: skip
+        return f'<p class="share"><b>The isotropic share.</b> {" ".join(said)}</p>'
 
     def _publishing(self, best: Guarantee) -> str:
         """How the smallest compares with what one would run if every iterate were public."""
@@ -107,13 +148,14 @@ class Readouts(pn.viewable.Viewer):
             f'<thead><tr><th colspan="2" scope="col">{title}</th><th scope="col">ε</th></tr></thead>'
             f'<tbody>{own}</tbody><tbody class="others">'
             '<tr><th colspan="3" scope="colgroup">For comparison, other mechanisms</th></tr>'
-            f"{others}</tbody></table>"
+            f"{others}</tbody></table>{self._share(best)}"
         )
 
     def _row(self, g: Guarantee, best: bool) -> str:
         swatch = theme.swatch(theme.style_of(g.bound, list(BOUNDS).index(g.bound)))
         kind = "best" if best else "" if g.valid else "absent"
-        return _cells(swatch, g.title, g.epsilon, kind, g.reason, BOUNDS[g.bound].says)
+        note = "; ".join(filter(None, (g.reason, g.note)))
+        return _cells(swatch, g.title, g.epsilon, kind, note, BOUNDS[g.bound].says)
 
     def _assumptions(self, found: dict[str, Guarantee]) -> str:
         """Every assumption once, with the bounds that rest on it."""

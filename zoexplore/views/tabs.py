@@ -14,6 +14,7 @@ from zoexplore.views.profile import Profile
 from zoexplore.views.state import State
 from zoexplore.views.tab import Tab
 from zoexplore.views.theory import Theory
+from zoexplore.views.training.tab import Train
 
 VIEWS: dict[str, tuple[str, type[Tab]]] = {
     "curves": ("Curves", Curves),
@@ -21,6 +22,7 @@ VIEWS: dict[str, tuple[str, type[Tab]]] = {
     "map": ("Map", Map),
     "inside": ("Inside the bound", Inside),
     "plan": ("Plan", Planner),
+    "train": ("Train", Train),
     "theory": ("Theory", Theory),
 }
 
@@ -67,8 +69,19 @@ class Tabs(pn.viewable.Viewer):
                 if name in self._frames:
                     self._frames[name].visible = view is shown
             if self.selected not in self._frames:
-                self._frames[self.selected] = pn.Column(shown.__panel__(), **theme.STRETCH)
+                self._frames[self.selected] = self._frame(shown)
                 self._holder.append(self._frames[self.selected])
+
+    def _frame(self, view: Tab) -> pn.Column:
+        """A view, with a veil while it waits for what is to be drawn."""
+        frame = pn.Column(view.__panel__(), stylesheets=[theme.root("waiting")], **theme.STRETCH)
+
+        def veil(*_: Any) -> None:
+            frame.css_classes = [theme.WAITING] if view.waiting else []
+
+        view.param.watch(veil, "waiting")
+        veil()
+        return frame
 
     def paint(self, dark: bool) -> None:
         """Draw every view in the colours of a scheme."""

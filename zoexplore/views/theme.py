@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LIGHT, DARK = 0, 1
+VEILED, WAITING = "zx-veiled", "zx-waiting"  # classes of what is of an earlier state; with the second it says so
+BUSY = "zx-busy"  # the class of what tells by itself that it is computed; the page tells screen readers of all three
 STRETCH = {"sizing_mode": "stretch_width", "margin": 0}  # the layout of nearly everything; style sheets do the rest
 _FOLDER = Path(__file__).parent / "css"
 
@@ -58,6 +60,19 @@ _OTHERS = (
     Style(("#4f6b12", "#b3d465"), (14, 3), 2.2),
 )
 
+# Of pins: further from one another than from the bounds' own colours; letters tell them apart without any.
+PINS = (
+    ("#b4236b", "#ff8fc0"),
+    ("#5a4fcf", "#b3adff"),
+    ("#1f7a8c", "#74d2e7"),
+    ("#8a5a00", "#e8b04a"),
+    ("#3d3d3d", "#d0d0d0"),
+    ("#6b8e00", "#c4e84a"),
+)
+_LIGHT_OF = {
+    dark: light for light, dark in (*COLOURS.values(), *(s.colour for s in (*STYLES.values(), *_OTHERS, REFERENCE)), *PINS)
+}
+
 
 def style_of(bound: str, order: int = 0) -> Style:
     """The style of a bound; one of a few spare ones, by its place in the registry, where it has none of its own."""
@@ -67,6 +82,11 @@ def style_of(bound: str, order: int = 0) -> Style:
 def colour(name: str, dark: bool) -> str:
     """A named colour for the canvas."""
     return COLOURS[name][DARK if dark else LIGHT]
+
+
+def light(colour: str) -> str:
+    """The light partner of a colour of either scheme; any other colour as it is."""
+    return _LIGHT_OF.get(colour, colour)
 
 
 def _pairs() -> str:
@@ -107,8 +127,11 @@ def css(*names: str) -> str:
 
 
 def root(*names: str) -> str:
-    """The style sheet of a component's outermost element: the variables, then the named sheets."""
-    return f":host{{{VARIABLES}}}\n{css(*names)}"
+    """The style sheet of a component's outermost element: the variables, a ground, then the named sheets.
+
+    In a notebook's cell a component is light, whatever the notebook is: its canvas does not know what it lies on.
+    """
+    return f":host{{{VARIABLES}color-scheme:var(--zx-scheme,light);background:var(--zx-surface)}}\n{css(*names)}"
 
 
 def script() -> str:

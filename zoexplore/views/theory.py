@@ -10,6 +10,7 @@ import panel as pn
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.views import theme
+from zoexplore.views.ahead import Need, now
 from zoexplore.views.errata import ERRATA
 from zoexplore.views.formulas import substituted
 from zoexplore.views.state import State
@@ -35,8 +36,11 @@ class Theory(Tab):
         )  # fmt: skip
         self.printed.param.watch(lambda event: self.state.ask(printed=event.new), "value")
         self.state.param.watch(lambda event: self.printed.param.update(value=event.new), "printed")
-        self.refresh()
+        self.changed()
         self.follow()
+
+    def needs(self) -> list[Need]:
+        return now(self.state, guarantees)
 
     def refresh(self) -> None:
         found = guarantees(self.state.setting, self.state.accounting)

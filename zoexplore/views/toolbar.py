@@ -10,7 +10,7 @@ from zoexplore.views.bridge import Bridge
 from zoexplore.views.pins import MOST, Pins
 from zoexplore.views.state import State
 
-_SCHEME = "document.documentElement.style.colorScheme = cb_obj.active ? 'dark' : 'light'"
+_SCHEME = "document.documentElement.style.setProperty('--zx-scheme', cb_obj.active ? 'dark' : 'light')"
 _COPY = """
 const say = (label) => { button.label = label; setTimeout(() => { button.label = "LABEL"; }, 1800); };
 const text = button.tags[0] || window.location.href;
@@ -29,7 +29,7 @@ def copier(label: str, text: str = "") -> pn.widgets.Button:
 
 
 class Toolbar(pn.viewable.Viewer):
-    """Presets, reset, pin, copy link (where there is a `bridge` to a browser's address), and light or dark."""
+    """Presets, reset, pin, and where there is a `bridge` to a browser's address: copy link, and light or dark."""
 
     def __init__(
         self, state: State | None = None, bridge: Bridge | None = None, pins: Pins | None = None, **params: Any
@@ -90,21 +90,16 @@ class Toolbar(pn.viewable.Viewer):
 
     def _follow_the_browser(self) -> None:
         """Start in the scheme that this browser was last used with, or else prefers, as soon as it has told."""
-        browser = pn.state.browser_info if pn.state.curdoc else None
 
         def follow(*_: Any) -> None:
-            kept = self.bridge.scheme if self.bridge else ""
-            if kept:
-                self.dark.value = kept == "dark"
-            elif browser is not None and browser.dark_mode is not None:
-                self.dark.value = browser.dark_mode
+            if self.bridge and self.bridge.scheme:
+                self.dark.value = self.bridge.scheme == "dark"
 
-        if browser is not None:
-            browser.param.watch(follow, "dark_mode")
         if self.bridge:
             self.bridge.param.watch(follow, "scheme")
-        follow()
+            follow()
 
     def __panel__(self) -> pn.viewable.Viewable:
-        tools = [tool for tool in (self.preset, self.reset, self.pin, self.link, *self.more, self.dark) if tool]
+        scheme = self.dark if self.bridge else None  # of a notebook, whose page is not ours, everything is light
+        tools = [tool for tool in (self.preset, self.reset, self.pin, self.link, *self.more, scheme) if tool]
         return pn.Row(*tools, css_classes=["zx-tools"], stylesheets=[theme.css("tools")], margin=0)

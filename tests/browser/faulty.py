@@ -1,0 +1,24 @@
+"""The explorer with a callback that fails at T = 13 and holds up all others for seconds at T = 15; it has no room for files."""
+
+import errno
+import os
+import time
+
+from zoexplore.views import serve
+
+explorer = serve()
+
+
+def fail(event):
+    if event.new == 13:
+        raise RuntimeError("thirteen <img src=x onerror='window.hacked=1'> is one too many")
+    if event.new == 15:
+        time.sleep(3)
+
+
+def full():
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+explorer.state.param.watch(fail, "T")
+explorer.files.downloads[1].callback = explorer.curves.saves.draw = full

@@ -1,0 +1,207 @@
+"""What goes wrong is said and the page stays usable; what is typed, loaded or linked is text and never runs."""
+
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.browser.conftest import served
+from tests.browser.test_center import data, saved, show, until
+from tests.browser.test_page import opened, readouts, settled, type_in
+from zoexplore import Setting, guarantee
+from zoexplore.views.controls import LABELS
+from zoexplore.views.words import digits
+
+HTML = "<img src=x onerror=window.hacked=1>"
+# Elements that none of the page's own parts has, in any shadow root.
+FOUND = """() => { const out = []; const walk = r => { for (const e of r.querySelectorAll("*")) {
+  if (e.matches("img, iframe, object") || (e.matches("script") && e.textContent.includes("hacked"))) out.push(e.outerHTML);
+  if (e.shadowRoot) walk(e.shadowRoot); } }; walk(document.body); return out }"""
+
+
+def notice(page):
+    return " ".join(page.locator(".zx-notice p").all_inner_texts())
+
+
+def told(page, text):
+    """A notification that says so; what is read to the blind is there a second time."""
+    return page.locator(".notyf__message", has_text=text)
+
+
+def harmless(page):
+    page.wait_for_timeout(400)
+    return page.evaluate("window.hacked") is None and page.evaluate(FOUND) == []
+
+
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory):
+    with served("tests/browser/faulty.py", tmp_path_factory.mktemp("faulty") / "panel.log") as server:
+        yield server
+
+
+def test_nothing_in_an_address_is_run(page, app_url):
+    html = quote(HTML)
+    fields = f"K={html}&n={html}&{html}={html}&regime={html}&conversion={html}&T=9"
+    others = f"tab={html}&against={html}&compare={html}&show={html}&lock={html}&pin=K:{html}~{html}&pin={html}&pin=K:20~{html}"
+    opened(page, f"{app_url}?{fields}&{others}")
+    page.get_by_text("Of this address").wait_for()
+    said = notice(page)
+    assert all(f"{name} = " in said for name in ("K", "n", "regime", "conversion", "tab", "against", "compare"))
+    assert HTML in said and harmless(page)
+    assert page.get_by_label("C", exact=True).input_value() == HTML
+    assert readouts(page)["Composition"] == digits(guarantee(Setting(T=9), "composition").epsilon)
+
+
+def test_no_name_of_a_pin_is_run_on_the_page_or_in_a_picture(page, app_url):
+    opened(page, f"{app_url}?pin=K:20~few")
+    name = page.get_by_label("A", exact=True)
+    name.fill(HTML)
+    name.press("Enter")
+    page.wait_for_function("decodeURIComponent(location.search).includes('onerror')")
+    assert harmless(page)
+    picture = ElementTree.fromstring(saved(page, "the curves", "SVG").path().read_text())
+    assert any(element.text == f"A: {HTML}" for element in picture.iter())
+    assert not any(element.tag.endswith(("img", "image", "script")) for element in picture.iter())
+    page.reload()
+    opened(page, page.url)
+    assert harmless(page)
+
+
+def test_nothing_in_a_file_is_run_and_each_field_is_told(page, app_url, tmp_path):
+    opened(page, app_url)
+    page.get_by_role("button", name="Export").click()
+    upload = page.get_by_label("load a setting from a YAML file")
+    bad = tmp_path / "bad <img src=x onerror=window.hacked=1>.yaml"
+    bad.write_text(f"T: 9\nK: '{HTML}'\n'{HTML}': 1\nsigma: -1\n")
+    settled(page, lambda: upload.set_input_files(bad), lambda: readouts(page))
+    page.get_by_text("Of this file").wait_for()
+    said = notice(page)
+    assert "K = " in said and "sigma = -1" in said and HTML in said and harmless(page)
+    (tmp_path / "worse.yaml").write_bytes(b"\xff\xfe{]: !!python/object/apply:os.system ['true']")
+    settled(page, lambda: upload.set_input_files(tmp_path / "worse.yaml"), lambda: notice(page))
+    assert readouts(page)["Composition"] == digits(guarantee(Setting(T=9), "composition").epsilon)
+    settled(page, lambda: type_in(page, "T", HTML), lambda: notice(page))
+    assert "T = " in notice(page) and harmless(page)
+
+
+def test_a_callback_that_fails_is_told_and_logged_and_the_page_goes_on(page, faulty):
+    opened(page, faulty.url)
+    type_in(page, "T", "13")
+    told(page, "is one too many").wait_for()
+    told(page, "may not match the controls").wait_for()
+    assert harmless(page)
+    log = faulty.log.read_text()
+    assert "Traceback" in log and "RuntimeError: thirteen" in log
+    settled(page, lambda: type_in(page, "T", "14"), lambda: readouts(page))
+    assert readouts(page)["Composition"] == digits(guarantee(Setting(T=14), "composition").epsilon)
+
+
+def test_what_is_moved_while_the_server_is_held_up_is_not_lost(page, faulty):
+    opened(page, faulty.url)
+    type_in(page, "T", "15")
+    handle = page.locator(f'.noUi-handle[aria-label="{LABELS["sigma"]}"]')
+    handle.focus()
+    before = float(handle.get_attribute("aria-valuenow"))
+    for _ in range(5):
+        handle.press("ArrowRight")
+        page.wait_for_timeout(150)  # more than Panel gathers into one message
+    left = handle.get_attribute("aria-valuenow")
+    assert float(left) > before
+    type_in(page, "K", "100")
+    box = page.get_by_label(LABELS["sigma"], exact=True).and_(page.locator("input"))
+
+    def follows():
+        run = Setting(T=15, K=100, sigma=float(box.input_value()))
+        return readouts(page)["Composition"] == digits(guarantee(run, "composition").epsilon)
+
+    until(page, follows)
+    page.wait_for_timeout(1000)  # nothing that was sent earlier comes after
+    assert follows() and handle.get_attribute("aria-valuenow") == left
+    sigma = float(box.input_value())
+    assert sigma > Setting().sigma and f"sigma={sigma:g}" in page.url and "K=100" in page.url
+    opened(page, page.url)
+    assert follows() and float(box.input_value()) == sigma
+
+
+@pytest.mark.parametrize("kind", ["a file", "a picture"])
+def test_what_cannot_be_saved_is_told_and_the_page_goes_on(page, faulty, kind):
+    opened(page, faulty.url)
+    if kind == "a file":
+        page.get_by_role("button", name="Export").click()
+        page.get_by_role("button", name="YAML").or_(page.get_by_text("YAML", exact=True)).first.click()
+    else:
+        page.get_by_role("button", name="Save the curves as SVG").click()
+    told(page, "No space left on device").wait_for()
+    settled(page, lambda: type_in(page, "T", "14"), lambda: readouts(page))
+    assert readouts(page)["Composition"] == digits(guarantee(Setting(T=14), "composition").epsilon)
+
+
+def test_a_picture_that_the_browser_cannot_make_is_told(page, app_url):
+    opened(page, app_url)
+    page.evaluate("() => { HTMLCanvasElement.prototype.toBlob = (done) => done(null) }")  # as where it is too large
+    with page.expect_event("dialog") as dialog:
+        page.once("dialog", lambda shown: shown.accept())
+        page.get_by_role("button", name="Save the curves as PNG").click()
+    assert "Nothing was saved" in dialog.value.message
+
+
+def children(pid):
+    """The ids of a process's children."""
+    return [int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()]
+
+
+def kill(server):
+    for pid in children(server.process.pid):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+in_proc = pytest.mark.skipif(not Path("/proc").is_dir(), reason="there is no /proc here to find the process in")
+
+
+@in_proc
+def test_a_killed_process_is_replaced_and_the_map_is_drawn(page, faulty):
+    opened(page, faulty.url)
+    kill(faulty)
+    show(page, "map")
+    drawn(page, "Composition")
+
+
+def drawn(page, bound):
+    """Have the map of a bound drawn to its end."""
+    page.get_by_label("ε by", exact=True).select_option(bound)
+    until(page, lambda: data(page, "map-bands", "band") and page.locator(".zx-idle").count(), 120)
+
+
+@in_proc
+def test_a_process_that_is_killed_again_and_again_while_it_draws_a_map_is_told_and_the_next_map_is_drawn(page, faulty):
+    opened(page, f"{faulty.url}?batch=100")  # whose rows take long enough to be killed in
+    show(page, "map")
+    page.get_by_text("s left").first.wait_for(timeout=120_000)
+
+    def given_up():
+        kill(faulty)
+        return page.get_by_text("The computation ended before it had an answer").count()
+
+    until(page, given_up, 120)
+    told(page, "the computing process ended unexpectedly").first.wait_for()
+    assert "Died" in faulty.log.read_text()
+    type_in(page, "T", "14")
+    drawn(page, "Composition")
+
+
+def test_a_page_whose_server_went_away_says_so_and_its_address_brings_it_back(page, tmp_path, console_errors):
+    log = tmp_path / "panel.log"
+    with served("app.py", log) as server:
+        opened(page, f"{server.url}?T=9")
+    told(page, "The connection to the server is lost").wait_for()
+    console_errors.clear()  # Bokeh logs that it cannot connect
+    with served("app.py", log, int(server.url.rpartition(":")[2].partition("/")[0])):
+        told(page, "The connection").get_by_role("link", name="Load the page again").click()
+        opened(page, page.url)
+        assert readouts(page)["Composition"] == digits(guarantee(Setting(T=9), "composition").epsilon)
+        console_errors.clear()

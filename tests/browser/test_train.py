@@ -1,0 +1,204 @@
+"""The Train tab in a real browser: a run from its start to its results, and what becomes of its processes."""
+
+import csv
+import os
+import signal
+import subprocess
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from tests.browser.conftest import served
+from tests.browser.test_accessible import axe, serious  # noqa: F401 (axe is a fixture)
+from tests.browser.test_center import data, saved, show, until
+from tests.browser.test_page import IDLE, opened, readouts, settled, type_in
+from tests.views import train_jobs
+from zoexplore import Setting
+from zoexplore.training import NOT_COVERED
+from zoexplore.training.files import from_csv, to_csv
+from zoexplore.views.training.marks import name_of
+from zoexplore.views.words import digits
+
+# Where the marks are on the page, the figure being scrolled into it.
+PLACES = """() => {
+  const data = Bokeh.documents[0].get_model_by_name("frontier").data;
+  const plot = Bokeh.index.find_one(Bokeh.documents[0].get_model_by_name("utility-against-epsilon"));
+  plot.el.scrollIntoView({block: "center"});
+  const box = plot.el.getBoundingClientRect(), column = name => Array.from(data.get ? data.get(name) : data[name]);
+  const ys = column("y").map(y => box.top + plot.frame.y_scale.compute(y));
+  return column("x").map((x, i) => [box.left + plot.frame.x_scale.compute(x), ys[i]]);
+}"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with served("app.py", tmp_path_factory.mktemp("server") / "panel.log") as server:
+        yield server
+
+
+@pytest.fixture
+def tab(page, server):
+    return shown(page, server.url)
+
+
+def shown(page, url):
+    """The tab, set to a small task and a long run."""
+    show(opened(page, url), "train")
+    page.get_by_label("task", exact=True).select_option("Breast cancer, n = 455")
+    until(page, lambda: page.get_by_label("K directions", exact=True).input_value() == "15")
+    fill(page, "σ noise scales", "0.01, 0.1")
+    fill(page, "T steps to train", "100000")
+    return page
+
+
+def fill(page, label, text):
+    box = page.get_by_label(label, exact=True)
+    box.fill(text)
+    box.press("Tab")
+
+
+def button(page, name):
+    return page.get_by_role("button", name=name, exact=True)
+
+
+def begun(page):
+    """Press the button and wait for the first marks."""
+    button(page, "Train").click()
+    until(page, lambda: data(page, "frontier", "x"), 120)
+    return page
+
+
+def workers(server):
+    """The processes that train, by their ids, each with that of the one that the server began for the run."""
+    table = subprocess.run(["ps", "-ww", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
+    rows = [(int(pid), int(parent), args) for pid, parent, args in (line.split(None, 2) for line in table.splitlines())]
+    below = {pid for pid, parent, args in rows if parent == server.process.pid and "zoexplore.views.hand" in args}
+    return {pid: parent for pid, parent, args in rows if parent in below and "spawn_main" in args}
+
+
+def lonely(places, bounds):
+    """Of the marks with noise, the one that is furthest from all others: its number and where it is."""
+    at = np.array(places)
+    away = np.hypot(*(at[:, None, :] - at[None, :, :]).T) + np.diag(np.full(len(at), np.inf))
+    best = max((i for i, bound in enumerate(bounds) if bound), key=lambda i: away[i].min())
+    return best, places[best]
+
+
+def test_a_run_from_start_to_results(page, tab, server, tmp_path):
+    begun(tab)
+    tab.get_by_text("Breast cancer, n = 455:").wait_for()
+    assert len(workers(server)) >= 1
+    assert tab.get_by_text(NOT_COVERED).is_visible()
+    button(tab, "Cancel").click()
+    tab.get_by_text("Cancelled. What was done by then is kept.").wait_for()
+    until(tab, lambda: not workers(server), 5)
+    marks = data(tab, "frontier", "x")
+    assert len(marks) == 4 * (3 * 2) + 1
+
+    with tab.expect_download() as download:
+        button(tab, "CSV").click()
+    kept = tmp_path / "kept.csv"
+    download.value.save_as(kept)
+    found = from_csv(kept.read_text())
+    assert found.task == "breast-cancer" and len(found.points) == 7
+    assert len(list(csv.reader(kept.read_text().splitlines()[1:]))) > 7
+
+    i, (x, y) = lonely(tab.evaluate(PLACES), data(tab, "frontier", "bound"))
+    before, clicked = tab.url, found.points[int(data(tab, "frontier", "point")[i])]
+    settled(tab, lambda: tab.mouse.click(x, y), lambda: tab.url)
+    assert f"K={clicked.setting.K}" in tab.url and f"T={clicked.setting.T}" in tab.url
+    assert readouts(tab)["Composition"] == digits(clicked.epsilon["composition"])
+    settled(tab, tab.go_back, lambda: tab.url)
+    assert tab.url == before
+
+    shown(tab, server.url)
+    assert not data(tab, "frontier", "x")
+    tab.get_by_label("load results from a file").set_input_files(kept)
+    tab.get_by_text("Loaded.").wait_for()
+    until(tab, lambda: data(tab, "frontier", "x") == marks, 10)
+
+
+def test_a_killed_worker_is_said_and_the_page_stays_usable(tab, server):
+    begun(tab)
+    os.kill(next(iter(workers(server).values())), signal.SIGKILL)
+    tab.get_by_role("alert").get_by_text("ended unexpectedly").wait_for()
+    assert data(tab, "frontier", "x")
+    until(tab, lambda: not workers(server), 5)
+    settled(tab, lambda: type_in(tab, "T", "50"), lambda: readouts(tab))
+    fill(tab, "T steps to train", "3")
+    button(tab, "Train").click()
+    tab.get_by_text("Done.").wait_for(timeout=120_000)
+
+
+def test_a_closed_page_ends_its_processes(page, tab, server):
+    begun(tab)
+    assert workers(server)
+    page.goto("about:blank")
+    until(page, lambda: not workers(server), 90)
+
+
+def loaded(page, folder):
+    """Load results that did not take any training."""
+    kept = folder / "kept.csv"
+    kept.write_text(to_csv(train_jobs.frontier()))
+    page.get_by_label("load results from a file").set_input_files(kept)
+    page.get_by_text("Loaded.").wait_for()
+    page.wait_for_function(IDLE)
+
+
+def test_what_is_wrong_is_said(tab):
+    fill(tab, "K directions", "many")
+    button(tab, "Train").click()
+    tab.get_by_role("alert").get_by_text("K directions: 'many' is not allowed").wait_for()
+    tab.get_by_label("train on a table of your own, as CSV").set_input_files(
+        {"name": "mine.csv", "mimeType": "text/csv", "buffer": b"a,label\n1,x\n2\n"}
+    )
+    tab.get_by_role("alert").get_by_text("mine.csv: line 3 has 1 columns").wait_for()
+
+
+def test_the_sliders_values_are_used_when_asked_for(tab):
+    tab.get_by_label("use the sliders' values").check()
+    until(tab, lambda: tab.get_by_label("K directions", exact=True).input_value() == str(Setting().K))
+    settled(tab, lambda: type_in(tab, "T", "50"), lambda: readouts(tab))
+    until(tab, lambda: tab.get_by_label("T steps to train", exact=True).input_value() == "50")
+    assert tab.get_by_label("T steps to train", exact=True).is_disabled()
+
+
+def test_a_mark_says_what_it_is(tab, tmp_path):
+    loaded(tab, tmp_path)
+    tab.wait_for_timeout(500)
+    i, (x, y) = lonely(tab.evaluate(PLACES), data(tab, "frontier", "bound"))
+    tab.mouse.move(x, y)
+    tip = tab.locator(".bk-Tooltip .tip")
+    tip.wait_for()
+    point = train_jobs.frontier().points[int(data(tab, "frontier", "point")[i])]
+    assert name_of(point) in tip.inner_text() and "seeds: 2" in tip.inner_text()
+
+
+@pytest.mark.parametrize("title", ["the frontier", "what is learnt", "what stopping there costs"])
+def test_figures_are_saved(tab, tmp_path, title):
+    loaded(tab, tmp_path)
+    drawn = ElementTree.fromstring(saved(tab, title, "SVG").path().read_text())
+    assert drawn.get("width")
+    assert saved(tab, title, "PNG").path().stat().st_size > 1000
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 390)])
+def test_nothing_serious_with_results(page, server, axe, tmp_path, scheme, width):  # noqa: F811
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    shown(page, server.url)
+    loaded(page, tmp_path)
+    for summary in page.locator(".zx-train summary").all():
+        summary.click()
+    page.wait_for_timeout(500)
+    assert serious(page, axe) == "[]"
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_nothing_serious_while_training(tab, axe):  # noqa: F811
+    begun(tab)
+    assert serious(tab, axe) == "[]"
+    button(tab, "Cancel").click()
+    tab.get_by_text("Cancelled.").wait_for()

@@ -1,0 +1,339 @@
+"""The Train tab without a browser: what is asked for, what is drawn where, and what is said when it goes wrong."""
+
+import os
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
+from math import inf
+from xml.etree import ElementTree
+
+import numpy as np
+import panel as pn
+import pytest
+
+from tests.views import train_jobs
+from tests.views.train_jobs import frontier, point, without_noise
+from zoexplore import Accounting, Setting
+from zoexplore.training.files import to_csv, to_parquet
+from zoexplore.views import State, Train
+from zoexplore.views.training import choices, jobs, results, running
+from zoexplore.views.training.choices import Choices
+from zoexplore.views.training.jobs import Asked, checked, read
+from zoexplore.views.training.marks import Scale, about, front, infinite, marks, name_of, stopping, supposed
+from zoexplore.views.training.running import dask_address
+
+BOUNDS = ("composition", "theorem", "corollary", "sharp")
+TABLE = b"a,b,label\n" + b"".join(b"%d,%d,%s\n" % (i, i * i, b"yes" if i % 2 else b"no") for i in range(60))
+
+
+@pytest.fixture
+def here(monkeypatch):
+    """What the other process computes, computed here and now."""
+
+    async def compute(call, *args):
+        return call(*args)
+
+    for module in (choices, results):
+        monkeypatch.setattr(module, "compute", compute)
+
+
+def trained(monkeypatch, job):
+    """A tab whose runs are another job."""
+    monkeypatch.setattr(running, "trained", job)
+    tab = Train()
+    tab.running.begin()
+    return tab
+
+
+class TestMarks:
+    def test_infinite_epsilons_stand_beyond_the_axis_in_a_strip(self):
+        drawn, scale = frontier(), Scale.of(frontier(), BOUNDS)
+        columns = marks(drawn, BOUNDS, "accuracy", scale)
+        for x, i, bound in zip(columns["x"], columns["point"], columns["bound"], strict=True):
+            epsilon = drawn.points[i].epsilon[bound] if bound else inf
+            assert x == epsilon if epsilon < inf else scale.high < x < scale.end
+
+    def test_the_axis_has_whole_decades_around_all_finite_values(self):
+        scale = Scale.of(frontier(), BOUNDS)
+        assert (scale.low, scale.high) == pytest.approx((0.1, 100.0))
+        assert Scale.of(frontier(without_noise()), BOUNDS).low < Scale.of(frontier(without_noise()), BOUNDS).high
+
+    def test_a_point_without_noise_has_one_mark(self):
+        columns = marks(frontier(), BOUNDS, "accuracy", Scale(0.1, 100))
+        assert columns["bound"].count("") == 1 and len(columns["x"]) == 3 * len(BOUNDS) + 1
+
+    def test_bars_are_one_standard_error(self):
+        columns = marks(frontier(point(accuracy=(0.8, 0.9))), BOUNDS, "accuracy", Scale(0.1, 100))
+        assert columns["y"][0] == pytest.approx(0.85)
+        assert columns["high"][0] - columns["y"][0] == pytest.approx(np.std([0.8, 0.9], ddof=1) / np.sqrt(2))
+
+    def test_marks_are_hollow_where_something_is_supposed(self):
+        smooth, public = "the loss is 1-smooth", "the columns' ranges are public"
+        assert supposed(point(supposed=(smooth,)), "composition", Accounting()) == ()
+        assert supposed(point(supposed=(smooth,)), "composition", Accounting(sensitivity="lipschitz")) == (smooth,)
+        assert supposed(point(supposed=(smooth, public)), "sharp", Accounting()) == (smooth, public)
+        assert supposed(point(supposed=(smooth, public)), "composition", Accounting()) == (public,)
+        columns = marks(frontier(point(supposed=(smooth,))), ("composition", "sharp"), "accuracy", Scale(0.1, 100))
+        assert columns["solid"] == [True, False]
+        assert smooth in columns["tip"][1] and smooth not in columns["tip"][0]
+
+    def test_the_front_only_rises_and_passes_through_the_best(self):
+        drawn = frontier(point(1e-2, 0.1, (0.7, 0.7)), point(1e-3, 1.0, (0.6, 0.6)), point(1e-4, 10.0, (0.9, 0.9)))
+        x, y = front(drawn, "sharp", "accuracy", Scale(0.1, 100))
+        assert list(zip(x, y, strict=True)) == [(0.1, 0.7), (10.0, 0.7), (10.0, 0.9), (100, 0.9)]
+        assert front(drawn, "corollary", "accuracy", Scale(0.1, 100)) == ([], [])
+
+    def test_what_is_infinite_is_listed_with_its_reason(self):
+        assert infinite(frontier(), BOUNDS) == {
+            ("Noisy-ZOGD", "no corollary"): ["Closed form"],
+            ("Not private", "there is no noise"): ["Composition", "Hidden-state theorem", "Closed form", "Sharper bound"],
+        }
+
+    def test_stopping_is_the_first_step_that_is_as_good_as_the_end(self):
+        assert stopping(point(), "accuracy") == stopping(point(), "loss") == 1
+
+    def test_another_accounting_than_that_of_the_page_is_said(self):
+        assert "counted at" not in about(frontier(), 1e-5, Accounting(schedule="optimal"))
+        assert "keep their β" in about(frontier(), 1e-5, Accounting(schedule="optimal"))
+        assert "δ = 10⁻⁵" in about(frontier(), 1e-6, Accounting())
+        assert "counted at" in about(frontier(), 1e-5, Accounting(conversion="cks"))
+
+
+class TestChoices:
+    def test_they_start_with_a_task_and_its_own_run(self):
+        asked = Choices(State()).asked()
+        assert (asked.task.name, asked.K, asked.beta, asked.T) == ("mixture", 260, 0.5, 200)
+        assert asked.sigmas == asked.task.sigmas
+        assert asked.size is None and asked.trained_on is asked.task
+
+    def test_the_sliders_values_are_taken_and_followed(self):
+        tab = Train(State(Setting(K=20, d=50, n=300, T=7, sigma=0.02, beta=0.25, delta=1e-6)))
+        tab.choices.follow = True
+        asked = tab.choices.asked()
+        assert (asked.K, asked.T, asked.beta, asked.delta, asked.size) == (20, 7, 0.25, 1e-6, (300, 50))
+        assert asked.sigmas == pytest.approx((0.006, 0.02, 0.06, 0.2))
+        assert pickle.loads(pickle.dumps(asked.trained_on)) == asked.trained_on  # so that workers draw their data once
+        data = asked.trained_on.data
+        assert data.X.shape == (300, 50)
+        tab.state.ask(T=8)
+        assert tab.choices.asked().T == 8
+        assert tab.choices.texts["T"].disabled
+        tab.choices.follow = False
+        assert tab.choices.asked().T == 200
+
+    def test_more_data_than_there_is_room_for_are_refused(self):
+        asked = Choices(State(Setting(n=10**8)), follow=True).asked()
+        with pytest.raises(ValueError, match="too much to draw"):
+            _ = asked.trained_on
+
+    def test_another_model(self):
+        made = Choices(State(), task="breast-cancer", network=True)
+        assert (made.asked().trained_on.model, made.asked().trained_on.name) == ("perceptron", "breast-cancer-mlp")
+        made.task = "digits"
+        assert made.asked().trained_on.name == "digits-mlp"
+        assert made.texts["K"].value == "300"
+
+    @pytest.mark.parametrize(
+        ("name", "text", "said"),
+        [
+            ("K", "many", "K directions: 'many' is not allowed"), ("K", "0", "K = 0 is not allowed"), ("T", "1.5", "T = 1.5"),
+            ("beta", "2", "beta = 2"), ("sigmas", "1e-3, -1", "sigma = -1"), ("sigmas", "", "at least one"),
+            ("sigmas", "1, 1", "none of them twice"), ("seeds", "0", "from 1 to 50"), ("seeds", "1000", "from 1 to 50"),
+            ("T", "inf", "give a number"), ("K", "9" * 400, "give a number"), ("sigmas", "1e-3; 2", "give a number"),
+        ],
+    )  # fmt: skip
+    def test_what_cannot_be_is_refused_before_a_process_begins(self, name, text, said):
+        tab = Train()
+        tab.choices.texts[name].value = text
+        tab.running.begin()
+        assert said in tab.running.note.object.replace("&#x27;", "'") and 'role="alert"' in tab.running.note.object
+        assert not tab.running.work.running
+
+    def test_no_method_is_refused(self):
+        made = Choices(State())
+        for box in made.methods.values():
+            box.value = False
+        with pytest.raises(ValueError, match="tick at least one"):
+            made.asked()
+
+    def test_a_table_of_ones_own_becomes_a_task(self, here):
+        tab = Train()
+        tab.choices.upload.filename = "digits.csv"
+        tab.choices.upload.value = TABLE
+        asked = tab.choices.asked()
+        assert asked.task.name == "table digits" and asked.K == asked.task.K
+        assert asked.trained_on.data.X.shape == (48, 3)
+        assert "table digits" in tab.choices.menus[0].options.values()
+
+    def test_a_table_that_makes_no_task_says_why(self, here):
+        tab = Train()
+        tab.choices.upload.filename = "mine.csv"
+        tab.choices.upload.value = TABLE.replace(b"4,16", b"4,x")
+        assert "mine.csv: line 6, column 2 (b) holds" in tab.running.note.object
+        assert tab.choices.task == "mixture"
+
+
+class TestRunning:
+    def test_points_come_and_it_ends(self, monkeypatch):
+        tab = trained(monkeypatch, train_jobs.finished)
+        assert "Done." in tab.running.note.object and not tab.running.cancel.visible
+        assert len(tab.marks.source.data["x"]) == 3 * 4 + 1
+        assert tab.point == frontier().points[1]
+        assert tab.menu.value == ("noisy-zogd", 1e-3)
+
+    def test_a_killed_process_leaves_what_was_done_and_a_notice(self, monkeypatch):
+        tab = trained(monkeypatch, train_jobs.killed)
+        assert "ended unexpectedly" in tab.running.note.object and 'role="alert"' in tab.running.note.object
+        assert len(tab.frontier.points) == 1 and tab.marks.source.data["x"]
+        monkeypatch.setattr(running, "trained", train_jobs.finished)
+        tab.running.begin()
+        assert "Done." in tab.running.note.object
+
+    def test_what_the_trainer_refuses_is_said(self, monkeypatch):
+        tab = trained(monkeypatch, train_jobs.refused)
+        assert "It did not run: K = 9 is not allowed" in tab.running.note.object
+
+    def test_when_the_server_is_busy_that_is_said(self, monkeypatch):
+        monkeypatch.setattr("zoexplore.views.worker._own", {object(), object()})
+        tab = trained(monkeypatch, train_jobs.finished)
+        assert "try again" in tab.running.note.object and tab.frontier is None
+
+    def test_without_torch_it_says_what_to_install_and_still_loads(self, monkeypatch, here):
+        monkeypatch.setattr(running, "missing", lambda: ("PyTorch",))
+        tab = Train()
+        assert tab.running.train.disabled and "pip install &#x27;zoexplore[train]&#x27;" in tab.running.note.object
+        load(tab, "mine.csv", to_csv(frontier()).encode())
+        assert tab.frontier == frontier()
+
+    def test_the_address_of_a_cluster(self):
+        assert dask_address(["serve", "app.py", "--port", "5006", "--args", "--dask", "tcp://host:8786"]) == "tcp://host:8786"
+        assert dask_address(["serve", "app.py"]) is None
+        assert dask_address(["--dask"]) is None
+
+    def test_a_real_run(self):
+        task, methods = Choices(State(), task="breast-cancer").chosen, ("noisy-zogd", "non-private")
+        asked = Asked(task, methods, (1e-2,), K=5, beta=0.5, T=4, seeds=1, delta=1e-5, accounting=Accounting())
+        *_, last = jobs.trained(asked)
+        assert (last.done, last.total, last.seconds_left) == (4, 4, 0.0)
+        assert [p.method for p in last.frontier.points] == ["noisy-zogd", "non-private"]
+        assert last.frontier.points[0].setting.T == 4
+
+
+def load(tab, name, content):
+    tab.results.upload.filename = name
+    tab.results.upload.value = content
+
+
+class TestResults:
+    @pytest.mark.parametrize("kind", ["csv", "parquet"])
+    def test_what_is_saved_loads(self, here, kind):
+        first, second = Train(), Train()
+        first.frontier = frontier()
+        saved = first.results.downloads[kind].callback().getvalue()
+        assert saved == {"csv": to_csv(frontier()).encode(), "parquet": to_parquet(frontier())}[kind]
+        load(second, f"mine.{kind}", saved)
+        assert second.frontier == frontier() and "Loaded." in second.running.note.object
+        assert second.marks.source.data["x"] == first.marks.source.data["x"]
+
+    def test_a_file_that_is_none_says_why_and_changes_nothing(self, here):
+        tab = Train()
+        tab.frontier = frontier()
+        load(tab, "mine.csv", to_csv(frontier()).replace("0.85", "0.86").encode() + b"x")
+        assert "mine.csv: this is no frontier" in tab.running.note.object
+        load(tab, "other.parquet", b"PAR1")
+        assert "other.parquet: this is no frontier" in tab.running.note.object
+        assert tab.frontier == frontier()
+
+    def test_reading_and_checking_return_reasons(self):
+        assert "nothing to draw" in read(to_csv(replace(frontier(), points=())).encode(), "a.csv")
+        assert isinstance(read(b"", "a.csv"), str) and isinstance(checked(b"", "a"), str)
+
+    def test_downloads_wait_for_something_to_download(self):
+        tab = Train()
+        assert all(d.disabled for d in tab.results.downloads.values())
+        tab.frontier = frontier()
+        assert not any(d.disabled for d in tab.results.downloads.values())
+
+
+class TestTab:
+    def test_a_clicked_mark_sets_the_sliders_and_shows_its_course(self):
+        tab = Train(State())
+        tab.frontier = frontier()
+        tab.marks.source.selected.indices = [0]
+        assert tab.state.setting == frontier().points[0].setting
+        assert tab.point == frontier().points[0] and tab.marks.source.selected.indices == []
+        assert tab.course.source.data["T"] == [1, 3, 9]
+        assert tab.course.source.data["sharp"] == pytest.approx([0.025, 0.05, 0.1])
+
+    def test_a_mark_that_is_no_run_of_the_sliders_says_so(self):
+        tab = Train(State())
+        tab.frontier = frontier()
+        tab.take(tab.frontier.points[-1])
+        assert tab.state.setting == Setting() and "cannot show Not private" in tab.running.note.object
+        assert tab.apply.disabled and "No bound that is drawn" in tab.story.object
+
+    def test_the_course_is_chosen_by_keyboard_too(self):
+        tab = Train(State())
+        tab.frontier = frontier()
+        tab.menu.value = ("noisy-zogd", 1e-2)
+        assert tab.course.point == frontier().points[0]
+        assert tab.state.setting == Setting()
+        tab.apply.clicks += 1
+        assert tab.state.setting == frontier().points[0].setting
+
+    def test_the_story_compares_stopping_with_running_on(self):
+        tab = Train()
+        tab.frontier = frontier()
+        assert "from step 3 on. Stopped there it costs ε = 0.500 by the sharper bound" in tab.story.object
+        assert "run on to T = 9 it costs 1.00 by the sharper bound and 8.00 by composition" in tab.story.object
+
+    def test_bounds_and_utility_are_chosen(self):
+        tab = Train()
+        tab.frontier = frontier()
+        tab.boxes["theorem"].value = False
+        tab.utility = "loss"
+        assert set(tab.marks.source.data["bound"]) == {"composition", "corollary", "sharp", ""}
+        assert tab.marks.source.data["y"][0] == pytest.approx(0.4)
+        assert not tab.marks.fronts["theorem"].data["x"]
+        for box in tab.boxes.values():
+            box.value = False
+        assert tab.marks.source.data["x"] == []
+
+    def test_asleep_it_draws_nothing(self):
+        tab = Train(active=False)
+        tab.frontier = frontier()
+        assert tab.marks.source.data["x"] == []
+        tab.active = True
+        assert tab.marks.source.data["x"]
+
+    def test_a_slider_draws_nothing_anew(self):
+        tab = Train()
+        tab.frontier = frontier()
+        drawn = tab.marks.source.data
+        tab.state.ask(delta=1e-6)
+        assert tab.marks.source.data is drawn and "train again" in tab.about.object
+
+    @pytest.mark.parametrize("name", ["frontier", "learnt", "cost"])
+    def test_pictures(self, name):
+        tab = Train(dark=True)
+        assert ElementTree.fromstring(tab.picture(name)) is not None
+        tab.frontier = frontier()
+        drawn = ElementTree.fromstring(tab.picture(name))
+        words = "".join(drawn.itertext())
+        assert ("∞" in words and "Not private" in words) or name != "frontier"
+        assert "python 3" in words and "200" not in words
+
+    def test_it_renders_alone(self):
+        assert pn.panel(Train()).get_root() is not None
+
+    def test_the_page_does_not_wait_for_torch(self):
+        code = "import sys; from zoexplore.views import Explorer; e = Explorer(search='?tab=train'); "
+        code += "e.tabs['train'].choices.asked(); print(e.tabs.selected, 'torch' in sys.modules, 'pyarrow' in sys.modules)"
+        told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ))
+        assert told.stdout.split() == ["train", "False", "False"]
+
+
+def test_names():
+    assert name_of(point(0.00123456)) == "Noisy-ZOGD, σ = 0.00123"
+    assert name_of(without_noise()) == "Not private"

@@ -1,0 +1,52 @@
+"""What stands in for training in the tests of its tab; like all work for the computing processes, without Panel."""
+
+import os
+import signal
+from dataclasses import replace
+from math import inf
+
+from zoexplore import BOUNDS, Accounting, Setting
+from zoexplore.training import Frontier, Point
+from zoexplore.views.training.jobs import Progress
+
+
+def point(sigma=1e-3, epsilon=1.0, accuracy=(0.8, 0.9), method="noisy-zogd", setting=True, **others):
+    """A point of two seeds and three steps; only composition, the theorem and the sharper bound give it an epsilon."""
+    finite = {"composition": 8 * epsilon, "theorem": 2 * epsilon, "sharp": epsilon}
+    by = {bound: finite.get(bound, inf) for bound in BOUNDS}
+    values = {
+        "method": method, "sigma": sigma, "setting": Setting(sigma=sigma or 1, T=9) if setting else None, "seeds": (0, 1),
+        "steps": (1, 3, 9), "accuracy": tuple((a / 2, a, a) for a in accuracy),
+        "loss": tuple((1.0, 1 - a, 1 - a) for a in accuracy),
+        "epsilon": by, "reason": {b: "" if b in finite else f"no {b}" for b in BOUNDS},
+        "epsilons": {b: (e / 4, e / 2, e) for b, e in by.items()},
+    }  # fmt: skip
+    return Point(**values | others)
+
+
+def without_noise():
+    """A point without noise, and so without any epsilon."""
+    made = point(0.0, inf, (0.95, 0.95), "non-private", False)
+    return replace(made, reason=dict.fromkeys(BOUNDS, "there is no noise"))
+
+
+def frontier(*points):
+    """A frontier of these points, or of three that better each other and one without noise."""
+    some = (point(1e-2, 0.1, (0.5, 0.7)), point(1e-3, 1.0), point(1e-4, 10.0, (0.9, 0.94)), without_noise())
+    return Frontier("mixture", points or some, Accounting(), 1e-5, 2**32, {"python": "3"})
+
+
+def finished(asked, dask):
+    yield Progress(0, 2, inf, replace(frontier(), points=()))
+    yield Progress(1, 2, 3.0, frontier(point()))
+    yield Progress(2, 2, 0.0, frontier())
+
+
+def killed(asked, dask):
+    yield Progress(1, 2, 3.0, frontier(point()))
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def refused(asked, dask):
+    raise ValueError("K = 9 is not allowed")
+    yield

@@ -1,0 +1,161 @@
+"""What to train: task, model, methods and numbers, as one types them, and as a sweep is asked for."""
+
+from dataclasses import replace
+from math import isfinite
+from typing import Any
+
+import panel as pn
+import param
+
+from zoexplore.setting import LARGEST_INTEGER, Setting
+from zoexplore.training import DEFAULT_METHODS, METHODS, TASKS, Task
+from zoexplore.views import theme
+from zoexplore.views.state import State
+from zoexplore.views.tasks import change, start
+from zoexplore.views.training.jobs import NETWORK, Asked, checked
+from zoexplore.views.words import number, plain
+from zoexplore.views.worker import compute
+
+LARGEST_TABLE = 10_000_000  # bytes that fit into one message of the page
+MOST_SEEDS = 50
+SEEDS = 2
+MODELS = {"linear, convex": False, "small network, not convex": True}
+_TIMES = (0.3, 1, 3, 10)  # the noise scales around the slider's
+_LABELS = {
+    "seeds": "seeds", "sigmas": "σ noise scales", "K": "K directions", "beta": "β share along", "T": "T steps to train"
+}  # fmt: skip
+
+
+class Choices(pn.viewable.Viewer):
+    """The controls. `asked` is what they say; `problem` tells what is wrong with a table that was given."""
+
+    task = param.Selector(default="mixture", objects=[n for n in TASKS if n != NETWORK.name], doc="what to train on")
+    network = param.Selector(default=False, objects=[False, True], doc="a small network in place of the linear model")
+    follow = param.Boolean(False, doc="whether the sliders say K, beta, T and sigma, and the size of data that are drawn")
+    problem = param.String("", doc="what is wrong with the table that was given last")
+
+    def __init__(self, state: State, **params: Any) -> None:
+        super().__init__(**params)
+        self.state = state
+        self.tables: dict[str, Task] = {}
+        sheet, select = [theme.css("select", "choice")], pn.widgets.Select.from_param
+        look = {"css_classes": ["zx-select"], "stylesheets": sheet, **theme.STRETCH}
+        wide = look | {"stylesheets": [*sheet, theme.css("row")]}
+        self.menus = [
+            select(self.param.task, options=self._titles(), label="task", **wide),
+            select(self.param.network, options=MODELS, label="model", **look),
+        ]
+        for menu in self.menus:
+            menu.description = None
+        self.texts = {
+            name: pn.widgets.TextInput(
+                label=label, css_classes=["zx-field"], stylesheets=[theme.css("field", "choice")], **theme.STRETCH
+            )
+            for name, label in _LABELS.items()
+        }
+        self.texts["seeds"].value = str(SEEDS)
+        box = {"stylesheets": [theme.css("check")], "margin": (2, 14, 2, 0)}
+        self.methods = {
+            name: pn.widgets.Checkbox(label=method.title, value=name in DEFAULT_METHODS, **box)
+            for name, method in METHODS.items()
+        }
+        self.sliders = pn.widgets.Checkbox.from_param(self.param.follow, label="use the sliders' values", **box)
+        self.sliders.description = None
+        self.upload = pn.widgets.FileInput(
+            accept=".csv,.txt", tags=["train on a table of your own, as CSV", LARGEST_TABLE],
+            stylesheets=[theme.css("upload")], margin=0,
+        )  # fmt: skip
+        self.upload.param.watch(self._given, "value")
+        self.param.watch(self.fill, ["task", "network", "follow"])
+        self.fill()
+
+    @property
+    def chosen(self) -> Task:
+        """The task, before its model and size."""
+        return self.tables.get(self.task) or TASKS[self.task]
+
+    def _titles(self) -> dict[str, str]:
+        return {t.title: name for name, t in {**TASKS, **self.tables}.items() if name != NETWORK.name}
+
+    def fill(self, *_: Any) -> None:
+        """Write the numbers that the task starts from, or the sliders'."""
+        task, s = self.chosen, self.state.setting
+        if self.follow:
+            values = {"sigmas": tuple(times * s.sigma for times in _TIMES), "K": s.K, "beta": s.beta, "T": s.T}
+        else:
+            start = NETWORK if self.network and task.name == "digits" else task
+            values = {name: getattr(start, name) for name in ("sigmas", "K", "beta", "T")}
+        for name, value in values.items():
+            many = value if isinstance(value, tuple) else (value,)
+            self.texts[name].value = ", ".join(plain(float(f"{x:.6g}") if isinstance(x, float) else x) for x in many)
+            self.texts[name].disabled = self.follow
+
+    def asked(self) -> Asked:
+        """The sweep that is chosen.
+
+        Raises:
+            ValueError: a number cannot be read or is not allowed, or nothing is chosen; the message says which.
+        """
+        values: dict[str, Any] = {name: self._number(name) for name in ("K", "beta", "T", "seeds")}
+        sigmas = tuple(float(self._read("sigmas", text)) for text in self.texts["sigmas"].value.split(",") if text.strip())
+        methods = tuple(name for name, box in self.methods.items() if box.value)
+        if not methods:
+            raise ValueError("no method is chosen: tick at least one")
+        if not sigmas or len(set(sigmas)) < len(sigmas):
+            raise ValueError("σ noise scales: give at least one, none of them twice")
+        if values["seeds"] not in range(1, MOST_SEEDS + 1):
+            raise ValueError(f"seeds = {plain(values['seeds'])} is not allowed: give a whole number from 1 to {MOST_SEEDS}")
+        s = self.state.setting
+        for sigma in sigmas:  # refuses what no run may have, before a process begins
+            Setting(n=LARGEST_INTEGER, d=LARGEST_INTEGER, sigma=sigma, **{k: values[k] for k in ("K", "beta", "T")})
+        task = NETWORK if self.network and self.task == "digits" else self.chosen
+        return Asked(
+            task, methods, sigmas, int(values["K"]), float(values["beta"]), int(values["T"]), int(values["seeds"]), s.delta,
+            self.state.accounting.replace(schedule="constant"), self.network, (s.n, s.d) if self.follow else None,
+        )  # fmt: skip
+
+    def _number(self, name: str) -> float:
+        return self._read(name, self.texts[name].value)
+
+    def _read(self, name: str, text: str) -> float:
+        try:
+            value = number(text)
+            if isfinite(value):
+                return value
+        except (ValueError, OverflowError):
+            pass
+        raise ValueError(f"{_LABELS[name]}: {text.strip()[:40]!r} is not allowed: give a number")
+
+    def _given(self, event: Any) -> None:
+        if event.new:
+            start(lambda: self._check(event.new, self.upload.filename or "table.csv"))
+
+    async def _check(self, content: bytes, filename: str) -> None:
+        found = await compute(checked, content, filename.rpartition(".")[0][:40] or "table")
+        change(lambda: self._taken(filename, found))
+
+    def _taken(self, filename: str, found: Task | str) -> None:
+        """Offer the table's task, or tell what is wrong with it."""
+        if isinstance(found, str):
+            self.problem = ""
+            self.problem = f"{filename}: {found}"
+            return
+        found = replace(found, name=f"table {found.name}")  # never the name of a bundled task
+        self.tables[found.name] = found
+        self.param.task.objects = [*self.param.task.objects, *({found.name} - set(self.param.task.objects))]
+        self.menus[0].options = self._titles()
+        self.param.update(task=found.name, problem="")
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        def words(text: str) -> pn.pane.HTML:
+            return pn.pane.HTML(f'<p class="label">{text}</p>', stylesheets=[theme.css("text", "aside")], margin=0)
+
+        row = {"css_classes": ["zx-tools"], "stylesheets": [theme.css("tools")], "margin": (0, 0, 6, 0)}
+        chosen = pn.Column(
+            *self.menus, *self.texts.values(), self.sliders,
+            css_classes=["zx-choices"], stylesheets=[theme.css("choices")], **theme.STRETCH,
+        )  # fmt: skip
+        return pn.Column(
+            chosen, pn.Row(words("methods"), *self.methods.values(), **row),
+            pn.Row(words("your own table, label last"), self.upload, **row), **theme.STRETCH,
+        )  # fmt: skip

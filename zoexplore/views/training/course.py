@@ -1,0 +1,128 @@
+"""One point's course: utility against the number of steps, and under it what stopping there costs by each bound."""
+
+from math import isfinite, isnan, nan
+
+import numpy as np
+import panel as pn
+from bokeh.models import ColumnDataSource, Range1d
+from bokeh.plotting import figure
+
+from zoexplore.bounds import BOUNDS
+from zoexplore.training import Frontier, Point
+from zoexplore.views import theme
+from zoexplore.views.canvas import blank, decades, dress, plain
+from zoexplore.views.frame import frame
+from zoexplore.views.glyphs import Stroke
+from zoexplore.views.training.marks import at_delta, name_of, stopping
+from zoexplore.views.words import digits, whole
+
+TITLES = {"learnt": "What is learnt", "cost": "What stopping there costs"}
+_ROOM = 0.06  # of the axis, above and below the lines
+_MUCH = 0.9  # the share of composition's epsilon below which hiding the steps buys something worth a sentence
+
+
+class Course:
+    """Two figures over the same steps, of one point of a frontier; beside it, faintly, those with as much noise and with none."""
+
+    def __init__(self) -> None:
+        self.source = ColumnDataSource({"T": [], "utility": [], **{bound: [] for bound in BOUNDS}}, name="course")
+        self.bars = ColumnDataSource({"xs": [], "ys": []})
+        self.others = ColumnDataSource({"xs": [], "ys": []})
+        self.steps = Range1d(1, 10)
+        self.figures = {name: self._figure(name, title) for name, title in TITLES.items()}
+        learnt, cost = self.figures.values()
+        self.faint = learnt.multi_line("xs", "ys", source=self.others, line_width=1.2)
+        self.errors = learnt.multi_line("xs", "ys", source=self.bars, line_width=1.2)
+        self.line = learnt.line("T", "utility", source=self.source, line_width=3, line_join="round")
+        self.lines = {}
+        for order, bound in enumerate(BOUNDS):
+            style = theme.style_of(bound, order)
+            look = {"line_width": style.width, "line_dash": list(style.dash), "line_join": "round"}
+            self.lines[bound] = cost.line("T", bound, source=self.source, name=f"course-{bound}", **look)
+        self.panes = {name: pn.pane.Bokeh(fig, **theme.STRETCH) for name, fig in self.figures.items()}
+        self.point: Point | None = None
+
+    def _figure(self, name: str, title: str) -> figure:
+        y = {"y_axis_type": "log", "y_range": Range1d(0.01, 100)} if name == "cost" else {"y_range": Range1d(0, 1)}
+        fig = blank(
+            f"course-{name}", "course", height=260, title=title, x_axis_type="log", x_range=self.steps, tools="",
+            toolbar_location=None, **y,
+        )  # fmt: skip
+        decades(fig.xaxis)
+        if name == "cost":
+            decades(fig.yaxis)
+        else:
+            plain(fig.yaxis)
+        fig.xaxis.axis_label = "T, steps"
+        return fig
+
+    def draw(self, frontier: Frontier | None, bounds: tuple[str, ...], utility: str, point: Point | None) -> None:
+        """Show the course of a point; nothing where there is none."""
+        self.point = point
+        if frontier is None or point is None:
+            for source in (self.source, self.bars, self.others):
+                source.data = {name: [] for name in source.data}
+            return
+        steps = list(point.steps)
+        epsilons = {b: [e if isfinite(e) and b in bounds else nan for e in point.epsilons[b]] for b in BOUNDS}
+        self.source.data = {"T": steps, "utility": list(point.means(utility)), **epsilons}
+        errors = [point.error(utility, i) for i in range(len(steps))]
+        ends = [(m - e, m + e) for m, e in zip(point.means(utility), errors, strict=True) if not isnan(e)]
+        self.bars.data = {"xs": [[t, t] for t in steps[: len(ends)]], "ys": [list(pair) for pair in ends]}
+        rest = [p for p in frontier.points if p is not point and p.sigma in (0, point.sigma)]
+        self.others.data = {"xs": [list(p.steps) for p in rest], "ys": [list(p.means(utility)) for p in rest]}
+        self._axes([point, *rest], utility, np.array([e for values in epsilons.values() for e in values if e > 0]))
+
+        self.figures["cost"].yaxis.axis_label = f"ε at {at_delta(frontier.delta)}"
+
+    def _axes(self, points: list[Point], utility: str, epsilons: np.ndarray) -> None:
+        learnt, cost = self.figures.values()
+        self.steps.update(start=1, end=max(10, *(p.steps[-1] for p in points)))
+        means = [m for p in points for m in p.means(utility)]
+        room = _ROOM * max(max(means) - min(means), 0.02)
+        learnt.y_range.update(start=min(means) - room, end=max(means) + room)
+        low, high = frame(epsilons, np.array([]))
+        cost.y_range.update(start=low, end=high)
+        learnt.yaxis.axis_label = utility
+
+    def told(self, bounds: tuple[str, ...], utility: str) -> str:
+        """What the two figures show together."""
+        point = self.point
+        if point is None:
+            return ""
+        good = stopping(point, utility)
+        T, early = point.steps[-1], point.steps[good]
+        finite = [b for b in bounds if isfinite(point.epsilons[b][-1])]
+        head = f"{name_of(point)}: {utility} is within 0.01 of where it ends from step {whole(early)} on."
+        if not finite:
+            return f"{head} No bound that is drawn gives it a finite ε."
+        least = min(finite, key=lambda b: point.epsilons[b][-1])
+        cheap = min(finite, key=lambda b: point.epsilons[b][good])
+        stop = f"Stopped there it costs ε = {digits(point.epsilons[cheap][good])} {_by(cheap)};"
+        going = f"run on to T = {whole(T)} it costs {digits(point.epsilons[least][-1])} {_by(least)}"
+        if "composition" not in finite or point.epsilons[least][-1] > _MUCH * point.epsilons["composition"][-1]:
+            return f"{head} {stop} {going}."
+        return (
+            f"{head} {stop} {going} and {digits(point.epsilons['composition'][-1])} by composition. "
+            "Stopping at the right step is cheapest of all; the hidden state buys not having to know it."
+        )
+
+    def key(self) -> list[tuple[Stroke, str]]:
+        """The legend of the picture of the costs."""
+        drawn = [b for b in BOUNDS if any(isfinite(e) for e in self.source.data[b])]
+        return [(Stroke.of(self.lines[b].glyph), BOUNDS[b].title) for b in drawn]
+
+    def paint(self, dark: bool) -> None:
+        """Draw in the colours of a scheme."""
+        for fig in self.figures.values():
+            dress(fig, dark)
+        self.line.glyph.line_color = self.errors.glyph.line_color = theme.colour("ink", dark)
+        self.faint.glyph.line_color = theme.colour("edge", dark)
+        for order, (bound, line) in enumerate(self.lines.items()):
+            line.glyph.line_color = theme.style_of(bound, order).colour[theme.DARK if dark else theme.LIGHT]
+
+
+def _by(bound: str) -> str:
+    """By which bound, in a sentence."""
+    title = BOUNDS[bound].title
+    return f"by {'' if bound in ('composition', 'output-perturbation') else 'the '}{title[0].lower()}{title[1:]}"

@@ -1,0 +1,146 @@
+"""What the computing processes do for the Train tab. No Panel here, and no torch before it is needed."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from time import monotonic
+from typing import NamedTuple
+
+from zoexplore.setting import Accounting
+from zoexplore.training import TASKS, Frontier, Processes, Task, table
+from zoexplore.training.data import Data
+from zoexplore.training.files import from_csv, from_parquet
+from zoexplore.training.tasks import mixture
+from zoexplore.training.workers import VARIABLE
+
+PAUSE = 0.3  # seconds between two looks at how far it is
+LARGEST_DRAWN = 30_000_000  # numbers in a data set that is drawn to size
+NETWORK = TASKS["digits-mlp"]
+INSTALL = "pip install 'zoexplore[train]'"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A sweep, as somebody asks for it.
+
+    Args:
+        task: what to train on.
+        methods, sigmas, K, beta, T, seeds, delta, accounting: as `zoexplore.training.plan` takes them.
+        network: a small network in place of the task's own model.
+        size: (n, d) for data that are drawn; those of the task where None.
+    """
+
+    task: Task
+    methods: tuple[str, ...]
+    sigmas: tuple[float, ...]
+    K: int
+    beta: float
+    T: int
+    seeds: int
+    delta: float
+    accounting: Accounting
+    network: bool = False
+    size: tuple[int, int] | None = None
+
+    @property
+    def trained_on(self) -> Task:
+        """The task with its model and size.
+
+        Raises:
+            ValueError: more data would have to be drawn than there is room for.
+        """
+        task = self.task
+        if self.size is not None and task.name == "mixture":
+            n, d = self.size
+            if n * d > LARGEST_DRAWN:
+                raise ValueError(f"n d = {n * d:,} is too much to draw: set n and d so that it is at most {LARGEST_DRAWN:,}")
+            task = replace(task, source=Drawn(n, d))
+        if self.network and task.model != NETWORK.model:
+            task = replace(task, name=f"{task.name}-mlp", model=NETWORK.model, ridge=0.0, R=NETWORK.R)
+        return task
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The two Gaussian classes in another size; equal ones are the same data, which a worker keeps from part to part."""
+
+    n: int
+    d: int
+
+    def __call__(self) -> Data:
+        """The data: n records to train on, a fifth as many held out, d features."""
+        return mixture(self.n, max(self.n // 5, 1), self.d)
+
+
+class Progress(NamedTuple):
+    """How far a sweep is: steps done and in all, a guess at the seconds left (inf before there is one), and what is known."""
+
+    done: int
+    total: int
+    seconds_left: float
+    frontier: Frontier
+
+
+def missing() -> tuple[str, ...]:
+    """What training needs and is not installed."""
+    return tuple(name for name, module in (("PyTorch", "torch"), ("scikit-learn", "sklearn")) if find_spec(module) is None)
+
+
+def trained(asked: Asked, dask: str | None = None) -> Iterator[Progress]:
+    """Run a sweep in processes of this machine; tell now and then how far it is, and at the end.
+
+    With the address of a Dask scheduler, here or in the variable ZOEXPLORE_DASK, it runs on that cluster.
+
+    Raises:
+        ValueError, RuntimeError: as `zoexplore.training.sweep` does; ValueError also where a library is missing.
+    """
+    dask = dask or os.environ.get(VARIABLE)
+    os.environ["PYTHONWARNINGS"] = "ignore:resource_tracker"  # which complains where a run is cancelled, and tidies up then
+    executor = None if dask else Processes()
+    try:
+        if executor:
+            for _ in range(executor.count):
+                executor.submit(_prepared, asked)  # while torch is imported here
+        from zoexplore.training import plan, sweep
+
+        planned = plan(
+            asked.trained_on, asked.methods, asked.sigmas, asked.K, asked.beta, asked.T, asked.seeds,
+            delta=asked.delta, accounting=asked.accounting,
+        )  # fmt: skip
+        told = monotonic()
+        for update in sweep(plan=planned, executor=executor, dask=dask):
+            if update.finished or monotonic() - told > PAUSE:
+                told = monotonic()
+                yield Progress(update.done, update.total, update.seconds_left, update.frontier)
+    except ImportError as error:
+        raise ValueError(f"{error.name} is not installed, and this needs it: {INSTALL}") from error
+    finally:
+        if executor:
+            executor.shutdown(cancel_futures=True)
+
+
+def _prepared(asked: Asked) -> None:
+    """In a worker: torch and the data, ahead of need. What is wrong with them is told when they are needed."""
+    from zoexplore.training.engine import problem_of
+
+    problem_of(asked.trained_on, 0.0)
+
+
+def checked(content: bytes, name: str) -> Task | str:
+    """The task that a table makes, or why it makes none."""
+    try:
+        return table(content, name)
+    except ValueError as error:
+        return str(error)
+
+
+def read(content: bytes, name: str) -> Frontier | str:
+    """The frontier that a file holds, or why it holds none."""
+    try:
+        found = from_parquet(content) if name.lower().endswith(".parquet") else from_csv(content)
+        return found if found.points else "it is a frontier without any points: there is nothing to draw"
+    except ValueError as error:
+        return str(error)
+    except ImportError as error:
+        return f"{error.name} is not installed, and Parquet files need it: {INSTALL}"

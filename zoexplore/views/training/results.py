@@ -1,0 +1,108 @@
+"""A frontier to keep and to load, what has no epsilon and why, and the numbers as a table."""
+
+from collections.abc import Callable
+from html import escape
+from io import BytesIO
+from typing import Any
+
+import panel as pn
+
+from zoexplore.bounds import BOUNDS
+from zoexplore.training import METHODS, NOT_COVERED, Frontier
+from zoexplore.training.files import to_csv, to_parquet
+from zoexplore.views import theme
+from zoexplore.views.tasks import change, start
+from zoexplore.views.training.jobs import read
+from zoexplore.views.training.marks import infinite, name_of, spread, supposed
+from zoexplore.views.words import digits
+from zoexplore.views.worker import compute
+
+LARGEST_FILE = 10_000_000  # bytes that fit into one message of the page
+
+
+class Results(pn.viewable.Viewer):
+    """Downloads and an upload; `loaded` is called with a frontier that was read, `refused` with why none was."""
+
+    def __init__(self, loaded: Callable[[Frontier], None], refused: Callable[[str], None], **params: Any) -> None:
+        super().__init__(**params)
+        self.frontier: Frontier | None = None
+        self._loaded, self._refused = loaded, refused
+        look = {"css_classes": ["zx-button"], "stylesheets": [theme.css("button")], "margin": 0, "icon": None, "disabled": True}
+        self.downloads = {
+            kind: pn.widgets.FileDownload(label=title, filename=f"zoexplore-frontier.{kind}", callback=content, **look)
+            for kind, title, content in (("csv", "CSV", self.csv), ("parquet", "Parquet", self.parquet))
+        }
+        self.upload = pn.widgets.FileInput(
+            accept=".csv,.parquet", tags=["load results from a file", LARGEST_FILE], stylesheets=[theme.css("upload")], margin=0
+        )
+        self.upload.param.watch(self._given, "value")
+        self.words = pn.pane.HTML("", stylesheets=[theme.css("text", "words", "plan", "assumptions", "numbers")], **theme.STRETCH)
+
+    def csv(self) -> BytesIO:
+        """The frontier as CSV."""
+        return BytesIO(to_csv(self.frontier).encode() if self.frontier else b"")
+
+    def parquet(self) -> BytesIO:
+        """The frontier as Parquet."""
+        return BytesIO(to_parquet(self.frontier) if self.frontier else b"")
+
+    def show(self, frontier: Frontier | None, bounds: tuple[str, ...]) -> None:
+        """Offer a frontier for keeping, and write what the figure cannot."""
+        self.frontier = frontier
+        for download in self.downloads.values():
+            download.disabled = frontier is None
+        self.words.object = "".join(part(frontier, bounds) for part in (_infinite, _supposed, _numbers)) if frontier else ""
+
+    def _given(self, event: Any) -> None:
+        if event.new:
+            start(lambda: self._read(event.new, self.upload.filename or "results.csv"))
+
+    async def _read(self, content: bytes, filename: str) -> None:
+        found = await compute(read, content, filename)
+        if isinstance(found, str):
+            change(lambda: self._refused(f"{filename}: {found}"))
+        else:
+            change(lambda: self._loaded(found))
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        def words(text: str) -> pn.pane.HTML:
+            return pn.pane.HTML(f'<p class="label">{text}</p>', stylesheets=[theme.css("text", "aside")], margin=0)
+
+        row = pn.Row(
+            words("the results"), *self.downloads.values(), words("load results"), self.upload,
+            css_classes=["zx-tools"], stylesheets=[theme.css("tools")], margin=(8, 0, 4, 0),
+        )  # fmt: skip
+        covered = pn.pane.HTML(f"<p>{escape(NOT_COVERED)}</p>", stylesheets=[theme.css("text", "words")], **theme.STRETCH)
+        return pn.Column(covered, self.words, row, **theme.STRETCH)
+
+
+def _infinite(frontier: Frontier, bounds: tuple[str, ...]) -> str:
+    """Why some marks are at infinity."""
+    items = "".join(
+        f"<li><span><b>{escape(method)}</b>, {escape(', '.join(titles))}: {escape(reason)}</span></li>"
+        for (method, reason), titles in infinite(frontier, bounds).items()
+    )
+    return f"<details><summary>At ε = ∞, and why</summary><ul>{items}</ul></details>" if items else ""
+
+
+def _supposed(frontier: Frontier, bounds: tuple[str, ...]) -> str:
+    """What hollow marks rest on."""
+    words = dict.fromkeys(w for p in frontier.points for b in bounds for w in supposed(p, b, frontier.accounting))
+    return f"<p>Hollow marks suppose, without proof, that {escape('; '.join(words))}.</p>" if words else ""
+
+
+def _numbers(frontier: Frontier, bounds: tuple[str, ...]) -> str:
+    """Every point in a table."""
+    titles = ("method and σ", "accuracy", "loss", *(f"ε, {BOUNDS[b].title.lower()}" for b in bounds))
+    head = "".join(f'<th scope="col">{escape(title)}</th>' for title in titles)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name_of(p))}</th><td>{spread(p, "accuracy")}</td><td>{spread(p, "loss")}</td>'
+        + "".join(f"<td>{digits(p.epsilon[b])}</td>" for b in bounds)
+        + "</tr>"
+        for p in frontier.points
+    )
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    wide = f'<div class="wide" tabindex="0" role="region" aria-label="the points in numbers">{table}</div>'
+    said = "".join(f"<li><span><b>{escape(m.title)}</b> {escape(m.says)}</span></li>" for m in METHODS.values())
+    methods = f"<details><summary>The methods</summary><ul>{said}</ul></details>"
+    return f"<details><summary>The points in numbers</summary>{wide}</details>{methods}"

@@ -1,0 +1,101 @@
+"""A run on its way: begin, progress with the time left, cancel, and what is said when it ends."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from html import escape
+from math import isfinite
+
+import panel as pn
+
+from zoexplore.training import Frontier
+from zoexplore.views import theme
+from zoexplore.views.training.jobs import INSTALL, Asked, Progress, missing, trained
+from zoexplore.views.worker import Died, Work
+
+_KILLED = "The training process ended unexpectedly: it was killed, or ran out of memory. What was done by then is kept."
+
+
+def dask_address(arguments: list[str]) -> str | None:
+    """The Dask scheduler named on the command line: panel serve app.py --args --dask tcp://host:8786."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser.add_argument("--dask")
+    try:
+        return parser.parse_known_args(arguments)[0].dask
+    except argparse.ArgumentError:
+        return None
+
+
+class Running(pn.viewable.Viewer):
+    """Buttons and a bar. `asked` says what to run, or raises ValueError; `show` is called with every frontier on the way."""
+
+    def __init__(self, asked: Callable[[], Asked], show: Callable[[Frontier], None]) -> None:
+        super().__init__()
+        self._asked, self._show = asked, show
+        self.work = Work(self._progress, self._ended)
+        look = {"stylesheets": [theme.css("button")], "margin": (0, 8, 0, 0)}
+        self.train = pn.widgets.Button(label="Train", **look)
+        self.cancel = pn.widgets.Button(label="Cancel", **look)
+        self.train.on_click(lambda _: self.begin())
+        self.cancel.on_click(lambda _: self.stop("Cancelled. What was done by then is kept."))
+        self.bar = pn.indicators.Progress(
+            value=0, max=100, width=130, height=8, margin=(0, 10, 0, 0), align="center", tags=["how much of it is trained"],
+            stylesheets=[theme.css("bar")],
+        )  # fmt: skip
+        self.note = pn.pane.HTML("", stylesheets=[theme.css("text", "plan")], align="center", **theme.STRETCH)
+        self._busy(False)
+        if lacks := missing():
+            self.train.disabled = True
+            self.refuse(f"Training needs {' and '.join(lacks)}, which is not installed here: {INSTALL}. Results can be loaded.")
+
+    def begin(self) -> None:
+        """Run what is asked for, in place of what is running."""
+        try:
+            asked = self._asked()
+        except ValueError as error:
+            self.refuse(str(error))
+            return
+        self._busy(True)
+        self.bar.value = 0
+        self.say("The workers start and load the data.")
+        self.work.begin(trained, asked, dask_address(sys.argv[1:]))
+
+    def stop(self, why: str) -> None:
+        """End the run now, if there is one; what is done is kept."""
+        self.work.stop()
+        self._busy(False)
+        self.say(why)
+
+    def say(self, words: str) -> None:
+        """Tell how it stands."""
+        self.note.object = f'<p role="status">{escape(words)}</p>'
+
+    def refuse(self, problem: str) -> None:
+        """Tell what is wrong."""
+        self.note.object = f'<p class="warn" role="alert">{escape(problem)}</p>' if problem else ""
+
+    def _progress(self, progress: Progress) -> None:
+        part, left = progress.done / progress.total, progress.seconds_left
+        with pn.io.hold():
+            self.bar.value = round(100 * part)
+            self.say(f"{part:.0%}" + (f", {max(left, 1):.0f} s left" if isfinite(left) else ""))
+            if progress.frontier.points:
+                self._show(progress.frontier)
+
+    def _ended(self, error: BaseException | None) -> None:
+        self._busy(False)
+        if error is None:
+            self.say("Done.")
+        else:
+            self.refuse(_KILLED if isinstance(error, Died) else f"It did not run: {error}")
+
+    def _busy(self, busy: bool) -> None:
+        self.note.css_classes = [theme.BUSY] if busy else []
+        self.cancel.visible = self.bar.visible = busy
+        self.train.label = "Train anew" if busy else "Train"
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return pn.Row(
+            self.train, self.cancel, self.bar, self.note,
+            css_classes=["zx-buttons"], stylesheets=[theme.css("buttons")], **theme.STRETCH,
+        )  # fmt: skip

@@ -1,0 +1,176 @@
+"""Train: what privacy costs in utility, measured by training here and now."""
+
+from functools import partial
+from html import escape
+from typing import Any
+
+import panel as pn
+import param
+
+from zoexplore.bounds import BOUNDS
+from zoexplore.training import METHODS, Frontier, Point
+from zoexplore.views import theme
+from zoexplore.views.picture import svg
+from zoexplore.views.saves import Saves
+from zoexplore.views.state import State
+from zoexplore.views.tab import Tab
+from zoexplore.views.training.choices import Choices
+from zoexplore.views.training.course import TITLES, Course
+from zoexplore.views.training.legend import legend
+from zoexplore.views.training.marks import DEFAULT_BOUNDS, UTILITIES, about, name_of
+from zoexplore.views.training.results import Results
+from zoexplore.views.training.running import Running
+from zoexplore.views.training.utility import UtilityFigure
+
+_SAYS = """Every mark is a method at one noise scale, trained on this server and measured on records that it never saw: once for
+each bound on its ε. Click a mark to set the sliders to its run."""
+
+
+class Train(Tab):
+    """Choices, a run with its progress, and the frontier that comes of it. Nothing runs before it is asked for."""
+
+    utility = param.Selector(default="accuracy", objects=list(UTILITIES), doc="what is measured")
+    bounds = param.List(default=list(DEFAULT_BOUNDS), item_type=str, doc="the bounds that are drawn")
+    picked = param.Tuple(None, length=2, allow_None=True, doc="the point whose course is shown, by its method and sigma")
+    frontier = param.ClassSelector(class_=Frontier, allow_None=True, doc="what is known so far")
+
+    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
+        super().__init__(state, dark, **params)
+        self.choices = Choices(self.state)
+        self.running = Running(self.choices.asked, lambda frontier: self.param.update(frontier=frontier))
+        self.marks, self.course = UtilityFigure(self._clicked), Course()
+        self.results = Results(self._loaded, self.running.refuse)
+        self._build()
+        titles = {"frontier": "the frontier", **{name: title.lower() for name, title in TITLES.items()}}
+        self.saves = {
+            name: Saves(partial(self.picture, name), title=title, name_of_file=f"zoexplore-{name}")
+            for name, title in titles.items()
+        }
+        self.choices.param.watch(lambda event: self.running.refuse(event.new), "problem")
+        self.param.watch(self._redraw, ["utility", "bounds", "frontier", "picked"])
+        self.both = self._both()
+        self.paint(dark)
+        self._redraw()
+        self.follow()
+
+    def _build(self) -> None:
+        """What chooses what is drawn, and the words around it."""
+        look = {"css_classes": ["zx-select"], **theme.STRETCH}
+        sheets = {name: [theme.css("select", name)] for name in ("along", "choice")}
+        self.measure = pn.widgets.Select.from_param(self.param.utility, label="utility", stylesheets=sheets["along"], **look)
+        self.measure.description = None
+        self.boxes = {b: pn.widgets.Checkbox(label=BOUNDS[b].title, value=b in self.bounds, **_line(b)) for b in BOUNDS}
+        for box in self.boxes.values():
+            box.param.watch(lambda _: self.param.update(bounds=[b for b in BOUNDS if self.boxes[b].value]), "value")
+        self.menu = pn.widgets.Select(label="the course of", options={}, stylesheets=sheets["choice"], **look)
+        self.menu.param.watch(lambda event: self.param.update(picked=event.new), "value")
+        self.apply = pn.widgets.Button(label="Set the sliders to it", stylesheets=[theme.css("button")], margin=0)
+        self.apply.on_click(lambda _: self.take(self.point))
+        text = {"stylesheets": [theme.css("text", "words", "plan")], **theme.STRETCH}
+        self.about, self.story = pn.pane.HTML("", **text), pn.pane.HTML("", **text)
+        self.legend = pn.pane.HTML("", stylesheets=[theme.css("key")], **theme.STRETCH)
+
+    @property
+    def point(self) -> Point | None:
+        """The point that is picked; else the second one, of the task's usual noise; None where there is none."""
+        points = self.frontier.points if self.frontier else ()
+        return next((p for p in points if (p.method, p.sigma) == self.picked), next(iter(points[1:2] or points), None))
+
+    def take(self, point: Point | None) -> None:
+        """Show a point's course, and set the sliders to its run where they can show it."""
+        if point is None:
+            return
+        self.picked = point.method, point.sigma
+        if point.setting is not None:
+            self.state.ask(**point.setting.as_dict())
+        else:
+            self.running.refuse(f"The sliders cannot show {METHODS[point.method].title}: it is no run of Noisy-ZOGD.")
+
+    def _clicked(self, place: int) -> None:
+        self.take(self.frontier.points[place] if self.frontier else None)
+
+    def _loaded(self, frontier: Frontier) -> None:
+        self.running.stop("Loaded.")
+        self.frontier = frontier
+
+    def _redraw(self, *_: Any) -> None:
+        self._drawn = False
+        self.changed()
+
+    def refresh(self) -> None:
+        """Follow the sliders where that was asked for; draw what is known, unless it is drawn."""
+        with pn.io.hold():
+            if self.choices.follow:
+                self.choices.fill()
+            said = about(self.frontier, self.state.setting.delta, self.state.accounting) if self.frontier else _SAYS
+            self.about.object = f"<p>{escape(said)}</p>"
+            if not self._drawn:
+                self._draw()
+                self.both.visible = self.frontier is not None
+
+    def _draw(self) -> None:
+        shown = self.frontier, tuple(self.bounds), self.utility
+        self._drawn = True
+        self._offer(self.point)
+        self.marks.draw(*shown, self.point)
+        self.course.draw(*shown, self.point)
+        self.legend.object = legend(self.frontier)
+        self.story.object = f"<p>{escape(self.course.told(*shown[1:]))}</p>"
+        self.results.show(*shown[:2])
+        for pane in (self.marks.pane, *self.course.panes.values()):
+            pn.io.push_notebook(pane)
+
+    def _offer(self, point: Point | None) -> None:
+        """The points in the menu, and the button to take the one that is shown."""
+        options = {name_of(p): (p.method, p.sigma) for p in self.frontier.points} if self.frontier else {}
+        value = (point.method, point.sigma) if point else None
+        if self.menu.options != options or self.menu.value != value:
+            self.menu.param.update(options=options, value=value)
+        self.apply.disabled = point is None or point.setting is None
+
+    def picture(self, name: str) -> str:
+        """One of the figures as SVG."""
+        small = []
+        if self.frontier:
+            versions = ", ".join(f"{library} {version}" for library, version in self.frontier.versions.items())
+            small = [about(self.frontier, self.frontier.delta, self.frontier.accounting), versions]
+        if name == "frontier":
+            return svg(self.marks.figure, self.state, self.marks.key(), caption=small)
+        title = f"{TITLES[name]} ({name_of(self.course.point)})" if self.course.point else TITLES[name]
+        key = self.course.key() if name == "cost" else []
+        return svg(self.course.figures[name], self.state, key, title=title, caption=small)
+
+    def paint(self, dark: bool) -> None:
+        super().paint(dark)
+        self.marks.paint(dark)
+        self.course.paint(dark)
+
+    def _both(self) -> pn.Column:
+        """The frontier, and beside or below it the course of a point."""
+        tools = {"css_classes": ["zx-tools"], "stylesheets": [theme.css("tools")], "margin": (4, 0, 4, 0)}
+        frontier = pn.Column(
+            self.measure, pn.Row(*self.boxes.values(), **tools), self.legend, self.marks.pane, self.saves["frontier"],
+            **theme.STRETCH,
+        )  # fmt: skip
+        course = pn.Column(
+            self.menu, pn.Row(self.apply, **tools),
+            *(part for name, pane in self.course.panes.items() for part in (pane, self.saves[name])), self.story,
+            **theme.STRETCH,
+        )  # fmt: skip
+        side_by_side = pn.Column(frontier, course, css_classes=["zx-both"], stylesheets=[theme.css("both")], **theme.STRETCH)
+        return pn.Column(side_by_side, **theme.STRETCH)  # hidden as a whole: a grid by its own style sheet stays visible
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return pn.Column(
+            self.choices, self.running, self.about, self.both, self.results,
+            css_classes=["zx-train"], stylesheets=[theme.root("curves")], **theme.STRETCH,
+        )  # fmt: skip
+
+
+def _line(bound: str) -> dict[str, Any]:
+    """The look of a bound's box: a stretch of its line after its name."""
+    style = theme.style_of(bound, list(BOUNDS).index(bound))
+    light, dark = style.colour
+    kind = "solid" if not style.dash else "dotted" if style.dash[0] < 4 else "dashed"
+    line = f".bk-label::after {{ border-top: {style.width}px {kind} light-dark({light},{dark}); }}"
+    return {"stylesheets": [theme.css("check", "line"), line], "margin": (2, 16, 2, 0)}
