@@ -1,0 +1,89 @@
+"""A JupyterLab on a copy of the series, and what a test does in it."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import contextmanager
+
+import pytest
+
+SECONDS = 120
+PANEL = "https://cdn.holoviz.org/panel/"
+_CELLS = "[...jupyterapp.shell.currentWidget.content.model.cells].filter(cell => cell.type == 'code')"
+_KERNEL = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status == 'idle'"
+
+
+def canvases(within="document"):
+    """A script for the pictures of all canvases, through every shadow root, since Bokeh draws inside them."""
+    return f"""() => {{
+      const found = [], walk = root => root.querySelectorAll("*").forEach(e => {{
+        if (e.tagName == "CANVAS" && e.width > 50) found.push(e.toDataURL());
+        if (e.shadowRoot) walk(e.shadowRoot);
+      }});
+      walk({within});
+      return found;
+    }}"""
+
+
+@contextmanager
+def served(folder, package, home):
+    """The address of a JupyterLab on a copy of a folder, with settings of its own."""
+    shutil.copytree(folder, home / "notebooks", ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
+    private = {f"JUPYTER_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
+    environment = os.environ | private | {"PANEL_INLINE": "1", "PYTHONPATH": str(package), "IPYTHONDIR": str(home / "ipython")}
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [
+        sys.executable, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", f"--port={port}", "--allow-root",
+        "--IdentityProvider.token=", "--ServerApp.disable_check_xsrf=True", "--LabApp.expose_app_in_browser=True",
+        "--LabApp.news_url=None", f"--ServerApp.root_dir={home / 'notebooks'}",
+    ]  # fmt: skip
+    log = home / "lab.log"
+    with log.open("w") as out:
+        server = subprocess.Popen(command, env=environment, cwd=home, stdout=out, stderr=subprocess.STDOUT)
+    try:
+        _wait_until_served(f"http://127.0.0.1:{port}/api/status", server, log)
+        yield f"http://127.0.0.1:{port}/lab"
+    finally:
+        server.terminate()
+        try:
+            server.wait(20)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def _wait_until_served(url, server, log):
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            with urllib.request.urlopen(url, timeout=5):
+                return
+        except OSError:
+            time.sleep(0.3)
+    pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-3000:]}")
+
+
+def run_all(page, lab, name):
+    """Open a notebook, run all of its cells in order, and see that none failed."""
+    page.goto(f"{lab}/tree/{name}?reset")
+    page.wait_for_function(_KERNEL, timeout=SECONDS * 1000)  # before that, running asks for a kernel in a dialog
+    page.evaluate("void jupyterapp.commands.execute('notebook:run-all-cells')")  # not awaited: see the design's notes
+    page.wait_for_function(f"{_CELLS}.every(cell => cell.executionCount) && {_KERNEL}", timeout=SECONDS * 1000)
+    kinds = page.evaluate(f"{_CELLS}.flatMap(cell => cell.outputs.toJSON()).map(o => o.output_type + (o.name || ''))")
+    assert "error" not in kinds and "streamstderr" not in kinds
+
+
+def serve_panel_here(page, folder):
+    """Answer from this machine what Panel asks its own site for: three style sheets, again with every change of a text."""
+
+    def answer(route):
+        path = folder / route.request.url.partition("/dist/")[2].partition("?")[0]
+        route.fulfill(path=path, content_type="text/css")
+
+    page.route(f"{PANEL}**", answer)

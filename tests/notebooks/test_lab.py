@@ -1,0 +1,115 @@
+"""Two of the series in a real JupyterLab: cells run, widgets appear, and moving them redraws the figures."""
+
+import re
+
+import pytest
+from panel.io.resources import DIST_DIR
+
+from tests.notebooks.conftest import FOLDER, ROOT
+from tests.notebooks.lab import PANEL, canvases, run_all, serve_panel_here, served
+from zoexplore.views import theme
+
+# How high the marks of now are in the first figure that has them, bound by bound; null where there is none.
+MARKS = """(() => {
+  const {data} = Bokeh.documents.map(d => d.get_model_by_name("marks")).find(marks => marks);
+  const column = name => Array.from(data.get ? data.get(name) : data[name]);
+  const heights = column("y").map(y => isFinite(y) ? y : null);
+  return Object.fromEntries(column("bound").map((bound, i) => [bound, heights[i]]));
+})()"""
+NOTEBOOK = "document.querySelector('.jp-NotebookPanel:not(.lm-mod-hidden)')"
+
+# The colour of the axes' titles of all figures against T and K.
+AXES = """Bokeh.documents.flatMap(d => ["epsilon-against-T", "epsilon-against-K"].map(name => d.get_model_by_name(name)))
+  .filter(figure => figure).map(figure => figure.left[0].axis_label_text_color)"""
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    with served(FOLDER, ROOT, tmp_path_factory.mktemp("jupyter")) as url:
+        yield url
+
+
+@pytest.fixture
+def notebook_page(page, console_errors):
+    """A page that answers Panel's questions for its style sheets from this machine, and holds nothing else against it."""
+    serve_panel_here(page, DIST_DIR)
+    page.set_viewport_size({"width": 1280, "height": 1000})
+    yield page
+    console_errors[:] = [error for error in console_errors if PANEL not in error]
+
+
+def redrawn(page, before, figures):
+    """Wait until so many canvases show something else."""
+    script = f"before => ({canvases(NOTEBOOK)})().filter((c, i) => c != before[i]).length >= {figures}"
+    page.wait_for_function(script, arg=before, timeout=20_000)
+
+
+@pytest.mark.slow
+def test_a_slider_in_a_cell_redraws_the_curves_of_every_cell_that_shares_its_state(lab, notebook_page):
+    page = notebook_page
+    run_all(page, lab, "1-start-here.ipynb")
+    page.get_by_text("Guarantees of this run").first.wait_for()
+    sliders = page.locator(".zx-slider .noUi-handle")
+    assert sliders.count() == 6 + 3  # the explorer's, and one at a time
+    sigma, field = sliders.last, page.locator(".zx-field input").last
+    sigma.scroll_into_view_if_needed()
+    page.wait_for_timeout(1000)
+    before, was = page.evaluate(canvases(NOTEBOOK)), field.input_value()
+    sigma.focus()
+    for _ in range(6):
+        sigma.press("ArrowRight")
+    redrawn(page, before, 2)  # the curves against T and those against K
+    assert float(field.input_value()) > float(was)
+
+
+@pytest.mark.slow
+def test_the_player_steps_through_the_bound(lab, notebook_page):
+    page = notebook_page
+    run_all(page, lab, "4-why-hidden-state-helps.ipynb")
+    told = page.locator("p", has_text="Before it the runs are").first
+    told.scroll_into_view_if_needed()
+    page.wait_for_timeout(1000)
+    before, words, tries = page.evaluate(canvases(NOTEBOOK)), told.inner_text(), 5
+    while told.inner_text() == words and tries:  # a click while the page still opens its channels to the kernel is lost
+        page.locator(".previous").first.click()
+        page.wait_for_timeout(2000)
+        tries -= 1
+    redrawn(page, before, 3)
+    assert told.inner_text() != words
+
+
+@pytest.mark.slow
+def test_the_explorer_in_a_cell_drops_a_mark_as_its_page_is_laid_out_anew(lab, notebook_page):
+    page = notebook_page
+    run_all(page, lab, "1-start-here.ipynb")
+    explorer = page.locator(".zx-explorer")
+    explorer.get_by_text("Guarantees of this run").wait_for()
+    slider, field = explorer.locator(".zx-slider .noUi-handle").first, explorer.locator(".zx-field input").first
+    slider.scroll_into_view_if_needed()
+    page.wait_for_timeout(1000)
+    before, marks = page.evaluate(canvases(NOTEBOOK)), page.evaluate(MARKS)
+    assert field.input_value() == "260" and marks["theorem"] > 0  # 2K = d, the last K that the theorem has
+    tries = 5
+    while field.input_value() == "260" and tries:  # a key pressed while the page still opens its channels is lost
+        slider.focus()
+        slider.press("ArrowRight")
+        page.wait_for_timeout(2000)
+        tries -= 1
+    assert field.input_value() != "260"
+    page.wait_for_function(f"{MARKS}.theorem == null && {MARKS}.sharp > 0", timeout=20_000)
+    redrawn(page, before, 1)
+
+
+@pytest.mark.slow
+def test_in_a_dark_notebook_what_is_drawn_shows_on_its_ground(lab, notebook_page):
+    page = notebook_page
+    page.goto(lab)
+    page.wait_for_function("window.jupyterapp?.commands.hasCommand('apputils:change-theme')")
+    page.evaluate("void jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
+    run_all(page, lab, "1-start-here.ipynb")
+    page.wait_for_function("document.body.dataset.jpThemeLight == 'false'")
+    page.get_by_text("Guarantees of this run").first.wait_for()
+    for part in (".zx-explorer .zx-curves", ".zx-curves >> nth=-1", ".zx-explorer", ".zx-dial"):
+        ground = page.locator(part).first.evaluate("e => getComputedStyle(e).backgroundColor")
+        assert min(map(int, re.findall(r"\d+", ground)[:3])) > 240, part
+    assert set(page.evaluate(AXES)) == {theme.colour("ink", dark=False)}

@@ -1,0 +1,29 @@
+"""The static lesson, opened from a file: no kernel, no server, no network, and the player moves the figures."""
+
+import pytest
+
+from tests.notebooks.lab import canvases
+from tools.lesson import RUN, html
+from zoexplore import guarantee
+from zoexplore.views.words import digits
+
+
+@pytest.mark.parametrize("bound", ["sharp", "theorem"])
+def test_the_player_moves_the_figures_of_a_file(bound, tmp_path, page):
+    file = tmp_path / "lesson.html"
+    file.write_text(html(bound), encoding="utf-8")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(file.as_uri())
+    page.get_by_text("Why hidden state helps").first.wait_for()
+    page.wait_for_function(f"() => ({canvases()})().length >= 3")
+    page.wait_for_timeout(500)
+    told = page.locator("p", has_text="Before it the runs are").first
+    words, pictures = told.inner_text(), page.evaluate(canvases())
+    page.locator(".previous").first.click()
+    page.wait_for_function(f"before => ({canvases()})().filter((c, i) => c != before[i]).length >= 3", arg=pictures)
+    assert told.inner_text() != words
+    page.locator(".last").first.click()
+    page.get_by_text("100.0% of the budget is spent").wait_for()
+    page.get_by_text(f"so that ε = {digits(guarantee(RUN, bound).epsilon)}").wait_for()
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []

@@ -1,0 +1,88 @@
+"""A lesson as one HTML file that moves without a kernel, a server or a network: `python -m tools.lesson [bound] [file]`."""
+
+import argparse
+import re
+from base64 import b64encode
+from io import StringIO
+from mimetypes import guess_type
+from pathlib import Path
+
+import panel as pn
+from bokeh.resources import INLINE
+from panel.io.resources import CDN_DIST, DIST_DIR
+
+from zoexplore import Setting, guarantee
+from zoexplore.views import Replay, State, theme
+from zoexplore.views.words import digits
+from zoexplore.writing import write
+
+RUN = Setting(T=40)  # as in the notebook
+_TEXT = """
+<h1>Why hidden state helps</h1>
+<p>Two training runs differ in a single record and share all directions and all noise. The record pushes them apart at every
+step, by a bounded length along the K = {K} random directions; each step also pulls them together. A third run starts with one
+of them and ends with the other, its noise <i>shifted</i> a little at every step. An observer of the last iterate cannot tell
+shifted noise from plain noise but for a price, the budget ρ, and the budget of a whole run is what becomes ε.</p>
+<p>Play it, or drag the slider: {says}</p>
+"""
+_SAYS = {
+    "sharp": "what lies along the directions and what lies across them are orthogonal, each is hidden by the noise it meets, and "
+    "what is left of both is the next distance. Early steps hide nearly nothing, because later ones shrink it for free.",
+    "theorem": "every step hides the record's data in full by the noise along the directions, and a length of the remaining "
+    "distance by the noise in all directions. The distance starts at the ball's diameter.",
+}
+_END = """
+<p>Here ρ = {rho}, so that ε = {epsilon} at δ = 10⁻⁵. Were every iterate public, the same {T} steps would cost {public}.
+The whole lesson, with the formulas and exercises, is <code>notebooks/4-why-hidden-state-helps.ipynb</code>.</p>
+"""
+
+
+def page(bound: str, replay: Replay) -> pn.Column:
+    """The lesson for one bound: text, the player with its figures, and what it comes to."""
+    g, public = guarantee(RUN, bound), guarantee(RUN.replace(beta=1.0), "composition")
+    end = _END.format(rho=digits(g.rho), epsilon=digits(g.epsilon), T=RUN.T, public=digits(public.epsilon))
+    text = {"sizing_mode": "stretch_width", "margin": 0, "styles": {"font-size": "16px", "line-height": "1.55"}}
+    return pn.Column(
+        pn.pane.HTML(_TEXT.format(K=RUN.K, says=_SAYS[bound]), **text),
+        replay,
+        pn.pane.HTML(end, **text),
+        max_width=900, sizing_mode="stretch_width",
+        styles={"margin": "24px auto", "padding": "0 16px", "font-family": theme.FONT, "box-sizing": "border-box"},
+    )  # fmt: skip
+
+
+def html(bound: str) -> str:
+    """The lesson as HTML, with the state of every step embedded.
+
+    Panel inlines its scripts but still links its style sheets and icons, so these are put in here.
+    """
+    out, replay = StringIO(), Replay(State(RUN), bound=bound)
+    steps = {replay.player: list(range(replay.frames.size))}  # all, where Panel would leave out the last
+    page(bound, replay).save(
+        out, title="Why hidden state helps", resources=INLINE, embed=True, embed_states=steps, progress=False
+    )
+    linked = re.escape(CDN_DIST) + r"([\w./-]+\.(?:css|ico|png))(?:\?v=[\w.]+)?"
+    return re.sub(linked, lambda found: _as_data(found[1]), out.getvalue())
+
+
+def _as_data(name: str) -> str:
+    kind = guess_type(name)[0] or "image/x-icon"
+    return f"data:{kind};base64,{b64encode((DIST_DIR / name).read_bytes()).decode()}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("bound", nargs="?", default="sharp", choices=list(_SAYS), help="the bound that is played")
+    parser.add_argument("file", nargs="?", type=Path, help="where to write it; build/lesson-BOUND.html if not given")
+    given = parser.parse_args()
+    file = given.file or Path("build") / f"lesson-{given.bound}.html"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        write(file, html(given.bound).encode())
+    except OSError as error:
+        raise SystemExit(f"lesson: {error.strerror}") from error
+    print(f"{file}: open it in any browser")
+
+
+if __name__ == "__main__":
+    main()
