@@ -1,8 +1,9 @@
-"""Print every topic's figures, or those named: `python -m benchmarks curves peers startup tightness minibatch latency`."""
+"""Print every topic's figures, or those named, then one table of all ratios to peers: `python -m benchmarks peers latency`."""
 
 import argparse
 
-from benchmarks import curves, latency, minibatch, peers, startup, tightness
+from benchmarks import curves, latency, minibatch, peers, startup, tightness, training
+from benchmarks.timing import table
 
 TOPICS = {
     "curves": curves.run,
@@ -11,15 +12,21 @@ TOPICS = {
     "tightness": tightness.run,
     "minibatch": minibatch.run,
     "latency": latency.run,
+    "training": training.run,
 }
 
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("topics", nargs="*", choices=[*TOPICS, []], metavar="topic", help=", ".join(TOPICS))
+    ratios = []
     for topic in parser.parse_args().topics or TOPICS:
-        TOPICS[topic]()
+        ratios += TOPICS[topic]() or []
         print()
+    if ratios:
+        print("Peers, theirs over ours: a value above 1 is a looser bound, a time above 1 a slower way")
+        rows = [(what, peer, value, f"{time:.3g}") for what, peer, value, time in ratios]
+        table(("what", "peer", "value", "time"), rows)
 
 
 if __name__ == "__main__":

@@ -1,21 +1,17 @@
 """Key press to redraw: from an arrow key on a slider to the canvas strokes that follow, in headless Chromium.
 
 "redrawn" is the end of the first burst of strokes: the figure shows the new values. "last stroke" counts repaints too,
-which follow where a text beside the figure has changed.
+which follow where a text beside the figure has changed. No value is visited twice, so that nothing is remembered. A bare Panel
+page, which computes nothing (benchmarks/bare.py), is measured in the same browser.
 """
 
-import socket
 import statistics
-import subprocess
-import sys
-import time
 from itertools import pairwise
-from pathlib import Path
 
+from benchmarks.serving import served
 from benchmarks.timing import table
 from tools import chromium
 
-ROOT = Path(__file__).parents[1]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 PRESSES, PAUSE = 20, 0.35  # of a slider, and seconds between them
 SLIDERS = {"σ": "σ noise scale", "T": "T steps", "K": "K directions per step"}
@@ -37,13 +33,18 @@ WATCH = """() => {
 }"""
 
 
-def presses(page, label):
+def named(label):
+    """The handle of the slider of that name."""
+    return f'.noUi-handle[aria-label="{label}"]'
+
+
+def presses(page, handle):
     """Milliseconds from each press of an arrow key to the end of the first burst of strokes, and to the last stroke."""
-    handle = page.locator(f'.noUi-handle[aria-label="{label}"]')
+    handle = page.locator(handle)
     handle.focus()
     found = []
-    for i in range(PRESSES):
-        handle.press("ArrowRight" if i % 8 < 4 else "ArrowLeft")
+    for _ in range(PRESSES):
+        handle.press("ArrowRight")
         page.wait_for_timeout(1000 * PAUSE)
         strokes = page.evaluate("window.zx.strokes.map(t => t - window.zx.pressed)")
         if strokes:
@@ -56,24 +57,38 @@ def row(tab, slider, found):
     """Medians and 95th percentiles of both times."""
     cells = []
     for times in zip(*found, strict=True):
-        cells += [f"{statistics.median(times):.0f}", f"{statistics.quantiles(times, n=20)[-1]:.0f}"]
+        cells += [statistics.median(times), statistics.quantiles(times, n=20)[-1]]
     return tab, slider, *cells
 
 
 def measure(page, other, url):
     """Rows for every tab that follows the sliders live, and for the curves while another reader's map is computed."""
-    opened(page, url)
-    page.evaluate(WATCH)
-    for tab in (*TABS, TABS[0]):  # all built once, so that those that sleep are there
-        show(page, tab)
-    for tab in TABS[:3]:
-        show(page, tab)
+    for i, tab in enumerate(TABS[:3]):
+        alone(page, f"{url}?n={10_000 + i}&K=52", tab)
         for name, label in SLIDERS.items():
-            yield row(tab, name, presses(page, label))
-    show(page, TABS[0])
+            yield row(tab, name, presses(page, named(label)))
+    alone(page, f"{url}?n=30000", TABS[0])
     opened(other, url)
     show(other, "Map")
-    yield row(f"{TABS[0]}, beside a map", "σ", presses(page, SLIDERS["σ"]))
+    yield row(f"{TABS[0]}, beside a map", "σ", presses(page, named(SLIDERS["σ"])))
+
+
+def alone(page, url, tab):
+    """A page on which all tabs have been shown, and one of them is."""
+    opened(page, url)
+    page.evaluate(WATCH)
+    for shown in (*TABS, tab):
+        show(page, shown)
+
+
+def bare(page, url):
+    """The same for a page that does nothing else."""
+    page.goto(url)
+    page.wait_for_function(IDLE)
+    page.locator(".noUi-handle").first.wait_for()
+    page.evaluate(WATCH)
+    page.wait_for_timeout(1000)
+    return row("bare Panel page", "", presses(page, ".noUi-handle"))
 
 
 def opened(page, url):
@@ -90,42 +105,20 @@ def show(page, tab):
 
 
 def run():
-    """Serve app.py, press keys, print milliseconds."""
+    """Serve app.py, press keys, print milliseconds; return rows of their medians over the bare page's."""
     path = chromium.find()
     if path is None:
         print("latency: no Chromium here")
-        return
+        return []
     from playwright.sync_api import sync_playwright
 
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    origin = f"127.0.0.1:{port}"
-    serve = [sys.executable, "-m", "panel", "serve", "app.py", "--address", "127.0.0.1", "--port", str(port)]
-    server = subprocess.Popen(
-        [*serve, "--allow-websocket-origin", origin], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
-        _wait(port)
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-            pages = [browser.new_page(viewport={"width": 1440, "height": 900}) for _ in range(2)]
-            print("latency: from key press, ms")
-            header = ("tab", "slider", "redrawn, median", "p95", "last stroke, median", "p95")
-            table(header, list(measure(*pages, f"http://{origin}/app")))
-            browser.close()
-    finally:
-        server.terminate()
-        server.wait()
-
-
-def _wait(port, seconds=60):
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-            return
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.2)
+    with served() as server, served(script="benchmarks/bare.py") as other, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        pages = [browser.new_page(viewport={"width": 1440, "height": 900}) for _ in range(2)]
+        print("latency: from key press, ms")
+        rows = [*measure(*pages, server.page), bare(pages[0], other.page)]
+        browser.close()
+    header = ("tab", "slider", "redrawn, median", "p95", "last stroke, median", "p95")
+    table(header, [(tab, slider, *(f"{ms:.0f}" for ms in times)) for tab, slider, *times in rows])
+    *ours, (_, _, peer, *_) = rows
+    return [(f"key press to redraw, {tab}, {slider}", "bare Panel page", "", peer / median) for tab, slider, median, *_ in ours]

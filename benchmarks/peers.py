@@ -1,49 +1,159 @@
-"""Composition against dp-accounting's Renyi and privacy-loss accountants, for the Gaussian mechanism that it is."""
+"""Against other people's accountants and solvers: their value over ours, and their time over ours.
 
+A value above 1 is a looser bound than ours. Opacus samples as Poisson and adds or removes a record, so its value for mini-batches
+answers a nearby question, and is marked; all others are the same question.
+"""
+
+import logging
+import warnings
+from contextlib import contextmanager
 from math import sqrt
 
-from dp_accounting import GaussianDpEvent, SelfComposedDpEvent
+import numpy as np
+from dp_accounting import (
+    GaussianDpEvent,
+    NeighboringRelation,
+    SampledWithoutReplacementDpEvent,
+    SelfComposedDpEvent,
+    calibrate_dp_mechanism,
+)  # fmt: skip
+from dp_accounting.mechanism_calibration import ExplicitBracketInterval
 from dp_accounting.pld import PLDAccountant
 from dp_accounting.rdp import RdpAccountant
 
-from benchmarks.timing import milliseconds, table
-from zoexplore import Accounting, Setting, epsilon
+from benchmarks import growth, plain, program
+from benchmarks.timing import milliseconds
+from zoexplore import Accounting, Setting, calibrate, curve, epsilon, guarantee
 
 RUN = Setting(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, beta=0.5)
+BATCHES = Setting(n=100_000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-6, beta=0.5, T=1000, batch=1000)
+STEPS = np.unique(np.geomspace(1, 1e6, 300).round())
+CKS = Accounting(conversion="cks")
 
 
 def run():
-    multiplier = noise_multiplier(RUN)
-    print(f"Composition against dp-accounting: noise multiplier {multiplier:.4g}, delta {RUN.delta:g}; time over ours")
-    rows = [row(T, multiplier) for T in (1, 10, 100, 1000, 10_000, 100_000)]
-    table(
-        ("steps", "ours", "RDP", "PLD", "RDP/ours", "PLD/ours", "RDP/our cks", "ms", "RDP time/ours", "PLD time/ours"),
-        rows,
-    )
+    """Print how times grow; return the rows of ratios."""
+    growth.run()
+    with quiet():
+        return [*curves(), *solvers(), *compositions(), *batches(), *calibrations()]
+
+
+def row(what, peer, ours, theirs, repeats=3):
+    """Both calls return a number; a whole curve returns its largest ratio by itself."""
+    value, other = ours(), theirs()
+    ratio = other / value
+    shown = f"{ratio.min():.5f} to {ratio.max():.5f}" if np.ndim(ratio) else f"{ratio:.5f}"
+    time = milliseconds(theirs, repeats, 0) / milliseconds(ours, 7)
+    return what, peer, shown, time
+
+
+def curves():
+    """A whole curve over the steps, against scipy point by point."""
+    for bound in ("composition", "theorem", "noisy-gd"):
+
+        def ours(bound=bound):
+            return curve(RUN, "T", STEPS, [bound])[bound]
+
+        def theirs(bound=bound):
+            return np.array([plain.epsilon(RUN.replace(T=T), bound) for T in STEPS])
+
+        yield row(f"{bound}, {STEPS.size} steps", "scipy", ours, theirs, 1)
+
+
+def solvers():
+    """The theorem's program, at our split of delta and for some numbers of counted steps around ours."""
+    for schedule in ("constant", "optimal"):
+        accounting, setting = Accounting(schedule=schedule), RUN.replace(T=1000)
+        found = guarantee(setting, "theorem", accounting)
+
+        def ours(accounting=accounting, setting=setting):
+            return epsilon(setting, "theorem", accounting)
+
+        def theirs(free=schedule == "optimal", setting=setting, share=found.delta_f / setting.delta, near=found.N):
+            return program.epsilon(setting, share, near, free)
+
+        yield row(f"theorem, T = {setting.T}, {schedule} share", "cvxpy", ours, theirs, 1)
 
 
 def noise_multiplier(s):
     """The noise a direction of the span sees over the shift that replacing a record makes, in one step."""
-    return s.sigma * sqrt(s.beta + (1 - s.beta) * s.K / s.d) * s.n / (2 * s.clip)
+    return (s.batch or s.n) * s.sigma * sqrt(s.beta + (1 - s.beta) * s.K / s.d) / (2 * s.clip)
 
 
-def row(T, multiplier):
-    setting = RUN.replace(T=T)
-    event = SelfComposedDpEvent(GaussianDpEvent(multiplier), T)
+def opacus(kind, multiplier, q, steps, delta):
+    """Opacus's number; its privacy-loss accountant to a thousandth."""
+    from opacus.accountants import PRVAccountant, RDPAccountant
 
-    def peer(accountant):
-        return accountant().compose(event).get_epsilon(setting.delta)
+    accountant = (PRVAccountant if kind == "PRV" else RDPAccountant)()
+    accountant.history = [(multiplier, q, steps)]
+    return accountant.get_epsilon(delta, **({"eps_error": 0.001} if kind == "PRV" else {}))
 
-    ours, cks = epsilon(setting, "composition"), epsilon(setting, "composition", Accounting(conversion="cks"))
-    theirs = [peer(accountant) for accountant in (RdpAccountant, PLDAccountant)]
-    ms = milliseconds(lambda: epsilon(setting, "composition"))
-    times = [milliseconds(lambda a=accountant: peer(a), 3, 0) for accountant in (RdpAccountant, PLDAccountant)]
-    return (
-        T,
-        f"{ours:.5g}",
-        *(f"{e:.5g}" for e in theirs),
-        *(f"{e / ours:.4f}" for e in theirs),
-        f"{theirs[0] / cks:.4f}",
-        f"{ms:.3f}",
-        *(f"{t / ms:.0f}" for t in times),
-    )
+
+def composed(accountant, event, delta):
+    return accountant.compose(event).get_epsilon(delta)
+
+
+def compositions():
+    """The Gaussian mechanism that composition is."""
+    for T in (100, 10_000):
+        setting = RUN.replace(T=T, sigma=0.1 * sqrt(T / 100))
+        event = SelfComposedDpEvent(GaussianDpEvent(noise_multiplier(setting)), T)
+        peers = {
+            "dp-accounting, RDP": lambda e=event, s=setting: composed(RdpAccountant(), e, s.delta),
+            "dp-accounting, PLD": lambda e=event, s=setting: composed(PLDAccountant(), e, s.delta),
+            "Opacus, RDP": lambda s=setting: opacus("RDP", noise_multiplier(s), 1.0, s.T, s.delta),
+            "Opacus, PRV": lambda s=setting: opacus("PRV", noise_multiplier(s), 1.0, s.T, s.delta),
+        }
+        for peer, theirs in peers.items():
+            yield row(f"composition, T = {T}", peer, lambda s=setting: epsilon(s, "composition"), theirs)
+
+
+def batches():
+    """Steps on batches of q = b/n: Renyi, since there is no exact trade-off; then Poisson's and one record more or less."""
+    q = BATCHES.batch / BATCHES.n
+    for sigma in (0.1, 0.01):
+        setting = BATCHES.replace(sigma=sigma)
+        multiplier = noise_multiplier(setting)
+        event = SampledWithoutReplacementDpEvent(setting.n, setting.batch, GaussianDpEvent(multiplier))
+
+        def without_replacement(event=event, s=setting):
+            accountant = RdpAccountant(neighboring_relation=NeighboringRelation.REPLACE_ONE)
+            return composed(accountant, SelfComposedDpEvent(event, s.T), s.delta)
+
+        peers = {"dp-accounting, RDP": without_replacement} | {
+            f"Opacus, {kind} (Poisson, add or remove)": lambda k=kind, s=setting, x=multiplier: opacus(k, 2 * x, q, s.T, s.delta)
+            for kind in ("RDP", "PRV")
+        }
+        for peer, theirs in peers.items():
+            what = f"composition, b = {setting.batch}, noise multiplier {multiplier:.3g}"
+            yield row(what, peer, lambda s=setting: epsilon(s, "composition", CKS), theirs)
+
+
+def calibrations():
+    """The noise for a target epsilon of 1, against dp-accounting's search."""
+    per_sigma = noise_multiplier(RUN) / RUN.sigma
+
+    def ours():
+        return calibrate(RUN, "sigma", epsilon=1.0, bound="composition").sigma
+
+    for name, accountant in (("RDP", RdpAccountant), ("PLD", PLDAccountant)):
+
+        def theirs(accountant=accountant):
+            multiplier = calibrate_dp_mechanism(
+                accountant, lambda x: SelfComposedDpEvent(GaussianDpEvent(x), RUN.T), 1.0, RUN.delta,
+                ExplicitBracketInterval(1.0, 1000.0), tol=1e-4,
+            )  # fmt: skip
+            return multiplier / per_sigma
+
+        yield row("sigma for epsilon = 1", f"dp-accounting, {name}", ours, theirs, 1)
+
+
+@contextmanager
+def quiet():
+    """Peers' warnings about orders and tolerances say nothing of the table."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+    logging.disable(before)

@@ -1,0 +1,118 @@
+"""A reader without a browser: opens the page over Bokeh's websocket, moves sliders, presses buttons, awaits the redraw."""
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+from tornado.httpclient import AsyncHTTPClient, HTTPRequest
+from tornado.websocket import websocket_connect
+
+PATIENCE = 60  # seconds for any answer
+LARGEST = 2**28  # bytes of a message
+
+
+class Reader:
+    """One session of the page. Made by `Reader.open`."""
+
+    def __init__(self, socket: Any) -> None:
+        self.socket = socket
+        self.document: dict[str, Any] = {}
+
+    @classmethod
+    async def open(cls, origin: str) -> "Reader":
+        """Load the page, as a browser does, up to the moment when it is drawn."""
+        page = await AsyncHTTPClient().fetch(f"http://{origin}/app", request_timeout=PATIENCE)
+        token = re.search(r'"token":\s*"([^"]+)"', page.body.decode())[1]
+        request = HTTPRequest(f"ws://{origin}/app/ws", headers={"Origin": f"http://{origin}"}, request_timeout=PATIENCE)
+        reader = cls(await websocket_connect(request, subprotocols=["bokeh", token], max_message_size=LARGEST))
+        await reader._until("ACK")
+        await reader.look()
+        reader._event("document_ready", [])
+        return reader
+
+    async def look(self) -> None:
+        """Fetch the page as it is now; what is not shown yet is not on it."""
+        self._send("PULL-DOC-REQ", {})
+        self.document = await self._until("PULL-DOC-REPLY")
+
+    def find(self, kind: str, text: str) -> dict[str, Any]:
+        """The model whose name or type starts like `kind` and whose attributes hold the text."""
+        for model in _models(self.document):
+            if model["name"].split(".")[-1].startswith(kind) and text in json.dumps(model["attributes"], ensure_ascii=False):
+                return model
+        raise LookupError(f"no {kind} with {text!r} on the page")
+
+    async def show(self, tab: str) -> None:
+        """Select a tab."""
+        switch = self.find("RadioGroup", tab)
+        self.set(switch, "active", switch["attributes"]["labels"].index(tab))
+        await self.look()
+
+    async def move(self, slider: dict[str, Any], value: float) -> float:
+        """Set a slider; seconds until the figure's new data arrive."""
+        start = time.perf_counter()
+        self.set(slider, "value", value)
+        await self.redrawn()
+        return time.perf_counter() - start
+
+    async def redrawn(self) -> None:
+        """Wait until a figure's new data arrive."""
+        while True:
+            events = (await self._until("PATCH-DOC")).get("events", [])
+            if any(event["kind"] == "ColumnDataChanged" for event in events):
+                return
+
+    def set(self, model: dict[str, Any], attribute: str, value: Any) -> None:
+        """Change one attribute of a model, as its widget in a browser would."""
+        change = {"kind": "ModelChanged", "model": {"id": model["id"]}, "attr": attribute, "new": value}
+        self._send("PATCH-DOC", {"events": [change]})
+
+    def press(self, button: dict[str, Any]) -> None:
+        """Click a button."""
+        self._event("button_click", [["model", {"id": button["id"]}]])
+
+    def close(self) -> None:
+        """Leave, as by closing the tab."""
+        self.socket.close()
+
+    def _event(self, name: str, entries: list[Any]) -> None:
+        event = {"type": "event", "name": name, "values": {"type": "map", "entries": entries}}
+        self._send("PATCH-DOC", {"events": [{"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": event}]})
+
+    def _send(self, kind: str, content: dict[str, Any]) -> None:
+        for part in ({"msgid": uuid4().hex, "msgtype": kind}, {}, content):
+            self.socket.write_message(json.dumps(part))
+
+    async def _until(self, kind: str) -> dict[str, Any]:
+        """The content of the next message of that kind; what comes before it is dropped."""
+        while True:
+            header = json.loads(await self._part())
+            await self._part()
+            content = json.loads(await self._part())
+            for _ in range(2 * header.get("num_buffers", 0)):
+                await self._part()
+            if header["msgtype"] == "ERROR":
+                raise RuntimeError(content["text"])
+            if header["msgtype"] == kind:
+                return content
+
+    async def _part(self) -> str:
+        part = await asyncio.wait_for(self.socket.read_message(), PATIENCE)
+        if part is None:
+            raise ConnectionError(f"the server closed the session: {self.socket.close_reason or self.socket.close_code}")
+        return part
+
+
+def _models(tree: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(tree, dict):
+        if "id" in tree and "name" in tree and "attributes" in tree:
+            yield tree
+        for part in tree.values():
+            yield from _models(part)
+    elif isinstance(tree, list):
+        for part in tree:
+            yield from _models(part)

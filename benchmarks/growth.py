@@ -1,0 +1,28 @@
+"""How the time of an answer grows with the run: the slope of log time against log T, K, d and n. Flat is 0, linear is 1."""
+
+import numpy as np
+
+from benchmarks.timing import milliseconds, table
+from zoexplore import BOUNDS, Setting, epsilon
+
+RUN = Setting(n=10_000, d=10**6, K=1000, T=1000, M=0.75, m=0.5, ridge=0.5, R=0.31)
+SIZES = {
+    "T": np.geomspace(10, 10**7, 7),
+    "K": np.geomspace(10, 10**5, 7),
+    "d": np.geomspace(2000, 10**9, 7),
+    "n": np.geomspace(100, 10**8, 7),
+}
+
+
+def run():
+    """Print slopes, a row a bound."""
+    print("Growth: slope of log time of one epsilon against log size (0 is flat, 1 is linear)")
+    sizes = [f"{field}, {int(s[0])} to {s[-1]:.0e}" for field, s in SIZES.items()]
+    table(("bound", *sizes), [(bound, *(f"{slope(bound, field):+.2f}" for field in SIZES)) for bound in BOUNDS])
+
+
+def slope(bound, field):
+    """Of the least-squares line."""
+    sizes = SIZES[field].round()
+    times = [milliseconds(lambda v=v: epsilon(RUN.replace(**{field: v}), bound), 5) for v in sizes]
+    return np.polyfit(np.log(sizes), np.log(times), 1)[0]

@@ -1,0 +1,162 @@
+"""Training throughput: many configurations at once against one direction at a time, as it is mostly written."""
+
+from math import sqrt
+from time import process_time
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, vmap
+
+from benchmarks.timing import table
+from zoexplore.mechanism import clipping, hybrid, project, stiefel
+from zoexplore.training import TASKS
+from zoexplore.training.dpsgd import SgdJob
+from zoexplore.training.engine import Configuration, Job, Seed, problem_of
+from zoexplore.training.methods import OPACUS
+from zoexplore.training.models import Softmax
+
+K, CONFIGURATIONS, XI, REPEATS = 64, 8, 1e-4, 5
+SHARP_CLIP = 0.05  # acts on many quotients at the start
+
+
+def run():
+    """One thread and processor time, so that other work on the machine matters little; the least of several repeats.
+
+    Prints rates; returns rows of ratios to the other ways.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return _run()
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _run():
+    task = TASKS["digits"]
+    rate = gemm_rate()
+    fast = engine(task, None)
+    ways = {
+        "seed replay, as MeZO": replay(task),
+        "vmap of functional_call over directions": mapped(task),
+        "DP-SGD by Opacus": opacus(task),
+        "engine, two points": engine(task, None, XI),
+        "engine, derivatives clipped one by one": engine(task, SHARP_CLIP),
+        "engine, clip provably idle": fast,
+    }
+    n, d = len(task.data.X), task.d
+    print(f"Softmax on digits, n = {n}, d = {d}, K = {K}, {CONFIGURATIONS} configurations, double precision, one thread")
+    rows = [(name, f"{1 / s:.0f}", f"{ways['seed replay, as MeZO'] / s:.1f}", f"{s / fast:.1f}") for name, s in ways.items()]
+    table(("way", "configuration-steps/s", "times seed replay", "times slower than the last"), rows)
+    share = operations(n, d) / (CONFIGURATIONS * fast) / rate
+    print(f"\nMeasured GEMM rate {rate / 1e9:.0f} GFLOP/s, of which the last way turns {share:.0%} into what a step needs")
+    return [("training step, clip idle", name, "", ways[name] / fast) for name in list(ways)[:3]]
+
+
+def operations(n, d):
+    """Floating-point operations of one step of all configurations: scores and gradient; Gram matrix, Cholesky factor and
+    triangular solve of the directions; slopes, the ridge's slopes, the way back, the noise along the directions."""
+    return 4 * n * d * CONFIGURATIONS + 2 * d * K**2 + K**3 / 3 + d * K**2 + 8 * d * K * CONFIGURATIONS
+
+
+def gemm_rate(size=1000):
+    """Operations a second of a large square product in double precision."""
+    A = torch.randn(size, size, dtype=torch.float64)
+    return 2 * size**3 / seconds(lambda: A @ A)
+
+
+def seconds(call):
+    """The least processor time of a call."""
+    call()
+    times = []
+    for _ in range(REPEATS):
+        begun = process_time()
+        call()
+        times.append(process_time() - begun)
+    return min(times)
+
+
+def settings(task, clip, xi):
+    others = {} if clip is None else {"clip": clip}
+    return [task.setting(1e-3 * 2**i, K=K, xi=xi, **others) for i in range(CONFIGURATIONS)]
+
+
+def engine(task, clip, xi=0.0):
+    """Seconds a configuration and step of the batched engine."""
+    job = Job(task, tuple(Configuration("noisy-zogd", s) for s in settings(task, clip, xi)), (Seed(0, 2**32),), (10**9,))
+    problem, state = problem_of(task, xi), job.begin()
+    steps = 1 if clip or xi else 20
+
+    def go():
+        for _ in range(steps):
+            job.step(problem, state)
+
+    found = seconds(go) / steps / CONFIGURATIONS
+    assert bool(state.clipped.any()) == (clip is not None)
+    return found
+
+
+def opacus(task):
+    """Seconds a configuration and step of DP-SGD on all records: one gradient a record, where the others take K quotients."""
+    job = SgdJob(task, (Configuration(OPACUS, settings(task, None, 0.0)[0]),), (Seed(0, 2**32),), (10**9,))
+    problem, state = problem_of(task, 0.0), job.begin()
+    return seconds(lambda: job.step(problem, state))
+
+
+def data_of(task):
+    return torch.from_numpy(task.data.X), torch.from_numpy(task.data.y)
+
+
+def replay(task):
+    """Directions are never kept: each is made again from its seed for either point, on the way back, and for the update."""
+    X, y = data_of(task)
+    setting = settings(task, None, XI)[0]
+    w = torch.zeros(task.d, dtype=torch.float64)
+    noise = torch.Generator().manual_seed(1)
+
+    def along(seed: int, by: float) -> None:
+        u = torch.randn(task.d, dtype=w.dtype, generator=torch.Generator().manual_seed(seed))
+        w.add_(u, alpha=by / float(u.norm()))
+
+    def losses() -> Tensor:
+        return Softmax.losses(X @ w.view(10, -1).T, y)
+
+    def step():
+        slopes = []
+        for k in range(K):
+            along(k, XI)
+            plus = losses()
+            along(k, -2 * XI)
+            slopes.append(clipping.each((plus - losses()) / (2 * XI), setting.clip).values.mean())
+            along(k, XI)
+        for k, slope in enumerate(slopes):
+            own = float(torch.randn((), generator=noise)) * setting.sigma * sqrt(setting.beta)
+            along(k, -setting.eta / K * float(slope) + setting.eta / sqrt(K) * own)
+        everywhere = torch.randn(task.d, dtype=w.dtype, generator=noise) * setting.sigma * sqrt(1 - setting.beta)
+        w.add_(everywhere, alpha=setting.eta / sqrt(task.d))
+        w.mul_(min(1.0, setting.R / float(w.norm())))
+
+    return seconds(step)
+
+
+def mapped(task):
+    """All directions of one configuration at once through a module."""
+    X, y = data_of(task)
+    setting = settings(task, None, XI)[0]
+    module = nn.Linear(X.shape[1], 10, bias=False, dtype=torch.float64)
+    source = torch.Generator().manual_seed(0)
+    w = torch.zeros(task.d, dtype=torch.float64)
+
+    def losses(v: Tensor) -> Tensor:
+        return Softmax.losses(functional_call(module, {"weight": v.view(10, -1)}, X), y)
+
+    @torch.no_grad()
+    def step():
+        nonlocal w
+        U = stiefel(task.d, K, source)
+        quotients = vmap(lambda u: (losses(w + XI * u) - losses(w - XI * u)) / (2 * XI), in_dims=1)(U)
+        slopes = clipping.each(quotients, setting.clip).values.mean(1) + setting.ridge * (w @ U)
+        noise = hybrid(U, setting.sigma, setting.beta, setting.eta, source)
+        w = project(w - setting.eta / K * (U @ slopes) + noise, setting.R).point
+
+    return seconds(step)

@@ -1,0 +1,76 @@
+"""Machines that lack something: a place to write compiled loops to, PyTorch, a home. What does not need it works."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BLOCK = """
+from importlib.machinery import PathFinder
+find = PathFinder.find_spec
+def without(cls, name, path=None, target=None):
+    return None if name.partition(".")[0] in {names} else find(name, path, target)
+PathFinder.find_spec = classmethod(without)
+"""
+TRAINING = {"torch", "opacus", "randomgen", "sklearn", "pyarrow"}
+ASK = "import zoexplore as z; print(z.epsilon(z.Setting(), 'sharp'), z.__file__)"
+
+
+def run(code, cwd=ROOT, **environment):
+    """What the code prints in a new process, as lines."""
+    given = {"PATH": os.environ["PATH"], "PYTHONPATH": str(cwd), "PYTHONDONTWRITEBYTECODE": "1", **environment}
+    done = subprocess.run([sys.executable, "-c", code], cwd=cwd, env=given, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("named", [{}, {"NUMBA_CACHE_DIR": "/dev/null/nowhere"}], ids=["unnamed", "a file"])
+def test_without_anywhere_to_write_compiled_loops_the_numbers_are_the_same(tmp_path, named):
+    """A file stands where the folder for compiled loops would be: not even root can write there."""
+    shutil.copytree(ROOT / "zoexplore", tmp_path / "zoexplore", ignore=shutil.ignore_patterns("__pycache__", "views"))
+    (tmp_path / "zoexplore/bounds/kernels/__pycache__").write_text("no folder")
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    (printed,) = run(ASK, tmp_path, HOME="/dev/null", TMPDIR=str(temporary), **named)
+    value, path = printed.split()
+    assert Path(path).is_relative_to(tmp_path)
+    assert value == run(ASK, HOME=os.path.expanduser("~"))[0].split()[0]
+    assert not list(temporary.iterdir())  # what was written for the process is gone with it
+
+
+# Files may be made, but stay empty.
+FULL = "from resource import *; setrlimit(RLIMIT_FSIZE, (0, getrlimit(RLIMIT_FSIZE)[1]))\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows cannot limit the length of files")
+def test_on_a_full_disk_the_numbers_are_the_same_and_the_next_process_finds_nothing_broken(tmp_path):
+    kept, ask = tmp_path / "kept", "import zoexplore as z; print(z.epsilon(z.Setting(), 'composition'))"
+    given = {"HOME": "/dev/null", "NUMBA_CACHE_DIR": str(kept)}
+    (full,) = run(FULL + ask, **given)
+    assert not [path for path in kept.rglob("*") if path.is_file()]
+    assert [full] == run(ask, **given) == run(FULL + ask, **given)
+    assert list(kept.rglob("*.nbc"))
+
+
+def test_a_folder_that_is_named_is_used(tmp_path):
+    shutil.copytree(ROOT / "zoexplore", tmp_path / "zoexplore", ignore=shutil.ignore_patterns("__pycache__", "views"))
+    kept = tmp_path / "kept"
+    run("import zoexplore as z; z.epsilon(z.Setting(), 'composition')", tmp_path, HOME="/dev/null", NUMBA_CACHE_DIR=str(kept))
+    assert list(kept.rglob("*.nbi"))
+
+
+def test_without_pytorch_the_accountant_and_the_explorer_work():
+    code = BLOCK.format(names=TRAINING) + (
+        "import sys, zoexplore as z\n"
+        "print(z.epsilon(z.Setting(), 'theorem'))\n"
+        "page = z.explore(z.Setting(K=9))\n"
+        "root = page.__panel__().get_root()\n"
+        "print(page.state.setting.K, len(list(root.references())) > 100)\n"
+        "print(sorted({'torch', 'opacus', 'sklearn'} & sys.modules.keys()))\n"
+    )
+    epsilon, shown, loaded = run(code, HOME=os.path.expanduser("~"))
+    assert float(epsilon) > 0 and shown == "9 True" and loaded == "[]"
