@@ -8,8 +8,7 @@ import tarfile
 
 import pytest
 
-from tests.browser.test_center import show
-from tests.browser.test_page import opened, type_in
+from tests.browser.acts import PATIENCE, becomes, opened, show, type_in
 from zoexplore.views.tabs import VIEWS
 
 AXE = "axe-core@4.14.1"
@@ -35,7 +34,7 @@ def axe(tmp_path_factory):
 def serious(page, axe):
     """What axe finds once the page has had the time to name what it has just drawn."""
     page.evaluate(axe)
-    for _ in range(10):
+    for _ in range(PATIENCE * 2):
         found = page.evaluate(SERIOUS)
         if not found:
             break
@@ -69,10 +68,12 @@ def test_what_is_computed_is_told(page, app_url, axe):
     show(page, "map")
     told.get_by_text("Computing …").wait_for()
     page.get_by_role("progressbar", name="how much of the map is computed").wait_for()
-    assert page.locator("[aria-busy=true]").count() and serious(page, axe) == "[]"
+    page.locator("[aria-busy=true]").first.wait_for()
+    assert serious(page, axe) == "[]"
     page.get_by_role("button", name="Cancel").click()
     told.get_by_text("No longer computing.").wait_for()
-    assert not page.locator("[aria-busy=true]").count() and serious(page, axe) == "[]"
+    becomes(page, page.locator("[aria-busy=true]").count, 0)
+    assert serious(page, axe) == "[]"
 
 
 def test_a_curve_that_is_waited_for_is_told(page, app_url):

@@ -6,7 +6,20 @@ from xml.etree import ElementTree
 import pytest
 from PIL import Image
 
-from tests.browser.test_page import IDLE, column, opened, readouts, settled, type_in
+from tests.browser.acts import (
+    becomes,
+    column,
+    data,
+    opened,
+    press,
+    readouts,
+    reads,
+    saved,
+    settled,
+    show,
+    type_in,
+    until,
+)
 from zoexplore import BOUNDS, Setting, curve, guarantee
 from zoexplore.planning import calibrate
 from zoexplore.views.abscissa import ABSCISSAE
@@ -15,37 +28,10 @@ from zoexplore.views.inside import PANELS
 from zoexplore.views.tabs import VIEWS
 from zoexplore.views.words import digits
 
-DATA = """([name, column]) => {
-  const data = Bokeh.documents[0].get_model_by_name(name)?.data;
-  const values = data?.get ? data.get(column) : data?.[column];
-  return values && Array.from(values, x => typeof x != "number" || isFinite(x) ? x : null);
-}"""
-
 
 @pytest.fixture
 def explorer(page, app_url):
     return opened(page, app_url)
-
-
-def data(page, name, column):
-    return page.evaluate(DATA, [name, column])
-
-
-def show(page, name):
-    """Select a tab by its title."""
-    title = VIEWS[name][0]
-    page.locator(".zx-tabs").get_by_text(title, exact=True).click()
-    page.wait_for_function(IDLE)
-    return page
-
-
-def until(page, what, seconds=60):
-    """Wait until a thing is so."""
-    for _ in range(seconds * 10):
-        if what():
-            return
-        page.wait_for_timeout(100)
-    pytest.fail("it never came about")
 
 
 def test_the_tabs_are_a_named_radio_group_and_move_by_arrow_keys(explorer):
@@ -56,8 +42,8 @@ def test_the_tabs_are_a_named_radio_group_and_move_by_arrow_keys(explorer):
     radios.first.focus()
     radios.first.press("ArrowRight")
     explorer.get_by_text("A guarantee is not one number but a curve").wait_for()
-    assert radios.nth(1).is_checked()
-    assert explorer.get_by_text("ε against", exact=True).is_hidden()
+    becomes(explorer, radios.nth(1).is_checked, True)
+    becomes(explorer, explorer.get_by_text("ε against", exact=True).is_hidden, True)
 
 
 @pytest.mark.parametrize("field", ["K", "beta", "delta"])
@@ -66,11 +52,12 @@ def test_curves_along_another_field(explorer, field):
     settled(explorer, lambda: select.select_option(ABSCISSAE[field].label), lambda: column(explorer, "value"))
     values = column(explorer, "value")
     expected = curve(Setting(), field, values, ["composition"])["composition"]
-    assert column(explorer, "composition") == pytest.approx(list(expected), rel=1e-12)
+    becomes(explorer, lambda: column(explorer, "composition"), pytest.approx(list(expected), rel=1e-12))
     settled(explorer, lambda: type_in(explorer, "sigma", "0.01"), lambda: column(explorer, "composition"))
 
 
 def test_where_hiding_pays_is_marked_for_both_bounds(explorer):
+    until(explorer, lambda: data(explorer, "guides", "label"))
     labels = data(explorer, "guides", "label")
     assert labels == [f"T* = {place:.0f}, {name}" for place, name in zip(
         data(explorer, "guides", "x"), ("theorem", "sharper bound"), strict=True
@@ -96,12 +83,6 @@ def test_hovers_round_up_as_the_tables_do(explorer):
     code += "(x, 'sharp', {index: i}, {data: {sharp: xs}}, '∞'))"
     said = explorer.evaluate(code, [DIGITS, values])
     assert said == [digits(x).replace("\u202f×\u202f", " × ").replace("\u202f", "") for x in values]
-
-
-def saved(page, title, kind):
-    with page.expect_download() as download:
-        page.get_by_role("button", name=f"Save {title} as {kind}").click()
-    return download.value
 
 
 FIGURES = {
@@ -158,16 +139,14 @@ def test_theory_is_typeset_with_the_current_numbers(explorer):
     before = readouts(explorer)
     box.check()
     until(explorer, lambda: readouts(explorer) != before)
-    assert "Closed form (as printed)" in readouts(explorer)
+    until(explorer, lambda: "Closed form (as printed)" in readouts(explorer))
 
 
 def test_a_map_shows_progress_can_be_cancelled_and_leaves_sliders_alone(explorer):
     show(explorer, "map")
     cancel = explorer.get_by_role("button", name="Cancel")
     cancel.wait_for(timeout=60_000)
-    handle = explorer.locator('.noUi-handle[aria-label="T steps"]')
-    handle.focus()
-    settled(explorer, lambda: handle.press("ArrowRight"), lambda: readouts(explorer))
+    settled(explorer, lambda: press(explorer, "T", "ArrowRight"), lambda: readouts(explorer))
     cancel = explorer.get_by_role("button", name="Cancel")
     cancel.click()
     explorer.get_by_text(re.compile("^Cancelled")).wait_for()
@@ -191,7 +170,7 @@ def test_a_plan_is_found_and_applied(explorer):
     explorer.get_by_role("button", name="Solve").click()
     explorer.get_by_role("button", name="Apply to the sliders").click(timeout=60_000)
     found = calibrate(Setting(), "sigma", epsilon=1.0)
-    until(explorer, lambda: readouts(explorer)["Sharper bound"] == digits(guarantee(found, "sharp").epsilon), 10)
+    reads(explorer, "Sharper bound", guarantee(found, "sharp").epsilon)
 
 
 @pytest.mark.parametrize("name", list(VIEWS))
@@ -200,4 +179,4 @@ def test_no_tab_scrolls_sideways_at_390(page, app_url, name):
     opened(page, app_url)
     show(page, name)
     page.wait_for_timeout(1000)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    until(page, lambda: page.evaluate("document.documentElement.scrollWidth") <= 390, 10)

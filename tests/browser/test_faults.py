@@ -9,11 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.browser.acts import box_of, data, handle_of, opened, readouts, reads, saved, settled, show, type_in, until
 from tests.browser.conftest import served
-from tests.browser.test_center import data, saved, show, until
-from tests.browser.test_page import opened, readouts, settled, type_in
 from zoexplore import Setting, guarantee
-from zoexplore.views.controls import LABELS
 from zoexplore.views.words import digits
 
 HTML = "<img src=x onerror=window.hacked=1>"
@@ -53,7 +51,7 @@ def test_nothing_in_an_address_is_run(page, app_url):
     assert all(f"{name} = " in said for name in ("K", "n", "regime", "conversion", "tab", "against", "compare"))
     assert HTML in said and harmless(page)
     assert page.get_by_label("C", exact=True).input_value() == HTML
-    assert readouts(page)["Composition"] == digits(guarantee(Setting(T=9), "composition").epsilon)
+    reads(page, "Composition", guarantee(Setting(T=9), "composition").epsilon)
 
 
 def test_no_name_of_a_pin_is_run_on_the_page_or_in_a_picture(page, app_url):
@@ -83,7 +81,7 @@ def test_nothing_in_a_file_is_run_and_each_field_is_told(page, app_url, tmp_path
     assert "K = " in said and "sigma = -1" in said and HTML in said and harmless(page)
     (tmp_path / "worse.yaml").write_bytes(b"\xff\xfe{]: !!python/object/apply:os.system ['true']")
     settled(page, lambda: upload.set_input_files(tmp_path / "worse.yaml"), lambda: notice(page))
-    assert readouts(page)["Composition"] == digits(guarantee(Setting(T=9), "composition").epsilon)
+    reads(page, "Composition", guarantee(Setting(T=9), "composition").epsilon)
     settled(page, lambda: type_in(page, "T", HTML), lambda: notice(page))
     assert "T = " in notice(page) and harmless(page)
 
@@ -94,16 +92,16 @@ def test_a_callback_that_fails_is_told_and_logged_and_the_page_goes_on(page, fau
     told(page, "is one too many").wait_for()
     told(page, "may not match the controls").wait_for()
     assert harmless(page)
-    log = faulty.log.read_text()
-    assert "Traceback" in log and "RuntimeError: thirteen" in log
+    until(page, lambda: "RuntimeError: thirteen" in faulty.log.read_text(), 10)
+    assert "Traceback" in faulty.log.read_text()
     settled(page, lambda: type_in(page, "T", "14"), lambda: readouts(page))
-    assert readouts(page)["Composition"] == digits(guarantee(Setting(T=14), "composition").epsilon)
+    reads(page, "Composition", guarantee(Setting(T=14), "composition").epsilon)
 
 
 def test_what_is_moved_while_the_server_is_held_up_is_not_lost(page, faulty):
     opened(page, faulty.url)
     type_in(page, "T", "15")
-    handle = page.locator(f'.noUi-handle[aria-label="{LABELS["sigma"]}"]')
+    handle = handle_of(page, "sigma")
     handle.focus()
     before = float(handle.get_attribute("aria-valuenow"))
     for _ in range(5):
@@ -112,7 +110,7 @@ def test_what_is_moved_while_the_server_is_held_up_is_not_lost(page, faulty):
     left = handle.get_attribute("aria-valuenow")
     assert float(left) > before
     type_in(page, "K", "100")
-    box = page.get_by_label(LABELS["sigma"], exact=True).and_(page.locator("input"))
+    box = box_of(page, "sigma")
 
     def follows():
         run = Setting(T=15, K=100, sigma=float(box.input_value()))
@@ -137,7 +135,7 @@ def test_what_cannot_be_saved_is_told_and_the_page_goes_on(page, faulty, kind):
         page.get_by_role("button", name="Save the curves as SVG").click()
     told(page, "No space left on device").wait_for()
     settled(page, lambda: type_in(page, "T", "14"), lambda: readouts(page))
-    assert readouts(page)["Composition"] == digits(guarantee(Setting(T=14), "composition").epsilon)
+    reads(page, "Composition", guarantee(Setting(T=14), "composition").epsilon)
 
 
 def test_a_picture_that_the_browser_cannot_make_is_told(page, app_url):
@@ -189,7 +187,7 @@ def test_a_process_that_is_killed_again_and_again_while_it_draws_a_map_is_told_a
 
     until(page, given_up, 120)
     told(page, "the computing process ended unexpectedly").first.wait_for()
-    assert "Died" in faulty.log.read_text()
+    until(page, lambda: "Died" in faulty.log.read_text(), 10)
     type_in(page, "T", "14")
     drawn(page, "Composition")
 
@@ -203,5 +201,5 @@ def test_a_page_whose_server_went_away_says_so_and_its_address_brings_it_back(pa
     with served("app.py", log, int(server.url.rpartition(":")[2].partition("/")[0])):
         told(page, "The connection").get_by_role("link", name="Load the page again").click()
         opened(page, page.url)
-        assert readouts(page)["Composition"] == digits(guarantee(Setting(T=9), "composition").epsilon)
+        reads(page, "Composition", guarantee(Setting(T=9), "composition").epsilon)
         console_errors.clear()

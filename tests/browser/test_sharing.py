@@ -2,42 +2,48 @@
 
 import pytest
 
-from tests.browser.test_page import background, column, lightness, opened, readouts, settled, type_in
+from tests.browser.acts import (
+    background,
+    becomes,
+    box_of,
+    column,
+    handle_of,
+    lightness,
+    opened,
+    press,
+    readouts,
+    reads,
+    settled,
+    type_in,
+    until,
+)
 from zoexplore import Accounting, Setting, curve, guarantee
 from zoexplore.export import to_csv, to_python, to_yaml
 from zoexplore.presets import PRESETS
 from zoexplore.views import theme
 from zoexplore.views.abscissa import ABSCISSAE, T_VALUES
-from zoexplore.views.controls import LABELS
-from zoexplore.views.words import digits
 
 
 def query(page):
     return page.url.partition("?")[2]
 
 
-def press(page, label, key, times=1):
-    handle = page.locator(f'.noUi-handle[aria-label="{LABELS[label]}"]')
-    handle.focus()
-    for _ in range(times):
-        handle.press(key)
-
-
 def test_an_address_is_restored(page, app_url):
     opened(page, f"{app_url}?K=52&sigma=0.01&schedule=optimal&against=beta")
     setting, accounting = Setting(K=52, sigma=0.01), Accounting(schedule="optimal")
     for bound in ("composition", "sharp"):
-        assert readouts(page)[guarantee(setting, bound).title] == digits(guarantee(setting, bound, accounting).epsilon)
+        reads(page, guarantee(setting, bound).title, guarantee(setting, bound, accounting).epsilon)
     values = ABSCISSAE["beta"].values(setting)
     expected = curve(setting, "beta", values, ["composition"], accounting)["composition"]
-    assert column(page, "composition") == pytest.approx([x if x < float("inf") else None for x in expected], rel=1e-9)
+    finite = pytest.approx([x if x < float("inf") else None for x in expected], rel=1e-9)
+    becomes(page, lambda: column(page, "composition"), finite)
 
 
 def test_bad_values_are_said_one_by_one(page, app_url):
     opened(page, f"{app_url}?K=0&T=9&colour=red")
     page.get_by_text("K = 0 is not allowed").wait_for()
     page.get_by_text("'colour' is not a field").wait_for()
-    assert readouts(page)["Composition"] == digits(guarantee(Setting(T=9), "composition").epsilon)
+    reads(page, "Composition", guarantee(Setting(T=9), "composition").epsilon)
 
 
 def test_back_steps_through_what_was_meant(page, app_url):
@@ -46,15 +52,15 @@ def test_back_steps_through_what_was_meant(page, app_url):
     page.wait_for_timeout(1000)
     settled(page, lambda: press(page, "T", "ArrowRight", 5), lambda: query(page))
     page.wait_for_timeout(1000)
-    assert query(page) not in ("", "T=50")
+    until(page, lambda: query(page) not in ("", "T=50"), 10)
     settled(page, page.go_back, lambda: readouts(page))
-    assert query(page) == "T=50"
-    assert readouts(page)["Composition"] == digits(guarantee(Setting(T=50), "composition").epsilon)
+    becomes(page, lambda: query(page), "T=50")
+    reads(page, "Composition", guarantee(Setting(T=50), "composition").epsilon)
     settled(page, page.go_back, lambda: readouts(page))
-    assert query(page) == ""
-    assert readouts(page)["Composition"] == digits(guarantee(Setting(), "composition").epsilon)
+    becomes(page, lambda: query(page), "")
+    reads(page, "Composition", guarantee(Setting(), "composition").epsilon)
     settled(page, page.go_forward, lambda: readouts(page))
-    assert query(page) == "T=50"
+    becomes(page, lambda: query(page), "T=50")
     page.wait_for_timeout(500)
     settled(page, page.go_forward, lambda: readouts(page))
 
@@ -62,17 +68,17 @@ def test_back_steps_through_what_was_meant(page, app_url):
 def test_a_drag_is_one_step(page, app_url):
     opened(page, app_url)
     before = page.evaluate("history.length")
-    at = page.locator(f'.noUi-handle[aria-label="{LABELS["sigma"]}"]').bounding_box()
+    at = handle_of(page, "sigma").bounding_box()
     x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
     page.mouse.move(x, y)
     page.mouse.down()
     settled(page, lambda: page.mouse.move(x + 30, y, steps=6), lambda: readouts(page))
     page.wait_for_timeout(900)
-    assert query(page) == ""
+    becomes(page, lambda: query(page), "")
     settled(page, lambda: page.mouse.move(x + 50, y, steps=6), lambda: readouts(page))
     settled(page, page.mouse.up, lambda: query(page))
     assert query(page).startswith("sigma=")
-    assert page.evaluate("history.length") == before + 1
+    becomes(page, lambda: page.evaluate("history.length"), before + 1)
 
 
 def test_the_link_is_copied(page, app_url):
@@ -90,8 +96,7 @@ def test_where_nothing_can_be_copied_the_link_is_shown(page, app_url):
     told = []
     page.on("dialog", lambda dialog: (told.append(dialog.default_value), dialog.dismiss()))
     page.get_by_role("button", name="Copy link").click()
-    page.wait_for_timeout(300)
-    assert told == [page.url]
+    becomes(page, lambda: told, [page.url])
 
 
 def test_presets_and_reset(page, app_url):
@@ -99,10 +104,10 @@ def test_presets_and_reset(page, app_url):
     menu = page.get_by_label("preset")
     settled(page, lambda: menu.select_option("Isotropic noise: β = 0"), lambda: readouts(page))
     isotropic = guarantee(PRESETS["isotropic"].setting, "composition")
-    assert readouts(page)["Composition"] == digits(isotropic.epsilon)
+    reads(page, "Composition", isotropic.epsilon)
     page.get_by_text(PRESETS["isotropic"].says).wait_for()
     settled(page, page.get_by_role("button", name="Reset").click, lambda: readouts(page))
-    assert readouts(page)["Composition"] == digits(guarantee(Setting(), "composition").epsilon)
+    reads(page, "Composition", guarantee(Setting(), "composition").epsilon)
 
 
 def test_printed_constants_are_said_to_be_no_guarantee(page, app_url):
@@ -111,7 +116,7 @@ def test_printed_constants_are_said_to_be_no_guarantee(page, app_url):
     box = page.get_by_label("constants as printed: no guarantee")
     settled(page, box.check, lambda: readouts(page))
     page.get_by_text("As printed: not a guarantee.").wait_for()
-    assert query(page) == "printed=1"
+    becomes(page, lambda: query(page), "printed=1")
 
 
 def test_the_scheme_that_was_chosen_is_remembered(page, app_url):
@@ -121,15 +126,15 @@ def test_the_scheme_that_was_chosen_is_remembered(page, app_url):
     page.reload()
     opened(page, app_url)
     page.get_by_role("button", name="Dark").wait_for()
-    assert lightness(background(page)) > 200
+    until(page, lambda: lightness(background(page)) > 200, 10)
 
 
 def test_a_lesson_shows_one_figure_and_its_sliders(page, app_url):
     opened(page, f"{app_url}?show=curves,K,T&lock=K")
     assert page.locator(".noUi-handle").count() == 2
     assert page.locator("h1, table, .zx-tools, .zx-fold").count() == 0
-    box = page.get_by_label(LABELS["K"], exact=True).and_(page.locator("input"))
-    assert box.is_disabled()
+    box = box_of(page, "K")
+    becomes(page, box.is_disabled, True)
     before = column(page, "composition")
     press(page, "K", "ArrowLeft")
     page.wait_for_timeout(400)
@@ -147,15 +152,15 @@ def test_pin_compare_rename_use_and_unpin(page, app_url):
     name = page.get_by_label("A", exact=True)
     name.fill("few directions")
     settled(page, lambda: name.press("Enter"), lambda: query(page))
-    assert "pin=K:52~few+directions" in query(page)
+    until(page, lambda: "pin=K:52~few+directions" in query(page), 10)
     row = page.get_by_role("region", name="differences").get_by_role("row").nth(1)
-    assert row.inner_text().split() == ["K", "100", "52"]
+    becomes(page, lambda: row.inner_text().split(), ["K", "100", "52"])
     opened(page, page.url)
-    assert page.get_by_label("A", exact=True).input_value() == "few directions"
+    becomes(page, page.get_by_label("A", exact=True).input_value, "few directions")
     settled(page, page.get_by_role("button", name="Use A").click, lambda: readouts(page))
-    assert readouts(page)["Composition"] == digits(guarantee(Setting(K=52), "composition").epsilon)
+    reads(page, "Composition", guarantee(Setting(K=52), "composition").epsilon)
     settled(page, page.get_by_role("button", name="Unpin A").click, lambda: query(page))
-    assert query(page) == "K=52"
+    becomes(page, lambda: query(page), "K=52")
 
 
 def exported(page, name):
@@ -174,7 +179,7 @@ def test_files_are_saved_and_a_setting_is_loaded_back(page, app_url, tmp_path):
     (tmp_path / "kept.yaml").write_text(kept.replace("T: 200", "T: 9").replace("M: 0.75", "M: -1"))
     upload = page.get_by_label("load a setting from a YAML file")
     settled(page, lambda: upload.set_input_files(tmp_path / "kept.yaml"), lambda: readouts(page))
-    assert readouts(page)["Composition"] == digits(guarantee(Setting(K=52, T=9), "composition").epsilon)
+    reads(page, "Composition", guarantee(Setting(K=52, T=9), "composition").epsilon)
     page.get_by_text("M = -1 is not allowed").wait_for()
 
 
@@ -185,6 +190,7 @@ def test_a_file_that_is_too_large_stays_in_the_browser(page, app_url, tmp_path):
     page.on("dialog", lambda dialog: (told.append(dialog.message), dialog.dismiss()))
     (tmp_path / "large.yaml").write_text("T: 9\n" + "#" * 30_000_000)
     page.get_by_label("load a setting from a YAML file").set_input_files(tmp_path / "large.yaml")
+    until(page, lambda: told, 20)
     page.wait_for_timeout(500)
     assert len(told) == 1 and "Nothing was read" in told[0]
     settled(page, lambda: type_in(page, "T", "9"), lambda: readouts(page))

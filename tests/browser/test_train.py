@@ -9,16 +9,14 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from tests.browser.acts import IDLE, becomes, data, opened, readouts, reads, saved, settled, show, type_in, until
 from tests.browser.conftest import served
 from tests.browser.test_accessible import axe, serious  # noqa: F401 (axe is a fixture)
-from tests.browser.test_center import data, saved, show, until
-from tests.browser.test_page import IDLE, opened, readouts, settled, type_in
 from tests.views import train_jobs
 from zoexplore import Setting
 from zoexplore.training import NOT_COVERED
 from zoexplore.training.files import from_csv, to_csv
 from zoexplore.views.training.marks import name_of
-from zoexplore.views.words import digits
 
 # Where the marks are on the page, the figure being scrolled into it.
 PLACES = """() => {
@@ -88,11 +86,10 @@ def lonely(places, bounds):
 def test_a_run_from_start_to_results(page, tab, server, tmp_path):
     begun(tab)
     tab.get_by_text("Breast cancer, n = 455:").wait_for()
-    assert len(workers(server)) >= 1
     assert tab.get_by_text(NOT_COVERED).is_visible()
     button(tab, "Cancel").click()
     tab.get_by_text("Cancelled. What was done by then is kept.").wait_for()
-    until(tab, lambda: not workers(server), 5)
+    until(tab, lambda: not workers(server), 20)
     marks = data(tab, "frontier", "x")
     assert len(marks) == 4 * (3 * 2) + 1
 
@@ -107,10 +104,10 @@ def test_a_run_from_start_to_results(page, tab, server, tmp_path):
     i, (x, y) = lonely(tab.evaluate(PLACES), data(tab, "frontier", "bound"))
     before, clicked = tab.url, found.points[int(data(tab, "frontier", "point")[i])]
     settled(tab, lambda: tab.mouse.click(x, y), lambda: tab.url)
-    assert f"K={clicked.setting.K}" in tab.url and f"T={clicked.setting.T}" in tab.url
-    assert readouts(tab)["Composition"] == digits(clicked.epsilon["composition"])
+    until(tab, lambda: f"K={clicked.setting.K}" in tab.url and f"T={clicked.setting.T}" in tab.url, 10)
+    reads(tab, "Composition", clicked.epsilon["composition"])
     settled(tab, tab.go_back, lambda: tab.url)
-    assert tab.url == before
+    becomes(tab, lambda: tab.url, before)
 
     shown(tab, server.url)
     assert not data(tab, "frontier", "x")
@@ -124,7 +121,7 @@ def test_a_killed_worker_is_said_and_the_page_stays_usable(tab, server):
     os.kill(next(iter(workers(server).values())), signal.SIGKILL)
     tab.get_by_role("alert").get_by_text("ended unexpectedly").wait_for()
     assert data(tab, "frontier", "x")
-    until(tab, lambda: not workers(server), 5)
+    until(tab, lambda: not workers(server), 20)
     settled(tab, lambda: type_in(tab, "T", "50"), lambda: readouts(tab))
     fill(tab, "T steps to train", "3")
     button(tab, "Train").click()
@@ -162,7 +159,7 @@ def test_the_sliders_values_are_used_when_asked_for(tab):
     until(tab, lambda: tab.get_by_label("K directions", exact=True).input_value() == str(Setting().K))
     settled(tab, lambda: type_in(tab, "T", "50"), lambda: readouts(tab))
     until(tab, lambda: tab.get_by_label("T steps to train", exact=True).input_value() == "50")
-    assert tab.get_by_label("T steps to train", exact=True).is_disabled()
+    becomes(tab, tab.get_by_label("T steps to train", exact=True).is_disabled, True)
 
 
 def test_a_mark_says_what_it_is(tab, tmp_path):
@@ -173,7 +170,7 @@ def test_a_mark_says_what_it_is(tab, tmp_path):
     tip = tab.locator(".bk-Tooltip .tip")
     tip.wait_for()
     point = train_jobs.frontier().points[int(data(tab, "frontier", "point")[i])]
-    assert name_of(point) in tip.inner_text() and "seeds: 2" in tip.inner_text()
+    until(tab, lambda: name_of(point) in tip.inner_text() and "seeds: 2" in tip.inner_text(), 10)
 
 
 @pytest.mark.parametrize("title", ["the frontier", "what is learnt", "what stopping there costs"])
@@ -194,7 +191,7 @@ def test_nothing_serious_with_results(page, server, axe, tmp_path, scheme, width
         summary.click()
     page.wait_for_timeout(500)
     assert serious(page, axe) == "[]"
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    until(page, lambda: page.evaluate("document.documentElement.scrollWidth") <= width, 10)
 
 
 def test_nothing_serious_while_training(tab, axe):  # noqa: F811

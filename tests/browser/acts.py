@@ -1,0 +1,138 @@
+"""What a visitor does and sees, each act waiting until the page has answered: no test reads a page that is still being drawn."""
+
+import re
+
+import pytest
+
+from zoexplore.views.controls import LABELS
+from zoexplore.views.tabs import VIEWS
+from zoexplore.views.words import digits
+
+IDLE = "() => window.Bokeh && Bokeh.documents.length > 0 && Bokeh.documents[0].is_idle"
+PATIENCE = 30  # seconds, for a busy machine
+DATA = """([name, column]) => {
+  const data = Bokeh.documents[0].get_model_by_name(name)?.data;
+  const values = data?.get ? data.get(column) : data?.[column];
+  return values && Array.from(values, x => typeof x != "number" || isFinite(x) ? x : null);
+}"""
+# In one go, so that no row is of another moment; what is not shown yet has no text.
+ROWS = """rows => rows.map(row => [row.querySelector("th").innerText, row.querySelector("td.number").innerText])"""
+
+
+def opened(page, url):
+    """The page, drawn and ready to be used."""
+    page.goto(url)
+    page.wait_for_function(IDLE)
+    for part in ("canvas", ".noUi-handle[aria-label]"):
+        page.locator(part).first.wait_for()
+    if "show=" not in url:  # a lesson may do without the table
+        page.locator(".zx-table td.number").first.wait_for()
+    return page
+
+
+def until(page, what, seconds=60, told="what was waited for"):
+    """Wait until a thing is so."""
+    for _ in range(seconds * 10):
+        if what():
+            return
+        page.wait_for_timeout(100)
+    pytest.fail(f"{told} never came about")
+
+
+def becomes(page, what, expected):
+    """Wait until what is seen is what is expected; say both if it never is."""
+    for _ in range(PATIENCE * 20):
+        if what() == expected:
+            return
+        page.wait_for_timeout(50)
+    assert what() == expected
+
+
+def settled(page, change, what):
+    """Do something, and wait until what it shows is another than before and stays as it is."""
+    before = what()
+    change()
+    until(page, lambda: what() != before, PATIENCE, f"another than {before!r}")
+    return steady(page, what, 100)
+
+
+def steady(page, what, milliseconds=600):
+    """What is seen once it has not changed for so long."""
+    seen = what()
+    for _ in range(PATIENCE):
+        page.wait_for_timeout(milliseconds)
+        last, seen = seen, what()
+        if last == seen:
+            return seen
+    pytest.fail(f"it goes on changing: {seen!r}")
+
+
+def data(page, name, column):
+    """A column of a named source of data; infinities are None."""
+    return page.evaluate(DATA, [name, column])
+
+
+def column(page, name):
+    """A column of the curves."""
+    return data(page, "curves", name)
+
+
+def readouts(page):
+    """Title -> number, as the table shows them."""
+    return dict(page.locator("table tr:has(td.number)").evaluate_all(ROWS))
+
+
+def reads(page, title, epsilon):
+    """Wait until the table gives this number for this bound."""
+    becomes(page, lambda: readouts(page).get(title), digits(epsilon))
+
+
+def handle_of(page, field):
+    return page.locator(f'.noUi-handle[aria-label="{LABELS[field]}"]')
+
+
+def box_of(page, field):
+    """The box beside a slider, where its number can be typed."""
+    return page.get_by_label(LABELS[field], exact=True).and_(page.locator("input"))
+
+
+def type_in(page, field, text):
+    box = box_of(page, field)
+    box.fill(text)
+    box.press("Enter")
+    return box
+
+
+def press(page, field, key, times=1):
+    """Move a slider by its keys."""
+    handle = handle_of(page, field)
+    handle.focus()
+    for _ in range(times):
+        handle.press(key)
+    return handle
+
+
+def show(page, name):
+    """Select a tab by its title."""
+    page.locator(".zx-tabs").get_by_text(VIEWS[name][0], exact=True).click()
+    page.wait_for_function(IDLE)
+    return page
+
+
+def open_fold(page):
+    page.get_by_text("Everything else").click()
+    page.get_by_label(LABELS["delta"], exact=True).wait_for()
+
+
+def saved(page, title, kind):
+    with page.expect_download() as download:
+        page.get_by_role("button", name=f"Save {title} as {kind}").click()
+    return download.value
+
+
+def background(page):
+    return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+
+def lightness(colour):
+    return sum(map(int, re.findall(r"\d+", colour)[:3])) / 3
