@@ -66,8 +66,10 @@ def clip_idle(runs: Runs, accounting: Accounting) -> np.ndarray:
 CLIP_IDLE = Assumption(
     "The strong convexity that is inside the clip leaves the clip idle: (m − ridge)(R + ξ) ≤ Δ.",
     clip_idle,
-    lambda r: f"the clip cannot be idle: (m − ridge)(R + ξ) = {(r.m - r.ridge) * (r.R + r.xi):.4g} exceeds Δ = {r.clip:.4g}; "
-    "add the strong convexity as a ridge outside the clip, or shrink R",
+    lambda r: (
+        f"the clip cannot be idle: (m − ridge)(R + ξ) = {(r.m - r.ridge) * (r.R + r.xi):.4g} exceeds Δ = {r.clip:.4g}; "
+        "add the strong convexity as a ridge outside the clip, or shrink R"
+    ),
 )
 
 HALF_DIMENSION = Assumption(

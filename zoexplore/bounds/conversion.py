@@ -11,11 +11,7 @@ from zoexplore.bounds.kernels import gaussian
 
 ROUND_UP = 1 + 1e-12
 
-_EPSILON = {
-    "mironov": gaussian.mironov_epsilon,
-    "cks": gaussian.cks_epsilon,
-    "gaussian": gaussian.gaussian_epsilon,
-}
+NUMBERS = {"mironov": gaussian.MIRONOV, "cks": gaussian.CKS, "gaussian": gaussian.GAUSSIAN}  # of the conversions in kernels
 
 
 def epsilon_of(rho, delta, conversion="gaussian"):
@@ -27,7 +23,7 @@ def epsilon_of(rho, delta, conversion="gaussian"):
     >>> [round(float(epsilon_of(0.05, 1e-5, how)), 3) for how in ("mironov", "cks", "gaussian")]
     [1.567, 1.308, 1.199]
     """
-    return _EPSILON[conversion](np.asarray(rho, float), np.asarray(delta, float))
+    return gaussian.epsilon(NUMBERS[conversion], np.asarray(rho, float), np.asarray(delta, float))
 
 
 def epsilon_at_order(divergence, alpha, delta, conversion):
@@ -56,9 +52,4 @@ def delta_of(rho, epsilon):
 
 def delta_slope(rho, epsilon, delta, conversion):
     """How fast delta grows with rho at a fixed epsilon: delta alpha (alpha - 1) at the best order alpha of a Renyi conversion."""
-    with np.errstate(all="ignore"):
-        if conversion == "gaussian":
-            mu = np.sqrt(2 * rho)
-            return np.exp(-((epsilon / mu - mu / 2) ** 2) / 2) / np.sqrt(2 * np.pi) / mu
-        excess = gaussian.cks_excess(rho, delta) if conversion == "cks" else np.sqrt(-np.log(delta) / rho)
-        return delta * excess * (1 + excess)
+    return gaussian.slope(NUMBERS[conversion], rho, epsilon, delta)

@@ -8,13 +8,14 @@ from zoexplore.bounds import composition, minibatch, span
 from zoexplore.bounds.assumptions import BATCHES, CLIP_IDLE, LAST_ITERATE, LIPSCHITZ, SMOOTH, START
 from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.kernels import sharp as kernels
-from zoexplore.bounds.riccati import Outcome, Rows, arguments, edges_for, improved, moments, settle
+from zoexplore.bounds.riccati import FINE, Outcome, Rows, improve, settle, walk
 from zoexplore.bounds.runs import Runs
 from zoexplore.bounds.subsampling import elsewhere
 from zoexplore.setting import NUMERIC_FIELDS, Accounting
 
 ANCHOR = 4.0  # choices are made at powers of it in T, and interpolated between: a curve's many T share a few
 MOST_NODES = 25  # rows at which choices are made along other fields
+AGAIN = 2, 5  # rounds at least and at most, from choices that neighbours made
 TIE = 1e-4  # relative; starts that agree so far are the same
 FLAT = 1e-5  # a growth of epsilon between anchors that is not worth resolving
 COMPOSED, ALL_DIRECTIONS, SPLIT = 0.0, 1.0, 2.0  # what a bound was the least by
@@ -50,7 +51,8 @@ def _of_all(runs: Runs, accounting: Accounting) -> Solved:
     beta = np.full((), 0.5) if free else np.where(runs.beta < 1, runs.beta, 0.5)  # rows with a share of 1 are composition's
     families = [Rows.of(runs, beta, runs.T), Rows.of(runs, beta, runs.T, high=True)]
     if np.isfinite(runs.R).any():
-        families.append(Rows.of(runs, beta, 2.0 ** np.ceil(np.log2(runs.T.max())), far=True))
+        most = 2.0 ** np.ceil(np.log2(runs.T.max()))
+        families += [Rows.of(runs, beta, most, far=True, high=high) for high in (False, True)]
     only_T = not any(np.ndim(getattr(runs, name)) for name in NUMERIC_FIELDS if name != "T")
     found = (_along_T if only_T else _along)(families, accounting)
     return best.least(found.reshape(runs.shape).where(split))
@@ -58,12 +60,12 @@ def _of_all(runs: Runs, accounting: Accounting) -> Solved:
 
 def _along(families: list[Rows], accounting: Accounting) -> Solved:
     """Neighbouring rows in any field: choices are made for some of them, and interpolated where these are alike."""
-    count = len(families[0])
+    count = families[0].K.size
     kept = np.unique(np.linspace(0, count - 1, min(count, MOST_NODES)).round().astype(int))
     below, above, weight = _place(np.arange(count), kept)
     solved, alone = _nothing(count), np.zeros(count, bool)
     for rows, (nodes, settled) in zip(families, _settle([rows.at(kept) for rows in families], accounting), strict=True):
-        found = _evaluate(_between(rows, nodes, below, above, weight, accounting), accounting, settled.path[above])
+        found = _evaluate(_between(rows, nodes, below, above, weight, accounting), accounting, settled.at(above))
         solved = _clearly_least(solved, found, families[0].most)
         alone |= (weight > 0) & _apart(nodes, below, above)
     index = np.flatnonzero(alone)
@@ -82,8 +84,9 @@ def _clearly_least(solved: Solved, other: Solved, T) -> Solved:
 
 def _apart(nodes: Rows, below, above) -> np.ndarray:
     """Whether neighbouring nodes' orders are too different, or too small, to interpolate between."""
-    few = np.minimum(nodes.order[below], nodes.order[above]) < FEW
-    return few | (np.abs(np.log(nodes.order[below] / nodes.order[above])) > np.log(ANCHOR))
+    earlier, later = nodes.order[below], nodes.order[above]
+    few = (np.minimum(earlier, later) < FEW) & (earlier != later)
+    return few | (np.abs(np.log(earlier / later)) > np.log(ANCHOR))
 
 
 def _along_T(families: list[Rows], accounting: Accounting) -> Solved:
@@ -94,7 +97,7 @@ def _along_T(families: list[Rows], accounting: Accounting) -> Solved:
     position = np.log(T) / np.log(ANCHOR)
     anchors = np.unique(np.concatenate([np.floor(position), np.ceil(position)]))
     below, above, weight = _place(position, anchors)
-    nodes = [replace(rows.at(np.zeros(anchors.size, int)), most=ANCHOR**anchors) for rows in families[:2]]
+    nodes = [rows.at(np.zeros(anchors.size, int))._replace(most=ANCHOR**anchors) for rows in families[:2]]
     settled = _settle(nodes + [rows.at([0]) for rows in families[2:]], accounting)
     far = solved = _nothing(T.size)
     for rows, (node, found) in zip(families[2:], settled[2:], strict=True):
@@ -108,25 +111,21 @@ def _along_T(families: list[Rows], accounting: Accounting) -> Solved:
         hopeless = found.epsilon[below] * (1 - TIE) > far.epsilon  # and more so for more steps
         todo = ~flat & ~hopeless & (wins[below] | wins[above])
         apart = _apart(node, below, above)
-        for chosen, wanted in (
-            (_between(rows, node, below, above, weight, accounting), todo & ~apart),
-            (_between(rows, node, below, below, weight, accounting), todo & apart),
-            (_between(rows, node, above, above, weight, accounting), todo & apart),
-        ):
+        for earlier, later, wanted in ((below, above, todo & ~apart), (below, below, todo & apart), (above, above, todo & apart)):
             index = np.flatnonzero(wanted)
             if index.size:
-                solved = solved.least(_evaluate(chosen.at(index), accounting, found.path[above[index]]).spread(index, T.size))
+                chosen = _between(rows, node, earlier, later, weight, accounting).at(index)
+                solved = solved.least(_evaluate(chosen, accounting, found.at(later[index])).spread(index, T.size))
     return _clearly_least(solved, far, T)
 
 
 def _settle(families: list[Rows], accounting: Accounting) -> list[tuple[Rows, Outcome]]:
     """`settle` for all families in one call."""
     together = Rows.stack(*families)
-    rows, found = settle(together, accounting, edges_for(together))
-    ends = np.cumsum([len(rows) for rows in families])
+    rows, found = settle(together, accounting)
+    ends = np.cumsum([rows.K.size for rows in families])
     return [
-        (rows.at(slice(end - len(f), end)), found.at(slice(end - len(f), end)))
-        for f, end in zip(families, ends, strict=True)
+        (rows.at(slice(end - f.K.size, end)), found.at(slice(end - f.K.size, end))) for f, end in zip(families, ends, strict=True)
     ]
 
 
@@ -143,29 +142,34 @@ def _between(rows: Rows, nodes: Rows, below, above, weight, accounting: Accounti
     def mix(x):
         return x[below] * (1 - weight) + x[above] * weight
 
-    return replace(
-        rows,
+    return rows._replace(
         order=np.round(np.exp(mix(np.log(nodes.order)))),
         share=np.exp(mix(np.log(nodes.share))),
         beta=mix(nodes.beta) if accounting.schedule == "optimal" else rows.beta,
     )
 
 
-def _evaluate(rows: Rows, accounting: Accounting, typical: np.ndarray) -> Solved:
-    """The bound of rows whose choices are made."""
-    edges = edges_for(rows)
-    typical = np.ascontiguousarray(typical[:, : edges.size - 1])
-    found = improved(rows, accounting, edges, typical, 2)
+def _evaluate(rows: Rows, accounting: Accounting, nodes: Outcome) -> Solved:
+    """The bound of rows whose choices are made, from what was found for a node each."""
+    found = improve(rows, accounting, FINE, _carried(rows, nodes), *AGAIN)
     return _solved(rows, rows, found)
+
+
+def _carried(rows: Rows, nodes: Outcome) -> np.ndarray:
+    """The distances that the nodes' best rounds started from, for the rows' blocks: the same from either end of a run."""
+    count, theirs = (kernels.blocks_of(most, rows.far, *FINE)[:, None] for most in (rows.most, nodes.most))
+    block = np.arange(count.max())
+    index = np.where(2 * block < count, block, block + theirs - count)
+    return np.take_along_axis(nodes.path, np.clip(index, 0, theirs - 1), axis=1)
 
 
 def _solved(rows: Rows, chosen: Rows, found: Outcome) -> Solved:
     """The rows' bounds under the choices; where these were made for a longer run, that run's."""
-    path = np.empty(len(rows), object)
+    path = np.empty(rows.K.size, object)
     for i, distances in enumerate(found.path):
         path[i] = distances
     extra = {
-        "kind": np.full(len(rows), SPLIT), "order": chosen.order, "share": found.share, "beta": chosen.beta, "path": path,
+        "kind": np.full(rows.K.size, SPLIT), "order": chosen.order, "share": found.share, "beta": chosen.beta, "path": path,
         "high": chosen.high, "far": chosen.far, "most": found.most,
     }  # fmt: skip
     N = np.minimum(found.steps, rows.most)
@@ -208,12 +212,9 @@ def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory
         drift, S = _all_directions_step(runs, accounting)
         return span.trajectory(runs.c, runs.T, solved.N, solved.z, drift, S, runs.beta)
     rows = Rows.of(runs, extra["beta"], extra["most"], far=bool(extra["far"]), high=bool(extra["high"]))
-    rows = replace(rows, z0=np.atleast_1d(solved.z), order=np.atleast_1d(extra["order"]), share=np.atleast_1d(extra["share"]))
-    given = [float(x[0]) for x in arguments(rows, *moments(rows), accounting)]
-    path = solved.extra["path"].item()
-    z, alpha, pi, a, p = kernels.walk(edges_for(rows), path, bool(extra["far"]), extra["most"], N, *given)
-    per_S, per_s2 = given[-2:]
-    return Trajectory(tau, z, np.full(N, extra["beta"]), p, a, (p**2 * per_S + a**2 * per_s2) / 2, alpha, pi)
+    rows = rows._replace(z0=np.atleast_1d(solved.z), order=np.atleast_1d(extra["order"]), share=np.atleast_1d(extra["share"]))
+    z, alpha, pi, a, p, rho = walk(rows, accounting, solved.extra["path"].item(), N)
+    return Trajectory(tau, z, np.full(N, extra["beta"]), p, a, rho, alpha, pi)
 
 
 SHARP = Bound(

@@ -9,6 +9,8 @@ SQRT_2, SQRT_PI_2, SQRT_2PI = sqrt(2.0), sqrt(3.141592653589793 / 2.0), sqrt(2.0
 # Newton's last step and the sums before it round to a few units in the last place; this pays for them.
 ROUND_UP = 1.0 + 1e-12
 LEAST_DELTA = 1e-290  # below it densities lose digits, and the loose form is taken
+MIRONOV, CKS, GAUSSIAN = 0, 1, 2  # the conversions' numbers
+
 
 @njit(cache=True)
 def _mills(x):
@@ -60,18 +62,17 @@ def gaussian_delta(rho, epsilon):
 
 @njit(cache=True)
 def _mironov(rho, delta):
+    """The optimum over real orders of the Renyi conversion of Mironov 2017."""
     return (rho + 2.0 * sqrt(-rho * log(delta))) * ROUND_UP
 
 
-@vectorize(cache=True)
-def gaussian_epsilon(rho, delta):
+@njit(cache=True)
+def _gaussian(rho, delta):
     """The exact epsilon of a Gaussian shift budget rho at delta, from above (Balle and Wang 2018).
 
     delta(epsilon) = E[(1 - exp(epsilon - L))_+], L Gaussian, is log-concave (Prekopa): every tangent of log delta lies
     above it, so each Newton step lands at or right of the root, whatever the start: on the sound side.
     """
-    if not (rho < inf and delta > 0.0):
-        return inf
     if 0.0 < rho and delta < LEAST_DELTA:
         return _mironov(rho, delta)
     mu = sqrt(2.0 * rho)
@@ -94,14 +95,6 @@ def gaussian_epsilon(rho, delta):
         if abs(step) <= 1e-8 * epsilon + noise:  # quadratic: what is left is below the rounding
             return (epsilon + noise) * ROUND_UP
     return _mironov(rho, delta)  # not converged: the loose form is sound
-
-
-@vectorize(cache=True)
-def mironov_epsilon(rho, delta):
-    """The optimum over real orders of the Renyi conversion of Mironov 2017."""
-    if not (rho < inf and delta > 0.0):
-        return inf
-    return _mironov(rho, delta)
 
 
 @njit(cache=True)
@@ -128,20 +121,46 @@ def _cks_excess(rho, delta):
     return u
 
 
-@vectorize(cache=True)
-def cks_excess(rho, delta):
-    """By how much the best order exceeds 1; nan where there is none."""
-    return _cks_excess(rho, delta) if 0.0 < rho < inf and 0.0 < delta < 1.0 else nan
-
-
-@vectorize(cache=True)
-def cks_epsilon(rho, delta):
+@njit(cache=True)
+def _cks(rho, delta):
     """The optimum over real orders of Canonne, Kamath, Steinke 2020, Proposition 12, never below 0."""
-    if not (rho < inf and delta > 0.0):
-        return inf
     if rho <= 0.0:
         return 0.0
     u = _cks_excess(rho, delta)
     gain = log1p(1.0 / u)
     cost = rho * (1.0 + u) + (-log(delta) - log1p(u)) / u
     return max(0.0, cost * ROUND_UP - gain / ROUND_UP)
+
+
+@njit(cache=True)
+def scalar_epsilon(conversion, rho, delta):
+    """epsilon at delta of a Gaussian shift budget rho, by the conversion of that number."""
+    if not (rho < inf and delta > 0.0):
+        return inf
+    if conversion == MIRONOV:
+        return _mironov(rho, delta)
+    return _cks(rho, delta) if conversion == CKS else _gaussian(rho, delta)
+
+
+@njit(cache=True)
+def scalar_slope(conversion, rho, epsilon, delta):
+    """How fast delta grows with rho at a fixed epsilon; nan where there is nothing to grow."""
+    if not (0.0 < rho < inf and 0.0 < delta < 1.0):
+        return nan
+    if conversion == GAUSSIAN:
+        mu = sqrt(2.0 * rho)
+        return exp(-0.5 * (epsilon / mu - 0.5 * mu) ** 2) / SQRT_2PI / mu
+    excess = _cks_excess(rho, delta) if conversion == CKS else sqrt(-log(delta) / rho)
+    return delta * excess * (1.0 + excess)
+
+
+@vectorize(cache=True)
+def epsilon(conversion, rho, delta):
+    """`scalar_epsilon` for arrays."""
+    return scalar_epsilon(conversion, rho, delta)
+
+
+@vectorize(cache=True)
+def slope(conversion, rho, epsilon, delta):
+    """`scalar_slope` for arrays."""
+    return scalar_slope(conversion, rho, epsilon, delta)
