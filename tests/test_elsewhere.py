@@ -74,3 +74,18 @@ def test_without_pytorch_the_accountant_and_the_explorer_work():
     )
     epsilon, shown, loaded = run(code, HOME=os.path.expanduser("~"))
     assert float(epsilon) > 0 and shown == "9 True" and loaded == "[]"
+
+
+def test_a_loop_is_compiled_again_when_one_that_it_calls_has_changed(tmp_path):
+    kernels = tmp_path / "zoexplore/bounds/kernels"
+    shutil.copytree(ROOT / "zoexplore", tmp_path / "zoexplore", ignore=shutil.ignore_patterns("__pycache__", "views"))
+    ask = "from zoexplore.bounds.conversion import delta_of; print(delta_of(0.05, 1.0))"
+    given = {"HOME": "/dev/null", "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+    before = run(ask, tmp_path, **given)
+    assert run(ask, tmp_path, **given) == before
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "kept").rglob("*.nbi")}
+    assert kept
+    rounding = kernels / "rounding.py"
+    rounding.write_text(rounding.read_text() + "# another\n")
+    assert run(ask, tmp_path, **given) == before
+    assert all(path.stat().st_mtime_ns > kept[path] for path in kept)

@@ -9,11 +9,10 @@ from math import inf, sqrt
 from numba import njit, vectorize
 from numpy import empty
 
-from zoexplore.bounds.kernels.sharp import UP
+from zoexplore.bounds.kernels.rounding import SUMS_UP, UP
 
 SINGLES, GROWTH = 12.0, 0.14  # steps one by one, then blocks of this share of their distance to the end
 MOST_BLOCKS = 512
-ROUND_UP = 1.0 + 1e-10  # long sums round to less than that
 
 
 @njit(cache=True)
@@ -100,4 +99,4 @@ def cap_cost(N, z0, o, u, e, f, per_S, per_s2, every):
             after, total = _repeat(A, C, h, L)
             typical[b] = max(sqrt(total / L), 1e-3 * e)
             h = after
-    return 0.5 * best * ROUND_UP
+    return 0.5 * best * SUMS_UP

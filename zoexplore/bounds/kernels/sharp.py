@@ -12,11 +12,10 @@ from numba import njit, vectorize
 from numpy import empty, empty_like
 
 from zoexplore.bounds.kernels.gaussian import scalar_epsilon, scalar_slope
+from zoexplore.bounds.kernels.rounding import SUMS_UP, UP
 
-UP = 1.0 + 2e-15  # a few roundings, so that no factor of a recursion is rounded down
 MOMENT_UP = 1.0 + 1e-14  # the logarithms' sums round to less than that
 SINGLES = 16  # exact terms of a moment; later ones are bounded in blocks of an eighth of their distance
-ROUND_UP = 1.0 + 1e-10  # long sums round to less than that
 LOWER = 0.3  # of the distance to start from, for runs from afar that work it off over more steps
 FIRST_SHARE, LEAST_SHARE, MOST_SHARE = 0.1, 1e-6, 0.999  # of delta, for the coupling to fail
 
@@ -311,7 +310,7 @@ def improve(run, lipschitz, conversion, singles, growth, typical, rounds, settle
             while edges[count - 1] >= N:
                 count -= 1
             rho, slope = _forward(edges, count, path, z0, N, alpha, pi, o, u, w, w_f, w_0, w_0f, random, f, per_S, per_s2)
-            rho *= ROUND_UP
+            rho *= SUMS_UP
             delta_p = run.delta[i] * (1.0 - share)
             epsilon = scalar_epsilon(conversion, rho, delta_p)
             gain = 1.0 - epsilon / epsilons[i] if epsilon < epsilons[i] else 0.0

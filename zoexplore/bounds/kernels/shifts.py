@@ -5,9 +5,10 @@ from math import ceil, exp, expm1, inf, log, log1p, sqrt
 from numba import njit, vectorize
 from numpy import empty
 
+from zoexplore.bounds.kernels.rounding import UP
+
 GOLDEN = (sqrt(5.0) - 1.0) / 2.0
 MOST_STEPS = 2.0**53
-UP = 1.0 + 2e-15  # a few roundings: next to a growth of 1 they would count as contraction, N times over
 
 
 @njit(cache=True)
