@@ -1,6 +1,6 @@
 """Many readers on one process: how soon their figures follow, what a session costs, and what is left when all have gone.
 
-`python -m benchmarks.load` takes about ten minutes; `--help` lists what can be changed.
+`python -m benchmarks.load` takes about a quarter of an hour; `--help` lists what can be changed.
 """
 
 import argparse
