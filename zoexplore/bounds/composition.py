@@ -7,13 +7,13 @@ import numpy as np
 
 from zoexplore.bounds.assumptions import BATCHES, CLIP_IDLE, CLIPPED, LIPSCHITZ, START, Assumption
 from zoexplore.bounds.bound import Bound, Solved
-from zoexplore.bounds.conversion import delta_slope
+from zoexplore.bounds.conversion import split
+from zoexplore.bounds.kernels.gaussian import FIRST_SHARE
 from zoexplore.bounds.kernels.sharp import span_moment
 from zoexplore.bounds.runs import Runs
 from zoexplore.bounds.subsampling import Sampled, composed, elsewhere
 from zoexplore.setting import Accounting
 
-FIRST_SHARE = 0.1  # of delta, where the split starts
 ORDERS = np.unique(np.round(1.25 ** np.arange(48)))  # of the moment of the span; any is sound
 
 
@@ -80,8 +80,7 @@ def _random_span(runs: Runs, accounting: Accounting) -> Solved:
         tried.append(found)
         slope = runs.T * shift * f * g * _data(runs) / (runs.s1 + runs.s2)
         delta_p = runs.delta * (1 - share)
-        odds = slope * delta_slope(found.rho, found.epsilon, delta_p, accounting.conversion) / (2 * order * delta_p)
-        share = np.clip(np.nan_to_num(odds / (1 + odds), nan=FIRST_SHARE), 1e-6, 0.999)
+        share = split(found.rho, slope, found.epsilon, order, delta_p, accounting.conversion)
     return reduce(Solved.least, tried)
 
 

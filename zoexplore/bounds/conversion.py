@@ -50,6 +50,11 @@ def delta_of(rho, epsilon):
     return gaussian.gaussian_delta(np.asarray(rho, float), np.asarray(epsilon, float))
 
 
-def delta_slope(rho, epsilon, delta, conversion):
-    """How fast delta grows with rho at a fixed epsilon: delta alpha (alpha - 1) at the best order alpha of a Renyi conversion."""
-    return gaussian.slope(NUMBERS[conversion], rho, epsilon, delta)
+def split(rho, slope, epsilon, order, delta_p, conversion):
+    """The share of delta to keep for a tail at that order of the moments, from where the last share led: rho, its slope
+    d rho/d ln f in the tail's factor f, and epsilon at delta_p = delta - delta_f. A step of a search: any share is sound.
+
+    >>> round(float(split(0.05, 0.06, 1.567, 9.0, 9e-6, "mironov")), 3)
+    0.452
+    """
+    return gaussian.share(NUMBERS[conversion], rho, slope, epsilon, order, delta_p)

@@ -10,6 +10,7 @@ import numpy as np
 
 from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels import sharp as kernels
+from zoexplore.bounds.kernels.gaussian import FIRST_SHARE
 from zoexplore.bounds.runs import Runs
 from zoexplore.bounds.search import golden
 from zoexplore.setting import Accounting
@@ -57,7 +58,7 @@ class Rows(NamedTuple):
         z0 = runs.diameter if far else 0.0
         size = int(np.prod(runs.shape))
         given = (runs.K, runs.d, runs.n, runs.c, runs.B, runs.remainder, runs.delta)
-        columns = (*given, most, z0, far, high, beta, 9.0, kernels.FIRST_SHARE)
+        columns = (*given, most, z0, far, high, beta, 9.0, FIRST_SHARE)
         return cls(*(np.array(np.broadcast_to(x, (size,))) for x in columns))
 
     def at(self, index) -> "Rows":

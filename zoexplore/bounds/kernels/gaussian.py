@@ -1,6 +1,6 @@
 """Conversions of a Gaussian shift budget (BOUNDS section 2)."""
 
-from math import erf, erfc, exp, expm1, inf, log, log1p, nan, sqrt
+from math import erf, erfc, exp, expm1, inf, isfinite, log, log1p, nan, sqrt
 
 from numba import njit, vectorize
 
@@ -10,6 +10,7 @@ SQRT_2, SQRT_PI_2, SQRT_2PI = sqrt(2.0), sqrt(3.141592653589793 / 2.0), sqrt(2.0
 ROUND_UP = 1.0 + 1e-12
 LEAST_DELTA = 1e-290  # below it densities lose digits, and the loose form is taken
 MIRONOV, CKS, GAUSSIAN = 0, 1, 2  # the conversions' numbers
+FIRST_SHARE, LEAST_SHARE, MOST_SHARE = 0.1, 1e-6, 0.999  # of delta, for the coupling to fail
 
 
 @njit(cache=True)
@@ -142,8 +143,8 @@ def scalar_epsilon(conversion, rho, delta):
     return _cks(rho, delta) if conversion == CKS else _gaussian(rho, delta)
 
 
-@njit(cache=True)
-def scalar_slope(conversion, rho, epsilon, delta):
+@njit(cache=True, error_model="numpy")
+def _growth(conversion, rho, epsilon, delta):
     """How fast delta grows with rho at a fixed epsilon; nan where there is nothing to grow."""
     if not (0.0 < rho < inf and 0.0 < delta < 1.0):
         return nan
@@ -154,6 +155,16 @@ def scalar_slope(conversion, rho, epsilon, delta):
     return delta * excess * (1.0 + excess)
 
 
+@njit(cache=True, error_model="numpy")
+def scalar_share(conversion, rho, slope, epsilon, order, delta_p):
+    """The share delta_f/delta that is best where delta_f = (d rho/d ln f) (d delta/d rho)/(2 order), whose right side is nearly
+    proportional to delta_p = delta - delta_f; `slope` is d rho/d ln f. FIRST_SHARE where that says nothing.
+    """
+    odds = slope * _growth(conversion, rho, epsilon, delta_p) / (2.0 * order * delta_p)
+    share = odds / (1.0 + odds)
+    return min(max(share, LEAST_SHARE), MOST_SHARE) if isfinite(share) else FIRST_SHARE
+
+
 @vectorize(cache=True)
 def epsilon(conversion, rho, delta):
     """`scalar_epsilon` for arrays."""
@@ -161,6 +172,6 @@ def epsilon(conversion, rho, delta):
 
 
 @vectorize(cache=True)
-def slope(conversion, rho, epsilon, delta):
-    """`scalar_slope` for arrays."""
-    return scalar_slope(conversion, rho, epsilon, delta)
+def share(conversion, rho, slope, epsilon, order, delta_p):
+    """`scalar_share` for arrays."""
+    return scalar_share(conversion, rho, slope, epsilon, order, delta_p)

@@ -11,13 +11,12 @@ from math import exp, inf, isfinite, log, log1p, sqrt
 from numba import njit, vectorize
 from numpy import empty, empty_like
 
-from zoexplore.bounds.kernels.gaussian import scalar_epsilon, scalar_slope
+from zoexplore.bounds.kernels.gaussian import scalar_epsilon, scalar_share
 from zoexplore.bounds.kernels.rounding import SUMS_UP, UP
 
 MOMENT_UP = 1.0 + 1e-14  # the logarithms' sums round to less than that
 SINGLES = 16  # exact terms of a moment; later ones are bounded in blocks of an eighth of their distance
 LOWER = 0.3  # of the distance to start from, for runs from afar that work it off over more steps
-FIRST_SHARE, LEAST_SHARE, MOST_SHARE = 0.1, 1e-6, 0.999  # of delta, for the coupling to fail
 
 
 @njit(cache=True)
@@ -247,14 +246,10 @@ def _step(run, i, lipschitz, o, g, share):
     return o, run.c[i] * g, w, w_f, w_0, w_0f, random, f, 1.0 / S, 1.0 / s2
 
 
-@njit(cache=True, error_model="numpy")
-def _share(slope, growth, order, delta_p):
-    """The split of delta that is best where delta_f = (d rho/d ln f) (d delta/d rho)/(2 order), whose right side is nearly
-    proportional to delta - delta_f.
-    """
-    odds = slope * growth / (2.0 * order * delta_p)
-    share = odds / (1.0 + odds)
-    return min(max(share, LEAST_SHARE), MOST_SHARE) if isfinite(share) else FIRST_SHARE
+@njit(cache=True)
+def _moments(run, i):
+    """o and g of a row."""
+    return _moment(run.d[i] - run.K[i], run.d[i], run.order[i]), _moment(run.K[i], run.d[i], run.order[i])
 
 
 @njit(cache=True, error_model="numpy")
@@ -265,9 +260,8 @@ def first_guess(run, lipschitz, singles, growth):
         blocks = max(blocks, _count(run.most[i], run.far[i], singles, growth))
     typical = empty((rows, blocks))
     for i in range(rows):
-        o, g = _moment(run.d[i] - run.K[i], run.d[i], run.order[i]), _moment(run.K[i], run.d[i], run.order[i])
-        step = _step(run, i, lipschitz, o, g, run.share[i])
-        u, w = step[1], step[2]
+        o, g = _moments(run, i)
+        _, u, w = _step(run, i, lipschitz, o, g, run.share[i])[:3]
         guess = w
         if run.far[i]:
             guess = max(w, run.z0[i]) * (1.0 if run.high[i] else LOWER)
@@ -295,7 +289,7 @@ def improve(run, lipschitz, conversion, singles, growth, typical, rounds, settle
     edges, alpha, pi, started = empty(blocks + 1), empty(blocks), empty(blocks), empty(blocks)
     epsilons, rhos, steps, shares, paths = empty(rows), empty(rows), empty(rows), empty(rows), empty_like(typical)
     for i in range(rows):
-        o, g = _moment(run.d[i] - run.K[i], run.d[i], run.order[i]), _moment(run.K[i], run.d[i], run.order[i])
+        o, g = _moments(run, i)
         far, z0, share, path = run.far[i], run.z0[i], run.share[i], typical[i]
         cut = _cut(run.most[i], far, singles, growth, edges)
         epsilons[i], rhos[i], steps[i], shares[i] = inf, inf, run.most[i], share
@@ -321,7 +315,7 @@ def improve(run, lipschitz, conversion, singles, growth, typical, rounds, settle
                 path[:] = paths[i]
             if done + 1 >= rounds and gain <= settled:
                 break
-            share = _share(slope, scalar_slope(conversion, rho, epsilon, delta_p), run.order[i], delta_p)
+            share = scalar_share(conversion, rho, slope, epsilon, run.order[i], delta_p)
     return epsilons, rhos, steps, shares, paths
 
 
@@ -332,9 +326,8 @@ def walk(run, lipschitz, singles, growth, typical, N):
     `typical` are the distances that the row's best round started from.
     """
     far, z0 = run.far[0], run.z0[0]
-    o, g = _moment(run.d[0] - run.K[0], run.d[0], run.order[0]), _moment(run.K[0], run.d[0], run.order[0])
-    step = _step(run, 0, lipschitz, o, g, run.share[0])
-    o, u, w, w_f, w_0, w_0f, _, f, per_S, per_s2 = step
+    o, g = _moments(run, 0)
+    o, u, w, w_f, w_0, w_0f, _, f, per_S, per_s2 = _step(run, 0, lipschitz, o, g, run.share[0])
     edges, block_alpha, block_pi = empty(typical.size + 1), empty(typical.size), empty(typical.size)
     count = _cut(run.most[0], far, singles, growth, edges)
     _backward(edges, count, typical, z0, far, block_alpha, block_pi, o, u, w, w_f, f, per_S, per_s2)
