@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
-from benchmarks.timing import table
+from benchmarks.timing import milliseconds, table
 from zoexplore.mechanism import clipping, hybrid, project, stiefel
 from zoexplore.training import TASKS
 from zoexplore.training.dpsgd import SgdJob
@@ -67,13 +67,7 @@ def gemm_rate(size=1000):
 
 def seconds(call):
     """The least processor time of a call."""
-    call()
-    times = []
-    for _ in range(REPEATS):
-        begun = process_time()
-        call()
-        times.append(process_time() - begun)
-    return min(times)
+    return milliseconds(call, REPEATS, clock=process_time) / 1000
 
 
 def settings(task, clip, xi):

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.running import running
 from tools import chromium
 
 ROOT = Path(__file__).parents[2]
@@ -77,20 +78,9 @@ def served(script, log, port=0):
         port = free.getsockname()[1]
     origin, name = f"127.0.0.1:{port}", Path(script).stem
     command = [sys.executable, "-m", "panel", "serve", str(script), "--address", "127.0.0.1", "--port", str(port)]
-    with log.open("a") as out:
-        process = subprocess.Popen(
-            [*command, "--allow-websocket-origin", origin], cwd=ROOT, stdout=out, stderr=subprocess.STDOUT
-        )
-    try:
+    with running([*command, "--allow-websocket-origin", origin], log, cwd=ROOT) as process:
         _wait_until_served(process, port, name, log)
         yield Server(f"http://{origin}/{name}", process, log)
-    finally:
-        process.terminate()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
 
 
 @pytest.fixture(scope="module")

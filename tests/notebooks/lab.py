@@ -3,13 +3,14 @@
 import os
 import shutil
 import socket
-import subprocess
 import sys
 import time
 import urllib.request
 from contextlib import contextmanager
 
 import pytest
+
+from tests.running import running
 
 SECONDS = 120
 PANEL = "https://cdn.holoviz.org/panel/"
@@ -44,18 +45,9 @@ def served(folder, package, home):
         "--LabApp.news_url=None", f"--ServerApp.root_dir={home / 'notebooks'}",
     ]  # fmt: skip
     log = home / "lab.log"
-    with log.open("w") as out:
-        server = subprocess.Popen(command, env=environment, cwd=home, stdout=out, stderr=subprocess.STDOUT)
-    try:
+    with running(command, log, env=environment, cwd=home) as server:
         _wait_until_served(f"http://127.0.0.1:{port}/api/status", server, log)
         yield f"http://127.0.0.1:{port}/lab"
-    finally:
-        server.terminate()
-        try:
-            server.wait(20)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
 
 
 def _wait_until_served(url, server, log):
