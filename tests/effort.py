@@ -5,6 +5,7 @@ import os
 from hypothesis import HealthCheck, settings
 
 EFFORT = float(os.environ.get("ZOEXPLORE_EFFORT", 1))
+USUAL = 50  # examples of a test that asks for no number of its own
 
 
 def examples(count: int) -> settings:

@@ -4,17 +4,19 @@ from math import inf, log, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bounds.strategies import powers, settings_of_runs, whole_powers
-from zoexplore import BOUNDS, Accounting, Setting, curve, epsilon
+from tests.effort import examples
+from zoexplore import BOUNDS, Accounting, curve, epsilon, guarantee
 from zoexplore.planning import FIELDS, Unreachable, calibrate, crossover_step, flat_step, least_directions, recommend
 from zoexplore.planning.recommendation import steps_to_learn
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import LARGEST_INTEGER, REGIMES
 
-RUN = Setting()
-SMALL = Setting(n=300, d=40, K=10, T=50, sigma=0.1, m=0.5, ridge=0.5, M=1.0, R=0.5)
+RUN = DEMONSTRATION
+SMALL = DEMONSTRATION.replace(n=300, d=40, K=10, T=50, sigma=0.1, m=0.5, ridge=0.5, M=1.0, R=0.5)
 CONTINUOUS = ("sigma", "beta", "clip", "R")
 BETTER = {"sigma": -1, "T": 1, "n": -1, "K": -1, "beta": 1, "clip": 1, "R": 1}  # the way in which a field gets better
 GAUSSIAN = Accounting()
@@ -56,7 +58,7 @@ def test_the_sharper_bound_is_met_and_used_up(run, target, field):
 
 
 @given(settings_of_runs(), st.sampled_from(CHEAP), st.sampled_from(FIELDS), powers(-2, 2), st.data())
-@settings(max_examples=300, deadline=None)
+@examples(150)
 def test_whatever_is_returned_meets_the_target(run, bound, field, target, data):
     accounting = Accounting(data.draw(st.sampled_from(("mironov", "cks", "gaussian"))))
     try:
@@ -69,7 +71,6 @@ def test_whatever_is_returned_meets_the_target(run, bound, field, target, data):
 
 
 @given(settings_of_runs(batch=st.none()), powers(-2, 1.5))
-@settings(deadline=None)
 def test_sigma_by_composition_has_a_closed_form(run, target):
     tail = log(1 / run.delta)
     rho = (target / (sqrt(tail + target) + sqrt(tail))) ** 2
@@ -206,14 +207,15 @@ def test_steps_to_learn():
     "bound, accounting", [("sharp", Accounting()), ("theorem", Accounting("cks")), ("sharp", Accounting(schedule="optimal"))]
 )
 def test_a_plan_needs_no_more_noise_than_any_run_on_a_grid(bound, accounting):
-    plan = recommend(n=20_000, d=200, T=300, regime="strongly-convex", epsilon=1.0, bound=bound, accounting=accounting)
-    assert plan.epsilon == epsilon(plan.setting, bound, accounting) <= 1.0
+    plan = recommend(RUN.replace(d=200, K=1, T=300), epsilon=1.0, bound=bound, accounting=accounting)
+    constant = accounting.replace(schedule="constant")  # a plan has one share, and it is the one that is counted
+    assert plan.epsilon == epsilon(plan.setting, bound, constant) <= 1.0
     best = inf
     for K in (1, 10, 30, 60, 99, 100, 101, 150, 200):
-        for beta in (0.05, 0.3, 0.5, 0.7, 0.9, 1.0) if accounting.schedule == "constant" else (0.5,):
+        for beta in (0.05, 0.3, 0.5, 0.7, 0.9, 1.0):
             try:
                 run = plan.setting.replace(K=K, beta=beta)
-                best = min(best, calibrate(run, "sigma", epsilon=1.0, bound=bound, accounting=accounting).sigma)
+                best = min(best, calibrate(run, "sigma", epsilon=1.0, bound=bound, accounting=constant).sigma)
             except Unreachable:
                 pass
     assert plan.setting.sigma <= best * 1.012
@@ -226,30 +228,69 @@ def test_a_plan_needs_no_more_noise_than_any_run_on_a_grid(bound, accounting):
 
 
 def test_a_plan_keeps_to_the_forward_passes_that_are_allowed():
-    plan = recommend(n=20_000, d=520, T=200, regime="strongly-convex", epsilon=1.0, most_directions=60)
+    plan = recommend(RUN, epsilon=1.0, most_directions=60)
     assert plan.setting.K <= 60
     assert plan.alternative.steps == calibrate(plan.setting.replace(beta=1), "T", epsilon=1.0, bound="composition").T
     assert not plan.alternative.better and "worth it" in plan.alternative.says
 
 
 def test_composition_is_named_where_it_is_the_better_plan():
-    plan = recommend(n=10**6, d=10**6, T=1000, regime="convex", epsilon=2.0, most_directions=100)
+    plan = recommend(RUN.replace(n=10**6, d=10**6, T=1000, regime="convex"), epsilon=2.0, most_directions=100)
     assert plan.setting.beta == 1 and plan.setting.K == 1
     assert plan.alternative.better and plan.alternative.setting.T == 1000
     assert epsilon(plan.alternative.setting, "composition") <= 2.0
-    early = recommend(n=1000, d=1000, T=10**5, regime="strongly-convex", epsilon=5.0, bound="corollary")
+    early = recommend(RUN.replace(n=1000, d=1000, T=10**5), epsilon=5.0, bound="corollary")
     assert early.alternative.better and early.alternative.setting.T < 10**5 and "stopping there" in early.alternative.says
 
 
 def test_no_plan_where_the_bound_never_applies():
     with pytest.raises(Unreachable, match="does not contract"):
-        recommend(n=1000, d=100, T=100, regime="non-convex", epsilon=1.0, bound="corollary")
+        recommend(RUN.replace(n=1000, d=100, K=1, T=100, regime="non-convex"), epsilon=1.0, bound="corollary")
     with pytest.raises(ValueError, match="K = 101"):
-        recommend(n=1000, d=100, T=100, regime="convex", epsilon=1.0, most_directions=101)
+        recommend(RUN.replace(n=1000, d=100, K=1, T=100, regime="convex"), epsilon=1.0, most_directions=101)
 
 
 @given(whole_powers(2, 6), whole_powers(0.3, 4), whole_powers(0, 5), powers(-1, 1), st.sampled_from(REGIMES[:2]))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_plans_by_the_theorem_meet_their_target(n, d, T, target, regime):
-    plan = recommend(n=n, d=d, T=T, regime=regime, epsilon=target, bound="theorem")
+    plan = recommend(RUN.replace(n=n, d=d, K=1, T=T, regime=regime), epsilon=target, bound="theorem")
     assert plan.epsilon <= target and plan.reasons and plan.alternative.says
+
+
+# ---------------------------------------------------------------- an attacker's advantage, or true positives, for a target
+
+
+@pytest.mark.parametrize("bound", ["composition", "sharp"])
+@pytest.mark.parametrize("target", [{"advantage": 0.1}, {"advantage": 0.5}, {"tpr": (0.01, 0.05)}, {"tpr": (0.1, 0.9)}])
+def test_noise_for_what_an_attacker_may_do(bound, target):
+    run = DEMONSTRATION.replace(T=50)
+    found = guarantee(calibrate(run, "sigma", bound=bound, **target), bound)
+    what, most = (found.advantage, target["advantage"]) if "advantage" in target else (None, None)
+    if what is None:
+        fpr, most = target["tpr"]
+        what = float(found.true_positive_rate(fpr))
+    assert most * (1 - 1e-4) <= what <= most
+
+
+def test_steps_for_an_advantage():
+    run = DEMONSTRATION.replace(sigma=0.01)
+    found = calibrate(run, "T", advantage=0.2, bound="composition")
+    assert guarantee(found, "composition").advantage <= 0.2
+    assert guarantee(found.replace(T=found.T + 1), "composition").advantage > 0.2
+
+
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        ({}, "no target"), ({"epsilon": 1.0, "advantage": 0.1}, "epsilon and advantage"), ({"advantage": 1.0}, "advantage = 1.0"),
+        ({"advantage": 0.0}, "below 1"), ({"tpr": 0.1}, "tpr = 0.1"), ({"tpr": (0.1, 0.05)}, "0 < the first"),
+    ],
+)  # fmt: skip
+def test_a_target_that_is_none_is_refused(target, says):
+    with pytest.raises(ValueError, match=says):
+        calibrate(DEMONSTRATION, "sigma", **target)
+
+
+def test_an_advantage_out_of_reach_says_how_near_it_comes():
+    with pytest.raises(Unreachable, match="advantage"):
+        calibrate(DEMONSTRATION.replace(sigma=1e-9), "T", advantage=1e-3, bound="composition")

@@ -2,15 +2,15 @@
 
 import pytest
 
-from zoexplore import Accounting, Setting, epsilon
-from zoexplore.presets import PRESETS
+from zoexplore import Accounting, epsilon
+from zoexplore.presets import DEMONSTRATION, PRESETS
 
 FIGURES = [preset for preset in PRESETS.values() if preset.pins]
 
 
 def test_the_first_is_what_the_page_starts_with():
     first = next(iter(PRESETS.values()))
-    assert (first.setting, first.accounting) == (Setting(), Accounting())
+    assert (first.setting, first.accounting) == (DEMONSTRATION, Accounting())
 
 
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=lambda p: p.name)

@@ -4,6 +4,7 @@ from zoexplore.bounds import BOUNDS, Guarantee, curve, epsilon, guarantee
 from zoexplore.planning import calibrate
 from zoexplore.setting import Accounting, Setting
 
+__version__ = "0.1.0"
 __all__ = ["BOUNDS", "Accounting", "Guarantee", "Setting", "calibrate", "curve", "epsilon", "explore", "guarantee"]
 
 

@@ -1,4 +1,4 @@
-"""Independent against orthonormal directions: by how much one step brings two runs nearer, simulated (BOUNDS section 10).
+"""Independent against orthonormal directions: by how much one step brings two runs nearer, simulated (docs/directions.md).
 
 The factor of one step is |(I - U U') x + c U U' y|: the unit vector x is the distance before it, c y what a gradient step
 makes of it (c its Lipschitz constant), and U has the directions as columns. Only lengths and angles matter, so nothing of
@@ -11,7 +11,7 @@ from math import exp, inf, log, sqrt
 import numpy as np
 
 from zoexplore.bounds.contraction import gap
-from zoexplore.bounds.kernels import sharp, shifts
+from zoexplore.bounds.kernels import norms, shifts
 
 
 def one_step_factors(
@@ -45,7 +45,7 @@ def one_step_factors(
 def tail_factor(d: int, K: int, c: float, failure: float) -> float:
     """The theorem's c1: a step's factor (orthonormal, xi = 0) exceeds it with probability at most `failure`.
 
-    inf where 2K > d, which its tail bound does not cover. Source: BOUNDS section 5.
+    inf where 2K > d, which its tail bound does not cover. Source: docs/bounds.md, "The hidden-state theorem".
 
     Raises:
         ValueError: a value is out of range.
@@ -62,7 +62,7 @@ def tail_factor(d: int, K: int, c: float, failure: float) -> float:
 def moment_factor(d: int, K: int, c: float, order: int) -> float:
     """sqrt(o^2 + c^2 g^2), a bound on E[factor^(2 order)]^(1/(2 order)) of orthonormal directions at any angle of x and y.
 
-    Exact for order 1. Source: BOUNDS section 7 d.
+    Exact for order 1. Source: docs/sharp.md, "How it is computed".
 
     Raises:
         ValueError: a value is out of range.
@@ -74,7 +74,7 @@ def moment_factor(d: int, K: int, c: float, order: int) -> float:
     if order < 1 or order != int(order):
         raise ValueError(f"order = {order!r} is not allowed: give a whole number from 1 on")
     with np.errstate(divide="ignore"):  # the logarithm of 0, where K = d leaves no complement
-        return float(np.hypot(sharp.complement_moment(K, d, order), c * sharp.span_moment(K, d, order)))
+        return float(np.hypot(norms.complement_moment(K, d, order), c * norms.span_moment(K, d, order)))
 
 
 def _orthonormal(d, K, c, samples, rng, cosine, sine):

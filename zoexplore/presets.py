@@ -12,7 +12,14 @@ from zoexplore.setting import Accounting, Setting
 
 _DEFAULT = Accounting()
 AS_PRINTED = Accounting(conversion="mironov", printed=True)
-_PAPER = Setting(n=1000, d=10_000, K=1000, T=1000, sigma=0.05, R=1.0, clip=1.0, M=1.0, m=0.9, ridge=0.0)
+# A run that learns: two classes, logistic loss with a ridge outside the clip, 520 parameters (docs/training.md).
+DEMONSTRATION = Setting(
+    n=20_000, d=520, K=260, T=200, sigma=1e-3, beta=0.5,
+    regime="strongly-convex", R=0.31, clip=1.0, M=0.75, m=0.5, ridge=0.5,
+)  # fmt: skip
+_PAPER = Setting(
+    n=1000, d=10_000, K=1000, T=1000, sigma=0.05, beta=0.5, regime="strongly-convex", R=1.0, clip=1.0, M=1.0, m=0.9
+)
 _NONCONVEX = _PAPER.replace(regime="non-convex", m=0.0, K=4000, T=10_000)
 _CHOSEN = "n, d, σ, β and δ are chosen here, since the paper's text does not say them."
 
@@ -42,7 +49,7 @@ PRESETS = {
     "training": Preset(
         "Training default",
         "Two classes, logistic loss and 520 parameters: a run that learns in the trainer.",
-        Setting(),
+        DEMONSTRATION,
     ),
     "figure-1a": Preset(
         "Figure 1a: several K",
@@ -71,16 +78,16 @@ PRESETS = {
     "dpzero": Preset(
         "DPZero: K = 1, β = 1",
         "One direction a step and all noise along it: every step releases a single number.",
-        Setting(K=1, beta=1.0, sigma=0.005),
+        DEMONSTRATION.replace(K=1, beta=1.0, sigma=0.005),
     ),
     "isotropic": Preset(
         "Isotropic noise: β = 0",
         "The training default with its noise spread over all dimensions, as noisy gradient descent does.",
-        Setting(beta=0.0),
+        DEMONSTRATION.replace(beta=0.0),
     ),
     "noisy-gd": Preset(
         "Noisy gradient descent: K = d, β = 0",
         "Every direction at once and isotropic noise: the first-order method that zeroth order stands in for.",
-        Setting(K=520, beta=0.0),
+        DEMONSTRATION.replace(K=520, beta=0.0),
     ),
 }

@@ -4,25 +4,42 @@ Both are frozen, hashable values that refuse whatever cannot be a run. A refusal
 the value given and the values allowed, so that a slider, a URL or a YAML file can show it as it is.
 """
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from math import inf, isfinite, isnan
 from numbers import Real
 from typing import Any
+
+from zoexplore.fields import FIELDS as NUMBERS
 
 REGIMES = ("strongly-convex", "convex", "non-convex")
 CONVERSIONS = ("mironov", "cks", "gaussian")
 SENSITIVITIES = ("clip", "lipschitz")
 SCHEDULES = ("constant", "optimal")
+NEIGHBOURS = ("replace-one", "add-remove")
+SAMPLINGS = ("without-replacement", "poisson", "cyclic", "shuffled")
 
 LONGEST_SHOWN = 500  # characters of a refused value in a message
+LEAST_DELTA = 1e-300  # below it, parts of delta would be numbers that doubles hold with fewer digits
 LARGEST_INTEGER = 2**53  # beyond it a whole number and its float differ, and formulas would use another one
 
 
-@dataclass(frozen=True)
-class Setting:
-    """One run of Noisy-ZOGD. Only the last iterate `w_T` is released; neighbours replace one record.
+class Refused(ValueError):
+    """A value that cannot be. `field` names the field it was given for."""
 
-    The defaults are a run that learns: two classes, logistic loss, 520 parameters (BOUNDS section 7, reference values).
+    def __init__(self, message: str, field: str) -> None:
+        super().__init__(message, field)  # both, so that it can be pickled
+        self.field = field
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """One run of Noisy-ZOGD: what it does, what is released of it, and who its neighbours are.
+
+    A run's own numbers (n, d, K, T, sigma, beta) have no default. What is assumed of the loss defaults to the least: with
+    the defaults nothing but the clip bounds what a record does. `zoexplore.presets.DEMONSTRATION` is a run to begin with.
 
     Args:
         n: dataset size, records.
@@ -31,67 +48,88 @@ class Setting:
         T: steps.
         sigma: noise scale. One step's noise energy is (eta sigma)^2, whatever beta and K.
         beta: directional share of the noise power, in [0, 1].
-        regime: "strongly-convex", "convex" or "non-convex".
+        regime: "strongly-convex", "convex" or "non-convex": what is clipped of every record's loss, all but the ridge.
         R: radius of the ball that iterates are projected onto; may be `inf`.
-        clip: the clip norm Delta of one record's difference quotient; also the loss's Lipschitz constant.
-        M: smoothness of the loss.
+        clip: the clip norm Delta of one record's difference quotient.
+        M: smoothness of the loss; `inf` where it is not known, and the bounds that need it then say so.
         m: strong convexity of the loss, `ridge` included; used in the regime "strongly-convex" only.
         ridge: the part of m that is added outside the clip, the same for every dataset.
-        eta: step size; `None` means K/M, and keeps meaning it through `replace`.
+        eta: step size; `None` means K/M, and keeps meaning it through `replace`. It stays `None` while M is `inf`: what
+            can be said without M does not depend on it, but for output perturbation.
         xi: perturbation scale of the two-point estimator; 0 is the directional derivative.
-        delta: target delta, in (0, 1).
-        batch: records a step, sampled without replacement; `None` means all n.
+        delta: target delta, from 1e-300 to below 1.
+        batch: records a step, drawn as `sampling` says; `None` means all n.
+        lipschitz: Lipschitz constant of what is clipped of every record's loss. `None` means at most `clip`, so that the clip
+            never acts; where it is larger, `inf` included, the clip may act.
+        neighbours: "replace-one" record by another, or "add-remove" one, the mean being taken over n in either case.
+        sampling: of batches. "without-replacement" or "poisson": drawn afresh each step and hidden. "cyclic": the records are cut
+            once into n/batch batches, whatever they contain, that take turns. "shuffled": the same in an order that is drawn
+            secretly, once or for every epoch.
+        releases: iterates that are released, evenly spaced, the last included; all of them where it exceeds T.
+        records_per_person: the most records that one person has: guarantees are for people.
 
     Raises:
-        ValueError: a value is impossible, not finite or of the wrong type.
+        Refused: a value is impossible, not finite or of the wrong type. It is a `ValueError`; its `field` names the field.
     """
 
-    n: int = 20_000
-    d: int = 520
-    K: int = 260
-    T: int = 200
-    sigma: float = 1e-3
-    beta: float = 0.5
-    regime: str = "strongly-convex"
-    R: float = 0.31
+    n: int
+    d: int
+    K: int
+    T: int
+    sigma: float
+    beta: float
+    regime: str = "non-convex"
+    R: float = inf
     clip: float = 1.0
-    M: float = 0.75
-    m: float = 0.5
-    ridge: float = 0.5
-    eta: float = None  # type: ignore[assignment]  # a number as soon as the setting is made
+    M: float = inf
+    m: float = 0.0
+    ridge: float = 0.0
+    eta: float = None  # type: ignore[assignment]  # a number in every setting whose M is finite
     xi: float = 0.0
     delta: float = 1e-5
     batch: int | None = None
-    eta_follows: bool = field(init=False, repr=False, default=False)  # eta was left to be K/M
+    lipschitz: float | None = None
+    neighbours: str = "replace-one"
+    sampling: str = "without-replacement"
+    releases: int = 1
+    records_per_person: int = 1
+    eta_follows: bool = field(init=False, repr=False, compare=False, default=False)  # eta was left to be K/M
 
     def __post_init__(self) -> None:
         def put(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
         put("regime", _option("regime", self.regime, REGIMES))
-        for name in ("n", "d", "T"):
+        put("neighbours", _option("neighbours", self.neighbours, NEIGHBOURS))
+        put("sampling", _option("sampling", self.sampling, SAMPLINGS))
+        for name in ("n", "d", "T", "releases", "records_per_person"):
             put(name, _whole(name, getattr(self, name), 1, LARGEST_INTEGER, f"1 to {LARGEST_INTEGER}"))
         put("K", _whole("K", self.K, 1, self.d, f"1 to d = {self.d}"))
         if self.batch is not None:
             put("batch", _whole("batch", self.batch, 1, self.n, f"1 to n = {self.n}, or None for all"))
-        for name in ("sigma", "clip", "M"):
+        for name in ("sigma", "clip"):
             put(name, _number(name, getattr(self, name), above=0.0))
-        put("R", _number("R", self.R, above=0.0, infinite=True))
+        for name in ("R", "M"):
+            put(name, _number(name, getattr(self, name), above=0.0, infinite=True))
+        if self.lipschitz is not None:
+            put("lipschitz", _number("lipschitz", self.lipschitz, above=0.0, infinite=True))
         put("beta", _number("beta", self.beta, least=0.0, most=1.0))
-        put("delta", _number("delta", self.delta, above=0.0, below=1.0))
+        put("delta", _number("delta", self.delta, least=LEAST_DELTA, below=1.0))
         put("xi", _number("xi", self.xi, least=0.0))
         put("m", _number("m", self.m, least=0.0, most=self.M, most_name="M"))
         put("ridge", _number("ridge", self.ridge, least=0.0, most=self.m, most_name="m"))
         put("eta_follows", self.eta is None)
-        put("eta", _number("eta", self.K / self.M if self.eta is None else self.eta, above=0.0))
+        if self.eta is not None or self.M < inf:
+            put("eta", _number("eta", self.K / self.M if self.eta is None else self.eta, above=0.0))
 
     def replace(self, **changes: Any) -> "Setting":
         """The same run with some fields changed; a step size that was left to be K/M follows K and M.
 
         Raises:
-            ValueError: a field is unknown, or its value is not allowed.
+            Refused: a field is unknown, or its value is not allowed.
 
-        >>> Setting(K=52).eta, Setting(K=52).replace(K=75).eta
+        >>> run = Setting(n=20_000, d=520, K=52, T=200, sigma=1e-3, beta=0.5, M=0.75)
+        >>> run.eta, run.replace(K=75).eta
         (69.33333333333333, 100.0)
         """
         return replace(self, **self._given(changes))
@@ -99,7 +137,7 @@ class Setting:
     def _given(self, changes: dict[str, Any]) -> dict[str, Any]:
         unknown = sorted(set(changes) - set(FIELDS))
         if unknown:
-            raise ValueError(f"{unknown[0]} is not a field of Setting; the fields are {', '.join(FIELDS)}")
+            raise Refused(f"{unknown[0]} is not a field of Setting; the fields are {', '.join(FIELDS)}", unknown[0])
         return {"eta": None, **changes} if self.eta_follows else changes
 
     def as_dict(self) -> dict[str, Any]:
@@ -112,8 +150,9 @@ class Setting:
 
 
 FIELDS = tuple(f.name for f in fields(Setting) if f.init)
-INTEGER_FIELDS = ("n", "d", "K", "T", "batch")
-NUMERIC_FIELDS = tuple(name for name in FIELDS if name != "regime")
+OWN = tuple(f.name for f in fields(Setting) if f.init and f.default is MISSING)  # a run's own numbers, without a default
+INTEGER_FIELDS = tuple(name for name in FIELDS if name in NUMBERS and NUMBERS[name].whole)
+NUMERIC_FIELDS = tuple(name for name in FIELDS if name in NUMBERS)
 
 
 @dataclass(frozen=True)
@@ -121,13 +160,14 @@ class Accounting:
     """How a run's privacy loss is counted.
 
     Args:
-        conversion: from the Gaussian shift budget to epsilon: "gaussian" (exact), "cks" or "mironov" (BOUNDS section 2).
-        sensitivity: "clip", or "lipschitz" where the data part of the loss is Delta-Lipschitz (BOUNDS section 7 e).
+        conversion: from the privacy loss to epsilon: "gaussian" (exact; on batches docs/loss_distributions.md), "cks" or
+            "mironov" (docs/bounds.md, "From a budget to epsilon").
+        sensitivity: "clip", or "lipschitz" where the data part of the loss is Delta-Lipschitz (docs/bounds.md, "Sensitivity").
         schedule: "constant", the run's beta; "optimal", the share of every step chosen by the accountant.
-        printed: the paper's printed constants, which are no guarantee (BOUNDS section 12).
+        printed: the paper's printed constants, which are no guarantee (docs/bounds.md, "Errata").
 
     Raises:
-        ValueError: an option is unknown.
+        Refused: an option is unknown. It is a `ValueError`; its `field` names the option.
     """
 
     conversion: str = "gaussian"
@@ -143,16 +183,16 @@ class Accounting:
             raise _refuse("printed", self.printed, "True or False")
 
     def replace(self, **changes: Any) -> "Accounting":
-        """The same accounting with some options changed. Raises ValueError as the constructor does."""
+        """The same accounting with some options changed. Raises `Refused` as the constructor does."""
         unknown = sorted(set(changes) - {f.name for f in fields(self)})
         if unknown:
             names = ", ".join(f.name for f in fields(self))
-            raise ValueError(f"{unknown[0]} is not an option of Accounting; the options are {names}")
+            raise Refused(f"{unknown[0]} is not an option of Accounting; the options are {names}", unknown[0])
         return replace(self, **changes)
 
 
-def _refuse(name: str, value: Any, allowed: str) -> ValueError:
-    return ValueError(f"{name} = {shown(value)} is not allowed: give {allowed}")
+def _refuse(name: str, value: Any, allowed: str) -> Refused:
+    return Refused(f"{name} = {shown(value)} is not allowed: give {allowed}", name)
 
 
 def shown(value: Any) -> str:

@@ -1,9 +1,9 @@
-"""The paper's bound on how far a run is from a stationary point, term by term (BOUNDS section 11).
+"""The paper's bound on how far a run is from a stationary point, term by term (docs/utility.md).
 
 It bounds the average over the steps of E |grad L(w_t)|^2 for losses that are L-Lipschitz, M-smooth and at most B_loss in
 absolute value, whose Hessians lie between -H and H with tr H <= r M (effective rank r), and for runs that never meet the
-ball. It does not depend on beta, nor on K other than through eta and the chance that a clip is ever active: the reason why
-noise is counted by sigma, whatever its share along the directions.
+ball, with all n records in every step. It does not depend on beta, nor on K other than through eta and the chance that a clip
+is ever active: the reason why noise is counted by sigma, whatever its share along the directions.
 """
 
 from dataclasses import dataclass
@@ -60,8 +60,8 @@ def utility(setting: Setting, *, r: float, gap: float, B_loss: float, L: float |
     Raises:
         ValueError: an argument is not finite or out of range.
 
-    >>> from zoexplore import Setting
-    >>> bound = utility(Setting(K=26, T=10_000), r=3, gap=0.7, B_loss=1.0)
+    >>> from zoexplore.presets import DEMONSTRATION
+    >>> bound = utility(DEMONSTRATION.replace(K=26, T=10_000), r=3, gap=0.7, B_loss=1.0)
     >>> round(bound.descent, 4), bound.clipping, round(bound.total, 4)
     (0.0042, 0.0, 0.0044)
     """
@@ -71,6 +71,8 @@ def utility(setting: Setting, *, r: float, gap: float, B_loss: float, L: float |
         _range(name, value, 0, inf)
     if not 0 < L < inf:
         raise ValueError(f"L = {L!r} is not allowed: give a finite number above 0")
+    if reason := _inapplicable(setting):
+        return Utility(inf, inf, inf, inf, 1.0, reason)
     d, eta, M, T = setting.d, setting.eta, setting.M, setting.T
     most = largest_step(d, M, r)
     if eta > most:
@@ -88,14 +90,23 @@ def utility(setting: Setting, *, r: float, gap: float, B_loss: float, L: float |
     )
 
 
+def _inapplicable(setting: Setting) -> str:
+    """Why the bound does not apply, whatever the step size; empty where it may."""
+    if not setting.full_batch:
+        return (
+            f"batch = {setting.batch} is below n = {setting.n}, and the bound has no term for the variance of a sampled gradient"
+        )
+    return "M = ∞: the smoothness of the loss is not given" if setting.M == inf else ""
+
+
 def clip_probability(setting: Setting, L: float) -> float:
     """Bound on the chance that a clip is ever active: 2 sqrt(2 pi) n K T exp(-d C0^2/(8 L^2)), Delta = C0 + M xi/2.
 
     A union over records, directions and steps, at most 1; 0 where Delta >= L, which no difference quotient exceeds. It is 1
     where Delta <= M xi/2, which the union says nothing of.
 
-    >>> from zoexplore import Setting
-    >>> clip_probability(Setting(clip=1.0), L=1.0), clip_probability(Setting(clip=0.9), L=1.0) < 1e-12
+    >>> from zoexplore.presets import DEMONSTRATION
+    >>> clip_probability(DEMONSTRATION.replace(clip=1.0), L=1.0), clip_probability(DEMONSTRATION.replace(clip=0.9), L=1.0) < 1e-12
     (0.0, True)
     """
     if setting.clip >= L:
@@ -126,8 +137,8 @@ def closed_form_tradeoff(setting: Setting, *, epsilon: float, r: float, printed:
     Raises:
         ValueError: an argument is not finite or out of range.
 
-    >>> from zoexplore import Setting
-    >>> round(closed_form_tradeoff(Setting(), epsilon=1.0, r=3), 2)
+    >>> from zoexplore.presets import DEMONSTRATION
+    >>> round(closed_form_tradeoff(DEMONSTRATION, epsilon=1.0, r=3), 2)
     1.76
     """
     _range("r", r, 1, setting.d)

@@ -1,4 +1,4 @@
-"""The three conversions of BOUNDS section 2 to any number of digits, written apart from the package."""
+"""The three conversions of docs/bounds.md, "From a budget to (ε, δ)", to any number of digits, written apart from the package."""
 
 from mpmath import mp, mpf
 

@@ -6,9 +6,10 @@ from hypothesis import given
 
 from tests.bounds import reference
 from tests.bounds.strategies import settings_of_runs
-from zoexplore import Accounting, Setting, epsilon, guarantee
+from zoexplore import Accounting, epsilon, guarantee
+from zoexplore.presets import DEMONSTRATION
 
-PAPER = Setting(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5)
+PAPER = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +33,7 @@ def test_one_step_is_a_gaussian_mechanism_with_the_noise_that_the_span_sees():
     U = np.linalg.qr(np.random.default_rng(0).normal(size=(d, K)))[0]
     noise = eta**2 * sigma**2 * (beta / K * U @ U.T + (1 - beta) / d * np.eye(d))
     shift = eta / K * U @ np.full(K, 2 / n)  # every quotient moves by 2 Delta/n
-    run = Setting(n=n, d=d, K=K, T=1, sigma=sigma, beta=beta, eta=eta)
+    run = DEMONSTRATION.replace(n=n, d=d, K=K, T=1, sigma=sigma, beta=beta, eta=eta)
     assert guarantee(run, "composition").rho == pytest.approx(0.5 * shift @ np.linalg.solve(noise, shift), rel=1e-12)
 
 

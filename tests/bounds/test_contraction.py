@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.bounds import reference
 from tests.bounds.strategies import powers
-from zoexplore import Setting
 from zoexplore.bounds.contraction import corollary_theta, gap, lipschitz, tail_exponent
+from zoexplore.presets import DEMONSTRATION
 
 regimes = st.sampled_from(["strongly-convex", "convex", "non-convex"])
 
@@ -57,7 +57,7 @@ def test_no_nonlinear_loss_moves_points_apart_faster(regime, seed, M, part, rela
 
 @given(regimes, powers(-2, 2), st.floats(0, 1), powers(-4, 2))
 def test_it_is_the_paper_s_within_the_paper_s_step_sizes(regime, M, part, relative_step):
-    s = Setting(regime=regime, M=M, m=part * M, ridge=0)
+    s = DEMONSTRATION.replace(regime=regime, M=M, m=part * M, ridge=0)
     step = relative_step / M
     assert float(lipschitz(regime, step, M, s.m)) == pytest.approx(reference.lipschitz(s, step), rel=1e-12, abs=1e-15)
 
@@ -103,5 +103,5 @@ def test_the_tail_holds_for_the_true_law():
 
 def test_contraction_needs_a_step_below_two_over_M():
     for regime, eta in (("strongly-convex", 520.0), ("convex", 1.0), ("non-convex", 1e-3)):
-        s = Setting(regime=regime, K=10, M=1, m=0.5, eta=eta, R=inf)
+        s = DEMONSTRATION.replace(regime=regime, K=10, M=1, m=0.5, eta=eta, R=inf)
         assert lipschitz(regime, s.eta / s.K, s.M, s.m) >= 1

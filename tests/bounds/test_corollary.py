@@ -3,17 +3,18 @@
 from math import ceil, floor, inf, log, sqrt
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.bounds import reference
 from tests.bounds.strategies import powers, settings_of_runs, whole_powers
-from zoexplore import Accounting, Setting, epsilon, guarantee
+from zoexplore import Accounting, epsilon, guarantee
 from zoexplore.bounds.contraction import k_min
 from zoexplore.bounds.corollary import least_directions
 from zoexplore.bounds.runs import Runs
+from zoexplore.presets import DEMONSTRATION
 
-PAPER = Setting(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5)
+PAPER = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5)
 
 
 def test_the_reference_point():
@@ -47,7 +48,6 @@ def test_small_K_is_refused_or_right(run):
 
 
 @given(st.data())
-@settings(max_examples=200)
 def test_the_budget_is_the_least_over_the_steps_that_delta_allows(data):
     d = data.draw(whole_powers(1.5, 4))
     run = data.draw(
@@ -115,7 +115,7 @@ def test_both_forms_of_the_sufficient_number_of_directions():
 
 @given(st.integers(1, 3000), powers(-0.25, 0), powers(-12, -1), whole_powers(1, 6))
 def test_K_min_suffices_for_the_minimum(extra, m, delta, n):
-    run = Setting(n=n, d=10**5, K=1, M=1, m=m, ridge=m, R=1, delta=delta, T=10**9, beta=0.5)
+    run = DEMONSTRATION.replace(n=n, d=10**5, K=1, M=1, m=m, ridge=m, R=1, delta=delta, T=10**9, beta=0.5)
     K = min(ceil(float(k_min(Runs.of(run)))) + extra, run.d // 2)
     assume(float(k_min(Runs.of(run))) <= K)
     g = guarantee(run.replace(K=K), "corollary")
@@ -164,3 +164,11 @@ def test_as_printed_the_minimum_has_half_its_own_two_terms():
     g = guarantee(PAPER, "corollary", Accounting(printed=True))
     assert g.rho == pytest.approx(min(1000 * 4e-6 / 0.02, 8 * sqrt(2000) / (200 * 1000 * 0.01)), rel=1e-12)
     assert g.valid
+
+
+def test_reasons_name_the_condition_that_fails():
+    """More than half of the directions are not too few; without a ball there is no K_min to speak of."""
+    reason = guarantee(DEMONSTRATION.replace(K=520), "corollary").reason
+    assert "2K = 1040 exceeds d = 520" in reason and "below the needed" not in reason
+    reason = guarantee(DEMONSTRATION.replace(K=52, R=inf), "corollary").reason
+    assert "inf" not in reason and "K_min" not in reason

@@ -12,11 +12,15 @@ from mpmath import mp, mpf
 from scipy.special import log_ndtr
 
 from tests.bounds.strategies import powers, settings_of_runs
-from zoexplore import Accounting, Setting, curve, epsilon, guarantee
+from tests.effort import examples
+from zoexplore import Accounting, curve, epsilon, guarantee
 from zoexplore.bounds.conversion import epsilon_at_order
 from zoexplore.bounds.kernels.renyi import best_order, printed_divergence, sampled_divergence
+from zoexplore.bounds.loss_distribution import Losses
+from zoexplore.presets import DEMONSTRATION
 
-PAPER = Setting(n=1000, d=1000, K=200, sigma=0.3, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5)
+CKS = Accounting(conversion="cks")
+PAPER = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.3, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5)
 
 # ---------------------------------------------------------------- the Renyi curve
 
@@ -173,17 +177,18 @@ def composed_simply(run, orders):
 @pytest.mark.parametrize("T", [1, 50, 5000])
 def test_composition_is_the_plain_search(batch, T):
     run = PAPER.replace(batch=batch, T=T)
-    ours, plain = epsilon(run, "composition"), composed_simply(run, 1 + np.geomspace(1e-2, 1e4, 300))
+    ours, plain = epsilon(run, "composition", CKS), composed_simply(run, 1 + np.geomspace(1e-2, 1e4, 300))
     assert plain * 0.98 <= ours <= plain * (1 + 1e-6)
 
 
 def test_the_guarantee_says_how_it_was_converted():
     g = guarantee(PAPER.replace(batch=100), "composition")
-    assert isnan(g.rho) and g.order > 1 and "order" in g.note and "no exact Gaussian" in g.note
-    assert "no exact" not in guarantee(PAPER.replace(batch=100), "composition", Accounting(conversion="cks")).note
+    assert isnan(g.rho) and isnan(g.order) and "privacy-loss distribution" in g.note
+    g = guarantee(PAPER.replace(batch=100), "composition", CKS)
+    assert isnan(g.rho) and g.order > 1 and "order" in g.note
     small = PAPER.replace(batch=1, n=10**9, sigma=1e6)  # whose best order is 1/delta
-    assert "largest order" in guarantee(small.replace(delta=1e-9), "composition").note
-    assert "largest order" not in guarantee(small, "composition").note
+    assert "largest order" in guarantee(small.replace(delta=1e-9), "composition", CKS).note
+    assert "largest order" not in guarantee(small, "composition", CKS).note
     whole = guarantee(PAPER, "composition")
     assert isnan(whole.order) and whole.note == "" and whole.rho > 0
 
@@ -201,14 +206,46 @@ def test_composition_of_batches_has_the_right_slopes(run, field, factor):
     assert epsilon(low, "composition") <= epsilon(high, "composition") * (1 + 1e-5) + 1e-12
 
 
+def test_dp_accounting_counts_noise_in_lengths_of_a_replacement():
+    """Its value at order 2 is known (Wang, Balle, Kasiviswanathan 2019): 4 q^2 (exp(1/z^2) - 1), z the noise over the most
+    that replacing a record moves a step by. Comparisons here and in the benchmarks double the clip for that: were z relative to
+    the clip, theirs would be four times as much, and ours below it whatever it is.
+    """
+    n, batch, z, delta = 100, 10, 3.0, 1e-5
+    accountant = RdpAccountant([2.0], NeighboringRelation.REPLACE_ONE)
+    theirs = accountant.compose(SampledWithoutReplacementDpEvent(n, batch, GaussianDpEvent(z))).get_epsilon(delta)
+    divergence = np.log1p(4 * (batch / n) ** 2 * np.expm1(1 / z**2))
+    assert theirs == pytest.approx(divergence - np.log(2 * delta) + np.log1p(-1 / 2), rel=1e-9)
+
+
 def test_dp_accounting_is_no_less():
     """Its accountant of Gaussian steps on batches drawn without replacement is an upper bound by another way."""
     for n, batch, multiplier in [(100, 1, 2.0), (10, 1, 1.0), (1000, 500, 20.0), (10**5, 100, 10.0)]:
         event = SampledWithoutReplacementDpEvent(n, batch, GaussianDpEvent(multiplier))
         theirs = RdpAccountant(neighboring_relation=NeighboringRelation.REPLACE_ONE).compose(SelfComposedDpEvent(event, 100))
-        run = Setting(n=n, batch=batch, K=1, d=1, T=100, sigma=2 * multiplier / batch)
+        run = DEMONSTRATION.replace(n=n, batch=batch, K=1, d=1, T=100, sigma=2 * multiplier / batch)
         ours = epsilon(run, "composition", Accounting(conversion="cks"))
         assert 0.02 * theirs.get_epsilon(run.delta) <= ours <= theirs.get_epsilon(run.delta)
+
+
+def test_poisson_batches_are_composed_for_a_record_more_or_less():
+    run = PAPER.replace(batch=10, T=500, sampling="poisson", neighbours="add-remove")
+    mu = run.clip / run.batch / run.sigma / np.sqrt(run.beta + (1 - run.beta) * run.K / run.d)
+    found = guarantee(run, "composition")
+    exact = float(Losses(run.T, 0.0, run.batch / run.n, mu, "poisson").epsilon(run.delta))
+    assert found.epsilon == pytest.approx(exact, rel=1e-6)
+    assert found.epsilon < epsilon(run, "composition", CKS) < epsilon(PAPER.replace(batch=10, T=500), "composition", CKS)
+    for other in (run.replace(neighbours="replace-one"), run.replace(sampling="without-replacement")):
+        refused = guarantee(other, "composition")
+        assert refused.epsilon == inf and "no account" in refused.reason
+    assert guarantee(run, "sharp").epsilon == inf and "poisson" in guarantee(run, "sharp").reason
+
+
+def test_a_loss_steeper_than_the_clip_is_not_taken_for_the_clip():
+    """The Lipschitz sensitivity is that of the loss, never above the clip's."""
+    run = PAPER.replace(batch=100, T=10, lipschitz=3.0, ridge=PAPER.m)
+    one, other = (epsilon(run.replace(lipschitz=L), "composition", Accounting(sensitivity="lipschitz")) for L in (None, 3.0))
+    assert one < other <= epsilon(run, "composition")
 
 
 # ---------------------------------------------------------------- output perturbation
@@ -241,17 +278,19 @@ def test_the_theorem_is_a_plain_search_too(batch):
         budget = (2 * run.R) ** 2 * d / (2 * run.eta**2 * (1 - run.beta) * run.sigma**2 * squares)
         loss_p = -np.log(run.delta * (1 - share) * alpha)
         best = min(best, (N * cost + alpha * budget + loss_p / (alpha - 1) + np.log1p(-1 / alpha)).min())
-    assert best * 0.98 <= epsilon(run, "theorem") <= best * 1.002
+    assert best * 0.98 <= epsilon(run, "theorem", CKS) <= best * 1.002
 
 
 @given(
-    settings_of_runs(n=st.integers(10, 10**6), batch=st.integers(1, 9), R=powers(-3, 3)),
+    settings_of_runs(n=st.integers(10, 10**6), batch=st.integers(1, 9), R=powers(-3, 3), ridge=st.just(1.0)),
     st.sampled_from(["constant", "optimal"]),
 )
+@examples(15)
 def test_the_sharper_bound_never_exceeds_composition(run, schedule):
+    """A ridge that is all of m: whatever the ball, no clip must act, and so the bound always applies."""
     accounting = Accounting(schedule=schedule, conversion="cks")
     g = guarantee(run, "sharp", accounting)
-    assert g.epsilon <= epsilon(run, "composition", accounting) or "clip" in g.reason
+    assert g.epsilon <= epsilon(run, "composition", accounting)
     assert g.trajectory is None
 
 
@@ -266,13 +305,21 @@ def test_along_T_a_curve_is_its_points_and_stands_still_in_the_end(bound, schedu
 
 
 @pytest.mark.parametrize(
-    ("field", "values"), [("sigma", np.geomspace(0.1, 1, 40)), ("batch", [10, 50, 1000]), ("n", [100, 10**4])]
+    ("field", "values"), [("sigma", np.geomspace(0.1, 1, 10)), ("batch", [10, 50, 1000]), ("n", [100, 10**4])]
 )
 def test_along_other_fields_the_sharper_curve_is_nearly_its_points(field, values):
     run = PAPER.replace(batch=100, T=10**4)
     line = curve(run, field, values, ["sharp"])["sharp"]
     points = [epsilon(run.replace(**{field: value}), "sharp") for value in values]
     assert line == pytest.approx(points, rel=2e-2)
+
+
+@pytest.mark.parametrize("bound", HIDDEN)
+@pytest.mark.parametrize("batch", [50, 200])
+def test_hidden_states_are_converted_exactly_too(bound, batch):
+    run = PAPER.replace(batch=batch, T=10**5)
+    exact, by_order = guarantee(run, bound), guarantee(run, bound, CKS)
+    assert isnan(exact.order) and 0.8 * by_order.epsilon < exact.epsilon < 0.97 * by_order.epsilon
 
 
 @pytest.mark.parametrize("bound", HIDDEN)
@@ -322,7 +369,9 @@ def last_iterate(run, gradient, cells=1201):
 @pytest.mark.parametrize("batch", [1, 4])
 def test_the_truth_in_one_dimension_is_below_every_bound(sigma, batch):
     """Linear losses of slope Delta under a ridge, K = d = 1: projection, batches and noise, exact but for the grid."""
-    run = Setting(n=10, d=1, K=1, T=40, M=1, m=1, ridge=1, eta=0.4, R=0.7, sigma=sigma, delta=1e-3, batch=batch, beta=0.3)
+    run = DEMONSTRATION.replace(
+        n=10, d=1, K=1, T=40, M=1, m=1, ridge=1, eta=0.4, R=0.7, sigma=sigma, delta=1e-3, batch=batch, beta=0.3
+    )
     one, other = last_iterate(run, 1.0), last_iterate(run, -1.0)
     losses = [guarantee(run, bound).epsilon for bound in ("composition", "sharp", "output-perturbation")]
     for loss in losses:

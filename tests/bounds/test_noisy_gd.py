@@ -4,14 +4,15 @@ from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bounds import reference
 from tests.bounds.strategies import powers, settings_of_runs, whole_powers
-from zoexplore import Setting, guarantee
+from zoexplore import guarantee
+from zoexplore.presets import DEMONSTRATION
 
-RUN = Setting(n=1000, d=50, K=10, sigma=0.1, M=1, m=0.3, ridge=0.3, R=1, T=40)
+RUN = DEMONSTRATION.replace(n=1000, d=50, K=10, sigma=0.1, M=1, m=0.3, ridge=0.3, R=1, T=40)
 
 
 def program(run, N, start):
@@ -48,7 +49,6 @@ def test_no_shifts_found_by_a_general_solver_do_better(regime, R, eta):
         T=whole_powers(0, 2), R=powers(-6, 3), ridge=st.just(1.0), d=whole_powers(0, 3), eta=powers(-3, 3.5)
     )
 )
-@settings(max_examples=200)
 def test_no_number_of_steps_does_better(run):
     with np.errstate(over="ignore", invalid="ignore"):
         every = [least(run, run.T, 0.0), *(least(run, N, 2 * run.R) for N in range(1, run.T + 1))]

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from tests.bounds import reference
 from tests.bounds.strategies import powers, settings_of_runs
-from zoexplore import Accounting, Setting, guarantee
+from zoexplore import Accounting, guarantee
+from zoexplore.presets import DEMONSTRATION
 
-RUN = Setting(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, T=1000, beta=0.5)
+RUN = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, T=1000, beta=0.5)
 
 
 @given(settings_of_runs(R=powers(-4, 4), beta=st.one_of(st.sampled_from([0.0, 1e-9, 1.0]), st.floats(0, 1))))
@@ -28,7 +29,7 @@ def test_no_pair_of_points_costs_more(ridge):
     """Two points of the ball, any directions, any clipped updates: the shift against the step's own covariance."""
     rng = np.random.default_rng(1)
     d, K, eta, sigma, beta, R = 6, 2, 0.8, 0.3, 0.4, 0.5
-    run = Setting(d=d, K=K, eta=eta, sigma=sigma, beta=beta, R=R, M=100, m=ridge, ridge=ridge)
+    run = DEMONSTRATION.replace(d=d, K=K, eta=eta, sigma=sigma, beta=beta, R=R, M=100, m=ridge, ridge=ridge)
     rho = guarantee(run, "output-perturbation").rho
     worst = 0.0
     for _ in range(4000):

@@ -5,39 +5,43 @@ from math import inf
 import numpy as np
 import pytest
 
-from zoexplore import Accounting, Setting, guarantee
-from zoexplore.bounds.riccati import Rows, first_guess, improve
+from zoexplore import Accounting, guarantee
 from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.sharp_search import ORDERS, Rows, first_guess, improve
+from zoexplore.presets import DEMONSTRATION
 
-ORDERS = np.unique(np.round(np.geomspace(1, 20_000, 60)))
 BLOCKS = (64, 0.05)  # steps one by one at the end, and the share of its distance that a block takes
 LOSS = 0.005
 CASES = {
     "distances build up until the end": (
-        Setting(regime="convex", n=57195, d=244_857, K=35495, T=155_982, sigma=6e-3, beta=0.0, clip=0.2),
+        DEMONSTRATION.replace(regime="convex", n=57195, d=244_857, K=35495, T=155_982, sigma=6e-3, beta=0.0, clip=0.2),
         Accounting(sensitivity="lipschitz", conversion="mironov"),
     ),
     "they are nearly built up": (
-        Setting(regime="convex", n=55523, d=10669, K=479, T=69099, sigma=6e-3, beta=0.0, R=0.02, xi=5e-8),
+        DEMONSTRATION.replace(regime="convex", n=55523, d=10669, K=479, T=69099, sigma=6e-3, beta=0.0, R=0.02, xi=5e-8),
         Accounting(sensitivity="lipschitz"),
     ),
     "they build up under the clip": (
-        Setting(regime="convex", n=7000, d=9112, K=4431, T=26649, sigma=0.05, beta=0.0, R=inf),
+        DEMONSTRATION.replace(regime="convex", n=7000, d=9112, K=4431, T=26649, sigma=0.05, beta=0.0, R=inf),
         Accounting(),
     ),
     "from afar in two steps rather than one": (
-        Setting(regime="non-convex", n=395, d=97, K=45, T=68, sigma=0.0022788, R=0.18484, clip=5.9489, delta=3.0736e-4),
+        DEMONSTRATION.replace(
+            regime="non-convex", n=395, d=97, K=45, T=68, sigma=0.0022788, R=0.18484, clip=5.9489, delta=3.0736e-4
+        ),
         Accounting(conversion="mironov"),
     ),
     "from afar in three steps rather than two": (
-        Setting(regime="non-convex", n=209, d=221, K=21, T=1223, sigma=0.37849, beta=0.86393, R=0.015044, clip=1.3593),
+        DEMONSTRATION.replace(
+            regime="non-convex", n=209, d=221, K=21, T=1223, sigma=0.37849, beta=0.86393, R=0.015044, clip=1.3593
+        ),
         Accounting(),
     ),
     "few orders to choose from": (
-        Setting(regime="convex", d=3838, K=3, T=767_092, sigma=1e-2, beta=0.0, R=1.0),
+        DEMONSTRATION.replace(regime="convex", d=3838, K=3, T=767_092, sigma=1e-2, beta=0.0, R=1.0),
         Accounting(sensitivity="lipschitz"),
     ),
-    "the training default": (Setting(), Accounting()),
+    "the training default": (DEMONSTRATION, Accounting()),
 }
 
 
@@ -47,7 +51,7 @@ def slowly(setting, accounting):
     for far in (False, True):
         for high in (False, True):
             rows = Rows.of(Runs.of(setting), setting.beta, float(setting.T), far=far, high=high)
-            rows = rows.at(np.zeros(ORDERS.size, int))._replace(order=ORDERS)
+            rows = rows.at(np.zeros(ORDERS.size, int))._replace(order=ORDERS.copy())
             if np.isfinite(rows.z0).all():
                 found = improve(rows, accounting, BLOCKS, first_guess(rows, accounting, BLOCKS), 60)
                 best = min(best, found.epsilon.min())

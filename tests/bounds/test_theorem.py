@@ -8,16 +8,18 @@ from math import inf, log, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.bounds import reference
 from tests.bounds.strategies import accountings, powers, settings_of_runs, whole_powers
-from zoexplore import Accounting, Setting, curve, epsilon, guarantee
+from tests.effort import examples
+from zoexplore import Accounting, curve, epsilon, guarantee
 from zoexplore.bounds.kernels.shifts import theorem_rho
+from zoexplore.presets import DEMONSTRATION
 
-PAPER = Setting(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5)
-WIDE = Setting(n=5000, d=4000, K=100, sigma=0.05, M=1, m=0.2, ridge=0.2, R=2, T=1500, delta=1e-6)
+PAPER = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5)
+WIDE = DEMONSTRATION.replace(n=5000, d=4000, K=100, sigma=0.05, M=1, m=0.2, ridge=0.2, R=2, T=1500, delta=1e-6)
 
 RUNS = {
     "paper": PAPER,
@@ -39,7 +41,7 @@ RUNS = {
     "forward tracking, small step": PAPER.replace(eta=0.01, R=1, T=1000, n=50),
     "forward tracking, non-convex": WIDE.replace(regime="non-convex", R=inf, eta=0.1, T=500, n=30),
     "half of the directions": PAPER.replace(K=500, M=1, m=0.3, sigma=1e-3),
-    "two dimensions": Setting(n=100, d=2, K=1, M=1, m=1, ridge=1, R=0.5, sigma=0.5, T=50),
+    "two dimensions": DEMONSTRATION.replace(n=100, d=2, K=1, M=1, m=1, ridge=1, R=0.5, sigma=0.5, T=50),
     "large noise, tiny ball": PAPER.replace(R=1e-3, sigma=5.0),
     "every step contracts completely": PAPER.replace(m=1.0, M=1.0, ridge=1.0, R=10),
 }
@@ -163,7 +165,7 @@ strong = settings_of_runs(
 
 
 @given(strong, accountings())
-@settings(max_examples=400)
+@examples(80)
 def test_any_trajectory_is_a_certificate(run, accounting):
     g = guarantee(run, "theorem", accounting)
     assume(g.valid and g.epsilon > 1e-9)
@@ -171,7 +173,7 @@ def test_any_trajectory_is_a_certificate(run, accounting):
 
 
 @given(strong, accountings(), whole_powers(0, 1.6))
-@settings(max_examples=300)
+@examples(40)
 def test_short_runs_are_optimal_over_every_number_of_steps(run, accounting, T):
     run = run.replace(T=T)
     g = guarantee(run, "theorem", accounting)
@@ -272,7 +274,7 @@ def test_distances_are_not_tracked_forward_where_the_ridge_s_step_overshoots(str
 
 @each_schedule
 @pytest.mark.parametrize("xi", [1e-300, 1e-160, 1e-100, 1e-20])
-@pytest.mark.parametrize("run", [PAPER, Setting(n=1, d=10, K=1, T=100, sigma=1, m=0, ridge=0, R=1, delta=0.1)])
+@pytest.mark.parametrize("run", [PAPER, DEMONSTRATION.replace(n=1, d=10, K=1, T=100, sigma=1, m=0, ridge=0, R=1, delta=0.1)])
 def test_a_perturbation_too_small_to_matter_does_not(run, xi, schedule):
     accounting = Accounting(schedule=schedule)
     assert epsilon(run.replace(xi=xi), "theorem", accounting) == pytest.approx(

@@ -2,7 +2,8 @@
 
 import pytest
 
-from zoexplore import Accounting, Setting, calibrate, curve
+from zoexplore import Accounting, calibrate, curve
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import SCHEDULES, SENSITIVITIES
 
 
@@ -11,5 +12,5 @@ def compiled():
     for batch in (None, 100):
         for sensitivity in SENSITIVITIES:
             for schedule in SCHEDULES:
-                curve(Setting(batch=batch), "T", [1, 100], accounting=Accounting("cks", sensitivity, schedule))
-    calibrate(Setting(), "sigma", epsilon=1.0)
+                curve(DEMONSTRATION.replace(batch=batch), "T", [1, 100], accounting=Accounting("cks", sensitivity, schedule))
+    calibrate(DEMONSTRATION, "sigma", epsilon=1.0)

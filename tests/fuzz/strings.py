@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.properties.runs import accountings, lively
 from zoexplore.export import every_field, to_query, to_yaml
 from zoexplore.setting import FIELDS
-from zoexplore.views.lesson import PARTS
+from zoexplore.views.browser.lessons import PARTS
 from zoexplore.views.state import OPTIONS
 from zoexplore.views.tabs import VIEWS
 

@@ -12,6 +12,7 @@ from tests.effort import examples
 from tests.fuzz.patience import within_a_second
 from tests.fuzz.strings import NAMES, objects, values
 from zoexplore import BOUNDS, Accounting, Setting, calibrate, curve, epsilon, guarantee
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import FIELDS, LONGEST_SHOWN, NUMERIC_FIELDS
 from zoexplore.views.state import OPTIONS
 
@@ -35,9 +36,9 @@ def attempt(make):
 
 
 @given(st.dictionaries(st.sampled_from(FIELDS), objects, max_size=5))
-@examples(1500)
+@examples(500)
 def test_any_fields_are_a_setting_or_refused(given_fields):
-    made = attempt(lambda: Setting(**given_fields))
+    made = attempt(lambda: DEMONSTRATION.replace(**given_fields))
     if made is not None:
         assert made == Setting(**made.as_dict()) and made == made.replace()
         assert 1 <= made.K <= made.d and 0 <= made.ridge <= made.m <= made.M and 0 < made.delta < 1
@@ -45,15 +46,15 @@ def test_any_fields_are_a_setting_or_refused(given_fields):
 
 @given(st.dictionaries(st.sampled_from(OPTIONS), objects, max_size=4))
 @example({"printed": "9" * 5000})
-@examples(500)
+@examples(200)
 def test_any_options_are_an_accounting_or_refused(given_options):
     attempt(lambda: Accounting(**given_options))
 
 
 @given(st.dictionaries(st.one_of(st.sampled_from(NAMES), st.text(max_size=9)), values, max_size=3))
-@examples(400)
+@examples(200)
 def test_any_replacement_is_a_setting_or_refused(changes):
-    attempt(lambda: Setting().replace(**changes))
+    attempt(lambda: DEMONSTRATION.replace(**changes))
 
 
 @given(
@@ -61,13 +62,13 @@ def test_any_replacement_is_a_setting_or_refused(changes):
     st.one_of(st.lists(values, max_size=4), objects),
     st.sampled_from([*BOUNDS, "rdp"]),
 )
-@examples(600)
+@examples(300)
 def test_any_curve_is_numbers_or_refused(field, along, bound):
     try:
         list(along)
     except TypeError:
         return  # no collection: Python says so itself
-    lines = attempt(lambda: curve(Setting(), field, along, [bound]))
+    lines = attempt(lambda: curve(DEMONSTRATION, field, along, [bound]))
     if lines is not None:
         assert not np.isnan(lines[bound]).any() and (lines[bound] >= 0).all()
 
@@ -76,9 +77,9 @@ def test_any_curve_is_numbers_or_refused(field, along, bound):
     st.dictionaries(st.sampled_from(NUMERIC_FIELDS), st.one_of(values, st.integers(1, 10**6)), max_size=4),
     st.sampled_from(list(BOUNDS)),
 )
-@examples(400)
+@examples(200)
 def test_whatever_is_a_setting_has_an_answer(given_fields, bound):
-    setting = attempt(lambda: Setting(**given_fields))
+    setting = attempt(lambda: DEMONSTRATION.replace(**given_fields))
     if setting is not None:
         answer = within_a_second(lambda: guarantee(setting, bound))
         assert not isnan(answer.epsilon) and answer.epsilon >= 0 and (answer.valid or answer.reason)
@@ -87,13 +88,13 @@ def test_whatever_is_a_setting_has_an_answer(given_fields, bound):
 
 
 @given(objects, st.one_of(st.sampled_from([*FIELDS, "momentum"]), objects), st.sampled_from(["composition", "theorem", "rdp"]))
-@examples(300)
+@examples(150)
 def test_any_target_is_met_or_refused(target, field, bound):
     try:
         hash(field)
     except TypeError:
         return
-    found = attempt(lambda: calibrate(Setting(), field, epsilon=target, bound=bound))
+    found = attempt(lambda: calibrate(DEMONSTRATION, field, epsilon=target, bound=bound))
     if found is not None:
         assert epsilon(found, bound) <= target
 
@@ -102,5 +103,5 @@ def test_any_target_is_met_or_refused(target, field, bound):
 def test_a_message_never_grows_with_what_was_given(name):
     for value in ("x" * 10**6, [0] * 10**6, 10**6000, {"a": "b" * 10**6}):
         with pytest.raises(ValueError, match=name) as refused:
-            Setting(**{name: value})
+            DEMONSTRATION.replace(**{name: value})
         assert len(in_words(refused.value)) < 2 * LONGEST_SHOWN

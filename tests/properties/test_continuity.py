@@ -19,8 +19,9 @@ from zoexplore.setting import INTEGER_FIELDS, NUMERIC_FIELDS
 
 POINTS, WIDTH = 40, 1.04  # points of a grid, and the factor from its first to its last
 ALLOWED = 0.005
-# The sharper bound's searches settle in one of several optima, up to about this much apart (docs/bounds.md, section 7).
-SEARCHED = {"sharp": 0.005}
+# The sharper bound's searches settle in one of several optima, apart by the most that one was found to leave on the table
+# ("What the search leaves on the table" in docs/bounds.md).
+SEARCHED = {"sharp": 0.012}
 SMALL = 0.05  # below it epsilon runs into 0, and shares of it say nothing
 
 GRIDS = {  # where there are neighbours at all: counts in the hundreds
@@ -29,10 +30,13 @@ GRIDS = {  # where there are neighbours at all: counts in the hundreds
     "batch": st.integers(400, 5000),
     "sigma": powers(-4, 0), "beta": st.floats(0.01, 0.9), "R": powers(-2, 1), "clip": powers(-1, 1), "M": powers(0, 1),
     "m": st.floats(0.1, 0.9), "ridge": st.floats(0.1, 0.4), "eta": powers(-1, 3), "xi": powers(-8, -4), "delta": powers(-9, -1.1),
+    "lipschitz": powers(-1, 1), "records_per_person": st.integers(400, 5000),
 }  # fmt: skip
 FIXED = {  # so that every value of a grid is allowed
     "K": {"d": st.integers(10**4, 10**6)},
     "batch": {"n": st.integers(10**4, 10**6)},
+    "records_per_person": {"n": st.integers(10**4, 10**6)},
+    "lipschitz": {"clip": st.just(100.0)},  # an idle clip on either side
     "d": {"d": st.integers(400, 10**6), "K": st.integers(1, 400)},
     "m": {"M": st.just(1.0), "ridge": st.just(0.1)},
     "ridge": {"M": st.just(1.0), "m": st.just(0.5), "R": powers(-2, 0)},
@@ -53,13 +57,23 @@ def allowed(run, field, value, bound, accounting):
 
 
 def test_every_numeric_field_has_a_grid():
-    assert set(GRIDS) == set(NUMERIC_FIELDS)
+    assert {*GRIDS, "releases"} == set(NUMERIC_FIELDS)  # releases cut a run into whole numbers of steps
 
 
-@pytest.mark.parametrize("field", GRIDS)
+@pytest.mark.parametrize("field", sorted(set(GRIDS) - {"batch"}))
 @given(st.data(), accountings)
-@examples(12)
+@examples(10)
 def test_no_step_of_a_fine_grid_stands_out(field, data, accounting):
+    check(field, data, accounting)
+
+
+@given(st.data(), accountings)
+@examples(4)
+def test_nor_does_one_between_batches(data, accounting):
+    check("batch", data, accounting)
+
+
+def check(field, data, accounting):
     run = data.draw(lively(**FIXED.get(field, {})))
     values = grid(field, data.draw(GRIDS[field]))
     for bound, line in curve(run.replace(**{field: float(values[0])}), field, values, IDS, accounting).items():

@@ -40,7 +40,7 @@ SLOPES = {
     "n": Slope(-1, IDS, powers(0.5, 4), {"xi": st.just(0.0)}),
     "clip": Slope(+1, ["composition", "output-perturbation", *HIDDEN], powers(0.1, 3), {"ridge": LIKE_ITSELF}),
     "R": Slope(+1, ["output-perturbation", *HIDDEN], powers(0.1, 3), {"ridge": LIKE_ITSELF, "R": powers(-3, 2)}),
-    "T": Slope(+1, ["composition", *HIDDEN], powers(0.5, 5), {"T": whole_powers(0, 2)}),
+    "T": Slope(+1, ["composition", *HIDDEN], powers(0.5, 5), {"T": whole_powers(0, 4)}),
     "xi": Slope(+1, ["composition", *HIDDEN], powers(0.5, 4), {"ridge": LIKE_ITSELF, "xi": powers(-8, -4)}),
 }
 
@@ -70,7 +70,7 @@ def runs_for(of_runs, field, **more):
 
 @pytest.mark.parametrize("field", SLOPES)
 @given(st.data(), accountings)
-@examples(25)
+@examples(20)
 def test_over_all_runs(field, data, accounting):
     run = data.draw(runs_for(settings_of_runs, field))
     check(run, field, data.draw(SLOPES[field].spread), accounting)
@@ -78,7 +78,7 @@ def test_over_all_runs(field, data, accounting):
 
 @pytest.mark.parametrize("field", SLOPES)
 @given(st.data(), accountings)
-@examples(25)
+@examples(20)
 def test_where_something_is_hidden(field, data, accounting):
     run = data.draw(runs_for(lively, field))
     check(run, field, data.draw(SLOPES[field].spread), accounting)
@@ -86,12 +86,12 @@ def test_where_something_is_hidden(field, data, accounting):
 
 @pytest.mark.parametrize("field", SLOPES)
 @given(st.data(), accountings)
-@examples(8)
+@examples(6)
 def test_on_batches(field, data, accounting):
     """The sharper bound's choices on batches settle in one of several optima: of it only that it is never above composition."""
     run = data.draw(runs_for(lively, field, batch=st.sampled_from([1, 10, 90])))
     spread = data.draw(SLOPES[field].spread)
     check(run, field, spread, accounting, ["composition", "output-perturbation", "theorem"])
-    lines = curve(run, field, along(run, field, spread), ["composition", "sharp"], accounting)
+    lines = curve(run, field, along(run, field, spread)[:: POINTS // 4], ["composition", "sharp"], accounting)
     if np.isfinite(lines["sharp"]).any():
         assert (lines["sharp"] <= lines["composition"] * (1 + 1e-9)).all()

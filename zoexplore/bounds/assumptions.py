@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from zoexplore.bounds.runs import Runs
-from zoexplore.setting import Accounting
+from zoexplore.setting import NEIGHBOURS, Accounting
 
 
 @dataclass(frozen=True)
@@ -16,17 +17,26 @@ class Assumption:
     Args:
         words: the assumption, as a lecturer would say it.
         holds: whether it holds, run by run.
-        shortfall: for a single run where it fails, the violated condition with its numbers.
+        shortfall: for a single run where it fails, the violated condition with its numbers; empty where another
+            assumption's says it already.
         when: the ways to count that need it; all of them where None.
+        vouched: where `holds` does, the rest of it is still the user's to vouch for.
+        unless: the single runs that can do without it; `holds` is true of these.
     """
 
     words: str
     holds: Callable[[Runs, Accounting], np.ndarray] | None = None
     shortfall: Callable[[Runs], str] | None = None
     when: Callable[[Accounting], bool] | None = None
+    vouched: bool = False
+    unless: Callable[[Runs], Any] | None = None
 
     def needed(self, accounting: Accounting) -> bool:
         return self.when is None or self.when(accounting)
+
+    def listed(self, runs: Runs, accounting: Accounting) -> bool:
+        """Whether a single run's guarantee rests on it."""
+        return self.needed(accounting) and not (self.unless and bool(self.unless(runs)))
 
 
 @dataclass(frozen=True)
@@ -43,14 +53,39 @@ def check(assumption: Assumption, runs: Runs, accounting: Accounting) -> Check:
     if assumption.holds is None:
         return Check(assumption.words, None)
     if assumption.holds(runs, accounting):
-        return Check(assumption.words, True)
+        return Check(assumption.words, None if assumption.vouched else True)
     return Check(assumption.words, False, assumption.shortfall(runs) if assumption.shortfall else "it does not hold")
 
 
 START = Assumption("The start lies in the ball and does not depend on the data.")
-LAST_ITERATE = Assumption("Only the last iterate is released, and nobody who chooses the data knows the directions.")
-SMOOTH = Assumption("Every record's loss is M-smooth, and convex or m-strongly convex where the regime says so.")
-LIPSCHITZ = Assumption("The loss that is clipped is Δ-Lipschitz on the ball of radius R + ξ, so the clip never acts.")
+LAST_ITERATE = Assumption(
+    "Only the last iterate is released, and nobody who chooses the data knows the directions.",
+    lambda r, a: r.releases == 1,
+    lambda r: f"{r.releases:.0f} iterates are released, and this bound covers the last one alone",
+    vouched=True,
+)
+LAST_RELEASED = Assumption("Only the last iterate is released.", LAST_ITERATE.holds, LAST_ITERATE.shortfall, vouched=True)
+RELEASED = Assumption(
+    "Only the last iterate is released, or as many, evenly spaced, as the run says; and nobody who chooses the data knows the "
+    "directions."
+)
+SMOOTH = Assumption(
+    "Every record's loss is M-smooth, and convex or m-strongly convex where the regime says so.",
+    lambda r, a: np.isfinite(r.M),
+    lambda r: "M = ∞ says nothing of how smooth the loss is: give the smoothness of every record's loss, the ridge's included",
+    vouched=True,
+)
+STEP_SIZE = Assumption(
+    "The step size is set.",
+    lambda r, a: np.isfinite(r.eta),
+    lambda r: "η is not set, and M = ∞ gives no K/M to take for it: give a step size",
+)
+LIPSCHITZ = Assumption(
+    "The loss that is clipped is Δ-Lipschitz on the ball of radius R + ξ, so the clip never acts.",
+    lambda r, a: ~r.acting,
+    lambda r: f"the clip may act, as what is clipped is {r.lipschitz:g}-Lipschitz and Δ = {r.clip:g}: this bound needs it idle",
+    vouched=True,
+)
 CLIPPED = Assumption("Every record's difference quotient is clipped at Δ. Nothing is assumed of the loss.")
 
 
@@ -60,16 +95,18 @@ def clip_idle(runs: Runs, accounting: Accounting) -> np.ndarray:
         return np.ones(runs.shape, bool)
     outside = runs.m == runs.ridge  # all the strong convexity is outside the clip: nothing to check, even on an infinite ball
     reach = np.where(outside, 0.0, (runs.m - runs.ridge) * np.where(outside, 1.0, runs.R + runs.xi))
-    return reach <= runs.clip
+    return reach <= runs.lipschitz
 
 
 CLIP_IDLE = Assumption(
     "The strong convexity that is inside the clip leaves the clip idle: (m − ridge)(R + ξ) ≤ Δ.",
     clip_idle,
     lambda r: (
-        f"the clip cannot be idle: (m − ridge)(R + ξ) = {(r.m - r.ridge) * (r.R + r.xi):.4g} exceeds Δ = {r.clip:.4g}; "
+        f"the clip cannot be idle: (m − ridge)(R + ξ) = {(r.m - r.ridge) * (r.R + r.xi):.4g} exceeds "
+        f"{'Δ' if r.lipschitz == r.clip else 'L'} = {r.lipschitz:.4g}; "
         "add the strong convexity as a ridge outside the clip, or shrink R"
     ),
+    unless=lambda r: r.lipschitz == np.inf,
 )
 
 HALF_DIMENSION = Assumption(
@@ -84,7 +121,46 @@ FULL_BATCH = Assumption(
     lambda r: f"batch = {r.batch:.0f} is below n = {r.n:.0f}, and this bound has no account of mini-batches",
 )
 
-BATCHES = Assumption("Every step uses all n records, or a fresh batch drawn uniformly without replacement that nobody sees.")
+
+def _named(runs: Runs) -> str:
+    s = runs.setting
+    return f"batches of {runs.batch:.0f} of {runs.n:.0f} records, sampling = {s.sampling!r}, neighbours = {s.neighbours!r}"
+
+
+def drawn(*allowed: tuple[str, str], words: str) -> Assumption:
+    """That a run's batches are all records, or of a sampling and with neighbours that the bound has an account of."""
+    return Assumption(
+        words,
+        lambda r, a: (r.batch == r.n) | ((r.setting.sampling, r.setting.neighbours) in allowed),
+        lambda r: f"there is no account of {_named(r)} here",
+        vouched=True,
+    )
+
+
+BATCHES = drawn(
+    ("without-replacement", "replace-one"),
+    words="Every step uses all n records, or a fresh batch drawn uniformly without replacement that nobody sees.",
+)
+EPOCHS = drawn(
+    ("without-replacement", "replace-one"),
+    *((sampling, who) for sampling in ("cyclic", "shuffled") for who in NEIGHBOURS),
+    words="Every step uses all n records, or a batch: drawn afresh, uniformly without replacement, that nobody sees; or, of "
+    "batches that were cut whatever they contain, the next one (cyclic), or one whose turn was drawn secretly (shuffled).",
+)  # fmt: skip
+COMPOSED = drawn(
+    ("without-replacement", "replace-one"),
+    ("poisson", "add-remove"),
+    *((sampling, who) for sampling in ("cyclic", "shuffled") for who in NEIGHBOURS),
+    words="Every step uses all n records, or a batch: drawn afresh, uniformly without replacement or as Poisson, that nobody "
+    "sees; or, of batches that were cut whatever they contain, the next one (cyclic), or one whose turn was drawn secretly "
+    "(shuffled).",
+)  # fmt: skip
+PEOPLE = Assumption(
+    "Nobody has more records than the run says; on batches, one.",
+    lambda r, a: (r.batch == r.n) | (r.records_per_person == 1),
+    lambda r: f"a person has up to {r.records_per_person:.0f} records, which is covered where every step uses all records only",
+    vouched=True,
+)
 
 DIRECTIONAL_NOISE = Assumption(
     "Some noise lies along the directions: β > 0 (or the share is free).",

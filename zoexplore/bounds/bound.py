@@ -2,13 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zoexplore.bounds.assumptions import Assumption
+from zoexplore.bounds.assumptions import CLIPPED, Assumption
 from zoexplore.bounds.conversion import epsilon_of
 from zoexplore.bounds.runs import Runs
+from zoexplore.documents import Reference
 from zoexplore.setting import Accounting
+
+if TYPE_CHECKING:
+    from zoexplore.bounds.guarantee import Guarantee
 
 
 @dataclass(frozen=True)
@@ -17,7 +22,8 @@ class Trajectory:
 
     z (one longer) bounds the distance at the start of each step and at the end; beta is the directional share; p and a are the
     shifts bought in the span and in the complement (for the theorem: the data's part, and the drift's in any direction); rho is
-    the budget spent. alpha and pi are the fractions of section 7, None for the theorem.
+    the budget spent. alpha and pi are the sharper bound's fractions, drift the lengths that its squares are split at (any will
+    do); None for the theorem.
     """
 
     tau: int
@@ -28,6 +34,7 @@ class Trajectory:
     rho: np.ndarray
     alpha: np.ndarray | None = None
     pi: np.ndarray | None = None
+    drift: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -85,6 +92,17 @@ class Solved:
 
 
 @dataclass(frozen=True)
+class Style:
+    """How a bound's curve is drawn: a colour on light and one on dark ground, and a dash (lengths in pixels) and a width (pixels)
+    that tell it apart in grey as well.
+    """
+
+    colour: tuple[str, str]
+    dash: tuple[int, ...] = ()
+    width: float = 2.0
+
+
+@dataclass(frozen=True)
 class Bound:
     """One way to bound the privacy loss of a run.
 
@@ -93,11 +111,20 @@ class Bound:
         title: its name, as shown.
         latex: its formula.
         says: the idea in a sentence.
-        source: where it is from (paper section, BOUNDS section, DOI).
+        source: where it is from: the paper's section, a DOI.
+        proofs: where the project's own pages state and prove it.
         assumptions: what it takes for granted.
         solve: the bound over many runs, where its checkable assumptions hold.
         trajectory: for a single run, what happens inside; None where there is nothing to show.
         printed: what differs with the paper's printed constants; empty where nothing does.
+        remark: what to know of a single run's number beside its assumptions.
+        clip_of: what it takes the clip to bound, a record's difference "quotient" along each direction or its "gradient".
+        chooses_share: whether schedule="optimal" lets it choose the directional share in place of the run's beta.
+        comparator: whether it bounds another mechanism than the run that is set, to be compared with.
+        name: its name within a sentence or beside a curve; the title in small letters where empty.
+        style: how its curve is drawn; one of a few spare styles where None.
+        explain: why it gives what it gives, in a sentence or two for somebody who has not read the paper.
+        substitute: its formula with a run's numbers, in TeX: lines of what is given, and last what rho is.
     """
 
     id: str
@@ -108,4 +135,32 @@ class Bound:
     assumptions: tuple[Assumption, ...]
     solve: Callable[[Runs, Accounting], Solved]
     trajectory: Callable[[Runs, Accounting, Solved], Trajectory | None] | None = None
+    proofs: tuple[Reference, ...] = ()
     printed: str = ""
+    remark: Callable[[Runs, Solved], str] | None = None
+    clip_of: str = "quotient"
+    chooses_share: bool = False
+    comparator: bool = False
+    name: str = ""
+    style: Style | None = None
+    explain: "Callable[[Guarantee], str] | None" = None
+    substitute: "Callable[[Guarantee], tuple[str, ...]] | None" = None
+
+    def trusts_the_loss(self, accounting: Accounting) -> bool:
+        """Whether it asks anything of the loss; where it does not, the clip is enough."""
+        return not any(each.words == CLIPPED.words and each.needed(accounting) for each in self.assumptions)
+
+    @property
+    def cites(self) -> str:
+        """Source and proofs, as a line of text."""
+        return "; ".join(filter(None, (self.source, *map(str, self.proofs))))
+
+    @property
+    def short(self) -> str:
+        """Its name within a sentence."""
+        return self.name or self.title.lower()
+
+    @property
+    def hides_iterates(self) -> bool:
+        """Whether it is a bound on this run that follows hidden iterates step by step."""
+        return self.trajectory is not None and not self.comparator

@@ -4,7 +4,8 @@ A loop that is kept was compiled with those that it calls, of whatever file, but
 here every file of the kernels counts, for else a number could come from code that is no longer there.
 
 On a read-only installation without a home, as containers are, they are kept in a folder that ends with the process. On a full
-disk they are not kept, and the next process compiles again.
+disk they are not kept, and the next process compiles again. All this holds of the kernels alone: what other packages compile in
+the same process is kept as numba keeps it.
 """
 
 import atexit
@@ -12,67 +13,91 @@ import hashlib
 import logging
 import os
 import shutil
-import sys
 import tempfile
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 _LOG = logging.getLogger("zoexplore")
 VARIABLE = "NUMBA_CACHE_DIR"
+FOR_PROCESSES = "ZOEXPLORE_CACHE_DIR"  # a folder that ends with the process, for those that it starts
 KERNELS = Path(__file__).with_name("kernels")
 
 
+class Locator:
+    """Where a kernel is kept, and whether it is still the one: numba asks here first, and its own locators for other loops."""
+
+    def __init__(self, function: Callable[..., Any], file: str):
+        self._py_file = file  # numba names it in its warnings
+        self._line = function.__code__.co_firstlineno
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], file: str) -> "Locator | None":
+        """None for any function but a kernel."""
+        return cls(function, file) if Path(file).parent == KERNELS else None
+
+    def get_cache_path(self) -> str:
+        """The folder of all kernels."""
+        return str(_folder())
+
+    def ensure_cache_path(self) -> None:
+        """Make the folder where it is gone."""
+        _folder().mkdir(parents=True, exist_ok=True)
+
+    def get_source_stamp(self) -> str:
+        """The same for all kernels, and another once any of their files is another."""
+        return _stamp()
+
+    def get_disambiguator(self) -> str:
+        """What tells loops of one name apart."""
+        return str(self._line)
+
+
 def ensure() -> None:
-    """Before a kernel is imported: give numba a folder if it would have none, let it go on where that is full, and have it forget
-    every kernel when one has changed.
-    """
-    _find()
-    _forgive()
-    _together()
+    """Before a kernel is imported: have numba ask `Locator` first, and go on where a kernel cannot be kept."""
+    from numba.core import caching, config
+
+    others = config.CACHE_LOCATOR_CLASSES or ",".join(locator.__name__ for locator in caching.CacheImpl._locator_classes)
+    config.CACHE_LOCATOR_CLASSES = f"{__name__}.{Locator.__name__},{others}"
+    _forgive(caching.Cache)
 
 
-def _find() -> None:
-    beside = KERNELS / "__pycache__"
-    of_user = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "numba"
-    named = [Path(os.environ[VARIABLE])] if os.environ.get(VARIABLE) else []
-    if any(map(_writable, (*named, beside, of_user))):
-        return
-    folder = tempfile.mkdtemp(prefix="zoexplore-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    os.environ[VARIABLE] = folder
-    if "numba" in sys.modules:  # it has read the variable already
-        sys.modules["numba"].config.CACHE_DIR = folder
-
-
-def _forgive() -> None:
+def _forgive(numbas: type) -> None:
     """numba raises where it cannot keep what it has compiled, and then nothing can be computed: it has no option for that."""
-    from numba.core.caching import Cache
-
-    save = Cache.save_overload
+    save = numbas.save_overload  # type: ignore[attr-defined]
 
     def saved(self: Any, *args: Any) -> None:
         try:
             save(self, *args)
         except OSError as error:
+            if not isinstance(self._impl.locator, Locator):
+                raise
             _LOG.warning("compiled code is not kept, and the next process compiles again: %s", error)
 
-    Cache.save_overload = saved
+    numbas.save_overload = saved  # type: ignore[attr-defined]
 
 
-def _together() -> None:
-    from numba.core.caching import _SourceFileBackedLocatorMixin as Locator
+@cache
+def _folder() -> Path:
+    """The first that can be written: the one that NUMBA_CACHE_DIR names, the one beside the code, the user's; else a new one."""
+    ours = f"zoexplore-{hashlib.sha256(str(KERNELS).encode()).hexdigest()[:12]}"  # of this installation
+    of_user = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "numba" / ours
+    named = [Path(os.environ[VARIABLE]) / ours] if os.environ.get(VARIABLE) else []
+    started = [Path(os.environ[FOR_PROCESSES])] if os.environ.get(FOR_PROCESSES) else []
+    for folder in (*named, KERNELS / "__pycache__", of_user, *started):
+        if _writable(folder):
+            return folder
+    folder = Path(tempfile.mkdtemp(prefix="zoexplore-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.environ[FOR_PROCESSES] = str(folder)
+    return folder
 
-    alone, together = Locator.get_source_stamp, stamp(KERNELS)
 
-    def get_source_stamp(self: Any) -> Any:
-        return together if Path(self._py_file).parent == KERNELS else alone(self)
-
-    Locator.get_source_stamp = get_source_stamp
-
-
-def stamp(folder: Path) -> str:
-    """What all of a folder's source files come to."""
-    files = (f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in sorted(folder.glob("*.py")))
+@cache
+def _stamp() -> str:
+    """What all of the kernels' files come to."""
+    files = (f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in sorted(KERNELS.glob("*.py")))
     return " ".join(files)
 
 

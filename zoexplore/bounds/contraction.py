@@ -1,4 +1,4 @@
-"""How fast two runs approach each other: Lipschitz constants of the step (BOUNDS section 1) and the corollary's K_min."""
+"""How fast two runs approach each other: Lipschitz constants of the step and the corollary's K_min (docs/bounds.md)."""
 
 import numpy as np
 

@@ -1,4 +1,6 @@
-"""The paper's closed form for strongly convex losses (BOUNDS section 6), the curve of its published figure."""
+"""The paper's closed form for strongly convex losses, the curve of its published figure."""
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,10 +15,16 @@ from zoexplore.bounds.assumptions import (
     START,
     Assumption,
 )  # fmt: skip
-from zoexplore.bounds.bound import Bound, Solved
+from zoexplore.bounds.bound import Bound, Solved, Style
 from zoexplore.bounds.contraction import corollary_theta, k_min, tail_exponent
+from zoexplore.bounds.explanation import of_hidden_iterates, record_in_tex
 from zoexplore.bounds.runs import Runs
+from zoexplore.documents import Reference
+from zoexplore.formatting import format_tex
 from zoexplore.setting import Accounting
+
+if TYPE_CHECKING:
+    from zoexplore.bounds.guarantee import Guarantee
 
 ROUND_UP = 1 + 1e-12
 MOST_TRIED = 4096  # numbers of directions tried at once
@@ -77,16 +85,39 @@ def _enough_directions(runs: Runs, accounting: Accounting):
 
 
 def _too_few(runs: Runs) -> str:
+    if runs.M == np.inf or 2 * runs.K > runs.d:  # other conditions fail, and this one is for them to hold
+        return ""
     if not runs.c < 1:
         return "no K is enough without contraction"
     need = least_directions(runs, Accounting())
     if need == np.inf:
         return f"K = {runs.K:.0f} is too small, and no K up to d/2 = {runs.d // 2:.0f} keeps the chance of failure within δ/2"
-    return f"K = {runs.K:.0f} is below the needed {need:.0f} (the paper's sufficient K_min is {float(k_min(runs)):.0f})"
+    sufficient = float(k_min(runs))
+    paper = f" (the paper's sufficient K_min is {sufficient:.0f})" if sufficient < np.inf else ""
+    if runs.K >= need:
+        return f"K = {runs.K:.0f} is not enough at this step size, though K = {need:.0f} is{paper}"
+    return f"K = {runs.K:.0f} is below the needed {need:.0f}{paper}"
+
+
+def _no_contraction(runs: Runs) -> str:
+    if runs.M == np.inf:
+        return ""
+    return f"the step does not contract: its Lipschitz constant is {float(runs.c):.6g} (regime {runs.regime})"
 
 
 def _largest_xi(runs: Runs):
     return np.sqrt((1 - runs.beta) / runs.beta) * 2 * runs.clip / (runs.n * runs.M * np.sqrt(2 * runs.d))
+
+
+def substitute(g: "Guarantee") -> tuple[str, ...]:
+    """rho with the run's numbers."""
+    s, N = g.setting, format_tex(g.N)
+    if g.accounting.printed:
+        return (r"\rho",)
+    data = rf"\frac{{{N}\cdot {record_in_tex(g)}}}{{{format_tex(s.beta)}\cdot({format_tex(s.sigma)})^2}}"
+    top = rf"2\,({format_tex(2 * s.R)})^2\cdot {format_tex(s.d)}"
+    bottom = rf"{format_tex(1 - s.beta)}\cdot {N}\,({format_tex(s.eta)}\cdot {format_tex(s.sigma)})^2"
+    return (rf"\rho = {data} + \frac{{{top}}}{{{bottom}}}",)
 
 
 COROLLARY = Bound(
@@ -94,13 +125,14 @@ COROLLARY = Bound(
     title="Closed form",
     latex=r"\rho = \min_{1\le N\le T}\ \frac{N(2\Delta/n)^2}{\beta\sigma^2} + \frac{2(2R)^2 d}{(1-\beta)N\eta^2\sigma^2}",
     says="The theorem with its contraction factor set to 1: a formula that fits on a line, at several times the loss.",
-    source="Paper, closed-form corollary and the appendix on numerical results; BOUNDS section 6",
+    source="Paper, closed-form corollary and the appendix on numerical results",
+    proofs=(Reference("bounds", "The closed form"),),
     assumptions=(
         START, LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, HALF_DIMENSION, FINITE_BALL, FULL_BATCH,
         Assumption(
             "A step contracts: the loss is strongly convex and the step size is below 2K/M.",
             lambda r, a: r.c < 1,
-            lambda r: f"the step does not contract: its Lipschitz constant is {float(r.c):.6g} (regime {r.regime})",
+            _no_contraction,
         ),
         Assumption(
             "The noise is shared: 0 < β < 1.",
@@ -114,10 +146,13 @@ COROLLARY = Bound(
         ),
         Assumption(
             "The perturbation is small: ξ ≤ √((1−β)/β) · 2Δ/(nM√(2d)).",
-            lambda r, a: (r.xi == 0) | (r.xi <= _largest_xi(r)),
+            lambda r, a: (r.xi == 0) | (r.M == np.inf) | (r.xi <= _largest_xi(r)),
             lambda r: f"ξ = {r.xi:.4g} exceeds {float(_largest_xi(r)):.4g}",
         ),
     ),
     solve=solve,
     printed="the minimum carries the factor 8 where its own two terms add up to 16",
+    style=Style(("#9a5fb4", "#c59ae0"), (12, 4, 2, 4), 2.0),
+    explain=of_hidden_iterates,
+    substitute=substitute,
 )  # fmt: skip

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf
+from math import inf, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,11 +12,28 @@ from zoexplore.bounds.assumptions import Check, check
 from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.registry import BOUNDS
 from zoexplore.bounds.runs import Runs
-from zoexplore.bounds.subsampling import remark
+from zoexplore.bounds.subsampling import by_losses, remark
+from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.setting import Accounting, Setting
 
 DEFAULT = Accounting()
-FREE_SHARES = ("theorem", "sharp")  # bounds that take schedule="optimal" at its word
+EXACT = "converted exactly, by the composed privacy-loss distribution of the steps"
+RISK_DELTAS = np.concatenate([np.geomspace(1e-12, 1e-2, 61)[:-1], np.geomspace(1e-2, 0.9, 60)])  # at which a bound is taken anew
+
+
+class GaussianDP(NamedTuple):
+    """mu-Gaussian differential privacy of a coupled run; with probability up to delta_f the run is not the coupled one."""
+
+    mu: float
+    delta_f: float
+
+
+class ZeroConcentrated(NamedTuple):
+    """rho-zCDP of a coupled run; with probability up to delta_f the run is not the coupled one."""
+
+    rho: float
+    delta_f: float
+
 
 
 @dataclass(frozen=True)
@@ -28,7 +46,7 @@ class Guarantee:
         epsilon: the loss; inf where the bound does not apply.
         reason: why it does not apply, with numbers; or how the printed constants err; empty otherwise.
         rho: the Gaussian shift budget; nan where there is none.
-        order: the Renyi order at which epsilon was converted; nan where a Gaussian budget needs none (rho is not nan).
+        order: the Renyi order at which epsilon was converted; nan where it was converted exactly.
         moment: the order lambda of the moments that a sharper bound's tails are taken at; nan for the other bounds.
         note: what to know of the number beside its assumptions; empty if nothing.
         delta_f: the part of delta kept for the coupling to fail; epsilon is taken at delta - delta_f.
@@ -60,6 +78,83 @@ class Guarantee:
         return self.epsilon < inf
 
     @cached_property
+    def beta(self) -> float | np.ndarray:
+        """The directional share that the number is for: the run's own, or under schedule="optimal" the accountant's choice, a
+        constant or one share for each counted step, shape (N,), the last steps of the run; those before may have any.
+        """
+        if not self._share_is_chosen:
+            return self.setting.beta
+        if "beta" in self._solved.extra:
+            return float(self._solved.extra["beta"])
+        path = self.trajectory
+        return self.setting.beta if path is None else path.beta
+
+    @property
+    def _share_is_chosen(self) -> bool:
+        return self.valid and self.accounting.schedule == "optimal" and BOUNDS[self.bound].chooses_share
+
+    @cached_property
+    def risk(self) -> TradeOff:
+        """What the guarantee allows an attacker: of its Gaussian shift, and of the bound taken anew for the same run at some
+        hundred deltas, where its choices or its conversion depend on delta (docs/risk.md).
+        """
+        if not self.valid:
+            return TradeOff()
+        gaussian = (self.rho, self.delta_f) if self.rho < inf else (inf, 0.0)
+        depends = not self.rho < inf or self.delta_f > 0 or BOUNDS[self.bound].chooses_share
+        run, accounting = self.setting, self.accounting
+        depends = depends and self.epsilon == float(self._solved.epsilon)  # else it is of a run that was put together otherwise
+        if self._share_is_chosen:  # one run, whose shares do not depend on the delta that is looked at
+            run, accounting = run.replace(beta=np.max(self.beta)), accounting.replace(schedule="constant")
+            depends = depends and np.ndim(self.beta) == 0
+        epsilons, deltas = np.array([self.epsilon]), np.array([self.setting.delta])
+        if depends:
+            more = curve(run, "delta", RISK_DELTAS, [self.bound], accounting)[self.bound]
+            epsilons, deltas = np.append(epsilons, more), np.append(deltas, RISK_DELTAS)
+        return TradeOff(*gaussian, epsilons=tuple(epsilons), deltas=tuple(deltas))
+
+    def profile(self, epsilon) -> np.ndarray:
+        """delta at each epsilon >= 0, at most 1, from above. Raises ValueError for a negative epsilon.
+
+        >>> from zoexplore import guarantee
+        >>> from zoexplore.presets import DEMONSTRATION
+        >>> bool(guarantee(DEMONSTRATION, "sharp").profile(0.95) <= 1e-5)
+        True
+        """
+        return self.risk.profile(epsilon)
+
+    def tradeoff(self, alpha) -> np.ndarray:
+        """f(alpha), from below: how often any test for a record misses it at false-alarm rates alpha in [0, 1]."""
+        return self.risk.misses(alpha)
+
+    @property
+    def advantage(self) -> float:
+        """The most by which any test's true positives exceed its false ones."""
+        return self.risk.advantage
+
+    def true_positive_rate(self, fpr) -> np.ndarray:
+        """The most true positives of any test at false-positive rates in [0, 1]."""
+        return self.risk.true_positive_rate(fpr)
+
+    def posterior(self, prior, fpr=0.01) -> np.ndarray:
+        """The most that a positive of the best test at that false-positive rate says of membership whose prior is given."""
+        return self.risk.posterior(prior, fpr)
+
+    def reconstruction(self, baseline) -> np.ndarray:
+        """The most often that a record is reconstructed which could be guessed with chance `baseline` without the release."""
+        return self.risk.reconstruction(baseline)
+
+    @property
+    def gaussian_dp(self) -> GaussianDP | None:
+        """mu-GDP but for a probability delta_f; None where there is no Gaussian budget."""
+        return GaussianDP(sqrt(2 * self.rho), self.delta_f) if self.valid and self.rho < inf else None
+
+    @property
+    def zero_concentrated(self) -> ZeroConcentrated | None:
+        """rho-zCDP but for a probability delta_f; None where there is no Gaussian budget."""
+        return ZeroConcentrated(self.rho, self.delta_f) if self.valid and self.rho < inf else None
+
+    @cached_property
     def trajectory(self) -> Trajectory | None:
         """The shifts, distances and shares behind the number; None where the bound has none or does not apply."""
         of_bound = BOUNDS[self.bound].trajectory
@@ -68,7 +163,10 @@ class Guarantee:
         runs = Runs.of(self.setting)
         with np.errstate(all="ignore"):
             path, unit = of_bound(runs, _counted(BOUNDS[self.bound], self.accounting), self._solved), float(runs.unit)
-            return path and replace(path, z=path.z * unit, p=path.p * unit, a=path.a * unit)
+            if path is None:
+                return None
+            drift = None if path.drift is None else path.drift * unit
+            return replace(path, z=path.z * unit, p=path.p * unit, a=path.a * unit, drift=drift)
 
 
 def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) -> Guarantee:
@@ -77,27 +175,28 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
     Raises:
         ValueError: the bound is unknown.
 
-    >>> from zoexplore import Setting, guarantee
-    >>> g = guarantee(Setting(K=52), "corollary")
+    >>> from zoexplore import guarantee
+    >>> from zoexplore.presets import DEMONSTRATION
+    >>> g = guarantee(DEMONSTRATION.replace(K=52), "corollary")
     >>> g.epsilon, g.reason
     (inf, "K = 52 is below the needed 94 (the paper's sufficient K_min is 259)")
     """
     entry, runs = _entry(bound), Runs.of(setting)
     counted = _counted(entry, accounting)
     with np.errstate(all="ignore"):
-        checks = tuple(check(assumption, runs, counted) for assumption in entry.assumptions if assumption.needed(counted))
-    failed = [c.shortfall for c in checks if c.met is False]
+        checks = tuple(check(assumption, runs, counted) for assumption in entry.assumptions if assumption.listed(runs, counted))
+    failed = [c for c in checks if c.met is False]
     solved = _solve(entry, runs, counted, np.asarray(not failed))
     with np.errstate(all="ignore"):
-        start = float(2 * runs.R if solved.z == runs.diameter else solved.z * runs.unit)
+        start = float(2 * runs.R if solved.z == runs.diameter else np.where(solved.z == 0, 0.0, solved.z * runs.unit))
     epsilon = float(solved.epsilon)
     order = float(solved.extra.get("alpha", np.nan)) if epsilon < inf else np.nan
-    reason = "; ".join(failed)
+    reason = "; ".join(filter(None, (c.shortfall for c in failed)))
     if not failed and epsilon == inf:
         reason = "no choice of steps gives a finite number: the budget is infinite or beyond floating-point numbers"
     printed = as_printed(bound, accounting)
     reason = "; ".join(filter(None, (printed, reason)))
-    return Guarantee(
+    g = Guarantee(
         bound=bound,
         title=entry.title + (" (as printed)" if printed else ""),
         setting=setting,
@@ -107,12 +206,31 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
         **{k: float(getattr(solved, k)) for k in ("rho", "delta_f", "N")},
         order=order,
         moment=float(solved.extra.get("order", np.nan)) if epsilon < inf else np.nan,
-        note="; ".join(filter(None, (remark(accounting, order), _of_other_shares(setting, bound, accounting, epsilon)))),
+        note=_notes(
+            EXACT if epsilon < inf and by_losses(solved) else remark(accounting, order),
+            entry.remark(runs, solved) if entry.remark and epsilon < inf else "",
+        ),
         start=start,
         checks=checks,
-        source=entry.source,
+        source=entry.cites,
         _solved=solved,
     )
+    return replace(g, note=_notes(g.note, _about_share(g)))
+
+
+def _notes(*said: str) -> str:
+    return "; ".join(filter(None, said))
+
+
+def _about_share(g: Guarantee) -> str:
+    """Which share the number is for, where it is not the run's own. Shares that vary are not computed here: they are many."""
+    if not g._share_is_chosen:
+        return ""
+    constant = "beta" in g._solved.extra
+    if constant and g.beta == g.setting.beta:
+        return ""
+    share = f"the share β = {g.beta:.4g}" if constant else "shares β_t (`beta`)"
+    return f"for {share} of the accountant's choice, not for a run at β = {g.setting.beta:g}"
 
 
 def epsilon(setting: Setting, bound: str, accounting: Accounting = DEFAULT) -> float:
@@ -121,9 +239,10 @@ def epsilon(setting: Setting, bound: str, accounting: Accounting = DEFAULT) -> f
     Raises:
         ValueError: the bound is unknown.
 
-    >>> from zoexplore import Setting, epsilon
-    >>> round(epsilon(Setting(T=200), "composition"), 3), round(epsilon(Setting(T=200), "sharp"), 3)
-    (7.809, 0.94)
+    >>> from zoexplore import epsilon
+    >>> from zoexplore.presets import DEMONSTRATION
+    >>> round(epsilon(DEMONSTRATION.replace(T=200), "composition"), 3), round(epsilon(DEMONSTRATION.replace(T=200), "sharp"), 3)
+    (7.809, 0.883)
     """
     return float(_epsilons(_entry(bound), Runs.of(setting), accounting))
 
@@ -146,8 +265,9 @@ def curve(
     Raises:
         ValueError: a bound or the field is unknown, or a value is not allowed.
 
-    >>> from zoexplore import Setting, curve
-    >>> curve(Setting(), "T", [1, 100, 10_000], ["theorem"])["theorem"].round(2)
+    >>> from zoexplore import curve
+    >>> from zoexplore.presets import DEMONSTRATION
+    >>> curve(DEMONSTRATION, "T", [1, 100, 10_000], ["theorem"])["theorem"].round(2)
     array([0.5 , 3.74, 3.74])
     """
     entries = [_entry(bound) for bound in (BOUNDS if bounds is None else bounds)]
@@ -167,12 +287,6 @@ def as_printed(bound: str, accounting: Accounting) -> str:
     """
     entry = BOUNDS[bound]
     return f"as printed, not a guarantee: {entry.printed}" if accounting.printed and entry.printed else ""
-
-
-def _of_other_shares(setting: Setting, bound: str, accounting: Accounting, epsilon: float) -> str:
-    if accounting.schedule == "constant" or bound not in FREE_SHARES or epsilon == inf:
-        return ""
-    return f"for shares β_t of the accountant's choice (`trajectory`), not for a run at β = {setting.beta:g}"
 
 
 def _entry(bound: str) -> Bound:

@@ -1,4 +1,4 @@
-"""The hidden-state theorem and our sharper bound for runs on batches (BOUNDS section 9; proofs in docs/minibatch.md).
+"""The hidden-state theorem and our sharper bound for runs on batches (proofs in docs/minibatch.md).
 
 N counted steps pay N r_alpha for the differing record and alpha times a Gaussian budget for the drift. Both searches take
 turns: over what sets the budget at a fixed order alpha, then over alpha. Whatever they return is sound.
@@ -15,16 +15,17 @@ from zoexplore.bounds.bound import Solved
 from zoexplore.bounds.conversion import epsilon_at_order
 from zoexplore.bounds.kernels import shifts
 from zoexplore.bounds.kernels.caps import cap_cost
-from zoexplore.bounds.kernels.sharp import complement_moment, span_moment
+from zoexplore.bounds.kernels.norms import complement_moment, span_moment, step_constant
 from zoexplore.bounds.runs import Runs
 from zoexplore.bounds.search import best_share, golden
-from zoexplore.bounds.subsampling import Sampled, composed, solved
+from zoexplore.bounds.subsampling import Sampled, composed, exact, of_losses, solved
 from zoexplore.setting import NUMERIC_FIELDS, Accounting
 
 FIRST_ORDER, FIRST_SHARE = 1.2, 0.1  # low, so that it is on this side of where full batches show
 ROUNDS = 8
 LONGEST, HIGHEST = np.log(2.0**40), np.log(2e4)  # steps, and orders of the moments, that are tried
 FIRST_MOMENTS = (1.0, 16.0)  # low orders go with many steps, high ones with few: two optima
+LATE_SHARES = (0.5, 0.7, 0.8, 0.87, 0.92, 0.95, 0.975, 0.99)  # of the span's noise, for the differing record, at every step
 HELD = 3  # rounds for the rest to settle around them
 MOST_NODES = 25  # rows at which the sharper bound's choices are made; those in between interpolate them
 
@@ -37,8 +38,9 @@ def theorem(runs: Runs, accounting: Accounting, geometry) -> Solved:
             drift. One step moves two runs apart by at most the kick whatever their batches.
     """
     free = accounting.schedule == "optimal"
-    everything = Sampled.of(runs, (1.0 if free else runs.beta) / runs.K, accounting)
-    best = composed(everything, runs.T, runs.delta, accounting)
+    beta = np.ones(()) if free else runs.beta
+    everything = Sampled.of(runs, beta / runs.K, accounting)
+    best = composed(everything, runs.T, runs.delta, accounting, beta=beta)
     from_diameter = _counted(runs, accounting, geometry(runs), np.full((), np.inf))
     best = best.least(from_diameter.where(from_diameter.N <= runs.T))
     return _from_forward_tracking(runs, accounting, geometry, everything, best)
@@ -77,6 +79,8 @@ def _counted(runs: Runs, accounting: Accounting, geometry: tuple, T) -> Solved:
         alpha = sampled(beta).best_order(N, budget(N, share, beta), runs.delta * (1 - share), accounting)
     diameter, kick = geometry[3], geometry[4]
     z = np.where(np.isfinite(T), np.minimum(diameter, kick * (T - N)), diameter)
+    if exact(accounting):
+        return of_losses(sampled(beta).losses(N, budget(N, share, beta)), runs.delta, share * runs.delta, N, z, beta=beta)
     divergence = N * sampled(beta).divergence(alpha) + alpha * budget(N, share, beta)
     return solved(divergence, alpha, runs.delta, accounting, share * runs.delta, N, z, beta=beta)
 
@@ -155,9 +159,13 @@ class Capped:
     runs: Runs
     accounting: Accounting
 
+    @property
+    def certain(self):
+        return (self.runs.K == self.runs.d) & (~self.runs.acting | (self.runs.d == 1))
+
     def delta_f(self, caps: Caps):
-        """With K = d nothing is random, so nothing can fail."""
-        return np.where(self.runs.K == self.runs.d, 0.0, caps.share * self.runs.delta)
+        """With K = d and an idle clip nothing is random, so nothing can fail."""
+        return np.where(self.certain, 0.0, caps.share * self.runs.delta)
 
     def budget(self, caps: Caps):
         """Half of sum p_t^2/((1-omega) S) + a_t^2/s2."""
@@ -165,10 +173,12 @@ class Capped:
         o = np.where(r.K == r.d, 0.0, complement_moment(r.K, r.d, order))
         g = np.where(r.K == r.d, 1.0, span_moment(r.K, r.d, order))
         count = 2 * caps.N if caps.every else caps.N + 1  # of caps that are random
-        f = np.where(r.K == r.d, 1.0, np.exp((np.log(count) - np.log(caps.share * r.delta)) / (2 * order)))
+        f = np.where(self.certain, 1.0, np.exp((np.log(count) - np.log(caps.share * r.delta)) / (2 * order)))
         s2 = (1 - caps.beta) / r.d
         left = (1 - caps.omega) * (caps.beta / r.K + s2)
-        return cap_cost(caps.N, r.diameter, o, r.c * g, r.remainder, f, 1 / left, 1 / s2, float(caps.every))
+        acting = step_constant(r.ridge_factor, r.low_curvature, r.top_curvature, r.d, order, 1.0)
+        c = np.where(r.acting & (r.d > 1), acting, r.certain_c)
+        return cap_cost(caps.N, r.diameter, o, c * g, r.quotient_remainder, f, 1 / left, 1 / s2, float(caps.every))
 
     def sampled(self, caps: Caps, omega) -> Sampled:
         """The differing record against a share of the span's noise."""
@@ -226,8 +236,20 @@ class Capped:
             best, least = caps.where(found < least, best), np.fmin(found, least)
         return best
 
+    def reshared(self, caps: Caps) -> Caps:
+        """The share omega that exact conversion does best with, where the search paid it at the last step only."""
+        if caps.every or not exact(self.accounting):
+            return caps
+        tried = [replace(caps, omega=0 * caps.omega + omega) for omega in LATE_SHARES]
+        found = np.array([self.solved(one).epsilon for one in tried])
+        return replace(caps, omega=np.asarray(LATE_SHARES)[found.argmin(axis=0)])
+
     def solved(self, caps: Caps) -> Solved:
-        """The bound under the choices."""
+        """The bound under the choices. Exact conversion takes one pair for all steps: each shares its noise as the last does."""
+        if exact(self.accounting):
+            extra = {"beta": caps.beta, "order": np.round(np.exp(caps.log_order))}
+            losses = self.sampled(caps, caps.omega).losses(caps.N, self.budget(caps))
+            return of_losses(losses, self.runs.delta, self.delta_f(caps), caps.N, self.runs.diameter, **extra)
         divergence = self.data(caps) + caps.alpha * self.budget(caps)
         extra = {"beta": caps.beta, "order": np.round(np.exp(caps.log_order))}
         delta_f, z = self.delta_f(caps), self.runs.diameter
@@ -250,7 +272,7 @@ def sharp(runs: Runs, accounting: Accounting) -> Solved:
     beta = 0.5 if accounting.schedule == "optimal" else some.runs.beta
     found = []
     for every, order in product((True, False), FIRST_MOMENTS):
-        caps = some.settle(Caps.first(nodes.shape, beta, every, order))
+        caps = some.reshared(some.settle(Caps.first(nodes.shape, beta, every, order)))
         if count > nodes.size:
             caps = caps.between(nodes, np.arange(count))
             caps = caps if accounting.schedule == "optimal" else replace(caps, beta=rows["beta"])
@@ -258,4 +280,4 @@ def sharp(runs: Runs, accounting: Accounting) -> Solved:
         found.append(everyone.solved(caps))
     best = reduce(Solved.least, found)
     best = best.where(np.isfinite(best.epsilon)).reshape(shape)
-    return best.where(best.N <= runs.T)
+    return replace(best, N=np.minimum(best.N, runs.T))

@@ -1,11 +1,18 @@
-"""Noisy gradient descent, the first-order comparator (BOUNDS section 8)."""
+"""Noisy gradient descent, the first-order comparator."""
+
+from typing import TYPE_CHECKING
 
 from zoexplore.bounds import span
 from zoexplore.bounds.assumptions import CLIP_IDLE, FULL_BATCH, LAST_ITERATE, LIPSCHITZ, SMOOTH, START
-from zoexplore.bounds.bound import Bound, Solved, Trajectory
+from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
 from zoexplore.bounds.contraction import lipschitz
 from zoexplore.bounds.runs import Runs
+from zoexplore.documents import Reference
+from zoexplore.formatting import format_tex
 from zoexplore.setting import Accounting
+
+if TYPE_CHECKING:
+    from zoexplore.bounds.guarantee import Guarantee
 
 
 def solve(runs: Runs, accounting: Accounting) -> Solved:
@@ -27,13 +34,23 @@ def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory
     return span.trajectory(c, runs.T, solved.N, solved.z, drift, S, 0.0)
 
 
+def substitute(g: "Guarantee") -> tuple[str, ...]:
+    """The step size with the run's numbers."""
+    return rf"\eta_1 = \frac{{\eta}}{{d}} = {format_tex(g.setting.eta / g.setting.d)}", r"\rho"
+
+
 NOISY_GD = Bound(
     id="noisy-gd",
     title="Noisy gradient descent",
     latex=r"\rho = \frac{B^2}{2S}\,\frac{(1-c^T)(1+c)}{(1+c^T)(1-c)},\quad B=\frac{2\Delta\eta}{nd},\ S=\frac{\eta^2\sigma^2}{d}",
     says="The same noise energy and mean step η/d with exact gradients (K = d, β = 0): what first-order training would pay.",
-    source="Bok, Su, Altschuler 2024, doi:10.48550/arXiv.2403.00278; BOUNDS section 8",
+    source="Bok, Su, Altschuler 2024, doi:10.48550/arXiv.2403.00278",
+    proofs=(Reference("bounds", "Noisy gradient descent"),),
     assumptions=(START, LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, FULL_BATCH),
     solve=solve,
     trajectory=trajectory,
+    clip_of="gradient",
+    comparator=True,
+    style=Style(("#8a7400", "#d9c24a"), (4, 3), 1.6),
+    substitute=substitute,
 )

@@ -1,16 +1,30 @@
-"""Output perturbation: only the last step's noise counts (BOUNDS section 4)."""
+"""Output perturbation: only the last step's noise counts."""
+
+from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zoexplore.bounds.assumptions import BATCHES, CLIPPED, FINITE_BALL, START, Assumption
-from zoexplore.bounds.bound import Bound, Solved
+from zoexplore.bounds.assumptions import CLIPPED, FINITE_BALL, LAST_RELEASED, START, STEP_SIZE, Assumption, drawn
+from zoexplore.bounds.bound import Bound, Solved, Style
 from zoexplore.bounds.runs import Runs
-from zoexplore.setting import Accounting
+from zoexplore.documents import Reference
+from zoexplore.formatting import format_number, format_tex
+from zoexplore.setting import NEIGHBOURS, Accounting
+
+if TYPE_CHECKING:
+    from zoexplore.bounds.guarantee import Guarantee
 
 ISOTROPIC_NOISE = Assumption(
     "Some noise lies in every direction: β < 1 (or K = d, where the directions span everything).",
     lambda r, a: (r.beta < 1) | ((r.K == r.d) & (not a.printed)),
     lambda r: f"β = {r.beta:g} leaves no noise outside the span of the directions to hide the distance",
+)
+
+
+ANY_BATCH = drawn(
+    *product(("without-replacement", "cyclic", "shuffled"), NEIGHBOURS),
+    words="Every step uses all n records, or a batch of as many records as its mean is taken over.",
 )
 
 
@@ -33,14 +47,38 @@ def solve(runs: Runs, accounting: Accounting) -> Solved:
     return Solved.of(runs, accounting, rho, N=np.ones(()), z=far)
 
 
+def explain(g: "Guarantee") -> str:
+    """What the last step's noise has to hide."""
+    return (
+        "The last step's noise alone hides two runs that are as far apart as the ball is wide, "
+        f"2R = {format_number(g.start)}; how long they trained does not matter."
+    )
+
+
+def substitute(g: "Guarantee") -> tuple[str, ...]:
+    """The lengths that rho is made of, with the run's numbers."""
+    s = g.setting
+    update = 2 * s.eta * s.clip / s.K**0.5
+    across = (s.eta * s.sigma) ** 2 * (1 - s.beta) / s.d
+    return (
+        rf"2R = {format_tex(2 * s.R)},\quad U = \frac{{2\eta\Delta}}{{\sqrt K}} = {format_tex(update)},\quad"
+        rf" s_2 = \frac{{\eta^2(1-\beta)\sigma^2}}{{d}} = {format_tex(across)}",
+        r"\rho",
+    )
+
+
 OUTPUT_PERTURBATION = Bound(
     id="output-perturbation",
     title="Output perturbation",
     latex=r"\rho = \max_{0\le x\le 1}\ \frac{(2Rrx + U)^2}{2S} + \frac{4R^2(1-x^2)}{2s_2},\quad U=\frac{2\eta\Delta}{\sqrt K},"
     r"\quad r=\max\left(1,\left|1-\frac{\eta\lambda}{K}\right|\right)",
     says="Only the last step's noise is counted: it must hide two runs as far apart as the ball is wide.",
-    source="Paper, after the public-state baseline; BOUNDS section 4",
-    assumptions=(START, CLIPPED, BATCHES, FINITE_BALL, ISOTROPIC_NOISE),
+    source="Paper, after the public-state baseline",
+    proofs=(Reference("bounds", "Output perturbation"),),
+    assumptions=(START, LAST_RELEASED, CLIPPED, ANY_BATCH, STEP_SIZE, FINITE_BALL, ISOTROPIC_NOISE),
     solve=solve,
     printed="the last update is taken to move nothing: the distance before the noise is 2R alone",
+    style=Style(("#7a7266", "#a59d90"), (2, 4), 2.4),
+    explain=explain,
+    substitute=substitute,
 )

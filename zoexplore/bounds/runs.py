@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from zoexplore.bounds.contraction import lipschitz
+from zoexplore.bounds.kernels import norms
 from zoexplore.setting import INTEGER_FIELDS, NUMERIC_FIELDS, Setting, shown
 
 LEAST_UNIT = 1e-290
@@ -16,8 +17,8 @@ LEAST_PRODUCT = 2.0**-1022  # the smallest number that doubles hold to the last 
 class Runs:
     """A `Setting` with every numeric field a float array; all of shape () but one, of the shape of the values it takes.
 
-    Derived quantities have the names of BOUNDS section 1. Lengths among them are in units of eta sigma, so that nothing but
-    ratios of what a user gives is ever squared: no unit of length or loss can underflow.
+    Derived quantities have the names of docs/bounds.md. Lengths among them are in units of eta sigma, so that nothing but
+    ratios of what a user gives is ever squared: no unit of length or loss can underflow. `eta` is nan where it is not set.
     """
 
     setting: Setting  # where a field is varied, its value here means nothing
@@ -36,6 +37,9 @@ class Runs:
     xi: np.ndarray
     delta: np.ndarray
     batch: np.ndarray
+    lipschitz: np.ndarray  # the clip where the setting leaves it open
+    releases: np.ndarray
+    records_per_person: np.ndarray
 
     @classmethod
     def of(cls, setting: Setting) -> "Runs":
@@ -60,9 +64,11 @@ class Runs:
             setting.replace(**{field: extreme})
         columns = _columns(setting) | {field: values}
         if setting.eta_follows and field in ("K", "M"):
-            columns["eta"] = columns["K"] / columns["M"]
+            columns["eta"] = np.where(np.isinf(columns["M"]), np.nan, columns["K"] / columns["M"])
         if setting.batch is None and field == "n":
             columns["batch"] = values
+        if setting.lipschitz is None and field == "clip":
+            columns["lipschitz"] = values
         return cls(setting, **columns)
 
     @property
@@ -76,7 +82,7 @@ class Runs:
     @property
     def c(self) -> np.ndarray:
         """Lipschitz constant of the first-order step w - (eta/K) grad L(w)."""
-        return lipschitz(self.regime, self.eta / self.K, self.M, self.m)
+        return lipschitz(self.regime, self.eta / self.K, self.M, self.ridge + self._least_convexity)
 
     @property
     def unit(self) -> np.ndarray:
@@ -90,8 +96,15 @@ class Runs:
 
     @property
     def record(self) -> np.ndarray:
-        """The most that replacing a record moves the mean difference quotient along a direction: 2 Delta/n, in units of sigma."""
-        return _length(2 * self.clip / self.n / self.sigma)
+        """The most that a person's records move the mean difference quotient along a direction, in units of sigma: 2 Delta/n for
+        one record that is replaced, Delta/n for one that is added or removed.
+        """
+        return _length(self.of_kick * 2 * self.clip / self.n / self.sigma)
+
+    @property
+    def of_kick(self) -> np.ndarray:
+        """What a person's records are of the 2 Delta that one record can be replaced by."""
+        return np.minimum(self.records_per_person, self.n) * (0.5 if self.setting.neighbours == "add-remove" else 1.0)
 
     @property
     def kick(self) -> np.ndarray:
@@ -111,13 +124,68 @@ class Runs:
     @property
     def B(self) -> np.ndarray:
         """The most by which neighbours' updates differ at the same point, in the span."""
-        return _length(self.kick / self.n)
+        return _length(self.of_kick * self.kick / self.n)
 
     @property
     def remainder(self) -> np.ndarray:
         """The most that two-point estimates add to a difference of updates in the span: eta M xi/sqrt(K)."""
         added = np.maximum(self.M * self.xi, LEAST_PRODUCT) / self.sigma / np.sqrt(self.K)
         return np.where(self.xi > 0, _length(added), 0.0)
+
+    @property
+    def B_lipschitz(self) -> np.ndarray:
+        """The same before it is projected onto the span, for data losses that are L-Lipschitz: 2 eta L/(n K)."""
+        return self.B / np.sqrt(self.K) * (self.lipschitz / self.clip)
+
+    @property
+    def quotient_remainder(self) -> np.ndarray:
+        """The most that two-point estimates add to a difference of updates in the span, by the width of the range of what is
+        clipped's curvature: eta (M' - lo) xi/(2 sqrt(K)).
+        """
+        width = np.maximum((self.top_curvature - self.low_curvature) / 2 * np.sqrt(self.K) * self.xi / self.unit, 0.0)
+        return np.where((self.xi > 0) & (self.top_curvature > self.low_curvature), _length(width), 0.0)
+
+    @property
+    def remainder_at_zero(self) -> np.ndarray:
+        """The record's own part of the remainder, all that is left of it where the two runs' iterates agree."""
+        return self.quotient_remainder * np.minimum(self.records_per_person / self.n, 1.0)
+
+    @property
+    def acting(self) -> np.ndarray:
+        """Whether the clip may act."""
+        return self.lipschitz > self.clip
+
+    @property
+    def certain_c(self) -> np.ndarray:
+        """The Lipschitz constant of a step where all directions are seen and the clip is idle, or in one dimension."""
+        return norms.certain_constant(
+            self.ridge_factor, self.low_curvature, self.top_curvature, 1.0 * (self.acting & (self.d == 1))
+        )
+
+    @property
+    def ridge_factor(self) -> np.ndarray:
+        """What the ridge's step leaves of a distance in the span: 1 - eta ridge/K, of any sign."""
+        return 1 - self.eta / self.K * self.ridge
+
+    @property
+    def top_curvature(self) -> np.ndarray:
+        """eta/K times the smoothness of what is clipped, M - ridge."""
+        return self.eta / self.K * (self.M - self.ridge)
+
+    @property
+    def low_curvature(self) -> np.ndarray:
+        """eta/K times the least curvature of what is clipped: m - ridge, 0 or -(M - ridge), by the regime."""
+        if self.regime == "non-convex":
+            return -self.top_curvature
+        return self.eta / self.K * self._least_convexity
+
+    @property
+    def _least_convexity(self) -> np.ndarray:
+        """Strong convexity of the mean of what is clipped: less of it where records may be missing from the mean over n."""
+        if self.regime != "strongly-convex":
+            return 0 * self.m
+        missing = np.minimum(self.records_per_person / self.n, 1.0) if self.setting.neighbours == "add-remove" else 0.0
+        return (self.m - self.ridge) * (1 - missing)
 
     @property
     def s1(self) -> np.ndarray:
@@ -135,7 +203,10 @@ def _length(x) -> np.ndarray:
 
 
 def _columns(setting: Setting) -> dict[str, np.ndarray]:
-    whole = {"batch": setting.n if setting.batch is None else setting.batch}
+    whole = {
+        "batch": setting.n if setting.batch is None else setting.batch,
+        "lipschitz": setting.clip if setting.lipschitz is None else setting.lipschitz,
+    }
     return {name: np.asarray(whole.get(name, getattr(setting, name)), float) for name in NUMERIC_FIELDS}
 
 

@@ -1,17 +1,25 @@
-"""Our sharper bound: every step split into span and complement, and one budget for the whole trajectory (BOUNDS section 7)."""
+"""Our sharper bound: every step split into span and complement, and one budget for the whole trajectory."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zoexplore.bounds import composition, minibatch, span
-from zoexplore.bounds.assumptions import BATCHES, CLIP_IDLE, LAST_ITERATE, LIPSCHITZ, SMOOTH, START
-from zoexplore.bounds.bound import Bound, Solved, Trajectory
+from zoexplore.bounds import composition, epochs, minibatch, span
+from zoexplore.bounds.assumptions import CLIP_IDLE, EPOCHS, LIPSCHITZ, PEOPLE, RELEASED, SMOOTH, START
+from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
+from zoexplore.bounds.explanation import of_hidden_iterates
+from zoexplore.bounds.kernels import norms as kernels_norms
 from zoexplore.bounds.kernels import sharp as kernels
-from zoexplore.bounds.riccati import FINE, Outcome, Rows, improve, settle, walk
 from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.sharp_search import FINE, Outcome, Rows, improve, nearest_order, settle, walk
 from zoexplore.bounds.subsampling import elsewhere
+from zoexplore.documents import Reference
+from zoexplore.formatting import format_tex
 from zoexplore.setting import NUMERIC_FIELDS, Accounting
+
+if TYPE_CHECKING:
+    from zoexplore.bounds.guarantee import Guarantee
 
 ANCHOR = 4.0  # choices are made at powers of it in T, and interpolated between: a curve's many T share a few
 MOST_NODES = 25  # rows at which choices are made along other fields
@@ -23,15 +31,20 @@ FEW = 12  # orders below it are tried as they are at both anchors: whole numbers
 
 
 def solve(runs: Runs, accounting: Accounting) -> Solved:
-    """The sharper bound's least epsilon; on batches of b < n records by caps (BOUNDS section 9). Never above composition."""
+    """The sharper bound's least epsilon; on batches of b < n records as they are drawn. Never above composition."""
     return elsewhere(_of_all, _of_batches, runs, accounting)
 
 
 def _of_batches(runs: Runs, accounting: Accounting) -> Solved:
-    best = composition.solve(runs, accounting)
+    best = _composed(runs, accounting)
     if accounting.schedule == "optimal":
-        best = best.least(composition.solve(replace(runs, beta=np.ones(())), accounting))
-    return best.least(minibatch.sharp(runs, accounting))
+        best = best.least(_composed(replace(runs, beta=np.ones(())), accounting))
+    if runs.setting.sampling == "shuffled":  # the worst order of visits: composition, whatever it is
+        return best
+    if runs.setting.sampling == "cyclic":
+        shared = (runs.beta < 1) | (runs.K == runs.d)
+        return best.least(epochs.cyclic(runs, accounting).where(shared & (runs.releases == 1)))
+    return best.least(minibatch.sharp(runs, accounting).where(runs.releases == 1))
 
 
 def _of_all(runs: Runs, accounting: Accounting) -> Solved:
@@ -42,20 +55,27 @@ def _of_all(runs: Runs, accounting: Accounting) -> Solved:
     best = _composed(runs, accounting)
     if free:
         best = best.least(_composed(replace(runs, beta=np.ones(())), accounting))
-    everywhere = runs.K == runs.d
+    everywhere = (runs.K == runs.d) & (~runs.acting | (runs.d == 1))  # nothing is random
     if everywhere.any():
         best = best.least(_all_directions(runs, accounting).where(everywhere))
-    split = (~everywhere) & (free | (runs.beta < 1))
+    split = (~everywhere) & (free | (runs.beta < 1) | (runs.K == runs.d))
     if not split.any():
         return best
-    beta = np.full((), 0.5) if free else np.where(runs.beta < 1, runs.beta, 0.5)  # rows with a share of 1 are composition's
-    families = [Rows.of(runs, beta, runs.T), Rows.of(runs, beta, runs.T, high=True)]
+    shared = (runs.beta < 1) | (runs.K == runs.d)
+    beta = np.full((), 0.5) if free else np.where(shared, runs.beta, 0.5)  # of the other rows the bound is composition
+    stretch = _stretch(runs)
+    families = [Rows.of(runs, beta, stretch), Rows.of(runs, beta, stretch, high=True)]
     if np.isfinite(runs.R).any():
-        most = 2.0 ** np.ceil(np.log2(runs.T.max()))
+        most = 2.0 ** np.ceil(np.log2(stretch.max()))
         families += [Rows.of(runs, beta, most, far=True, high=high) for high in (False, True)]
     only_T = not any(np.ndim(getattr(runs, name)) for name in NUMERIC_FIELDS if name != "T")
     found = (_along_T if only_T else _along)(families, accounting)
     return best.least(found.reshape(runs.shape).where(split))
+
+
+def _stretch(runs: Runs) -> np.ndarray:
+    """The most steps from one released iterate to the next: a stretch costs at most what one of so many does, and they add up."""
+    return np.ceil(runs.T / runs.releases)
 
 
 def _along(families: list[Rows], accounting: Accounting) -> Solved:
@@ -66,20 +86,26 @@ def _along(families: list[Rows], accounting: Accounting) -> Solved:
     solved, alone = _nothing(count), np.zeros(count, bool)
     for rows, (nodes, settled) in zip(families, _settle([rows.at(kept) for rows in families], accounting), strict=True):
         found = _evaluate(_between(rows, nodes, below, above, weight, accounting), accounting, settled.at(above))
-        solved = _clearly_least(solved, found, families[0].most)
+        solved = _clearly_least(solved, found)
         alone |= (weight > 0) & _apart(nodes, below, above)
     index = np.flatnonzero(alone)
     if index.size:
         for chosen, outcome in _settle([rows.at(index) for rows in families], accounting):
-            solved = _clearly_least(solved, _solved(chosen, chosen, outcome).spread(index, count), families[0].most)
-    return solved
+            solved = _clearly_least(solved, _solved(chosen, chosen, outcome).spread(index, count))
+    return _within(solved, families[0].most)
 
 
-def _clearly_least(solved: Solved, other: Solved, T) -> Solved:
-    """The smaller of the two, where the second counts at most T steps. A tie goes to the first, so that neighbouring settings
-    tell the same story: what starts from afar and what starts from 0 often agree to many digits.
+def _clearly_least(solved: Solved, other: Solved) -> Solved:
+    """The smaller of the two. A tie goes to the first, so that neighbouring settings tell the same story: what starts from afar
+    and what starts from 0 often agree to many digits.
     """
-    return solved.least(other.where((other.N <= T) & (other.epsilon < solved.epsilon * (1 - TIE))))
+    return solved.least(other.where(other.epsilon < solved.epsilon * (1 - TIE)))
+
+
+def _within(solved: Solved, T) -> Solved:
+    """Bounds of runs of T steps, some of them found for more: those count all T, from distance 0, and cost no more."""
+    longer = solved.N > T
+    return replace(solved, N=np.where(longer, T, solved.N), z=np.where(longer, 0.0, solved.z))
 
 
 def _apart(nodes: Rows, below, above) -> np.ndarray:
@@ -102,12 +128,12 @@ def _along_T(families: list[Rows], accounting: Accounting) -> Solved:
     far = solved = _nothing(T.size)
     for rows, (node, found) in zip(families[2:], settled[2:], strict=True):
         everywhere = np.zeros(T.size, int)
-        far = _clearly_least(far, _solved(rows, node.at(everywhere), found.at(everywhere)), T)
+        far = _clearly_least(far, _solved(rows, node.at(everywhere), found.at(everywhere)))
     high_wins = settled[1][1].epsilon < settled[0][1].epsilon
     for rows, (node, found), wins in zip(families[:2], settled[:2], (~high_wins, high_wins), strict=True):
-        # epsilon grows with T: between anchors that agree, the later one's bound serves all
+        # epsilon grows with T: a later anchor's bound serves all before it, and where two agree, nothing is left to be found
         flat = found.epsilon[above] <= found.epsilon[below] * (1 + FLAT)
-        solved = solved.least(_solved(rows, node.at(above), found.at(above)).where(flat))
+        solved = solved.least(_solved(rows, node.at(above), found.at(above)))
         hopeless = found.epsilon[below] * (1 - TIE) > far.epsilon  # and more so for more steps
         todo = ~flat & ~hopeless & (wins[below] | wins[above])
         apart = _apart(node, below, above)
@@ -116,7 +142,20 @@ def _along_T(families: list[Rows], accounting: Accounting) -> Solved:
             if index.size:
                 chosen = _between(rows, node, earlier, later, weight, accounting).at(index)
                 solved = solved.least(_evaluate(chosen, accounting, found.at(later[index])).spread(index, T.size))
-    return _clearly_least(solved, far, T)
+    return _within(_clearly_least(_never_falling(solved, T), far), T)
+
+
+def _never_falling(solved: Solved, T: np.ndarray) -> Solved:
+    """Runs that differ in T alone: what was found for more steps also serves fewer, so that a curve does not fall."""
+    order = np.argsort(T, kind="stable")
+    best, least = order.copy(), solved.epsilon[order]
+    for i in range(order.size - 2, -1, -1):
+        if least[i + 1] < least[i]:
+            best[i], least[i] = best[i + 1], least[i + 1]
+    back = np.empty_like(order)
+    back[order] = best
+    extra = {k: v[back] for k, v in solved.extra.items()}
+    return Solved(**{k: getattr(solved, k)[back] for k in solved.ARRAYS}, extra=extra)
 
 
 def _settle(families: list[Rows], accounting: Accounting) -> list[tuple[Rows, Outcome]]:
@@ -143,7 +182,7 @@ def _between(rows: Rows, nodes: Rows, below, above, weight, accounting: Accounti
         return x[below] * (1 - weight) + x[above] * weight
 
     return rows._replace(
-        order=np.round(np.exp(mix(np.log(nodes.order)))),
+        order=nearest_order(np.exp(mix(np.log(nodes.order)))),
         share=np.exp(mix(np.log(nodes.share))),
         beta=mix(nodes.beta) if accounting.schedule == "optimal" else rows.beta,
     )
@@ -172,8 +211,9 @@ def _solved(rows: Rows, chosen: Rows, found: Outcome) -> Solved:
         "kind": np.full(rows.K.size, SPLIT), "order": chosen.order, "share": found.share, "beta": chosen.beta, "path": path,
         "high": chosen.high, "far": chosen.far, "most": found.most,
     }  # fmt: skip
-    N = np.minimum(found.steps, rows.most)
-    return Solved(found.epsilon, found.rho, found.share * rows.delta, N, rows.z0, extra)
+    delta_f = np.where(rows.certain, 0.0, found.share * rows.delta)
+    N = np.where(rows.far, found.steps, np.minimum(found.steps, rows.most))
+    return Solved(found.epsilon, found.rho, delta_f, N, rows.z0, extra)
 
 
 def _nothing(count: int) -> Solved:
@@ -188,19 +228,22 @@ def _composed(runs: Runs, accounting: Accounting) -> Solved:
 
 def _all_directions(runs: Runs, accounting: Accounting) -> Solved:
     """K = d: nothing is random, delta is not split, and all noise counts as the directions'."""
-    rho, N, z = span.least_budget(runs.c, runs.T, runs.diameter, *_all_directions_step(runs, accounting))
-    return Solved.of(runs, accounting, rho, N=N, z=z, kind=ALL_DIRECTIONS, beta=runs.beta)
+    stretch = _stretch(runs)
+    rho, N, z = span.least_budget(runs.certain_c, stretch, runs.diameter, *_all_directions_step(runs, accounting))
+    return Solved.of(runs, accounting, rho * runs.releases, N=N, z=z, kind=ALL_DIRECTIONS, beta=runs.beta)
 
 
 def _all_directions_step(runs: Runs, accounting: Accounting):
     """Drift and noise variance of a step in all directions."""
-    data = runs.B / np.sqrt(runs.K) if accounting.sensitivity == "lipschitz" else runs.B
-    return data + runs.remainder, runs.s1 + runs.s2
+    data = np.minimum(runs.B_lipschitz, runs.B) if accounting.sensitivity == "lipschitz" else runs.B
+    return data + runs.quotient_remainder, runs.s1 + runs.s2
 
 
 def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory | None:
-    """The distances, fractions and shifts of one run, step by step; None on batches, whose steps' costs are no budget."""
-    if "alpha" in solved.extra:
+    """The distances, fractions and shifts of one run, step by step; None on batches, whose steps' costs are no budget, and where
+    more than one iterate is released.
+    """
+    if "alpha" in solved.extra or runs.releases > 1 or runs.batch < runs.n:
         return None
     extra = {k: v.item() for k, v in solved.extra.items()}
     N, tau = int(solved.N), int(runs.T - solved.N)
@@ -210,21 +253,76 @@ def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory
         return Trajectory(tau, np.zeros(N + 1), beta * ones, np.sqrt(2 * flat * noise), 0 * ones, flat, ones, ones)
     if extra["kind"] == ALL_DIRECTIONS:
         drift, S = _all_directions_step(runs, accounting)
-        return span.trajectory(runs.c, runs.T, solved.N, solved.z, drift, S, runs.beta)
+        return span.trajectory(runs.certain_c, runs.T, solved.N, solved.z, drift, S, runs.beta)
     rows = Rows.of(runs, extra["beta"], extra["most"], far=bool(extra["far"]), high=bool(extra["high"]))
     rows = rows._replace(z0=np.atleast_1d(solved.z), order=np.atleast_1d(extra["order"]), share=np.atleast_1d(extra["share"]))
-    z, alpha, pi, a, p, rho = walk(rows, accounting, solved.extra["path"].item(), N)
-    return Trajectory(tau, z, np.full(N, extra["beta"]), p, a, rho, alpha, pi)
+    z, alpha, pi, a, p, rho, drift = walk(rows, accounting, solved.extra["path"].item(), N)
+    return Trajectory(tau, z, np.full(N, extra["beta"]), p, a, rho, alpha, pi, drift)
+
+
+def substitute(g: "Guarantee") -> tuple[str, ...]:
+    """The lengths and variances that the recursion works with, with the run's numbers."""
+    runs = Runs.of(g.setting)
+    unit = float(runs.unit)
+    return (
+        rf"c = {format_tex(float(runs.c))},\quad B = {format_tex(float(runs.B) * unit)},\quad"
+        rf" S = {format_tex(float(runs.s1 + runs.s2) * unit**2)},\quad s_2 = {format_tex(float(runs.s2) * unit**2)}",
+        rf"N = {format_tex(g.N)}\ \text{{steps from}}\ z = {format_tex(g.start)},\quad \delta_f = {format_tex(g.delta_f)}",
+        r"\rho",
+    )
+
+
+SMOOTH_DATA = replace(
+    SMOOTH,
+    words="Every record's loss is M-smooth; what is clipped of it, all but the ridge, is (M − ridge)-smooth, and convex or "
+    "(m − ridge)-strongly convex where the regime says so.",
+)
+IDLE = replace(LIPSCHITZ, holds=None, shortfall=None, vouched=False, unless=lambda r: r.acting)
+
+
+def about_clip(runs: Runs, solved: Solved) -> str:
+    """With a clip that acts: what contracts, and how much of it that takes."""
+    if not runs.acting:
+        return ""
+    order = float(solved.extra.get("order", np.nan))
+    need, most = needed_ridge(runs, order if np.isfinite(order) else 10.0), float(runs.M - runs.ridge)
+    said = "the clip may act, so that nothing contracts but the ridge"
+    if not np.isfinite(need):
+        return f"{said}, and at this step size no ridge is enough"
+    share = f"{need / most:.2g} of the smoothness of what is clipped"
+    return f"{said}: a step contracts from a ridge of {need:.3g} on ({share}); the run's is {float(runs.ridge):.3g}"
+
+
+def needed_ridge(runs: Runs, order: float) -> float:
+    """The least ridge with which a single run's step contracts where the clip acts, what is clipped as it is; inf for none.
+
+    Args:
+        order: of the norm that contraction is meant in.
+    """
+    step = float(runs.eta / runs.K)
+    tried = np.geomspace(1e-4, 1.0, 2000) * 2 / step
+    low, top = float(runs.low_curvature), float(runs.top_curvature)
+    c = kernels_norms.step_constant(1 - step * tried, low, top, float(runs.d), order, 1.0)
+    return float(tried[np.argmax(c < 1)]) if (c < 1).any() else np.inf
 
 
 SHARP = Bound(
     id="sharp",
     title="Sharper bound",
     latex=r"\rho = \min\ \tfrac12\sum_t\left(\frac{p_t^2}{S_t} + \frac{a_t^2}{s_{2,t}}\right),\quad"
-    r" z_{t+1}^2 = \left((1-\alpha_t)\,o\,z_t\right)^2 + (1-\pi_t)^2\left(c\,g\,z_t + B'\right)^2",
+    r" v \leftarrow J\left(\tfrac{\alpha^2}{s_2} + v(1-\alpha)^2,\ \tfrac{\pi^2(1+\varphi)}{S} + v(1-\pi)^2(1+\theta)\right)",
     says="Span and complement are each hidden by the noise they see; chance is budgeted over the whole run, not step by step.",
-    source="BOUNDS section 7, docs/bounds.md; mini-batches: section 9, docs/minibatch.md",
-    assumptions=(START, LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, BATCHES),
+    source="",
+    proofs=(
+        Reference("sharp", "The norm"), Reference("sharp", "Proof"), Reference("epochs", "Released checkpoints"),
+        Reference("epochs", "Neighbours"), Reference("minibatch", "The sharper bound: caps"),
+    ),
+    assumptions=(START, RELEASED, SMOOTH_DATA, IDLE, CLIP_IDLE, EPOCHS, PEOPLE),
     solve=solve,
     trajectory=trajectory,
-)
+    remark=about_clip,
+    chooses_share=True,
+    style=Style(("#00594c", "#3fd6b2"), (), 4.0),
+    explain=of_hidden_iterates,
+    substitute=substitute,
+)  # fmt: skip

@@ -1,4 +1,4 @@
-"""What steps on sampled batches cost, and the Renyi order that converts it best (BOUNDS section 9; docs/minibatch.md).
+"""What steps on sampled batches cost, and the Renyi order that converts it best (docs/minibatch.md).
 
 A batch is drawn afresh each step, uniformly without replacement, and nobody sees which. The cost is not Gaussian: there is
 no number rho, but a curve r_alpha over the orders alpha, and epsilon is the least over them.
@@ -11,12 +11,14 @@ import numpy as np
 from zoexplore.bounds.bound import Solved
 from zoexplore.bounds.conversion import epsilon_at_order
 from zoexplore.bounds.kernels import renyi
+from zoexplore.bounds.loss_distribution import Losses
 from zoexplore.bounds.runs import Runs
 from zoexplore.bounds.search import golden
 from zoexplore.setting import Accounting
 
 LEAST_ORDER, MOST_ORDER = 1 + renyi.LEAST_EXCESS, 1 + renyi.MOST_EXCESS
 LEAST_VARIANCE = 1e-290  # less than that has lost digits, and counts as none
+LOSSES = ("N", "rho", "q", "mu")  # the columns of `Losses`
 PRINTED_SECTIONS = 24  # of the orders' logarithm; the paper's cost has no search of its own
 
 
@@ -31,24 +33,30 @@ class Sampled:
     mu: np.ndarray
     K: np.ndarray
     printed: bool = False
+    sampling: str = "without-replacement"
 
     @classmethod
     def of(cls, runs: Runs, variance, accounting: Accounting) -> "Sampled":
-        """Against noise of a variance in the span, in `Runs.unit` squared. A replaced record moves a batch's step by kick/b,
-        with the Lipschitz sensitivity by (kick/sqrt(K) + remainder)/b for certain (BOUNDS section 7 e).
+        """Against noise of a variance in the span, in `Runs.unit` squared. The record in question moves a batch's step by n/b
+        times what it moves a step on all records, with the Lipschitz sensitivity for certain (docs/minibatch.md, "Composition").
         """
-        moved = runs.kick
+        moved = runs.B * runs.n
         if accounting.sensitivity == "lipschitz" and not accounting.printed:
-            moved = np.minimum(moved, moved / np.sqrt(runs.K) + runs.remainder)
+            moved = np.minimum(moved, runs.B_lipschitz * runs.n + runs.remainder)
         noise = np.sqrt(np.where(variance < LEAST_VARIANCE, 0.0, variance))
-        return cls(runs.batch / runs.n, moved / runs.batch / noise, runs.K, accounting.printed)
+        mu = moved / runs.batch / noise
+        return cls(runs.batch / runs.n, mu, runs.K, accounting.printed, runs.setting.sampling)
 
     def divergence(self, alpha):
-        """One step's Renyi divergence at the order alpha."""
+        """One step's Renyi divergence at the order alpha; Poisson's pair is nowhere further apart than the other one."""
         if self.printed:
             joint, apart = (renyi.printed_divergence(alpha, self.q, mu) for mu in (self.mu, self.mu / np.sqrt(self.K)))
             return np.minimum(self.K * apart, joint)
         return renyi.sampled_divergence(alpha, self.q, self.mu)
+
+    def losses(self, N, budget) -> Losses:
+        """The privacy losses of N such steps and a Gaussian shift."""
+        return Losses(N, budget, self.q, self.mu, "poisson" if self.sampling == "poisson" else "without-replacement")
 
     def best_order(self, N, budget, delta, accounting: Accounting):
         """The order for N such steps and a Gaussian budget, whose Renyi divergence is alpha times it."""
@@ -75,10 +83,30 @@ def elsewhere(of_all, of_batches, runs: Runs, accounting: Accounting) -> Solved:
     return of_all(runs, accounting).where(full).least(found.where(~full))
 
 
-def composed(sampled: Sampled, N, delta, accounting: Accounting) -> Solved:
+def exact(accounting: Accounting) -> bool:
+    """Whether steps on batches are converted by their composed privacy-loss distribution, not by a Renyi divergence."""
+    return accounting.conversion == "gaussian" and not accounting.printed
+
+
+def composed(sampled: Sampled, N, delta, accounting: Accounting, **extra) -> Solved:
     """N steps on batches and nothing else."""
+    if exact(accounting):
+        return of_losses(sampled.losses(N, 0.0), delta, N=N, **extra)
     alpha = sampled.best_order(N, 0.0, delta, accounting)
-    return solved(N * sampled.divergence(alpha), alpha, delta, accounting, N=N)
+    return solved(N * sampled.divergence(alpha), alpha, delta, accounting, N=N, **extra)
+
+
+def of_losses(losses: Losses, delta, delta_f=0.0, N=np.nan, z=0.0, **extra) -> Solved:
+    """Convert composed privacy losses exactly, at delta - delta_f. There is no rho, and no order."""
+    columns = {"alpha": np.nan} | {f"losses_{k}": getattr(losses, k) for k in LOSSES}
+    extra = {k: np.asarray(v) for k, v in (extra | columns).items()}
+    rho, N, z, lost = map(np.asarray, (np.nan, N, z, delta_f))
+    return Solved(losses.epsilon(delta - delta_f), rho, lost, N, z, extra)
+
+
+def by_losses(found: Solved) -> bool:
+    """Whether a single run's epsilon was converted by `of_losses`."""
+    return not any(np.isnan(found.extra.get(f"losses_{k}", np.nan)) for k in LOSSES)
 
 
 def solved(divergence, alpha, delta, accounting: Accounting, delta_f=0.0, N=np.nan, z=0.0, **extra) -> Solved:
@@ -95,7 +123,7 @@ def remark(accounting: Accounting, alpha: float) -> str:
         return ""
     said = f"Rényi divergence at the order {alpha:.6g}"
     if accounting.conversion == "gaussian":
-        said += ", converted by 'cks': with mini-batches there is no exact Gaussian trade-off"
+        said += ", converted by 'cks'"
     ends = {"smallest": alpha <= LEAST_ORDER * (1 + 1e-9), "largest": alpha >= MOST_ORDER * (1 - 1e-4)}
     for end, met in ends.items():
         if met:

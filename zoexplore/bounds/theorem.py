@@ -1,4 +1,6 @@
-"""The paper's hidden-state theorem, minimised over everything it leaves free (BOUNDS section 5)."""
+"""The paper's hidden-state theorem, minimised over everything it leaves free."""
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,17 +12,24 @@ from zoexplore.bounds.assumptions import (
     HALF_DIMENSION,
     LAST_ITERATE,
     LIPSCHITZ,
+    PEOPLE,
     SMOOTH,
     START,
 )  # fmt: skip
-from zoexplore.bounds.bound import Bound, Solved, Trajectory
+from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
 from zoexplore.bounds.contraction import gap
 from zoexplore.bounds.conversion import epsilon_of
+from zoexplore.bounds.explanation import of_hidden_iterates
 from zoexplore.bounds.kernels import shifts
 from zoexplore.bounds.runs import Runs
 from zoexplore.bounds.search import best_share
 from zoexplore.bounds.subsampling import elsewhere
+from zoexplore.documents import Reference
+from zoexplore.formatting import format_tex
 from zoexplore.setting import Accounting
+
+if TYPE_CHECKING:
+    from zoexplore.bounds.guarantee import Guarantee
 
 FIRST_SHARE = 0.1  # of delta; where the search for the split and the number of steps starts
 SETTLED = 0.05  # a change of the number of steps, relative, that calls for a third round
@@ -157,6 +166,26 @@ def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory
     return Trajectory(tau=T - N, z=z, beta=beta, p=np.full(N, float(runs.B)), a=a, rho=rho)
 
 
+def substitute(g: "Guarantee") -> tuple[str, ...]:
+    """What the budget is made of, with the run's numbers."""
+    runs, distance = Runs.of(g.setting), _cost_of_distance(g)
+    data = g.rho - distance
+    return (
+        rf"c = {format_tex(float(runs.c))},\quad N = {format_tex(g.N)}\ \text{{steps from}}\ z = {format_tex(g.start)}",
+        rf"\delta_f = {format_tex(g.delta_f)}",
+        rf"\rho = \underbrace{{{format_tex(data)}}}_{{\text{{data}}}}"
+        rf" + \underbrace{{{format_tex(g.rho - data)}}}_{{\text{{distance}}}}",
+    )
+
+
+def _cost_of_distance(g: "Guarantee") -> float:
+    """What the shifts of the distance cost, all steps together."""
+    s, path = g.setting, g.trajectory
+    if path is None or not path.a.any():
+        return 0.0
+    return float((path.a**2 * s.d / (2 * (s.eta * s.sigma) ** 2 * (1 - path.beta))).sum())
+
+
 THEOREM = Bound(
     id="theorem",
     title="Hidden-state theorem",
@@ -164,10 +193,16 @@ THEOREM = Bound(
     r" + \frac{a_t^2\,d}{2\eta^2(1-\beta_t)\sigma^2}\right],\quad z_t = \frac{z_{t+1} + a_t - c_2}{\bar c_1},\ z_T = 0",
     says="Only the last iterate is released: isotropic noise works off the distance that earlier steps left, so longer runs "
     "cost no more.",
-    source="Paper, hidden-state DP bound; BOUNDS section 5",
-    assumptions=(START, LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, HALF_DIMENSION, DIRECTIONAL_NOISE, BATCHES),
+    source="Paper, hidden-state DP bound",
+    proofs=(Reference("bounds", "The hidden-state theorem"), Reference("minibatch", "The hidden-state theorem"),),
+    assumptions=(START, LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, HALF_DIMENSION, DIRECTIONAL_NOISE, BATCHES, PEOPLE),
     solve=solve,
     trajectory=trajectory,
+    chooses_share=True,
     printed="the recursion's index is misprinted, which changes no number; no condition keeps the clip idle; for mini-batches, "
     "S_α is the smaller of two divergences and K S_α treats the directions as if each drew its own batch",
+    name="theorem",
+    style=Style(("#0f6db8", "#5fb0f5"), (9, 4), 2.8),
+    explain=of_hidden_iterates,
+    substitute=substitute,
 )

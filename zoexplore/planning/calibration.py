@@ -1,4 +1,4 @@
-"""One field of a run solved for a target epsilon.
+"""One field of a run solved for a target: epsilon, an attacker's advantage, or true positives at a false-positive rate.
 
 The field's whole range is looked at on a ladder of values, best first, by one call of `curve`; epsilon need not be monotone.
 Between the best rung that meets the target and the next better one, which does not, the edge is closed in on with `epsilon`
@@ -13,7 +13,9 @@ from numbers import Real
 
 import numpy as np
 
-from zoexplore.bounds import curve, epsilon, guarantee
+from zoexplore import risk
+from zoexplore.bounds import curve, guarantee
+from zoexplore.bounds import epsilon as epsilon_of_run
 from zoexplore.bounds.guarantee import DEFAULT
 from zoexplore.setting import INTEGER_FIELDS, LARGEST_INTEGER, Accounting, Setting, shown
 
@@ -25,52 +27,122 @@ ZOOMS, FINER = 3, 33  # looks between the rungs around the smallest epsilon, whe
 
 
 class Unreachable(ValueError):
-    """No value of the field meets the target. `epsilon` is the smallest found, `value` where; inf and None if none is."""
+    """No value of the field meets the target. `epsilon` is the smallest found of what was asked for (epsilon, advantage or true
+    positives), `value` where; inf and None if none is.
+    """
 
     def __init__(self, message: str, epsilon: float = inf, value: float | None = None):
         super().__init__(message)
         self.epsilon, self.value = epsilon, value
 
 
+@dataclass(frozen=True)
+class _Target:
+    """What is to be at most `most`: `measure` of a setting, bound and accounting, called `name` in messages.
+
+    epsilon and delta are a pair that would meet it; delta is None where it is the setting's own.
+    """
+
+    name: str
+    most: float
+    measure: Callable[[Setting, str, Accounting], float]
+    epsilon: float
+    delta: float | None = None
+
+    @classmethod
+    def of(cls, epsilon: float | None, advantage: float | None, tpr: tuple[float, float] | None) -> "_Target":
+        """From the one keyword that is given. Raises ValueError for none, for several, and for impossible values."""
+        given = {k: v for k, v in (("epsilon", epsilon), ("advantage", advantage), ("tpr", tpr)) if v is not None}
+        if len(given) != 1:
+            raise ValueError(f"{' and '.join(given) or 'no target'} is not allowed: give one of epsilon, advantage and tpr")
+        if advantage is not None:
+            advantage = risk.wanted_advantage(advantage)
+            return cls("advantage", advantage, _advantage, *risk.pair_for_advantage(advantage))
+        if tpr is not None:
+            fpr, most = risk.wanted_positives(tpr)
+
+            def positives(setting, bound, accounting):
+                return float(guarantee(setting, bound, accounting).true_positive_rate(fpr))
+
+            name = f"true positives at a false-positive rate of {fpr:g}"
+            return cls(name, most, positives, *risk.pair_for_positives(fpr, most))
+        if isinstance(epsilon, bool) or not isinstance(epsilon, Real) or not 0 < epsilon < inf:
+            raise ValueError(f"epsilon = {shown(epsilon)} is not allowed: give a finite number above 0")
+        return cls("ε", float(epsilon), _epsilon, float(epsilon))
+
+
+def _epsilon(setting: Setting, bound: str, accounting: Accounting) -> float:
+    return epsilon_of_run(setting, bound, accounting)
+
+
+def _advantage(setting: Setting, bound: str, accounting: Accounting) -> float:
+    return guarantee(setting, bound, accounting).advantage
+
+
 def calibrate(
-    setting: Setting, field: str, *, epsilon: float, bound: str = "sharp", accounting: Accounting = DEFAULT
+    setting: Setting,
+    field: str,
+    *,
+    epsilon: float | None = None,
+    advantage: float | None = None,
+    tpr: tuple[float, float] | None = None,
+    bound: str = "sharp",
+    accounting: Accounting = DEFAULT,
 ) -> Setting:
-    """The setting with one field at the best value for which `epsilon(setting, bound, accounting)` is at most a target.
+    """The setting with one field at the best value for which a target is met: exactly one of epsilon, advantage and tpr.
 
     Best is: the smallest sigma, n and K (least noise, fewest records, fewest forward passes), the largest T, clip and R, and
-    the largest beta: utility does not depend on beta (BOUNDS section 11), and of the shares that meet the target the largest
+    the largest beta: utility does not depend on beta (docs/utility.md), and of the shares that meet the target the largest
     costs least if the iterates should become known after all. Where even the largest T allowed by `Setting`, 2^53, meets the
     target, that is the answer: epsilon has stopped growing. Likewise R = inf.
 
     Args:
         setting: the run; its own value of `field` is not used. A step size that follows K/M keeps following it, and a full
-            batch stays full when n changes.
+            batch stays full when n changes. Under schedule="optimal" it gets the share that is counted, where that is one.
         field: one of `FIELDS`.
-        epsilon: the target, above 0.
+        epsilon: the most that `epsilon(setting, bound, accounting)` may be, above 0.
+        advantage: the most that `guarantee(...).advantage` may be, in (0, 1).
+        tpr: (false-positive rate, the most true positives at it): 0 < the first < the second < 1.
         bound: an id of `BOUNDS`.
         accounting: how to count. With the printed constants the target is met by the printed bound, which is no guarantee.
 
     Returns:
-        A setting that meets the target. In a continuous field its epsilon is within 1e-8 of it, relatively, unless epsilon
-        jumps there (by up to about 1e-4 in the sharper bound, whose choices are partly integers; to inf where an assumption
-        ends) or the best value is an end of the field's range. sigma, clip and R are sought from 1e-60 to 1e60.
+        A setting that meets the target. In a continuous field what is asked for, epsilon say, is within 1e-8 of it, relatively,
+        unless it jumps there (by up to about 1e-4 in the sharper bound, whose choices are partly integers, and on batches; to
+        inf where an assumption ends) or the best value is an end of the field's range. sigma, clip and R are sought from 1e-60
+        to 1e60.
 
     Raises:
         Unreachable: no value meets the target; the message says how near it comes, and at which value.
-        ValueError: the field or the bound is unknown, or the target is not a finite number above 0.
+        ValueError: the field or the bound is unknown, the target is not allowed, or there is not exactly one.
 
-    >>> from zoexplore import Setting, calibrate
-    >>> round(calibrate(Setting(T=200), "sigma", epsilon=1.0).sigma, 6)
-    0.000945
+    >>> from zoexplore import calibrate
+    >>> from zoexplore.presets import DEMONSTRATION
+    >>> round(calibrate(DEMONSTRATION.replace(T=200), "sigma", epsilon=1.0).sigma, 6)
+    0.000893
+    >>> found = calibrate(DEMONSTRATION.replace(T=200), "sigma", advantage=0.1)
+    >>> found.sigma < 0.001
+    True
     """
     if field not in FIELDS:
         raise ValueError(f"field = {shown(field)} is not allowed: give one of {', '.join(FIELDS)}")
-    if isinstance(epsilon, bool) or not isinstance(epsilon, Real) or not 0 < epsilon < inf:
-        raise ValueError(f"epsilon = {shown(epsilon)} is not allowed: give a finite number above 0")
+    target = _Target.of(epsilon, advantage, tpr)
     if field == "n" and setting.full_batch:
         setting = setting.replace(batch=None)
-    search = _Search(setting, field, bound, accounting, float(epsilon))
-    return search.verified(search.best(_LADDERS[field](setting)))
+    if field == "beta":  # what is asked for is the share that is counted
+        accounting = accounting.replace(schedule="constant")
+    search = _Search(setting, field, bound, accounting, target)
+    found = search.verified(search.best(_LADDERS[field](setting)))
+    share = guarantee(found, bound, accounting).beta
+    if accounting.schedule == "constant" or not isinstance(share, float):
+        return found
+    run, counted = found.replace(beta=share), accounting.replace(schedule="constant")
+    try:
+        return calibrate(
+            run, field, epsilon=epsilon, advantage=advantage, tpr=tpr, bound=bound, accounting=counted
+        )
+    except Unreachable:  # at that share it was a hair's breadth above the target
+        return found
 
 
 def _geometric(low: int, high: int) -> np.ndarray:
@@ -103,13 +175,13 @@ FIELDS = tuple(_LADDERS)
 
 @dataclass(frozen=True)
 class _Search:
-    """The search for one field's best value. An excess is ln(epsilon/target): at most 0 where the target is met."""
+    """The search for one field's best value. An excess is ln(what is measured/target): at most 0 where the target is met."""
 
     setting: Setting
     field: str
     bound: str
     accounting: Accounting
-    target: float
+    target: _Target
     known: dict[float, float] = dataclasses.field(default_factory=dict)
 
     def at(self, value: float) -> Setting:
@@ -117,9 +189,9 @@ class _Search:
 
     def excess(self, value: float) -> float:
         if value not in self.known:
-            found = epsilon(self.at(value), self.bound, self.accounting)
-            excess = log(found / self.target) if found > 0 else -inf
-            self.known[value] = max(excess, 1e-300) if found > self.target else excess  # the ratio may round to 1
+            found, most = self.target.measure(self.at(value), self.bound, self.accounting), self.target.most
+            excess = log(found / most) if found > 0 else -inf
+            self.known[value] = max(excess, 1e-300) if found > most else excess  # the ratio may round to 1
         return self.known[value]
 
     def best(self, ladder: np.ndarray) -> float:
@@ -130,10 +202,11 @@ class _Search:
         """
         values = ladder
         for _ in range(1 + ZOOMS):
-            found = curve(self.setting, self.field, values, [self.bound], self.accounting)[self.bound]
+            at = self.setting if self.target.delta is None else self.setting.replace(delta=self.target.delta)
+            found = curve(at, self.field, values, [self.bound], self.accounting)[self.bound]
             least = int(found.argmin())
             # the curve is a little off the point (choices are shared along it): its smallest value gets a chance in any case
-            for i in [*np.flatnonzero(found <= self.target), least]:
+            for i in [*np.flatnonzero(found <= self.target.epsilon), least]:
                 if self.excess(float(values[i])) <= 0:
                     return self._climb(values, int(i))
             nearest = float(values[least])
@@ -196,18 +269,21 @@ class _Search:
         return at if low < at < high else (low + high) / 2
 
     def verified(self, value: float) -> Setting:
-        """The setting at a value, asked once more by the function that users call."""
+        """The setting at a value, asked once more by the functions that users call."""
         result = self.at(value)
-        found = epsilon(result, self.bound, self.accounting)
-        if not found <= self.target:
-            raise Unreachable(f"{self.field} = {value:g} gives ε = {found:g}, not {self.target:g} or less", found, value)
+        found = self.target.measure(result, self.bound, self.accounting)
+        if not found <= self.target.most:
+            name, most = self.target.name, self.target.most
+            raise Unreachable(f"{self.field} = {value:g} gives {name} = {found:g}, not {most:g} or less", found, value)
         return result
 
     def _unreachable(self, ladder: np.ndarray, nearest: float) -> Unreachable:
         ends = f"from {ladder.min():g} to {'∞' if ladder.max() == inf else f'{ladder.max():g}'}"
-        where = f"no {self.field} {ends} brings the bound '{self.bound}' to ε = {self.target:g}"
+        name, most = self.target.name, self.target.most
+        where = f"no {self.field} {ends} brings the bound '{self.bound}' to {name} = {most:g}"
         g = guarantee(self.at(nearest), self.bound, self.accounting)
         if not g.valid:
             return Unreachable(f"{where}: it does not apply; at {self.field} = {nearest:g}: {g.reason}")
-        near = f"the smallest it gives is {g.epsilon:.6g}, at {self.field} = {nearest:g}"
-        return Unreachable(f"{where}: {near}", g.epsilon, nearest)
+        found = self.target.measure(self.at(nearest), self.bound, self.accounting)
+        near = f"the smallest it gives is {found:.6g}, at {self.field} = {nearest:g}"
+        return Unreachable(f"{where}: {near}", found, nearest)

@@ -9,7 +9,7 @@ from zoexplore.bounds import curve, epsilon, guarantee
 from zoexplore.bounds.contraction import gap, lipschitz
 from zoexplore.bounds.guarantee import DEFAULT
 from zoexplore.planning.calibration import Unreachable, calibrate
-from zoexplore.setting import Accounting, Setting
+from zoexplore.setting import Accounting, Refused, Setting
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the first grid; the best is refined
 FINE_SHARES = np.concatenate([[0.0], 1 / (1 + np.exp(-np.linspace(-7, 7, 29))), [1.0]])
@@ -63,19 +63,9 @@ class Plan:
 
 
 def recommend(
+    setting: Setting,
     *,
-    n: int,
-    d: int,
-    T: int,
-    regime: str,
     epsilon: float,
-    delta: float = Setting.delta,
-    R: float = Setting.R,
-    clip: float = Setting.clip,
-    M: float = Setting.M,
-    m: float = Setting.m,
-    ridge: float = Setting.ridge,
-    xi: float = Setting.xi,
     most_directions: int | None = None,
     bound: str = "sharp",
     accounting: Accounting = DEFAULT,
@@ -90,23 +80,28 @@ def recommend(
     convex loss needs for the mean distance to fall 100 times in T steps.
 
     Args:
-        n, d, T, regime, delta, R, clip, M, m, ridge, xi: as in `Setting`, with its defaults.
+        setting: the data, the loss and the length of the run; its own K, beta, sigma and eta are not used.
         epsilon: the target.
         most_directions: the largest K to consider, for the sake of forward passes; d where None.
-        bound, accounting: what the target is met by. With schedule="optimal" the accountant chooses beta; it stays 1/2 here.
+        bound, accounting: what the target is met by. A plan is a run with one share, and it is the share that is counted:
+            schedule="optimal" makes no difference here.
 
     Raises:
         Unreachable: no noise meets the target by that bound.
-        ValueError: a value is not allowed.
+        ValueError: a value is not allowed, or M = inf leaves eta = K/M without a value.
 
     >>> from zoexplore.planning import recommend
-    >>> plan = recommend(n=20_000, d=520, T=200, regime="strongly-convex", epsilon=1.0, most_directions=100)
-    >>> plan.setting.K, plan.setting.beta, plan.epsilon <= 1
-    (100, 0.5, True)
+    >>> from zoexplore.presets import DEMONSTRATION
+    >>> plan = recommend(DEMONSTRATION, epsilon=1.0, most_directions=100)
+    >>> plan.setting.K, round(plan.setting.beta, 2), plan.epsilon <= 1
+    (100, 0.38, True)
     """
-    base = Setting(n=n, d=d, T=T, K=1, regime=regime, delta=delta, R=R, clip=clip, M=M, m=m, ridge=ridge, xi=xi)
-    most = base.replace(K=d if most_directions is None else most_directions).K
-    target = _Target(base, epsilon, bound, accounting, min(_fewest(base, T), most), most)
+    if setting.M == inf:
+        raise Refused("M = inf is not allowed: a plan takes eta = K/M, so give the smoothness M of the loss", "M")
+    accounting = accounting.replace(schedule="constant")
+    base = setting.replace(K=1, beta=0.5, eta=None)
+    most = base.replace(K=base.d if most_directions is None else most_directions).K
+    target = _Target(base, epsilon, bound, accounting, min(_fewest(base), most), most)
     try:
         best = target.least_noise()
     except Unreachable:  # by that bound not with so many directions
@@ -118,10 +113,10 @@ def recommend(
 def steps_to_learn(setting: Setting) -> float:
     """Steps in which the mean squared distance between two noiseless runs falls `LEARNT`^2 times; inf without contraction.
 
-    A step's mean squared factor is at most 1 - (1 - c^2) K/d (BOUNDS section 7, order 1).
+    A step's mean squared factor is at most 1 - (1 - c^2) K/d (docs/bounds.md, "The sharper bound", order 1).
 
-    >>> from zoexplore import Setting
-    >>> steps_to_learn(Setting(K=52)), steps_to_learn(Setting(K=260))
+    >>> from zoexplore.presets import DEMONSTRATION
+    >>> steps_to_learn(DEMONSTRATION.replace(K=52)), steps_to_learn(DEMONSTRATION.replace(K=260))
     (99, 16)
     """
     c = float(lipschitz(setting.regime, setting.eta / setting.K, setting.M, setting.m))
@@ -131,12 +126,12 @@ def steps_to_learn(setting: Setting) -> float:
     return 1 if rate >= 1 else ceil(-2 * log(LEARNT) / log1p(-rate))
 
 
-def _fewest(base: Setting, T: int) -> int:
+def _fewest(base: Setting) -> int:
     """The smallest K with which T steps are enough to learn; 1 where nothing contracts, d where T is too short for any."""
     if steps_to_learn(base.replace(K=base.d)) == inf:
         return 1
     rate = gap(float(lipschitz(base.regime, 1 / base.M, base.M, base.m)))
-    return min(base.d, ceil(base.d * -np.expm1(-2 * log(LEARNT) / T) / rate))
+    return min(base.d, ceil(base.d * -np.expm1(-2 * log(LEARNT) / base.T) / rate))
 
 
 @dataclass(frozen=True)
@@ -168,18 +163,16 @@ class _Target:
         first sigma is composition's, which is at hand for every run.
         """
         public = self.public(self.base)
-        free = self.accounting.schedule == "optimal"
         Ks = np.geomspace(self.fewest, self.most, DIRECTIONS).round()
         Ks = np.append(Ks, np.clip(self.base.d // 2, self.fewest, self.most))  # where the closed form and the theorem end
-        starts = [public.replace(K=self.most, beta=beta) for beta in ((self.base.beta,) if free else SHARES)]
+        starts = [public.replace(K=self.most, beta=beta) for beta in SHARES]
         grid = [self._along(start, "K", Ks) for start in starts]
         found, run = min(grid, key=lambda x: x[0])
         best = None
         for _ in range(ROUNDS):
             if found == inf:
                 break
-            if not free:
-                found, run = self._along(run, "beta", np.append(FINE_SHARES, run.beta))
+            found, run = self._along(run, "beta", np.append(FINE_SHARES, run.beta))
             if best is not None and found >= self.epsilon * (1 - SETTLED):
                 break
             best = self.quietest(run.K, run.beta)

@@ -21,8 +21,8 @@ def crossover_step(setting: Setting, bound: str = "sharp", accounting: Accountin
     Raises:
         ValueError: the bound is unknown.
 
-    >>> from zoexplore import Setting
-    >>> crossover_step(Setting(), "theorem")
+    >>> from zoexplore.presets import DEMONSTRATION
+    >>> crossover_step(DEMONSTRATION, "theorem")
     58
     """
 
@@ -44,9 +44,9 @@ def flat_step(
     Raises:
         ValueError: the bound is unknown, or the growth is not above 0.
 
-    >>> from zoexplore import Setting
-    >>> flat_step(Setting())
-    14
+    >>> from zoexplore.presets import DEMONSTRATION
+    >>> flat_step(DEMONSTRATION)
+    13
     """
     if not growth > 0:
         raise ValueError(f"growth = {growth!r} is not allowed: give a number above 0")
@@ -60,8 +60,8 @@ def flat_step(
 def least_directions(setting: Setting, accounting: Accounting = DEFAULT) -> float:
     """The smallest K <= d/2 with which the corollary holds; inf where none does (no contraction, or d too small).
 
-    >>> from zoexplore import Setting
-    >>> least_directions(Setting())
+    >>> from zoexplore.presets import DEMONSTRATION
+    >>> least_directions(DEMONSTRATION)
     94
     """
     return corollary.least_directions(Runs.of(setting), accounting)

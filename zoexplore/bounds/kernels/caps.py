@@ -1,4 +1,4 @@
-"""The sharper bound's recursion where every shift keeps within a cap (BOUNDS section 9, mini-batches).
+"""The sharper bound's recursion where every shift keeps within a cap (docs/minibatch.md, "The sharper bound: caps").
 
 Steps are counted from the end of the run, one by one and then in blocks that grow with their distance to it. Within a block
 the fractions are constant and (u z + e)^2 is bounded by a line in z^2 that touches it at a typical distance, sound anywhere.

@@ -1,4 +1,4 @@
-"""Conversions of a Gaussian shift budget (BOUNDS section 2)."""
+"""Conversions of a Gaussian shift budget (docs/bounds.md, "From a budget")."""
 
 from math import erf, erfc, exp, expm1, inf, isfinite, log, log1p, nan, sqrt
 

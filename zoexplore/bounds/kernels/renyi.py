@@ -1,4 +1,4 @@
-"""Renyi divergences of a Gaussian step on a sampled batch (BOUNDS section 9; docs/minibatch.md).
+"""Renyi divergences of a Gaussian step on a sampled batch (docs/minibatch.md).
 
 With q = b/n, mu the sensitivity over the noise, phi the normal density and h(x) = 1 + q (exp(mu x - mu^2/2) - 1), the
 hockey-stick profile q delta_G is that of (h phi, phi) at every gamma >= 1, and its integral is
@@ -200,7 +200,7 @@ def _log_printed(x, s, q, mu):
 
 @vectorize(cache=True)
 def printed_divergence(alpha, q, mu):
-    """The paper's S_alpha(q, 1/mu) = D_alpha(N(0,1) || (1-q) N(0,1) + q N(mu,1)): no bound, see BOUNDS section 9.
+    """The paper's S_alpha(q, 1/mu) = D_alpha(N(0,1) || (1-q) N(0,1) + q N(mu,1)): no bound, see docs/minibatch.md, "As printed".
 
     (h^-s - 1 + s (h - 1)) phi has the same integral as h^-s phi - phi, and is nowhere negative: it is integrated where
     phi h^-s is no peak by itself.

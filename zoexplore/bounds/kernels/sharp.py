@@ -1,56 +1,24 @@
-"""The sharper bound's recursions over blocks of steps, and its Beta moments (BOUNDS section 7).
+"""The sharper bound's recursion over blocks of steps (docs/sharp.md).
 
 A run of up to 2^53 steps is cut, counted from its end, into single steps and then blocks that grow with their distance from the
 end, and shrink again towards a start from distance 0, where distances build up. Within a block the fractions are constant and
-the square (x + w)^2 is bounded by a line in x^2 that touches it at the block's typical distance, so that distances and costs are
-geometric sums: sound whatever the block, exact for one step.
+the norm J is bounded by a line, so that what a distance is worth, and what it costs, are geometric sums: sound whatever the
+block, exact for one step.
 """
 
-from math import exp, inf, isfinite, log, log1p, sqrt
+from math import exp, inf, isfinite, log, sqrt
 
 from numba import njit, vectorize
 from numpy import empty, empty_like
 
 from zoexplore.bounds.kernels.gaussian import scalar_epsilon, scalar_share
+from zoexplore.bounds.kernels.norms import drift_constant, moment, norm
 from zoexplore.bounds.kernels.rounding import SUMS_UP, UP
 
-MOMENT_UP = 1.0 + 1e-14  # the logarithms' sums round to less than that
-SINGLES = 16  # exact terms of a moment; later ones are bounded in blocks of an eighth of their distance
 LOWER = 0.3  # of the distance to start from, for runs from afar that work it off over more steps
-
-
-@njit(cache=True)
-def _log_mean(part, d, order):
-    """Mean over j < order of log((part/2 + j)/(d/2 + j)): of the moments of a Beta(part/2, (d - part)/2) variable.
-
-    The summand is concave in j, so that a block is at most its length times the summand at its middle (Jensen).
-    """
-    total, j = 0.0, 0.0
-    while j < order:
-        length = 1.0 if j < SINGLES else float(min(order - j, j // 8.0))
-        middle = 2.0 * j + length - 1.0
-        ratio = (part + middle) / (d + middle)
-        total += length * (log(ratio) if ratio < 0.5 else log1p(-(d - part) / (d + middle)))
-        j += length
-    return total / order
-
-
-@njit(cache=True)
-def _moment(part, d, order):
-    """The square root of E[x^order]^(1/order), x ~ Beta(part/2, (d - part)/2), from above."""
-    return exp(0.5 * _log_mean(part, d, order)) * MOMENT_UP
-
-
-@vectorize(cache=True)
-def complement_moment(K, d, order):
-    """o, from above: the square root of E[(1-upsilon)^order]^(1/order), upsilon ~ Beta(K/2, (d-K)/2)."""
-    return _moment(d - K, d, order)
-
-
-@vectorize(cache=True)
-def span_moment(K, d, order):
-    """g, from above: the square root of E[gamma^order]^(1/order), gamma ~ Beta(K/2, (d-K)/2)."""
-    return _moment(K, d, order)
+LEAST_REACH = 1e-3  # of what a step adds: shorter typical drifts are taken to be that long
+LEAST_WORTH = 1e-40  # of what a distance is worth in the end: less is rounded up to it, so that nothing underflows
+APART = 1e-3  # of a block's first slope: smaller changes of it are not told from rounding
 
 
 @njit(cache=True)
@@ -122,225 +90,272 @@ def _affine(A, C, x, L):
 
 
 @njit(cache=True, error_model="numpy")
-def _fractions(kappa, z, u, w, w_f, f, per_S, per_s2):
-    """The best fractions (alpha, pi) of a step after which the square of the distance is worth kappa."""
-    x = u * z
-    gain, price = kappa * (x + w) ** 2, (f * x + w_f) ** 2 * per_S
-    return kappa / (kappa + f * f * per_s2), gain / (gain + price)
+def _fractions(v, x, w, w_f, f, per_S, per_s2):
+    """The best fractions (alpha, pi) of a step after which the square of the distance is worth v; x is the drift in the span."""
+    gain, price = f * f * v * (x + w) ** 2, (f * x + w_f) ** 2 * per_S
+    return v / (v + per_s2), gain / (gain + price)
 
 
 @njit(cache=True, error_model="numpy")
-def _lines(alpha, pi, z, o, u, w, w_f, f, per_S, per_s2):
-    """The step's square of the distance, A h + C, and twice its cost, D h + E, as lines in h that touch at h = z^2."""
-    keep, left, x, per_z = (1.0 - alpha) * o, 1.0 - pi, u * z, 1.0 / z
-    x_f, spent, bought = f * x, pi * pi * per_S, alpha * o * f
-    A = keep * keep + left * left * u * (u + w * per_z)
-    C = left * left * w * (w + x)
-    D = bought * bought * per_s2 + spent * f * u * (f * u + w_f * per_z)
-    E = spent * w_f * (w_f + x_f)
-    return A, C, D, E
+def _weights(alpha, pi, x, w, w_f, f, c2, per_S, per_s2):
+    """What a step's norm is taken of: A0 + A1 v and C0 + C1 v; and what is certain: `added` v and `paid`, twice its cost.
+
+    Any x > 0 will do: it splits (drift + w)^2 into (1 + w/x) drift^2 + (1 + x/w) w^2.
+    """
+    left, spent = (1.0 - pi) ** 2, pi * pi * per_S
+    A0, A1 = alpha * alpha * per_s2, (1.0 - alpha) ** 2
+    C0, C1 = c2 * spent * (1.0 + w_f / (f * x)), c2 * left * (1.0 + w / x)
+    return A0, A1, C0, C1, left * w * (w + x), spent * w_f * (w_f + f * x)
+
+
+@njit(cache=True, error_model="numpy")
+def _line(table, rays, A0, A1, C0, C1, v, L):
+    """(base, P, Q, slopes of J): with u = v - base, base + P + Q u is at least J(A0 + A1 v, C0 + C1 v), at this v and wherever L
+    steps of it lead. The base is 0 where v falls, and v where it rises, so that nothing is negative.
+    """
+    _, J_A, J_C = norm(table, rays, A0 + A1 * v, C0 + C1 * v)
+    P, Q = J_A * A0 + J_C * C0, J_A * A1 + J_C * C1
+    value = (P + Q * v) * UP
+    if L == 1.0:
+        return 0.0, P * UP, Q * UP, J_A, J_C
+    falls = value <= v
+    if falls:  # by ever less, since J is convex, and not below where its tangent would come to rest
+        end = max(v - L * (v - value), P / (1.0 - Q) if Q < 1.0 else 0.0) * (1.0 - 1e-9)
+    else:
+        end = _highest(table, rays, A0, A1, C0, C1, v, value, L)
+    other, A, C = norm(table, rays, A0 + A1 * end, C0 + C1 * end)
+    slope = A * A1 + C * C1  # at the other end; the chord between both is the better line where rounding lets it be told
+    if abs(end - v) > APART * v:
+        chord = (other - value) / (end - v)
+        slope = max(slope, min(Q, chord - 1e-12)) if falls else min(slope, chord + 1e-12 * Q)
+    if falls:
+        slope = min(slope, Q)
+        return 0.0, (P + (Q - slope) * v) * UP, slope * UP, J_A, J_C
+    return v, value - v, max(slope, Q) * UP, J_A, J_C
+
+
+@njit(cache=True, error_model="numpy")
+def _highest(table, rays, A0, A1, C0, C1, v, value, L):
+    """What v does not exceed in L steps that let it rise: a place that the step does not lead beyond, or by Minkowski."""
+    for factor in (1.03, 1.3, 3.0, 30.0):
+        if norm(table, rays, A0 + A1 * factor * v, C0 + C1 * factor * v)[0] <= factor * v:
+            return factor * v
+    return v + _affine(norm(table, rays, A1, C1)[0], value - v, 0.0, L)[0]
 
 
 @njit(cache=True)
-def _typical(alpha, pi, h, L, o, u, w):
-    """A distance that the block's lines may touch at: between the start's and a bound on the end's, improved twice.
+def _typical(keep, left, G, h, L, w):
+    """A drift for a block to be reckoned with: the larger of the start's and a bound on the end's.
 
-    Distances move monotonically towards the fixed point of z^2 <- (keep z)^2 + left^2 (u z + w)^2, where there is one, so
-    that touching at the larger of the two is safe from the runaway that touching too low would give.
+    Distances move monotonically towards the fixed point of h <- keep h + left (sqrt(G h) + w)^2, where there is one, so that
+    the larger of the two is safe from the runaway that too small a drift would give.
     """
-    keep, left = (1.0 - alpha) * o, 1.0 - pi
-    z = sqrt(h)
-    top = z + L * left * w
-    loss = 1.0 - keep * keep - (left * u) ** 2
+    x = sqrt(G * h)
+    top = x + sqrt(G * left) * L * w
+    loss = 1.0 - keep - left * G
     if loss > 0.0:
-        half = left * left * u * w / loss
-        top = min(top, max(z, half + sqrt(half * half + left * left * w * w / loss)))
-    top = max(top, 1e-3 * w)
-    for _ in range(1):
-        A, C = keep * keep + left * left * u * (u + w / top), left * left * w * (w + u * top)
-        top = max(sqrt(0.5 * (h + _affine(A, C, h, L)[0])), 1e-3 * w)
-    return top
+        half = left * G * w / loss
+        top = min(top, max(x, half + sqrt(half * half + left * G * w * w / loss)))
+    return max(top, LEAST_REACH * w)
 
 
 @njit(cache=True)
-def _backward(edges, count, typical, z0, far, alpha, pi, o, u, w, w_f, f, per_S, per_s2):
-    """Fractions of every block from the end of the run to its start; from afar, also the best number of steps to count.
+def _backward(edges, count, path, z0, far, times, fractions, table, rays, c2, w, w_f, w_0, w_0f, f, per_S, per_s2):
+    """From the end of the run to its start: twice rho, its part that is random (and so carries f^2), and the steps counted.
 
-    kappa and rest are the slope and constant of twice the remaining cost in the square of the distance.
+    `fractions` become, block by block, alpha, pi, and the norm's slopes in A and in C. v is what the square of the distance is
+    worth, `worth` what the record's own part adds to that, `paid` what is certain. From afar any number of steps will do: the
+    best is taken, and from 0 all are.
     """
-    kappa, rest, best, best_steps = 0.0, 0.0, inf, edges[1]
+    v, worth, paid, best, best_random, best_steps = 0.0, 0.0, 0.0, inf, 0.0, edges[1]
+    rate, least = 0.0, 0.0  # at which v falls from step to step, and what it is rounded up to
     for b in range(count):
-        L = edges[b + 1] - edges[b]
-        z = typical[b]
-        if b == 0:
-            alpha[b], pi[b] = 1.0, 1.0
+        L, x = edges[b + 1] - edges[b], path[b]
+        last = b == count - 1 and not far
+        before = v
+        # in a block, fractions between those that suit its end and its mean: with either alone the rounds can swing
+        between = v if L == 1.0 else v / max(0.3, 1.0 + 0.25 * rate * L)
+        alpha, pi = (1.0, 1.0) if b == 0 else _fractions(between, x, w, w_f, f, per_S, per_s2)
+        A0, A1, C0, C1, added, cost = _weights(alpha, pi, x, w, w_f, f, c2, per_S, per_s2)
+        base, P, Q, J_A, J_C = _line(table, rays, A0, A1, C0, C1, v, L)
+        steps = L - 1.0 if last else L
+        if steps == 1.0:
+            worth += added * v
+            paid += cost
+            v = base + P + Q * (v - base)
+        elif steps > 0.0:
+            v, total = _affine(Q, P, v - base, steps)
+            v += base
+            worth += added * (total + steps * base)
+            paid += steps * cost
+        if last:  # the start: no distance yet, only the record's own part
+            worth += v * ((1.0 - pi) * w_0) ** 2
+            paid += (pi * w_0f) ** 2 * per_S
+        elif b > 0:
+            v = max(v, least)
+            rate = log(before / v) / L
         else:
-            alpha[b], pi[b] = _fractions(kappa, z, u, w, w_f, f, per_S, per_s2)
-        A, C, D, E = _lines(alpha[b], pi[b], z, o, u, w, w_f, f, per_S, per_s2)
-        if L == 1.0:
-            rest += E + C * kappa
-            kappa = A * kappa + D
-        else:  # fractions between those that suit the block's end and its mean: with either alone the rounds can swing
-            between = sqrt(kappa * _affine(A, D, kappa, L)[1] / L)
-            alpha[b], pi[b] = _fractions(between, z, u, w, w_f, f, per_S, per_s2)
-            A, C, D, E = _lines(alpha[b], pi[b], z, o, u, w, w_f, f, per_S, per_s2)
-            kappa, total = _affine(A, D, kappa, L)
-            rest += L * E + C * total
-        if far and kappa * z0 * z0 + rest < best:
-            best, best_steps = kappa * z0 * z0 + rest, edges[b] + L
-        if far and rest >= best:  # neither part can fall again
-            break
-    return best_steps
+            least = LEAST_WORTH * v
+        fractions[0, b], fractions[1, b], fractions[2, b], fractions[3, b] = alpha, pi, J_A, J_C
+        if far:
+            random = f * f * (v * z0 * z0 + worth)
+            if random + paid < best:
+                best, best_random, best_steps = random + paid, random, edges[b + 1]
+            if f * f * worth + paid >= best:  # neither part can fall again
+                break
+    if not far:
+        best_random, best_steps = f * f * worth, edges[count]
+        best = best_random + paid
+    return times * best * SUMS_UP, times * best_random, best_steps
 
 
 @njit(cache=True)
-def _forward(edges, count, typical, z0, N, alpha, pi, o, u, w, w_f, w_0, w_0f, random, f, per_S, per_s2):
-    """(rho, its derivative in ln f) of the counted steps under the fractions; `typical` becomes the distances met."""
-    h, cost, slope = z0 * z0, 0.0, 0.0
+def _forward(edges, count, path, z0, N, fractions, c2, w, w_0):
+    """`path` becomes the drifts that the fractions lead to, block by block; a choice for the next round, and no bound."""
+    h = z0 * z0
     for b in range(count - 1, -1, -1):
+        alpha, pi, J_A, G = fractions[0, b], fractions[1, b], fractions[2, b], fractions[3, b] * c2
+        keep, left = (1.0 - alpha) ** 2 * J_A, (1.0 - pi) ** 2
         L = min(edges[b + 1], N) - edges[b]
-        if b == count - 1 and z0 == 0.0:  # the first step: no distance yet, only the data
-            p = pi[b] * w_0f
-            cost += p * p * per_S
-            slope += p * pi[b] * random * per_S
-            h = ((1.0 - pi[b]) * w_0) ** 2
-            typical[b] = max(sqrt(h), w)
+        if b == count - 1 and z0 == 0.0:
+            h = left * w_0 * w_0
+            path[b] = max(sqrt(G * h), LEAST_REACH * w)
             L -= 1.0
         if L == 0.0:
             continue
         if L == 1.0:
-            z = sqrt(h)
-            typical[b] = max(z, 1e-3 * w)
-            x, a = u * z, alpha[b] * o * f * z
-            p = pi[b] * (f * x + w_f)
-            cost += a * a * per_s2 + p * p * per_S
-            slope += a * a * per_s2 + p * pi[b] * (f * x + random) * per_S
-            h = ((1.0 - alpha[b]) * o * z) ** 2 + ((1.0 - pi[b]) * (x + w)) ** 2
+            x = max(sqrt(G * h), LEAST_REACH * w)
+            path[b], h = x, keep * h + left * (x + w) ** 2
         else:
-            typical[b] = _typical(alpha[b], pi[b], h, L, o, u, w)
-            A, C, D, E = _lines(alpha[b], pi[b], typical[b], o, u, w, w_f, f, per_S, per_s2)
-            h, total = _affine(A * UP, C, h, L)
-            cost += D * total + L * E
-            slope += D * total + random / w_f * L * E
-    return 0.5 * cost, slope
+            x = _typical(keep, left, G, h, L, w)
+            h, total = _affine(keep + left * G * (1.0 + w / x), left * w * (w + x), h, L)
+            path[b] = max(sqrt(G * total / L), LEAST_REACH * w)
 
 
 @njit(cache=True, error_model="numpy")
-def _step(run, i, lipschitz, o, g, share):
-    """A step's numbers from o to 1/s2: the drift's span part is u z + w, and f u z + w_f with the tail's factor f.
-
-    w_0 and w_0f stand for w and w_f in a first step from distance 0; `random` is the part of w_f that is proportional to f.
+def _step(run, i, lipschitz, share):
+    """A step's numbers: c^2 and, beside the drift, what the record and the two-point remainder add: w to the distance, w_f to the
+    cost, w_0 and w_0f in a first step from distance 0; the tail's factor f; `chance`, by how much w_f grows with f; 1/S and 1/s2.
     """
-    f = exp(-log(share * run.delta[i]) / (2.0 * run.order[i]))
-    s2 = (1.0 - run.beta[i]) / run.d[i]
-    S = run.beta[i] / run.K[i] + s2
+    K, d, order = run.K[i], run.d[i], run.order[i]
+    c2 = drift_constant(run.r[i], run.low[i], run.top[i], d, order, run.acting[i], run.certain[i])
+    f = 1.0 if run.certain[i] else exp(-log(share * run.delta[i]) / (2.0 * order))
+    s2 = (1.0 - run.beta[i]) / d
     B, remainder = run.B[i], run.remainder[i]
     w = w_f = B + remainder
-    w_0, w_0f, random = B, B, 0.0
+    w_0, w_0f, chance = B, B, 0.0
     if lipschitz:
-        data, at_zero = B / sqrt(run.K[i]), remainder / run.n[i]
+        g = 1.0 if K == d else moment(K, d, order)
+        data, at_zero = run.data[i], run.remainder_at_zero[i]
         tail = min(f * g, 1.0)  # a projection never lengthens: where the tail says less than that, it is not needed
-        w, w_f = g * data + remainder, tail * data + remainder
+        w, w_f = min(g * data, B) + remainder, min(tail * data, B) + remainder
         w_0, w_0f = min(g * data + at_zero, B), min(tail * data + at_zero, B)
-        random = tail * data if f * g < 1.0 else 0.0
-    return o, run.c[i] * g, w, w_f, w_0, w_0f, random, f, 1.0 / S, 1.0 / s2
-
-
-@njit(cache=True)
-def _moments(run, i):
-    """o and g of a row."""
-    return _moment(run.d[i] - run.K[i], run.d[i], run.order[i]), _moment(run.K[i], run.d[i], run.order[i])
+        chance = tail * data if f * g < 1.0 and tail * data < B else 0.0
+    return c2, w, w_f, w_0, w_0f, f, chance, K / (run.beta[i] + s2 * K), 0.0 if K == d else 1.0 / s2
 
 
 @njit(cache=True, error_model="numpy")
-def first_guess(run, lipschitz, singles, growth):
-    """Constant trajectories to start the recursion from, shape (rows, blocks)."""
+def first_guess(run, tables, rays, lipschitz, singles, growth):
+    """Constant drifts to start the recursion from, shape (rows, blocks)."""
     rows, blocks = run.K.size, 1
     for i in range(rows):
         blocks = max(blocks, _count(run.most[i], run.far[i], singles, growth))
-    typical = empty((rows, blocks))
+    path = empty((rows, blocks))
     for i in range(rows):
-        o, g = _moments(run, i)
-        _, u, w = _step(run, i, lipschitz, o, g, run.share[i])[:3]
+        c2, w = _step(run, i, lipschitz, run.share[i])[:2]
+        kept, _, J_C = norm(tables[run.table[i]], rays, 1.0, c2)
         guess = w
         if run.far[i]:
             guess = max(w, run.z0[i]) * (1.0 if run.high[i] else LOWER)
         elif run.high[i]:
-            ratio = sqrt(o * o + u * u)
+            ratio = sqrt(kept)
             guess = min(run.most[i] * w, w / (1.0 - ratio) if ratio < 1.0 else inf, 1e100)
-        typical[i] = guess
-    return typical
+        path[i] = max(sqrt(J_C * c2) * guess, LEAST_REACH * w)
+    return path
 
 
 @njit(cache=True, error_model="numpy")
-def improve(run, lipschitz, conversion, singles, growth, typical, rounds, settled, most_rounds):
-    """Rounds of the recursion for every row: fractions backward along the `typical` distances, rho forward, then a better split
-    of delta. `rounds`, and then more as long as the last one gained more than `settled` of epsilon, at most `most_rounds`.
+def improve(run, tables, rays, lipschitz, conversion, singles, growth, paths, rounds, settled, most_rounds):
+    """Rounds of the recursion for every row: fractions and rho backward along the typical drifts, these forward, then a better
+    split of delta. `rounds`, and then more as long as the last one gained more than `settled` of epsilon, at most `most_rounds`.
 
     Args:
-        run: rows (`riccati.Rows`).
+        run: rows (`sharp_search.Rows`).
+        tables, rays: J on the rays (`norms.knots`), shape (tables, rays); a row's is `run.table`.
         singles, growth: steps one by one at the end, and the largest share of its distance to the end that a block takes.
-        typical: distances per block, shape (rows, blocks): those of the last round, changed in place.
+        paths: drifts per block, shape (rows, blocks): those of the last round, changed in place.
 
     Returns:
-        Of the best round, row by row: epsilon, rho, the steps counted, the share of delta, and the distances it started from.
+        Of the best round, row by row: epsilon, rho, the steps counted, the share of delta, and the drifts it started from.
     """
-    rows, blocks = typical.shape
-    edges, alpha, pi, started = empty(blocks + 1), empty(blocks), empty(blocks), empty(blocks)
-    epsilons, rhos, steps, shares, paths = empty(rows), empty(rows), empty(rows), empty(rows), empty_like(typical)
+    rows, blocks = paths.shape
+    edges, fractions, started = empty(blocks + 1), empty((4, blocks)), empty(blocks)
+    epsilons, rhos, steps, shares, best_paths = empty(rows), empty(rows), empty(rows), empty(rows), empty_like(paths)
     for i in range(rows):
-        o, g = _moments(run, i)
-        far, z0, share, path = run.far[i], run.z0[i], run.share[i], typical[i]
+        far, z0, share, path, table = run.far[i], run.z0[i], run.share[i], paths[i], tables[run.table[i]]
         cut = _cut(run.most[i], far, singles, growth, edges)
         epsilons[i], rhos[i], steps[i], shares[i] = inf, inf, run.most[i], share
-        paths[i] = path
+        best_paths[i] = path
         for done in range(most_rounds):
             started[:] = path
-            o, u, w, w_f, w_0, w_0f, random, f, per_S, per_s2 = _step(run, i, lipschitz, o, g, share)
-            N = _backward(edges, cut, path, z0, far, alpha, pi, o, u, w, w_f, f, per_S, per_s2)
-            if not far:
-                N = run.most[i]
-            count = cut
-            while edges[count - 1] >= N:
-                count -= 1
-            rho, slope = _forward(edges, count, path, z0, N, alpha, pi, o, u, w, w_f, w_0, w_0f, random, f, per_S, per_s2)
-            rho *= SUMS_UP
-            delta_p = run.delta[i] * (1.0 - share)
+            c2, w, w_f, w_0, w_0f, f, chance, per_S, per_s2 = _step(run, i, lipschitz, share)
+            twice, random, N = _backward(
+                edges, cut, path, z0, far, run.times[i], fractions, table, rays, c2, w, w_f, w_0, w_0f, f, per_S, per_s2
+            )
+            rho = 0.5 * twice
+            delta_p = run.delta[i] if run.certain[i] else run.delta[i] * (1.0 - share)
             epsilon = scalar_epsilon(conversion, rho, delta_p)
             gain = 1.0 - epsilon / epsilons[i] if epsilon < epsilons[i] else 0.0
             if gain > 0.0:
                 epsilons[i], rhos[i], steps[i], shares[i] = epsilon, rho, N, share
-                paths[i] = started
-            if not isfinite(rho):  # distances that run away are not gone on from
-                path[:] = paths[i]
+                best_paths[i] = started
             if done + 1 >= rounds and gain <= settled:
                 break
+            if isfinite(rho):
+                count = cut
+                while edges[count - 1] >= N:
+                    count -= 1
+                _forward(edges, count, path, z0, N, fractions, c2, w, w_0)
+            else:  # drifts that run away are not gone on from
+                path[:] = best_paths[i]
+            slope = random + (twice - random) * chance / w_f
             share = scalar_share(conversion, rho, slope, epsilon, run.order[i], delta_p)
-    return epsilons, rhos, steps, shares, paths
+    return epsilons, rhos, steps, shares, best_paths
 
 
-@njit(cache=True)
-def walk(run, lipschitz, singles, growth, typical, N):
-    """Step by step what `improve` sums in blocks, for the last N steps of one row: z (one longer), alpha, pi, a, p and rho.
+@njit(cache=True, error_model="numpy")
+def walk(run, tables, rays, lipschitz, singles, growth, path, N):
+    """Step by step what `improve` sums in blocks, for a row's last N steps: z (one longer), alpha, pi, a, p, rho and drift.
 
-    `typical` are the distances that the row's best round started from.
+    `path` are the drifts that the row's best round started from. The costs add up to rho because J, homogeneous, is the sum of
+    its arguments times its slopes: with the distances z that these slopes carry forward, each step's share is its shifts'.
     """
-    far, z0 = run.far[0], run.z0[0]
-    o, g = _moments(run, 0)
-    o, u, w, w_f, w_0, w_0f, _, f, per_S, per_s2 = _step(run, 0, lipschitz, o, g, run.share[0])
-    edges, block_alpha, block_pi = empty(typical.size + 1), empty(typical.size), empty(typical.size)
-    count = _cut(run.most[0], far, singles, growth, edges)
-    _backward(edges, count, typical, z0, far, block_alpha, block_pi, o, u, w, w_f, f, per_S, per_s2)
-    z, alpha, pi, a, p = empty(N + 1), empty(N), empty(N), empty(N), empty(N)
+    table, z0 = tables[run.table[0]], run.z0[0]
+    c2, w, w_f, w_0, w_0f, f, _, per_S, per_s2 = _step(run, 0, lipschitz, run.share[0])
+    edges, fractions = empty(path.size + 1), empty((4, path.size))
+    count = _cut(run.most[0], run.far[0], singles, growth, edges)
+    far_off = 1e200  # so that no number of steps is found to be enough
+    _backward(edges, count, path, far_off, run.far[0], 1.0, fractions, table, rays, c2, w, w_f, w_0, w_0f, f, per_S, per_s2)
+    alpha, pi, drift, J_A, J_C = empty(N), empty(N), empty(N), empty(N), empty(N)
+    v, b = 0.0, 0
+    for t in range(N - 1, -1, -1):
+        while edges[b + 1] <= N - 1 - t:
+            b += 1
+        alpha[t], pi[t], drift[t] = fractions[0, b], fractions[1, b], path[b]
+        A0, A1, C0, C1, _, _ = _weights(alpha[t], pi[t], drift[t], w, w_f, f, c2, per_S, per_s2)
+        v, J_A[t], J_C[t] = norm(table, rays, A0 + A1 * v, C0 + C1 * v)
+    z, a, p, rho = empty(N + 1), empty(N), empty(N), empty(N)
     z[0] = z0
-    b = count - 1
     for t in range(N):
-        while edges[b] > N - 1 - t:
-            b -= 1
-        alpha[t], pi[t] = block_alpha[b], block_pi[b]
-        start = z[t] == 0.0
-        q = w_0 if start else u * z[t] + w
-        q_f = w_0f if start else f * u * z[t] + w_f
-        a[t], p[t] = alpha[t] * o * f * z[t], pi[t] * q_f
-        z[t + 1] = sqrt(((1.0 - alpha[t]) * o * z[t]) ** 2 + ((1.0 - pi[t]) * q) ** 2)
-    return z, alpha, pi, a, p, (p * p * per_S + a * a * per_s2) / 2.0
+        x, G = drift[t], J_C[t] * c2
+        if z[t] == 0.0:
+            a[t], p[t], z[t + 1] = 0.0, pi[t] * w_0f, (1.0 - pi[t]) * w_0
+            rho[t] = 0.5 * p[t] * p[t] * per_S
+            continue
+        a[t] = alpha[t] * f * sqrt(J_A[t]) * z[t]
+        square = f * f * G * z[t] * z[t] * (1.0 + w_f / (f * x)) + w_f * (w_f + f * x)
+        p[t] = pi[t] * sqrt(square)
+        moved = G * z[t] * z[t] * (1.0 + w / x) + w * (w + x)
+        z[t + 1] = sqrt((1.0 - alpha[t]) ** 2 * J_A[t] * z[t] * z[t] + (1.0 - pi[t]) ** 2 * moved)
+        rho[t] = 0.5 * (p[t] * p[t] * per_S + a[t] * a[t] * per_s2)
+    return z, alpha, pi, a, p, rho, drift

@@ -1,4 +1,4 @@
-"""Shift budgets over geometric weights, and the hidden-state theorem's program on them (BOUNDS section 5)."""
+"""Shift budgets over geometric weights, and the hidden-state theorem's program on them (docs/bounds.md)."""
 
 from math import ceil, exp, expm1, inf, log, log1p, sqrt
 
@@ -97,7 +97,7 @@ def shift_level(kappa, N, z, drift, ratio):
     return _level(start / drift, -kappa, N)[0]
 
 
-# ---------------------------------------------------------------- hidden-state theorem (BOUNDS section 5)
+# ---------------------------------------------------------------- docs/bounds.md, "The hidden-state theorem"
 
 
 @njit(cache=True)

@@ -1,30 +1,36 @@
-"""The sharper bound's choices, for many runs at once: moments, split of delta, fractions, and the share of the noise.
+"""The sharper bound's choices, for many runs at once: order of the norm, split of delta, fractions, and the share of the noise.
 
-Whatever is chosen here is sound (BOUNDS section 7: any order, split and fractions are); this module looks for what is best.
+Whatever is chosen here is sound (docs/sharp.md: any order, split and fractions are); this module looks for what is best.
 """
 
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from zoexplore.bounds.conversion import NUMBERS
+from zoexplore.bounds.kernels import norms
 from zoexplore.bounds.kernels import sharp as kernels
 from zoexplore.bounds.kernels.gaussian import FIRST_SHARE
 from zoexplore.bounds.runs import Runs
 from zoexplore.bounds.search import golden
 from zoexplore.setting import Accounting
 
-# Orders of the moments to try first. With the last one the tail's factor is within 0.1 % of 1, so higher ones gain little.
-ORDERS = np.array([1.0, 2.0, *3.0 ** np.arange(1, 10)])
-AROUND = 2.5 ** np.linspace(-1, 1, 5)  # and then around the best, as its multiples
+# The orders of the norm that are tried, a tenth apart, so that runs of one K and d share their tables; and the few to try first.
+# With the last one the tail's factor is within 0.1 % of 1, so higher ones gain little.
+ORDERS = np.unique(np.round(1.1 ** np.arange(0, 104)))
+FIRST_ORDERS = np.array([2.0, 8.0, 27.0, 81.0, 243.0, 729.0, 3000.0])
+AROUND = 1.6 ** np.linspace(-1, 1, 3)  # and then around the best, as its multiples
+FINE_RAYS = 80
+KEPT_TABLES = 4096
 # Steps one by one at the end of a run, then blocks of at most this share of their distance to the end: for what is reported,
 # for comparing choices that are near to each other, and for choices that are far apart.
 Blocks = tuple[int, float]
 FINE, ROUGH, ROUGHEST = (12, 0.26), (6, 0.3), (6, 0.5)
-ROUNDS, WARM = 8, 4  # of the recursion: for what is reported, and before orders are compared
-SETTLED, MOST_ROUNDS = 1e-4, 50  # a relative gain of epsilon in the last round that is worth another, and how many at most
-BESIDE = (0.75, 1.3)  # multiples of the order found that are tried last, from the distances that it met
+ROUNDS, WARM = 6, 3  # of the recursion: for what is reported, and before orders are compared
+SETTLED, MOST_ROUNDS = 2e-4, 24  # a relative gain of epsilon in the last round that is worth another, and how many at most
+BESIDE = (0.85, 1.18)  # multiples of the order found that are tried last, from the drifts that it met
 BESIDE_ROUNDS, MOST_BESIDE = 3, 8
 
 
@@ -39,11 +45,17 @@ class Rows(NamedTuple):
 
     K: np.ndarray
     d: np.ndarray
-    n: np.ndarray
-    c: np.ndarray
+    r: np.ndarray
+    low: np.ndarray
+    top: np.ndarray
+    acting: np.ndarray
+    certain: np.ndarray
     B: np.ndarray
+    data: np.ndarray
     remainder: np.ndarray
+    remainder_at_zero: np.ndarray
     delta: np.ndarray
+    times: np.ndarray
     most: np.ndarray
     z0: np.ndarray
     far: np.ndarray
@@ -51,14 +63,19 @@ class Rows(NamedTuple):
     beta: np.ndarray
     order: np.ndarray
     share: np.ndarray
+    table: np.ndarray
 
     @classmethod
     def of(cls, runs: Runs, beta, most, far: bool = False, high: bool = False) -> "Rows":
         """The runs, with the first choices that a search starts from."""
         z0 = runs.diameter if far else 0.0
         size = int(np.prod(runs.shape))
-        given = (runs.K, runs.d, runs.n, runs.c, runs.B, runs.remainder, runs.delta)
-        columns = (*given, most, z0, far, high, beta, 9.0, FIRST_SHARE)
+        idle = (runs.K == runs.d) & ~runs.acting
+        columns = (
+            runs.K, runs.d, runs.ridge_factor, runs.low_curvature, runs.top_curvature, runs.acting, idle | (runs.d == 1),
+            runs.B, runs.B_lipschitz, runs.quotient_remainder, runs.remainder_at_zero, runs.delta, runs.releases,
+            most, z0, far, high, beta, 9.0, FIRST_SHARE, 0,
+        )  # fmt: skip
         return cls(*(np.array(np.broadcast_to(x, (size,))) for x in columns))
 
     def at(self, index) -> "Rows":
@@ -71,11 +88,31 @@ class Rows(NamedTuple):
         return Rows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
+RAYS = norms.knots(FINE_RAYS)  # J is tabled on so many, from above by its convexity
+
+
+@lru_cache(maxsize=KEPT_TABLES)
+def _table(K: float, d: float, order: float) -> np.ndarray:
+    return norms.tabled_norm(K, d, order, RAYS)
+
+
+def tabled(rows: Rows) -> tuple[Rows, np.ndarray]:
+    """The rows told where their tables are, and the tables: of each K, d and order once."""
+    found: dict[tuple[float, float, float], int] = {}
+    which = [found.setdefault(key, len(found)) for key in zip(*(x.tolist() for x in (rows.K, rows.d, rows.order)), strict=True)]
+    return rows._replace(table=np.array(which)), np.array([_table(*key) for key in found])
+
+
+def nearest_order(order) -> np.ndarray:
+    """The orders' neighbours among those that are tried."""
+    return ORDERS[np.searchsorted(np.sqrt(ORDERS[1:] * ORDERS[:-1]), order)]
+
+
 @dataclass(frozen=True)
 class Outcome:
     """The best round of the recursion, row by row: epsilon, rho, counted steps and the share of delta it was found with.
 
-    `path` is the distances that the best round started from, shape (rows, blocks), and `most` the steps it was cut for.
+    `path` is the drifts that the best round started from, shape (rows, blocks), and `most` the steps it was cut for.
     """
 
     epsilon: np.ndarray
@@ -97,24 +134,24 @@ class Outcome:
 
 
 def first_guess(rows: Rows, accounting: Accounting, blocks: Blocks) -> np.ndarray:
-    """Constant trajectories to start the recursion from, shape (rows, blocks)."""
-    return kernels.first_guess(rows, accounting.sensitivity == "lipschitz", *blocks)
+    """Constant drifts to start the recursion from, shape (rows, blocks)."""
+    return kernels.first_guess(*tabled(rows), RAYS, accounting.sensitivity == "lipschitz", *blocks)
 
 
 def improve(
-    rows: Rows, accounting: Accounting, blocks: Blocks, typical: np.ndarray, rounds: int, most_rounds: int = 0
+    rows: Rows, accounting: Accounting, blocks: Blocks, paths: np.ndarray, rounds: int, most_rounds: int = 0
 ) -> Outcome:
-    """Rounds of the recursion, and as many more as gain, up to the most; `typical` becomes the last one's distances."""
+    """Rounds of the recursion, and as many more as gain, up to the most; `paths` become the last one's drifts."""
     lipschitz, conversion = accounting.sensitivity == "lipschitz", NUMBERS[accounting.conversion]
     epsilon, rho, steps, share, path = kernels.improve(
-        rows, lipschitz, conversion, *blocks, typical, rounds, SETTLED, max(rounds, most_rounds)
+        *tabled(rows), RAYS, lipschitz, conversion, *blocks, paths, rounds, SETTLED, max(rounds, most_rounds)
     )
     return Outcome(epsilon, rho, steps, share, path, rows.most)
 
 
 def walk(rows: Rows, accounting: Accounting, path: np.ndarray, N: int) -> tuple[np.ndarray, ...]:
-    """The last N steps of one row, from the distances its best round started from: z (N + 1 of them), alpha, pi, a, p, rho."""
-    return kernels.walk(rows, accounting.sensitivity == "lipschitz", *FINE, path, N)
+    """A row's last N steps, from the drifts its best round started from: z (N + 1 of them), alpha, pi, a, p, rho, drift."""
+    return kernels.walk(*tabled(rows), RAYS, accounting.sensitivity == "lipschitz", *FINE, path, N)
 
 
 def settle(rows: Rows, accounting: Accounting) -> tuple[Rows, Outcome]:
@@ -125,7 +162,7 @@ def settle(rows: Rows, accounting: Accounting) -> tuple[Rows, Outcome]:
     rows = _refine_order(rows, accounting, ROUGH)
     found = improve(rows, accounting, FINE, first_guess(rows, accounting, FINE), ROUNDS, MOST_ROUNDS)
     for factor in BESIDE:
-        other = rows._replace(order=np.clip(np.round(rows.order * factor), 1, ORDERS[-1]), share=found.share)
+        other = rows._replace(order=nearest_order(rows.order * factor), share=found.share)
         tried = improve(other, accounting, FINE, found.path.copy(), BESIDE_ROUNDS, MOST_BESIDE)
         rows = rows._replace(order=np.where(tried.epsilon < found.epsilon, other.order, rows.order))
         found = found.least(tried)
@@ -139,7 +176,7 @@ def _tried(rows: Rows, orders: np.ndarray, accounting: Accounting, blocks: Block
 
 
 def _coarse_order(rows: Rows, accounting: Accounting, blocks: Blocks) -> Rows:
-    orders = np.tile(ORDERS, (rows.K.size, 1))
+    orders = np.tile(FIRST_ORDERS, (rows.K.size, 1))
     found = _tried(rows, orders, accounting, blocks, 2)
     best = (np.arange(rows.K.size), found.epsilon.reshape(orders.shape).argmin(axis=1))
     return rows._replace(order=orders[best], share=found.share.reshape(orders.shape)[best])
@@ -148,14 +185,14 @@ def _coarse_order(rows: Rows, accounting: Accounting, blocks: Blocks) -> Rows:
 def _refine_order(rows: Rows, accounting: Accounting, blocks: Blocks) -> Rows:
     """The best order between the coarse ones around the present one: the vertex of a parabola through the best of some."""
     around = rows.order[:, None] * AROUND
-    orders = np.clip(np.round(around), 1, ORDERS[-1])
+    orders = nearest_order(around)
     epsilon = _tried(rows, orders, accounting, blocks, WARM).epsilon.reshape(orders.shape)
     row, best = np.arange(rows.K.size), np.clip(epsilon.argmin(axis=1), 1, AROUND.size - 2)
     left, middle, right = (epsilon[row, best + k] for k in (-1, 0, 1))
     with np.errstate(all="ignore"):
         vertex = np.nan_to_num((left - right) / (2 * (left - 2 * middle + right)), nan=0.0, posinf=0.0, neginf=0.0)
     order = around[row, best] * (AROUND[1] / AROUND[0]) ** np.clip(vertex, -1, 1)
-    return rows._replace(order=np.clip(np.round(order), 1, ORDERS[-1]))
+    return rows._replace(order=nearest_order(order))
 
 
 def _best_beta(rows: Rows, accounting: Accounting, blocks: Blocks) -> Rows:

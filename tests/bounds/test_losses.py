@@ -1,0 +1,215 @@
+"""Composed privacy losses of steps on batches: against densities convolved on a grid, quadrature, and dp-accounting."""
+
+import numpy as np
+import pytest
+from dp_accounting import GaussianDpEvent, NeighboringRelation, PoissonSampledDpEvent, SelfComposedDpEvent
+from dp_accounting.pld import PLDAccountant
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.signal import fftconvolve
+from scipy.stats import norm
+
+from tests.bounds.strategies import powers
+from zoexplore.bounds.conversion import delta_of, epsilon_at_order, epsilon_of
+from zoexplore.bounds.kernels import losses, renyi
+from zoexplore.bounds.loss_distribution import Losses
+
+PROOF = pytest.mark.proof
+PAPER_RATES = [  # q, mu, T, by Renyi divergence and cks, exactly: at delta = 1e-5
+    (0.0032, 0.625, 200, 0.279, 0.121), (0.0128, 0.78, 200, 0.958, 0.787), (0.1, 0.5, 200, 4.05, 3.72),
+    (0.0032, 0.625, 5000, 0.751, 0.685), (0.016, 0.125, 1000, 0.242, 0.219),
+]  # fmt: skip
+
+
+def law(pair, q, mu, step, most):
+    """The privacy loss of a pair in steps: masses at multiples of `step` from -most to most, each rounded to the nearest two
+    so that the mean stays; from normal probabilities alone.
+    """
+    k = np.arange(-round(most / step), round(most / step) + 1)
+    edges = (k[:-1] + 0.5) * step
+
+    def x_at(loss):  # where the likelihood ratio 1 + q (exp(mu x - mu^2/2) - 1) has that logarithm
+        with np.errstate(all="ignore"):
+            return np.where(np.expm1(loss) > -q, np.log1p(np.maximum(np.expm1(loss) / q, -1)) / mu + mu / 2, -np.inf)
+
+    if pair == "remove":
+        x = x_at(edges)
+        below = (1 - q) * norm.cdf(x) + q * norm.cdf(x - mu)
+    elif pair == "add":
+        below = norm.sf(x_at(-edges))
+    else:  # losses v of density phi h at h > 1, -v of density phi, the rest at 0
+        x = x_at(np.abs(edges))
+        below = np.where(edges > 0, 1 - (1 - q) * norm.sf(x) - q * norm.sf(x - mu), norm.sf(x))
+    return np.diff(np.concatenate([[0.0], below, [1.0]])), k * step
+
+
+def convolved(pair, q, mu, N, epsilon, step, most):
+    """delta at epsilon of N steps by repeated convolution of the densities on a grid."""
+    base, grid = law(pair, q, mu, step, most)
+    total, power = None, base
+    while N:
+        if N % 2:
+            total = power if total is None else fftconvolve(total, power, "same")
+        power, N = fftconvolve(power, power, "same"), N // 2
+    return float(np.sum(np.maximum(total, 0) * np.maximum(-np.expm1(epsilon - grid), 0)))
+
+
+@pytest.mark.parametrize(("q", "mu", "T", "renyi_epsilon", "exact"), PAPER_RATES)
+def test_reference_values(q, mu, T, renyi_epsilon, exact):
+    assert float(Losses(T, 0.0, q, mu).epsilon(1e-5)) == pytest.approx(exact, rel=5e-3)
+    alpha = renyi.best_order(T, 0.0, q, mu, 1e-5, True)
+    divergence = T * renyi.sampled_divergence(alpha, q, mu)
+    assert epsilon_at_order(divergence, alpha, 1e-5, "cks") == pytest.approx(renyi_epsilon, rel=5e-3)
+
+
+@pytest.mark.parametrize("pair", ["without", "remove", "add"])
+@pytest.mark.parametrize(
+    ("q", "mu", "N", "step"), [(0.1, 0.5, 20, 2e-4), pytest.param(0.1, 0.5, 200, 2e-4, marks=PROOF), (0.02, 1.5, 50, 4e-4)]
+)
+def test_densities_convolved_on_a_grid_agree(pair, q, mu, N, step):
+    kind = {"without": losses.WITHOUT_REPLACEMENT, "remove": losses.REMOVE, "add": losses.ADD}[pair]
+    rows = [np.array([x], float) for x in (N, 0.0, q, mu)]
+    (start,) = losses.solve(losses.EPSILON, kind, *rows, np.array([1e-4]))
+    for epsilon in (0.5 * start, start):
+        (ours,) = losses.solve(losses.DELTA, kind, *rows, np.array([epsilon]))
+        grid = convolved(pair, q, mu, N, epsilon, step, 12.0)
+        assert ours == pytest.approx(grid, rel=5e-3) and ours > grid * (1 - 5e-4)
+
+
+@pytest.mark.parametrize(
+    ("q", "mu", "T", "delta"),
+    [
+        (0.2, 0.3, 50, 1e-5),
+        pytest.param(0.01, 1, 100, 1e-5, marks=PROOF),
+        pytest.param(0.0416, 0.5, 1000, 1e-5, marks=PROOF),
+        pytest.param(0.008, 0.6, 2000, 1e-6, marks=PROOF),
+    ],
+)
+def test_poisson_is_the_accountant_of_others_to_five_digits(q, mu, T, delta):
+    accountant = PLDAccountant(NeighboringRelation.ADD_OR_REMOVE_ONE, value_discretization_interval=5e-5)
+    event = SelfComposedDpEvent(PoissonSampledDpEvent(q, GaussianDpEvent(1 / mu)), T)
+    theirs = accountant.compose(event).get_epsilon(delta)
+    assert float(Losses(T, 0.0, q, mu, "poisson").epsilon(delta)) == pytest.approx(theirs, rel=1e-3)
+
+
+@pytest.mark.parametrize("budget", [0.0, 0.01, 1.0])
+@given(powers(0, 4), powers(-3, -0.1), powers(-1.5, 0.5), powers(-9, -2))
+def test_never_above_any_order_nor_below_poisson(budget, N, q, mu, delta):
+    N = np.round(N)
+    ours = float(Losses(N, budget, q, mu).epsilon(delta))
+    alpha = renyi.best_order(N, budget, q, mu, delta, True)
+    by_order = epsilon_at_order(N * renyi.sampled_divergence(alpha, q, mu) + alpha * budget, alpha, delta, "cks")
+    assert 0 <= ours <= by_order * (1 + 1e-3) + 1e-9
+    assert float(Losses(N, budget, q, mu, "poisson").epsilon(delta)) <= ours * (1 + 2e-2) + 1e-9
+    assert ours >= float(epsilon_of(budget, delta)) * (1 - 1e-9)
+
+
+@given(powers(-4, -0.05), powers(-1, 1), powers(-8, -1))
+def test_one_step_is_the_closed_form(q, mu, delta):
+    """q delta_G at gamma, where gamma' = 1 + q (gamma - 1)."""
+    if delta < q:
+        closed = np.log1p(q * np.expm1(float(epsilon_of(mu**2 / 2, delta / q))))
+        assert closed * (1 - 1e-9) <= float(Losses(1, 0.0, q, mu).epsilon(delta)) <= closed * (1 + 1e-9) + 1e-15
+    epsilon = 0.5 * mu
+    exact = q * float(delta_of(mu**2 / 2, np.log1p(np.expm1(epsilon) / q)))
+    ours = float(Losses(1, 0.0, q, mu).delta(epsilon))
+    assert ours == pytest.approx(exact, rel=1e-9, abs=1e-300)
+
+
+@given(powers(0, 3), powers(-3, -0.1), powers(-1, 0.5), powers(-2, 0.5), powers(-9, -2))
+def test_all_records_and_no_steps_are_gaussian(N, q, mu, rho, delta):
+    N = np.round(N)
+    assert float(Losses(N, rho, 1.0, mu).epsilon(delta)) == float(epsilon_of(rho + N * mu**2 / 2, delta))
+    assert float(Losses(0.0, rho, q, mu).epsilon(delta)) == float(epsilon_of(rho, delta))
+    hardly = float(Losses(1, rho, 1e-12, mu).epsilon(delta))  # the sum itself
+    assert hardly == pytest.approx(float(epsilon_of(rho, delta)), rel=1e-3, abs=1e-6)
+
+
+@given(powers(2, 5), powers(-2.5, -0.1), powers(-1, 0.5), powers(-9, -4))
+def test_delta_and_epsilon_undo_each_other(N, q, mu, delta):
+    run = Losses(np.round(N), 0.0, q, mu)
+    epsilon = float(run.epsilon(delta))
+    if 0 < epsilon < 50:
+        assert float(run.delta(epsilon)) == pytest.approx(delta, rel=0.2)
+        assert float(run.delta(epsilon * 1.1)) < float(run.delta(epsilon)) < float(run.delta(epsilon * 0.9))
+
+
+def exact_sum(q, mu, N, rho, epsilon, t, period):
+    """The trapezoidal sum of the transform, by quadrature on an even grid, over all of its terms that matter."""
+    x = np.linspace(mu / 2, 16, 40_001)
+    h = 1 + q * np.expm1(mu * x - mu * mu / 2)
+    total, j, term = 0.0, 0, np.inf
+    while abs(term) > 1e-9 * abs(total):
+        z = t + 2j * np.pi * j / period
+        log_moment = np.log(1 + np.trapezoid(norm.pdf(x) * (h ** (1 + z) + h ** (-z) - h - 1), x))
+        term = np.exp(N * log_moment + rho * z * (1 + z) - z * epsilon) / (z * (1 + z))
+        total += term.real * (1 if j == 0 else 2)
+        j += 1
+    return total / period
+
+
+def test_what_wraps_around_only_adds():
+    """With a period far too short the sum is still no less than delta: it is delta here, one period on, two, and so on."""
+    q, mu, N, rho, epsilon, t = 0.1, 0.5, 20, 0.05, 0.5, 6.0
+    true = float(Losses(N, rho, q, mu).delta(epsilon))
+    before = 0.0
+    for period in (8.0, 2.0, 1.0, 0.5):
+        folded = exact_sum(q, mu, N, rho, epsilon, t, period)
+        at = epsilon + period * np.arange(-12 if period < 8 else -3, 12)
+        run = Losses(N, rho, q, mu)
+        expected = sum(np.exp(t * (e - epsilon)) * float(run.delta(e)) for e in at if e >= 0)
+        assert folded >= true * (1 - 1e-3) and folded >= before and folded >= expected * (1 - 2e-3)
+        before = folded
+    assert before > 1.5 * true
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 0.8])
+def test_the_transform_is_summed_to_its_digits(epsilon):
+    q, mu, N, rho = 0.1, 0.5, 20, 0.05
+    exact = exact_sum(q, mu, N, rho, epsilon, 6.0, 12.0)
+    assert float(Losses(N, rho, q, mu).delta(epsilon)) == pytest.approx(exact, rel=1e-4)
+
+
+def test_losses_beyond_the_window_count_against_delta():
+    """As likely as the window leaves them out, they are added; a narrow one would otherwise say less than the truth."""
+    N, q, mu = 50.0, 0.02, 1.5
+    low, high, off, _ = losses._window(losses.WITHOUT_REPLACEMENT, N, q, mu, 1e-5)
+    x = high + mu / 2
+    assert low == 0 and off == pytest.approx((2 - q) * norm.sf(x) + q * norm.sf(x - mu), rel=1e-9)
+    narrow = losses._window.py_func(losses.WITHOUT_REPLACEMENT, N, q, mu, 1e4)  # a million times the mass at 0.01
+    assert narrow[1] < high and N * narrow[2] > 1e-3
+
+
+@given(st.sampled_from([losses.WITHOUT_REPLACEMENT, losses.REMOVE, losses.ADD]), powers(0, 3), powers(-3, -0.1), powers(-1, 0.5))
+def test_terms_left_out_are_within_their_bound(kind, N, q, mu):
+    """Each term beyond a height, computed, against the bound on their sum there."""
+    N, t = np.round(N), 2.0
+    work, size, phase = losses._workspace(), np.empty(losses.MOST_TERMS + 1), np.empty(losses.MOST_TERMS + 1)
+    panels, finer, v, both, odd, sums, heights, tails = work
+    window = losses._window(kind, N, q, mu, 1e-5)
+    count, excess, _, variance = losses._measure(kind, t, q, mu, window, work)
+    step, deviation = 0.3 / np.sqrt(N * variance), np.sqrt(N * variance)
+    variation = losses._variation(kind, t, q, mu, panels, count)
+    atom = losses._atom(kind, q, mu) + window[2]
+    losses._left_out(3 / deviation, step, N, 0.0, 1 + excess, atom, variation, sums, count, heights, tails)
+    terms = 60
+    made = losses._split(terms * step, q, mu, panels, count, finer)
+    if made < 0:
+        return
+    excess = losses._fill(kind, t, q, mu, window[3], finer, made, v, both, odd, finer)
+    drift = window[3] if kind == losses.ADD else -window[3]
+    many = losses.POINTS * made
+    losses._terms(step, terms, N, 0.0, t, excess, drift, v[:many], both[:many], odd[:many], size, phase)
+    heights_of_terms = np.arange(1, terms + 1) * step
+    for k in range(0, 8):
+        assert size[1 : terms + 1][heights_of_terms > heights[k]].sum() <= tails[k]
+
+
+@pytest.mark.parametrize("sampling", ["without-replacement", "poisson"])
+@pytest.mark.parametrize("mu", [1e-98, 1e-50, 1e-20, 1e-14, 1e-9, 1e-8, 1e-4])
+def test_the_smallest_shift_still_costs(mu, sampling):
+    """A single step's total variation is q mu/sqrt(2 pi) or more: below it no delta comes with an epsilon of 0."""
+    for q in (1e-6, 0.01, 0.5):
+        for N in (1.0, 2.0, 200.0):
+            delta = 0.39 * q * mu * np.array([1e-2, 1e-8, 1e-100])
+            assert (Losses(N=N, rho=0.0, q=q, mu=mu, sampling=sampling).epsilon(delta) > 0).all()

@@ -1,0 +1,132 @@
+"""The norm J and the drift's constant are never below what they stand for, and hardly above it."""
+
+from math import inf, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mp, mpf
+
+from tests.bounds.strategies import powers
+from tests.truth.statement import drift_constant as by_brute_force
+from tests.truth.statement import norm as by_its_series
+from zoexplore import Setting, epsilon, guarantee
+from zoexplore.bounds.kernels.norms import knots, norm, step_constant, tabled_norm
+from zoexplore.bounds.sharp_search import RAYS
+from zoexplore.presets import DEMONSTRATION
+
+PAPER = Setting(n=1000, d=1000, K=200, T=1000, sigma=0.1, beta=0.5, regime="strongly-convex", m=0.9, M=1, R=1)
+
+
+@given(
+    st.sampled_from([(1, 2), (1, 3), (2, 3), (1, 520), (52, 520), (519, 520), (200, 1000), (10**4, 10**6), (1, 10**9)]),
+    st.sampled_from([1, 2, 7, 30, 129, 600]), powers(-5, 5),
+)  # fmt: skip
+@settings(max_examples=60)
+def test_the_table_is_the_series_from_above(size, order, ratio):
+    K, d = size
+    table = tabled_norm(float(K), float(d), float(order), RAYS)
+    ours, exact = norm(table, RAYS, 1.0, ratio)[0], by_its_series(K, d, order, 1.0, ratio)[0]
+    assert exact * (1 - 1e-12) <= ours <= exact * (1 + 2e-3)
+
+
+def test_the_series_is_the_integral():
+    with mp.workdps(30):
+        for K, d, order, A, C in [(3, 7, 5, 1.0, 0.3), (1, 4, 40, 0.2, 2.0), (20, 30, 12, 1.0, 1.0)]:
+            a, b = mpf(K) / 2, mpf(d - K) / 2
+
+            def density(x, a=a, b=b, A=A, C=C, order=order):
+                return (A * (1 - x) + C * x) ** order * x ** (a - 1) * (1 - x) ** (b - 1) / mp.beta(a, b)
+
+            assert float(mp.quad(density, [0, 0.1, 0.5, 0.9, 1]) ** (mpf(1) / order)) == pytest.approx(
+                by_its_series(K, d, order, A, C)[0], rel=1e-6
+            )
+
+
+def test_all_directions_leave_the_span_alone():
+    assert norm(tabled_norm(4.0, 4.0, 9.0, RAYS), RAYS, 1.0, 0.3)[0] == pytest.approx(0.3, rel=1e-13)
+
+
+@pytest.mark.parametrize("half", [4, 20, 80])
+def test_fewer_rays_are_looser_and_still_above(half):
+    rays = knots(half)
+    table = tabled_norm(52.0, 520.0, 129.0, rays)
+    for ratio in np.geomspace(1e-3, 1e3, 25):
+        assert norm(table, rays, 1.0, ratio)[0] >= by_its_series(52, 520, 129, 1.0, ratio)[0] * (1 - 1e-12)
+
+
+@given(
+    st.sampled_from(["strongly-convex", "convex", "non-convex"]), st.sampled_from([1, 2, 5, 100, 10**4]),
+    st.sampled_from([1, 20, 300, 5000]), st.floats(0, 1), st.floats(0, 1), powers(-2, 0.7), st.booleans(),
+)  # fmt: skip
+@settings(max_examples=60)
+def test_the_drifts_constant_is_the_maximum_from_above(regime, d, order, m, part, step, acting):
+    s = Setting(n=10, d=d, K=1, T=1, sigma=1.0, beta=0.5, regime=regime, M=1, m=m, ridge=m * part, eta=step)
+    low = {"strongly-convex": s.m - s.ridge, "convex": 0.0, "non-convex": -(1 - s.ridge)}[regime]
+    ours = float(step_constant(1 - step * s.ridge, step * low, step * (1 - s.ridge), float(d), float(order), float(acting)))
+    least = sqrt(by_brute_force(s, order, acting, 2001))
+    assert least * (1 - 1e-12) <= ours <= least * (1 + 1e-5) + 1e-12
+
+
+def test_what_a_clip_can_do_is_never_less_than_nothing():
+    """An acting clip may also be idle, so its constant is the larger."""
+    for order in (1.0, 50.0, 500.0):
+        idle, acting = (float(step_constant(0.4, 0.0, 0.3, 1000.0, order, act)) for act in (0.0, 1.0))
+        assert idle <= acting
+
+
+@pytest.mark.parametrize("d", [2, 3, 4, 10, 10**3])
+@pytest.mark.parametrize("order", [1, 2, 5, 50, 1000])
+def test_a_frames_second_column_keeps_what_the_constant_says(d, order):
+    """E chi_(d-1) E 1/chi_(d + 2 order) is at least kappa."""
+    with mp.workdps(30):
+        first = mp.sqrt(2) * mp.gamma(mpf(d) / 2) / mp.gamma(mpf(d - 1) / 2)
+        degrees = d + 2 * order
+        second = mp.gamma(mpf(degrees - 1) / 2) / mp.sqrt(2) / mp.gamma(mpf(degrees) / 2)
+        assert first * second >= mp.sqrt(mpf(d - 1.5) / (degrees - mpf("1.36")))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_clip_moves_runs_further_apart_than_the_norm(seed):
+    """Means over drawn directions, the clip's slopes chosen by whoever sees them: never above J."""
+    rng = np.random.default_rng(seed)
+    d, K, order, step, ridge, A, C = 6, 2, 3, 0.6, 0.3, 1.0, 1.5
+    r = 1 - step * ridge
+    c2 = float(step_constant(r, 0.0, step, float(d), float(order), 1.0)) ** 2
+    x = np.eye(d)[0]
+    worst = 0.0
+    U = np.linalg.qr(rng.standard_normal((20_000, d, K)))[0]
+    for angle in np.linspace(0, np.pi, 9):  # h on the sphere with diameter [0, x]
+        h = (x * (1 + np.cos(angle)) + np.eye(d)[1] * np.sin(angle)) / 2
+        seen, drifted = U[:, 0, :] * r, np.einsum("sdk,d->sk", U, h) * step
+        span = np.maximum(seen**2, (seen - drifted) ** 2).sum(axis=1)
+        across = 1 - (U[:, 0, :] ** 2).sum(axis=1)
+        worst = max(worst, ((A * across + C * span) ** order).mean() ** (1 / order))
+    bound = by_its_series(K, d, order, A, C * c2)[0]
+    assert 0.85 * bound < worst <= bound * 1.01
+
+
+REFERENCES = [  # epsilon, and the number it was derived to be by another program
+    (PAPER, 0.2220), (PAPER.replace(ridge=0.9, lipschitz=inf), 0.2235),
+    (PAPER.replace(ridge=0.9, lipschitz=inf, regime="non-convex"), 0.238),
+    (PAPER.replace(releases=5), 0.533), (PAPER.replace(releases=20), 1.139),
+    (PAPER.replace(batch=200, sampling="cyclic"), 0.610), (PAPER.replace(batch=50, sampling="cyclic"), 2.10),
+    *((PAPER.replace(clip=3 / sqrt(1000), m=ridge, ridge=ridge, regime="convex", lipschitz=inf), known)
+      for ridge, known in ((0.05, 0.233), (0.1, 0.164), (0.2, 0.0539), (0.5, 0.0249))),
+    (DEMONSTRATION.replace(K=52), 2.343), (DEMONSTRATION.replace(K=52, lipschitz=inf), 2.428),
+    (DEMONSTRATION, 0.8834), (DEMONSTRATION.replace(lipschitz=inf), 0.9179),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("run", "known"), REFERENCES)
+def test_reference_values(run, known):
+    assert epsilon(run, "sharp") == pytest.approx(known, rel=1.2e-2)
+
+
+def test_an_acting_clip_needs_no_lipschitz_constant_and_says_what_contracts():
+    run = PAPER.replace(ridge=0.9, lipschitz=inf)
+    g, idle = guarantee(run, "sharp"), guarantee(run.replace(lipschitz=None), "sharp")
+    assert "ridge" in g.note and idle.note == "" and idle.epsilon <= g.epsilon < 1.02 * idle.epsilon
+    assert not any("Lipschitz" in c.words or "idle" in c.words for c in g.checks) and len(g.checks) < len(idle.checks)
+    assert all(not guarantee(run, bound).valid for bound in ("theorem", "corollary", "noisy-gd"))

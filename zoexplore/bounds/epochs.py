@@ -1,0 +1,94 @@
+"""Batches in epochs: records cut once into batches that take turns (docs/epochs.md)."""
+
+import numpy as np
+
+from zoexplore.bounds.bound import Solved
+from zoexplore.bounds.conversion import NUMBERS
+from zoexplore.bounds.kernels import epochs as kernels
+from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.sharp_search import FIRST_ORDERS, RAYS, Rows, nearest_order, tabled
+from zoexplore.setting import Accounting
+
+AROUND = np.array([0.6, 0.8, 1.0, 1.25, 1.6])  # multiples of the best order that are tried next
+ROUGH, FINE = 4, 10  # rounds of the recursion
+MOST_NODES = 12  # rows at which orders are sought; those between take the nearest one's
+
+
+def turns(runs: Runs) -> np.ndarray:
+    """The number of batches, J = n/b, rounded up: a last one that is short is still taken to have b records."""
+    return np.ceil(runs.n / runs.batch)
+
+
+def visits(runs: Runs) -> np.ndarray:
+    """How often a record is met at most: once in each epoch that is begun."""
+    return np.ceil(runs.T / turns(runs))
+
+
+def batch_sensitivity(runs: Runs) -> np.ndarray:
+    """The most by which neighbours' updates differ at the same point, in the span, at a step that meets the record."""
+    return runs.B * (runs.n / runs.batch)
+
+
+def cyclic(runs: Runs, accounting: Accounting) -> Solved:
+    """The sharper bound of the worst position, met in the last step and every J steps before: from distance 0 and from the
+    diameter, at the run's own beta. Only the last iterate is released.
+    """
+    rows, count, quiet = _rows(runs)
+    families = [rows, rows._replace(high=~rows.high)]
+    if np.isfinite(runs.R).any():
+        families += [_from_afar(rows, runs, False), _from_afar(rows, runs, True)]
+    best = None
+    for family in families:
+        found = _least(family, count, quiet, accounting)
+        best = found if best is None else best.least(found)
+    assert best is not None
+    return best.reshape(runs.shape)
+
+
+def _rows(runs: Runs) -> tuple[Rows, np.ndarray, np.ndarray]:
+    """The runs as rows from distance 0, how often each meets the record, and the steps between."""
+    share = np.where((runs.beta < 1) | (runs.K == runs.d), runs.beta, 0.5)
+    ratio, size = runs.n / runs.batch, int(np.prod(runs.shape))
+    missing = 1.0 if runs.setting.neighbours == "add-remove" else 0.0
+    present = np.minimum(runs.n - (turns(runs) - 1) * runs.batch, runs.batch - missing) / runs.batch
+    low = np.where(runs.low_curvature > 0, runs.low_curvature * present, runs.low_curvature)
+
+    def flat(x) -> np.ndarray:
+        return np.array(np.broadcast_to(x, runs.shape).reshape(size), float)
+
+    rows = Rows.of(runs, share, runs.T)._replace(
+        B=flat(batch_sensitivity(runs)), data=flat(runs.B_lipschitz * ratio), low=flat(low),
+        remainder_at_zero=flat(runs.quotient_remainder / runs.batch), times=np.ones(size),
+    )  # fmt: skip
+    return rows, flat(visits(runs)), flat(turns(runs) - 1)
+
+
+def _from_afar(rows: Rows, runs: Runs, high: bool) -> Rows:
+    z0 = np.array(np.broadcast_to(runs.diameter, runs.shape).reshape(-1), float)
+    return rows._replace(z0=z0, far=np.ones(z0.size, bool), high=np.full(z0.size, high))
+
+
+def _least(rows: Rows, count: np.ndarray, quiet: np.ndarray, accounting: Accounting) -> Solved:
+    """Every row's least epsilon over the orders that its nearest node found best, and their neighbours."""
+    size = rows.K.size
+    nodes = np.unique(np.linspace(0, size - 1, min(size, MOST_NODES)).round().astype(int))
+    some = rows.at(nodes)
+    tried = _tried(some, np.tile(FIRST_ORDERS, (nodes.size, 1)), count[nodes], quiet[nodes], accounting, ROUGH)[0]
+    order = FIRST_ORDERS[tried.argmin(axis=1)]
+    around = nearest_order(order[:, None] * AROUND)
+    tried = _tried(some, around, count[nodes], quiet[nodes], accounting, ROUGH)[0]
+    best = around[np.arange(nodes.size), tried.argmin(axis=1)]
+    nearest = np.abs(np.arange(size)[:, None] - nodes[None, :]).argmin(axis=1)
+    epsilon, rho, share = (x[:, 0] for x in _tried(rows, best[nearest][:, None], count, quiet, accounting, FINE))
+    extra = {"order": best[nearest], "beta": rows.beta}
+    delta_f = np.where(rows.certain, 0.0, share * rows.delta)
+    return Solved(epsilon, rho, delta_f, rows.most, rows.z0, extra)
+
+
+def _tried(rows: Rows, orders: np.ndarray, count, quiet, accounting: Accounting, rounds: int) -> tuple[np.ndarray, ...]:
+    """epsilon, rho and the share of delta of each row with each of its orders, shape (rows, orders)."""
+    index = np.repeat(np.arange(rows.K.size), orders.shape[1])
+    some, tables = tabled(rows.at(index)._replace(order=orders.ravel()))
+    lipschitz, conversion = accounting.sensitivity == "lipschitz", NUMBERS[accounting.conversion]
+    found = kernels.improve(some, count[index], quiet[index], tables, RAYS, lipschitz, conversion, rounds)
+    return tuple(x.reshape(orders.shape) for x in found)

@@ -1,0 +1,35 @@
+"""What several bounds say of a run in words and in TeX."""
+
+from typing import TYPE_CHECKING
+
+from zoexplore.formatting import format_count, format_number, format_tex
+
+if TYPE_CHECKING:
+    from zoexplore.bounds.guarantee import Guarantee
+
+
+def of_hidden_iterates(g: "Guarantee") -> str:
+    """Why the loss stops growing: which steps are counted, and from which distance."""
+    if g.start == 0:
+        return (
+            "Only the last iterate is released. Two runs that differ in one record start at the same point; "
+            "later steps shrink the record's early influence and bury it in noise."
+        )
+    earlier = g.setting.T - g.N
+    free = (
+        f"The {format_count(earlier)} earlier steps cost nothing, and neither would more."
+        if earlier > 1
+        else "The step before them costs nothing, and neither would more."
+        if earlier == 1
+        else "Further steps would cost nothing."
+    )
+    steps = f"the last {format_count(g.N)} steps" if g.N > 1 else "the last step"
+    return (
+        f"Only the last iterate is released. Whatever happened before, two runs are at most 2R = {format_number(g.start)} "
+        f"apart, and the noise of {steps} hides that distance. {free}"
+    )
+
+
+def record_in_tex(g: "Guarantee") -> str:
+    """(2 Delta/n)^2 with the run's numbers."""
+    return rf"(2\cdot {format_tex(g.setting.clip)}/{format_tex(g.setting.n)})^2"

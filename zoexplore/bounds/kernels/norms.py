@@ -1,0 +1,258 @@
+"""How far a step moves two runs, in the norm that the sharper bound counts in: J by its series, and the constant c of the drift.
+
+gamma ~ Beta(K/2, (d-K)/2) is the part of a vector's square that a random span sees. Everything here is rounded up.
+"""
+
+from math import atan2, cos, exp, inf, log, log1p, pi, sin, sqrt
+
+from numba import njit, vectorize
+from numpy import empty
+
+from zoexplore.bounds.kernels.rounding import UP
+
+MOMENT_UP = 1.0 + 1e-14  # the logarithms' sums round to less than that
+SINGLES = 16  # exact terms of a moment; later ones are bounded in blocks of an eighth of their distance
+SUM_ERROR = 1e-15  # of a compensated sum of logarithms, over the sum of their sizes
+FAR_BELOW = exp(-36.0)  # terms that are less than that much of the largest are counted as if they were just that
+ROUNDING = 2.0**-51  # c is raised by so much: near 1 its rounding would otherwise count as contraction, T times over
+ARCS, SPLITS, CLOSE = 12, 200, 1e-8  # a polygon's corners at first and at most beyond, and how near it comes
+
+
+@njit(cache=True)
+def _log_mean(part, d, order):
+    """Mean over j < order of log((part/2 + j)/(d/2 + j)): of the moments of a Beta(part/2, (d - part)/2) variable.
+
+    The summand is concave in j, so that a block is at most its length times the summand at its middle (Jensen).
+    """
+    total, j = 0.0, 0.0
+    while j < order:
+        length = 1.0 if j < SINGLES else float(min(order - j, j // 8.0))
+        middle = 2.0 * j + length - 1.0
+        ratio = (part + middle) / (d + middle)
+        total += length * (log(ratio) if ratio < 0.5 else log1p(-(d - part) / (d + middle)))
+        j += length
+    return total / order
+
+
+@njit(cache=True)
+def moment(part, d, order):
+    """The square root of E[x^order]^(1/order), x ~ Beta(part/2, (d - part)/2), from above."""
+    return exp(0.5 * _log_mean(part, d, order)) * MOMENT_UP
+
+
+@vectorize(cache=True)
+def complement_moment(K, d, order):
+    """The square root of E[(1-gamma)^order]^(1/order), from above."""
+    return moment(d - K, d, order)
+
+
+@vectorize(cache=True)
+def span_moment(K, d, order):
+    """g, the square root of E[gamma^order]^(1/order), from above."""
+    return moment(K, d, order)
+
+
+# ---------------------------------------------------------------- the norm J
+
+
+@njit(cache=True)
+def _log_weights(K, d, order):
+    """Logarithms of binom(order, i) (K/2)_i ((d-K)/2)_(order-i) / (d/2)_order, i = 0..order, from above; K < d.
+
+    These are the chances of a Beta-binomial variable. They are summed one by one, with Kahan's compensation.
+    """
+    count = int(order)
+    logs = empty(count + 1)
+    total, lost, size = 0.0, 0.0, 0.0
+    for j in range(count):  # i = 0
+        x = log1p(-K / (d + 2.0 * j)) if K < 0.5 * d else log((d - K + 2.0 * j) / (d + 2.0 * j))
+        y = x - lost
+        after = total + y
+        lost, total = (after - total) - y, after
+        size += abs(x)
+    logs[0] = total + SUM_ERROR * size
+    for i in range(count):
+        x = log((count - i) * (K + 2.0 * i) / ((i + 1.0) * (d - K + 2.0 * (count - i - 1.0))))
+        y = x - lost
+        after = total + y
+        lost, total = (after - total) - y, after
+        size += abs(x)
+        logs[i + 1] = total + SUM_ERROR * size
+    return logs
+
+
+@njit(cache=True)
+def knots(half):
+    """The rays A : C on which J is tabled, as (t, 1 - t), t = C/(A + C): shape (2, 2 half + 1), denser around A = C."""
+    rays = empty((2, 2 * half + 1))
+    for k in range(2 * half + 1):
+        u = (k - half) / half
+        x = exp(u * (4.0 + 14.0 * u**6))
+        rays[0, k], rays[1, k] = x / (1.0 + x), 1.0 / (1.0 + x)
+    rays[0, 0], rays[1, 0], rays[0, 2 * half], rays[1, 2 * half] = 0.0, 1.0, 1.0, 0.0
+    return rays
+
+
+@njit(cache=True)
+def _log_sum(logs, ratios, step, peak, concave):
+    """(log of the sum of exp(logs[i] + i step), from above; the index of its largest term).
+
+    Terms below e^-36 of the largest are counted as if they were just that. Where the terms are log-concave they are met by going
+    outwards from the largest, which is sought from `peak` on and grows with `step`.
+    """
+    count, total = logs.size, 0.0
+    if concave:
+        x = exp(step)
+        while peak < count - 1 and ratios[peak] * x > 1.0:
+            peak += 1
+        term = 1.0
+        for i in range(peak, count):
+            total += term
+            if i == count - 1 or term < FAR_BELOW:
+                break
+            term *= ratios[i] * x
+        term = 1.0
+        for i in range(peak - 1, -1, -1):
+            term /= ratios[i] * x
+            total += term
+            if term < FAR_BELOW:
+                break
+        top = logs[peak] + peak * step
+    else:
+        top = -inf
+        for i in range(count):
+            if logs[i] + i * step > top:
+                top, peak = logs[i] + i * step, i
+        for i in range(count):
+            term = logs[i] + i * step - top
+            if term > -36.0:
+                total += exp(term)
+    return top + log(total + FAR_BELOW * count) + SUM_ERROR * (1.0 + abs(top) + peak * abs(step)), peak
+
+
+@njit(cache=True)
+def tabled_norm(K, d, order, rays):
+    """J(1 - t, t) = E[((1-t)(1-gamma) + t gamma)^order]^(1/order) on rays, shape (rays,), from above, by its series."""
+    size = rays.shape[1]
+    table = empty(size)
+    if K == d:
+        table[:] = rays[0]
+        return table
+    logs = _log_weights(K, d, order)
+    count = int(order)
+    ratios = empty(count)
+    for i in range(count):
+        ratios[i] = (count - i) * (K + 2.0 * i) / ((i + 1.0) * (d - K + 2.0 * (count - i - 1.0)))
+    peak = 0
+    table[0], table[size - 1] = exp(logs[0] / order) * MOMENT_UP, exp(logs[count] / order) * MOMENT_UP
+    for k in range(1, size - 1):
+        log_A, log_C = log(rays[1, k]), log(rays[0, k])
+        log_sum, peak = _log_sum(logs, ratios, log_C - log_A, peak, K >= 2.0 and d - K >= 2.0)
+        table[k] = exp(log_sum / order + log_A) * (1.0 + SUM_ERROR * (2.0 - log_A))
+    return table
+
+
+@njit(cache=True, error_model="numpy")
+def norm(table, rays, A, C):
+    """(J, its slopes in A and in C) at A, C >= 0, from above: J is convex, so below its chords between rays."""
+    total = A + C
+    mirrored = C > A
+    small = (A if mirrored else C) / total
+    side = 1 if mirrored else 0
+    low, high = 0, rays.shape[1] - 1
+    while high - low > 1:  # rays[0] rises, rays[1] falls
+        middle = (low + high) // 2
+        if (rays[side, middle] > small) != mirrored:
+            high = middle
+        else:
+            low = middle
+    slope = (table[high] - table[low]) / (rays[side, high] - rays[side, low])
+    at = high if mirrored else low
+    value = table[at] + slope * (small - rays[side, at])
+    if mirrored:
+        slope = -slope
+        return total * value * UP, value - slope * (1.0 - small), value + slope * small
+    return total * value * UP, value - slope * small, value + slope * (1.0 - small)
+
+
+# ---------------------------------------------------------------- the drift's constant
+
+
+@njit(cache=True)
+def _clipped(r, q1, q2):
+    """c^2 for a drift q against r where the clip may act: twice the mean over angles of max((r cos)^2, (q cos)^2).
+
+    Convex in q. In units of r it is (1 + |q|^2)/2 + [2 |q2| + (1 - |q|^2) atan2(1 - |q|^2, 2 |q2|)]/pi.
+    """
+    squares, apart, across = r * r + q1 * q1 + q2 * q2, r * r - q1 * q1 - q2 * q2, 2.0 * abs(r * q2)
+    return 0.5 * squares + (across + apart * atan2(apart, across)) / pi
+
+
+@njit(cache=True)
+def _worst_clipped(r, middle, radius, per_shrink):
+    """The largest `_clipped` over drifts r - h, h on the circle with that centre and radius, its second part times per_shrink.
+
+    At the corners of a polygon around the ellipse, which bound it by convexity; the polygon is refined where it is largest.
+    """
+    begin, end, corner = empty(ARCS + SPLITS), empty(ARCS + SPLITS), empty(ARCS + SPLITS)
+    best = 0.0
+    for k in range(ARCS):
+        begin[k], end[k] = pi * k / ARCS, pi * (k + 1) / ARCS
+        corner[k] = -1.0
+    arcs, most = ARCS, 0
+    while True:
+        worst = -1.0
+        for k in range(arcs):
+            if corner[k] < 0.0:
+                half = 0.5 * (begin[k] + end[k])
+                reach = radius / cos(0.5 * (end[k] - begin[k]))
+                corner[k] = _clipped(r, r - middle - reach * cos(half), reach * sin(half) * per_shrink)
+                best = max(best, _clipped(r, r - middle - radius * cos(half), radius * sin(half) * per_shrink))
+            if corner[k] > worst:
+                worst, most = corner[k], k
+        if worst <= best * (1.0 + CLOSE) or arcs == ARCS + SPLITS:
+            return worst * MOMENT_UP
+        half = 0.5 * (begin[most] + end[most])
+        begin[arcs], end[arcs], corner[arcs], corner[most] = half, end[most], -1.0, -1.0
+        end[most] = half
+        arcs += 1
+
+
+@njit(cache=True, error_model="numpy")
+def drift_constant(r, low, high, d, order, acting, certain):
+    """c_lambda^2: how much longer the span's part of a step can be than a random span's share of the distance, squared.
+
+    Args:
+        r: what the ridge leaves of a distance, 1 - eta ridge/K, of any sign.
+        low, high: eta/K times the least and the largest curvature of what is clipped; high >= 0, low >= -high.
+        order: of the norm.
+        acting: whether the clip may act; else it is idle, and the constant often is that of the first-order step.
+        certain: all directions are seen and the clip is idle, so that nothing is random.
+    """
+    middle, radius = 0.5 * (high + low), 0.5 * (high - low)
+    if not (high < inf and abs(r) < inf):
+        return inf
+    if d == 1.0:
+        edges = max(abs(r - high), abs(r - low))
+        c = max(abs(r), edges) if acting else edges
+        return (c + ROUNDING) ** 2
+    shrink = (d - 1.5) / (d + 2.0 * order - 1.36)  # the square of what a random frame's second column keeps, at least
+    if acting:
+        return _worst_clipped(r, middle, radius, 1.0 / sqrt(shrink)) + ROUNDING
+    centre = abs(r - middle)
+    if certain or centre * shrink >= radius * (1.0 - shrink):
+        return (centre + radius + ROUNDING) ** 2
+    return (radius * radius / shrink + centre * centre / (1.0 - shrink)) * UP + ROUNDING
+
+
+@vectorize(cache=True)
+def certain_constant(r, low, high, acting):
+    """The most that a step lengthens a distance that the directions see all of: idle clip, or (acting) in one dimension."""
+    c = max(abs(r - high), abs(r - low))
+    return (max(c, abs(r)) if acting != 0.0 else c) + ROUNDING
+
+
+@vectorize(cache=True)
+def step_constant(r, low, high, d, order, acting):
+    """c_lambda for arrays: the square root of `drift_constant`."""
+    return sqrt(drift_constant(r, low, high, d, order, acting != 0.0, False)) * UP

@@ -1,0 +1,91 @@
+"""Steps on sampled batches and a Gaussian shift, converted exactly (docs/loss_distributions.md).
+
+Each step's privacy loss has the law of a dominating pair; T steps compose as the sum of independent ones, whose hockey-stick
+divergence is summed from its transform. Every number is rounded up.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from zoexplore.bounds.conversion import ROUND_UP, delta_of, epsilon_at_order, epsilon_of
+from zoexplore.bounds.kernels import losses, renyi
+
+ORDERS = {  # of the neighbours, whose pairs' losses must both be counted
+    "without-replacement": (losses.WITHOUT_REPLACEMENT,),
+    "poisson": (losses.REMOVE, losses.ADD),
+}
+LEAST_RATE, LEAST_SHIFT = 1e-100, 1e-8  # q and mu below which losses are lost in rounding: one Renyi order answers there
+
+
+@dataclass(frozen=True)
+class Losses:
+    """The privacy loss of N steps on batches and of a Gaussian shift, arrays that broadcast against each other.
+
+    Args:
+        N: steps.
+        rho: budget of the Gaussian shift.
+        q: chance of the differing record to be in a batch, in (0, 1]; 1 is the full batch.
+        mu: how far the differing record moves a step, in standard deviations of its noise.
+        sampling: "without-replacement" (replace one: docs/minibatch.md, Lemma 1) or "poisson" (add or remove one; mu is then by
+            how far the record that is added moves a step).
+
+    >>> run = Losses(N=200.0, rho=0.0, q=0.0032, mu=0.625)
+    >>> round(float(run.epsilon(1e-5)), 3), f"{float(run.delta(0.2)):.2g}"
+    (0.121, '1.4e-06')
+    """
+
+    N: np.ndarray | float
+    rho: np.ndarray | float
+    q: np.ndarray | float
+    mu: np.ndarray | float
+    sampling: str = "without-replacement"
+
+    def epsilon(self, delta) -> np.ndarray:
+        """epsilon >= 0 at `delta`; inf where delta <= 0 or a budget is infinite."""
+        return self._answer(losses.EPSILON, delta)
+
+    def delta(self, epsilon) -> np.ndarray:
+        """delta at `epsilon` >= 0, at most 1: in the worse order of the neighbours."""
+        return self._answer(losses.DELTA, epsilon)
+
+    def _answer(self, wanted: int, given) -> np.ndarray:
+        columns = np.broadcast_arrays(*(np.asarray(x, float) for x in (self.N, self.rho, self.q, self.mu, given)))
+        N, rho, q, mu, given = (x.reshape(-1) for x in columns)
+        with np.errstate(all="ignore"):
+            whole = (q >= 1) | (N <= 0) | (mu <= 0)
+            gaussian = rho + np.where(N > 0, N * mu**2 / 2, 0.0)  # never less than what is sampled costs
+            tiny = ~whole & ((q < LEAST_RATE) | (mu < LEAST_SHIFT))
+            summed = ~whole & ~tiny & np.isfinite(gaussian)
+            by_order = tiny & np.isfinite(gaussian) & (wanted == losses.EPSILON)
+            found = epsilon_of(gaussian, given) if wanted == losses.EPSILON else delta_of(gaussian, given)
+            found = np.array(found, float)
+            one = (N == 1) & (rho == 0)
+            for rows, answer in ((summed & one, _of_one), (summed & ~one, self._summed), (by_order, _at_one_order)):
+                if rows.any():
+                    found[rows] = np.fmin(found[rows], answer(wanted, *(x[rows] for x in (N, rho, q, mu, given))))
+        return found.reshape(columns[0].shape)
+
+    def _summed(self, wanted: int, N, rho, q, mu, given) -> np.ndarray:
+        rows = tuple(np.ascontiguousarray(x) for x in (N, rho, q, mu, given))
+        worse = np.zeros(N.shape)
+        for kind in ORDERS[self.sampling]:
+            answer = losses.solve(wanted, kind, *rows)
+            worse = np.fmax(worse, np.where(np.isnan(answer), np.inf, answer))
+        lost = ~np.isfinite(worse)
+        if wanted == losses.EPSILON and lost.any():
+            worse[lost] = _at_one_order(wanted, *(x[lost] for x in rows))
+        return worse
+
+
+def _at_one_order(wanted: int, N, rho, q, mu, delta) -> np.ndarray:
+    """epsilon from the Renyi divergence at the order that suits it best."""
+    alpha = renyi.best_order(N, rho, q, mu, delta, True)
+    return epsilon_at_order(N * renyi.sampled_divergence(alpha, q, mu) + alpha * rho, alpha, delta, "cks")
+
+
+def _of_one(wanted: int, N, rho, q, mu, given) -> np.ndarray:
+    """A single step's profile, q delta_G(gamma) at 1 + q (gamma - 1), in the worse order (docs/minibatch.md, Lemma 1)."""
+    if wanted == losses.DELTA:
+        return q * delta_of(mu**2 / 2, np.log1p(np.expm1(given) / q))
+    return np.log1p(q * np.expm1(epsilon_of(mu**2 / 2, np.minimum(given / q, 1.0)))) * ROUND_UP

@@ -1,0 +1,112 @@
+"""What a guarantee allows an attacker: trade-off functions, and what follows from them (docs/risk.md).
+
+f(alpha) is the least chance to miss, of any test of whether a record was in the data, at a false-alarm rate of alpha. Every
+number errs to the safe side: f downward, what an attacker can do upward.
+"""
+
+from dataclasses import dataclass
+from math import inf, sqrt
+
+import numpy as np
+from scipy.special import erf, ndtr, ndtri
+
+from zoexplore.bounds.conversion import delta_of
+
+SLACK, LEAST = 1e-11, 1e-15  # roundings, relative and absolute
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """The largest f that is known of a run: of a Gaussian shift, and of pairs (epsilon_i, delta_i) that all hold.
+
+    Args:
+        rho: a shift budget, whose coupling fails with probability `delta_f`; inf where there is none.
+        delta_f: that probability.
+        epsilons, deltas: pairs, shape (P,), with which the run is differentially private; epsilon may be inf.
+
+    Source: Dong, Roth, Su 2022, doi:10.1111/rssb.12454: Propositions 2.12 (pairs and profile), Definition 2.6 (Gaussian).
+    """
+
+    rho: float = inf
+    delta_f: float = 0.0
+    epsilons: np.ndarray | tuple = ()
+    deltas: np.ndarray | tuple = ()
+
+    def misses(self, alpha) -> np.ndarray:
+        """f at false-alarm rates `alpha` in [0, 1], from below."""
+        alpha = rates("alpha", alpha)
+        return np.maximum(self._gaussian_misses(alpha), self._misses_of_pairs(alpha))
+
+    def _gaussian_misses(self, alpha) -> np.ndarray:
+        if not self.rho < inf:
+            return np.zeros(alpha.shape)
+        missed = ndtr(-ndtri(alpha) - sqrt(2 * self.rho))
+        return np.maximum(missed * (1 - SLACK) - self.delta_f - LEAST, 0.0)
+
+    def _misses_of_pairs(self, alpha) -> np.ndarray:
+        best = np.zeros(alpha.shape)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for epsilon, delta in zip(self.epsilons, self.deltas, strict=True):
+                if epsilon < inf:
+                    odds = np.exp(epsilon) * (1 + SLACK)
+                    many, few = 1 - delta - odds * alpha, (1 - delta - alpha) / odds
+                    best = np.fmax(best, np.maximum(many, few) - LEAST)
+        return best
+
+    def profile(self, epsilon) -> np.ndarray:
+        """delta at each `epsilon` >= 0, from above, at most 1: between pairs on the chord in exp(epsilon), below which it is."""
+        epsilon = np.asarray(epsilon, float)
+        if not (epsilon >= 0).all():
+            raise ValueError(f"epsilon = {epsilon} is not allowed: give numbers of at least 0")
+        found = np.ones(epsilon.shape)
+        if self.rho < inf:
+            found = np.minimum(found, delta_of(self.rho, epsilon) + self.delta_f)
+        places, heights = self._corners()
+        between = np.interp(np.expm1(np.minimum(epsilon, 700.0)), places, heights)
+        return np.minimum(found, between * (1 + SLACK) + LEAST)
+
+    def _corners(self) -> tuple[np.ndarray, np.ndarray]:
+        """exp(epsilon) - 1 and delta of the pairs, the advantage at 0 first; delta never rises."""
+        pairs = sorted((e, d) for e, d in zip(self.epsilons, self.deltas, strict=True) if e <= 700)
+        places = np.array([0.0, *(np.expm1(e) for e, _ in pairs)])
+        return places, np.minimum.accumulate([self.advantage, *(d for _, d in pairs)])
+
+    @property
+    def advantage(self) -> float:
+        """The most by which true positives can exceed false ones, max 1 - alpha - f(alpha): total variation, from above."""
+        found = 1.0
+        if self.rho < inf:
+            found = min(found, erf(sqrt(self.rho) / 2) * (1 + SLACK) + self.delta_f)
+        for epsilon, delta in zip(self.epsilons, self.deltas, strict=True):
+            if epsilon < inf:
+                half = np.tanh(epsilon / 2)  # (e - 1 + 2 delta)/(e + 1)
+                found = min(found, (half + delta * (1 - half)) * (1 + SLACK))
+        return float(found)
+
+    def true_positive_rate(self, fpr) -> np.ndarray:
+        """The most true positives at false-positive rates `fpr`, 1 - f(fpr)."""
+        return np.minimum(1 - self.misses(rates("fpr", fpr)) + LEAST, 1.0)
+
+    def posterior(self, prior, fpr=0.01) -> np.ndarray:
+        """The most that a positive of the best test at the rate `fpr` says of membership whose prior is `prior`:
+        p (1-f)/(p (1-f) + (1-p) fpr).
+        """
+        prior, fpr = rates("prior", prior), rates("fpr", fpr)
+        caught = prior * self.true_positive_rate(fpr)
+        with np.errstate(invalid="ignore"):
+            found = caught / (caught + (1 - prior) * fpr)
+        return np.where(prior == 0, 0.0, np.minimum(np.where(np.isnan(found), 1.0, found) * (1 + SLACK), 1.0))
+
+    def reconstruction(self, baseline) -> np.ndarray:
+        """The most often that a record is reconstructed which could be guessed with chance `baseline` without the release,
+        1 - f(baseline) (Hayes, Mahloujifar, Balle 2023, doi:10.48550/arXiv.2302.07225).
+        """
+        return self.true_positive_rate(rates("baseline", baseline))
+
+
+def rates(name: str, value) -> np.ndarray:
+    """Probabilities as an array; ValueError for anything else."""
+    found = np.asarray(value, float)
+    if not ((found >= 0) & (found <= 1)).all():
+        raise ValueError(f"{name} = {value!r} is not allowed: give a number from 0 to 1")
+    return found

@@ -1,0 +1,57 @@
+"""The project's own pages of mathematics, by section: in `docs/` beside the package, or within it once it is installed."""
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+_FOLDERS = Path(__file__).parents[1] / "docs", Path(__file__).parent / "docs"
+_HEADING = re.compile(r"^(#+) (?:\d+\. )?(.*?)\s*$")
+
+
+class Reference(NamedTuple):
+    """A page of `docs/` without its ending, and one of its headings, without its number."""
+
+    page: str
+    heading: str
+
+    def __str__(self) -> str:
+        return f"docs/{self.page}.md, “{self.heading}”"
+
+
+@cache
+def read(page: str) -> str:
+    """A whole page, in Markdown.
+
+    Raises:
+        FileNotFoundError: there is no such page.
+    """
+    found = next((path for folder in _FOLDERS if (path := folder / f"{page}.md").is_file()), None)
+    if found is None:
+        raise FileNotFoundError(f"there is no page docs/{page}.md")
+    return found.read_text(encoding="utf-8")
+
+
+def section(reference: Reference) -> str:
+    """What stands below a heading of a page, in Markdown, up to the next heading of its rank or above.
+
+    Raises:
+        FileNotFoundError: there is no such page.
+        KeyError: it has no such heading.
+
+    >>> section(Reference("bounds", "Composition")).splitlines()[0]
+    '## 3. Composition'
+    """
+    taken: list[str] = []
+    rank = 0
+    for line in read(reference.page).splitlines():
+        heading = _HEADING.match(line)
+        if heading and rank and len(heading[1]) <= rank:
+            break
+        if heading and not rank and heading[2] == reference.heading:
+            rank = len(heading[1])
+        if rank:
+            taken.append(line)
+    if not rank:
+        raise KeyError(f"docs/{reference.page}.md has no heading {reference.heading!r}")
+    return "\n".join(taken)

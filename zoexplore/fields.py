@@ -1,0 +1,85 @@
+"""A run's fields, in one table: what each is called, its symbol, and the range that a slider or a picture covers.
+
+`Setting` says which values are possible; the ranges here are the usual ones. Whatever lists fields reads this table.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Field:
+    """One numeric field of a run.
+
+    Args:
+        name: its name in `Setting`.
+        symbol: the paper's.
+        noun: what it is, as an axis says it.
+        meaning: what it is, in a phrase with its unit or its limits.
+        low, high: the range that sliders and pictures cover.
+        whole: whether its values are whole numbers.
+        linear: whether equal steps matter, as within [0, 1]; else equal ratios do.
+        label: what a control says beside the symbol; the noun where empty.
+        best: what a plan looks for in it ("the least noise"); empty where no plan solves for it.
+    """
+
+    name: str
+    symbol: str
+    noun: str
+    meaning: str
+    low: float
+    high: float
+    whole: bool = False
+    linear: bool = False
+    label: str = ""
+    best: str = ""
+
+    @property
+    def caption(self) -> str:
+        """Symbol and label, as a control says them."""
+        return f"{self.symbol} {self.label or self.noun}"
+
+
+FIELDS = {
+    field.name: field
+    for field in (
+        Field("T", "T", "steps", "steps", 1, 1e6, whole=True, best="the most steps"),
+        Field(
+            "K", "K", "directions per step", "orthonormal directions a step, at most d", 1, 1e9, whole=True,
+            best="the fewest directions",
+        ),
+        Field(
+            "beta", "β", "share of the noise along the directions", "share of the noise power along the directions", 0.0, 1.0,
+            linear=True, label="share along them", best="the largest share along the directions",
+        ),
+        Field("sigma", "σ", "noise scale", "noise scale; one step's noise energy is (ησ)²", 1e-6, 10.0, best="the least noise"),
+        Field("n", "n", "records", "dataset size, records", 1, 1e8, whole=True, best="the fewest records"),
+        Field("d", "d", "parameters", "dimension, trainable parameters", 1, 1e9, whole=True),
+        Field("delta", "δ", "target", "target δ", 1e-12, 0.1),
+        Field(
+            "R", "R", "radius of the ball", "radius of the ball that iterates are projected onto; inf is allowed", 1e-3, 1e3,
+            best="the largest ball",
+        ),
+        Field(
+            "clip", "Δ", "clip norm", "clip norm Δ of one record's difference quotient", 1e-3, 1e3, best="the largest clip norm"
+        ),
+        Field("M", "M", "smoothness", "smoothness of the loss; inf where it is not known", 1e-3, 1e3),
+        Field("m", "m", "strong convexity", "strong convexity of the loss, the ridge included; at most M", 1e-3, 1e3),
+        Field("ridge", "λ", "ridge", "the part of m that is added outside the clip", 1e-3, 1e3, label="ridge, not clipped"),
+        Field("eta", "η", "step size", "step size; None follows K/M", 1e-3, 1e6),
+        Field(
+            "xi", "ξ", "perturbation scale", "perturbation scale; 0 is the directional derivative", 1e-12, 1.0,
+            label="perturbation",
+        ),
+        Field("batch", "b", "records a step", "records a step; None is all n", 1, 1e8, whole=True),
+        Field(
+            "lipschitz", "L", "Lipschitz constant",
+            "Lipschitz constant of what is clipped; above Δ the clip may act; None is at most Δ", 1e-3, 1e3,
+            label="slope before the clip",
+        ),
+        Field(
+            "releases", "#", "released iterates", "iterates that are released, evenly spaced, the last included", 1, 1e3,
+            whole=True,
+        ),
+        Field("records_per_person", "g", "records a person", "the most records that one person has", 1, 1e3, whole=True),
+    )
+}  # fmt: skip

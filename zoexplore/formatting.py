@@ -1,0 +1,95 @@
+"""Numbers as text: for a reader, for a field that is typed into, and in TeX."""
+
+import re
+from decimal import ROUND_CEILING, Context, Decimal
+from math import inf, isfinite, isnan
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+THIN = "\u202f"  # narrow, and not to be broken at
+
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3}){2,}(\.\d*)?|[+-]?[1-9]\d{0,2}(,\d{3})+\.\d*")  # groups beyond doubt
+
+def format_power(exponent: int) -> str:
+    """10 to a whole power, in Unicode."""
+    return "10" + str(exponent).translate(_SUPERSCRIPTS)
+
+
+def format_number(x: float, figures: int = 3) -> str:
+    """A number to so many significant digits: 3.75, 0.0267, 7 160, 2.76 × 10⁶, ∞.
+
+    Rounded up, since most are privacy losses, and one must never be shown smaller than it is.
+    """
+    if isnan(x):
+        return "–"
+    if not isfinite(x):
+        return "∞" if x > 0 else "−∞"
+    if x == 0:
+        return "0"
+    exact = Decimal(repr(float(x)))  # the shortest decimal that is this float: 1.5 stays 1.5
+    rounded = _up(exact, exact.adjusted(), figures)
+    exponent = rounded.adjusted()  # 9.996 is 10.0
+    rounded = _up(rounded, exponent, figures)
+    if -4 <= exponent < 5:
+        return f"{rounded:,.{max(figures - 1 - exponent, 0)}f}".replace(",", THIN)
+    return f"{rounded.scaleb(-exponent):.{figures - 1}f}{THIN}×{THIN}{format_power(exponent)}"
+
+
+def _up(x: Decimal, exponent: int, figures: int) -> Decimal:
+    """The least decimal with so many figures from 10^exponent on that is no less than x."""
+    return x.quantize(Decimal(1).scaleb(exponent + 1 - figures), rounding=ROUND_CEILING)
+
+
+def format_count(x: float) -> str:
+    """A count, in groups of three digits."""
+    return f"{x:,.0f}".replace(",", THIN) if x < 1e15 else format_number(x)
+
+
+def format_exact(x: float | None) -> str:
+    """A value as one would type it: exact, and short where that is exact too."""
+    if x is None:
+        return ""
+    if x == inf:
+        return "∞"
+    if isinstance(x, int):
+        short = f"{x:.3e}"
+        if abs(x) < 10**6 or int(float(short)) != x:
+            return str(x)
+        text = short
+    else:
+        text = repr(float(x))
+    mantissa, e, exponent = text.partition("e")
+    if "." in mantissa:
+        mantissa = mantissa.rstrip("0").rstrip(".")
+    return mantissa + (f"e{int(exponent)}" if e else "")
+
+
+def parse_number(text: str) -> float:
+    """What somebody typed, as a number: 23456, 20 000, 1,000,000, 1e-3, ∞.
+
+    Raises:
+        ValueError: it is none, or a comma in it may stand for a point or for nothing, as in 0,001 and 20,000.
+    """
+    cleaned = "".join(text.split()).replace(THIN, "").replace("_", "").replace("−", "-")
+    if _GROUPED.fullmatch(cleaned):
+        cleaned = cleaned.replace(",", "")
+    elif "," in cleaned:
+        raise ValueError("give a number with a point and without commas, as 0.001 or 20000")
+    if cleaned in ("∞", "+∞"):
+        return inf
+    return int(cleaned) if cleaned.lstrip("+-").isdigit() else float(cleaned)
+
+
+def format_tex(x: float, figures: int = 4) -> str:
+    """A number in TeX: 0.5, 20\\,000, 2.75 \\cdot 10^{6}."""
+    if not isfinite(x):
+        return r"\infty" if x > 0 else r"-\infty"
+    if x == int(x) and abs(x) < 1e6:
+        return f"{int(x):,}".replace(",", r"\,")
+    text = f"{x:.{figures}g}"
+    mantissa, e, exponent = text.partition("e")
+    return rf"{mantissa}\cdot 10^{{{int(exponent)}}}" if e else mantissa
+
+
+def round_up(x: float, figures: int = 4) -> float:
+    """The least number of so many digits that is no less than x: a loss is not shown smaller than it is."""
+    return float(Context(prec=figures, rounding=ROUND_CEILING).create_decimal(repr(x)))
