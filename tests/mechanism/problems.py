@@ -4,11 +4,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from zoexplore import Setting
 from zoexplore.mechanism import Declared, NoisyZOGD, Sources
+from zoexplore.presets import DEMONSTRATION
 
 N, D = 24, 6
-SETTING = Setting(n=N, d=D, K=3, T=8, sigma=0.4, beta=0.5, R=3.0, clip=1.0, M=0.75, m=0.5, ridge=0.5)
+SETTING = DEMONSTRATION.replace(n=N, d=D, K=3, T=8, sigma=0.4, beta=0.5, R=3.0, clip=1.0, M=0.75, m=0.5, ridge=0.5)
 DECLARED = Declared("strongly-convex", M=0.75, m=0.5, lipschitz=1.0)
 
 
@@ -31,10 +31,9 @@ def optimiser(setting=SETTING, *, seeds=(1, 2), sources=None, start=None, loss=l
 
 def run(made, steps, batch=None):
     """Some steps on the full data, or on the batches that are drawn."""
-    X, y = data() if batch is None else batch
+    dataset = data() if batch is None else batch
     for _ in range(steps):
-        i = made.sample()
-        made.step((X[i], y[i]))
+        made.step(made.batch(dataset))
     return made
 
 

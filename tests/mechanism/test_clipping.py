@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from zoexplore import Setting
 from zoexplore.mechanism import NoisyZOGD, Sources, clipping, project
+from zoexplore.presets import DEMONSTRATION
 
 CLIP, N, K = 0.8, 5, 3
 
@@ -52,7 +52,7 @@ def test_joint_shortens_a_record_and_keeps_its_direction():
 def test_neighbours_steps_are_within_the_accounted_distance(rule, xi):
     """A loss of enormous slope: without the clip the steps would be a thousand times further apart."""
     d, n = 7, 4
-    setting = Setting(n=n, d=d, K=K, T=1, R=float("inf"), clip=CLIP, ridge=0, m=0, xi=xi, eta=2.0)
+    setting = DEMONSTRATION.replace(n=n, d=d, K=K, T=1, R=float("inf"), clip=CLIP, ridge=0, m=0, xi=xi, eta=2.0)
     bound = {"each": 2 * 2.0 * CLIP / (n * K**0.5), "joint": 2 * 2.0 * CLIP / (n * K)}[rule]
     rng, apart = np.random.default_rng(1), []
     for trial in range(20):
@@ -62,7 +62,7 @@ def test_neighbours_steps_are_within_the_accounted_distance(rule, xi):
             optimiser = NoisyZOGD(
                 torch.zeros(d, dtype=torch.float64), lambda w, X: X @ w, setting, sources=Sources(trial, 1000), clipping=rule
             )
-            optimiser.step(torch.cat([data[1:], record[None]]))
+            optimiser.step(optimiser.batch(torch.cat([data[1:], record[None]])))
             ends.append(optimiser.w)
         apart.append(float((ends[0] - ends[1]).norm()))
     assert max(apart) == pytest.approx(bound, rel=1e-9)

@@ -6,11 +6,13 @@ from itertools import combinations, pairwise
 import pytest
 import torch
 from torch import nn
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import tree_map
 
 from tests.mechanism.problems import DECLARED, SETTING, classes, cross_entropy, data, logistic, network, optimiser, run
-from zoexplore import Accounting, Setting, guarantee
+from zoexplore import Accounting, guarantee
 from zoexplore.mechanism import NoisyZOGD, Sources, hybrid, last_iterates, project, stiefel
+from zoexplore.mechanism.schedule import planned
+from zoexplore.presets import DEMONSTRATION
 
 INF = float("inf")
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
@@ -21,7 +23,12 @@ def gradients(w):
     return torch.autograd.functional.jacobian(lambda w: logistic(w, (X, y)), w)
 
 
-ESTIMATES = {"directional": (0.0, {}), "one gradient": (0.0, {"declared": DECLARED}), "two-point": (1e-5, {})}
+ESTIMATES = {
+    "directional": (0.0, {}),
+    "gradients": (0.0, {"skip_idle_clip": True}),
+    "two-point": (1e-5, {}),
+    "one direction after the other": (1e-5, {"chunk_size": 1}),
+}
 
 
 @pytest.mark.parametrize("xi, options", ESTIMATES.values(), ids=ESTIMATES)
@@ -35,18 +42,19 @@ def test_a_run_is_the_papers_update_step_by_step(xi, options):
         along = (gradients(w) @ U).clamp(-1, 1).mean(0) + 0.5 * (w @ U)
         w, hit = project(w - setting.eta / 3 * (U @ along) + hybrid(U, 0.4, 0.5, setting.eta, twin.noise), 0.5)
         hits += int(hit)
-    assert made.skips_clip == bool(options)
     assert torch.allclose(made.w, w, rtol=1e-8, atol=1e-8)
     assert made.counts.projected == hits > 0
 
 
 @pytest.mark.parametrize("clipping", ["each", "joint"])
-def test_a_clip_that_is_idle_for_certain_may_be_skipped(clipping):
-    kept, skipped = (run(optimiser(declared=DECLARED, clipping=clipping, skip_idle_clip=skip), 8) for skip in (False, True))
-    assert (kept.skips_clip, skipped.skips_clip) == (False, True)
+@pytest.mark.parametrize("clip", [1.0, 0.4, 0.05])
+def test_gradients_in_place_of_quotients_change_nothing(clipping, clip):
+    """Where no record, some and all of them are clipped."""
+    setting = SETTING.replace(clip=clip)
+    kept, skipped = (run(optimiser(setting, clipping=clipping, skip_idle_clip=skip), 8) for skip in (False, True))
     assert torch.allclose(kept.w, skipped.w, rtol=1e-12, atol=1e-14)
-    assert kept.counts.clipped == 0 < kept.counts.looked_at
-    assert skipped.counts.looked_at == 0
+    assert kept.counts == skipped.counts
+    assert (kept.counts.clipped > 0) == (clip < 1)
 
 
 def test_all_directions_and_no_directional_noise_are_noisy_gradient_descent():
@@ -161,15 +169,16 @@ def test_a_schedule_gives_every_step_its_share():
         run(made, 1)
         U = stiefel(6, 3, twin.directions)
         assert torch.allclose(made.w - before, hybrid(U, 0.4, beta, setting.eta, twin.noise))
+    assert [step.beta for step, _ in made.record.stages] == shares
 
 
 def test_the_accountants_optimal_schedule_is_passed_straight_in():
-    setting = Setting(n=1000, d=40, K=20, T=60, sigma=0.05, R=0.3, M=0.75, m=0.5, ridge=0.5)
+    setting = DEMONSTRATION.replace(n=1000, d=40, K=20, T=60, sigma=0.05, R=0.3, M=0.75, m=0.5, ridge=0.5)
     path = guarantee(setting, "theorem", Accounting(schedule="optimal")).trajectory
     early = setting.T - len(path.beta)
-    made = optimiser(setting, schedule=path)
-    assert made.shares[early:].tolist() == path.beta.tolist()
-    assert set(made.shares[:early]) <= {path.beta[0]}
+    shares = planned(path, setting)["beta"]
+    assert shares[early:] == path.beta.tolist()
+    assert set(shares[:early]) <= {path.beta[0]}
 
 
 def as_tensors(state):
@@ -177,31 +186,35 @@ def as_tensors(state):
     return tree_map(lambda x: x if isinstance(x, torch.Tensor) else torch.tensor(list(str(x).encode())), state)
 
 
+class TestNotFinite:
+    """A loss that is not finite says nothing, is counted, and neither stops the run nor spreads."""
+
+    @pytest.mark.parametrize("xi, skip", [(0.0, False), (0.0, True), (1e-3, False)])
+    @pytest.mark.parametrize("bad", [float("nan"), INF])
+    @pytest.mark.parametrize("directions", ["dense", "streamed"])
+    def test_it_counts_as_a_quotient_of_0(self, xi, skip, bad, directions):
+        if skip and directions == "streamed":
+            return
+
+        sixth = data()[0][5]
+
+        def poisoned(w, batch):
+            return logistic(w, batch) + torch.where((batch[0] == sixth).all(-1), bad, 0.0).double()
+
+        def silent(w, batch):
+            return logistic(w, batch) * torch.where((batch[0] == sixth).all(-1), 0.0, 1.0).double()
+
+        options = {"skip_idle_clip": skip, "directions": directions}
+        made, without = (optimiser(SETTING.replace(xi=xi), loss=loss, **options) for loss in (poisoned, silent))
+        for o in (made, without):
+            run(o, 3)
+        assert torch.allclose(made.w, without.w, rtol=1e-9, atol=1e-12)
+        assert made.counts.not_finite == 3 * 3
+        assert "9 quotients were not finite" in made.record.why_not_idle
+
+
 class TestStops:
     """A step that fails leaves everything as it was."""
-
-    @pytest.mark.parametrize("xi, declared", [(0.0, False), (0.0, True), (1e-3, False)])
-    @pytest.mark.parametrize("bad", [float("nan"), INF])
-    def test_a_loss_that_is_not_finite(self, xi, declared, bad):
-        poison = {"on": False}
-
-        def loss(w, batch):
-            values = logistic(w, batch)
-            return values + torch.where(torch.arange(len(values)) == 5, bad if poison["on"] else 0.0, 0.0).double()
-
-        options = {"loss": loss} | ({"declared": DECLARED} if declared else {})
-        setting = SETTING.replace(xi=xi, batch=8)
-        made, straight = run(optimiser(setting, **options), 3), run(optimiser(setting, **options), 8)
-        X, y = data()
-        i = made.sample()
-        before = made.state_dict()
-        poison["on"] = True
-        with pytest.raises(FloatingPointError, match="step 3: a loss or its derivative is not finite; parameters"):
-            made.step((X[i], y[i]))
-        poison["on"] = False
-        after = made.state_dict()
-        assert all(tree_leaves(tree_map(torch.equal, *(as_tensors(state) for state in (before, after)))))
-        assert torch.equal(run(made, 5).w, straight.w)
 
     def test_a_loss_that_raises_in_a_module(self):
         module, setting = network(), SETTING.replace(d=51, R=INF)
@@ -232,7 +245,7 @@ class TestResume:
         setting = SETTING.replace(batch=batch, clip=0.3)
         straight = run(optimiser(setting, schedule=schedule), 8)
         first = run(optimiser(setting, schedule=schedule), 3)
-        first.sample()  # drawn, and not used yet
+        first.drawn(5)  # drawn, and not used yet
         file = io.BytesIO()
         torch.save(first.state_dict(), file)
         run(first, 2)  # what was saved must not move
@@ -255,10 +268,9 @@ class TestResume:
     @pytest.mark.parametrize(
         "other, words",
         [
-            ({"setting": SETTING.replace(sigma=0.5)}, "the saved run had sigma = 0.4, this one has 0.5"),
-            ({"clipping": "joint"}, "the saved run had clipping = 'each', this one has 'joint'"),
-            ({"schedule": [0.5] * 8}, "the saved run had shares = None"),
-            ({"declared": DECLARED}, "the saved run had skips_clip = False"),
+            ({"setting": SETTING.replace(n=25)}, "the saved run had n = 24, this one has 25"),
+            ({"declared": DECLARED}, "the saved run had declared regime = 'non-convex'"),
+            ({"start": torch.zeros(6)}, "the saved run had dtype = 'torch.float64'"),
             ({"sources": Sources.secure()}, "the saved run drew from seeds"),
         ],
     )
@@ -282,45 +294,51 @@ class TestBatches:
     """A step has the records that were drawn for it, or is refused."""
 
     def test_every_subset_is_as_likely(self):
-        setting = SETTING.replace(n=5, batch=2, T=4000)
-        made = optimiser(setting, loss=lambda w, X: X @ w)
+        made = optimiser(SETTING.replace(n=5, batch=2, T=4000), loss=lambda w, X: X @ w)
         counts: dict[tuple, int] = {}
-        for _ in range(4000):
-            i = made.sample()
-            assert torch.equal(made.sample(), i)  # the same until the step is made
+        for t in range(4000):
+            i = made.drawn(t)
+            assert torch.equal(made.drawn(t), i)  # the same until the step is made
             counts[tuple(sorted(i.tolist()))] = counts.get(tuple(sorted(i.tolist())), 0) + 1
-            made._sample = None  # as a step leaves it
         assert len(counts) == 10
         assert sum((c - 400) ** 2 / 400 for c in counts.values()) < 33.7  # chi-square, 9 degrees, 1e-4
 
     def test_steps_have_batches_of_their_own(self):
-        made, drawn = optimiser(SETTING.replace(batch=8)), []
-        for _ in range(8):
-            drawn.append(made.sample())
-            run(made, 1)
+        made = optimiser(SETTING.replace(batch=8))
+        drawn = []
+        for batch in made.batches(data()):
+            drawn.append(batch.records)
+            made.step(batch)
+        assert len(drawn) == 8
         assert all(len(set(i.tolist())) == 8 for i in drawn)
         assert not any(torch.equal(a, b) for a, b in pairwise(drawn))
 
-    def test_a_step_without_a_batch_of_its_own_is_refused(self):
-        made = run(optimiser(SETTING.replace(batch=8)), 1)
-        X, y = data()
-        with pytest.raises(RuntimeError, match=r"step 1 has no batch of its own: take the 8 records of optimiser.sample\(\)"):
-            made.step((X[:8], y[:8]))
-
-    @pytest.mark.parametrize("batch, size", [(None, 24), (8, 8)])
-    def test_another_number_of_records_is_refused(self, batch, size):
-        made = optimiser(SETTING.replace(batch=batch))
-        made.sample()
-        X, y = data()
-        with pytest.raises(ValueError, match=rf"a batch tensor of shape \({size - 1}, 6\) is not allowed: give {size} records"):
-            made.step((X[: size - 1], y[: size - 1]))
-        assert made.counts.steps == 0
-
-    def test_full_batches_need_no_drawing(self):
-        made = optimiser()
-        made.step(data())
+    @pytest.mark.parametrize("batch", [None, 8])
+    def test_what_was_not_drawn_is_refused(self, batch):
+        made, other = (optimiser(SETTING.replace(batch=batch), seeds=seeds) for seeds in ((1, 2), (3, 4)))
+        with pytest.raises(TypeError, match=r"a batch of the type tuple is not allowed: take optimiser.batch\(dataset\)"):
+            made.step(data())
+        used = made.batch(data())
+        made.step(used)
+        if batch:
+            for wrong in (used, other.batch(data())):
+                with pytest.raises(ValueError, match="not the one that was drawn"):
+                    made.step(wrong)
         assert made.counts.steps == 1
-        assert torch.equal(made.sample(), torch.arange(24))
+
+    def test_a_batch_that_was_not_used_stops_the_loop(self):
+        batches = optimiser(SETTING.replace(batch=8)).batches(data())
+        next(batches)
+        with pytest.raises(RuntimeError, match="step 0 was not made"):
+            next(batches)
+
+    @pytest.mark.parametrize("size", [23, 25])
+    @pytest.mark.parametrize("as_dataset", [False, True])
+    def test_another_number_of_records_is_refused(self, size, as_dataset):
+        X, y = data(25)
+        dataset = list(zip(X[:size], y[:size], strict=True)) if as_dataset else (X[:size], y[:size])
+        with pytest.raises(ValueError, match="n = 24"):
+            optimiser().batch(dataset)
 
 
 class TestRefusals:
@@ -331,14 +349,19 @@ class TestRefusals:
         [
             ({"clipping": "batch"}, "clipping = 'batch' is not allowed: give one of 'each', 'joint'"),
             ({"estimator": "two-point"}, "estimator = 'two-point' is not allowed: xi = 0 is 'directional'"),
-            ({"schedule": [0.5] * 7}, r"a schedule of shape \(7,\) is not allowed: give T = 8 shares"),
-            ({"schedule": [0.5] * 7 + [1.5]}, r"a share of 1.5 is not allowed"),
+            ({"schedule": [0.5] * 7}, r"a schedule of shape \(7,\) is not allowed: give T = 8 values of beta"),
+            ({"schedule": [0.5] * 7 + [1.5]}, r"beta = 1.5 is not allowed"),
+            ({"schedule": {"eta": [0.5] * 8}}, "a schedule of 'eta' is not allowed"),
+            ({"directions": "sparse"}, "directions = 'sparse' is not allowed"),
+            ({"directions": "streamed", "setting": SETTING.replace(K=4)}, "directions = 'streamed' is not allowed for K = 4"),
+            ({"skip_idle_clip": True, "setting": SETTING.replace(xi=1.0)}, "skip_idle_clip = True is not allowed"),
+            ({"microbatch": 0}, "microbatch = 0 is not allowed"),
+            ({"loss_of": "inputs"}, "loss_of = 'inputs' is not allowed"),
             ({"start": torch.zeros(5).double()}, "d = 6 is not allowed: there are 5 parameters"),
             ({"start": torch.full((6,), 2.0).double()}, "the start has length 4.899, beyond R = 3"),
             ({"start": torch.full((6,), float("nan")).double()}, "not finite"),
-            ({"start": torch.zeros(6, dtype=torch.bfloat16)}, "parameters of torch.bfloat16 are not allowed"),
+            ({"start": torch.zeros(6, dtype=torch.int32)}, "parameters of torch.int32 are not allowed"),
             ({"start": torch.zeros(2, 3).double()}, r"parameters of shape \(2, 3\) are not allowed"),
-            ({"start": torch.zeros(6), "setting": SETTING.replace(xi=1e-6)}, "float32 with xi = 1e-06 is not allowed"),
         ],
     )
     def test_at_once(self, options, words):
@@ -365,15 +388,15 @@ class TestRefusals:
     )
     def test_losses_that_are_not_each_records_own(self, loss, words):
         with pytest.raises(ValueError, match=words):
-            optimiser(loss=loss).step(data())
+            run(optimiser(loss=loss), 1)
 
     def test_dropout_in_training(self):
         module = nn.Sequential(nn.Linear(6, 30), nn.Dropout(0.5), nn.Linear(30, 3)).double()
         made = NoisyZOGD(module, cross_entropy, SETTING.replace(d=303, R=INF), sources=Sources(1, 2))
         with pytest.raises(ValueError, match=r"dropout: call eval\(\)"):
-            made.step(classes())
+            run(made, 1, classes())
         module.eval()
-        made.step(classes())
+        run(made, 1, classes())
 
     def test_modules_that_mix_records(self):
         module = nn.Sequential(nn.Linear(6, 4), nn.BatchNorm1d(4)).double()
@@ -384,9 +407,6 @@ class TestRefusals:
         with pytest.raises(RuntimeError, match="all T = 8 steps are done"):
             run(optimiser(), 9)
 
-    def test_a_module_of_several_kinds_or_with_nothing_to_train(self):
-        mixed = nn.Sequential(nn.Linear(6, 4), nn.Linear(4, 3).double())
-        with pytest.raises(ValueError, match="give them one dtype and one device"):
-            NoisyZOGD(mixed, cross_entropy, SETTING, sources=Sources(1, 2))
+    def test_a_module_with_nothing_to_train(self):
         with pytest.raises(ValueError, match="no parameter with requires_grad"):
             NoisyZOGD(nn.Linear(2, 1).requires_grad_(False), cross_entropy, SETTING, sources=Sources(1, 2))

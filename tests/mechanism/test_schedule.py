@@ -1,45 +1,50 @@
 """Shares that vary: what they cost together, and the constant run that is no more private."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from zoexplore import Accounting, Setting, guarantee
+from tests.mechanism.test_report import ran, step_of
+from zoexplore import Accounting, guarantee
 from zoexplore.mechanism import variances
-from zoexplore.mechanism.schedule import constant_of_composition, dominated, theorem_of
+from zoexplore.mechanism.run_guarantees import composition, dominated
+from zoexplore.mechanism.schedule import theorem_of
+from zoexplore.presets import DEMONSTRATION
 
-SETTING = Setting(n=2000, d=60, K=25, T=80, sigma=0.03, R=0.3, M=0.75, m=0.5, ridge=0.5)
+SETTING = DEMONSTRATION.replace(n=2000, d=60, K=25, T=80, sigma=0.03, R=0.3, M=0.75, m=0.5, ridge=0.5)
 FEW = SETTING.replace(n=200, T=400)  # so few records that the theorem counts its last steps only, from the diameter
 OPTIMAL = Accounting(schedule="optimal")
 shares = st.lists(st.floats(0, 1), min_size=1, max_size=9).map(np.array)
 
 
 @given(shares, st.sampled_from([1, 25, 60]))
-@settings(deadline=None)
 def test_composition_of_any_shares_is_the_sum_of_their_steps(beta, K):
     setting = SETTING.replace(K=K, T=len(beta))
     steps = (2 / 2000) ** 2 / (2 * 0.03**2 * (beta + (1 - beta) * K / 60))
-    rho = guarantee(setting.replace(beta=constant_of_composition(beta, setting)), "composition").rho
+    rho = composition(ran(setting, shares=beta), Accounting()).rho
     assert steps.sum() * (1 - 1e-13) <= rho <= steps.sum() * (1 + 1e-9)
 
 
-@given(shares, st.sampled_from([1, 25, 60]))
-@settings(deadline=None)
-def test_the_dominated_run_has_the_least_noise_of_all_steps_in_either_part(beta, K):
-    setting = SETTING.replace(K=K)
-    constant = dominated(beta, setting)
-    (s1, s2), (t1, t2) = (variances(s.sigma, b, 1.0, 60, K) for s, b in ((setting, beta), (constant, constant.beta)))
-    scale = 0.03**2 / 60
-    assert t1 + t2 == pytest.approx((s1 + s2).min(), rel=1e-9)
-    assert t1 + t2 <= (s1 + s2).min() * (1 + 1e-12)
-    if K < 60:  # else nothing lies outside the span
-        assert t2 <= s2.min()
-        assert t2 == pytest.approx(s2.min(), abs=1e-9 * scale)
-
-
-def test_one_constant_share_is_left_as_it_is():
-    assert dominated(np.full(4, 0.3), SETTING) == SETTING.replace(beta=0.3)
+@given(st.lists(st.tuples(*[st.floats(0, 1), *[st.floats(0.1, 10)] * 3]), min_size=2, max_size=9), st.sampled_from([1, 25, 60]))
+def test_the_dominated_run_has_the_least_noise_and_the_largest_moves_of_all_steps(varied, K):
+    setting = SETTING.replace(K=K, xi=0.1)
+    stages = [(step_of(setting, beta=b, sigma=0.03 * s, eta=setting.eta * e, clip=c), 1) for b, s, e, c in varied]
+    steps = [step for step, _ in stages]
+    for constant in dominated(replace(ran(setting), stages=tuple(stages))):
+        (s1, s2), (t1, t2) = (np.array([variances(s.sigma, s.beta, s.eta, 60, K) for s in of]).T for of in (steps, [constant]))
+        assert (t1 + t2) == pytest.approx((s1 + s2).min(), rel=1e-9)
+        assert (t1 + t2) <= (s1 + s2).min() * (1 + 1e-12)
+        if K < 60:  # else nothing lies outside the span
+            assert t2 <= s2.min()
+            assert t2 == pytest.approx(s2.min(), abs=1e-9 * float((s1 + s2).max()))
+        for name in ("clip", "xi"):
+            assert constant.eta * getattr(constant, name) >= max(s.eta * getattr(s, name) for s in steps) * (1 - 1e-15)
+    assert {constant.eta for constant in dominated(replace(ran(setting), stages=tuple(stages)))} == {
+        f(s.eta for s in steps) for f in (min, max)
+    }
 
 
 def test_the_theorem_at_its_own_optimal_shares_is_the_optimal_theorem():

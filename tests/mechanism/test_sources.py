@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 
 from zoexplore.mechanism import Sources
-from zoexplore.mechanism.sources import normal, untouched_on_error
+from zoexplore.mechanism.rng import normal, untouched_on_error
 
 
 def numbers(sources):
@@ -89,10 +90,10 @@ def test_secure_and_seeded_runs_do_not_mix():
 
 
 def test_what_is_said_names_demonstrations_and_limits():
-    assert "A demonstration: the noise comes from an ordinary generator and the seed 4" in Sources(3, 4).says
-    assert "A demonstration" in Sources().says
-    assert "ChaCha20" in Sources.secure().says
-    assert "Mironov 2012" in Sources.secure().says
+    assert "A demonstration: the noise comes from an ordinary generator and the seed 4" in Sources(3, 4).description
+    assert "A demonstration" in Sources().description
+    assert "ChaCha20" in Sources.secure().description
+    assert "Mironov 2012" in Sources.secure().description
 
 
 @pytest.mark.parametrize("generator", [np.random.default_rng(0), torch.Generator().manual_seed(0)], ids=["numpy", "torch"])
@@ -101,6 +102,17 @@ def test_an_error_gives_back_what_was_drawn(generator):
         first = normal(generator, (3,))
         raise KeyError
     assert torch.equal(normal(generator, (3,)), first)
+
+
+@pytest.mark.parametrize("sources", [Sources(1, 2), Sources.secure()], ids=["seeded", "secure"])
+def test_many_numbers_in_single_precision_are_normal_too(sources):
+    drawn = normal(sources.noise, (300_001,), dtype=torch.float32)
+    assert drawn.shape == (300_001,) and drawn.dtype == torch.float32
+    assert stats.kstest(drawn.double(), "norm").pvalue > 1e-3
+    half = len(drawn) // 2
+    pairs = torch.stack([drawn[:half], drawn[half + 1 :]])
+    assert abs(float(torch.corrcoef(pairs)[0, 1])) < 5 / half**0.5
+    assert abs(float(torch.corrcoef(pairs.square())[0, 1])) < 5 / half**0.5
 
 
 def test_numbers_have_the_wanted_kind():

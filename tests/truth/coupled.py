@@ -25,64 +25,40 @@ class Plan:
 @dataclass(frozen=True)
 class Outcome:
     """Per run: whether the budget stopped the shifts, the cost spent, the final difference, the log-likelihood ratio of
-    the shifted process's transcript to the neighbour's. `excess`: the most by which a cost, where nothing was
-    stopped, was above the proof's X + Y, in units of the budget.
+    the shifted process's transcript to the neighbour's.
     """
 
     stopped: np.ndarray
     cost: np.ndarray
     apart: np.ndarray
     ratio: np.ndarray
-    excess: float
 
 
 class Ledger:
-    """The running cost, the stop, and the proof's own account of both (section 7 d, failure)."""
+    """The running cost and the stop."""
 
-    def __init__(self, plan, step, c, count):
-        self.plan, self.step, self.c = plan, step, c
+    def __init__(self, plan, step, count):
+        self.plan, self.step = plan, step
         self.stopped, self.cost = np.zeros(count, bool), np.zeros(count)
-        self.h, self.bound = np.full(count, plan.start**2), np.zeros(count)
-        self.z, self.excess = plan.start, 0.0
 
-    def shift(self, t, U, x, y, q):
+    def shift(self, t, U, x, q):
         """The step's shift, in the complement and in the span: none where the budget would be, or was, exceeded.
 
-        q is the whole span part; y, where given, the drifted difference, for the proof's account in the "clip" form.
+        q is the whole span part.
         """
         step, a, p = self.step, self.plan.alpha[t], self.plan.pi[t]
         outside = x - _project(U, x)
         price = 0.5 * (p**2 * _squares(q) / step.S + (a**2 * _squares(outside) / step.s2 if a > 0 else 0))
-        if y is not None:
-            self._account(t, U, x, y)
         self.stopped |= self.cost + price > self.plan.rho
         self.cost += np.where(self.stopped, 0.0, price)
         going = ~self.stopped
-        if y is not None and going.any():
-            self.excess = max(self.excess, ((self.cost - self.bound) / self.plan.rho)[going].max())
         return going[:, None] * a * outside, going[:, None] * p * q
-
-    def _account(self, t, U, x, y):
-        """h of the next step and X + Y so far, from this step's upsilon and gamma."""
-        step, a, p = self.step, self.plan.alpha[t], self.plan.pi[t]
-        upsilon, gamma = _share(U, x), _share(U, y)
-        w = step.w_0 if self.z == 0 else step.w
-        u = step.u * self.z  # c g z
-        if self.z == 0:
-            self.bound += 0.5 * p**2 * w**2 / step.S
-        else:
-            theta = w / (step.f * u)
-            spent = p**2 * ((1 + theta) * self.c**2 * gamma * self.h + (1 + 1 / theta) * w**2) / step.S
-            self.bound += 0.5 * (spent + (a**2 * (1 - upsilon) * self.h / step.s2 if a > 0 else 0))
-        reach = self.c * np.sqrt(gamma * self.h) + w
-        self.h = (1 - a) ** 2 * (1 - upsilon) * self.h + (1 - p) ** 2 * reach**2
-        self.z = sqrt(((1 - a) * step.o * self.z) ** 2 + ((1 - p) * (u + w)) ** 2)
 
 
 def difference(run, plan, step, drift, count, seed, aligned=True):
     """Differences alone: x <- (I - P) x + P Y x + b + e, with b and e at their largest, along Y x or at random."""
-    rng, Y = np.random.default_rng(seed), drift_map(run.c, drift, run.d)
-    ledger, x = Ledger(plan, step, run.c, count), np.zeros((count, run.d))
+    rng, Y = np.random.default_rng(seed), drift_map(run, drift)
+    ledger, x = Ledger(plan, step, count), np.zeros((count, run.d))
     x[:, 0] = plan.start
     for t in range(len(plan.pi)):
         y = x @ Y.T
@@ -94,9 +70,9 @@ def difference(run, plan, step, drift, count, seed, aligned=True):
         toward /= np.sqrt(_squares(toward))[:, None]
         remainder = np.where(_squares(x) > 0, 2 * run.remainder + run.own, run.own)
         q = _project(U, moved) + (remainder + (0.0 if run.before else run.B))[:, None] * toward
-        outside, inside = ledger.shift(t, U, x, None if run.before else y, q)
+        outside, inside = ledger.shift(t, U, x, q)
         x = x - _project(U, x) - outside + q - inside
-    return Outcome(ledger.stopped, ledger.cost, np.sqrt(_squares(x)), np.zeros(count), ledger.excess)
+    return Outcome(ledger.stopped, ledger.cost, np.sqrt(_squares(x)), np.zeros(count))
 
 
 def whole_runs(s, plan, step, quotients, count, seed):
@@ -108,7 +84,7 @@ def whole_runs(s, plan, step, quotients, count, seed):
     rng = np.random.default_rng(seed)
     W, V = np.zeros((count, s.d)), np.zeros((count, s.d))
     W[:, 0], V[:, 0] = plan.start / 2, -plan.start / 2
-    ledger, ratio = Ledger(plan, step, None, count), np.zeros(count)
+    ledger, ratio = Ledger(plan, step, count), np.zeros(count)
     s1 = step.S - step.s2
     for t in range(len(plan.pi)):
         U = directions(rng, count, s.d, s.K)
@@ -116,13 +92,13 @@ def whole_runs(s, plan, step, quotients, count, seed):
         noise = np.einsum("sdk,sk->sd", U, along) + rng.standard_normal(W.shape) * sqrt(step.s2)
         x, moves = W - V, [_update(s, w, U, which, quotients) for which, w in enumerate((W, V))]
         q = _project(U, x) + moves[0] - moves[1]
-        outside, inside = ledger.shift(t, U, x, None, q)
+        outside, inside = ledger.shift(t, U, x, q)
         in_span = _project(U, noise)
         ratio += (inside * (in_span + inside / 2)).sum(axis=1) / step.S
         ratio += (outside * (noise - in_span + outside / 2)).sum(axis=1) / step.s2
         W = _ball(W + moves[0] + noise, s.R)
         V = _ball(V + moves[1] + noise + outside + inside, s.R)
-    return Outcome(ledger.stopped, ledger.cost, np.sqrt(_squares(W - V)), ratio, ledger.excess)
+    return Outcome(ledger.stopped, ledger.cost, np.sqrt(_squares(W - V)), ratio)
 
 
 def _update(s, w, U, which, quotients):
@@ -148,10 +124,3 @@ def _squares(v):
 def _at_zero(v):
     """v, or a fixed unit vector where v is 0."""
     return np.where(_squares(v)[:, None] > 0, v, np.eye(v.shape[1])[0])
-
-
-def _share(U, v):
-    """The part of a vector's square that lies in the span."""
-    v = _at_zero(v)
-    v = v / np.abs(v).max(axis=1, keepdims=True)
-    return np.minimum(1.0, _squares(np.einsum("sdk,sd->sk", U, v)) / _squares(v))

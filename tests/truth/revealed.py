@@ -5,7 +5,8 @@ the Mahalanobis distance of W and W'. Whoever sees the directions beside w_T dis
 sees w_T alone, so these are truths for a stronger release; the sharper bound's proof reveals them, and so must hold
 even here.
 
-A run is `w <- (I - P) w + P Y w + r(w) + noise`, the other one the same and `b`: Y is the drift, linear of norm c; b
+A run is `w <- (I - P) w + P Y w + r(w) + noise`, the other one the same and `b`: Y is the drift, a multiple of the identity and
+anything linear of norm `radius` (what the gradients' range of curvatures allows); b
 is the differing record's part and r the two-point remainder, both in the span of the directions and chosen by an
 adversary who knows the past and the directions drawn so far. The remainder is one function for both runs: values at
 two points differ, at equal points they do not (a fixed vector for one run only would be the record's part, and too
@@ -13,7 +14,7 @@ much of it). Where the runs may be, but for a chance of `UNLIKELY` a step, it is
 its size, eta M xi/(2 sqrt(K)), allows. Nothing here imports the package's bounds.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, sqrt
 
 import numpy as np
@@ -22,14 +23,22 @@ from scipy.special import log_ndtr
 REACH = 7.0  # K standard Gaussians are longer than sqrt(K) + REACH with probability at most UNLIKELY
 UNLIKELY = float(np.exp(-(REACH**2) / 2))
 
+
+def curvatures(s):
+    """The least and the largest curvature of what is clipped, by the regime."""
+    top = s.M - s.ridge
+    return {"non-convex": -top, "convex": 0.0, "strongly-convex": s.m - s.ridge}[s.regime], top
+
+
 @dataclass(frozen=True)
 class Run:
-    """One setting's numbers, from BOUNDS section 1 alone; `c` is the norm of the drift."""
+    """One setting's numbers, from docs/bounds.md, "The mechanism", alone; c = centre + radius is the norm of the drift."""
 
     d: int
     K: int
     T: int
-    c: float
+    centre: float
+    radius: float
     B: float  # the differing record's part, in norm (in norm before the projection, if `before`)
     remainder: float  # the most that the two-point remainder, shared by both runs, can be at a point, in norm
     own: float  # the differing record's share in the remainder, where B does not cover it
@@ -37,14 +46,22 @@ class Run:
     s1: float
     s2: float
 
+    @property
+    def c(self):
+        return self.centre + self.radius
+
     @classmethod
-    def of(cls, s, c, sensitivity="clip"):
+    def of(cls, s, sensitivity="clip"):
         before = sensitivity == "lipschitz"
-        remainder = s.eta * s.M * s.xi / (2 * sqrt(s.K))
-        B = 2 * s.eta * s.clip / (s.n * (s.K if before else sqrt(s.K)))
+        low, top = curvatures(s)
+        step = s.eta / s.K
+        centre, radius = 1 - step * (s.ridge + (low + top) / 2), step * (top - low) / 2
+        remainder = s.eta * (top - low) * s.xi / (4 * sqrt(s.K))
+        of_two = s.records_per_person * (0.5 if s.neighbours == "add-remove" else 1.0)
+        B = of_two * 2 * s.eta * s.clip / (s.n * (s.K if before else sqrt(s.K)))
         s1, s2 = s.eta**2 * s.beta * s.sigma**2 / s.K, s.eta**2 * (1 - s.beta) * s.sigma**2 / s.d
         own = 2 * remainder / s.n if before else 0.0
-        return cls(s.d, s.K, s.T, c, B, remainder * (1 - 1 / s.n if before else 1), own, before, s1, s2)
+        return cls(s.d, s.K, s.T, abs(centre), radius, B, remainder * (1 - 1 / s.n if before else 1), own, before, s1, s2)
 
 
 @dataclass(frozen=True)
@@ -52,8 +69,8 @@ class Adversary:
     """How data and remainders are pointed.
 
     Args:
-        drift: "shrink" (Y = c), "flip" (Y = -c), "turn" (Y = c times a rotation) or "uneven" (Y symmetric, eigenvalues
-            spread over [-c, c]).
+        drift: what is added to the centre, of norm `radius`: "shrink" (Y = c), "flip" (the centre less the radius), "turn" (a
+            rotation) or "uneven" (symmetric, eigenvalues spread over both).
         power: vectors are pointed along C^-power times the drifted difference of the means: 0 to add to it, 1 to add to
             the Mahalanobis distance.
         greedy: for so many steps at the end, along what makes the Mahalanobis distance after that step the largest.
@@ -82,7 +99,7 @@ def mahalanobis(run, adversary, count, seed, start=0.0, steps=None):
     `start` is the distance at the first step (both points are known there).
     """
     rng, d = np.random.default_rng(seed), run.d
-    Y = drift_map(run.c, adversary.drift, d)
+    Y = drift_map(run, adversary.drift)
     fixed = np.ones(d) / sqrt(d)
     x, C = np.zeros((count, d)), np.zeros((count, d, d))
     x[:, 0] = start
@@ -98,14 +115,42 @@ def mahalanobis(run, adversary, count, seed, start=0.0, steps=None):
     return np.sqrt(np.maximum(0.0, (x * _solve(C, x)).sum(axis=1)))
 
 
-def drift_map(c, kind, d):
+def clipped(s, adversary, count, seed, start=0.0, steps=None):
+    """`mahalanobis` where the clip acts: along each direction it lets through a slope in [0, 1] of the data's part, and the
+    adversary, who sees the direction, takes all of it or nothing, whichever leaves the runs further apart.
+    """
+    run, rng, d = Run.of(s), np.random.default_rng(seed), s.d
+    low, top = curvatures(s)
+    r, step = 1 - s.eta / s.K * s.ridge, s.eta / s.K
+    half = replace(run, centre=(top + low) / 2, radius=(top - low) / 2)
+    H, fixed = drift_map(half, adversary.drift), np.ones(d) / sqrt(d)
+    x, C = np.zeros((count, d)), np.zeros((count, d, d))
+    x[:, 0] = start
+    steps = run.T if steps is None else steps
+    for t in range(steps):
+        U = directions(rng, count, d, run.K)
+        aim = _aim(run, adversary, rng, r * x, C, fixed, steps - t)
+        seen, drifted = np.einsum("sdk,sd->sk", U, x), np.einsum("sdk,de,se->sk", U, H, x)
+        through = np.abs(r * seen - step * drifted) > np.abs(r * seen)
+        V = r * U.swapaxes(1, 2) - step * through[:, :, None] * np.einsum("sdk,de->ske", U, H)
+        A = np.eye(d) + U @ (V - U.swapaxes(1, 2))
+        C = A @ C @ A.swapaxes(1, 2) + run.s1 * (U @ U.swapaxes(1, 2)) + run.s2 * np.eye(d)
+        x = np.einsum("sde,se->sd", A, x)
+        x = x + _push(run, adversary, U, aim, x, C, steps - t)
+    return np.sqrt(np.maximum(0.0, (x * _solve(C, x)).sum(axis=1)))
+
+
+def drift_map(run, kind):
+    d = run.d
     if kind == "shrink":
-        return c * np.eye(d)
-    if kind == "flip":
-        return -c * np.eye(d)
-    if kind == "uneven":
-        return c * np.diag(np.linspace(1, -1, d) if d > 1 else [1.0])
-    return c * np.linalg.qr(np.random.default_rng(5).standard_normal((d, d)))[0]
+        added = np.eye(d)
+    elif kind == "flip":
+        added = -np.eye(d)
+    elif kind == "uneven":
+        added = np.diag(np.linspace(1, -1, d) if d > 1 else [1.0])
+    else:
+        added = np.linalg.qr(np.random.default_rng(5).standard_normal((d, d)))[0]
+    return run.centre * np.eye(d) + run.radius * added
 
 
 def _aim(run, adversary, rng, y, C, fixed, left):
@@ -137,7 +182,7 @@ def _slope(run, U, y, Y, C):
     V = U.swapaxes(1, 2) @ Y
     spread = np.sqrt(np.linalg.eigvalsh(V @ C @ V.swapaxes(1, 2))[:, -1])
     reach = np.linalg.norm(np.einsum("sdk,sd->sk", U, y), axis=1) / 2 + spread * (sqrt(run.K) + REACH)
-    return run.remainder * run.c / reach
+    return np.where(reach > 0, run.remainder * run.c / np.where(reach > 0, reach, 1.0), 0.0)
 
 
 def _project(U, v):

@@ -1,20 +1,19 @@
-"""The sharper bound's theorem (BOUNDS section 7) step by step, for whatever fractions it is given. No package code.
+"""The sharper bound's theorem (docs/sharp.md) step by step, for whatever fractions it is given. No package code.
 
 It evaluates, and does not look for anything: what the accountant found must be no better than this says.
 """
 
 from dataclasses import dataclass
 from functools import cache
-from math import inf, nextafter, sqrt
+from math import atan2, cos, inf, nextafter, pi, sin, sqrt
 
 import numpy as np
 from mpmath import mp, mpf
-from scipy.optimize import minimize
 
 
 @cache
 def moments(K, d, order):
-    """(o, g), rounded up: E[(1-upsilon)^order] and E[gamma^order] of Beta(K/2, (d-K)/2), to the power 1/(2 order)."""
+    """(o, g), rounded up: E[(1-gamma)^order] and E[gamma^order] of Beta(K/2, (d-K)/2), to the power 1/(2 order)."""
     return tuple(nextafter(float(x), inf) for x in exact_moments(K, d, order))
 
 
@@ -35,21 +34,71 @@ def order_for_data(s, delta_f):
     return min(orders, key=lambda order: delta_f ** (-1 / (2 * order)) * moments(s.K, s.d, order)[1])
 
 
-def lipschitz(s):
-    """The Lipschitz constant of w - (eta/K) grad L(w)."""
-    step = s.eta / s.K
-    if s.regime == "non-convex":
-        return 1 + step * s.M
-    m = s.m if s.regime == "strongly-convex" else 0.0
-    return max(abs(1 - step * m), abs(1 - step * s.M))
+@cache
+def log_chances(K, d, order):
+    """Logarithms of the chances of a Beta-binomial variable, order trials, Beta(K/2, (d-K)/2); K < d."""
+    with mp.workdps(40):
+        a, b = mpf(K) / 2, mpf(d - K) / 2
+        log_all = mp.loggamma(a + b + order) - mp.loggamma(a + b) + mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(order + 1)
+        terms = (
+            mp.loggamma(a + i) + mp.loggamma(b + order - i) - mp.loggamma(i + 1) - mp.loggamma(order - i + 1) - log_all
+            for i in range(order + 1)
+        )
+        return np.array([float(x) for x in terms])
+
+
+def norm(K, d, order, A, C):
+    """(J, its slopes in A and C): E[(A (1-gamma) + C gamma)^order]^(1/order), C to include the drift's constant."""
+    if K == d:
+        return C, 0.0, 1.0
+    i = np.arange(order + 1)
+    if A == 0 and C == 0:
+        return 0.0, 0.0, 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        first, second = np.where(i < order, (order - i) * np.log(A), 0.0), np.where(i > 0, i * np.log(C), 0.0)
+    logs = log_chances(K, d, order) + first + second
+    top = logs.max()
+    terms = np.exp(logs - top)
+    J = float(np.exp((np.log(terms.sum()) + top) / order))
+    share = float((terms * i).sum() / terms.sum() / order)  # C J_C/J
+    return J, (1 - share) * J / A if A > 0 else 0.0, share * J / C if C > 0 else 0.0
+
+
+def curvatures(s):
+    """The least and the largest curvature of what is clipped."""
+    top = s.M - s.ridge
+    return {"non-convex": -top, "convex": 0.0, "strongly-convex": s.m - s.ridge}[s.regime], top
+
+
+def drift_constant(s, order, acting=False, points=20001):
+    """c^2 of the span's drift: by brute force over the circle of difference quotients, and the disc of drifts."""
+    step, (low, top) = s.eta / s.K, curvatures(s)
+    r, middle, radius = 1 - step * s.ridge, step * (top + low) / 2, step * (top - low) / 2
+    if s.d == 1:
+        return max(abs(r) if acting else 0.0, abs(r - step * top), abs(r - step * low)) ** 2
+    if s.K == s.d and not acting:
+        return (abs(r - middle) + radius) ** 2
+    kappa = sqrt((s.d - 1.5) / (s.d + 2 * order - 1.36))
+    worst = 0.0
+    for angle in np.linspace(0, pi, points):
+        q1, q2 = r - middle - radius * cos(angle), radius * sin(angle) / kappa
+        squares = q1 * q1 + q2 * q2
+        apart, across = r * r - squares, 2 * abs(r * q2)
+        clipped = (r * r + squares) / 2 + (across + apart * atan2(apart, across)) / pi
+        worst = max(worst, clipped if acting else squares)
+    return worst
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step's numbers: the span part is at most u z + w, in the tail f u z + w_f; w_0 and w_0f at z = 0."""
+    """One step's numbers: norm and drift's constant; what record and remainder add, w to the distance and w_f to the cost,
+    w_0 and w_0f at distance 0; the tail's factor; the noise variances.
+    """
 
-    o: float
-    u: float
+    K: int
+    d: int
+    order: int
+    c2: float
     w: float
     w_f: float
     w_0: float
@@ -59,63 +108,56 @@ class Step:
     s2: float
 
     @classmethod
-    def of(cls, s, beta, order, delta_f, sensitivity="clip"):
-        o, g = moments(s.K, s.d, order)
-        f = delta_f ** (-1 / (2 * order))
+    def of(cls, s, beta, order, delta_f, sensitivity="clip", acting=False):
+        f = delta_f ** (-1 / (2 * order)) if delta_f > 0 else 1.0
         s2 = s.eta**2 * (1 - beta) * s.sigma**2 / s.d
         S = s.eta**2 * beta * s.sigma**2 / s.K + s2
-        remainder = s.eta * s.M * s.xi / sqrt(s.K)
+        low, top = curvatures(s)
+        remainder = s.eta * (top - low) / 2 * s.xi / sqrt(s.K)
         B = 2 * s.eta * s.clip / (s.n * sqrt(s.K))
+        c2 = drift_constant(s, order, acting)
+        w = w_f = B + remainder
+        w_0 = w_0f = B
         if sensitivity == "lipschitz":
-            data, own = 2 * s.eta * s.clip / (s.n * s.K), remainder / s.n
-            usual, in_tail = g * data, min(f * g, 1.0) * data  # a projection shortens by g in the moment, and never lengthens
-            return cls(
-                o, lipschitz(s) * g, usual + remainder, in_tail + remainder, min(usual + own, B), min(in_tail + own, B), f, S, s2
-            )
-        return cls(o, lipschitz(s) * g, B + remainder, B + remainder, B, B, f, S, s2)
+            data, own, g = 2 * s.eta * s.clip / (s.n * s.K), remainder / s.n, moments(s.K, s.d, order)[1]
+            tail = min(f * g, 1.0)  # a projection shortens by g in the moment, and never lengthens
+            w, w_f = min(g * data, B) + remainder, min(tail * data, B) + remainder
+            w_0, w_0f = min(g * data + own, B), min(tail * data + own, B)
+        return cls(s.K, s.d, order, c2, w, w_f, w_0, w_0f, f, S, s2)
 
 
-def budget(step, start, alpha, pi):
-    """(rho, distances) of the theorem under the fractions; the last step's must both be 1."""
-    z, cost, distances = start, 0.0, [start]
-    for a, p in zip(alpha, pi, strict=True):
-        w, w_f = (step.w_0, step.w_0f) if z == 0 else (step.w, step.w_f)
-        cost += (p * (step.f * step.u * z + w_f)) ** 2 / step.S
-        cost += (a * step.o * step.f * z) ** 2 / step.s2 if a * z > 0 else 0.0
-        z = sqrt(((1 - a) * step.o * z) ** 2 + ((1 - p) * (step.u * z + w)) ** 2)
-        distances.append(z)
-    return cost / 2, distances
-
-
-def slopes(step, start, alpha, pi):
-    """(rho, d rho/d alpha, d rho/d pi), by going back through the distances' squares."""
-    rho, z = budget(step, start, alpha, pi)
-    of_alpha, of_pi, kappa = np.zeros(len(pi)), np.zeros(len(pi)), 0.0  # kappa: d rho/d z_{t+1}^2
+def backward(step, start, alpha, pi, drift):
+    """(rho, slopes of J at every step) of the theorem, the splits of (drift + w)^2 made for these drifts."""
+    v, worth, paid, slopes = 0.0, 0.0, 0.0, []
     for t in range(len(pi) - 1, -1, -1):
-        w, w_f = (step.w_0, step.w_0f) if z[t] == 0 else (step.w, step.w_f)
-        o2, q, q_f = (step.o * z[t]) ** 2, step.u * z[t] + w, step.f * step.u * z[t] + w_f
-        a, p, per_s2 = alpha[t], pi[t], step.f**2 / step.s2 if step.s2 > 0 else 0.0
-        of_alpha[t] = a * o2 * per_s2 - 2 * kappa * (1 - a) * o2
-        of_pi[t] = p * q_f**2 / step.S - 2 * kappa * (1 - p) * q**2
-        if z[t] > 0:  # d/d z^2 = (d/dz)/(2z)
-            own = 0.5 * (a * step.o) ** 2 * per_s2 + 0.5 * p**2 * q_f * step.f * step.u / (step.S * z[t])
-            kappa = own + kappa * ((1 - a) ** 2 * step.o**2 + (1 - p) ** 2 * q * step.u / z[t])
-    return rho, of_alpha, of_pi
+        a, p, x = alpha[t], pi[t], drift[t]
+        if t == 0 and start == 0:
+            worth += v * ((1 - p) * step.w_0) ** 2
+            paid += (p * step.w_0f) ** 2 / step.S
+            slopes.append((0.0, 0.0))
+            continue
+        worth += v * (1 - p) ** 2 * step.w * (step.w + x)
+        paid += p * p * step.w_f * (step.w_f + step.f * x) / step.S
+        A = (a * a / step.s2 if a > 0 and step.K < step.d else 0.0) + v * (1 - a) ** 2
+        C = p * p / step.S * (1 + step.w_f / (step.f * x)) + v * (1 - p) ** 2 * (1 + step.w / x)
+        v, J_A, J_C = norm(step.K, step.d, step.order, A, C * step.c2)
+        slopes.append((J_A, J_C * step.c2))
+    return 0.5 * (step.f**2 * (v * start**2 + worth) + paid), slopes[::-1]
 
 
-def polished(step, start, alpha, pi, rounds=2000):
-    """The least budget that a general optimiser finds from these fractions: a certificate, as any fractions are."""
-    N = len(pi)
-    if N == 1:
-        return budget(step, start, alpha, pi)[0]
-    unit = budget(step, start, alpha, pi)[0]
-
-    def value(x):
-        a, p = np.append(x[: N - 1], 1.0), np.append(x[N - 1 :], 1.0)
-        rho, of_alpha, of_pi = slopes(step, start, a, p)
-        return rho / unit, np.concatenate([of_alpha[:-1], of_pi[:-1]]) / unit
-
-    x = np.concatenate([alpha[:-1], pi[:-1]])
-    options = {"maxiter": rounds, "ftol": 1e-14, "gtol": 1e-12}
-    found = minimize(value, x, jac=True, method="L-BFGS-B", bounds=[(0, 1)] * x.size, options=options)
-    return min(found.fun, 1.0) * unit
+def budget(step, start, alpha, pi, rounds=30):
+    """(rho, distances) of the theorem under the fractions; the last step's must both be 1. The splits come from rounds over the
+    distances that J's slopes lead to: any would do, these are stationary.
+    """
+    least, best = inf, None
+    drift = np.full(len(pi), max(start, step.w) * sqrt(step.c2 * step.K / step.d))
+    for _ in range(rounds):
+        rho, slopes = backward(step, start, alpha, pi, drift)
+        z = [start]
+        for t, (J_A, G) in enumerate(slopes):
+            x, w = sqrt(G) * z[t], step.w_0 if z[t] == 0 else step.w
+            drift[t] = max(x, 1e-6 * step.w)
+            z.append(sqrt((1 - alpha[t]) ** 2 * J_A * z[t] ** 2 + (1 - pi[t]) ** 2 * (x + w) ** 2))
+        if rho < least:
+            least, best = rho, z
+    return least, best

@@ -3,14 +3,15 @@
 from math import inf, sqrt
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.bounds import exact
 from tests.bounds.strategies import settings_of_runs
 from tests.truth.revealed import Adversary, Run, Truth, mahalanobis
 from tests.truth.test_revealed import run_of
-from zoexplore import Accounting, Setting, epsilon, guarantee
+from zoexplore import Accounting, epsilon, guarantee
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import SENSITIVITIES
 
 
@@ -38,7 +39,7 @@ def test_k_is_d_is_the_shifted_interpolation_bound(c, T, beta, sensitivity):
 @pytest.mark.parametrize("T", [1, 2, 7, 60])
 def test_k_is_d_is_the_exact_divergence_of_a_linear_run(c, T):
     s = run_of(c, 5, 5, T, 0.4)
-    truth = Truth(mahalanobis(Run.of(s, c), Adversary(), 2, 1))
+    truth = Truth(mahalanobis(Run.of(s), Adversary(), 2, 1))
     for delta in (0.2, 1e-2, 1e-5):
         assert epsilon(s.replace(delta=delta), "sharp") == pytest.approx(truth.epsilon(delta), rel=1e-6)
 
@@ -47,12 +48,11 @@ def test_k_is_d_is_the_exact_divergence_of_a_linear_run(c, T):
 def test_an_expanding_run_with_k_d_hides_no_less_than_its_last_steps(c):
     """The bound is the least over shifts: never below the linear run's exact divergence, and composition at most."""
     s = run_of(c, 5, 5, 12, 0.4)
-    truth = Truth(mahalanobis(Run.of(s, c), Adversary(), 2, 1))
+    truth = Truth(mahalanobis(Run.of(s), Adversary(), 2, 1))
     assert truth.epsilon(s.delta) <= epsilon(s, "sharp") * (1 + 1e-9) <= epsilon(s, "composition") * (1 + 2e-9)
 
 
 @given(settings_of_runs(T=st.just(1), R=st.just(inf)))
-@settings(max_examples=60)
 def test_one_step_from_the_start_is_composition(s):
     bound = epsilon(s, "sharp")
     assume(bound < inf)
@@ -60,4 +60,4 @@ def test_one_step_from_the_start_is_composition(s):
 
 
 def test_one_step_from_the_start_is_composition_by_default():
-    assert epsilon(Setting(T=1), "sharp") == epsilon(Setting(T=1), "composition")
+    assert epsilon(DEMONSTRATION.replace(T=1), "sharp") == epsilon(DEMONSTRATION.replace(T=1), "composition")

@@ -9,19 +9,15 @@ import pytest
 import torch
 from torch.nn.functional import softplus
 
-from zoexplore import Setting, epsilon
+from zoexplore import epsilon
 from zoexplore.mechanism import Declared, NoisyZOGD, Sources, audit, last_iterates, privacy_report
-from zoexplore.mechanism.ran import Counts, Ran
+from zoexplore.mechanism.run_record import Counts, RunRecord, Step
+from zoexplore.presets import DEMONSTRATION
 
 RUNS = 60_000
 DELTA = 0.01
 CONFIDENCE = 0.999  # many audits are made here, and each may fail by chance
 STEEP = 1e3  # a slope that the clip cuts down to the clip norm, whichever way the directions point
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    torch.set_num_threads(1)
 
 
 def linear(records, xi):
@@ -61,12 +57,15 @@ def told_apart(loss, setting, slope, clipping="each", seed=0):
 def reported(setting, declared=None, clipping="each", clipped=0):
     """Every finite epsilon of the run's report, by bound."""
     counts = Counts(steps=setting.T, looked_at=1, clipped=clipped)
-    ran = Ran(setting, counts, None, clipping, declared or Declared(), False, "")
-    return {bound: g.epsilon for bound, g in privacy_report(ran).guarantees.items() if g.epsilon < inf}
+    fields = {name: getattr(setting, name) for name in Step.__annotations__ if name != "clipping"}
+    record = RunRecord(setting, ((Step(clipping=clipping, **fields), setting.T),), counts, declared or Declared(), "")
+    return {bound: g.epsilon for bound, g in privacy_report(record).guarantees.items() if g.epsilon < inf}
 
 
 def clipped_setting(**fields):
-    return Setting(**({"n": 2, "R": inf, "m": 0, "ridge": 0, "M": 1.0, "regime": "convex", "delta": DELTA} | fields))
+    return DEMONSTRATION.replace(
+        **({"n": 2, "R": inf, "m": 0, "ridge": 0, "M": 1.0, "regime": "convex", "delta": DELTA} | fields)
+    )
 
 
 ONE_STEP = {
@@ -103,7 +102,6 @@ LONGER = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("clipping", ["each", "joint"])
 @pytest.mark.parametrize("setting", LONGER.values(), ids=LONGER)
 def test_clipped_runs_stay_below_composition(setting, clipping):
@@ -111,7 +109,7 @@ def test_clipped_runs_stay_below_composition(setting, clipping):
     assert 0 < found <= reported(setting, clipping=clipping, clipped=1)["composition"]
 
 
-CURVED = Setting(n=2, d=2, K=1, T=6, sigma=1.5, beta=0.5, R=4.0, clip=1.0, M=0.75, m=0.5, ridge=0.5, delta=DELTA)
+CURVED = DEMONSTRATION.replace(n=2, d=2, K=1, T=6, sigma=1.5, beta=0.5, R=4.0, clip=1.0, M=0.75, m=0.5, ridge=0.5, delta=DELTA)
 CURVED_IS = Declared("strongly-convex", M=0.75, m=0.5, lipschitz=1.0)
 HIDDEN = {
     "one of two directions": CURVED,
@@ -126,7 +124,6 @@ HIDDEN = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("setting", HIDDEN.values(), ids=HIDDEN)
 def test_hidden_states_stay_below_every_bound(setting):
     """Logistic loss with a ridge: all that the bounds ask is declared, and true."""
@@ -136,7 +133,6 @@ def test_hidden_states_stay_below_every_bound(setting):
     assert 0 < found <= min(said.values())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("T", [2, 20])
 @pytest.mark.parametrize("d, best", [(1, {"sharp", "noisy-gd"}), (3, {"noisy-gd"})])
 def test_hidden_states_with_all_directions_are_told_apart_almost_as_well_as_the_best_bound_says(d, best, T):
@@ -149,16 +145,16 @@ def test_hidden_states_with_all_directions_are_told_apart_almost_as_well_as_the_
     assert 0.65 * least < found <= least
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_the_optimiser_itself_is_told_apart_as_its_report_says():
-    """The class that people import, step by step."""
+    """The class that people import, step by step: `last_iterates`, which the other audits use, is tested to be the same."""
     setting, runs = clipped_setting(d=2, K=2, T=1, sigma=1.0), 4000
     sources, ends, report = Sources(1, 2), [], None
     for records in neighbours(2, 2, STEEP):
         outcomes = np.empty((runs, 2))
         for outcome in outcomes:
             made = NoisyZOGD(torch.zeros(2, dtype=torch.float64), lambda w, X: X @ w, setting, sources=sources, clipping="joint")
-            made.step(records)
+            made.step(made.batch(records))
             outcome[:] = made.w
         ends.append(outcomes)
         report = made.privacy_report()

@@ -8,15 +8,18 @@ from math import inf, isfinite, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.effort import EFFORT, examples
 from tests.truth.revealed import UNLIKELY, Adversary, Run, Truth, mahalanobis
 from zoexplore import Accounting, Setting, epsilon, guarantee
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import SENSITIVITIES
 
 DELTAS = (0.5, 0.2, 0.05, 1e-2, 1e-3, 1e-4, 1e-6)
 ERRORS = 4
+DRAWS = round(400 * EFFORT)  # of all directions: fewer of them make the check stricter, since their average counts with its error
 
 ADVERSARIES = {
     "random": Adversary(aim="random"),
@@ -34,11 +37,11 @@ CANDIDATES = [Adversary(*choice) for choice in product(("shrink", "turn"), (0.0,
 def run_of(c, d, K, T, beta, spread=1.0, n=50, xi=0.0, R=inf, delta=1e-2):
     """A setting whose drift has norm c exactly, noise in units of sqrt(T) records' parts and xi in those of a record.
 
-    The quadratic is shared by all records and outside the clip: a ridge, or for c > 1 one that is concave.
+    For c < 1 by a ridge of 1 - c, outside the clip, beside convex losses that are c-smooth; for c > 1 by non-convex ones.
     """
     regime = "strongly-convex" if c < 1 else "convex" if c == 1 else "non-convex"
-    eta = K * (abs(1 - c) if c != 1 else 0.7)
-    m = 1.0 if c < 1 else 0.0
+    eta = K * (1.0 if c < 1 else 0.7 if c == 1 else c - 1)
+    m = 1 - c if c < 1 else 0.0
     return Setting(
         n=n, d=d, K=K, T=T, sigma=spread * 2 * sqrt(T) / n, beta=beta, regime=regime, R=R, clip=1.0, M=1.0, m=m,
         ridge=m, eta=eta, xi=xi / n, delta=delta,
@@ -77,7 +80,7 @@ def check(s, c, accounting, adversary, draws, seed=1):
             continue
         counted = (g.start, int(g.N))
         if counted not in samples:
-            run = Run.of(s, c, accounting.sensitivity)
+            run = Run.of(s, accounting.sensitivity)
             samples[counted] = Truth(mahalanobis(run, adversary, draws, seed, *counted))
         mean, error = samples[counted].delta(g.epsilon)
         unlikely = 4 * counted[1] * UNLIKELY * (1 + np.exp(g.epsilon)) if s.xi > 0 else 0.0
@@ -91,7 +94,7 @@ def check(s, c, accounting, adversary, draws, seed=1):
 @pytest.mark.parametrize("name", RUNS)
 def test_no_adversary_gets_past_the_bound(name, sensitivity, adversary):
     c, s = RUNS[name]
-    check(s, c, Accounting(sensitivity=sensitivity), ADVERSARIES[adversary], 1000 if s.d < 20 else 60)
+    check(s, c, Accounting(sensitivity=sensitivity), ADVERSARIES[adversary], DRAWS if s.d < 20 else 60)
 
 
 @pytest.mark.parametrize("adversary", ["aligned", "aligned, turned", "greedy"])
@@ -101,15 +104,33 @@ def test_none_does_from_the_diameter(name, sensitivity, adversary):
     c, s = FROM_FAR[name]
     accounting = Accounting(sensitivity=sensitivity)
     assert any(guarantee(s.replace(delta=delta), "sharp", accounting).start > 0 for delta in DELTAS)
-    check(s, c, accounting, ADVERSARIES[adversary], 1000)
+    check(s, c, accounting, ADVERSARIES[adversary], DRAWS)
 
 
-@pytest.mark.slow
+MANY_DIRECTIONS = [  # so many that the theorem too has a number
+    DEMONSTRATION.replace(n=20, d=24, K=6, T=12, sigma=0.5, beta=0.5, M=1, m=0.7, ridge=0.7, R=inf, delta=1e-3),
+    DEMONSTRATION.replace(n=20, d=24, K=12, T=60, sigma=0.3, beta=0.1, M=1, m=0.9, ridge=0.9, R=inf, delta=1e-2),
+    DEMONSTRATION.replace(n=5, d=40, K=2, T=25, sigma=1.0, beta=0.9, M=1, m=0.3, ridge=0.3, R=inf, delta=1e-3, eta=1.0),
+    DEMONSTRATION.replace(n=50, d=30, K=15, T=200, sigma=0.05, beta=0.5, M=2, m=1.5, ridge=1.5, R=inf, delta=1e-4),
+]
+
+
+@pytest.mark.parametrize("s", MANY_DIRECTIONS, ids=lambda s: f"T={s.T}")
+def test_nor_past_composition_and_the_theorem(s):
+    truth = Truth(mahalanobis(Run.of(s), Adversary(), 60, 7))
+    for bound in ("composition", "theorem"):
+        reported = epsilon(s, bound)
+        assert reported < inf
+        mean, error = truth.delta(reported)
+        assert mean + ERRORS * error <= s.delta
+
+
+@pytest.mark.proof
 @pytest.mark.parametrize("name", RUNS)
 def test_nor_does_the_best_of_many(name):
     """The adversary with the largest divergence on some draws of the directions, met on others."""
     c, s = RUNS[name]
-    run = Run.of(s, c)
+    run = Run.of(s)
     few, many = (100, 4000) if s.d < 20 else (10, 60)
     best = max(CANDIDATES, key=lambda a: Truth(mahalanobis(run, a, few, 2)).epsilon(s.delta))
     check(s, c, Accounting(), best, many, 3)
@@ -125,7 +146,7 @@ def test_nor_does_the_best_of_many(name):
     st.sampled_from(SENSITIVITIES),
     st.sampled_from([a for a in ADVERSARIES.values() if a.aim == "drift"]),
 )
-@settings(max_examples=150)
+@examples(60)
 def test_no_random_run_gets_past_it(size, c, T, beta, spread, xi, sensitivity, adversary):
     s = run_of(c, *size, T, beta, 10**spread, xi=xi)
     accounting = Accounting(sensitivity=sensitivity)
@@ -143,7 +164,7 @@ def test_the_truth_is_near_where_it_should_be():
 
 def test_the_check_can_fail():
     """Against a bound for half as much of a difference, the same adversaries do get past."""
-    c, s = RUNS["K=3 of 6, much directional"]
+    _, s = RUNS["K=3 of 6, much directional"]
     halved = s.replace(n=2 * s.n)
-    truth = Truth(mahalanobis(Run.of(s, c), Adversary(), 1000, 1))
+    truth = Truth(mahalanobis(Run.of(s), Adversary(), 1000, 1))
     assert truth.delta(epsilon(halved, "sharp"))[0] > s.delta

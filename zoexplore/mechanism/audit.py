@@ -15,7 +15,7 @@ from zoexplore.mechanism.clipping import RULES
 from zoexplore.mechanism.directions import stiefel
 from zoexplore.mechanism.noise import combine, hybrid
 from zoexplore.mechanism.projection import project
-from zoexplore.mechanism.sources import Sources
+from zoexplore.mechanism.rng import Sources
 from zoexplore.setting import Setting
 
 THRESHOLDS = 400  # quantiles of the scores that are tried on the first halves

@@ -1,9 +1,88 @@
-"""Batches as the accountant takes them to be: every step a fresh one, uniform without replacement."""
+"""Batches as the accountant takes them to be: a fresh one each step, uniform without replacement, handed out by the optimiser."""
+
+from collections.abc import Callable, Iterator, Mapping, Sized
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils.data import DataLoader, Dataset, Sampler, default_collate
+
+if TYPE_CHECKING:
+    from zoexplore.mechanism.optimiser import NoisyZOGD
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """The records of one step.
+
+    Args:
+        records: their indices in the data set, distinct, shape (b,).
+        data: what the loss takes: tensors, or lists, tuples and dicts of them, with the b records in the first dimension.
+    """
+
+    records: Tensor
+    data: Any
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.data)
+
+    def pin_memory(self) -> "Batch":
+        """As a loader asks for where the model is on a GPU."""
+        return Batch(self.records, tree_map(lambda x: x.pin_memory() if isinstance(x, Tensor) else x, self.data))
+
+
+class PrivateSampler(Sampler):
+    """Draws the batches of a run's remaining steps, for a `DataLoader`; its batches are what `NoisyZOGD.step` takes.
+
+        loader = PrivateSampler(optimiser, dataset).loader(num_workers=2)
+        for batch in loader:
+            optimiser.step(batch)
+
+    Args:
+        optimiser: the run.
+        dataset: its n records, by index.
+    """
+
+    def __init__(self, optimiser: "NoisyZOGD", dataset: Any) -> None:
+        check_size(dataset, optimiser.setting.n)
+        self.optimiser, self.dataset = optimiser, Numbered(dataset)
+
+    def __len__(self) -> int:
+        return self.optimiser.setting.T - self.optimiser.steps
+
+    def __iter__(self) -> Iterator[list[int]]:
+        for t in range(self.optimiser.steps, self.optimiser.setting.T):
+            yield self.optimiser.drawn(t).tolist()
+
+    def loader(self, collate_fn: Callable[[list], Any] = default_collate, **options: Any) -> DataLoader:
+        """A loader of the remaining steps' batches; options as of `DataLoader`, but for those that choose records."""
+        return DataLoader(self.dataset, batch_sampler=self, collate_fn=Collate(collate_fn), **options)
+
+
+class Numbered(Dataset):
+    """A data set whose records come with their index."""
+
+    def __init__(self, dataset: Any) -> None:
+        self.dataset = dataset
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, i: int) -> tuple[int, Any]:
+        return i, self.dataset[i]
+
+
+@dataclass(frozen=True)
+class Collate:
+    """Puts numbered records into a `Batch`."""
+
+    collate_fn: Callable[[list], Any]
+
+    def __call__(self, records: list[tuple[int, Any]]) -> Batch:
+        return Batch(torch.tensor([i for i, _ in records]), plain(self.collate_fn([record for _, record in records])))
 
 
 def draw(n: int, size: int, generator: np.random.Generator) -> Tensor:
@@ -11,24 +90,89 @@ def draw(n: int, size: int, generator: np.random.Generator) -> Tensor:
     return torch.from_numpy(generator.choice(n, size, replace=False, shuffle=False))
 
 
-def checked(batch, size: int, device: torch.device):
-    """The batch on the device, if every tensor in it (lists, tuples and dicts are looked into) has `size` records.
+def taken(dataset: Any, records: Tensor, n: int) -> Batch:
+    """Some records of a data set: of tensors (in lists, tuples, dicts) by their first dimension, of any other by their index.
 
     Raises:
-        ValueError: it holds no tensor, or one with another number of records in its first dimension.
+        ValueError: the data set does not have n records.
     """
+    check_size(dataset, n)
+    if not _is_columns(dataset):
+        return Collate(default_collate)([(int(i), dataset[int(i)]) for i in records])
+    dataset = plain(dataset)
+    if len(records) == n:
+        return Batch(records, dataset)  # in their own order: no copy
+    return Batch(records, part(dataset, records))
+
+
+def check_size(dataset: Any, n: int) -> None:
+    """Raises ValueError where a data set does not have n records."""
+    if _is_columns(dataset):
+        wrong = [tuple(x.shape) for x in _tensors(plain(dataset)) if x.dim() == 0 or len(x) != n]
+        if wrong:
+            raise ValueError(
+                f"a data set with a tensor of shape {wrong[0]} is not allowed: give n = {n} records in the first dimension"
+            )
+    elif not isinstance(dataset, Sized) or len(dataset) != n:
+        size = f"of {len(dataset)} records" if isinstance(dataset, Sized) else f"of the type {type(dataset).__name__}"
+        raise ValueError(f"a data set {size} is not allowed: give one of n = {n} records")
+
+
+def checked(batch: Any, drawn: Tensor, device: torch.device) -> Any:
+    """The data of a batch, on the device, if it is the one that was drawn.
+
+    Raises:
+        TypeError: it was not handed out by the optimiser or its sampler.
+        ValueError: it has other records than those that were drawn, or a tensor of another number of records.
+    """
+    if not isinstance(batch, Batch):
+        raise TypeError(
+            f"a batch of the type {type(batch).__name__} is not allowed: take optimiser.batch(dataset), or a loader of "
+            "PrivateSampler(optimiser, dataset), so that a step has the records that were drawn for it, each once"
+        )
+    if not torch.equal(batch.records, drawn):
+        raise ValueError("the batch is not the one that was drawn for this step: every step has a batch of its own, taken once")
+    for x in _tensors(batch.data):
+        if x.dim() == 0 or len(x) != len(drawn):
+            raise ValueError(
+                f"a batch tensor of shape {tuple(x.shape)} is not allowed: give {len(drawn)} records in the first dimension; the "
+                "noise and the sensitivity are those of a step on so many"
+            )
+    return tree_map(lambda x: x.to(device, non_blocking=True) if isinstance(x, Tensor) else x, batch.data)
+
+
+def part(batch: Any, records: Tensor | slice) -> Any:
+    """Some records of a batch of tensors."""
+
+    def of(x: Any) -> Any:
+        if not isinstance(x, Tensor):
+            return x
+        return x[records] if isinstance(records, slice) else x[records.to(x.device)]
+
+    return tree_map(of, batch)
+
+
+def number_of(batch: Any) -> int:
+    """Of records in a batch of tensors."""
+    return len(_tensors(batch)[0])
+
+
+def plain(batch: Any) -> Any:
+    """Mappings, such as a tokeniser's, as dicts; arrays as tensors."""
+    if isinstance(batch, Mapping):
+        return {name: plain(x) for name, x in batch.items()}
+    if isinstance(batch, tuple | list) and not hasattr(batch, "_fields"):
+        return type(batch)(map(plain, batch))
+    return torch.as_tensor(batch) if isinstance(batch, np.ndarray) else batch
+
+
+def _tensors(batch: Any) -> list[Tensor]:
     tensors = [x for x in tree_leaves(batch) if isinstance(x, Tensor)]
     if not tensors:
         raise ValueError("the batch holds no tensor")
-    for x in tensors:
-        if x.dim() == 0 or x.shape[0] != size:
-            raise ValueError(
-                f"a batch tensor of shape {tuple(x.shape)} is not allowed: give {size} records in the first dimension; the "
-                "noise and the sensitivity are those of a step on so many"
-            )
-    return tree_map(lambda x: x.to(device) if isinstance(x, Tensor) else x, batch)
+    return tensors
 
 
-def first_record(batch):
-    """A batch of the first record alone."""
-    return tree_map(lambda x: x[:1] if isinstance(x, Tensor) else x, batch)
+def _is_columns(dataset: Any) -> bool:
+    """Whether a data set is made of tensors that hold all records."""
+    return isinstance(dataset, Tensor | np.ndarray | tuple | Mapping)

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from zoexplore.mechanism.sources import Generator, normal
+from zoexplore.mechanism.rng import Generator, normal
 
 ROUNDINGS = 256  # how many times the rounding error of its numbers a factorisation may miss orthonormality by
 

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from zoexplore.mechanism.sources import Generator, normal
+from zoexplore.mechanism.rng import Generator, normal
 
 
 def hybrid(
@@ -32,8 +32,9 @@ def hybrid(
     runs = np.broadcast_shapes(U.shape[:-2], sigma.shape, beta.shape, eta.shape)  # torch's would import sympy first
     s1, s2 = (s.expand(runs).unsqueeze(-1) for s in variances(sigma, beta, eta, d, K))
     along = s1.sqrt() * normal(generator, (*runs, K), dtype=U.dtype, device=U.device)
-    everywhere = s2.sqrt() * normal(generator, (*runs, d), dtype=U.dtype, device=U.device)
-    return combine(U, along) + everywhere
+    if not s2.any():  # where all noise is directional, none of it is drawn for nothing
+        return combine(U, along)
+    return combine(U, along) + s2.sqrt() * normal(generator, (*runs, d), dtype=U.dtype, device=U.device)
 
 
 def combine(U: Tensor, coefficients: Tensor) -> Tensor:
@@ -44,6 +45,6 @@ def combine(U: Tensor, coefficients: Tensor) -> Tensor:
 
 
 def variances(sigma, beta, eta, d: int, K: int):
-    """(s1, s2): the variance that is added along each direction, and the one in every coordinate (BOUNDS section 1)."""
+    """(s1, s2): the variance that is added along each direction, and the one in every coordinate ."""
     power = (eta * sigma) ** 2
     return power * beta / K, power * (1 - beta) / d

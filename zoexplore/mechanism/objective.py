@@ -1,69 +1,123 @@
-"""The loss as a function of one flat vector, whether it was given as such or as a module and a loss of its outputs."""
+"""The records' losses at the parameters as they stand, and as a function of them, of a module or of a flat vector."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.modules.batchnorm import _BatchNorm
 
 Loss = Callable[[Any, Any], Tensor]
+LOSS_OF = ("outputs", "model")
+LABELS = ("labels", "label", "targets", "target", "y")  # of a batch that is a dict
 
 
-def objective(parameters: nn.Module | Tensor, loss: Loss, device: torch.device | str | None) -> "OfModule | OfVector":
-    """The loss of a module or of a flat vector. `start` is where training starts, `losses(w, batch)` are the records', shape
-    (b,), and `write(w)` puts a vector where the user looks for it.
+def objective(
+    parameters: nn.Module | Tensor, loss: Loss, loss_of: str, device: torch.device | str | None
+) -> "OfModule | OfVector":
+    """The loss of a module or of a flat vector. `tensors` are what is trained, in place; `losses(batch)` are the records'
+    there, shape (b,), and `losses_at(parts, batch)` with other tensors in their place.
     """
+    if loss_of not in LOSS_OF:
+        raise ValueError(f"loss_of = {loss_of!r} is not allowed: give one of {', '.join(map(repr, LOSS_OF))}")
     if isinstance(parameters, nn.Module):
-        return OfModule(parameters, loss, device)
+        return OfModule(parameters, loss, loss_of, device)
     return OfVector(parameters, loss, device)
 
 
 class OfVector:
     """A loss given as a function of a flat vector: `loss(w, batch)` returns the records' losses."""
 
+    is_module = False
+
     def __init__(self, start: Tensor, loss: Loss, device: torch.device | str | None) -> None:
         if start.dim() != 1:
             raise ValueError(f"parameters of shape {tuple(start.shape)} are not allowed: give one flat vector, or a module")
-        self.start = start.detach().to(device=device, copy=True)
-        self.losses = loss
+        self.w = start.detach().to(device=device, copy=True)
+        self.tensors, self.loss = [self.w], loss
 
-    def write(self, w: Tensor) -> None:
-        """Nothing else holds the parameters."""
+    def losses(self, batch: Any) -> Tensor:
+        return self.loss(self.w, batch)
+
+    def losses_at(self, parts: list[Tensor], batch: Any) -> Tensor:
+        return self.loss(parts[0], batch)
+
+    def check(self) -> None:
+        """A function has no state to check."""
 
 
 class OfModule:
-    """A module and a loss of its outputs: `loss(outputs, targets)` returns the records' losses, a batch is (inputs, targets).
+    """A module and a loss of its outputs, `loss(outputs, targets)`, or of itself, `loss(module, batch)`: the records' losses.
 
-    Only parameters with `requires_grad` are trained; the vector has them in the order of `named_parameters`.
+    With outputs a batch is `(inputs, targets)`, or a dict with an entry called label, labels, target, targets or y. Inputs that
+    are a dict go to the module as keywords, a tuple or list as arguments. Only parameters with `requires_grad` are trained; the
+    vector has them in the order of `named_parameters`, tied ones once.
     """
 
-    def __init__(self, module: nn.Module, loss: Loss, device: torch.device | str | None) -> None:
+    is_module = True
+
+    def __init__(self, module: nn.Module, loss: Loss, loss_of: str, device: torch.device | str | None) -> None:
         if device is not None:
             module.to(device)
-        for name, part in module.named_modules():
+        self.module, self.loss, self.loss_of = module, loss, loss_of
+        self.plain = getattr(module, "_orig_mod", module)  # what torch.compile has wrapped
+        self.trained = {name: p for name, p in self.plain.named_parameters() if p.requires_grad}
+        self.tensors: list[Tensor] = list(self.trained.values())
+        self.check()
+
+    def losses(self, batch: Any) -> Tensor:
+        return self._of(self.module, batch)
+
+    def losses_at(self, parts: list[Tensor], batch: Any) -> Tensor:
+        """With plain attention, as no other kernel knows forward derivatives, nor vmap."""
+        changed = dict(zip(self.trained, parts, strict=True))
+
+        def model(*args, **keywords):
+            return functional_call(self.plain, changed, args, keywords)
+
+        with sdpa_kernel(SDPBackend.MATH), _slow_path():
+            return self._of(model, batch)
+
+    def check(self) -> None:
+        """Raises ValueError where a part of the module mixes records."""
+        for name, part in self.plain.named_modules():
             if isinstance(part, _BatchNorm) and (part.training or not part.track_running_stats):
                 raise ValueError(
-                    f"{name or 'the module'} normalises over the batch and mixes records: use LayerNorm or GroupNorm"
+                    f"{name or 'the module'} normalises over the batch and mixes records: use LayerNorm or GroupNorm, or eval()"
                 )
-        self.module, self.loss = module, loss
-        self.trained = {name: p for name, p in module.named_parameters() if p.requires_grad}
-        if not self.trained:
-            raise ValueError("the module has no parameter with requires_grad: there is nothing to train")
-        kinds = {(p.dtype, p.device) for p in self.trained.values()}
-        if len(kinds) > 1:
-            raise ValueError(f"the parameters are of several kinds, {kinds}: give them one dtype and one device")
-        self.start = torch.cat([p.detach().reshape(-1) for p in self.trained.values()])
 
-    def losses(self, w: Tensor, batch: Any) -> Tensor:
+    def _of(self, model: Callable[..., Any], batch: Any) -> Tensor:
+        if self.loss_of == "model":
+            return self.loss(model, batch)
+        inputs, targets = _inputs_and_targets(batch)
+        if isinstance(inputs, Mapping):
+            return self.loss(model(**inputs), targets)
+        return self.loss(model(*inputs) if isinstance(inputs, tuple | list) else model(inputs), targets)
+
+
+def _inputs_and_targets(batch: Any) -> tuple[Any, Any]:
+    """Raises ValueError where a dict has no entry, or several, that is called as targets are."""
+    if not isinstance(batch, Mapping):
         inputs, targets = batch
-        return self.loss(functional_call(self.module, self._split(w), inputs), targets)
+        return inputs, targets
+    found = [name for name in LABELS if name in batch]
+    if len(found) != 1:
+        raise ValueError(
+            f"a batch with the entries {', '.join(map(repr, batch))} is not allowed: name one of them "
+            f"{', '.join(map(repr, LABELS))}, or take loss_of='model' and a loss of (model, batch)"
+        )
+    return {name: x for name, x in batch.items() if name != found[0]}, batch[found[0]]
 
-    def write(self, w: Tensor) -> None:
-        for name, part in self._split(w).items():
-            self.trained[name].data.copy_(part)
 
-    def _split(self, w: Tensor) -> dict[str, Tensor]:
-        parts = w.split([p.numel() for p in self.trained.values()])
-        return {name: part.view(p.shape) for (name, p), part in zip(self.trained.items(), parts, strict=True)}
+@contextmanager
+def _slow_path():
+    """Without the fused encoder layers that torch takes in eval()."""
+    before = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(before)

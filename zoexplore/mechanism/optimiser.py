@@ -1,57 +1,74 @@
 """`NoisyZOGD`: differentially private training from loss values along random directions, for a model of one's own."""
 
-from dataclasses import asdict, replace
-from typing import Any, cast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from math import isfinite
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from zoexplore.mechanism import batches, quotients
+from zoexplore.mechanism import arguments, batches, checkpoint, independence, precision, slopes, targets
+from zoexplore.mechanism.batches import Batch
 from zoexplore.mechanism.clipping import RULES
-from zoexplore.mechanism.declared import Declared, why_not_idle
-from zoexplore.mechanism.directions import stiefel
-from zoexplore.mechanism.noise import combine, hybrid
+from zoexplore.mechanism.declaration import Declared
+from zoexplore.mechanism.frames import Dense, Frame, Mover, frame, is_streamed
 from zoexplore.mechanism.objective import objective
-from zoexplore.mechanism.projection import project
-from zoexplore.mechanism.ran import Counts, Ran
+from zoexplore.mechanism.parameters import SAME_LENGTH, Copy, Parameters
+from zoexplore.mechanism.post_processing import PostProcessing
+from zoexplore.mechanism.progress import Progress, Shown
 from zoexplore.mechanism.report import Report, privacy_report
-from zoexplore.mechanism.schedule import Schedule, shares
-from zoexplore.mechanism.sources import Sources, untouched_on_error
+from zoexplore.mechanism.rng import Sources, untouched_on_error
+from zoexplore.mechanism.run_record import Counts, Ledger, RunRecord, Step
+from zoexplore.mechanism.schedule import SCHEDULED, Schedule, planned
+from zoexplore.mechanism.update import apply, into_ball
 from zoexplore.setting import Setting
 
-ESTIMATORS = {True: "two-point", False: "directional"}  # by whether xi > 0
 UNDECLARED = Declared()
+COPIED_BELOW = 2**24  # bytes of parameters that are copied at a step, to come back to exactly
+AT_ONCE = 2**23  # numbers that vmap may hold by itself where nobody said otherwise
 
 
-class NoisyZOGD:
-    """Noisy zeroth-order gradient descent (BOUNDS section 1). One step on records i of a batch of b, with directions U:
+class NoisyZOGD(torch.optim.Optimizer):
+    """Noisy zeroth-order gradient descent. One step on records i of a batch of b, with directions U:
 
         w <- project( w - (eta/K) sum_k g_k u_k + noise ),   g_k = (1/b) sum_i clip(l_i's difference quotient along u_k)
 
     plus ridge <w, u_k> in every g_k, the exact derivative of 1/2 ridge |w|^2, outside the clip. A loop:
 
-        for _ in range(setting.T):
-            i = optimiser.sample()
-            optimiser.step((X[i], y[i]))
+        for batch in optimiser.batches((X, y)):
+            optimiser.step(batch)
+
+    It is an optimiser of torch's: its learning rate, eta/K, stands in `param_groups` for schedulers to change, hooks are
+    called, and `state_dict` holds all that an exact resume needs. Every step is recorded as it is made; the report counts the
+    record.
 
     Args:
         parameters: a module, trained in place, or the start as a flat vector, shape (d,).
-        loss: with a module, `loss(outputs, targets)`, and a batch is `(inputs, targets)`; with a vector, `loss(w, batch)`. It
-            returns one loss a record, shape (b,), each of its own record alone. The ridge is not part of it.
-        setting: the run; every field counts. xi > 0 is the two-point estimator, 0 the directional derivative.
+        loss: with a module, `loss(outputs, targets)`, and a batch is `(inputs, targets)` or a dict with labels; with a vector,
+            `loss(w, batch)`. It returns one loss a record, shape (b,), each of its own record alone. The ridge is not part of it.
+        setting: the run. xi > 0 is the two-point estimator, 0 the directional derivative. It needs an eta.
         sources: the generators: `Sources(seed, noise_seed)` to try things out, `Sources.secure()` for a release.
         declared: what is known of the loss; without it, only composition holds.
         estimator: "two-point" or "directional", to state it; it must agree with xi.
         clipping: "each" difference quotient at `setting.clip`, or "joint": a record's K-vector shortened to that length.
-        schedule: the shares beta_t of the T steps, or a bound's `trajectory`; `setting.beta` throughout where None.
-        chunk_size: directions evaluated at once; all K where None.
-        skip_idle_clip: where `declared` proves the clip idle and xi = 0, take one gradient in place of b K derivatives. Every
-            bound, composition too, then rests on what is declared, and the report says so.
+        schedule: the shares beta_t of the T steps, a bound's `trajectory`, or a dict of T values each of beta, sigma, clip,
+            batch.
+        loss_of: "outputs" of the module, or "model": then `loss(module, batch)` may do with both what it likes.
+        directions: "dense", K vectors in memory; "streamed", made again from seeds whenever they are needed; "auto" by size.
+        microbatch: records evaluated at once; all of the batch where None.
+        chunk_size: directions evaluated at once by vmap, where dense; where None, one after the other, or many if the start is
+            a vector.
+        keep_copy: keep the parameters while probing, so as to come back to them exactly; where None, if they are small or in half
+            precision. Without a copy the way back rounds: see `docs/mechanism.md`.
+        skip_idle_clip: where xi = 0 and directions are dense, take every record's gradient in place of K derivatives, and look at
+            quotients only of records whose gradient is longer than the clip. The numbers are the same.
+        post_processing: `Momentum` or `Adam` on the noisy estimates; only composition covers it.
         device: where to compute; where the parameters are, if None.
 
     Attributes:
-        w: the iterate, shape (d,). It overwrites what others write into the module's parameters.
-        counts: steps made, and how often the clip was active and the projection hit (`report.Counts`).
+        counts: steps made, and how often the clip was active and the projection hit (`run_record.Counts`).
 
     Raises:
         ValueError: an argument is not allowed, or two of them contradict each other.
@@ -68,181 +85,317 @@ class NoisyZOGD:
         estimator: str | None = None,
         clipping: str = "each",
         schedule: Schedule = None,
+        loss_of: str = "outputs",
+        directions: str = "auto",
+        microbatch: int | None = None,
         chunk_size: int | None = None,
-        skip_idle_clip: bool = True,
+        keep_copy: bool | None = None,
+        skip_idle_clip: bool = False,
+        post_processing: PostProcessing | None = None,
         device: torch.device | str | None = None,
     ) -> None:
-        if clipping not in RULES:
-            raise ValueError(f"clipping = {clipping!r} is not allowed: give one of {', '.join(map(repr, RULES))}")
-        if estimator not in (None, ESTIMATORS[setting.xi > 0]):
-            raise ValueError(f"estimator = {estimator!r} is not allowed: xi = {setting.xi:g} is {ESTIMATORS[setting.xi > 0]!r}")
+        arguments.check(setting, clipping, estimator, microbatch, chunk_size)
         declared.describe(setting)  # refuses what cannot be
-        self.objective = objective(parameters, loss, device)
-        self.w = self.objective.start
-        _check_start(self.w, setting)
-        self.setting, self.sources, self.declared, self.clipping = setting, sources, declared, clipping
-        self.shares, self.chunk_size = shares(schedule, setting), chunk_size
-        self.skips_clip = skip_idle_clip and setting.xi == 0 and not why_not_idle(declared, setting, clipping)
-        self.counts = Counts()
-        self._sample: Tensor | None = None  # drawn for the next step, not used yet
+        self.objective = objective(parameters, loss, loss_of, device)
+        self._parameters = Parameters(self.objective.tensors)
+        self._length = arguments.checked_start(self._parameters, setting)
+        self._setting, self._declared, self._clipping = setting, declared, clipping
+        self.sources, self._schedule = sources, planned(schedule, setting)
+        kind = "dense" if skip_idle_clip and directions == "auto" else directions
+        self._streamed = is_streamed(kind, self._parameters, setting.K)
+        self._microbatch = microbatch or setting.n
+        self._chunk_size = chunk_size
+        if chunk_size is None and not self.objective.is_module:
+            self._chunk_size = max(1, AT_ONCE // (setting.d * min(self._microbatch, 8)))
+        if skip_idle_clip and (setting.xi > 0 or self._streamed):
+            raise ValueError("skip_idle_clip = True is not allowed: it needs xi = 0 and directions that are not streamed")
+        self._skip_idle_clip = skip_idle_clip
+        small = self._parameters.size <= COPIED_BELOW
+        copied = small or self._parameters.has_halves if keep_copy is None else keep_copy
+        self._copy = Copy(self._parameters) if copied and setting.xi > 0 else None
+        self._process, self._kept = post_processing, arguments.slots(post_processing, self._parameters)
+        self._counts, self._ledger = Counts(), Ledger()
+        self._quotient_error: float | None = None
+        self._drawn: dict[int, Tensor] = {}  # by step, not used yet
+        self._writing = False
+        super().__init__(self.objective.tensors, {"lr": setting.eta / setting.K})
 
-    @property
-    def batch_size(self) -> int:
-        return self.setting.n if self.setting.batch is None else self.setting.batch
+    @classmethod
+    def for_epsilon(
+        cls,
+        parameters: nn.Module | Tensor,
+        loss: Any,
+        *,
+        epsilon: float,
+        delta: float,
+        n: int,
+        T: int,
+        lr: float,
+        K: int = 1,
+        clip: float = 1.0,
+        show: Callable[[str], None] = print,
+        **options: Any,
+    ) -> "NoisyZOGD":
+        """The optimiser with the least noise that meets a target by composition; it says what it chose. The clip is joint; all
+        noise is along the directions, and the sources are secure, unless told otherwise.
 
-    def sample(self) -> Tensor:
-        """The next step's records, indices of shape (b,): all n, or a fresh uniform subset. The same until the step is made."""
-        if self._sample is None:
-            full, n = self.setting.full_batch, self.setting.n
-            self._sample = torch.arange(n) if full else batches.draw(n, self.batch_size, self.sources.data)
-        return self._sample
-
-    @torch.no_grad()
-    def step(self, batch: Any) -> None:
-        """One update, from the records of `sample()` (all of them in the order you like, where every step uses all).
+        Args:
+            parameters, loss: as above.
+            epsilon, delta: the target. It holds even if every iterate is seen.
+            n: how many records there are.
+            T, K: steps, and directions a step.
+            lr: the learning rate eta/K: a step is lr times the gradient's part in the K directions, and noise.
+            clip: the longest vector of K directional derivatives a record may have.
+            show: where to say it.
+            options: those of `targets.setting_for` (batch, beta, xi, R, ridge) and of `NoisyZOGD`.
 
         Raises:
-            ValueError: the batch does not have the setting's number of records, the losses are not one a record, or the clip
-                is skipped for a declared Lipschitz constant that the gradient disproves.
-            FloatingPointError: a loss or its difference quotient is not finite. Parameters, counts and generators are untouched.
-            RuntimeError: all T steps are done, no fresh batch was drawn, or lipschitz was disproved before.
+            ValueError: the target cannot be met, or an argument is not allowed.
         """
-        self._check_turn()
-        setting, t = self.setting, self.counts.steps
-        batch = batches.checked(batch, self.batch_size, self.w.device)
-        if t == 0:
-            self._check_records(batch)
-        with untouched_on_error(self.sources.directions):
-            U = stiefel(setting.d, setting.K, self.sources.directions, dtype=self.w.dtype, device=self.w.device)
-            estimate, clipped = self._estimate(U, batch)
-        beta = setting.beta if self.shares is None else float(self.shares[t])
-        noise = hybrid(U, setting.sigma, beta, setting.eta, self.sources.noise)
-        moved = self.w - (setting.eta / setting.K) * combine(U, estimate) + noise
-        w, hit = project(moved, setting.R)
-        self.w, self._sample, self.counts = w, None, self.counts.after(clipped, bool(hit))  # counted before it can be seen
-        self.objective.write(w)
+        tensors = [p for p in parameters.parameters() if p.requires_grad] if isinstance(parameters, nn.Module) else [parameters]
+        chosen = {name: options.pop(name) for name in ("batch", "beta", "xi", "R", "ridge") if name in options}
+        d = sum(p.numel() for p in tensors)
+        setting = targets.setting_for(epsilon=epsilon, delta=delta, n=n, d=d, T=T, K=K, lr=lr, clip=clip, **chosen)
+        show(targets.described(setting))
+        device = options.get("device") or (tensors[0].device if tensors else "cpu")
+        sources = options.pop("sources", None) or Sources.secure(device=device)
+        return cls(parameters, loss, setting, sources=sources, clipping="joint", **options)
+
+    @property
+    def setting(self) -> Setting:
+        """The run as it is to be; what was made stands in `record`."""
+        return self._setting
+
+    declared = property(lambda self: self._declared)
+    clipping = property(lambda self: self._clipping)
+    counts = property(lambda self: self._counts)
+
+    @property
+    def steps(self) -> int:
+        """Steps made."""
+        return self._counts.steps
+
+    @property
+    def w(self) -> Tensor:
+        """The iterate, a copy, shape (d,)."""
+        return self._parameters.vector()
+
+    @property
+    def record(self) -> RunRecord:
+        """The run so far, as the report sees it."""
+        return RunRecord(
+            self._setting,
+            tuple(self._ledger.stages),
+            self._counts,
+            self._declared,
+            self.sources.description,
+            self._ledger.stretch,
+            self._parameters.has_halves,
+            "" if self._process is None else repr(self._process),
+            self._quotient_error,
+        )
 
     def privacy_report(self, **options: Any) -> Report:
         """What the steps made so far cost by every bound; options as of `report.privacy_report`."""
-        return privacy_report(self.ran(), **options)
+        return privacy_report(self.record, **options)
 
-    def ran(self) -> Ran:
-        """The run so far, as the report sees it."""
-        steps = self.counts.steps
-        beta = None if self.shares is None else self.shares[:steps]
-        return Ran(self.setting, self.counts, beta, self.clipping, self.declared, self.skips_clip, self.sources.says)
+    def drawn(self, t: int) -> Tensor:
+        """The records of step t, indices of shape (b,): all n, or a fresh uniform subset. The same until the step is made."""
+        size, n = self._planned("batch", t) or self._setting.n, self._setting.n
+        if size == n:
+            return torch.arange(n)
+        for step in range(max(self._drawn, default=self.steps - 1) + 1, t + 1):
+            self._drawn[step] = batches.draw(n, self._planned("batch", step), self.sources.data)
+        return self._drawn[t]
+
+    def batch(self, dataset: Any) -> Batch:
+        """The next step's records of a data set.
+
+        Args:
+            dataset: its n records: tensors (alone, in a tuple or in a dict) with the records in their first dimension, or
+                anything that has a length and takes an index.
+
+        Raises:
+            ValueError: it does not have n records.
+            RuntimeError: all T steps are done.
+        """
+        self._check_turn()
+        return batches.taken(dataset, self.drawn(self.steps), self._setting.n)
+
+    def batches(self, dataset: Any, *, progress: bool | Callable[[Progress], None] = False) -> Iterator[Batch]:
+        """The batches of all steps that are left, each to be given to `step` before the next is asked for.
+
+        Args:
+            dataset: as in `batch`.
+            progress: print steps, time left and epsilon so far every now and then, or hand them to a function.
+        """
+        shown = Shown(self, progress)
+        while self.steps < self._setting.T:
+            before = self.steps
+            yield self.batch(dataset)
+            if self.steps == before:
+                raise RuntimeError(f"step {before} was not made: give every batch to step() before asking for the next")
+            shown.after_step()
+
+    @torch.no_grad()
+    def step(self, batch: Batch) -> float:  # type: ignore[override]
+        """One update.
+
+        Args:
+            batch: of `batch`, `batches` or a loader of `PrivateSampler`.
+
+        Returns:
+            The mean loss of the batch, for whoever may see it: no epsilon covers it. nan where nothing was computed.
+
+        Raises:
+            TypeError, ValueError: the batch is not the one that was drawn, the losses are not one a record or depend on other
+                records, or rounding swamps the two-point quotients.
+            RuntimeError: all T steps are done, or parameters were changed since the last one.
+        """
+        self._check_turn()
+        step, drawn = self._next_step(), self.drawn(self.steps)
+        data = batches.checked(batch, drawn, self._parameters.device)
+        if step.eta == 0:  # as at either end of many learning rates' schedules
+            self._write_down(step, 1.0, self._counts.after())
+            return float("nan")
+        self._check_parameters()
+        ambient = slopes.Ambient(self._parameters.device)
+        losses = slopes.Losses(self.objective, min(self._microbatch, len(drawn)), ambient)
+        with ambient.off(), untouched_on_error(self.sources.directions):
+            directions = self._frame(step)
+            with self._mover(directions) as mover:
+                if self.steps == 0:
+                    self._look_at_losses(losses, mover, data, step)
+                estimate, loss, counts = self._estimate(losses, directions, mover, data, step)
+                back = mover.leave_to_update()
+                self._write_down(step, directions.stretch if step.xi > 0 else 1.0, counts)
+                self._move(directions, step, estimate, back)
+        return loss
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that an exact resume needs, to be given to `torch.save`. As secret as the iterates are."""
-        return {
-            "run": self._run(),
-            "w": self.w.clone(),
-            "counts": asdict(self.counts),
-            "sample": self._sample,
-            "sources": self.sources.state_dict(),
-        }
+        return checkpoint.of(self)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` was taken: the same numbers follow, unless the sources are secure.
 
+        The setting may be another one, with a larger T, say, or another sigma: the steps that were made stay recorded as they
+        were, and the report counts them all.
+
         Raises:
-            ValueError: the saved run was another one, or drew from sources of another kind. Nothing is changed then.
+            ValueError: the saved run was on other data or another model, declared something else, or drew from sources of
+                another kind. Nothing is changed then.
         """
-        own = self._run()
-        for name, saved in state["run"].items():
-            if own[name] != saved:
-                raise ValueError(f"the saved run had {name} = {saved!r}, this one has {own[name]!r}: make it the same way")
-        self.sources.load_state_dict(state["sources"])
-        w = state["w"].to(device=self.w.device, copy=True)
-        self.objective.write(w)
-        self.w, self.counts, self._sample = w, Counts(**state["counts"]), state["sample"]
+        checkpoint.load(self, state)
 
-    def _run(self) -> dict[str, Any]:
-        """What makes two runs the same one."""
-        beta = None if self.shares is None else self.shares.tolist()
-        kind = {"clipping": self.clipping, "shares": beta, "skips_clip": self.skips_clip, "dtype": str(self.w.dtype)}
-        return self.setting.as_dict() | kind | {f"declared {k}": v for k, v in asdict(self.declared).items()}
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Refused after construction: the number of parameters is part of what was accounted."""
+        if getattr(self, "param_groups", None):
+            raise ValueError("another parameter group is not allowed: d is part of the run; make the optimiser with all of them")
+        super().add_param_group(param_group)
 
-    def _estimate(self, U: Tensor, batch: Any) -> tuple[Tensor, Tensor | None]:
-        """The mean of the clipped quotients along each direction, ridge included, shape (K,); and which were clipped."""
+    def __getstate__(self) -> dict[str, Any]:
+        """All of it: torch's own would leave out what makes this one private."""
+        return self.__dict__.copy()
 
-        def losses(w: Tensor) -> Tensor:
-            return self.objective.losses(w, batch)
+    def _planned(self, name: str, t: int) -> Any:
+        return self._schedule[name][t] if name in self._schedule else getattr(self._setting, name)
 
-        if self.skips_clip:
-            mean, active = quotients.mean_directional(losses, self.w, U), None
-            finite = mean.isfinite()
+    def _next_step(self) -> Step:
+        setting, t, lr = self._setting, self.steps, float(self.param_groups[0]["lr"])
+        if not (lr >= 0 and isfinite(lr)):
+            raise ValueError(f"lr = {lr!r} is not allowed: give a finite number of at least 0")
+        eta = setting.eta if lr == setting.eta / setting.K else lr * setting.K
+        varied: dict[str, Any] = {name: self._planned(name, t) for name in SCHEDULED}
+        fixed: dict[str, Any] = {name: getattr(setting, name) for name in ("K", "xi", "ridge", "R")}
+        return Step(eta=eta, clipping=self._clipping, **varied, **fixed)
+
+    def _frame(self, step: Step) -> Frame:
+        return frame(self._parameters, step.K, self.sources.directions, streamed=self._streamed, position=step.ridge > 0)
+
+    @contextmanager
+    def _mover(self, directions: Frame) -> Iterator[Mover]:
+        """Whatever happens, the parameters are where they were, or where the update takes them."""
+        mover = Mover(self._parameters, directions, self._copy)
+        try:
+            yield mover
+        finally:
+            mover.back()
+
+    def _look_at_losses(self, losses: slopes.Losses, mover: Mover, data: Any, step: Step) -> None:
+        """Once, before the first step: one loss a record, of that record alone, and how precise differences of them are."""
+        kind = losses.ambient.least(self._parameters)
+        mover.to(0, max(1.0, step.xi))
+        independence.check(losses, data, kind)
+        mover.back()
+        if step.xi > 0:
+            error = precision.quotient_error(losses, mover, data, step.xi)
+            precision.check(error, step.xi, self._setting.d, kind)
+            self._quotient_error = error
+
+    def _estimate(
+        self, losses: slopes.Losses, directions: Frame, mover: Mover, data: Any, step: Step
+    ) -> tuple[Tensor, float, Counts]:
+        """The mean of the clipped quotients along each direction, ridge included, shape (K,), float64; the mean loss; the
+        counts.
+        """
+        clip, b = RULES[step.clipping], batches.number_of(data)
+        total, skipped = torch.zeros(step.K, dtype=torch.float64, device=self._parameters.device), 0
+        if self._skip_idle_clip and isinstance(directions, Dense):
+            chunk = max(1, AT_ONCE // self._setting.d)
+            unclipped = slopes.from_gradients(losses, self._parameters, directions, data, step.clip, chunk)
+            total, found = unclipped.total, unclipped.others
+            skipped = b - len(found.values)
         else:
-            found = self._quotients(losses, U)
-            finite = found.isfinite()
-            values, active = RULES[self.clipping](found, self.setting.clip)
-            mean = values.mean(0, dtype=torch.float64).to(values.dtype)  # a sum of n roundings would reach 2 Delta/n
-        if not finite.all():
-            raise FloatingPointError(
-                f"step {self.counts.steps}: a loss or its derivative is not finite; parameters and counts stay as before. "
-                "Check the data, or take a smaller eta, sigma or R"
-            )
-        if active is None:
-            self._check_declared(mean)
-        return mean + self.setting.ridge * (self.w @ U), active
+            found = slopes.measure(losses, self._parameters, directions, mover, data, step.xi, self._chunk_size)
+        values, active = clip(found.values, step.clip)
+        mean = (total + values.sum(0)) / b
+        if step.ridge > 0:
+            mean = mean + step.ridge * directions.coordinates().to(mean.device)
+        looked_at = active.numel() + skipped * (step.K if step.clipping == "each" else 1)
+        return mean, found.loss, self._counts.after(looked_at, int(active.sum()), found.not_finite)
 
-    def _check_declared(self, mean: Tensor) -> None:
-        """Derivatives along orthonormal directions are together no longer than the gradient, nor a mean than the longest."""
-        L, length = cast(float, self.declared.lipschitz), float(mean.norm())
-        if length > L * (1 + torch.finfo(mean.dtype).eps ** 0.5):
-            self.declared = replace(self.declared, lipschitz=None)  # disproved, for the steps before as well
-            raise ValueError(
-                f"lipschitz = {L:g} is not true: at step {self.counts.steps} the records' mean gradient is {length:.4g} long or "
-                "longer; declare what can be proved, or keep the clip by skip_idle_clip=False"
-            )
+    def _write_down(self, step: Step, stretch: float, counts: Counts) -> None:
+        """Count the step before anybody can see it."""
+        self._drawn.pop(self.steps, None)
+        self._ledger.add(step, stretch)
+        self._counts = counts
 
-    def _quotients(self, losses: quotients.Losses, U: Tensor) -> Tensor:
-        if self.setting.xi > 0:
-            return quotients.two_point(losses, self.w, U, self.setting.xi, self.chunk_size)
-        return quotients.directional(losses, self.w, U, self.chunk_size)
+    def _move(self, directions: Frame, step: Step, estimate: Tensor, back: dict[int, float]) -> None:
+        self._writing = True
+        process = None if self._process is None else self._processed(step.eta / step.K)
+        rounding = self._rounding() if self._parameters.has_halves else None
+        apply(self._parameters, directions, step, estimate, self.sources.noise, back, rounding, process)
+        hit, self._length = into_ball(self._parameters, step.R)
+        if hit:
+            self._counts = Counts(**asdict(self._counts) | {"projected": self._counts.projected + 1})
+        self._writing = False
+
+    def _processed(self, rate: float) -> Callable[[int, Tensor], Tensor]:
+        """The update is -rate times the noisy estimate."""
+        number = sum(count for step, count in self._ledger.stages if step.eta > 0)
+        return lambda i, moved: self._process(moved / -rate, self._kept[i], number).mul(-rate)  # type: ignore[misc]
+
+    def _rounding(self) -> torch.Generator:
+        """Public chance, another at every step: rounding comes after the noise."""
+        seed = (self.sources.initialisation.initial_seed() + self.steps) % 2**63
+        return torch.Generator(self._parameters.device).manual_seed(seed)
 
     def _check_turn(self) -> None:
-        setting, t = self.setting, self.counts.steps
-        if t >= setting.T:
-            raise RuntimeError(f"all T = {setting.T} steps are done; a longer run is a setting with a larger T")
-        if self.skips_clip and self.declared.lipschitz is None:
-            raise RuntimeError(f"step {t} has no clip, and lipschitz was disproved: begin again with skip_idle_clip=False")
-        if self._sample is None and not setting.full_batch:
-            raise RuntimeError(f"step {t} has no batch of its own: take the {self.batch_size} records of optimiser.sample()")
-
-    def _check_records(self, batch: Any) -> None:
-        """One loss a record, of that record alone: else clipping bounds no record's influence.
-
-        Looked at off the start, where symmetry (all parameters 0, say) may hide what depends on what.
-        """
-        aside = self.w + torch.nn.functional.normalize(torch.linspace(-1, 2, len(self.w)).to(self.w), dim=0)
-        together, alone = (self.objective.losses(aside, x) for x in (batch, batches.first_record(batch)))
-        if together.shape != (self.batch_size,):
-            raise ValueError(
-                f"losses of shape {tuple(together.shape)} are not allowed: give one loss a record, shape ({self.batch_size},), "
-                "as torch's losses do with reduction='none'"
+        if self.steps >= self._setting.T:
+            raise RuntimeError(
+                f"all T = {self._setting.T} steps are done; for more, make the optimiser with a larger T and load this one's "
+                "state_dict"
             )
-        tolerance = torch.finfo(self.w.dtype).eps ** 0.5 * (1 + together[0].abs())
-        if (together[0] - alone[0]).abs() > tolerance:
-            raise ValueError(
-                f"the first record's loss is {float(alone[0]):.6g} alone and {float(together[0]):.6g} in its batch: a loss must "
-                "depend on its own record alone, and not on chance (dropout: call eval())"
+        if self._writing:
+            raise RuntimeError("the last step was interrupted while it was written: load a state_dict from before it")
+
+    def _check_parameters(self) -> None:
+        self.objective.check()
+        self._parameters.check_in_place()
+        length = self._parameters.length(exactly=False)
+        if abs(length - self._length) > SAME_LENGTH * max(length, self._length):
+            raise RuntimeError(
+                f"the parameters were changed since the last step (their length was {self._length:.6g} and is {length:.6g}), so "
+                "that the report would not be of this model: load a state_dict, or begin a run"
             )
-
-
-def _check_start(w: Tensor, setting: Setting) -> None:
-    if w.numel() != setting.d:
-        raise ValueError(f"d = {setting.d} is not allowed: there are {w.numel()} parameters to train")
-    if w.dtype not in (torch.float32, torch.float64):
-        raise ValueError(f"parameters of {w.dtype} are not allowed: give float64, or float32 with xi = 0")
-    if w.dtype == torch.float32 and setting.xi > 0:
-        raise ValueError(
-            f"float32 with xi = {setting.xi:g} is not allowed: the difference of losses that have 7 digits is mostly "
-            "rounding error; use module.double(), or xi = 0, the directional derivative"
-        )
-    if not w.isfinite().all():
-        raise ValueError("the start has numbers that are not finite")
-    if w.norm() > setting.R:
-        raise ValueError(
-            f"the start has length {float(w.norm()):.4g}, beyond R = {setting.R:.4g}: scale it down, or take a larger R"
-        )

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.assumptions import Check
-from zoexplore.mechanism.accounted import against, composition, of_last, refused
-from zoexplore.mechanism.ran import Ran
+from zoexplore.mechanism.run_guarantees import against, composition, of_last, refused
+from zoexplore.mechanism.run_record import RunRecord, Step
 from zoexplore.setting import Accounting
 
 RELEASED = ("last", "all")
@@ -22,13 +22,13 @@ class Report:
     """What a run costs. Shown, it says all of it in words.
 
     Args:
-        ran: the run.
+        record: the run.
         released: "last" or "all" of its iterates.
         guarantees: by bound; epsilon is inf, with a reason, where one does not apply to this run.
         checks: what was held against the run. What is not met costs the bounds that need it, as their reasons say.
     """
 
-    ran: Ran
+    record: RunRecord
     released: str
     guarantees: dict[str, Guarantee]
     checks: tuple[Check, ...]
@@ -39,23 +39,43 @@ class Report:
         return min(g.epsilon for g in self.guarantees.values())
 
     def __repr__(self) -> str:
-        s, what = self.ran.setting, "the last iterate alone" if self.released == "last" else "every iterate"
-        lines = [f"{self.ran.counts.steps} of {s.T} steps, {s.K} directions of {s.d}; released: {what}; δ = {s.delta:g}", ""]
+        record, counts = self.record, self.record.counts
+        what = "the last iterate alone" if self.released == "last" else "every iterate"
+        lines = [
+            f"{counts.steps} of {record.setting.T} steps, {_directions(record)}; released: {what}; δ = {record.setting.delta:g}",
+            "",
+        ]
         for g in self.guarantees.values():
             epsilon = f"{g.epsilon:.4g}" if g.valid else "∞"
             lines.append(f"{g.title:<24} ε = {epsilon:<10}{'; '.join(filter(None, (g.reason, g.note)))}".rstrip())
-        lines += ["", *(f"[{MARKS[c.met]}] {c.words} {c.shortfall}".rstrip() for c in self.checks)]
-        counts = self.ran.counts
+        lines += ["", *(f"[{MARKS[c.met]}] {c.words} {c.shortfall}".rstrip() for c in self.checks), ""]
         clipped = f"{counts.clipped} of {counts.looked_at} clipped, in {counts.steps_clipped} steps"
-        counted = f"{'the clip was skipped' if self.ran.skipped_clip else clipped}; {counts.projected} steps projected."
-        return "\n".join([*lines, "", f"Counted: {counted}", self.ran.noise, NEVER_COVERED])
+        not_finite = f"{counts.not_finite} quotients not finite, taken as 0"
+        lines.append(f"Counted: {clipped}; {not_finite}; {counts.projected} steps projected.")
+        if record.quotient_error is not None:
+            lines.append(
+                f"At the first step two points were off by {record.quotient_error:.2g} of what they say (rounding, curvature)."
+            )
+        return "\n".join([*lines, record.noise, NEVER_COVERED])
 
 
-def privacy_report(ran: Ran, *, released: str = "last", conversion: str = "gaussian", sensitivity: str = "clip") -> Report:
+def _directions(record: RunRecord) -> str:
+    """Also which fields varied from step to step, and between what."""
+    K = sorted({step.K for step in record.moving})
+    said = f"{' or '.join(map(str, K))} directions of {record.setting.d}"
+    for name in record.varies(*(name for name in Step.__annotations__ if name not in ("K", "clipping"))):
+        values = [record.setting.n if (x := getattr(step, name)) is None else x for step in record.moving]
+        said += f", {name} from {min(values):.4g} to {max(values):.4g}"
+    return said
+
+
+def privacy_report(
+    record: RunRecord, *, released: str = "last", conversion: str = "gaussian", sensitivity: str = "clip"
+) -> Report:
     """Every bound's guarantee for a run as far as it went.
 
     Args:
-        ran: the run.
+        record: the run.
         released: "last" where no other iterate is ever seen by anybody else; "all" where each may be.
         conversion: from a budget to epsilon, as in `Accounting`.
         sensitivity: as in `Accounting`; "lipschitz" takes effect where the clip is proven idle and M is declared.
@@ -65,37 +85,37 @@ def privacy_report(ran: Ran, *, released: str = "last", conversion: str = "gauss
     """
     if released not in RELEASED:
         raise ValueError(f"released = {released!r} is not allowed: give one of {', '.join(map(repr, RELEASED))}")
-    if not ran.counts.steps:
+    if not record.steps:
         raise ValueError("no step was made yet: there is nothing to report")
     accounting = Accounting(conversion=conversion, sensitivity=sensitivity)
-    known = not against(ran, "sharp")
-    composed = composition(ran, accounting if known else accounting.replace(sensitivity="clip"))
+    known = not against(record, "sharp")
+    composed = composition(record, accounting if known else accounting.replace(sensitivity="clip"))
 
     def of(bound: str) -> Guarantee:
-        reasons = against(ran, bound)
+        reasons = against(record, bound)
         if bound == "composition":
             return refused(composed, bound, reasons) if reasons else composed
         if released == "all":
             reasons = ["every iterate is released, and this bound is for the last one alone"]
-        return refused(composed, bound, reasons) if reasons else of_last(ran, bound, accounting)
+        return refused(composed, bound, reasons) if reasons else of_last(record, bound, accounting)
 
-    return Report(ran, released, {bound: of(bound) for bound in BOUNDS}, _checks(ran, released))
+    return Report(record, released, {bound: of(bound) for bound in BOUNDS}, _checks(record, released))
 
 
-def _checks(ran: Ran, released: str) -> tuple[Check, ...]:
-    setting, declared = ran.setting, ran.declared
+def _checks(record: RunRecord, released: str) -> tuple[Check, ...]:
+    declared, why_not_idle = record.declared, record.why_not_idle
     smooth = "Smoothness and regime of the loss are declared."
     idle = "The clip is idle: its norm is at least the declared Lipschitz constant, and it was never active."
-    seen = "" if not ran.skipped_clip else "It was skipped, so that composition rests on the declaration too."
     checks = [
         Check(smooth, False, "M is not.")
         if declared.M is None
         else Check(smooth, None, f"{declared.regime}, M = {declared.M:g}."),
-        Check(idle, False, ran.why_not_idle + ".") if ran.why_not_idle else Check(idle, None, seen),
+        Check(idle, False, why_not_idle + ".") if why_not_idle else Check(idle, None),
+        Check("A record's loss depends on no other record; some were looked at, at the first step.", None),
         Check("The start did not depend on the data, as the outcome of an earlier run on them does.", None),
     ]
     if released == "last":
         checks.append(Check("Only the last iterate is released, and nobody who chooses the data knows the directions.", None))
-    if not setting.full_batch:
-        checks.append(Check(f"Each step had the {setting.batch} records that were drawn for it, and nobody sees which.", None))
+    if any(step.batch not in (None, record.setting.n) for step in record.moving):
+        checks.append(Check("Nobody sees which records were drawn for a batch.", None))
     return tuple(checks)

@@ -1,13 +1,15 @@
-"""Sources of randomness: directions, noise, data order and initialisation each have a generator of their own.
+"""Random numbers: directions, noise, data order and initialisation each have a generator of their own.
 
 The directions may become known after the run; the noise must not. So its seed is never made from the seed of the others: it
 is drawn separately from the operating system, or given separately.
 """
 
+import os
 import secrets
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import tau
 from numbers import Integral
 from typing import Any
 
@@ -26,6 +28,7 @@ SECURE = (
     "numbers, whose gaps and lowest bits can tell neighbouring data sets apart (Mironov 2012, doi:10.1145/2382196.2382264); "
     "how long a step takes; a look into this process's memory."
 )
+MANY = 2**12  # numbers that are worth making at once
 REKEYED = "Noise and data order of a secure run go on with new keys; the old ones are never saved."
 
 
@@ -49,27 +52,59 @@ class Sources:
         if noise_seed is not None and noise_seed == seed:
             raise ValueError(f"noise_seed = {noise_seed} is not allowed: the directions' seed must not reveal the noise")
         directions, data, initialisation = np.random.SeedSequence(seed).spawn(3)
-        self.is_secure = False
+        self.is_secure, self._process = False, os.getpid()
         self.origin = "an ordinary generator" if noise_seed is None else f"an ordinary generator and the seed {noise_seed}"
         self.directions = _directions(directions, torch.device(device))
-        self.data = _ordinary(data)
         self.initialisation = torch.Generator().manual_seed(_word(initialisation))
-        self.noise = _ordinary(np.random.SeedSequence(noise_seed))
+        self._data, self._noise = _ordinary(data), _ordinary(np.random.SeedSequence(noise_seed))
 
     @classmethod
     def secure(cls, *, device: torch.device | str = "cpu") -> "Sources":
-        """For a release: noise and data order from ChaCha20 (20 rounds) keyed by the operating system. `says` names the limits.
+        """For a release: noise and data order from ChaCha20 (20 rounds) keyed by the operating system. `description` names the
+        limits.
 
         Raises:
             ImportError: randomgen is missing.
         """
         sources = cls(device=device)
         sources.is_secure = True
-        sources.noise, sources.data = _chacha(), _chacha()
+        sources._take_new_keys()
         return sources
 
     @property
-    def says(self) -> str:
+    def noise(self) -> np.random.Generator:
+        """Of the noise alone."""
+        self._leave_keys_to_the_parent()
+        return self._noise
+
+    @property
+    def data(self) -> np.random.Generator:
+        """Of who is in a batch."""
+        self._leave_keys_to_the_parent()
+        return self._data
+
+    def _take_new_keys(self) -> None:
+        self._noise, self._data, self._process = _chacha(), _chacha(), os.getpid()
+
+    def _leave_keys_to_the_parent(self) -> None:
+        """A forked process would draw the same noise as its parent."""
+        if self.is_secure and os.getpid() != self._process:
+            self._take_new_keys()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickle or a copy holds: of a secure run no keys, so that nobody else can draw its noise."""
+        state = self.__dict__.copy()
+        if self.is_secure:
+            del state["_noise"], state["_data"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if self.is_secure:
+            self._take_new_keys()
+
+    @property
+    def description(self) -> str:
         """What a reader of the privacy report has to know about the noise."""
         return SECURE if self.is_secure else DEMONSTRATION.format(origin=self.origin)
 
@@ -94,7 +129,7 @@ class Sources:
                 _restore(getattr(self, name), state[name])
         self.origin = state["origin"]
         if self.is_secure:
-            self.noise, self.data = _chacha(), _chacha()
+            self._take_new_keys()
             warnings.warn(REKEYED, stacklevel=2)
 
 
@@ -114,8 +149,77 @@ def normal(
 ) -> Tensor:
     """Independent standard normal numbers of a shape. NumPy's generators draw on the CPU, torch's on their own device."""
     if isinstance(generator, np.random.Generator):
+        if dtype == torch.float32 and len(shape) == 1 and shape[0] >= MANY:
+            return _many(generator.bit_generator, shape[0]).to(device=device)
         return torch.as_tensor(generator.standard_normal(shape)).to(device=device, dtype=dtype)
     return torch.randn(shape, generator=generator, dtype=dtype, device=generator.device).to(device=device)
+
+
+class Replay:
+    """A column of independent standard normal numbers that is made again, the same, whenever it is needed.
+
+    Args:
+        generator: its seed is drawn from it.
+        device: where the numbers are made: by NumPy's SFC64 on the CPU, by torch's own generator elsewhere.
+    """
+
+    def __init__(self, generator: Generator, device: torch.device) -> None:
+        self.device, self.seed = device, _words(generator)
+
+    def start(self) -> "Column":
+        """From the first number on."""
+        if self.device.type != "cpu":
+            return Column(torch.Generator(self.device).manual_seed(int(self.seed[0])))
+        return Column(np.random.SFC64(np.random.SeedSequence(self.seed.tolist())))
+
+
+class Column:
+    """Normal numbers in their order. Cut into the same parts they are the same."""
+
+    def __init__(self, source: np.random.SFC64 | torch.Generator) -> None:
+        self.source = source
+
+    def fill(self, out: Tensor) -> Tensor:
+        """The next numbers, in place of those in `out`, shape (numbers,)."""
+        if isinstance(self.source, torch.Generator):
+            return out.normal_(generator=self.source)
+        if out.dtype == torch.float64:
+            np.random.Generator(self.source).standard_normal(out=out.numpy())
+            return out
+        return _box_muller(self.source, out)
+
+
+def _box_muller(source: np.random.SFC64, out: Tensor) -> Tensor:
+    """Single precision from 64 bits a pair (Box and Muller 1958, doi:10.1214/aoms/1177706645): the quickest way on a CPU.
+
+    Of a uniform number's 32 bits one, the sign, is left out, so that the least radius keeps its digits; the greatest is 6.7.
+    """
+    half = (len(out) + 1) // 2
+    bits = torch.from_numpy(np.asarray(source.random_raw(half)).view(np.int32)).view(2, half)
+    radius = bits[0].float().abs_().add_(0.5).mul_(2.0**-31).clamp_(max=1.0).log_().mul_(-2).sqrt_()
+    angle = bits[1].float().mul_(tau * 2.0**-32)
+    torch.cos(angle, out=out[:half]).mul_(radius)
+    torch.sin(angle[: len(out) - half], out=out[half:]).mul_(radius[: len(out) - half])
+    return out
+
+
+def _many(source: Any, count: int) -> Tensor:
+    """Single precision from 96 bits a pair, several times quicker than NumPy's. Radii are made in double precision and reach 8.6:
+    a tail cut off at the 6.7 of 32 bits would tell neighbours apart with a chance of about 1e-10 sqrt(d), not small beside delta.
+    """
+    half = (count + 1) // 2
+    bits = torch.from_numpy(np.asarray(source.random_raw(half)).view(np.int64))
+    radius = bits.bitwise_and_(2**53 - 1).double().add_(0.5).mul_(2.0**-53).log_().mul_(-2).sqrt_().float()
+    turns = np.asarray(source.random_raw((half + 1) // 2)).view(np.int32)[:half]
+    angle = torch.from_numpy(turns).float().mul_(tau * 2.0**-32)
+    return torch.cat([angle.cos() * radius, angle.sin().mul_(radius)])[:count]
+
+
+def _words(generator: Generator) -> np.ndarray:
+    """A seed of 256 bits."""
+    if isinstance(generator, np.random.Generator):
+        return generator.integers(2**64, size=4, dtype=np.uint64)
+    return torch.randint(2**62, (4,), generator=generator, device=generator.device).cpu().numpy()
 
 
 def _directions(seed: np.random.SeedSequence, device: torch.device) -> Generator:

@@ -1,7 +1,7 @@
 """What the user vouches for about the loss. Nothing of it is ever guessed or estimated from data."""
 
 from dataclasses import dataclass
-from math import isfinite, sqrt
+from math import inf, isfinite, sqrt
 
 from zoexplore.setting import REGIMES, Setting
 
@@ -13,7 +13,7 @@ class Declared:
     """Constants of every record's loss, at every point that the data may lead to. What is left out is not known.
 
     Args:
-        regime: "strongly-convex", "convex" or "non-convex", of the loss with the ridge.
+        regime: "strongly-convex", "convex" or "non-convex", of what is clipped, the loss without the ridge.
         M: smoothness, the ridge's included (that of the data's part plus the ridge).
         m: strong convexity, the ridge's included; needed in the regime "strongly-convex".
         lipschitz: of the data's part, the one that is clipped, on the ball of radius R + xi.
@@ -66,18 +66,19 @@ class Declared:
             )
 
 
-def why_not_idle(declared: Declared, setting: Setting, clipping: str) -> str:
+def why_not_idle(declared: Declared, setting: Setting, clipping: str, resolved: bool = False) -> str:
     """Empty where the clip provably never acts; else what is missing.
 
     A quotient is at most the Lipschitz constant L (mean value theorem). So is the length of a record's K-vector of
-    derivatives, by Bessel's inequality; for xi > 0 each entry is off by up to (M - ridge) xi/2.
+    derivatives, by Bessel's inequality; for xi > 0 each entry is off by up to (M - ridge) xi/2. Quotients that were taken along
+    other unit vectors and `resolved` are bounded as the vector is; the setting's xi then allows for it.
     """
     L = declared.lipschitz
     if L is None:
         return "the Lipschitz constant of the clipped loss is not declared"
     longest, root = L, sqrt(setting.K)
-    if clipping == "joint" and setting.xi > 0:
-        rough = root * L
+    if setting.xi > 0 and (clipping == "joint" or resolved):
+        rough = inf if resolved else root * L
         longest = rough if declared.M is None else min(rough, L + root * (declared.M - setting.ridge) * setting.xi / 2)
     if longest <= setting.clip:
         return ""

@@ -1,0 +1,115 @@
+"""A streamed frame is a frame like any other: orthonormal, uniform, and the same each time it is made."""
+
+import pytest
+import torch
+from scipy import stats
+
+from zoexplore.mechanism import Sources
+from zoexplore.mechanism.frames import Dense, Mover, Streamed
+from zoexplore.mechanism.parameters import Copy, Parameters, add
+from zoexplore.mechanism.rng import Column, Replay
+
+
+def parameters(*sizes, kind=torch.float64, block=7):
+    torch.manual_seed(0)
+    return Parameters([torch.randn(size, dtype=kind) for size in sizes], block)
+
+
+def matrix(frame):
+    return torch.stack([torch.cat([x.clone() for x in frame.combined(torch.eye(frame.K)[k], {})]) for k in range(frame.K)], 1)
+
+
+@pytest.mark.parametrize("K", [1, 2, 9])
+@pytest.mark.parametrize("kind, near", [(torch.float64, 1e-12), (torch.float32, 1e-5), (torch.bfloat16, 1e-5)])
+def test_columns_are_orthonormal_whatever_the_blocks(K, kind, near):
+    for block in (3, 7, 1000):
+        U = matrix(Streamed(parameters(10, 1, 16, kind=kind, block=block), K, Sources(1, 2).directions))
+        assert U.shape == (27, K)
+        assert (U.T @ U - torch.eye(K)).abs().max() < near
+
+
+@pytest.mark.parametrize("K", [1, 4])
+def test_it_is_uniform_on_the_manifold(K):
+    frames = torch.stack([matrix(Streamed(parameters(9), K, Sources(i, 10**6).directions)) for i in range(600)])
+    for row in (0, 8):
+        assert stats.kstest(frames[:, row].square().sum(-1), stats.beta(K / 2, (9 - K) / 2).cdf).pvalue > 1e-3
+    left = torch.from_numpy(stats.ortho_group.rvs(9, random_state=3))
+    turned = left @ frames[:300]
+    for statistic in (lambda U: U[:, 0, 0], lambda U: U[:, -1, -1], lambda U: U.sum((-1, -2))):
+        assert stats.ks_2samp(statistic(turned), statistic(frames[300:])).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("make", [Dense, Streamed])
+def test_what_it_does_is_what_its_matrix_does(make):
+    p = parameters(10, 17)
+    frame, w = make(p, 4, Sources(1, 2).directions), p.vector()
+    U, probes = matrix(frame), torch.stack([frame.probe(k) for k in range(4)], 1)
+    assert torch.allclose(probes.norm(dim=0), torch.ones(4, dtype=torch.float64))
+    assert torch.allclose(frame.coordinates(), w @ U)
+    gradient = torch.randn(5, 27, dtype=torch.float64)
+    assert torch.allclose(frame.resolve(gradient @ probes), gradient @ U)
+    assert torch.linalg.matrix_norm(frame.resolve(torch.eye(4, dtype=torch.float64)), 2) <= frame.stretch * (1 + 1e-12)
+    moved = torch.cat([x.clone() for x in frame.combined(torch.arange(4.0), {2: 0.5})])
+    assert torch.allclose(moved, U @ torch.arange(4.0).double() + 0.5 * probes[:, 2])
+    frame.add({0: 2.0, 3: -1.0})
+    assert torch.allclose(p.vector(), w + 2 * probes[:, 0] - probes[:, 3])
+
+
+@pytest.mark.parametrize("copied", [True, False])
+@pytest.mark.parametrize("kind, near", [(torch.float64, 1e-14), (torch.float32, 1e-6)])
+def test_a_mover_goes_there_and_back(copied, kind, near):
+    p = parameters(10, 17, kind=kind)
+    frame, w = Streamed(p, 3, Sources(1, 2).directions), p.vector()
+    probes = torch.stack([frame.probe(k) for k in range(3)], 1)
+    mover = Mover(p, frame, Copy(p) if copied else None)
+    for k in range(3):
+        for sign in (1, -1):
+            mover.to(k, sign * 0.3)
+            assert torch.allclose(p.vector(), w + sign * 0.3 * probes[:, k], atol=1e-5 if kind == torch.float32 else 1e-12)
+    mover.back()
+    assert torch.equal(p.vector(), w) if copied else (p.vector() - w).abs().max() < near
+
+
+def test_half_the_dimension_at_most_is_streamed():
+    with pytest.raises(ValueError, match="K = 5 is not allowed for streamed directions in dimension 9"):
+        Streamed(parameters(9), 5, Sources(1, 2).directions)
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+def test_numbers_of_a_column_are_normal_independent_and_come_again(kind):
+    replay, device = Replay(Sources(1, 2).directions, torch.device("cpu")), torch.device("cpu")
+    first, second = (replay.start().fill(torch.empty(200_001, dtype=kind)) for _ in range(2))
+    assert torch.equal(first, second)
+    assert stats.kstest(first.double(), "norm").pvalue > 1e-3
+    assert first.abs().max() > 4
+    half = len(first) // 2
+    assert abs(float(torch.corrcoef(torch.stack([first[:half], first[half : 2 * half]]))[0, 1])) < 5 / half**0.5
+    assert abs(float(torch.corrcoef(torch.stack([first[:half] ** 2, first[half + 1 : 2 * half + 1] ** 2]))[0, 1])) < 5 / half**0.5
+    other = Replay(Sources(1, 2).directions, device).start()
+    assert isinstance(other, Column)
+
+
+def test_half_precision_is_rounded_by_chance_so_that_small_updates_count_on_average():
+    for kind in (torch.bfloat16, torch.float16):
+        block = torch.tensor([1.0, -1.0, 0.0, 2.0], dtype=kind).repeat_interleave(50_000)
+        before, update = block.double(), torch.full((200_000,), 1e-4)
+        add(block, update, torch.Generator().manual_seed(0))
+        moved = (block.double() - before).view(4, -1)
+        spread = moved.std(1) / 50_000**0.5
+        assert ((moved.mean(1) - 1e-4).abs() <= 5 * spread + 1e-8).all()
+        assert (moved[:2].unique().numel() <= 4) and moved[0].unique().numel() == 2
+
+
+def test_dense_tensors_of_any_strides_are_seen_flat_and_others_are_refused():
+    image = torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    p = Parameters([image])
+    p.write(torch.arange(120.0))
+    assert sorted(image.flatten().tolist()) == list(range(120))
+    assert torch.equal(p.parts(p.vector())[0], image)
+    for wrong, words in ((torch.zeros(4, 6)[:, ::2], "call contiguous"), (torch.zeros(3, device="meta"), "the meta device")):
+        with pytest.raises(ValueError, match=words):
+            Parameters([wrong])
+    with pytest.raises(
+        ValueError, match="parameters on cpu, meta, or sharded, are not allowed: give plain tensors on one device"
+    ):
+        Parameters([torch.zeros(3), torch.zeros(3, device="meta")])

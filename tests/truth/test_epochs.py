@@ -1,0 +1,62 @@
+"""Batches that take turns: exact divergences, directions revealed, at every position of the record."""
+
+from math import inf
+
+import numpy as np
+import pytest
+
+from tests.truth.revealed import Adversary, Run, Truth, directions, drift_map
+from tests.truth.test_revealed import run_of
+from zoexplore import epsilon, guarantee
+
+DELTAS = (0.2, 1e-2, 1e-4)
+
+
+def met_at(s, position, adversary, count, seed):
+    """Mahalanobis distances where the record is in every J-th step's batch, from `position` on, and pushes as far as it can."""
+    turns = -(-s.n // s.batch)
+    run, rng = Run.of(s.replace(batch=None, n=s.batch)), np.random.default_rng(seed)
+    Y, d = drift_map(run, adversary.drift), s.d
+    x, C = np.zeros((count, d)), np.zeros((count, d, d))
+    for t in range(s.T):
+        U = directions(rng, count, d, s.K)
+        A = np.eye(d) + U @ (U.swapaxes(1, 2) @ (Y - np.eye(d)))
+        y = x @ Y.T
+        x = np.einsum("sde,se->sd", A, x)
+        C = A @ C @ A.swapaxes(1, 2) + run.s1 * (U @ U.swapaxes(1, 2)) + run.s2 * np.eye(d)
+        if t % turns == position:
+            aim = np.where((np.abs(y) > 0).any(axis=1, keepdims=True), y, np.eye(d)[0])
+            push = np.einsum("sdk,sek,se->sd", U, U, aim)
+            x = x + run.B * push / np.linalg.norm(push, axis=1, keepdims=True)
+    return np.sqrt((x * np.linalg.solve(C, x[..., None])[..., 0]).sum(axis=1))
+
+
+@pytest.mark.parametrize("drift", ["shrink", "turn"])
+@pytest.mark.parametrize("c", [0.5, 0.8, 1.0, 1.05])
+def test_no_position_gets_past_the_bound(c, drift):
+    s = run_of(c, 6, 3, 14, 0.4, spread=2.0).replace(batch=10, sampling="cyclic")
+    for delta in DELTAS:
+        e = epsilon(s.replace(delta=delta), "sharp")
+        assert e < inf
+        for position in range(5):
+            mean, error = Truth(met_at(s, position, Adversary(drift), 300, 1)).delta(e)
+            assert mean + 4 * error <= delta, (position, delta)
+
+
+def test_a_record_that_is_met_more_rarely_costs_less_than_composition():
+    s = run_of(0.6, 20, 10, 400, 0.4, spread=2.0).replace(batch=10, sampling="cyclic")
+    composed = epsilon(s, "composition")
+    assert epsilon(s, "sharp") < 0.5 * composed
+    assert epsilon(s.replace(sampling="shuffled"), "sharp") == composed
+    assert not guarantee(s, "theorem").valid and "cyclic" in guarantee(s, "theorem").reason
+
+
+def test_one_visit_in_the_last_step_is_composition():
+    s = run_of(0.6, 6, 3, 5, 0.4).replace(batch=10, sampling="cyclic")
+    assert epsilon(s, "sharp") == pytest.approx(epsilon(s, "composition"), rel=1e-9)
+
+
+def test_more_steps_never_cost_less_and_in_the_end_no_more():
+    s = run_of(0.6, 20, 10, 400, 0.4, spread=2.0).replace(batch=10, sampling="cyclic")
+    line = [epsilon(s.replace(T=T), "sharp") for T in (5, 50, 500, 10**4, 10**6)]
+    assert all(np.diff(line) >= -1e-3 * np.array(line[1:])) and line[-1] == pytest.approx(line[-2], rel=1e-6)

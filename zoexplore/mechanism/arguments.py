@@ -1,0 +1,55 @@
+"""What an optimiser is made with, held against what can be."""
+
+from math import inf
+
+import torch
+from torch import Tensor
+
+from zoexplore.mechanism.clipping import RULES
+from zoexplore.mechanism.parameters import Parameters
+from zoexplore.mechanism.post_processing import PostProcessing
+from zoexplore.setting import Setting
+
+ESTIMATORS = {True: "two-point", False: "directional"}  # by whether xi > 0
+
+
+# What the optimiser does and its report counts: fresh batches, one record replaced, iterates released as the report is told.
+DONE = {"sampling": "without-replacement", "neighbours": "replace-one", "releases": 1, "records_per_person": 1}
+
+
+def check(setting: Setting, clipping: str, estimator: str | None, microbatch: int | None, chunk_size: int | None) -> None:
+    """Refuse with a ValueError, which names the argument, what the optimiser cannot do or does not count."""
+    for name, done in DONE.items():
+        if getattr(setting, name) != done:
+            raise ValueError(
+                f"{name} = {getattr(setting, name)!r} is not allowed: the optimiser knows {name} = {done!r} alone; "
+                "`zoexplore.guarantee` accounts for a run of your own that does otherwise"
+            )
+    if clipping not in RULES:
+        raise ValueError(f"clipping = {clipping!r} is not allowed: give one of {', '.join(map(repr, RULES))}")
+    if estimator not in (None, ESTIMATORS[setting.xi > 0]):
+        raise ValueError(f"estimator = {estimator!r} is not allowed: xi = {setting.xi:g} is {ESTIMATORS[setting.xi > 0]!r}")
+    for name, value in (("microbatch", microbatch), ("chunk_size", chunk_size)):
+        if value is not None and not value >= 1:
+            raise ValueError(f"{name} = {value!r} is not allowed: give a whole number from 1 on, or None")
+    if setting.eta is None or not setting.eta < inf:
+        raise ValueError("eta is not set: give the setting an eta (K times the learning rate), or M, from which eta = K/M")
+
+
+def checked_start(parameters: Parameters, setting: Setting) -> float:
+    """The start's length."""
+    if parameters.d != setting.d:
+        raise ValueError(f"d = {setting.d} is not allowed: there are {parameters.d} parameters to train")
+    if not all(bool(block.isfinite().all()) for block in parameters.blocks):
+        raise ValueError("the start has numbers that are not finite")
+    length = parameters.length()
+    if length > setting.R:
+        raise ValueError(f"the start has length {length:.4g}, beyond R = {setting.R:.4g}: scale it down, or take a larger R")
+    return length
+
+
+def slots(process: PostProcessing | None, parameters: Parameters) -> list[list[Tensor]]:
+    """What is kept of every block between steps."""
+    if process is None:
+        return []
+    return [[torch.zeros_like(block, dtype=parameters.working) for _ in range(process.slots)] for block in parameters.blocks]

@@ -1,0 +1,62 @@
+"""What an optimiser's state holds, and how another one goes on from it."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from zoexplore.mechanism.run_record import Counts, Ledger
+
+if TYPE_CHECKING:
+    from zoexplore.mechanism.optimiser import NoisyZOGD
+
+SHARED = ("n", "d")  # fields that two phases of one run must share
+
+
+def of(optimiser: "NoisyZOGD") -> dict[str, Any]:
+    """The state, in tensors, numbers and words."""
+    return {
+        "run": optimiser.setting.as_dict() | {f"declared {k}": v for k, v in asdict(optimiser.declared).items()},
+        "rate": optimiser.setting.eta / optimiser.setting.K,
+        "dtype": str(optimiser._parameters.kind),
+        "param_groups": [{name: x for name, x in group.items() if name != "params"} for group in optimiser.param_groups],
+        "w": [tensor.detach().clone() for tensor in optimiser._parameters.tensors],
+        "ledger": optimiser._ledger.state_dict(),
+        "counts": asdict(optimiser.counts),
+        "drawn": dict(optimiser._drawn),
+        "kept": [[x.clone() for x in slots] for slots in optimiser._kept],
+        "quotient_error": optimiser._quotient_error,
+        "sources": optimiser.sources.state_dict(),
+    }
+
+
+def load(optimiser: "NoisyZOGD", state: dict[str, Any]) -> None:
+    """Put a state into an optimiser that was made for the same data and model.
+
+    Raises:
+        ValueError: it was made for others. Nothing is changed then.
+    """
+    _check(optimiser, state)
+    optimiser.sources.load_state_dict(state["sources"])
+    for tensor, saved in zip(optimiser._parameters.tensors, state["w"], strict=True):
+        tensor.data.copy_(saved)
+    for slots, kept in zip(optimiser._kept, state["kept"], strict=True):
+        for x, saved in zip(slots, kept, strict=True):
+            x.copy_(saved)
+    optimiser._length = optimiser._parameters.length()
+    optimiser._ledger, optimiser._counts = Ledger.of(state["ledger"]), Counts(**state["counts"])
+    optimiser._drawn, optimiser._quotient_error = dict(state["drawn"]), state["quotient_error"]
+    optimiser._writing = False
+    goes_on = state["rate"] == optimiser.setting.eta / optimiser.setting.K
+    for group, saved in zip(optimiser.param_groups, state["param_groups"], strict=True):
+        group.update({name: x for name, x in saved.items() if goes_on or name != "lr"})  # else the new setting's rate holds
+
+
+def _check(optimiser: "NoisyZOGD", state: dict[str, Any]) -> None:
+    own, T, made = of(optimiser), optimiser.setting.T, state["counts"]["steps"]
+    compared = {name: (x, own["run"][name]) for name, x in state["run"].items() if name in SHARED or name.startswith("declared")}
+    for name, (saved, mine) in (compared | {"dtype": (state["dtype"], own["dtype"])}).items():
+        if mine != saved:
+            raise ValueError(f"the saved run had {name} = {saved!r}, this one has {mine!r}: make it the same way")
+    if made > T:
+        raise ValueError(f"the saved run had made {made} steps, more than T = {T}: give the setting a larger T")
+    if [len(slots) for slots in state["kept"]] != [len(slots) for slots in optimiser._kept]:
+        raise ValueError("the saved run had other post-processing than this one: make it the same way")

@@ -1,0 +1,225 @@
+"""The frame of one step: K orthonormal directions, uniform on the Stiefel manifold, kept in memory or made again when needed.
+
+A dense frame is the matrix U, shape (d, K). A streamed one is a Gaussian matrix G = [g_1 .. g_K] of which only the seeds are
+kept: what is a sum over its columns is made block by block. With N the diagonal matrix of the columns' lengths and A the
+inverse of the Cholesky factor of their normalised Gram matrix N^-1 G'G N^-1 = R'R, U = G N^-1 R^-1 = G N^-1 A is uniform on the
+manifold, for G's triangular factor with a positive diagonal is R N.
+"""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from zoexplore.mechanism.directions import stiefel
+from zoexplore.mechanism.parameters import Copy, Parameters
+from zoexplore.mechanism.rng import Generator, Replay
+
+STREAMED_ABOVE = 2**20  # numbers in a dense frame beyond which streaming was as fast
+
+
+class Frame(Protocol):
+    """K directions and the parameters that they move. Probes are the unit vectors that quotients are taken along: the directions
+    themselves, or vectors that span the same space.
+
+    Attributes:
+        K: how many.
+        stretch: how much longer `resolve` can make a record's vector of K numbers; 1 where probes are the directions.
+    """
+
+    K: int
+    stretch: float
+
+    def add(self, coefficients: dict[int, float]) -> None:
+        """Move the parameters by a sum over some probes, by their numbers."""
+
+    def probe(self, k: int) -> Tensor:
+        """Probe k, shape (d,), in the working kind."""
+
+    def resolve(self, slopes: Tensor) -> Tensor:
+        """What was measured along the probes, shape (b, K), as it would be along the directions if it were linear."""
+
+    def coordinates(self) -> Tensor:
+        """<w, u_k>, shape (K,), float64, at the parameters as they were when the frame was made."""
+
+    def combined(self, coefficients: Tensor, probes: dict[int, float]) -> Iterator[Tensor]:
+        """sum_k c_k u_k and a sum over some probes, block by block, in the working kind; the next may overwrite it."""
+
+
+class Dense:
+    """A frame in memory."""
+
+    stretch = 1.0
+
+    def __init__(self, parameters: Parameters, K: int, directions: Generator, position: bool = True) -> None:
+        self.K, self.parameters = K, parameters
+        self.U = stiefel(parameters.d, K, directions, dtype=parameters.working, device=parameters.device)
+        self._parts = self.U.split([len(block) for block in parameters.blocks])
+        pairs = zip(parameters.blocks, self._parts, strict=True) if position else ()
+        self._inner = sum(part.double().T @ block.double() for block, part in pairs)
+
+    def add(self, coefficients: dict[int, float]) -> None:
+        for block, part in zip(self.parameters.blocks, self._parts, strict=True):
+            block.add_(sum(c * part[:, k] for k, c in coefficients.items()))
+
+    def probe(self, k: int) -> Tensor:
+        return self.U[:, k]
+
+    def resolve(self, slopes: Tensor) -> Tensor:
+        return slopes
+
+    def coordinates(self) -> Tensor:
+        return self._inner
+
+    def combined(self, coefficients: Tensor, probes: dict[int, float]) -> Iterator[Tensor]:
+        along = coefficients.to(self.U, copy=True)
+        for k, c in probes.items():
+            along[k] += c
+        return (part @ along for part in self._parts)
+
+
+class Streamed:
+    """A frame that is made again, column by column, whenever it is needed. In memory there is one block of it at a time; while
+    the Gram matrix is made, one block of each column.
+
+    Raises:
+        ValueError: 2K exceeds d, where orthonormality would be lost to rounding.
+    """
+
+    def __init__(self, parameters: Parameters, K: int, directions: Generator, position: bool = True) -> None:
+        if 2 * K > parameters.d:
+            raise ValueError(
+                f"K = {K} is not allowed for streamed directions in dimension {parameters.d}: give at most half of it"
+            )
+        self.K, self.parameters = K, parameters
+        longest = parameters.longest_block
+        self._buffer = torch.empty(longest, dtype=parameters.working, device=parameters.device)
+        self._sum = torch.empty_like(self._buffer)
+        self._replays = [Replay(directions, parameters.device) for _ in range(K)]
+        gram, self._inner = self._gram(position)
+        self._lengths = gram.diagonal().sqrt()
+        normalised = gram / self._lengths / self._lengths.unsqueeze(1)
+        R = torch.linalg.cholesky(normalised, upper=True)
+        self._A = torch.linalg.solve_triangular(R, torch.eye(K, dtype=torch.float64), upper=True)
+        self.stretch = float(torch.linalg.matrix_norm(self._A, 2)) if K > 1 else 1.0
+
+    def add(self, coefficients: dict[int, float]) -> None:
+        columns = {k: self._replays[k].start() for k in coefficients}
+        for block in self.parameters.blocks:
+            for k, column in columns.items():
+                block.add_(column.fill(self._buffer[: len(block)]), alpha=coefficients[k] / float(self._lengths[k]))
+
+    def probe(self, k: int) -> Tensor:
+        column, found = self._replays[k].start(), self._buffer.new_empty(self.parameters.d)
+        for part in found.split([len(block) for block in self.parameters.blocks]):
+            column.fill(part).div_(float(self._lengths[k]))
+        return found
+
+    def resolve(self, slopes: Tensor) -> Tensor:
+        return slopes @ self._A.to(slopes)
+
+    def coordinates(self) -> Tensor:
+        return self._A.T @ (self._inner / self._lengths)
+
+    def combined(self, coefficients: Tensor, probes: dict[int, float]) -> Iterator[Tensor]:
+        along = self._A @ coefficients.double().cpu()
+        for k, c in probes.items():
+            along[k] += c
+        along /= self._lengths
+        columns = [replay.start() for replay in self._replays]
+        for block in self.parameters.blocks:
+            total = self._sum[: len(block)].zero_()
+            for column, c in zip(columns, along.tolist(), strict=True):
+                total.add_(column.fill(self._buffer[: len(block)]), alpha=c)
+            yield total
+
+    def _gram(self, position: bool) -> tuple[Tensor, Tensor]:
+        """G'G and G'w, summed over blocks in float64, on the CPU; w only where it is asked for."""
+        K = self.K
+        together = self._buffer if K == 1 else self._buffer.new_empty(K * self.parameters.longest_block)
+        columns = [replay.start() for replay in self._replays]
+        gram, inner = torch.zeros(K, K, dtype=torch.float64), torch.zeros(K, dtype=torch.float64)
+        for block in self.parameters.blocks:
+            rows = together[: K * len(block)].view(K, len(block))
+            for row, column in zip(rows, columns, strict=True):
+                column.fill(row)
+            gram += _products(rows)
+            if position:
+                inner += (rows @ block.to(rows.dtype)).double().cpu()
+        return gram, inner
+
+
+def _products(rows: Tensor) -> Tensor:
+    """rows rows', on the CPU in float64. On a GPU it is made in float64, as single precision may stand for far less there."""
+    if len(rows) == 1:
+        return torch.linalg.vector_norm(rows).double().cpu().square().view(1, 1)
+    if rows.device.type != "cpu":
+        rows = rows.double()
+    return (rows @ rows.T).double().cpu()
+
+
+def frame(parameters: Parameters, K: int, directions: Generator, *, streamed: bool, position: bool) -> Dense | Streamed:
+    """The directions of a step; `position` where `coordinates` will be asked for."""
+    return (Streamed if streamed else Dense)(parameters, K, directions, position)
+
+
+def is_streamed(kind: str, parameters: Parameters, K: int) -> bool:
+    """Whether directions are streamed: as asked, or where a dense frame would be large.
+
+    Raises:
+        ValueError: the kind is unknown, or streaming is not allowed for as many directions.
+    """
+    if kind not in ("auto", "dense", "streamed"):
+        raise ValueError(f"directions = {kind!r} is not allowed: give 'auto', 'dense' or 'streamed'")
+    fits = 2 * K <= parameters.d
+    if kind == "streamed" and not fits:
+        raise ValueError(f"directions = 'streamed' is not allowed for K = {K} of d = {parameters.d}: give K of at most d/2")
+    large = parameters.d * K > STREAMED_ABOVE
+    return kind == "streamed" or (kind == "auto" and fits and large)
+
+
+class Mover:
+    """Goes from w to w + xi v_k, to w - xi v_k and on, and back to w: by a copy, or by taking back what was added.
+
+    With a copy the way back is exact. Without, each step back and forth rounds every number up to three times more.
+
+    Args:
+        pending: probes, by number, that the parameters are still away from w by, times their coefficients.
+    """
+
+    def __init__(self, parameters: Parameters, frame: Frame, copy: Copy | None) -> None:
+        self.parameters, self.frame, self.copy = parameters, frame, copy
+        self.pending: dict[int, float] = {}
+        if copy is not None:
+            copy.take()
+
+    def to(self, k: int, xi: float) -> None:
+        """To w + xi v_k; from the other side of the same probe by one addition."""
+        if self.copy is not None:
+            if self.pending == {k: -xi}:
+                self.copy.mirror()
+            else:
+                self.back()
+                self.frame.add({k: xi})
+            self.pending = {k: xi}
+            return
+        change = {j: -c for j, c in self.pending.items()}
+        change[k] = change.get(k, 0.0) + xi
+        self.frame.add(change)
+        self.pending = {k: xi}
+
+    def back(self) -> None:
+        """To w."""
+        if self.pending and self.copy is not None:
+            self.copy.restore()
+        elif self.pending:
+            self.frame.add({j: -c for j, c in self.pending.items()})
+        self.pending = {}
+
+    def leave_to_update(self) -> dict[int, float]:
+        """What the update has to take back too, as it passes over all numbers anyway."""
+        if self.copy is not None:
+            self.back()
+        left, self.pending = {j: -c for j, c in self.pending.items()}, {}
+        return left

@@ -1,0 +1,56 @@
+"""Whether a record's loss is its own: no clip bounds what a record says through the losses of others."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from zoexplore.mechanism.batches import number_of, part
+from zoexplore.mechanism.slopes import Losses
+
+LOOKED_AT = 16  # records, spread over the batch, that are looked at in several orders
+
+
+def check(losses: Losses, batch: Any, kind: torch.dtype) -> None:
+    """Some records' losses, in their batch, among themselves, in reverse, shuffled, and the first, middle and last of them alone.
+
+    Costs one evaluation of all records and of some fifty more, at the parameters as they stand. Take a point off the start, where
+    symmetry (all parameters 0, say) may hide what depends on what.
+
+    Args:
+        kind: the least precise that the losses are computed in.
+
+    Raises:
+        ValueError: a record's loss depends on others, on their order or on chance.
+    """
+    b = number_of(batch)
+    chosen = torch.linspace(0, b - 1, min(b, LOOKED_AT)).round().long()
+    whole = losses.here(batch)[chosen.to(_device(batch))].double()
+    some = part(batch, chosen)
+    s = len(chosen)
+    orders = {
+        "without the other records": torch.arange(s),
+        "with the records in reverse": torch.arange(s).flip(0),
+        "with the records shuffled": torch.randperm(s, generator=torch.Generator().manual_seed(s)),
+    }
+    for how, order in orders.items():
+        found = losses.here(part(some, order)).double()
+        _compare(whole[order.to(whole.device)], found, chosen[order], how, kind)
+    for i in sorted({0, s // 2, s - 1}):
+        _compare(whole[i : i + 1], losses.here(part(some, slice(i, i + 1))).double(), chosen[i : i + 1], "alone", kind)
+
+
+def _compare(whole: Tensor, found: Tensor, records: Tensor, how: str, kind: torch.dtype) -> None:
+    tolerance = torch.finfo(kind).eps ** 0.5 * (1 + whole.abs())
+    same = ((whole - found).abs() <= tolerance) | (whole.isfinite().logical_not() & found.isfinite().logical_not())
+    if not same.all():
+        i = int(same.long().argmin())
+        raise ValueError(
+            f"the loss of record {int(records[i])} of the batch is {float(whole[i]):.6g} in its batch and {float(found[i]):.6g} "
+            f"{how}: a loss must depend on its own record alone (is the batch the first dimension everywhere?), and not on "
+            "chance (dropout: call eval())"
+        )
+
+
+def _device(batch: Any) -> torch.device:
+    return next(x.device for x in torch.utils._pytree.tree_leaves(batch) if isinstance(x, Tensor))

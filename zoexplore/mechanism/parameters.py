@@ -1,0 +1,154 @@
+"""The trained tensors as one vector of length d: read, moved and restored in place, block by block."""
+
+from collections.abc import Sequence
+from math import sqrt
+
+import torch
+from torch import Tensor
+
+BLOCK = 2**18  # numbers that are worked on at once: few enough for a processor's cache, enough to keep it busy
+HALVES = (torch.bfloat16, torch.float16)
+KINDS = (torch.float64, torch.float32, *HALVES)
+SAME_LENGTH = 1e-5  # sums of the same numbers in another order differ relatively by less
+
+
+class Parameters:
+    """Tensors whose numbers, one after the other, are the iterate w.
+
+    Args:
+        tensors: with or without gradients, on one device, of floating-point kinds.
+        block: the most numbers in a block.
+
+    Attributes:
+        d: how many numbers there are.
+        blocks: flat views of the tensors, each of at most `block` numbers, in the order of w.
+        working: the kind that sums are made in: float64, or float32 where no tensor is as precise.
+
+    Raises:
+        ValueError: there is none, or they are on several devices, sparse, sharded or not floating-point numbers.
+    """
+
+    def __init__(self, tensors: Sequence[Tensor], block: int = BLOCK) -> None:
+        if not tensors:
+            raise ValueError("there is no parameter with requires_grad: there is nothing to train")
+        devices = {t.device for t in tensors}
+        if len(devices) > 1 or not all(type(t) in (Tensor, torch.nn.Parameter) for t in tensors):
+            where = ", ".join(sorted(map(str, devices)))
+            raise ValueError(f"parameters on {where}, or sharded, are not allowed: give plain tensors on one device")
+        wrong = {str(t.dtype) for t in tensors if t.dtype not in KINDS or t.layout != torch.strided}
+        if wrong or devices == {torch.device("meta")}:
+            raise ValueError(
+                f"parameters of {', '.join(wrong) or 'the meta device'} are not allowed: give floating-point numbers"
+            )
+        self.tensors = list(tensors)
+        self.device = devices.pop()
+        self.d = sum(t.numel() for t in tensors)
+        kinds = {t.dtype for t in tensors}
+        self.kind = kinds.pop() if len(kinds) == 1 else None
+        self.working = torch.float64 if self.kind == torch.float64 else torch.float32
+        self.has_halves = any(t.dtype in HALVES for t in tensors)
+        parts = [flat(t).split(block) for t in tensors]
+        self._firsts = [of_tensor[0] for of_tensor in parts]
+        self.blocks = [part for of_tensor in parts for part in of_tensor]
+        self.longest_block = max(len(part) for part in self.blocks)
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return sum(t.numel() * t.element_size() for t in self.tensors)
+
+    def vector(self) -> Tensor:
+        """A copy, shape (d,), of the working kind where the tensors are of several."""
+        kind = self.kind or self.working
+        return torch.cat([part.to(kind) for part in self.blocks])
+
+    def parts(self, w: Tensor) -> list[Tensor]:
+        """A vector, shape (d,), cut and shaped as the tensors are."""
+        return [
+            part.view(t.shape) if t.is_contiguous() else part.as_strided(t.shape, t.stride())
+            for part, t in zip(w.split([t.numel() for t in self.tensors]), self.tensors, strict=True)
+        ]
+
+    def write(self, w: Tensor) -> None:
+        """Put a vector, shape (d,), in place of what is there."""
+        for block, part in zip(self.blocks, w.split([len(b) for b in self.blocks]), strict=True):
+            block.copy_(part)
+
+    def scale(self, factor: float) -> None:
+        for block in self.blocks:
+            block.mul_(factor)
+
+    def length(self, exactly: bool = True) -> float:
+        """|w|; to about 1e-6 where it need not be exact, which is several times faster."""
+        kind = torch.float64 if exactly else torch.float32
+        squares = [
+            torch.linalg.vector_norm(block, dtype=max(kind, block.dtype, key=lambda k: k.itemsize)) for block in self.blocks
+        ]
+        return sqrt(sum(float(x) ** 2 for x in squares))
+
+    def check_in_place(self) -> None:
+        """Raises RuntimeError where a tensor was given other memory, as `model.to(...)` does."""
+        if any(t.data_ptr() != first.data_ptr() for t, first in zip(self.tensors, self._firsts, strict=True)):
+            raise RuntimeError("the parameters were moved since the optimiser was made: move the model first, then make it")
+
+
+class Copy:
+    """The parameters as they were, to go back to exactly."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.blocks = [torch.empty_like(block) for block in parameters.blocks]
+        self.parameters = parameters
+        self.take()
+
+    def take(self) -> None:
+        for own, block in zip(self.blocks, self.parameters.blocks, strict=True):
+            own.copy_(block)
+
+    def restore(self) -> None:
+        for own, block in zip(self.blocks, self.parameters.blocks, strict=True):
+            block.copy_(own)
+
+    def mirror(self) -> None:
+        """From w + v to w - v, without v."""
+        for own, block in zip(self.blocks, self.parameters.blocks, strict=True):
+            torch.sub(own, block, out=block).add_(own)
+
+
+def add(block: Tensor, update: Tensor, rounding: torch.Generator | None) -> None:
+    """Add numbers of the working kind, shape (numbers,), to a block. In half precision the sum is rounded up or down by chance,
+    so that updates below the last digit count on average; noise was added before, so that this is post-processing.
+    """
+    if block.dtype not in HALVES or rounding is None:
+        block.add_(update)
+        return
+    total = block.float().add_(update)
+    down = total.to(block.dtype)
+    rest = total - down.float()
+    other = _next(down, rest > 0)
+    gap = (other.float() - down.float()).abs_()
+    chance = torch.rand(len(total), generator=rounding, device=total.device)
+    block.copy_(torch.where(chance * gap < rest.abs(), other, down))
+
+
+def _next(x: Tensor, up: Tensor) -> Tensor:
+    """The neighbour of each number in its half precision, above or below, by its bits."""
+    bits = x.view(torch.int16)
+    away = (x > 0) == up
+    zero = torch.where(up, 1, -32767).to(torch.int16)
+    return torch.where(x == 0, zero, bits + torch.where(away, 1, -1).to(torch.int16)).view(x.dtype)
+
+
+def flat(tensor: Tensor) -> Tensor:
+    """All numbers of a dense tensor as a view, shape (numbers,), in the order in which they lie in memory.
+
+    Raises:
+        ValueError: numbers overlap or have gaps between them, as in an expanded tensor or a slice.
+    """
+    data = tensor.detach()
+    if data.is_contiguous():
+        return data.view(-1)
+    order = sorted(range(data.dim()), key=data.stride, reverse=True)
+    dense = data.permute(order)
+    if not dense.is_contiguous():
+        raise ValueError(f"a parameter of strides {data.stride()} is not allowed: call contiguous() on it first")
+    return dense.view(-1)

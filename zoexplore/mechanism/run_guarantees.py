@@ -1,0 +1,212 @@
+"""Guarantees of a run as it was made: a joint clip, steps that differ, assumptions that it did not keep.
+
+The accountant knows constant runs with a clip on each quotient. A run is put down to such settings, none more private than it
+is, or its steps are added up here.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from math import inf, nan, sqrt
+
+import numpy as np
+
+from zoexplore.bounds import BOUNDS, Guarantee, guarantee
+from zoexplore.bounds.conversion import epsilon_at_order
+from zoexplore.bounds.kernels import renyi
+from zoexplore.bounds.search import golden
+from zoexplore.bounds.subsampling import remark
+from zoexplore.mechanism.run_record import RunRecord, Step
+from zoexplore.mechanism.schedule import theorem_of
+from zoexplore.setting import Accounting, Setting
+
+ROUND_UP = 1 + 1e-12
+ULPS_UP = 1 + 4e-16
+ORDERS = np.log(np.geomspace(1e-3, 1e5, 33))  # logarithms of orders over 1 that are tried first; any is sound
+SAME_COST = 48  # different steps on batches whose costs are added up one by one; more are rounded up to as many
+SECTIONS = 12  # of the search for an order
+
+
+def composition(record: RunRecord, accounting: Accounting) -> Guarantee:
+    """Composition, whatever the loss. With the Lipschitz sensitivity, for runs whose clip is idle."""
+    if len(record.moving) > 1:
+        return _added_up(record, accounting)
+    (step, count), *_ = record.moving.items()
+    return _least(_noted(guarantee(s, "composition", a), _about(s, step)) for s, a in _clips(record, step, count, accounting))
+
+
+def of_last(record: RunRecord, bound: str, accounting: Accounting) -> Guarantee:
+    """A bound for the last iterate, where nothing in `against` speaks against it."""
+    if bound == "output-perturbation":  # only the last step's noise counts
+        farthest = max(step.R for step in record.moving)
+        stands = [(replace(record.last, R=farthest), record.steps)]
+    elif len(record.moving) == 1:
+        stands = list(record.moving.items())
+    else:
+        stands = [(step, record.steps) for step in dominated(record)]
+    found = [
+        max(of_step, key=lambda g: g.epsilon)
+        for of_step in zip(*(_of(record, *s, bound, accounting) for s in stands), strict=True)
+    ]
+    if bound == "theorem" and not against(record, bound) and set(record.varies(*Step.__annotations__)) == {"beta"}:
+        found += _theorem_at_its_shares(record, accounting)
+    return _least(found)
+
+
+def against(record: RunRecord, bound: str) -> list[str]:
+    """What keeps a bound from applying to a run, beyond what the accountant itself asks."""
+    if bound == "composition":
+        return []
+    missing = []
+    if record.remembers:
+        missing.append(f"later steps remember earlier estimates ({record.remembers}), which composition alone allows for")
+    if record.rounded:
+        missing.append("parameters in half precision are rounded at every step, which no proof about distances covers")
+    if bound == "output-perturbation":
+        return missing
+    if varied := record.varies("K", "clipping", "batch", "xi", "ridge", "R"):
+        missing.append(f"{', '.join(varied)} changed during the run, which the proof does not cover")
+    if record.declared.M is None:
+        missing.append("the smoothness M of the loss is not declared")
+    if record.why_not_idle:
+        missing.append(record.why_not_idle)
+    K, xi, d = record.last.K, record.last.xi, record.setting.d
+    if bound == "noisy-gd" and (d > K or xi > 0):
+        missing.append(f"the run is not gradient descent: K = {K} of d = {d} directions, ξ = {xi:g}")
+    return missing
+
+
+def refused(like: Guarantee, bound: str, reasons: list[str]) -> Guarantee:
+    """A bound that says nothing of a run."""
+    named = replace(like, bound=bound, title=BOUNDS[bound].title, source=BOUNDS[bound].cites, note="", checks=())
+    silent = replace(named, epsilon=inf, rho=nan, order=nan, moment=nan, delta_f=0.0, N=nan, start=nan)
+    return replace(silent, reason="; ".join(reasons))
+
+
+def dominated(record: RunRecord) -> list[Step]:
+    """Constant steps, of which the worst run is no more private by any bound than the run, whose sigma, beta, clip or eta varied.
+
+    Each step's noise has variance S_t in the span and s2_t outside it. A run with constant S = min S_t and s2 = min s2_t
+    becomes the given one by adding independent noise, drawn without looking at the data: for each value of that noise the step
+    maps are shifted by the same vector for both data sets, and every bound holds as it stands; so it does for the mixture. Of
+    the maps the bounds know a Lipschitz constant, which is convex in eta and so largest at its least or largest value, and the
+    most that a record (eta clip) and two points (eta xi) move a step: each kept at its largest.
+    """
+    steps, d = list(record.moving), record.setting.d
+    K = steps[0].K
+    span = min((s.eta * s.sigma) ** 2 * (s.beta / K + (1 - s.beta) / d) for s in steps)
+    across = min((s.eta * s.sigma) ** 2 * (1 - s.beta) / d for s in steps)
+    reach, etas = max(s.eta * s.clip for s in steps), {s.eta for s in steps}
+    power = (span - across) * K + across * d
+    share = min(1.0, (span - across) * K / power * ULPS_UP) if power > 0 else 1.0
+    return [
+        replace(
+            steps[0],
+            eta=eta,
+            sigma=max(sqrt(power) / eta / ROUND_UP, 1e-290),
+            beta=share,
+            clip=reach / eta * ULPS_UP,
+            xi=steps[0].xi * max(etas) / eta,
+        )
+        for eta in sorted({min(etas), max(etas)})
+    ]
+
+
+def _of(record: RunRecord, step: Step, count: int, bound: str, accounting: Accounting) -> list[Guarantee]:
+    """A bound for that many equal steps, with the clip in every form that holds."""
+    forms = _clips(record, step, count, accounting, BOUNDS[bound].clip_of)
+    note = _about(forms[0][0], step)
+    if len(record.moving) > 1 and bound != "output-perturbation":
+        note = f"steps that differ count as the worst of them: β = {step.beta:.4g} at σ = {step.sigma:.4g}"
+    return [_noted(guarantee(s, bound, a), note) for s, a in forms]
+
+
+def _clips(
+    record: RunRecord, step: Step, count: int, accounting: Accounting, clip_of: str = "quotient"
+) -> list[tuple[Setting, Accounting]]:
+    """That many equal steps with a clip as a bound understands it, in every form that holds.
+
+    Joint clip C: a record's K-vector has length at most C, so that replacing it moves the mean by at most 2C/n and the step by
+    2 eta C/(nK), at two points by 2 eta C/K. Clipping each quotient at C/sqrt(K) gives the same two numbers, on which every bound
+    depends that takes the clip to be a quotient's. One that takes it to be a gradient's keeps C: with K = d and derivatives a
+    record's K-vector is as long as its gradient. Where the clip is idle, so is one of each quotient at C.
+    """
+    setting = record.of(step, count)
+    if step.clipping == "each" or clip_of == "gradient":
+        return [(setting, accounting)]
+    alike = record.of(step, count, clip=step.clip / sqrt(step.K)), accounting.replace(sensitivity="clip")
+    return [alike] if record.why_not_idle else [alike, (setting, accounting)]
+
+
+def _added_up(record: RunRecord, accounting: Accounting) -> Guarantee:
+    """Composition of steps that differ: the sum of their budgets, or of their Renyi divergences where some are on batches."""
+    n = record.setting.n
+    costs = [
+        (2 * _each(s) / (s.batch or n) / s.sigma / sqrt(s.beta + (1 - s.beta) * s.K / record.setting.d), s) for s in record.moving
+    ]
+    first = next(iter(record.moving))
+    like = record.of(first, record.steps, clip=_each(first))
+    how = accounting.replace(sensitivity="clip")
+    if all(s.batch in (None, n) for s in record.moving):
+        rho = sum(count * mu**2 / 2 for (mu, _), count in zip(costs, record.moving.values(), strict=True))
+        mean = sqrt(2 * rho / record.steps)  # the constant step that costs as much
+        alike = like.replace(sigma=like.sigma * costs[0][0] / mean / ROUND_UP)
+        return _noted(
+            guarantee(alike, "composition", how), f"steps that differ cost together what σ = {alike.sigma:.4g} costs throughout"
+        )
+    return _of_batches(_rounded_up(record, costs), guarantee(like, "composition", how), how)
+
+
+def _rounded_up(record: RunRecord, costs: list[tuple[float, Step]]) -> dict[tuple[float, float], int]:
+    """How many steps have a share q of the records in their batch and cost mu; if many differ, with mu a little larger."""
+    n, counted, least = record.setting.n, dict[tuple[float, float], int](), min(mu for mu, _ in costs)
+    grid = np.geomspace(least, max(mu for mu, _ in costs) * ROUND_UP, SAME_COST)
+    for mu, step in costs:
+        cost = mu if len(costs) <= SAME_COST else float(grid[min(int(np.searchsorted(grid, mu)), SAME_COST - 1)])
+        key = ((step.batch or n) / n, cost)
+        counted[key] = counted.get(key, 0) + record.moving[step]
+    return counted
+
+
+def _of_batches(counted: dict[tuple[float, float], int], like: Guarantee, accounting: Accounting) -> Guarantee:
+    q, mu = np.array(list(counted)).T
+    times, delta = np.array(list(counted.values()), float), like.setting.delta
+
+    def epsilon_at(log_excess):
+        alpha = 1 + np.exp(np.atleast_1d(log_excess))[:, None]
+        divergences = np.where(q < 1, renyi.sampled_divergence(alpha, q, mu), alpha * mu**2 / 2)
+        found = epsilon_at_order((times * divergences).sum(1) * ROUND_UP, alpha[:, 0], delta, accounting.conversion)
+        return found if np.ndim(log_excess) else float(found[0])
+
+    best = int(np.argmin(epsilon_at(ORDERS)))
+    around = ORDERS[[max(best - 1, 0)]], ORDERS[[min(best + 1, len(ORDERS) - 1)]]
+    log_excess = golden(epsilon_at, *around, SECTIONS)
+    alpha = float(1 + np.exp(log_excess[0]))
+    note = "; ".join(filter(None, ("the steps' Rényi divergences are added up", remark(accounting, alpha))))
+    return replace(like, epsilon=float(epsilon_at(log_excess)[0]), rho=nan, order=alpha, reason="", note=note)
+
+
+def _theorem_at_its_shares(record: RunRecord, accounting: Accounting) -> list[Guarantee]:
+    if record.last.batch not in (None, record.setting.n):
+        return []
+    beta = np.concatenate([np.full(count, step.beta) for step, count in record.stages if step.eta > 0])
+    return [theorem_of(beta, s, a) for s, a in _clips(record, record.last, record.steps, accounting)]
+
+
+def _each(step: Step) -> float:
+    """The clip on each quotient that allows a record to move a step as far."""
+    return step.clip if step.clipping == "each" else step.clip / sqrt(step.K)
+
+
+def _about(counted: Setting, step: Step) -> str:
+    """How the clip that was accounted differs from the run's."""
+    if counted.clip == step.clip:
+        return ""
+    return f"the joint clip {step.clip:.4g} counts as {counted.clip:.4g} = C/√K on each quotient"
+
+
+def _noted(found: Guarantee, *notes: str) -> Guarantee:
+    return replace(found, note="; ".join(filter(None, (found.note, *notes))))
+
+
+def _least(found: Iterable[Guarantee]) -> Guarantee:
+    return min(found, key=lambda g: g.epsilon)

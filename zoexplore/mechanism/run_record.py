@@ -1,0 +1,154 @@
+"""A run as far as it went: its steps, recorded as they were made, and what was counted on the way."""
+
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from zoexplore.mechanism.declaration import Declared, why_not_idle
+from zoexplore.setting import Setting
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step as it was made, in the fields of `Setting`; `clip` limits as `clipping` says, `eta` 0 is a step that moved
+    nothing and looked at no data.
+    """
+
+    K: int
+    sigma: float
+    beta: float
+    eta: float
+    clip: float
+    clipping: str
+    batch: int | None
+    xi: float
+    ridge: float
+    R: float
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Steps made; what was looked at by the clip (difference quotients, or records where it is joint) and how many of them it
+    changed; steps that it changed anything in; quotients that were not finite, and counted as 0; steps that the projection moved.
+    All of it is about the data.
+    """
+
+    steps: int = 0
+    looked_at: int = 0
+    clipped: int = 0
+    steps_clipped: int = 0
+    not_finite: int = 0
+    projected: int = 0
+
+    def after(self, looked_at: int = 0, clipped: int = 0, not_finite: int = 0, hit: bool = False) -> "Counts":
+        """One more step."""
+        return Counts(
+            self.steps + 1,
+            self.looked_at + looked_at,
+            self.clipped + clipped,
+            self.steps_clipped + (clipped > 0),
+            self.not_finite + not_finite,
+            self.projected + hit,
+        )
+
+
+@dataclass
+class Ledger:
+    """What an optimiser writes down: stages of equal steps, in order, and the most that quotients were stretched."""
+
+    stages: list[tuple[Step, int]] = field(default_factory=list)
+    stretch: float = 1.0
+
+    def add(self, step: Step, stretch: float) -> None:
+        self.stretch = max(self.stretch, stretch)
+        if self.stages and self.stages[-1][0] == step:
+            self.stages[-1] = (step, self.stages[-1][1] + 1)
+        else:
+            self.stages.append((step, 1))
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"stretch": self.stretch, "stages": [[asdict(step), count] for step, count in self.stages]}
+
+    @classmethod
+    def of(cls, state: dict[str, Any]) -> "Ledger":
+        return cls([(Step(**step), count) for step, count in state["stages"]], state["stretch"])
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A run as far as it went. Its steps alone are accounted; nothing that is set afterwards changes them.
+
+    Args:
+        setting: as the run is to be; of it n, d, delta and, in words, T count. Its regime, M and m are suppositions, those of
+            `declared` count.
+        stages: the steps made, in order: equal ones in a row, and how many.
+        counts: what was counted.
+        declared: what the user vouches for.
+        noise: where the noise came from.
+        stretch: the most that `Frame.resolve` may have lengthened a record's vector of quotients; 1 where it did nothing.
+        rounded: parameters are in half precision, whose rounding no proof about distances covers.
+        remembers: what later steps remember of earlier estimates (momentum, say); empty where nothing.
+        quotient_error: of the two-point quotients at the first step, relative (`precision.quotient_error`); None where not
+            measured.
+    """
+
+    setting: Setting
+    stages: tuple[tuple[Step, int], ...]
+    counts: Counts
+    declared: Declared
+    noise: str
+    stretch: float = 1.0
+    rounded: bool = False
+    remembers: str = ""
+    quotient_error: float | None = None
+
+    @cached_property
+    def moving(self) -> dict[Step, int]:
+        """The different steps that moved anything, and how many of each."""
+        found: dict[Step, int] = {}
+        for step, count in self.stages:
+            if step.eta > 0:
+                found[step] = found.get(step, 0) + count
+        return found
+
+    @property
+    def steps(self) -> int:
+        """That moved anything."""
+        return sum(self.moving.values())
+
+    @property
+    def last(self) -> Step:
+        """The last step that moved anything."""
+        return next(step for step, _ in reversed(self.stages) if step.eta > 0)
+
+    def varies(self, *fields: str) -> list[str]:
+        """Which of some fields were not the same throughout."""
+        return [name for name in fields if len({getattr(step, name) for step in self.moving}) > 1]
+
+    def of(self, step: Step, count: int, **changes: Any) -> Setting:
+        """That many such steps as a setting, with what is declared in place of what was only supposed. The clip is as it
+        stands, each quotient's or joint; xi allows for the stretch.
+        """
+        fields = {"K": step.K, "sigma": step.sigma, "beta": step.beta, "eta": step.eta, "clip": step.clip, "batch": step.batch}
+        fields |= {"xi": step.xi * self.stretch, "ridge": step.ridge, "R": step.R, "T": count} | changes
+        # that the clip is idle is proved from what is declared, never taken from the setting
+        supposed = {"regime": "non-convex", "M": max(self.setting.M, step.ridge), "m": step.ridge, "lipschitz": None}
+        return self.declared.describe(self.setting.replace(**supposed | fields))
+
+    @cached_property
+    def why_not_idle(self) -> str:
+        """Empty where the declared constants prove that the clip never acts, and it never did; else what is missing.
+
+        A clip that was never seen to act is no proof: the neighbouring data set, or another draw of the noise, might have made it
+        act. One that did act disproves what was declared.
+        """
+        if self.counts.clipped:
+            return f"the clip was active: it changed {self.counts.clipped} of {self.counts.looked_at} quotients or records"
+        if self.counts.not_finite:
+            return f"{self.counts.not_finite} quotients were not finite, which no loss as declared has"
+        found = (why_not_idle(self.declared, self.of(step, 1), step.clipping, self.stretch > 1) for step in self.moving)
+        return next(filter(None, found), "")
+
+    def with_counts(self, **changes: Any) -> "RunRecord":
+        """The same run with other counts."""
+        return replace(self, counts=replace(self.counts, **changes))

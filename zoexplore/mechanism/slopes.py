@@ -1,0 +1,177 @@
+"""The slopes of a step: every record's difference quotients along the directions, in whichever way costs least."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+import torch
+from torch import Tensor
+from torch.func import jvp
+
+from zoexplore.mechanism import estimators
+from zoexplore.mechanism.batches import number_of, part
+from zoexplore.mechanism.frames import Dense, Frame, Mover
+from zoexplore.mechanism.objective import OfModule, OfVector
+from zoexplore.mechanism.parameters import Parameters
+
+
+class Slopes(NamedTuple):
+    """Slopes along the directions, shape (b, K), float64, 0 where one was not finite; how many were not; the mean loss."""
+
+    values: Tensor
+    not_finite: int
+    loss: float
+
+
+class Ambient:
+    """Autocast as the user has switched it on around a step. Losses are computed under it; the mechanism's own sums are not,
+    and no copy of a weight is kept, since weights move between two losses.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self.type, self.on = device.type, torch.is_autocast_enabled(device.type)
+        self.kind = torch.get_autocast_dtype(device.type)
+
+    def off(self) -> AbstractContextManager:
+        return torch.autocast(self.type, enabled=False)
+
+    def as_it_was(self) -> AbstractContextManager:
+        return torch.autocast(self.type, dtype=self.kind, enabled=self.on, cache_enabled=False)
+
+    def least(self, parameters: Parameters) -> torch.dtype:
+        """The least precise kind that a loss is computed in."""
+        kinds = {t.dtype for t in parameters.tensors} | ({self.kind} if self.on else set())
+        return max(kinds, key=lambda kind: torch.finfo(kind).eps)
+
+
+@dataclass(frozen=True)
+class Losses:
+    """The records' losses of a batch, `microbatch` records at a time, at the parameters as they stand or as functions of them.
+
+    Raises:
+        ValueError: they are not one a record.
+    """
+
+    objective: OfVector | OfModule
+    microbatch: int
+    ambient: Ambient
+
+    def parts(self, batch: Any) -> Iterator[Any]:
+        b = number_of(batch)
+        return (part(batch, slice(i, i + self.microbatch)) for i in range(0, b, self.microbatch))
+
+    def here(self, batch: Any) -> Tensor:
+        return torch.cat([self._checked(self.objective.losses, piece) for piece in self.parts(batch)])
+
+    def at(self, parts: list[Tensor], piece: Any) -> Tensor:
+        return self._checked(lambda piece: self.objective.losses_at(parts, piece), piece)
+
+    def _checked(self, losses: Callable[[Any], Tensor], piece: Any) -> Tensor:
+        with self.ambient.as_it_was():
+            found = losses(piece)
+        if not isinstance(found, Tensor) or found.shape != (number_of(piece),):
+            shape = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
+            raise ValueError(
+                f"losses of shape {shape} are not allowed: give one loss a record, shape ({number_of(piece)},), as torch's "
+                "losses do with reduction='none'"
+            )
+        return found
+
+
+def measure(
+    losses: Losses, parameters: Parameters, frame: Frame, mover: Mover, batch: Any, xi: float, chunk_size: int | None
+) -> Slopes:
+    """All slopes of a step. After two points the mover may still be away from w.
+
+    Args:
+        xi: perturbation scale; 0 for the directional derivative.
+        chunk_size: directions evaluated at once, by vmap, where the frame is dense; one after the other where None.
+    """
+    if chunk_size is not None and isinstance(frame, Dense):
+        return _at_once(losses, parameters, frame, batch, xi, chunk_size)
+    if xi > 0:
+        return _two_points(losses, frame, mover, batch, xi)
+    return _derivatives(losses, parameters, frame, batch)
+
+
+def _two_points(losses: Losses, frame: Frame, mover: Mover, batch: Any, xi: float) -> Slopes:
+    columns, total = [], []
+    for k in range(frame.K):
+        mover.to(k, xi)
+        ahead = losses.here(batch)
+        mover.to(k, -xi)
+        behind = losses.here(batch)
+        columns.append(estimators.quotient(ahead, behind, xi).double())
+        total.append(_mean(ahead, behind))
+    return _finished(torch.stack(columns, 1), frame, sum(total) / frame.K)
+
+
+def _derivatives(losses: Losses, parameters: Parameters, frame: Frame, batch: Any) -> Slopes:
+    parts, columns, values = [t.detach() for t in parameters.tensors], [], torch.empty(0)
+    for k in range(frame.K):
+        tangents = [x.to(t.dtype) for x, t in zip(parameters.parts(frame.probe(k)), parameters.tensors, strict=True)]
+        found = []
+        for piece in losses.parts(batch):
+
+            def of(*parts: Tensor, piece: Any = piece) -> Tensor:
+                return losses.at(list(parts), piece)
+
+            found.append(cast(tuple[Tensor, Tensor], jvp(of, tuple(parts), tuple(tangents))))
+        values = torch.cat([value for value, _ in found])
+        columns.append(torch.cat([slope for _, slope in found]).where(values.isfinite(), torch.nan).double())
+    return _finished(torch.stack(columns, 1), frame, _mean(values))
+
+
+def _at_once(losses: Losses, parameters: Parameters, frame: Dense, batch: Any, xi: float, chunk_size: int) -> Slopes:
+    w, found = parameters.vector(), []
+    for piece in losses.parts(batch):
+
+        def of(w: Tensor, piece: Any = piece) -> Tensor:
+            return losses.at(parameters.parts(w), piece)
+
+        U = frame.U.to(w.dtype)
+        slopes = estimators.two_point(of, w, U, xi, chunk_size) if xi > 0 else estimators.directional(of, w, U, chunk_size)
+        found.append(slopes.double())
+    return _finished(torch.cat(found), frame, _mean(losses.here(batch)))
+
+
+def _finished(slopes: Tensor, frame: Frame, loss: float) -> Slopes:
+    finite = slopes.isfinite()
+    return Slopes(frame.resolve(slopes.where(finite, 0.0)), int((~finite).sum()), loss)
+
+
+def _mean(*losses: Tensor) -> float:
+    """Of those that are finite; nan where none is."""
+    together = torch.cat(losses).double()
+    return float(together[together.isfinite()].mean())
+
+
+def from_gradients(losses: Losses, parameters: Parameters, frame: Dense, batch: Any, clip: float, chunk_size: int) -> "Unclipped":
+    """The sum over the records whose gradient is no longer than the clip, along the directions, and the slopes of the others.
+
+    A derivative along a unit vector is at most the gradient's length, and so is the vector of K of them: of those records nothing
+    is clipped, so that their sum is what it would be with the clip.
+    """
+    w, U = parameters.vector(), frame.U
+    total, longer, missing = w.new_zeros(len(w), dtype=torch.float64), [], 0
+
+    def of(w: Tensor, piece: Any) -> Tensor:
+        return losses.at(parameters.parts(w), piece)
+
+    for piece in losses.parts(batch):
+        found = estimators.gradients(of, w, piece, chunk_size)
+        finite = found.isfinite().all(1)
+        missing += int((~finite).sum()) * frame.K
+        found = found.where(finite.unsqueeze(1), 0.0)
+        idle = found.norm(dim=1) <= clip
+        total += found[idle].sum(0, dtype=torch.float64)
+        longer.append(found[~idle].double() @ U.double())
+    return Unclipped(total @ U.double(), Slopes(torch.cat(longer), missing, _mean(losses.here(batch))))
+
+
+class Unclipped(NamedTuple):
+    """The sum of the slopes of the records that no clip changes, shape (K,), and the slopes of the others."""
+
+    total: Tensor
+    others: Slopes

@@ -1,0 +1,60 @@
+"""From a target to a run: the noise that a wanted epsilon asks for, whoever sees the iterates."""
+
+from math import inf, sqrt
+
+from zoexplore.bounds import guarantee
+from zoexplore.planning import calibrate
+from zoexplore.setting import Setting
+
+USUAL_XI = 1e-3  # times sqrt(d): what MeZO's two points are apart by, seen along a unit vector
+
+
+def setting_for(
+    *,
+    epsilon: float,
+    delta: float,
+    n: int,
+    d: int,
+    T: int,
+    K: int,
+    lr: float,
+    clip: float,
+    beta: float = 1.0,
+    batch: int | None = None,
+    xi: float | None = None,
+    R: float = inf,
+    ridge: float = 0.0,
+) -> Setting:
+    """The run with the least noise that composition allows at (epsilon, delta), for a joint clip.
+
+    Args:
+        epsilon, delta: the target, which holds even if every iterate is seen.
+        n, d, T, K, beta, batch, R, ridge: as in `Setting`.
+        lr: the learning rate eta/K.
+        clip: C, the longest vector of K quotients a record may have.
+        xi: perturbation scale; 1e-3 sqrt(d) where None.
+
+    Raises:
+        ValueError: no noise meets the target, or a number is not allowed.
+
+    >>> round(setting_for(epsilon=2.0, delta=1e-5, n=1000, d=10**6, T=1000, K=4, lr=0.1, clip=1.0).sigma, 5)
+    0.05903
+    """
+    if not lr > 0:
+        raise ValueError(f"lr = {lr!r} is not allowed: give a number above 0")
+    xi = USUAL_XI * sqrt(d) if xi is None else xi
+    run = Setting(
+        n=n, d=d, K=K, T=T, sigma=1.0, beta=beta, batch=batch, clip=clip / sqrt(K), eta=lr * K, xi=xi, delta=delta,
+        R=R, M=inf if ridge == 0 else ridge, m=ridge, ridge=ridge,
+    )  # fmt: skip
+    return calibrate(run, "sigma", epsilon=epsilon, bound="composition").replace(clip=clip)
+
+
+def described(setting: Setting) -> str:
+    """What was chosen, in a sentence."""
+    on = "all records" if setting.full_batch else f"batches of {setting.batch}"
+    counted = guarantee(setting.replace(clip=setting.clip / sqrt(setting.K)), "composition")
+    budget = f"σ = {setting.sigma:.4g} gives ε = {counted.epsilon:.4g} at δ = {setting.delta:g}"
+    run = f"after {setting.T} steps on {on} of n = {setting.n}, by composition"
+    sizes = f"d = {setting.d}, K = {setting.K}, lr = η/K = {setting.eta / setting.K:.4g}, ξ = {setting.xi:.4g}"
+    return f"{budget} {run}. {sizes}; each record's {setting.K} quotients are clipped together at {setting.clip:.4g}."

@@ -1,0 +1,55 @@
+"""The update of a step, block by block: estimate, noise and whatever is made of them are summed before a parameter is touched."""
+
+from collections.abc import Callable
+from math import inf, sqrt
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from zoexplore.mechanism.frames import Frame
+from zoexplore.mechanism.noise import variances
+from zoexplore.mechanism.parameters import Parameters, add
+from zoexplore.mechanism.rng import normal
+from zoexplore.mechanism.run_record import Step
+
+Process = Callable[[int, Tensor], Tensor]  # a block's number and update to another update of it
+
+
+def apply(
+    parameters: Parameters,
+    frame: Frame,
+    step: Step,
+    estimate: Tensor,
+    noise: np.random.Generator,
+    back: dict[int, float],
+    rounding: torch.Generator | None,
+    process: Process | None = None,
+) -> None:
+    """w <- w - (eta/K) sum_k g_k u_k + noise. In half precision the sum is rounded once, after the noise is in it.
+
+    Args:
+        estimate: g, shape (K,).
+        noise: the generator; the directions' K numbers are drawn first, then those of every coordinate, if they have any part.
+        back: probes that the parameters are still away from w by, and what takes them back.
+        rounding: the generator that rounds in half precision.
+        process: what to make of an update.
+    """
+    s1, s2 = variances(step.sigma, step.beta, step.eta, parameters.d, step.K)
+    along = -(step.eta / step.K) * estimate.double().cpu() + sqrt(s1) * normal(noise, (step.K,))
+    if process is not None and back:
+        frame.add(back)
+        back = {}
+    for i, (block, moved) in enumerate(zip(parameters.blocks, frame.combined(along, back), strict=True)):
+        if s2 > 0:
+            moved = moved + sqrt(s2) * normal(noise, (len(block),), dtype=moved.dtype, device=moved.device)
+        add(block, moved if process is None else process(i, moved), rounding)
+
+
+def into_ball(parameters: Parameters, R: float) -> tuple[bool, float]:
+    """Project onto the ball of radius R around 0: whether the parameters had left it, and their length."""
+    length = parameters.length(exactly=R < inf)
+    if not length > R:
+        return False, length
+    parameters.scale(R / length)
+    return True, parameters.length()
