@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from zoexplore.views.controls import LABELS
+from zoexplore.fields import FIELDS
+from zoexplore.formatting import format_number
 from zoexplore.views.tabs import VIEWS
-from zoexplore.views.words import digits
 
 IDLE = "() => window.Bokeh && Bokeh.documents.length > 0 && Bokeh.documents[0].is_idle"
-PATIENCE = 30  # seconds, for a busy machine
+PATIENCE = 120  # seconds, for a busy machine
 DATA = """([name, column]) => {
   const data = Bokeh.documents[0].get_model_by_name(name)?.data;
   const values = data?.get ? data.get(column) : data?.[column];
@@ -21,7 +21,8 @@ ROWS = """rows => rows.map(row => [row.querySelector("th").innerText, row.queryS
 
 def opened(page, url):
     """The page, drawn and ready to be used."""
-    page.goto(url)
+    page.set_default_timeout(1000 * PATIENCE)
+    page.goto(url, wait_until="commit")  # what the page loads is waited for below
     page.wait_for_function(IDLE)
     for part in ("canvas", ".noUi-handle[aria-label]"):
         page.locator(part).first.wait_for()
@@ -84,16 +85,16 @@ def readouts(page):
 
 def reads(page, title, epsilon):
     """Wait until the table gives this number for this bound."""
-    becomes(page, lambda: readouts(page).get(title), digits(epsilon))
+    becomes(page, lambda: readouts(page).get(title), format_number(epsilon))
 
 
 def handle_of(page, field):
-    return page.locator(f'.noUi-handle[aria-label="{LABELS[field]}"]')
+    return page.locator(f'.noUi-handle[aria-label="{FIELDS[field].caption}"]')
 
 
 def box_of(page, field):
     """The box beside a slider, where its number can be typed."""
-    return page.get_by_label(LABELS[field], exact=True).and_(page.locator("input"))
+    return page.get_by_label(FIELDS[field].caption, exact=True).and_(page.locator("input"))
 
 
 def type_in(page, field, text):
@@ -121,7 +122,7 @@ def show(page, name):
 
 def open_fold(page):
     page.get_by_text("Everything else").click()
-    page.get_by_label(LABELS["delta"], exact=True).wait_for()
+    page.get_by_label(FIELDS["delta"].caption, exact=True).wait_for()
 
 
 def saved(page, title, kind):

@@ -71,14 +71,16 @@ class Server:
 
 @contextmanager
 def served(script, log, port=0):
-    """A script served as `make app` serves app.py; on a free port if none is given."""
+    """A script served as `make app` serves the explorer, with room for many; on a free port if none is given."""
     with socket.socket() as free:
         free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         free.bind(("127.0.0.1", port))
         port = free.getsockname()[1]
     origin, name = f"127.0.0.1:{port}", Path(script).stem
-    command = [sys.executable, "-m", "panel", "serve", str(script), "--address", "127.0.0.1", "--port", str(port)]
-    with running([*command, "--allow-websocket-origin", origin], log, cwd=ROOT) as process:
+    pages = {name: str(script)}
+    command = f"from zoexplore.views.server import serve; serve({port}, origins=[{origin!r}], pages={pages})"
+    environment = {**os.environ, "ZOEXPLORE_READERS": "1000", "ZOEXPLORE_READERS_PER_ADDRESS": "1000", "ZOEXPLORE_LOADING": "100"}
+    with running([sys.executable, "-c", command], log, cwd=ROOT, env=environment) as process:
         _wait_until_served(process, port, name, log)
         yield Server(f"http://{origin}/{name}", process, log)
 

@@ -20,13 +20,14 @@ from tests.browser.acts import (
     type_in,
     until,
 )
-from zoexplore import BOUNDS, Setting, curve, guarantee
+from zoexplore import BOUNDS, curve, guarantee
+from zoexplore.formatting import format_number
 from zoexplore.planning import calibrate
-from zoexplore.views.abscissa import ABSCISSAE
-from zoexplore.views.canvas import DIGITS
-from zoexplore.views.inside import PANELS
+from zoexplore.presets import DEMONSTRATION
+from zoexplore.views.figures.axes import ABSCISSAE
+from zoexplore.views.figures.bokeh_style import DIGITS
+from zoexplore.views.figures.inside import PANELS
 from zoexplore.views.tabs import VIEWS
-from zoexplore.views.words import digits
 
 
 @pytest.fixture
@@ -51,16 +52,16 @@ def test_curves_along_another_field(explorer, field):
     select = explorer.get_by_label("ε against", exact=True)
     settled(explorer, lambda: select.select_option(ABSCISSAE[field].label), lambda: column(explorer, "value"))
     values = column(explorer, "value")
-    expected = curve(Setting(), field, values, ["composition"])["composition"]
+    expected = curve(DEMONSTRATION, field, values, ["composition"])["composition"]
     becomes(explorer, lambda: column(explorer, "composition"), pytest.approx(list(expected), rel=1e-12))
     settled(explorer, lambda: type_in(explorer, "sigma", "0.01"), lambda: column(explorer, "composition"))
 
 
 def test_where_hiding_pays_is_marked_for_both_bounds(explorer):
-    until(explorer, lambda: data(explorer, "guides", "label"))
-    labels = data(explorer, "guides", "label")
+    until(explorer, lambda: data(explorer, "annotations", "label"))
+    labels = data(explorer, "annotations", "label")
     assert labels == [f"T* = {place:.0f}, {name}" for place, name in zip(
-        data(explorer, "guides", "x"), ("theorem", "sharper bound"), strict=True
+        data(explorer, "annotations", "x"), ("theorem", "sharper bound"), strict=True
     )]
 
 
@@ -74,7 +75,7 @@ def test_hover_on_the_profile_says_a_delta_that_is_enough(explorer):
     assert all(bound.title in tip.inner_text() for bound in BOUNDS.values())
     epsilons, deltas = data(explorer, "profile-hover", "value"), data(explorer, "profile-hover", "sharp")
     for epsilon, delta in list(zip(epsilons, deltas, strict=True))[::20]:
-        assert delta is None or guarantee(Setting(delta=delta), "sharp").epsilon <= epsilon
+        assert delta is None or guarantee(DEMONSTRATION.replace(delta=delta), "sharp").epsilon <= epsilon
 
 
 def test_hovers_round_up_as_the_tables_do(explorer):
@@ -82,7 +83,7 @@ def test_hovers_round_up_as_the_tables_do(explorer):
     code = "([code, xs]) => xs.map((x, i) => new Function('value', 'format', 'special_vars', 'source', 'absent', code)"
     code += "(x, 'sharp', {index: i}, {data: {sharp: xs}}, '∞'))"
     said = explorer.evaluate(code, [DIGITS, values])
-    assert said == [digits(x).replace("\u202f×\u202f", " × ").replace("\u202f", "") for x in values]
+    assert said == [format_number(x).replace("\u202f×\u202f", " × ").replace("\u202f", "") for x in values]
 
 
 FIGURES = {
@@ -114,14 +115,14 @@ def test_the_profile(explorer):
     show(explorer, "profile")
     until(explorer, lambda: data(explorer, "profile", "sharp"))
     deltas = data(explorer, "profile", "delta")
-    expected = curve(Setting(), "delta", deltas, ["composition"])["composition"]
+    expected = curve(DEMONSTRATION, "delta", deltas, ["composition"])["composition"]
     assert data(explorer, "profile", "composition") == pytest.approx(list(expected), rel=1e-12)
 
 
 def test_inside_the_bound(explorer):
     show(explorer, "inside")
     until(explorer, lambda: data(explorer, "inside", "rho"))
-    assert sum(data(explorer, "inside", "rho")) == pytest.approx(guarantee(Setting(), "sharp").rho, rel=1e-3)
+    assert sum(data(explorer, "inside", "rho")) == pytest.approx(guarantee(DEMONSTRATION, "sharp").rho, rel=1e-3)
     explorer.get_by_text("half of that falls on the last").wait_for()
     theorem = explorer.get_by_role("radiogroup").get_by_text("Hidden-state theorem")
     settled(explorer, theorem.click, lambda: data(explorer, "inside", "rho"))
@@ -154,6 +155,19 @@ def test_a_map_shows_progress_can_be_cancelled_and_leaves_sliders_alone(explorer
     explorer.get_by_text("s left").wait_for()
 
 
+def test_lines_of_a_map_follow_what_is_typed_and_nothing_complains(explorer):
+    show(explorer, "map")
+    explorer.get_by_label("ε by", exact=True).select_option("Composition")
+    until(explorer, lambda: data(explorer, "map-bands", "band") and explorer.locator(".zx-idle").count(), 120)
+    box = explorer.get_by_label("lines at ε =", exact=True)
+    for text in ("0.2, 2", "0.3", "0.4, 4, 40", "1"):
+        box.fill(text)
+        box.press("Enter")
+        wanted = {f"ε = {each.strip()}" for each in text.split(",")}
+        until(explorer, lambda wanted=wanted: set(data(explorer, "map-lines", "label")) <= wanted)
+        assert explorer.locator(".notyf__toast").count() == 0
+
+
 def test_a_map_is_drawn_and_a_click_sets_the_sliders(explorer):
     show(explorer, "map")
     explorer.get_by_label("ε by", exact=True).select_option("Composition")
@@ -169,7 +183,7 @@ def test_a_plan_is_found_and_applied(explorer):
     show(explorer, "plan")
     explorer.get_by_role("button", name="Solve").click()
     explorer.get_by_role("button", name="Apply to the sliders").click(timeout=60_000)
-    found = calibrate(Setting(), "sigma", epsilon=1.0)
+    found = calibrate(DEMONSTRATION, "sigma", epsilon=1.0)
     reads(explorer, "Sharper bound", guarantee(found, "sharp").epsilon)
 
 

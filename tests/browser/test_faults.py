@@ -11,8 +11,9 @@ import pytest
 
 from tests.browser.acts import box_of, data, handle_of, opened, readouts, reads, saved, settled, show, type_in, until
 from tests.browser.conftest import served
-from zoexplore import Setting, guarantee
-from zoexplore.views.words import digits
+from zoexplore import guarantee
+from zoexplore.formatting import format_number
+from zoexplore.presets import DEMONSTRATION
 
 HTML = "<img src=x onerror=window.hacked=1>"
 # Elements that none of the page's own parts has, in any shadow root.
@@ -51,7 +52,7 @@ def test_nothing_in_an_address_is_run(page, app_url):
     assert all(f"{name} = " in said for name in ("K", "n", "regime", "conversion", "tab", "against", "compare"))
     assert HTML in said and harmless(page)
     assert page.get_by_label("C", exact=True).input_value() == HTML
-    reads(page, "Composition", guarantee(Setting(T=9), "composition").epsilon)
+    reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=9), "composition").epsilon)
 
 
 def test_no_name_of_a_pin_is_run_on_the_page_or_in_a_picture(page, app_url):
@@ -81,7 +82,7 @@ def test_nothing_in_a_file_is_run_and_each_field_is_told(page, app_url, tmp_path
     assert "K = " in said and "sigma = -1" in said and HTML in said and harmless(page)
     (tmp_path / "worse.yaml").write_bytes(b"\xff\xfe{]: !!python/object/apply:os.system ['true']")
     settled(page, lambda: upload.set_input_files(tmp_path / "worse.yaml"), lambda: notice(page))
-    reads(page, "Composition", guarantee(Setting(T=9), "composition").epsilon)
+    reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=9), "composition").epsilon)
     settled(page, lambda: type_in(page, "T", HTML), lambda: notice(page))
     assert "T = " in notice(page) and harmless(page)
 
@@ -95,7 +96,7 @@ def test_a_callback_that_fails_is_told_and_logged_and_the_page_goes_on(page, fau
     until(page, lambda: "RuntimeError: thirteen" in faulty.log.read_text(), 10)
     assert "Traceback" in faulty.log.read_text()
     settled(page, lambda: type_in(page, "T", "14"), lambda: readouts(page))
-    reads(page, "Composition", guarantee(Setting(T=14), "composition").epsilon)
+    reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=14), "composition").epsilon)
 
 
 def test_what_is_moved_while_the_server_is_held_up_is_not_lost(page, faulty):
@@ -113,14 +114,14 @@ def test_what_is_moved_while_the_server_is_held_up_is_not_lost(page, faulty):
     box = box_of(page, "sigma")
 
     def follows():
-        run = Setting(T=15, K=100, sigma=float(box.input_value()))
-        return readouts(page)["Composition"] == digits(guarantee(run, "composition").epsilon)
+        run = DEMONSTRATION.replace(T=15, K=100, sigma=float(box.input_value()))
+        return readouts(page)["Composition"] == format_number(guarantee(run, "composition").epsilon)
 
     until(page, follows)
     page.wait_for_timeout(1000)  # nothing that was sent earlier comes after
     assert follows() and handle.get_attribute("aria-valuenow") == left
     sigma = float(box.input_value())
-    assert sigma > Setting().sigma and f"sigma={sigma:g}" in page.url and "K=100" in page.url
+    assert sigma > DEMONSTRATION.sigma and f"sigma={sigma:g}" in page.url and "K=100" in page.url
     opened(page, page.url)
     assert follows() and float(box.input_value()) == sigma
 
@@ -135,7 +136,7 @@ def test_what_cannot_be_saved_is_told_and_the_page_goes_on(page, faulty, kind):
         page.get_by_role("button", name="Save the curves as SVG").click()
     told(page, "No space left on device").wait_for()
     settled(page, lambda: type_in(page, "T", "14"), lambda: readouts(page))
-    reads(page, "Composition", guarantee(Setting(T=14), "composition").epsilon)
+    reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=14), "composition").epsilon)
 
 
 def test_a_picture_that_the_browser_cannot_make_is_told(page, app_url):
@@ -201,5 +202,5 @@ def test_a_page_whose_server_went_away_says_so_and_its_address_brings_it_back(pa
     with served("app.py", log, int(server.url.rpartition(":")[2].partition("/")[0])):
         told(page, "The connection").get_by_role("link", name="Load the page again").click()
         opened(page, page.url)
-        reads(page, "Composition", guarantee(Setting(T=9), "composition").epsilon)
+        reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=9), "composition").epsilon)
         console_errors.clear()

@@ -21,9 +21,10 @@ from tests.browser.acts import (
     type_in,
     until,
 )
-from zoexplore import BOUNDS, Accounting, Setting, curve, guarantee
-from zoexplore.views.controls import SLIDERS
-from zoexplore.views.trace import T_VALUES
+from zoexplore import BOUNDS, Accounting, curve, guarantee
+from zoexplore.presets import DEMONSTRATION
+from zoexplore.views.compute.curve_set import T_VALUES
+from zoexplore.views.panels.controls import SLIDERS
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def explorer(page, app_url):
 
 def test_it_starts_by_making_its_point(explorer):
     for bound in BOUNDS:
-        g = guarantee(Setting(), bound)
+        g = guarantee(DEMONSTRATION, bound)
         reads(explorer, g.title, g.epsilon)
     composition, theorem = column(explorer, "composition"), column(explorer, "theorem")
     assert composition[-1] > 1000 * theorem[-1]
@@ -42,7 +43,7 @@ def test_it_starts_by_making_its_point(explorer):
 
 
 def test_the_figure_is_given_the_accountants_numbers(explorer):
-    for bound, values in curve(Setting(), "T", T_VALUES).items():
+    for bound, values in curve(DEMONSTRATION, "T", T_VALUES).items():
         assert column(explorer, bound) == pytest.approx(list(values), rel=1e-12)
 
 
@@ -54,9 +55,9 @@ def test_a_slider_moves_by_the_keyboard_and_everything_with_it(explorer, field):
     before_curve, before_text = column(explorer, "composition"), handle.get_attribute("aria-valuetext")
     settled(explorer, lambda: press(explorer, field, "ArrowLeft", 3), lambda: readouts(explorer))
     value = float(steady(explorer, box_of(explorer, field).input_value))
-    assert value < getattr(Setting(), field)
+    assert value < getattr(DEMONSTRATION, field)
     assert handle.get_attribute("aria-valuetext") != before_text
-    setting = Setting().replace(**{field: value})
+    setting = DEMONSTRATION.replace(**{field: value})
     reads(explorer, "Composition", guarantee(setting, "composition").epsilon)
     expected = curve(setting, "T", T_VALUES, ["composition"])["composition"]
     becomes(explorer, lambda: column(explorer, "composition"), pytest.approx(list(expected), rel=1e-12))
@@ -77,7 +78,7 @@ def test_the_slider_can_be_dragged(explorer):
     explorer.mouse.up()
     sigma = float(steady(explorer, box_of(explorer, "sigma").input_value))
     assert sigma > 1e-3
-    reads(explorer, "Composition", guarantee(Setting(sigma=sigma), "composition").epsilon)
+    reads(explorer, "Composition", guarantee(DEMONSTRATION.replace(sigma=sigma), "composition").epsilon)
 
 
 @pytest.mark.parametrize("regime", ["convex", "non-convex"])
@@ -85,14 +86,14 @@ def test_the_regime(explorer, regime):
     settled(explorer, lambda: explorer.get_by_text(regime, exact=True).click(), lambda: readouts(explorer))
     reads(explorer, "Closed form", inf)
     becomes(explorer, lambda: set(column(explorer, "corollary")), {None})
-    g = guarantee(Setting(regime=regime), "theorem")
+    g = guarantee(DEMONSTRATION.replace(regime=regime), "theorem")
     reads(explorer, g.title, g.epsilon)
     until(explorer, explorer.get_by_text("the step does not contract").count)
 
 
 def test_the_number_beside_a_slider_is_taken_exactly(explorer):
     settled(explorer, lambda: type_in(explorer, "T", "23456"), lambda: readouts(explorer))
-    reads(explorer, "Composition", guarantee(Setting(T=23456), "composition").epsilon)
+    reads(explorer, "Composition", guarantee(DEMONSTRATION.replace(T=23456), "composition").epsilon)
 
 
 def test_the_fold_has_the_rest_and_it_works(explorer):
@@ -105,9 +106,9 @@ def test_the_fold_has_the_rest_and_it_works(explorer):
         settled(explorer, lambda s=select, o=option: s.select_option(o), lambda: readouts(explorer))
     accounting = Accounting(conversion="mironov", schedule="optimal")
     for bound in BOUNDS:
-        g = guarantee(Setting(delta=1e-6), bound, accounting)
+        g = guarantee(DEMONSTRATION.replace(delta=1e-6), bound, accounting)
         reads(explorer, g.title, g.epsilon)
-    expected = curve(Setting(delta=1e-6), "T", T_VALUES, ["theorem"], accounting)["theorem"]
+    expected = curve(DEMONSTRATION.replace(delta=1e-6), "T", T_VALUES, ["theorem"], accounting)["theorem"]
     becomes(explorer, lambda: column(explorer, "theorem"), pytest.approx(list(expected), rel=1e-12))
 
 

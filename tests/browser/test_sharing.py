@@ -17,11 +17,11 @@ from tests.browser.acts import (
     type_in,
     until,
 )
-from zoexplore import Accounting, Setting, curve, guarantee
+from zoexplore import Accounting, curve, guarantee
 from zoexplore.export import to_csv, to_python, to_yaml
-from zoexplore.presets import PRESETS
-from zoexplore.views import theme
-from zoexplore.views.abscissa import ABSCISSAE, T_VALUES
+from zoexplore.presets import DEMONSTRATION, PRESETS
+from zoexplore.views.figures.axes import ABSCISSAE, T_VALUES
+from zoexplore.views.style import theme
 
 
 def query(page):
@@ -30,7 +30,7 @@ def query(page):
 
 def test_an_address_is_restored(page, app_url):
     opened(page, f"{app_url}?K=52&sigma=0.01&schedule=optimal&against=beta")
-    setting, accounting = Setting(K=52, sigma=0.01), Accounting(schedule="optimal")
+    setting, accounting = DEMONSTRATION.replace(K=52, sigma=0.01), Accounting(schedule="optimal")
     for bound in ("composition", "sharp"):
         reads(page, guarantee(setting, bound).title, guarantee(setting, bound, accounting).epsilon)
     values = ABSCISSAE["beta"].values(setting)
@@ -43,7 +43,7 @@ def test_bad_values_are_said_one_by_one(page, app_url):
     opened(page, f"{app_url}?K=0&T=9&colour=red")
     page.get_by_text("K = 0 is not allowed").wait_for()
     page.get_by_text("'colour' is not a field").wait_for()
-    reads(page, "Composition", guarantee(Setting(T=9), "composition").epsilon)
+    reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=9), "composition").epsilon)
 
 
 def test_back_steps_through_what_was_meant(page, app_url):
@@ -55,10 +55,10 @@ def test_back_steps_through_what_was_meant(page, app_url):
     until(page, lambda: query(page) not in ("", "T=50"), 10)
     settled(page, page.go_back, lambda: readouts(page))
     becomes(page, lambda: query(page), "T=50")
-    reads(page, "Composition", guarantee(Setting(T=50), "composition").epsilon)
+    reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=50), "composition").epsilon)
     settled(page, page.go_back, lambda: readouts(page))
     becomes(page, lambda: query(page), "")
-    reads(page, "Composition", guarantee(Setting(), "composition").epsilon)
+    reads(page, "Composition", guarantee(DEMONSTRATION, "composition").epsilon)
     settled(page, page.go_forward, lambda: readouts(page))
     becomes(page, lambda: query(page), "T=50")
     page.wait_for_timeout(500)
@@ -107,7 +107,7 @@ def test_presets_and_reset(page, app_url):
     reads(page, "Composition", isotropic.epsilon)
     page.get_by_text(PRESETS["isotropic"].says).wait_for()
     settled(page, page.get_by_role("button", name="Reset").click, lambda: readouts(page))
-    reads(page, "Composition", guarantee(Setting(), "composition").epsilon)
+    reads(page, "Composition", guarantee(DEMONSTRATION, "composition").epsilon)
 
 
 def test_printed_constants_are_said_to_be_no_guarantee(page, app_url):
@@ -158,7 +158,7 @@ def test_pin_compare_rename_use_and_unpin(page, app_url):
     opened(page, page.url)
     becomes(page, page.get_by_label("A", exact=True).input_value, "few directions")
     settled(page, page.get_by_role("button", name="Use A").click, lambda: readouts(page))
-    reads(page, "Composition", guarantee(Setting(K=52), "composition").epsilon)
+    reads(page, "Composition", guarantee(DEMONSTRATION.replace(K=52), "composition").epsilon)
     settled(page, page.get_by_role("button", name="Unpin A").click, lambda: query(page))
     becomes(page, lambda: query(page), "K=52")
 
@@ -173,13 +173,13 @@ def test_files_are_saved_and_a_setting_is_loaded_back(page, app_url, tmp_path):
     opened(page, f"{app_url}?K=52&pin=K:20~fewer")
     page.get_by_role("button", name="Export").click()
     page.locator("pre").get_by_text("K=52").wait_for()
-    assert exported(page, "CSV").path().read_text() == to_csv(Setting(K=52), Accounting(), "T", T_VALUES)
+    assert exported(page, "CSV").path().read_text() == to_csv(DEMONSTRATION.replace(K=52), Accounting(), "T", T_VALUES)
     kept = exported(page, "YAML").path().read_text()
-    assert kept == to_yaml(Setting(K=52), Accounting())
+    assert kept == to_yaml(DEMONSTRATION.replace(K=52), Accounting())
     (tmp_path / "kept.yaml").write_text(kept.replace("T: 200", "T: 9").replace("M: 0.75", "M: -1"))
     upload = page.get_by_label("load a setting from a YAML file")
     settled(page, lambda: upload.set_input_files(tmp_path / "kept.yaml"), lambda: readouts(page))
-    reads(page, "Composition", guarantee(Setting(K=52, T=9), "composition").epsilon)
+    reads(page, "Composition", guarantee(DEMONSTRATION.replace(K=52, T=9), "composition").epsilon)
     page.get_by_text("M = -1 is not allowed").wait_for()
 
 
@@ -203,7 +203,7 @@ def test_the_code_is_copied(page, app_url):
     page.locator("pre").get_by_text("K=52").wait_for()
     page.get_by_role("button", name="Copy code").click()
     page.get_by_role("button", name="Copied").wait_for()
-    assert page.evaluate("navigator.clipboard.readText()") == to_python(Setting(K=52), Accounting())
+    assert page.evaluate("navigator.clipboard.readText()") == to_python(DEMONSTRATION.replace(K=52), Accounting())
 
 
 def test_pins_are_drawn_in_the_scheme_that_the_page_opens_with(page, app_url):

@@ -13,7 +13,7 @@ from tests.browser.acts import IDLE, becomes, data, opened, readouts, reads, sav
 from tests.browser.conftest import served
 from tests.browser.test_accessible import axe, serious  # noqa: F401 (axe is a fixture)
 from tests.views import train_jobs
-from zoexplore import Setting
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.training import NOT_COVERED
 from zoexplore.training.files import from_csv, to_csv
 from zoexplore.views.training.marks import name_of
@@ -71,7 +71,7 @@ def workers(server):
     """The processes that train, by their ids, each with that of the one that the server began for the run."""
     table = subprocess.run(["ps", "-ww", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
     rows = [(int(pid), int(parent), args) for pid, parent, args in (line.split(None, 2) for line in table.splitlines())]
-    below = {pid for pid, parent, args in rows if parent == server.process.pid and "zoexplore.views.hand" in args}
+    below = {pid for pid, parent, args in rows if parent == server.process.pid and "zoexplore.views.compute.worker" in args}
     return {pid: parent for pid, parent, args in rows if parent in below and "spawn_main" in args}
 
 
@@ -156,7 +156,7 @@ def test_what_is_wrong_is_said(tab):
 
 def test_the_sliders_values_are_used_when_asked_for(tab):
     tab.get_by_label("use the sliders' values").check()
-    until(tab, lambda: tab.get_by_label("K directions", exact=True).input_value() == str(Setting().K))
+    until(tab, lambda: tab.get_by_label("K directions", exact=True).input_value() == str(DEMONSTRATION.K))
     settled(tab, lambda: type_in(tab, "T", "50"), lambda: readouts(tab))
     until(tab, lambda: tab.get_by_label("T steps to train", exact=True).input_value() == "50")
     becomes(tab, tab.get_by_label("T steps to train", exact=True).is_disabled, True)

@@ -18,7 +18,7 @@ ASKED = {"task": "breast-cancer", "methods": ("noisy-zogd", "isotropic", "non-pr
 
 
 def started(module, *arguments):
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "30s"}
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "distributed.cli." + module, *arguments]
     return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -55,7 +55,6 @@ def wait_for(port, workers):
         client.wait_for_workers(workers, timeout=120)
 
 
-@pytest.mark.slow
 def test_a_worker_that_is_killed_loses_nothing_and_nothing_counts_twice(monkeypatch, tmp_path):
     expected = frontier(**ASKED)
     with cluster(2, tmp_path) as (address, workers):

@@ -35,7 +35,7 @@ def losses(task):
 
 
 def reference(task, setting, seed, noise_seed, T):
-    """The update of BOUNDS section 1, a loop over directions and records, with difference quotients of single losses."""
+    """The update of docs/bounds.md, "The mechanism": a loop over directions and records, with quotients of single losses."""
     sources, at = Sources(seed, noise_seed), losses(task)
     d, K, n = setting.d, setting.K, setting.n
     w = torch.zeros(d, dtype=torch.float64)
@@ -86,8 +86,7 @@ def test_equals_the_optimiser_that_people_import(model, clip, batch):
     optimiser = NoisyZOGD(start, losses(task), setting, sources=sources)
     X, y = torch.from_numpy(task.data.X), torch.from_numpy(task.data.y)
     for _ in range(setting.T):
-        rows = optimiser.sample()
-        optimiser.step((X[rows], y[rows]))
+        optimiser.step(optimiser.batch((X, y)))
     state = job_of(task, Configuration("noisy-zogd", setting), T=setting.T).advance(None, 1e9)
     torch.testing.assert_close(state.w[0], optimiser.w, rtol=1e-9, atol=1e-11)
 

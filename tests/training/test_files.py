@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.effort import examples
 from tests.training.small import small_task
 from zoexplore import Accounting
 from zoexplore.training import METHODS, frontier, load, save
@@ -55,7 +56,7 @@ def test_columns_are_read_by_others(found, tmp_path):
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-@settings(deadline=None, max_examples=120)
+@examples(100)
 @given(st.data())
 def test_a_damaged_file_is_refused_or_says_the_same(kind, found, saved, data):
     content, (_, read) = bytearray(saved[kind]), FORMATS[kind]
@@ -73,7 +74,7 @@ def test_a_damaged_file_is_refused_or_says_the_same(kind, found, saved, data):
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(content=st.binary(max_size=200))
 def test_any_bytes_are_refused(kind, content):
     with pytest.raises(ValueError, match="this is no frontier"):

@@ -123,11 +123,10 @@ def test_a_part_that_no_worker_survives_is_given_up():
         frontier(task=small_task(), executor=Losing(1))
 
 
-@pytest.mark.slow
 def test_the_same_numbers_in_processes_one_of_which_is_killed(expected, monkeypatch):
     with Processes(2) as executor:
         assert frontier(task=small_task(), methods=ALL, seeds=3, executor=executor) == expected
-        asked = {"task": "breast-cancer", "methods": ("noisy-zogd", "isotropic"), "T": 1000, "seeds": 5}
+        asked = {"task": "breast-cancer", "methods": ("noisy-zogd", "isotropic"), "T": 300, "seeds": 5}
         killed = False
         for update in sweep(executor=executor, **asked):
             if not killed and 0 < update.done < update.total:
@@ -177,7 +176,6 @@ def test_closing_the_generator_asks_for_no_more(tiny_parts):
     assert executor.asked == asked
 
 
-@pytest.mark.slow
 def test_cancel_in_processes():
     """A run that would take hours ends, with what it had, and its workers are free."""
     cancel = threading.Event()

@@ -5,9 +5,10 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.effort import examples
 from zoexplore.training import plan, table, train
 from zoexplore.training.tables import FEWEST, LARGEST, parse
 
@@ -103,7 +104,7 @@ cells = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@examples(100)
 @given(st.lists(st.lists(cells, min_size=1, max_size=4), max_size=30), st.booleans())
 def test_any_text_is_used_or_refused_with_a_reason(rows, written):
     out = io.StringIO()
@@ -119,7 +120,6 @@ def test_any_text_is_used_or_refused_with_a_reason(rows, written):
         assert np.isfinite(task.data.X).all()
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.integers(20, 60), st.integers(1, 4), st.data())
 def test_finite_numbers_of_any_size_are_used(count, columns, draw):
     numbers = st.floats(-1e100, 1e100)
@@ -133,7 +133,6 @@ def test_finite_numbers_of_any_size_are_used(count, columns, draw):
         assert np.isfinite(data.X).all() and (np.linalg.norm(data.X, axis=1) <= 1 + 1e-12).all()
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.binary(max_size=300))
 def test_any_bytes_are_refused_with_a_reason(content):
     with pytest.raises(ValueError):

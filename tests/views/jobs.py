@@ -5,19 +5,17 @@ import signal
 import sys
 import time
 
-from zoexplore.views import answers, atlas, draws
+from zoexplore.views.compute import grid, histograms, planning
 
-NEEDED = (answers.solved, answers.recommended, atlas.row, draws.histograms)  # all that the page has computed elsewhere
+NEEDED = (planning.solved, planning.recommended, grid.row, histograms.histograms)  # all that the page has computed elsewhere
 
 
 def modules():
     return set(sys.modules)
 
 
-def count(items, pause):
-    for item in range(items):
-        time.sleep(pause)
-        yield item
+def count(items):
+    yield from range(items)
 
 
 def busy(seconds):
@@ -41,21 +39,20 @@ def kill_itself():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def endless(mark):
-    """Compute until interrupted; a file of this name says that it has begun."""
-    open(mark, "w").close()
-    busy(600)
-
-
-def slow_once(mark):
-    """Endless the first time; the second time there is the file."""
+def killed_once(mark):
+    """End the process the first time; the second time there is the file."""
     if os.path.exists(mark):
         return "the second time"
-    endless(mark)
+    open(mark, "w").close()
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
-def mark(path):
-    open(path, "w").close()
+def after(path, name):
+    """Wait for a file, and tell which call this is by adding its name to another one."""
+    while not os.path.exists(path):
+        time.sleep(0.01)
+    with open(f"{path}-order", "a") as order:
+        order.write(name)
 
 
 def endless_answer(*_):

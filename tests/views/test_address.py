@@ -2,11 +2,12 @@
 
 import pytest
 
-from zoexplore import Accounting, Setting
+from zoexplore import Accounting
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Explorer
-from zoexplore.views.address import Address
-from zoexplore.views.bridge import Bridge
-from zoexplore.views.lesson import Lesson
+from zoexplore.views.browser.address import Address
+from zoexplore.views.browser.bridge import Bridge
+from zoexplore.views.browser.lessons import Lesson
 from zoexplore.views.state import State
 from zoexplore.views.tabs import VIEWS
 
@@ -47,22 +48,22 @@ def test_going_back_sets_the_state_and_is_no_step_forward(address):
     address.state.ask(T=9)
     address.state.ask(T=10, printed=True)
     visit(address, "?T=9")
-    assert (address.state.setting, address.state.accounting) == (Setting(T=9), Accounting())
+    assert (address.state.setting, address.state.accounting) == (DEMONSTRATION.replace(T=9), Accounting())
     assert address.bridge.search == "?T=9"
     visit(address, "")
-    assert address.state.setting == Setting()
+    assert address.state.setting == DEMONSTRATION
 
 
 def test_what_cannot_be_used_is_said_and_the_rest_is_used(address):
     address.read("?K=0&sigma=0.01&nonsense=<b>")
-    assert address.state.setting == Setting(sigma=0.01)
+    assert address.state.setting == DEMONSTRATION.replace(sigma=0.01)
     assert "K = 0 is not allowed" in address.state.note and "'nonsense' is not a field" in address.state.note
 
 
 def test_an_explorer_opens_at_an_address():
     last = list(VIEWS)[-1]
     explorer = Explorer(search=f"?T=9&tab={last}&against=sigma&schedule=optimal")
-    assert explorer.state.setting == Setting(T=9)
+    assert explorer.state.setting == DEMONSTRATION.replace(T=9)
     assert explorer.state.accounting == Accounting(schedule="optimal")
     assert (explorer.tabs.selected, explorer.curves.along) == (last, "sigma")
     explorer.tabs.selected, explorer.curves.along = "curves", "beta"

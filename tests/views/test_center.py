@@ -1,22 +1,28 @@
 """The tabs and what they show: the accountant's numbers, step by step, in words and in TeX."""
 
+import re
+
 import numpy as np
 import panel as pn
 import pytest
 
-from zoexplore import BOUNDS, Accounting, Setting, curve, guarantee
+from zoexplore import BOUNDS, Accounting, curve, guarantee
 from zoexplore.directions import moment_factor, tail_factor
+from zoexplore.formatting import format_number, format_tex
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Factors, Inside, Profile, State, Tabs, Theory
-from zoexplore.views.draws import histograms
-from zoexplore.views.factors import lines
-from zoexplore.views.formulas import substituted, tex
-from zoexplore.views.inside import MOST_POINTS, thinned, told
+from zoexplore.views.compute.curve_set import guarantees
+from zoexplore.views.compute.histograms import histograms
+from zoexplore.views.figures.factors import lines
+from zoexplore.views.figures.inside import MOST_POINTS, thinned, told
 from zoexplore.views.tabs import VIEWS
-from zoexplore.views.trace import guarantees
-from zoexplore.views.words import digits
+from zoexplore.views.text.formulas import substituted
 
-SETTINGS = [Setting(), Setting(K=300), Setting(beta=1.0), Setting(T=1), Setting(d=1, K=1), Setting(regime="non-convex"),
-            Setting(R=float("inf")), Setting(sigma=1e-6), Setting(T=10**6), Setting(K=520, xi=1e-6)]  # fmt: skip
+CHANGES = [
+    {}, {"K": 300}, {"beta": 1.0}, {"T": 1}, {"d": 1, "K": 1}, {"regime": "non-convex"}, {"R": float("inf")}, {"sigma": 1e-6},
+    {"T": 10**6}, {"K": 520, "xi": 1e-6}, {"M": float("inf"), "m": 0, "ridge": 0, "regime": "convex"},
+]  # fmt: skip
+SETTINGS = [DEMONSTRATION.replace(**changes) for changes in CHANGES]
 
 
 @pytest.mark.parametrize("view", [Profile, Inside, Theory, Tabs])
@@ -57,35 +63,42 @@ def test_every_tab_has_a_title_and_can_be_painted():
 
 def test_the_profile_is_the_accountants():
     view = Profile()
-    for bound, expected in curve(Setting(), "delta", view.source.data["delta"]).items():
+    for bound, expected in curve(DEMONSTRATION, "delta", view.source.data["delta"]).items():
         got = view.source.data[bound]
         np.testing.assert_array_equal(got[np.isfinite(got)], expected[(expected > 0) & np.isfinite(expected)])
 
 
+def test_the_profiles_hover_has_every_column_that_it_names():
+    view = Profile()
+    named = set(re.findall(r"@\{(\w+)\}", view.figure.hover[0].tooltips))
+    assert "x" in named and named <= set(view.pointed.data)
+    assert len({len(column) for column in view.pointed.data.values()}) == 1
+
+
 @pytest.mark.parametrize("bound", ["theorem", "sharp"])
 def test_inside_draws_the_trajectory(bound):
-    view, g = Inside(bound=bound), guarantee(Setting(), bound)
+    view, g = Inside(bound=bound), guarantee(DEMONSTRATION, bound)
     assert view.source.data["rho"].sum() == pytest.approx(g.rho, rel=1e-3)
     assert view.source.data["left"][0] == g.N and view.source.data["left"][-1] == 1
     assert view.source.data["z"][0] == pytest.approx(g.start)
 
 
 def test_long_runs_are_thinned_to_their_last_steps():
-    path = guarantee(Setting(T=10**5, sigma=1e-5), "sharp").trajectory
+    path = guarantee(DEMONSTRATION.replace(T=10**5, sigma=1e-5), "sharp").trajectory
     columns = thinned(path)
     assert len(columns["left"]) <= MOST_POINTS < path.rho.size
     np.testing.assert_array_equal(columns["rho"][-20:], path.rho[-20:])
 
 
 def test_the_words_say_where_counting_begins():
-    g = guarantee(Setting(), "theorem")
+    g = guarantee(DEMONSTRATION, "theorem")
     assert f"Counting starts {g.N:.0f} steps before the end" in told(g)
-    assert "all 200 steps are counted" in told(guarantee(Setting(), "sharp"))
-    assert "2K = 600 exceeds d = 520" in told(guarantee(Setting(K=300), "theorem"))
+    assert "all 200 steps are counted" in told(guarantee(DEMONSTRATION, "sharp"))
+    assert "2K = 600 exceeds d = 520" in told(guarantee(DEMONSTRATION.replace(K=300), "theorem"))
 
 
 def test_the_lines_are_the_proofs_factors():
-    g = guarantees(Setting(), Accounting())
+    g = guarantees(DEMONSTRATION, Accounting())
     t = g["theorem"]
     shown = list(lines(g, 520, 260, 1 / 3).values())
     assert shown == [tail_factor(520, 260, 1 / 3, t.delta_f / t.N), moment_factor(520, 260, 1 / 3, 1)]
@@ -102,7 +115,7 @@ def test_histograms_are_densities_and_orthonormality_helps():
 
 
 def test_too_many_directions_are_not_simulated():
-    assert "too many" in Factors(State(Setting(d=10**6, K=10**5))).words.object
+    assert "too many" in Factors(State(DEMONSTRATION.replace(d=10**6, K=10**5))).words.object
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
@@ -116,7 +129,7 @@ def test_formulas_have_the_numbers_where_they_apply(setting):
 
 
 def test_numbers_in_tex():
-    shown = [tex(x) for x in (20_000.0, 0.5, 2.75e6, float("inf"))]
+    shown = [format_tex(x) for x in (20_000.0, 0.5, 2.75e6, float("inf"))]
     assert shown == [r"20\,000", "0.5", r"2.75\cdot 10^{6}", r"\infty"]
 
 
@@ -131,11 +144,11 @@ def test_the_printed_constants_are_a_box_away():
 
 @pytest.mark.parametrize("bound", ["sharp", "theorem"])
 def test_a_bound_that_applies_but_has_no_steps_to_draw_is_not_said_not_to_apply(bound):
-    g = guarantee(Setting(batch=2000), bound)
+    g = guarantee(DEMONSTRATION.replace(batch=2000), bound)
     assert g.valid and g.trajectory is None
-    assert "mini-batches of 2\u202f000 records" in told(g) and digits(g.epsilon) in told(g)
+    assert "mini-batches of 2\u202f000 records" in told(g) and format_number(g.epsilon) in told(g)
     assert "does not apply" not in told(g)
-    none = guarantee(Setting(K=300), "theorem")
+    none = guarantee(DEMONSTRATION.replace(K=300), "theorem")
     assert "does not apply: 2K = 600 exceeds d = 520" in told(none)
 
 

@@ -5,9 +5,10 @@ from math import inf
 import param
 import pytest
 
-from zoexplore import Accounting, Setting
+from zoexplore import Accounting
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Controls, State
-from zoexplore.views.controls import SLIDERS
+from zoexplore.views.panels.controls import SLIDERS
 
 
 @pytest.mark.parametrize("field", SLIDERS)
@@ -16,7 +17,7 @@ def test_a_slider_moves_its_field_and_nothing_else(field):
     dial = controls.dials[field]
     dial.slider.value -= 3
     value = dial.ladder.value(dial.slider.value)
-    assert controls.state.setting == Setting().replace(**{field: value})
+    assert controls.state.setting == DEMONSTRATION.replace(**{field: value})
     assert dial.text.value == dial.shown()
 
 
@@ -62,7 +63,7 @@ def test_what_is_typed_is_kept_exactly():
 def test_what_cannot_be_is_refused_beside_the_controls(typed):
     controls = Controls()
     controls.dials["K"].text.value = typed
-    assert controls.state.setting == Setting()
+    assert controls.state.setting == DEMONSTRATION
     assert controls.dials["K"].text.value == "260"
     assert controls.notice.visible
     assert "K = " in controls.notice.object and "not allowed" in controls.notice.object
@@ -106,7 +107,7 @@ def test_choices_reach_the_state_and_follow_it():
 
 
 def test_the_ball_can_be_done_without():
-    controls = Controls(State(Setting(R=2.0)))
+    controls = Controls(State(DEMONSTRATION.replace(R=2.0)))
     controls.unbounded.value = True
     assert controls.state.R == inf
     assert controls.fields["R"].text.value == "∞"

@@ -3,15 +3,22 @@
 import numpy as np
 import pytest
 
-from zoexplore import BOUNDS, Accounting, Setting, curve, epsilon, guarantee
+from zoexplore import BOUNDS, Accounting, curve, epsilon, guarantee
 from zoexplore.planning import crossover_step
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Curves, Explorer, State
-from zoexplore.views.abscissa import ABSCISSAE
-from zoexplore.views.frame import frame, steady
-from zoexplore.views.guides import pays_from, rows
-from zoexplore.views.trace import REFERENCE, T_VALUES, trace
+from zoexplore.views.compute.curve_set import REFERENCE, T_VALUES, curve_set
+from zoexplore.views.figures.annotations import pays_from, rows
+from zoexplore.views.figures.axes import ABSCISSAE
+from zoexplore.views.figures.axis_range import frame, steady
 
-SETTINGS = [Setting(), Setting(K=300), Setting(beta=0.0), Setting(regime="convex"), Setting(sigma=1.0)]
+SETTINGS = [
+    DEMONSTRATION,
+    DEMONSTRATION.replace(K=300),
+    DEMONSTRATION.replace(beta=0.0),
+    DEMONSTRATION.replace(regime="convex"),
+    DEMONSTRATION.replace(sigma=1.0),
+]
 
 
 def finite(values):
@@ -40,7 +47,7 @@ def test_a_change_replaces_the_data_once_and_keeps_the_figure():
     view.state.ask(sigma=0.002, conversion="cks")
     assert len(seen) == 1
     assert view.figure is figure and view.source is source
-    expected = curve(Setting(sigma=0.002), "T", T_VALUES, accounting=Accounting(conversion="cks"))
+    expected = curve(DEMONSTRATION.replace(sigma=0.002), "T", T_VALUES, accounting=Accounting(conversion="cks"))
     np.testing.assert_array_equal(source.data["composition"], finite(expected["composition"]))
 
 
@@ -52,7 +59,7 @@ def test_moving_t_moves_the_marks_and_not_the_curves():
     assert view.now.location == 1000
     assert set(view.marks.data["x"]) == {1000}
     marked = dict(zip(view.marks.data["bound"], view.marks.data["epsilon"], strict=True))
-    assert marked == {bound: guarantee(Setting(T=1000), bound).epsilon for bound in BOUNDS}
+    assert marked == {bound: guarantee(DEMONSTRATION.replace(T=1000), bound).epsilon for bound in BOUNDS}
 
 
 def test_an_absent_bound_is_in_the_legend_with_its_reason():
@@ -111,7 +118,7 @@ def test_dark_and_light_differ_in_every_line():
 
 def test_cached_curves_cannot_be_written_to():
     with pytest.raises(ValueError, match="read-only"):
-        trace(Setting(), Accounting()).epsilon["composition"][0] = 1.0
+        curve_set(DEMONSTRATION, Accounting(), "T").epsilon["composition"][0] = 1.0
 
 
 FIELDS = sorted(set(ABSCISSAE) - {"T"})
@@ -119,10 +126,10 @@ FIELDS = sorted(set(ABSCISSAE) - {"T"})
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_along_any_field_the_data_are_the_accountants(field):
-    view = Curves(State(Setting(xi=1e-9)), along=field)
+    view = Curves(State(DEMONSTRATION.replace(xi=1e-9)), along=field)
     values = view.source.data["value"]
     assert len(values) > 40 and (np.diff(values) > 0).all()
-    for bound, expected in curve(Setting(xi=1e-9), field, values).items():
+    for bound, expected in curve(DEMONSTRATION.replace(xi=1e-9), field, values).items():
         np.testing.assert_array_equal(view.source.data[bound], finite(expected))
     a = ABSCISSAE[field]
     assert view.now.location == pytest.approx(a.place(getattr(view.state.setting, field)))
@@ -143,27 +150,39 @@ def test_another_abscissa_keeps_the_figure_and_fits_it_anew():
 
 @pytest.mark.parametrize("d", [1, 2, 3, 10**9])
 def test_k_ends_at_d_whatever_d_is(d):
-    view = Curves(State(Setting(d=d, K=1)), along="K")
+    view = Curves(State(DEMONSTRATION.replace(d=d, K=1)), along="K")
     assert view.source.data["value"][-1] == d
     assert view.figure.x_range.end >= max(d, 10)
 
 
 def test_guides_are_where_they_say():
     view = Curves()
-    for T, label, bound in zip(view.guides.data["x"], view.guides.data["label"], ("theorem", "sharp"), strict=True):
+    for T, label, bound in zip(view.annotations.data["x"], view.annotations.data["label"], ("theorem", "sharp"), strict=True):
         assert label.startswith(f"T* = {T:.0f}, ")
-        before, at = (epsilon(Setting(T=int(t)), bound) < epsilon(Setting(T=int(t)), "composition") for t in (T - 1, T))
+        before, at = (
+            epsilon(DEMONSTRATION.replace(T=int(t)), bound) < epsilon(DEMONSTRATION.replace(T=int(t)), "composition")
+            for t in (T - 1, T)
+        )
         assert at and not before
     view.along = "K"
-    assert dict(zip(view.guides.data["label"], view.guides.data["x"], strict=True))["2K = d"] == 260
+    assert dict(zip(view.annotations.data["label"], view.annotations.data["x"], strict=True))["2K = d"] == 260
     view.along = "d"
-    assert view.guides.data["x"] == [520]
+    assert view.annotations.data["x"] == [520]
     view.along = "sigma"
-    assert view.guides.data["x"] == []
+    assert view.annotations.data["x"] == []
 
 
 @pytest.mark.parametrize("bound", ["theorem", "sharp"])
-@pytest.mark.parametrize("setting", [Setting(regime="convex"), Setting(R=float("inf")), Setting(K=300), Setting(K=52)], ids=str)
+@pytest.mark.parametrize(
+    "setting",
+    [
+        DEMONSTRATION.replace(regime="convex"),
+        DEMONSTRATION.replace(R=float("inf")),
+        DEMONSTRATION.replace(K=300),
+        DEMONSTRATION.replace(K=52),
+    ],
+    ids=str,
+)
 def test_hiding_pays_from_where_the_planner_says(setting, bound):
     expected = crossover_step(setting, bound)
     assert pays_from(setting, Accounting(), bound) == (expected if expected <= T_VALUES[-1] else float("inf"))
@@ -171,7 +190,13 @@ def test_hiding_pays_from_where_the_planner_says(setting, bound):
 
 @pytest.mark.parametrize("field", ["m", "ridge", "M"])
 @pytest.mark.parametrize(
-    "setting", [Setting(), Setting(m=0, ridge=0), Setting(M=5e-4, m=1e-4, ridge=0), Setting(M=5e3, m=2e3, ridge=2e3)]
+    "setting",
+    [
+        DEMONSTRATION,
+        DEMONSTRATION.replace(m=0, ridge=0),
+        DEMONSTRATION.replace(M=5e-4, m=1e-4, ridge=0),
+        DEMONSTRATION.replace(M=5e3, m=2e3, ridge=2e3),
+    ],
 )
 def test_convexity_runs_over_what_smoothness_allows(field, setting):
     view = Curves(State(setting), along=field)
@@ -205,5 +230,31 @@ def test_a_view_that_is_not_looked_at_computes_nothing_and_catches_up():
     assert view.source.data is before
     view.active = True
     np.testing.assert_array_equal(
-        view.source.data["composition"], curve(Setting(sigma=0.05), "T", T_VALUES, ["composition"])["composition"]
+        view.source.data["composition"], curve(DEMONSTRATION.replace(sigma=0.05), "T", T_VALUES, ["composition"])["composition"]
     )
+
+
+@pytest.mark.parametrize("field", sorted(ABSCISSAE))
+def test_the_frame_has_what_is_set_now_in_it(field):
+    """Also where a curve falls far below it, as along sigma and n."""
+    view = Curves(along=field)
+    x, y = view.figure.x_range, view.figure.y_range
+    assert view.now.location in (None, 0) or x.start <= view.now.location <= x.end
+    own = [guarantee(DEMONSTRATION, bound).epsilon for bound in BOUNDS if not BOUNDS[bound].comparator]
+    assert all(y.start <= now <= y.end for now in own if now <= 1e5 * min(own)), "the rest is marked on the edge"
+
+
+def test_a_run_longer_than_the_axis_makes_it_longer():
+    view = Curves(State(DEMONSTRATION.replace(T=3 * 10**7)))
+    values = view.source.data["value"]
+    assert view.figure.x_range.end == values[-1] == 10**8 and view.now.location == 3 * 10**7
+    expected = curve(DEMONSTRATION, "T", values, ["composition"])["composition"]
+    np.testing.assert_array_equal(view.source.data["composition"], expected)
+    view.state.ask(T=200)
+    assert view.figure.x_range.end == 10**6 and len(view.source.data["value"]) == len(T_VALUES)
+
+
+def test_an_axis_ends_where_the_rest_of_the_loss_says():
+    view = Curves(along="m")
+    assert (view.figure.x_range.start, view.figure.x_range.end) == (DEMONSTRATION.ridge, DEMONSTRATION.M)
+    assert view.source.data["x"][0] == DEMONSTRATION.ridge and view.source.data["x"][-1] == DEMONSTRATION.M

@@ -6,9 +6,10 @@ import panel as pn
 import pytest
 
 import zoexplore
-from zoexplore import Accounting, Setting
+from zoexplore import Accounting
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Controls, Curves, Explorer, Readouts
-from zoexplore.views.page import report, told_of
+from zoexplore.views.app import report, told_of
 
 
 def test_the_parts_share_one_state():
@@ -22,7 +23,7 @@ def test_explorers_share_nothing():
     one, other = Explorer(), Explorer()
     before = other.readouts.table.object
     one.state.ask(sigma=0.1, K=7)
-    assert other.state.setting == Setting()
+    assert other.state.setting == DEMONSTRATION
     assert other.readouts.table.object == before
 
 
@@ -32,8 +33,8 @@ def test_every_part_renders_alone(part):
 
 
 def test_explore_opens_at_a_setting():
-    explorer = zoexplore.explore(Setting(T=9), Accounting(conversion="mironov"))
-    assert explorer.state.setting == Setting(T=9)
+    explorer = zoexplore.explore(DEMONSTRATION.replace(T=9), Accounting(conversion="mironov"))
+    assert explorer.state.setting == DEMONSTRATION.replace(T=9)
     assert explorer.controls.conversion.value == "mironov"
 
 

@@ -1,11 +1,14 @@
 """What is exported is what is shown, and what is loaded is checked."""
 
+import asyncio
+
 import pytest
 
-from zoexplore import Accounting, Setting
-from zoexplore.export import LARGEST_FILE, from_yaml, to_csv, to_python, to_yaml
-from zoexplore.views.curves import Curves
-from zoexplore.views.files import Files
+from zoexplore import Accounting
+from zoexplore.export import LARGEST_FILE, from_yaml, to_csv, to_notebook, to_python, to_yaml
+from zoexplore.presets import DEMONSTRATION
+from zoexplore.views.figures.curves import Curves
+from zoexplore.views.panels.downloads import Files
 from zoexplore.views.state import State
 
 
@@ -14,28 +17,29 @@ def load(files, content, name="mine.yaml"):
 
 
 def test_downloads_are_the_exports():
-    files = Files(Curves(State(Setting(T=9), Accounting("cks"))))
-    made = {download.filename: download.callback().read() for download in files.downloads}
+    files = Files(Curves(State(DEMONSTRATION.replace(T=9), Accounting("cks"))))
+    made = {download.filename: asyncio.run(download.callback()).read() for download in files.downloads}
     values = files.curves.source.data["value"]
-    assert made["zoexplore.csv"] == to_csv(Setting(T=9), Accounting("cks"), "T", values)
-    assert made["zoexplore.yaml"] == to_yaml(Setting(T=9), Accounting("cks"))
+    assert made["zoexplore.csv"] == to_csv(DEMONSTRATION.replace(T=9), Accounting("cks"), "T", values)
+    assert made["zoexplore.yaml"] == to_yaml(DEMONSTRATION.replace(T=9), Accounting("cks"))
+    assert made["zoexplore.ipynb"] == to_notebook(DEMONSTRATION.replace(T=9), Accounting("cks"))
 
 
 def test_a_file_is_loaded_and_its_errors_are_said():
     files = Files(Curves())
-    load(files, to_yaml(Setting(K=9), Accounting(printed=True)).encode())
-    assert (files.state.setting, files.state.accounting) == (Setting(K=9), Accounting(printed=True))
+    load(files, to_yaml(DEMONSTRATION.replace(K=9), Accounting(printed=True)).encode())
+    assert (files.state.setting, files.state.accounting) == (DEMONSTRATION.replace(K=9), Accounting(printed=True))
     assert files.state.note == "Loaded mine.yaml."
     load(files, b"K: 0\nT: 7\n")
-    assert files.state.setting == Setting(T=7)
+    assert files.state.setting == from_yaml("T: 7").setting and files.state.setting.T == 7
     assert "K = 0 is not allowed" in files.state.note
 
 
 @pytest.mark.parametrize("content", [b"a: [", b"\xff\xfe\x00", b"x" * (LARGEST_FILE + 1), b"- 1"])
 def test_a_file_that_is_no_setting_changes_nothing(content):
-    files = Files(Curves(State(Setting(T=7))))
+    files = Files(Curves(State(DEMONSTRATION.replace(T=7))))
     load(files, content)
-    assert files.state.setting == Setting(T=7)
+    assert files.state.setting == DEMONSTRATION.replace(T=7)
     assert "nothing was read" in files.state.note
 
 
@@ -45,6 +49,14 @@ def test_the_code_follows_while_the_drawer_is_open():
     files.toggle.value = True
     assert files.drawer.visible
     files.state.ask(T=7)
-    assert files.copy.tags == [to_python(Setting(T=7), Accounting())]
+    assert files.copy.tags == [to_python(DEMONSTRATION.replace(T=7), Accounting())]
     assert "T=7" in files.code.object
-    assert from_yaml(files.yaml()).setting == Setting(T=7)
+    assert from_yaml(asyncio.run(files.yaml())).setting == DEMONSTRATION.replace(T=7)
+
+
+@pytest.mark.parametrize("content", [b"K: many\n", b"no such field: 3\nT: -1\n"])
+def test_a_file_of_which_nothing_can_be_used_changes_nothing_and_says_so(content):
+    files = Files(Curves(State(DEMONSTRATION.replace(T=7))))
+    load(files, content)
+    assert files.state.setting == DEMONSTRATION.replace(T=7)
+    assert "nothing was changed" in files.state.note

@@ -1,13 +1,15 @@
 """A picture has what its figure shows: axes, legend, setting, in light colours and within its frame."""
 
+import asyncio
 import re
 from xml.etree import ElementTree
 
 import pytest
 
-from zoexplore import Setting
-from zoexplore.views import Explorer, Inside, Map, Profile, theme
+from zoexplore.presets import DEMONSTRATION
+from zoexplore.views import Explorer, Inside, Map, Profile
 from zoexplore.views.state import State
+from zoexplore.views.style import theme
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -24,9 +26,9 @@ def places(picture):
 
 @pytest.mark.parametrize("along", ["T", "beta", "sigma", "K", "m", "ridge"])
 def test_curves_have_axes_legend_and_setting(along):
-    explorer = Explorer(Setting(K=52))
+    explorer = Explorer(DEMONSTRATION.replace(K=52))
     explorer.curves.along = along
-    picture = explorer.curves.picture()
+    picture = asyncio.run(explorer.curves.picture())
     said = texts(picture)
     assert explorer.curves.abscissa.label in said and explorer.curves.figure.yaxis.axis_label in said
     assert "Composition" in said and "Sharper bound" in said
@@ -39,47 +41,47 @@ def test_pins_are_named_and_what_is_no_guarantee_is_said():
     explorer = Explorer()
     explorer.tools.apply("figure-1a")
     explorer.pins.rename(0, "<few> & others")
-    said = texts(explorer.curves.picture())
+    said = texts(asyncio.run(explorer.curves.picture()))
     assert "A: <few> & others" in said and {"A", "B", "C", "D"} <= set(said)
     assert any("as printed: not a guarantee" in text for text in said)
 
 
 def test_a_run_without_any_bound_is_still_a_picture():
-    explorer = Explorer(Setting(R=float("inf"), beta=0.0, regime="non-convex", batch=10, K=520))
-    assert texts(explorer.curves.picture())
+    explorer = Explorer(DEMONSTRATION.replace(R=float("inf"), beta=0.0, regime="non-convex", batch=10, K=520))
+    assert texts(asyncio.run(explorer.curves.picture()))
 
 
 def test_a_picture_is_light_whatever_the_page_is():
     light, dark = Explorer(), Explorer()
     dark.dark.value = True
-    assert dark.curves.picture() == light.curves.picture()
+    assert asyncio.run(dark.curves.picture()) == asyncio.run(light.curves.picture())
     dark_only = {pair[theme.DARK] for pair in theme.COLOURS.values()} - {pair[theme.LIGHT] for pair in theme.COLOURS.values()}
-    assert not any(colour in dark.curves.picture() for colour in dark_only)
+    assert not any(colour in asyncio.run(dark.curves.picture()) for colour in dark_only)
 
 
 def test_the_profile():
-    profile = Profile(State(Setting(K=300)))
-    said = texts(profile.picture())
+    profile = Profile(State(DEMONSTRATION.replace(K=300)))
+    said = texts(asyncio.run(profile.picture()))
     assert {"ε", "δ", "Sharper bound", "10⁻⁶"} <= set(said)
     assert "Hidden-state theorem" not in said  # 2K > d
-    assert places(profile.picture())
+    assert places(asyncio.run(profile.picture()))
 
 
 def test_every_panel_inside_the_bound_and_the_factors():
     inside = Inside(active=False)
     for name in inside.figures:
-        said = texts(inside.picture(name))
+        said = texts(asyncio.run(inside.picture(name)))
         assert "steps left" in said and {"1", "10", "100"} <= set(said)
         assert any(title.endswith("(Sharper bound)") for title in said)
         start, end = inside.figures[name].y_range.start, inside.figures[name].y_range.end
         for column in {"distance": "z", "shifts": "p", "budget": "rho", "shares": "pi"}[name].split():
             assert (inside.source.data[column] <= end).all() and start == 0
     inside.active = True
-    assert {"orthonormal directions", "independent directions"} <= set(texts(inside.factors.picture()))
+    assert {"orthonormal directions", "independent directions"} <= set(texts(asyncio.run(inside.factors.picture())))
 
 
 def test_the_map_has_its_colours_lines_and_mark():
-    picture = Map(bound="composition").picture()
+    picture = asyncio.run(Map(bound="composition").picture())
     said = texts(picture)
     assert {"ε by Composition", "K, directions per step", "σ, noise scale", "ε = 1", "10⁻⁶", "10⁴"} <= set(said)
     tree = ElementTree.fromstring(picture)

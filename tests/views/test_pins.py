@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from zoexplore import BOUNDS, Accounting, Setting, curve, guarantee
-from zoexplore.presets import PRESETS
+from zoexplore import BOUNDS, Accounting, curve, guarantee
+from zoexplore.formatting import format_number
+from zoexplore.presets import DEMONSTRATION, PRESETS
 from zoexplore.views import Explorer
-from zoexplore.views.abscissa import T_VALUES
-from zoexplore.views.pinned import Pinned
-from zoexplore.views.pins import LONGEST_NAME, MOST, Pin, Pins
+from zoexplore.views.figures.axes import T_VALUES
+from zoexplore.views.panels.pinned import Pinned
+from zoexplore.views.panels.pins import LONGEST_NAME, MOST, Pin, Pins
 from zoexplore.views.state import State
-from zoexplore.views.words import digits
 
 
 def pinned(*settings):
@@ -23,17 +23,17 @@ def pinned(*settings):
 
 def test_pinning_keeps_what_is_set_and_names_it():
     pins = Pins()
-    assert pins.add(State(Setting(K=52), Accounting(printed=True)))
-    assert pins.pins == [Pin("K = 52, printed = 1", Setting(K=52), Accounting(printed=True))]
+    assert pins.add(State(DEMONSTRATION.replace(K=52), Accounting(printed=True)))
+    assert pins.pins == [Pin("K = 52, printed = 1", DEMONSTRATION.replace(K=52), Accounting(printed=True))]
 
 
 def test_as_many_as_fit():
     pins = Pins()
-    assert [pins.add(State(Setting(T=T + 1))) for T in range(MOST + 1)] == [True] * MOST + [False]
+    assert [pins.add(State(DEMONSTRATION.replace(T=T + 1))) for T in range(MOST + 1)] == [True] * MOST + [False]
 
 
 def test_rename_and_remove():
-    pins = pinned(Setting(T=1), Setting(T=2)).pins
+    pins = pinned(DEMONSTRATION.replace(T=1), DEMONSTRATION.replace(T=2)).pins
     pins.rename(1, "  a\n name ")
     pins.rename(0, " ")
     assert [pin.name for pin in pins.pins] == ["T = 1", "a name"]
@@ -75,22 +75,22 @@ def test_pins_too_long_for_an_address_are_left_out_aloud():
 
 
 def test_a_pin_can_be_swapped_back_in():
-    view = pinned(Setting(K=52), Setting(T=3))
+    view = pinned(DEMONSTRATION.replace(K=52), DEMONSTRATION.replace(T=3))
     view.rows[0][1].clicks += 1
-    assert view.state.setting == Setting(K=52)
+    assert view.state.setting == DEMONSTRATION.replace(K=52)
     view.rows[0][2].clicks += 1
-    assert [pin.setting for pin in view.pins.pins] == [Setting(T=3)]
+    assert [pin.setting for pin in view.pins.pins] == [DEMONSTRATION.replace(T=3)]
     view.rows[0][0].value = "three"
     assert view.pins.pins[0].name == "three"
 
 
 def test_the_table_has_what_differs_and_every_epsilon():
-    view = pinned(Setting(K=52), Setting(K=52, T=3))
+    view = pinned(DEMONSTRATION.replace(K=52), DEMONSTRATION.replace(K=52, T=3))
     text = view.table.object
     assert '<th scope="row">T</th><td class="value">3</td><td class="value">200</td>' in text
     assert '<th scope="row">K</th>' not in text
     for bound in BOUNDS:
-        assert digits(guarantee(Setting(K=52, T=3), bound).epsilon) in text
+        assert format_number(guarantee(DEMONSTRATION.replace(K=52, T=3), bound).epsilon) in text
     view.state.ask(K=51)
     assert '<th scope="row">K</th><td class="value">51</td><td class="value">52</td>' in view.table.object
     assert not Pinned().board.visible and view.board.visible
@@ -119,3 +119,15 @@ def test_a_bound_that_never_applies_is_drawn_as_nothing():
     explorer = Explorer(search="?pin=K:300&compare=theorem")
     assert np.isnan(explorer.pinned_curves.source.data["ys"][0]).all()
     assert np.isnan(explorer.pinned_curves.ends.data["x"][0])
+
+
+def test_a_figures_pins_go_with_it_and_ones_own_stay():
+    explorer = Explorer()
+    figure = next(key for key, preset in PRESETS.items() if preset.pins)
+    plain = next(key for key, preset in PRESETS.items() if not preset.pins)
+    explorer.tools.apply(figure)
+    explorer.state.ask(T=77)
+    explorer.pins.add(explorer.state) if len(explorer.pins.pins) < MOST else None
+    own = [pin for pin in explorer.pins.pins if pin.setting.T == 77]
+    explorer.tools.apply(plain)
+    assert explorer.pins.pins == own and own and explorer.pins.compare == ""

@@ -1,16 +1,18 @@
 """The plan: answers meet the target, refusals say why, and nothing moves before it is applied."""
 
 import asyncio
-import os
 
 import panel as pn
 import pytest
 
 from tests.views import jobs
-from zoexplore import Setting, epsilon
+from zoexplore import epsilon
 from zoexplore.planning import FIELDS
-from zoexplore.views import Planner, State, worker
-from zoexplore.views.plan import _safe
+from zoexplore.presets import DEMONSTRATION
+from zoexplore.views import Planner, State
+from zoexplore.views.compute.ask import ask
+from zoexplore.views.compute.pool import Pool
+from zoexplore.views.panels.planner import _safe
 
 
 @pytest.fixture
@@ -20,8 +22,8 @@ def planner(monkeypatch):
     async def here(call, *args):
         return call(*args)
 
-    monkeypatch.setattr("zoexplore.views.plan.compute", here)
-    return Planner(State(Setting(T=50)), bound="theorem")
+    monkeypatch.setattr("zoexplore.views.panels.planner.ask", here)
+    return Planner(State(DEMONSTRATION.replace(T=50)), bound="theorem")
 
 
 def press(planner, name):
@@ -36,7 +38,7 @@ def test_the_answer_meets_the_target_and_can_be_applied(planner, field):
         assert "It cannot be" in planner.words.object
         return
     found = planner.answer
-    assert planner.state.setting == Setting(T=50)
+    assert planner.state.setting == DEMONSTRATION.replace(T=50)
     assert epsilon(found, "theorem") <= planner.target
     press(planner, "apply")
     assert getattr(planner.state.setting, field) == pytest.approx(getattr(found, field))
@@ -83,22 +85,21 @@ AFTER = {
 }
 
 
-@pytest.mark.skipif(os.name == "nt", reason="a process without a console cannot be interrupted on Windows")
 @pytest.mark.parametrize("after", AFTER)
 def test_nothing_goes_on_for_a_question_that_is(after, monkeypatch):
-    """The shared process answers the next call, though what it was asked before would go on for minutes."""
-    monkeypatch.setattr("zoexplore.views.plan.solved", jobs.endless_answer)
+    """The call is dropped, so that its process is free again though it would have gone on for minutes."""
+    dropped, drop = [], Pool.drop
+    monkeypatch.setattr("zoexplore.views.panels.planner.solved", jobs.endless_answer)
+    monkeypatch.setattr(Pool, "drop", lambda pool, call: (dropped.append(call), setattr(pool, "grace", 0.0), drop(pool, call)))
 
     async def asked():
-        planner = Planner(State(Setting(T=50)), bound="theorem")
+        planner = Planner(State(DEMONSTRATION.replace(T=50)), bound="theorem")
         planner.ask(planner._solve)
-        while worker.warm()._computed is None:
-            await asyncio.sleep(0.05)
         AFTER[after](planner)
-        return await worker.compute(os.getpid)
+        return await ask(abs, -1)
 
-    pid = worker.warm().pid
-    assert asyncio.run(asked()) == pid
+    assert asyncio.run(asked()) == 1
+    assert dropped[0].args[0] is jobs.endless_answer and dropped[0].answer.cancelled()
 
 
 def test_it_renders_alone():

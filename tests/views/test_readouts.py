@@ -5,10 +5,11 @@ from html import escape
 
 import pytest
 
-from zoexplore import BOUNDS, Accounting, Setting, epsilon, guarantee
+from zoexplore import BOUNDS, Accounting, epsilon, guarantee
+from zoexplore.formatting import format_number, parse_number
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Readouts, State
-from zoexplore.views.readouts import of_this_run
-from zoexplore.views.words import digits
+from zoexplore.views.panels.readouts import of_this_run, smallest
 
 
 def rows(view):
@@ -16,7 +17,13 @@ def rows(view):
     return dict(re.findall(r'<th scope="row"[^>]*>(.*?)</th><td class="number"[^>]*>(.*?)</td>', view.table.object))
 
 
-SETTINGS = [Setting(), Setting(K=300), Setting(T=3), Setting(regime="convex"), Setting(beta=0.0)]
+SETTINGS = [
+    DEMONSTRATION,
+    DEMONSTRATION.replace(K=300),
+    DEMONSTRATION.replace(T=3),
+    DEMONSTRATION.replace(regime="convex"),
+    DEMONSTRATION.replace(beta=0.0),
+]
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
@@ -24,20 +31,20 @@ def test_every_bound_has_its_number(setting):
     shown = rows(Readouts(State(setting)))
     for bound in BOUNDS:
         g = guarantee(setting, bound)
-        assert shown[g.title] == digits(g.epsilon)
+        assert shown[g.title] == format_number(g.epsilon)
 
 
 def test_the_smallest_is_named_and_is_of_this_run():
     view = Readouts()
-    found = {bound: guarantee(Setting(), bound) for bound in BOUNDS if of_this_run(bound)}
+    found = {bound: guarantee(DEMONSTRATION, bound) for bound in BOUNDS if of_this_run(bound)}
     best = min(found.values(), key=lambda g: g.epsilon)
     assert f"<b>{best.title}</b>" in view.verdict.object
-    assert digits(best.epsilon) in view.verdict.object
-    assert guarantee(Setting(), "noisy-gd").epsilon < best.epsilon  # the comparator is smaller, and not named
+    assert format_number(best.epsilon) in view.verdict.object
+    assert guarantee(DEMONSTRATION, "noisy-gd").epsilon < best.epsilon  # the comparator is smaller, and not named
 
 
 def test_what_does_not_apply_says_infinity_and_why():
-    view = Readouts(State(Setting(K=300)))
+    view = Readouts(State(DEMONSTRATION.replace(K=300)))
     assert rows(view)["Hidden-state theorem"] == "∞"
     assert "2K = 600 exceeds d = 520" in view.table.object
 
@@ -47,12 +54,20 @@ def share(view):
 
 
 def least(setting, accounting):
-    return digits(min(epsilon(setting, bound, accounting) for bound in BOUNDS if of_this_run(bound)))
+    return format_number(min(epsilon(setting, bound, accounting) for bound in BOUNDS if of_this_run(bound)))
 
 
 @pytest.mark.parametrize("accounting", [Accounting(), Accounting(conversion="cks"), Accounting(schedule="optimal")], ids=str)
 @pytest.mark.parametrize(
-    "setting", [Setting(), Setting(regime="non-convex"), Setting(beta=0.0), Setting(beta=1.0), Setting(batch=2000)], ids=str
+    "setting",
+    [
+        DEMONSTRATION,
+        DEMONSTRATION.replace(regime="non-convex", m=0.0, ridge=0.0),
+        DEMONSTRATION.replace(beta=0.0),
+        DEMONSTRATION.replace(beta=1.0),
+        DEMONSTRATION.replace(batch=2000),
+    ],
+    ids=str,
 )
 def test_what_the_isotropic_share_does_is_the_difference_to_runs_without_it_and_with_it_alone(setting, accounting):
     said, plain = share(Readouts(State(setting, accounting))), accounting.replace(schedule="constant")
@@ -63,19 +78,20 @@ def test_what_the_isotropic_share_does_is_the_difference_to_runs_without_it_and_
         assert f"ε is {now}" in said
     else:
         assert (f"leaves ε at {now}" if along == now else f"ε from {along} to {now}") in said
-        assert ("raises" in said) == (along != now and setting.regime == "non-convex")
+        verbs = [verb for verb in ("raises", "lowers") if verb in said]
+        assert verbs == ([] if along == now else ["lowers" if parse_number(now) < parse_number(along) else "raises"])
     assert (f"With β = 0 it would be {across}" in said) == (setting.beta > 0 or free)
 
 
 def test_notes_are_shown():
-    setting = Setting(batch=2000)
+    setting = DEMONSTRATION.replace(batch=2000)
     note = guarantee(setting, "sharp").note
     assert note and escape(note) in Readouts(State(setting)).table.object
 
 
 def test_a_run_without_any_bound_says_so():
-    view = Readouts(State(Setting(batch=100)))
-    if all(not guarantee(Setting(batch=100), bound).valid for bound in BOUNDS):
+    view = Readouts(State(DEMONSTRATION.replace(batch=100)))
+    if all(not guarantee(DEMONSTRATION.replace(batch=100), bound).valid for bound in BOUNDS):
         assert "∞" in view.verdict.object
         assert "No bound applies" in view.verdict.object
 
@@ -85,11 +101,11 @@ def test_read_outs_follow_the_state():
     before = view.table.object
     view.state.ask(sigma=0.01)
     assert view.table.object != before
-    assert rows(view)["Composition"] == digits(guarantee(Setting(sigma=0.01), "composition").epsilon)
+    assert rows(view)["Composition"] == format_number(guarantee(DEMONSTRATION.replace(sigma=0.01), "composition").epsilon)
 
 
 def test_where_composition_is_no_worse_the_sentence_says_so():
-    view = Readouts(State(Setting(T=1)))
+    view = Readouts(State(DEMONSTRATION.replace(T=1)))
     assert "pays from T" in view.verdict.object
 
 
@@ -108,10 +124,18 @@ def test_assumptions_are_met_not_met_or_supposed():
 
 
 def test_printed_constants_are_called_no_guarantee_while_they_are_on():
-    view = Readouts()
+    view = Readouts(State(DEMONSTRATION.replace(R=1e-3, beta=0.0)))
     assert "not a guarantee" not in view.verdict.object
     view.state.ask(printed=True)
+    assert BOUNDS[smallest(view._found).bound].printed, "a run whose smallest number the printed constants enter"
     assert "As printed: not a guarantee." in view.verdict.object
     assert "smallest guarantee" not in view.verdict.object and "Guarantees" not in view.table.object
     view.state.ask(printed=False)
     assert "not a guarantee" not in view.verdict.object
+
+
+def test_printed_constants_mark_the_bounds_that_they_enter_and_no_other():
+    view = Readouts()
+    view.state.ask(printed=True)
+    assert smallest(view._found).bound == "sharp" and "not a guarantee" not in view.verdict.object
+    assert "smallest guarantee" in view.verdict.object and "as printed" in view.table.object

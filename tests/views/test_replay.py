@@ -3,11 +3,16 @@
 import numpy as np
 import pytest
 
-from zoexplore import Setting, guarantee
+from zoexplore import guarantee
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Replay, State
-from zoexplore.views.replay import MOST_FRAMES, legs
+from zoexplore.views.figures.replay import MOST_FRAMES, legs
 
-RUNS = {"short": Setting(T=40), "few directions": Setting(T=40, K=52), "every direction": Setting(T=10, K=520)}
+RUNS = {
+    "short": DEMONSTRATION.replace(T=40),
+    "few directions": DEMONSTRATION.replace(T=40, K=52),
+    "every direction": DEMONSTRATION.replace(T=10, K=520),
+}
 
 
 @pytest.mark.parametrize("setting", RUNS.values(), ids=RUNS)
@@ -21,29 +26,29 @@ def test_what_is_left_of_the_two_legs_is_the_next_distance(setting):
 
 
 def test_the_theorems_second_leg_is_what_is_hidden_and_what_is_left():
-    g = guarantee(Setting(T=40), "theorem")
+    g = guarantee(DEMONSTRATION.replace(T=40), "theorem")
     np.testing.assert_allclose(legs(g)[1], g.trajectory.a + g.trajectory.z[1:])
     assert (legs(g)[1] > 0).all()
 
 
 @pytest.mark.parametrize("bound", ["sharp", "theorem"])
 def test_the_last_frame_has_spent_the_whole_budget(bound):
-    view = Replay(State(Setting(T=40)), bound=bound)
+    view = Replay(State(DEMONSTRATION.replace(T=40)), bound=bound)
     view.player.value = view.player.end
-    g = guarantee(Setting(T=40), bound)
+    g = guarantee(DEMONSTRATION.replace(T=40), bound)
     assert view.sources["paid"].data["y"][0] == pytest.approx(g.rho, rel=1e-6)
     assert view.sources["now"].data["x"][0] == 40
     assert "100.0% of the budget" in view.words.object
 
 
 def test_of_a_long_run_the_last_steps_are_played():
-    view = Replay(State(Setting(T=500)))
+    view = Replay(State(DEMONSTRATION.replace(T=500)))
     assert view.player.end == MOST_FRAMES - 1
     assert view.frames[-1] == 499
 
 
 def test_a_bound_that_does_not_apply_has_nothing_to_play():
-    state = State(Setting(T=40))
+    state = State(DEMONSTRATION.replace(T=40))
     view = Replay(state, bound="theorem")
     state.ask(K=300)
     assert view.player.disabled and "2K = 600 exceeds d = 520" in view.words.object

@@ -12,7 +12,10 @@ import pytest
 
 from benchmarks.client import Reader
 from tests.views import jobs
-from zoexplore.views import Explorer, page, seats, worker
+from zoexplore.views import Explorer, app
+from zoexplore.views.compute.ask import pool
+from zoexplore.views.server import sessions
+from zoexplore.views.server.limits import READERS
 
 LIFETIME = 200  # ms after which the server forgets a session that was left
 PATIENCE = 20  # seconds until it must have
@@ -28,7 +31,7 @@ def alive(monkeypatch):
         made.add(explorer)
         return explorer
 
-    monkeypatch.setattr(page, "Explorer", make)
+    monkeypatch.setattr(app, "Explorer", make)
     return made
 
 
@@ -69,7 +72,7 @@ def test_a_closed_session_is_let_go(origin, alive):
 
 
 def test_one_reader_too_many_is_told_so_and_a_seat_is_given_back(origin, monkeypatch):
-    monkeypatch.setenv(seats.VARIABLE, "1")
+    monkeypatch.setenv(READERS.variable, "1")
 
     async def readers():
         first, second = await Reader.open(origin), await Reader.open(origin)
@@ -78,7 +81,7 @@ def test_one_reader_too_many_is_told_so_and_a_seat_is_given_back(origin, monkeyp
         assert "All seats of this server (1) are taken" in json.dumps(second.document)
         first.close()
         deadline = time.monotonic() + PATIENCE
-        while seats._taken and time.monotonic() < deadline:
+        while sessions._taken and time.monotonic() < deadline:
             await asyncio.sleep(LIFETIME / 1000)
         third = await Reader.open(origin)
         assert third.find("Slider", "σ noise scale")
@@ -93,14 +96,16 @@ def test_who_waits_for_runs_with_batches_keeps_nobody_else_waiting(origin):
 
     async def readers():
         slow, quick = await Reader.open(origin), await Reader.open(origin)
-        line = worker.warm(worker.LIVE).submit(time.sleep, (600,))
+        line = [pool().submit(time.sleep, (600,), urgent=True) for _ in range(pool().count)]
         slow.set(slow.find("TextInput", "b records a step"), "value", "100")
         redrawn = asyncio.create_task(slow.redrawn())
         slider = quick.find("Slider", "σ noise scale")
         for step in (1, 2, 1, 2):
             await quick.move(slider, slider["attributes"]["value"] + step)
-        assert not redrawn.done() and not line.done()
-        worker.warm(worker.LIVE).end()  # what waits in line there is asked once more of another process
+        assert not redrawn.done() and not any(call.answer.done() for call in line)
+        pool().grace = 0.0
+        for call in line:
+            pool().drop(call)
         await redrawn
         slow.close()
         quick.close()
@@ -109,8 +114,9 @@ def test_who_waits_for_runs_with_batches_keeps_nobody_else_waiting(origin):
 
 
 def test_what_is_computed_for_a_reader_ends_when_the_reader_leaves(origin, monkeypatch):
-    """Here a plan that takes minutes, in the process that all readers share."""
-    monkeypatch.setattr("zoexplore.views.plan.solved", jobs.endless_answer)
+    """Here a plan that takes minutes, in a process that all readers share."""
+    monkeypatch.setattr("zoexplore.views.panels.planner.solved", jobs.endless_answer)
+    pool().grace = 0.0
 
     async def leaves():
         reader = await Reader.open(origin)
@@ -118,18 +124,16 @@ def test_what_is_computed_for_a_reader_ends_when_the_reader_leaves(origin, monke
         while '"Solve"' not in json.dumps(reader.document):
             await reader.look()
         reader.press(reader.find("Button", "Solve"))
-        while worker.warm()._computed is None:
+        while not pool()._running:
             await asyncio.sleep(0.05)
         reader.close()
 
-    shared = worker.warm()
-    shared.submit(time.sleep, (0,)).result(60)
     asyncio.run(leaves())
-    assert shared.submit(abs, (-1,)).result(60) == 1 and worker.warm() is shared
+    assert pool().submit(abs, (-1,)).answer.result(60) == 1
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "many", "1.5", ""])
 def test_a_number_of_seats_that_cannot_be_is_refused(monkeypatch, given):
-    monkeypatch.setenv(seats.VARIABLE, given)
-    with pytest.raises(ValueError, match=f"{seats.VARIABLE} = '{given}' is not allowed"):
-        seats.most()
+    monkeypatch.setenv(READERS.variable, given)
+    with pytest.raises(ValueError, match=f"{READERS.variable} = '{given}' is not allowed"):
+        _ = READERS.value

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zoexplore import Accounting, Setting
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import FIELDS
 from zoexplore.views import State
 from zoexplore.views.state import OPTIONS
@@ -12,12 +13,12 @@ from zoexplore.views.state import OPTIONS
 
 def test_it_starts_with_the_defaults_of_setting_and_accounting():
     state = State()
-    assert state.setting == Setting()
+    assert state.setting == DEMONSTRATION
     assert state.accounting == Accounting()
 
 
 def test_it_takes_a_setting_and_an_accounting():
-    setting, accounting = Setting(n=1000, eta=3.0, R=float("inf")), Accounting(conversion="cks", printed=True)
+    setting, accounting = DEMONSTRATION.replace(n=1000, eta=3.0, R=float("inf")), Accounting(conversion="cks", printed=True)
     state = State(setting, accounting)
     assert (state.setting, state.accounting) == (setting, accounting)
     assert (state.n, state.eta, state.R, state.conversion) == (1000, 3.0, float("inf"), "cks")
@@ -32,7 +33,7 @@ def test_a_change_makes_a_new_setting_once():
     state, seen = State(), []
     state.param.watch(lambda event: seen.append(event.new), "setting")
     state.param.update(sigma=0.01, T=7)
-    assert seen == [Setting(sigma=0.01, T=7)]
+    assert seen == [DEMONSTRATION.replace(sigma=0.01, T=7)]
 
 
 def test_a_step_size_left_open_follows_k_over_m():
@@ -69,7 +70,7 @@ def test_what_cannot_be_is_refused_with_a_reason_and_changes_nothing(values):
     assert not state.ask(**values)
     assert state.refusal.startswith(next(iter(values)))
     assert "not allowed" in state.refusal
-    assert state.setting == Setting()
+    assert state.setting == DEMONSTRATION
     assert all(getattr(state, name) == getattr(State(), name) for name in (*FIELDS, *OPTIONS))
 
 
@@ -109,8 +110,8 @@ def test_a_slider_that_is_held_is_known_to_be():
 
 
 def test_a_whole_setting_is_taken_over():
-    state = State(Setting(d=100, K=100))
-    setting, accounting = Setting(n=9, batch=4, R=float("inf")), Accounting(sensitivity="lipschitz", printed=True)
+    state = State(DEMONSTRATION.replace(d=100, K=100))
+    setting, accounting = DEMONSTRATION.replace(n=9, batch=4, R=float("inf")), Accounting(sensitivity="lipschitz", printed=True)
     state.replace(setting, accounting)
     assert (state.setting, state.accounting, state.note) == (setting, accounting, "")
 

@@ -2,16 +2,16 @@
 
 import pytest
 
-from zoexplore import Accounting, Setting
-from zoexplore.presets import PRESETS
-from zoexplore.views.bridge import Bridge
+from zoexplore import Accounting
+from zoexplore.presets import DEMONSTRATION, PRESETS
+from zoexplore.views.browser.bridge import Bridge
+from zoexplore.views.panels.toolbar import Toolbar
 from zoexplore.views.state import State
-from zoexplore.views.toolbar import Toolbar
 
 
 @pytest.mark.parametrize("key", PRESETS)
 def test_a_preset_is_taken_over_and_said(key):
-    tools, preset = Toolbar(State(Setting(n=7, d=9, K=3, batch=2, R=float("inf")))), PRESETS[key]
+    tools, preset = Toolbar(State(DEMONSTRATION.replace(n=7, d=9, K=3, batch=2, R=float("inf")))), PRESETS[key]
     tools.preset.value = key
     assert (tools.state.setting, tools.state.accounting) == (preset.setting, preset.accounting)
     assert tools.state.note == preset.says
@@ -28,9 +28,9 @@ def test_the_menu_says_which_preset_is_shown():
 
 
 def test_reset():
-    tools = Toolbar(State(Setting(n=7), Accounting(printed=True)))
+    tools = Toolbar(State(DEMONSTRATION.replace(n=7), Accounting(printed=True)))
     tools.reset.clicks += 1
-    assert (tools.state.setting, tools.state.accounting) == (Setting(), Accounting())
+    assert (tools.state.setting, tools.state.accounting) == (DEMONSTRATION, Accounting())
 
 
 def test_the_scheme_button_says_what_it_will_do_and_follows_what_was_chosen_before():

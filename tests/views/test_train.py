@@ -1,5 +1,6 @@
 """The Train tab without a browser: what is asked for, what is drawn where, and what is said when it goes wrong."""
 
+import asyncio
 import os
 import pickle
 import subprocess
@@ -14,7 +15,8 @@ import pytest
 
 from tests.views import train_jobs
 from tests.views.train_jobs import frontier, point, without_noise
-from zoexplore import Accounting, Setting
+from zoexplore import Accounting
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.training.files import to_csv, to_parquet
 from zoexplore.views import State, Train
 from zoexplore.views.training import choices, jobs, results, running
@@ -31,11 +33,11 @@ TABLE = b"a,b,label\n" + b"".join(b"%d,%d,%s\n" % (i, i * i, b"yes" if i % 2 els
 def here(monkeypatch):
     """What the other process computes, computed here and now."""
 
-    async def compute(call, *args):
+    async def ask(call, *args):
         return call(*args)
 
     for module in (choices, results):
-        monkeypatch.setattr(module, "compute", compute)
+        monkeypatch.setattr(module, "ask", ask)
 
 
 def trained(monkeypatch, job):
@@ -108,7 +110,7 @@ class TestChoices:
         assert asked.size is None and asked.trained_on is asked.task
 
     def test_the_sliders_values_are_taken_and_followed(self):
-        tab = Train(State(Setting(K=20, d=50, n=300, T=7, sigma=0.02, beta=0.25, delta=1e-6)))
+        tab = Train(State(DEMONSTRATION.replace(K=20, d=50, n=300, T=7, sigma=0.02, beta=0.25, delta=1e-6)))
         tab.choices.follow = True
         asked = tab.choices.asked()
         assert (asked.K, asked.T, asked.beta, asked.delta, asked.size) == (20, 7, 0.25, 1e-6, (300, 50))
@@ -123,7 +125,7 @@ class TestChoices:
         assert tab.choices.asked().T == 200
 
     def test_more_data_than_there_is_room_for_are_refused(self):
-        asked = Choices(State(Setting(n=10**8)), follow=True).asked()
+        asked = Choices(State(DEMONSTRATION.replace(n=10**8)), follow=True).asked()
         with pytest.raises(ValueError, match="too much to draw"):
             _ = asked.trained_on
 
@@ -148,7 +150,7 @@ class TestChoices:
         tab.choices.texts[name].value = text
         tab.running.begin()
         assert said in tab.running.note.object.replace("&#x27;", "'") and 'role="alert"' in tab.running.note.object
-        assert not tab.running.work.running
+        assert not tab.running.busy
 
     def test_no_method_is_refused(self):
         made = Choices(State())
@@ -195,7 +197,7 @@ class TestRunning:
         assert "It did not run: K = 9 is not allowed" in tab.running.note.object
 
     def test_when_the_server_is_busy_that_is_said(self, monkeypatch):
-        monkeypatch.setattr("zoexplore.views.worker._own", {object(), object()})
+        monkeypatch.setattr("zoexplore.views.compute.long.MOST", 0)
         tab = trained(monkeypatch, train_jobs.finished)
         assert "try again" in tab.running.note.object and tab.frontier is None
 
@@ -270,7 +272,7 @@ class TestTab:
         tab = Train(State())
         tab.frontier = frontier()
         tab.take(tab.frontier.points[-1])
-        assert tab.state.setting == Setting() and "cannot show Not private" in tab.running.note.object
+        assert tab.state.setting == DEMONSTRATION and "cannot show Not private" in tab.running.note.object
         assert tab.apply.disabled and "No bound that is drawn" in tab.story.object
 
     def test_the_course_is_chosen_by_keyboard_too(self):
@@ -278,7 +280,7 @@ class TestTab:
         tab.frontier = frontier()
         tab.menu.value = ("noisy-zogd", 1e-2)
         assert tab.course.point == frontier().points[0]
-        assert tab.state.setting == Setting()
+        assert tab.state.setting == DEMONSTRATION
         tab.apply.clicks += 1
         assert tab.state.setting == frontier().points[0].setting
 
@@ -317,9 +319,9 @@ class TestTab:
     @pytest.mark.parametrize("name", ["frontier", "learnt", "cost"])
     def test_pictures(self, name):
         tab = Train(dark=True)
-        assert ElementTree.fromstring(tab.picture(name)) is not None
+        assert ElementTree.fromstring(asyncio.run(tab.picture(name))) is not None
         tab.frontier = frontier()
-        drawn = ElementTree.fromstring(tab.picture(name))
+        drawn = ElementTree.fromstring(asyncio.run(tab.picture(name)))
         words = "".join(drawn.itertext())
         assert ("∞" in words and "Not private" in words) or name != "frontier"
         assert "python 3" in words and "200" not in words

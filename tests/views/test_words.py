@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zoexplore import BOUNDS, Setting, guarantee
-from zoexplore.views.words import digits, number, plain, whole, why
+from zoexplore import BOUNDS, guarantee
+from zoexplore.formatting import format_count, format_exact, format_number, parse_number
+from zoexplore.presets import DEMONSTRATION
 
 THIN = "\u202f"
 
@@ -33,46 +34,53 @@ THIN = "\u202f"
     ],
 )
 def test_three_significant_digits(x, shown):
-    assert digits(x) == shown
+    assert format_number(x) == shown
 
 
 @given(st.floats(1e-300, 1e300), st.integers(1, 6))
 def test_what_is_shown_is_never_smaller_and_hardly_larger(x, figures):
-    mantissa, _, exponent = digits(x, figures).replace(THIN, "").partition("×10")
+    mantissa, _, exponent = format_number(x, figures).replace(THIN, "").partition("×10")
     shown = float(f"{mantissa}e{exponent.translate(str.maketrans('⁻⁰¹²³⁴⁵⁶⁷⁸⁹', '-0123456789')) or 0}")
     assert x <= shown <= x * (1 + 10.0 ** (1 - figures)) * (1 + 1e-12)
 
 
 EXACT = [1, 260, 20_000, 999_999, 2_500_000, 1_234_567, 10**9, 1e-5, 0.001, 0.31, 346.6666666666667, inf]
-TYPED = [("23456", 23456), ("20 000", 20_000), ("1e-3", 1e-3), ("∞", inf), ("inf", inf), ("1,000", 1000)]
+TYPED = [("23456", 23456), ("20 000", 20_000), ("1e-3", 1e-3), ("∞", inf), ("inf", inf)]
+TYPED += [("1,000,000", 10**6), ("20,000.5", 20_000.5)]
 
 
 @pytest.mark.parametrize("x", EXACT)
 def test_what_is_shown_for_editing_is_the_exact_value(x):
-    assert number(plain(x)) == x
+    assert parse_number(format_exact(x)) == x
 
 
 @pytest.mark.parametrize(("text", "x"), TYPED)
 def test_what_people_type(text, x):
-    assert number(text) == x
+    assert parse_number(text) == x
 
 
 def test_whole_numbers_stay_whole():
-    assert isinstance(number("600"), int)
+    assert isinstance(parse_number("600"), int)
+
+
+@pytest.mark.parametrize("text", ["0,001", "1,5", "20,000", "1,000", "1e-3,5", "0,000,001"])
+def test_a_comma_that_may_be_a_point_is_refused_with_a_hint(text):
+    with pytest.raises(ValueError, match="with a point and without commas"):
+        parse_number(text)
 
 
 @pytest.mark.parametrize("text", ["", "many", "1..2"])
 def test_what_is_no_number(text):
     with pytest.raises(ValueError):
-        number(text)
+        parse_number(text)
 
 
 def test_counts_are_grouped():
-    assert whole(1234567) == f"1{THIN}234{THIN}567"
+    assert format_count(1234567) == f"1{THIN}234{THIN}567"
 
 
 @pytest.mark.parametrize("bound", ["composition", "output-perturbation", "corollary", "theorem", "sharp"])
 @pytest.mark.parametrize("T", [1, 200, 10**6])
 def test_every_bound_of_the_run_can_say_why(bound, T):
     if bound in BOUNDS:
-        assert len(why(guarantee(Setting(T=T), bound))) > 40
+        assert len(BOUNDS[bound].explain(guarantee(DEMONSTRATION.replace(T=T), bound))) > 40

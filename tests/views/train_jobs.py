@@ -5,7 +5,8 @@ import signal
 from dataclasses import replace
 from math import inf
 
-from zoexplore import BOUNDS, Accounting, Setting
+from zoexplore import BOUNDS, Accounting
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.training import Frontier, Point
 from zoexplore.views.training.jobs import Progress
 
@@ -15,7 +16,8 @@ def point(sigma=1e-3, epsilon=1.0, accuracy=(0.8, 0.9), method="noisy-zogd", set
     finite = {"composition": 8 * epsilon, "theorem": 2 * epsilon, "sharp": epsilon}
     by = {bound: finite.get(bound, inf) for bound in BOUNDS}
     values = {
-        "method": method, "sigma": sigma, "setting": Setting(sigma=sigma or 1, T=9) if setting else None, "seeds": (0, 1),
+        "method": method, "sigma": sigma, "seeds": (0, 1),
+        "setting": DEMONSTRATION.replace(sigma=sigma or 1, T=9) if setting else None,
         "steps": (1, 3, 9), "accuracy": tuple((a / 2, a, a) for a in accuracy),
         "loss": tuple((1.0, 1 - a, 1 - a) for a in accuracy),
         "epsilon": by, "reason": {b: "" if b in finite else f"no {b}" for b in BOUNDS},

@@ -19,7 +19,8 @@ class Data:
         classes: how many labels there are, at least 2.
 
     Raises:
-        ValueError: a row is longer than 1 or holds no number: what is proved of the losses would not hold.
+        ValueError: a row is longer than 1 or holds no number, or a label is not a whole number from 0 to classes - 1: what is
+            proved of the losses would not hold.
     """
 
     X: np.ndarray
@@ -33,6 +34,13 @@ class Data:
             longest = np.linalg.norm(getattr(self, name), axis=1).max(initial=0.0)
             if not longest <= 1 + ROUNDING:
                 raise ValueError(f"{name} has a row of length {longest:.4g}: give rows of length at most 1, as unit_rows does")
+        for name in ("y", "y_test"):
+            labels = np.asarray(getattr(self, name))
+            wrong = labels[~np.isin(labels, np.arange(self.classes))]
+            if wrong.size:
+                raise ValueError(
+                    f"{name} has the label {wrong[0]}: give whole numbers from 0 to classes - 1 = {self.classes - 1}"
+                )
 
 
 def prepare(features: np.ndarray, labels: np.ndarray, classes: int, seed: int = 0, bias: bool = True) -> Data:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from zoexplore.mechanism import Sources, batches, hybrid, project, stiefel
 from zoexplore.mechanism.noise import combine
-from zoexplore.mechanism.sources import Generator
+from zoexplore.mechanism.rng import Generator
 from zoexplore.setting import Setting
 from zoexplore.training.linear import Linear
 from zoexplore.training.methods import OPACUS

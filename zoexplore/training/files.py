@@ -6,6 +6,7 @@ metadata. What is loaded equals what was saved: a digest of all values tells a f
 
 import csv
 import json
+import re
 from dataclasses import asdict
 from hashlib import sha256
 from io import BytesIO, StringIO
@@ -24,6 +25,10 @@ KEY = b"zoexplore"
 COLUMNS = ("point", "method", "sigma", "seed", "step", "accuracy", "loss")
 WHOLE = ("point", "seed", "step")
 LARGEST = 200_000_000  # bytes
+MOST_ROWS = 1_000_000
+LARGEST_UNPACKED = 400_000_000  # bytes
+LONGEST_NAME = 1_000  # characters of a method or a task
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a cell of a spreadsheet that begins so is computed
 DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)  # what reading it may raise
 
 
@@ -56,7 +61,7 @@ def load(path: str | Path) -> Frontier:
 def to_csv(frontier: Frontier) -> str:
     """The rows as CSV text, after one line with all the rest."""
     out = StringIO()
-    out.write(f"# {KIND} {json.dumps(_rest(frontier))}\n")
+    out.write(f"# {KIND} {_inert(json.dumps(_rest(frontier)))}\n")
     writer = csv.writer(out, lineterminator="\n")
     table = _table(frontier)
     writer.writerow(table)
@@ -104,13 +109,55 @@ def from_parquet(content: bytes) -> Frontier:
     from pyarrow import parquet
 
     try:
-        table = parquet.read_table(BytesIO(content))
+        _check_size(parquet.read_metadata(BytesIO(content)))
+        # A text that stands in every row is kept once. What is no column of ours, as a pickled object, is not made into one.
+        table = parquet.read_table(BytesIO(content), read_dictionary=["method"], arrow_extensions_enabled=False)
+        _check_columns(table)
         kind, _, rest = (table.schema.metadata or {}).get(KEY, b"").decode().partition("{")
         if kind.strip() != KIND:
             raise ValueError(f"its metadata does not begin with '{KIND}'")
         return _frontier(json.loads("{" + rest), table.to_pydict())
     except (*DAMAGE, pyarrow.ArrowException, OSError) as error:
         raise ValueError(f"this is no frontier saved as Parquet, or it is damaged: {_said(error)}") from error
+
+
+def _inert(text: str) -> str:
+    """JSON whose texts hold no comma: a spreadsheet begins no cell within one, which it might take for a formula."""
+    return re.sub(r'"(?:[^"\\]|\\.)*"', lambda found: found.group().replace(",", "\\u002c"), text)
+
+
+def _check_size(metadata: Any) -> None:
+    """Before anything is unpacked.
+
+    Raises:
+        ValueError: it would be more than any frontier is.
+    """
+    unpacked = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+    if metadata.num_rows > MOST_ROWS:
+        raise ValueError(f"it has {metadata.num_rows:,} rows: give at most {MOST_ROWS:,}")
+    if unpacked > LARGEST_UNPACKED:
+        raise ValueError(f"it unpacks to {unpacked / 1e6:.0f} MB: give at most {LARGEST_UNPACKED // 1_000_000} MB")
+
+
+def _check_columns(table: Any) -> None:
+    """Before any column becomes Python's objects.
+
+    Raises:
+        ValueError: a column is another than those that are written, or a name is longer than any is.
+    """
+    import pyarrow
+
+    for field in table.schema:
+        expected = "text" if field.name == "method" else "numbers"
+        kind = field.type.value_type if pyarrow.types.is_dictionary(field.type) else field.type
+        numbers = pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind)
+        empty = pyarrow.types.is_null(kind)  # of a frontier without points
+        if not (empty or (pyarrow.types.is_string(kind) if expected == "text" else numbers)):
+            raise ValueError(f"its column {field.name[:40]!r} holds {kind} in place of {expected}")
+    for chunk in table.column("method").chunks if "method" in table.column_names else ():
+        names = chunk.dictionary if pyarrow.types.is_dictionary(chunk.type) else chunk
+        if any(len(name.as_buffer()) > LONGEST_NAME for name in names if name.is_valid):
+            raise ValueError(f"a method's name is longer than {LONGEST_NAME} characters")
 
 
 def _suffix(path: Path) -> str:
@@ -204,7 +251,7 @@ def _point(about: dict[str, Any], rows: list[dict[str, Any]]) -> Point:
         return tuple(tuple(values[i : i + len(steps)]) for i in range(0, len(values), len(steps)))
 
     return Point(
-        method=_text(about["method"]),
+        method=_name(about["method"]),
         sigma=float(about["sigma"]),
         setting=about["setting"] and Setting(**about["setting"]),
         seeds=seeds,
@@ -224,11 +271,19 @@ def _typed(name: str, value: Any) -> Any:
     if name in WHOLE:
         return int(value)
     if name == "method":
-        return _text(value)
+        return _name(value)
     number = float(value)
     if isnan(number) or (name.startswith("epsilon") and number < 0):
         raise ValueError(f"{name} = {value!r} is no result")
     return number
+
+
+def _name(value: Any) -> str:
+    """A method's name, which is written into tables."""
+    name = _text(value)
+    if len(name) > LONGEST_NAME or name.startswith(FORMULA):
+        raise ValueError(f"method = {name[:40]!r} is no name of a method")
+    return name
 
 
 def _text(value: Any) -> str:

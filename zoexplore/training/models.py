@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, softplus
 
-from zoexplore.mechanism.sources import Generator, normal
+from zoexplore.mechanism.rng import Generator, normal
 
 
 @dataclass(frozen=True)

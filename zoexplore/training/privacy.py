@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from math import inf
 
 from zoexplore.bounds import BOUNDS, curve, guarantee
-from zoexplore.bounds.assumptions import LIPSCHITZ
 from zoexplore.setting import Accounting, Setting
 from zoexplore.training import dpsgd
 from zoexplore.training.engine import Configuration
@@ -62,8 +61,7 @@ def nothing(records: tuple[int, ...], why: str) -> Privacy:
 
 def trusting(accounting: Accounting) -> tuple[str, ...]:
     """The bounds that need the loss to be as smooth and as Lipschitz as stated; for the others the clip is enough."""
-    lipschitz = accounting.sensitivity == "lipschitz"
-    return tuple(b for b, entry in BOUNDS.items() if LIPSCHITZ in entry.assumptions or (lipschitz and b == "composition"))
+    return tuple(bound for bound, entry in BOUNDS.items() if entry.trusts_the_loss(accounting))
 
 
 def _refused(task: Task, configuration: Configuration, accounting: Accounting) -> dict[str, str]:

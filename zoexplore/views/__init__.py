@@ -8,21 +8,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from zoexplore.views.controls import Controls, Dial
-    from zoexplore.views.curves import Curves
-    from zoexplore.views.drawing import hue, legend, pen, sketch
+    from zoexplore.views.app import serve
     from zoexplore.views.explorer import Explorer
-    from zoexplore.views.factors import Factors
-    from zoexplore.views.inside import Inside
-    from zoexplore.views.map import Map
-    from zoexplore.views.page import serve
-    from zoexplore.views.plan import Planner
-    from zoexplore.views.profile import Profile
-    from zoexplore.views.readouts import Readouts
-    from zoexplore.views.replay import Replay
+    from zoexplore.views.figures.curves import Curves
+    from zoexplore.views.figures.factors import Factors
+    from zoexplore.views.figures.inside import Inside
+    from zoexplore.views.figures.map import Map
+    from zoexplore.views.figures.profile import Profile
+    from zoexplore.views.figures.replay import Replay
+    from zoexplore.views.panels.controls import Controls, Dial
+    from zoexplore.views.panels.planner import Planner
+    from zoexplore.views.panels.readouts import Readouts
+    from zoexplore.views.panels.theory import Theory
     from zoexplore.views.state import State
     from zoexplore.views.tabs import Tabs
-    from zoexplore.views.theory import Theory
     from zoexplore.views.training.tab import Train
 
 __all__ = [
@@ -41,17 +40,29 @@ __all__ = [
     "Tabs",
     "Theory",
     "Train",
-    "hue",
-    "legend",
-    "pen",
     "serve",
-    "sketch",
 ]
-_OTHERS = {"Dial": "controls", "Planner": "plan", "Train": "training.tab", "serve": "page"}
-_HOMES = {name: name.lower() for name in __all__} | _OTHERS | dict.fromkeys(("hue", "legend", "pen", "sketch"), "drawing")
+_HOMES = {
+    "app": ("serve",),
+    "explorer": ("Explorer",),
+    "figures.curves": ("Curves",),
+    "figures.factors": ("Factors",),
+    "figures.inside": ("Inside",),
+    "figures.map": ("Map",),
+    "figures.profile": ("Profile",),
+    "figures.replay": ("Replay",),
+    "panels.controls": ("Controls", "Dial"),
+    "panels.planner": ("Planner",),
+    "panels.readouts": ("Readouts",),
+    "panels.theory": ("Theory",),
+    "state": ("State",),
+    "tabs": ("Tabs",),
+    "training.tab": ("Train",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)

@@ -5,18 +5,18 @@ from typing import Any
 import panel as pn
 
 from zoexplore.setting import Accounting, Setting
-from zoexplore.views import theme
-from zoexplore.views.address import Address
-from zoexplore.views.bridge import Bridge
-from zoexplore.views.controls import Controls
-from zoexplore.views.files import Files
-from zoexplore.views.lesson import SETTABLE, Lesson
-from zoexplore.views.pinned import Pinned, PinnedCurves
-from zoexplore.views.pins import Pins
-from zoexplore.views.readouts import Readouts
+from zoexplore.views.browser.address import Address
+from zoexplore.views.browser.bridge import Bridge
+from zoexplore.views.browser.lessons import SETTABLE, Lesson
+from zoexplore.views.panels.controls import Controls
+from zoexplore.views.panels.downloads import Files
+from zoexplore.views.panels.pinned import Pinned, PinnedCurves
+from zoexplore.views.panels.pins import Pins
+from zoexplore.views.panels.readouts import Readouts
+from zoexplore.views.panels.toolbar import Toolbar
 from zoexplore.views.state import State
+from zoexplore.views.style import theme
 from zoexplore.views.tabs import VIEWS, Tabs
-from zoexplore.views.toolbar import Toolbar
 
 _TITLE = """<h1>zoexplore</h1>
 <p>How private is a zeroth-order training run of which only the last iterate is released?</p>"""

@@ -4,11 +4,15 @@ from typing import Any
 
 import param
 
+from zoexplore.fields import FIELDS as NUMBERS
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import (
     CONVERSIONS,
     FIELDS,
     LARGEST_INTEGER,
+    NEIGHBOURS,
     REGIMES,
+    SAMPLINGS,
     SCHEDULES,
     SENSITIVITIES,
     Accounting,
@@ -16,18 +20,21 @@ from zoexplore.setting import (
 )
 
 OPTIONS = ("conversion", "sensitivity", "schedule", "printed")
-_S, _A = Setting(), Accounting()
+_A = Accounting()
 _HELD = "K is held at d = {d}: there are no more orthonormal directions than dimensions (asked for: K = {asked})."
 
 
-def _count(default: int | None, most: float, doc: str, **more: Any) -> param.Integer:
-    return param.Integer(default, bounds=(1, LARGEST_INTEGER), softbounds=(1, most), doc=doc, **more)
+def _number(name: str, **more: Any) -> param.Number:
+    """A param of one of the numeric fields: its slider's range is the table's, its default the demonstration run's."""
+    field = NUMBERS[name]
+    soft: dict[str, Any] = {} if field.linear else {"softbounds": (field.low, field.high)}
+    if field.whole:
+        soft = {"softbounds": (int(field.low), int(field.high))}
+        return param.Integer(getattr(DEMONSTRATION, name), bounds=(1, LARGEST_INTEGER), doc=field.meaning, **soft, **more)
+    return param.Number(getattr(DEMONSTRATION, name), doc=field.meaning, **(soft | more))
 
 
-def _positive(default: float, low: float, high: float, doc: str) -> param.Number:
-    return param.Number(
-        default, bounds=(0, None), inclusive_bounds=(False, True), softbounds=(low, high), doc=doc
-    )
+_POSITIVE: dict[str, Any] = {"bounds": (0, None), "inclusive_bounds": (False, True)}
 
 
 class State(param.Parameterized):
@@ -40,22 +47,27 @@ class State(param.Parameterized):
     as d does.
     """
 
-    n = _count(_S.n, 10**8, "dataset size, records")
-    d = _count(_S.d, 10**9, "dimension, trainable parameters")
-    K = _count(_S.K, 10**9, "orthonormal directions a step, at most d")
-    T = _count(_S.T, 10**6, "steps")
-    sigma = _positive(_S.sigma, 1e-6, 10.0, "noise scale; one step's noise energy is (ησ)²")
-    beta = param.Number(_S.beta, bounds=(0.0, 1.0), step=0.01, doc="share of the noise power along the directions")
-    regime = param.Selector(default=_S.regime, objects=list(REGIMES), doc="what is known of the loss")
-    R = _positive(_S.R, 1e-3, 1e3, "radius of the ball that iterates are projected onto; inf is allowed")
-    clip = _positive(_S.clip, 1e-3, 1e3, "clip norm Δ of one record's difference quotient")
-    M = _positive(_S.M, 1e-3, 1e3, "smoothness of the loss")
-    m = param.Number(_S.m, bounds=(0.0, None), doc="strong convexity of the loss, the ridge included; at most M")
-    ridge = param.Number(_S.ridge, bounds=(0.0, None), doc="the part of m that is added outside the clip")
-    eta = param.Number(None, bounds=(0, None), inclusive_bounds=(False, True), doc="step size; None follows K/M")
-    xi = param.Number(_S.xi, bounds=(0.0, None), doc="perturbation scale; 0 is the directional derivative")
-    delta = param.Number(_S.delta, bounds=(0.0, 1.0), inclusive_bounds=(False, False), doc="target δ")
-    batch = _count(None, 10**8, "records a step; None is all n", allow_None=True)
+    n = _number("n")
+    d = _number("d")
+    K = _number("K")
+    T = _number("T")
+    sigma = _number("sigma", **_POSITIVE)
+    beta = _number("beta", bounds=(0.0, 1.0), step=0.01)
+    regime = param.Selector(default=DEMONSTRATION.regime, objects=list(REGIMES), doc="what is known of the loss")
+    R = _number("R", **_POSITIVE)
+    clip = _number("clip", **_POSITIVE)
+    M = _number("M", **_POSITIVE)
+    m = _number("m", bounds=(0.0, None), softbounds=None)
+    ridge = _number("ridge", bounds=(0.0, None), softbounds=None)
+    eta = param.Number(None, doc=NUMBERS["eta"].meaning, **_POSITIVE)
+    xi = _number("xi", bounds=(0.0, None), softbounds=None)
+    delta = _number("delta", bounds=(0.0, 1.0), inclusive_bounds=(False, False), softbounds=None)
+    batch = _number("batch", allow_None=True)
+    lipschitz = _number("lipschitz", allow_None=True, **_POSITIVE)
+    neighbours = param.Selector(default=DEMONSTRATION.neighbours, objects=list(NEIGHBOURS), doc="what two datasets differ by")
+    sampling = param.Selector(default=DEMONSTRATION.sampling, objects=list(SAMPLINGS), doc="how batches are drawn")
+    releases = _number("releases")
+    records_per_person = _number("records_per_person")
 
     conversion = param.Selector(default=_A.conversion, objects=list(CONVERSIONS), doc="from the shift budget to ε")
     sensitivity = param.Selector(
@@ -71,7 +83,7 @@ class State(param.Parameterized):
     moving = param.Boolean(False, doc="whether a slider is held, so that more changes are about to come")
 
     def __init__(self, setting: Setting | None = None, accounting: Accounting | None = None, **params: Any) -> None:
-        setting, accounting = setting or Setting(), accounting or Accounting()
+        setting, accounting = setting or DEMONSTRATION, accounting or Accounting()
         super().__init__(**{**setting.as_dict(), **_options(accounting), **params})
         self._asked_K = self.K
         self._accept(*self._built())

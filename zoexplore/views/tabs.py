@@ -5,18 +5,18 @@ from typing import Any
 import panel as pn
 import param
 
-from zoexplore.views import theme
-from zoexplore.views.curves import Curves
-from zoexplore.views.inside import Inside
-from zoexplore.views.map import Map
-from zoexplore.views.plan import Planner
-from zoexplore.views.profile import Profile
+from zoexplore.views.figures.curves import Curves
+from zoexplore.views.figures.inside import Inside
+from zoexplore.views.figures.map import Map
+from zoexplore.views.figures.profile import Profile
+from zoexplore.views.panels.planner import Planner
+from zoexplore.views.panels.theory import Theory
 from zoexplore.views.state import State
-from zoexplore.views.tab import Tab
-from zoexplore.views.theory import Theory
+from zoexplore.views.style import theme
 from zoexplore.views.training.tab import Train
+from zoexplore.views.view import View
 
-VIEWS: dict[str, tuple[str, type[Tab]]] = {
+VIEWS: dict[str, tuple[str, type[View]]] = {
     "curves": ("Curves", Curves),
     "profile": ("δ against ε", Profile),
     "map": ("Map", Map),
@@ -39,7 +39,7 @@ class Tabs(pn.viewable.Viewer):
         super().__init__(**params)
         self.state = state or State()
         self._dark = dark
-        self.views: dict[str, Tab] = {}
+        self.views: dict[str, View] = {}
         self.switch = pn.widgets.RadioBoxGroup.from_param(
             self.param.selected,
             options={title: name for name, (title, _) in VIEWS.items()},
@@ -55,7 +55,7 @@ class Tabs(pn.viewable.Viewer):
         self._show()
         self.param.watch(self._show, "selected")
 
-    def __getitem__(self, name: str) -> Tab:
+    def __getitem__(self, name: str) -> View:
         """A view by its name, built if it was not yet."""
         if name not in self.views:
             self.views[name] = VIEWS[name][1](state=self.state, dark=self._dark, active=name == self.selected)
@@ -72,7 +72,7 @@ class Tabs(pn.viewable.Viewer):
                 self._frames[self.selected] = self._frame(shown)
                 self._holder.append(self._frames[self.selected])
 
-    def _frame(self, view: Tab) -> pn.Column:
+    def _frame(self, view: View) -> pn.Column:
         """A view, with a veil while it waits for what is to be drawn."""
         frame = pn.Column(view.__panel__(), stylesheets=[theme.root("waiting")], **theme.STRETCH)
 

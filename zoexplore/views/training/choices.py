@@ -1,22 +1,23 @@
 """What to train: task, model, methods and numbers, as one types them, and as a sweep is asked for."""
 
 from dataclasses import replace
+from functools import partial
 from math import isfinite
 from typing import Any
 
 import panel as pn
 import param
 
+from zoexplore.formatting import format_exact, parse_number
 from zoexplore.setting import LARGEST_INTEGER, Setting
 from zoexplore.training import DEFAULT_METHODS, METHODS, TASKS, Task
-from zoexplore.views import theme
+from zoexplore.views.compute.ask import ask
+from zoexplore.views.compute.task import Task as Beside
+from zoexplore.views.server.limits import largest_upload
 from zoexplore.views.state import State
-from zoexplore.views.tasks import change, start
+from zoexplore.views.style import theme
 from zoexplore.views.training.jobs import NETWORK, Asked, checked
-from zoexplore.views.words import number, plain
-from zoexplore.views.worker import compute
 
-LARGEST_TABLE = 10_000_000  # bytes that fit into one message of the page
 MOST_SEEDS = 50
 SEEDS = 2
 MODELS = {"linear, convex": False, "small network, not convex": True}
@@ -62,7 +63,7 @@ class Choices(pn.viewable.Viewer):
         self.sliders = pn.widgets.Checkbox.from_param(self.param.follow, label="use the sliders' values", **box)
         self.sliders.description = None
         self.upload = pn.widgets.FileInput(
-            accept=".csv,.txt", tags=["train on a table of your own, as CSV", LARGEST_TABLE],
+            accept=".csv,.txt", tags=["train on a table of your own, as CSV", largest_upload()],
             stylesheets=[theme.css("upload")], margin=0,
         )  # fmt: skip
         self.upload.param.watch(self._given, "value")
@@ -87,7 +88,7 @@ class Choices(pn.viewable.Viewer):
             values = {name: getattr(start, name) for name in ("sigmas", "K", "beta", "T")}
         for name, value in values.items():
             many = value if isinstance(value, tuple) else (value,)
-            self.texts[name].value = ", ".join(plain(float(f"{x:.6g}") if isinstance(x, float) else x) for x in many)
+            self.texts[name].value = ", ".join(format_exact(float(f"{x:.6g}") if isinstance(x, float) else x) for x in many)
             self.texts[name].disabled = self.follow
 
     def asked(self) -> Asked:
@@ -104,7 +105,8 @@ class Choices(pn.viewable.Viewer):
         if not sigmas or len(set(sigmas)) < len(sigmas):
             raise ValueError("σ noise scales: give at least one, none of them twice")
         if values["seeds"] not in range(1, MOST_SEEDS + 1):
-            raise ValueError(f"seeds = {plain(values['seeds'])} is not allowed: give a whole number from 1 to {MOST_SEEDS}")
+            seeds = format_exact(values["seeds"])
+            raise ValueError(f"seeds = {seeds} is not allowed: give a whole number from 1 to {MOST_SEEDS}")
         s = self.state.setting
         for sigma in sigmas:  # refuses what no run may have, before a process begins
             Setting(n=LARGEST_INTEGER, d=LARGEST_INTEGER, sigma=sigma, **{k: values[k] for k in ("K", "beta", "T")})
@@ -119,7 +121,7 @@ class Choices(pn.viewable.Viewer):
 
     def _read(self, name: str, text: str) -> float:
         try:
-            value = number(text)
+            value = parse_number(text)
             if isfinite(value):
                 return value
         except (ValueError, OverflowError):
@@ -128,11 +130,11 @@ class Choices(pn.viewable.Viewer):
 
     def _given(self, event: Any) -> None:
         if event.new:
-            start(lambda: self._check(event.new, self.upload.filename or "table.csv"))
+            Beside(partial(self._check, event.new, self.upload.filename or "table.csv"))
 
     async def _check(self, content: bytes, filename: str) -> None:
-        found = await compute(checked, content, filename.rpartition(".")[0][:40] or "table")
-        change(lambda: self._taken(filename, found))
+        found = await ask(checked, content, filename.rpartition(".")[0][:40] or "table")
+        self._taken(filename, found)
 
     def _taken(self, filename: str, found: Task | str) -> None:
         """Offer the table's task, or tell what is wrong with it."""

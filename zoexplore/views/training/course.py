@@ -8,13 +8,13 @@ from bokeh.models import ColumnDataSource, Range1d
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS
+from zoexplore.formatting import format_count, format_number
 from zoexplore.training import Frontier, Point
-from zoexplore.views import theme
-from zoexplore.views.canvas import blank, decades, dress, plain
-from zoexplore.views.frame import frame
-from zoexplore.views.glyphs import Stroke
+from zoexplore.views.figures.axis_range import frame
+from zoexplore.views.figures.bokeh_style import blank, decades, dress, plain
+from zoexplore.views.figures.glyphs import Stroke
+from zoexplore.views.style import theme
 from zoexplore.views.training.marks import at_delta, name_of, stopping
-from zoexplore.views.words import digits, whole
 
 TITLES = {"learnt": "What is learnt", "cost": "What stopping there costs"}
 _ROOM = 0.06  # of the axis, above and below the lines
@@ -93,17 +93,17 @@ class Course:
         good = stopping(point, utility)
         T, early = point.steps[-1], point.steps[good]
         finite = [b for b in bounds if isfinite(point.epsilons[b][-1])]
-        head = f"{name_of(point)}: {utility} is within 0.01 of where it ends from step {whole(early)} on."
+        head = f"{name_of(point)}: {utility} is within 0.01 of where it ends from step {format_count(early)} on."
         if not finite:
             return f"{head} No bound that is drawn gives it a finite ε."
         least = min(finite, key=lambda b: point.epsilons[b][-1])
         cheap = min(finite, key=lambda b: point.epsilons[b][good])
-        stop = f"Stopped there it costs ε = {digits(point.epsilons[cheap][good])} {_by(cheap)};"
-        going = f"run on to T = {whole(T)} it costs {digits(point.epsilons[least][-1])} {_by(least)}"
+        stop = f"Stopped there it costs ε = {format_number(point.epsilons[cheap][good])} {_by(cheap)};"
+        going = f"run on to T = {format_count(T)} it costs {format_number(point.epsilons[least][-1])} {_by(least)}"
         if "composition" not in finite or point.epsilons[least][-1] > _MUCH * point.epsilons["composition"][-1]:
             return f"{head} {stop} {going}."
         return (
-            f"{head} {stop} {going} and {digits(point.epsilons['composition'][-1])} by composition. "
+            f"{head} {stop} {going} and {format_number(point.epsilons['composition'][-1])} by composition. "
             "Stopping at the right step is cheapest of all; the hidden state buys not having to know it."
         )
 

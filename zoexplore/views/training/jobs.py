@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from math import inf
 from time import monotonic
 from typing import NamedTuple
 
@@ -15,6 +16,8 @@ from zoexplore.training.tasks import mixture
 from zoexplore.training.workers import VARIABLE
 
 PAUSE = 0.3  # seconds between two looks at how far it is
+MOST_POINTS, MOST_SEEDS, MOST_NAMES = 300, 100, 20  # of results that are drawn
+LONGEST_NAME = 100  # characters
 LARGEST_DRAWN = 30_000_000  # numbers in a data set that is drawn to size
 NETWORK = TASKS["digits-mlp"]
 INSTALL = "pip install 'zoexplore[train]'"
@@ -29,6 +32,7 @@ class Asked:
         methods, sigmas, K, beta, T, seeds, delta, accounting: as `zoexplore.training.plan` takes them.
         network: a small network in place of the task's own model.
         size: (n, d) for data that are drawn; those of the task where None.
+        seconds: that it may take; then it is ended.
     """
 
     task: Task
@@ -42,6 +46,7 @@ class Asked:
     accounting: Accounting
     network: bool = False
     size: tuple[int, int] | None = None
+    seconds: float = inf
 
     @property
     def trained_on(self) -> Task:
@@ -108,11 +113,13 @@ def trained(asked: Asked, dask: str | None = None) -> Iterator[Progress]:
             asked.trained_on, asked.methods, asked.sigmas, asked.K, asked.beta, asked.T, asked.seeds,
             delta=asked.delta, accounting=asked.accounting,
         )  # fmt: skip
-        told = monotonic()
+        began = told = monotonic()
         for update in sweep(plan=planned, executor=executor, dask=dask):
             if update.finished or monotonic() - told > PAUSE:
                 told = monotonic()
                 yield Progress(update.done, update.total, update.seconds_left, update.frontier)
+            if monotonic() - began > asked.seconds and not update.finished:
+                raise ValueError(f"it was ended after {asked.seconds:g} s, as long as a run may take here; what was done is kept")
     except ImportError as error:
         raise ValueError(f"{error.name} is not installed, and this needs it: {INSTALL}") from error
     finally:
@@ -135,11 +142,28 @@ def checked(content: bytes, name: str) -> Task | str:
         return str(error)
 
 
+def too_much(found: Frontier) -> str:
+    """Why a frontier is not drawn; empty where it is. A table and a figure of thousands of points would take minutes."""
+    names = {point.method for point in found.points}
+    if not found.points:
+        return "it is a frontier without any points: there is nothing to draw"
+    if len(found.points) > MOST_POINTS:
+        return f"it has {len(found.points)} points: at most {MOST_POINTS} are drawn"
+    if len(names) > MOST_NAMES:
+        return f"it has {len(names)} methods: at most {MOST_NAMES} are drawn"
+    if any(len(point.seeds) > MOST_SEEDS for point in found.points):
+        return f"it has a point of more than {MOST_SEEDS} seeds: that is more than is drawn"
+    longest = max(map(len, (found.task, *names, *(text for point in found.points for text in point.supposed))))
+    if longest > LONGEST_NAME:
+        return f"it has a name of {longest} characters: give at most {LONGEST_NAME}"
+    return ""
+
+
 def read(content: bytes, name: str) -> Frontier | str:
     """The frontier that a file holds, or why it holds none."""
     try:
         found = from_parquet(content) if name.lower().endswith(".parquet") else from_csv(content)
-        return found if found.points else "it is a frontier without any points: there is nothing to draw"
+        return too_much(found) or found
     except ValueError as error:
         return str(error)
     except ImportError as error:

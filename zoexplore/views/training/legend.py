@@ -3,7 +3,7 @@
 from html import escape
 
 from zoexplore.training import METHODS, Frontier
-from zoexplore.views.glyphs import shape
+from zoexplore.views.figures.glyphs import shape
 from zoexplore.views.training.marks import MARKERS
 
 _LOOK = 'fill="currentColor" stroke="currentColor"'

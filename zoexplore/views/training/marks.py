@@ -5,10 +5,9 @@ from html import escape
 from math import ceil, floor, inf, isfinite, isnan, log10
 
 from zoexplore.bounds import BOUNDS
-from zoexplore.bounds.assumptions import LIPSCHITZ, SMOOTH
+from zoexplore.formatting import format_count, format_exact, format_number, format_power
 from zoexplore.setting import Accounting
 from zoexplore.training import METHODS, TASKS, Frontier, Point
-from zoexplore.views.words import digits, plain, power, whole
 
 MARKERS = {
     "noisy-zogd": "circle", "isotropic": "square", "dpzero": "triangle", "noisy-gd": "diamond",
@@ -60,7 +59,7 @@ class Scale:
 def name_of(point: Point) -> str:
     """What a menu calls a point."""
     title = METHODS[point.method].title if point.method in METHODS else point.method
-    return f"{title}, σ = {plain(float(f'{point.sigma:.3g}'))}" if point.sigma else title
+    return f"{title}, σ = {format_exact(float(f'{point.sigma:.3g}'))}" if point.sigma else title
 
 
 def task_title(frontier: Frontier) -> str:
@@ -71,13 +70,12 @@ def task_title(frontier: Frontier) -> str:
 def at_delta(delta: float) -> str:
     """The delta of an epsilon, for an axis."""
     exponent = round(log10(delta))
-    return f"δ = {power(exponent) if abs(delta / 10.0**exponent - 1) < 1e-9 else plain(delta)}"
+    return f"δ = {format_power(exponent) if abs(delta / 10.0**exponent - 1) < 1e-9 else format_exact(delta)}"
 
 
 def supposed(point: Point, bound: str, accounting: Accounting) -> tuple[str, ...]:
     """What a bound takes for granted of this point's data and loss; composition by the clip alone assumes nothing of the loss."""
-    trusts = LIPSCHITZ in BOUNDS[bound].assumptions or SMOOTH in BOUNDS[bound].assumptions
-    if trusts or accounting.sensitivity == "lipschitz":
+    if BOUNDS[bound].trusts_the_loss(accounting):
         return point.supposed
     return tuple(words for words in point.supposed if not words.startswith(_OF_THE_LOSS))
 
@@ -117,13 +115,13 @@ def front(frontier: Frontier, bound: str, utility: str, scale: Scale) -> tuple[l
 def tip(frontier: Frontier, point: Point, bound: str) -> str:
     """What a pointer is told of a mark."""
     by = f"{BOUNDS[bound].title}: " if point.sigma else ""
-    what = [f"<b>{escape(name_of(point))}</b>", f"{escape(by)}ε = {digits(point.epsilon[bound])}"]
+    what = [f"<b>{escape(name_of(point))}</b>", f"{escape(by)}ε = {format_number(point.epsilon[bound])}"]
     if not isfinite(point.epsilon[bound]):
         what.append(escape(point.reason[bound]))
     what += [f"{name} {spread(point, name)}" for name in UTILITIES]
     if point.setting:
         s = point.setting
-        what.append(f"K = {whole(s.K)}, β = {plain(s.beta)}, T = {whole(s.T)}, seeds: {len(point.seeds)}")
+        what.append(f"K = {format_count(s.K)}, β = {format_exact(s.beta)}, T = {format_count(s.T)}, seeds: {len(point.seeds)}")
     if point.clipped:
         what.append(f"the clip changed {100 * point.clipped:.3g} % of the quotients")
     what += [f"supposed: {escape(words)}" for words in supposed(point, bound, frontier.accounting)]
@@ -157,7 +155,8 @@ def stopping(point: Point, utility: str) -> int:
 def about(frontier: Frontier, delta: float, accounting: Accounting) -> str:
     """What is drawn: data, steps, seeds; and whether it is counted as the page counts now."""
     steps, seeds = max(p.steps[-1] for p in frontier.points), max(len(p.seeds) for p in frontier.points)
-    said = f"{task_title(frontier)}: {whole(steps)} steps, {seeds} seed{'s' if seeds > 1 else ''}, bars of one standard error."
+    drawn = f"{format_count(steps)} steps, {seeds} seed{'s' if seeds > 1 else ''}"
+    said = f"{task_title(frontier)}: {drawn}, bars of one standard error."
     if frontier.accounting.printed:
         said += " As printed: no guarantee."
     if accounting.schedule != "constant":

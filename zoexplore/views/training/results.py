@@ -1,6 +1,7 @@
 """A frontier to keep and to load, what has no epsilon and why, and the numbers as a table."""
 
 from collections.abc import Callable
+from functools import partial
 from html import escape
 from io import BytesIO
 from typing import Any
@@ -8,16 +9,15 @@ from typing import Any
 import panel as pn
 
 from zoexplore.bounds import BOUNDS
+from zoexplore.formatting import format_number
 from zoexplore.training import METHODS, NOT_COVERED, Frontier
 from zoexplore.training.files import to_csv, to_parquet
-from zoexplore.views import theme
-from zoexplore.views.tasks import change, start
+from zoexplore.views.compute.ask import ask
+from zoexplore.views.compute.task import Task
+from zoexplore.views.server.limits import largest_upload
+from zoexplore.views.style import theme
 from zoexplore.views.training.jobs import read
 from zoexplore.views.training.marks import infinite, name_of, spread, supposed
-from zoexplore.views.words import digits
-from zoexplore.views.worker import compute
-
-LARGEST_FILE = 10_000_000  # bytes that fit into one message of the page
 
 
 class Results(pn.viewable.Viewer):
@@ -33,8 +33,9 @@ class Results(pn.viewable.Viewer):
             for kind, title, content in (("csv", "CSV", self.csv), ("parquet", "Parquet", self.parquet))
         }
         self.upload = pn.widgets.FileInput(
-            accept=".csv,.parquet", tags=["load results from a file", LARGEST_FILE], stylesheets=[theme.css("upload")], margin=0
-        )
+            accept=".csv,.parquet", tags=["load results from a file", largest_upload()], stylesheets=[theme.css("upload")],
+            margin=0,
+        )  # fmt: skip
         self.upload.param.watch(self._given, "value")
         self.words = pn.pane.HTML("", stylesheets=[theme.css("text", "words", "plan", "assumptions", "numbers")], **theme.STRETCH)
 
@@ -55,14 +56,14 @@ class Results(pn.viewable.Viewer):
 
     def _given(self, event: Any) -> None:
         if event.new:
-            start(lambda: self._read(event.new, self.upload.filename or "results.csv"))
+            Task(partial(self._read, event.new, self.upload.filename or "results.csv"))
 
     async def _read(self, content: bytes, filename: str) -> None:
-        found = await compute(read, content, filename)
+        found = await ask(read, content, filename)
         if isinstance(found, str):
-            change(lambda: self._refused(f"{filename}: {found}"))
+            self._refused(f"{filename}: {found}")
         else:
-            change(lambda: self._loaded(found))
+            self._loaded(found)
 
     def __panel__(self) -> pn.viewable.Viewable:
         def words(text: str) -> pn.pane.HTML:
@@ -97,7 +98,7 @@ def _numbers(frontier: Frontier, bounds: tuple[str, ...]) -> str:
     head = "".join(f'<th scope="col">{escape(title)}</th>' for title in titles)
     rows = "".join(
         f'<tr><th scope="row">{escape(name_of(p))}</th><td>{spread(p, "accuracy")}</td><td>{spread(p, "loss")}</td>'
-        + "".join(f"<td>{digits(p.epsilon[b])}</td>" for b in bounds)
+        + "".join(f"<td>{format_number(p.epsilon[b])}</td>" for b in bounds)
         + "</tr>"
         for p in frontier.points
     )

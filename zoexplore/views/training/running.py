@@ -3,15 +3,19 @@
 import argparse
 import sys
 from collections.abc import Callable
+from functools import partial
 from html import escape
 from math import isfinite
 
 import panel as pn
 
 from zoexplore.training import Frontier
-from zoexplore.views import theme
+from zoexplore.views.compute.long import LongWork
+from zoexplore.views.compute.process import Died
+from zoexplore.views.compute.task import Task
+from zoexplore.views.style import theme
+from zoexplore.views.training.allowance import granted
 from zoexplore.views.training.jobs import INSTALL, Asked, Progress, missing, trained
-from zoexplore.views.worker import Died, Work
 
 _KILLED = "The training process ended unexpectedly: it was killed, or ran out of memory. What was done by then is kept."
 
@@ -32,7 +36,7 @@ class Running(pn.viewable.Viewer):
     def __init__(self, asked: Callable[[], Asked], show: Callable[[Frontier], None]) -> None:
         super().__init__()
         self._asked, self._show = asked, show
-        self.work = Work(self._progress, self._ended)
+        self._work: Task | None = None
         look = {"stylesheets": [theme.css("button")], "margin": (0, 8, 0, 0)}
         self.train = pn.widgets.Button(label="Train", **look)
         self.cancel = pn.widgets.Button(label="Cancel", **look)
@@ -51,20 +55,43 @@ class Running(pn.viewable.Viewer):
     def begin(self) -> None:
         """Run what is asked for, in place of what is running."""
         try:
-            asked = self._asked()
+            asked = granted(self._asked(), self)
         except ValueError as error:
             self.refuse(str(error))
             return
         self._busy(True)
         self.bar.value = 0
         self.say("The workers start and load the data.")
-        self.work.begin(trained, asked, dask_address(sys.argv[1:]))
+        self._end()
+        self._work = Task(partial(self._run, asked))
+
+    async def _run(self, asked: Asked) -> None:
+        try:
+            with LongWork(trained, asked, dask_address(sys.argv[1:])) as updates:
+                async for progress in updates:
+                    self._progress(progress)
+        except Died:
+            self.refuse(_KILLED)
+        except Exception as error:  # whatever a run raises is told where its results would be
+            self.refuse(f"It did not run: {error}")
+        else:
+            self.say("Done.")
+        self._busy(False)
+
+    def _end(self) -> None:
+        if self._work:
+            self._work.stop()
 
     def stop(self, why: str) -> None:
         """End the run now, if there is one; what is done is kept."""
-        self.work.stop()
+        self._end()
         self._busy(False)
         self.say(why)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run goes on, as far as the reader sees."""
+        return bool(self.cancel.visible)
 
     def say(self, words: str) -> None:
         """Tell how it stands."""
@@ -81,13 +108,6 @@ class Running(pn.viewable.Viewer):
             self.say(f"{part:.0%}" + (f", {max(left, 1):.0f} s left" if isfinite(left) else ""))
             if progress.frontier.points:
                 self._show(progress.frontier)
-
-    def _ended(self, error: BaseException | None) -> None:
-        self._busy(False)
-        if error is None:
-            self.say("Done.")
-        else:
-            self.refuse(_KILLED if isinstance(error, Died) else f"It did not run: {error}")
 
     def _busy(self, busy: bool) -> None:
         self.note.css_classes = [theme.BUSY] if busy else []

@@ -9,11 +9,10 @@ import param
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.training import METHODS, Frontier, Point
-from zoexplore.views import theme
-from zoexplore.views.picture import svg
-from zoexplore.views.saves import Saves
+from zoexplore.views.figures.picture import svg
+from zoexplore.views.figures.saves import Saves
 from zoexplore.views.state import State
-from zoexplore.views.tab import Tab
+from zoexplore.views.style import theme
 from zoexplore.views.training.choices import Choices
 from zoexplore.views.training.course import TITLES, Course
 from zoexplore.views.training.legend import legend
@@ -21,12 +20,13 @@ from zoexplore.views.training.marks import DEFAULT_BOUNDS, UTILITIES, about, nam
 from zoexplore.views.training.results import Results
 from zoexplore.views.training.running import Running
 from zoexplore.views.training.utility import UtilityFigure
+from zoexplore.views.view import View
 
 _SAYS = """Every mark is a method at one noise scale, trained on this server and measured on records that it never saw: once for
 each bound on its ε. Click a mark to set the sliders to its run."""
 
 
-class Train(Tab):
+class Train(View):
     """Choices, a run with its progress, and the frontier that comes of it. Nothing runs before it is asked for."""
 
     utility = param.Selector(default="accuracy", objects=list(UTILITIES), doc="what is measured")
@@ -97,7 +97,7 @@ class Train(Tab):
         self._drawn = False
         self.changed()
 
-    def refresh(self) -> None:
+    async def refresh(self) -> None:
         """Follow the sliders where that was asked for; draw what is known, unless it is drawn."""
         with pn.io.hold():
             if self.choices.follow:
@@ -128,7 +128,7 @@ class Train(Tab):
             self.menu.param.update(options=options, value=value)
         self.apply.disabled = point is None or point.setting is None
 
-    def picture(self, name: str) -> str:
+    async def picture(self, name: str) -> str:
         """One of the figures as SVG."""
         small = []
         if self.frontier:

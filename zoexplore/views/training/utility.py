@@ -8,10 +8,10 @@ from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.training import METHODS, Frontier, Point
-from zoexplore.views import theme
-from zoexplore.views.canvas import blank, dress, plain
-from zoexplore.views.glyphs import Mark, Stroke
-from zoexplore.views.picture import decades
+from zoexplore.views.figures.bokeh_style import blank, dress, plain
+from zoexplore.views.figures.glyphs import Mark, Stroke
+from zoexplore.views.figures.picture import decades
+from zoexplore.views.style import theme
 from zoexplore.views.training.marks import MARKERS, Scale, at_delta, front, marks
 
 _AXIS = "return texts.find(([x]) => Math.abs(tick / x - 1) < 1e-9)?.[1] ?? ''"

@@ -1,0 +1,106 @@
+"""Somebody who sends what no browser would, and an honest reader to see whether that hurts."""
+
+import asyncio
+import json
+import statistics
+from contextlib import asynccontextmanager, suppress
+from itertools import count
+from uuid import uuid4
+
+import psutil
+from tornado.httpclient import AsyncHTTPClient
+from tornado.websocket import WebSocketClosedError
+
+from benchmarks.client import PATIENCE, Reader, forwarded
+
+SLIDER = "σ noise scale"
+EVERY = 0.5  # seconds between two moves of the honest reader
+ADDRESSES = (f"198.51.100.{i}" for i in count(1))  # which are nobody's
+
+
+async def asked(origin, path="/app", address="", **options):
+    """The server's answer to a request, whatever its status."""
+    headers = {**forwarded(address), **options.pop("headers", {})}
+    return await AsyncHTTPClient(max_clients=500).fetch(
+        f"http://{origin}{path}", headers=headers, raise_error=False, follow_redirects=False, request_timeout=PATIENCE,
+        connect_timeout=PATIENCE, **options,
+    )  # fmt: skip
+
+
+class Attacker(Reader):
+    """A reader who can send anything."""
+
+    def patch(self, *events):
+        """Events of the attacker's own making."""
+        self._send("PATCH-DOC", {"events": list(events)})
+
+    def change(self, model, attribute, value):
+        """A change of any property of any model."""
+        self.patch({"kind": "ModelChanged", "model": {"id": model["id"]}, "attr": attribute, "new": value})
+
+    def send(self, kind, content):
+        """A message of any kind."""
+        self._send(kind, content)
+
+    def parts(self, *parts):
+        """Anything at all, for as long as the server takes it."""
+        with suppress(WebSocketClosedError):
+            for part in parts:
+                self.socket.write_message(part, binary=isinstance(part, bytes))
+
+    async def closed(self):
+        """Wait for the server to close the connection; with which code."""
+        while await asyncio.wait_for(self.socket.read_message(), PATIENCE) is not None:
+            pass
+        return self.socket.close_code
+
+
+def patch(*events):
+    """The parts of a message."""
+    return [json.dumps(part) for part in ({"msgid": uuid4().hex, "msgtype": "PATCH-DOC"}, {}, {"events": list(events)})]
+
+
+class Watch:
+    """What an honest reader waits for figures, in seconds, before an attack and during it."""
+
+    def __init__(self, reader):
+        self.reader, self.before, self.during = reader, [], []
+
+    async def _moves(self, into, ended):
+        slider = self.reader.find("Slider", SLIDER)
+        value = slider["attributes"]["value"]
+        while not ended():
+            for step in (1, 2, 1, 0):
+                into.append(await self.reader.move(slider, value + step))
+                await asyncio.sleep(EVERY)
+
+    def unharmed(self):
+        """Assert that p95 was under half a second, or what the machine gave this reader when there was no attack."""
+        before, during = (statistics.quantiles(waits, n=20)[-1] for waits in (self.before, self.during))
+        told = f"p95 {1000 * before:.0f} ms before, {1000 * during:.0f} ms during {len(self.during)} moves"
+        print(told)
+        assert during < max(0.5, 5 * before), told
+        return during
+
+
+@asynccontextmanager
+async def watched(origin):
+    """An honest reader at an address of their own, who goes on moving a slider within the block."""
+    reader = await Reader.open(origin, address=next(ADDRESSES))
+    watch = Watch(reader)
+    await watch._moves(watch.before, lambda: len(watch.before) >= 8)
+    ended = asyncio.Event()
+    going = asyncio.create_task(watch._moves(watch.during, ended.is_set))
+    try:
+        yield watch
+    finally:
+        ended.set()
+        await going
+        reader.close()
+
+
+def memory(process):
+    """MB that a server and all its processes hold."""
+    family = [psutil.Process(process.pid)]
+    family += family[0].children(recursive=True)
+    return sum(one.memory_info().rss for one in family) / 2**20

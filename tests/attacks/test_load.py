@@ -1,0 +1,125 @@
+"""Many at once, and slow questions: whoever is there already goes on undisturbed."""
+
+import asyncio
+import os
+import signal
+
+import psutil
+import pytest
+
+from benchmarks.client import Reader, token_of
+from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, asked, memory, watched
+
+pytestmark = pytest.mark.proof
+# Legal extremes, all on the full batch: many steps, and assumptions under which bounds are searched for.
+SLOW = (
+    "?T=9007199254740992&K=519&beta=0.999&sigma=1e-9",
+    "?regime=convex&T=1000000&R=1e6&beta=1e-9",
+    "?regime=strongly-convex&schedule=optimal&T=1000000&sigma=1e-6&M=1e6&m=1e-9&ridge=1e-9",
+    "?T=100000&delta=1e-300&against=sigma",
+)
+PINS = "&".join(f"pin=T:{10**i},beta:0.{i}~p{i}" for i in range(1, 7))
+ROOM = 500  # MB that a server may have grown by when 300 sessions have gone
+
+
+def test_sixty_pages_at_once(server):
+    """Of one address. All are answered, most of them with a page, and nobody who is there waits."""
+
+    async def run():
+        async with watched(server.origin) as watch:
+            address = next(ADDRESSES)
+            answers = await asyncio.gather(*(asked(server.origin, address=address) for _ in range(60)), return_exceptions=True)
+        codes = [getattr(answer, "code", 599) for answer in answers]
+        assert set(codes) <= {200, 503, 599}
+        return watch
+
+    asyncio.run(run()).unharmed()
+
+
+@pytest.mark.parametrize("query", [*SLOW, f"{SLOW[0]}&{PINS}"])
+def test_slow_questions_in_an_address(server, query):
+    async def run():
+        async with watched(server.origin) as watch:
+            address = next(ADDRESSES)
+            await asyncio.gather(*(asked(server.origin, f"/app{query}", address=address) for _ in range(3)))
+        return watch
+
+    asyncio.run(run()).unharmed()
+
+
+def test_visitors_with_batches_do_not_hold_up_a_third(server):
+    async def run():
+        greedy = [await Attacker.open(server.origin, f"?batch={100 + i}", next(ADDRESSES)) for i in range(2)]
+
+        async def move(attacker):
+            slider = attacker.find("Slider", SLIDER)
+            value = slider["attributes"]["value"]
+            for i in range(100):
+                attacker.set(slider, "value", value + i % 40)
+                await asyncio.sleep(0.2)
+
+        moving = [asyncio.create_task(move(attacker)) for attacker in greedy]
+        third = await Reader.open(server.origin, "?batch=77", next(ADDRESSES))
+        slider = third.find("Slider", SLIDER)
+        waits = [await third.move(slider, slider["attributes"]["value"] + i) for i in (1, 2, 3)]
+        print([f"{wait:.1f} s" for wait in waits])
+        for task in moving:
+            task.cancel()
+        for one in (*greedy, third):
+            one.close()
+        return waits
+
+    assert max(asyncio.run(run())) < 30
+
+
+def test_a_stopped_worker_is_replaced(server):
+    """It neither answers nor ends; whoever asks is answered all the same, after the time that one call may take."""
+
+    async def run():
+        reader = await Reader.open(server.origin, "?batch=55", next(ADDRESSES))
+        slider = reader.find("Slider", SLIDER)
+        value = slider["attributes"]["value"]
+        for child in psutil.Process(server.process.pid).children(recursive=True):
+            os.kill(child.pid, signal.SIGSTOP)
+        reader.set(slider, "value", value + 1)
+        for _ in range(4):  # the first question is given up, and its process with it
+            try:
+                await reader.move(slider, value + 2)
+                break
+            except TimeoutError:
+                value += 1
+        else:
+            pytest.fail("nobody noticed that the worker had stopped")
+        reader.close()
+
+    asyncio.run(run())
+
+
+def test_three_hundred_sessions_come_and_go(server):
+    async def visit(address):
+        reader = await Reader.open(server.origin, address=address)
+        slider = reader.find("Slider", SLIDER)
+        await reader.move(slider, slider["attributes"]["value"] + 1)
+        reader.close()
+
+    async def run():
+        held = memory(server.process)
+        for _ in range(60):
+            await asyncio.gather(*(visit(next(ADDRESSES)) for _ in range(5)))
+        await asyncio.sleep(70)  # LINGER_SECONDS, and the next look for sessions that have ended
+        grown = memory(server.process) - held
+        print(f"{grown:.0f} MB more than before")
+        assert grown < ROOM
+
+    asyncio.run(run())
+
+
+def test_whoever_reloads_again_and_again_gets_no_more_than_a_share(server):
+    async def run():
+        async with watched(server.origin) as watch:
+            address = next(ADDRESSES)
+            for _ in range(5):
+                await asyncio.gather(*(token_of(server.origin, address=address) for _ in range(4)), return_exceptions=True)
+        return watch
+
+    asyncio.run(run()).unharmed()

@@ -1,0 +1,213 @@
+"""What a browser sends changes what widgets change, is never unpacked, and is taken up no faster than others can bear."""
+
+import asyncio
+import base64
+import gzip
+import json
+
+import psutil
+import pytest
+
+from benchmarks.client import Reader, _models, token_of
+from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, memory, patch, watched
+from zoexplore.views.server.limits import MESSAGE
+
+SCRIPT = "<img src=x onerror=window.hacked=1>"
+BOMB = 1_400_000  # bytes of base64
+ROOM = 300  # MB by which a server may grow under any of these attacks; the first session of a server takes a third of that
+WORK = 15  # s of a processor that a server may spend on any of them
+
+
+def by_kind(attacker, kind):
+    return [model for model in _models(attacker.document) if model["name"].split(".")[-1] == kind]
+
+
+SET_BY_NO_WIDGET = [
+    ("HTML", "text", SCRIPT), ("HTML", "stylesheets", ["* { display: none }"]),
+    ("Button", "label", SCRIPT), ("Figure", "tags", [SCRIPT]),
+    ("ColumnDataSource", "data", {"type": "map", "entries": [["x", [1]]]}), ("Slider", "title", SCRIPT),
+    ("CustomJS", "code", SCRIPT), ("Button", "js_property_callbacks", {"type": "map", "entries": []}),
+    ("ReactiveESM", "esm", SCRIPT), ("Column", "children", []), ("CustomSelect", "options", [SCRIPT]),
+    ("Figure", "css_classes", [SCRIPT]), ("Slider", "end", 1e9),
+    ("NotificationArea", "js_events", {"type": "map", "entries": []}), ("TextInput", "name", SCRIPT), ("Card", "header", None),
+]  # fmt: skip
+NO_CHANGES = [
+    {"kind": "RootAdded", "model": {"type": "object", "name": "Div", "id": "x", "attributes": {"text": SCRIPT}}},
+    {"kind": "TitleChanged", "title": SCRIPT},
+    {"kind": "ColumnDataChanged", "model": {"id": "p1002"}, "attr": "data", "data": {"x": []}, "cols": None},
+    {"kind": "MessageSent", "msg_type": "other", "msg_data": 1},
+    {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": {"type": "object", "name": "Slider", "id": "x"}},
+    {"kind": "ModelChanged", "model": {"id": "nobody"}, "attr": "value", "new": 1},
+    {"kind": "ModelChanged", "model": {"id": ["p1002"]}, "attr": {"a": 1}, "new": 1},
+    {"kind": ["x"]},
+    {},
+]
+
+
+def test_no_browser_changes_what_no_widget_changes(server):
+    async def run():
+        attacker = await Attacker.open(server.origin, address=next(ADDRESSES))
+        await attacker.look()
+        before = len(json.dumps(attacker.document))
+        tried = 0
+        for kind, attribute, value in SET_BY_NO_WIDGET:
+            for model in by_kind(attacker, kind):
+                attacker.change(model, attribute, value)
+                tried += 1
+        attacker.patch(*NO_CHANGES)
+        slider = attacker.find("Slider", SLIDER)
+        value = slider["attributes"]["value"] + 1
+        await attacker.move(slider, value)
+        await attacker.look()
+        after = json.dumps(attacker.document)
+        attacker.close()
+        assert tried > 50 and SCRIPT not in after and "{ display: none }" not in after and len(after) > 0.9 * before
+        assert attacker.find("Slider", SLIDER)["attributes"]["value"] == value  # what a widget changes is changed
+
+    asyncio.run(run())
+
+
+def message(kind="PATCH-DOC", content='{"events": []}', **header):
+    return [json.dumps({"msgid": "1", "msgtype": kind, **header}), "{}", content]
+
+
+NO_MESSAGES = {
+    "another document": message("PUSH-DOC", json.dumps({"doc": {"roots": [], "title": SCRIPT, "version": "3"}})),
+    "no such message": message("NO-SUCH"),
+    "no JSON": ["{", "{", "{"],
+    "no object": ["[]", "[]", "[]"],
+    "no header": ["{}", "{}", "{}"],
+    "too deep": ["[" * 100_000, "{}", "{}"],
+    "no text": [b"\x00\xff", "{}", "{}"],
+    "too many digits": message(content='{"events": ' + "9" * 10_000 + "}"),
+    "a strange number of buffers": [*message(num_buffers="many"), *message()],
+    "no buffer": [*message(num_buffers=9), '{"id": "1"}', "no bytes"],
+    "too many events": message(content=json.dumps({"events": [{"kind": "ModelChanged"}] * 1000})),
+    "too long": ["x" * (MESSAGE.default + 1)],
+    "too long in parts": [*message(num_buffers=99), *['{"id": "1"}', b"x" * 2_000_000] * 5],
+}
+
+
+@pytest.mark.parametrize("told", NO_MESSAGES)
+def test_what_is_no_message_of_the_page_closes_the_connection(server, told):
+    async def run():
+        address = next(ADDRESSES)
+        attacker = await Attacker.connect(server.origin, await token_of(server.origin, address=address), address)
+        attacker.parts(*NO_MESSAGES[told])
+        assert await attacker.closed() in (None, 1006, 1008, 1009)  # None: no time for a farewell
+
+    asyncio.run(run())
+    assert "Traceback" not in server.log.read_text()
+
+
+def bombs():
+    """MB that unpack to a GB, in as many forms as Bokeh reads."""
+    packed = base64.b64encode(gzip.compress(bytes(2**30), 9)).decode()
+    assert len(packed) < BOMB
+    data = {"type": "bytes", "data": packed}
+    return [
+        data,
+        [data],
+        {"type": "ndarray", "array": data, "shape": [2**27], "dtype": "float64", "order": "little"},
+        {"type": "typed_array", "array": data, "dtype": "float64", "order": "little"},
+        {"type": "map", "entries": [["x", data]]},
+        {"type": "object", "name": "Slider", "id": "q1", "attributes": {"name": data}},
+    ]
+
+
+def spent(server):
+    """Seconds of a processor that the serving process has used: a measure that others on this machine do not change."""
+    return sum(psutil.Process(server.process.pid).cpu_times()[:2])
+
+
+def test_what_is_packed_is_not_unpacked(server):
+    """On a slider's value, in a click, and where a model or a name should stand."""
+
+    async def run():
+        attacker = await Attacker.open(server.origin, address=next(ADDRESSES))
+        held, began = memory(server.process), spent(server)
+        slider = attacker.find("Slider", SLIDER)
+        for bomb in bombs():
+            attacker.change(slider, "value", bomb)
+            attacker.patch({"kind": "ModelChanged", "model": bomb, "attr": "value", "new": 1})
+            attacker.patch({"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": bomb})
+            click = {"type": "event", "name": "button_click", "values": {"type": "map", "entries": [["model", bomb]]}}
+            attacker.patch({"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": click})
+        await attacker.move(slider, slider["attributes"]["value"] + 1)  # after all of them
+        assert memory(server.process) - held < ROOM and spent(server) - began < WORK
+        attacker.close()
+
+    asyncio.run(run())
+
+
+def test_of_many_moves_the_newest_counts(server):
+    async def run():
+        attacker = await Attacker.open(server.origin, address=next(ADDRESSES))
+        slider, began = attacker.find("Slider", SLIDER), spent(server)
+        value = slider["attributes"]["value"]
+        for i in range(200):
+            attacker.set(slider, "value", value + i % 20)
+        attacker.set(slider, "value", value + 7)
+        for _ in range(20):
+            await attacker.look()
+            if attacker.find("Slider", SLIDER)["attributes"]["value"] == value + 7:
+                break
+            await asyncio.sleep(0.2)
+        else:
+            pytest.fail("the newest move was lost")
+        attacker.close()
+        assert spent(server) - began < WORK
+
+    asyncio.run(run())
+
+
+async def many_moves(attacker):
+    slider = attacker.find("Slider", SLIDER)
+    value = slider["attributes"]["value"]
+    for i in range(3000):
+        attacker.set(slider, "value", value + i % 20)
+        await asyncio.sleep(0.005)
+
+
+async def many_looks(attacker):
+    for _ in range(200):
+        attacker.send("PULL-DOC-REQ", {})
+    await asyncio.sleep(15)
+
+
+async def many_messages(attacker):
+    empty = patch()
+    for _ in range(10_000):
+        attacker.parts(*empty)
+        await asyncio.sleep(0.001)
+
+
+async def many_bombs(attacker):
+    slider = attacker.find("Slider", SLIDER)
+    for bomb in bombs():
+        attacker.change(slider, "value", bomb)
+        await asyncio.sleep(2)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("attack", [many_moves, many_looks, many_messages, many_bombs])
+def test_an_honest_reader_does_not_wait_meanwhile(server, attack):
+    async def run():
+        async with watched(server.origin) as watch:
+            attacker = await Attacker.open(server.origin, address=next(ADDRESSES))
+            await attack(attacker)
+            attacker.close()
+        return watch
+
+    asyncio.run(run()).unharmed()
+
+
+def test_the_server_outlives_it_all(server):
+    async def run():
+        reader = await Reader.open(server.origin, address=next(ADDRESSES))
+        slider = reader.find("Slider", SLIDER)
+        await reader.move(slider, slider["attributes"]["value"] + 1)
+        reader.close()
+
+    asyncio.run(run())
+    assert server.process.poll() is None and "Traceback" not in server.log.read_text()

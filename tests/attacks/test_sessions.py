@@ -1,0 +1,164 @@
+"""Nobody gets into another's session, and nobody takes all the seats."""
+
+import asyncio
+from urllib.parse import quote
+
+import pytest
+from bokeh.util.token import generate_jwt_token, generate_session_id
+from tornado.httpclient import HTTPClientError
+
+from benchmarks.client import Reader, token_of
+from tests.attacks.attacker import ADDRESSES, Attacker, asked
+from tests.attacks.conftest import guarded
+
+ENCODED = "".join(f"%{ord(character):02X}" for character in "bokeh-session-id")
+
+
+@pytest.mark.parametrize(
+    "query", [f"{name}={value}" for name in ("bokeh-session-id", ENCODED, "bokeh%2dsession-id", "Bokeh-Session-Id", "bokeh-token")
+              for value in ("abc",)] + ["T=9&bokeh-session-id=", "bokeh-session-id=a&bokeh-session-id=b"],
+)  # fmt: skip
+def test_no_link_leads_into_a_session(server, query):
+    answer = asyncio.run(asked(server.origin, f"/app?{query}"))
+    assert answer.code == 403 and b"not yours" in answer.body and b"token" not in answer.body
+
+
+def test_no_header_and_no_form_leads_into_a_session(server):
+    async def answers():
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        return [
+            await asked(server.origin, headers={"Bokeh-Session-Id": "abc"}),
+            await asked(server.origin, headers={"bokeh-session-id": "abc"}),
+            await asked(server.origin, method="GET", body="bokeh-session-id=abc", headers=form, allow_nonstandard_methods=True),
+            await asked(server.origin, method="POST", body="bokeh-session-id=abc", headers=form),
+        ]
+
+    assert [answer.code for answer in asyncio.run(answers())] == [403, 403, 403, 403]
+
+
+@pytest.mark.parametrize("path", ["/app/metadata", "/app/autoload.js?bokeh-autoload-element=x", "/components/this/a/b/c"])
+def test_what_the_page_does_not_need_is_not_there(server, path):
+    assert asyncio.run(asked(server.origin, path)).code == 404
+
+
+def test_nobody_connects_to_a_session_that_has_a_reader_until_that_reader_has_gone(server):
+    async def connect():
+        token = await token_of(server.origin)
+        first = await Attacker.connect(server.origin, token)
+        with pytest.raises(ConnectionError, match="in use"):
+            await Attacker.connect(server.origin, token)
+        await first.look()
+        first.close()
+        await first.closed()
+        await again(token)
+
+    async def again(token):
+        """The server takes a moment to see that somebody has left."""
+        for _ in range(50):
+            try:
+                reader = await Attacker.connect(server.origin, token)
+            except ConnectionError:
+                await asyncio.sleep(0.1)
+            else:
+                await reader.look()
+                reader.close()
+                return
+        pytest.fail("nobody could come back to the session")
+
+    asyncio.run(connect())
+
+
+def test_who_is_cut_off_in_the_middle_of_a_drag_comes_back_to_it(server):
+    """And nothing of what was on its way hurts the session."""
+
+    async def run():
+        token = await token_of(server.origin)
+        reader = await Attacker.connect(server.origin, token)
+        await reader.look()
+        reader._event("document_ready", [])
+        slider = reader.find("Slider", "σ noise scale")
+        value = slider["attributes"]["value"]
+        for i in range(20):
+            reader.set(slider, "value", value + i % 10)
+        reader.socket.write_message('{"msgid": "1", "msgty')  # and half a message
+        reader.close()
+        for _ in range(50):
+            try:
+                again = await Attacker.connect(server.origin, token)
+                break
+            except ConnectionError:
+                await asyncio.sleep(0.1)
+        else:
+            pytest.fail("nobody could come back to the session")
+        await again.look()
+        assert value <= again.find("Slider", "σ noise scale")["attributes"]["value"] <= value + 9
+        await again.move(slider, value - 5)
+        again.close()
+
+    asyncio.run(run())
+
+
+def test_no_token_begins_a_session(server):
+    """Neither one that nobody has signed, nor one that is signed with another key."""
+    unsigned = generate_jwt_token(generate_session_id(signed=False), signed=False)
+    foreign = generate_jwt_token(generate_session_id(b"x" * 32, True), b"x" * 32, True)
+    for token in (unsigned, foreign, "", "abc", "a.b", "ä"):
+        with pytest.raises((ConnectionError, HTTPClientError, ValueError)):
+            asyncio.run(Attacker.connect(server.origin, quote(token)))
+
+
+def test_another_origin_does_not_connect(server):
+    async def connect():
+        token = await token_of(server.origin)
+        with pytest.raises(HTTPClientError, match="403"):
+            await Elsewhere.connect(server.origin, token)
+
+    asyncio.run(connect())
+
+
+class Elsewhere(Attacker):
+    """A page of another site, in the reader's browser."""
+
+    @classmethod
+    async def connect(cls, origin, token, address=""):
+        from tornado.httpclient import HTTPRequest
+        from tornado.websocket import websocket_connect
+
+        request = HTTPRequest(f"ws://{origin}/app/ws", headers={"Origin": "http://example.org"})
+        return cls(await websocket_connect(request, subprotocols=["bokeh", token]))
+
+
+def test_one_address_takes_neither_all_seats_nor_the_turns_of_others(tmp_path):
+    """An attacker who never connects has a few pages loading; one who does has half the seats."""
+    with guarded(tmp_path, READERS=6, READERS_PER_ADDRESS=3, LOADING=2, LOADING_SECONDS=1, WAITING_PER_ADDRESS=2) as server:
+
+        async def attack():
+            greedy = next(ADDRESSES)
+            tokens = [asyncio.create_task(token_of(server.origin, address=greedy)) for _ in range(25)]
+            reader = await Reader.open(server.origin, address=next(ADDRESSES))
+            await reader.look()
+            got = await asyncio.gather(*tokens, return_exceptions=True)
+            refused = [error for error in got if isinstance(error, HTTPClientError)]
+            assert len(refused) >= 20 and all(error.code == 503 for error in refused)
+            held = [await Reader.open(server.origin, address=next(ADDRESSES)) for _ in range(2)]
+            for one in (reader, *held):
+                one.close()
+
+        asyncio.run(attack())
+
+
+def test_a_full_server_says_so_and_the_page_comes_back_by_itself(tmp_path):
+    with guarded(tmp_path, READERS=4, READERS_PER_ADDRESS=1, LOADING_SECONDS=2) as server:
+
+        async def fill():
+            address = next(ADDRESSES)
+            await token_of(server.origin, address=address)
+            full = await asked(server.origin, address=address)
+            assert full.code == 503 and b"one address (1) are taken" in full.body and int(full.headers["Retry-After"])
+            for _ in range(100):  # a page that never connects gives its seat back within seconds
+                await asyncio.sleep(0.2)
+                if (await asked(server.origin, address=address)).code == 200:
+                    return
+            pytest.fail("the seat of a page that never connected was not given back")
+
+        asyncio.run(fill())

@@ -1,0 +1,449 @@
+"""What takes long is computed elsewhere, in turn, and once; whatever is dropped, late or killed, the next answer is right."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+
+import numpy as np
+import pytest
+
+from tests.views import jobs
+from zoexplore import BOUNDS, Accounting, curve, guarantee
+from zoexplore.formatting import format_number
+from zoexplore.presets import DEMONSTRATION
+from zoexplore.views import Curves, Inside, Map, Profile, Readouts, State, Theory
+from zoexplore.views.compute import ask as asking
+from zoexplore.views.compute.ask import REDRAW, ask, pool, quick
+from zoexplore.views.compute.curve_set import T_VALUES, curve_set, guarantees, shares
+from zoexplore.views.compute.long import MOST, Busy, LongWork
+from zoexplore.views.compute.pool import Pool, TooLong
+from zoexplore.views.compute.process import Died, Process
+from zoexplore.views.compute.remember import forget, recall, remember, remembered, size
+from zoexplore.views.compute.task import Task
+
+PATIENCE = 120  # seconds, on a machine that is busy with other things
+
+
+def soon(condition):
+    """Wait until something is so."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.01)
+
+
+async def until(condition):
+    await asyncio.to_thread(soon, condition)
+
+
+def gone(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+@pytest.fixture
+def process():
+    process = Process()
+    yield process
+    process.end()
+
+
+@pytest.fixture
+def fresh():
+    """Pools of their own, ended with the test."""
+    made = []
+
+    def make(**given):
+        made.append(Pool(**given))
+        return made[-1]
+
+    yield make
+    for each in made:
+        for process in [*each._idle, *each._running]:
+            process.end()
+
+
+# A process
+
+
+def test_a_worker_imports_the_accountant_only(process):
+    loaded = process.submit(jobs.modules).result(PATIENCE)
+    assert {"zoexplore.bounds", "zoexplore.planning"} <= loaded
+    assert not {"panel", "bokeh", "param", "tornado", "torch", "pandas"} & loaded
+
+
+def test_calls_are_answered_in_turn_and_errors_come_back(process):
+    first, wrong, last = (process.submit(divmod, pair) for pair in ((7, 2), (7, 0), (9, 2)))
+    assert first.result(PATIENCE) == (3, 1) and last.result(PATIENCE) == (4, 1)
+    with pytest.raises(ZeroDivisionError) as told:
+        wrong.result()
+    assert "worker.py" in "".join(told.value.__notes__)
+    with pytest.raises(FileNotFoundError):
+        process.submit(open, ("/no/such/file",)).result(PATIENCE)
+    assert process.submit(abs, (-1,)).result(PATIENCE) == 1
+
+
+def test_what_a_call_prints_does_not_get_between_the_answers(process):
+    assert process.submit(print, ("hello",)).result(PATIENCE) is None
+    assert process.submit(os.system, ("echo hello",)).result(PATIENCE) == 0
+
+
+def test_an_interrupt_for_all_processes_is_nothing_to_it(process):
+    pid = process.submit(os.getpid).result(PATIENCE)
+    busy = process.submit(jobs.busy, (0.5,))
+    for _ in range(5):
+        os.kill(pid, signal.SIGINT)
+        time.sleep(0.05)
+    assert busy.result(PATIENCE) is None and process.submit(os.getpid).result(PATIENCE) == pid
+
+
+def test_ending_ends_it_whatever_it_does(process):
+    pid = process.submit(os.getpid).result(PATIENCE)
+    busy = process.submit(jobs.busy, (600,))
+    process.end()
+    soon(lambda: gone(pid))
+    assert isinstance(busy.exception(PATIENCE), Died)
+
+
+def test_workers_end_with_the_process_that_began_them():
+    begin = "from zoexplore.views.compute.process import Process; import os"
+    code = f"{begin}; print(Process().submit(os.getpid).result(60), flush=True); os._exit(0)"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True)
+    soon(lambda: gone(int(told.stdout)))
+
+
+# The pool
+
+
+def test_calls_dropped_at_any_moment_leave_no_process_that_answers_wrongly(fresh):
+    """As where a reader changes an axis of the map twice on a fresh server, while the theorem's kernels load."""
+    run, accounting = DEMONSTRATION.replace(T=37), Accounting()
+    for pause in (0.0, 0.2, 0.5):
+        waits = fresh(count=2)
+        dropped = waits.submit(guarantees, (run, accounting))
+        end = time.monotonic() + pause
+        while time.monotonic() < end:
+            again = waits.submit(guarantees, (run, accounting))
+            time.sleep(0.05)
+            waits.drop(again)
+        waits.drop(dropped)
+        found = waits.submit(guarantees, (run, accounting)).answer.result(PATIENCE)
+        assert {b: g.epsilon for b, g in found.items()} == {b: guarantee(run, b, accounting).epsilon for b in BOUNDS}
+
+
+def test_sessions_take_turns_however_much_each_asks(fresh, tmp_path):
+    line, go = fresh(count=2), tmp_path / "go"
+    calls = [line.submit(jobs.after, (str(go), name), session=name) for name in "aaaab"]
+    go.touch()
+    for call in calls:
+        call.answer.result(PATIENCE)
+    assert (tmp_path / "go-order").read_text().index("b") <= 2
+
+
+def test_what_follows_a_slider_waits_for_nobodys_map(fresh):
+    both = fresh(count=2)
+    for session in range(5):
+        both.submit(jobs.busy, (600,), session=session)
+    assert both.submit(abs, (-1,), urgent=True).answer.result(PATIENCE) == 1
+    assert len(both._running) == 1
+
+
+def test_a_call_in_line_that_is_dropped_never_begins(fresh, tmp_path):
+    line, go = fresh(count=2), tmp_path / "go"
+    first = line.submit(jobs.after, (str(go), "1"))
+    waiting = line.submit(jobs.after, (str(go), "2"))
+    line.drop(waiting)
+    go.touch()
+    assert first.answer.result(PATIENCE) is None and waiting.answer.cancelled()
+    assert line.submit(abs, (-1,)).answer.result(PATIENCE) == 1
+    assert (tmp_path / "go-order").read_text() == "1"
+
+
+def test_a_dropped_call_that_goes_on_for_long_costs_its_process_its_life(fresh):
+    line = fresh(count=2, grace=0.1)
+    call = line.submit(jobs.busy, (600,))
+    (process,) = line._running
+    line.drop(call)
+    soon(lambda: gone(process.pid))
+    assert call.answer.cancelled() and line.submit(abs, (-1,)).answer.result(PATIENCE) == 1
+
+
+def test_a_call_that_takes_too_long_is_told_so_and_its_process_replaced(fresh):
+    line = fresh(count=2, longest=0.2)
+    call = line.submit(jobs.busy, (600,))
+    (process,) = line._running
+    with pytest.raises(TooLong, match=r"longer than the 0.2 s"):
+        call.answer.result(PATIENCE)
+    soon(lambda: gone(process.pid))
+    line.longest = PATIENCE
+    assert line.submit(abs, (-1,)).answer.result(PATIENCE) == 1
+
+
+def test_a_call_whose_process_is_killed_is_computed_once_more_and_no_more(fresh, tmp_path):
+    line = fresh(count=2)
+    assert line.submit(jobs.killed_once, (str(tmp_path / "mark"),)).answer.result(PATIENCE) == "the second time"
+    with pytest.raises(Died):
+        line.submit(os._exit, (1,)).answer.result(PATIENCE)
+    assert line.submit(abs, (-1,)).answer.result(PATIENCE) == 1
+
+
+# Asking
+
+
+@pytest.fixture
+def elsewhere(monkeypatch):
+    """The calls that went to the pool."""
+    made, submit = [], Pool.submit
+
+    def watched(self, function, args=(), *more, **others):
+        made.append(args[0])
+        return submit(self, function, args, *more, **others)
+
+    monkeypatch.setattr(Pool, "submit", watched)
+    monkeypatch.setattr(asking, "_seconds", {})
+    forget()
+    return made
+
+
+def test_runs_on_batches_are_never_quick_and_others_as_they_were_lately(monkeypatch):
+    monkeypatch.setattr(asking, "_seconds", {})
+    full, long, batch, account = DEMONSTRATION, DEMONSTRATION.replace(T=10**6), DEMONSTRATION.replace(batch=100), Accounting()
+    assert quick(guarantees, full, account) and not quick(guarantees, long, account)
+    for run, seconds in ((full, 2 * REDRAW), (long, REDRAW / 2), (batch, REDRAW / 2)):
+        asking._took(guarantees, (run, account)).extend([seconds] * 3)
+    assert not quick(guarantees, full, account) and quick(guarantees, long, account)
+    assert not quick(guarantees, batch, account)
+    assert quick(guarantees, full, Accounting(conversion="cks"))
+
+
+def test_quick_settings_are_drawn_at_once_and_in_this_process(elsewhere):
+    state = State()
+    parts = [Curves(state), Readouts(state)]
+
+    async def move():
+        state.ask(sigma=0.002)
+        assert not any(part.waiting for part in parts)
+
+    asyncio.run(move())
+    assert elsewhere == []
+    expected = curve(DEMONSTRATION.replace(sigma=0.002), "T", T_VALUES)["sharp"]
+    np.testing.assert_array_equal(parts[0].source.data["sharp"], expected)
+    assert format_number(guarantee(DEMONSTRATION.replace(sigma=0.002), "sharp").epsilon) in parts[1].verdict.object
+
+
+def test_slow_settings_are_computed_elsewhere_and_the_last_one_is_drawn(elsewhere):
+    state = State()
+    views = [Curves(state), Profile(state), Inside(state), Theory(state), Readouts(state)]
+    before = views[0].source.data["sharp"].copy()
+
+    async def move():
+        for batch in (101, 102, 103):
+            state.ask(batch=batch)
+        assert all(view.waiting for view in views)
+        np.testing.assert_array_equal(views[0].source.data["sharp"], before)
+        await until(lambda: not any(view.waiting for view in views))
+
+    asyncio.run(move())
+    last = DEMONSTRATION.replace(batch=103)
+    assert elsewhere.count(guarantees) <= 3, "five views ask for the same, and it is computed once"
+    np.testing.assert_array_equal(views[0].source.data["sharp"], curve(last, "T", T_VALUES)["sharp"])
+    assert format_number(guarantee(last, "sharp").epsilon) in views[4].verdict.object
+    with pytest.raises(KeyError):
+        recall(curve_set, (DEMONSTRATION.replace(batch=102), Accounting(), "delta"))
+
+
+def test_a_quick_state_overtakes_a_slow_one():
+    view, seen = Curves(), []
+    view.source.on_change("data", lambda attr, old, new: seen.append(new))
+
+    async def move():
+        view.state.ask(batch=201)
+        view.state.ask(batch=None, sigma=0.003)
+        assert not view.waiting and len(seen) == 1
+        await ask(guarantees, DEMONSTRATION.replace(batch=201), Accounting())
+
+    asyncio.run(move())
+    assert len(seen) == 1
+    np.testing.assert_array_equal(seen[0]["sharp"], curve(DEMONSTRATION.replace(sigma=0.003), "T", T_VALUES)["sharp"])
+
+
+def test_another_field_keeps_its_axis_with_its_curves():
+    view = Curves(State(DEMONSTRATION.replace(batch=301)))
+
+    async def turn():
+        view.along = "delta"
+        assert view.waiting and view.figure.xaxis[0].axis_label.startswith("T")
+        await until(lambda: not view.waiting)
+
+    asyncio.run(turn())
+    assert view.figure.xaxis[0].axis_label.startswith("δ")
+
+
+def test_what_is_saved_is_of_the_state_that_it_names():
+    view = Curves()
+
+    async def save():
+        view.state.ask(batch=401)
+        assert view.waiting
+        return await view.picture()
+
+    assert "b = 401" in asyncio.run(save())
+    np.testing.assert_array_equal(view.source.data["sharp"], curve(DEMONSTRATION.replace(batch=401), "T", T_VALUES)["sharp"])
+
+
+def test_a_view_that_falls_asleep_computes_no_further_and_catches_up():
+    view = Curves()
+
+    async def sleep():
+        view.state.ask(batch=501)
+        view.active = False
+        assert not view.waiting
+        view.state.ask(batch=None, T=77)
+        assert view.now.location != 77
+        view.active = True
+
+    asyncio.run(sleep())
+    assert view.now.location == 77
+
+
+def test_where_no_answer_comes_the_sign_goes_and_the_next_is_asked(monkeypatch):
+    view, fails = Readouts(), [True]
+
+    async def failing(function, *args):
+        await asyncio.sleep(0)
+        if fails:
+            raise Died("twice")
+        return function(*args)
+
+    monkeypatch.setattr("zoexplore.views.panels.readouts.ask", failing)
+
+    async def move():
+        view.state.ask(T=78)
+        await until(lambda: not view.waiting)
+        fails.clear()
+        view.state.ask(T=79)
+        await until(lambda: not view.waiting)
+
+    asyncio.run(move())
+    assert "79" in view.verdict.object
+
+
+def test_answers_are_remembered_up_to_a_size_and_are_the_same_from_elsewhere():
+    run = DEMONSTRATION.replace(batch=601)
+    found = pool().submit(curve_set, (run, Accounting(), "T")).answer.result(PATIENCE)
+    for bound, values in curve_set(run, Accounting(), "T").epsilon.items():
+        np.testing.assert_array_equal(found.epsilon[bound], values)
+    assert not found.reference.flags.writeable
+    assert size(found) > 8 * 200 * 7
+    forget()
+    remember(shares, (run, Accounting()), np.zeros(10**8))
+    with pytest.raises(KeyError):
+        recall(shares, (run, Accounting()))
+
+
+def test_a_remembered_function_is_called_once_for_all_that_its_answer_does_not_depend_on():
+    calls = []
+
+    @remembered(lambda x, _: (x,))
+    def double(x, label):
+        calls.append(x)
+        return 2 * x
+
+    assert [double(x, label) for x, label in ((1, "a"), (1, "b"), (2, "a"))] == [2, 2, 4]
+    assert calls == [1, 2]
+
+
+# Tasks
+
+
+def test_a_task_that_is_stopped_goes_no_further():
+    came = []
+
+    async def stopped():
+        async def waits():
+            await ask(os.getpid)
+            came.append(True)
+
+        task = Task(waits)
+        assert task.waits
+        task.stop()
+        await ask(os.getpid)
+        assert not task.waits
+
+    asyncio.run(stopped())
+    assert not came
+
+
+def test_an_error_at_once_is_raised_and_one_that_comes_later_is_told(caplog):
+    failed = []
+
+    async def wrong():
+        raise ValueError("at once")
+
+    async def late():
+        await ask(divmod, 1, 0)
+
+    async def begin():
+        with pytest.raises(ValueError, match="at once"):
+            Task(wrong, failed.append)
+        task = Task(late, failed.append)
+        await until(lambda: not task.waits)
+
+    asyncio.run(begin())
+    assert [type(error) for error in failed] == [ValueError, ZeroDivisionError]
+    assert "work off the event loop failed" in caplog.text
+
+
+def test_a_map_in_a_script_computes_nothing_before_it_is_shown(elsewhere):
+    Map()
+    assert elsewhere == []
+
+
+# Long work
+
+
+async def items(work, seen):
+    with work as come:
+        async for item in come:
+            seen.append(item)
+
+
+def test_items_come_one_by_one_and_errors_after_them():
+    seen = []
+    Task(partial(items, LongWork(jobs.count, 4), seen))  # no event loop here: it runs to its end
+    assert seen == [0, 1, 2, 3]
+    for call, error in (((jobs.fail, "no such thing"), ValueError), ((jobs.kill_itself,), Died)):
+        seen.clear()
+        with pytest.raises(error):
+            Task(partial(items, LongWork(*call), seen))
+        assert seen == [1]
+
+
+def test_work_that_is_stopped_shows_no_more_and_leaves_no_process():
+    seen = []
+
+    async def stop():
+        task = Task(partial(items, LongWork(jobs.tell_pid_and_be_busy, 600), seen))
+        await until(lambda: seen)
+        task.stop()
+
+    asyncio.run(stop())
+    soon(lambda: gone(seen[0]))
+    assert len(seen) == 1
+
+
+def test_there_is_room_for_so_many_and_the_next_is_told():
+    works = [LongWork(jobs.busy, 600) for _ in range(MOST)]
+    with pytest.raises(Busy, match="try again"):
+        LongWork(jobs.count, 1)
+    for work in works:
+        work.__exit__()
+    with LongWork(jobs.count, 1):
+        pass

@@ -1,0 +1,1 @@
+"""Answers that take long: remembered, and computed in processes beside the event loop."""

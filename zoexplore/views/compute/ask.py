@@ -1,0 +1,113 @@
+"""One way to ask for what takes long: `found = await ask(function, *args)`.
+
+What was found lately is remembered. What takes less than a redraw is computed at once, so that a figure follows the slider;
+whatever takes longer, or may, goes to the pool of processes. How long a kind of call takes is measured each time.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import cache, partial
+from math import inf
+from statistics import median
+from typing import Any
+
+from zoexplore.setting import Setting
+from zoexplore.views.compute.pool import Call, Pool, TooLong
+from zoexplore.views.compute.remember import recall, remember
+from zoexplore.views.compute.task import session
+
+REDRAW = 0.05  # seconds that a call may take on the event loop
+_FEW_STEPS = 10_000  # whatever is drawn of a run of so many steps takes less, as far as we know
+_LATELY = 5  # calls
+
+_seconds: dict[tuple, deque[float]] = {}  # what the latest calls of each kind took
+_asked: dict[tuple, Call] = {}  # what is on its way
+_lock = threading.RLock()
+
+
+@cache
+def pool() -> Pool:
+    """The processes of this server."""
+    return Pool()
+
+
+async def ask(function: Callable, *args: Any) -> Any:
+    """The answer of a module-level function of a module that imports no Panel.
+
+    Await it in a coroutine that a `Task` runs, as `View.refresh` is: what comes after it may write to the session's models.
+
+    Raises:
+        Exception: what the function raised.
+        Died: two processes ended over it.
+        TooLong: it took longer than any call may.
+    """
+    if not hasattr(function, "canonical"):
+        return (await _elsewhere(function, args, urgent=False))[0]
+    args = function.canonical(*args)
+    try:
+        return recall(function, args)
+    except KeyError:
+        pass
+    found, seconds = timed(function, *args) if quick(function, *args) else await _elsewhere(function, args, urgent=True)
+    if any(isinstance(arg, Setting) for arg in args):
+        _took(function, args).append(seconds)
+    remember(function, args, found)
+    return found
+
+
+def no_answer(error: Exception) -> str:
+    """What a reader is told where no answer comes."""
+    return str(error) if isinstance(error, TooLong) else "The computation ended before it had an answer. Ask again."
+
+
+def quick(function: Callable, *args: Any) -> bool:
+    """Whether a call takes less than a redraw, as most of its kind did lately. On batches none does."""
+    run = next((arg for arg in args if isinstance(arg, Setting)), None)
+    if run is None or not _full(run):
+        return False
+    return median(_took(function, args)) < REDRAW
+
+
+def _took(function: Callable, args: tuple) -> deque[float]:
+    """What calls took that take about as long: of runs with as many digits of T and of the same assumptions, accounted alike.
+
+    Until some were measured, few steps are taken to be quick. The first call of all loads compiled code, and is outvoted.
+    """
+    run = next(arg for arg in args if isinstance(arg, Setting))
+    kind = (function.__qualname__, run.regime, _full(run), len(str(run.T)), *(arg for arg in args if arg is not run))
+    return _seconds.setdefault(kind, deque([0.0 if run.T <= _FEW_STEPS else inf] * _LATELY, _LATELY))
+
+
+def _full(run: Setting) -> bool:
+    return run.batch is None or run.batch >= run.n
+
+
+async def _elsewhere(function: Callable, args: tuple, urgent: bool) -> tuple[Any, float]:
+    """The answer of the pool, and the seconds that it took; who asks the same waits for the same call."""
+    key = (function, *args)
+    with _lock:
+        call = _asked.get(key)
+        if call is None or call.answer.done():
+            call = _asked[key] = pool().submit(timed, (function, *args), session(), urgent)
+            call.answer.add_done_callback(partial(_arrived, key, call))
+        else:
+            call.waiting += 1
+    try:
+        return await call.answer
+    finally:
+        pool().drop(call)
+
+
+def _arrived(key: tuple, call: Call, _: Future) -> None:
+    with _lock:
+        if _asked.get(key) is call:
+            del _asked[key]
+
+
+def timed(function: Callable, *args: Any) -> tuple[Any, float]:
+    """What a function returns, and the processor's seconds that it took."""
+    begun = time.thread_time()
+    return function(*args), time.thread_time() - begun

@@ -1,0 +1,81 @@
+"""What the page shows of one setting: every bound's curve along a field, and its guarantee. Computed once each.
+
+Both are pure functions of frozen arguments and their values are never written to, so that sessions can share the
+cache without sharing any state.
+"""
+
+from dataclasses import dataclass
+from math import ceil, log10
+
+import numpy as np
+
+from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
+from zoexplore.export import to_csv
+from zoexplore.setting import LARGEST_INTEGER, Accounting, Setting
+from zoexplore.views.compute.remember import remembered
+from zoexplore.views.figures.axes import ABSCISSAE, T_MOST, T_VALUES
+
+__all__ = ["REFERENCE", "T_MOST", "T_VALUES", "CurveSet", "curve_set", "guarantees", "public_epsilon", "shares"]
+REFERENCE = "reference"  # the column of composition at beta = 1
+
+
+@dataclass(frozen=True)
+class CurveSet:
+    """Every bound's epsilon along `values`, inf where it does not apply, and composition at beta = 1 beside them."""
+
+    values: np.ndarray
+    epsilon: dict[str, np.ndarray]
+    reference: np.ndarray
+
+    def __post_init__(self) -> None:
+        for array in (self.values, *self.epsilon.values(), self.reference):
+            array.flags.writeable = False
+
+    def __reduce__(self) -> tuple:
+        """Made anew by another process, so that nobody writes to it there either."""
+        return CurveSet, (self.values, self.epsilon, self.reference)
+
+
+def any_T(setting: Setting, accounting: Accounting, field: str) -> tuple:
+    """A run's own T does not matter along T, so that moving T computes nothing; beyond the axis, its decade does."""
+    if field != "T":
+        return setting, accounting, field
+    T = setting.T if setting.T <= T_MOST else 10 ** ceil(log10(setting.T))
+    return setting.replace(T=min(T, LARGEST_INTEGER) if T > T_MOST else 1), accounting, field
+
+
+@remembered(any_T)
+def curve_set(setting: Setting, accounting: Accounting, field: str) -> CurveSet:
+    """The curves of a setting along a field."""
+    values = ABSCISSAE[field].values(setting)
+    epsilon = curve(setting, field, values, accounting=accounting)
+    public = curve(setting.replace(beta=1.0), field, values, ["composition"], accounting)["composition"]
+    if field == "beta":
+        public = np.full(values.shape, public_epsilon(setting, accounting))
+    return CurveSet(values, epsilon, public)
+
+
+def csv(setting: Setting, accounting: Accounting, field: str) -> str:
+    """The curves of a setting along a field, as CSV."""
+    return to_csv(setting, accounting, field, ABSCISSAE[field].values(setting))
+
+
+@remembered()
+def guarantees(setting: Setting, accounting: Accounting) -> dict[str, Guarantee]:
+    """Every bound's guarantee, in the registry's order."""
+    return {bound: guarantee(setting, bound, accounting) for bound in BOUNDS}
+
+
+@remembered()
+def public_epsilon(setting: Setting, accounting: Accounting) -> float:
+    """Composition at beta = 1: the same noise energy, and every iterate public."""
+    return guarantee(setting.replace(beta=1.0), "composition", accounting).epsilon
+
+
+@remembered()
+def shares(setting: Setting, accounting: Accounting) -> tuple[float, float]:
+    """The smallest epsilon of this run with all noise along the directions, beta = 1, and with none of it, beta = 0."""
+    own = [bound for bound in BOUNDS if not BOUNDS[bound].comparator]
+    found = curve(setting, "beta", [1.0, 0.0], own, accounting.replace(schedule="constant"))
+    along, across = np.minimum.reduce(list(found.values()))
+    return float(along), float(across)

@@ -1,0 +1,125 @@
+"""Tasks of a session: coroutines that go on beside the event loop's other work, write under its lock, and end with it."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from concurrent.futures import wait
+from typing import Any
+from weakref import WeakKeyDictionary, WeakSet
+
+import panel as pn
+
+from zoexplore.views.compute.process import driven
+
+_LOG = logging.getLogger("zoexplore")
+_tasks: WeakKeyDictionary[Any, WeakSet["Task"]] = WeakKeyDictionary()  # of each session's document
+
+
+def served() -> Any:
+    """The document of the session in which this is called, if it is a served one."""
+    document = pn.state.curdoc
+    return document if document and document.session_context else None
+
+
+def session() -> int | None:
+    """What tells this session from others; None outside of any."""
+    return id(served()) if served() else None
+
+
+def goes_on_beside() -> bool:
+    """Whether a task goes on beside whatever begins it: where an event loop runs, and so on a page and in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+class Task:
+    """A coroutine of the session in which it is begun.
+
+    It runs at once up to where it has to wait, and so to its end where there is nothing to wait for: a figure follows the slider.
+    Whatever it waits for, an `Answer` or any asyncio future, it is resumed at a turn of its session, under its lock: it may write
+    to models all along. It ends with the session. Without a running event loop it runs to its end at once.
+
+    Args:
+        function: a coroutine function without arguments.
+        failed: called after an error, which is raised here if it comes at once, else told and logged as a callback's is.
+    """
+
+    def __init__(self, function: Callable[[], Coroutine], failed: Callable[[Exception], None] = lambda _: None) -> None:
+        self._failed = failed
+        self._document = served()
+        self._coroutine: Coroutine | None = function()
+        self._steps = False  # runs right now
+        self._loop = asyncio.get_running_loop() if goes_on_beside() else None
+        if self._document:
+            if self._document not in _tasks:
+                _tasks[self._document] = WeakSet()
+                self._document.on_session_destroyed(_stop_all)
+            _tasks[self._document].add(self)
+        self._step(first=True)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it goes on, and waits for something."""
+        return self._coroutine is not None
+
+    def stop(self) -> None:
+        """Go no further; nothing happens where it is done. What it waited for is dropped."""
+        coroutine, self._coroutine = self._coroutine, None
+        if coroutine and not self._steps:
+            coroutine.close()
+
+    def _step(self, first: bool = False) -> None:
+        while (coroutine := self._coroutine) is not None:
+            token = driven.set(True)
+            try:
+                self._steps = True
+                awaited = coroutine.send(None)
+            except StopIteration:
+                self._coroutine = None
+                return
+            except Exception as error:  # as a callback's: what may go wrong is up to the task, and is told whatever it is
+                self._coroutine = None
+                self._failed(error)
+                if first:
+                    raise
+                self._tell(error)
+                return
+            finally:
+                self._steps = False
+                driven.reset(token)
+            if self._coroutine is None:  # it stopped itself
+                coroutine.close()
+            elif self._loop is None:
+                wait([awaited])
+            elif awaited is None:  # it gives way to others
+                self._woken(None)
+                return
+            else:
+                awaited.add_done_callback(self._woken)
+                return
+
+    def _woken(self, _: Any) -> None:
+        """From any thread: go on at the session's next turn."""
+        assert self._loop
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._turn)
+
+    def _turn(self) -> None:
+        if self._document is None:
+            self._step()
+        elif self._document.session_context and not self._document.session_context.destroyed:
+            self._document.add_next_tick_callback(self._step)
+
+    def _tell(self, error: Exception) -> None:
+        if pn.config.exception_handler:
+            pn.config.exception_handler(error)
+        else:
+            _LOG.error("work off the event loop failed", exc_info=error)
+
+
+def _stop_all(context: Any) -> None:
+    for task in list(_tasks.pop(context._document, ())):
+        task.stop()

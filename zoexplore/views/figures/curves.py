@@ -1,0 +1,334 @@
+"""The curves: every bound's epsilon against a field, in one figure that is built once and only ever given new data."""
+
+from html import escape
+from math import isnan, log10
+from typing import Any, Protocol
+
+import numpy as np
+import panel as pn
+import param
+from bokeh.events import Reset
+from bokeh.models import (
+    ColumnDataSource,
+    CustomJSTickFormatter,
+    FixedTicker,
+    LogTicker,
+    Range1d,
+    Span,
+)  # fmt: skip
+from bokeh.plotting import figure
+
+from zoexplore.bounds import BOUNDS
+from zoexplore.formatting import format_count, format_number, format_power
+from zoexplore.views.compute.ask import ask
+from zoexplore.views.compute.curve_set import REFERENCE, CurveSet, curve_set, guarantees
+from zoexplore.views.figures.annotations import MEANINGS, annotations, rows
+from zoexplore.views.figures.axes import ABSCISSAE, Abscissa
+from zoexplore.views.figures.axis_range import frame, steady
+from zoexplore.views.figures.bokeh_style import LOG_TICKS, blank, decades, dress, hover, tooltip
+from zoexplore.views.figures.glyphs import Stroke
+from zoexplore.views.figures.picture import svg
+from zoexplore.views.figures.saves import Saves
+from zoexplore.views.state import State
+from zoexplore.views.style import theme
+from zoexplore.views.view import View
+
+REFERENCE_TITLE = "Composition at β = 1"
+_LABEL = 0.45  # of the axis's decades: annotations nearer to each other have their labels in rows of their own
+_INTERVAL = "return texts.find(([x]) => Math.abs(tick / x - 1) < 1e-9)?.[1] ?? ''"
+
+
+_ANNOTATED = ("x", "y", "dx", "dy", "align", "label")
+_MARKS = (*_ANNOTATED, "bound", "epsilon", "marker", "colour")
+
+
+def columns(curves: CurveSet, field: str = "T") -> dict[str, np.ndarray]:
+    """The figure's data: the field's values and their places, every bound by its id, composition at beta = 1, and where
+    the hover looks for a point.
+
+    What is not positive and finite is nan, which a log axis leaves out.
+    """
+    drawn = {**curves.epsilon, REFERENCE: curves.reference}
+    data = {name: np.where(np.isfinite(values) & (values > 0), values, np.nan) for name, values in drawn.items()}
+    low = np.nanmin(np.vstack([np.full(curves.values.shape, np.inf), *data.values()]), axis=0)
+    places = ABSCISSAE[field].place(curves.values)
+    return {"x": places, "value": curves.values, **data, "probe": np.where(np.isfinite(low), low, 1.0)}
+
+
+class Guest(Protocol):
+    """Who draws curves of its own into the figure."""
+
+    async def find(self) -> None:
+        """Compute what `draw` draws."""
+
+    def draw(self) -> None:
+        """Draw over the figure's field, unless that is what is drawn."""
+
+    def heights(self) -> list[np.ndarray]:
+        """The epsilons that the frame has to have room for."""
+
+    def key(self) -> list[tuple[Stroke, str]]:
+        """What is drawn, for the legend of a picture."""
+
+
+class Curves(View):
+    """Epsilon against a field for every bound, with the current value marked."""
+
+    along = param.Selector(default="T", objects=list(ABSCISSAE), doc="the field that the curves run over")
+
+    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
+        super().__init__(state, dark, **params)
+        self._over: str | None = None  # the field that is drawn; the one chosen may still be computed
+        self.source = ColumnDataSource({name: [] for name in ("x", "value", "probe", *BOUNDS, REFERENCE)}, name="curves")
+        self.guests: list[Guest] = []  # what others draw into the figure
+        self._fitted: tuple[float, float] | None = None  # the frame we chose, and not the reader
+        self._fitted_x: tuple[float, float] | None = None
+        self.marks = ColumnDataSource({name: [] for name in _MARKS}, name="marks")
+        self.annotations = ColumnDataSource({name: [] for name in _ANNOTATED}, name="annotations")
+        self.figure = self._figure()
+        self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
+        self.legend = pn.pane.HTML(
+            "", css_classes=["zx-legend"], stylesheets=[theme.css("legend")], **theme.STRETCH
+        )
+        self.choice = pn.widgets.Select.from_param(
+            self.param.along,
+            options={a.label: field for field, a in ABSCISSAE.items()},
+            label="ε against",
+            css_classes=["zx-select"],
+            stylesheets=[theme.css("select", "along")],
+            **theme.STRETCH,
+        )
+        self.choice.description = None
+        self.says = pn.pane.HTML("", stylesheets=[theme.css("text", "says")], **theme.STRETCH)
+        self.saves = Saves(self.picture, title="the curves", name_of_file="zoexplore-curves")
+        self.paint(dark)
+        self.follow()
+        self.param.watch(self.changed, "along")
+
+    @property
+    def abscissa(self) -> Abscissa:
+        """What the curves run over."""
+        return ABSCISSAE[self._over or self.along]
+
+    def _figure(self) -> figure:
+        ranges = {"x_range": Range1d(1, 10), "y_range": Range1d(1e-2, 1e4)}
+        fig = blank("epsilon-against-T", x_axis_type="log", y_axis_type="log", **ranges)
+        decades(fig.yaxis)
+        self.now = Span(location=1, dimension="height", line_width=1.2, line_dash=[2, 3])
+        fig.add_layout(self.now)
+        self.annotation_lines = fig.vspan("x", source=self.annotations, line_width=1, line_dash=[1, 4])
+        self.lines = {}
+        for name, style in self._styles().items():
+            look = {"line_width": style.width, "line_dash": list(style.dash), "line_join": "round"}
+            self.lines[name] = fig.line("x", name, source=self.source, name=name, **look)
+        self.points = fig.scatter(
+            "x", "y", source=self.marks, size=9, marker="marker", fill_color="colour", line_width=1.5, level="overlay"
+        )
+        words = {"level": "overlay", "text_font": {"value": theme.FONT}}
+        fig.text(
+            "x", "y", "label", source=self.marks, x_offset="dx", y_offset="dy", text_color="colour", text_align="align",
+            text_baseline="top", text_font_size="12px", text_line_height=1.25, **words,
+        )
+        self.annotation_words = fig.text(
+            "x", "y", "label", source=self.annotations, x_offset="dx", y_offset="dy", text_align="align",
+            text_font_size="11.5px", background_fill_alpha=0.8, **words,
+        )
+        probe = fig.line("x", "probe", source=self.source, line_alpha=0, name="probe")
+        self.hover = hover(probe, self._caption(), self._rows())
+        fig.add_tools(self.hover)
+        fig.on_event(Reset, lambda _: self.fit(fresh=True))
+        return fig
+
+    def _styles(self) -> dict[str, theme.Style]:
+        """Everything drawn, in drawing order: the reference first, our own bound on top."""
+        order = {bound: place for place, bound in enumerate(BOUNDS)}
+        return {REFERENCE: theme.REFERENCE, **{bound: theme.style_of(bound, order[bound]) for bound in BOUNDS}}
+
+    def _rows(self) -> dict[str, tuple[str, theme.Style]]:
+        """The rows of the hover."""
+        styles = self._styles()
+        return {name: (title, styles[name]) for name, title in self._titles().items()}
+
+    def _titles(self) -> dict[str, str]:
+        return {**{bound: BOUNDS[bound].title for bound in BOUNDS}, REFERENCE: REFERENCE_TITLE}
+
+    def _caption(self) -> str:
+        return f"<i>ε</i> at {self.abscissa.symbol} = @{{x}}{{value}}"
+
+    def _marks(self) -> dict[str, list[Any]]:
+        """The current value on every curve, nan where there is none; off the frame, on its edge and with the number.
+
+        A row for every bound, always. BokehJS makes the labels of new data a little later than their colours, and where the page
+        lays itself out in between, as in a notebook, it would look for the colour of a label whose row is gone.
+        """
+        found = self._found
+        epsilon = {bound: g.epsilon if g.valid and g.epsilon > 0 else np.nan for bound, g in found.items()}
+        low, high = self._fitted or (0.0, np.inf)
+        above = [bound for bound, value in epsilon.items() if value > high]
+        start, end = self.abscissa.frame(self.state.setting)
+        left = self._now() <= (start * end) ** 0.5 * 3  # is there more room to the right of the mark
+        return {
+            "bound": list(found),
+            "x": [self._now()] * len(found),
+            "epsilon": list(epsilon.values()),
+            "y": np.clip(list(epsilon.values()), low, high).tolist(),
+            "marker": ["triangle" if bound in above else "circle" for bound in found],
+            "label": [f"{g.title}\nε = {format_number(g.epsilon)}" if bound in above else "" for bound, g in found.items()],
+            "dx": [12 if left else -12] * len(found),
+            "dy": [36 * above.index(bound) + 2 if bound in above else 0 for bound in found],
+            "align": ["left" if left else "right"] * len(found),
+            "colour": [self._colour(bound) for bound in found],
+        }
+
+    def _colour(self, bound: str) -> str:
+        return theme.style_of(bound, list(BOUNDS).index(bound)).colour[theme.DARK if self.dark else theme.LIGHT]
+
+    def _now(self) -> float:
+        """The place of the current value."""
+        value = getattr(self.state.setting, self.abscissa.field)
+        return float("nan") if value is None else float(self.abscissa.place(value))
+
+    def _y_label(self) -> str:
+        s = self.state.setting
+        exponent = round(log10(s.delta))
+        exact = abs(s.delta / 10.0**exponent - 1) < 1e-9
+        delta = f"δ = {format_power(exponent) if exact else format(s.delta, '.3g')}"
+        steps = f"T = {format_count(s.T)}"
+        fixed = {"T": [delta], "delta": [steps]}.get(self.abscissa.field, [delta, steps])
+        return f"ε at {', '.join(fixed)}"
+
+    def _turn(self) -> None:
+        """Run over another field: a new axis on the same figure."""
+        self._over = self.along
+        axis, a = self.figure.xaxis[0], self.abscissa
+        axis.axis_label = a.label
+        if a.linear:
+            axis.ticker = FixedTicker(ticks=list(a.ticks()))
+            axis.formatter = CustomJSTickFormatter(args={"texts": list(a.ticks().items())}, code=_INTERVAL)
+        else:
+            axis.ticker, axis.formatter = LogTicker(), CustomJSTickFormatter(code=LOG_TICKS)
+        self.says.object = f"<p>{MEANINGS.get(self.along, '')}</p>"
+        self.hover.tooltips = tooltip(self._caption(), self._rows())
+        self._fitted_x = None
+
+    async def refresh(self) -> None:
+        """After a change: one replacement of each source's data, and nothing else that is not different."""
+        run = self.state.setting, self.state.accounting
+        found = await ask(guarantees, *run)
+        curves = await ask(curve_set, *run, self.along)
+        named = await ask(annotations, *run, self.along)
+        for guest in self.guests:
+            await guest.find()
+        self._found, self._curves = found, curves
+        self._draw(named)
+
+    def _draw(self, named: dict[str, float]) -> None:
+        fresh = self._over != self.along
+        with pn.io.hold():
+            if fresh:
+                self._turn()
+            data = columns(self._curves, self.along)
+            for guest in self.guests:
+                guest.draw()
+            shapes_differ = any(data[k].shape != np.shape(self.source.data[k]) for k in data)
+            if shapes_differ or any(not np.array_equal(data[k], self.source.data[k], equal_nan=True) for k in data):
+                self.source.data = data
+            self.now.location = None if isnan(self._now()) else self._now()
+            if self.figure.yaxis.axis_label != self._y_label():
+                self.figure.yaxis.axis_label = self._y_label()
+            self.fit(fresh)
+            self.marks.data = self._marks()
+            self._annotate(named)
+            self.legend.object = self._legend()
+        pn.io.push_notebook(self.pane)
+
+    def _annotate(self, found: dict[str, float]) -> None:
+        """Name what is worth it along the axis, in rows where labels would meet."""
+        start, end = self.abscissa.frame(self.state.setting)
+        shown = {label: float(self.abscissa.place(value)) for label, value in found.items()}
+        shown = {label: x for label, x in shown.items() if start <= x <= end}
+        row = rows(list(shown.values()), _LABEL * log10(end / start))
+        y = [self.figure.y_range.start] * len(shown)
+        late = [x > (start * end) ** 0.5 for x in shown.values()]  # and so with more room to its left
+        data = {
+            "x": list(shown.values()),
+            "y": y,
+            "dx": [-4 if left else 4 for left in late],
+            "dy": [-5 - 15 * r for r in row],
+            "align": ["right" if left else "left" for left in late],
+            "label": list(shown),
+        }
+        if data != self.annotations.data:
+            self.annotations.data = data
+
+    def fit(self, fresh: bool = False) -> None:
+        """Show the curves' decades, unless the reader has zoomed or panned."""
+        x, y, ends = self.figure.x_range, self.figure.y_range, self.abscissa.frame(self.state.setting)
+        if fresh or self._fitted_x in (None, (x.start, x.end)):
+            self._fitted_x = ends
+            if (x.start, x.end) != ends:
+                x.start, x.end = ends
+        if not fresh and self._fitted not in (None, (y.start, y.end)):
+            return
+        self._fitted = steady(self._wanted(), None if fresh else self._fitted)
+        if (y.start, y.end) != self._fitted:
+            y.start, y.end = self._fitted
+
+    def _wanted(self) -> tuple[float, float]:
+        own: list[np.ndarray] = []
+        others = [self.source.data[REFERENCE]]
+        for bound in BOUNDS:
+            (others if BOUNDS[bound].comparator else own).append(self.source.data[bound])
+        own += [heights for guest in self.guests for heights in guest.heights()]
+        now = np.array([g.epsilon for bound, g in self._found.items() if not BOUNDS[bound].comparator and 0 < g.epsilon < np.inf])
+        drawn, beside = (np.concatenate(arrays) for arrays in (own, others))
+        return frame(drawn[np.isfinite(drawn)], beside[np.isfinite(beside)], now)
+
+    def _legend(self) -> str:
+        """What is drawn, and what is absent and why."""
+        found = self._found
+        items = []
+        for bound, style in self._styles().items():
+            if bound == REFERENCE:
+                continue
+            absent = not np.isfinite(self._curves.epsilon[bound]).any()
+            reason = escape(found[bound].reason.partition(";")[0]) if absent else ""
+            note = f' <span class="why" title="{reason}">absent: {reason}</span>' if absent else ""
+            title = f"<span>{escape(found[bound].title)}{note}</span>"
+            items.append(f'<li class="{"absent" if absent else ""}">{theme.swatch(style)}{title}</li>')
+        items.append(f"<li>{theme.swatch(theme.REFERENCE)}<span>{REFERENCE_TITLE}, every iterate public</span></li>")
+        return f"<ul>{''.join(items)}</ul>"
+
+    async def picture(self) -> str:
+        """The figure as SVG, with a legend of what is in the frame."""
+        await self.settle()
+        titles = self._titles() | {bound: g.title for bound, g in self._found.items()}
+        highest = self.figure.y_range.end
+        seen = [name for name in self.lines if (self.source.data[name] <= highest).any()]
+        key = [(Stroke.of(self.lines[name].glyph), titles[name]) for name in seen]
+        key += [entry for guest in self.guests for entry in guest.key()]
+        return svg(self.figure, self.state, key, without=(self.along,))
+
+    def paint(self, dark: bool) -> None:
+        """Give the canvas the colours of a scheme."""
+        super().paint(dark)
+        dress(self.figure, dark)
+        for name, style in self._styles().items():
+            self.lines[name].glyph.line_color = style.colour[theme.DARK if dark else theme.LIGHT]
+        muted = theme.colour("muted", dark)
+        self.now.line_color = self.annotation_lines.glyph.line_color = self.annotation_words.glyph.text_color = muted
+        self.annotation_words.glyph.background_fill_color = theme.colour("surface", dark)
+        self.points.glyph.line_color = theme.colour("surface", dark)
+        self.marks.data = {**self.marks.data, "colour": [self._colour(bound) for bound in self.marks.data["bound"]]}
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return pn.Column(
+            self.choice,
+            self.legend,
+            self.pane,
+            self.says,
+            self.saves,
+            css_classes=["zx-curves"],
+            stylesheets=[theme.root("curves")],
+            **theme.STRETCH,
+        )

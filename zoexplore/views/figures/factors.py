@@ -1,0 +1,129 @@
+"""One step's contraction: orthonormal against independent directions, simulated, with the bounds as lines."""
+
+from typing import Any
+
+import numpy as np
+import panel as pn
+from bokeh.models import ColumnDataSource, Legend, LegendItem, Range1d
+
+from zoexplore.bounds import Guarantee
+from zoexplore.bounds.runs import Runs
+from zoexplore.directions import moment_factor, tail_factor
+from zoexplore.formatting import format_count, format_number
+from zoexplore.views.compute.ask import ask
+from zoexplore.views.compute.curve_set import guarantees
+from zoexplore.views.compute.histograms import KINDS, histograms
+from zoexplore.views.figures.bokeh_style import blank, dress, dress_legend, plain
+from zoexplore.views.figures.picture import svg
+from zoexplore.views.figures.saves import Saves
+from zoexplore.views.state import State
+from zoexplore.views.style import theme
+from zoexplore.views.view import View
+
+MOST_DIRECTIONS = 5000  # of which independent ones are drawn one by one
+_COLOURS = dict(zip(KINDS, ("sharp", "corollary"), strict=True))
+
+
+def lines(found: dict[str, Guarantee], d: int, K: int, c: float) -> dict[str, float]:
+    """The factors that the proofs calculate with, by their names; what does not apply is left out."""
+    theorem, shown = found["theorem"], {}
+    if theorem.valid and theorem.delta_f > 0:
+        shown["theorem"] = tail_factor(d, K, c, theorem.delta_f / theorem.N)
+    shown["sharper bound"] = moment_factor(d, K, c, 1)
+    return {name: x for name, x in shown.items() if np.isfinite(x)}
+
+
+class Factors(View):
+    """The distribution of the factor by which one step's random directions bring two runs nearer."""
+
+    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
+        super().__init__(state, dark, **params)
+        self.source = ColumnDataSource({"left": [], "right": [], **{kind: [] for kind in _COLOURS}}, name="factors")
+        columns = ("x", "y", "label", "dx", "dy", "align")
+        self.bounds = ColumnDataSource({name: [] for name in columns}, name="factor-bounds")
+        self.figure = blank(
+            "factor-histogram", "small", height=240, title="One step, many draws of the directions", tools="",
+            toolbar_location=None, y_range=Range1d(0, 1), x_range=Range1d(0, 1),
+        )  # fmt: skip
+        self.figure.xaxis.axis_label = "distance after the step over distance before"
+        plain(self.figure.xaxis)
+        self.figure.yaxis.visible = False
+        self.bars = {
+            kind: self.figure.quad(
+                "left", "right", kind, 0, source=self.source, fill_alpha=0.45, hatch_pattern=hatch, hatch_alpha=0.5
+            )
+            for kind, hatch in zip(_COLOURS, (" ", "/"), strict=True)
+        }
+        self.ruled = self.figure.vspan("x", source=self.bounds, line_width=2, line_dash=[6, 3])
+        self.labels = self.figure.text(
+            "x", "y", "label", source=self.bounds, x_offset="dx", y_offset="dy", text_align="align",
+            text_font_size="11.5px", level="overlay", text_font={"value": theme.FONT},
+        )
+        items = [LegendItem(label=f"{kind} directions", renderers=[bar]) for kind, bar in self.bars.items()]
+        self.figure.add_layout(Legend(items=items, orientation="horizontal", location="top_left"), "above")
+        self.words = pn.pane.HTML("", stylesheets=[theme.css("text", "words")], **theme.STRETCH)
+        self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
+        self.saves = Saves(self.picture, title="one step's factors", name_of_file="zoexplore-factors")
+        self._drawn: Any = None
+        self.paint(dark)
+        self.follow()
+
+    async def refresh(self) -> None:
+        s = self.state.setting
+        found = await ask(guarantees, s, self.state.accounting)
+        d, K, c = s.d, s.K, float(Runs.of(s).c)
+        if K > MOST_DIRECTIONS:
+            self.words.object = f"<p>K = {format_count(K)} directions are too many to be drawn one by one here.</p>"
+            return
+        drawn, ruled = await ask(histograms, d, K, c), lines(found, d, K, c)
+        if (d, K, c, ruled) != self._drawn:
+            self._drawn = d, K, c, ruled
+            self._draw(drawn, ruled, d, K, c)
+
+    def _draw(self, drawn: dict[str, np.ndarray], ruled: dict[str, float], d: int, K: int, c: float) -> None:
+        top = max(float(drawn[kind].max()) for kind in _COLOURS)
+        low, high = drawn["left"][0], max(drawn["right"][-1], *ruled.values())
+        middle, margin = (low + high) / 2, 0.06 * (high - low)
+        self.figure.x_range.update(start=max(low - margin, 0.0), end=high + margin)
+        self.figure.y_range.end = 1.5 * top
+        self.source.data = drawn
+        self.bounds.data = {
+            "x": list(ruled.values()),
+            "y": [1.4 * top] * len(ruled),
+            "dx": [-5 if x > middle else 5 for x in ruled.values()],
+            "align": ["right" if x > middle else "left" for x in ruled.values()],
+            "dy": [14 + 16 * row for row in range(len(ruled))],
+            "label": [f"{name}: {format_number(x)}" for name, x in ruled.items()],
+        }
+        centres = (drawn["left"] + drawn["right"]) / 2
+        means = {kind: float(np.average(centres, weights=drawn[kind])) for kind in _COLOURS}
+        self.words.object = (
+            f"<p>A gradient step alone multiplies the distance by c = {format_number(c)}. Seen through K = {format_count(K)} "
+            f"random directions of d = {format_count(d)}, orthonormal ones leave {format_number(means['orthonormal'])} of it "
+            "on average, "
+            f"independent ones {format_number(means['independent'])}: they overlap, and where they do, they overshoot. "
+            "The lines are what the proofs use: the sharper bound the root mean square, the theorem what all but a rare step "
+            "stays below.</p>"
+        )
+        pn.io.push_notebook(self.pane)
+
+    async def picture(self) -> str:
+        """The histogram as SVG."""
+        await self.settle()
+        return svg(self.figure, self.state, title=self.figure.title.text)
+
+    def paint(self, dark: bool) -> None:
+        super().paint(dark)
+        dress(self.figure, dark)
+        side = theme.DARK if dark else theme.LIGHT
+        for kind, bar in self.bars.items():
+            hue = theme.style_of(_COLOURS[kind]).colour[side]
+            bar.glyph.fill_color = bar.glyph.line_color = bar.glyph.hatch_color = hue
+        ink = theme.colour("ink", dark)
+        self.ruled.glyph.line_color = self.labels.glyph.text_color = ink
+        dress_legend(self.figure, dark)
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        words = "<h2>Why the directions are orthonormal</h2>"
+        title = pn.pane.HTML(words, stylesheets=[theme.css("text")], margin=(14, 0, 0, 0))
+        return pn.Column(title, self.words, self.pane, self.saves, stylesheets=[theme.root("curves")], **theme.STRETCH)

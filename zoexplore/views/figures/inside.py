@@ -1,0 +1,214 @@
+"""Inside the bound: what its proof does at every step, drawn and said."""
+
+from functools import partial
+from html import escape
+from math import floor, log10
+from typing import Any
+
+import numpy as np
+import panel as pn
+import param
+from bokeh.models import ColumnDataSource, CustomJSTickFormatter, FixedTicker, Legend, LegendItem, Range1d
+from bokeh.plotting import figure
+
+from zoexplore.bounds import BOUNDS, Guarantee
+from zoexplore.bounds.bound import Trajectory
+from zoexplore.formatting import format_count, format_number
+from zoexplore.views.compute.ask import ask
+from zoexplore.views.compute.curve_set import guarantees
+from zoexplore.views.figures.bokeh_style import TICKS, blank, dress, dress_legend, plain
+from zoexplore.views.figures.factors import Factors
+from zoexplore.views.figures.glyphs import Stroke
+from zoexplore.views.figures.picture import svg
+from zoexplore.views.figures.saves import Saves
+from zoexplore.views.state import State
+from zoexplore.views.style import theme
+from zoexplore.views.view import View
+
+MOST_POINTS = 300
+MOST_DOTS = 40  # steps that are drawn as dots, too
+# the sharpest of them first
+SHOWN = {bound.title: bound.id for bound in reversed(BOUNDS.values()) if bound.hides_iterates}
+_COLUMNS = ("left", "z", "p", "a", "rho", "beta", "alpha", "pi")
+# title of the panel: (column, what it is, colour of the bound that it borrows)
+PANELS = {
+    "distance": ("How far apart the runs may be, z", [("z", "z", "theorem")]),
+    "shifts": (
+        "What noise hides, as a length",
+        [("p", "p along the span", "composition"), ("a", "a across them", "sharp")],
+    ),
+    "budget": ("What the step costs, ρ", [("rho", "ρ of the step", "corollary")]),
+    "shares": (
+        "Shares: β of noise, π and α hidden",
+        [("beta", "β", "noisy-gd"), ("pi", "π along", "composition"), ("alpha", "α across", "sharp")],
+    ),
+}
+
+
+def thinned(path: Trajectory) -> dict[str, np.ndarray]:
+    """A trajectory as columns, of long ones the steps evenly spread over the logarithm of how many are left."""
+    N = path.rho.size
+    spread = np.unique(np.geomspace(1, N, MOST_POINTS).round().astype(int))[::-1]
+    left = spread if N > MOST_POINTS else np.arange(N, 0, -1)
+    steps = N - left
+    nothing = np.full(N, np.nan)
+    columns = {"z": path.z[:-1], "p": path.p, "a": path.a, "rho": path.rho, "beta": path.beta}
+    columns |= {"alpha": nothing if path.alpha is None else path.alpha, "pi": nothing if path.pi is None else path.pi}
+    return {"left": left.astype(float), **{name: values[steps] for name, values in columns.items()}}
+
+
+def above(top: float) -> float:
+    """The next round number with some room to it, so that an axis does not move with every step of a slider."""
+    if not top > 0:
+        return 1.0
+    tens = 10.0 ** floor(log10(top))
+    return next(m * tens for m in (1.1, 1.6, 2.1, 3.1, 4.2, 6.2, 8.2, 11.0) if m * tens >= top)
+
+
+def told(g: Guarantee) -> str:
+    """What happens inside a bound, as somebody would read it aloud."""
+    path = g.trajectory
+    if not g.valid:
+        return f"There is nothing to draw, since the bound does not apply: {g.reason}."
+    if path is None:
+        return (
+            f"The bound applies, with ε = {format_number(g.epsilon)}, but with mini-batches of "
+            f"{format_count(g.setting.batch or 0)} records there are no steps to draw: which records a step sees is up to "
+            "chance too, and what a step then costs depends on the Rényi order; costs add up at one order "
+            "only, and are no budget that is spent step by step."
+        )
+    total = path.rho.sum()
+    last = int(np.searchsorted(np.cumsum(path.rho[::-1]), total / 2) + 1)
+    first = (
+        f"Two runs that differ in one record start at the same point, and all {format_count(path.rho.size)} steps are counted."
+        if g.start == 0
+        else f"Counting starts {format_count(path.rho.size)} steps before the end. By then the two runs are at most "
+        f"{format_number(g.start)} apart, whatever happened in the {format_count(path.tau)} steps before; those cost nothing."
+    )
+    end = (
+        f"At the end the distance is 0. All of it together costs ρ = {format_number(total)}; half of that falls on the last "
+        f"{'step' if last == 1 else f'{format_count(last)} steps'}. That is ε = {format_number(g.epsilon)}."
+    )
+    return " ".join((first, _middle(g, path), end))
+
+
+def _middle(g: Guarantee, path: Trajectory) -> str:
+    if g.bound == "theorem":
+        return (
+            "In every counted step the record's data are hidden by the noise along the directions, and a part a of the "
+            "distance by the noise in all directions; the step itself shrinks what is left."
+        )
+    if path.alpha is not None and (path.alpha == 1).all():
+        return "Every step is hidden at once, so the runs never part: this is composition."
+    return (
+        "Early on nearly nothing is hidden: the distance may grow, because later steps shrink it for free. Towards the "
+        "end the noise hides a growing fraction, π of what lies along the directions and α of what lies across them, "
+        "each by the noise that it meets."
+    )
+
+
+class Inside(View):
+    """Distance, shifts, cost and shares step by step, for one bound; and what random directions do in a step."""
+
+    bound = param.Selector(default="sharp", objects=list(SHOWN.values()), doc="the bound that is opened")
+
+    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
+        super().__init__(state, dark, **params)
+        self.source = ColumnDataSource({name: [] for name in _COLUMNS}, name="inside")
+        self.words = pn.pane.HTML("", stylesheets=[theme.css("text", "words")], **theme.STRETCH)
+        self.range, self.ticker = Range1d(10, 1), FixedTicker(ticks=[1, 10])
+        self.lines: dict[str, tuple[Any, str]] = {}
+        self.figures = {name: self._figure(name, *spec) for name, spec in PANELS.items()}
+        self.panes = [pn.pane.Bokeh(fig, **theme.STRETCH) for fig in self.figures.values()]
+        self.saves = [
+            Saves(partial(self.picture, name), title=title, name_of_file=f"zoexplore-{name}")
+            for name, (title, _) in PANELS.items()
+        ]
+        cells = [pn.Column(*cell, **theme.STRETCH) for cell in zip(self.panes, self.saves, strict=True)]
+        self.grid = pn.Column(*cells, css_classes=["zx-panels"], stylesheets=[theme.css("panels")], **theme.STRETCH)
+        self.factors = Factors(state=self.state, dark=dark, active=self.active)
+        self.choice = pn.widgets.RadioBoxGroup.from_param(
+            self.param.bound, options=SHOWN, label="", inline=True, tags=["bound to open"],
+            css_classes=["zx-radio"], stylesheets=[theme.css("radio")], width=330, margin=(0, 0, 12, 0),
+        )  # fmt: skip
+        self.paint(dark)
+        self.follow()
+        self.param.watch(self.changed, "bound")
+        self.param.watch(lambda event: self.factors.param.update(active=event.new), "active")
+
+    def _figure(self, name: str, title: str, drawn: list[tuple[str, str, str]]) -> figure:
+        fig = blank(
+            f"inside-{name}", "small", height=240, title=title, x_axis_type="log", x_range=self.range,
+            y_range=Range1d(0, 1), tools="", toolbar_location=None,
+        )  # fmt: skip
+        fig.xaxis.axis_label = "steps left"
+        fig.xaxis.ticker = self.ticker
+        fig.xaxis.formatter = CustomJSTickFormatter(code=f"if (tick < 1000) return String(tick);{TICKS}")
+        plain(fig.yaxis)
+        items = []
+        for order, (column, label, bound) in enumerate(drawn):
+            dash = [[], [6, 3], [2, 3]][order]
+            line = fig.line("left", column, source=self.source, line_width=2.4, line_dash=dash)
+            dots = fig.scatter("left", column, source=self.source, size=4)
+            self.lines[f"{name}-{column}"] = (line, bound)
+            self.lines[f"{name}-{column}-dots"] = (dots, bound)
+            items.append(LegendItem(label=label, renderers=[line], name=column))
+        if len(items) > 1:
+            fig.add_layout(Legend(items=items, orientation="horizontal", location="top_left"), "above")
+        return fig
+
+    async def refresh(self) -> None:
+        g = (await ask(guarantees, self.state.setting, self.state.accounting))[self.bound]
+        with pn.io.hold():
+            self.grid.visible = g.trajectory is not None
+            self.words.object = f"<p>{escape(told(g))}</p>"
+            if g.trajectory is None:
+                self.source.data = {name: [] for name in _COLUMNS}
+            else:
+                self.source.data = thinned(g.trajectory)
+                self._fit()
+                for name, (renderer, _) in self.lines.items():
+                    renderer.visible = not name.endswith("-dots") or g.trajectory.rho.size <= MOST_DOTS
+                for item in self.figures["shares"].legend[0].items:
+                    item.visible = item.name == "beta" or g.trajectory.alpha is not None
+                ends = max(float(g.trajectory.rho.size), 2.0) * 1.05, 0.95
+                if (self.range.start, self.range.end) != ends:
+                    self.range.update(start=ends[0], end=ends[1])
+                    mantissas = (1, 2, 5) if ends[0] < 1000 else (1,)
+                    self.ticker.ticks = [m * 10**k for k in range(16) for m in mantissas if m * 10**k <= ends[0]]
+        for pane in self.panes:
+            pn.io.push_notebook(pane)
+
+    def _fit(self) -> None:
+        """Let every panel reach from 0 to the round number above its lines."""
+        for name, (_, drawn) in PANELS.items():
+            top = max(np.nanmax(self.source.data[column], initial=0) for column, *_ in drawn)
+            if self.figures[name].y_range.end != (end := above(top)):
+                self.figures[name].y_range.end = end
+
+    async def picture(self, name: str) -> str:
+        """One of the panels as SVG."""
+        await self.settle()
+        bound, key = BOUNDS[self.bound].title, []
+        if not self.figures[name].legend:
+            ((column, label, _),) = PANELS[name][1]
+            key = [(Stroke.of(self.lines[f"{name}-{column}"][0].glyph), label)]
+        return svg(self.figures[name], self.state, key, title=f"{PANELS[name][0]} ({bound})")
+
+    def paint(self, dark: bool) -> None:
+        super().paint(dark)
+        self.factors.paint(dark)
+        for fig in self.figures.values():
+            dress(fig, dark)
+            dress_legend(fig, dark)
+        for renderer, bound in self.lines.values():
+            hue = theme.style_of(bound).colour[theme.DARK if dark else theme.LIGHT]
+            renderer.glyph.line_color = hue
+            if hasattr(renderer.glyph, "fill_color"):
+                renderer.glyph.fill_color = hue
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return pn.Column(
+            self.choice, self.words, self.grid, self.factors.__panel__(),
+            css_classes=["zx-inside"], stylesheets=[theme.root("curves")], **theme.STRETCH,
+        )  # fmt: skip

@@ -1,0 +1,306 @@
+"""The map: epsilon of one bound over any two fields, as filled contours with lines at chosen targets."""
+
+import time
+from functools import partial
+from math import inf
+from typing import Any
+
+import numpy as np
+import panel as pn
+import param
+from bokeh.events import Tap
+from bokeh.models import ColorBar, ColumnDataSource, CustomJSTickFormatter, FixedTicker, LinearColorMapper, Range1d
+from bokeh.palettes import cividis
+from bokeh.plotting import figure
+
+from zoexplore.bounds import BOUNDS
+from zoexplore.formatting import parse_number
+from zoexplore.setting import Setting
+from zoexplore.views.compute.ask import ask, no_answer
+from zoexplore.views.compute.grid import SIZE, Sheet, row
+from zoexplore.views.compute.task import Task, goes_on_beside
+from zoexplore.views.figures.axes import ABSCISSAE
+from zoexplore.views.figures.bokeh_style import TICKS, blank, dress
+from zoexplore.views.figures.contours import bands, heights, level_lines
+from zoexplore.views.figures.picture import decades, svg
+from zoexplore.views.figures.saves import Saves
+from zoexplore.views.state import State
+from zoexplore.views.style import theme
+from zoexplore.views.view import View
+
+DECADES = (-3, 4)  # of epsilon, what the colours tell apart
+MOST_TARGETS = 20  # lines
+EDGES = np.linspace(*DECADES, 4 * (DECADES[1] - DECADES[0]) + 1)
+# Values that every setting may have, of fields whose own value a map over them does not depend on.
+_ANYTHING = {"T": 1, "n": 1, "K": 1, "beta": 0.5, "delta": 0.5, "sigma": 1.0, "R": 1.0, "clip": 1.0}
+_ANYTHING |= {"eta": 1.0, "xi": 0.0}
+_EARLIER = ": the map is of an earlier setting"
+_COARSE = 8  # every so manieth row comes first
+_BETWEEN = 0.2  # seconds between two looks at how far it is
+_POWERS = TICKS.replace("const e = Math.round(Math.log10(tick));", "const e = Math.round(tick); tick = 10 ** tick;")
+_AXIS = "return texts.find(([x]) => Math.abs(tick - x) < 1e-9)?.[1] ?? ''"
+
+
+class Map(View):
+    """Epsilon over two fields. Rows are computed in another process; a click takes the point for the setting."""
+
+    bound = param.Selector(default="sharp", objects=list(BOUNDS), doc="the bound that is drawn")
+    x = param.Selector(default="K", objects=list(ABSCISSAE), doc="the field from left to right")
+    y = param.Selector(default="sigma", objects=list(ABSCISSAE), doc="the field from bottom to top")
+    targets = param.List(default=[0.1, 1.0, 10.0], item_type=float, doc="epsilons with a line of their own")
+    done = param.Number(1.0, bounds=(0, 1), doc="how much of the map is computed")
+
+    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
+        super().__init__(state, dark, **params)
+        self.fill = ColumnDataSource({"xs": [], "ys": [], "band": []}, name="map-bands")
+        self.lines = ColumnDataSource({"xs": [], "ys": [], "label": [], "at_x": [], "at_y": []}, name="map-lines")
+        self.here = ColumnDataSource({"x": [], "y": []}, name="map-here")
+        self.epsilon: np.ndarray | None = None
+        self._rows = np.array([])  # the values of y whose epsilons are known
+        self._sheet: Sheet | None = None  # what is drawn
+        self._wanted: Sheet | None = None  # what is being computed, or is drawn
+        self._computing: Task | None = None
+        self._shown = False
+        self.figure = self._figure()
+        self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
+        self.saves = Saves(self.picture, title="the map", name_of_file="zoexplore-map")
+        self._build()
+        self.paint(dark)
+        self.follow()
+        self.param.watch(self.changed, ["bound", "x", "y"])
+        self.param.watch(self._contour, "targets")
+
+    def _build(self) -> None:
+        """The choices above the map, and the bar under them."""
+        names = {a.label: field for field, a in ABSCISSAE.items()}
+        look = {"css_classes": ["zx-select"], "stylesheets": [theme.css("select", "along", "pair")], **theme.STRETCH}
+        titles = {BOUNDS[bound].title: bound for bound in BOUNDS}
+        select = pn.widgets.Select.from_param
+        self.choices = [
+            select(self.param.bound, options=titles, label="ε by", **look),
+            select(self.param.x, options=names, label="from left to right", **look),
+            select(self.param.y, options=names, label="from bottom to top", **look),
+        ]
+        for choice in self.choices:
+            choice.description = None
+        self.targets_text = pn.widgets.TextInput(
+            label="lines at ε =", value="0.1, 1, 10", css_classes=["zx-field"],
+            stylesheets=[theme.css("field", "target", "pair")], **theme.STRETCH,
+        )  # fmt: skip
+        self.targets_text.param.watch(self._targets_typed, "value")
+        self.bar = pn.indicators.Progress(
+            value=0, max=100, width=110, height=8, margin=(0, 10, 0, 0), align="center", tags=["how much of the map is computed"],
+            stylesheets=[theme.css("bar")],
+        )  # fmt: skip
+        self.note = pn.pane.HTML("", stylesheets=[theme.css("text")], margin=0, align="center")
+        button = {"stylesheets": [theme.css("button")], "margin": (0, 0, 0, 12)}
+        self.cancel, self.again = (pn.widgets.Button(label=label, **button) for label in ("Cancel", "Draw it"))
+        self.cancel.on_click(lambda _: self.stop())
+        self.again.on_click(self.changed)
+        self.progress = pn.Row(
+            self.bar, self.note, self.cancel, self.again,
+            css_classes=["zx-progress"], stylesheets=[theme.css("progress")], **theme.STRETCH,
+        )  # fmt: skip
+        self._show_progress(False)
+
+    def _figure(self) -> figure:
+        fig = blank("map", x_range=Range1d(0, 1), y_range=Range1d(0, 1), tools="pan,wheel_zoom,box_zoom,reset,save")
+        self.mapper = LinearColorMapper(palette=cividis(len(EDGES) - 1), low=0, high=len(EDGES) - 2)
+        colour = {"field": "band", "transform": self.mapper}
+        fig.multi_polygons("xs", "ys", source=self.fill, line_color=colour, fill_color=colour)
+        self.level = fig.multi_line("xs", "ys", source=self.lines, line_width=2)
+        self.level_words = fig.text(
+            "at_x", "at_y", "label", source=self.lines, text_font_size="12px", text_align="center",
+            text_baseline="middle", text_font={"value": theme.FONT}, padding=3, background_fill_alpha=0.85,
+        )  # fmt: skip
+        self.cross = fig.scatter("x", "y", source=self.here, size=13, marker="circle", line_width=2.5, level="overlay")
+        scale = LinearColorMapper(palette=cividis(len(EDGES) - 1), low=DECADES[0], high=DECADES[1])
+        ticks = FixedTicker(ticks=list(range(DECADES[0], DECADES[1] + 1)))
+        self.colours = ColorBar(
+            color_mapper=scale, ticker=ticks, formatter=CustomJSTickFormatter(code=_POWERS),
+            width=14, padding=6,
+        )  # fmt: skip
+        fig.add_layout(self.colours, "right")
+        fig.on_event(Tap, self._tapped)
+        for axis in fig.axis:  # given other values, never replaced: a notebook that missed a new model could not follow any more
+            axis.ticker = FixedTicker(ticks=[])
+            axis.formatter = CustomJSTickFormatter(code=_AXIS, args={"texts": []})
+        return fig
+
+    async def refresh(self) -> None:
+        """Draw what the state and the choices ask for; what cannot be drawn says why."""
+        if self.x == self.y:
+            self._want(None)
+            self._show_progress(True, "Choose two different fields.", busy=False)
+            return
+        wanted = Sheet(self._apart(), self.state.accounting, self.bound, self.x, self.y)
+        self._mark()
+        if wanted == self._wanted:
+            return
+        stuck = [a.symbol for f in (self.x, self.y) if (a := ABSCISSAE[f]).values(wanted.setting, SIZE).max() == 0]
+        if stuck:
+            self._want(None)
+            self._show_progress(True, f"{stuck[0]} can only be 0 here.", busy=False)
+            return
+        if self._sheet is None or (self.x, self.y) != (self._sheet.x, self._sheet.y):  # nothing drawn is of these axes
+            self._sheet = self.epsilon = None
+            self.fill.data, self.lines.data = ({name: [] for name in s.data} for s in (self.fill, self.lines))
+            self._axes(wanted)
+        self._want(wanted)
+
+    def _want(self, sheet: Sheet | None) -> None:
+        """Compute a map, or none, in place of the one that is being computed; in a script not before it is shown."""
+        if self._computing:
+            self._computing.stop()
+        self._wanted, self._computing = sheet, None
+        if sheet and (self._shown or goes_on_beside()):
+            self._computing = Task(partial(self._compute, sheet), self._failed)
+
+    def _apart(self) -> Setting:
+        """The setting apart from the two fields, so that moving along the map computes nothing."""
+        shown, s = {self.x, self.y}, self.state.setting
+        free = shown & _ANYTHING.keys() - ({"K"} if "d" in shown else set()) - ({"n"} if s.batch else set())
+        return s.replace(**{name: _ANYTHING[name] for name in free})
+
+    def stop(self) -> None:
+        """Compute no further; what is drawn stays."""
+        drawn = "" if self._sheet is None else ": the map is coarse" if self._sheet == self._wanted else _EARLIER
+        self._want(None)
+        self._show_progress(True, f"Cancelled{drawn}.", busy=False, again=True)
+
+    def _failed(self, error: Exception) -> None:
+        self._wanted = None
+        self._show_progress(True, no_answer(error), busy=False, again=True)
+
+    async def _compute(self, sheet: Sheet) -> None:
+        """Row by row in another process: first a coarse map, then the rows between."""
+        values, rows = sheet.rows, {}
+        coarse = [*range(0, len(values), _COARSE), len(values) - 1]
+        self._tell(0.0, inf)
+        begun = told = time.monotonic()
+        for i in dict.fromkeys([*coarse, *range(len(values))]):
+            rows[i] = await ask(row, sheet, float(values[i]))
+            now = time.monotonic()
+            if len(rows) == 1:
+                begun = now  # the process may have had to start, or others were before us in the line
+            elif now - told > _BETWEEN:
+                told, done = now, len(rows)
+                self._tell(done / len(values), (now - begun) * (len(values) - done) / (done - 1))
+            if len(rows) in (len(set(coarse)), len(values)):
+                index = sorted(rows)
+                self._show(sheet, values[index], np.array([rows[i] for i in index]))
+
+    def _tell(self, part: float, left: float) -> None:
+        self.done = part
+        rest = f", {max(left, 0.1):.{0 if left > 10 else 1}f} s left" if left < inf else ""
+        self._show_progress(True, f"{part:.0%}{rest}")
+        self.bar.value = round(100 * part)
+
+    def _show(self, sheet: Sheet, rows: np.ndarray, epsilon: np.ndarray) -> None:
+        """Draw the rows that there are."""
+        self._sheet, self._rows, self.epsilon = sheet, rows, epsilon
+        complete = len(rows) == len(sheet.rows)
+        self.done = 1.0 if complete else self.done
+        with pn.io.hold():
+            self._axes(sheet)
+            self._contour()
+            self._mark()
+            if complete:
+                nothing = "" if np.isfinite(epsilon).any() else f"{BOUNDS[sheet.bound].title} applies nowhere here."
+                self._show_progress(bool(nothing), nothing, busy=False)
+        pn.io.push_notebook(self.pane)
+
+    def _axes(self, sheet: Sheet) -> None:
+        for axis, field, span, values in (
+            (self.figure.xaxis[0], sheet.x, self.figure.x_range, sheet.columns),
+            (self.figure.yaxis[0], sheet.y, self.figure.y_range, sheet.rows),
+        ):
+            a = ABSCISSAE[field]
+            axis.axis_label = a.label
+            at = np.log10(a.place(values))
+            ticks = a.ticks() if a.linear else decades(values[0], values[-1])
+            texts = [[float(np.log10(x)), text] for x, text in ticks.items()]
+            axis.ticker.ticks = [x for x, _ in texts]
+            axis.formatter.args = {"texts": texts}
+            span.update(start=float(at[0]), end=float(max(at[-1], at[0] + 1e-3)))
+
+    def _contour(self, *_: Any) -> None:
+        """The bands and the lines of what was computed."""
+        sheet = self._sheet
+        if sheet is None or self.epsilon is None or min(self.epsilon.shape) < 2:
+            return
+        z = heights(self.epsilon)
+        x, y = (np.log10(ABSCISSAE[f].place(v)) for f, v in ((sheet.x, sheet.columns), (sheet.y, self._rows)))
+        inside = np.clip(z, EDGES[0] + 1e-9, EDGES[-1] - 1e-9)  # what is off the scale has the colour of its end
+        found = level_lines(x, y, z, self.targets)
+        label = [f"ε = {target:g}" for target in found.pop("target")]
+        with pn.io.hold():  # written one by one, outside of it, neither would reach a browser that still acknowledges the text
+            self.fill.data = bands(x, y, inside, EDGES)
+            self.lines.data = {**found, "label": label}
+
+    def _mark(self) -> None:
+        """A circle where the setting is."""
+        x, y = (ABSCISSAE[f].place(max(getattr(self.state.setting, f), 1e-300)) for f in (self.x, self.y))
+        self.here.data = {"x": [float(np.log10(x))], "y": [float(np.log10(y))]}
+
+    def _tapped(self, event: Tap) -> None:
+        """Take the point for the setting."""
+        if self._sheet is None or event.x is None:
+            return
+        asked = {self._sheet.x: 10.0**event.x, self._sheet.y: 10.0**event.y}
+        values = {field: _tidy(ABSCISSAE[field].value(place)) for field, place in asked.items()}
+        self.state.ask(**values)
+
+    def _targets_typed(self, event: Any) -> None:
+        try:
+            targets = sorted({float(parse_number(text)) for text in event.new.split(",") if text.strip()})
+            if len(targets) > MOST_TARGETS or not all(0 < x < np.inf for x in targets):
+                raise ValueError
+        except ValueError:
+            self.targets_text.value = ", ".join(f"{x:g}" for x in self.targets)
+            told = "Lines: give numbers above 0, with a decimal point and commas between them, as 0.1, 1, 10."
+            self._show_progress(True, told, busy=False)
+        else:
+            self.targets = targets
+
+    def _show_progress(self, visible: bool, words: str = "", busy: bool = True, again: bool = False) -> None:
+        self.note.object = f'<p role="status">{words}</p>'
+        self.bar.visible = self.cancel.visible = visible and busy
+        self.again.visible = again
+        self.progress.css_classes = ["zx-progress", *([theme.BUSY] if busy else [])] if visible else ["zx-progress", "zx-idle"]
+
+    async def picture(self) -> str:
+        """The map as SVG; its title says which bound it is of. In a script, which has not shown it, it is computed for that."""
+        await self.settle()
+        if self._computing is None and self._wanted:
+            await self._compute(self._wanted)
+        title = f"ε by {BOUNDS[self._sheet.bound].title}" if self._sheet else ""
+        return svg(self.figure, self.state, without=(self.x, self.y), title=title)
+
+    def paint(self, dark: bool) -> None:
+        super().paint(dark)
+        dress(self.figure, dark)
+        ink, surface = theme.colour("ink", dark), theme.colour("surface", dark)
+        self.level.glyph.line_color, self.level_words.glyph.text_color = "#ffffff", ink
+        self.level_words.glyph.background_fill_color = surface
+        self.cross.glyph.line_color, self.cross.glyph.fill_color = surface, "#d1360a"
+        self.colours.background_fill_color = None
+        self.colours.major_label_text_color, self.colours.major_label_text_font = ink, theme.FONT
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        self._shown = True
+        if self._computing is None:
+            self._want(self._wanted)
+        chosen = pn.Column(
+            *self.choices, self.targets_text,
+            css_classes=["zx-choices"], stylesheets=[theme.css("choices")], **theme.STRETCH,
+        )  # fmt: skip
+        return pn.Column(
+            chosen, self.progress, self.pane, self.saves,
+            css_classes=["zx-map"], stylesheets=[theme.root("curves")], **theme.STRETCH,
+        )  # fmt: skip
+
+
+def _tidy(value: float) -> float:
+    """Three digits are all that a click can mean."""
+    return value if isinstance(value, int) and value < 1000 else type(value)(float(f"{value:.3g}"))

@@ -1,0 +1,125 @@
+"""The privacy profile: for every bound, which delta goes with which epsilon at the current setting."""
+
+from html import escape
+from typing import Any
+
+import numpy as np
+import panel as pn
+from bokeh.models import ColumnDataSource, Range1d, Span
+
+from zoexplore.bounds import BOUNDS
+from zoexplore.views.compute.ask import ask
+from zoexplore.views.compute.curve_set import CurveSet, curve_set, guarantees
+from zoexplore.views.figures.axis_range import frame, steady
+from zoexplore.views.figures.bokeh_style import blank, decades, dress, hover
+from zoexplore.views.figures.glyphs import Stroke
+from zoexplore.views.figures.picture import svg
+from zoexplore.views.figures.saves import Saves
+from zoexplore.views.state import State
+from zoexplore.views.style import theme
+from zoexplore.views.view import View
+
+_SAYS = """<p>A guarantee is not one number but a curve: the smaller the chance δ of an exception, the larger the ε that
+has to be admitted. Every point of a line is a guarantee of the same run. The row marked is the δ that is set.</p>"""
+_HOVERED = 160  # epsilons that can be pointed at
+_MIDDLE = 1e-6  # where on the axis of delta the hover looks for them
+
+
+def least_deltas(epsilons: np.ndarray, values: np.ndarray, deltas: np.ndarray) -> np.ndarray:
+    """For each epsilon the smallest of the deltas (ascending) at which a bound's value, shape of deltas, is no more than it.
+
+    Not interpolated, since between two points only the larger delta is known to be enough; nan where none is.
+    """
+    allowed = values[None, :] <= epsilons[:, None]
+    return np.where(allowed.any(axis=1), deltas[allowed.argmax(axis=1)], np.nan)
+
+
+class Profile(View):
+    """delta against epsilon, a line a bound: epsilon is asked of the accountant at every delta drawn."""
+
+    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
+        super().__init__(state, dark, **params)
+        self.source = ColumnDataSource({name: [] for name in ("delta", *BOUNDS)}, name="profile")
+        self._fitted: tuple[float, float] | None = None
+        self.figure = blank(
+            "delta-against-epsilon", x_axis_type="log", y_axis_type="log", x_range=Range1d(1e-2, 1e2),
+            y_range=Range1d(1e-12, 0.1),
+        )  # fmt: skip
+        self.figure.xaxis.axis_label, self.figure.yaxis.axis_label = "ε", "δ"
+        for axis in self.figure.axis:
+            decades(axis)
+        self.now = Span(location=self.state.setting.delta, dimension="width", line_width=1.2, line_dash=[2, 3])
+        self.figure.add_layout(self.now)
+        self.lines = {}
+        for order, bound in enumerate(BOUNDS):
+            style = theme.style_of(bound, order)
+            look = {"line_width": style.width, "line_dash": list(style.dash), "line_join": "round"}
+            self.lines[bound] = self.figure.line(bound, "delta", source=self.source, name=bound, **look)
+        self.pointed = ColumnDataSource({name: [] for name in ("x", "value", "probe", *BOUNDS)}, name="profile-hover")
+        probe = self.figure.line("value", "probe", source=self.pointed, line_alpha=0)
+        rows = {b: (BOUNDS[b].title, theme.style_of(b, order)) for order, b in enumerate(BOUNDS)}
+        self.figure.add_tools(hover(probe, "<i>δ</i>, at most, at ε = @{x}{value}", rows, absent="–"))
+        self.saves = Saves(self.picture, title="the privacy profile", name_of_file="zoexplore-profile")
+        self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
+        self.words = pn.pane.HTML(_SAYS, stylesheets=[theme.css("text", "words")], **theme.STRETCH)
+        self.legend = pn.pane.HTML(css_classes=["zx-legend"], stylesheets=[theme.css("legend")], **theme.STRETCH)
+        self.paint(dark)
+        self.follow()
+
+
+    def _pointed(self, curves: CurveSet) -> dict[str, np.ndarray]:
+        """What the hover says: along epsilon, every bound's delta."""
+        epsilons = np.geomspace(self.figure.x_range.start, self.figure.x_range.end, _HOVERED)
+        deltas = {b: least_deltas(epsilons, values, curves.values) for b, values in curves.epsilon.items()}
+        return {"x": epsilons, "value": epsilons, "probe": np.full(_HOVERED, _MIDDLE), **deltas}
+
+    async def refresh(self) -> None:
+        run = self.state.setting, self.state.accounting
+        self._found = await ask(guarantees, *run)
+        curves = await ask(curve_set, *run, "delta")
+        shown = {b: np.where(np.isfinite(e) & (e > 0), e, np.nan) for b, e in curves.epsilon.items()}
+        data = {"delta": curves.values, **shown}
+        with pn.io.hold():
+            self.source.data = data
+            self.now.location = self.state.setting.delta
+            self._fit(data)
+            self.pointed.data = self._pointed(curves)
+            self.legend.object = self._legend()
+        pn.io.push_notebook(self.pane)
+
+    def _fit(self, data: dict[str, np.ndarray]) -> None:
+        """Show the decades of this run's bounds, unless the reader has zoomed or panned."""
+        x = self.figure.x_range
+        if self._fitted not in (None, (x.start, x.end)):
+            return
+        own = np.concatenate([data[b] for b in BOUNDS if not BOUNDS[b].comparator])
+        others = np.concatenate([data[b] for b in BOUNDS if BOUNDS[b].comparator])
+        self._fitted = steady(frame(own[np.isfinite(own)], others[np.isfinite(others)]), self._fitted)
+        x.start, x.end = self._fitted
+
+    def _legend(self) -> str:
+        items = "".join(
+            f'<li class="{"" if g.valid else "absent"}">{theme.swatch(theme.style_of(b, i))}'
+            f"<span>{escape(g.title)}</span></li>"
+            for i, (b, g) in enumerate(self._found.items())
+        )
+        return f"<ul>{items}</ul>"
+
+    async def picture(self) -> str:
+        """The figure as SVG."""
+        await self.settle()
+        key = [(Stroke.of(self.lines[b].glyph), g.title) for b, g in self._found.items() if g.valid]
+        return svg(self.figure, self.state, key, without=("delta",))
+
+    def paint(self, dark: bool) -> None:
+        super().paint(dark)
+        dress(self.figure, dark)
+        self.now.line_color = theme.colour("muted", dark)
+        for order, (bound, line) in enumerate(self.lines.items()):
+            line.glyph.line_color = theme.style_of(bound, order).colour[theme.DARK if dark else theme.LIGHT]
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return pn.Column(
+            self.words, self.legend, self.pane, self.saves,
+            css_classes=["zx-profile"], stylesheets=[theme.root("curves")], **theme.STRETCH,
+        )  # fmt: skip

@@ -1,0 +1,210 @@
+"""A bound's argument played step by step: how far apart two runs may be, what noise hides of it, and what that costs."""
+
+from typing import Any
+
+import numpy as np
+import panel as pn
+import param
+from bokeh.models import ColumnDataSource, DataRange1d, Range1d
+from bokeh.plotting import figure
+
+from zoexplore.bounds import Guarantee
+from zoexplore.bounds.bound import Trajectory
+from zoexplore.formatting import format_number
+from zoexplore.views.compute.ask import ask
+from zoexplore.views.compute.curve_set import guarantees
+from zoexplore.views.figures.bokeh_style import blank, dress, dress_legend, plain
+from zoexplore.views.figures.inside import SHOWN
+from zoexplore.views.state import State
+from zoexplore.views.style import theme
+from zoexplore.views.view import View
+
+MOST_FRAMES = 60  # of longer runs, the last steps
+FIRST_SHOWN = 3  # steps before the end: there everything that happens is to be seen
+_DRAWN = (
+    "along", "across", "next", "hidden-along", "hidden-across", "distance", "walked", "budget", "spent", "now", "paid",
+)  # fmt: skip
+_ALONG, _ACROSS, _NEXT, _COST = "composition", "sharp", "theorem", "corollary"  # the bounds whose colours are borrowed
+
+
+def legs(g: Guarantee) -> tuple[np.ndarray, np.ndarray]:
+    """What a step makes of the distance before noise hides any: its part along the span, and the part beside it.
+
+    Two arrays over the counted steps. For the sharper bound the parts are orthogonal; for the theorem the first is the
+    record's data, which it hides in full, and the second the distance, whatever its direction.
+    """
+    path = opened(g)
+    if path.alpha is None or path.pi is None:
+        return path.p, path.z[1:] + path.a
+    tail = g.delta_f ** (-1 / (2 * g.moment)) if g.delta_f > 0 else 1.0  # what the shifts across are longer by than the norm
+    across = np.where(path.alpha > 0, path.a / np.where(path.alpha > 0, path.alpha, 1.0) / tail, 0.0)
+    kept = np.sqrt(np.maximum(path.z[1:] ** 2 - ((1 - path.alpha) * across) ** 2, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(path.pi < 1, kept / (1 - path.pi), path.p), across
+
+
+def opened(g: Guarantee) -> Trajectory:
+    """A guarantee's trajectory, for those that have one."""
+    assert g.trajectory is not None
+    return g.trajectory
+
+
+class Replay(View):
+    """A player over the counted steps of one bound: the step's two parts, the distance so far, and the budget spent.
+
+    Meant for runs of a few dozen steps. It also works in a page without a kernel: `pn.panel(replay).save(..., embed=True)`.
+    """
+
+    bound = param.Selector(default="sharp", objects=list(SHOWN.values()), doc="the bound that is played")
+
+    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
+        super().__init__(state, dark, **params)
+        self.player = pn.widgets.Player(
+            label="step", start=0, end=1, value=0, interval=350, loop_policy="once", show_loop_controls=False, width=320,
+            visible_buttons=["first", "previous", "pause", "play", "next", "last"], value_align="start", show_value=False,
+        )  # fmt: skip
+        self.words = pn.pane.HTML("", stylesheets=[theme.css("text", "words")], **theme.STRETCH)
+        self.sources = {name: ColumnDataSource({"x": [], "y": []}, name=f"replay-{name}") for name in _DRAWN}
+        self.step, self.distance, self.budget = self._step(), self._distance(), self._budget()
+        self.panes = [pn.pane.Bokeh(fig, **theme.STRETCH) for fig in (self.step, self.distance, self.budget)]
+        self.paint(dark)
+        self.follow()
+        self.player.param.watch(self._moved, "value")
+        self.param.watch(self.changed, "bound")
+
+    def _step(self) -> figure:
+        fig = blank(
+            "replay-step", height=330, title="One step: what is hidden, what is left", tools="", toolbar_location=None,
+            stylesheets=[], x_range=Range1d(0, 1), y_range=Range1d(0, 1),
+        )  # fmt: skip
+        fig.xaxis.axis_label = "along the directions"
+        fig.xaxis.ticker.desired_num_ticks = 4  # more would run into one another on a phone
+        self._line(fig, "hidden-along", _ALONG, 3, [2, 3], "hidden: along")
+        self._line(fig, "hidden-across", _ACROSS, 3, [2, 3], "hidden: the rest")
+        self._line(fig, "along", _ALONG, 8, [], "")
+        self._line(fig, "across", _ACROSS, 8, [], "")
+        self._line(fig, "next", _NEXT, 3, [], "left: the next distance")
+        return self._finish(fig)
+
+    def _distance(self) -> figure:
+        fig = self._small("replay-distance", "How far apart the two runs may be")
+        self._line(fig, "distance", _NEXT, 1.4, [4, 3], "")
+        self._line(fig, "walked", _NEXT, 3, [], "")
+        self._dot(fig, "now", _NEXT)
+        return self._finish(fig)
+
+    def _budget(self) -> figure:
+        fig = self._small("replay-budget", "Budget spent so far, ρ")
+        fig.xaxis.axis_label = "step"
+        self._line(fig, "budget", _COST, 1.4, [4, 3], "")
+        self._line(fig, "spent", _COST, 3, [], "")
+        self._dot(fig, "paid", _COST)
+        return self._finish(fig)
+
+    def _small(self, name: str, title: str) -> figure:
+        return blank(
+            name, height=165, title=title, tools="", toolbar_location=None, stylesheets=[],
+            x_range=Range1d(0, 1), y_range=DataRange1d(start=0),
+        )  # fmt: skip
+
+    def _line(self, fig: figure, source: str, bound: str, width: float, dash: list[int], label: str) -> None:
+        named = {"legend_label": label} if label else {}
+        hue = theme.style_of(bound).colour[theme.LIGHT]
+        fig.line("x", "y", source=self.sources[source], line_width=width, line_dash=dash, line_color=hue, **named)
+
+    def _dot(self, fig: figure, source: str, bound: str) -> None:
+        hue = theme.style_of(bound).colour[theme.LIGHT]
+        fig.scatter("x", "y", source=self.sources[source], size=10, fill_color=hue, line_color="white")
+
+    def _finish(self, fig: figure) -> figure:
+        for axis in fig.axis:
+            plain(axis)
+        return fig
+
+    @property
+    def frames(self) -> np.ndarray:
+        """The numbers of the counted steps that are played."""
+        path = opened(self._guarantee)
+        return np.arange(path.rho.size) if path.rho.size <= MOST_FRAMES else np.arange(path.rho.size - MOST_FRAMES, path.rho.size)
+
+    async def refresh(self) -> None:
+        g = self._guarantee = (await ask(guarantees, self.state.setting, self.state.accounting))[self.bound]
+        path = g.trajectory
+        self.player.disabled = path is None
+        if path is None:
+            self.words.object = f"<p>There is nothing to play: {g.reason or 'this bound does not apply'}.</p>"
+            return
+        steps = self.frames
+        last = int(steps.size - 1)
+        self.player.param.update(start=0, end=last, value=max(last - FIRST_SHOWN, 0))
+        for fig in (self.distance, self.budget):
+            fig.x_range.update(start=float(path.tau + steps[0]), end=float(path.tau + steps[-1] + 1))
+        self.step.yaxis.axis_label = "across them" if path.alpha is not None else "in any direction"
+        self._moved()
+
+    def _moved(self, *_: Any) -> None:
+        g = self._guarantee
+        t = int(self.frames[min(self.player.value, self.frames.size - 1)])
+        with pn.io.hold():
+            self._draw_step(g, t)
+            self._draw_run(opened(g), t)
+            self.words.object = f"<p>{told(g, t)}</p>"
+        for pane in self.panes:
+            pn.io.push_notebook(pane)
+
+    def _draw_step(self, g: Guarantee, t: int) -> None:
+        path = opened(g)
+        along, across = (float(leg[t]) for leg in legs(g))
+        for ends in (self.step.x_range, self.step.y_range):  # the same for both: what is longer looks longer
+            ends.update(start=0, end=1.15 * max(along, across))
+        kept_along = 0.0 if path.pi is None else along * (1 - path.pi[t])
+        kept_across = float(path.z[t + 1]) if path.alpha is None else across * (1 - path.alpha[t])
+        self._put("hidden-along", [kept_along, along], [0, 0])
+        self._put("hidden-across", [0, 0], [kept_across, across])
+        self._put("along", [0, kept_along], [0, 0])
+        self._put("across", [0, 0], [0, kept_across])
+        self._put("next", [kept_along, 0], [0, kept_across])
+
+    def _draw_run(self, path: Trajectory, t: int) -> None:
+        first = self.frames[0]
+        step = path.tau + np.arange(first, path.rho.size + 1)
+        spent = np.concatenate([[0.0], np.cumsum(path.rho)])
+        reached = t + 2 - first
+        self._put("distance", step, path.z[first:])
+        self._put("walked", step[:reached], path.z[first : t + 2])
+        self._put("budget", step, spent[first:])
+        self._put("spent", step[:reached], spent[first : t + 2])
+        self._put("now", [path.tau + t + 1], [path.z[t + 1]])
+        self._put("paid", [path.tau + t + 1], [spent[t + 1]])
+
+    def _put(self, source: str, x: Any, y: Any) -> None:
+        self.sources[source].data = {"x": np.asarray(x, float), "y": np.asarray(y, float)}
+
+    def paint(self, dark: bool) -> None:
+        super().paint(dark)
+        for fig in (self.step, self.distance, self.budget):
+            dress(fig, dark)
+        dress_legend(self.step, dark)
+        self.step.legend.location = "top_right"
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        run = pn.Column(*self.panes[1:], **theme.STRETCH)
+        figures = pn.Column(self.panes[0], run, stylesheets=[theme.css("abreast")], **theme.STRETCH)
+        return pn.Column(
+            self.player, self.words, figures, css_classes=["zx-replay"], stylesheets=[theme.root("curves")], max_width=900,
+            sizing_mode="stretch_width",
+        )  # fmt: skip
+
+
+def told(g: Guarantee, t: int) -> str:
+    """What happens in the t-th counted step, as somebody would read it aloud."""
+    path = opened(g)
+    spent = path.rho[: t + 1].sum() / path.rho.sum()
+    where = f"<b>Step {path.tau + t + 1} of {g.setting.T}.</b> Before it the runs are at most {format_number(path.z[t])} apart"
+    if path.alpha is None and g.bound == "sharp":
+        hides = f"The directions span everything; noise hides a length of {format_number(path.p[t])}"
+    elif path.alpha is None or path.pi is None:
+        hides = f"Noise along the directions hides the record's data, all noise a length of {format_number(path.a[t])}"
+    else:
+        hides = f"Noise hides {path.pi[t]:.0%} of what lies along the directions and {path.alpha[t]:.0%} of what lies across them"
+    return f"{where}, after it {format_number(path.z[t + 1])}. {hides}. {spent:.1%} of the budget is spent."

@@ -1,0 +1,271 @@
+"""The controls: seven always in view, and everything else in one fold."""
+
+from collections.abc import Callable
+from math import inf, isinf
+from typing import Any
+
+import panel as pn
+from bokeh.models import CustomJSTickFormatter
+
+from zoexplore.fields import FIELDS
+from zoexplore.formatting import format_exact, parse_number
+from zoexplore.views.browser.lessons import Lesson
+from zoexplore.views.panels.fast_slider import Quick
+from zoexplore.views.panels.slider_values import Ladder, decades, interval
+from zoexplore.views.state import State
+from zoexplore.views.style import theme
+
+REGIME_NAMES = {"strongly-convex": "strongly convex", "convex": "convex", "non-convex": "non-convex"}
+CONVERSION_NAMES = {"gaussian": "Gaussian, exact", "cks": "Rényi, Canonne et al.", "mironov": "Rényi, Mironov"}
+SCHEDULE_NAMES = {"constant": "β as it is set", "optimal": "the best β"}
+SENSITIVITY_NAMES = {"clip": "clip norm alone", "lipschitz": "Lipschitz loss"}
+SLIDERS = ("K", "beta", "sigma", "n", "d", "T")
+IN_FOLD = ("R", "eta", "clip", "M", "m", "ridge", "xi", "delta", "batch")
+
+
+def ladder_of(state: State, name: str) -> Ladder:
+    """The values that a field's slider steps through; K's end at d."""
+    if name == "beta":
+        return interval(0.0, 1.0, 0.01)
+    low, high = state.param[name].softbounds
+    return decades(low, state.d if name == "K" else high, whole=name != "sigma")
+
+
+class Field(pn.viewable.Viewer):
+    """One number of the state as text: type it and press Enter. What cannot be is refused, and the text goes back."""
+
+    def __init__(self, state: State, field: str, **params: Any) -> None:
+        super().__init__(**params)
+        self.state, self.field = state, field
+        self.text = pn.widgets.TextInput(
+            label=FIELDS[field].caption,
+            value=self.shown(),
+            css_classes=["zx-field"],
+            stylesheets=[theme.css("field")],
+            **theme.STRETCH,
+        )
+        self.text.param.watch(self._typed, "value")
+        state.param.watch(self.show, field)
+
+    def show(self, *_: Any) -> None:
+        """Write the state's value into the text."""
+        self.text.value = self.shown()
+
+    def shown(self) -> str:
+        """The state's value as text."""
+        return format_exact(getattr(self.state, self.field))
+
+    def _typed(self, event: Any) -> None:
+        if event.new == self.shown():
+            return
+        try:
+            value = self.parsed(event.new)
+        except ValueError as error:
+            hint = str(error) if "," in event.new else "give a number"
+            self.state.refusal = f"{self.field} = {event.new!r} is not allowed: {hint}"
+        else:
+            self.state.ask(**{self.field: value})
+        self.show()
+
+    def parsed(self, text: str) -> float | None:
+        """The text as a value. Raises ValueError where it is no number."""
+        return parse_number(text)
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return self.text
+
+
+class StepSize(Field):
+    """The step size, which follows K/M where the text is left empty."""
+
+    def shown(self) -> str:
+        if self.state.eta is None:
+            eta = self.state.setting.eta
+            return "not set" if eta is None else f"{eta:.5g}"
+        return super().shown()
+
+    def parsed(self, text: str) -> float | None:
+        return parse_number(text) if text.strip() else None
+
+
+class Batch(Field):
+    """The records of a step, all of them where the text is left empty."""
+
+    def shown(self) -> str:
+        return "all" if self.state.batch is None else super().shown()
+
+    def parsed(self, text: str) -> float | None:
+        return None if text.strip() in ("", "all") else parse_number(text)
+
+
+class Dial(Field):
+    """A field with a slider under it."""
+
+    def __init__(self, state: State, field: str, **params: Any) -> None:
+        super().__init__(state, field, **params)
+        self.ladder = ladder_of(state, field)
+        self.slider = Quick(
+            value=self.ladder.rung(getattr(state, field)),
+            start=0,
+            end=self.ladder.top,
+            step=1,
+            format=self._format(),
+            show_value=False,
+            tooltips=False,
+            tags=[FIELDS[field].caption],  # its name for screen readers, which the page's script puts on the handle
+            css_classes=["zx-slider"],
+            stylesheets=[theme.css("slider")],
+            **theme.STRETCH,
+        )
+        self.slider.param.watch(self._moved, "value")
+        self.slider.param.watch(self._released, "value_throttled")
+        if field == "K":
+            state.param.watch(self._reach, "d")
+
+    def show(self, *_: Any) -> None:
+        super().show()
+        self.slider.value = self.ladder.rung(getattr(self.state, self.field))
+
+    def _moved(self, event: Any) -> None:
+        if event.new != self.ladder.rung(getattr(self.state, self.field)):
+            released = event.new == self.slider.value_throttled  # its last move may come after its being let go
+            change = self.state.ask if released else self.state.slide
+            change(**{self.field: self.ladder.value(event.new)})
+            self.show()
+
+    def _released(self, event: Any) -> None:
+        if event.new == self.slider.value:
+            self.state.moving = False
+
+    def _reach(self, *_: Any) -> None:
+        """Let the slider of K end at the d that is set now."""
+        self.ladder = ladder_of(self.state, self.field)
+        self.slider.param.update(
+            end=self.ladder.top, value=self.ladder.rung(getattr(self.state, self.field)), format=self._format()
+        )
+
+    def _format(self) -> CustomJSTickFormatter:
+        """Rungs as values, for screen readers."""
+        texts = [format_exact(value) for value in self.ladder.values]
+        return CustomJSTickFormatter(args={"texts": texts}, code="return texts[Math.round(tick)] ?? ''")
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return pn.Column(self.text, self.slider, css_classes=["zx-dial"], stylesheets=[theme.root()], **theme.STRETCH)
+
+
+class Controls(pn.viewable.Viewer):
+    """All of the state's controls. With `state` they share it with other components, else they have their own."""
+
+    def __init__(self, state: State | None = None, lesson: Lesson | None = None, **params: Any) -> None:
+        super().__init__(**params)
+        self.state, self.lesson = state or State(), lesson or Lesson()
+        self.dials = {field: Dial(self.state, field) for field in SLIDERS}
+        self.fields = {f: _KINDS.get(f, Field)(self.state, f) for f in IN_FOLD}
+        radio, select = pn.widgets.RadioBoxGroup, pn.widgets.Select
+        self.regime = self._choice(radio, "regime", REGIME_NAMES, inline=True, tags=["regime of the loss"])
+        self.conversion = self._choice(select, "conversion", CONVERSION_NAMES, label="conversion")
+        self.schedule = self._choice(select, "schedule", SCHEDULE_NAMES, label="noise share")
+        self.sensitivity = self._choice(select, "sensitivity", SENSITIVITY_NAMES, label="sensitivity")
+        self.printed = self._switch("printed", "constants as printed: no guarantee", bool, True)
+        self.unbounded = self._switch("R", "no ball: R = ∞", isinf, inf)
+        self.follows = self._switch("eta", "follow K/M", lambda eta: eta is None, None)
+        for name in ("K", "M"):  # an η that follows them is shown as the number it is
+            self.state.param.watch(self.fields["eta"].show, name)
+        self.notice = pn.pane.HTML("", css_classes=["zx-notice"], stylesheets=[theme.css("notice")], margin=0)
+        self.notice.visible = False
+        self.state.param.watch(self._tell, ["refusal", "note"])
+        self._lock()
+
+    def _lock(self) -> None:
+        """Disable what a lesson locks."""
+        lock = self.lesson.lock
+        for field, control in (self.dials | self.fields).items():
+            control.text.disabled = field in lock
+        for field, dial in self.dials.items():
+            dial.slider.disabled = field in lock
+        named = {name: getattr(self, name) for name in ("regime", "conversion", "schedule", "sensitivity", "printed")}
+        for field, widget in {**named, "R": self.unbounded, "eta": self.follows}.items():
+            widget.disabled = field in lock
+
+    def _choice(self, widget: type, field: str, names: dict[str, str], **params: Any) -> Any:
+        """A widget that selects one of a field's options, by their names."""
+        sheet = "radio" if widget is pn.widgets.RadioBoxGroup else "select"
+        made = widget(
+            options={name: option for option, name in names.items()},
+            value=getattr(self.state, field),
+            css_classes=[f"zx-{sheet}"],
+            stylesheets=[theme.css(sheet)],
+            **theme.STRETCH,
+            **params,
+        )
+        made.param.watch(lambda event: self.state.ask(**{field: event.new}), "value")
+        self.state.param.watch(lambda event: made.param.update(value=event.new), field)
+        return made
+
+    def _switch(self, field: str, label: str, is_on: Callable[[Any], bool], on: Any) -> pn.widgets.Checkbox:
+        """A box that sets a field to a special value, and back to the last ordinary one."""
+        now = getattr(self.state, field)
+        box = pn.widgets.Checkbox(label=label, value=is_on(now), stylesheets=[theme.css("check")], margin=(2, 0, 0, 0))
+        last = {"value": State.param[field].default if is_on(now) else now}
+
+        def ticked(event: Any) -> None:
+            if event.new != is_on(getattr(self.state, field)):
+                off = self.state.setting.eta if field == "eta" else last["value"]
+                self.state.ask(**{field: on if event.new else off})
+
+        def changed(event: Any) -> None:
+            if not is_on(event.new):
+                last["value"] = event.new
+            box.value = is_on(event.new)
+
+        box.param.watch(ticked, "value")
+        self.state.param.watch(changed, field)
+        return box
+
+    def _tell(self, *_: Any) -> None:
+        refusal, note = self.state.refusal, self.state.note
+        lines = [f'<p class="refused" role="alert">{_escape(refusal)}. Nothing was changed.</p>'] if refusal else []
+        lines += [f'<p class="note" role="status">{_escape(note)}</p>'] if note else []
+        self.notice.object = "".join(lines)
+        self.notice.visible = bool(lines)
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        title = pn.pane.HTML("<h2>The run</h2>", stylesheets=[theme.css("text")], margin=0)
+        label = pn.pane.HTML('<p class="label">the loss is</p>', stylesheets=[theme.css("text")], margin=0)
+        regime = pn.Column(label, self.regime, css_classes=["zx-dial"], **theme.STRETCH)
+        parts = [dial.__panel__() for field, dial in self.dials.items() if self.lesson.shows(field)]
+        parts += [regime] if self.lesson.shows("regime") else []
+        fold = self._fold()
+        return pn.Column(
+            title,
+            *parts,
+            self.notice,  # below the dials, so that none of them moves under the reader's hand
+            *([fold] if len(fold) else []),
+            css_classes=["zx-controls"],
+            stylesheets=[theme.root("controls")],
+            **theme.STRETCH,
+        )
+
+    def _fold(self) -> pn.Card:
+        cell = {"css_classes": ["zx-cell"], **theme.STRETCH}
+        beside = {"R": self.unbounded, "eta": self.follows}
+        parts = {
+            name: pn.Column(field.text, beside[name], **cell) if name in beside else field.text
+            for name, field in self.fields.items()
+        }
+        parts |= {name: getattr(self, name) for name in ("conversion", "sensitivity", "schedule", "printed")}
+        return pn.Card(
+            *(part for name, part in parts.items() if self.lesson.shows(name)),
+            title="Everything else",
+            collapsed=not self.lesson.show,  # what a lesson asks for, it wants to be seen
+            css_classes=["zx-fold"],
+            stylesheets=[theme.css("fold")],
+            **theme.STRETCH,
+        )
+
+
+_KINDS = {"eta": StepSize, "batch": Batch}
+
+
+def _escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,158 @@
+"""The pins on the page: their curves in the figure, and a table of what differs."""
+
+from html import escape
+from typing import Any
+
+import numpy as np
+import panel as pn
+from bokeh.models import ColumnDataSource
+
+from zoexplore.bounds import BOUNDS, Guarantee
+from zoexplore.export import every_field
+from zoexplore.fields import FIELDS
+from zoexplore.formatting import format_number
+from zoexplore.views.compute.ask import ask
+from zoexplore.views.compute.curve_set import CurveSet, curve_set, guarantees
+from zoexplore.views.figures.axes import ABSCISSAE
+from zoexplore.views.figures.curves import Curves
+from zoexplore.views.figures.glyphs import Stroke
+from zoexplore.views.panels.pins import LETTERS, Pin, Pins
+from zoexplore.views.panels.readouts import of_this_run
+from zoexplore.views.state import State
+from zoexplore.views.style import theme
+from zoexplore.views.view import View
+
+_WIDTH, _DASH = 1.7, (7, 2)
+_EMPTY = {"eta": "K/M", "batch": "all"}
+
+
+def along(curves: CurveSet, field: str, bound: str) -> tuple[np.ndarray, np.ndarray]:
+    """A pin's curve over a field, in places on the axis: of one bound, or of the smallest of its run at each point."""
+    own = [values for name, values in curves.epsilon.items() if (name == bound if bound else of_this_run(name))]
+    least = np.minimum.reduce(own)
+    return ABSCISSAE[field].place(curves.values), np.where(np.isfinite(least) & (least > 0), least, np.nan)
+
+
+class PinnedCurves:
+    """Draws the pins into a figure of curves, from a source of its own that changes with the pins alone."""
+
+    def __init__(self, curves: Curves, pins: Pins) -> None:
+        self.curves, self.pins = curves, pins
+        self.source = ColumnDataSource({"xs": [], "ys": [], "colour": []}, name="pins")
+        self.ends = ColumnDataSource({"x": [], "y": [], "letter": [], "colour": []})
+        figure = curves.figure
+        figure.multi_line("xs", "ys", source=self.source, line_color="colour", line_width=_WIDTH, line_dash=_DASH)
+        figure.text(
+            "x", "y", "letter", source=self.ends, text_color="colour", text_align="right", text_baseline="bottom",
+            x_offset=-3, y_offset=-1, text_font={"value": theme.FONT}, text_font_size="13px", text_font_style="bold",
+        )  # fmt: skip
+        self._drawn: tuple = ()
+        self._found: list[CurveSet] = []  # of each pin
+        curves.guests.append(self)
+        if pins.pins:
+            curves.changed()
+        pins.param.watch(curves.changed, ["pins", "compare"])
+
+    async def find(self) -> None:
+        """Compute every pin's curves."""
+        self._found = [await ask(curve_set, pin.setting, pin.accounting, self.curves.along) for pin in self.pins.pins]
+
+    def heights(self) -> list[np.ndarray]:
+        """The epsilons of every pin's curve."""
+        return list(self.source.data["ys"])
+
+    def key(self) -> list[tuple[Stroke, str]]:
+        """Every pin's line and name."""
+        names = [f"{letter}: {pin.name}" for letter, pin in zip(LETTERS, self.pins.pins, strict=False)]
+        return [(Stroke(pair[theme.LIGHT], _WIDTH, _DASH), name) for pair, name in zip(theme.PINS, names, strict=False)]
+
+    def draw(self) -> None:
+        """Draw what is pinned now, in the colours of the figure's scheme, unless that is what is drawn."""
+        wanted = (*self.pins.pins, self.pins.compare, self.curves.along, self.curves.dark)
+        if wanted == self._drawn:
+            return
+        self._drawn = wanted
+        drawn = [along(curves, self.curves.along, self.pins.compare) for curves in self._found]
+        colours = [pair[theme.DARK if self.curves.dark else theme.LIGHT] for pair in theme.PINS]
+        last = [np.flatnonzero(np.isfinite(y))[-1:] for _, y in drawn]
+        self.source.data = {"xs": [x for x, _ in drawn], "ys": [y for _, y in drawn], "colour": colours[: len(drawn)]}
+        none = [np.nan] * (len(LETTERS) - len(drawn))  # a row for every letter, always, as among the curves' marks
+        self.ends.data = {
+            "x": [float(x[at][0]) if at.size else np.nan for (x, _), at in zip(drawn, last, strict=True)] + none,
+            "y": [float(y[at][0]) if at.size else np.nan for (_, y), at in zip(drawn, last, strict=True)] + none,
+            "letter": list(LETTERS),
+            "colour": colours,
+        }
+
+
+class Pinned(View):
+    """The pins as rows to rename, use or remove, and a table of the fields and numbers in which they differ."""
+
+    def __init__(self, state: State | None = None, pins: Pins | None = None, **params: Any) -> None:
+        super().__init__(state, **params)
+        self.pins = pins or Pins()
+        names = {"each one's smallest": "", **{BOUNDS[b].title: b for b in BOUNDS}}
+        self.compare = pn.widgets.Select(
+            options=names, value=self.pins.compare, label="curves of", css_classes=["zx-select"],
+            stylesheets=[theme.css("select", "along")], **theme.STRETCH,
+        )  # fmt: skip
+        self.compare.param.watch(lambda event: self.pins.param.update(compare=event.new), "value")
+        self.pins.param.watch(lambda event: self.compare.param.update(value=event.new), "compare")
+        self.rows = pn.Column(**theme.STRETCH)
+        self.table = pn.pane.HTML("", stylesheets=[theme.root("text", "table", "pinned", "waiting")], **theme.STRETCH)
+        self.board = pn.Column(
+            pn.pane.HTML("<h2>Pinned</h2>", stylesheets=[theme.css("text")], margin=0),
+            self.compare, self.rows, self.table,
+            css_classes=["zx-pinned"], stylesheets=[theme.root("board")], **theme.STRETCH,
+        )  # fmt: skip
+        self.param.watch(self._veil, "waiting")
+        self._list()
+        self.pins.param.watch(self._list, "pins")
+        self.follow()
+
+    def _list(self, *_: Any) -> None:
+        self.rows[:] = [self._row(place, pin) for place, pin in enumerate(self.pins.pins)]
+        self.board.visible = bool(self.pins.pins)
+        self.changed()
+
+    def _row(self, place: int, pin: Pin) -> pn.Row:
+        letter, look = LETTERS[place], {"stylesheets": [theme.css("button")], "margin": 0}
+        light, dark = theme.PINS[place]
+        colour = f"label::first-letter{{color:light-dark({light},{dark})}}"
+        name = pn.widgets.TextInput(
+            label=letter, value=pin.name, css_classes=["zx-name"], stylesheets=[theme.css("field", "name"), colour],
+            **theme.STRETCH,
+        )  # fmt: skip
+        name.param.watch(lambda event: self.pins.rename(place, event.new), "value")
+        use, unpin = (pn.widgets.Button(label=f"{word} {letter}", **look) for word in ("Use", "Unpin"))
+        use.on_click(lambda _: self.state.replace(pin.setting, pin.accounting))
+        unpin.on_click(lambda _: self.pins.remove(place))
+        return pn.Row(name, use, unpin, css_classes=["zx-pin"], stylesheets=[theme.css("pin")], **theme.STRETCH)
+
+    def _veil(self, *_: Any) -> None:
+        self.table.css_classes = [theme.WAITING] if self.waiting else []
+
+    async def refresh(self) -> None:
+        if self.pins.pins:
+            runs = [Pin("now", self.state.setting, self.state.accounting), *self.pins.pins]
+            found = [await ask(guarantees, run.setting, run.accounting) for run in runs]
+            self.table.object = self._differences(runs, found)
+
+    def _differences(self, runs: list[Pin], found: list[dict[str, Guarantee]]) -> str:
+        """Only the fields that differ, and epsilon of every bound."""
+        texts = [every_field(run.setting, run.accounting) for run in runs]
+        differ = [name for name in texts[0] if len({text[name] for text in texts}) > 1]
+        symbols = {name: FIELDS[name].symbol if name in FIELDS else name for name in differ}
+        rows = [_line(symbols[name], [text[name] or _EMPTY[name] for text in texts]) for name in differ]
+        rows += [_line(bound.title, [format_number(f[name].epsilon) for f in found]) for name, bound in BOUNDS.items()]
+        heads = "".join(f'<th scope="col">{head}</th>' for head in ("now", *LETTERS[: len(runs) - 1]))
+        head = f'<thead><tr><th scope="col">what differs, and ε</th>{heads}</tr></thead>'
+        return f'<div tabindex="0" role="region" aria-label="differences"><table>{head}{"".join(rows)}</table></div>'
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return self.board
+
+
+def _line(head: str, cells: list[str]) -> str:
+    body = "".join(f'<td class="value">{escape(cell)}</td>' for cell in cells)
+    return f'<tr><th scope="row">{escape(head)}</th>{body}</tr>'

@@ -1,0 +1,91 @@
+"""Pins: settings kept beside the current one, and how an address writes them."""
+
+from dataclasses import dataclass, replace
+
+import param
+
+from zoexplore.export import from_fields, to_fields
+from zoexplore.presets import Preset
+from zoexplore.setting import Accounting, Setting
+from zoexplore.views.state import State
+
+MOST = 6
+LETTERS = "ABCDEF"
+LONGEST_NAME = 40
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A setting that is kept, by a name."""
+
+    name: str
+    setting: Setting
+    accounting: Accounting
+
+    def text(self) -> str:
+        """The pin in an address: K:52,T:9~name."""
+        fields = to_fields(self.setting, self.accounting)
+        return ",".join(f"{key}:{value}" for key, value in fields.items()) + f"~{self.name}"
+
+    @classmethod
+    def of(cls, text: str) -> tuple["Pin", tuple[str, ...]]:
+        """The pin that a text says, and what could not be used of it."""
+        fields, _, name = text.partition("~")
+        pairs = (pair.partition(":") for pair in fields.split(",") if pair)
+        loaded = from_fields({key: value for key, _, value in pairs})
+        return cls(_short(name) or "pinned", loaded.setting, loaded.accounting), loaded.problems
+
+
+class Pins(param.Parameterized):
+    """Up to `MOST` pins in order, and the bound that they are compared by."""
+
+    pins = param.List([], item_type=Pin, bounds=(0, MOST), doc="what is pinned")
+    compare = param.String("", doc="the bound whose curves are drawn; empty for each one's smallest")
+    of_preset = param.List([], item_type=Pin, doc="what the last preset pinned")
+
+    def add(self, state: State) -> bool:
+        """Pin what is set now, by the name of what it is. Returns whether there was room."""
+        if len(self.pins) == MOST:
+            return False
+        fields = to_fields(state.setting, state.accounting)
+        name = ", ".join(f"{key} = {value}" for key, value in fields.items()) or "the training default"
+        self.pins = [*self.pins, Pin(_short(name), state.setting, state.accounting)]
+        return True
+
+    def rename(self, place: int, name: str) -> None:
+        """Give a pin another name; an empty one changes nothing."""
+        if _short(name):
+            pins = list(self.pins)
+            pins[place] = replace(pins[place], name=_short(name))
+            self.pins = pins
+
+    def remove(self, place: int) -> None:
+        """Unpin."""
+        self.pins = [pin for at, pin in enumerate(self.pins) if at != place]
+
+    def follow(self, preset: Preset) -> None:
+        """Pin a figure's settings in place of what is pinned, where a preset has some; else unpin those of the last figure."""
+        of_preset = [Pin(_short(name), setting, preset.accounting) for name, setting in preset.pins]
+        left = [pin for pin in self.pins if pin not in self.of_preset]
+        if of_preset:
+            self.param.update(pins=of_preset, compare=preset.compare)
+        elif left != self.pins:
+            self.param.update(pins=left, compare="")
+        self.of_preset = of_preset
+
+    def fields(self) -> list[tuple[str, str]]:
+        """The pins as pairs of a query."""
+        compare = [("compare", self.compare)] if self.compare and self.pins else []
+        return compare + [("pin", pin.text()) for pin in self.pins]
+
+    def read(self, texts: list[str], compare: str) -> list[str]:
+        """Take over the pins of an address. Returns what could not be used."""
+        read = [Pin.of(text) for text in texts[:MOST]]
+        self.param.update(pins=[pin for pin, _ in read], compare=compare)
+        problems = [f"pin {letter}: {said}" for letter, (_, p) in zip(LETTERS, read, strict=False) for said in p]
+        return problems + ([f"only {MOST} pins fit"] if len(texts) > MOST else [])
+
+
+def _short(name: str) -> str:
+    name = " ".join(name.split())
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"

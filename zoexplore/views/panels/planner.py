@@ -1,0 +1,206 @@
+"""Plan: which run meets a target epsilon; one field solved for, or a whole run recommended."""
+
+from collections.abc import Callable, Coroutine
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from html import escape
+from math import inf
+from typing import Any
+
+import panel as pn
+import param
+
+from zoexplore.bounds import BOUNDS, Guarantee
+from zoexplore.fields import FIELDS as NUMBERS
+from zoexplore.formatting import format_exact, format_number, parse_number
+from zoexplore.planning import FIELDS, Plan
+from zoexplore.setting import Accounting, Setting
+from zoexplore.views.compute.ask import ask, no_answer
+from zoexplore.views.compute.curve_set import guarantees
+from zoexplore.views.compute.planning import recommended, solved
+from zoexplore.views.compute.task import Task
+from zoexplore.views.figures.axes import ABSCISSAE
+from zoexplore.views.state import State
+from zoexplore.views.style import theme
+from zoexplore.views.view import View
+
+_FREE = """<p>Solve finds one value with everything else as it is set. Recommend chooses directions, step size, noise
+and its share, for the data, the loss, the ball and the steps that are set.</p>"""
+
+
+class Planner(View):
+    """A target, what to solve for, and the answer with its reasons, ready to be taken over by the sliders."""
+
+    target = param.Number(1.0, bounds=(0, None), inclusive_bounds=(False, True), doc="the epsilon to be met")
+    field = param.Selector(default="sigma", objects=list(FIELDS), doc="what to solve for")
+    bound = param.Selector(default="sharp", objects=list(BOUNDS), doc="the bound that is to meet it")
+    answer = param.ClassSelector(class_=Setting, allow_None=True, doc="the run found")
+
+    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
+        super().__init__(state, dark, **params)
+        select, look = pn.widgets.Select.from_param, {"css_classes": ["zx-select"], **theme.STRETCH}
+        sheet = [theme.css("select", "along", "pair")]
+        names = {ABSCISSAE[f].label: f for f in FIELDS}
+        titles = {BOUNDS[bound].title: bound for bound in BOUNDS}
+        self.choices = [
+            self._text("target ε", "target"),
+            self._text("at δ", "delta"),
+            select(self.param.field, options=names, label="solve for", stylesheets=sheet, **look),
+            select(self.param.bound, options=titles, label="by", stylesheets=sheet, **look),
+        ]
+        for choice in self.choices[2:]:
+            choice.description = None
+        self.buttons = {
+            name: pn.widgets.Button(label=label, stylesheets=[theme.css("button")], margin=(0, 8, 0, 0))
+            for name, label in (
+                ("solve", "Solve"), ("recommend", "Recommend a run"), ("cancel", "Cancel"),
+                ("apply", "Apply to the sliders"),
+            )
+        }  # fmt: skip
+        self.buttons["solve"].on_click(lambda _: self.ask(self._solve))
+        self.buttons["recommend"].on_click(lambda _: self.ask(self._recommend))
+        self.buttons["cancel"].on_click(lambda _: self.stop())
+        self.buttons["apply"].on_click(lambda _: self.apply())
+        self.words = pn.pane.HTML(_FREE, stylesheets=[theme.css("text", "words", "plan")], **theme.STRETCH)
+        self._looking: Task | None = None  # for an answer
+        self._busy(False)
+        self.follow()
+
+    def _text(self, label: str, name: str) -> pn.widgets.TextInput:
+        """A number as text: the target of this view, or the state's delta."""
+        owner = self if name == "target" else self.state
+        box = pn.widgets.TextInput(
+            label=label, value=format_exact(getattr(owner, name)), css_classes=["zx-field"],
+            stylesheets=[theme.css("field", "target", "pair")], **theme.STRETCH,
+        )  # fmt: skip
+
+        def typed(event: Any) -> None:
+            try:
+                value = parse_number(event.new)
+                if name == "target" and not 0 < value < inf:
+                    raise ValueError("give a number above 0")
+                owner.param.update(**{name: value})
+            except ValueError as error:
+                self._drop()
+                self._busy(False)
+                self.words.object = f'<p class="warn" role="alert">{escape(f"{label} = {event.new[:40]!r}: {error}")}.</p>'
+            box.value = format_exact(getattr(owner, name))
+
+        box.param.watch(typed, "value")
+        owner.param.watch(lambda event: box.param.update(value=format_exact(event.new)), name)
+        return box
+
+    def ask(self, question: Callable[[], Coroutine]) -> None:
+        """Have a question answered in another process, in place of an earlier one that is still in the air."""
+        self._drop()
+        self.answer = None
+        self._busy(True)
+        self.words.object = '<p role="status">Looking …</p>'
+        self._looking = Task(question, self._failed)
+
+    def stop(self) -> None:
+        """Look no longer for an answer."""
+        self._drop()
+        self._busy(False)
+        self.words.object = '<p role="status">Cancelled.</p>'
+
+    def _drop(self) -> None:
+        if self._looking:
+            self._looking.stop()
+
+    def _failed(self, error: Exception) -> None:
+        self._busy(False)
+        self.words.object = f'<p class="warn" role="alert">{escape(no_answer(error))}</p>'
+
+    def apply(self) -> None:
+        """Set the sliders to the run found."""
+        if self.answer is not None:
+            self.state.ask(**self.answer.as_dict())
+
+    async def _solve(self) -> None:
+        setting, accounting, bound = self.state.setting, self.state.accounting, self.bound
+        question = setting, self.field, float(self.target), bound, accounting
+        found = await ask(solved, *question)
+        if isinstance(found, Setting):
+            g = (await ask(guarantees, found, accounting))[bound]
+            self._tell(found, _solution(*question, found, g))
+        else:
+            self._refuse(found)
+
+    async def _recommend(self) -> None:
+        found = await ask(recommended, self.state.setting, float(self.target), self.bound, self.state.accounting)
+        if isinstance(found, Plan):
+            self._tell(found.setting, _plan(found))
+        else:
+            self._refuse(found)
+
+    async def refresh(self) -> None:
+        """Another run than the one that was asked about: no answer is for it."""
+        if self._looking and self._looking.waits:
+            self.stop()
+        self.answer = None
+        self._busy(False)
+
+    def _tell(self, run: Setting, words: str) -> None:
+        with pn.io.hold():
+            self.answer = run
+            self.words.object = words
+            self._busy(False)
+
+    def _refuse(self, reason: str) -> None:
+        with pn.io.hold():
+            self.words.object = f'<p class="warn" role="alert">It cannot be: {escape(reason)}.</p>'
+            self._busy(False)
+
+    def _busy(self, busy: bool) -> None:
+        self.words.css_classes = [theme.BUSY] if busy else []
+        self.buttons["cancel"].visible = busy
+        self.buttons["solve"].disabled = self.buttons["recommend"].disabled = busy
+        self.buttons["apply"].visible = self.answer is not None
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        chosen = pn.Column(
+            *self.choices, css_classes=["zx-choices"], stylesheets=[theme.css("choices")], **theme.STRETCH
+        )
+        row = pn.Row(
+            *self.buttons.values(), css_classes=["zx-buttons"], stylesheets=[theme.css("buttons")], **theme.STRETCH
+        )
+        return pn.Column(
+            chosen, row, self.words, css_classes=["zx-plan"], stylesheets=[theme.root("curves")], **theme.STRETCH
+        )
+
+
+def _solution(setting: Setting, field: str, target: float, bound: str, accounting: Accounting, run: Setting, g: Guarantee) -> str:
+    """The field that was found, and what it rests on."""
+    a, value = ABSCISSAE[field], getattr(run, field)
+    first = (
+        f'<p class="found"><i>{a.symbol}</i> = {_safe(field, value)}</p><p>That is {NUMBERS[field].best} with which the '
+        f"{escape(g.title.lower())} gives ε\u00a0≤\u00a0{target:g} at δ\u00a0=\u00a0{format_exact(setting.delta)}, "
+        "all else as it is set. "
+        f"Now {a.symbol} is {format_number(getattr(setting, field))}.</p>"
+    )
+    supposed = [check.words for check in g.checks if check.met is None]
+    return first + _listed("To be aware of", [g.reason]) + _listed("Supposed, since no number can show it", supposed)
+
+
+def _safe(field: str, value: float) -> str:
+    """A value to five format_number, rounded to the side on which the target is still met."""
+    if isinstance(value, int) or value == inf:
+        return format_exact(value)
+    side = ROUND_CEILING if field == "sigma" else ROUND_FLOOR
+    return format_exact(float(Context(prec=5, rounding=side).create_decimal(repr(value))))
+
+
+def _plan(plan: Plan) -> str:
+    """A recommended run with its reasons, warnings and the alternative."""
+    s = plan.setting
+    head = (
+        f'<p class="found"><i>K</i> = {s.K}, <i>β</i> = {s.beta:.3g}, <i>σ</i> = {_safe("sigma", s.sigma)}</p>'
+        f"<p>ε = {format_number(plan.epsilon)} after {s.T} steps of size η = {s.eta:.4g}.</p>"
+    )
+    rest = _listed("Why", plan.reasons) + _listed("To be aware of", plan.warnings)
+    return head + rest + _listed("Instead", [plan.alternative.says])
+
+
+def _listed(title: str, lines: Any) -> str:
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines if line)
+    return f"<h3>{title}</h3><ul>{items}</ul>" if items else ""

@@ -1,0 +1,200 @@
+"""The read-outs: every bound's epsilon now, the smallest and why, what does not apply and why, and what is assumed."""
+
+from html import escape
+from typing import Any
+
+import numpy as np
+import panel as pn
+
+from zoexplore.bounds import BOUNDS, Guarantee
+from zoexplore.formatting import format_count, format_exact, format_number
+from zoexplore.views.compute.ask import ask
+from zoexplore.views.compute.curve_set import T_VALUES, CurveSet, curve_set, guarantees, public_epsilon, shares
+from zoexplore.views.state import State
+from zoexplore.views.style import theme
+from zoexplore.views.view import View
+
+_ALONG = "all noise along the directions (β\u00a0=\u00a01)"
+_AS_PRINTED = (
+    '<p class="printed" role="status"><b>As printed: not a guarantee.</b> '
+    "The paper's constants, where they err, are used as they stand.</p>"
+)
+_MARKS = {True: ("✓", "met", "met"), False: ("✗", "unmet", "not met"), None: ("○", "supposed", "supposed")}
+
+
+def of_this_run(bound: str) -> bool:
+    """Whether a bound is of the run that is set, and not of another mechanism beside it."""
+    return not BOUNDS[bound].comparator
+
+
+def smallest(found: dict[str, Guarantee]) -> Guarantee:
+    """The guarantee of this run with the least epsilon; the first in the registry's order where several tie."""
+    return min((g for bound, g in found.items() if of_this_run(bound)), key=lambda g: g.epsilon)
+
+
+def _why(g: Guarantee) -> str:
+    explain = BOUNDS[g.bound].explain
+    return explain(g) if explain else ""
+
+
+class Readouts(View):
+    """Three panes that change together: `verdict`, `table`, `assumptions`."""
+
+    def __init__(self, state: State | None = None, **params: Any) -> None:
+        super().__init__(state, **params)
+        self.verdict, self.table, self.assumptions = (self._pane(name) for name in ("verdict", "table", "assumptions"))
+        self.fold = pn.Card(
+            self.assumptions,
+            title="What is assumed",
+            collapsed=True,
+            css_classes=["zx-fold"],
+            stylesheets=[theme.css("fold")],
+            **theme.STRETCH,
+        )
+        self.param.watch(self._veil, "waiting")
+        self.fold.param.watch(self._unfold, "collapsed")
+        self.follow(precedence=1)  # after whatever figure is shown, which a hand on a slider is waiting for
+
+    def _pane(self, name: str) -> pn.pane.HTML:
+        return pn.pane.HTML(
+            "", css_classes=[f"zx-{name}"], stylesheets=[theme.root("text", name, "waiting")], **theme.STRETCH
+        )
+
+    def _veil(self, *_: Any) -> None:
+        """Show that the numbers are of an earlier state; the verdict says what is going on."""
+        for name, pane in (("verdict", self.verdict), ("table", self.table)):
+            veil = [theme.WAITING] if name == "verdict" else [theme.VEILED]
+            pane.css_classes = [f"zx-{name}", *(veil if self.waiting else [])]
+
+    async def refresh(self) -> None:
+        run = self.state.setting, self.state.accounting
+        self._found = found = await ask(guarantees, *run)
+        public, ends, curves = await ask(public_epsilon, *run), await ask(shares, *run), await ask(curve_set, *run, "T")
+        with pn.io.hold():
+            self.verdict.object = self._verdict(found, public, curves)
+            self.table.object = self._table(found, public, ends)
+            self._unfold()
+
+    def _as_printed(self, g: Guarantee) -> bool:
+        """Whether a bound's number is what the paper's printed constants give: they do not enter all of them."""
+        return self.state.accounting.printed and bool(BOUNDS[g.bound].printed)
+
+    def _unfold(self, *_: Any) -> None:
+        """Write what is assumed where it is looked at: every write to what a closed card holds costs the browser a layout."""
+        if not self.fold.collapsed:
+            self.assumptions.object = self._assumptions(self._found)
+
+    def _verdict(self, found: dict[str, Guarantee], public: float, curves: CurveSet) -> str:
+        best, s = smallest(found), self.state.setting
+        printed = self._as_printed(best)
+        warning, kind = (_AS_PRINTED, "number") if printed else ("", "guarantee")
+        if not best.valid:
+            said = "No bound applies to this run: the table says what each one lacks."
+            return f'{warning}<p class="epsilon"><i>ε</i> = ∞</p><p>{said}</p>'
+        return (
+            f'{warning}<p class="epsilon"><i>ε</i> = {format_number(best.epsilon)} <small>at <i>δ</i> = {_delta(s.delta)}, '
+            f"after {format_count(s.T)} step{'s' if s.T > 1 else ''}</small></p>"
+            f"<p><b>{escape(best.title)}</b> is the smallest {kind} of this run. "
+            f"{_why(best)} {self._publishing(best, public, curves)}</p>"
+        )
+
+    def _share(self, best: Guarantee, along: float, across: float) -> str:
+        """What the isotropic share of the noise costs or buys: the smallest epsilon with it, without it, and with it alone."""
+        s = self.state.setting
+        chosen, now = self.state.accounting.schedule == "optimal", format_number(best.epsilon)
+        said = [] if s.beta == 0 and not chosen else [f"With β = 0 it would be {format_number(across)}."]
+        if s.beta == 1 and not chosen:
+            said.insert(0, f"No noise is isotropic, and ε is {now}.")
+        else:
+            share = "that the accountant chooses at every step" if chosen else f"1 − β = {format_exact(round(1 - s.beta, 12))}"
+            verb = "lowers" if best.epsilon < along else "raises"
+            moves = f"leaves ε at {now}" if best.epsilon == along else f"{verb} ε from {format_number(along)} to {now}"
+            said.insert(0, (
+                f"A share {share} of the noise goes in all directions, and not along the sampled ones only. At the same "
+                f"energy of the noise it {moves}, compared with none (β = 1)."
+            ))  # fmt: skip
+        return f'<p class="share"><b>The isotropic share.</b> {" ".join(said)}</p>'
+
+    def _publishing(self, best: Guarantee, public: float, curves: CurveSet) -> str:
+        """How the smallest compares with what one would run if every iterate were public."""
+        if best.epsilon < public:
+            return f"Publishing every iterate would cost {format_number(public)}, even with {_ALONG}."
+        first = self._pays_from(curves)
+        when = f"from T = {format_count(first)} on" if first else f"at no T up to {format_count(T_VALUES[-1])}"
+        if best.bound == "composition":
+            return f"Hiding the iterates pays {when}."
+        cost = f"would cost {format_number(public)}, which is no more"
+        return f"Publishing every iterate of a run with {_ALONG} {cost}; hiding them pays {when}."
+
+    def _pays_from(self, curves: CurveSet) -> float | None:
+        """The first T drawn from which some bound of this run stays below composition at beta = 1."""
+        least = np.minimum.reduce([e for bound, e in curves.epsilon.items() if of_this_run(bound)])
+        above = np.flatnonzero(least >= curves.reference)
+        if not above.size:
+            return T_VALUES[0]
+        return T_VALUES[above[-1] + 1] if above[-1] + 1 < len(T_VALUES) else None
+
+    def _table(self, found: dict[str, Guarantee], public: float, ends: tuple[float, float]) -> str:
+        best = smallest(found)
+        own = "".join(self._row(g, g is best and g.valid) for bound, g in found.items() if of_this_run(bound))
+        others = "".join(self._row(g, False) for bound, g in found.items() if not of_this_run(bound))
+        others += _cells(theme.swatch(theme.REFERENCE), "Composition at β = 1", public, "", "every iterate public")
+        printed = any(self._as_printed(g) for g in found.values())
+        title = "As printed, where so marked" if printed else "Guarantees of this run"
+        return (
+            '<table><colgroup><col class="line"><col><col class="epsilon"></colgroup>'
+            f'<thead><tr><th colspan="2" scope="col">{title}</th><th scope="col">ε</th></tr></thead>'
+            f'<tbody>{own}</tbody><tbody class="others">'
+            '<tr><th colspan="3" scope="colgroup">For comparison, other mechanisms</th></tr>'
+            f"{others}</tbody></table>{self._share(best, *ends)}"
+        )
+
+    def _row(self, g: Guarantee, best: bool) -> str:
+        swatch = theme.swatch(theme.style_of(g.bound, list(BOUNDS).index(g.bound)))
+        kind = "best" if best else "" if g.valid else "absent"
+        note = "; ".join(filter(None, (g.reason, g.note)))
+        return _cells(swatch, g.title, g.epsilon, kind, note, BOUNDS[g.bound].says)
+
+    def _assumptions(self, found: dict[str, Guarantee]) -> str:
+        """Every assumption once, with the bounds that rest on it."""
+        rests: dict[tuple[str, bool | None, str], list[str]] = {}
+        for g in found.values():
+            for c in g.checks:
+                rests.setdefault((c.words, c.met, c.shortfall), []).append(g.title)
+        rows = "".join(_assumption(*key, titles, len(found)) for key, titles in rests.items())
+        key = ", ".join(f'<span class="{kind}">{mark}</span> {name}' for mark, kind, name in _MARKS.values())
+        return f'<p class="key">{key}: no number here can decide it, so it is yours to vouch for.</p><ul>{rows}</ul>'
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return pn.Column(
+            self.verdict,
+            self.table,
+            self.fold,
+            css_classes=["zx-readouts"],
+            stylesheets=[theme.root()],
+            **theme.STRETCH,
+        )
+
+
+def _cells(swatch: str, title: str, epsilon: float, kind: str, note: str, says: str = "") -> str:
+    row = (
+        f'<tr class="{kind}"><td>{swatch}</td><th scope="row" title="{escape(says)}">{escape(title)}</th>'
+        f'<td class="number" title="{epsilon:.6g}">{format_number(epsilon)}</td></tr>'
+    )
+    return row + (f'<tr class="reason"><td></td><td colspan="2">{escape(note)}</td></tr>' if note else "")
+
+
+def _assumption(words: str, met: bool | None, shortfall: str, titles: list[str], bounds: int) -> str:
+    mark, kind, name = _MARKS[met]
+    who = "every bound" if len(titles) == bounds else ", ".join(titles)
+    lacks = f' <span class="lacks">{escape(shortfall)}.</span>' if shortfall else ""
+    return (
+        f'<li><span class="{kind}" role="img" aria-label="{name}">{mark}</span>'
+        f"<span>{escape(words)}{lacks} <small>{escape(who)}</small></span></li>"
+    )
+
+
+def _delta(delta: float) -> str:
+    if delta >= 1e-4:
+        return format_number(delta, 1)
+    return format_number(delta).replace("1.00 × ", "").replace("1.00\u202f×\u202f", "")

@@ -1,0 +1,123 @@
+"""Theory: every bound's formula, the same with the current numbers, its assumptions and source; and the errata.
+
+Formulas need MathJax on the page: `pn.extension("mathjax")`, which Panel brings along.
+"""
+
+from html import escape
+from typing import Any
+
+import panel as pn
+
+from zoexplore.bounds import BOUNDS, Guarantee
+from zoexplore.documents import Reference
+from zoexplore.views.compute.ask import ask
+from zoexplore.views.compute.curve_set import guarantees
+from zoexplore.views.state import State
+from zoexplore.views.style import theme
+from zoexplore.views.text import proofs
+from zoexplore.views.text.errata import ERRATA
+from zoexplore.views.text.formulas import substituted
+from zoexplore.views.view import View
+
+_MARKS = {True: ("✓", "met", "met"), False: ("✗", "unmet", "not met"), None: ("○", "supposed", "supposed")}
+_PRINTED = """<h2>Misprints in the paper, and which way they err</h2>
+<p>With the box ticked, every number on this page is what the paper's printed constants give. Those are no
+guarantee: most misprints report a loss that is smaller than the true one.</p>"""
+
+
+class Theory(View):
+    """A section a bound, and the table of misprints with the switch that draws with them."""
+
+    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
+        super().__init__(state, dark, **params)
+        self.numbers = {bound: _math("") for bound in BOUNDS}
+        self.checks = {bound: _html("", "assumptions") for bound in BOUNDS}
+        self.printed = pn.widgets.Checkbox(
+            label="Draw with the paper's printed constants", value=self.state.printed,
+            stylesheets=[theme.css("check")], margin=(6, 0, 4, 0),
+        )  # fmt: skip
+        self.printed.param.watch(lambda event: self.state.ask(printed=event.new), "value")
+        self.state.param.watch(lambda event: self.printed.param.update(value=event.new), "printed")
+        self.follow()
+
+    async def refresh(self) -> None:
+        found = await ask(guarantees, self.state.setting, self.state.accounting)
+        with pn.io.hold():
+            for bound, g in found.items():
+                formula = substituted(g)
+                self.numbers[bound].object = _formula(formula) if formula else f"<p>{escape(g.reason)}.</p>"
+                self.checks[bound].object = _checks(g)
+
+    def _section(self, bound: str) -> pn.viewable.Viewable:
+        entry = BOUNDS[bound]
+        swatch = theme.swatch(theme.style_of(bound, list(BOUNDS).index(bound)))
+        head = f"<h2>{swatch} {escape(entry.title)}</h2><p>{escape(entry.says)}</p>"
+        source = [_html(f"<p><small>Source: {escape(entry.source)}</small></p>")] if entry.source else []
+        return pn.Column(
+            _html(head), _math(_formula(entry.latex)), self.numbers[bound], self.checks[bound], *source,
+            *(self._proof(reference) for reference in entry.proofs),
+            css_classes=["zx-bound"], stylesheets=[theme.css("bound")], **theme.STRETCH,
+        )  # fmt: skip
+
+    def _proof(self, reference: Reference) -> pn.Column:
+        """A fold with a section of the project's own pages, which is rendered when it is opened first."""
+        title = f"Statement and proof: {reference.heading}" + (", mini-batches" if reference.page == "minibatch" else "")
+        sheet = theme.css("button", "wrapped")
+        toggle = pn.widgets.Toggle(label=title, css_classes=["zx-button"], stylesheets=[sheet], margin=(4, 0, 0, 0))
+        text = pn.pane.HTML(
+            "", disable_math=False, visible=False, stylesheets=[theme.css("text", "words", "document")], **theme.STRETCH
+        )
+
+        def opened(event: Any) -> None:
+            text.object = proofs.html(reference) if event.new else text.object
+            text.visible = event.new
+
+        toggle.param.watch(opened, "value")
+        return pn.Column(toggle, text, **theme.STRETCH)
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        errata = pn.Column(
+            _html(_PRINTED), self.printed, _html(_errata(), "errata"),
+            css_classes=["zx-bound"], stylesheets=[theme.css("bound")], **theme.STRETCH,
+        )  # fmt: skip
+        sections = [self._section(bound) for bound in BOUNDS]
+        return pn.Column(
+            *sections, errata, css_classes=["zx-theory"], stylesheets=[theme.root("curves")], **theme.STRETCH
+        )
+
+
+def _html(text: str, *sheets: str) -> pn.pane.HTML:
+    return pn.pane.HTML(text, stylesheets=[theme.css("text", "words", *sheets)], **theme.STRETCH)
+
+
+def _math(text: str) -> pn.pane.HTML:
+    """A pane for TeX. Not Markdown, which takes underscores and backslashes for its own."""
+    return pn.pane.HTML(text, disable_math=False, stylesheets=[theme.css("text", "math")], **theme.STRETCH)
+
+
+def _formula(latex: str) -> str:
+    """A displayed formula, and its TeX for those who listen to it: MathJax draws it without any words."""
+    drawn = f'<div aria-hidden="true">$${latex}$$</div>'
+    return f'<div role="math" tabindex="0" aria-label="{escape(latex)}">{drawn}</div>'
+
+
+def _checks(g: Guarantee) -> str:
+    rows = []
+    for check in g.checks:
+        mark, kind, name = _MARKS[check.met]
+        lacks = f' <span class="lacks">{escape(check.shortfall)}.</span>' if check.shortfall else ""
+        words = f"<span>{escape(check.words)}{lacks}</span>"
+        rows.append(f'<li><span class="{kind}" role="img" aria-label="{name}">{mark}</span>{words}</li>')
+    count = {name: sum(_MARKS[check.met][2] == name for check in g.checks) for _, _, name in _MARKS.values()}
+    summary = ", ".join(f"{number} {name}" for name, number in count.items() if number)
+    return f"<details><summary>Assumptions: {summary}</summary><ul>{''.join(rows)}</ul></details>"
+
+
+def _errata() -> str:
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("Where", "Printed", "Meant", "The printed number"))
+    rows = "".join(
+        f'<tr><th scope="row">{escape(e.where)}</th>{"".join(f"<td>{escape(x)}</td>" for x in e[1:])}</tr>'
+        for e in ERRATA
+    )
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return f'<div class="wide" tabindex="0" role="region" aria-label="misprints">{table}</div>'

@@ -1,0 +1,81 @@
+"""Limits: how much of anything one visitor may ask of the server. Each has a default and a variable that changes it."""
+
+import os
+from dataclasses import dataclass
+
+PREFIX = "ZOEXPLORE_"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One limit. The environment is read whenever the value is asked for.
+
+    Args:
+        name: of the environment variable, after `ZOEXPLORE_`.
+        default: the value where the variable is not set.
+        unit: what is counted.
+        meaning: what the limit bounds, for the table in docs/deploy.md.
+    """
+
+    name: str
+    default: int
+    unit: str
+    meaning: str
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return PREFIX + self.name
+
+    @property
+    def value(self) -> int:
+        """The limit that holds now.
+
+        Raises:
+            ValueError: the variable is set to something else than a whole number above 0.
+        """
+        given = os.environ.get(self.variable, str(self.default))
+        if not (given.isascii() and given.isdigit() and int(given)):
+            raise ValueError(f"{self.variable} = {given!r} is not allowed: give a whole number above 0")
+        return int(given)
+
+
+READERS = Limit("READERS", 50, "readers", "sessions of one process at a time")
+READERS_PER_ADDRESS = Limit("READERS_PER_ADDRESS", 25, "readers", "the same, of one address; an IPv6 /64 network is one address")
+LOADING = Limit("LOADING", 6, "pages", "pages of one address that are served and not connected yet; the next one waits")
+LOADING_SECONDS = Limit("LOADING_SECONDS", 20, "s", "until a session whose websocket never came is ended")
+WAITING = Limit("WAITING", 100, "requests", "page requests that wait for their turn; the next one is told to come back")
+WAITING_PER_ADDRESS = Limit("WAITING_PER_ADDRESS", 60, "requests", "the same, of one address")
+LINGER_SECONDS = Limit("LINGER_SECONDS", 60, "s", "that a session outlives its closed page or lost connection")
+MESSAGE = Limit("MESSAGE", 6_000_000, "bytes", "one websocket message; a file to load has at most two thirds of that")
+TEXT = Limit("TEXT", 20_000, "characters", "one text that a browser sets, other than a file")
+EVENTS = Limit("EVENTS", 200, "events", "changes and clicks in one message, and those of one session that wait")
+MOVES = Limit("MOVES", 20, "a second", "times that a session's changes are taken up; of those in between, the newest count")
+FRAGMENTS = Limit("FRAGMENTS", 300, "a second", "parts of messages that are read from one connection; a change has three")
+PULLS = Limit("PULLS", 5, "a second", "times that one connection may fetch the whole document; a page does once")
+RUNS_PER_ADDRESS = Limit("RUNS_PER_ADDRESS", 1, "runs", "trainings of one address at a time")
+RUN_STEPS = Limit("RUN_STEPS", 5_000_000, "steps", "of one training: points times seeds times T")
+RUN_SECONDS = Limit("RUN_SECONDS", 600, "s", "that one training may take")
+WORKER_MEGABYTES = Limit("WORKER_MEGABYTES", 4096, "MB", "of memory that one computing process may take (Linux)")
+REQUEST = Limit("REQUEST", 65_536, "bytes", "the body of an HTTP request")
+
+
+
+def largest_upload() -> int:
+    """Bytes of the largest file that fits into one message, in which it is written in base64."""
+    return 2 * MESSAGE.value // 3
+
+
+def bound_memory() -> None:
+    """Have this process, and those that it begins, take no more memory each than a worker may; beyond that is a MemoryError."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    most = WORKER_MEGABYTES.value * 2**20
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if hard == resource.RLIM_INFINITY or most < hard:
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+ALL = tuple(limit for limit in list(globals().values()) if isinstance(limit, Limit))

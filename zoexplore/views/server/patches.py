@@ -1,0 +1,144 @@
+"""Patches: what a browser may change of its session's document, which is what widgets need and nothing else.
+
+Bokeh's server applies whatever patch it gets, to any property of any model, and unpacks what is packed before it looks at it.
+Here every event of a patch is looked at first. Only plain values pass, to the properties in `SETTABLE`; no text that is shown as
+HTML is among those.
+"""
+
+import logging
+from typing import Any
+
+from bokeh.document import Document
+from bokeh.model import DataModel, Model
+
+from zoexplore.views.server.limits import EVENTS, MESSAGE, TEXT
+
+_LOG = logging.getLogger("zoexplore")
+
+# By the name of a Bokeh or Panel model, or of one that it derives from.
+SETTABLE: dict[str, frozenset[str]] = {
+    name: frozenset(properties.split())
+    for name, properties in {
+        "UIElement": "visible",
+        "AbstractSlider": "value value_throttled",
+        "NumericInput": "value",
+        "TextLikeInput": "value value_input",
+        "Select": "value",
+        "MultiSelect": "value",
+        "AbstractButton": "active",
+        "ToggleInput": "active",
+        "ToggleInputGroup": "active",
+        "ToggleButtonGroup": "active",
+        "FileInput": "value filename mime_type",
+        "Tabs": "active",
+        "Card": "collapsed",
+        "Range1d": "start end",
+        "Player": "value value_throttled direction",
+        "FileDownload": "clicks _transfers",
+        "BrowserInfo": "dark_mode",
+        "Location": "search hash",
+    }.items()
+}
+FILES = frozenset({("FileInput", "value")})  # the one text that may be as long as a message
+EVENTS_OF_PAGES = frozenset({"document_ready", "button_click", "tap", "reset", "dom_event", "value_submit", "menu_item_click"})
+BOKEH = "bokeh_event"
+DEPTH = 4  # lists within lists
+
+
+class Malformed(ValueError):
+    """What no browser of ours sends."""
+
+
+def accepted(content: Any, document: Document) -> list[dict[str, Any]]:
+    """The events of a PATCH-DOC message that the document may take; the others are dropped.
+
+    Raises:
+        Malformed: it is no list of events, or too long.
+    """
+    events = content.get("events") if isinstance(content, dict) else None
+    if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
+        raise Malformed("a patch is a list of events")
+    if len(events) > EVENTS.value:
+        raise Malformed(f"{len(events)} events in one message: at most {EVENTS.value} are allowed")
+    passed = [event for event in events if _passes(event, document)]
+    if len(passed) < len(events):
+        _LOG.debug("%d of %d events of a browser dropped", len(events) - len(passed), len(events))
+    return passed
+
+
+def _passes(event: dict[str, Any], document: Document) -> bool:
+    kind = event.get("kind")
+    if kind == "ModelChanged":
+        return event.keys() == {"kind", "model", "attr", "new"} and _settable(event, document)
+    if kind == "MessageSent":
+        return event.keys() == {"kind", "msg_type", "msg_data"} and event["msg_type"] == BOKEH and _event(event["msg_data"])
+    return False
+
+
+def _settable(event: dict[str, Any], document: Document) -> bool:
+    model = _model(event["model"], document)
+    attribute = event["attr"]
+    if model is None or not isinstance(attribute, str) or attribute not in properties(model):
+        return False
+    longest = MESSAGE.value if any((name, attribute) in FILES for name in _names(model)) else TEXT.value
+    return plain(event["new"], longest)
+
+
+def properties(model: Model) -> frozenset[str]:
+    """The properties of a model that a browser may set. Those of a component of our own are all there to be set by it."""
+    if isinstance(model, DataModel):
+        return frozenset(model.properties()) - frozenset(DataModel.properties())
+    return frozenset().union(*(SETTABLE.get(name, ()) for name in _names(model)))
+
+
+def _names(model: Model) -> list[str]:
+    return [kind.__name__ for kind in type(model).__mro__]
+
+
+def _model(reference: Any, document: Document) -> Model | None:
+    if not isinstance(reference, dict) or reference.keys() != {"id"} or not isinstance(reference["id"], str):
+        return None
+    return document.get_model_by_id(reference["id"])
+
+
+def plain(value: Any, longest: int = 1000, depth: int = DEPTH) -> bool:
+    """Whether a value is a number, a truth value, a text of at most `longest` characters, or a list of such."""
+    if value is None or isinstance(value, (bool, int, float)):
+        return True
+    if isinstance(value, str):
+        return len(value) <= longest
+    if isinstance(value, list):
+        return depth > 0 and len(value) <= EVENTS.value and all(plain(item, longest, depth - 1) for item in value)
+    if isinstance(value, dict):  # how a number is written that JSON has not
+        return value.keys() == {"type", "value"} and value["type"] == "number" and value["value"] in ("nan", "+inf", "-inf")
+    return False
+
+
+def _event(data: Any) -> bool:
+    """Whether it is a click or the like: a name that pages use, and plain values by name."""
+    if not isinstance(data, dict) or data.get("type") != "event" or data.get("name") not in EVENTS_OF_PAGES:
+        return False
+    values = data.get("values")
+    if not isinstance(values, dict) or values.get("type") != "map" or not values.keys() <= {"type", "entries"}:
+        return False
+    entries = values.get("entries", [])
+    return isinstance(entries, list) and len(entries) <= EVENTS.value and all(_entry(entry) for entry in entries)
+
+
+def _entry(entry: Any) -> bool:
+    if not (isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str)):
+        return False
+    key, value = entry
+    if key == "model":
+        return value is None or (isinstance(value, dict) and value.keys() == {"id"} and isinstance(value["id"], str))
+    if key == "modifiers":
+        return _modifiers(value)
+    return plain(value)
+
+
+def _modifiers(value: Any) -> bool:
+    """Which keys are held during a tap: a map of names to truth values."""
+    if not isinstance(value, dict) or value.get("type") != "map" or not value.keys() <= {"type", "entries"}:
+        return False
+    entries = value.get("entries", [])
+    return isinstance(entries, list) and len(entries) <= 10 and all(plain(entry) for entry in entries)

@@ -1,0 +1,43 @@
+"""Pending: what a browser has changed and its session has not taken up yet. Of what was changed twice, the newest counts."""
+
+from typing import Any
+
+from zoexplore.views.server.limits import EVENTS
+
+
+class Pending:
+    """Changes and clicks in the order in which they came, less the changes that a later one has overtaken.
+
+    A click acts on what was set before it, so no later change takes the place of one that came before a click.
+    """
+
+    def __init__(self) -> None:
+        self._events: dict[Any, dict[str, Any]] = {}
+        self._clicks = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._events)
+
+    @property
+    def full(self) -> bool:
+        """Whether there is room for no more."""
+        return len(self._events) >= EVENTS.value
+
+    def add(self, events: list[dict[str, Any]]) -> None:
+        """Take note of events that `patches.accepted` has let pass."""
+        for event in events:
+            key: Any
+            if event["kind"] == "ModelChanged":
+                key = (self._clicks, event["model"]["id"], event["attr"])
+                self._events.pop(key, None)  # so that the newest stands last
+            else:
+                self._clicks += 1
+                key = self._clicks
+            self._events[key] = event
+
+    def take(self) -> list[dict[str, Any]]:
+        """All of them; nothing is pending afterwards."""
+        events = list(self._events.values())
+        self._events.clear()
+        self._clicks = 0
+        return events

@@ -1,0 +1,98 @@
+"""Serving: the explorer behind its guards, from a laptop to the open internet."""
+
+import logging
+import os
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+import panel as pn
+from bokeh.server import urls
+from bokeh.settings import settings
+from panel.io.server import COMPONENT_PATH, get_server
+
+from zoexplore.views.server import headers
+from zoexplore.views.server.handlers import Alive, Nothing, Page, Socket
+from zoexplore.views.server.limits import LINGER_SECONDS, MESSAGE, REQUEST
+
+_LOG = logging.getLogger("zoexplore")
+EXPLORER = "zoexplore.views.app"  # which imports from this package
+KEY = "BOKEH_SECRET_KEY"
+CHECK = 2000  # ms between two looks for sessions that have ended
+PING = 15_000  # ms between two pings, which find out connections that are lost
+SLOW = 60  # seconds that a client may take over a request, or do nothing between two
+HEADERS = 16_384  # bytes of a request's headers
+
+
+def serve(
+    port: int = 5006,
+    address: str = "127.0.0.1",
+    origins: Sequence[str] = (),
+    behind_proxy: bool = False,
+    prefix: str = "",
+    pages: Mapping[str, Any] | None = None,
+    start: bool = True,
+) -> Any:
+    """Serve the explorer at /app, and whether the process answers at /liveness.
+
+    Args:
+        port: to listen on.
+        address: to listen on; "0.0.0.0" for all of the machine's.
+        origins: where readers find the page, as HOST[:PORT]; those of this machine if none is given.
+        behind_proxy: whether to believe a proxy's headers about addresses and https. Only where readers cannot reach the port.
+        prefix: of the path, as in "zoexplore" for /zoexplore/app.
+        pages: what to serve by its path, as `panel.serve` takes it; the explorer at "app" if it is not given.
+        start: whether to start, and return when the server has been ended.
+
+    Returns:
+        the Bokeh server, which `start()` starts if this has not.
+
+    Raises:
+        ValueError: a limit or the list of sites that may frame the page is set to what it cannot be.
+        OSError: the port is taken.
+    """
+    frames = headers.framed_by(os.environ.get(headers.FRAMES, ""))
+    import_module(EXPLORER)  # now, which takes seconds, and not while the first reader waits
+    settings.perform_document_validation = False  # looks all models of a new session through for mistakes of ours: tests do that
+    with _guarded(frames.frames):
+        server = get_server(
+            dict(pages or {"app": _application}), port=port, address=address, start=False, show=False, verbose=False,
+            websocket_origin=list(origins) or [f"{host}:{port}" for host in ("127.0.0.1", "localhost")],
+            extra_patterns=[("/liveness", Alive), (f"/{COMPONENT_PATH}.*", Nothing)],
+            secret_key=os.environ.get(KEY, secrets.token_urlsafe(32)).encode(), sign_sessions=True, generate_session_ids=True,
+            transforms=[frames], websocket_max_message_size=MESSAGE.value, use_xheaders=behind_proxy, prefix=prefix,
+            check_unused_sessions_milliseconds=CHECK, unused_session_lifetime_milliseconds=1000 * LINGER_SECONDS.value,
+            keep_alive_milliseconds=PING,
+            http_server_kwargs={
+                "max_body_size": REQUEST.value, "max_header_size": HEADERS, "idle_connection_timeout": SLOW, "body_timeout": SLOW,
+            },
+            **_sign_in(),
+        )  # fmt: skip
+    if start:
+        server.start()
+        server.io_loop.start()
+    return server
+
+
+def _application() -> None:
+    import_module(EXPLORER).serve()  # puts itself on the document
+
+
+@contextmanager
+def _guarded(frames: str) -> Iterator[None]:
+    """Have the server that is made within use our handlers in place of Panel's; those that it has beside are left out."""
+    before = list(urls.per_app_patterns)
+    page = type("Page", (Page,), {"frames": frames})
+    urls.per_app_patterns[:] = [("/ws", Socket), ("/?", page)]
+    try:
+        yield
+    finally:
+        urls.per_app_patterns[:] = before
+
+
+def _sign_in() -> dict[str, Any]:
+    """Who may come in, from Panel's own environment variables: docs/deploy.md."""
+    names = ("basic_auth", "oauth_provider", "oauth_key", "oauth_secret", "oauth_redirect_uri", "cookie_secret")
+    return {name: value for name in names if (value := getattr(pn.config, name, None))}

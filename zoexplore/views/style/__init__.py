@@ -1,0 +1,1 @@
+"""How everything looks: colours, the bounds' lines, style sheets."""

@@ -1,0 +1,120 @@
+"""Colours, light and dark, and how each bound is drawn: their one home.
+
+CSS gets them as variables built with `light-dark()`, so that one declaration follows the reader's `color-scheme`. The
+figure is a canvas, which CSS cannot reach: it takes the same pairs from here.
+"""
+
+from pathlib import Path
+
+from zoexplore.bounds import BOUNDS
+from zoexplore.bounds.bound import Style
+
+LIGHT, DARK = 0, 1
+VEILED, WAITING = "zx-veiled", "zx-waiting"  # classes of what is of an earlier state; with the second it says so
+BUSY = "zx-busy"  # the class of what tells by itself that it is computed; the page tells screen readers of all three
+STRETCH = {"sizing_mode": "stretch_width", "margin": 0}  # the layout of nearly everything; style sheets do the rest
+_FOLDER = Path(__file__).parent / "css"
+
+# name: (light, dark)
+COLOURS = {
+    "page": ("#f6f5f1", "#14171b"),
+    "surface": ("#ffffff", "#1b1f25"),
+    "sunken": ("#f1efe9", "#23282f"),
+    "ink": ("#1c2126", "#e8e6e1"),
+    "muted": ("#5b636b", "#a3a9b0"),
+    "rule": ("#e2dfd7", "#2f353d"),
+    "edge": ("#8b9299", "#737b84"),
+    "accent": ("#14599b", "#7db7ee"),
+    "on-accent": ("#ffffff", "#10151b"),
+    "warn-ink": ("#7d2f06", "#ffc39b"),
+    "warn": ("#fdeee2", "#3a2417"),
+    "note-ink": ("#1d4a73", "#b9d9f5"),
+    "note": ("#e8f1f9", "#1b2c3c"),
+}
+
+
+STYLES = {bound.id: bound.style for bound in BOUNDS.values() if bound.style}
+REFERENCE = Style(("#c4500a", "#f2955a"), (1, 3), 1.4)
+_OTHERS = (
+    Style(("#a3195b", "#ff86bb"), (6, 2, 2, 2), 2.2),
+    Style(("#3c4fa8", "#a3b1ff"), (3, 2), 2.2),
+    Style(("#4f6b12", "#b3d465"), (14, 3), 2.2),
+)
+
+# Of pins: further from one another than from the bounds' own colours; letters tell them apart without any.
+PINS = (
+    ("#b4236b", "#ff8fc0"),
+    ("#5a4fcf", "#b3adff"),
+    ("#1f7a8c", "#74d2e7"),
+    ("#8a5a00", "#e8b04a"),
+    ("#3d3d3d", "#d0d0d0"),
+    ("#6b8e00", "#c4e84a"),
+)
+_LIGHT_OF = {
+    dark: light for light, dark in (*COLOURS.values(), *(s.colour for s in (*STYLES.values(), *_OTHERS, REFERENCE)), *PINS)
+}
+
+
+def style_of(bound: str, order: int = 0) -> Style:
+    """The style of a bound; one of a few spare ones, by its place in the registry, where it has none of its own."""
+    return STYLES.get(bound) or _OTHERS[order % len(_OTHERS)]
+
+
+def colour(name: str, dark: bool) -> str:
+    """A named colour for the canvas."""
+    return COLOURS[name][DARK if dark else LIGHT]
+
+
+def light(colour: str) -> str:
+    """The light partner of a colour of either scheme; any other colour as it is."""
+    return _LIGHT_OF.get(colour, colour)
+
+
+def _pairs() -> str:
+    pairs = {**COLOURS, **{f"bound-{bound}": style.colour for bound, style in STYLES.items()}}
+    return "".join(f"--zx-{name}:light-dark({light},{dark});" for name, (light, dark) in pairs.items())
+
+
+FONT = 'system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif'
+SERIF = '"Iowan Old Style","Palatino Linotype",Palatino,"Noto Serif","DejaVu Serif",Georgia,serif'
+# Set on the page's root and again on every component, which must look right in a notebook, where the page is not ours.
+_PANEL = "".join(  # Panel's and Bokeh's own names for the same things
+    f"--{name}:var(--zx-{ours});"
+    for name, ours in {
+        "design-background-color": "surface",
+        "design-background-text-color": "ink",
+        "design-surface-color": "sunken",
+        "design-surface-text-color": "ink",
+        "design-primary-color": "accent",
+    }.items()
+)
+VARIABLES = f"{_pairs()}{_PANEL}--zx-font:{FONT};--zx-serif:{SERIF};"
+
+
+def swatch(style: Style, width: int = 34) -> str:
+    """A short stretch of the curve as inline SVG, for legends and tables."""
+    light, dark = style.colour
+    dash = f' stroke-dasharray="{" ".join(map(str, style.dash))}"' if style.dash else ""
+    return (
+        f'<svg class="swatch" width="{width}" height="10" aria-hidden="true">'
+        f'<line x1="1" x2="{width - 1}" y1="5" y2="5" style="stroke:light-dark({light},{dark})" '
+        f'stroke-width="{style.width}"{dash}/></svg>'
+    )
+
+
+def css(*names: str) -> str:
+    """Style sheets of this package by name, joined."""
+    return "\n".join((_FOLDER / f"{name}.css").read_text(encoding="utf-8") for name in names)
+
+
+def root(*names: str) -> str:
+    """The style sheet of a component's outermost element: the variables, a ground, then the named sheets.
+
+    In a notebook's cell a component is light, whatever the notebook is: its canvas does not know what it lies on.
+    """
+    return f":host{{{VARIABLES}color-scheme:var(--zx-scheme,light);background:var(--zx-surface)}}\n{css(*names)}"
+
+
+def script() -> str:
+    """The page's script."""
+    return (Path(__file__).parents[1] / "browser" / "page.js").read_text(encoding="utf-8")

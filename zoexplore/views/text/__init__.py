@@ -1,0 +1,1 @@
+"""Numbers as readers want them, and the sentences and formulas round them."""

@@ -1,0 +1,68 @@
+"""`View`: what all views of a state have in common."""
+
+from typing import Any
+
+import panel as pn
+import param
+
+from zoexplore.views.compute.task import Task
+from zoexplore.views.state import State
+
+
+class View(pn.viewable.Viewer):
+    """A view of a state that can be put to sleep: while `active` is false it computes nothing; shown, it catches up.
+
+    Subclasses build themselves in `__init__`, redraw in the coroutine `refresh`, and call `follow` last. What takes long they
+    await: `found = await ask(function, *args)`.
+    """
+
+    active = param.Boolean(True, doc="whether anybody looks at it")
+    waiting = param.Boolean(False, doc="whether what is drawn is of an earlier state, and the present one is computed")
+
+    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
+        super().__init__(**params)
+        self.state = state or State()
+        self.dark = dark
+        self._stale = False
+        self._redrawing: Task | None = None
+
+    def follow(self, precedence: int = 0) -> None:
+        """Redraw now, and with every change of the run or of the accounting; among views in the order of their precedence."""
+        self.changed()
+        self.state.param.watch(self.changed, ["setting", "accounting"], precedence=precedence)
+        self.param.watch(self._woken, "active")
+
+    def changed(self, *_: Any) -> None:
+        """Redraw now, or as soon as somebody looks; an earlier state that is still computed is not drawn any more."""
+        self._stop()
+        self._stale = not self.active
+        if self.active:
+            self._redrawing = Task(self._catch_up, lambda _: self.param.update(waiting=False))
+            self.waiting = self._redrawing.waits
+
+    async def _catch_up(self) -> None:
+        await self.refresh()
+        self.waiting = False
+
+    def _stop(self) -> None:
+        if self._redrawing:
+            self._redrawing.stop()
+
+    def _woken(self, *_: Any) -> None:
+        if self.active and self._stale:
+            self.changed()
+        elif not self.active and self.waiting:
+            self._stop()
+            self._stale, self.waiting = True, False
+
+    async def settle(self) -> None:
+        """Catch up, seen or not: what is saved must be of the state that its title names."""
+        if self.waiting or self._stale:
+            await self.refresh()
+
+    async def refresh(self) -> None:
+        """Show what the state is now."""
+
+    def paint(self, dark: bool) -> None:
+        """Draw in the colours of a scheme."""
+        self.dark = dark
