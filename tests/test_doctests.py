@@ -8,7 +8,7 @@ import pytest
 
 MODULES = [
     "setting", "bounds.guarantee", "bounds.conversion", "planning.calibration", "planning.recommendation", "planning.steps",
-    "directions", "utility", "export",
+    "directions", "utility", "export", "statement",
 ]  # fmt: skip
 
 

@@ -17,7 +17,7 @@ def without(cls, name, path=None, target=None):
 PathFinder.find_spec = classmethod(without)
 """
 TRAINING = {"torch", "opacus", "randomgen", "sklearn", "pyarrow"}
-ASK = "import zoexplore as z; print(z.epsilon(z.Setting(), 'sharp'), z.__file__)"
+COMPOSITION = "import zoexplore as z; from zoexplore.presets import DEMONSTRATION as s; print(z.epsilon(s, 'composition'){})"
 
 
 def run(code, cwd=ROOT, **environment):
@@ -35,10 +35,10 @@ def test_without_anywhere_to_write_compiled_loops_the_numbers_are_the_same(tmp_p
     (tmp_path / "zoexplore/bounds/kernels/__pycache__").write_text("no folder")
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    (printed,) = run(ASK, tmp_path, HOME="/dev/null", TMPDIR=str(temporary), **named)
+    (printed,) = run(COMPOSITION.format(", z.__file__"), tmp_path, HOME="/dev/null", TMPDIR=str(temporary), **named)
     value, path = printed.split()
     assert Path(path).is_relative_to(tmp_path)
-    assert value == run(ASK, HOME=os.path.expanduser("~"))[0].split()[0]
+    assert value == run(COMPOSITION.format(""), HOME=os.path.expanduser("~"))[0]
     assert not list(temporary.iterdir())  # what was written for the process is gone with it
 
 
@@ -48,7 +48,7 @@ FULL = "from resource import *; setrlimit(RLIMIT_FSIZE, (0, getrlimit(RLIMIT_FSI
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows cannot limit the length of files")
 def test_on_a_full_disk_the_numbers_are_the_same_and_the_next_process_finds_nothing_broken(tmp_path):
-    kept, ask = tmp_path / "kept", "import zoexplore as z; print(z.epsilon(z.Setting(), 'composition'))"
+    kept, ask = tmp_path / "kept", COMPOSITION.format("")
     given = {"HOME": "/dev/null", "NUMBA_CACHE_DIR": str(kept)}
     (full,) = run(FULL + ask, **given)
     assert not [path for path in kept.rglob("*") if path.is_file()]
@@ -56,18 +56,31 @@ def test_on_a_full_disk_the_numbers_are_the_same_and_the_next_process_finds_noth
     assert list(kept.rglob("*.nbc"))
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows cannot limit the length of files")
+def test_what_others_compile_is_kept_as_numba_keeps_it(tmp_path):
+    """Beside their own code, by their own file; and on a full disk numba raises."""
+    (tmp_path / "other.py").write_text("import numba\n@numba.njit(cache=True)\ndef double(x):\n    return 2 * x\n")
+    asked = "import zoexplore, other\n{}print(other.double(2), type(other.double._cache._impl.locator).__name__)"
+    given = {"HOME": "/dev/null", "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
+    assert run(asked.format(""), **given) == ["4 InTreeCacheLocator"]
+    assert list((tmp_path / "__pycache__").glob("other.double-*.nbc"))
+    refused = "try: other.double(2.5)\nexcept OSError: print('refused')\n"
+    assert run(asked.format(FULL + refused), **given)[0] == "refused"
+
+
 def test_a_folder_that_is_named_is_used(tmp_path):
     shutil.copytree(ROOT / "zoexplore", tmp_path / "zoexplore", ignore=shutil.ignore_patterns("__pycache__", "views"))
     kept = tmp_path / "kept"
-    run("import zoexplore as z; z.epsilon(z.Setting(), 'composition')", tmp_path, HOME="/dev/null", NUMBA_CACHE_DIR=str(kept))
+    run(COMPOSITION.format(""), tmp_path, HOME="/dev/null", NUMBA_CACHE_DIR=str(kept))
     assert list(kept.rglob("*.nbi"))
 
 
 def test_without_pytorch_the_accountant_and_the_explorer_work():
     code = BLOCK.format(names=TRAINING) + (
         "import sys, zoexplore as z\n"
-        "print(z.epsilon(z.Setting(), 'theorem'))\n"
-        "page = z.explore(z.Setting(K=9))\n"
+        "from zoexplore.presets import DEMONSTRATION\n"
+        "print(z.epsilon(DEMONSTRATION, 'theorem'))\n"
+        "page = z.explore(DEMONSTRATION.replace(K=9))\n"
         "root = page.__panel__().get_root()\n"
         "print(page.state.setting.K, len(list(root.references())) > 100)\n"
         "print(sorted({'torch', 'opacus', 'sklearn'} & sys.modules.keys()))\n"

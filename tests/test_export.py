@@ -5,6 +5,7 @@ import csv
 import io
 from math import inf
 
+import nbformat
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,19 +19,21 @@ from zoexplore.export import (
     from_query,
     from_yaml,
     to_csv,
+    to_notebook,
     to_python,
     to_query,
     to_yaml,
 )
+from zoexplore.presets import DEMONSTRATION
 
 SETTINGS = [
-    Setting(),
-    Setting(n=1000, d=10, K=3, R=inf, xi=1e-7, eta=2.5, batch=100, regime="convex"),
-    Setting(K=7, M=2.0, m=1.5, ridge=0.25, beta=0.123456789012345, delta=3e-9),
+    DEMONSTRATION,
+    DEMONSTRATION.replace(n=1000, d=10, K=3, R=inf, xi=1e-7, eta=2.5, batch=100, regime="convex"),
+    DEMONSTRATION.replace(K=7, M=2.0, m=1.5, ridge=0.25, beta=0.123456789012345, delta=3e-9),
 ]
 ACCOUNTINGS = [Accounting(), Accounting("cks", "lipschitz", "optimal", True)]
 pairs = pytest.mark.parametrize(("setting", "accounting"), [(s, a) for s in SETTINGS for a in ACCOUNTINGS])
-DEFAULT = Loaded(Setting(), Accounting())
+DEFAULT = Loaded(DEMONSTRATION, Accounting())
 
 
 @pairs
@@ -41,26 +44,29 @@ def test_a_query_and_a_file_are_read_back_the_same(setting, accounting):
 
 
 def test_only_what_differs_is_in_the_query():
-    assert to_query(Setting(), Accounting()) == ""
-    assert to_query(Setting(K=52, sigma=1e-4), Accounting(printed=True)) == "K=52&sigma=0.0001&printed=1"
+    assert to_query(DEMONSTRATION, Accounting()) == ""
+    assert to_query(DEMONSTRATION.replace(K=52, sigma=1e-4), Accounting(printed=True)) == "K=52&sigma=0.0001&printed=1"
 
 
 @given(st.floats(min_value=1e-300, max_value=1e300), st.integers(1, 2**53), st.floats(0, 1))
 def test_numbers_come_back_exactly(sigma, n, beta):
-    setting = Setting(sigma=sigma, n=n, beta=beta)
+    setting = DEMONSTRATION.replace(sigma=sigma, n=n, beta=beta)
     assert from_query(to_query(setting, Accounting())).setting == setting
     assert from_yaml(to_yaml(setting, Accounting())).setting == setting
 
 
 def test_a_file_by_hand():
-    assert from_yaml("K: 52\nsigma: 1e-3\nR: ∞\n").setting == Setting(K=52, R=inf)
-    both = from_yaml("setting:\n  T: 9\naccounting:\n  printed: true\n")
-    assert both == Loaded(Setting(T=9), Accounting(printed=True))
+    """Of the loss nothing is assumed that the file leaves out; of the run's own numbers, what it leaves out is said."""
+    own = "n: 1000\nd: 100\nK: 52\nT: 9\nsigma: 1e-3\nbeta: 0.5\n"
+    assert from_yaml(own + "R: ∞\n") == Loaded(Setting(n=1000, d=100, K=52, T=9, sigma=1e-3, beta=0.5), Accounting())
+    both = from_yaml("setting:\n  T: 9\n  M: 2\naccounting:\n  printed: true\n")
+    assert both.accounting.printed and (both.setting.T, both.setting.M, both.setting.regime) == (9, 2, "non-convex")
+    assert both.problems == ("n, d, K, sigma, beta are not in the file: they are taken from the demonstration run",)
 
 
 def test_bad_values_are_reported_one_by_one_and_the_rest_is_used():
     loaded = from_query("K=0&T=many&sigma=0.01&bogus=3&regime=flat&conversion=cks&printed=perhaps&delta=nan")
-    assert loaded.setting == Setting(sigma=0.01)
+    assert loaded.setting == DEMONSTRATION.replace(sigma=0.01)
     assert loaded.accounting == Accounting(conversion="cks")
     told = " ".join(loaded.problems)
     assert all(name in told for name in ("K = 0", "T = 'many'", "bogus", "regime = 'flat'", "printed", "delta = nan"))
@@ -68,10 +74,10 @@ def test_bad_values_are_reported_one_by_one_and_the_rest_is_used():
 
 
 def test_values_that_contradict_one_another():
-    assert from_query("d=100&K=200").setting == Setting(d=100, K=100)
-    assert from_query("M=0.2").setting == Setting(M=0.2, m=0.2, ridge=0.2)
+    assert from_query("d=100&K=200").setting == DEMONSTRATION.replace(d=100, K=100)
+    assert from_query("M=0.2").setting == DEMONSTRATION.replace(M=0.2, m=0.2, ridge=0.2)
     lowered = from_query("d=100")
-    assert lowered.setting == Setting(d=100, K=100)
+    assert lowered.setting == DEMONSTRATION.replace(d=100, K=100)
     assert lowered.problems == ("K is lowered to d = 100",)
 
 
@@ -82,7 +88,7 @@ def test_values_that_contradict_one_another():
 )  # fmt: skip
 def test_what_is_no_setting_is_said_to_be_none(text):
     loaded = from_yaml(text)
-    assert (loaded.setting, loaded.accounting) == (Setting(), Accounting())
+    assert (loaded.setting, loaded.accounting) == (DEMONSTRATION, Accounting())
     assert loaded.problems
     assert all(len(problem) < 1000 for problem in loaded.problems)
 
@@ -127,3 +133,16 @@ def test_a_table_has_the_curves_and_the_setting(setting, accounting, field):
     expected = {field: values, **curve(setting, field, values, accounting=accounting)}
     for name, column in expected.items():
         np.testing.assert_array_equal([float(row[name]) for row in rows], column)
+
+
+def test_a_notebook_is_one_and_its_cells_run():
+    run = DEMONSTRATION.replace(K=52, R=inf, T=5)
+    notebook = nbformat.reads(to_notebook(run, Accounting("cks")), as_version=4)
+    nbformat.validate(notebook)
+    names, out = {}, io.StringIO()
+    with contextlib.redirect_stdout(out):
+        for cell in notebook.cells:
+            if cell.cell_type == "code":
+                exec(cell.source, names)
+    assert names["setting"] == run and names["accounting"] == Accounting("cks")
+    assert f"sharp {epsilon(run, 'sharp', Accounting('cks'))!r}" in out.getvalue()

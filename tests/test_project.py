@@ -14,15 +14,16 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
 FILES = ["pyproject.toml", "constraints.txt", "environment.yml"]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT, GROUPS = PYPROJECT["project"], PYPROJECT["dependency-groups"]
 
 CONDA_NAMES = {"pytorch-cpu": "torch"}
 
 
 def declared():
-    """Every requirement of pyproject.toml, the extras' included, but for the one by which `all` names the project."""
-    groups = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
-    requirements = [Requirement(line) for group in groups for line in group]
+    """Every requirement of pyproject.toml, of extras and groups too, but for those by which an extra has another one in it."""
+    groups = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values(), *GROUPS.values()]
+    requirements = [Requirement(line) for group in groups for line in group if isinstance(line, str)]
     return [requirement for requirement in requirements if requirement.name != "zoexplore"]
 
 
@@ -56,6 +57,10 @@ def test_the_extra_named_all_has_every_other_extra():
     assert everything.extras == extras.keys() - {"all"}
 
 
+def test_the_group_named_dev_has_every_other_group():
+    assert {entry["include-group"] for entry in GROUPS["dev"]} == GROUPS.keys() - {"dev"}
+
+
 def test_constraints_are_exact_public_versions():
     for name, version in constraints().items():
         assert Version(version).public == version, name
@@ -70,7 +75,7 @@ def test_conda_environment_names_the_same_packages_and_versions():
 
 @pytest.mark.parametrize("name", FILES)
 def test_no_file_names_a_package_index(name):
-    text = (ROOT / name).read_text()
+    text = re.sub(r"\[project\.urls\](\n.+)*", "", (ROOT / name).read_text())
     assert not re.search(r"https?://|--?(extra-)?index|find-links|file:", text)
 
 

@@ -4,8 +4,9 @@ What is read comes from strangers. Nothing here raises for a field that is unkno
 out, and `Loaded.problems` says so in words that can be shown.
 """
 
+import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from io import StringIO
 from math import inf
 from typing import Any
@@ -15,12 +16,14 @@ import numpy as np
 import yaml
 
 from zoexplore.bounds import BOUNDS, curve, epsilon
-from zoexplore.setting import FIELDS, INTEGER_FIELDS, Accounting, Setting, shown
+from zoexplore.presets import DEMONSTRATION
+from zoexplore.setting import FIELDS, INTEGER_FIELDS, OWN, Accounting, Refused, Setting, shown
 
 OPTIONS = tuple(asdict(Accounting()))
-LARGEST_FILE = 100_000  # characters; a setting takes a few hundred
+_UNASSUMING = Setting(**{name: getattr(DEMONSTRATION, name) for name in OWN})
+LARGEST_FILE = 10_000  # characters; a setting takes a few hundred
 DEEPEST = 10  # lists and mappings within one another; a setting takes two
-_WORDS = ("regime", "conversion", "sensitivity", "schedule")
+_WORDS = ("regime", "neighbours", "sampling", "conversion", "sensitivity", "schedule")
 _TRUTH = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 _AT_MOST = {"K": "d", "m": "M", "ridge": "m"}  # what is lowered where only the other was given
 _FOLLOWS = {"eta": "M"}  # what is blamed on the other: K/M is beyond numbers
@@ -30,7 +33,7 @@ _FOLLOWS = {"eta": "M"}  # what is blamed on the other: K/M is beyond numbers
 class Loaded:
     """A setting and an accounting that were read, and what could not be used of the text, a sentence each.
 
-    `read` is false where nothing could be: then the setting is the default.
+    `read` is false where nothing could be used: then the setting is the one that it would have been read into.
     """
 
     setting: Setting
@@ -40,26 +43,26 @@ class Loaded:
 
 
 def to_fields(setting: Setting, accounting: Accounting) -> dict[str, str]:
-    """What differs from the defaults, as text by the field's name.
+    """What differs from the demonstration run and the usual accounting, as text by the field's name.
 
-    >>> to_fields(Setting(sigma=1e-4), Accounting())
+    >>> to_fields(DEMONSTRATION.replace(sigma=1e-4), Accounting())
     {'sigma': '0.0001'}
     """
-    default = every_field(Setting(), Accounting())
+    default = every_field(DEMONSTRATION, Accounting())
     return {name: text for name, text in every_field(setting, accounting).items() if text != default[name]}
 
 
 def every_field(setting: Setting, accounting: Accounting) -> dict[str, str]:
     """All that is set, as text by the field's name.
 
-    >>> every_field(Setting(), Accounting())["K"]
+    >>> every_field(DEMONSTRATION, Accounting())["K"]
     '260'
     """
     return {name: _text(value) for name, value in (setting.as_dict() | asdict(accounting)).items()}
 
 
-def from_fields(given: Mapping[Any, Any]) -> Loaded:
-    """A setting from values or their text, by name; defaults for what is not given.
+def from_fields(given: Mapping[Any, Any], base: Setting = DEMONSTRATION) -> Loaded:
+    """A setting from values or their text, by name; for what is not given, the demonstration run's.
 
     >>> from_fields({"K": 52, "sigma": "1e-2"}).setting.K
     52
@@ -72,15 +75,15 @@ def from_fields(given: Mapping[Any, Any]) -> Loaded:
             values[name] = _value(name, raw)
         else:
             problems.append(f"{name} is not used: give a single value")
-    accounting = _built(Accounting, {k: v for k, v in values.items() if k in OPTIONS}, problems)
-    setting = _built(Setting, {k: v for k, v in values.items() if k in FIELDS}, problems)
-    return Loaded(setting, accounting, tuple(problems))
+    accounting, options = _built(Accounting(), {k: v for k, v in values.items() if k in OPTIONS}, problems)
+    setting, fields = _built(base, {k: v for k, v in values.items() if k in FIELDS}, problems)
+    return Loaded(setting, accounting, tuple(problems), read=bool(options or fields) or not given)
 
 
 def to_query(setting: Setting, accounting: Accounting) -> str:
-    """The query of a URL, without the question mark; empty for the defaults.
+    """The query of a URL, without the question mark; empty for the demonstration run.
 
-    >>> to_query(Setting(K=52), Accounting(conversion="cks"))
+    >>> to_query(DEMONSTRATION.replace(K=52), Accounting(conversion="cks"))
     'K=52&conversion=cks'
     """
     return urlencode(to_fields(setting, accounting))
@@ -98,7 +101,7 @@ def from_query(query: str) -> Loaded:
 def to_yaml(setting: Setting, accounting: Accounting) -> str:
     """Every field, for a file to be kept.
 
-    >>> to_yaml(Setting(), Accounting()).splitlines()[:2]
+    >>> to_yaml(DEMONSTRATION, Accounting()).splitlines()[:2]
     ['setting:', '  n: 20000']
     """
     parts = {"setting": setting.as_dict(), "accounting": asdict(accounting)}
@@ -108,8 +111,11 @@ def to_yaml(setting: Setting, accounting: Accounting) -> str:
 def from_yaml(text: str) -> Loaded:
     """The setting in what `to_yaml` wrote, or somebody by hand; fields may also stand without their two headings.
 
-    >>> from_yaml("K: 52").setting == Setting(K=52)
-    True
+    A file says what a run is: of the loss nothing is assumed that it leaves out, as with `Setting`. Where it leaves out one of
+    the run's own numbers, the demonstration's is taken and said to be.
+
+    >>> from_yaml("K: 52").problems
+    ('n, d, T, sigma, beta are not in the file: they are taken from the demonstration run',)
     """
     if len(text) > LARGEST_FILE:
         return _nothing(f"the file is longer than {LARGEST_FILE} characters")
@@ -125,13 +131,21 @@ def from_yaml(text: str) -> Loaded:
     for name, value in parts.items():
         inner = value if name in ("setting", "accounting") and isinstance(value, dict) else {name: value}
         fields.update(inner)
-    return from_fields(fields)
+    loaded = from_fields(fields, _UNASSUMING)
+    if not loaded.read:
+        return Loaded(DEMONSTRATION, Accounting(), loaded.problems or ("the file is empty",), read=False)
+    missing = ", ".join(name for name in OWN if name not in fields)
+    if missing:
+        are, they = ("are", "they are") if ", " in missing else ("is", "it is")
+        said = f"{missing} {are} not in the file: {they} taken from the demonstration run"
+        return replace(loaded, problems=(*loaded.problems, said))
+    return loaded
 
 
 def to_python(setting: Setting, accounting: Accounting) -> str:
     """Code that prints every bound's epsilon of the setting, with what it will print below it.
 
-    >>> print(to_python(Setting(), Accounting()).splitlines()[0])
+    >>> print(to_python(DEMONSTRATION, Accounting()).splitlines()[0])
     from zoexplore import BOUNDS, Accounting, Setting, epsilon
     """
     arguments = "".join(f"    {name}={_code(value)},\n" for name, value in setting.as_dict().items())
@@ -146,14 +160,44 @@ def to_python(setting: Setting, accounting: Accounting) -> str:
     )
 
 
-def to_csv(setting: Setting, accounting: Accounting, field: str, values: Iterable[float]) -> str:
-    """Every bound's epsilon along a field, inf where it does not apply; the setting as YAML in lines with a #.
+def to_notebook(setting: Setting, accounting: Accounting) -> str:
+    """A Jupyter notebook that draws the setting's curves, prints every bound's epsilon, and opens the explorer at it.
 
-    >>> print(to_csv(Setting(), Accounting(), "T", [1, 2]).splitlines()[-3])  # doctest: +ELLIPSIS
+    >>> import json
+    >>> len(json.loads(to_notebook(DEMONSTRATION, Accounting()))["cells"])
+    4
+    """
+    cells = [
+        ("markdown", "# A run, by zoexplore\n\n`pip install 'zoexplore[notebooks]'` brings what these cells need."),
+        ("code", to_python(setting, accounting).rstrip()),
+        ("code", 'import holoviews as hv\n\nfrom zoexplore import plots\n\nhv.extension("bokeh")\n'
+                 "plots.curves(setting, accounting=accounting) + plots.profile(setting, accounting=accounting)"),
+        ("code", 'import panel as pn\n\nfrom zoexplore import explore\n\npn.extension("mathjax")\nexplore(setting, accounting)'),
+    ]  # fmt: skip
+    notebook = {
+        "cells": [_cell(i, kind, source) for i, (kind, source) in enumerate(cells, start=1)],
+        "metadata": {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
+
+
+def _cell(number: int, kind: str, source: str) -> dict[str, Any]:
+    empty: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
+    return {"cell_type": kind, "id": f"cell-{number}", "metadata": {}, "source": source, **empty}
+
+
+def to_csv(
+    setting: Setting, accounting: Accounting, field: str, values: Iterable[float], bounds: Iterable[str] | None = None
+) -> str:
+    """epsilon along a field by some bounds, or all of them, inf where one does not apply; the setting as YAML in lines with a #.
+
+    >>> print(to_csv(DEMONSTRATION, Accounting(), "T", [1, 2]).splitlines()[-3])  # doctest: +ELLIPSIS
     T,composition,output-perturbation,corollary,theorem,sharp,noisy-gd...
     """
     along = np.asarray(list(values), dtype=float)
-    columns = {field: along, **curve(setting, field, along, accounting=accounting)}
+    columns = {field: along, **curve(setting, field, along, list(bounds or BOUNDS), accounting)}
     out = StringIO()
     out.write(f"# epsilon at delta = {setting.delta} against {field}; the setting's own {field} is not used\n")
     if accounting.printed:
@@ -182,7 +226,7 @@ class _Plain(yaml.SafeLoader):
 
 
 def _nothing(why: str) -> Loaded:
-    return Loaded(Setting(), Accounting(), (f"{why}; nothing was read",), read=False)
+    return Loaded(DEMONSTRATION, Accounting(), (f"{why}; nothing was read",), read=False)
 
 
 def _text(value: Any) -> str:
@@ -206,7 +250,7 @@ def _value(name: str, raw: Any) -> Any:
         return text
     if name == "printed":
         return _TRUTH.get(text.lower(), text)
-    if not text and name in ("eta", "batch"):
+    if not text and name in ("eta", "batch", "lipschitz"):
         return None
     if text == "∞":
         return inf
@@ -216,21 +260,21 @@ def _value(name: str, raw: Any) -> Any:
         return text
 
 
-def _built(kind: type, values: dict[str, Any], problems: list[str]) -> Any:
-    """The value with every field that it takes; for each one refused a line is added to `problems`."""
+def _built(base: Any, values: dict[str, Any], problems: list[str]) -> tuple[Any, set[str]]:
+    """The base with every value that it takes, and their names; for each one refused a line is added to `problems`."""
     values, given = dict(values), set(values)
     while True:
         try:
-            return kind(**values)
-        except ValueError as error:
-            name = str(error).partition(" = ")[0]
+            return base.replace(**values), given
+        except Refused as error:
+            name = error.field
             name = _FOLLOWS.get(name, name) if name not in given else name
             if name in given:
                 del values[name]
                 given.discard(name)
                 problems.append(str(error))
             else:  # a default that is too much for what was given
-                values[name] = values.get(_AT_MOST[name], getattr(kind(), _AT_MOST[name]))
+                values[name] = values.get(_AT_MOST[name], getattr(base, _AT_MOST[name]))
                 problems.append(f"{name} is lowered to {_AT_MOST[name]} = {_text(values[name])}")
 
 

@@ -7,12 +7,14 @@ import sys
 import time
 import urllib.request
 from contextlib import contextmanager
+from mimetypes import guess_type
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
 from tests.running import running
 
-SECONDS = 120
+SECONDS = 600  # a page that waits for a kernel on a busy machine
 PANEL = "https://cdn.holoviz.org/panel/"
 _CELLS = "[...jupyterapp.shell.currentWidget.content.model.cells].filter(cell => cell.type == 'code')"
 _KERNEL = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status == 'idle'"
@@ -72,10 +74,10 @@ def run_all(page, lab, name):
 
 
 def serve_panel_here(page, folder):
-    """Answer from this machine what Panel asks its own site for: three style sheets, again with every change of a text."""
+    """Answer from this machine what Panel asks its own site for: style sheets, with every change of a text, and a module."""
 
     def answer(route):
-        path = folder / route.request.url.partition("/dist/")[2].partition("?")[0]
-        route.fulfill(path=path, content_type="text/css")
+        path = folder / unquote(urlsplit(route.request.url).path.partition("/dist/")[2])
+        route.fulfill(path=path, content_type=guess_type(path.name)[0])
 
     page.route(f"{PANEL}**", answer)

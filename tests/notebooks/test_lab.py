@@ -6,8 +6,8 @@ import pytest
 from panel.io.resources import DIST_DIR
 
 from tests.notebooks.conftest import FOLDER, ROOT
-from tests.notebooks.lab import PANEL, canvases, run_all, serve_panel_here, served
-from zoexplore.views import theme
+from tests.notebooks.lab import PANEL, SECONDS, canvases, run_all, serve_panel_here, served
+from zoexplore.views.style import theme
 
 # How high the marks of now are in the first figure that has them, bound by bound; null where there is none.
 MARKS = """(() => {
@@ -41,75 +41,78 @@ def notebook_page(page, console_errors):
 def redrawn(page, before, figures):
     """Wait until so many canvases show something else."""
     script = f"before => ({canvases(NOTEBOOK)})().filter((c, i) => c != before[i]).length >= {figures}"
-    page.wait_for_function(script, arg=before, timeout=20_000)
+    page.wait_for_function(script, arg=before, timeout=SECONDS * 1000)
 
 
-@pytest.mark.slow
-def test_a_slider_in_a_cell_redraws_the_curves_of_every_cell_that_shares_its_state(lab, notebook_page):
+def test_the_first_notebook_in_a_dark_lab(lab, notebook_page):
+    """One run of it for all that it shows: running it takes far longer than looking."""
     page = notebook_page
+    page.goto(lab)
+    page.wait_for_function("window.jupyterapp?.commands.hasCommand('apputils:change-theme')", timeout=SECONDS * 1000)
+    page.evaluate("void jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
+    page.wait_for_function("document.body.dataset.jpThemeLight == 'false'", timeout=SECONDS * 1000)
+    page.wait_for_timeout(2000)  # until the server has the setting
     run_all(page, lab, "1-start-here.ipynb")
     page.get_by_text("Guarantees of this run").first.wait_for()
+    what_is_drawn_shows_on_its_ground(page)
+    the_explorer_drops_a_mark_as_its_page_is_laid_out_anew(page)
+    a_slider_redraws_the_curves_of_every_cell_that_shares_its_state(page)
+
+
+def what_is_drawn_shows_on_its_ground(page):
+    for part in (".zx-explorer .zx-curves", ".zx-curves >> nth=-1", ".zx-explorer", ".zx-dial"):
+        ground = page.locator(part).first.evaluate("e => getComputedStyle(e).backgroundColor")
+        assert min(map(int, re.findall(r"\d+", ground)[:3])) > 240, part
+    assert set(page.evaluate(AXES)) == {theme.colour("ink", dark=False)}
+
+
+def the_explorer_drops_a_mark_as_its_page_is_laid_out_anew(page):
+    explorer = page.locator(".zx-explorer")
+    slider, field = explorer.locator(".zx-slider .noUi-handle").first, explorer.locator(".zx-field input").first
+    slider.scroll_into_view_if_needed()
+    page.wait_for_timeout(1000)
+    before, marks = page.evaluate(canvases(NOTEBOOK)), page.evaluate(MARKS)
+    assert field.input_value() == "260" and marks["theorem"] > 0  # 2K = d, the last K that the theorem has
+    until_heard(page, slider, field)
+    page.wait_for_function(f"{MARKS}.theorem == null && {MARKS}.sharp > 0", timeout=SECONDS * 1000)
+    redrawn(page, before, 1)
+
+
+def a_slider_redraws_the_curves_of_every_cell_that_shares_its_state(page):
     sliders = page.locator(".zx-slider .noUi-handle")
     assert sliders.count() == 6 + 3  # the explorer's, and one at a time
     sigma, field = sliders.last, page.locator(".zx-field input").last
     sigma.scroll_into_view_if_needed()
     page.wait_for_timeout(1000)
     before, was = page.evaluate(canvases(NOTEBOOK)), field.input_value()
-    sigma.focus()
-    for _ in range(6):
+    until_heard(page, sigma, field)
+    for _ in range(5):
         sigma.press("ArrowRight")
     redrawn(page, before, 2)  # the curves against T and those against K
     assert float(field.input_value()) > float(was)
 
 
-@pytest.mark.slow
+def until_heard(page, slider, field, tries=30):
+    """Press an arrow until the field has another number: a key pressed while the page still opens its channels is lost."""
+    was = field.input_value()
+    while field.input_value() == was and tries:
+        slider.focus()
+        slider.press("ArrowRight")
+        page.wait_for_timeout(2000)
+        tries -= 1
+    assert field.input_value() != was
+
+
 def test_the_player_steps_through_the_bound(lab, notebook_page):
     page = notebook_page
     run_all(page, lab, "4-why-hidden-state-helps.ipynb")
     told = page.locator("p", has_text="Before it the runs are").first
     told.scroll_into_view_if_needed()
     page.wait_for_timeout(1000)
-    before, words, tries = page.evaluate(canvases(NOTEBOOK)), told.inner_text(), 5
+    before, words, tries = page.evaluate(canvases(NOTEBOOK)), told.inner_text(), 30
     while told.inner_text() == words and tries:  # a click while the page still opens its channels to the kernel is lost
         page.locator(".previous").first.click()
         page.wait_for_timeout(2000)
         tries -= 1
     redrawn(page, before, 3)
     assert told.inner_text() != words
-
-
-@pytest.mark.slow
-def test_the_explorer_in_a_cell_drops_a_mark_as_its_page_is_laid_out_anew(lab, notebook_page):
-    page = notebook_page
-    run_all(page, lab, "1-start-here.ipynb")
-    explorer = page.locator(".zx-explorer")
-    explorer.get_by_text("Guarantees of this run").wait_for()
-    slider, field = explorer.locator(".zx-slider .noUi-handle").first, explorer.locator(".zx-field input").first
-    slider.scroll_into_view_if_needed()
-    page.wait_for_timeout(1000)
-    before, marks = page.evaluate(canvases(NOTEBOOK)), page.evaluate(MARKS)
-    assert field.input_value() == "260" and marks["theorem"] > 0  # 2K = d, the last K that the theorem has
-    tries = 5
-    while field.input_value() == "260" and tries:  # a key pressed while the page still opens its channels is lost
-        slider.focus()
-        slider.press("ArrowRight")
-        page.wait_for_timeout(2000)
-        tries -= 1
-    assert field.input_value() != "260"
-    page.wait_for_function(f"{MARKS}.theorem == null && {MARKS}.sharp > 0", timeout=20_000)
-    redrawn(page, before, 1)
-
-
-@pytest.mark.slow
-def test_in_a_dark_notebook_what_is_drawn_shows_on_its_ground(lab, notebook_page):
-    page = notebook_page
-    page.goto(lab)
-    page.wait_for_function("window.jupyterapp?.commands.hasCommand('apputils:change-theme')")
-    page.evaluate("void jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
-    run_all(page, lab, "1-start-here.ipynb")
-    page.wait_for_function("document.body.dataset.jpThemeLight == 'false'")
-    page.get_by_text("Guarantees of this run").first.wait_for()
-    for part in (".zx-explorer .zx-curves", ".zx-curves >> nth=-1", ".zx-explorer", ".zx-dial"):
-        ground = page.locator(part).first.evaluate("e => getComputedStyle(e).backgroundColor")
-        assert min(map(int, re.findall(r"\d+", ground)[:3])) > 240, part
-    assert set(page.evaluate(AXES)) == {theme.colour("ink", dark=False)}

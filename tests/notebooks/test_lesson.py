@@ -5,7 +5,7 @@ import pytest
 from tests.notebooks.lab import canvases
 from tools.lesson import RUN, html
 from zoexplore import guarantee
-from zoexplore.views.words import digits
+from zoexplore.formatting import format_number
 
 
 @pytest.mark.parametrize("bound", ["sharp", "theorem"])
@@ -25,5 +25,5 @@ def test_the_player_moves_the_figures_of_a_file(bound, tmp_path, page):
     assert told.inner_text() != words
     page.locator(".last").first.click()
     page.get_by_text("100.0% of the budget is spent").wait_for()
-    page.get_by_text(f"so that ε = {digits(guarantee(RUN, bound).epsilon)}").wait_for()
+    page.get_by_text(f"so that ε = {format_number(guarantee(RUN, bound).epsilon)}").wait_for()
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []

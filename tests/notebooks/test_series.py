@@ -54,7 +54,6 @@ def test_its_links_lead_somewhere(notebook):
                 assert (FOLDER / target).exists(), target
 
 
-@pytest.mark.slow
 def test_it_runs_and_so_do_its_solutions(notebook, offline):
     count = len(notebook.cells)
     notebook.cells += [nbformat.v4.new_code_cell(code) for code in solutions(notebook)]

@@ -1,0 +1,167 @@
+"""The command answers as the library does, says what is wrong in a line, and ends with the code that it promises."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+import urllib.request
+from math import inf
+
+import pytest
+
+from tests.running import running
+from zoexplore import BOUNDS, __version__, curve, epsilon, guarantee
+from zoexplore.__main__ import main
+from zoexplore.export import from_yaml, to_yaml
+from zoexplore.presets import DEMONSTRATION
+from zoexplore.setting import SAMPLINGS, Accounting
+from zoexplore.statement import plain, statement
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "run.yaml"
+    path.write_text(to_yaml(DEMONSTRATION, Accounting()), encoding="utf-8")
+    return str(path)
+
+
+def ask(capsys, *arguments):
+    """The exit code, the answer and the complaint."""
+    code = main(arguments)
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def test_epsilon_is_the_librarys_to_the_last_digit(capsys, file):
+    code, answer, complaint = ask(capsys, "epsilon", file)
+    assert (code, complaint) == (0, "")
+    found = {line.split()[0]: float(line.split()[1]) for line in answer.splitlines()}
+    assert found == {bound: epsilon(DEMONSTRATION, bound) for bound in BOUNDS}
+
+
+def test_json_is_json_where_a_number_is_infinite(capsys, file):
+    code, answer, _ = ask(capsys, "epsilon", file, "--set", "K=300", "--bound", "theorem", "--json")
+    (found,) = json.loads(answer, parse_constant=pytest.fail).values()
+    assert code == 1 and found["epsilon"] == "inf" and found["reason"] == "2K = 600 exceeds d = 520"
+
+
+def test_a_curve_is_csv_that_says_of_what(capsys, file):
+    code, answer, _ = ask(capsys, "curve", file, "--values", "1:100:3", "--bound", "sharp")
+    header = "\n".join(line[2:] for line in answer.splitlines() if line.startswith("# "))
+    rows = [line.split(",") for line in answer.splitlines() if not line.startswith("#")]
+    expected = curve(DEMONSTRATION, "T", [1, 10, 100], ["sharp"])["sharp"]
+    assert code == 0 and rows[0] == ["T", "sharp"]
+    assert [(float(T), float(e)) for T, e in rows[1:]] == list(zip([1, 10, 100], expected, strict=True))
+    assert from_yaml(header.partition("\n")[2]).setting == DEMONSTRATION
+
+
+def test_calibrate_writes_a_run_that_keeps_the_target(capsys, file):
+    code, answer, _ = ask(capsys, "calibrate", file, "sigma", "--epsilon", "1")
+    solved = from_yaml(answer).setting
+    assert code == 0 and 0.999 < epsilon(solved, "sharp") <= 1
+    _, again, _ = ask(capsys, "calibrate", file, "sigma", "--epsilon", "1", "--json")
+    assert json.loads(again)["value"] == solved.sigma
+
+
+def test_what_cannot_be_reached_is_no_answer(capsys, file):
+    code, answer, complaint = ask(capsys, "calibrate", file, "beta", "--epsilon", "1e-9")
+    assert (code, answer) == (1, "") and complaint.startswith("zoexplore: ")
+
+
+def test_a_statement_says_what_is_supposed_and_what_computed_it(capsys, file):
+    code, answer, _ = ask(capsys, "statement", file)
+    assert code == 0 and "differentially private" in answer and f"zoexplore {__version__}" in answer
+    for check in guarantee(DEMONSTRATION, "sharp").checks:
+        assert check.words in answer
+    _, answer, _ = ask(capsys, "statement", file, "--json")
+    assert json.loads(answer) == statement(DEMONSTRATION).as_dict()
+
+
+def test_a_statement_without_a_guarantee_says_why(capsys, file):
+    code, answer, _ = ask(capsys, "statement", file, "--bound", "theorem", "--set", "K=300")
+    assert code == 1 and answer.startswith("No guarantee") and "2K = 600 exceeds d = 520" in answer
+
+
+def test_a_statement_about_public_iterates_does_not_ask_for_secrecy():
+    public, hidden = statement(DEMONSTRATION, "composition"), statement(DEMONSTRATION, "sharp")
+    assert public.released == "every iterate, the last included"
+    assert len(hidden.not_covered) == len(public.not_covered) + 1
+    assert all("stay secret" in statement(DEMONSTRATION, bound).released for bound in BOUNDS if bound != "composition")
+
+
+def test_a_statement_says_what_the_run_releases_and_of_whom():
+    told = statement(DEMONSTRATION.replace(releases=5, records_per_person=3, neighbours="add-remove"))
+    assert told.released.startswith("5 of 200 iterates") and told.unit == "one person, with at most 3 records"
+    assert "a unit more" in told.neighbours
+    for sampling in SAMPLINGS:
+        assert "100 of n =" in statement(DEMONSTRATION.replace(batch=100, sampling=sampling)).sampling
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(inf, "inf"), (-inf, "-inf"), (float("nan"), None), ({1: (2.5, inf)}, {"1": [2.5, "inf"]})]
+)
+def test_what_json_has_no_number_for_is_text(value, text):
+    assert plain(value) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "told"),
+    [
+        (None, ["K=0"], "K = 0 is not allowed: give a whole number from 1 to d = 520"),
+        (None, ["K"], "--set K: give FIELD=VALUE"),
+        (None, ["colour=red"], "'colour' is not a field"),
+        ("{", [], "this is not YAML"),
+        ("K: 52", [], "n, d, T, sigma, beta are not in the file"),
+        ("K: \xff", [], "not text in UTF-8"),
+    ],
+)
+def test_a_wrong_file_is_told_in_a_line_and_answered_with_nothing(capsys, file, tmp_path, text, changes, told):
+    if text is not None:
+        file = tmp_path / "wrong.yaml"
+        file.write_bytes(text.encode("latin-1"))
+    code, answer, complaint = ask(capsys, "epsilon", str(file), *(part for change in changes for part in ("--set", change)))
+    assert (code, answer) == (2, "") and told in complaint and "Traceback" not in complaint
+
+
+@pytest.mark.parametrize("values", ["a", "1:2", "0:10:5", "1,,2"])
+def test_wrong_values_are_told(capsys, file, values):
+    code, answer, complaint = ask(capsys, "curve", file, "--values", values)
+    assert (code, answer) == (2, "") and "give numbers with commas" in complaint
+
+
+def test_a_file_that_is_not_there_is_told(capsys):
+    assert ask(capsys, "epsilon", "/no/such/run.yaml") == (2, "", "zoexplore: /no/such/run.yaml: No such file or directory\n")
+
+
+@pytest.mark.parametrize("arguments", [[], ["epsilon"], ["calibrate", "run.yaml", "colour", "--epsilon", "1"], ["dance"]])
+def test_wrong_usage_ends_with_two(capsys, arguments):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2 and "usage: zoexplore" in capsys.readouterr().err
+
+
+def test_standard_input_and_a_reader_that_leaves():
+    command = [sys.executable, "-m", "zoexplore", "curve", "-", "--values", "1:1000000:3000", "--bound", "composition"]
+    asked = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    asked.stdin.write(to_yaml(DEMONSTRATION, Accounting()))
+    asked.stdin.close()
+    assert asked.stdout.readline().startswith("# epsilon at delta")
+    asked.stdout.close()
+    complaint = asked.stderr.read()
+    asked.wait(60)
+    assert "Traceback" not in complaint
+
+
+def test_serve_answers_with_the_page(tmp_path):
+    log = tmp_path / "serve.log"
+    with running([sys.executable, "-m", "zoexplore", "serve", "--port", "0"], log, cwd=tmp_path) as server:
+        address, deadline = None, time.monotonic() + 120
+        while not address and server.poll() is None and time.monotonic() < deadline:
+            address = re.search(r"http://127\.0\.0\.1:\d+/app", log.read_text())
+            time.sleep(0.2)
+        assert address, log.read_text()
+        with urllib.request.urlopen(address[0], timeout=60) as page:
+            assert page.status == 200 and b"<title>zoexplore</title>" in page.read()
+        taken = main(["serve", "--port", address[0].split(":")[2].split("/")[0]])
+    assert taken == 2

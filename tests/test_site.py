@@ -1,0 +1,80 @@
+"""The site is built without a network, every link in it leads somewhere, and its formulas and search work in a browser."""
+
+import functools
+import re
+import threading
+from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from tests.browser.conftest import browser, chromium_path, console_errors, page  # noqa: F401  (fixtures)
+from tools import site
+
+ELSEWHERE = ("http:", "https:", "data:", "mailto:", "javascript:", "blob:")
+
+
+class Links(HTMLParser):
+    """What a page links to, and what in it can be linked to."""
+
+    def __init__(self):
+        super().__init__()
+        self.targets, self.anchors = [], set()
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.anchors |= {given[name] for name in ("id", "name") if given.get(name)}
+        self.targets += [given[name] for name in ("href", "src") if given.get(name)]
+
+
+def links(file):
+    found = Links()
+    found.feed(file.read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    site.assemble(execute=False)
+    site.build(folder)
+    return folder
+
+
+def pages(folder):
+    """What mkdocs has written; the gallery's pictures and the lesson are pages of others."""
+    return [file for file in folder.rglob("*.html") if file.name != "404.html" and not re.match("gallery-|lesson", file.name)]
+
+
+@pytest.mark.proof
+def test_every_link_leads_somewhere(built):
+    known = {file: links(file) for file in pages(built)}
+    lost = []
+    for file, found in known.items():
+        for target in found.targets:
+            if target.startswith(ELSEWHERE):
+                continue
+            parts = urlsplit(target)
+            there = (file.parent / unquote(parts.path)).resolve() if parts.path else file
+            there = there / "index.html" if there.is_dir() else there
+            anchor = unquote(parts.fragment)
+            if not there.exists() or (anchor and there in known and anchor not in known[there].anchors):
+                lost.append(f"{file.relative_to(built)}: {target}")
+    assert not lost
+
+
+@pytest.mark.proof
+def test_formulas_are_drawn_and_found_without_a_network(built, page):  # noqa: F811
+    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(built))
+    asked = []
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(f"http://127.0.0.1:{server.server_port}/docs/bounds.html")
+        page.locator("article .katex").first.wait_for()
+        page.keyboard.press("f")
+        page.keyboard.type("contraction")
+        page.locator(".md-search-result__item").first.wait_for()
+        server.shutdown()
+    assert [url for url in asked if not url.startswith(("http://127.0.0.1", "data:", "blob:"))] == []

@@ -1,0 +1,96 @@
+"""What is published works: the wheel answers, serves and plots, and brings no more than is asked for."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+import urllib.request
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.running import running
+from zoexplore import epsilon
+from zoexplore.export import to_yaml
+from zoexplore.presets import DEMONSTRATION
+from zoexplore.setting import Accounting
+
+ROOT = Path(__file__).parents[1]
+HEAVY = {"panel", "bokeh", "holoviews", "param", "torch", "pandas", "jupyterlab"}
+PLOT = (
+    "import holoviews as hv; from zoexplore import plots; from zoexplore.presets import DEMONSTRATION as run;"
+    "hv.save(plots.curves(run, values=[1, 10]), 'curves.html')"
+)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (file,) = folder.glob("*.whl")
+    return file
+
+
+def run(python, *arguments, cwd, **environment):
+    return subprocess.run(
+        [str(python), *arguments], cwd=cwd, env=os.environ | environment, capture_output=True, text=True,
+        input=to_yaml(DEMONSTRATION, Accounting()),
+    )  # fmt: skip
+
+
+def serves(python, folder, **environment):
+    """Whether the command serves the page."""
+    log, address, deadline = folder / "serve.log", None, time.monotonic() + 300
+    command = [str(python), "-m", "zoexplore", "serve", "--port", "0"]
+    with running(command, log, cwd=folder, env=os.environ | environment) as server:
+        while not address and server.poll() is None and time.monotonic() < deadline:
+            address = re.search(r"http://127\.0\.0\.1:\d+/app", log.read_text())
+            time.sleep(0.2)
+        assert address, log.read_text()
+        with urllib.request.urlopen(address[0], timeout=120) as page:
+            return b"<title>zoexplore</title>" in page.read()
+
+
+def test_the_wheel_has_the_package_with_its_sheets_and_scripts_and_nothing_else(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    kinds = {".py", ".css", ".js", ".typed"}
+    inside = {path.relative_to(ROOT).as_posix() for path in (ROOT / "zoexplore").rglob("*") if path.suffix in kinds}
+    inside |= {f"zoexplore/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "docs").rglob("*") if path.is_file()}
+    assert {name for name in names if not name.split("/")[0].endswith(".dist-info")} == inside
+
+
+def test_the_wheel_answers_and_serves(wheel, tmp_path):
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    done = run(sys.executable, "-m", "zoexplore", "epsilon", "-", "--bound", "sharp", cwd=tmp_path, PYTHONPATH=str(tmp_path))
+    assert float(done.stdout.split()[1]) == epsilon(DEMONSTRATION, "sharp"), done.stderr
+    done = run(sys.executable, "-c", "import zoexplore; print(zoexplore.__file__)", cwd=tmp_path, PYTHONPATH=str(tmp_path))
+    assert done.stdout.startswith(str(tmp_path))
+    assert serves(sys.executable, tmp_path, PYTHONPATH=str(tmp_path))
+
+
+@pytest.mark.proof
+def test_in_an_empty_environment_the_wheel_answers_and_with_its_extra_serves_and_plots(wheel, tmp_path):
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    python = next(path for path in (tmp_path / "venv/bin/python", tmp_path / "venv/Scripts/python.exe") if path.exists())
+    install = ["-m", "pip", "install", "--quiet", "-c", str(ROOT / "constraints.txt")]
+    alone = {"PYTHONPATH": ""}
+
+    done = run(python, *install, str(wheel), cwd=tmp_path, **alone)
+    assert done.returncode == 0, done.stderr
+    listed = run(python, "-m", "pip", "list", "--format=freeze", cwd=tmp_path, **alone).stdout
+    assert not HEAVY & {line.partition("==")[0].lower() for line in listed.splitlines()}
+    done = run(python, "-m", "zoexplore", "epsilon", "-", "--bound", "sharp", cwd=tmp_path, **alone)
+    assert float(done.stdout.split()[1]) == epsilon(DEMONSTRATION, "sharp"), done.stderr
+    done = run(python, "-m", "zoexplore", "serve", cwd=tmp_path, **alone)
+    assert done.returncode == 2 and "pip install 'zoexplore[app]'" in done.stderr
+
+    done = run(python, *install, f"{wheel}[app]", cwd=tmp_path, **alone)
+    assert done.returncode == 0, done.stderr
+    assert serves(python, tmp_path, **alone)
+    done = run(python, "-c", PLOT, cwd=tmp_path, **alone)
+    assert done.returncode == 0, done.stderr
+    assert "Sharper bound" in (tmp_path / "curves.html").read_text(encoding="utf-8")

@@ -1,0 +1,239 @@
+"""The command: `zoexplore serve | epsilon | curve | calibrate | statement`, also as `python -m zoexplore`.
+
+It answers on standard output, complains on standard error, and ends with
+
+    0  an answer
+    1  none: no bound applies, or no value meets the target
+    2  the question is wrong: a file, a field or an option
+"""
+
+import argparse
+import json
+import socket
+import sys
+import webbrowser
+from collections.abc import Sequence
+from dataclasses import asdict
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import zoexplore
+from zoexplore.bounds import BOUNDS, curve, guarantee
+from zoexplore.export import LARGEST_FILE, Loaded, from_yaml, to_csv, to_yaml
+from zoexplore.planning import Unreachable, calibrate
+from zoexplore.planning.calibration import FIELDS as SOLVED
+from zoexplore.setting import FIELDS
+from zoexplore.statement import plain, statement
+
+ANSWER, NONE, WRONG = 0, 1, 2
+RUN = "a run as YAML, such as the page's Export writes; - reads it from standard input"
+
+
+class Wrong(Exception):
+    """What the caller has to change; the message says how."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command, and return its exit code."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    try:
+        return given.run(given)
+    except Wrong as wrong:
+        return _complain(str(wrong), WRONG)
+    except Unreachable as unreachable:
+        return _complain(str(unreachable), NONE)
+    except ValueError as error:
+        return _complain(str(error), WRONG)
+    except BrokenPipeError:  # the reader has seen enough, as `| head` has
+        sys.stderr.close()
+        return ANSWER
+    except KeyboardInterrupt:
+        return 130
+
+
+def _complain(words: str, code: int) -> int:
+    print(f"zoexplore: {words}", file=sys.stderr)
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="zoexplore", description="The privacy loss of zeroth-order training, by every bound that is known.",
+        epilog="Exit codes: 0 an answer; 1 none, since no bound applies or no value meets the target; 2 the question is wrong.",
+    )  # fmt: skip
+    parser.add_argument("--version", action="version", version=f"zoexplore {zoexplore.__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    serving = commands.add_parser("serve", help="serve the explorer in a browser")
+    serving.add_argument("--port", type=int, default=5006, help="to listen on; 0 for any free one (default: 5006)")
+    address = "to listen on; 0.0.0.0 for all of the machine's (default: 127.0.0.1)"
+    serving.add_argument("--address", default="127.0.0.1", help=address)
+    origin = "where readers find the page, if not at the address; may come twice"
+    serving.add_argument("--origin", action="append", default=[], metavar="HOST[:PORT]", help=origin)
+    proxy = "believe a proxy's headers; only where readers cannot reach the port themselves"
+    serving.add_argument("--behind-proxy", action="store_true", help=proxy)
+    serving.add_argument("--prefix", default="", help="of the path, as in zoexplore for /zoexplore/app")
+    serving.add_argument("--show", action="store_true", help="open it in a browser")
+    serving.add_argument("--demo", action="store_true", help="just to look: a free port of this machine, opened in a browser")
+    serving.set_defaults(run=_serve)
+
+    asking = _question(commands, "epsilon", _epsilon, "epsilon of a run by every bound, and why where there is none")
+    _choose_bounds(asking)
+
+    along = _question(commands, "curve", _curve, "epsilon by every bound along a field, as CSV")
+    along.add_argument("--along", default="T", choices=FIELDS, metavar="FIELD", help="the field (default: T)")
+    along.add_argument("--values", required=True, help="where: 1,10,100 or FROM:TO:COUNT, evenly spread in logarithms")
+    _choose_bounds(along)
+
+    solving = _question(commands, "calibrate", _calibrate, "the run with one field at the best value that keeps a target")
+    solving.add_argument("field", choices=SOLVED, metavar="FIELD", help=f"what is solved for: {', '.join(SOLVED)}")
+    solving.add_argument("--epsilon", type=float, required=True, help="the target")
+    solving.add_argument("--bound", default="sharp", choices=list(BOUNDS), metavar="BOUND", help="that keeps it (default: sharp)")
+
+    telling = _question(commands, "statement", _statement, "what the guarantee says, in words: for a paper or a model card")
+    telling.add_argument("--bound", default="sharp", choices=list(BOUNDS), metavar="BOUND", help="by which (default: sharp)")
+    return parser
+
+
+def _question(commands: Any, name: str, run: Any, words: str) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name, help=words, description=words[0].upper() + words[1:] + ".")
+    parser.add_argument("file", metavar="RUN.yaml", help=RUN)
+    instead = "in place of the file's; may come twice"
+    parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help=instead)
+    parser.add_argument("--json", action="store_true", help="answer in JSON")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _choose_bounds(parser: argparse.ArgumentParser) -> None:
+    names = ", ".join(BOUNDS)
+    parser.add_argument(
+        "--bound", action="append", choices=list(BOUNDS), metavar="BOUND", help=f"one of {names}; may come twice (default: all)"
+    )
+
+
+def _read(given: argparse.Namespace) -> Loaded:
+    """The run in question. What of it could not be used is an error here: the answer would be about another run."""
+    try:
+        raw = sys.stdin.read(LARGEST_FILE + 1) if given.file == "-" else _text(Path(given.file))
+    except OSError as error:
+        raise Wrong(f"{given.file}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise Wrong(f"{given.file} is not text in UTF-8") from None
+    loaded = from_yaml(_with(raw, given.set))
+    if loaded.problems:
+        raise Wrong("\n".join(f"{given.file}: {problem}" for problem in loaded.problems))
+    return loaded
+
+
+def _text(path: Path) -> str:
+    with path.open(encoding="utf-8") as file:
+        return file.read(LARGEST_FILE + 1)
+
+
+def _with(text: str, changes: Sequence[str]) -> str:
+    """The file's text with some fields changed; fields at the end count over those under the headings."""
+    lines = [text.rstrip("\n")]
+    for change in changes:
+        name, equals, value = change.partition("=")
+        if not equals or not value:
+            raise Wrong(f"--set {change}: give FIELD=VALUE, such as --set K=52")
+        lines.append(f"{name}: {value}")
+    return "\n".join(lines) + "\n"
+
+
+def _serve(given: argparse.Namespace) -> int:
+    try:
+        from zoexplore.views.server import serve
+    except ModuleNotFoundError as missing:
+        raise Wrong(f"the explorer needs {missing.name}: pip install 'zoexplore[app]'") from None
+    port, address = (0, "127.0.0.1") if given.demo else (given.port, given.address)
+    try:
+        port = port or _free(address)
+        server = serve(port, address, given.origin, given.behind_proxy, given.prefix, start=False)
+    except OSError as error:
+        raise Wrong(f"{address}:{port} cannot be listened on: {error.strerror}; give another --port, or 0 for any") from None
+    host = "127.0.0.1" if address == "0.0.0.0" else address
+    url = f"http://{host}:{port}{given.prefix and '/' + given.prefix.strip('/')}/app"
+    print(f"Serving {url} (Ctrl-C stops it)", flush=True)
+    if given.show or given.demo:
+        server.io_loop.add_callback(webbrowser.open, url)
+    server.start()
+    server.io_loop.start()
+    return ANSWER
+
+
+def _free(address: str) -> int:
+    """A port that nobody listens on now; the server has to know it before it begins, for the origins that it admits."""
+    with socket.socket() as free:
+        free.bind((address, 0))
+        return free.getsockname()[1]
+
+
+def _epsilon(given: argparse.Namespace) -> int:
+    loaded = _read(given)
+    found = [guarantee(loaded.setting, bound, loaded.accounting) for bound in given.bound or BOUNDS]
+    if given.json:
+        rows = {g.bound: {"epsilon": g.epsilon, "delta": g.setting.delta, "reason": g.reason, "note": g.note} for g in found}
+        print(json.dumps(plain(rows), ensure_ascii=False, indent=2))
+    else:
+        width = max(len(g.bound) for g in found)
+        for g in found:
+            print(f"{g.bound:{width}}  {g.epsilon!r:22}  {g.reason or g.note}".rstrip())
+    return ANSWER if any(g.valid for g in found) else NONE
+
+
+def _curve(given: argparse.Namespace) -> int:
+    loaded, values = _read(given), _values(given.values)
+    if given.json:
+        bounds = given.bound or list(BOUNDS)
+        found = curve(loaded.setting, given.along, values, bounds, loaded.accounting)
+        rows = {given.along: values, **{bound: epsilon.tolist() for bound, epsilon in found.items()}}
+        print(json.dumps(plain(rows), indent=2))
+    else:
+        print(to_csv(loaded.setting, loaded.accounting, given.along, values, given.bound), end="")
+    return ANSWER
+
+
+def _values(text: str) -> list[float]:
+    try:
+        if ":" not in text:
+            return [float(value) for value in text.split(",")]
+        first, last, count = text.split(":")
+        low, high, points = float(first), float(last), int(count)
+        if not (0 < low < inf and 0 < high < inf and points > 1):
+            raise ValueError
+    except ValueError:
+        raise Wrong(f"--values {text}: give numbers with commas between them, or FROM:TO:COUNT with both ends above 0") from None
+    spread = [low * (high / low) ** (i / (points - 1)) for i in range(points)]
+    whole = low == int(low) and high == int(high)  # counts such as T and K
+    return list(dict.fromkeys(float(round(x)) if whole else x for x in spread))
+
+
+def _calibrate(given: argparse.Namespace) -> int:
+    loaded = _read(given)
+    solved = calibrate(loaded.setting, given.field, epsilon=given.epsilon, bound=given.bound, accounting=loaded.accounting)
+    reached = guarantee(solved, given.bound, loaded.accounting).epsilon
+    if given.json:
+        answer = {
+            "field": given.field, "value": getattr(solved, given.field), "epsilon": reached, "bound": given.bound,
+            "setting": solved.as_dict(), "accounting": asdict(loaded.accounting),
+        }  # fmt: skip
+        print(json.dumps(plain(answer), indent=2))
+    else:
+        print(f"# {given.field} = {getattr(solved, given.field)!r}: epsilon = {reached!r} by {given.bound}")
+        print(to_yaml(solved, loaded.accounting), end="")
+    return ANSWER
+
+
+def _statement(given: argparse.Namespace) -> int:
+    loaded = _read(given)
+    told = statement(loaded.setting, given.bound, loaded.accounting)
+    print(json.dumps(told.as_dict(), ensure_ascii=False, indent=2) if given.json else told)
+    return ANSWER if told.epsilon < inf else NONE
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,189 @@
+"""What a guarantee says, in words and as data that a program reads: for a paper's appendix, a model card or a release's file.
+
+It names the unit that is protected, what neighbours are, how records are drawn, what may be released, which assumptions numbers
+decide and which are the reader's to vouch for, what is not covered, and which versions computed it.
+"""
+
+import platform
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from math import inf, isfinite, isnan
+from typing import Any
+
+from zoexplore.bounds import guarantee
+from zoexplore.formatting import format_count, format_number
+from zoexplore.setting import Accounting, Setting
+
+COMPUTED_WITH = ("zoexplore", "numpy", "scipy", "numba")
+NOT_COVERED = (
+    "trying several runs, settings or seeds on the same data and choosing among them",
+    "a loss whose smoothness, convexity or Lipschitz constant is not what is stated",
+    "noise that can be guessed: a poor generator, a seed that leaks, directions that tell the noise",
+    "the gap between real and floating-point numbers",
+)
+PUBLIC = ("composition",)  # what holds with every iterate released; with any other bound a statement asks for secrecy
+HIDDEN = "any intermediate model, loss, gradient or progress curve that somebody gets to see"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A guarantee as it may be published.
+
+    Args:
+        bound: the registry's id.
+        title: the bound's name.
+        epsilon, delta: the guarantee; epsilon is inf where the bound does not apply.
+        reason: why it does not apply; empty where it does.
+        note: what to know of the number beside its assumptions; empty if nothing.
+        unit: whose data it is about.
+        neighbours: which two data sets are compared.
+        sampling: which records a step sees.
+        released: what may be seen.
+        met: assumptions that the numbers satisfy.
+        supposed: assumptions that no number decides: whoever publishes the statement vouches for them.
+        failed: assumptions that the numbers violate, and by how much.
+        not_covered: what the guarantee says nothing of.
+        source: where the bound is from.
+        setting, accounting: what was accounted, and how.
+        versions: of what computed it.
+    """
+
+    bound: str
+    title: str
+    epsilon: float
+    delta: float
+    reason: str
+    note: str
+    unit: str
+    neighbours: str
+    sampling: str
+    released: str
+    met: tuple[str, ...]
+    supposed: tuple[str, ...]
+    failed: tuple[str, ...]
+    not_covered: tuple[str, ...]
+    source: str
+    setting: dict[str, Any]
+    accounting: dict[str, Any]
+    versions: dict[str, str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The statement as JSON has it: infinite numbers are the text "inf", missing ones None."""
+        return plain(asdict(self))
+
+    def __str__(self) -> str:
+        """The statement in words; epsilon rounded up to three digits."""
+        if self.epsilon == inf:
+            head = f"No guarantee by {self.title} (bound {self.bound}): {self.reason}."
+        else:
+            head = (
+                f"The release is (ε, δ) = ({format_number(self.epsilon)}, {self.delta:g})-differentially private "
+                f"by {self.title} (bound {self.bound})."
+            )
+            head += f"\n{self.reason}." if self.reason else ""
+        told = {"Unit": self.unit, "Neighbours": self.neighbours, "Sampling": self.sampling, "Released": self.released}
+        lists = {
+            "Satisfied by the numbers": self.met,
+            "Supposed, and to be vouched for": self.supposed,
+            "Violated": self.failed,
+            "Not covered": self.not_covered,
+        }
+        parts = [head, "\n".join(f"{name}: {text}." for name, text in told.items())]
+        parts += [f"{name}:\n" + "\n".join(f"- {line}" for line in lines) for name, lines in lists.items() if lines]
+        parts += [f"Note: {self.note}."] if self.note else []
+        made = ", ".join(f"{name} {number}" for name, number in self.versions.items())
+        return "\n\n".join([*parts, f"Source: {self.source}\nComputed with {made}."])
+
+
+def statement(setting: Setting, bound: str = "sharp", accounting: Accounting = Accounting()) -> Statement:  # noqa: B008
+    """What a bound says of a run, to be published or kept beside a model.
+
+    Args:
+        setting: the run.
+        bound: an id of `BOUNDS`.
+        accounting: how to count. With the printed constants the statement says that it is no guarantee.
+
+    Raises:
+        ValueError: the bound is unknown.
+
+    >>> from zoexplore.presets import DEMONSTRATION
+    >>> statement(DEMONSTRATION, "composition").released
+    'every iterate, the last included'
+    """
+    g = guarantee(setting, bound, accounting)
+    hidden = bound not in PUBLIC
+    return Statement(
+        bound=bound,
+        title=g.title,
+        epsilon=g.epsilon,
+        delta=setting.delta,
+        reason=g.reason,
+        note=g.note,
+        unit=_unit(setting),
+        neighbours=_neighbours(setting),
+        sampling=_sampling(setting),
+        released=_released(setting, hidden),
+        met=tuple(c.words for c in g.checks if c.met),
+        supposed=tuple(c.words for c in g.checks if c.met is None),
+        failed=tuple(f"{c.words} Here {c.shortfall}." for c in g.checks if c.met is False),
+        not_covered=(HIDDEN, *NOT_COVERED) if hidden else NOT_COVERED,
+        source=g.source,
+        setting=setting.as_dict() | {"eta": setting.eta},
+        accounting=asdict(accounting),
+        versions=_versions(),
+    )
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can have it: infinite numbers as text, nan as None.
+
+    >>> plain({"epsilon": inf, "K": (1, 2)})
+    {'epsilon': 'inf', 'K': [1, 2]}
+    """
+    if isinstance(value, dict):
+        return {str(name): plain(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(inner) for inner in value]
+    if isinstance(value, float) and not isfinite(value):
+        return None if isnan(value) else "inf" if value > 0 else "-inf"
+    return value
+
+
+def _unit(setting: Setting) -> str:
+    records = setting.records_per_person
+    return "one record" if records == 1 else f"one person, with at most {format_count(records)} records"
+
+
+def _neighbours(setting: Setting) -> str:
+    if setting.neighbours == "add-remove":
+        return "two data sets of which one has a unit more than the other, both with the same public normaliser"
+    return f"two data sets of n = {format_count(setting.n)} records that differ in the contents of one unit"
+
+
+def _sampling(setting: Setting) -> str:
+    if setting.full_batch:
+        return f"every step uses all n = {format_count(setting.n)} records"
+    drawn = {
+        "without-replacement": "records, drawn afresh, uniformly, without replacement, and seen by nobody",
+        "poisson": "records on average, each drawn on its own, afresh, and seen by nobody",
+        "cyclic": "records, in batches that are cut once, whatever they contain, and take turns",
+        "shuffled": "records, in batches that are cut once, whatever they contain, and whose order is drawn secretly",
+    }
+    return f"every step uses {format_count(setting.batch or 0)} of n = {format_count(setting.n)} {drawn[setting.sampling]}"
+
+
+def _released(setting: Setting, hidden: bool) -> str:
+    if not hidden:
+        return "every iterate, the last included"
+    releases = min(setting.releases, setting.T)
+    if releases == setting.T > 1:
+        return "every iterate, the last included"
+    if releases > 1:
+        some = f"{format_count(releases)} of {format_count(setting.T)} iterates"
+        return f"{some}, evenly spaced, the last included; the others stay secret"
+    return f"the last iterate, after {format_count(setting.T)} steps; all others stay secret"
+
+
+def _versions() -> dict[str, str]:
+    return {"python": platform.python_version()} | {name: version(name) for name in COMPUTED_WITH}
+
