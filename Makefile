@@ -2,14 +2,14 @@
 PORT ?= 5006
 ARGS ?=
 BIN := .venv/bin
+PYTEST = $(BIN)/python -m pytest --numprocesses logical --dist worksteal
 READY := .venv/.ready
+READY_APP := .venv/.ready-app
 
-.PHONY: app lab lesson test lint bench setup clean
+.PHONY: app lab lesson site test proof lint bench setup clean
 
-app: setup
-	@echo "Serving http://127.0.0.1:$(PORT)/app (Ctrl-C stops it)"
-	@$(BIN)/python -m panel serve app.py --address 127.0.0.1 --port $(PORT) \
-	  --allow-websocket-origin 127.0.0.1:$(PORT) --allow-websocket-origin localhost:$(PORT)
+app: $(READY_APP)
+	@$(BIN)/python -m zoexplore serve --port $(PORT) $(ARGS)
 
 lab: setup
 	@PANEL_INLINE=1 $(BIN)/python -m jupyterlab --ip=127.0.0.1 --LabApp.default_url=/lab/tree/notebooks $(ARGS)
@@ -17,9 +17,17 @@ lab: setup
 lesson: setup
 	@$(BIN)/python -m tools.lesson $(ARGS)
 
+site: setup
+	@$(BIN)/python -m tools.site $(ARGS)
+
 test: setup
 	@$(BIN)/python -m tools.chromium
-	@$(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(PYTEST) -m "not proof" $(ARGS)
+
+# Everything: the comparisons that take long too, and six times the random cases, other ones in every run.
+proof: setup
+	@$(BIN)/python -m tools.chromium
+	@ZOEXPLORE_EFFORT=$${ZOEXPLORE_EFFORT:-6} $(PYTEST) $(ARGS)
 
 lint: setup
 	@$(BIN)/ruff check .
@@ -32,6 +40,11 @@ setup: $(READY)
 
 $(READY): pyproject.toml constraints.txt tools/setup.sh
 	@sh tools/setup.sh
+	@touch $@ $(READY_APP)
+
+# The page alone needs half as much.
+$(READY_APP): pyproject.toml constraints.txt tools/setup.sh
+	@sh tools/setup.sh app
 	@touch $@
 
 clean:

@@ -2,7 +2,7 @@
 
 import argparse
 
-from benchmarks import curves, latency, minibatch, peers, startup, tightness, training
+from benchmarks import curves, latency, mechanism, minibatch, peers, published, startup, tightness, training
 from benchmarks.timing import table
 
 TOPICS = {
@@ -11,8 +11,10 @@ TOPICS = {
     "startup": startup.run,
     "tightness": tightness.run,
     "minibatch": minibatch.run,
+    "published": published.run,
     "latency": latency.run,
     "training": training.run,
+    "mechanism": mechanism.run,
 }
 
 

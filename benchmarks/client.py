@@ -15,6 +15,19 @@ PATIENCE = 60  # seconds for any answer
 LARGEST = 2**28  # bytes of a message
 
 
+def forwarded(address: str) -> dict[str, str]:
+    """The header by which a proxy says whose request it passes on."""
+    return {"X-Forwarded-For": address} if address else {}
+
+
+async def token_of(origin: str, query: str = "", address: str = "") -> str:
+    """Load the page, and no more of it than the token that its websocket needs."""
+    page = await AsyncHTTPClient(max_clients=500).fetch(
+        f"http://{origin}/app{query}", headers=forwarded(address), request_timeout=PATIENCE, connect_timeout=PATIENCE
+    )
+    return re.search(r'"token":\s*"([^"]+)"', page.body.decode())[1]
+
+
 class Reader:
     """One session of the page. Made by `Reader.open`."""
 
@@ -23,15 +36,26 @@ class Reader:
         self.document: dict[str, Any] = {}
 
     @classmethod
-    async def open(cls, origin: str) -> "Reader":
-        """Load the page, as a browser does, up to the moment when it is drawn."""
-        page = await AsyncHTTPClient().fetch(f"http://{origin}/app", request_timeout=PATIENCE)
-        token = re.search(r'"token":\s*"([^"]+)"', page.body.decode())[1]
-        request = HTTPRequest(f"ws://{origin}/app/ws", headers={"Origin": f"http://{origin}"}, request_timeout=PATIENCE)
-        reader = cls(await websocket_connect(request, subprotocols=["bokeh", token], max_message_size=LARGEST))
-        await reader._until("ACK")
+    async def open(cls, origin: str, query: str = "", address: str = "") -> "Reader":
+        """Load the page, as a browser does, up to the moment when it is drawn.
+
+        Args:
+            origin: of the server, as HOST:PORT.
+            query: of the page's address, with its question mark.
+            address: that a proxy would say the reader has; none if empty.
+        """
+        reader = await cls.connect(origin, await token_of(origin, query, address), address)
         await reader.look()
         reader._event("document_ready", [])
+        return reader
+
+    @classmethod
+    async def connect(cls, origin: str, token: str, address: str = "") -> "Reader":
+        """The websocket of a page that has been loaded."""
+        headers = {"Origin": f"http://{origin}", **forwarded(address)}
+        request = HTTPRequest(f"ws://{origin}/app/ws", headers=headers, request_timeout=PATIENCE)
+        reader = cls(await websocket_connect(request, subprotocols=["bokeh", token], max_message_size=LARGEST))
+        await reader._until("ACK")
         return reader
 
     async def look(self) -> None:

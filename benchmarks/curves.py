@@ -8,20 +8,21 @@ import numpy as np
 
 from benchmarks import plain
 from benchmarks.timing import milliseconds, table
-from zoexplore import Accounting, Setting, curve
+from zoexplore import Accounting, curve
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import REGIMES, SCHEDULES
 
 T = [int(t) for t in np.geomspace(1, 1e6, 300).round()]
 FIVE = ["composition", "output-perturbation", "corollary", "theorem", "noisy-gd"]
 
 RUNS = {
-    "paper": Setting(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, beta=0.5),
-    "paper, perturbed": Setting(
+    "paper": DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, beta=0.5),
+    "paper, perturbed": DEMONSTRATION.replace(
         n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, beta=0.5, xi=1e-5
     ),
-    "default": Setting(),
-    "non-convex": Setting(regime="non-convex", K=26),
-    "small steps, no ball": Setting(
+    "default": DEMONSTRATION,
+    "non-convex": DEMONSTRATION.replace(regime="non-convex", K=26),
+    "small steps, no ball": DEMONSTRATION.replace(
         n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0.9, M=1, R=1e6, eta=0.5, delta=1e-5
     ),
 }
@@ -78,7 +79,7 @@ def random_setting(draw):
 
     d = round(power(0, 6))
     M = power(-1, 1)
-    return Setting(
+    return DEMONSTRATION.replace(
         n=round(power(2, 7)),
         d=d,
         K=max(1, min(d, round(d ** draw.random()))),

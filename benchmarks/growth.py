@@ -3,9 +3,10 @@
 import numpy as np
 
 from benchmarks.timing import milliseconds, table
-from zoexplore import BOUNDS, Setting, epsilon
+from zoexplore import BOUNDS, epsilon
+from zoexplore.presets import DEMONSTRATION
 
-RUN = Setting(n=10_000, d=10**6, K=1000, T=1000, M=0.75, m=0.5, ridge=0.5, R=0.31)
+RUN = DEMONSTRATION.replace(n=10_000, d=10**6, K=1000, T=1000, M=0.75, m=0.5, ridge=0.5, R=0.31)
 SIZES = {
     "T": np.geomspace(10, 10**7, 7),
     "K": np.geomspace(10, 10**5, 7),

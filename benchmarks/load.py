@@ -19,9 +19,11 @@ from benchmarks.timing import table
 SLIDER, RECORDS = "σ noise scale", "n records"
 EVERY = 2.0  # seconds between a reader's moves
 AT_ONCE = 10  # sessions opened side by side when many are opened and closed
-LIFETIME = 1000  # ms after which the server forgets a session that was left
+LINGER = 1  # seconds after which the server forgets a session that was left
+ROOM = 1000  # readers, all of one address
 SETTLE = 5.0  # seconds for that
 OWN = 1000  # records, times the readers: the first of the readers' runs
+CROWDS = (10, 25)  # readers at values of their own, before all of them
 AGAIN = 15.0  # seconds after which those who train start once more
 
 
@@ -125,15 +127,17 @@ def quantiles(name: str, waits: list[float]) -> tuple[str, ...]:
 
 async def measure(sessions: int, seconds: float, visits: int) -> None:
     """Serve, load, print."""
-    with served("--unused-session-lifetime", str(LIFETIME), "--check-unused-sessions", str(LIFETIME // 2)) as server:
+    with served(READERS=ROOM, READERS_PER_ADDRESS=ROOM, LOADING=AT_ONCE, LINGER_SECONDS=LINGER) as server:
         process = Process(server.process.pid)
         await come_and_go(server.origin, AT_ONCE)  # what every server loads once
         await asyncio.sleep(SETTLE)
         waits, memory = await steady(server.origin, process, sessions, seconds)
         rows = [quantiles(f"{sessions} readers, the same values", waits)]
-        for some in (sessions // 2, sessions):
+        for some in (*CROWDS, sessions):
+            began = time.perf_counter()
             waits, _ = await steady(server.origin, process, some, seconds / 3, OWN * some)
             rows.append(quantiles(f"{some} readers, values of their own", waits))
+            print(f"load: {some} readers took {time.perf_counter() - began - seconds / 3:.1f} s to come in")
         others = await opened(server.origin, 3)
         at_work = asyncio.create_task(work(others))
         waits, _ = await steady(server.origin, process, sessions, seconds / 3)

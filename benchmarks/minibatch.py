@@ -7,12 +7,13 @@ from dp_accounting import GaussianDpEvent, NeighboringRelation, SampledWithoutRe
 from dp_accounting.rdp import RdpAccountant
 
 from benchmarks.timing import milliseconds, table
-from zoexplore import Accounting, Setting, curve, epsilon
+from zoexplore import Accounting, curve, epsilon
 from zoexplore.bounds.conversion import epsilon_at_order
 from zoexplore.bounds.kernels.renyi import sampled_divergence
+from zoexplore.presets import DEMONSTRATION
 
 CKS = Accounting(conversion="cks")
-RUN = Setting(n=1_000_000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-6, beta=0.5, T=1000)
+RUN = DEMONSTRATION.replace(n=1_000_000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-6, beta=0.5, T=1000)
 STEPS = np.unique(np.geomspace(1, 1e6, 300).round())
 
 
@@ -67,7 +68,7 @@ def accountant(n, batch, multiplier, steps, orders=None):
 
 
 def batches():
-    setting = Setting(n=1000, d=1000, K=200, sigma=0.3, m=0.9, ridge=0, M=1, R=1, delta=1e-5, T=10_000)
+    setting = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.3, m=0.9, ridge=0, M=1, R=1, delta=1e-5, T=10_000)
     print(f"epsilon after {setting.T} steps by batch (n = {setting.n}), converted by cks; time of a curve of {STEPS.size} T")
     rows = []
     for batch in (1000, 999, 500, 200, 100, 50, 20, 10):

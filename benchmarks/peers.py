@@ -13,6 +13,7 @@ import numpy as np
 from dp_accounting import (
     GaussianDpEvent,
     NeighboringRelation,
+    PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
     SelfComposedDpEvent,
     calibrate_dp_mechanism,
@@ -23,10 +24,14 @@ from dp_accounting.rdp import RdpAccountant
 
 from benchmarks import growth, plain, program
 from benchmarks.timing import milliseconds
-from zoexplore import Accounting, Setting, calibrate, curve, epsilon, guarantee
+from zoexplore import Accounting, calibrate, curve, epsilon, guarantee
+from zoexplore.bounds.loss_distribution import Losses
+from zoexplore.presets import DEMONSTRATION
 
-RUN = Setting(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, beta=0.5)
-BATCHES = Setting(n=100_000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-6, beta=0.5, T=1000, batch=1000)
+RUN = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, beta=0.5)
+BATCHES = DEMONSTRATION.replace(
+    n=100_000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-6, beta=0.5, T=1000, batch=1000
+)
 STEPS = np.unique(np.geomspace(1, 1e6, 300).round())
 CKS = Accounting(conversion="cks")
 
@@ -35,7 +40,7 @@ def run():
     """Print how times grow; return the rows of ratios."""
     growth.run()
     with quiet():
-        return [*curves(), *solvers(), *compositions(), *batches(), *calibrations()]
+        return [*curves(), *solvers(), *compositions(), *batches(), *losses(), *calibrations()]
 
 
 def row(what, peer, ours, theirs, repeats=3):
@@ -127,6 +132,23 @@ def batches():
         for peer, theirs in peers.items():
             what = f"composition, b = {setting.batch}, noise multiplier {multiplier:.3g}"
             yield row(what, peer, lambda s=setting: epsilon(s, "composition", CKS), theirs)
+
+
+def losses():
+    """Poisson's steps by composed privacy losses: values at some T, and the time of a curve; theirs is timed at those T."""
+    for q, multiplier in ((0.01, 1.0), (0.1, 2.0), (0.016, 8.0)):
+        few = STEPS[[60, 150, 240]]
+
+        def ours(T=few, q=q, multiplier=multiplier):
+            return Losses(T, 0.0, q, 1 / multiplier, "poisson").epsilon(1e-5)
+
+        def theirs(T=few, q=q, multiplier=multiplier):
+            event = PoissonSampledDpEvent(q, GaussianDpEvent(multiplier))
+            return np.array([composed(PLDAccountant(), SelfComposedDpEvent(event, int(t)), 1e-5) for t in T])
+
+        what, peer, value, _ = row(f"Poisson, q = {q:g}, multiplier {multiplier:g}", "dp-accounting, PLD", ours, theirs, 1)
+        each = milliseconds(theirs, 1, 0) / few.size
+        yield what, peer, value, each * STEPS.size / milliseconds(lambda f=ours: f(STEPS), 3)
 
 
 def calibrations():

@@ -1,7 +1,7 @@
 """The hidden-state theorem as a convex program for cvxpy, as a careful person would write it from the paper: no package code.
 
 For counted steps N and a constant one-step factor the shifts a_t >= 0 are the variables, the distances z_t the constraints
-(BOUNDS section 5), lengths in units of the distance that they start from.
+(docs/bounds.md, "The hidden-state theorem"), lengths in units of the distance that they start from.
 """
 
 from math import log, sqrt

@@ -1,5 +1,6 @@
-"""`app.py` or another page served as a newcomer would, for as long as a benchmark needs it."""
+"""The explorer or another page served as a newcomer would, for as long as a benchmark needs it."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -27,16 +28,22 @@ class Server:
 
 
 @contextmanager
-def served(*options: str, script: str = "app.py") -> Iterator[Server]:
-    """`panel serve` a script of the project's with further options, on a free port; ended with the block."""
+def served(script: str = "app.py", **limits: int) -> Iterator[Server]:
+    """The explorer as `zoexplore serve` serves it, or another script by `panel serve`, on a free port; ended with the block.
+
+    `limits` are those of `zoexplore.views.server.limits`, by name.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     origin = f"127.0.0.1:{port}"
-    command = [sys.executable, "-m", "panel", "serve", script, "--address", "127.0.0.1", "--port", str(port)]
+    command = ["zoexplore", "serve", "--origin", origin]
+    if script != "app.py":
+        command = ["panel", "serve", script, "--address", "127.0.0.1", "--allow-websocket-origin", origin]
     process = subprocess.Popen(
-        [*command, "--allow-websocket-origin", origin, *options], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+        [sys.executable, "-m", *command, "--port", str(port)], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env={**os.environ, **{f"ZOEXPLORE_{name}": str(limit) for name, limit in limits.items()}},
+    )  # fmt: skip
     try:
         _wait(port)
         yield Server(origin, Path(script).stem, process)

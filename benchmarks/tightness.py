@@ -9,7 +9,8 @@ from math import inf
 from benchmarks.timing import table
 from tests.truth.revealed import Run, Truth, mahalanobis
 from tests.truth.test_revealed import CANDIDATES, run_of
-from zoexplore import Accounting, Setting, epsilon
+from zoexplore import Accounting, epsilon
+from zoexplore.presets import DEMONSTRATION
 
 SETTINGS = [  # c, d, K, T, beta, spread
     (0.5, 10, 10, 50, 0.5, 1.0),
@@ -22,8 +23,10 @@ SETTINGS = [  # c, d, K, T, beta, spread
     (0.3, 40, 20, 30, 0.5, 0.5),
     (0.3, 60, 12, 60, 0.3, 0.3),
 ]
-PAPER = Setting(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, beta=0.5)
-LARGE = Setting(n=100_000, d=10**6, K=20_000, sigma=1e-3, m=0.5, ridge=0.5, M=1, R=1, delta=1e-6, beta=0.5, T=10_000)
+PAPER = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, beta=0.5)
+LARGE = DEMONSTRATION.replace(
+    n=100_000, d=10**6, K=20_000, sigma=1e-3, m=0.5, ridge=0.5, M=1, R=1, delta=1e-6, beta=0.5, T=10_000
+)
 COMPARED = {
     "paper's figure, T = 10": PAPER.replace(T=10),
     "paper's figure, T = 100": PAPER.replace(T=100),
@@ -34,9 +37,9 @@ COMPARED = {
     "paper's figure, perturbed": PAPER.replace(T=1000, xi=1e-5),
     "paper's figure, convex": PAPER.replace(T=1000, regime="convex"),
     "paper's figure, non-convex, small steps": PAPER.replace(T=1000, regime="non-convex", eta=2.0),
-    "two classes, K = 52": Setting(K=52),
-    "two classes, K = 260": Setting(),
-    "two classes, no ball": Setting(R=inf),
+    "two classes, K = 52": DEMONSTRATION.replace(K=52),
+    "two classes, K = 260": DEMONSTRATION,
+    "two classes, no ball": DEMONSTRATION.replace(R=inf),
     "a million parameters": LARGE,
     "a million parameters, T = 100": LARGE.replace(T=100),
 }
@@ -62,7 +65,7 @@ def against_truth(c, d, K, T, beta, spread, draws, delta):
 
 def sharp_and_truth(s, c, sensitivity, draws):
     """The bound's epsilon; the truth's by the best adversary, chosen on other draws; twice its standard error."""
-    run = Run.of(s, c, sensitivity)
+    run = Run.of(s, sensitivity)
     draws = draws if s.d <= 20 else draws // 10
     best = max(CANDIDATES, key=lambda adversary: Truth(mahalanobis(run, adversary, draws // 10, 2)).epsilon(s.delta))
     truth = Truth(mahalanobis(run, best, draws, 3))

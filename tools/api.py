@@ -10,17 +10,10 @@ HEAD = """# The public names
 
 From the docstrings, by `python -m tools.api`. Symbols are the paper's; [concepts](concepts.md) says what they mean.
 """
-# module: what of it is public, all of its `__all__` where None
-MODULES: dict[str, tuple[str, ...] | None] = {
-    "zoexplore": None,
-    "zoexplore.planning": None,
-    "zoexplore.utility": ("Utility", "utility", "utility_bound"),
-    "zoexplore.export": (
-        "Loaded", "to_query", "from_query", "to_yaml", "from_yaml", "to_python", "to_csv", "to_fields", "from_fields",
-    ),
-    "zoexplore.mechanism": None,
-    "zoexplore.training": None,
-}  # fmt: skip
+MODULES = (
+    "zoexplore", "zoexplore.planning", "zoexplore.utility", "zoexplore.export", "zoexplore.statement", "zoexplore.plots",
+    "zoexplore.mechanism", "zoexplore.training",
+)  # fmt: skip
 SECTION = re.compile(r"^(Args|Returns|Raises|Yields|Source):\s*$")
 ENTRY = re.compile(r"^(\*{0,2}[\w, ]+): ")
 
@@ -28,14 +21,20 @@ ENTRY = re.compile(r"^(\*{0,2}[\w, ]+): ")
 def page() -> str:
     """The whole page."""
     seen: set[int] = set()
-    return HEAD + "".join(chapter(name, names, seen) for name, names in MODULES.items())
+    return HEAD + "".join(chapter(name, seen) for name in MODULES)
 
 
-def chapter(module: str, names: tuple[str, ...] | None, seen: set[int]) -> str:
+def public(module: str) -> list[str]:
+    """A module's `__all__`; without one the classes and functions of its own whose names begin with no underscore."""
+    home = import_module(module)
+    own = [name for name, thing in vars(home).items() if getattr(thing, "__module__", "") == module and name[0] != "_"]
+    return list(getattr(home, "__all__", own))
+
+
+def chapter(module: str, seen: set[int]) -> str:
     """A module's names; what another chapter has said already is left to it."""
     home = import_module(module)
-    chosen = [name for name in names or home.__all__ if hasattr(home, name)]
-    things = [(name, getattr(home, name)) for name in chosen]
+    things = [(name, getattr(home, name)) for name in public(module)]
     told = "".join(entry(name, thing) for name, thing in things if callable(thing) and id(thing) not in seen)
     seen.update(id(thing) for _, thing in things)
     return f"\n## `{module}`\n\n{inspect.getdoc(home)}\n{told}" if told else ""

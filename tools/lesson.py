@@ -11,12 +11,14 @@ import panel as pn
 from bokeh.resources import INLINE
 from panel.io.resources import CDN_DIST, DIST_DIR
 
-from zoexplore import Setting, guarantee
-from zoexplore.views import Replay, State, theme
-from zoexplore.views.words import digits
+from zoexplore import guarantee
+from zoexplore.formatting import format_number
+from zoexplore.presets import DEMONSTRATION
+from zoexplore.views import Replay, State
+from zoexplore.views.style import theme
 from zoexplore.writing import write
 
-RUN = Setting(T=40)  # as in the notebook
+RUN = DEMONSTRATION.replace(T=40)  # as in the notebook
 _TEXT = """
 <h1>Why hidden state helps</h1>
 <p>Two training runs differ in a single record and share all directions and all noise. The record pushes them apart at every
@@ -40,7 +42,7 @@ The whole lesson, with the formulas and exercises, is <code>notebooks/4-why-hidd
 def page(bound: str, replay: Replay) -> pn.Column:
     """The lesson for one bound: text, the player with its figures, and what it comes to."""
     g, public = guarantee(RUN, bound), guarantee(RUN.replace(beta=1.0), "composition")
-    end = _END.format(rho=digits(g.rho), epsilon=digits(g.epsilon), T=RUN.T, public=digits(public.epsilon))
+    end = _END.format(rho=format_number(g.rho), epsilon=format_number(g.epsilon), T=RUN.T, public=format_number(public.epsilon))
     text = {"sizing_mode": "stretch_width", "margin": 0, "styles": {"font-size": "16px", "line-height": "1.55"}}
     return pn.Column(
         pn.pane.HTML(_TEXT.format(K=RUN.K, says=_SAYS[bound]), **text),

@@ -1,7 +1,11 @@
 #!/bin/sh
-# Makes .venv with the pinned stack and this project in it. `make app` and `make test` call it; running it twice is harmless.
+# Makes .venv with the pinned stack and this project in it; running it twice is harmless.
+#   sh tools/setup.sh app     what the page needs, training included: what `make app` calls
+#   sh tools/setup.sh         that, and what notebooks, tests and the site need
+# Packages come by uv where it is found; UV=no leaves it out.
 set -eu
 cd "$(dirname "$0")/.."
+what=${1:-all}
 log=.venv/setup.log
 pip=".venv/bin/python -m pip --disable-pip-version-check --no-input"
 
@@ -27,6 +31,23 @@ find_python() {
     fail "Python 3.11 or newer is needed and $found was found. Install one (python.org, or your system's packages), or name it: make PYTHON=/path/to/python3.11"
 }
 
+# uv does not read pip's configuration. Of that, where wheels are found is told to it; where pip has another index, pip it is.
+find_uv() {
+    if [ "${UV:-}" = no ]; then return; fi
+    if [ -n "${PIP_INDEX_URL:-}$($pip config get global.index-url 2>/dev/null || true)" ]; then return; fi
+    command -v "${UV:-uv}" || true
+}
+
+# Install by uv, and by pip where there is no uv or it does not manage.
+install() {
+    if [ -n "$uv" ]; then
+        if "$uv" pip install --quiet --python .venv/bin/python "$@" >"$log" 2>&1; then return; fi
+        say "uv did not manage, so pip does it: $(tail -n 1 "$log")"
+    fi
+    quietly $pip install -c constraints.txt 'pip>=25.1' # what Python 3.11 brings is older, and knows no dependency groups
+    quietly $pip install "$@"
+}
+
 torch_needs_cuda() {
     $pip install --dry-run --quiet --report - torch==2.13.0 2>"$log" | grep -Eq '"name": "(nvidia|cuda)-'
 }
@@ -43,7 +64,16 @@ install_torch() {
         if $pip install --no-deps --index-url "$cpu_index" torch==2.13.0 >"$log" 2>&1; then return; fi
         say "PyTorch's CPU index did not answer: INSTALLING THE CUDA BUILD INSTEAD, SEVERAL GIGABYTES"
     fi
-    quietly $pip install --no-deps torch==2.13.0
+    install --no-deps torch==2.13.0
+}
+
+# Everything else, by the versions in constraints.txt.
+install_rest() {
+    if [ "$what" = app ]; then
+        install -c constraints.txt -e '.[app,train]'
+        return
+    fi
+    install -c constraints.txt -e '.[all]' --group dev
 }
 
 if ! new_enough .venv/bin/python; then
@@ -52,7 +82,12 @@ if ! new_enough .venv/bin/python; then
     rm -rf .venv
     "$python" -m venv .venv || fail "$python cannot make a virtual environment (on Debian and Ubuntu: apt-get install python3-venv)"
 fi
+uv=$(find_uv)
+if [ -n "$uv" ]; then
+    links=${UV_FIND_LINKS:-${PIP_FIND_LINKS:-$($pip config get global.find-links 2>/dev/null || true)}}
+    if [ -n "$links" ]; then export UV_FIND_LINKS="$links"; fi
+fi
 install_torch
-say "installing the pinned packages and zoexplore itself (the first time takes a few minutes)"
-quietly $pip install -c constraints.txt -e '.[all]'
+say "installing the pinned packages and zoexplore itself (the first time takes a minute or two)"
+install_rest
 say "ready"

@@ -1,0 +1,193 @@
+"""A step of `NoisyZOGD` against seed replay with noise, written as it mostly is: time and peak memory.
+
+`python -m benchmarks.mechanism 1e6 1e7 --directions 1 4 16` on a CPU; with `--device cuda --kind bfloat16` on a GPU.
+"""
+
+import argparse
+import ctypes
+import gc
+import resource
+import subprocess
+import sys
+import threading
+from statistics import median
+from time import perf_counter, process_time
+
+import torch
+from torch import nn
+
+from benchmarks.timing import table
+from zoexplore import Setting
+from zoexplore.mechanism import NoisyZOGD, Sources
+
+LAYERS, RECORDS, BETA, CLIP, SIGMA = 10, 8, 0.5, 1.0, 1e-3
+WAYS = ("ours", "seed replay")
+
+
+class Stack(nn.Module):
+    """Square layers, one behind the other, of about d parameters together."""
+
+    def __init__(self, d, kind, device):
+        super().__init__()
+        self.width = max(2, round((d / LAYERS) ** 0.5))
+        made = {"dtype": kind, "device": device, "bias": False}
+        self.layers = nn.ModuleList([nn.Linear(self.width, self.width, **made) for _ in range(LAYERS)])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = x + torch.tanh(layer(x))
+        return x
+
+
+def losses(outputs, targets):
+    return (outputs.float().mean(-1) - targets).square()
+
+
+class SeedReplay:
+    """Directions made again from seeds, as in MeZO (Malladi et al. 2023), not orthonormal; clip and both kinds of noise added."""
+
+    def __init__(self, module, K, xi, lr):
+        self.module, self.K, self.xi, self.lr = module, K, xi, lr
+        self.device = next(module.parameters()).device
+        self.d = sum(p.numel() for p in module.parameters())
+
+    def _move(self, seed, scale):
+        generator = torch.Generator(self.device).manual_seed(seed)
+        for p in self.module.parameters():
+            z = torch.randn(p.shape, generator=generator, dtype=p.dtype, device=p.device)
+            p.data.add_(z, alpha=scale)
+
+    @torch.no_grad()
+    def step(self, batch):
+        x, y = batch
+        seeds, xi = torch.randint(2**31, (self.K,)).tolist(), self.xi / self.d**0.5
+        estimates = []
+        for seed in seeds:
+            self._move(seed, xi)
+            ahead = losses(self.module(x), y)
+            self._move(seed, -2 * xi)
+            behind = losses(self.module(x), y)
+            self._move(seed, xi)
+            estimates.append(
+                ((ahead - behind) / (2 * xi)).clamp(-CLIP, CLIP).mean() + SIGMA * torch.randn((), device=self.device)
+            )
+        for seed, estimate in zip(seeds, estimates, strict=True):
+            self._move(seed, -self.lr * float(estimate) / self.d)
+        noise = torch.Generator(self.device).manual_seed(torch.randint(2**31, ()).item())
+        for p in self.module.parameters():
+            p.data.add_(
+                torch.randn(p.shape, generator=noise, dtype=p.dtype, device=p.device), alpha=self.lr * SIGMA / self.d**0.5
+            )
+
+
+def made(way, d, K, kind, device):
+    """A call that makes one step, the model's bytes, and the bytes of a copy that is kept between steps."""
+    torch.manual_seed(0)
+    module = Stack(d, kind, device)
+    d = sum(p.numel() for p in module.parameters())
+    batch = torch.randn(RECORDS, module.width, dtype=kind, device=device), torch.zeros(RECORDS, device=device)
+    xi, lr = 1e-3 * d**0.5, 1e-3
+    size = sum(p.numel() * p.element_size() for p in module.parameters())
+    if way != "ours":
+        optimiser = SeedReplay(module, K, xi, lr)
+        return lambda: optimiser.step(batch), size, 0
+    setting = Setting(n=RECORDS, d=d, K=K, T=10**6, sigma=SIGMA, beta=BETA, clip=CLIP, eta=lr * K, xi=xi)
+    optimiser = NoisyZOGD(module, losses, setting, sources=Sources(1, 2, device=device), clipping="joint")
+    return lambda: optimiser.step(optimiser.batch(batch)), size, size * (optimiser._copy is not None)
+
+
+def seconds(d, K, kind, device, repeats):
+    """Of one step of either way, by turns; processor time on a CPU, so that other work matters little."""
+    clock = process_time if device == "cpu" else perf_counter
+    steps, spent = {way: made(way, d, K, kind, device)[0] for way in WAYS}, {way: [] for way in WAYS}
+    for turn in range(repeats + 1):
+        for way, step in steps.items():
+            start = clock()
+            step()
+            if device != "cpu":
+                torch.cuda.synchronize()
+            if turn:  # the first step looks at the losses too
+                spent[way].append(clock() - start)
+    return {way: median(times) for way, times in spent.items()}
+
+
+def peak(way, d, K, kind, device):
+    """Most memory while a step is made, in multiples of the parameters', themselves included; of a second step, in a process
+    of its own, as the first one also takes what libraries keep.
+    """
+    made(way, 10**4, K, kind, device)[0]()  # what libraries take at first
+    step, size, kept = made(way, d, K, kind, device)
+    if device != "cpu":
+        torch.cuda.reset_peak_memory_stats()
+        step(), step()
+        return torch.cuda.max_memory_allocated() / size
+    step()
+    gc.collect()
+    ctypes.CDLL("libc.so.6").malloc_trim(0)  # else what the first step freed would not be seen again
+    before, most, done = _resident(), [0], threading.Event()
+
+    def watch():
+        while not done.wait(0.001):
+            most[0] = max(most[0], _resident())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    step()
+    done.set()
+    watcher.join()
+    return 1 + (max(most[0] - before, 0) + kept) / size
+
+
+def _resident():
+    """Bytes that this process holds now."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+
+def run(sizes=(10**6, 10**7), directions=(1, 4, 16), kind="float32", device="cpu", repeats=5):
+    """Print the table, and return rows of ratios to seed replay."""
+    torch.set_num_threads(1)
+    rows, ratios = [], []
+    for d in sizes:
+        for K in directions:
+            time = seconds(d, K, getattr(torch, kind), device, repeats)
+            memory = {way: _peak_elsewhere(way, d, K, kind, device) for way in WAYS}
+            slower, larger = (found["ours"] / found["seed replay"] for found in (time, memory))
+            figures = (
+                [f"{time[way]:.3g} s" for way in WAYS]
+                + [f"{slower:.2f}"]
+                + [f"{memory[way]:.2f}" for way in WAYS]
+                + [f"{larger:.2f}"]
+            )
+            rows.append((f"d = {d:.0e}, K = {K}", *figures))
+            print(*rows[-1], flush=True)
+            ratios.append((f"step, d = {d:.0e}, K = {K}", "seed replay", "", 1 / slower))
+    print(f"\nOne step of {RECORDS} records, {kind} on {device}; memory in multiples of the parameters, themselves included")
+    table(("run", *WAYS, "ratio", *(f"memory, {way}" for way in WAYS), "ratio"), rows)
+    return ratios
+
+
+def _peak_elsewhere(way, d, K, kind, device):
+    command = [sys.executable, "-m", "benchmarks.mechanism", str(d), "--directions", str(K), "--kind", kind, "--device", device]
+    return float(subprocess.run([*command, "--peak", way], capture_output=True, text=True, check=True).stdout.split()[-1])
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.mechanism", description=__doc__)
+    parser.add_argument("sizes", nargs="+", type=float)
+    parser.add_argument("--directions", nargs="+", type=int, default=[1, 4, 16])
+    parser.add_argument("--kind", default="float32")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--peak", choices=WAYS)
+    asked = parser.parse_args()
+    sizes = [int(d) for d in asked.sizes]
+    if asked.peak:
+        torch.set_num_threads(1)
+        print(peak(asked.peak, sizes[0], asked.directions[0], getattr(torch, asked.kind), asked.device))
+    else:
+        run(sizes, asked.directions, asked.kind, asked.device, asked.repeats)
+
+
+if __name__ == "__main__":
+    main()
