@@ -194,6 +194,15 @@ def test_a_call_whose_process_is_killed_is_computed_once_more_and_no_more(fresh,
     assert line.submit(abs, (-1,)).answer.result(PATIENCE) == 1
 
 
+def test_processes_that_are_killed_while_idle_cost_no_call_anything(fresh):
+    line = fresh(count=3)
+    line.begin()
+    for process in line._idle:
+        os.kill(process.pid, signal.SIGKILL)
+        soon(lambda process=process: not process.alive)
+    assert line.submit(abs, (-1,)).answer.result(PATIENCE) == 1
+
+
 # Asking
 
 
