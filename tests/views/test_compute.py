@@ -24,6 +24,7 @@ from zoexplore.views.compute.pool import Pool, TooLong
 from zoexplore.views.compute.process import Died, Process
 from zoexplore.views.compute.remember import forget, recall, remember, remembered, size
 from zoexplore.views.compute.task import Task
+from zoexplore.views.server.limits import WORKER_MEGABYTES
 
 PATIENCE = 120  # seconds, on a machine that is busy with other things
 
@@ -102,6 +103,16 @@ def test_an_interrupt_for_all_processes_is_nothing_to_it(process):
         os.kill(pid, signal.SIGINT)
         time.sleep(0.05)
     assert busy.result(PATIENCE) is None and process.submit(os.getpid).result(PATIENCE) == pid
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
+def test_it_takes_no_more_memory_than_it_may(monkeypatch):
+    monkeypatch.setenv(WORKER_MEGABYTES.variable, "500")
+    process = Process()
+    with pytest.raises(MemoryError):
+        process.submit(bytearray, (600 * 2**20,)).result(PATIENCE)
+    assert process.submit(abs, (-1,)).result(PATIENCE) == 1
+    process.end()
 
 
 def test_ending_ends_it_whatever_it_does(process):
