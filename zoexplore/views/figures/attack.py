@@ -54,7 +54,11 @@ class Attack(View):
         }
         self.panes = [pn.pane.Bokeh(fig, **theme.STRETCH) for fig in self.figures.values()]
         cells = [
-            pn.Column(pane, Saves(partial(self.picture, name), title=f"the {name} curves", name_of_file=f"zoexplore-{name}"), **theme.STRETCH)
+            pn.Column(
+                pane,
+                Saves(partial(self.picture, name), title=f"the {name} curves", name_of_file=f"zoexplore-{name}"),
+                **theme.STRETCH,
+            )
             for name, pane in zip(self.figures, self.panes, strict=True)
         ]
         self.grid = pn.Column(*cells, css_classes=["zx-panels"], stylesheets=[theme.css("panels")], **theme.STRETCH)
@@ -196,9 +200,7 @@ class Attack(View):
         self.pinned_source.data = {**self.pinned_source.data, "colour": colours[:drawn]}
 
     def __panel__(self) -> pn.viewable.Viewable:
-        asked = pn.Column(
-            *self.boxes.values(), css_classes=["zx-choices"], stylesheets=[theme.css("choices")], **theme.STRETCH
-        )
+        asked = pn.Column(*self.boxes.values(), css_classes=["zx-choices"], stylesheets=[theme.css("choices")], **theme.STRETCH)
         return pn.Column(
             self.words, self.grid, asked, self.refused, self.table,
             css_classes=["zx-attack"], stylesheets=[theme.root("curves")], **theme.STRETCH,
