@@ -2,7 +2,7 @@
 
 import re
 from decimal import ROUND_CEILING, Context, Decimal
-from math import inf, isfinite, isnan
+from math import inf, isfinite, isnan, nan
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 THIN = "\u202f"  # narrow, and not to be broken at
@@ -37,6 +37,45 @@ def format_number(x: float, figures: int = 3) -> str:
 def _up(x: Decimal, exponent: int, figures: int) -> Decimal:
     """The least decimal with so many figures from 10^exponent on that is no less than x."""
     return x.quantize(Decimal(1).scaleb(exponent + 1 - figures), rounding=ROUND_CEILING)
+
+
+def format_percent(x: float, figures: int = 2) -> str:
+    """A probability in percent, rounded up: 1.9 %.
+
+    >>> format_percent(0.0183), format_percent(0.07), format_percent(1)
+    ('1.9\u202f%', '7.0\u202f%', '100\u202f%')
+    """
+    return f"{format_number(_hundredfold(x), figures)}{THIN}%"
+
+
+def format_share(x: float) -> str:
+    """A probability in percent as one would type it: exact."""
+    return f"{format_exact(_hundredfold(x))} %"
+
+
+def _hundredfold(x: float) -> float:
+    """100 x without the product's rounding, by which 0.07 would become a little more than 7."""
+    return float(Decimal(repr(float(x))).scaleb(2))
+
+
+def parse_share(text: str) -> float:
+    """What somebody typed, as a probability strictly between 0 and 1: 0.01, 1 %.
+
+    Raises:
+        ValueError: it is none.
+
+    >>> parse_share("1 %"), parse_share("0.5")
+    (0.01, 0.5)
+    """
+    number, percent, rest = text.partition("%")
+    try:
+        x = float(parse_number(number))
+        x = float(Decimal(repr(x)).scaleb(-2)) if percent else x
+    except ValueError:
+        x = nan
+    if rest.strip() or not 0 < x < 1:
+        raise ValueError("give a share above 0 and below 1, as 0.01 or 1 %")
+    return x
 
 
 def format_count(x: float) -> str:

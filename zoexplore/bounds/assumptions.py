@@ -118,7 +118,7 @@ HALF_DIMENSION = Assumption(
 FULL_BATCH = Assumption(
     "Every step uses all n records.",
     lambda r, a: r.batch == r.n,
-    lambda r: f"b = {r.batch:.0f} is below n = {r.n:.0f}, and this bound has no account of mini-batches",
+    lambda r: f"batch = {r.batch:.0f} is below n = {r.n:.0f}, and this bound has no account of mini-batches",
 )
 
 

@@ -102,7 +102,8 @@ def _too_few(runs: Runs) -> str:
 def _no_contraction(runs: Runs) -> str:
     if runs.M == np.inf:
         return ""
-    return f"the step does not contract: its Lipschitz constant is {format_short(float(runs.c))} ({runs.regime.replace("-convex", " convex") if runs.regime[0] == "s" else runs.regime} loss)"
+    regime = "strongly convex" if runs.regime == "strongly-convex" else runs.regime
+    return f"the step does not contract: its Lipschitz constant is {format_short(float(runs.c))} ({regime} loss)"
 
 
 def _largest_xi(runs: Runs):
@@ -147,7 +148,7 @@ COROLLARY = Bound(
         Assumption(
             "The perturbation is small: ξ ≤ √((1−β)/β) · 2Δ/(nM√(2d)).",
             lambda r, a: (r.xi == 0) | (r.M == np.inf) | (r.xi <= _largest_xi(r)),
-            lambda r: f"ξ = {format_short(r.xi)} exceeds {format_short(float(_largest_xi(r)))}",
+            lambda r: f"ξ = {format_short(float(r.xi))} exceeds {format_short(float(_largest_xi(r)))}",
         ),
     ),
     solve=solve,

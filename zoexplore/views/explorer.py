@@ -40,9 +40,9 @@ class Explorer(pn.viewable.Viewer):
         self.state = State(setting, accounting)
         self.lesson = Lesson.of(search or "", VIEWS)
         self.controls = Controls(self.state, self.lesson)
-        self.tabs, self.readouts = (part(state=self.state) for part in (Tabs, Readouts))
-        self.curves = self.tabs["curves"]
         self.pins = Pins()
+        self.tabs, self.readouts = Tabs(self.state, pins=self.pins), Readouts(self.state)
+        self.curves = self.tabs["curves"]
         self.pinned, self.pinned_curves = Pinned(self.state, self.pins), PinnedCurves(self.curves, self.pins)
         self._teach()
         self.bridge = Bridge(visible=False) if search is not None else None
