@@ -127,7 +127,7 @@ def test_K_min_suffices_for_the_minimum(extra, m, delta, n):
         ({"R": inf, "ridge": 0.9}, "R = ∞"),
         ({"beta": 0.0}, "β = 0"),
         ({"beta": 1.0}, "β = 1"),
-        ({"xi": 1e-3, "ridge": 0.9}, "ξ = 0.001 exceeds 4.472e-05"),
+        ({"xi": 1e-3, "ridge": 0.9}, "ξ = 0.001 exceeds 4.47\u202f×\u202f10⁻⁵"),
         ({"R": 1.2}, "1.08 exceeds Δ = 1"),
         ({"batch": 10}, "batch = 10"),
         ({"K": 10}, "K = 10 is below the needed"),

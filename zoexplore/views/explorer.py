@@ -4,10 +4,12 @@ from typing import Any
 
 import panel as pn
 
+from zoexplore import paper
 from zoexplore.setting import Accounting, Setting
 from zoexplore.views.browser.address import Address
 from zoexplore.views.browser.bridge import Bridge
 from zoexplore.views.browser.lessons import SETTABLE, Lesson
+from zoexplore.views.panels.colophon import Colophon
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.panels.downloads import Files
 from zoexplore.views.panels.pinned import Pinned, PinnedCurves
@@ -18,8 +20,9 @@ from zoexplore.views.state import State
 from zoexplore.views.style import theme
 from zoexplore.views.tabs import VIEWS, Tabs
 
-_TITLE = """<h1>zoexplore</h1>
-<p>How private is a zeroth-order training run of which only the last iterate is released?</p>"""
+_TITLE = f"""<h1>zoexplore</h1>
+<p>How private is a zeroth-order training run of which only the last iterate is released?
+<a href="{paper.URL}" target="_blank" rel="noopener">{paper.SHORT}</a>, made interactive.</p>"""
 
 
 class Explorer(pn.viewable.Viewer):
@@ -37,9 +40,9 @@ class Explorer(pn.viewable.Viewer):
         self.state = State(setting, accounting)
         self.lesson = Lesson.of(search or "", VIEWS)
         self.controls = Controls(self.state, self.lesson)
-        self.tabs, self.readouts = (part(state=self.state) for part in (Tabs, Readouts))
-        self.curves = self.tabs["curves"]
         self.pins = Pins()
+        self.tabs, self.readouts = Tabs(self.state, pins=self.pins), Readouts(self.state)
+        self.curves = self.tabs["curves"]
         self.pinned, self.pinned_curves = Pinned(self.state, self.pins), PinnedCurves(self.curves, self.pins)
         self._teach()
         self.bridge = Bridge(visible=False) if search is not None else None
@@ -91,4 +94,4 @@ class Explorer(pn.viewable.Viewer):
             **theme.STRETCH,
         )
         # what fits side by side depends on the width that there is, which in a notebook is not the window's
-        return pn.Column(parts, css_classes=["zx-room"], stylesheets=[theme.root("room")], **theme.STRETCH)
+        return pn.Column(parts, Colophon(), css_classes=["zx-room"], stylesheets=[theme.root("room")], **theme.STRETCH)
