@@ -4,10 +4,12 @@ from typing import Any
 
 import panel as pn
 
+from zoexplore import paper
 from zoexplore.setting import Accounting, Setting
 from zoexplore.views.browser.address import Address
 from zoexplore.views.browser.bridge import Bridge
 from zoexplore.views.browser.lessons import SETTABLE, Lesson
+from zoexplore.views.panels.colophon import Colophon
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.panels.downloads import Files
 from zoexplore.views.panels.odds import Odds
@@ -19,8 +21,9 @@ from zoexplore.views.state import State
 from zoexplore.views.style import theme
 from zoexplore.views.tabs import VIEWS, Tabs
 
-_TITLE = """<h1>zoexplore</h1>
-<p>How private is a zeroth-order training run of which only the last iterate is released?</p>"""
+_TITLE = f"""<h1>zoexplore</h1>
+<p>How private is a zeroth-order training run of which only the last iterate is released?
+<a href="{paper.URL}" target="_blank" rel="noopener">{paper.SHORT}</a>, made interactive.</p>"""
 
 
 class Explorer(pn.viewable.Viewer):
@@ -93,4 +96,4 @@ class Explorer(pn.viewable.Viewer):
             **theme.STRETCH,
         )
         # what fits side by side depends on the width that there is, which in a notebook is not the window's
-        return pn.Column(parts, css_classes=["zx-room"], stylesheets=[theme.root("room")], **theme.STRETCH)
+        return pn.Column(parts, Colophon(), css_classes=["zx-room"], stylesheets=[theme.root("room")], **theme.STRETCH)
