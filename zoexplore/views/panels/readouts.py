@@ -192,4 +192,3 @@ def _assumption(words: str, met: bool | None, shortfall: str, titles: list[str],
         f'<li><span class="{kind}" role="img" aria-label="{name}">{mark}</span>'
         f"<span>{escape(words)}{lacks} <small>{escape(who)}</small></span></li>"
     )
-
