@@ -83,6 +83,17 @@ def format_count(x: float) -> str:
     return f"{x:,.0f}".replace(",", THIN) if x < 1e15 else format_number(x)
 
 
+def format_short(x: float, figures: int = 3) -> str:
+    """A number as short as it may be, to so many digits, to the nearest: 10⁻⁵, 2 × 10⁻⁶, 0.001, 0.25, 1 000, ∞."""
+    if not isfinite(x) or x == 0:
+        return format_number(x)
+    mantissa, exponent = f"{x:.{figures - 1}e}".split("e")
+    if -4 < int(exponent) < 5:
+        return f"{float(f'{x:.{figures}g}'):,}".removesuffix(".0").replace(",", THIN)
+    power, times = format_power(int(exponent)), f"{float(mantissa):.{figures}g}"
+    return power if times == "1" else f"{times}{THIN}×{THIN}{power}"
+
+
 def format_exact(x: float | None) -> str:
     """A value as one would type it: exact, and short where that is exact too."""
     if x is None:
