@@ -13,6 +13,7 @@ import yaml
 
 from tools import api
 from zoexplore import __version__
+from zoexplore.views.server import limits
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
@@ -53,6 +54,11 @@ def test_every_page_is_reached_from_the_first():
             reached.add(page)
             todo += [target for target, _ in links(page) if target.suffix == ".md"]
     assert set(ROOT.glob("docs/*.md")) <= reached
+
+
+def test_the_limits_that_are_told_are_those_that_hold():
+    told = re.findall(r"^\| .* \| .* \| `ZOEXPLORE_.*$", (ROOT / "docs" / "deploy.md").read_text(), re.M)
+    assert told == [f"| {limit.meaning} | {limit.default:,} {limit.unit} | `{limit.variable}` |" for limit in limits.ALL]
 
 
 def test_the_public_names_are_told():

@@ -2,7 +2,7 @@
 
 import re
 from decimal import ROUND_CEILING, Context, Decimal
-from math import inf, isfinite, isnan
+from math import inf, isfinite, isnan, nan
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 THIN = "\u202f"  # narrow, and not to be broken at
@@ -39,9 +39,59 @@ def _up(x: Decimal, exponent: int, figures: int) -> Decimal:
     return x.quantize(Decimal(1).scaleb(exponent + 1 - figures), rounding=ROUND_CEILING)
 
 
+def format_percent(x: float, figures: int = 2) -> str:
+    """A probability in percent, rounded up: 1.9 %.
+
+    >>> format_percent(0.0183), format_percent(0.07), format_percent(1)
+    ('1.9\u202f%', '7.0\u202f%', '100\u202f%')
+    """
+    return f"{format_number(_hundredfold(x), figures)}{THIN}%"
+
+
+def format_share(x: float) -> str:
+    """A probability in percent as one would type it: exact."""
+    return f"{format_exact(_hundredfold(x))} %"
+
+
+def _hundredfold(x: float) -> float:
+    """100 x without the product's rounding, by which 0.07 would become a little more than 7."""
+    return float(Decimal(repr(float(x))).scaleb(2))
+
+
+def parse_share(text: str) -> float:
+    """What somebody typed, as a probability strictly between 0 and 1: 0.01, 1 %.
+
+    Raises:
+        ValueError: it is none.
+
+    >>> parse_share("1 %"), parse_share("0.5")
+    (0.01, 0.5)
+    """
+    number, percent, rest = text.partition("%")
+    try:
+        x = float(parse_number(number))
+        x = float(Decimal(repr(x)).scaleb(-2)) if percent else x
+    except ValueError:
+        x = nan
+    if rest.strip() or not 0 < x < 1:
+        raise ValueError("give a share above 0 and below 1, as 0.01 or 1 %")
+    return x
+
+
 def format_count(x: float) -> str:
     """A count, in groups of three digits."""
     return f"{x:,.0f}".replace(",", THIN) if x < 1e15 else format_number(x)
+
+
+def format_short(x: float, figures: int = 3) -> str:
+    """A number as short as it may be, to so many digits, to the nearest: 10⁻⁵, 2 × 10⁻⁶, 0.001, 0.25, 1 000, ∞."""
+    if not isfinite(x) or x == 0:
+        return format_number(x)
+    mantissa, exponent = f"{x:.{figures - 1}e}".split("e")
+    if -4 < int(exponent) < 5:
+        return f"{float(f'{x:.{figures}g}'):,}".removesuffix(".0").replace(",", THIN)
+    power, times = format_power(int(exponent)), f"{float(mantissa):.{figures}g}"
+    return power if times == "1" else f"{times}{THIN}×{THIN}{power}"
 
 
 def format_exact(x: float | None) -> str:

@@ -89,6 +89,7 @@ def test_hovers_round_up_as_the_tables_do(explorer):
 FIGURES = {
     "curves": ["the curves"],
     "profile": ["the privacy profile"],
+    "attack": ["the trade-off curves", "the found curves"],
     "map": ["the map"],
     "inside": [*(title for title, _ in PANELS.values()), "one step's factors"],
 }

@@ -115,7 +115,7 @@ def test_printed_constants_are_said_to_be_no_guarantee(page, app_url):
     page.get_by_text("Everything else").click()
     box = page.get_by_label("constants as printed: no guarantee")
     settled(page, box.check, lambda: readouts(page))
-    page.get_by_text("As printed: not a guarantee.").wait_for()
+    page.get_by_text("As printed, where so marked").wait_for()
     becomes(page, lambda: query(page), "printed=1")
 
 

@@ -24,6 +24,7 @@ from zoexplore.views.compute.pool import Pool, TooLong
 from zoexplore.views.compute.process import Died, Process
 from zoexplore.views.compute.remember import forget, recall, remember, remembered, size
 from zoexplore.views.compute.task import Task
+from zoexplore.views.server.limits import WORKER_MEGABYTES
 
 PATIENCE = 120  # seconds, on a machine that is busy with other things
 
@@ -102,6 +103,16 @@ def test_an_interrupt_for_all_processes_is_nothing_to_it(process):
         os.kill(pid, signal.SIGINT)
         time.sleep(0.05)
     assert busy.result(PATIENCE) is None and process.submit(os.getpid).result(PATIENCE) == pid
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
+def test_it_takes_no_more_memory_than_it_may(monkeypatch):
+    monkeypatch.setenv(WORKER_MEGABYTES.variable, "500")
+    process = Process()
+    with pytest.raises(MemoryError):
+        process.submit(bytearray, (600 * 2**20,)).result(PATIENCE)
+    assert process.submit(abs, (-1,)).result(PATIENCE) == 1
+    process.end()
 
 
 def test_ending_ends_it_whatever_it_does(process):
@@ -191,6 +202,15 @@ def test_a_call_whose_process_is_killed_is_computed_once_more_and_no_more(fresh,
     assert line.submit(jobs.killed_once, (str(tmp_path / "mark"),)).answer.result(PATIENCE) == "the second time"
     with pytest.raises(Died):
         line.submit(os._exit, (1,)).answer.result(PATIENCE)
+    assert line.submit(abs, (-1,)).answer.result(PATIENCE) == 1
+
+
+def test_processes_that_are_killed_while_idle_cost_no_call_anything(fresh):
+    line = fresh(count=3)
+    line.begin()
+    for process in line._idle:
+        os.kill(process.pid, signal.SIGKILL)
+        soon(lambda process=process: not process.alive)
     assert line.submit(abs, (-1,)).answer.result(PATIENCE) == 1
 
 

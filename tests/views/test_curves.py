@@ -76,7 +76,7 @@ def test_the_label_names_delta():
     view = Curves()
     assert view.figure.yaxis.axis_label == "ε at δ = 10⁻⁵"
     view.state.delta = 2e-6
-    assert view.figure.yaxis.axis_label == "ε at δ = 2e-06"
+    assert view.figure.yaxis.axis_label == "ε at δ = 2\u202f×\u202f10⁻⁶"
 
 
 def test_the_frame_leaves_out_what_would_squeeze_everything_else():

@@ -106,7 +106,7 @@ def test_read_outs_follow_the_state():
 
 def test_where_composition_is_no_worse_the_sentence_says_so():
     view = Readouts(State(DEMONSTRATION.replace(T=1)))
-    assert "pays from T" in view.verdict.object
+    assert "pays off from T" in view.verdict.object
 
 
 def test_assumptions_are_met_not_met_or_supposed():

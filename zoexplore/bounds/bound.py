@@ -122,6 +122,7 @@ class Bound:
         chooses_share: whether schedule="optimal" lets it choose the directional share in place of the run's beta.
         comparator: whether it bounds another mechanism than the run that is set, to be compared with.
         name: its name within a sentence or beside a curve; the title in small letters where empty.
+        bare: whether its name takes no article.
         style: how its curve is drawn; one of a few spare styles where None.
         explain: why it gives what it gives, in a sentence or two for somebody who has not read the paper.
         substitute: its formula with a run's numbers, in TeX: lines of what is given, and last what rho is.
@@ -142,6 +143,7 @@ class Bound:
     chooses_share: bool = False
     comparator: bool = False
     name: str = ""
+    bare: bool = False
     style: Style | None = None
     explain: "Callable[[Guarantee], str] | None" = None
     substitute: "Callable[[Guarantee], tuple[str, ...]] | None" = None
@@ -159,6 +161,11 @@ class Bound:
     def short(self) -> str:
         """Its name within a sentence."""
         return self.name or self.title.lower()
+
+    @property
+    def in_text(self) -> str:
+        """Its name within a sentence, with its article."""
+        return self.short if self.bare else f"the {self.short}"
 
     @property
     def hides_iterates(self) -> bool:

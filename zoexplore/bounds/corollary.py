@@ -20,7 +20,7 @@ from zoexplore.bounds.contraction import corollary_theta, k_min, tail_exponent
 from zoexplore.bounds.explanation import of_hidden_iterates, record_in_tex
 from zoexplore.bounds.runs import Runs
 from zoexplore.documents import Reference
-from zoexplore.formatting import format_tex
+from zoexplore.formatting import format_short, format_tex
 from zoexplore.setting import Accounting
 
 if TYPE_CHECKING:
@@ -102,7 +102,8 @@ def _too_few(runs: Runs) -> str:
 def _no_contraction(runs: Runs) -> str:
     if runs.M == np.inf:
         return ""
-    return f"the step does not contract: its Lipschitz constant is {float(runs.c):.6g} (regime {runs.regime})"
+    regime = "strongly convex" if runs.regime == "strongly-convex" else runs.regime
+    return f"the step does not contract: its Lipschitz constant is {format_short(float(runs.c))} ({regime} loss)"
 
 
 def _largest_xi(runs: Runs):
@@ -147,7 +148,7 @@ COROLLARY = Bound(
         Assumption(
             "The perturbation is small: ξ ≤ √((1−β)/β) · 2Δ/(nM√(2d)).",
             lambda r, a: (r.xi == 0) | (r.M == np.inf) | (r.xi <= _largest_xi(r)),
-            lambda r: f"ξ = {r.xi:.4g} exceeds {float(_largest_xi(r)):.4g}",
+            lambda r: f"ξ = {format_short(float(r.xi))} exceeds {format_short(float(_largest_xi(r)))}",
         ),
     ),
     solve=solve,

@@ -42,6 +42,7 @@ def substitute(g: "Guarantee") -> tuple[str, ...]:
 NOISY_GD = Bound(
     id="noisy-gd",
     title="Noisy gradient descent",
+    bare=True,
     latex=r"\rho = \frac{B^2}{2S}\,\frac{(1-c^T)(1+c)}{(1+c^T)(1-c)},\quad B=\frac{2\Delta\eta}{nd},\ S=\frac{\eta^2\sigma^2}{d}",
     says="The same noise energy and mean step η/d with exact gradients (K = d, β = 0): what first-order training would pay.",
     source="Bok, Su, Altschuler 2024, doi:10.48550/arXiv.2403.00278",

@@ -70,8 +70,9 @@ def substitute(g: "Guarantee") -> tuple[str, ...]:
 OUTPUT_PERTURBATION = Bound(
     id="output-perturbation",
     title="Output perturbation",
+    bare=True,
     latex=r"\rho = \max_{0\le x\le 1}\ \frac{(2Rrx + U)^2}{2S} + \frac{4R^2(1-x^2)}{2s_2},\quad U=\frac{2\eta\Delta}{\sqrt K},"
-    r"\quad r=\max\left(1,\left|1-\frac{\eta\lambda}{K}\right|\right)",
+    r"\quad r=\max\left(1,\left|1-\frac{\eta\,\mathrm{ridge}}{K}\right|\right)",
     says="Only the last step's noise is counted: it must hide two runs as far apart as the ball is wide.",
     source="Paper, after the public-state baseline",
     proofs=(Reference("bounds", "Output perturbation"),),

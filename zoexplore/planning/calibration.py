@@ -14,9 +14,11 @@ from numbers import Real
 import numpy as np
 
 from zoexplore import risk
-from zoexplore.bounds import curve, guarantee
+from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.bounds import epsilon as epsilon_of_run
 from zoexplore.bounds.guarantee import DEFAULT
+from zoexplore.fields import FIELDS as NUMBERS
+from zoexplore.formatting import format_number, format_short
 from zoexplore.setting import INTEGER_FIELDS, LARGEST_INTEGER, Accounting, Setting, shown
 
 DECADES = 10.0 ** np.arange(-60, 61)
@@ -214,7 +216,7 @@ class _Search:
             if found[least] == inf or not np.isfinite(around).all() or around[0] == around[1]:
                 break
             values = self._between(*around)
-        raise self._unreachable(ladder, nearest)
+        raise self._unreachable(nearest)
 
     def _climb(self, values: np.ndarray, i: int) -> float:
         """From rung i, which meets the target, to better ones as long as they do, and on between two rungs."""
@@ -274,16 +276,18 @@ class _Search:
         found = self.target.measure(result, self.bound, self.accounting)
         if not found <= self.target.most:
             name, most = self.target.name, self.target.most
-            raise Unreachable(f"{self.field} = {value:g} gives {name} = {found:g}, not {most:g} or less", found, value)
+            at = f"{NUMBERS[self.field].symbol} = {format_short(value)}"
+            raise Unreachable(f"{at} gives {name} = {found:g}, not {most:g} or less", found, value)
         return result
 
-    def _unreachable(self, ladder: np.ndarray, nearest: float) -> Unreachable:
-        ends = f"from {ladder.min():g} to {'∞' if ladder.max() == inf else f'{ladder.max():g}'}"
-        name, most = self.target.name, self.target.most
-        where = f"no {self.field} {ends} brings the bound '{self.bound}' to {name} = {most:g}"
+    def _unreachable(self, nearest: float) -> Unreachable:
+        symbol, by = NUMBERS[self.field].symbol, BOUNDS[self.bound].in_text
+        at = f"{symbol} = {format_short(nearest)}"
         g = guarantee(self.at(nearest), self.bound, self.accounting)
         if not g.valid:
-            return Unreachable(f"{where}: it does not apply; at {self.field} = {nearest:g}: {g.reason}")
+            return Unreachable(f"out of reach: {by} applies at no {symbol}; at {at}, {g.reason}")
         found = self.target.measure(self.at(nearest), self.bound, self.accounting)
-        near = f"the smallest it gives is {found:.6g}, at {self.field} = {nearest:g}"
-        return Unreachable(f"{where}: {near}", found, nearest)
+        least = f"{self.target.name} = {format_number(found)}"
+        if self.field in ("sigma", "clip", "R"):  # whose range has no end worth naming
+            return Unreachable(f"out of reach: no {symbol} brings {by} below {least}", found, nearest)
+        return Unreachable(f"out of reach: even {at} gives {least} by {by}", found, nearest)

@@ -5,9 +5,10 @@ from math import ceil, inf, log, log1p
 
 import numpy as np
 
-from zoexplore.bounds import curve, epsilon, guarantee
+from zoexplore.bounds import BOUNDS, curve, epsilon, guarantee
 from zoexplore.bounds.contraction import gap, lipschitz
 from zoexplore.bounds.guarantee import DEFAULT
+from zoexplore.formatting import format_count
 from zoexplore.planning.calibration import Unreachable, calibrate
 from zoexplore.setting import Accounting, Refused, Setting
 
@@ -97,7 +98,7 @@ def recommend(
     (100, 0.38, True)
     """
     if setting.M == inf:
-        raise Refused("M = inf is not allowed: a plan takes eta = K/M, so give the smoothness M of the loss", "M")
+        raise Refused("M = ∞ is not allowed: a plan takes η = K/M, so give the smoothness M of the loss", "M")
     accounting = accounting.replace(schedule="constant")
     base = setting.replace(K=1, beta=0.5, eta=None)
     most = base.replace(K=base.d if most_directions is None else most_directions).K
@@ -212,9 +213,9 @@ class _Target:
         )
 
     def _reasons(self, run: Setting):
-        least = f"σ = {run.sigma:.4g} is the least noise with which '{self.bound}' gives ε ≤ {self.epsilon:g}"
+        least = f"σ = {run.sigma:.4g} is the least noise with which {BOUNDS[self.bound].in_text} gives ε ≤ {self.epsilon:g}"
         mean = f"{run.d * run.sigma:.3g} times as long as its mean for a gradient of length 1"
-        yield f"{least} for T = {run.T:,} steps. One step's noise is {mean}."
+        yield f"{least} for T = {format_count(run.T)} steps. One step's noise is {mean}."
         public = self.public(run).sigma
         if run.sigma >= public * (1 - SETTLED):
             yield "Composition is the least, with β = 1: all noise along the directions."
@@ -229,7 +230,8 @@ class _Target:
             yield from self._fewer(run)
         learnt = steps_to_learn(run)
         if learnt <= run.T:
-            yield f"The mean distance between two runs falls {LEARNT} times in {learnt:,} of the {run.T:,} steps."
+            falls = f"falls {LEARNT} times in {format_count(learnt)} of the {format_count(run.T)} steps"
+            yield f"The mean distance between two runs {falls}."
 
     def _fewer(self, run: Setting):
         fewer = max(run.K // 4, self.fewest)
@@ -247,10 +249,11 @@ class _Target:
         yield from filter(None, (g.reason, g.note))
         for supposed in (check.words for check in g.checks if check.met is None):
             yield f"Supposed, since no number can show it: {supposed}"
-        yield f"{2 * run.K * run.T:,} forward passes per record: two for each of K = {run.K} directions, T times."
+        yield f"{format_count(2 * run.K * run.T)} forward passes per record: two for each of K = {run.K} directions, T times."
         learnt = steps_to_learn(run)
         if run.T < learnt < inf:
-            yield f"T = {run.T} is short: with K = {run.K} the mean distance falls {LEARNT} times only in {learnt} steps."
+            falls = f"falls {LEARNT} times only in {format_count(learnt)} steps"
+            yield f"T = {format_count(run.T)} is short: with K = {format_count(run.K)} the mean distance {falls}."
 
 
 def _alternative(run: Setting, target: float, accounting: Accounting) -> Alternative:
@@ -262,16 +265,17 @@ def _alternative(run: Setting, target: float, accounting: Accounting) -> Alterna
         return Alternative(0, None, False, "At this noise composition does not afford a single step.")
     steps, learnt = afforded.T, steps_to_learn(run)
     shorter = afforded.replace(T=min(steps, run.T))
-    affords = f"At this noise composition affords {steps:,} step{'s' if steps > 1 else ''}"
+    falls, T = f"the mean distance falls {LEARNT} times", format_count(run.T)
+    affords = f"At this noise composition affords {format_count(steps)} step{'s' if steps > 1 else ''}"
     if steps >= run.T:
         nothing = "hides no iterate" + (" and assumes nothing of the loss" if accounting.sensitivity == "clip" else "")
-        says = f"{affords}, and T = {run.T:,}: it is the better plan, since it {nothing}."
+        says = f"{affords}, and T = {T}: it is the better plan, since it {nothing}."
     elif learnt <= steps:
-        says = f"{affords}, and the mean distance falls {LEARNT} times in {learnt:,}: stopping there is the better plan."
+        says = f"{affords}, and {falls} in {format_count(learnt)}: stopping there is the better plan."
     elif learnt <= run.T:
-        says = f"{affords}, too few: the mean distance falls {LEARNT} times in {learnt:,}. Hiding the iterates is worth it."
+        says = f"{affords}, too few: {falls} in {format_count(learnt)}. Hiding the iterates is worth it."
     elif learnt < inf:
-        says = f"{affords}, and the mean distance falls {LEARNT} times only in {learnt:,}: T = {run.T:,} is too few as well."
+        says = f"{affords}, and {falls} only in {format_count(learnt)}: T = {T} is too few as well."
     else:
         says = f"{affords}. If the loss has levelled off by then, stop there; what the bound buys is not having to know."
     return Alternative(steps, shorter, steps >= run.T or learnt <= steps, says)

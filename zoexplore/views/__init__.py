@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from zoexplore.views.app import serve
     from zoexplore.views.explorer import Explorer
+    from zoexplore.views.figures.attack import Attack
     from zoexplore.views.figures.curves import Curves
     from zoexplore.views.figures.factors import Factors
     from zoexplore.views.figures.inside import Inside
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from zoexplore.views.training.tab import Train
 
 __all__ = [
+    "Attack",
     "Controls",
     "Curves",
     "Dial",
@@ -45,6 +47,7 @@ __all__ = [
 _HOMES = {
     "app": ("serve",),
     "explorer": ("Explorer",),
+    "figures.attack": ("Attack",),
     "figures.curves": ("Curves",),
     "figures.factors": ("Factors",),
     "figures.inside": ("Inside",),

@@ -4,12 +4,15 @@ from typing import Any
 
 import panel as pn
 
+from zoexplore import paper
 from zoexplore.setting import Accounting, Setting
 from zoexplore.views.browser.address import Address
 from zoexplore.views.browser.bridge import Bridge
 from zoexplore.views.browser.lessons import SETTABLE, Lesson
+from zoexplore.views.panels.colophon import Colophon
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.panels.downloads import Files
+from zoexplore.views.panels.odds import Odds
 from zoexplore.views.panels.pinned import Pinned, PinnedCurves
 from zoexplore.views.panels.pins import Pins
 from zoexplore.views.panels.readouts import Readouts
@@ -18,8 +21,9 @@ from zoexplore.views.state import State
 from zoexplore.views.style import theme
 from zoexplore.views.tabs import VIEWS, Tabs
 
-_TITLE = """<h1>zoexplore</h1>
-<p>How private is a zeroth-order training run of which only the last iterate is released?</p>"""
+_TITLE = f"""<h1>zoexplore</h1>
+<p>How private is a zeroth-order training run of which only the last iterate is released?
+<a href="{paper.URL}" target="_blank" rel="noopener">{paper.SHORT}</a>, made interactive.</p>"""
 
 
 class Explorer(pn.viewable.Viewer):
@@ -37,9 +41,10 @@ class Explorer(pn.viewable.Viewer):
         self.state = State(setting, accounting)
         self.lesson = Lesson.of(search or "", VIEWS)
         self.controls = Controls(self.state, self.lesson)
-        self.tabs, self.readouts = (part(state=self.state) for part in (Tabs, Readouts))
-        self.curves = self.tabs["curves"]
         self.pins = Pins()
+        self.tabs, self.readouts = Tabs(self.state, pins=self.pins), Readouts(self.state)
+        self.odds = Odds(self.state)
+        self.curves = self.tabs["curves"]
         self.pinned, self.pinned_curves = Pinned(self.state, self.pins), PinnedCurves(self.curves, self.pins)
         self._teach()
         self.bridge = Bridge(visible=False) if search is not None else None
@@ -72,7 +77,7 @@ class Explorer(pn.viewable.Viewer):
         heading = [part for of, part in (("title", title), ("tools", self.tools.__panel__())) if shows(of)]
         row = pn.Row(*heading, stylesheets=[theme.css("heading")], **theme.STRETCH)
         header = [("title" if shows("title") else "tools", row), ("tools", self.files.drawer)]
-        answer = [("verdict", self.readouts.verdict), ("tabs", self.tabs.__panel__())]
+        answer = [("verdict", self.readouts.verdict), ("verdict", self.odds.pane), ("tabs", self.tabs.__panel__())]
         numbers = [("table", self.readouts.table), ("table", self.readouts.fold)]
 
         def area(name: str, parts: list[tuple[str, Any]]) -> list[pn.viewable.Viewable]:
@@ -91,4 +96,4 @@ class Explorer(pn.viewable.Viewer):
             **theme.STRETCH,
         )
         # what fits side by side depends on the width that there is, which in a notebook is not the window's
-        return pn.Column(parts, css_classes=["zx-room"], stylesheets=[theme.root("room")], **theme.STRETCH)
+        return pn.Column(parts, Colophon(), css_classes=["zx-room"], stylesheets=[theme.root("room")], **theme.STRETCH)

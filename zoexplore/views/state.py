@@ -18,6 +18,7 @@ from zoexplore.setting import (
     Accounting,
     Setting,
 )
+from zoexplore.views.text.refusals import in_symbols
 
 OPTIONS = ("conversion", "sensitivity", "schedule", "printed")
 _A = Accounting()
@@ -129,7 +130,7 @@ class State(param.Parameterized):
             accounting = self.accounting.replace(**_part(values, OPTIONS))
             self.param.update(**{name: new[name] for name in fields}, **_part(_options(accounting), tuple(values)))
         except ValueError as error:
-            self.refusal = str(error)
+            self.refusal = in_symbols(str(error))
             return False
         self.refusal = ""
         return True

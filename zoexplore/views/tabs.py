@@ -5,10 +5,12 @@ from typing import Any
 import panel as pn
 import param
 
+from zoexplore.views.figures.attack import Attack
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.figures.inside import Inside
 from zoexplore.views.figures.map import Map
 from zoexplore.views.figures.profile import Profile
+from zoexplore.views.panels.pins import Pins
 from zoexplore.views.panels.planner import Planner
 from zoexplore.views.panels.theory import Theory
 from zoexplore.views.state import State
@@ -19,6 +21,7 @@ from zoexplore.views.view import View
 VIEWS: dict[str, tuple[str, type[View]]] = {
     "curves": ("Curves", Curves),
     "profile": ("δ against ε", Profile),
+    "attack": ("Attack", Attack),
     "map": ("Map", Map),
     "inside": ("Inside the bound", Inside),
     "plan": ("Plan", Planner),
@@ -35,9 +38,9 @@ class Tabs(pn.viewable.Viewer):
 
     selected = param.Selector(default="curves", objects=list(VIEWS), doc="the view that is shown")
 
-    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
+    def __init__(self, state: State | None = None, dark: bool = False, pins: Pins | None = None, **params: Any) -> None:
         super().__init__(**params)
-        self.state = state or State()
+        self.state, self.pins = state or State(), pins or Pins()
         self._dark = dark
         self.views: dict[str, View] = {}
         self.switch = pn.widgets.RadioBoxGroup.from_param(
@@ -58,7 +61,8 @@ class Tabs(pn.viewable.Viewer):
     def __getitem__(self, name: str) -> View:
         """A view by its name, built if it was not yet."""
         if name not in self.views:
-            self.views[name] = VIEWS[name][1](state=self.state, dark=self._dark, active=name == self.selected)
+            kind = VIEWS[name][1]
+            self.views[name] = kind(self.state, self._dark, pins=self.pins, active=name == self.selected)
         return self.views[name]
 
     def _show(self, *_: Any) -> None:

@@ -6,6 +6,7 @@ import panel as pn
 import param
 
 from zoexplore.views.compute.task import Task
+from zoexplore.views.panels.pins import Pins
 from zoexplore.views.state import State
 
 
@@ -13,15 +14,15 @@ class View(pn.viewable.Viewer):
     """A view of a state that can be put to sleep: while `active` is false it computes nothing; shown, it catches up.
 
     Subclasses build themselves in `__init__`, redraw in the coroutine `refresh`, and call `follow` last. What takes long they
-    await: `found = await ask(function, *args)`.
+    await: `found = await ask(function, *args)`. What is pinned beside the state is in `pins`.
     """
 
     active = param.Boolean(True, doc="whether anybody looks at it")
     waiting = param.Boolean(False, doc="whether what is drawn is of an earlier state, and the present one is computed")
 
-    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
+    def __init__(self, state: State | None = None, dark: bool = False, pins: Pins | None = None, **params: Any) -> None:
         super().__init__(**params)
-        self.state = state or State()
+        self.state, self.pins = state or State(), pins or Pins()
         self.dark = dark
         self._stale = False
         self._redrawing: Task | None = None

@@ -75,6 +75,11 @@ class Pool:
             self._dispatch()
         return call
 
+    def counts(self) -> tuple[int, int]:
+        """How many calls are being computed, and how many wait."""
+        with self._lock:
+            return len(self._running), sum(len(calls) for line in self._lines.values() for calls in line.values())
+
     def drop(self, call: Call) -> None:
         """One of those who waited for a call waits no longer."""
         with self._lock:
@@ -96,11 +101,20 @@ class Pool:
             call = self._next()
             if call is None:
                 return
-            process = self._idle.pop() if self._idle else self._begun()
+            process = self._ready()
             self._running[process] = call
             late = TooLong(f"This takes longer than the {self.longest:g} s that one computation may take here.")
             timer = self._later(self.longest, partial(self._replace, process, call, late))
             process.submit(call.function, call.args).add_done_callback(partial(self._answered, process, call, timer))
+
+    def _ready(self) -> Process:
+        """An idle process, or a new one: whatever was killed while it was idle costs no call one of its two tries."""
+        while self._idle:
+            process = self._idle.pop()
+            if process.alive:
+                return process
+            process.end()
+        return self._begun()
 
     def _next(self) -> Call | None:
         """Whose turn it is: urgent calls first, and no other takes the last process."""

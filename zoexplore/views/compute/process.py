@@ -54,6 +54,11 @@ class Process:
         """The process's id."""
         return self._process.pid
 
+    @property
+    def alive(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.poll() is None
+
     def submit(self, call: Callable, args: tuple = (), item: Callable[[Any], None] = lambda _: None) -> Answer:
         """Hand over a call of a module-level function.
 

@@ -19,7 +19,7 @@ from bokeh.models import (
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS
-from zoexplore.formatting import format_count, format_number, format_power
+from zoexplore.formatting import format_count, format_number, format_short
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import REFERENCE, CurveSet, curve_set, guarantees
 from zoexplore.views.figures.annotations import MEANINGS, annotations, rows
@@ -190,9 +190,7 @@ class Curves(View):
 
     def _y_label(self) -> str:
         s = self.state.setting
-        exponent = round(log10(s.delta))
-        exact = abs(s.delta / 10.0**exponent - 1) < 1e-9
-        delta = f"δ = {format_power(exponent) if exact else format(s.delta, '.3g')}"
+        delta = f"δ = {format_short(s.delta)}"
         steps = f"T = {format_count(s.T)}"
         fixed = {"T": [delta], "delta": [steps]}.get(self.abscissa.field, [delta, steps])
         return f"ε at {', '.join(fixed)}"

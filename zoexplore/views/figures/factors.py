@@ -72,8 +72,14 @@ class Factors(View):
         s = self.state.setting
         found = await ask(guarantees, s, self.state.accounting)
         d, K, c = s.d, s.K, float(Runs.of(s).c)
-        if K > MOST_DIRECTIONS:
-            self.words.object = f"<p>K = {format_count(K)} directions are too many to be drawn one by one here.</p>"
+        nothing = ""
+        if not np.isfinite(c):
+            nothing = "Without a step size and a smoothness M nobody knows what a gradient step does to the distance."
+        elif K > MOST_DIRECTIONS:
+            nothing = f"K = {format_count(K)} directions are too many to be drawn one by one here."
+        self.pane.visible = not nothing
+        if nothing:
+            self.words.object, self._drawn = f"<p>{nothing}</p>", None
             return
         drawn, ruled = await ask(histograms, d, K, c), lines(found, d, K, c)
         if (d, K, c, ruled) != self._drawn:
@@ -97,13 +103,17 @@ class Factors(View):
         }
         centres = (drawn["left"] + drawn["right"]) / 2
         means = {kind: float(np.average(centres, weights=drawn[kind])) for kind in _COLOURS}
+        orthonormal, independent = (format_number(means[kind]) for kind in ("orthonormal", "independent"))
+        seen = (
+            f"one random direction of d = {format_count(d)}, a step leaves {orthonormal} of it on average"
+            if K == 1
+            else f"K = {format_count(K)} random directions of d = {format_count(d)}, it leaves {orthonormal} of it on average "
+            f"if they are orthonormal, and {independent} if they are independent: those overlap, and overshoot where they do"
+        )
         self.words.object = (
-            f"<p>A gradient step alone multiplies the distance by c = {format_number(c)}. Seen through K = {format_count(K)} "
-            f"random directions of d = {format_count(d)}, orthonormal ones leave {format_number(means['orthonormal'])} of it "
-            "on average, "
-            f"independent ones {format_number(means['independent'])}: they overlap, and where they do, they overshoot. "
-            "The lines are what the proofs use: the sharper bound the root mean square, the theorem what all but a rare step "
-            "stays below.</p>"
+            f"<p>A gradient step multiplies the distance by c = {format_number(c)} at most. Seen through {seen}. "
+            "The dashed lines mark what the proofs use: the root mean square for the sharper bound, and for the theorem a value "
+            "that all but a rare step stays below.</p>"
         )
         pn.io.push_notebook(self.pane)
 

@@ -35,7 +35,7 @@ PANELS = {
     "distance": ("How far apart the runs may be, z", [("z", "z", "theorem")]),
     "shifts": (
         "What noise hides, as a length",
-        [("p", "p along the span", "composition"), ("a", "a across them", "sharp")],
+        [("p", "p along the directions", "composition"), ("a", "a across them", "sharp")],
     ),
     "budget": ("What the step costs, ρ", [("rho", "ρ of the step", "corollary")]),
     "shares": (
@@ -80,7 +80,7 @@ def told(g: Guarantee) -> str:
     total = path.rho.sum()
     last = int(np.searchsorted(np.cumsum(path.rho[::-1]), total / 2) + 1)
     first = (
-        f"Two runs that differ in one record start at the same point, and all {format_count(path.rho.size)} steps are counted."
+        f"Two runs that differ in one record start at the same point, and {_all(path.rho.size)} counted."
         if g.start == 0
         else f"Counting starts {format_count(path.rho.size)} steps before the end. By then the two runs are at most "
         f"{format_number(g.start)} apart, whatever happened in the {format_count(path.tau)} steps before; those cost nothing."
@@ -90,6 +90,11 @@ def told(g: Guarantee) -> str:
         f"{'step' if last == 1 else f'{format_count(last)} steps'}. That is ε = {format_number(g.epsilon)}."
     )
     return " ".join((first, _middle(g, path), end))
+
+
+def _all(steps: int) -> str:
+    """All of so many steps, with their verb."""
+    return {1: "the one step is", 2: "both steps are"}.get(steps, f"all {format_count(steps)} steps are")
 
 
 def _middle(g: Guarantee, path: Trajectory) -> str:

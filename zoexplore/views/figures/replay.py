@@ -10,7 +10,7 @@ from bokeh.plotting import figure
 
 from zoexplore.bounds import Guarantee
 from zoexplore.bounds.bound import Trajectory
-from zoexplore.formatting import format_number
+from zoexplore.formatting import format_count, format_number
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import guarantees
 from zoexplore.views.figures.bokeh_style import blank, dress, dress_legend, plain
@@ -199,7 +199,8 @@ def told(g: Guarantee, t: int) -> str:
     """What happens in the t-th counted step, as somebody would read it aloud."""
     path = opened(g)
     spent = path.rho[: t + 1].sum() / path.rho.sum()
-    where = f"<b>Step {path.tau + t + 1} of {g.setting.T}.</b> Before it the runs are at most {format_number(path.z[t])} apart"
+    step, T = format_count(path.tau + t + 1), format_count(g.setting.T)
+    where = f"<b>Step {step} of {T}.</b> Before it the runs are at most {format_number(path.z[t])} apart"
     if path.alpha is None and g.bound == "sharp":
         hides = f"The directions span everything; noise hides a length of {format_number(path.p[t])}"
     elif path.alpha is None or path.pi is None:

@@ -62,7 +62,7 @@ class Field(pn.viewable.Viewer):
             value = self.parsed(event.new)
         except ValueError as error:
             hint = str(error) if "," in event.new else "give a number"
-            self.state.refusal = f"{self.field} = {event.new!r} is not allowed: {hint}"
+            self.state.refusal = f"{FIELDS[self.field].symbol} = {event.new} is not allowed: {hint}"
         else:
             self.state.ask(**{self.field: value})
         self.show()

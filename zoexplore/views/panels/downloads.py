@@ -11,6 +11,7 @@ import panel as pn
 from zoexplore.export import LARGEST_FILE, from_yaml, to_notebook, to_python, to_yaml
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import csv
+from zoexplore.views.compute.task import Task
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.panels.toolbar import copier
 from zoexplore.views.style import theme
@@ -36,9 +37,10 @@ class Files(pn.viewable.Viewer):
             accept=".yaml,.yml,.txt", tags=["load a setting from a YAML file", LARGEST_FILE],
             stylesheets=[theme.css("upload")], margin=0,
         )  # fmt: skip
-        self.upload.param.watch(self._load, "value")
+        self.upload.param.watch(self._given, "value")
         self.code = pn.pane.HTML("", stylesheets=[theme.css("text", "code")], **theme.STRETCH)
         self.copy = copier("Copy code", "#")
+        self._writing: Task | None = None
         self.drawer = self._drawer()
         self.toggle.param.watch(self._open, "value")
         self.state.param.watch(self._write, ["setting", "accounting", "moving"])
@@ -53,12 +55,14 @@ class Files(pn.viewable.Viewer):
 
     async def ipynb(self) -> str:
         """A notebook of the setting."""
-        return to_notebook(self.state.setting, self.state.accounting)
+        return await ask(to_notebook, self.state.setting, self.state.accounting)
 
-    def _load(self, event: Any) -> None:
-        if not event.new:
-            return
-        loaded = from_yaml(event.new.decode("utf-8", "replace"))
+    def _given(self, event: Any) -> None:
+        if event.new:
+            Task(partial(self._load, event.new.decode("utf-8", "replace")))
+
+    async def _load(self, text: str) -> None:
+        loaded = await ask(from_yaml, text)
         said = "; ".join(loaded.problems)
         if loaded.read:
             self.state.replace(loaded.setting, loaded.accounting)
@@ -71,10 +75,15 @@ class Files(pn.viewable.Viewer):
         self.drawer.visible = self.toggle.value
 
     def _write(self, *_: Any) -> None:
+        if self._writing:
+            self._writing.stop()
         if self.toggle.value and not self.state.moving:
-            code = to_python(self.state.setting, self.state.accounting)
-            self.code.object = f'<pre tabindex="0" aria-label="Python code">{escape(code)}</pre>'
-            self.copy.tags = [code]
+            self._writing = Task(self._write_code)
+
+    async def _write_code(self) -> None:
+        code = await ask(to_python, self.state.setting, self.state.accounting)
+        self.code.object = f'<pre tabindex="0" aria-label="Python code">{escape(code)}</pre>'
+        self.copy.tags = [code]
 
     def _drawer(self) -> pn.Column:
         def words(text: str) -> pn.pane.HTML:

@@ -89,8 +89,7 @@ class Pinned(View):
     """The pins as rows to rename, use or remove, and a table of the fields and numbers in which they differ."""
 
     def __init__(self, state: State | None = None, pins: Pins | None = None, **params: Any) -> None:
-        super().__init__(state, **params)
-        self.pins = pins or Pins()
+        super().__init__(state, pins=pins, **params)
         names = {"each one's smallest": "", **{BOUNDS[b].title: b for b in BOUNDS}}
         self.compare = pn.widgets.Select(
             options=names, value=self.pins.compare, label="curves of", css_classes=["zx-select"],

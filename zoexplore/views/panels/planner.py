@@ -11,9 +11,10 @@ import param
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.fields import FIELDS as NUMBERS
-from zoexplore.formatting import format_exact, format_number, parse_number
+from zoexplore.formatting import format_count, format_exact, format_number, format_short, parse_number
 from zoexplore.planning import FIELDS, Plan
-from zoexplore.setting import Accounting, Setting
+from zoexplore.planning.calibration import DECADES
+from zoexplore.setting import LARGEST_INTEGER, Accounting, Setting
 from zoexplore.views.compute.ask import ask, no_answer
 from zoexplore.views.compute.curve_set import guarantees
 from zoexplore.views.compute.planning import recommended, solved
@@ -21,6 +22,7 @@ from zoexplore.views.compute.task import Task
 from zoexplore.views.figures.axes import ABSCISSAE
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
+from zoexplore.views.text.refusals import in_symbols
 from zoexplore.views.view import View
 
 _FREE = """<p>Solve finds one value with everything else as it is set. Recommend chooses directions, step size, noise
@@ -75,7 +77,7 @@ class Planner(View):
 
         def typed(event: Any) -> None:
             try:
-                value = parse_number(event.new)
+                value = float(parse_number(event.new))  # a whole number and its float are written differently
                 if name == "target" and not 0 < value < inf:
                     raise ValueError("give a number above 0")
                 owner.param.update(**{name: value})
@@ -148,7 +150,7 @@ class Planner(View):
 
     def _refuse(self, reason: str) -> None:
         with pn.io.hold():
-            self.words.object = f'<p class="warn" role="alert">It cannot be: {escape(reason)}.</p>'
+            self.words.object = f'<p class="warn" role="alert">{escape(_sentence(reason))}.</p>'
             self._busy(False)
 
     def _busy(self, busy: bool) -> None:
@@ -173,29 +175,46 @@ def _solution(setting: Setting, field: str, target: float, bound: str, accountin
     """The field that was found, and what it rests on."""
     a, value = ABSCISSAE[field], getattr(run, field)
     first = (
-        f'<p class="found"><i>{a.symbol}</i> = {_safe(field, value)}</p><p>That is {NUMBERS[field].best} with which the '
-        f"{escape(g.title.lower())} gives ε\u00a0≤\u00a0{target:g} at δ\u00a0=\u00a0{format_exact(setting.delta)}, "
+        f'<p class="found"><i>{a.symbol}</i> = {_found(field, value)}</p><p>That is {NUMBERS[field].best} with which '
+        f"{escape(BOUNDS[bound].in_text)} gives ε\u00a0≤\u00a0{target:g} at δ\u00a0=\u00a0{format_short(setting.delta)}, "
         "all else as it is set. "
-        f"Now {a.symbol} is {format_number(getattr(setting, field))}.</p>"
+        f"Now {a.symbol} is {_set(getattr(setting, field))}.</p>"
     )
     supposed = [check.words for check in g.checks if check.met is None]
     return first + _listed("To be aware of", [g.reason]) + _listed("Supposed, since no number can show it", supposed)
 
 
 def _safe(field: str, value: float) -> str:
-    """A value to five format_number, rounded to the side on which the target is still met."""
+    """A value to five digits, rounded to the side on which the target is still met."""
     if isinstance(value, int) or value == inf:
         return format_exact(value)
     side = ROUND_CEILING if field == "sigma" else ROUND_FLOOR
     return format_exact(float(Context(prec=5, rounding=side).create_decimal(repr(value))))
 
 
+def _sentence(reason: str) -> str:
+    """A reason as the page says it."""
+    said = in_symbols(reason)
+    return f"{said[0].upper()}{said[1:]}"
+
+
+def _found(field: str, value: float) -> str:
+    """What was found, for a reader: the most that there is means that there is no end."""
+    if value >= LARGEST_INTEGER or (field in ("clip", "R") and value >= DECADES[-1]):
+        return "∞"
+    return format_count(value) if isinstance(value, int) else format_short(float(_safe(field, value)), 5)
+
+
+def _set(value: float) -> str:
+    return format_count(value) if isinstance(value, int) else format_short(value)
+
+
 def _plan(plan: Plan) -> str:
     """A recommended run with its reasons, warnings and the alternative."""
     s = plan.setting
     head = (
-        f'<p class="found"><i>K</i> = {s.K}, <i>β</i> = {s.beta:.3g}, <i>σ</i> = {_safe("sigma", s.sigma)}</p>'
-        f"<p>ε = {format_number(plan.epsilon)} after {s.T} steps of size η = {s.eta:.4g}.</p>"
+        f'<p class="found"><i>K</i> = {format_count(s.K)}, <i>β</i> = {s.beta:.3g}, <i>σ</i> = {_found("sigma", s.sigma)}</p>'
+        f"<p>ε = {format_number(plan.epsilon)} after {format_count(s.T)} steps of size η = {format_short(s.eta)}.</p>"
     )
     rest = _listed("Why", plan.reasons) + _listed("To be aware of", plan.warnings)
     return head + rest + _listed("Instead", [plan.alternative.says])

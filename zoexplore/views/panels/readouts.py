@@ -7,7 +7,7 @@ import numpy as np
 import panel as pn
 
 from zoexplore.bounds import BOUNDS, Guarantee
-from zoexplore.formatting import format_count, format_exact, format_number
+from zoexplore.formatting import format_count, format_exact, format_number, format_short
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import T_VALUES, CurveSet, curve_set, guarantees, public_epsilon, shares
 from zoexplore.views.state import State
@@ -17,7 +17,7 @@ from zoexplore.views.view import View
 _ALONG = "all noise along the directions (β\u00a0=\u00a01)"
 _AS_PRINTED = (
     '<p class="printed" role="status"><b>As printed: not a guarantee.</b> '
-    "The paper's constants, where they err, are used as they stand.</p>"
+    "The paper's constants are used as printed, errors included.</p>"
 )
 _MARKS = {True: ("✓", "met", "met"), False: ("✗", "unmet", "not met"), None: ("○", "supposed", "supposed")}
 
@@ -92,9 +92,9 @@ class Readouts(View):
             said = "No bound applies to this run: the table says what each one lacks."
             return f'{warning}<p class="epsilon"><i>ε</i> = ∞</p><p>{said}</p>'
         return (
-            f'{warning}<p class="epsilon"><i>ε</i> = {format_number(best.epsilon)} <small>at <i>δ</i> = {_delta(s.delta)}, '
+            f'{warning}<p class="epsilon"><i>ε</i> = {format_number(best.epsilon)} <small>at <i>δ</i> = {format_short(s.delta)}, '
             f"after {format_count(s.T)} step{'s' if s.T > 1 else ''}</small></p>"
-            f"<p><b>{escape(best.title)}</b> is the smallest {kind} of this run. "
+            f"<p><b>{escape(best.title)}</b> gives the smallest {kind} of this run. "
             f"{_why(best)} {self._publishing(best, public, curves)}</p>"
         )
 
@@ -106,12 +106,14 @@ class Readouts(View):
         if s.beta == 1 and not chosen:
             said.insert(0, f"No noise is isotropic, and ε is {now}.")
         else:
-            share = "that the accountant chooses at every step" if chosen else f"1 − β = {format_exact(round(1 - s.beta, 12))}"
+            share = "A share that the accountant chooses at every step"
+            if not chosen:
+                share = f"A share 1 − β = {format_exact(round(1 - s.beta, 12))}" if s.beta > 0 else "All"
             verb = "lowers" if best.epsilon < along else "raises"
             moves = f"leaves ε at {now}" if best.epsilon == along else f"{verb} ε from {format_number(along)} to {now}"
             said.insert(0, (
-                f"A share {share} of the noise goes in all directions, and not along the sampled ones only. At the same "
-                f"energy of the noise it {moves}, compared with none (β = 1)."
+                f"{share} of the noise goes in all directions, and not along the sampled ones only. At the same noise energy "
+                f"this {moves}, compared with no such share (β = 1)."
             ))  # fmt: skip
         return f'<p class="share"><b>The isotropic share.</b> {" ".join(said)}</p>'
 
@@ -122,9 +124,9 @@ class Readouts(View):
         first = self._pays_from(curves)
         when = f"from T = {format_count(first)} on" if first else f"at no T up to {format_count(T_VALUES[-1])}"
         if best.bound == "composition":
-            return f"Hiding the iterates pays {when}."
-        cost = f"would cost {format_number(public)}, which is no more"
-        return f"Publishing every iterate of a run with {_ALONG} {cost}; hiding them pays {when}."
+            return f"Hiding the iterates pays off {when}."
+        cost = f"would cost only {format_number(public)}"
+        return f"Publishing every iterate of a run with {_ALONG} {cost}; hiding the iterates pays off {when}."
 
     def _pays_from(self, curves: CurveSet) -> float | None:
         """The first T drawn from which some bound of this run stays below composition at beta = 1."""
@@ -193,8 +195,3 @@ def _assumption(words: str, met: bool | None, shortfall: str, titles: list[str],
         f"<span>{escape(words)}{lacks} <small>{escape(who)}</small></span></li>"
     )
 
-
-def _delta(delta: float) -> str:
-    if delta >= 1e-4:
-        return format_number(delta, 1)
-    return format_number(delta).replace("1.00 × ", "").replace("1.00\u202f×\u202f", "")

@@ -3,11 +3,13 @@
 Formulas need MathJax on the page: `pn.extension("mathjax")`, which Panel brings along.
 """
 
+import re
 from html import escape
 from typing import Any
 
 import panel as pn
 
+from zoexplore import paper
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.documents import Reference
 from zoexplore.views.compute.ask import ask
@@ -19,7 +21,10 @@ from zoexplore.views.text.errata import ERRATA
 from zoexplore.views.text.formulas import substituted
 from zoexplore.views.view import View
 
+_DOI = re.compile(r"doi:(10\.[^\s,;]+)")
 _MARKS = {True: ("✓", "met", "met"), False: ("✗", "unmet", "not met"), None: ("○", "supposed", "supposed")}
+_NO_BUDGET = "On batches there is no budget ρ to put numbers into: what a step costs depends on the Rényi order"
+_DERIVED = Reference("bounds", "What is misprinted in the paper")
 _PRINTED = """<h2>Misprints in the paper, and which way they err</h2>
 <p>With the box ticked, every number on this page is what the paper's printed constants give. Those are no
 guarantee: most misprints report a loss that is smaller than the true one.</p>"""
@@ -45,23 +50,23 @@ class Theory(View):
         with pn.io.hold():
             for bound, g in found.items():
                 formula = substituted(g)
-                self.numbers[bound].object = _formula(formula) if formula else f"<p>{escape(g.reason)}.</p>"
+                self.numbers[bound].object = _formula(formula) if formula else f"<p>{escape(g.reason or _NO_BUDGET)}.</p>"
                 self.checks[bound].object = _checks(g)
 
     def _section(self, bound: str) -> pn.viewable.Viewable:
         entry = BOUNDS[bound]
         swatch = theme.swatch(theme.style_of(bound, list(BOUNDS).index(bound)))
         head = f"<h2>{swatch} {escape(entry.title)}</h2><p>{escape(entry.says)}</p>"
-        source = [_html(f"<p><small>Source: {escape(entry.source)}</small></p>")] if entry.source else []
+        source = [_html(f"<p><small>Source: {_linked(entry.source)}</small></p>")] if entry.source else []
         return pn.Column(
             _html(head), _math(_formula(entry.latex)), self.numbers[bound], self.checks[bound], *source,
             *(self._proof(reference) for reference in entry.proofs),
             css_classes=["zx-bound"], stylesheets=[theme.css("bound")], **theme.STRETCH,
         )  # fmt: skip
 
-    def _proof(self, reference: Reference) -> pn.Column:
+    def _proof(self, reference: Reference, title: str = "") -> pn.Column:
         """A fold with a section of the project's own pages, which is rendered when it is opened first."""
-        title = f"Statement and proof: {reference.heading}" + (", mini-batches" if reference.page == "minibatch" else "")
+        title = title or f"Statement and proof: {reference.heading}" + (", mini-batches" if reference.page == "minibatch" else "")
         sheet = theme.css("button", "wrapped")
         toggle = pn.widgets.Toggle(label=title, css_classes=["zx-button"], stylesheets=[sheet], margin=(4, 0, 0, 0))
         text = pn.pane.HTML(
@@ -77,13 +82,25 @@ class Theory(View):
 
     def __panel__(self) -> pn.viewable.Viewable:
         errata = pn.Column(
-            _html(_PRINTED), self.printed, _html(_errata(), "errata"),
+            _html(_PRINTED), self.printed, _html(_errata(), "errata"), self._proof(_DERIVED, "Every misprint, derived"),
             css_classes=["zx-bound"], stylesheets=[theme.css("bound")], **theme.STRETCH,
         )  # fmt: skip
         sections = [self._section(bound) for bound in BOUNDS]
         return pn.Column(
             *sections, errata, css_classes=["zx-theory"], stylesheets=[theme.root("curves")], **theme.STRETCH
         )
+
+
+def _linked(source: str) -> str:
+    """A source as HTML: the paper and what has a DOI as links."""
+    text = escape(source)
+    if source.startswith("Paper"):
+        text = text.replace("Paper", _link(paper.URL, paper.SHORT), 1)
+    return _DOI.sub(lambda found: _link(f"https://doi.org/{found[1]}", found[0]), text)
+
+
+def _link(url: str, text: str) -> str:
+    return f'<a href="{url}" target="_blank" rel="noopener">{text}</a>'
 
 
 def _html(text: str, *sheets: str) -> pn.pane.HTML:

@@ -33,6 +33,7 @@ SETTABLE: dict[str, frozenset[str]] = {
         "Tabs": "active",
         "Card": "collapsed",
         "Range1d": "start end",
+        "Selection": "indices",
         "Player": "value value_throttled direction",
         "FileDownload": "clicks _transfers",
         "BrowserInfo": "dark_mode",

@@ -16,7 +16,7 @@ from zoexplore.views.figures.glyphs import Stroke
 from zoexplore.views.style import theme
 from zoexplore.views.training.marks import at_delta, name_of, stopping
 
-TITLES = {"learnt": "What is learnt", "cost": "What stopping there costs"}
+TITLES = {"learnt": "Accuracy while training", "cost": "What stopping there costs"}
 _ROOM = 0.06  # of the axis, above and below the lines
 _MUCH = 0.9  # the share of composition's epsilon below which hiding the steps buys something worth a sentence
 
@@ -124,5 +124,4 @@ class Course:
 
 def _by(bound: str) -> str:
     """By which bound, in a sentence."""
-    title = BOUNDS[bound].title
-    return f"by {'' if bound in ('composition', 'output-perturbation') else 'the '}{title[0].lower()}{title[1:]}"
+    return f"by {BOUNDS[bound].in_text}"

@@ -62,7 +62,7 @@ class Train(View):
         self.boxes = {b: pn.widgets.Checkbox(label=BOUNDS[b].title, value=b in self.bounds, **_line(b)) for b in BOUNDS}
         for box in self.boxes.values():
             box.param.watch(lambda _: self.param.update(bounds=[b for b in BOUNDS if self.boxes[b].value]), "value")
-        self.menu = pn.widgets.Select(label="the course of", options={}, stylesheets=sheets["choice"], **look)
+        self.menu = pn.widgets.Select(label="training curve of", options={}, stylesheets=sheets["choice"], **look)
         self.menu.param.watch(lambda event: self.param.update(picked=event.new), "value")
         self.apply = pn.widgets.Button(label="Set the sliders to it", stylesheets=[theme.css("button")], margin=0)
         self.apply.on_click(lambda _: self.take(self.point))

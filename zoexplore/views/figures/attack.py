@@ -1,0 +1,224 @@
+"""Attack: what the best test for a record can do that a guarantee still allows, whoever makes it."""
+
+from functools import partial
+from html import escape
+from typing import Any
+
+import numpy as np
+import panel as pn
+import param
+from bokeh.models import ColumnDataSource, CustomJSTickFormatter, Range1d, Span
+from bokeh.plotting import figure
+
+from zoexplore.bounds import BOUNDS, Guarantee
+from zoexplore.bounds.tradeoff import TradeOff
+from zoexplore.formatting import format_percent, format_share
+from zoexplore.views.compute.ask import ask
+from zoexplore.views.compute.attacks import RATES, attack, attacks
+from zoexplore.views.compute.curve_set import guarantees
+from zoexplore.views.figures.bokeh_style import blank, dress, hover
+from zoexplore.views.figures.glyphs import Stroke
+from zoexplore.views.figures.picture import svg
+from zoexplore.views.figures.saves import Saves
+from zoexplore.views.panels.percent import Percent
+from zoexplore.views.panels.pins import LETTERS, Pin
+from zoexplore.views.panels.readouts import smallest
+from zoexplore.views.state import State
+from zoexplore.views.style import theme
+from zoexplore.views.view import View
+
+_SAYS = """<p>Somebody who sees the released model, and knows every other record, tests whether a person's record was used.
+No test does better than these curves: each is what one bound leaves to the best of them. The dotted line is blind guessing, and
+the table has the numbers, all of them at most.</p>"""
+_PERCENT = "return String(Number((100 * tick).toPrecision(3))) + ' %'"
+_GUESSING = np.array([RATES[0], RATES[-1]])
+_LEAST = 1e-4  # the lowest rate that the logarithmic figure shows
+_PINNED = (7, 2)
+
+
+class Attack(View):
+    """Trade-off curves, an attacker's numbers by every bound, and the same of pinned runs."""
+
+    fpr = param.Number(0.01, bounds=(0, 1), inclusive_bounds=(False, False), doc="the rate of false alarms that is looked at")
+    prior = param.Number(0.5, bounds=(0, 1), inclusive_bounds=(False, False), doc="the chance of membership before the test")
+    guess = param.Number(0.001, bounds=(0, 1), inclusive_bounds=(False, False), doc="the chance to guess a record anyway")
+
+    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
+        super().__init__(state, dark, **params)
+        names = [name for bound in BOUNDS for name in (bound, _missed(bound))]
+        self.source = ColumnDataSource({name: [] for name in ("rate", "value", "probe", *names)}, name="attack")
+        self.pinned_source = ColumnDataSource({name: [] for name in ("rates", "missed", "found", "colour")}, name="attack-pins")
+        self.figures = {
+            "trade-off": self._figure("What it misses, at least", _missed, "missed", 0.0, "linear"),
+            "found": self._figure("What it finds, at most", str, "found", _LEAST, "log"),
+        }
+        self.panes = [pn.pane.Bokeh(fig, **theme.STRETCH) for fig in self.figures.values()]
+        cells = [
+            pn.Column(
+                pane,
+                Saves(partial(self.picture, name), title=f"the {name} curves", name_of_file=f"zoexplore-{name}"),
+                **theme.STRETCH,
+            )
+            for name, pane in zip(self.figures, self.panes, strict=True)
+        ]
+        self.grid = pn.Column(*cells, css_classes=["zx-panels"], stylesheets=[theme.css("panels")], **theme.STRETCH)
+        labels = {"fpr": "false alarms", "prior": "chance of membership before", "guess": "chance to guess the record anyway"}
+        self.boxes = {name: Percent(self, name, label) for name, label in labels.items()}
+        self.refused = pn.pane.HTML("", visible=False, stylesheets=[theme.css("notice")], margin=0)
+        self.words = pn.pane.HTML(_SAYS, stylesheets=[theme.css("text", "words")], **theme.STRETCH)
+        self.table = pn.pane.HTML("", stylesheets=[theme.css("text", "table", "odds")], **theme.STRETCH)
+        self.paint(dark)
+        self.follow()
+        self.param.watch(self._tell, list(labels))
+        for box in self.boxes.values():
+            box.param.watch(self._refuse, "refusal")
+        self.pins.param.watch(self.changed, ["pins", "compare"])
+
+    def _figure(self, title: str, column: Any, of_pins: str, least: float, scale: str) -> figure:
+        fig = blank(
+            f"attack-{of_pins}", "middle", height=360, title=title, x_axis_type=scale, y_axis_type=scale,
+            x_range=Range1d(least, 1), y_range=Range1d(least, 1), tools="", toolbar_location=None,
+        )  # fmt: skip
+        fig.xaxis.axis_label, fig.yaxis.axis_label = "false alarms", of_pins
+        for axis in fig.axis:
+            axis.formatter = CustomJSTickFormatter(code=_PERCENT)
+        blind = 1 - _GUESSING if of_pins == "missed" else _GUESSING
+        fig.line(_GUESSING, blind, line_dash=[1, 3], line_width=1.4, name="guessing")
+        fig.add_layout(Span(location=self.fpr, dimension="height", line_width=1.2, line_dash=[2, 3]))
+        pins = {"source": self.pinned_source, "line_color": "colour", "line_width": 1.7, "line_dash": _PINNED}
+        fig.multi_line("rates", of_pins, **pins)
+        for order, bound in enumerate(BOUNDS):
+            style = theme.style_of(bound, order)
+            look = {"line_width": style.width, "line_dash": list(style.dash), "line_join": "round"}
+            fig.line("rate", column(bound), source=self.source, name=bound, **look)
+        probe = fig.line("rate", "probe", source=self.source, line_alpha=0)
+        rows = {b: (BOUNDS[b].title, theme.style_of(b, order)) for order, b in enumerate(BOUNDS)}
+        fig.add_tools(hover(probe, "found, at most, at a rate of false alarms of @{x}{value}", rows, absent="–"))
+        return fig
+
+    async def refresh(self) -> None:
+        run = self.state.setting, self.state.accounting
+        self._given = await ask(guarantees, *run)
+        self._allowed = await ask(attacks, *run)
+        self._of_pins = [await self._of_pin(pin) for pin in self.pins.pins]
+        with pn.io.hold():
+            self._draw()
+            self._tell()
+        for pane in self.panes:
+            pn.io.push_notebook(pane)
+
+    async def _of_pin(self, pin: Pin) -> tuple[Guarantee, TradeOff]:
+        """A pin's guarantee by the bound that pins are compared by, or else its smallest."""
+        given = await ask(guarantees, pin.setting, pin.accounting)
+        g = given.get(self.pins.compare) or smallest(given)
+        return g, await ask(attack, pin.setting, pin.accounting, g.bound)
+
+    def _draw(self) -> None:
+        data = {"rate": RATES, "value": RATES, "probe": np.full(RATES.shape, 0.5)}
+        for bound, allowed in self._allowed.items():
+            shown = self._given[bound].valid
+            data[bound] = allowed.true_positive_rate(RATES) if shown else np.full(RATES.shape, np.nan)
+            data[_missed(bound)] = allowed.misses(RATES) if shown else np.full(RATES.shape, np.nan)
+        self.source.data = data
+        allowed = [allowed for _, allowed in self._of_pins]
+        self.pinned_source.data = {
+            "rates": [RATES] * len(allowed),
+            "missed": [each.misses(RATES) for each in allowed],
+            "found": [each.true_positive_rate(RATES) for each in allowed],
+            "colour": [pair[theme.DARK if self.dark else theme.LIGHT] for pair in theme.PINS[: len(allowed)]],
+        }
+
+    def _tell(self, *_: Any) -> None:
+        """Say the numbers: of every bound of this run, of what it is compared with, and of the pins."""
+        for fig in self.figures.values():
+            next(span for span in fig.center if isinstance(span, Span)).location = self.fpr
+        best = smallest(self._given)
+        bounds = {
+            bound: self._row(_swatch(bound), g.title, g, self._allowed[bound], "best" if g is best and g.valid else "")
+            for bound, g in self._given.items()
+        }
+        own = "".join(row for bound, row in bounds.items() if not BOUNDS[bound].comparator)
+        others = "".join(row for bound, row in bounds.items() if BOUNDS[bound].comparator)
+        named = zip(LETTERS, theme.PINS, self.pins.pins, self._of_pins, strict=False)
+        pinned = "".join(
+            self._row(_letter(letter, *pair), f"{pin.name}: {g.title.lower()}", g, allowed)
+            for letter, pair, pin, (g, allowed) in named
+        )
+        heads = "".join(f'<th scope="col">{head}</th>' for head in self._heads())
+        pins = f"<tbody>{_group('Pinned')}{pinned}</tbody>" if pinned else ""
+        self.table.object = (
+            '<div tabindex="0" role="region" aria-label="what an attacker can do"><table>'
+            f"<thead><tr><th></th>{heads}</tr></thead>"
+            f"<tbody>{own}</tbody><tbody>{_group('For comparison, another mechanism')}{others}</tbody>{pins}</table></div>"
+        )
+
+    def _heads(self) -> tuple[str, ...]:
+        fpr, prior, guess = (format_share(x) for x in (self.fpr, self.prior, self.guess))
+        return (
+            "",
+            f"finds, at {fpr} false alarms",
+            "advantage, found less false alarms",
+            f"an alarm lifts {prior} to",
+            f"reconstructs, if {guess} guessed",
+        )
+
+    def _row(self, mark: str, title: str, g: Guarantee, allowed: TradeOff, kind: str = "") -> str:
+        numbers = (
+            allowed.true_positive_rate(self.fpr),
+            allowed.advantage,
+            allowed.posterior(self.prior, self.fpr),
+            allowed.reconstruction(self.guess),
+        )
+        cells = "".join(f'<td class="number">{format_percent(float(x), 3) if g.valid else "–"}</td>' for x in numbers)
+        kind = kind if g.valid else "absent"
+        return f'<tr class="{kind}"><td>{mark}</td><th scope="row" title="{escape(g.reason)}">{escape(title)}</th>{cells}</tr>'
+
+    def _refuse(self, *_: Any) -> None:
+        refused = [box.refusal for box in self.boxes.values() if box.refusal]
+        self.refused.object = "".join(f'<p class="refused" role="alert">{escape(words)}.</p>' for words in refused)
+        self.refused.visible = bool(refused)
+
+    async def picture(self, name: str) -> str:
+        """One of the figures as SVG."""
+        await self.settle()
+        lines = {line.name: line for line in self.figures[name].renderers}
+        key = [(Stroke.of(lines[b].glyph), g.title) for b, g in self._given.items() if g.valid]
+        return svg(self.figures[name], self.state, key, title=self.figures[name].title.text)
+
+    def paint(self, dark: bool) -> None:
+        super().paint(dark)
+        for fig in self.figures.values():
+            dress(fig, dark)
+            muted = theme.colour("muted", dark)
+            next(span for span in fig.center if isinstance(span, Span)).line_color = muted
+            lines = {line.name: line.glyph for line in fig.renderers}
+            lines["guessing"].line_color = muted
+            for order, bound in enumerate(BOUNDS):
+                lines[bound].line_color = theme.style_of(bound, order).colour[theme.DARK if dark else theme.LIGHT]
+        colours = [pair[theme.DARK if dark else theme.LIGHT] for pair in theme.PINS]
+        drawn = len(self.pinned_source.data["rates"])
+        self.pinned_source.data = {**self.pinned_source.data, "colour": colours[:drawn]}
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        asked = pn.Column(*self.boxes.values(), css_classes=["zx-choices"], stylesheets=[theme.css("choices")], **theme.STRETCH)
+        return pn.Column(
+            self.words, self.grid, asked, self.refused, self.table,
+            css_classes=["zx-attack"], stylesheets=[theme.root("curves")], **theme.STRETCH,
+        )  # fmt: skip
+
+
+def _missed(bound: str) -> str:
+    """The column of what the best test misses by a bound."""
+    return f"missed {bound}"
+
+
+def _swatch(bound: str) -> str:
+    return theme.swatch(theme.style_of(bound, list(BOUNDS).index(bound)))
+
+
+def _letter(letter: str, light: str, dark: str) -> str:
+    return f'<b style="color:light-dark({light},{dark})">{letter}</b>'
+
+
+def _group(title: str) -> str:
+    return f'<tr class="group"><th colspan="6" scope="colgroup">{title}</th></tr>'
