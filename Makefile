@@ -6,7 +6,7 @@ PYTEST = $(BIN)/python -m pytest --numprocesses logical --dist worksteal
 READY := .venv/.ready
 READY_APP := .venv/.ready-app
 
-.PHONY: app lab lesson site test proof lint bench setup clean
+.PHONY: app lab lesson site test proof versions lint bench setup clean
 
 app: $(READY_APP)
 	@$(BIN)/python -m zoexplore serve --port $(PORT) $(ARGS)
@@ -29,6 +29,10 @@ proof: setup
 	@$(BIN)/python -m tools.chromium
 	@ZOEXPLORE_EFFORT=$${ZOEXPLORE_EFFORT:-6} $(PYTEST) $(ARGS)
 
+# The accountant's tests with Python 3.12 and 3.13, where they are found.
+versions:
+	@sh tools/versions.sh $(ARGS)
+
 lint: setup
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
@@ -48,5 +52,5 @@ $(READY_APP): pyproject.toml constraints.txt tools/setup.sh
 	@touch $@
 
 clean:
-	rm -rf .venv build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf .venv .venv-* build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

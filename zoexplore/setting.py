@@ -224,8 +224,15 @@ def _whole(name: str, value: Any, least: int, most: int, allowed: str) -> int:
 
 
 def _number(
-    name: str, value: Any, *, above: float = -inf, least: float = -inf, below: float = inf, most: float = inf,
-    most_name: str = "", infinite: bool = False,
+    name: str,
+    value: Any,
+    *,
+    above: float = -inf,
+    least: float = -inf,
+    below: float = inf,
+    most: float = inf,
+    most_name: str = "",
+    infinite: bool = False,
 ) -> float:
     shown = f"{most_name} = {most}" if most_name else f"{most}"
     lower = f"above {above:g}" if above > -inf else f"of at least {least:g}"

@@ -65,9 +65,7 @@ def test_it_is_the_paper_s_within_the_paper_s_step_sizes(regime, M, part, relati
 @given(powers(-2, 2), st.floats(0, 1), powers(-4, 2))
 def test_what_is_known_of_a_loss_can_only_help(M, part, relative_step):
     step = relative_step / M
-    strong, convex, any_loss = (
-        float(lipschitz(r, step, M, part * M)) for r in ("strongly-convex", "convex", "non-convex")
-    )
+    strong, convex, any_loss = (float(lipschitz(r, step, M, part * M)) for r in ("strongly-convex", "convex", "non-convex"))
     assert strong <= convex * (1 + 1e-15) and convex <= any_loss
     assert lipschitz("strongly-convex", step, M, 0.0) == convex
 
@@ -82,9 +80,7 @@ def test_the_closed_form_s_deviation_makes_the_factor_one(c):
 @given(powers(-3, 1), st.integers(1, 1000), st.integers(2, 10**4))
 def test_the_tail_is_the_lemma_s(theta, K, d):
     K = min(K, d // 2)
-    assert float(tail_exponent(theta, K, d)) == pytest.approx(
-        3 * theta**2 * d * K / (12 * (d - K) + 8 * theta * (d - 2 * K))
-    )
+    assert float(tail_exponent(theta, K, d)) == pytest.approx(3 * theta**2 * d * K / (12 * (d - K) + 8 * theta * (d - 2 * K)))
 
 
 def test_the_tail_holds_for_the_true_law():

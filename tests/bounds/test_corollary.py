@@ -25,9 +25,7 @@ def test_the_minimum_is_where_the_paper_says():
     g = guarantee(PAPER.replace(T=10**7, M=1, m=0.99, d=2000, K=400), "corollary")
     real = 1000 * 1 * sqrt(2 * 2000) / 400
     assert g.N in (floor(real), ceil(real))
-    assert g.rho == pytest.approx(
-        16 * 1 * sqrt(2 * 2000) / (400 * 1000 * 0.01), rel=1e-4
-    )  # twice the 8 that is printed
+    assert g.rho == pytest.approx(16 * 1 * sqrt(2 * 2000) / (400 * 1000 * 0.01), rel=1e-4)  # twice the 8 that is printed
     assert g.delta_f == PAPER.delta / 2
 
 
@@ -70,11 +68,7 @@ def test_the_budget_is_the_least_over_the_steps_that_delta_allows(data):
 def compare(run):
     c = reference.lipschitz(run, run.eta / run.K)
     g = guarantee(run, "corollary")
-    if (
-        c >= 1
-        or 2 * run.K > run.d
-        or run.xi > sqrt((1 - run.beta) / run.beta) * 2 * run.clip / (run.n * run.M * sqrt(2 * run.d))
-    ):
+    if c >= 1 or 2 * run.K > run.d or run.xi > sqrt((1 - run.beta) / run.beta) * 2 * run.clip / (run.n * run.M * sqrt(2 * run.d)):
         assert g.epsilon == inf and g.reason
         return
     p = reference.tail((1 - c * c) / (1 + c * c), run.K, run.d)

@@ -142,14 +142,14 @@ def test_the_closed_form_falls_until_enough_steps_are_made(run, accounting, fact
 def test_knowing_more_of_the_loss_never_costs_more(run, accounting):
     for bound in ("theorem", "noisy-gd"):
         strong, convex, any_loss = (
-            epsilon(run.replace(regime=regime), bound, accounting)
-            for regime in ("strongly-convex", "convex", "non-convex")
+            epsilon(run.replace(regime=regime), bound, accounting) for regime in ("strongly-convex", "convex", "non-convex")
         )
         at_most(strong, convex, bound)
         at_most(convex, any_loss, bound)
 
 
 # ---------------------------------------------------------------- curves
+
 
 def test_without_a_list_a_curve_has_every_bound():
     assert list(curve(PAPER, "T", [1])) == list(BOUNDS)

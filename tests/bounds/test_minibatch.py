@@ -151,7 +151,7 @@ def test_no_order_converts_better_than_the_best(N, budget, q, mu, delta, cks):
         return epsilon_at_order(divergence, alpha, delta, "cks" if cks else "mironov")
 
     with np.errstate(all="ignore"):
-        best = at(best_order(N, budget, q, mu, delta, cks))
+        best = at(best_order(N, budget, q, mu, delta, cks)[0])
         assert best <= at(1 + np.geomspace(1e-6, 1e6, 400)).min() * (1 + 1e-5) + 1e-12
 
 

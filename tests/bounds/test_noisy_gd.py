@@ -26,11 +26,7 @@ def least(run, N, start, solver=False):
     return (p.least_by_solver() if solver else p.least()) - 2 * N * p.data
 
 
-@given(
-    settings_of_runs(
-        regime=st.just("strongly-convex"), R=st.just(inf), ridge=st.just(1.0), m=powers(-4, -0.1), eta=st.none()
-    )
-)
+@given(settings_of_runs(regime=st.just("strongly-convex"), R=st.just(inf), ridge=st.just(1.0), m=powers(-4, -0.1), eta=st.none()))
 def test_with_contraction_and_no_ball_it_is_the_shifted_interpolation_bound(run):
     assert guarantee(run, "noisy-gd").rho == pytest.approx(reference.shifted_interpolation_rho(run), rel=1e-8)
 
@@ -44,11 +40,7 @@ def test_no_shifts_found_by_a_general_solver_do_better(regime, R, eta):
     assert guarantee(run, "noisy-gd").rho == pytest.approx(solver, rel=1e-5)
 
 
-@given(
-    settings_of_runs(
-        T=whole_powers(0, 2), R=powers(-6, 3), ridge=st.just(1.0), d=whole_powers(0, 3), eta=powers(-3, 3.5)
-    )
-)
+@given(settings_of_runs(T=whole_powers(0, 2), R=powers(-6, 3), ridge=st.just(1.0), d=whole_powers(0, 3), eta=powers(-3, 3.5)))
 def test_no_number_of_steps_does_better(run):
     with np.errstate(over="ignore", invalid="ignore"):
         every = [least(run, run.T, 0.0), *(least(run, N, 2 * run.R) for N in range(1, run.T + 1))]
@@ -80,9 +72,7 @@ def test_one_step_is_one_gaussian_mechanism():
 
 def test_without_contraction_and_ball_it_is_composition():
     run = RUN.replace(regime="convex", R=inf)
-    assert guarantee(run, "noisy-gd").rho == pytest.approx(
-        run.T * (2 / run.n) ** 2 / (2 * run.d * run.sigma**2), rel=1e-12
-    )
+    assert guarantee(run, "noisy-gd").rho == pytest.approx(run.T * (2 / run.n) ** 2 / (2 * run.d * run.sigma**2), rel=1e-12)
 
 
 def test_linear_dynamics_lose_exactly_this():

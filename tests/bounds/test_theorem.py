@@ -250,9 +250,7 @@ def test_free_shares_are_never_worse_than_constant_ones(run):
 @each_run
 def test_the_run_s_own_share_is_no_matter_where_shares_are_free(run):
     free = Accounting(schedule="optimal")
-    assert {epsilon(run.replace(beta=beta), "theorem", free) for beta in (0.0, 0.3, 1.0)} == {
-        epsilon(run, "theorem", free)
-    }
+    assert {epsilon(run.replace(beta=beta), "theorem", free) for beta in (0.0, 0.3, 1.0)} == {epsilon(run, "theorem", free)}
 
 
 def test_without_contraction_and_ball_it_counts_every_step():
@@ -277,9 +275,7 @@ def test_distances_are_not_tracked_forward_where_the_ridge_s_step_overshoots(str
 @pytest.mark.parametrize("run", [PAPER, DEMONSTRATION.replace(n=1, d=10, K=1, T=100, sigma=1, m=0, ridge=0, R=1, delta=0.1)])
 def test_a_perturbation_too_small_to_matter_does_not(run, xi, schedule):
     accounting = Accounting(schedule=schedule)
-    assert epsilon(run.replace(xi=xi), "theorem", accounting) == pytest.approx(
-        epsilon(run, "theorem", accounting), rel=1e-6
-    )
+    assert epsilon(run.replace(xi=xi), "theorem", accounting) == pytest.approx(epsilon(run, "theorem", accounting), rel=1e-6)
 
 
 def test_a_tail_is_a_tail():

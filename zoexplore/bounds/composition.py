@@ -120,7 +120,9 @@ COMPOSITION = Bound(
     says="Every iterate is taken to be public, so every step is paid for and the loss grows with T.",
     source="Paper, public-state baseline",
     proofs=(
-        Reference("bounds", "Composition"), Reference("epochs", "Batches in epochs"), Reference("minibatch", "Composition"),
+        Reference("bounds", "Composition"),
+        Reference("epochs", "Batches in epochs"),
+        Reference("minibatch", "Composition"),
     ),
     assumptions=(START, replace(CLIPPED, when=lambda a: not _trusts_the_loss(a)), *OF_THE_LOSS, COMPOSED, PEOPLE),
     solve=solve,

@@ -35,7 +35,6 @@ class ZeroConcentrated(NamedTuple):
     delta_f: float
 
 
-
 @dataclass(frozen=True)
 class Guarantee:
     """What one bound says of one run: (epsilon, setting.delta)-differential privacy for the last iterate.

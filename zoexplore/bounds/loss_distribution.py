@@ -80,8 +80,8 @@ class Losses:
 
 def _at_one_order(wanted: int, N, rho, q, mu, delta) -> np.ndarray:
     """epsilon from the Renyi divergence at the order that suits it best."""
-    alpha = renyi.best_order(N, rho, q, mu, delta, True)
-    return epsilon_at_order(N * renyi.sampled_divergence(alpha, q, mu) + alpha * rho, alpha, delta, "cks")
+    alpha, cost = renyi.best_order(N, rho, q, mu, delta, True)
+    return epsilon_at_order(N * cost + alpha * rho, alpha, delta, "cks")
 
 
 def _of_one(wanted: int, N, rho, q, mu, given) -> np.ndarray:

@@ -65,8 +65,8 @@ def _counted(runs: Runs, accounting: Accounting, geometry: tuple, T) -> Solved:
         divergence = N * cost + alpha * budget(N, share, beta)
         return epsilon_at_order(divergence, alpha, runs.delta * (1 - share), accounting.conversion)
 
+    cost = sampled(beta).divergence(alpha)
     for _ in range(ROUNDS):
-        cost = sampled(beta).divergence(alpha)
         at = (np.log(share * runs.delta), *geometry, beta, beta * cost, alpha * runs.d / 2)
         N = shifts.theorem_steps(T, most, *at)
         share = best_share(lambda x, N=N, cost=cost, beta=beta, alpha=alpha: epsilon(N, x, beta, alpha, cost), shape)
@@ -76,12 +76,12 @@ def _counted(runs: Runs, accounting: Accounting, geometry: tuple, T) -> Solved:
                 return epsilon(N, share, x, alpha, sampled(x).divergence(alpha))
 
             beta = golden(by_beta, np.zeros(shape), np.ones(shape), 14)
-        alpha = sampled(beta).best_order(N, budget(N, share, beta), runs.delta * (1 - share), accounting)
+        alpha, cost = sampled(beta).best_order(N, budget(N, share, beta), runs.delta * (1 - share), accounting, alpha)
     diameter, kick = geometry[3], geometry[4]
     z = np.where(np.isfinite(T), np.minimum(diameter, kick * (T - N)), diameter)
     if exact(accounting):
         return of_losses(sampled(beta).losses(N, budget(N, share, beta)), runs.delta, share * runs.delta, N, z, beta=beta)
-    divergence = N * sampled(beta).divergence(alpha) + alpha * budget(N, share, beta)
+    divergence = N * cost + alpha * budget(N, share, beta)
     return solved(divergence, alpha, runs.delta, accounting, share * runs.delta, N, z, beta=beta)
 
 
@@ -198,7 +198,7 @@ class Capped:
         """The same with the order that suits it; where only the last step shares its noise, as if none did."""
         sampled = self.sampled(caps, caps.omega if caps.every else 1.0)
         delta_p = self.runs.delta - self.delta_f(caps)
-        return replace(caps, alpha=sampled.best_order(caps.N, self.budget(caps), delta_p, self.accounting))
+        return replace(caps, alpha=sampled.best_order(caps.N, self.budget(caps), delta_p, self.accounting, caps.alpha)[0])
 
     def settle(self, caps: Caps) -> Caps:
         """One choice after the other, in turns, and the best of the turns: each choice looks at its whole range, and may lose."""

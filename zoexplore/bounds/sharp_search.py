@@ -138,9 +138,7 @@ def first_guess(rows: Rows, accounting: Accounting, blocks: Blocks) -> np.ndarra
     return kernels.first_guess(*tabled(rows), RAYS, accounting.sensitivity == "lipschitz", *blocks)
 
 
-def improve(
-    rows: Rows, accounting: Accounting, blocks: Blocks, paths: np.ndarray, rounds: int, most_rounds: int = 0
-) -> Outcome:
+def improve(rows: Rows, accounting: Accounting, blocks: Blocks, paths: np.ndarray, rounds: int, most_rounds: int = 0) -> Outcome:
     """Rounds of the recursion, and as many more as gain, up to the most; `paths` become the last one's drifts."""
     lipschitz, conversion = accounting.sensitivity == "lipschitz", NUMBERS[accounting.conversion]
     epsilon, rho, steps, share, path = kernels.improve(

@@ -58,10 +58,10 @@ class Sampled:
         """The privacy losses of N such steps and a Gaussian shift."""
         return Losses(N, budget, self.q, self.mu, "poisson" if self.sampling == "poisson" else "without-replacement")
 
-    def best_order(self, N, budget, delta, accounting: Accounting):
-        """The order for N such steps and a Gaussian budget, whose Renyi divergence is alpha times it."""
+    def best_order(self, N, budget, delta, accounting: Accounting, near=np.nan):
+        """(alpha, r_alpha): the order for N such steps and a Gaussian budget, whose Renyi divergence is alpha times it."""
         if not self.printed:
-            return renyi.best_order(N, budget, self.q, self.mu, delta, accounting.conversion != "mironov")
+            return renyi.best_order(N, budget, self.q, self.mu, delta, accounting.conversion != "mironov", near)
 
         def epsilon_at(log_excess):
             alpha = 1 + np.exp(log_excess)
@@ -69,7 +69,8 @@ class Sampled:
 
         shape = np.broadcast_shapes(*map(np.shape, (N, budget, self.q, self.mu, delta)))
         low, high = np.full(shape, np.log(renyi.LEAST_EXCESS)), np.full(shape, np.log(renyi.MOST_EXCESS))
-        return 1 + np.exp(golden(epsilon_at, low, high, PRINTED_SECTIONS))
+        alpha = 1 + np.exp(golden(epsilon_at, low, high, PRINTED_SECTIONS))
+        return alpha, self.divergence(alpha)
 
 
 def elsewhere(of_all, of_batches, runs: Runs, accounting: Accounting) -> Solved:
@@ -92,8 +93,8 @@ def composed(sampled: Sampled, N, delta, accounting: Accounting, **extra) -> Sol
     """N steps on batches and nothing else."""
     if exact(accounting):
         return of_losses(sampled.losses(N, 0.0), delta, N=N, **extra)
-    alpha = sampled.best_order(N, 0.0, delta, accounting)
-    return solved(N * sampled.divergence(alpha), alpha, delta, accounting, N=N, **extra)
+    alpha, cost = sampled.best_order(N, 0.0, delta, accounting)
+    return solved(N * cost, alpha, delta, accounting, N=N, **extra)
 
 
 def of_losses(losses: Losses, delta, delta_f=0.0, N=np.nan, z=0.0, **extra) -> Solved:

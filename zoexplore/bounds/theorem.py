@@ -194,7 +194,10 @@ THEOREM = Bound(
     says="Only the last iterate is released: isotropic noise works off the distance that earlier steps left, so longer runs "
     "cost no more.",
     source="Paper, hidden-state DP bound",
-    proofs=(Reference("bounds", "The hidden-state theorem"), Reference("minibatch", "The hidden-state theorem"),),
+    proofs=(
+        Reference("bounds", "The hidden-state theorem"),
+        Reference("minibatch", "The hidden-state theorem"),
+    ),
     assumptions=(START, LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, HALF_DIMENSION, DIRECTIONAL_NOISE, BATCHES, PEOPLE),
     solve=solve,
     trajectory=trajectory,

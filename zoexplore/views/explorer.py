@@ -12,6 +12,7 @@ from zoexplore.views.browser.lessons import SETTABLE, Lesson
 from zoexplore.views.panels.colophon import Colophon
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.panels.downloads import Files
+from zoexplore.views.panels.odds import Odds
 from zoexplore.views.panels.pinned import Pinned, PinnedCurves
 from zoexplore.views.panels.pins import Pins
 from zoexplore.views.panels.readouts import Readouts
@@ -42,6 +43,7 @@ class Explorer(pn.viewable.Viewer):
         self.controls = Controls(self.state, self.lesson)
         self.pins = Pins()
         self.tabs, self.readouts = Tabs(self.state, pins=self.pins), Readouts(self.state)
+        self.odds = Odds(self.state)
         self.curves = self.tabs["curves"]
         self.pinned, self.pinned_curves = Pinned(self.state, self.pins), PinnedCurves(self.curves, self.pins)
         self._teach()
@@ -75,7 +77,7 @@ class Explorer(pn.viewable.Viewer):
         heading = [part for of, part in (("title", title), ("tools", self.tools.__panel__())) if shows(of)]
         row = pn.Row(*heading, stylesheets=[theme.css("heading")], **theme.STRETCH)
         header = [("title" if shows("title") else "tools", row), ("tools", self.files.drawer)]
-        answer = [("verdict", self.readouts.verdict), ("tabs", self.tabs.__panel__())]
+        answer = [("verdict", self.readouts.verdict), ("verdict", self.odds.pane), ("tabs", self.tabs.__panel__())]
         numbers = [("table", self.readouts.table), ("table", self.readouts.fold)]
 
         def area(name: str, parts: list[tuple[str, Any]]) -> list[pn.viewable.Viewable]:

@@ -32,7 +32,7 @@ FEW_TERMS, MOST_TERMS = 200, 3000
 ALIAS = 1e-3  # of the sum at half the period: at the whole one it is about the square
 MOST_EXPONENT = 600.0
 MOST_TRIED = 40  # values of t
-TRIES = 4  # other lines, where one would take too long or its start was far off
+TRIES = 6  # other lines, where one would take too long or its start was far off
 FIRST_DELTA, LEAST_DELTA = 1e-12, 1e-250  # where the window for a wanted delta is first set, and the least it is set for
 SLACK = 1e-9  # of delta, for the roundings of its logarithm
 
@@ -409,13 +409,13 @@ def _scalar_epsilon(kind, N, rho, q, mu, delta, guess, work, size, phase):
         if terms >= 0:
             epsilon = _root(level, t, step, terms, at_0, added, size, phase, within, start)
         if epsilon < inf:
-            near = epsilon > 0.9 * best if best < inf else epsilon > 0.7 * start
-            best = min(best, epsilon)
+            near = epsilon > 0.9 * best if best < inf else 0.7 * start < epsilon < start
+            best = min(best, epsilon, at_order)
             if near:
                 break
             t, count, excess, mean, variance = _tilt(kind, N, rho, q, mu, best, within, t, window, work)
         else:
-            t *= 0.7
+            t *= 0.85
             count, excess, mean, variance = _measure(kind, t, q, mu, window, work)
     return min(best, at_order)
 

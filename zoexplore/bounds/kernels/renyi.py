@@ -8,7 +8,7 @@ hockey-stick profile q delta_G is that of (h phi, phi) at every gamma >= 1, and 
 in which nothing cancels. Below y = x - mu/2 and v = ln h, a convex function of y.
 """
 
-from math import exp, expm1, inf, log, log1p, sqrt
+from math import exp, expm1, inf, log, log1p, nan, sqrt
 
 import numpy as np
 from numba import njit, vectorize
@@ -18,6 +18,7 @@ LEAST_EXCESS, MOST_EXCESS = 1e-6, 1e6  # of an order over 1, where the best one 
 DEEP = 36.0  # what is exp(-DEEP) of the largest value is left out
 CELLS = 2048
 FAR = 1e12  # alpha mu beyond which the full batch's cost is returned, which is no less
+NEWTON, CLOSE = 9, 1e-6  # steps towards the best order at most, and how near it they end, relative
 UP = 1e-10  # relative error of the integral: quadrature, parts left out, rounding
 ULPS = 1e-15  # of the exponents' size: their rounding
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
@@ -92,18 +93,18 @@ def _panels(alpha, q, mu, panels):
 
 @njit(cache=True, error_model="numpy")
 def _cumulant(alpha, q, mu):
-    """((alpha-1) r_alpha from above, its derivative in alpha)."""
+    """((alpha-1) r_alpha from above, its first and its second derivative in alpha)."""
     if mu == 0.0:
-        return 0.0, 0.0
+        return 0.0, 0.0, 0.0
     s = alpha - 1.0
     gaussian = 0.5 * alpha * s * mu * mu
     if not alpha * mu < FAR:
-        return gaussian, (alpha - 0.5) * mu * mu
+        return gaussian, (alpha - 0.5) * mu * mu, mu * mu
     panels = empty((CELLS, 4))
     count, best = _panels(alpha, q, mu, panels)
     if count < 0:
-        return gaussian, (alpha - 0.5) * mu * mu
-    total, slope, size = 0.0, 0.0, 0.0
+        return gaussian, (alpha - 0.5) * mu * mu, mu * mu
+    total, slope, bend, size = 0.0, 0.0, 0.0, 0.0
     for i in range(count):
         low, high, v_low, v_high = panels[i]
         if _ceiling(low, high, v_low, v_high, alpha, mu) < best - DEEP:
@@ -114,14 +115,18 @@ def _cumulant(alpha, q, mu):
             v, x = _log_ratio(y, q, mu), y + 0.5 * mu
             weight = half * WEIGHTS[j] * exp(alpha * v - 0.5 * x * x - best)
             total += weight * expm1(-s * v) * expm1(-alpha * v)
-            slope -= weight * v * expm1(-(alpha + s) * v)
+            fall = expm1(-(alpha + s) * v)
+            slope -= weight * v * fall
+            bend += weight * v * v * (2.0 + fall)
             if weight > 0.0:
                 size = max(size, alpha * v + 0.5 * x * x)
     log_integral = best + log(total) - HALF_LOG_2PI + UP + ULPS * size
+    share = 1.0 / (1.0 + exp(-log_integral))
+    first = slope / total * share
+    second = bend / total * share - first * first
     if log_integral > 40.0:
-        return min(gaussian, log_integral + exp(-log_integral)), slope / total
-    integral = exp(log_integral)
-    return min(gaussian, log1p(integral)), slope / total * integral / (1.0 + integral)
+        return min(gaussian, log_integral + exp(-log_integral)), first, second
+    return min(gaussian, log1p(exp(log_integral))), first, second
 
 
 @vectorize(cache=True)
@@ -135,13 +140,15 @@ def sampled_divergence(alpha, q, mu):
 
 @njit(cache=True, error_model="numpy")
 def _imbalance(log_s, N, budget, q, mu, loss, cks):
-    """Increasing in s = alpha - 1 and 0 at the best order, where the slope of epsilon times s^2 vanishes; in logarithms."""
+    """(what increases in s = alpha - 1 and is 0 at the best order, where the slope of epsilon times s^2 vanishes; its derivative;
+    (alpha-1) r_alpha), in logarithms.
+    """
     s = exp(log_s)
-    value, slope = _cumulant(1.0 + s, q, mu)
-    total = N * (s * slope - value) + budget * s * s
+    value, slope, bend = _cumulant(1.0 + s, q, mu)
+    total, rise = N * (s * slope - value) + budget * s * s, s * s * (N * bend + 2.0 * budget)
     if cks:
-        total += log1p(s)
-    return min(max(log(max(total, 1e-300) / loss), -3.0), 3.0)
+        total, rise = total + log1p(s), rise + s / (1.0 + s)
+    return min(max(log(max(total, 1e-300) / loss), -3.0), 3.0), rise / max(total, 1e-300), value
 
 
 @njit(cache=True, error_model="numpy")
@@ -151,30 +158,24 @@ def _first_order(N, budget, q, mu, loss):
     return 0.5 * log(min(loss / small, (1.0 + 2.0 * log(2.0 / q) / (mu * mu)) ** 2))
 
 
-@vectorize(cache=True)
-def best_order(N, budget, q, mu, delta, cks):
-    """The order at which N r_alpha(q, mu) + alpha budget converts to the least epsilon at delta, near enough: any is sound.
-
-    (alpha-1) r_alpha is convex in alpha, so that epsilon falls and then rises: a root, bracketed from a first guess and
-    closed in on by Chandrupatla's method (1997, doi:10.1016/S0965-9978(96)00051-8). LEAST_EXCESS to MOST_EXCESS over 1.
+@njit(cache=True, error_model="numpy")
+def _root(a, N, budget, q, mu, loss, cks):
+    """The best order's ln(alpha - 1), bracketed from a first guess and closed in on by Chandrupatla's method (1997,
+    doi:10.1016/S0965-9978(96)00051-8).
     """
     low, high = log(LEAST_EXCESS), log(MOST_EXCESS)
-    if not (0.0 < delta < 1.0 and 0.0 < mu < 1e150 and N * mu * mu + budget < inf):
-        return 1.0 + LEAST_EXCESS if mu > 0.0 or budget > 0.0 else 1.0 + MOST_EXCESS
-    loss = -log(delta)
-    a = min(max(_first_order(N, budget, q, mu, loss), low), high)
-    at_a = _imbalance(a, N, budget, q, mu, loss, cks)
+    at_a = _imbalance(a, N, budget, q, mu, loss, cks)[0]
     b, at_b, step = a, at_a, 0.2 - 0.6 * at_a if at_a < 0.0 else -0.2 - 0.6 * at_a
     while at_a * at_b > 0.0:
         if (b == low and at_b > 0.0) or (b == high and at_b < 0.0):
-            return 1.0 + exp(b)
+            return b
         a, at_a, b = b, at_b, min(max(b + step, low), high)
-        at_b = _imbalance(b, N, budget, q, mu, loss, cks)
+        at_b = _imbalance(b, N, budget, q, mu, loss, cks)[0]
         step *= 1.6
     c, at_c, t = a, at_a, at_a / (at_a - at_b) if at_a != at_b else 0.5
     for _ in range(50):
         x = a + t * (b - a)
-        at_x = _imbalance(x, N, budget, q, mu, loss, cks)
+        at_x = _imbalance(x, N, budget, q, mu, loss, cks)[0]
         if at_x * at_a > 0.0:
             c, at_c, a, at_a = a, at_a, x, at_x
         else:
@@ -187,7 +188,52 @@ def best_order(N, budget, q, mu, delta, cks):
             t = min(max(t, 1e-3), 1.0 - 1e-3)
     if at_a > 1e-4 and at_b < 0.0:  # beyond a kink: just above it epsilon can be far higher
         a = b
-    return 1.0 + exp(a)
+    return a
+
+
+@njit(cache=True, error_model="numpy")
+def scalar_order(near, N, budget, q, mu, delta, cks):
+    """(alpha, r_alpha): the order at which N r_alpha(q, mu) + alpha budget converts to the least epsilon at delta, near enough.
+
+    (alpha-1) r_alpha is convex in alpha, so that epsilon falls and then rises: a root, found by Newton's steps in logarithms from
+    ln(alpha - 1) = `near` (nan: a guess), and with a bracket where these fail. LEAST_EXCESS to MOST_EXCESS over 1.
+    """
+    low, high = log(LEAST_EXCESS), log(MOST_EXCESS)
+    if not (0.0 < delta < 1.0 and 0.0 < mu < 1e150 and N * mu * mu + budget < inf):
+        s = LEAST_EXCESS if mu > 0.0 or budget > 0.0 else MOST_EXCESS
+        return 1.0 + s, _cumulant(1.0 + s, q, mu)[0] / s
+    loss = -log(delta)
+    guess = min(max(_first_order(N, budget, q, mu, loss), low), high)
+    x = min(max(near, low), high) if near == near else guess
+    for _ in range(NEWTON):
+        excess, rise, value = _imbalance(x, N, budget, q, mu, loss, cks)
+        if abs(excess) < CLOSE or (x == low and excess > 0.0) or (x == high and excess < 0.0):
+            s = exp(x)
+            return 1.0 + s, value / s
+        x = min(max(x - min(max(excess / rise, -1.0), 1.0), low), high)
+    s = exp(_root(guess, N, budget, q, mu, loss, cks))
+    return 1.0 + s, _cumulant(1.0 + s, q, mu)[0] / s
+
+
+@njit(cache=True)
+def _orders(near, N, budget, q, mu, delta, cks):
+    alpha, cost, last = empty(N.size), empty(N.size), nan
+    for i in range(N.size):
+        alpha[i], cost[i] = scalar_order(near[i] if near[i] == near[i] else last, N[i], budget[i], q[i], mu[i], delta[i], cks)
+        last = log(alpha[i] - 1.0)
+    return alpha, cost
+
+
+def best_order(N, budget, q, mu, delta, cks, near=np.nan):
+    """(alpha, r_alpha) of each row's best order, near enough (any is sound): `scalar_order` for arrays that broadcast.
+
+    Args:
+        near: orders to begin at; nan for those of the rows before, which a curve's neighbours are near to.
+    """
+    rows = np.broadcast_arrays(np.log(np.asarray(near, float) - 1.0), N, budget, q, mu, delta)
+    shape = rows[0].shape
+    alpha, cost = _orders(*(np.ascontiguousarray(x, float).reshape(-1) for x in rows), bool(cks))
+    return alpha.reshape(shape), cost.reshape(shape)
 
 
 @njit(cache=True)

@@ -160,15 +160,9 @@ class Planner(View):
         self.buttons["apply"].visible = self.answer is not None
 
     def __panel__(self) -> pn.viewable.Viewable:
-        chosen = pn.Column(
-            *self.choices, css_classes=["zx-choices"], stylesheets=[theme.css("choices")], **theme.STRETCH
-        )
-        row = pn.Row(
-            *self.buttons.values(), css_classes=["zx-buttons"], stylesheets=[theme.css("buttons")], **theme.STRETCH
-        )
-        return pn.Column(
-            chosen, row, self.words, css_classes=["zx-plan"], stylesheets=[theme.root("curves")], **theme.STRETCH
-        )
+        chosen = pn.Column(*self.choices, css_classes=["zx-choices"], stylesheets=[theme.css("choices")], **theme.STRETCH)
+        row = pn.Row(*self.buttons.values(), css_classes=["zx-buttons"], stylesheets=[theme.css("buttons")], **theme.STRETCH)
+        return pn.Column(chosen, row, self.words, css_classes=["zx-plan"], stylesheets=[theme.root("curves")], **theme.STRETCH)
 
 
 def _solution(setting: Setting, field: str, target: float, bound: str, accounting: Accounting, run: Setting, g: Guarantee) -> str:
