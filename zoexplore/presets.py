@@ -17,9 +17,7 @@ DEMONSTRATION = Setting(
     n=20_000, d=520, K=260, T=200, sigma=1e-3, beta=0.5,
     regime="strongly-convex", R=0.31, clip=1.0, M=0.75, m=0.5, ridge=0.5,
 )  # fmt: skip
-_PAPER = Setting(
-    n=1000, d=10_000, K=1000, T=1000, sigma=0.05, beta=0.5, regime="strongly-convex", R=1.0, clip=1.0, M=1.0, m=0.9
-)
+_PAPER = Setting(n=1000, d=10_000, K=1000, T=1000, sigma=0.05, beta=0.5, regime="strongly-convex", R=1.0, clip=1.0, M=1.0, m=0.9)
 _NONCONVEX = _PAPER.replace(regime="non-convex", m=0.0, K=4000, T=10_000)
 _CHOSEN = "n, d, σ, β and δ are chosen here, since the paper's text does not say them."
 

@@ -73,14 +73,15 @@ def test_undeclared_means_composition_only(declared, words):
     assert any(check.met is False and check.shortfall for check in report.checks)
 
 
+UNPROVED = {
+    None: "the Lipschitz constant of the clipped loss is not declared",
+    inf: "the Lipschitz constant of the clipped loss is not declared",
+    1.5: "a record's difference quotient may be as large as 1.5, above the clip 1",
+}
+
+
 class TestActingClip:
     """A clip that is not proved idle may act: what is declared of the curvature counts, and the ridge alone contracts."""
-
-    UNPROVED = {
-        None: "the Lipschitz constant of the clipped loss is not declared",
-        inf: "the Lipschitz constant of the clipped loss is not declared",
-        1.5: "a record's difference quotient may be as large as 1.5, above the clip 1",
-    }
 
     @pytest.mark.parametrize("lipschitz", UNPROVED)
     @pytest.mark.parametrize("clipped", [0, 3])
@@ -90,8 +91,8 @@ class TestActingClip:
         assert said["sharp"] == epsilon(SETTING.replace(lipschitz=lipschitz or inf), "sharp")
         assert epsilon(SETTING, "sharp") < said["sharp"] < said["composition"]
         for bound in ("corollary", "theorem", "noisy-gd"):
-            assert said[bound] == inf and self.UNPROVED[lipschitz] in report.guarantees[bound].reason
-        assert self.UNPROVED[lipschitz][2:] in repr(report.checks)
+            assert said[bound] == inf and UNPROVED[lipschitz] in report.guarantees[bound].reason
+        assert UNPROVED[lipschitz][2:] in repr(report.checks)
 
     def test_a_joint_one_is_covered_for_one_direction(self):
         declared = replace(DECLARED, lipschitz=inf)

@@ -62,7 +62,7 @@ class Losing(Executor):
 
 def test_a_point_for_each_method_and_noise_scale(expected):
     found = [(p.method, p.sigma) for p in expected.points]
-    assert found == [(m, s) for m in ALL if m != "non-private" for s in (0.01, 0.1)] + [("non-private", 0.0)]
+    assert found == [(m, s) for m in ALL for s in ((0.01, 0.1) if METHODS[m].noisy else (0.0,))]
     for p in expected.points:
         assert p.seeds == (0, 1, 2) and p.steps[-1] == 12
         assert len(p.accuracy) == 3 and {len(row) for row in p.accuracy + p.loss} == {len(p.steps)}
@@ -242,6 +242,8 @@ def test_processes_end_with_the_last_reference_closed():
         ({"accounting": Accounting(schedule="optimal")}, "schedule = 'optimal' is not allowed"),
         ({"n": 5}, "n is not part of a plan"),
         ({"methods": ("dp-sgd",), "batch": 10}, "batch = 10 is not allowed with 'dp-sgd'"),
+        ({"sigmas": (0.1,), "epsilons": (1.0,)}, "both sigmas and epsilons were given"),
+        ({"epsilons": (-1.0,)}, "epsilon = -1"),
     ],
 )
 def test_a_plan_that_cannot_be_says_why(asked, message):

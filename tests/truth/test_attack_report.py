@@ -106,9 +106,7 @@ def test_where_the_clip_acts_no_reported_epsilon_is_below_the_truth(d, K, regime
     """One record so steep that the clip acts on it at every step; the others, far from their clip, curved as far as is declared.
     Given the directions the iterates are Gaussian.
     """
-    setting = Setting(
-        n=100, d=d, K=K, T=15, sigma=0.08, beta=0.3, regime=regime, clip=1.0, M=1.75, m=1.5, ridge=1.5, eta=0.5 * K
-    )
+    setting = Setting(n=100, d=d, K=K, T=15, sigma=0.08, beta=0.3, regime=regime, clip=1.0, M=1.75, m=1.5, ridge=1.5, eta=0.5 * K)
     declared = Declared(regime, M=1.75, m=1.5, lipschitz=None if curvature else STEEP)
     record = STEEP * torch.eye(d, dtype=torch.float64)[0]
     made = end(setting, record, 0, "each", declared, curved(curvature))

@@ -20,8 +20,8 @@ class Declared:
         regime: "strongly-convex", "convex" or "non-convex", of what is clipped, the loss without the ridge.
         M: smoothness, the ridge's included (that of the data's part plus the ridge).
         m: strong convexity, the ridge's included; needed in the regime "strongly-convex".
-        lipschitz: of the data's part, the one that is clipped, on the ball of radius R + xi; inf, as good as None, claims nothing,
-            so that the clip may act.
+        lipschitz: of the data's part, the one that is clipped, on the ball of radius R + xi. inf, as good as None, claims
+            nothing: the clip may act.
 
     Raises:
         ValueError: a constant is not a positive number, m exceeds M, or m is missing.

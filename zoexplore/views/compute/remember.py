@@ -29,9 +29,7 @@ _answers: LRUCache = LRUCache(MOST, getsizeof=size)
 _lock = threading.RLock()
 
 
-def remembered(
-    canonical: Callable[..., tuple] = lambda *args: args, *, beside: bool = False
-) -> Callable[[Callable], Callable]:
+def remembered(canonical: Callable[..., tuple] = lambda *args: args, *, beside: bool = False) -> Callable[[Callable], Callable]:
     """Decorate a pure function of frozen arguments whose answers nobody writes to, so that sessions share them.
 
     Args:

@@ -66,6 +66,6 @@ def rows(places: list[float], apart: float) -> list[int]:
     for i in np.argsort(places)[::-1]:
         at = np.log10(places[i])
         row = next((r for r, last in enumerate(taken) if last - at >= apart), len(taken))
-        taken[row:row + 1] = [at]
+        taken[row : row + 1] = [at]
         chosen[i] = row
     return chosen

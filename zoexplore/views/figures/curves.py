@@ -87,9 +87,7 @@ class Curves(View):
         self.annotations = ColumnDataSource({name: [] for name in _ANNOTATED}, name="annotations")
         self.figure = self._figure()
         self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
-        self.legend = pn.pane.HTML(
-            "", css_classes=["zx-legend"], stylesheets=[theme.css("legend")], **theme.STRETCH
-        )
+        self.legend = pn.pane.HTML("", css_classes=["zx-legend"], stylesheets=[theme.css("legend")], **theme.STRETCH)
         self.choice = pn.widgets.Select.from_param(
             self.param.along,
             options={a.label: field for field, a in ABSCISSAE.items()},
@@ -126,12 +124,30 @@ class Curves(View):
         )
         words = {"level": "overlay", "text_font": {"value": theme.FONT}}
         fig.text(
-            "x", "y", "label", source=self.marks, x_offset="dx", y_offset="dy", text_color="colour", text_align="align",
-            text_baseline="top", text_font_size="12px", text_line_height=1.25, **words,
+            "x",
+            "y",
+            "label",
+            source=self.marks,
+            x_offset="dx",
+            y_offset="dy",
+            text_color="colour",
+            text_align="align",
+            text_baseline="top",
+            text_font_size="12px",
+            text_line_height=1.25,
+            **words,
         )
         self.annotation_words = fig.text(
-            "x", "y", "label", source=self.annotations, x_offset="dx", y_offset="dy", text_align="align",
-            text_font_size="11.5px", background_fill_alpha=0.8, **words,
+            "x",
+            "y",
+            "label",
+            source=self.annotations,
+            x_offset="dx",
+            y_offset="dy",
+            text_align="align",
+            text_font_size="11.5px",
+            background_fill_alpha=0.8,
+            **words,
         )
         probe = fig.line("x", "probe", source=self.source, line_alpha=0, name="probe")
         self.hover = hover(probe, self._caption(), self._rows())

@@ -23,7 +23,7 @@ from zoexplore.views.style import theme
 from zoexplore.views.view import View
 
 _WIDTH, _DASH = 1.7, (7, 2)
-_EMPTY = {"eta": "K/M", "batch": "all"}
+_EMPTY = {"eta": "K/M", "batch": "all", "lipschitz": "≤ Δ"}
 
 
 def along(curves: CurveSet, field: str, bound: str) -> tuple[np.ndarray, np.ndarray]:
