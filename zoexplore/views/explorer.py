@@ -12,10 +12,12 @@ from zoexplore.views.browser.lessons import SETTABLE, Lesson
 from zoexplore.views.panels.colophon import Colophon
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.panels.downloads import Files
+from zoexplore.views.panels.measures import Measures
 from zoexplore.views.panels.odds import Odds
 from zoexplore.views.panels.pinned import Pinned, PinnedCurves
 from zoexplore.views.panels.pins import Pins
 from zoexplore.views.panels.readouts import Readouts
+from zoexplore.views.panels.stated import Stated
 from zoexplore.views.panels.toolbar import Toolbar
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
@@ -43,7 +45,7 @@ class Explorer(pn.viewable.Viewer):
         self.controls = Controls(self.state, self.lesson)
         self.pins = Pins()
         self.tabs, self.readouts = Tabs(self.state, pins=self.pins), Readouts(self.state)
-        self.odds = Odds(self.state)
+        self.odds, self.measures, self.stated = (part(self.state) for part in (Odds, Measures, Stated))
         self.curves = self.tabs["curves"]
         self.pinned, self.pinned_curves = Pinned(self.state, self.pins), PinnedCurves(self.curves, self.pins)
         self._teach()
@@ -78,7 +80,8 @@ class Explorer(pn.viewable.Viewer):
         row = pn.Row(*heading, stylesheets=[theme.css("heading")], **theme.STRETCH)
         header = [("title" if shows("title") else "tools", row), ("tools", self.files.drawer)]
         answer = [("verdict", self.readouts.verdict), ("verdict", self.odds.pane), ("tabs", self.tabs.__panel__())]
-        numbers = [("table", self.readouts.table), ("table", self.readouts.fold)]
+        more = self.measures.pane, self.readouts.fold, self.stated.fold
+        numbers = [("table", part) for part in (self.readouts.table, *more)]
 
         def area(name: str, parts: list[tuple[str, Any]]) -> list[pn.viewable.Viewable]:
             seen = [part for of, part in parts if shows(*VIEWS if of == "tabs" else (of,))]

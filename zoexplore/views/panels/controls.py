@@ -9,6 +9,7 @@ from bokeh.models import CustomJSTickFormatter
 
 from zoexplore.fields import FIELDS
 from zoexplore.formatting import format_exact, parse_number
+from zoexplore.setting import Refused
 from zoexplore.views.browser.lessons import Lesson
 from zoexplore.views.panels.fast_slider import Quick
 from zoexplore.views.panels.slider_values import Ladder, decades, interval
@@ -53,6 +54,10 @@ class Field(pn.viewable.Viewer):
         self.text.param.watch(self._typed, "value")
         state.param.watch(self.show, field)
 
+    @property
+    def symbol(self) -> str:
+        return FIELDS[self.field].symbol
+
     def show(self, *_: Any) -> None:
         """Write the state's value into the text."""
         self.text.value = self.shown()
@@ -68,7 +73,8 @@ class Field(pn.viewable.Viewer):
             value = self.parsed(event.new)
         except ValueError as error:
             hint = str(error) if "," in event.new else "give a number"
-            self.state.refusal = f"{FIELDS[self.field].symbol} = {event.new} is not allowed: {hint}"
+            told = str(error) if isinstance(error, Refused) else f"{self.symbol} = {event.new} is not allowed: {hint}"
+            self.state.refusal = told
         else:
             self.state.ask(**{self.field: value})
         self.show()
@@ -104,6 +110,23 @@ class Optional(Field):
 
     def parsed(self, text: str) -> float | None:
         return None if text.strip() in ("", self.WORDS[self.field]) else parse_number(text)
+
+
+class Multiplier(Field):
+    """The noise multiplier z of a step: typing it sets σ, and it follows whatever it depends on."""
+
+    symbol = "z"
+
+    def __init__(self, state: State, **params: Any) -> None:
+        super().__init__(state, "sigma", **params)
+        self.text.label = "z noise multiplier"
+        state.param.watch(self.show, "setting")
+
+    def shown(self) -> str:
+        return f"{self.state.setting.noise_multiplier:.5g}"
+
+    def parsed(self, text: str) -> float:
+        return self.state.setting.with_noise_multiplier(parse_number(text)).sigma
 
 
 class Dial(Field):
@@ -168,6 +191,7 @@ class Controls(pn.viewable.Viewer):
         super().__init__(**params)
         self.state, self.lesson = state or State(), lesson or Lesson()
         self.dials = {field: Dial(self.state, field) for field in SLIDERS}
+        self.multiplier = Multiplier(self.state)
         self.fields = {f: _KINDS.get(f, Field)(self.state, f) for f in IN_FOLD}
         radio, select = pn.widgets.RadioBoxGroup, pn.widgets.Select
         self.regime = self._choice(radio, "regime", REGIME_NAMES, inline=True, tags=["regime of the loss"])
@@ -192,6 +216,7 @@ class Controls(pn.viewable.Viewer):
         lock = self.lesson.lock
         for field, control in (self.dials | self.fields).items():
             control.text.disabled = field in lock
+        self.multiplier.text.disabled = "sigma" in lock
         for field, dial in self.dials.items():
             dial.slider.disabled = field in lock
         named = {name: getattr(self, name) for name in ("regime", *_OPTIONS)}
@@ -261,7 +286,7 @@ class Controls(pn.viewable.Viewer):
     def _fold(self) -> pn.Card:
         cell = {"css_classes": ["zx-cell"], **theme.STRETCH}
         beside = {"R": self.unbounded, "eta": self.follows, "lipschitz": self.idle}
-        widgets = {name: field.text for name, field in self.fields.items()}
+        widgets = {"z": self.multiplier.text} | {name: field.text for name, field in self.fields.items()}
         widgets |= {name: getattr(self, name) for name in _OPTIONS}
         parts = {}
         for name, widget in widgets.items():

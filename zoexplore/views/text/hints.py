@@ -1,6 +1,7 @@
 """A sentence for each field of the fold that its label does not explain."""
 
 HINTS = {
+    "z": "The noise along the directions over the most that one record adds to a step, as DP-SGD has it. Typing it sets σ.",
     "lipschitz": (
         "How steep a record's loss may be. At most Δ, the clip never acts. Above, or ∞ where nothing is known, it may act: then "
         "only the ridge outside it pulls two runs together, and the table says how large it must be."
