@@ -62,9 +62,8 @@ def _twice_the_noise(before: Found, after: Found) -> str:
     part = now / was
     size = "about half" if 0.45 < part < 0.55 else "less than half" if part < 0.5 else "more than half"
     return (
-        f"ε goes from {format_number(was)} to {format_number(now)}: {size} is left. For small ε, hiding twice as well halves it; for "
-        "large ε more "
-        "than half is gained. Nothing ever brings it to 0 but noise without end."
+        f"ε falls from {format_number(was)} to {format_number(now)}: {size} is left. At small ε twice the noise leaves half, for "
+        "large less. Nothing brings ε to 0 but noise without end."
     )
 
 
