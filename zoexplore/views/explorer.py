@@ -91,7 +91,7 @@ class Explorer(pn.viewable.Viewer):
 
         parts = pn.Column(
             *area("header", header),
-            *([self.story.panel] if not self.lesson.show else []),
+            *([self.story.panel] if self.bridge and not self.lesson.show else []),
             *([self.controls.__panel__()] if shows(*SETTABLE) else []),
             *area("answer", answer),
             *area("numbers", numbers),
