@@ -133,6 +133,17 @@ def test_hidden_states_stay_below_every_bound(setting):
     assert 0 < found <= min(said.values())
 
 
+ACTING = CURVED.replace(d=4, K=3, T=30, sigma=6.0, beta=0.3, R=inf, M=9 / 4 + 3, m=3.0, ridge=3.0, eta=0.75, regime="convex")
+
+
+@pytest.mark.parametrize("setting", [ACTING, ACTING.replace(d=1, K=1, eta=0.25, xi=0.02)], ids=["K=3 of 4", "two points, d=1"])
+def test_a_clip_that_acts_now_and_then_stays_below_the_bound_for_it(setting):
+    """Logistic loss on rows of length 3, clipped at 1: the clip acts on one side of the decision boundary, not on the other."""
+    said = reported(setting, Declared("convex", M=setting.M, m=setting.m), clipped=7)
+    assert set(said) == {"composition", "sharp"} and said["sharp"] < 0.9 * said["composition"]
+    assert 0 < told_apart(logistic, setting, 3.0) <= said["sharp"]
+
+
 @pytest.mark.parametrize("T", [2, 20])
 @pytest.mark.parametrize("d, best", [(1, {"sharp", "noisy-gd"}), (3, {"noisy-gd"})])
 def test_hidden_states_with_all_directions_are_told_apart_almost_as_well_as_the_best_bound_says(d, best, T):

@@ -103,14 +103,14 @@ def privacy_report(
 
 
 def _checks(record: RunRecord, released: str) -> tuple[Check, ...]:
-    declared, why_not_idle = record.declared, record.why_not_idle
+    declared, acts = record.declared, record.disproved or record.unproved
     smooth = "Smoothness and regime of the loss are declared."
     idle = "The clip is idle: its norm is at least the declared Lipschitz constant, and it was never active."
     checks = [
         Check(smooth, False, "M is not.")
         if declared.M is None
         else Check(smooth, None, f"{declared.regime}, M = {declared.M:g}."),
-        Check(idle, False, why_not_idle + ".") if why_not_idle else Check(idle, None),
+        Check(idle, False, f"{acts[0].upper()}{acts[1:]}.") if acts else Check(idle, None),
         Check("A record's loss depends on no other record; some were looked at, at the first step.", None),
         Check("The start did not depend on the data, as the outcome of an earlier run on them does.", None),
     ]

@@ -11,6 +11,7 @@ from math import inf, nan, sqrt
 import numpy as np
 
 from zoexplore.bounds import BOUNDS, Guarantee, guarantee
+from zoexplore.bounds.assumptions import LIPSCHITZ
 from zoexplore.bounds.conversion import epsilon_at_order
 from zoexplore.bounds.kernels import renyi
 from zoexplore.bounds.search import golden
@@ -67,9 +68,13 @@ def against(record: RunRecord, bound: str) -> list[str]:
         missing.append(f"{', '.join(varied)} changed during the run, which the proof does not cover")
     if record.declared.M is None:
         missing.append("the smoothness M of the loss is not declared")
-    if record.why_not_idle:
-        missing.append(record.why_not_idle)
     K, xi, d = record.last.K, record.last.xi, record.setting.d
+    if record.disproved:
+        missing.append(record.disproved)
+    elif record.unproved and LIPSCHITZ in BOUNDS[bound].assumptions:
+        missing.append(record.unproved)
+    elif record.unproved and record.last.clipping == "joint" and K > 1:
+        missing.append(f"{record.unproved}; the proof for a clip that acts is of one of each quotient, not of a joint one")
     if bound == "noisy-gd" and (d > K or xi > 0):
         missing.append(f"the run is not gradient descent: K = {K} of d = {d} directions, ξ = {xi:g}")
     return missing
@@ -134,7 +139,7 @@ def _clips(
     if step.clipping == "each" or clip_of == "gradient":
         return [(setting, accounting)]
     alike = record.of(step, count, clip=step.clip / sqrt(step.K)), accounting.replace(sensitivity="clip")
-    return [alike] if record.why_not_idle else [alike, (setting, accounting)]
+    return [alike] if record.disproved or record.unproved else [alike, (setting, accounting)]
 
 
 def _added_up(record: RunRecord, accounting: Accounting) -> Guarantee:

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from math import inf, nextafter
 from typing import Any
 
 from zoexplore.mechanism.declaration import Declared, why_not_idle
@@ -127,28 +128,32 @@ class RunRecord:
 
     def of(self, step: Step, count: int, **changes: Any) -> Setting:
         """That many such steps as a setting, with what is declared in place of what was only supposed. The clip is as it
-        stands, each quotient's or joint; xi allows for the stretch.
+        stands, each quotient's or joint, and may act unless what is declared proves it idle; xi allows for the stretch.
         """
         fields = {"K": step.K, "sigma": step.sigma, "beta": step.beta, "eta": step.eta, "clip": step.clip, "batch": step.batch}
         fields |= {"xi": step.xi * self.stretch, "ridge": step.ridge, "R": step.R, "T": count} | changes
-        # that the clip is idle is proved from what is declared, never taken from the setting
+        # what the clip does is proved from what is declared, never taken from the setting
         supposed = {"regime": "non-convex", "M": max(self.setting.M, step.ridge), "m": step.ridge, "lipschitz": None}
+        if self.unproved:
+            supposed["lipschitz"] = max(self.declared.lipschitz or inf, nextafter(fields["clip"], inf))
         return self.declared.describe(self.setting.replace(**supposed | fields))
 
     @cached_property
-    def why_not_idle(self) -> str:
-        """Empty where the declared constants prove that the clip never acts, and it never did; else what is missing.
+    def unproved(self) -> str:
+        """Empty where the declared constants prove that the clip never acts; else what is missing, and the clip may act.
 
         A clip that was never seen to act is no proof: the neighbouring data set, or another draw of the noise, might have made it
-        act. One that did act disproves what was declared.
+        act.
         """
-        if self.counts.clipped:
-            return f"the clip was active: it changed {self.counts.clipped} of {self.counts.looked_at} quotients or records"
-        if self.counts.not_finite:
-            return f"{self.counts.not_finite} quotients were not finite, which no loss as declared has"
-        found = (why_not_idle(self.declared, self.of(step, 1), step.clipping, self.stretch > 1) for step in self.moving)
+        found = (why_not_idle(self.declared, replace(step, xi=step.xi * self.stretch), self.stretch > 1) for step in self.moving)
         return next(filter(None, found), "")
 
-    def with_counts(self, **changes: Any) -> "RunRecord":
-        """The same run with other counts."""
-        return replace(self, counts=replace(self.counts, **changes))
+    @property
+    def disproved(self) -> str:
+        """What happened that could not have, if what is declared were true; empty where nothing did."""
+        if self.counts.not_finite:
+            return f"{self.counts.not_finite} quotients were not finite, which no loss as declared has"
+        if self.counts.clipped and not self.unproved:
+            clipped = f"it changed {self.counts.clipped} of {self.counts.looked_at} quotients or records"
+            return f"the clip was active: {clipped}, which what is declared rules out"
+        return ""
