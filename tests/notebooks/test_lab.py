@@ -103,6 +103,7 @@ def until_heard(page, slider, field, tries=30):
     assert field.input_value() != was
 
 
+@pytest.mark.proof  # the player of a file is tested each time
 def test_the_player_steps_through_the_bound(lab, notebook_page):
     page = notebook_page
     run_all(page, lab, "4-why-hidden-state-helps.ipynb")
