@@ -11,8 +11,8 @@ from zoexplore.setting import Setting
 
 @dataclass(frozen=True)
 class Step:
-    """One step as it was made, in the fields of `Setting`; `clip` limits as `clipping` says, `eta` 0 is a step that moved
-    nothing and looked at no data.
+    """One step as it was made, in the fields of `Setting`, its mean taken over `batch` records; `clip` limits as `clipping` says,
+    `eta` 0 is a step that moved nothing and looked at no data.
     """
 
     K: int
@@ -25,6 +25,11 @@ class Step:
     xi: float
     ridge: float
     R: float
+    sampling: str = "without-replacement"
+
+    def on_all(self, n: int) -> bool:
+        """Whether its batch is all n records, however it was drawn."""
+        return self.batch in (None, n)
 
 
 @dataclass(frozen=True)
@@ -80,8 +85,8 @@ class RunRecord:
     """A run as far as it went. Its steps alone are accounted; nothing that is set afterwards changes them.
 
     Args:
-        setting: as the run is to be; of it n, d, delta and, in words, T count. Its regime, M and m are suppositions, those of
-            `declared` count.
+        setting: as the run is to be; of it n, d, delta, the neighbours and, in words, T count. Its regime, M and m are
+            suppositions, those of `declared` count.
         stages: the steps made, in order: equal ones in a row, and how many.
         counts: what was counted.
         declared: what the user vouches for.
@@ -118,6 +123,11 @@ class RunRecord:
         return sum(self.moving.values())
 
     @property
+    def skipped_turns(self) -> bool:
+        """Whether batches took turns and some of them moved nothing."""
+        return any(step.sampling == "cyclic" and step.eta == 0 for step, _ in self.stages)
+
+    @property
     def last(self) -> Step:
         """The last step that moved anything."""
         return next(step for step, _ in reversed(self.stages) if step.eta > 0)
@@ -131,7 +141,13 @@ class RunRecord:
         stands, each quotient's or joint, and may act unless what is declared proves it idle; xi allows for the stretch.
         """
         fields = {"K": step.K, "sigma": step.sigma, "beta": step.beta, "eta": step.eta, "clip": step.clip, "batch": step.batch}
-        fields |= {"xi": step.xi * self.stretch, "ridge": step.ridge, "R": step.R, "T": count} | changes
+        fields |= {
+            "xi": step.xi * self.stretch,
+            "ridge": step.ridge,
+            "R": step.R,
+            "sampling": step.sampling,
+            "T": count,
+        } | changes
         # what the clip does is proved from what is declared, never taken from the setting
         supposed = {"regime": "non-convex", "M": max(self.setting.M, step.ridge), "m": step.ridge, "lipschitz": None}
         if self.unproved:

@@ -335,7 +335,7 @@ def _point(about: dict[str, Any], rows: list[dict[str, Any]]) -> Point:
         target=None if about["target"] is None else float(about["target"]),
         says={_text(bound): _text(words) for bound, words in about["says"].items()},
         tested=int(about["tested"]),
-        run={_text(name): value if isinstance(value, str) else float(value) for name, value in about["run"].items()},
+        run={_text(name): float(value) for name, value in about["run"].items()},
     )
 
 

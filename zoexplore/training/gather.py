@@ -84,8 +84,7 @@ def _point(plan: Plan, c: Configuration, used: list[_Run], known: Privacy) -> Po
         target=c.target,
         says=known.says,
         tested=len(plan.task.data.X_test),
-        run={"clipping": c.clipping}
-        | {name: float(getattr(c.setting, name)) for name in ("K", "beta", "T", "eta", "clip", "ridge")}
+        run={name: float(getattr(c.setting, name)) for name in ("n", "d", "K", "beta", "T", "eta", "clip", "ridge")}
         | {"batch": float(c.setting.batch or 0)},
     )
 

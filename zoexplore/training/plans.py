@@ -82,6 +82,7 @@ def plan(
     accounting: Accounting | None = None,
     epsilons: Sequence[float] | None = None,
     choices: Choices | None = None,
+    hidden: bool = True,
     **others: Any,
 ) -> Plan:
     """A checked plan; what is left out is the task's own.
@@ -97,6 +98,7 @@ def plan(
         seeds: how many (0, 1, ...), or which.
         noise_seed: of the noise; every one of the seeds is added to it.
         accounting: how privacy is counted.
+        hidden: whether runs that aim at an epsilon may be counted as releasing their last iterate alone.
         others: batch, xi, eta, delta, R or clip, as in `Setting`.
 
     Raises:
@@ -126,7 +128,7 @@ def plan(
     if unknown:
         raise ValueError(f"{unknown[0]} is not part of a plan; besides the named ones it takes {', '.join(OTHERS)}")
     if epsilons is not None:
-        found = _aimed(task, names, epsilons, choices, accounting, {"K": K, "beta": beta, "T": T, **others})
+        found = _aimed(task, names, epsilons, choices, accounting, hidden, {"K": K, "beta": beta, "T": T, **others})
     else:
         if OPACUS in names and others.get("batch") is not None:
             raise ValueError(
@@ -146,14 +148,20 @@ def plan(
 
 
 def _aimed(
-    task: Task, names: tuple[str, ...], epsilons: Sequence[float], choices: Choices | None, accounting: Accounting, given: dict
+    task: Task,
+    names: tuple[str, ...],
+    epsilons: Sequence[float],
+    choices: Choices | None,
+    accounting: Accounting,
+    hidden: bool,
+    given: dict,
 ) -> list[Configuration]:
     """A configuration for each method and epsilon; one only for a method without noise."""
     found = []
     for name in names:
         for target in epsilons if METHODS[name].noisy else (inf,):
             choice = (choices or {}).get((name, target)) or Choice.start(task, name, **given)
-            made = aimed(task, name, choice, target, accounting)
+            made = aimed(task, name, choice, target, accounting, hidden=hidden)
             if made is None:
                 raise ValueError(f"{METHODS[name].title} cannot reach epsilon = {target:g} on this task")
             found.append(made)

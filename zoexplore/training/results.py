@@ -32,7 +32,7 @@ class Point:
         target: the epsilon that sigma was solved for; None where sigma was given.
         says: by bound, what was counted: a clip, or the loss's Lipschitz constant; empty where the bound does not apply.
         tested: records that accuracy was measured on; 0 where it is not known.
-        run: what was chosen: K, beta, T, eta, clip, clipping, batch (0: all records), ridge.
+        run: what was chosen: n, d, K, beta, T, eta, clip, batch (0: all records), ridge.
     """
 
     method: str
@@ -51,7 +51,7 @@ class Point:
     target: float | None = None
     says: dict[str, str] = field(default_factory=dict)
     tested: int = 0
-    run: dict[str, float | str] = field(default_factory=dict)
+    run: dict[str, float] = field(default_factory=dict)
 
     @property
     def by(self) -> str:

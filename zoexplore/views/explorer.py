@@ -18,6 +18,7 @@ from zoexplore.views.panels.pinned import Pinned, PinnedCurves
 from zoexplore.views.panels.pins import Pins
 from zoexplore.views.panels.readouts import Readouts
 from zoexplore.views.panels.stated import Stated
+from zoexplore.views.panels.story import Story
 from zoexplore.views.panels.toolbar import Toolbar
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
@@ -49,8 +50,9 @@ class Explorer(pn.viewable.Viewer):
         self.curves = self.tabs["curves"]
         self.pinned, self.pinned_curves = Pinned(self.state, self.pins), PinnedCurves(self.curves, self.pins)
         self._teach()
+        self.story = Story(self.state, self.tabs, self.controls, invites=search is not None and not search.strip("?"))
         self.bridge = Bridge(visible=False) if search is not None else None
-        turned = {"tab": (self.tabs, "selected"), "against": (self.curves, "along")}
+        turned = {"tab": (self.tabs, "selected"), "against": (self.curves, "along"), "story": (self.story, "step")}
         self.address = Address(self.state, self.bridge, self.lesson, turned, self.pins) if self.bridge else None
         if self.address:
             self.address.read(search or "")
@@ -89,14 +91,21 @@ class Explorer(pn.viewable.Viewer):
 
         parts = pn.Column(
             *area("header", header),
+            *([self.story.panel] if self.bridge and not self.lesson.show else []),
             *([self.controls.__panel__()] if shows(*SETTABLE) else []),
             *area("answer", answer),
             *area("numbers", numbers),
             *([self.pinned.board] if shows("pins") else []),
             *([self.bridge] if self.bridge else []),
-            css_classes=["zx-explorer", *(["zx-lesson"] if self.lesson.show else [])],
             stylesheets=[theme.root("explorer")],
             **theme.STRETCH,
         )
+
+        def narrow(*_: Any) -> None:
+            kinds = {"zx-lesson": self.lesson.show, "zx-story": self.story.step}
+            parts.css_classes = ["zx-explorer", *(name for name, on in kinds.items() if on)]
+
+        self.story.param.watch(narrow, "step")
+        narrow()
         # what fits side by side depends on the width that there is, which in a notebook is not the window's
         return pn.Column(parts, Colophon(), css_classes=["zx-room"], stylesheets=[theme.root("room")], **theme.STRETCH)

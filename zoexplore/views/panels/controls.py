@@ -5,6 +5,7 @@ from math import inf, isinf
 from typing import Any, ClassVar
 
 import panel as pn
+import param
 from bokeh.models import CustomJSTickFormatter
 
 from zoexplore.fields import FIELDS
@@ -187,6 +188,8 @@ class Dial(Field):
 class Controls(pn.viewable.Viewer):
     """All of the state's controls. With `state` they share it with other components, else they have their own."""
 
+    sole = param.String("", doc="the one field whose dial is shown; empty for all that there is")
+
     def __init__(self, state: State | None = None, lesson: Lesson | None = None, **params: Any) -> None:
         super().__init__(**params)
         self.state, self.lesson = state or State(), lesson or Lesson()
@@ -270,12 +273,19 @@ class Controls(pn.viewable.Viewer):
         title = pn.pane.HTML("<h2>The run</h2>", stylesheets=[theme.css("text")], margin=0)
         label = pn.pane.HTML('<p class="label">the loss is</p>', stylesheets=[theme.css("text")], margin=0)
         regime = pn.Column(label, self.regime, css_classes=["zx-dial"], **theme.STRETCH)
-        parts = [dial.__panel__() for field, dial in self.dials.items() if self.lesson.shows(field)]
-        parts += [regime] if self.lesson.shows("regime") else []
+        parts = {field: dial.__panel__() for field, dial in self.dials.items() if self.lesson.shows(field)}
+        parts |= {"regime": regime} if self.lesson.shows("regime") else {}
         fold = self._fold()
+
+        def narrow(*_: Any) -> None:
+            for field, part in {**parts, "fold": fold}.items():
+                part.visible = self.sole in ("", field)
+
+        self.param.watch(narrow, "sole")
+        narrow()
         return pn.Column(
             title,
-            *parts,
+            *parts.values(),
             self.notice,  # below the dials, so that none of them moves under the reader's hand
             *([fold] if len(fold) else []),
             css_classes=["zx-controls"],

@@ -23,7 +23,7 @@ def rows(g: Guarantee) -> list[tuple[str, str, str]]:
         found = [
             ("μ", "Gaussian privacy, μ-GDP", format_number(g.gaussian_dp.mu)),
             ("ρ", "zero-concentrated, ρ-zCDP", format_number(g.zero_concentrated.rho)),
-            ("δ_f", "but for a chance of", format_number(g.delta_f)),
+            *([("δ_f", "but for a chance of", format_number(g.delta_f))] if g.delta_f else []),
             *found,
         ]
     return found
@@ -49,7 +49,7 @@ class Measures(View):
             for symbol, words, number in rows(g)
         )
         why = f"<p>{_NONE}</p>" if g.valid and not g.gaussian_dp else ""
-        self.pane.object = f"<table><caption>In other measures, by the {BOUNDS[g.bound].short}</caption>{lines}</table>{why}"
+        self.pane.object = f"<table><caption>In other measures, by {BOUNDS[g.bound].in_text}</caption>{lines}</table>{why}"
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self.pane

@@ -30,7 +30,7 @@ _FREE = """<p>Solve finds one value with everything else as it is set. Recommend
 and its share, for the data, the loss, the ball and the steps that are set.</p>"""
 
 
-AIMS = {"epsilon": "ε", "advantage": "an attacker's advantage", "tpr": "an attacker's true positives"}
+AIMS = {"epsilon": "ε", "advantage": "advantage", "tpr": "true positives"}
 
 
 class Planner(View):
@@ -61,7 +61,7 @@ class Planner(View):
         self.kind = select(self.param.aim, options=aims, label="a target for", stylesheets=sheet, **look)
         for choice in (self.kind, *self.choices[2:]):
             choice.description = None
-        labels = {"advantage": "advantage at most", "tpr": "true positives at most", "fpr": "at false alarms of"}
+        labels = {"advantage": "at most", "tpr": "at most", "fpr": "at false alarms of"}
         self.shares = {name: Percent(self, name, label, "pair") for name, label in labels.items()}
         for share in self.shares.values():
             share.param.watch(self._refuse_share, "refusal")

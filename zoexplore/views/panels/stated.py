@@ -24,10 +24,11 @@ class Stated(View):
         super().__init__(state, dark, active=False, **params)
         self.text = pn.pane.HTML("", stylesheets=[theme.css("text", "code", "statement")], **theme.STRETCH)
         self.copiers = {"text": copier("Copy text", "#"), "json": copier("Copy JSON", "#")}
-        row = {"css_classes": ["zx-tools"], "stylesheets": [theme.css("tools")], "margin": 0}
+        look = {"css_classes": ["zx-tools"], "stylesheets": [theme.css("tools")], "margin": 0}
+        row = pn.Row(*self.copiers.values(), visible=False, **look)  # whose own display a closed card would not hide
         self.fold = pn.Card(
             pn.pane.HTML(_SAYS, stylesheets=[theme.css("text", "hint")], margin=0),
-            pn.Row(*self.copiers.values(), **row),
+            row,
             self.text,
             title="Statement to copy",
             collapsed=True,
@@ -36,6 +37,7 @@ class Stated(View):
             **theme.STRETCH,
         )
         self.fold.param.watch(lambda event: self.param.update(active=not event.new), "collapsed")
+        self.param.watch(lambda event: row.param.update(visible=event.new), "active")
         self.follow(precedence=1)
 
     async def refresh(self) -> None:

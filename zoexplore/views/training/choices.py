@@ -63,10 +63,14 @@ class Choices(pn.viewable.Viewer):
         self.sliders = pn.widgets.Checkbox.from_param(self.param.follow, label="use the sliders' values", **box)
         self.sliders.description = None
         self.upload = pn.widgets.FileInput(
-            accept=".csv,.txt", tags=["train on a table of your own, as CSV", largest_upload()],
+            accept=".csv,.txt,.parquet,.npz", tags=["train on a table of your own, as CSV", largest_upload()],
             stylesheets=[theme.css("upload")], margin=0,
         )  # fmt: skip
         self.upload.param.watch(self._given, "value")
+        self.label = pn.widgets.TextInput(
+            label="its label column", placeholder="the last", css_classes=["zx-field"], width=190,
+            stylesheets=[theme.css("field", "choice")],
+        )  # fmt: skip
         self.param.watch(self.fill, ["task", "network", "follow"])
         self.fill()
 
@@ -133,7 +137,7 @@ class Choices(pn.viewable.Viewer):
             Beside(partial(self._check, event.new, self.upload.filename or "table.csv"))
 
     async def _check(self, content: bytes, filename: str) -> None:
-        found = await ask(checked, content, filename.rpartition(".")[0][:40] or "table")
+        found = await ask(checked, content, filename.rpartition(".")[0][:40] or "table", self.label.value.strip()[:100])
         self._taken(filename, found)
 
     def _taken(self, filename: str, found: Task | str) -> None:
@@ -159,5 +163,5 @@ class Choices(pn.viewable.Viewer):
         )  # fmt: skip
         return pn.Column(
             chosen, pn.Row(words("methods"), *self.methods.values(), **row),
-            pn.Row(words("your own table, label last"), self.upload, **row), **theme.STRETCH,
+            pn.Row(words("your own table"), self.label, self.upload, **row), **theme.STRETCH,
         )  # fmt: skip

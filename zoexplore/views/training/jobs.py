@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from math import inf
 from time import monotonic
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from zoexplore.setting import Accounting
 from zoexplore.training import TASKS, Frontier, Processes, Task, table
 from zoexplore.training.data import Data
-from zoexplore.training.files import from_csv, from_parquet
+from zoexplore.training.files import from_csv, from_json, from_parquet
 from zoexplore.training.tasks import mixture
 from zoexplore.training.workers import VARIABLE
 
@@ -134,10 +134,10 @@ def _prepared(asked: Asked) -> None:
     problem_of(asked.trained_on, 0.0)
 
 
-def checked(content: bytes, name: str) -> Task | str:
-    """The task that a table makes, or why it makes none."""
+def checked(content: bytes, name: str, label: str = "") -> Task | str:
+    """The task that a table makes, or why it makes none. The label's column is told by name or number, else it is the last."""
     try:
-        return table(content, name)
+        return table(content, name, label=int(label) if label.isdecimal() else label or None)
     except ValueError as error:
         return str(error)
 
@@ -162,7 +162,8 @@ def too_much(found: Frontier) -> str:
 def read(content: bytes, name: str) -> Frontier | str:
     """The frontier that a file holds, or why it holds none."""
     try:
-        found = from_parquet(content) if name.lower().endswith(".parquet") else from_csv(content)
+        readers: dict[str, Any] = {"parquet": from_parquet, "json": from_json}
+        found = readers.get(name.lower().rpartition(".")[2], from_csv)(content)
         return too_much(found) or found
     except ValueError as error:
         return str(error)
