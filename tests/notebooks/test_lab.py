@@ -80,8 +80,8 @@ def the_explorer_drops_a_mark_as_its_page_is_laid_out_anew(page):
 
 def a_slider_redraws_the_curves_of_every_cell_that_shares_its_state(page):
     sliders = page.locator(".zx-slider .noUi-handle")
-    assert sliders.count() == 6 + 3  # the explorer's, and one at a time
-    sigma, field = (page.locator(".zx-dial").last.locator(part) for part in (".zx-slider .noUi-handle", ".zx-field input"))
+    assert sliders.count() == 3 + 6  # one at a time, then the explorer's
+    sigma, field = (page.locator(".zx-dial").nth(2).locator(part) for part in (".zx-slider .noUi-handle", ".zx-field input"))
     sigma.scroll_into_view_if_needed()
     page.wait_for_timeout(1000)
     before, was = page.evaluate(canvases(NOTEBOOK)), field.input_value()

@@ -48,8 +48,8 @@ def hover(probe: GlyphRenderer, caption: str, rows: dict[str, tuple[str, theme.S
         mode="vline",
         tooltips=tooltip(caption, rows),
         formatters={"@{x}": CustomJSHover(args={"source": probe.data_source, "absent": absent}, code=DIGITS)},
-        point_policy="follow_mouse",
-        attachment="horizontal",
+        point_policy="snap_to_data",
+        attachment="below",  # of the lowest curve, so that it covers none
         visible=False,
     )
 
