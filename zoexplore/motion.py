@@ -94,9 +94,7 @@ def simulate(run: Setting, apart: bool = False, runs: int = RUNS, seed: int = SE
         noises.append(noise[0, :2])
         overlap.append(_overlap(x))
         public.append(float(2 * ndtr(-np.sqrt(seen) / 2).mean()))
-    return Motion(
-        np.array(places, np.float32), np.array(directions), np.array(noises), np.array(overlap), np.array(public)
-    )
+    return Motion(np.array(places, np.float32), np.array(directions), np.array(noises), np.array(overlap), np.array(public))
 
 
 def frames(rng: np.random.Generator, runs: int, d: int, K: int) -> np.ndarray:

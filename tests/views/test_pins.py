@@ -146,5 +146,5 @@ def test_what_the_fold_sets_is_kept_in_pins_addresses_and_files():
     assert from_query(to_query(run, Accounting())).setting == run
     assert from_yaml(to_yaml(run, Accounting())).setting == run
     table = Pinned(State(), pins).table.object
-    assert "<td class=\"value\">≤ Δ</td>" in table and "<td class=\"value\">inf</td>" in table
+    assert '<td class="value">≤ Δ</td>' in table and '<td class="value">inf</td>' in table
     assert "L = inf" in " ".join(_caption(state, set()))

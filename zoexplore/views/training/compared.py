@@ -5,7 +5,7 @@ from math import isfinite, log10
 from typing import NamedTuple
 
 import panel as pn
-from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, Range1d
+from bokeh.models import ColumnDataSource, CustomJSTickFormatter, FixedTicker, HoverTool, Range1d
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS
@@ -21,9 +21,15 @@ _COLOURS = {
     "noisy-gd": theme.PINS[1], "dp-sgd": theme.PINS[2], "zeroth-order": theme.COLOURS["muted"],
     "non-private": theme.COLOURS["ink"],
 }  # fmt: skip
+AXIS = "return texts.find(([x]) => Math.abs(tick / x - 1) < 1e-9)?.[1] ?? ''"
+_SHORT = {
+    "noisy-gd": "Noisy GD", "aggzo": "Joint clip", "isotropic": "Isotropic", "dp-sgd": "DP-SGD",
+    "zeroth-order": "Zeroth order, no noise",
+}  # fmt: skip
 _ROOM = 0.05  # of the axis, above and below
 _APART = 0.052  # of the axis, between names
-_NAMES = 2.6  # times the largest epsilon is as far as names reach
+_MOST_TICKS = 8
+_NAMES = 3.4  # times the largest epsilon is as far as names reach
 
 
 class Line(NamedTuple):
@@ -91,6 +97,7 @@ class Compared:
             tools="pan,wheel_zoom,reset,save",
         )  # fmt: skip
         plain(fig.yaxis)
+        fig.xaxis.formatter = CustomJSTickFormatter(code=AXIS, args={"texts": []})
         fig.multi_line("xs", "ys", source=self.levels, line_color="colour", line_width=1.6, line_dash=[5, 4])
         fig.multi_line("xs", "ys", source=self.paths, line_color="colour", line_width=2.4)
         fig.multi_line("xs", "ys", source=self.between, line_color="colour", line_width=1.4)
@@ -99,7 +106,7 @@ class Compared:
             "x", "y", source=self.marks, size=9, marker="marker", fill_color="colour", line_color="colour", level="overlay"
         )
         dots.nonselection_glyph = dots.selection_glyph = None
-        words = {"text_font_size": "12px", "text_baseline": "middle", "text_color": "colour", "text_font": theme.FONT}
+        words = {"text_font_size": "12px", "text_baseline": "middle", "text_color": "colour", "text_font": {"value": theme.FONT}}
         fig.text("x", "y", "text", source=self.names, x_offset=8, y_offset=0, text_align="left", **words)
         fig.text("x", "y", "text", source=self.said, x_offset=7, y_offset=0, text_align="left", **words)
         tooltip = f'<div class="tip"><style>{theme.css("mark")}</style>@tip{{safe}}</div>'
@@ -116,18 +123,22 @@ class Compared:
             return
         low, high = min(epsilons) / 1.25, max(epsilons)
         self.figure.x_range.update(start=low, end=high * _NAMES)
-        ticks = sorted({float(f"{x:.2g}") for x in epsilons}) if len(set(epsilons)) < 9 else _decades(low, high)
+        ticks = sorted({float(f"{x:.2g}") for x in epsilons})
+        ticks = ticks if len(ticks) <= _MOST_TICKS else _decades(low, high)
         self.figure.xaxis.ticker = FixedTicker(ticks=ticks)
-        self.figure.xaxis.major_label_overrides = {t: format_exact(t) for t in ticks}
-        self.figure.xaxis.axis_label = f"ε at {at_delta(frontier.delta)}, each method by its best sound account"
+        texts = [[t, format_exact(t)] for t in ticks]
+        self.figure.xaxis.formatter = CustomJSTickFormatter(code=AXIS, args={"texts": texts})
+        self.figure.xaxis.axis_label = f"ε at {at_delta(frontier.delta)}, by the best account"
         self.figure.yaxis.axis_label = f"{utility} on held-out data"
         values = [y + s * e for line in found for y, e in zip(line.y, line.error, strict=True) for s in (-1, 1)]
-        room = _ROOM * max(max(values) - min(values), 0.02)
-        self.figure.y_range.update(start=min(values) - room, end=max(values) + room)
-        self._fill(found, low, high, max(values) - min(values) + 2 * room)
+        span = max(max(values) - min(values), 0.02)
+        places = apart([line.y[-1] for line in found], _APART * span)
+        room = _ROOM * span
+        self.figure.y_range.update(start=min(*values, *places) - room, end=max(*values, *places) + room)
+        self._fill(found, low, high, places)
         self._gap(found if utility == "accuracy" else [])
 
-    def _fill(self, found: list[Line], low: float, high: float, span: float) -> None:
+    def _fill(self, found: list[Line], low: float, high: float, places: list[float]) -> None:
         noisy, silent = [line for line in found if line.x], [line for line in found if not line.x]
         rows = [
             (x, y, e, self._colour(line.method), tip(p), MARKERS.get(line.method, "circle"), line.method)
@@ -141,11 +152,10 @@ class Compared:
         }  # fmt: skip
         self.paths.data = self._several([(line.x, line.y, line.method) for line in noisy])
         self.levels.data = self._several([([low, high], [line.y[-1]] * 2, line.method) for line in silent])
-        places = apart([line.y[-1] for line in found], _APART * span)
         methods = [line.method for line in found]
         self.names.data = {
             "x": [high] * len(found), "y": places, "method": methods, "colour": [self._colour(m) for m in methods],
-            "text": [METHODS[m].title if m in METHODS else m for m in methods],
+            "text": [_SHORT.get(m) or (METHODS[m].title if m in METHODS else m) for m in methods],
         }  # fmt: skip
 
     def _several(self, rows: list[tuple[list[float], list[float], str]]) -> dict[str, list]:

@@ -6,7 +6,7 @@ from html import escape
 import panel as pn
 import param
 
-from zoexplore.training import NOT_COVERED, TASKS, Frontier
+from zoexplore.training import TASKS, Frontier
 from zoexplore.training.finished import Comparison, load
 from zoexplore.views.style import theme
 from zoexplore.views.training.compared import Compared, table, told
@@ -50,7 +50,7 @@ class Finished(pn.viewable.Viewer):
             return
         self.head.object = f"<p>{escape(told(frontier))}</p>"
         self.words.object = (
-            f"<p>{escape(how(self.comparison, self.task))} {escape(NOT_COVERED)}</p>"
+            f"<p>{escape(how(self.comparison, self.task))}</p>"
             f"<details><summary>The comparison in numbers</summary>{table(frontier)}</details>"
         )
 
@@ -62,6 +62,7 @@ class Finished(pn.viewable.Viewer):
         tools = {"css_classes": ["zx-tools"], "stylesheets": [theme.css("tools")], "margin": (4, 0, 4, 0)}
         return pn.Column(
             self.menu, self.head, self.compared.pane, pn.Row(self.open, **tools), self.words,
+            pn.pane.HTML("<p><b>Train here, now</b></p>", stylesheets=[theme.css("text", "words")], **theme.STRETCH),
             visible=self.comparison is not None, **theme.STRETCH,
         )  # fmt: skip
 
