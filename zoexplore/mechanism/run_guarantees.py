@@ -13,12 +13,14 @@ import numpy as np
 from zoexplore.bounds import BOUNDS, Guarantee, guarantee
 from zoexplore.bounds.assumptions import LIPSCHITZ
 from zoexplore.bounds.conversion import epsilon_at_order
+from zoexplore.bounds.guarantee import EXACT
 from zoexplore.bounds.kernels import renyi
 from zoexplore.bounds.runs import Runs
 from zoexplore.bounds.search import golden
 from zoexplore.bounds.subsampling import remark
 from zoexplore.mechanism.run_record import RunRecord, Step
 from zoexplore.mechanism.schedule import theorem_of
+from zoexplore.mechanism.varied_losses import Steps, epsilon_of_varied
 from zoexplore.setting import Accounting, Setting
 
 ROUND_UP = 1 + 1e-12
@@ -218,9 +220,14 @@ def _of_batches(counted: dict[tuple[float, float, str], int], rho: float, like: 
     best = int(np.argmin(epsilon_at(ORDERS)))
     around = ORDERS[[max(best - 1, 0)]], ORDERS[[min(best + 1, len(ORDERS) - 1)]]
     log_excess = golden(epsilon_at, *around, SECTIONS)
-    alpha = float(1 + np.exp(log_excess[0]))
+    alpha, epsilon = float(1 + np.exp(log_excess[0])), float(epsilon_at(log_excess)[0])
     note = "; ".join(filter(None, ("the steps' Rényi divergences are added up", remark(accounting, alpha))))
-    return replace(like, epsilon=float(epsilon_at(log_excess)[0]), rho=nan, order=alpha, reason="", note=note)
+    if accounting.conversion == "gaussian" and epsilon < inf:
+        steps = [Steps(count, q, mu) for (q, mu, _), count in counted.items()] + [Steps(1, 1.0, sqrt(2 * rho))]
+        exact = epsilon_of_varied(steps, delta, alpha - 1, next(iter(counted))[2])
+        if exact <= epsilon:
+            epsilon, alpha, note = exact, nan, EXACT
+    return replace(like, epsilon=epsilon, rho=nan, order=alpha, reason="", note=note)
 
 
 def _theorem_at_its_shares(record: RunRecord, accounting: Accounting) -> list[Guarantee]:
