@@ -6,16 +6,23 @@ PYTEST = $(BIN)/python -m pytest --numprocesses logical --dist worksteal
 READY := .venv/.ready
 READY_APP := .venv/.ready-app
 
-.PHONY: app lab lesson site test proof lint bench setup clean
+.PHONY: app lab lesson handouts answers slides site test proof versions lint bench setup clean
 
 app: $(READY_APP)
 	@$(BIN)/python -m zoexplore serve --port $(PORT) $(ARGS)
 
 lab: setup
+	@if [ "$$(id -u)" = 0 ] && [ "$(findstring allow-root,$(ARGS))" = "" ]; then \
+		echo "lab: JupyterLab does not run as root, since who reaches it could then do anything here."; \
+		echo "lab: use another account; or, where that is no danger, as in a container: make lab ARGS=--allow-root"; exit 1; fi
 	@PANEL_INLINE=1 $(BIN)/python -m jupyterlab --ip=127.0.0.1 --LabApp.default_url=/lab/tree/notebooks $(ARGS)
 
 lesson: setup
 	@$(BIN)/python -m tools.lesson $(ARGS)
+
+# Pages of the notebooks that need no kernel and no network, in build/: all of them, or those of ARGS="0 4".
+handouts answers slides: setup
+	@$(BIN)/python -m tools.handouts $@ $(ARGS)
 
 site: setup
 	@$(BIN)/python -m tools.site $(ARGS)
@@ -28,6 +35,10 @@ test: setup
 proof: setup
 	@$(BIN)/python -m tools.chromium
 	@ZOEXPLORE_EFFORT=$${ZOEXPLORE_EFFORT:-6} $(PYTEST) $(ARGS)
+
+# The accountant's tests with Python 3.12 and 3.13, where they are found.
+versions:
+	@sh tools/versions.sh $(ARGS)
 
 lint: setup
 	@$(BIN)/ruff check .
@@ -48,5 +59,5 @@ $(READY_APP): pyproject.toml constraints.txt tools/setup.sh
 	@touch $@
 
 clean:
-	rm -rf .venv build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf .venv .venv-* build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

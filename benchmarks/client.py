@@ -22,10 +22,16 @@ def forwarded(address: str) -> dict[str, str]:
 
 async def token_of(origin: str, query: str = "", address: str = "") -> str:
     """Load the page, and no more of it than the token that its websocket needs."""
+    return (await loaded(origin, query, address))[0]
+
+
+async def loaded(origin: str, query: str = "", address: str = "") -> tuple[str, str]:
+    """Load the page: the token that its websocket needs, and the cookie by which a proxy knows the way back to its process."""
     page = await AsyncHTTPClient(max_clients=500).fetch(
         f"http://{origin}/app{query}", headers=forwarded(address), request_timeout=PATIENCE, connect_timeout=PATIENCE
     )
-    return re.search(r'"token":\s*"([^"]+)"', page.body.decode())[1]
+    token = re.search(r'"token":\s*"([^"]+)"', page.body.decode())[1]
+    return token, "; ".join(cookie.partition(";")[0] for cookie in page.headers.get_list("Set-Cookie"))
 
 
 class Reader:
@@ -44,15 +50,16 @@ class Reader:
             query: of the page's address, with its question mark.
             address: that a proxy would say the reader has; none if empty.
         """
-        reader = await cls.connect(origin, await token_of(origin, query, address), address)
+        token, cookie = await loaded(origin, query, address)
+        reader = await cls.connect(origin, token, address, cookie)
         await reader.look()
         reader._event("document_ready", [])
         return reader
 
     @classmethod
-    async def connect(cls, origin: str, token: str, address: str = "") -> "Reader":
+    async def connect(cls, origin: str, token: str, address: str = "", cookie: str = "") -> "Reader":
         """The websocket of a page that has been loaded."""
-        headers = {"Origin": f"http://{origin}", **forwarded(address)}
+        headers = {"Origin": f"http://{origin}", **forwarded(address)} | ({"Cookie": cookie} if cookie else {})
         request = HTTPRequest(f"ws://{origin}/app/ws", headers=headers, request_timeout=PATIENCE)
         reader = cls(await websocket_connect(request, subprotocols=["bokeh", token], max_message_size=LARGEST))
         await reader._until("ACK")

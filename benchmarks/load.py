@@ -9,6 +9,7 @@ import statistics
 import time
 from collections.abc import Iterator
 from itertools import count, cycle
+from math import nan
 
 import psutil
 
@@ -16,14 +17,13 @@ from benchmarks.client import Reader
 from benchmarks.serving import served
 from benchmarks.timing import table
 
-SLIDER, RECORDS = "σ noise scale", "n records"
+SLIDER, RECORDS, BATCH = "σ noise scale", "n records", "b records a step"
 EVERY = 2.0  # seconds between a reader's moves
 AT_ONCE = 10  # sessions opened side by side when many are opened and closed
 LINGER = 1  # seconds after which the server forgets a session that was left
 ROOM = 1000  # readers, all of one address
 SETTLE = 5.0  # seconds for that
 OWN = 1000  # records, times the readers: the first of the readers' runs
-CROWDS = (10, 25)  # readers at values of their own, before all of them
 AGAIN = 15.0  # seconds after which those who train start once more
 
 
@@ -53,14 +53,16 @@ async def moves(reader: Reader, until: float, start: float, places: Iterator[int
     return found
 
 
-async def steady(origin: str, process: Process, sessions: int, seconds: float, own: int = 0) -> tuple[list[float], float]:
-    """All readers' redraws, and MB a session. With `own` every reader has a run that nobody else has, of that many records
-    or a few more, and moves the slider to where it has not been: nothing is remembered.
+async def steady(
+    origin: str, sessions: int, seconds: float, own: int = 0, field: str = RECORDS, process: Process | None = None
+) -> tuple[list[float], float]:
+    """All readers' redraws, and MB a session. With `own` every reader has a run that nobody else has, with that number in a
+    field or a few more, and moves the slider to where it has not been: nothing is remembered.
     """
-    before = process.holds()[0]
+    before = process.holds()[0] if process else 0.0
     readers = await opened(origin, sessions)
     for i, reader in enumerate(readers if own else ()):
-        reader.set(reader.find("TextInput", RECORDS), "value", str(own + i))
+        reader.set(reader.find("TextInput", field), "value", str(own + i))
         await reader.redrawn()
     start = time.monotonic()
     waits = await asyncio.gather(
@@ -69,7 +71,7 @@ async def steady(origin: str, process: Process, sessions: int, seconds: float, o
             for i, reader in enumerate(readers)
         )
     )
-    memory = (process.holds()[0] - before) / sessions
+    memory = (process.holds()[0] - before) / sessions if process else nan
     for reader in readers:
         reader.close()
     return [wait for reader in waits for wait in reader], memory
@@ -125,28 +127,41 @@ def quantiles(name: str, waits: list[float]) -> tuple[str, ...]:
     return name, str(len(waits)), *(f"{x:.0f}" for x in shown)
 
 
-async def measure(sessions: int, seconds: float, visits: int) -> None:
+async def crowds(origin: str, sizes: list[int], seconds: float) -> list[tuple[str, ...]]:
+    """A row for so many readers at values of their own, on the full batch and then on batches."""
+    rows = []
+    for kind, field in (("the full batch", RECORDS), ("batches", BATCH)):
+        for size in sizes:
+            began = time.perf_counter()
+            waits, _ = await steady(origin, size, seconds, OWN * size, field)
+            rows.append(quantiles(f"{size} readers, values of their own, {kind}", waits))
+            print(f"load: {size} readers took {time.perf_counter() - began - seconds:.1f} s to come in")
+    return rows
+
+
+def tell(rows: list[tuple[str, ...]]) -> None:
+    """Print the redraws."""
+    print(f"load: from a slider's move to the figure's data, ms; every reader moves once in {EVERY:g} s")
+    table(("", "moves", "median", "p95", "longest"), rows)
+
+
+async def measure(sessions: int, seconds: float, visits: int, sizes: list[int]) -> None:
     """Serve, load, print."""
     with served(READERS=ROOM, READERS_PER_ADDRESS=ROOM, LOADING=AT_ONCE, LINGER_SECONDS=LINGER) as server:
         process = Process(server.process.pid)
         await come_and_go(server.origin, AT_ONCE)  # what every server loads once
         await asyncio.sleep(SETTLE)
-        waits, memory = await steady(server.origin, process, sessions, seconds)
+        waits, memory = await steady(server.origin, sessions, seconds, process=process)
         rows = [quantiles(f"{sessions} readers, the same values", waits)]
-        for some in (*CROWDS, sessions):
-            began = time.perf_counter()
-            waits, _ = await steady(server.origin, process, some, seconds / 3, OWN * some)
-            rows.append(quantiles(f"{some} readers, values of their own", waits))
-            print(f"load: {some} readers took {time.perf_counter() - began - seconds / 3:.1f} s to come in")
+        rows += await crowds(server.origin, sizes, seconds / 3)
         others = await opened(server.origin, 3)
         at_work = asyncio.create_task(work(others))
-        waits, _ = await steady(server.origin, process, sessions, seconds / 3)
+        waits, _ = await steady(server.origin, sessions, seconds / 3)
         rows.append(quantiles(f"{sessions} readers, the same values, 2 trainings, 1 map", waits))
         at_work.cancel()
         for reader in others:
             reader.close()
-        print(f"load: from a slider's move to the figure's data, ms; every reader moves once in {EVERY:g} s")
-        table(("", "moves", "median", "p95", "longest"), rows)
+        tell(rows)
         print(f"load: {memory:.2f} MB a session")
         await asyncio.sleep(SETTLE)
         before = process.holds()
@@ -159,11 +174,16 @@ async def measure(sessions: int, seconds: float, visits: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.load", description=__doc__)
-    parser.add_argument("--sessions", type=int, default=50)
-    parser.add_argument("--seconds", type=float, default=180.0)
-    parser.add_argument("--visits", type=int, default=500)
+    parser.add_argument("--sessions", type=int, default=50, help="readers at the same values")
+    parser.add_argument("--seconds", type=float, default=180.0, help="that they move sliders; crowds do for a third of it")
+    parser.add_argument("--visits", type=int, default=500, help="sessions that come and go in the end")
+    parser.add_argument("--crowds", type=int, nargs="+", default=[10, 25, 50, 100], help="readers at values of their own")
+    parser.add_argument("--origin", help="HOST:PORT of a server that runs already, as behind a proxy: the crowds alone")
     given = parser.parse_args()
-    asyncio.run(measure(given.sessions, given.seconds, given.visits))
+    if given.origin:
+        tell(asyncio.run(crowds(given.origin, given.crowds, given.seconds / 3)))
+    else:
+        asyncio.run(measure(given.sessions, given.seconds, given.visits, given.crowds))
 
 
 if __name__ == "__main__":

@@ -64,6 +64,13 @@ def test_calibrate_writes_a_run_that_keeps_the_target(capsys, file):
     assert json.loads(again)["value"] == solved.sigma
 
 
+@pytest.mark.parametrize("target", [("--advantage", "0.2"), ("--tpr", "0.01", "0.03")])
+def test_calibrate_keeps_an_attacker_below_a_target(capsys, file, target):
+    code, answer, _ = ask(capsys, "calibrate", file, "sigma", *target, "--bound", "composition")
+    g = guarantee(from_yaml(answer).setting, "composition")
+    assert code == 0 and (0.199 < g.advantage <= 0.2 or 0.0299 < g.true_positive_rate(0.01) <= 0.03)
+
+
 def test_what_cannot_be_reached_is_no_answer(capsys, file):
     code, answer, complaint = ask(capsys, "calibrate", file, "beta", "--epsilon", "1e-9")
     assert (code, answer) == (1, "") and complaint.startswith("zoexplore: ")

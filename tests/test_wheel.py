@@ -63,6 +63,7 @@ def test_the_wheel_has_the_package_with_its_sheets_and_scripts_and_nothing_else(
     assert {name for name in names if not name.split("/")[0].endswith(".dist-info")} == inside
 
 
+@pytest.mark.proof  # its loops are compiled anew
 def test_the_wheel_answers_and_serves(wheel, tmp_path):
     zipfile.ZipFile(wheel).extractall(tmp_path)
     done = run(sys.executable, "-m", "zoexplore", "epsilon", "-", "--bound", "sharp", cwd=tmp_path, PYTHONPATH=str(tmp_path))

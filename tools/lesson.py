@@ -63,8 +63,13 @@ def html(bound: str) -> str:
     page(bound, replay).save(
         out, title="Why hidden state helps", resources=INLINE, embed=True, embed_states=steps, progress=False
     )
+    return linked_as_data(out.getvalue())
+
+
+def linked_as_data(text: str) -> str:
+    """A page with Panel's style sheets and icons put in."""
     linked = re.escape(CDN_DIST) + r"([\w./-]+\.(?:css|ico|png))(?:\?v=[\w.]+)?"
-    return re.sub(linked, lambda found: _as_data(found[1]), out.getvalue())
+    return re.sub(linked, lambda found: _as_data(found[1]), text)
 
 
 def _as_data(name: str) -> str:

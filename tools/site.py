@@ -26,10 +26,10 @@ ROOT = Path(__file__).parents[1]
 PAGES, SITE = ROOT / "build" / "pages", ROOT / "build" / "site"
 _PANEL, _MARIMO = (Path(package.__file__ or "").parent for package in (panel, marimo))
 COPIED = ("CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff", "LICENSE", "app.py", "Containerfile")
-RENDER = """document$.subscribe(({body}) => renderMathInElement(body, {delimiters: [
-  {left: "\\\\(", right: "\\\\)", display: false}, {left: "\\\\[", right: "\\\\]", display: true},
-  {left: "$$", right: "$$", display: true}, {left: "$", right: "$", display: false}], throwOnError: false}));
-"""
+_DELIMITERS = """[{left: "\\\\(", right: "\\\\)", display: false}, {left: "\\\\[", right: "\\\\]", display: true},
+  {left: "$$", right: "$$", display: true}, {left: "$", right: "$", display: false}]"""
+DRAWN = f"renderMathInElement(document.body, {{delimiters: {_DELIMITERS}, throwOnError: false}})"
+RENDER = f"document$.subscribe(() => {DRAWN});\n"
 GALLERY = """# Gallery
 
 Drawn by `zoexplore.plots` from the demonstration run; every picture is a HoloViews element and answers the mouse.
@@ -52,16 +52,17 @@ def assemble(execute: bool = True) -> None:
     shutil.copy(ROOT / "README.md", PAGES / "index.md")
     for page in PAGES.rglob("*.md"):
         page.write_text(page.read_text(encoding="utf-8").replace("../README.md", "../index.md"), encoding="utf-8")
-    _katex()
+    katex(PAGES / "katex")
+    (PAGES / "katex" / "render.js").write_text(RENDER, encoding="utf-8")
     (PAGES / "notebooks").mkdir()
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         _notebook(path, execute)
     _gallery()
 
 
-def _katex() -> None:
-    """What draws formulas: Panel brings the scripts, marimo the fonts, so that nothing comes from elsewhere."""
-    fonts = PAGES / "katex" / "fonts"
+def katex(folder: Path) -> None:
+    """What draws formulas, into a folder: Panel brings the scripts, marimo the fonts, so that nothing comes from elsewhere."""
+    fonts = folder / "fonts"
     fonts.mkdir(parents=True)
     for name in ("katex.min.css", "katex.min.js", "auto-render.min.js"):
         (file,) = (_PANEL / "dist" / "bundled" / "katex").rglob(name)
@@ -69,7 +70,6 @@ def _katex() -> None:
     for file in (_MARIMO / "_static" / "assets").glob("KaTeX_*.woff2"):
         name = re.match(r"KaTeX_\w+?-(BoldItalic|Bold|Italic|Regular)", file.stem)  # what follows is a hash
         shutil.copy(file, fonts / f"{name[0] if name else file.stem}.woff2")
-    (fonts.parent / "render.js").write_text(RENDER, encoding="utf-8")
 
 
 def _notebook(path: Path, execute: bool) -> None:

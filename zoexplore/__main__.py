@@ -89,7 +89,11 @@ def _parser() -> argparse.ArgumentParser:
 
     solving = _question(commands, "calibrate", _calibrate, "the run with one field at the best value that keeps a target")
     solving.add_argument("field", choices=SOLVED, metavar="FIELD", help=f"what is solved for: {', '.join(SOLVED)}")
-    solving.add_argument("--epsilon", type=float, required=True, help="the target")
+    target = solving.add_mutually_exclusive_group(required=True)
+    target.add_argument("--epsilon", type=float, help="the target: epsilon at most")
+    target.add_argument("--advantage", type=float, help="or: an attacker's advantage at most")
+    rates = "or: an attacker's true positives at most TPR at a false-positive rate of FPR"
+    target.add_argument("--tpr", type=float, nargs=2, metavar=("FPR", "TPR"), help=rates)
     solving.add_argument("--bound", default="sharp", choices=list(BOUNDS), metavar="BOUND", help="that keeps it (default: sharp)")
 
     telling = _question(commands, "statement", _statement, "what the guarantee says, in words: for a paper or a model card")
@@ -214,7 +218,8 @@ def _values(text: str) -> list[float]:
 
 def _calibrate(given: argparse.Namespace) -> int:
     loaded = _read(given)
-    solved = calibrate(loaded.setting, given.field, epsilon=given.epsilon, bound=given.bound, accounting=loaded.accounting)
+    targets = {"epsilon": given.epsilon, "advantage": given.advantage, "tpr": given.tpr}
+    solved = calibrate(loaded.setting, given.field, bound=given.bound, accounting=loaded.accounting, **targets)
     reached = guarantee(solved, given.bound, loaded.accounting).epsilon
     if given.json:
         answer = {

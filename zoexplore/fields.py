@@ -77,7 +77,7 @@ FIELDS = {
             label="slope before the clip",
         ),
         Field(
-            "releases", "#", "released iterates", "iterates that are released, evenly spaced, the last included", 1, 1e3,
+            "releases", "r", "released iterates", "iterates that are released, evenly spaced, the last included", 1, 1e3,
             whole=True,
         ),
         Field("records_per_person", "g", "records a person", "the most records that one person has", 1, 1e3, whole=True),

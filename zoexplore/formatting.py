@@ -9,6 +9,7 @@ THIN = "\u202f"  # narrow, and not to be broken at
 
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3}){2,}(\.\d*)?|[+-]?[1-9]\d{0,2}(,\d{3})+\.\d*")  # groups beyond doubt
 
+
 def format_power(exponent: int) -> str:
     """10 to a whole power, in Unicode."""
     return "10" + str(exponent).translate(_SUPERSCRIPTS)

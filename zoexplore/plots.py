@@ -210,9 +210,7 @@ def grid(
         cmap="cividis", cnorm="log", colorbar=True, tools=["hover"], **frame
     )
     lines = hv.Contours(paths, dims, height).opts(color="white", line_width=2, tools=["hover"], **frame)
-    labels = hv.Labels(words, dims, "words").opts(
-        text_color="white", text_font_size="12px", text_baseline="bottom", **frame
-    )
+    labels = hv.Labels(words, dims, "words").opts(text_color="white", text_font_size="12px", text_baseline="bottom", **frame)
     return mesh * lines * labels
 
 
@@ -270,9 +268,7 @@ def replay(setting: Setting, bound: str = "sharp", accounting: Accounting = Acco
     return (distance + walked(spent[first:], "budget", "budget spent so far, ρ", "corollary")).cols(2)
 
 
-def frontier(
-    found: "Frontier", *, bounds: Sequence[str] = ("composition", "sharp"), utility: str = "accuracy"
-) -> hv.Overlay:
+def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "sharp"), utility: str = "accuracy") -> hv.Overlay:
     """What privacy costs: utility against epsilon, a marker a method, a colour a bound; hollow where a bound rests on what is
     only supposed of the loss. What has no finite epsilon by any of the bounds is a horizontal line.
 
@@ -363,9 +359,7 @@ def _panel(title: str, at: np.ndarray, columns: dict[str, Any], x: hv.Dimension,
     y = hv.Dimension(title)  # a dimension of its own, so that no two panels share an axis
     named = {"title": title, "ylabel": "", "show_legend": len(columns) > 1}
     drawn = [
-        hv.Curve((at, values), x, y, label=name).opts(
-            color=style(hue)["color"], line_dash=dash, line_width=2.4, **named, **frame
-        )
+        hv.Curve((at, values), x, y, label=name).opts(color=style(hue)["color"], line_dash=dash, line_width=2.4, **named, **frame)
         for (name, values), hue, dash in zip(columns.items(), hues, dashes, strict=False)
         if values is not None
     ]

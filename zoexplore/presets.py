@@ -8,6 +8,7 @@ bounds apply and the numbers are of a size that one would want: the shapes are t
 
 from dataclasses import dataclass
 
+from zoexplore.published import RUNS
 from zoexplore.setting import Accounting, Setting
 
 _DEFAULT = Accounting()
@@ -17,11 +18,14 @@ DEMONSTRATION = Setting(
     n=20_000, d=520, K=260, T=200, sigma=1e-3, beta=0.5,
     regime="strongly-convex", R=0.31, clip=1.0, M=0.75, m=0.5, ridge=0.5,
 )  # fmt: skip
-_PAPER = Setting(
-    n=1000, d=10_000, K=1000, T=1000, sigma=0.05, beta=0.5, regime="strongly-convex", R=1.0, clip=1.0, M=1.0, m=0.9
-)
+_PAPER = Setting(n=1000, d=10_000, K=1000, T=1000, sigma=0.05, beta=0.5, regime="strongly-convex", R=1.0, clip=1.0, M=1.0, m=0.9)
 _NONCONVEX = _PAPER.replace(regime="non-convex", m=0.0, K=4000, T=10_000)
 _CHOSEN = "n, d, σ, β and δ are chosen here, since the paper's text does not say them."
+
+_HEAD = Setting(
+    n=67_349, d=1024, K=128, T=400, sigma=5e-5, beta=0.5,
+    regime="convex", clip=0.1, lipschitz=1.0, M=0.35, m=0.1, ridge=0.1,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -90,4 +94,11 @@ PRESETS = {
         "Every direction at once and isotropic noise: the first-order method that zeroth order stands in for.",
         DEMONSTRATION.replace(K=520, beta=0.0),
     ),
-}
+    "linear-head": Preset(
+        "Linear head: a clip that acts, and a ridge",
+        "Logistic loss of a linear head on frozen features of length 1; n and d are of the size of SST-2 and RoBERTa-large's "
+        "features, all else is chosen here. Δ is about 3/√d, far below the slope L = 1, so that the clip may act; the ridge "
+        "outside it makes steps contract all the same, and hiding the iterates pays.",
+        _HEAD,
+    ),
+} | {key: Preset(f"{run.name.replace(', ', ' · ')} · K = {run.K}", run.says, run.setting) for key, run in RUNS.items()}

@@ -145,6 +145,28 @@ class Setting:
         return {name: getattr(self, name) for name in FIELDS} | ({"eta": None} if self.eta_follows else {})
 
     @property
+    def noise_multiplier(self) -> float:
+        """z of a step: the noise along the directions over the most that one record adds to a step there, as DP-SGD has it:
+        b sigma sqrt(beta + (1 - beta) K/d)/clip, b being n for a full batch. Replacing a record moves a step twice as far.
+
+        >>> Setting(n=1000, d=100, K=1, T=1, sigma=0.01, beta=1.0, batch=64, clip=0.5).noise_multiplier
+        1.28
+        """
+        return self.sigma * self._per_sigma
+
+    def with_noise_multiplier(self, z: float) -> "Setting":
+        """The same run with the sigma that gives it the noise multiplier z.
+
+        Raises:
+            Refused: z is not a finite number above 0, or sigma would be none.
+        """
+        return self.replace(sigma=_number("z", z, above=0.0) / self._per_sigma)
+
+    @property
+    def _per_sigma(self) -> float:
+        return (self.batch or self.n) / self.clip * (self.beta + (1 - self.beta) * self.K / self.d) ** 0.5
+
+    @property
     def full_batch(self) -> bool:
         return self.batch is None or self.batch == self.n
 
@@ -224,8 +246,15 @@ def _whole(name: str, value: Any, least: int, most: int, allowed: str) -> int:
 
 
 def _number(
-    name: str, value: Any, *, above: float = -inf, least: float = -inf, below: float = inf, most: float = inf,
-    most_name: str = "", infinite: bool = False,
+    name: str,
+    value: Any,
+    *,
+    above: float = -inf,
+    least: float = -inf,
+    below: float = inf,
+    most: float = inf,
+    most_name: str = "",
+    infinite: bool = False,
 ) -> float:
     shown = f"{most_name} = {most}" if most_name else f"{most}"
     lower = f"above {above:g}" if above > -inf else f"of at least {least:g}"

@@ -186,4 +186,3 @@ def _released(setting: Setting, hidden: bool) -> str:
 
 def _versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {name: version(name) for name in COMPUTED_WITH}
-

@@ -36,6 +36,12 @@ def test_no_header_and_no_form_leads_into_a_session(server):
     assert [answer.code for answer in asyncio.run(answers())] == [403, 403, 403, 403]
 
 
+def test_only_this_machine_reads_what_the_process_does(server):
+    said = asyncio.run(asked(server.origin, "/metrics"))
+    assert said.code == 200 and b"zoexplore_readers_most 50.0" in said.body and b"process_resident_memory_bytes" in said.body
+    assert asyncio.run(asked(server.origin, "/metrics", address=next(ADDRESSES))).code == 404
+
+
 @pytest.mark.parametrize("path", ["/app/metadata", "/app/autoload.js?bokeh-autoload-element=x", "/components/this/a/b/c"])
 def test_what_the_page_does_not_need_is_not_there(server, path):
     assert asyncio.run(asked(server.origin, path)).code == 404

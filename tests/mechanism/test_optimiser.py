@@ -210,7 +210,7 @@ class TestNotFinite:
             run(o, 3)
         assert torch.allclose(made.w, without.w, rtol=1e-9, atol=1e-12)
         assert made.counts.not_finite == 3 * 3
-        assert "9 quotients were not finite" in made.record.why_not_idle
+        assert "9 quotients were not finite" in made.record.disproved
 
 
 class TestStops:

@@ -61,8 +61,6 @@ def test_what_is_declared_counts_and_not_what_the_setting_supposes():
     [
         (Declared(), "the smoothness M of the loss is not declared"),
         (Declared(lipschitz=1.0), "the smoothness M of the loss is not declared"),
-        (replace(DECLARED, lipschitz=None), "the Lipschitz constant of the clipped loss is not declared"),
-        (replace(DECLARED, lipschitz=1.5), "a record's difference quotient may be as large as 1.5, above the clip 1"),
     ],
 )
 def test_undeclared_means_composition_only(declared, words):
@@ -73,6 +71,47 @@ def test_undeclared_means_composition_only(declared, words):
     assert report.guarantees["composition"].epsilon == epsilon(SETTING, "composition")
     assert report.guarantees["output-perturbation"].epsilon == epsilon(SETTING, "output-perturbation")
     assert any(check.met is False and check.shortfall for check in report.checks)
+
+
+UNPROVED = {
+    None: "the Lipschitz constant of the clipped loss is not declared",
+    inf: "the Lipschitz constant of the clipped loss is not declared",
+    1.5: "a record's difference quotient may be as large as 1.5, above the clip 1",
+}
+
+
+class TestActingClip:
+    """A clip that is not proved idle may act: what is declared of the curvature counts, and the ridge alone contracts."""
+
+    @pytest.mark.parametrize("lipschitz", UNPROVED)
+    @pytest.mark.parametrize("clipped", [0, 3])
+    def test_the_bound_that_knows_of_it_counts_whether_it_acted_or_not(self, lipschitz, clipped):
+        report = privacy_report(ran(declared=replace(DECLARED, lipschitz=lipschitz), clipped=clipped))
+        said = {bound: g.epsilon for bound, g in report.guarantees.items()}
+        assert said["sharp"] == epsilon(SETTING.replace(lipschitz=lipschitz or inf), "sharp")
+        assert epsilon(SETTING, "sharp") < said["sharp"] < said["composition"]
+        for bound in ("corollary", "theorem", "noisy-gd"):
+            assert said[bound] == inf and UNPROVED[lipschitz] in report.guarantees[bound].reason
+        assert UNPROVED[lipschitz][2:] in repr(report.checks)
+
+    def test_a_joint_one_is_covered_for_one_direction(self):
+        declared = replace(DECLARED, lipschitz=inf)
+        one = SETTING.replace(K=1, eta=SETTING.eta / 25)
+        alike = epsilons(ran(one, declared=declared))
+        assert epsilons(ran(one, declared=declared, clipping="joint"))["sharp"] == alike["sharp"] < alike["composition"]
+        refused = privacy_report(ran(declared=declared, clipping="joint")).guarantees["sharp"]
+        assert refused.epsilon == inf and "not of a joint one" in refused.reason
+
+    def test_a_loss_that_is_not_finite_is_not_smooth(self):
+        record = ran(declared=replace(DECLARED, lipschitz=inf))
+        broken = replace(record, counts=replace(record.counts, not_finite=1))
+        assert epsilons(broken)["sharp"] == inf
+
+    def test_steps_that_differ_count_as_the_worst_of_them(self):
+        declared, shares = replace(DECLARED, lipschitz=inf), np.linspace(0.4, 0.6, 80)
+        varied = epsilons(ran(shares=shares, declared=declared))["sharp"]
+        assert varied > min(epsilon(SETTING.replace(beta=b, lipschitz=inf), "sharp") for b in (0.4, 0.5, 0.6))
+        assert varied > epsilons(ran(shares=shares))["sharp"]
 
 
 def test_a_clip_that_acted_disproves_what_was_declared():
@@ -145,7 +184,7 @@ class TestLipschitzSensitivity:
             assert found[bound] == epsilon(SETTING, bound, lipschitz) < epsilon(SETTING, bound)
 
     @pytest.mark.parametrize(
-        "options", [{"declared": Declared()}, {"clipped": 1}, {"declared": replace(DECLARED, lipschitz=2.0)}]
+        "options", [{"declared": Declared()}, {"clipped": 1}, {"declared": replace(DECLARED, lipschitz=inf)}]
     )
     def test_and_nowhere_else(self, options):
         assert epsilons(ran(**options), sensitivity="lipschitz")["composition"] == epsilon(SETTING, "composition")
@@ -239,7 +278,8 @@ def test_without_a_step_there_is_nothing_to_report():
     [
         ({"regime": "linear"}, "regime = 'linear' is not allowed"),
         ({"M": 0.0}, "M = 0.0 is not allowed: give a finite number above 0"),
-        ({"lipschitz": inf}, "lipschitz = inf is not allowed"),
+        ({"M": inf}, "M = inf is not allowed"),
+        ({"lipschitz": 0.0}, "lipschitz = 0.0 is not allowed"),
         ({"m": 0.5}, "m = 0.5 with M = None is not allowed"),
         ({"M": 0.4, "m": 0.5}, "m = 0.5 with M = 0.4 is not allowed"),
         ({"regime": "strongly-convex", "M": 1.0}, "needs m"),

@@ -11,7 +11,7 @@ from tools import chromium
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "notebooks"
-SERIES = sorted(FOLDER.glob("*.ipynb"))
+SERIES = sorted(FOLDER.glob("*.ipynb"), key=lambda path: int(path.name.partition("-")[0]))
 
 
 def pytest_collection_modifyitems(items):

@@ -9,9 +9,9 @@ from tests.notebooks.conftest import FOLDER, ROOT
 from tests.notebooks.lab import PANEL, SECONDS, canvases, run_all, serve_panel_here, served
 from zoexplore.views.style import theme
 
-# How high the marks of now are in the first figure that has them, bound by bound; null where there is none.
+# How high the marks of now are in the last figure that has them, the explorer's, bound by bound; null where there is none.
 MARKS = """(() => {
-  const {data} = Bokeh.documents.map(d => d.get_model_by_name("marks")).find(marks => marks);
+  const {data} = Bokeh.documents.map(d => d.get_model_by_name("marks")).findLast(marks => marks);
   const column = name => Array.from(data.get ? data.get(name) : data[name]);
   const heights = column("y").map(y => isFinite(y) ? y : null);
   return Object.fromEntries(column("bound").map((bound, i) => [bound, heights[i]]));
@@ -80,8 +80,8 @@ def the_explorer_drops_a_mark_as_its_page_is_laid_out_anew(page):
 
 def a_slider_redraws_the_curves_of_every_cell_that_shares_its_state(page):
     sliders = page.locator(".zx-slider .noUi-handle")
-    assert sliders.count() == 6 + 3  # the explorer's, and one at a time
-    sigma, field = sliders.last, page.locator(".zx-field input").last
+    assert sliders.count() == 3 + 6  # one at a time, then the explorer's
+    sigma, field = (page.locator(".zx-dial").nth(2).locator(part) for part in (".zx-slider .noUi-handle", ".zx-field input"))
     sigma.scroll_into_view_if_needed()
     page.wait_for_timeout(1000)
     before, was = page.evaluate(canvases(NOTEBOOK)), field.input_value()
@@ -103,6 +103,7 @@ def until_heard(page, slider, field, tries=30):
     assert field.input_value() != was
 
 
+@pytest.mark.proof  # the player of a file is tested each time
 def test_the_player_steps_through_the_bound(lab, notebook_page):
     page = notebook_page
     run_all(page, lab, "4-why-hidden-state-helps.ipynb")
@@ -111,7 +112,7 @@ def test_the_player_steps_through_the_bound(lab, notebook_page):
     page.wait_for_timeout(1000)
     before, words, tries = page.evaluate(canvases(NOTEBOOK)), told.inner_text(), 30
     while told.inner_text() == words and tries:  # a click while the page still opens its channels to the kernel is lost
-        page.locator(".previous").first.click()
+        page.locator(".next").first.click()
         page.wait_for_timeout(2000)
         tries -= 1
     redrawn(page, before, 3)

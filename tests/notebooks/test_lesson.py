@@ -20,7 +20,7 @@ def test_the_player_moves_the_figures_of_a_file(bound, tmp_path, page):
     page.wait_for_timeout(500)
     told = page.locator("p", has_text="Before it the runs are").first
     words, pictures = told.inner_text(), page.evaluate(canvases())
-    page.locator(".previous").first.click()
+    page.locator(".next").first.click()
     page.wait_for_function(f"before => ({canvases()})().filter((c, i) => c != before[i]).length >= 3", arg=pictures)
     assert told.inner_text() != words
     page.locator(".last").first.click()

@@ -10,9 +10,10 @@ from tests.effort import examples
 from tests.training.small import small_task
 from zoexplore import Accounting
 from zoexplore.training import METHODS, frontier, load, save
-from zoexplore.training.files import from_csv, from_parquet, to_csv, to_parquet
+from zoexplore.training.files import frame, from_csv, from_json, from_parquet, to_csv, to_json, to_parquet
 
 FORMATS = {"csv": (lambda f: to_csv(f).encode(), from_csv), "parquet": (to_parquet, from_parquet)}
+FORMATS["json"] = (lambda f: to_json(f).encode(), from_json)
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +56,14 @@ def test_columns_are_read_by_others(found, tmp_path):
     assert float(rows[0]["accuracy"]) == first.accuracy[0][0] and int(rows[0]["seed"]) == 5
 
 
+def test_pandas_has_a_row_for_each_seed_and_step_with_what_was_chosen(found):
+    rows = frame(found)
+    assert len(rows) == sum(len(p.seeds) * len(p.steps) for p in found.points)
+    last = rows[(rows.method == "dpzero") & (rows.step == 4)].iloc[0]
+    point = next(p for p in found.points if p.method == "dpzero")
+    assert last.K == 1 and last.accuracy == point.accuracy[0][-1] and last["epsilon sharp"] == point.epsilon["sharp"]
+
+
 @pytest.mark.parametrize("kind", FORMATS)
 @examples(100)
 @given(st.data())
@@ -92,5 +101,5 @@ def test_rows_may_not_be_left_out_or_changed(found):
 
 
 def test_other_endings_are_refused(found, tmp_path):
-    with pytest.raises(ValueError, match=r"file name = 'f.xlsx' is not allowed: give one that ends in .csv or .parquet"):
+    with pytest.raises(ValueError, match=r"file name = 'f.xlsx' is not allowed: give one that ends in .json, .csv or .parquet"):
         save(found, tmp_path / "f.xlsx")

@@ -62,7 +62,7 @@ class Losing(Executor):
 
 def test_a_point_for_each_method_and_noise_scale(expected):
     found = [(p.method, p.sigma) for p in expected.points]
-    assert found == [(m, s) for m in ALL if m != "non-private" for s in (0.01, 0.1)] + [("non-private", 0.0)]
+    assert found == [(m, s) for m in ALL for s in ((0.01, 0.1) if METHODS[m].noisy else (0.0,))]
     for p in expected.points:
         assert p.seeds == (0, 1, 2) and p.steps[-1] == 12
         assert len(p.accuracy) == 3 and {len(row) for row in p.accuracy + p.loss} == {len(p.steps)}
@@ -123,16 +123,21 @@ def test_a_part_that_no_worker_survives_is_given_up():
         frontier(task=small_task(), executor=Losing(1))
 
 
-def test_the_same_numbers_in_processes_one_of_which_is_killed(expected, monkeypatch):
+@pytest.fixture(scope="module")
+def processes():
     with Processes(2) as executor:
-        assert frontier(task=small_task(), methods=ALL, seeds=3, executor=executor) == expected
-        asked = {"task": "breast-cancer", "methods": ("noisy-zogd", "isotropic"), "T": 300, "seeds": 5}
-        killed = False
-        for update in sweep(executor=executor, **asked):
-            if not killed and 0 < update.done < update.total:
-                killed = True
-                next(iter(executor._pool._processes.values())).kill()
-        assert killed and update.finished
+        yield executor
+
+
+def test_the_same_numbers_in_processes_one_of_which_is_killed(expected, processes):
+    assert frontier(task=small_task(), methods=ALL, seeds=3, executor=processes) == expected
+    asked = {"task": "breast-cancer", "methods": ("noisy-zogd", "isotropic"), "T": 100, "seeds": 3}
+    killed = False
+    for update in sweep(executor=processes, **asked):
+        if not killed and 0 < update.done < update.total:
+            killed = True
+            next(iter(processes._pool._processes.values())).kill()
+    assert killed and update.finished
     assert update.frontier == frontier(**asked)
 
 
@@ -176,19 +181,18 @@ def test_closing_the_generator_asks_for_no_more(tiny_parts):
     assert executor.asked == asked
 
 
-def test_cancel_in_processes():
+def test_cancel_in_processes(processes):
     """A run that would take hours ends, with what it had, and its workers are free."""
     cancel = threading.Event()
-    with Processes(2) as executor:
-        running = sweep(task="breast-cancer", T=10_000_000, seeds=2, executor=executor, cancel=cancel)
-        for update in running:
-            if update.done:
-                break
-        threading.Timer(0.2, cancel.set).start()
-        rest = list(running)
-        update = rest[-1] if rest else update
-        assert 0 < update.done < update.total and update.frontier.points
-        assert [f.result() for f in [executor.submit(abs, -1) for _ in range(4)]] == [1] * 4
+    running = sweep(task="breast-cancer", T=10_000_000, seeds=2, executor=processes, cancel=cancel)
+    for update in running:
+        if update.done:
+            break
+    threading.Timer(0.2, cancel.set).start()
+    rest = list(running)
+    update = rest[-1] if rest else update
+    assert 0 < update.done < update.total and update.frontier.points
+    assert [f.result() for f in [processes.submit(abs, -1) for _ in range(4)]] == [1] * 4
 
 
 def test_cancelled_before_anything_there_is_no_frontier():
@@ -238,6 +242,8 @@ def test_processes_end_with_the_last_reference_closed():
         ({"accounting": Accounting(schedule="optimal")}, "schedule = 'optimal' is not allowed"),
         ({"n": 5}, "n is not part of a plan"),
         ({"methods": ("dp-sgd",), "batch": 10}, "batch = 10 is not allowed with 'dp-sgd'"),
+        ({"sigmas": (0.1,), "epsilons": (1.0,)}, "both sigmas and epsilons were given"),
+        ({"epsilons": (-1.0,)}, "epsilon = -1"),
     ],
 )
 def test_a_plan_that_cannot_be_says_why(asked, message):

@@ -2,15 +2,17 @@
 
 import csv
 import io
+import pickle
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.effort import examples
 from zoexplore.training import plan, table, train
-from zoexplore.training.tables import FEWEST, LARGEST, parse
+from zoexplore.training.tables import CATEGORIES, FEWEST, LARGEST, parse
 
 
 def lines(count=40, labels=("no", "yes"), columns=3, seed=0):
@@ -74,7 +76,9 @@ def replaced(i, row, count=40):
         ("", "the table is empty"),
         ("\n\n , \n", "the table is empty"),
         ("a\n" * 30, "line 1 has one column: separate the columns by commas"),
-        ("1;2;yes\n" * 30, "line 1 has one column"),
+        ("1;2;yes\n" * 30, "column 1 has the value 1 in every record"),
+        (text(f"{'ab'[i % 2] * (i + 1)},{i},{i % 2}" for i in range(60)), "column 1 holds 60 different texts, as .* on line"),
+        (text(f"{i};{i},5;{i % 2}" for i in range(60)), "line 1, column 2 holds '0,5', which is no finite number"),
         (text(lines(FEWEST - 1)), f"has {FEWEST - 1} records: give at least {FEWEST}"),
         (replaced(6, "1,2,no"), "line 7 has 3 columns, the first one has 4"),
         (replaced(6, "1,x,2,no"), "line 7, column 2 holds 'x', which is no finite number"),
@@ -91,12 +95,56 @@ def replaced(i, row, count=40):
         (text(f"5,{row}" for row in lines()), "column 1 has the value 5 in every record: leave it out"),
         (replaced(6, '1,"2,3,no'), "line .* cannot be read as comma-separated values"),
         (text(lines()).encode().replace(b"no", b"\xff", 1), "line 1 is not UTF-8"),
-        (b"1,2,3\n" * (LARGEST // 6 + 1), "give at most 20 MB"),
+        (b"1,2,3\n" * (LARGEST // 6 + 1), "give at most 20 MB, or a file's path"),
+        (b"PK\x03\x04" + b"0" * 40, "this npz file cannot be read"),
+        (b"PAR1" + b"0" * 40, "this Parquet file cannot be read"),
+        (7, "a table of the type int is not allowed"),
     ],
 )
 def test_what_cannot_be_used_says_where_and_why(content, message):
     with pytest.raises(ValueError, match=message):
         table(content)
+
+
+def frame_of(count=60):
+    rng = np.random.default_rng(1)
+    sick = rng.integers(0, 2, count)
+    places = np.array(["north", "south", "west"])[rng.integers(0, 3, count)]
+    return pandas.DataFrame({"sick": sick, "place": places, "age": sick + rng.standard_normal(count)})
+
+
+def test_a_frame_and_its_files_are_one_table(tmp_path):
+    """With the index that pandas leaves, semicolons, categories, and the label's column by name."""
+    frame = frame_of()
+    frame.to_csv(tmp_path / "t.csv", sep=";")
+    frame.to_parquet(tmp_path / "t.parquet")
+    expected = table(frame, label="sick").data
+    assert expected.X.shape == (48, 5)
+    for name in ("t.csv", "t.parquet"):
+        task = table(tmp_path / name, label="sick")
+        np.testing.assert_allclose(task.data.X, expected.X)
+        assert CATEGORIES in task.supposed and ("numbers the records" in task.says) == (name == "t.csv")
+    np.savez(tmp_path / "t.npz", X=frame[["age"]].to_numpy(), y=frame.sick.to_numpy())
+    assert table(tmp_path / "t.npz").data.X.shape == (48, 2)
+    assert pickle.loads(pickle.dumps(table(frame, label="sick").source)) == table(frame, label="sick").source
+
+
+def test_missing_values_are_told_or_their_records_left_out():
+    frame = frame_of()
+    frame.loc[7, "age"] = np.nan
+    with pytest.raises(ValueError, match=r"record 8, column 3 \(age\) holds 'nan'.*missing='drop'"):
+        table(frame, label="sick")
+    task = table(frame, label="sick", missing="drop")
+    assert "1 records with missing values are left out" in task.says and len(task.data.X) + len(task.data.X_test) == 59
+    with pytest.raises(ValueError, match="label = 'ill' is no column of the table: give 'sick', 'place', 'age'"):
+        table(frame, label="ill")
+
+
+@pytest.mark.proof
+def test_a_million_records(tmp_path):
+    rows = np.column_stack([np.random.default_rng(0).standard_normal((10**6, 4)).round(3), np.arange(10**6) % 2])
+    pandas.DataFrame(rows, columns=list("abcde")).to_csv(tmp_path / "t.csv", index=False)
+    assert len(table(tmp_path / "t.csv").data.X) == 800_000
 
 
 cells = st.one_of(

@@ -37,11 +37,11 @@ def logistic(records, xi):
     return quotients
 
 
-def neighbours(n, d, slope):
-    """n - 1 records at 0, and one along the first axis, one way or the other."""
+def neighbours(n, d, slope, other=-1):
+    """n - 1 records at 0, and one along the first axis, one way or the other; or there and not there, with the other 0."""
     first = torch.zeros(n, d, dtype=torch.float64)
     first[0, 0] = slope
-    return first, -first
+    return first, other * first
 
 
 def told_apart(loss, setting, slope, clipping="each", seed=0):
@@ -49,7 +49,7 @@ def told_apart(loss, setting, slope, clipping="each", seed=0):
     start = torch.zeros(setting.d, dtype=torch.float64)
     ends = [
         last_iterates(loss(records, setting.xi), start, setting, RUNS, Sources(seed + i, 100 + seed + i), clipping).numpy()
-        for i, records in enumerate(neighbours(setting.n, setting.d, slope))
+        for i, records in enumerate(neighbours(setting.n, setting.d, slope, -1 if setting.neighbours == "replace-one" else 0))
     ]
     return audit(*ends, setting.delta, confidence=CONFIDENCE)
 
@@ -86,6 +86,14 @@ def test_one_step_is_told_apart_almost_as_well_as_composition_says(setting, clip
     assert fraction * said["composition"] < found <= said["composition"]
 
 
+@pytest.mark.parametrize("sampling, sigma, fraction", [("poisson", 0.4, 0.7), ("cyclic", 0.6, 0.75)], ids=["Poisson", "turns"])
+def test_one_batch_is_told_apart_almost_as_well_as_composition_says(sampling, sigma, fraction):
+    """Of one dimension, the record added or removed: the accountant's own pair, a mixture or a Gaussian."""
+    setting = clipped_setting(n=4, batch=2, d=1, K=1, T=1, sigma=sigma, sampling=sampling, neighbours="add-remove")
+    found, said = told_apart(linear, setting, STEEP), reported(setting, clipped=1)["composition"]
+    assert fraction * said < found <= said
+
+
 def test_a_sensitivity_too_small_would_be_found_out():
     """The public-state baseline as printed, Delta/n in place of 2 Delta/n; and a joint clip accounted sqrt(K) times smaller."""
     setting, clipping, _ = ONE_STEP["one dimension"]
@@ -99,6 +107,9 @@ LONGER = {
     "all directions": clipped_setting(d=2, K=2, T=4, sigma=2.0),
     "batches of one": clipped_setting(n=3, batch=1, d=1, K=1, T=2, sigma=2.5),
     "batches of two": clipped_setting(n=4, batch=2, d=2, K=1, T=2, sigma=1.5, beta=0.8),
+    "Poisson": clipped_setting(n=4, batch=1, d=1, K=1, T=2, sigma=0.6, sampling="poisson", neighbours="add-remove"),
+    "turns": clipped_setting(n=3, batch=1, d=2, K=2, T=4, sigma=2.0, sampling="cyclic"),
+    "added, with all directions": clipped_setting(d=2, K=2, T=2, sigma=0.6, neighbours="add-remove"),
 }
 
 
@@ -131,6 +142,17 @@ def test_hidden_states_stay_below_every_bound(setting):
     found = told_apart(logistic, setting, 1.0)
     assert {"composition", "sharp"} <= set(said)
     assert 0 < found <= min(said.values())
+
+
+ACTING = CURVED.replace(d=4, K=3, T=30, sigma=6.0, beta=0.3, R=inf, M=9 / 4 + 3, m=3.0, ridge=3.0, eta=0.75, regime="convex")
+
+
+@pytest.mark.parametrize("setting", [ACTING, ACTING.replace(d=1, K=1, eta=0.25, xi=0.02)], ids=["K=3 of 4", "two points, d=1"])
+def test_a_clip_that_acts_now_and_then_stays_below_the_bound_for_it(setting):
+    """Logistic loss on rows of length 3, clipped at 1: the clip acts on one side of the decision boundary, not on the other."""
+    said = reported(setting, Declared("convex", M=setting.M, m=setting.m), clipped=7)
+    assert set(said) == {"composition", "sharp"} and said["sharp"] < 0.9 * said["composition"]
+    assert 0 < told_apart(logistic, setting, 3.0) <= said["sharp"]
 
 
 @pytest.mark.parametrize("T", [2, 20])

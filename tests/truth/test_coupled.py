@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta as beta_law
 
+from tests.effort import times
 from tests.truth.coupled import Plan, difference, whole_runs
 from tests.truth.revealed import Run
 from tests.truth.statement import Step, backward
@@ -52,7 +53,7 @@ def at_most(count, of):
 def test_the_budget_runs_out_no_more_often_than_delta_f(name, sensitivity, drift, aim):
     _, s = RUNS[name]
     g, plan, step = planned(s, sensitivity)
-    seen = difference(Run.of(s, sensitivity), plan, step, drift, 3000, 1, aim == "aligned")
+    seen = difference(Run.of(s, sensitivity), plan, step, drift, times(1000), 1, aim == "aligned")
     assert at_most(seen.stopped.sum(), seen.stopped.size) <= max(g.delta_f, at_most(0, seen.stopped.size))
     assert (seen.apart[~seen.stopped] <= 1e-12 * max(plan.start, s.eta / s.n)).all()
     assert (seen.cost <= plan.rho).all()
@@ -112,7 +113,7 @@ def test_whole_runs_meet_and_leak_no_more_than_promised(name):
     records = soft_records(n, d)
     s = DEMONSTRATION.replace(n=n, d=d, K=K, clip=1.0, M=1 / records[2] + 1.0, m=1.0, ridge=1.0, **REAL[name])
     g, plan, step = planned(s)
-    seen = whole_runs(s, plan, step, estimates(s.xi, records), 6000, 4)
+    seen = whole_runs(s, plan, step, estimates(s.xi, records), times(2000), 4)
     assert at_most(seen.stopped.sum(), seen.stopped.size) <= max(g.delta_f, at_most(0, seen.stopped.size))
     assert (seen.apart[~seen.stopped] <= 1e-9).all()
     leaked = np.maximum(0.0, -np.expm1(np.minimum(0.0, g.epsilon - seen.ratio)))

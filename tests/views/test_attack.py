@@ -10,6 +10,7 @@ from zoexplore import BOUNDS, Accounting, guarantee
 from zoexplore.formatting import format_percent, format_share, parse_share
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Attack, State
+from zoexplore.views.panels.odds import Odds
 from zoexplore.views.panels.pins import Pin, Pins
 
 
@@ -93,3 +94,17 @@ def test_what_is_no_share_is_refused(text):
 @pytest.mark.parametrize(("x", "shown"), [(0.01831, "1.9\u202f%"), (0.07, "7.0\u202f%"), (1, "100\u202f%"), (0, "0\u202f%")])
 def test_percentages_are_rounded_up(x, shown):
     assert format_percent(x) == shown
+
+
+@pytest.mark.parametrize("changes", [{}, {"regime": "non-convex"}, {"K": 52, "T": 10}, {"releases": 5}], ids=str)
+def test_the_odds_are_of_the_smallest_guarantees_whole_curve(changes):
+    run = DEMONSTRATION.replace(**changes)
+    best = min((guarantee(run, b) for b in BOUNDS if not BOUNDS[b].comparator), key=lambda g: g.epsilon)
+    told = Odds(State(run)).pane.object
+    assert f"At 1 % false alarms the best attacker finds at most {format_percent(float(best.true_positive_rate(0.01)))}" in told
+
+
+def test_no_odds_are_given_where_nothing_is_known_or_guaranteed():
+    assert "rules nothing out" in Odds(State(DEMONSTRATION.replace(sigma=1e-5))).pane.object
+    assert Odds(State(DEMONSTRATION, Accounting(printed=True))).pane.object != "<p></p>"  # the smallest is as proved
+    assert Odds(State(DEMONSTRATION.replace(sigma=1e-300))).pane.object == "<p></p>"

@@ -7,6 +7,7 @@ import pytest
 
 from zoexplore import Accounting
 from zoexplore.presets import DEMONSTRATION
+from zoexplore.setting import FIELDS
 from zoexplore.views import Controls, State
 from zoexplore.views.panels.controls import SLIDERS
 
@@ -131,6 +132,51 @@ def test_the_step_size_follows_until_it_is_set():
     assert controls.state.eta == 80.0
 
 
+def test_the_clip_never_acts_until_it_may():
+    controls = Controls()
+    slope = controls.fields["lipschitz"]
+    assert slope.text.value == "≤ Δ" and controls.idle.value
+    controls.idle.value = False
+    assert (controls.state.setting.lipschitz, slope.text.value) == (inf, "∞")
+    slope.text.value = "3.5"
+    assert controls.state.setting.lipschitz == 3.5
+    controls.idle.value = True
+    assert controls.state.setting.lipschitz is None
+    controls.idle.value = False
+    assert controls.state.setting.lipschitz == 3.5
+    slope.text.value = ""
+    assert controls.state.setting.lipschitz is None and controls.idle.value
+
+
+def test_a_noise_multiplier_sets_sigma_and_follows_the_run():
+    controls = Controls(State(DEMONSTRATION.replace(beta=1.0)))
+    z = controls.multiplier.text
+    assert z.value == f"{DEMONSTRATION.n * DEMONSTRATION.sigma:g}"
+    z.value = "4"
+    assert controls.state.setting == DEMONSTRATION.replace(beta=1.0, sigma=4 / DEMONSTRATION.n)
+    controls.state.ask(batch=100)
+    assert z.value == "0.02"
+    z.value = "-1"
+    assert "z = -1 is not allowed: give a finite number above 0" in controls.notice.object and z.value == "0.02"
+
+
+def test_what_is_released_and_who_is_protected_can_be_set():
+    controls = Controls()
+    controls.fields["releases"].text.value, controls.fields["records_per_person"].text.value = "5", "3"
+    controls.neighbours.value, controls.sampling.value = "add-remove", "cyclic"
+    expected = {"releases": 5, "records_per_person": 3, "neighbours": "add-remove", "sampling": "cyclic"}
+    assert controls.state.setting == DEMONSTRATION.replace(**expected)
+    controls.fields["releases"].text.value = "0"
+    assert "r = 0 is not allowed" in controls.notice.object
+    controls.state.replace(DEMONSTRATION, Accounting())
+    assert (controls.neighbours.value, controls.fields["releases"].text.value) == ("replace-one", "1")
+
+
+def test_every_number_and_choice_of_a_run_has_its_control():
+    controls = Controls()
+    assert set(FIELDS) == {*controls.dials, *controls.fields, "regime", "neighbours", "sampling"}
+
+
 def test_the_batch_is_all_until_it_is_set():
     controls = Controls()
     batch = controls.fields["batch"]
@@ -138,7 +184,7 @@ def test_the_batch_is_all_until_it_is_set():
     batch.text.value = "64"
     assert controls.state.setting.batch == 64
     batch.text.value = "30000"
-    assert "batch = 30000 is not allowed" in controls.notice.object
+    assert "b = 30000 is not allowed" in controls.notice.object
     batch.text.value = "all"
     assert controls.state.setting.batch is None
 

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from zoexplore import BOUNDS, Accounting, curve, guarantee
+from zoexplore.export import from_query, from_yaml, to_query, to_yaml
 from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION, PRESETS
 from zoexplore.views import Explorer
 from zoexplore.views.figures.axes import T_VALUES
+from zoexplore.views.figures.picture import _caption
 from zoexplore.views.panels.pinned import Pinned
 from zoexplore.views.panels.pins import LONGEST_NAME, MOST, Pin, Pins
 from zoexplore.views.state import State
@@ -131,3 +133,18 @@ def test_a_figures_pins_go_with_it_and_ones_own_stay():
     own = [pin for pin in explorer.pins.pins if pin.setting.T == 77]
     explorer.tools.apply(plain)
     assert explorer.pins.pins == own and own and explorer.pins.compare == ""
+
+
+def test_what_the_fold_sets_is_kept_in_pins_addresses_and_files():
+    run = DEMONSTRATION.replace(
+        lipschitz=float("inf"), neighbours="add-remove", sampling="shuffled", releases=5, records_per_person=2
+    )
+    state = State(run)
+    pins = Pins()
+    pins.add(state)
+    assert Pin.of(pins.pins[0].text()) == (pins.pins[0], ())
+    assert from_query(to_query(run, Accounting())).setting == run
+    assert from_yaml(to_yaml(run, Accounting())).setting == run
+    table = Pinned(State(), pins).table.object
+    assert '<td class="value">≤ Δ</td>' in table and '<td class="value">inf</td>' in table
+    assert "L = inf" in " ".join(_caption(state, set()))

@@ -6,7 +6,7 @@ import panel as pn
 import pytest
 
 from tests.views import jobs
-from zoexplore import epsilon
+from zoexplore import epsilon, guarantee
 from zoexplore.planning import FIELDS
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Planner, State
@@ -70,6 +70,27 @@ def test_delta_and_target_are_texts(planner):
     assert (planner.target, planner.state.delta) == (3, 1e-6)
     target.value, delta.value = "-1", "2"
     assert (target.value, delta.value) == ("3", "1e-6")
+
+
+@pytest.mark.parametrize(("aim", "told"), [
+    ("advantage", "an advantage of at most 20 %"), ("tpr", "at most 5 % true positives at 1 % false alarms"),
+])  # fmt: skip
+def test_an_attackers_success_can_be_the_target(planner, aim, told):
+    planner.aim = aim
+    planner.shares["advantage"].text.value = "20 %"
+    press(planner, "solve")
+    g = guarantee(planner.answer, "theorem")
+    assert {"advantage": g.advantage <= 0.2, "tpr": g.true_positive_rate(0.01) <= 0.05}[aim]
+    assert told in planner.words.object and not planner.buttons["recommend"].visible
+
+
+def test_shares_that_cannot_be_are_refused(planner):
+    planner.aim = "tpr"
+    planner.shares["tpr"].text.value = "<i>"
+    assert "above 0 and below 1" in planner.words.object and "<i>" not in planner.words.object
+    planner.shares["tpr"].text.value = "0.5 %"  # fewer than false alarms
+    press(planner, "solve")
+    assert planner.answer is None and "is not allowed" in planner.words.object
 
 
 def test_a_moved_slider_takes_the_offer_back(planner):

@@ -139,3 +139,9 @@ def test_printed_constants_mark_the_bounds_that_they_enter_and_no_other():
     view.state.ask(printed=True)
     assert smallest(view._found).bound == "sharp" and "not a guarantee" not in view.verdict.object
     assert "smallest guarantee" in view.verdict.object and "as printed" in view.table.object
+
+
+def test_released_checkpoints_are_not_said_to_be_hidden():
+    some, every = (Readouts(State(DEMONSTRATION.replace(releases=r))).verdict.object for r in (5, 10**6))
+    assert "Of 200 iterates 5 are released" in some
+    assert "last iterate" not in some and "last iterate" not in every

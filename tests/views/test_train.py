@@ -19,7 +19,7 @@ from zoexplore import Accounting
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.training.files import to_csv, to_parquet
 from zoexplore.views import State, Train
-from zoexplore.views.training import choices, jobs, results, running
+from zoexplore.views.training import choices, compared, jobs, results, running
 from zoexplore.views.training.choices import Choices
 from zoexplore.views.training.jobs import Asked, checked, read
 from zoexplore.views.training.marks import Scale, about, front, infinite, marks, name_of, stopping, supposed
@@ -123,6 +123,17 @@ class TestChoices:
         assert tab.choices.texts["T"].disabled
         tab.choices.follow = False
         assert tab.choices.asked().T == 200
+
+    def test_targets_in_place_of_noise_scales_use_what_was_tuned(self):
+        made = Choices(State(), task="digits-cosines")
+        made.texts["epsilons"].value = "1, 4"
+        asked = made.asked()
+        assert asked.epsilons == (1.0, 4.0)
+        choices = jobs.tuned(asked.trained_on)
+        assert {("aggzo", 1.0), ("dp-sgd", 4.0), ("non-private", inf)} <= set(choices) and choices["dpzero", 1.0].K == 1
+        made.texts["epsilons"].value = "1, 0"
+        with pytest.raises(ValueError, match="ε in place of σ: give numbers above 0"):
+            made.asked()
 
     def test_more_data_than_there_is_room_for_are_refused(self):
         asked = Choices(State(DEMONSTRATION.replace(n=10**8)), follow=True).asked()
@@ -339,3 +350,30 @@ class TestTab:
 def test_names():
     assert name_of(point(0.00123456)) == "Noisy-ZOGD, σ = 0.00123"
     assert name_of(without_noise()) == "Not private"
+
+
+class TestCompared:
+    """The figure of methods at their best."""
+
+    def test_the_tab_opens_with_a_finished_comparison(self):
+        tab = Train()
+        shown = tab.finished
+        assert shown.comparison and len(shown.compared.marks.data["x"]) == 5 * 6
+        said = shown.words.object
+        assert shown.comparison.date[:10] in said and "price of tuning" in said and "torch" in said
+        shown.open.clicks += 1
+        assert tab.frontier is shown.frontier and tab.both.visible
+
+    def test_names_stand_apart_and_near_their_lines(self):
+        places = compared.apart([0.9, 0.9, 0.5, 0.91], 0.05)
+        assert min(np.diff(sorted(places))) > 0.05 - 1e-9
+        assert max(abs(np.array(places) - [0.9, 0.9, 0.5, 0.91])) < 0.06
+
+    def test_the_gap_is_between_the_best_of_either_kind_at_one_target(self):
+        def at(method, accuracy, target):
+            return point(epsilon=target, accuracy=accuracy, method=method, target=target)
+
+        drawn = frontier(at("aggzo", (0.6, 0.6), 1.0), at("dpzero", (0.7, 0.7), 1.0), at("dp-sgd", (0.9, 0.9), 1.0))
+        target, first, zeroth, high, low = compared.gap(compared.lines(drawn))
+        assert (target, first.method, zeroth.method, high, low) == (1.0, "dp-sgd", "dpzero", 0.9, 0.7)
+        assert "ε = 1.00" in compared.told(drawn) and compared.told(frontier()) == ""

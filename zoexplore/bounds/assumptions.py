@@ -80,10 +80,17 @@ STEP_SIZE = Assumption(
     lambda r, a: np.isfinite(r.eta),
     lambda r: "η is not set, and M = ∞ gives no K/M to take for it: give a step size",
 )
+
+
+def _steepness(r: Runs) -> str:
+    known = np.isfinite(r.lipschitz)
+    return f"what is clipped is {float(r.lipschitz):g}-Lipschitz" if known else "no slope is known of what is clipped"
+
+
 LIPSCHITZ = Assumption(
     "The loss that is clipped is Δ-Lipschitz on the ball of radius R + ξ, so the clip never acts.",
     lambda r, a: ~r.acting,
-    lambda r: f"the clip may act, as what is clipped is {r.lipschitz:g}-Lipschitz and Δ = {r.clip:g}: this bound needs it idle",
+    lambda r: f"the clip may act, as {_steepness(r)} and Δ = {r.clip:g}: this bound needs it idle",
     vouched=True,
 )
 CLIPPED = Assumption("Every record's difference quotient is clipped at Δ. Nothing is assumed of the loss.")

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 
 def of_hidden_iterates(g: "Guarantee") -> str:
     """Why the loss stops growing: which steps are counted, and from which distance."""
+    released = min(g.setting.releases, g.setting.T)
+    if released > 1:
+        return _of_releases(released, g.setting.T)
     if g.start == 0:
         return (
             "Only the last iterate is released. Two runs that differ in one record start at the same point; "
@@ -27,6 +30,15 @@ def of_hidden_iterates(g: "Guarantee") -> str:
     return (
         f"Only the last iterate is released. Whatever happened before, two runs are at most 2R = {format_number(g.start)} "
         f"apart, and the noise of {steps} hides that distance. {free}"
+    )
+
+
+def _of_releases(released: int, T: int) -> str:
+    if released == T:
+        return f"All {format_count(T)} iterates are released, so nothing is hidden."
+    return (
+        f"Of {format_count(T)} iterates {format_count(released)} are released, evenly spaced. Between two of them the "
+        "steps shrink the record's influence and bury it in noise; every release pays anew for what is left."
     )
 
 

@@ -44,14 +44,11 @@ class TradeOff:
         return np.maximum(missed * (1 - SLACK) - self.delta_f - LEAST, 0.0)
 
     def _misses_of_pairs(self, alpha) -> np.ndarray:
-        best = np.zeros(alpha.shape)
+        epsilon, delta = (np.asarray(pair, float).reshape(-1, *(1,) * alpha.ndim) for pair in (self.epsilons, self.deltas))
         with np.errstate(over="ignore", invalid="ignore"):
-            for epsilon, delta in zip(self.epsilons, self.deltas, strict=True):
-                if epsilon < inf:
-                    odds = np.exp(epsilon) * (1 + SLACK)
-                    many, few = 1 - delta - odds * alpha, (1 - delta - alpha) / odds
-                    best = np.fmax(best, np.maximum(many, few) - LEAST)
-        return best
+            odds = np.exp(epsilon) * (1 + SLACK)
+            missed = np.maximum(1 - delta - odds * alpha, (1 - delta - alpha) / odds) - LEAST
+        return np.fmax.reduce(np.where(epsilon < inf, missed, 0.0), axis=0, initial=0.0)
 
     def profile(self, epsilon) -> np.ndarray:
         """delta at each `epsilon` >= 0, from above, at most 1: between pairs on the chord in exp(epsilon), below which it is."""

@@ -13,8 +13,8 @@ from zoexplore.setting import Setting
 ESTIMATORS = {True: "two-point", False: "directional"}  # by whether xi > 0
 
 
-# What the optimiser does and its report counts: fresh batches, one record replaced, iterates released as the report is told.
-DONE = {"sampling": "without-replacement", "neighbours": "replace-one", "releases": 1, "records_per_person": 1}
+DONE = {"releases": 1, "records_per_person": 1}  # of others there is no account here; what is released, the report is told
+SAMPLED = ("without-replacement", "poisson", "cyclic")
 
 
 def check(setting: Setting, clipping: str, estimator: str | None, microbatch: int | None, chunk_size: int | None) -> None:
@@ -25,6 +25,8 @@ def check(setting: Setting, clipping: str, estimator: str | None, microbatch: in
                 f"{name} = {getattr(setting, name)!r} is not allowed: the optimiser knows {name} = {done!r} alone; "
                 "`zoexplore.guarantee` accounts for a run of your own that does otherwise"
             )
+    if setting.sampling not in SAMPLED:
+        raise ValueError(f"sampling = {setting.sampling!r} is not allowed: give one of {', '.join(map(repr, SAMPLED))}")
     if clipping not in RULES:
         raise ValueError(f"clipping = {clipping!r} is not allowed: give one of {', '.join(map(repr, RULES))}")
     if estimator not in (None, ESTIMATORS[setting.xi > 0]):

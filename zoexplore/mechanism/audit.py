@@ -11,6 +11,7 @@ import torch
 from scipy.special import betaincinv
 from torch import Tensor
 
+from zoexplore.mechanism.batches import turn
 from zoexplore.mechanism.clipping import RULES
 from zoexplore.mechanism.directions import stiefel
 from zoexplore.mechanism.noise import combine, hybrid
@@ -71,23 +72,33 @@ def last_iterates(
     Args:
         quotients: (w, U) of shapes (runs, d) and (runs, d, K) to the n records' difference quotients, shape (runs, n, K).
         start: shape (d,).
-        setting: the run; a batch below n is drawn afresh for each run and step.
+        setting: the run; a batch below n is drawn as `sampling` says, for each run by itself.
         runs: how many.
         sources: as in `NoisyZOGD`, whose trainings these are.
         clipping: "each" or "joint".
     """
     w = start.expand(runs, -1)
-    for _ in range(setting.T):
+    for t in range(setting.T):
         U = stiefel(setting.d, setting.K, sources.directions, runs=(runs,), dtype=w.dtype)
         found = quotients(w, U)
+        values = RULES[clipping](found, setting.clip).values
         if not setting.full_batch:
-            order = torch.from_numpy(sources.data.random((runs, setting.n))).argsort(-1)
-            found = found.take_along_dim(order[:, : setting.batch, None], 1)
-        mean = RULES[clipping](found, setting.clip).values.mean(1)
+            values = values * _drawn(setting, t, runs, sources).unsqueeze(-1)
+        mean = values.sum(1) / (setting.batch or setting.n)
         estimate = mean + setting.ridge * (U.mT @ w.unsqueeze(-1)).squeeze(-1)
         noise = hybrid(U, setting.sigma, setting.beta, setting.eta, sources.noise)
         w = project(w - (setting.eta / setting.K) * combine(U, estimate) + noise, setting.R).point
     return w
+
+
+def _drawn(setting: Setting, t: int, runs: int, sources: Sources) -> Tensor:
+    """Whether records are in the batch of step t, shape (runs, n) or (n,)."""
+    if setting.sampling == "cyclic":
+        return torch.isin(torch.arange(setting.n), turn(setting.n, setting.batch or setting.n, t))
+    chances = torch.from_numpy(sources.data.random((runs, setting.n)))
+    if setting.sampling == "poisson":
+        return chances < (setting.batch or setting.n) / setting.n
+    return chances.argsort(-1).argsort(-1) < (setting.batch or setting.n)
 
 
 def _discriminant(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Batches as the accountant takes them to be: a fresh one each step, uniform without replacement, handed out by the optimiser."""
+"""Batches as the accountant takes them to be, handed out by the optimiser: drawn afresh each step, or taking turns."""
 
 from collections.abc import Callable, Iterator, Mapping, Sized
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Batch:
     """The records of one step.
 
     Args:
-        records: their indices in the data set, distinct, shape (b,).
+        records: their indices in the data set, distinct, shape (b,); under Poisson sampling b varies, and may be 0.
         data: what the loss takes: tensors, or lists, tuples and dicts of them, with the b records in the first dimension.
     """
 
@@ -82,12 +82,25 @@ class Collate:
     collate_fn: Callable[[list], Any]
 
     def __call__(self, records: list[tuple[int, Any]]) -> Batch:
+        if not records:
+            return Batch(torch.arange(0), ())
         return Batch(torch.tensor([i for i, _ in records]), plain(self.collate_fn([record for _, record in records])))
 
 
 def draw(n: int, size: int, generator: np.random.Generator) -> Tensor:
     """`size` distinct indices below n, every subset equally likely, in no particular order."""
     return torch.from_numpy(generator.choice(n, size, replace=False, shuffle=False))
+
+
+def poisson(n: int, size: int, generator: np.random.Generator) -> Tensor:
+    """Indices below n, each of them with probability size/n, in order."""
+    return torch.from_numpy(np.flatnonzero(generator.random(n) < size / n))
+
+
+def turn(n: int, size: int, t: int) -> Tensor:
+    """The next `size` indices below n, or what is left of them: the batches take turns."""
+    start = t % -(-n // size) * size
+    return torch.arange(start, min(start + size, n))
 
 
 def taken(dataset: Any, records: Tensor, n: int) -> Batch:
@@ -132,7 +145,7 @@ def checked(batch: Any, drawn: Tensor, device: torch.device) -> Any:
         )
     if not torch.equal(batch.records, drawn):
         raise ValueError("the batch is not the one that was drawn for this step: every step has a batch of its own, taken once")
-    for x in _tensors(batch.data):
+    for x in _tensors(batch.data) if len(drawn) else ():
         if x.dim() == 0 or len(x) != len(drawn):
             raise ValueError(
                 f"a batch tensor of shape {tuple(x.shape)} is not allowed: give {len(drawn)} records in the first dimension; the "

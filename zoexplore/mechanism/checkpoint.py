@@ -8,7 +8,7 @@ from zoexplore.mechanism.run_record import Counts, Ledger
 if TYPE_CHECKING:
     from zoexplore.mechanism.optimiser import NoisyZOGD
 
-SHARED = ("n", "d")  # fields that two phases of one run must share
+SHARED = ("n", "d", "neighbours")  # fields that two phases of one run must share
 
 
 def of(optimiser: "NoisyZOGD") -> dict[str, Any]:
@@ -24,6 +24,7 @@ def of(optimiser: "NoisyZOGD") -> dict[str, Any]:
         "drawn": dict(optimiser._drawn),
         "kept": [[x.clone() for x in slots] for slots in optimiser._kept],
         "quotient_error": optimiser._quotient_error,
+        "seen_together": optimiser._seen_together,
         "sources": optimiser.sources.state_dict(),
     }
 
@@ -44,7 +45,7 @@ def load(optimiser: "NoisyZOGD", state: dict[str, Any]) -> None:
     optimiser._length = optimiser._parameters.length()
     optimiser._ledger, optimiser._counts = Ledger.of(state["ledger"]), Counts(**state["counts"])
     optimiser._drawn, optimiser._quotient_error = dict(state["drawn"]), state["quotient_error"]
-    optimiser._writing = False
+    optimiser._seen_together, optimiser._writing = state["seen_together"], False
     goes_on = state["rate"] == optimiser.setting.eta / optimiser.setting.K
     for group, saved in zip(optimiser.param_groups, state["param_groups"], strict=True):
         group.update({name: x for name, x in saved.items() if goes_on or name != "lr"})  # else the new setting's rate holds

@@ -27,12 +27,12 @@ def each(quotients: Tensor, clip: float | Tensor) -> Clipped:
     return Clipped(quotients.clamp(-limit, limit), quotients.abs() > limit)
 
 
-def joint(quotients: Tensor, clip: float) -> Clipped:
+def joint(quotients: Tensor, clip: float | Tensor) -> Clipped:
     """Every record's K-vector of difference quotients shortened to the length `clip`; its direction stays.
 
     Args:
         quotients: shape (..., n, K), record by record.
-        clip: C, the longest K-vector a record may have.
+        clip: C, the longest K-vector a record may have, a number or a tensor that broadcasts with (..., n, 1).
 
     Returns:
         values of the same shape; active of shape (..., n).

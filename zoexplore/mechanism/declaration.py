@@ -2,8 +2,12 @@
 
 from dataclasses import dataclass
 from math import inf, isfinite, sqrt
+from typing import TYPE_CHECKING
 
 from zoexplore.setting import REGIMES, Setting
+
+if TYPE_CHECKING:
+    from zoexplore.mechanism.run_record import Step
 
 ROUNDING = 1e-9  # declared constants that meet exactly may not meet in the last digits
 
@@ -16,7 +20,8 @@ class Declared:
         regime: "strongly-convex", "convex" or "non-convex", of what is clipped, the loss without the ridge.
         M: smoothness, the ridge's included (that of the data's part plus the ridge).
         m: strong convexity, the ridge's included; needed in the regime "strongly-convex".
-        lipschitz: of the data's part, the one that is clipped, on the ball of radius R + xi.
+        lipschitz: of the data's part, the one that is clipped, on the ball of radius R + xi. inf, as good as None, claims
+            nothing: the clip may act.
 
     Raises:
         ValueError: a constant is not a positive number, m exceeds M, or m is missing.
@@ -32,7 +37,7 @@ class Declared:
             raise ValueError(f"regime = {self.regime!r} is not allowed: give one of {', '.join(map(repr, REGIMES))}")
         for name in ("M", "m", "lipschitz"):
             value = getattr(self, name)
-            if value is not None and not (value > 0 and isfinite(value)):
+            if value is not None and not (value > 0 and (isfinite(value) or (name == "lipschitz" and value == inf))):
                 raise ValueError(f"{name} = {value!r} is not allowed: give a finite number above 0, or None if unknown")
         if self.m is not None and (self.M is None or self.m > self.M):
             raise ValueError(f"m = {self.m!r} with M = {self.M!r} is not allowed: give an M of at least m")
@@ -66,21 +71,21 @@ class Declared:
             )
 
 
-def why_not_idle(declared: Declared, setting: Setting, clipping: str, resolved: bool = False) -> str:
-    """Empty where the clip provably never acts; else what is missing.
+def why_not_idle(declared: Declared, step: "Step", resolved: bool = False) -> str:
+    """Empty where the clip of a step provably never acts; else what is missing.
 
     A quotient is at most the Lipschitz constant L (mean value theorem). So is the length of a record's K-vector of
     derivatives, by Bessel's inequality; for xi > 0 each entry is off by up to (M - ridge) xi/2. Quotients that were taken along
-    other unit vectors and `resolved` are bounded as the vector is; the setting's xi then allows for it.
+    other unit vectors and `resolved` are bounded as the vector is; the step's xi then allows for it.
     """
     L = declared.lipschitz
-    if L is None:
+    if L is None or L == inf:
         return "the Lipschitz constant of the clipped loss is not declared"
-    longest, root = L, sqrt(setting.K)
-    if setting.xi > 0 and (clipping == "joint" or resolved):
+    longest, root = L, sqrt(step.K)
+    if step.xi > 0 and (step.clipping == "joint" or resolved):
         rough = inf if resolved else root * L
-        longest = rough if declared.M is None else min(rough, L + root * (declared.M - setting.ridge) * setting.xi / 2)
-    if longest <= setting.clip:
+        longest = rough if declared.M is None else min(rough, L + root * (declared.M - step.ridge) * step.xi / 2)
+    if longest <= step.clip:
         return ""
-    what = "difference quotient" if clipping == "each" else "vector of difference quotients"
-    return f"a record's {what} may be as large as {longest:.4g}, above the clip {setting.clip:.4g}"
+    what = "difference quotient" if step.clipping == "each" else "vector of difference quotients"
+    return f"a record's {what} may be as large as {longest:.4g}, above the clip {step.clip:.4g}"

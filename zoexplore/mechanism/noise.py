@@ -1,5 +1,7 @@
 """The noise of one step: along the directions, and the same in every direction."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -12,7 +14,7 @@ def hybrid(
     sigma: float | Tensor,
     beta: float | Tensor,
     eta: float | Tensor,
-    generator: Generator,
+    generator: Generator | Sequence[Generator],
 ) -> Tensor:
     """(eta/sqrt(K)) sum_k G_k u_k + (eta/sqrt(d)) G, with G_k ~ N(0, beta sigma^2) and G ~ N(0, (1-beta) sigma^2 I).
 
@@ -22,7 +24,7 @@ def hybrid(
     Args:
         U: orthonormal directions, shape (d, K), or (C, d, K) for C runs; the noise has its dtype and device.
         sigma, beta, eta: numbers, or tensors of shape (C,) for C runs; runs may share directions, never noise.
-        generator: source of the noise, in no way derived from the directions' (`Sources.noise`).
+        generator: source of the noise, in no way derived from the directions' (`Sources.noise`); for C runs also C of them.
 
     Returns:
         Shape (d,), or (C, d) where an argument tells C runs apart.
@@ -31,10 +33,16 @@ def hybrid(
     sigma, beta, eta = (torch.as_tensor(x, dtype=U.dtype, device=U.device) for x in (sigma, beta, eta))
     runs = np.broadcast_shapes(U.shape[:-2], sigma.shape, beta.shape, eta.shape)  # torch's would import sympy first
     s1, s2 = (s.expand(runs).unsqueeze(-1) for s in variances(sigma, beta, eta, d, K))
-    along = s1.sqrt() * normal(generator, (*runs, K), dtype=U.dtype, device=U.device)
+
+    def draw(size: int) -> Tensor:
+        if isinstance(generator, Sequence):
+            return torch.stack([normal(g, (size,), dtype=U.dtype, device=U.device) for g in generator])
+        return normal(generator, (*runs, size), dtype=U.dtype, device=U.device)
+
+    along = s1.sqrt() * draw(K)
     if not s2.any():  # where all noise is directional, none of it is drawn for nothing
         return combine(U, along)
-    return combine(U, along) + s2.sqrt() * normal(generator, (*runs, d), dtype=U.dtype, device=U.device)
+    return combine(U, along) + s2.sqrt() * draw(d)
 
 
 def combine(U: Tensor, coefficients: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from math import isfinite
+from math import isfinite, nan
 from typing import Any
 
 import torch
@@ -28,10 +28,12 @@ from zoexplore.setting import Setting
 UNDECLARED = Declared()
 COPIED_BELOW = 2**24  # bytes of parameters that are copied at a step, to come back to exactly
 AT_ONCE = 2**23  # numbers that vmap may hold by itself where nobody said otherwise
+ENOUGH = 2  # records in a batch from which losses that mix them can be told
 
 
 class NoisyZOGD(torch.optim.Optimizer):
-    """Noisy zeroth-order gradient descent. One step on records i of a batch of b, with directions U:
+    """Noisy zeroth-order gradient descent. One step on records i of a batch of b (under Poisson sampling, of b expected), with
+    directions U:
 
         w <- project( w - (eta/K) sum_k g_k u_k + noise ),   g_k = (1/b) sum_i clip(l_i's difference quotient along u_k)
 
@@ -117,6 +119,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         self._counts, self._ledger = Counts(), Ledger()
         self._quotient_error: float | None = None
         self._drawn: dict[int, Tensor] = {}  # by step, not used yet
+        self._seen_together = 0  # records of the batch whose losses were looked at
         self._writing = False
         super().__init__(self.objective.tensors, {"lr": setting.eta / setting.K})
 
@@ -200,12 +203,16 @@ class NoisyZOGD(torch.optim.Optimizer):
         return privacy_report(self.record, **options)
 
     def drawn(self, t: int) -> Tensor:
-        """The records of step t, indices of shape (b,): all n, or a fresh uniform subset. The same until the step is made."""
-        size, n = self._planned("batch", t) or self._setting.n, self._setting.n
+        """The records of step t, indices of shape (b,), as the setting's `sampling` says. The same until the step is made."""
+        n, sampling = self._setting.n, self._setting.sampling
+        size = self._planned("batch", t) or n
         if size == n:
             return torch.arange(n)
+        if sampling == "cyclic":
+            return batches.turn(n, size, t)
+        draw = batches.poisson if sampling == "poisson" else batches.draw
         for step in range(max(self._drawn, default=self.steps - 1) + 1, t + 1):
-            self._drawn[step] = batches.draw(n, self._planned("batch", step), self.sources.data)
+            self._drawn[step] = draw(n, self._planned("batch", step) or n, self.sources.data)
         return self._drawn[t]
 
     def batch(self, dataset: Any) -> Batch:
@@ -213,7 +220,8 @@ class NoisyZOGD(torch.optim.Optimizer):
 
         Args:
             dataset: its n records: tensors (alone, in a tuple or in a dict) with the records in their first dimension, or
-                anything that has a length and takes an index.
+                anything that has a length and takes an index. Where neighbours have a record more or less, n is public, and a
+                record that is missing leaves its place empty: to a record whose loss is constant.
 
         Raises:
             ValueError: it does not have n records.
@@ -260,13 +268,14 @@ class NoisyZOGD(torch.optim.Optimizer):
             return float("nan")
         self._check_parameters()
         ambient = slopes.Ambient(self._parameters.device)
-        losses = slopes.Losses(self.objective, min(self._microbatch, len(drawn)), ambient)
+        losses = slopes.Losses(self.objective, max(1, min(self._microbatch, len(drawn))), ambient)
         with ambient.off(), untouched_on_error(self.sources.directions):
             directions = self._frame(step)
             with self._mover(directions) as mover:
-                if self.steps == 0:
+                if self._seen_together < min(len(drawn), ENOUGH):
                     self._look_at_losses(losses, mover, data, step)
-                estimate, loss, counts = self._estimate(losses, directions, mover, data, step)
+                    self._seen_together = len(drawn)
+                estimate, loss, counts = self._estimate(losses, directions, mover, data if len(drawn) else None, step)
                 back = mover.leave_to_update()
                 self._write_down(step, directions.stretch if step.xi > 0 else 1.0, counts)
                 self._move(directions, step, estimate, back)
@@ -307,7 +316,7 @@ class NoisyZOGD(torch.optim.Optimizer):
             raise ValueError(f"lr = {lr!r} is not allowed: give a finite number of at least 0")
         eta = setting.eta if lr == setting.eta / setting.K else lr * setting.K
         varied: dict[str, Any] = {name: self._planned(name, t) for name in SCHEDULED}
-        fixed: dict[str, Any] = {name: getattr(setting, name) for name in ("K", "xi", "ridge", "R")}
+        fixed: dict[str, Any] = {name: getattr(setting, name) for name in ("K", "xi", "ridge", "R", "sampling")}
         return Step(eta=eta, clipping=self._clipping, **varied, **fixed)
 
     def _frame(self, step: Step) -> Frame:
@@ -323,7 +332,9 @@ class NoisyZOGD(torch.optim.Optimizer):
             mover.back()
 
     def _look_at_losses(self, losses: slopes.Losses, mover: Mover, data: Any, step: Step) -> None:
-        """Once, before the first step: one loss a record, of that record alone, and how precise differences of them are."""
+        """Once, before the first step on several records: one loss a record, of that record alone, and how precise differences of
+        them are.
+        """
         kind = losses.ambient.least(self._parameters)
         mover.to(0, max(1.0, step.xi))
         independence.check(losses, data, kind)
@@ -337,11 +348,13 @@ class NoisyZOGD(torch.optim.Optimizer):
         self, losses: slopes.Losses, directions: Frame, mover: Mover, data: Any, step: Step
     ) -> tuple[Tensor, float, Counts]:
         """The mean of the clipped quotients along each direction, ridge included, shape (K,), float64; the mean loss; the
-        counts.
+        counts. The mean is over as many records as the setting says, however many were drawn: over nobody's, where data is None.
         """
-        clip, b = RULES[step.clipping], batches.number_of(data)
+        clip, b = RULES[step.clipping], 0 if data is None else batches.number_of(data)
         total, skipped = torch.zeros(step.K, dtype=torch.float64, device=self._parameters.device), 0
-        if self._skip_idle_clip and isinstance(directions, Dense):
+        if data is None:
+            found = slopes.Slopes(total.new_zeros(0, step.K), 0, nan)
+        elif self._skip_idle_clip and isinstance(directions, Dense):
             chunk = max(1, AT_ONCE // self._setting.d)
             unclipped = slopes.from_gradients(losses, self._parameters, directions, data, step.clip, chunk)
             total, found = unclipped.total, unclipped.others
@@ -349,7 +362,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         else:
             found = slopes.measure(losses, self._parameters, directions, mover, data, step.xi, self._chunk_size)
         values, active = clip(found.values, step.clip)
-        mean = (total + values.sum(0)) / b
+        mean = (total + values.sum(0)) / (step.batch or self._setting.n)
         if step.ridge > 0:
             mean = mean + step.ridge * directions.coordinates().to(mean.device)
         looked_at = active.numel() + skipped * (step.K if step.clipping == "each" else 1)

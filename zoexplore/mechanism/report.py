@@ -42,7 +42,8 @@ class Report:
         record, counts = self.record, self.record.counts
         what = "the last iterate alone" if self.released == "last" else "every iterate"
         lines = [
-            f"{counts.steps} of {record.setting.T} steps, {_directions(record)}; released: {what}; δ = {record.setting.delta:g}",
+            f"{counts.steps} of {record.setting.T} steps, {_directions(record)}; released: {what}; δ = {record.setting.delta:g}; "
+            f"neighbours: {record.setting.neighbours}",
             "",
         ]
         for g in self.guarantees.values():
@@ -63,7 +64,7 @@ def _directions(record: RunRecord) -> str:
     """Also which fields varied from step to step, and between what."""
     K = sorted({step.K for step in record.moving})
     said = f"{' or '.join(map(str, K))} directions of {record.setting.d}"
-    for name in record.varies(*(name for name in Step.__annotations__ if name not in ("K", "clipping"))):
+    for name in record.varies(*(name for name in Step.__annotations__ if name not in ("K", "clipping", "sampling"))):
         values = [record.setting.n if (x := getattr(step, name)) is None else x for step in record.moving]
         said += f", {name} from {min(values):.4g} to {max(values):.4g}"
     return said
@@ -103,19 +104,24 @@ def privacy_report(
 
 
 def _checks(record: RunRecord, released: str) -> tuple[Check, ...]:
-    declared, why_not_idle = record.declared, record.why_not_idle
+    declared, acts = record.declared, record.disproved or record.unproved
     smooth = "Smoothness and regime of the loss are declared."
     idle = "The clip is idle: its norm is at least the declared Lipschitz constant, and it was never active."
     checks = [
         Check(smooth, False, "M is not.")
         if declared.M is None
         else Check(smooth, None, f"{declared.regime}, M = {declared.M:g}."),
-        Check(idle, False, why_not_idle + ".") if why_not_idle else Check(idle, None),
+        Check(idle, False, f"{acts[0].upper()}{acts[1:]}.") if acts else Check(idle, None),
         Check("A record's loss depends on no other record; some were looked at, at the first step.", None),
         Check("The start did not depend on the data, as the outcome of an earlier run on them does.", None),
     ]
     if released == "last":
         checks.append(Check("Only the last iterate is released, and nobody who chooses the data knows the directions.", None))
-    if any(step.batch not in (None, record.setting.n) for step in record.moving):
+    if record.setting.neighbours == "add-remove":
+        checks.append(Check("n is public: a record that is removed leaves its place empty, to one whose loss is constant.", None))
+    sampled = {step.sampling for step in record.moving if not step.on_all(record.setting.n)}
+    if sampled - {"cyclic"}:
         checks.append(Check("Nobody sees which records were drawn for a batch.", None))
+    if "cyclic" in sampled:
+        checks.append(Check("The records' order, by which batches take turns, does not depend on what they contain.", None))
     return tuple(checks)

@@ -11,12 +11,16 @@ from math import inf, nan, sqrt
 import numpy as np
 
 from zoexplore.bounds import BOUNDS, Guarantee, guarantee
+from zoexplore.bounds.assumptions import LIPSCHITZ
 from zoexplore.bounds.conversion import epsilon_at_order
+from zoexplore.bounds.guarantee import EXACT
 from zoexplore.bounds.kernels import renyi
+from zoexplore.bounds.runs import Runs
 from zoexplore.bounds.search import golden
 from zoexplore.bounds.subsampling import remark
 from zoexplore.mechanism.run_record import RunRecord, Step
 from zoexplore.mechanism.schedule import theorem_of
+from zoexplore.mechanism.varied_losses import Steps, epsilon_of_varied
 from zoexplore.setting import Accounting, Setting
 
 ROUND_UP = 1 + 1e-12
@@ -28,7 +32,7 @@ SECTIONS = 12  # of the search for an order
 
 def composition(record: RunRecord, accounting: Accounting) -> Guarantee:
     """Composition, whatever the loss. With the Lipschitz sensitivity, for runs whose clip is idle."""
-    if len(record.moving) > 1:
+    if len(record.moving) > 1 or record.skipped_turns:
         return _added_up(record, accounting)
     (step, count), *_ = record.moving.items()
     return _least(_noted(guarantee(s, "composition", a), _about(s, step)) for s, a in _clips(record, step, count, accounting))
@@ -63,13 +67,19 @@ def against(record: RunRecord, bound: str) -> list[str]:
         missing.append("parameters in half precision are rounded at every step, which no proof about distances covers")
     if bound == "output-perturbation":
         return missing
-    if varied := record.varies("K", "clipping", "batch", "xi", "ridge", "R"):
+    if varied := record.varies("K", "clipping", "batch", "sampling", "xi", "ridge", "R"):
         missing.append(f"{', '.join(varied)} changed during the run, which the proof does not cover")
+    if record.skipped_turns:
+        missing.append("some batches' turns moved nothing, which the proof does not cover")
     if record.declared.M is None:
         missing.append("the smoothness M of the loss is not declared")
-    if record.why_not_idle:
-        missing.append(record.why_not_idle)
     K, xi, d = record.last.K, record.last.xi, record.setting.d
+    if record.disproved:
+        missing.append(record.disproved)
+    elif record.unproved and LIPSCHITZ in BOUNDS[bound].assumptions:
+        missing.append(record.unproved)
+    elif record.unproved and record.last.clipping == "joint" and K > 1:
+        missing.append(f"{record.unproved}; the proof for a clip that acts is of one of each quotient, not of a joint one")
     if bound == "noisy-gd" and (d > K or xi > 0):
         missing.append(f"the run is not gradient descent: K = {K} of d = {d} directions, ξ = {xi:g}")
     return missing
@@ -134,55 +144,90 @@ def _clips(
     if step.clipping == "each" or clip_of == "gradient":
         return [(setting, accounting)]
     alike = record.of(step, count, clip=step.clip / sqrt(step.K)), accounting.replace(sensitivity="clip")
-    return [alike] if record.why_not_idle else [alike, (setting, accounting)]
+    return [alike] if record.disproved or record.unproved else [alike, (setting, accounting)]
 
 
 def _added_up(record: RunRecord, accounting: Accounting) -> Guarantee:
-    """Composition of steps that differ: the sum of their budgets, or of their Renyi divergences where some are on batches."""
-    n = record.setting.n
-    costs = [
-        (2 * _each(s) / (s.batch or n) / s.sigma / sqrt(s.beta + (1 - s.beta) * s.K / record.setting.d), s) for s in record.moving
-    ]
-    first = next(iter(record.moving))
-    like = record.of(first, record.steps, clip=_each(first))
-    how = accounting.replace(sensitivity="clip")
-    if all(s.batch in (None, n) for s in record.moving):
-        rho = sum(count * mu**2 / 2 for (mu, _), count in zip(costs, record.moving.values(), strict=True))
+    """Composition of steps that differ: the sum of their budgets, and their privacy losses where some are on sampled batches."""
+    how, first = accounting.replace(sensitivity="clip"), next(iter(record.moving))
+    for step in {(s.sampling, s.on_all(record.setting.n)): s for s in record.moving}.values():
+        one = guarantee(record.of(step, 1, clip=_each(step)), "composition", how)
+        if any(check.met is False for check in one.checks):
+            return one
+    rho, sampled = _budget(record), {s: count for s, count in record.moving.items() if _is_sampled(record, s)}
+    like = record.of(first, record.steps, clip=_each(first), batch=None)
+    if not sampled:
         mean = sqrt(2 * rho / record.steps)  # the constant step that costs as much
-        alike = like.replace(sigma=like.sigma * costs[0][0] / mean / ROUND_UP)
+        alike = like.replace(sigma=like.sigma * _cost(record, replace(first, batch=None)) / mean / ROUND_UP)
         return _noted(
             guarantee(alike, "composition", how), f"steps that differ cost together what σ = {alike.sigma:.4g} costs throughout"
         )
-    return _of_batches(_rounded_up(record, costs), guarantee(like, "composition", how), how)
+    return _of_batches(_rounded_up(record, sampled), rho, guarantee(like, "composition", how), how)
 
 
-def _rounded_up(record: RunRecord, costs: list[tuple[float, Step]]) -> dict[tuple[float, float], int]:
-    """How many steps have a share q of the records in their batch and cost mu; if many differ, with mu a little larger."""
-    n, counted, least = record.setting.n, dict[tuple[float, float], int](), min(mu for mu, _ in costs)
-    grid = np.geomspace(least, max(mu for mu, _ in costs) * ROUND_UP, SAME_COST)
-    for mu, step in costs:
+def _cost(record: RunRecord, step: Step) -> float:
+    """mu: how far a record moves a step that it is in, in standard deviations of the noise in the span."""
+    noise = step.sigma * sqrt(step.beta + (1 - step.beta) * step.K / record.setting.d)
+    return float(Runs.of(record.setting).of_kick) * 2 * _each(step) / (step.batch or record.setting.n) / noise
+
+
+def _is_sampled(record: RunRecord, step: Step) -> bool:
+    """Whether it is hidden who was in the step's batch."""
+    return step.sampling != "cyclic" and not step.on_all(record.setting.n)
+
+
+def _budget(record: RunRecord) -> float:
+    """Half the squared costs of the steps on all records, and of those that met the record which batches in turns met most."""
+    n, t, everywhere, met = record.setting.n, 0, 0.0, dict[int, np.ndarray]()
+    for step, count in record.stages:
+        if step.eta > 0 and not _is_sampled(record, step):
+            each = _cost(record, step) ** 2 / 2
+            if step.on_all(n):
+                everywhere += count * each
+            else:
+                batch = step.batch or n
+                turns = -(-n // batch)
+                sums = met.setdefault(batch, np.zeros(turns))
+                sums += count // turns * each
+                sums[np.arange(t, t + count % turns) % turns] += each
+        t += count
+    return (everywhere + sum(float(sums.max()) for sums in met.values())) * ROUND_UP
+
+
+def _rounded_up(record: RunRecord, sampled: dict[Step, int]) -> dict[tuple[float, float, str], int]:
+    """How many steps have a share q of the records in their batch and cost mu, and how they were drawn; if many differ, with mu
+    a little larger.
+    """
+    costs, counted = {step: _cost(record, step) for step in sampled}, dict[tuple[float, float, str], int]()
+    grid = np.geomspace(min(costs.values()), max(costs.values()) * ROUND_UP, SAME_COST)
+    for step, mu in costs.items():
         cost = mu if len(costs) <= SAME_COST else float(grid[min(int(np.searchsorted(grid, mu)), SAME_COST - 1)])
-        key = ((step.batch or n) / n, cost)
-        counted[key] = counted.get(key, 0) + record.moving[step]
+        key = ((step.batch or record.setting.n) / record.setting.n, cost, step.sampling)
+        counted[key] = counted.get(key, 0) + sampled[step]
     return counted
 
 
-def _of_batches(counted: dict[tuple[float, float], int], like: Guarantee, accounting: Accounting) -> Guarantee:
-    q, mu = np.array(list(counted)).T
+def _of_batches(counted: dict[tuple[float, float, str], int], rho: float, like: Guarantee, accounting: Accounting) -> Guarantee:
+    q, mu = np.array([(q, mu) for q, mu, _ in counted]).T
     times, delta = np.array(list(counted.values()), float), like.setting.delta
 
     def epsilon_at(log_excess):
         alpha = 1 + np.exp(np.atleast_1d(log_excess))[:, None]
-        divergences = np.where(q < 1, renyi.sampled_divergence(alpha, q, mu), alpha * mu**2 / 2)
-        found = epsilon_at_order((times * divergences).sum(1) * ROUND_UP, alpha[:, 0], delta, accounting.conversion)
+        divergences = (times * renyi.sampled_divergence(alpha, q, mu)).sum(1) + alpha[:, 0] * rho
+        found = epsilon_at_order(divergences * ROUND_UP, alpha[:, 0], delta, accounting.conversion)
         return found if np.ndim(log_excess) else float(found[0])
 
     best = int(np.argmin(epsilon_at(ORDERS)))
     around = ORDERS[[max(best - 1, 0)]], ORDERS[[min(best + 1, len(ORDERS) - 1)]]
     log_excess = golden(epsilon_at, *around, SECTIONS)
-    alpha = float(1 + np.exp(log_excess[0]))
+    alpha, epsilon = float(1 + np.exp(log_excess[0])), float(epsilon_at(log_excess)[0])
     note = "; ".join(filter(None, ("the steps' Rényi divergences are added up", remark(accounting, alpha))))
-    return replace(like, epsilon=float(epsilon_at(log_excess)[0]), rho=nan, order=alpha, reason="", note=note)
+    if accounting.conversion == "gaussian" and epsilon < inf:
+        steps = [Steps(count, q, mu) for (q, mu, _), count in counted.items()] + [Steps(1, 1.0, sqrt(2 * rho))]
+        exact = epsilon_of_varied(steps, delta, alpha - 1, next(iter(counted))[2])
+        if exact <= epsilon:
+            epsilon, alpha, note = exact, nan, EXACT
+    return replace(like, epsilon=epsilon, rho=nan, order=alpha, reason="", note=note)
 
 
 def _theorem_at_its_shares(record: RunRecord, accounting: Accounting) -> list[Guarantee]:

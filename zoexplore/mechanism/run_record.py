@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from math import inf, nextafter
 from typing import Any
 
 from zoexplore.mechanism.declaration import Declared, why_not_idle
@@ -10,8 +11,8 @@ from zoexplore.setting import Setting
 
 @dataclass(frozen=True)
 class Step:
-    """One step as it was made, in the fields of `Setting`; `clip` limits as `clipping` says, `eta` 0 is a step that moved
-    nothing and looked at no data.
+    """One step as it was made, in the fields of `Setting`, its mean taken over `batch` records; `clip` limits as `clipping` says,
+    `eta` 0 is a step that moved nothing and looked at no data.
     """
 
     K: int
@@ -24,6 +25,11 @@ class Step:
     xi: float
     ridge: float
     R: float
+    sampling: str = "without-replacement"
+
+    def on_all(self, n: int) -> bool:
+        """Whether its batch is all n records, however it was drawn."""
+        return self.batch in (None, n)
 
 
 @dataclass(frozen=True)
@@ -79,8 +85,8 @@ class RunRecord:
     """A run as far as it went. Its steps alone are accounted; nothing that is set afterwards changes them.
 
     Args:
-        setting: as the run is to be; of it n, d, delta and, in words, T count. Its regime, M and m are suppositions, those of
-            `declared` count.
+        setting: as the run is to be; of it n, d, delta, the neighbours and, in words, T count. Its regime, M and m are
+            suppositions, those of `declared` count.
         stages: the steps made, in order: equal ones in a row, and how many.
         counts: what was counted.
         declared: what the user vouches for.
@@ -117,6 +123,11 @@ class RunRecord:
         return sum(self.moving.values())
 
     @property
+    def skipped_turns(self) -> bool:
+        """Whether batches took turns and some of them moved nothing."""
+        return any(step.sampling == "cyclic" and step.eta == 0 for step, _ in self.stages)
+
+    @property
     def last(self) -> Step:
         """The last step that moved anything."""
         return next(step for step, _ in reversed(self.stages) if step.eta > 0)
@@ -127,28 +138,38 @@ class RunRecord:
 
     def of(self, step: Step, count: int, **changes: Any) -> Setting:
         """That many such steps as a setting, with what is declared in place of what was only supposed. The clip is as it
-        stands, each quotient's or joint; xi allows for the stretch.
+        stands, each quotient's or joint, and may act unless what is declared proves it idle; xi allows for the stretch.
         """
         fields = {"K": step.K, "sigma": step.sigma, "beta": step.beta, "eta": step.eta, "clip": step.clip, "batch": step.batch}
-        fields |= {"xi": step.xi * self.stretch, "ridge": step.ridge, "R": step.R, "T": count} | changes
-        # that the clip is idle is proved from what is declared, never taken from the setting
+        fields |= {
+            "xi": step.xi * self.stretch,
+            "ridge": step.ridge,
+            "R": step.R,
+            "sampling": step.sampling,
+            "T": count,
+        } | changes
+        # what the clip does is proved from what is declared, never taken from the setting
         supposed = {"regime": "non-convex", "M": max(self.setting.M, step.ridge), "m": step.ridge, "lipschitz": None}
+        if self.unproved:
+            supposed["lipschitz"] = max(self.declared.lipschitz or inf, nextafter(fields["clip"], inf))
         return self.declared.describe(self.setting.replace(**supposed | fields))
 
     @cached_property
-    def why_not_idle(self) -> str:
-        """Empty where the declared constants prove that the clip never acts, and it never did; else what is missing.
+    def unproved(self) -> str:
+        """Empty where the declared constants prove that the clip never acts; else what is missing, and the clip may act.
 
         A clip that was never seen to act is no proof: the neighbouring data set, or another draw of the noise, might have made it
-        act. One that did act disproves what was declared.
+        act.
         """
-        if self.counts.clipped:
-            return f"the clip was active: it changed {self.counts.clipped} of {self.counts.looked_at} quotients or records"
-        if self.counts.not_finite:
-            return f"{self.counts.not_finite} quotients were not finite, which no loss as declared has"
-        found = (why_not_idle(self.declared, self.of(step, 1), step.clipping, self.stretch > 1) for step in self.moving)
+        found = (why_not_idle(self.declared, replace(step, xi=step.xi * self.stretch), self.stretch > 1) for step in self.moving)
         return next(filter(None, found), "")
 
-    def with_counts(self, **changes: Any) -> "RunRecord":
-        """The same run with other counts."""
-        return replace(self, counts=replace(self.counts, **changes))
+    @property
+    def disproved(self) -> str:
+        """What happened that could not have, if what is declared were true; empty where nothing did."""
+        if self.counts.not_finite:
+            return f"{self.counts.not_finite} quotients were not finite, which no loss as declared has"
+        if self.counts.clipped and not self.unproved:
+            clipped = f"it changed {self.counts.clipped} of {self.counts.looked_at} quotients or records"
+            return f"the clip was active: {clipped}, which what is declared rules out"
+        return ""

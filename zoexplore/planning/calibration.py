@@ -140,9 +140,7 @@ def calibrate(
         return found
     run, counted = found.replace(beta=share), accounting.replace(schedule="constant")
     try:
-        return calibrate(
-            run, field, epsilon=epsilon, advantage=advantage, tpr=tpr, bound=bound, accounting=counted
-        )
+        return calibrate(run, field, epsilon=epsilon, advantage=advantage, tpr=tpr, bound=bound, accounting=counted)
     except Unreachable:  # at that share it was a hair's breadth above the target
         return found
 

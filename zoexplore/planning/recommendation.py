@@ -153,9 +153,7 @@ class _Target:
 
     def public(self, run: Setting) -> Setting:
         """The same run with the least noise by composition, whatever its K."""
-        return calibrate(
-            run.replace(beta=1.0), "sigma", epsilon=self.epsilon, bound="composition", accounting=self.accounting
-        )
+        return calibrate(run.replace(beta=1.0), "sigma", epsilon=self.epsilon, bound="composition", accounting=self.accounting)
 
     def least_noise(self) -> Setting:
         """Alternates: the best K and beta at a sigma (`curve`, over a grid), and the least sigma for them.

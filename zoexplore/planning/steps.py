@@ -33,9 +33,7 @@ def crossover_step(setting: Setting, bound: str = "sharp", accounting: Accountin
     return _from_which_on(below)
 
 
-def flat_step(
-    setting: Setting, bound: str = "sharp", accounting: Accounting = DEFAULT, *, growth: float = 0.01
-) -> float:
+def flat_step(setting: Setting, bound: str = "sharp", accounting: Accounting = DEFAULT, *, growth: float = 0.01) -> float:
     """The step after which epsilon grows by less than `growth` in all, however long the run.
 
     "However long" is up to 2^53 steps, the most that a Setting takes; inf where epsilon is infinite or still grows that much

@@ -71,6 +71,34 @@ def unit_rows(X: np.ndarray) -> np.ndarray:
     return X / np.where(length > 0, length, 1.0)
 
 
+def cosines(X: np.ndarray, count: int, width: float, seed: int = 0) -> np.ndarray:
+    """Random cosine features cos(a . x + b) of rows brought to unit length, with a ~ N(0, width^2 I) and b uniform on [0, 2 pi).
+
+    They stand for a Gaussian kernel (Rahimi, Recht 2007). a and b are drawn without a look at any record and each row is looked
+    at alone, so that what is proved for rows of unit length holds once they have it.
+
+    Args:
+        X: shape (records, f).
+        count: how many features.
+        width: of the frequencies.
+        seed: of the frequencies; public.
+
+    Returns:
+        Shape (records, count).
+    """
+    rng = np.random.default_rng(seed)
+    frequencies = rng.standard_normal((X.shape[1], count)) * width
+    return np.cos(unit_rows(X) @ frequencies + rng.uniform(0, 2 * np.pi, count))
+
+
+def validation(data: Data, seed: int = 0) -> Data:
+    """The records to train on alone, a fifth of them held out in place of the test part: what choices are made by."""
+    order = np.random.default_rng(seed).permutation(len(data.X))
+    held = round(HELD_OUT * len(order))
+    train, held_out = order[held:], order[:held]
+    return Data(data.X[train], data.y[train], data.X[held_out], data.y[held_out], data.classes)
+
+
 def within(X: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Columns moved from their range [low, high] to [-1, 1], values outside it cut off."""
     return np.clip(2 * (X - low) / (high - low) - 1, -1.0, 1.0)

@@ -1,10 +1,9 @@
-"""DP-SGD by Opacus, on all records at every step: first-order training as it is usually made private.
+"""DP-SGD by Opacus, on all records or on Poisson batches: first-order training as it is usually made private.
 
 Each record's whole gradient is clipped, where Noisy-ZOGD clips every quotient. The noise has the energy of noisy gradient descent
 with the same sigma and step size: (eta sigma)^2 a step.
 """
 
-from collections.abc import Iterable
 from math import sqrt
 from typing import cast
 
@@ -12,60 +11,45 @@ import torch
 from torch import Tensor
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from zoexplore.mechanism import Sources, project
+from zoexplore.mechanism import project
 from zoexplore.setting import Setting
-from zoexplore.training.engine import Job, Seed, State
+from zoexplore.training.engine import Job, State, drawn
 from zoexplore.training.problem import Problem
 
 CHUNK = 20_000_000  # numbers that the gradients of one block of records may hold
-ORDERS = [1 + 2 ** (i / 4) for i in range(-60, 81)]  # of the Renyi divergence, 1.00003 to a million; any is sound
 
 
 def multiplier(setting: Setting) -> float:
     """Opacus's noise multiplier: the noise's standard deviation over the clip norm, for the sum of all gradients.
 
-    A step of eta/d on a mean gradient whose coordinates carry noise of deviation z clip/n moves by energy d (eta/d z clip/n)^2.
+    A step of eta/d on a mean gradient whose coordinates carry noise of deviation z clip/n moves by energy d (eta/d z clip/n)^2;
+    on batches n is the expected number of records.
     """
-    return setting.sigma * sqrt(setting.d) * setting.n / setting.clip
-
-
-def epsilon(setting: Setting, steps: Iterable[int]) -> list[float]:
-    """Opacus's epsilon after each number of steps, all of them released.
-
-    Opacus counts what adding or removing a record does, a change of at most the clip norm. Replacing one, as everywhere here,
-    changes the sum of all gradients by at most twice that, as if the multiplier were half as large.
-    """
-    from opacus.accountants import RDPAccountant
-
-    found = []
-    for count in steps:
-        accountant = RDPAccountant()
-        accountant.history = [(multiplier(setting) / 2, 1.0, count)]
-        found.append(accountant.get_epsilon(setting.delta, alphas=ORDERS))
-    return found
+    return setting.sigma * sqrt(setting.d) * (setting.batch or setting.n) / setting.clip
 
 
 class SgdJob(Job):
     """Configurations of DP-SGD, one after the other in every step."""
 
     @staticmethod
-    def _noise(seed: Seed, sources: Sources) -> torch.Generator:
-        return torch.Generator().manual_seed(seed.noise)
+    def _noise(seed: int) -> torch.Generator:
+        return torch.Generator().manual_seed(seed % 2**63)
 
     def step(self, problem: Problem, state: State) -> None:
         """One step of every configuration and seed."""
         w = torch.empty_like(state.w)
+        rows = [drawn(self.configurations[0].setting, draws.batches) for draws in state.draws]
         for i in range(len(w)):
             s, c = divmod(i, len(self.configurations))
             setting = self.configurations[c].setting
-            moved, clipped = _moved(problem, setting, state.w[i], cast(torch.Generator, state.draws[s].noise))
+            moved, clipped = _moved(problem, setting, state.w[i], cast(torch.Generator, state.draws[s].noise[c]), rows[s])
             w[i], hit = project(moved, setting.R)
             state.clipped[i] += clipped
             state.projected[i] += int(hit)
         state.w, state.t = w, state.t + 1
 
 
-def _moved(problem: Problem, setting: Setting, w: Tensor, generator: torch.Generator) -> tuple[Tensor, int]:
+def _moved(problem: Problem, setting: Setting, w: Tensor, generator: torch.Generator, rows: Tensor | None) -> tuple[Tensor, int]:
     """Where one step of Opacus's optimiser leads before the projection, and how many gradients it clipped."""
     from opacus import GradSampleModule
     from opacus.optimizers import DPOptimizer
@@ -77,15 +61,17 @@ def _moved(problem: Problem, setting: Setting, w: Tensor, generator: torch.Gener
         descent,
         noise_multiplier=multiplier(setting),
         max_grad_norm=setting.clip,
-        expected_batch_size=setting.n,
+        expected_batch_size=setting.batch or setting.n,
         generator=generator,
     )
-    parts = list(zip(*(x.split(max(1, CHUNK // problem.d)) for x in (problem.X, problem.y)), strict=True))
+    nobody = rows is not None and len(rows) == 0  # a batch without records is a step of noise: one record's share of it is 0
+    X, y = problem.records(torch.zeros(1, dtype=torch.long) if nobody else rows)
+    parts = list(zip(*(x.split(max(1, CHUNK // problem.d)) for x in (X, y)), strict=True))
     clipped = 0
     for i, (X, y) in enumerate(parts):
         optimizer.signal_skip_step(i < len(parts) - 1)
         inputs = X.detach().requires_grad_()  # else torch warns of Opacus's hooks
-        problem.losses(module(inputs)[None], y).mean().backward()
+        (problem.losses(module(inputs)[None], y).mean() * (not nobody)).backward()
         lengths = torch.cat([g.flatten(1) for g in optimizer.grad_samples], dim=1).norm(dim=1)
         clipped += int((~problem.idle(lengths, torch.tensor(setting.clip))).sum())
         optimizer.step()

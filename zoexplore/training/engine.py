@@ -8,6 +8,8 @@ that of independent runs. The state of a job is all there is to it, so that it m
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from hashlib import sha256
+from math import sqrt
 from time import perf_counter
 from typing import NamedTuple
 
@@ -17,7 +19,7 @@ from torch import Tensor
 
 from zoexplore.mechanism import Sources, batches, hybrid, project, stiefel
 from zoexplore.mechanism.noise import combine
-from zoexplore.mechanism.rng import Generator
+from zoexplore.mechanism.rng import Generator, normal
 from zoexplore.setting import Setting
 from zoexplore.training.linear import Linear
 from zoexplore.training.methods import OPACUS
@@ -38,12 +40,18 @@ class Configuration:
         setting: its run; `batch` and `xi` are the same for all of a job.
         noisy: whether noise is added.
         own_basis: the parameters' own basis in place of random directions; K is d then.
+        clipping: "each" limits every quotient of a record to `setting.clip`, "joint" the length of all K together.
+        hidden: whether bounds for the last iterate alone may be claimed.
+        target: the epsilon that sigma was solved for; None where sigma was given.
     """
 
     method: str
     setting: Setting
     noisy: bool = True
     own_basis: bool = False
+    clipping: str = "each"
+    hidden: bool = True
+    target: float | None = None
 
     @property
     def numbers(self) -> tuple[float, ...]:
@@ -55,6 +63,11 @@ class Configuration:
     def described(self) -> bool:
         """Whether the setting says all there is to the run, so that the sliders can show it."""
         return self.noisy and self.method != OPACUS
+
+    def noise_seed(self, seed: "Seed") -> int:
+        """The seed of this configuration's noise: its own, and the same whatever else is trained beside it."""
+        said = f"{seed.noise} {self.method} {self.noisy} {self.own_basis} {self.clipping} {self.setting.as_dict()}"
+        return int.from_bytes(sha256(said.encode()).digest()[:16])
 
 
 class Seed(NamedTuple):
@@ -96,13 +109,17 @@ class Job:
             sources = Sources(seed.number, seed.noise)
             start = problem.start(sources.initialisation)
             starts.append(project(start.expand(len(radius), -1), radius).point)
-            draws.append(Draws(sources.directions, self._noise(seed, sources), sources.data))
+            noise = [self._noise(c.noise_seed(seed)) for c in self.configurations]
+            bases = {(c.setting.K, c.own_basis) for c in self.configurations}
+            # from the same seed whatever the number of directions, so that a run's do not depend on its company
+            directions = {basis: Sources(seed.number, seed.noise).directions for basis in sorted(bases)}
+            draws.append(Draws(directions, noise, sources.data))
         w, none = torch.cat(starts), np.zeros(len(starts) * len(radius), int)
         return State(w, draws, none.copy(), none.copy())
 
     @staticmethod
-    def _noise(seed: Seed, sources: Sources) -> Generator:
-        return sources.noise
+    def _noise(seed: int) -> Generator:
+        return Sources(0, seed).noise
 
     def advance(self, state: "State | None", seconds: float) -> "State":
         """Go on for about that long, or to the end; from the start where there is no state.
@@ -123,25 +140,40 @@ class Job:
     def step(self, problem: Problem, state: "State") -> None:
         """One step of every configuration and seed."""
         first = self.configurations[0].setting
-        rows = None
-        if first.batch is not None and first.batch < first.n:
-            rows = batches.draw(first.n, first.batch, state.draws[0].batches)
-        gradient, longest = problem.gradient(state.w, rows)
+        rows = drawn(first, state.draws[0].batches)
+        gradient, longest = problem.gradient(state.w, rows, first.batch)
         w = torch.empty_like(state.w)
         for members, K, own_basis, draws in self._groups(state):
-            U = problem.own_basis if own_basis else stiefel(problem.d, K, draws.directions)
-            here, chosen = state.w[members], [self.configurations[i % len(self.configurations)] for i in members]
-            sigma, beta, eta, clip, ridge, R = torch.tensor([c.numbers for c in chosen], dtype=w.dtype).T
+            U = None if own_basis else stiefel(problem.d, K, draws.directions[K, own_basis])
+            here, chosen = state.w[members], [i % len(self.configurations) for i in members]
+            numbers = [self.configurations[i].numbers for i in chosen]
+            sigma, beta, eta, clip, ridge, R = torch.tensor(numbers, dtype=w.dtype).T
             if first.xi == 0 and problem.idle(longest[members], clip).all():
-                slopes = gradient[members] @ U
+                slopes = along(gradient[members], U)
             else:
-                slopes, active = problem.clipped(here, U, clip, first.xi, rows)
-                state.clipped[members] += active.numpy()
-            slopes = slopes + ridge[:, None] * (here @ U)
-            moved = here - (eta / K)[:, None] * combine(U, slopes) + hybrid(U, sigma, beta, eta, draws.noise)
+                slopes = self._clipped(problem, state, members, U, rows)
+            slopes = slopes + ridge[:, None] * along(here, U)
+            moved = here - (eta / K)[:, None] * (slopes if U is None else combine(U, slopes))
+            noise = [draws.noise[i] for i in chosen]
+            moved += everywhere(problem.d, eta * sigma, noise) if U is None else hybrid(U, sigma, beta, eta, noise)
             w[members], hit = project(moved, R)
             state.projected[members] += hit.numpy()
         state.w, state.t = w, state.t + 1
+
+    def _clipped(self, problem: Problem, state: "State", members: list[int], U: Tensor | None, rows: Tensor | None) -> Tensor:
+        """The mean of the clipped quotients of some runs, shape (members, K), by the rule of each."""
+        found = state.w.new_empty(len(members), problem.d if U is None else U.shape[1])
+        for rule in ("each", "joint"):
+            these = [j for j, i in enumerate(members) if self.configurations[i % len(self.configurations)].clipping == rule]
+            if not these:
+                continue
+            runs = [members[j] for j in these]
+            settings = [self.configurations[i % len(self.configurations)].setting for i in runs]
+            clip = torch.tensor([s.clip for s in settings], dtype=state.w.dtype)
+            means = problem.clipped if rule == "each" else problem.jointly_clipped
+            found[these], active = means(state.w[runs], U, clip, settings[0].xi, rows, settings[0].batch)
+            state.clipped[runs] += active.numpy()
+        return found
 
     def _groups(self, state: "State") -> Iterator[tuple[list[int], int, bool, "Draws"]]:
         """Runs that use the same directions: their rows of w, K, whether in the parameters' own basis, the seed's generators."""
@@ -169,11 +201,30 @@ class Job:
         state.accuracy.append(accuracy)
 
 
-class Draws(NamedTuple):
-    """One seed's generators: numpy's, and torch's for the noise of DP-SGD."""
+def along(vectors: Tensor, U: Tensor | None) -> Tensor:
+    """Coordinates of vectors (C, d) along directions (d, K), or in the parameters' own basis: shape (C, K)."""
+    return vectors if U is None else vectors @ U
 
-    directions: Generator
-    noise: Generator
+
+def everywhere(d: int, power: Tensor, generators: list[Generator]) -> Tensor:
+    """Noise of C runs that has length `power` in the mean square, the same in every coordinate, shape (C, d)."""
+    return power[:, None] / sqrt(d) * torch.stack([normal(g, (d,)) for g in generators])
+
+
+def drawn(setting: Setting, generator: np.random.Generator) -> Tensor | None:
+    """The records of one step's batch, as `setting.sampling` says; None for all of them."""
+    if setting.full_batch or setting.batch is None:
+        return None
+    if setting.sampling == "poisson":
+        return torch.from_numpy(np.flatnonzero(generator.random(setting.n) < setting.batch / setting.n))
+    return batches.draw(setting.n, setting.batch, generator)
+
+
+class Draws(NamedTuple):
+    """One seed's generators: of directions by how many there are, of each configuration's noise, of batches."""
+
+    directions: dict[tuple[int, bool], Generator]
+    noise: list[Generator]
     batches: np.random.Generator
 
 

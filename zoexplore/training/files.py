@@ -1,4 +1,4 @@
-"""A frontier as CSV or Parquet and back: one row for each method, noise scale, seed and recorded step.
+"""A frontier as JSON, CSV or Parquet and back; as a table one row for each method, noise scale, seed and recorded step.
 
 What is not of that shape (settings, reasons, versions) goes with it as JSON: in CSV on a line with a #, in Parquet as the table's
 metadata. What is loaded equals what was saved: a digest of all values tells a file that was changed or damaged.
@@ -33,15 +33,16 @@ DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowE
 
 
 def save(frontier: Frontier, path: str | Path) -> None:
-    """Write a .csv or .parquet file, by the name's ending.
+    """Write a .json, .csv or .parquet file, by the name's ending.
 
     Raises:
         ValueError: the name has another ending.
         OSError: the file cannot be written; what was there before still is.
     """
     path = Path(path)
-    content = to_csv(frontier).encode() if _suffix(path) == ".csv" else to_parquet(frontier)
-    write(path, content)
+    writers: dict[str, Any] = {".json": to_json, ".csv": to_csv, ".parquet": to_parquet}
+    written = writers[_suffix(path)](frontier)
+    write(path, written.encode() if isinstance(written, str) else written)
 
 
 def load(path: str | Path) -> Frontier:
@@ -52,10 +53,69 @@ def load(path: str | Path) -> Frontier:
         OSError: the file cannot be read.
     """
     path = Path(path)
-    read = from_csv if _suffix(path) == ".csv" else from_parquet
+    read: Any = {".json": from_json, ".csv": from_csv, ".parquet": from_parquet}[_suffix(path)]
     if path.stat().st_size > LARGEST:
         raise ValueError(f"{path.name} has {path.stat().st_size / 1e6:.0f} MB: give at most {LARGEST // 1_000_000} MB")
     return read(path.read_bytes())
+
+
+def frame(frontier: Frontier) -> Any:
+    """The rows as a pandas DataFrame: method, sigma, target, seed, step, accuracy, loss, epsilon by bound, what was chosen."""
+    import pandas
+
+    found = pandas.DataFrame(_table(frontier))
+    for name in ("target", *dict.fromkeys(name for p in frontier.points for name in p.run)):
+        values = [p.target if name == "target" else p.run.get(name) for p in frontier.points]
+        found.insert(3 if name == "target" else len(found.columns), name, [values[i] for i in found["point"]])
+    return found
+
+
+def to_json(frontier: Frontier) -> str:
+    """All of it as JSON; what is infinite is Infinity, as Python and JavaScript's JSON5 read it."""
+    points = [asdict(p) | {"setting": p.setting and p.setting.as_dict()} for p in frontier.points]
+    rest = json.loads(json.dumps({"kind": KIND, **_about(frontier), "points": points}))
+    return json.dumps({"digest": _digest(rest, {}), **rest})
+
+
+def from_json(content: str | bytes) -> Frontier:
+    """What `to_json` was given.
+
+    Raises:
+        ValueError: the text is no frontier, or damaged.
+    """
+    try:
+        return of_dict(json.loads(content))
+    except DAMAGE as error:
+        raise ValueError(f"this is no frontier saved as JSON, or it is damaged: {_said(error)}") from error
+
+
+def of_dict(found: dict[str, Any]) -> Frontier:
+    """A frontier from what JSON made of it.
+
+    Raises:
+        ValueError, KeyError, TypeError: it is none.
+    """
+    if found["kind"] != KIND:
+        raise ValueError(f"its kind is not {KIND!r}")
+    rest = {name: value for name, value in found.items() if name != "digest"}
+    if found["digest"] != _digest(rest, {}):
+        raise ValueError("its values were changed since it was saved: its digest is another")
+    points = []
+    for about in found["points"]:
+        steps, seeds = tuple(map(int, about["steps"])), tuple(map(int, about["seeds"]))
+        rows = [
+            {
+                "point": 0, "method": about["method"], "sigma": about["sigma"], "seed": seed, "step": step,
+                "accuracy": about["accuracy"][s][t], "loss": about["loss"][s][t],
+                **{f"epsilon {bound}": about["epsilons"][bound][t] for bound in BOUNDS},
+            }
+            for s, seed in enumerate(seeds)
+            for t, step in enumerate(steps)
+        ]  # fmt: skip
+        if not rows:
+            raise ValueError("a point has no seeds or no steps")
+        points.append(_point(about, [{name: _typed(name, value) for name, value in row.items()} for row in rows]))
+    return _of(found, tuple(points))
 
 
 def to_csv(frontier: Frontier) -> str:
@@ -161,8 +221,8 @@ def _check_columns(table: Any) -> None:
 
 
 def _suffix(path: Path) -> str:
-    if path.suffix.lower() not in (".csv", ".parquet"):
-        raise ValueError(f"file name = {path.name!r} is not allowed: give one that ends in .csv or .parquet")
+    if path.suffix.lower() not in (".json", ".csv", ".parquet"):
+        raise ValueError(f"file name = {path.name!r} is not allowed: give one that ends in .json, .csv or .parquet")
     return path.suffix.lower()
 
 
@@ -195,6 +255,10 @@ def _about(frontier: Frontier) -> dict[str, Any]:
                 "supposed": p.supposed,
                 "clipped": p.clipped,
                 "projected": p.projected,
+                "target": p.target,
+                "says": p.says,
+                "tested": p.tested,
+                "run": p.run,
             }
             for p in frontier.points
         ],
@@ -221,17 +285,21 @@ def _frontier(rest: dict[str, Any], table: dict[str, list]) -> Frontier:
     by_point = {i: list(group) for i, group in groupby(rows, key=lambda row: row["point"])}
     if sorted(by_point) != list(range(len(rest["points"]))) or sum(map(len, by_point.values())) != len(rows):
         raise ValueError("its rows do not belong to its points")
-    found = Frontier(
+    found = _of(rest, tuple(_point(about, by_point[i]) for i, about in enumerate(rest["points"])))
+    if _rest(found)["digest"] != rest["digest"]:
+        raise ValueError("its values were changed since it was saved: its digest is another")
+    return found
+
+
+def _of(rest: dict[str, Any], points: tuple[Point, ...]) -> Frontier:
+    return Frontier(
         task=_text(rest["task"]),
-        points=tuple(_point(about, by_point[i]) for i, about in enumerate(rest["points"])),
+        points=points,
         accounting=Accounting(**rest["accounting"]),
         delta=float(rest["delta"]),
         noise_seed=int(rest["noise_seed"]),
         versions={_text(k): _text(v) for k, v in rest["versions"].items()},
     )
-    if _rest(found)["digest"] != rest["digest"]:
-        raise ValueError("its values were changed since it was saved: its digest is another")
-    return found
 
 
 def _point(about: dict[str, Any], rows: list[dict[str, Any]]) -> Point:
@@ -264,6 +332,10 @@ def _point(about: dict[str, Any], rows: list[dict[str, Any]]) -> Point:
         supposed=tuple(map(_text, about["supposed"])),
         clipped=float(about["clipped"]),
         projected=float(about["projected"]),
+        target=None if about["target"] is None else float(about["target"]),
+        says={_text(bound): _text(words) for bound, words in about["says"].items()},
+        tested=int(about["tested"]),
+        run={_text(name): float(value) for name, value in about["run"].items()},
     )
 
 

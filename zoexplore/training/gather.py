@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from zoexplore.bounds.guarantee import as_printed
 from zoexplore.training.engine import Configuration, State
-from zoexplore.training.methods import OPACUS
-from zoexplore.training.plans import Plan
+from zoexplore.training.plans import Plan, records
 from zoexplore.training.privacy import Privacy, trusting
 from zoexplore.training.results import Frontier, Point
 
@@ -32,7 +31,7 @@ def gathered(plan: Plan, states: list[State | None], privacies: tuple[Privacy, .
             if configuration in job.configurations and state is not None and state.loss
             for i, seed in enumerate(job.seeds)
         ]
-        used = [run for run in begun if run.state.t == plan.T] or begun
+        used = [run for run in begun if run.state.t == configuration.setting.T] or begun
         if used:
             points.append(_point(plan, configuration, used, known))
     start = plan.configurations[0].setting
@@ -48,12 +47,12 @@ class _Run(NamedTuple):
 
 
 def _point(plan: Plan, c: Configuration, used: list[_Run], known: Privacy) -> Point:
-    steps = plan.records[: min(len(run.state.loss) for run in used)]
+    steps = records(c.setting.T)[: min(len(run.state.loss) for run in used)]
     epsilons = {bound: values[: len(steps)] for bound, values in known.curve.items()}
     reason = dict(known.reason)
     clipped = sum(int(run.state.clipped[run.place]) for run in used)
     supposed = plan.task.constants.supposed
-    if supposed and clipped and c.method != OPACUS:
+    if supposed and clipped and c.clipping == "each":
         for bound in trusting(plan.accounting):
             epsilons[bound], reason[bound] = (inf,) * len(steps), CLIP_ACTED
     epsilon = {bound: values[-1] for bound, values in epsilons.items()}
@@ -61,9 +60,9 @@ def _point(plan: Plan, c: Configuration, used: list[_Run], known: Privacy) -> Po
         if value == inf:
             reason[bound] = reason[bound] or f"it does not apply after {steps[-1]} steps"
         else:
-            reason[bound] = as_printed(bound, plan.accounting) if c.method != OPACUS else ""
+            reason[bound] = as_printed(bound, plan.accounting)
     updates = sum(run.state.t for run in used)
-    quotients = updates * (c.setting.batch or c.setting.n) * (1 if c.method == OPACUS else c.setting.K)
+    quotients = updates * (c.setting.batch or c.setting.n) * (1 if c.clipping == "joint" else c.setting.K)
 
     def along(name: str) -> tuple[tuple[float, ...], ...]:
         return tuple(tuple(row[run.place] for row in getattr(run.state, name)[: len(steps)]) for run in used)
@@ -82,6 +81,11 @@ def _point(plan: Plan, c: Configuration, used: list[_Run], known: Privacy) -> Po
         supposed=(*plan.task.supposed, *supposed) if c.noisy else (),
         clipped=clipped / quotients,
         projected=sum(int(run.state.projected[run.place]) for run in used) / updates,
+        target=c.target,
+        says=known.says,
+        tested=len(plan.task.data.X_test),
+        run={name: float(getattr(c.setting, name)) for name in ("n", "d", "K", "beta", "T", "eta", "clip", "ridge")}
+        | {"batch": float(c.setting.batch or 0)},
     )
 
 

@@ -11,6 +11,7 @@ from zoexplore.training.tasks import Task
 
 OPACUS = "dp-sgd"
 DEFAULT_METHODS = ("noisy-zogd", "noisy-gd", "dpzero", "non-private")
+COMPARED = ("noisy-zogd", "isotropic", "aggzo", "dpzero", "noisy-gd", "dp-sgd", "zeroth-order", "non-private")
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class Method:
         K: directions a step; `None` means the number asked for, 0 all d of them, in the parameters' own basis.
         beta: directional share of the noise; `None` means the one asked for.
         noisy: whether there is any noise; without it there is one point instead of one for each sigma.
+        clipping: "each" quotient of a record, or all of them "joint", where sigma is given. Runs that aim at an epsilon clip
+            as was chosen for them.
     """
 
     name: str
@@ -32,15 +35,14 @@ class Method:
     K: int | None = None
     beta: float | None = None
     noisy: bool = True
+    clipping: str = "each"
 
     @property
     def every_direction(self) -> bool:
         """Whether the step is the gradient itself."""
         return self.K == 0
 
-    def setting(
-        self, task: Task, sigma: float, K: int | None, beta: float | None, T: int | None, **others: Any
-    ) -> Setting:
+    def setting(self, task: Task, sigma: float, K: int | None, beta: float | None, T: int | None, **others: Any) -> Setting:
         """The run that this method makes of what was asked for.
 
         Raises:
@@ -56,11 +58,20 @@ METHODS = {
         Method("noisy-zogd", "Noisy-ZOGD", "K orthonormal directions a step, noise along them and everywhere."),
         Method("isotropic", "Isotropic noise", "The same directions with β = 0: no noise of their own along them.", beta=0.0),
         Method("dpzero", "DPZero", "One direction a step and all noise along it: K = 1, β = 1.", K=1, beta=1.0),
+        Method(
+            "aggzo", "Joint clip (as DP-AggZO)",
+            "K directions, a record's quotients clipped together, all noise along them: β = 1.",
+            beta=1.0, clipping="joint",
+        ),
         Method("noisy-gd", "Noisy gradient descent", "Every direction at once: K = d, β = 0.", K=0, beta=0.0),
         Method(
             OPACUS, "DP-SGD (Opacus)",
-            "All records' gradients, each clipped as a whole, by Opacus; its own accountant takes every step as released.",
-            K=0, beta=0.0,
+            "Gradients, each clipped as a whole, by Opacus, on all records or Poisson batches; every step counts as released.",
+            K=0, beta=0.0, clipping="joint",
+        ),
+        Method(
+            "zeroth-order", "Zeroth order, not private", "K directions without noise: what is lost to directions alone.",
+            noisy=False,
         ),
         Method(
             "non-private", "Not private", "Gradient descent without noise: what the others could reach.",

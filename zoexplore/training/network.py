@@ -34,29 +34,30 @@ class Network(Problem):
     def module(self) -> nn.Module:
         return self.model.module(self.X.shape[1], self.classes).to(self.dtype)
 
-    def gradient(self, w: Tensor, rows: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        X, y = self._records(rows)
-        found = [self._gradient(v, X, y) for v in w]
+    def gradient(self, w: Tensor, rows: Tensor | None = None, count: int | None = None) -> tuple[Tensor, Tensor]:
+        X, y = self.records(rows)
+        found = [self._gradient(v, X, y, count) for v in w]
         return torch.stack([mean for mean, _ in found]), torch.stack([lengths.max() for _, lengths in found])
 
     def clipped(
-        self, w: Tensor, U: Tensor, clip: Tensor, xi: float, rows: Tensor | None = None
+        self, w: Tensor, U: Tensor | None, clip: Tensor, xi: float, rows: Tensor | None = None, count: int | None = None
     ) -> tuple[Tensor, Tensor]:
         """As for every problem. Derivatives are looked at one by one for those records alone whose gradient exceeds the clip."""
         if xi > 0:
-            return super().clipped(w, U, clip, xi, rows)
-        X, y = self._records(rows)
+            return super().clipped(w, U, clip, xi, rows, count)
+        X, y = self.records(rows)
+        U = torch.eye(self.d, dtype=torch.float64) if U is None else U
         means, active = [], torch.zeros(len(w), dtype=torch.long)
         block = max(1, CHUNK // (U.shape[1] * self.width))
         for i, v in enumerate(w):
-            mean, lengths = self._gradient(v, X, y)
-            total, over = mean @ U * len(X), ~self.idle(lengths, clip[i])
+            mean, lengths = self._gradient(v, X, y, 1)
+            total, over = mean @ U, ~self.idle(lengths, clip[i])
             for part in zip(X[over].split(block), y[over].split(block), strict=True):
                 slopes = self._derivatives(v, U, *part)
                 limited, beyond = clipping.each(slopes, clip[i])
                 total += (limited - slopes).sum(0)
                 active[i] += beyond.sum()
-            means.append(total / len(X))
+            means.append(total / (count or len(X)))
         return torch.stack(means), active
 
     def quotients(self, w: Tensor, U: Tensor, xi: float, X: Tensor, y: Tensor) -> Tensor:
@@ -67,12 +68,12 @@ class Network(Problem):
     def _each(self, v: Tensor, X: Tensor, y: Tensor) -> Tensor:
         return self.model.losses(self.model.forward(v, X, self.classes), y)
 
-    def _gradient(self, v: Tensor, X: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    def _gradient(self, v: Tensor, X: Tensor, y: Tensor, count: int | None = None) -> tuple[Tensor, Tensor]:
         """The mean gradient, and each record's length, shape (n,): that of an outer product is the product of the lengths."""
         units, inner, outer = self.model.deltas(v, X, y, self.classes)
-        mean = torch.cat([(inner.T @ X).flatten(), inner.sum(0), (outer.T @ units).flatten(), outer.sum(0)]) / len(X)
+        total = torch.cat([(inner.T @ X).flatten(), inner.sum(0), (outer.T @ units).flatten(), outer.sum(0)])
         squares = inner.square().sum(1) * (X.square().sum(1) + 1) + outer.square().sum(1) * (units.square().sum(1) + 1)
-        return mean, squares.sqrt()
+        return total / (count or len(X)), squares.sqrt()
 
     def _derivatives(self, v: Tensor, U: Tensor, X: Tensor, y: Tensor) -> Tensor:
         """Each record's derivatives along the directions, shape (n, K)."""

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil
+from math import ceil, inf
 from typing import Any
 
 from zoexplore.setting import Accounting
+from zoexplore.training.aims import Choice, Choices, aimed
 from zoexplore.training.dpsgd import SgdJob
 from zoexplore.training.engine import Configuration, Job, Seed
 from zoexplore.training.methods import DEFAULT_METHODS, METHODS, OPACUS
@@ -17,70 +18,56 @@ RECORDS = 30  # steps at which a run's progress is noted, at most
 MOST_RUNS = 2000
 COLUMNS = 32  # runs that one product with the data serves; more would gain little, and leave fewer parts for other workers
 LEAST_PARTS = 2  # of the work, as few as are worth having a second core for
-OTHERS = ("batch", "xi", "eta", "delta", "R", "clip")  # fields of `Setting` that a plan may set
+OTHERS = ("batch", "xi", "eta", "delta", "R", "clip", "ridge")  # fields of `Setting` that a plan may set
 LARGEST_SEED = 2**31
 NOISE_SEED = 2**32  # above every seed that directions can have
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A sweep over methods, noise scales and seeds on one task.
+    """A sweep: configurations and seeds on one task.
 
     Args:
         task: the task.
-        methods: keys of `METHODS`.
-        sigmas: noise scales.
-        K, beta, T: directions, directional share and steps.
+        configurations: what is trained.
         seeds: one run each of every configuration.
         noise_seed: of the noise; every one of `seeds` is added to it.
         accounting: how privacy is counted.
-        others: further fields of `Setting`, by name.
     """
 
     task: Task
-    methods: tuple[str, ...]
-    sigmas: tuple[float, ...]
-    K: int
-    beta: float
-    T: int
+    configurations: tuple[Configuration, ...]
     seeds: tuple[int, ...]
     noise_seed: int
     accounting: Accounting
-    others: tuple[tuple[str, Any], ...] = ()
-
-    @cached_property
-    def configurations(self) -> tuple[Configuration, ...]:
-        """One for each method and noise scale; one only for a method without noise."""
-        found = []
-        for name in self.methods:
-            method = METHODS[name]
-            for sigma in self.sigmas if method.noisy else self.sigmas[:1]:
-                setting = method.setting(self.task, sigma, self.K, self.beta, self.T, **dict(self.others))
-                found.append(Configuration(name, setting, method.noisy, method.every_direction))
-        return tuple(found)
-
-    @property
-    def records(self) -> tuple[int, ...]:
-        """The steps at which progress is noted: every one at first, then ever fewer, T the last."""
-        steps = {round(self.T ** (i / (RECORDS - 1))) for i in range(RECORDS)}
-        return tuple(sorted(steps | {self.T}))
 
     @cached_property
     def jobs(self) -> tuple[Job, ...]:
-        """The work, in parts that need nothing from each other: for one or a few seeds, all configurations side by side.
+        """The work, in parts that need nothing from each other: for one or a few seeds, all configurations of as many steps on
+        batches of the same kind side by side.
 
         The parts do not depend on who computes them: products of other shapes round differently.
         """
         seeds = [Seed(number, self.noise_seed + number) for number in self.seeds]
-        by_opacus = tuple(c for c in self.configurations if c.method == OPACUS)
-        others = tuple(c for c in self.configurations if c.method != OPACUS)
-        alone = isinstance(MODELS[self.task.model], Perceptron) or not self.configurations[0].setting.full_batch
-        at_once = 1 if alone or not others else max(1, min(COLUMNS // len(others), ceil(len(seeds) / LEAST_PARTS)))
-        groups = [tuple(seeds[i : i + at_once]) for i in range(0, len(seeds), at_once)]
-        return (
-            *(Job(self.task, others, group, self.records) for group in groups if others),
-            *(SgdJob(self.task, by_opacus, (seed,), self.records) for seed in seeds if by_opacus),
+        alike: dict[tuple, list[Configuration]] = {}
+        for c in self.configurations:
+            s = c.setting
+            alike.setdefault((c.method == OPACUS, s.T, s.batch, s.sampling, s.xi), []).append(c)
+        return tuple(
+            (SgdJob if by_opacus else Job)(self.task, tuple(members), group, records(T))
+            for (by_opacus, T, *_), members in alike.items()
+            for group in self._groups(seeds, members, by_opacus)
         )
+
+    def _groups(self, seeds: list[Seed], members: list[Configuration], by_opacus: bool) -> list[tuple[Seed, ...]]:
+        alone = by_opacus or isinstance(MODELS[self.task.model], Perceptron) or not members[0].setting.full_batch
+        at_once = 1 if alone else max(1, min(COLUMNS // len(members), ceil(len(seeds) / LEAST_PARTS)))
+        return [tuple(seeds[i : i + at_once]) for i in range(0, len(seeds), at_once)]
+
+
+def records(T: int) -> tuple[int, ...]:
+    """The steps at which progress is noted: every one at first, then ever fewer, T the last."""
+    return tuple(sorted({round(T ** (i / (RECORDS - 1))) for i in range(RECORDS)} | {T}))
 
 
 def plan(
@@ -93,6 +80,9 @@ def plan(
     seeds: int | Sequence[int] = 3,
     noise_seed: int = NOISE_SEED,
     accounting: Accounting | None = None,
+    epsilons: Sequence[float] | None = None,
+    choices: Choices | None = None,
+    hidden: bool = True,
     **others: Any,
 ) -> Plan:
     """A checked plan; what is left out is the task's own.
@@ -101,10 +91,14 @@ def plan(
         task: a key of `TASKS`, or a task of your own.
         methods: keys of `METHODS`.
         sigmas: noise scales, above 0.
+        epsilons: targets, in place of noise scales: sigma is solved for each method and target, by the best account of it that is
+            sound (`accounts`). One record more or less is what is hidden then.
+        choices: by method and target, what was tuned; K, beta and T as given, or the task's own, where there is none.
         K, beta, T: directions, directional share and steps.
         seeds: how many (0, 1, ...), or which.
         noise_seed: of the noise; every one of the seeds is added to it.
         accounting: how privacy is counted.
+        hidden: whether runs that aim at an epsilon may be counted as releasing their last iterate alone.
         others: batch, xi, eta, delta, R or clip, as in `Setting`.
 
     Raises:
@@ -112,9 +106,12 @@ def plan(
     """
     task = task_of(task)
     names = _each("methods", methods, METHODS)
+    if sigmas is not None and epsilons is not None:
+        raise ValueError("both sigmas and epsilons were given: give one of them")
     sigmas = tuple(task.sigmas if sigmas is None else sigmas)
+    epsilons = epsilons if epsilons is None else tuple(map(float, epsilons))
     seeds = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
-    for name, values in (("sigmas", sigmas), ("seeds", seeds)):
+    for name, values in (("sigmas", sigmas), ("epsilons", (1.0,) if epsilons is None else epsilons), ("seeds", seeds)):
         if not values or len(set(values)) < len(values):
             raise ValueError(f"{name} = {list(values)!r} is not allowed: give at least one value, none of them twice")
     for seed in seeds:
@@ -122,7 +119,7 @@ def plan(
             raise ValueError(f"seed = {seed!r} is not allowed: give a whole number from 0 to {LARGEST_SEED - 1}")
     if isinstance(noise_seed, bool) or not isinstance(noise_seed, int) or not LARGEST_SEED <= noise_seed < 2**63:
         raise ValueError(f"noise_seed = {noise_seed!r} is not allowed: give a whole number from {LARGEST_SEED} to {2**63 - 1}")
-    accounting = accounting or Accounting()
+    accounting = accounting or Accounting(sensitivity="clip" if epsilons is None else "lipschitz")
     if accounting.schedule != "constant":
         raise ValueError(
             f"schedule = {accounting.schedule!r} is not allowed: the runs keep their share of the noise; give schedule='constant'"
@@ -130,16 +127,45 @@ def plan(
     unknown = sorted(set(others) - set(OTHERS))
     if unknown:
         raise ValueError(f"{unknown[0]} is not part of a plan; besides the named ones it takes {', '.join(OTHERS)}")
-    if OPACUS in names and others.get("batch") is not None:
-        raise ValueError(f"batch = {others['batch']!r} is not allowed with {OPACUS!r}, which uses all records: leave one out")
-    start = task.setting(sigmas[0], K, beta, T, **others)
-    made = Plan(
-        task, names, tuple(float(s) for s in sigmas), start.K, start.beta, start.T, seeds, noise_seed,
-        accounting, tuple(sorted(others.items())),
-    )  # fmt: skip
+    if epsilons is not None:
+        found = _aimed(task, names, epsilons, choices, accounting, hidden, {"K": K, "beta": beta, "T": T, **others})
+    else:
+        if OPACUS in names and others.get("batch") is not None:
+            raise ValueError(
+                f"batch = {others['batch']!r} is not allowed with {OPACUS!r} and σ: aim at epsilons, or leave one out"
+            )
+        start = task.setting(sigmas[0], K, beta, T, **others)
+        found = []
+        for name in names:
+            method = METHODS[name]
+            for sigma in map(float, sigmas if method.noisy else sigmas[:1]):
+                setting = method.setting(task, sigma, start.K, start.beta, start.T, **others)
+                found.append(Configuration(name, setting, method.noisy, method.every_direction, method.clipping))
+    made = Plan(task, tuple(found), seeds, noise_seed, accounting)
     if len(made.configurations) * len(seeds) > MOST_RUNS:
         raise ValueError(f"{len(made.configurations) * len(seeds)} runs are too many for one sweep: give at most {MOST_RUNS}")
     return made
+
+
+def _aimed(
+    task: Task,
+    names: tuple[str, ...],
+    epsilons: Sequence[float],
+    choices: Choices | None,
+    accounting: Accounting,
+    hidden: bool,
+    given: dict,
+) -> list[Configuration]:
+    """A configuration for each method and epsilon; one only for a method without noise."""
+    found = []
+    for name in names:
+        for target in epsilons if METHODS[name].noisy else (inf,):
+            choice = (choices or {}).get((name, target)) or Choice.start(task, name, **given)
+            made = aimed(task, name, choice, target, accounting, hidden=hidden)
+            if made is None:
+                raise ValueError(f"{METHODS[name].title} cannot reach epsilon = {target:g} on this task")
+            found.append(made)
+    return found
 
 
 def task_of(task: str | Task) -> Task:

@@ -4,14 +4,15 @@ from dataclasses import dataclass
 from math import inf
 
 from zoexplore.bounds import BOUNDS, curve, guarantee
-from zoexplore.setting import Accounting, Setting
-from zoexplore.training import dpsgd
+from zoexplore.setting import Accounting
+from zoexplore.training.accounts import accounts
 from zoexplore.training.engine import Configuration
 from zoexplore.training.methods import METHODS, OPACUS
 from zoexplore.training.tasks import Task
 
 NO_NOISE = "there is no noise"
-RELEASED = "Opacus's accountant takes every step as released"
+RELEASED = "every step counts as released"
+JOINT = "it does not cover a joint clip that may act"
 
 
 @dataclass(frozen=True)
@@ -22,41 +23,40 @@ class Privacy:
         epsilon: by bound; inf where it does not apply.
         reason: why it does not apply, by bound; empty where it does.
         curve: by bound, epsilon after each recorded number of steps.
+        says: by bound, what was counted; empty where it does not apply.
     """
 
     epsilon: dict[str, float]
     reason: dict[str, str]
     curve: dict[str, tuple[float, ...]]
+    says: dict[str, str]
 
 
 def privacy(task: Task, configuration: Configuration, records: tuple[int, ...], accounting: Accounting) -> Privacy:
-    """Every bound's epsilon of one configuration."""
-    setting = configuration.setting
+    """Every bound's epsilon of one configuration: the least of what its accounts give."""
     if not configuration.noisy:
         return nothing(records, NO_NOISE)
-    if configuration.method == OPACUS:
-        return _by_opacus(setting, records)
-    found = {bound: guarantee(setting, bound, accounting) for bound in BOUNDS}
-    epsilon = {bound: g.epsilon for bound, g in found.items()}
-    reason = {bound: g.reason for bound, g in found.items()}
-    along = {bound: tuple(map(float, values)) for bound, values in curve(setting, "T", records, accounting=accounting).items()}
+    public = configuration.method == OPACUS or not configuration.hidden
+    known = nothing(records, RELEASED if public else JOINT)
+    for account in accounts(task, configuration, accounting):
+        setting, how = account.setting, account.accounting
+        along = curve(setting, "T", records, account.bounds, accounting=how)
+        for bound in account.bounds:
+            found = guarantee(setting, bound, how)
+            if found.epsilon < known.epsilon[bound] or not known.says[bound]:
+                known.epsilon[bound], known.reason[bound] = found.epsilon, found.reason
+                known.says[bound] = account.says if found.epsilon < inf else ""
+                known.curve[bound] = tuple(map(float, along[bound]))
     for bound, why in _refused(task, configuration, accounting).items():
-        epsilon[bound], reason[bound], along[bound] = inf, why, (inf,) * len(records)
-    return Privacy(epsilon, reason, along)
-
-
-def _by_opacus(setting: Setting, records: tuple[int, ...]) -> Privacy:
-    counted, epsilons = nothing(records, RELEASED), tuple(dpsgd.epsilon(setting, records))
-    return Privacy(
-        counted.epsilon | {"composition": epsilons[-1]},
-        counted.reason | {"composition": ""},
-        counted.curve | {"composition": epsilons},
-    )
+        known.epsilon[bound], known.reason[bound], known.says[bound] = inf, why, ""
+        known.curve[bound] = (inf,) * len(records)
+    return known
 
 
 def nothing(records: tuple[int, ...], why: str) -> Privacy:
     """inf by every bound, for one reason."""
-    return Privacy(dict.fromkeys(BOUNDS, inf), dict.fromkeys(BOUNDS, why), dict.fromkeys(BOUNDS, (inf,) * len(records)))
+    silent = dict.fromkeys(BOUNDS, (inf,) * len(records))
+    return Privacy(dict.fromkeys(BOUNDS, inf), dict.fromkeys(BOUNDS, why), silent, dict.fromkeys(BOUNDS, ""))
 
 
 def trusting(accounting: Accounting) -> tuple[str, ...]:
@@ -68,9 +68,11 @@ def _refused(task: Task, configuration: Configuration, accounting: Accounting) -
     """Bounds that the setting alone would allow, but not this task or method."""
     refused: dict[str, str] = {}
     setting, lipschitz = configuration.setting, task.constants.lipschitz
-    if setting.clip < lipschitz:
+    if configuration.clipping == "each" and setting.clip < lipschitz and (setting.lipschitz or 0) < lipschitz:
         why = f"the loss is {lipschitz:.4g}-Lipschitz, so that a clip of Δ = {setting.clip:.4g} may act: give at least that"
         refused |= dict.fromkeys(trusting(accounting), why)
+    if configuration.method == OPACUS:
+        return refused
     if not configuration.own_basis:
         refused["noisy-gd"] = f"{METHODS[configuration.method].title} does not take gradient steps"
     elif setting.xi > 0:

@@ -29,6 +29,10 @@ class Point:
         supposed: what the bounds assume of the loss without proof, in words; empty where all is proved.
         clipped: share of quotients that the clip changed.
         projected: share of steps that the ball cut off.
+        target: the epsilon that sigma was solved for; None where sigma was given.
+        says: by bound, what was counted: a clip, or the loss's Lipschitz constant; empty where the bound does not apply.
+        tested: records that accuracy was measured on; 0 where it is not known.
+        run: what was chosen: n, d, K, beta, T, eta, clip, batch (0: all records), ridge.
     """
 
     method: str
@@ -44,15 +48,33 @@ class Point:
     supposed: tuple[str, ...] = ()
     clipped: float = 0.0
     projected: float = 0.0
+    target: float | None = None
+    says: dict[str, str] = field(default_factory=dict)
+    tested: int = 0
+    run: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def by(self) -> str:
+        """The bound that gives the least epsilon; empty where none gives any."""
+        least = min(self.epsilon, key=lambda bound: self.epsilon[bound], default="")
+        return least if least and self.epsilon[least] < inf else ""
 
     def mean(self, utility: str, step: int = -1) -> float:
         """The mean over seeds of "accuracy" or "loss" at a recorded step, the last unless told."""
         return fmean(row[step] for row in getattr(self, utility))
 
     def error(self, utility: str, step: int = -1) -> float:
-        """The standard error of that mean; nan for a single seed."""
+        """The standard error of that mean: over seeds and, of accuracy, over the draw of the records held out. nan for a single
+        seed's loss.
+        """
         values = [row[step] for row in getattr(self, utility)]
-        return stdev(values) / sqrt(len(values)) if len(values) > 1 else nan
+        drawn = 0.0
+        if utility == "accuracy" and self.tested:
+            mean = min(max(fmean(values), 0.0), 1.0)
+            drawn = mean * (1 - mean) / self.tested
+        if len(values) < 2:
+            return sqrt(drawn) if drawn else nan
+        return sqrt(stdev(values) ** 2 / len(values) + drawn)
 
     def means(self, utility: str) -> tuple[float, ...]:
         """The mean over seeds at every recorded step."""

@@ -17,7 +17,7 @@ import torch
 
 from zoexplore.training.engine import Job, State
 from zoexplore.training.gather import gathered
-from zoexplore.training.plans import Plan, plan
+from zoexplore.training.plans import Plan, plan, records
 from zoexplore.training.privacy import Privacy, privacy
 from zoexplore.training.results import Frontier
 from zoexplore.training.workers import Here, executor_of
@@ -183,4 +183,4 @@ def _advance(job: Job, state: State | None) -> State:
 
 
 def _account(planned: Plan) -> tuple[Privacy, ...]:
-    return tuple(privacy(planned.task, c, planned.records, planned.accounting) for c in planned.configurations)
+    return tuple(privacy(planned.task, c, records(c.setting.T), planned.accounting) for c in planned.configurations)

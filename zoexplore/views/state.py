@@ -156,4 +156,3 @@ def _options(accounting: Accounting) -> dict[str, Any]:
 
 def _part(values: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name in names}
-

@@ -26,6 +26,7 @@ class View(pn.viewable.Viewer):
         self.dark = dark
         self._stale = False
         self._redrawing: Task | None = None
+        self._behind = False  # whether the state has moved on while this was being computed
 
     def follow(self, precedence: int = 0) -> None:
         """Redraw now, and with every change of the run or of the accounting; among views in the order of their precedence."""
@@ -34,7 +35,14 @@ class View(pn.viewable.Viewer):
         self.param.watch(self._woken, "active")
 
     def changed(self, *_: Any) -> None:
-        """Redraw now, or as soon as somebody looks; an earlier state that is still computed is not drawn any more."""
+        """Redraw now, or as soon as somebody looks.
+
+        An earlier state that is still computed is not drawn any more, unless a slider is held: then it is, so that something
+        moves under the hand, and the state of then is next.
+        """
+        if self.state.moving and self.active and self._redrawing and self._redrawing.waits:
+            self._behind = True
+            return
         self._stop()
         self._stale = not self.active
         if self.active:
@@ -42,7 +50,10 @@ class View(pn.viewable.Viewer):
             self.waiting = self._redrawing.waits
 
     async def _catch_up(self) -> None:
-        await self.refresh()
+        self._behind = True
+        while self._behind:
+            self._behind = False
+            await self.refresh()
         self.waiting = False
 
     def _stop(self) -> None:

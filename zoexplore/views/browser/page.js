@@ -71,7 +71,7 @@ function keepFigure() {
   }
   if (!answer) return;
   const below = figure ? answer.getBoundingClientRect().bottom - figure.getBoundingClientRect().top : Infinity;
-  if (innerWidth < 820 && below < 0.5 * innerHeight) {
+  if (innerWidth < 820 && below < 0.62 * innerHeight) {
     answer.style.setProperty("--kept", Math.round(answer.offsetHeight - below));
     answer.dataset.kept = "";
   } else delete answer.dataset.kept;

@@ -1,7 +1,8 @@
 """One way to ask for what takes long: `found = await ask(function, *args)`.
 
 What was found lately is remembered. What takes less than a redraw is computed at once, so that a figure follows the slider;
-whatever takes longer, or may, goes to the pool of processes. How long a kind of call takes is measured each time.
+whatever takes longer, or may, goes to the pool of processes, and so does what no figure waits for. How long a kind of call takes
+is measured each time.
 """
 
 import threading
@@ -17,7 +18,7 @@ from typing import Any
 from zoexplore.setting import Setting
 from zoexplore.views.compute.pool import Call, Pool, TooLong
 from zoexplore.views.compute.remember import recall, remember
-from zoexplore.views.compute.task import session
+from zoexplore.views.compute.task import goes_on_beside, session
 
 REDRAW = 0.05  # seconds that a call may take on the event loop
 _FEW_STEPS = 10_000  # whatever is drawn of a run of so many steps takes less, as far as we know
@@ -51,7 +52,10 @@ async def ask(function: Callable, *args: Any) -> Any:
         return recall(function, args)
     except KeyError:
         pass
-    found, seconds = timed(function, *args) if quick(function, *args) else await _elsewhere(function, args, urgent=True)
+    if goes_on_beside() and function.beside:  # type: ignore[attr-defined]
+        found, seconds = await _elsewhere(function, args, urgent=False)
+    else:
+        found, seconds = timed(function, *args) if quick(function, *args) else await _elsewhere(function, args, urgent=True)
     if any(isinstance(arg, Setting) for arg in args):
         _took(function, args).append(seconds)
     remember(function, args, found)

@@ -14,7 +14,7 @@ RATES = np.unique(np.concatenate([_FEW, _EVEN, 1 - _FEW]))  # of false alarms: e
 RATES.flags.writeable = False
 
 
-@remembered()
+@remembered(beside=True)
 def attack(setting: Setting, accounting: Accounting, bound: str) -> TradeOff:
     """What one bound's guarantee allows an attacker; nothing is known where it does not apply."""
     return guarantees(setting, accounting)[bound].risk

@@ -50,4 +50,3 @@ def _allowed(sheet: Sheet, x: float, y: float) -> bool:
     except ValueError:
         return False
     return True
-

@@ -13,6 +13,11 @@ _lock = threading.Lock()
 _going_on: set["LongWork"] = set()
 
 
+def going_on() -> int:
+    """How many there are now."""
+    return len(_going_on)
+
+
 class Busy(RuntimeError):
     """As much is going on already as this server has room for."""
 

@@ -3,11 +3,13 @@
 from zoexplore.planning import Plan, Unreachable, calibrate, recommend
 from zoexplore.setting import Accounting, Setting
 
+Wanted = float | tuple[float, float]
 
-def solved(setting: Setting, field: str, epsilon: float, bound: str, accounting: Accounting) -> Setting | str:
-    """`calibrate`, with the reason in place of an exception."""
+
+def solved(setting: Setting, field: str, aim: str, wanted: Wanted, bound: str, accounting: Accounting) -> Setting | str:
+    """`calibrate` for one of its aims, epsilon, advantage or tpr, with the reason in place of an exception."""
     try:
-        return calibrate(setting, field, epsilon=epsilon, bound=bound, accounting=accounting)
+        return calibrate(setting, field, bound=bound, accounting=accounting, **{aim: wanted})  # type: ignore[arg-type]
     except (Unreachable, ValueError) as error:
         return str(error)
 

@@ -75,6 +75,11 @@ class Pool:
             self._dispatch()
         return call
 
+    def counts(self) -> tuple[int, int]:
+        """How many calls are being computed, and how many wait."""
+        with self._lock:
+            return len(self._running), sum(len(calls) for line in self._lines.values() for calls in line.values())
+
     def drop(self, call: Call) -> None:
         """One of those who waited for a call waits no longer."""
         with self._lock:

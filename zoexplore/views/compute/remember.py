@@ -29,17 +29,19 @@ _answers: LRUCache = LRUCache(MOST, getsizeof=size)
 _lock = threading.RLock()
 
 
-def remembered(canonical: Callable[..., tuple] = lambda *args: args) -> Callable[[Callable], Callable]:
+def remembered(canonical: Callable[..., tuple] = lambda *args: args, *, beside: bool = False) -> Callable[[Callable], Callable]:
     """Decorate a pure function of frozen arguments whose answers nobody writes to, so that sessions share them.
 
     Args:
         canonical: from the arguments to those that all calls with the same answer share.
+        beside: whether no figure waits for it, so that it must not keep one waiting.
     """
 
     def decorate(function: Callable) -> Callable:
         name = f"{function.__module__}.{function.__qualname__}"
         remembering = cached(_answers, key=lambda *args: hashkey(name, *canonical(*args)), lock=_lock)(function)
         remembering.canonical = canonical  # type: ignore[attr-defined]
+        remembering.beside = beside  # type: ignore[attr-defined]
         return remembering
 
     return decorate

@@ -14,10 +14,12 @@ from zoexplore.views.compute.remember import remembered
 
 # What the names stand for, by the field that they are on.
 MEANINGS = {
-    "T": "T*: from this step on a bound for hidden iterates is below composition, the bound for public ones.",
+    "T": "T*: from this step on a bound for hidden iterates is below composition at the same β. The sentence above compares with "
+    "all noise along the directions, β = 1.",
     "K": "Kₘᵢₙ: what the paper asks of K for its closed form; fewer may do. 2K = d: the most that the theorem allows.",
     "d": "2K = d: the fewest parameters with which the theorem allows so many directions.",
 }
+_ALIKE = 1e-3  # curves that differ by less are the same to three digits
 _FINER = 40  # steps between two
 
 
@@ -27,6 +29,10 @@ def annotations(setting: Setting, accounting: Accounting, field: str) -> dict[st
     found: dict[str, float] = {}
     if field == "T":
         for bound in (bound for bound in BOUNDS.values() if bound.hides_iterates):
+            curves = curve_set(setting, accounting, "T")
+            hidden, public = curves.epsilon[bound.id], curves.epsilon["composition"]
+            if not (hidden < public * (1 - _ALIKE)).any():  # to three digits nothing is gained anywhere
+                continue
             T = pays_from(setting.replace(T=1), accounting, bound.id)
             found[f"T* = {format_count(T)}, {bound.short}"] = T
     elif field == "K":
@@ -66,6 +72,6 @@ def rows(places: list[float], apart: float) -> list[int]:
     for i in np.argsort(places)[::-1]:
         at = np.log10(places[i])
         row = next((r for r, last in enumerate(taken) if last - at >= apart), len(taken))
-        taken[row:row + 1] = [at]
+        taken[row : row + 1] = [at]
         chosen[i] = row
     return chosen

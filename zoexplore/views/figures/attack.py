@@ -116,9 +116,8 @@ class Attack(View):
     def _draw(self) -> None:
         data = {"rate": RATES, "value": RATES, "probe": np.full(RATES.shape, 0.5)}
         for bound, allowed in self._allowed.items():
-            shown = self._given[bound].valid
-            data[bound] = allowed.true_positive_rate(RATES) if shown else np.full(RATES.shape, np.nan)
-            data[_missed(bound)] = allowed.misses(RATES) if shown else np.full(RATES.shape, np.nan)
+            shown = np.where(self._given[bound].valid, 1.0, np.nan)
+            data[bound], data[_missed(bound)] = shown * allowed.true_positive_rate(RATES), shown * allowed.misses(RATES)
         self.source.data = data
         allowed = [allowed for _, allowed in self._of_pins]
         self.pinned_source.data = {

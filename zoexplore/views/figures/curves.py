@@ -7,9 +7,11 @@ from typing import Any, Protocol
 import numpy as np
 import panel as pn
 import param
+from bokeh.core.properties import value as fixed
 from bokeh.events import Reset
 from bokeh.models import (
     ColumnDataSource,
+    CrosshairTool,
     CustomJSTickFormatter,
     FixedTicker,
     LogTicker,
@@ -34,25 +36,24 @@ from zoexplore.views.style import theme
 from zoexplore.views.view import View
 
 REFERENCE_TITLE = "Composition at β = 1"
+_APART = 0.035  # of the axis's decades: names at the curves' ends are no nearer to each other
+_SAME = 1e-3  # curves whose ends differ by less share one name
 _LABEL = 0.45  # of the axis's decades: annotations nearer to each other have their labels in rows of their own
 _INTERVAL = "return texts.find(([x]) => Math.abs(tick / x - 1) < 1e-9)?.[1] ?? ''"
 
 
 _ANNOTATED = ("x", "y", "dx", "dy", "align", "label")
-_MARKS = (*_ANNOTATED, "bound", "epsilon", "marker", "colour")
+_MARKS = (*_ANNOTATED, "bound", "epsilon", "marker", "colour", "end_x", "end_y", "name")
 
 
 def columns(curves: CurveSet, field: str = "T") -> dict[str, np.ndarray]:
-    """The figure's data: the field's values and their places, every bound by its id, composition at beta = 1, and where
-    the hover looks for a point.
+    """The figure's data: the field's values and their places, every bound by its id, and composition at beta = 1.
 
     What is not positive and finite is nan, which a log axis leaves out.
     """
     drawn = {**curves.epsilon, REFERENCE: curves.reference}
     data = {name: np.where(np.isfinite(values) & (values > 0), values, np.nan) for name, values in drawn.items()}
-    low = np.nanmin(np.vstack([np.full(curves.values.shape, np.inf), *data.values()]), axis=0)
-    places = ABSCISSAE[field].place(curves.values)
-    return {"x": places, "value": curves.values, **data, "probe": np.where(np.isfinite(low), low, 1.0)}
+    return {"x": ABSCISSAE[field].place(curves.values), "value": curves.values, **data}
 
 
 class Guest(Protocol):
@@ -79,7 +80,7 @@ class Curves(View):
     def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
         super().__init__(state, dark, **params)
         self._over: str | None = None  # the field that is drawn; the one chosen may still be computed
-        self.source = ColumnDataSource({name: [] for name in ("x", "value", "probe", *BOUNDS, REFERENCE)}, name="curves")
+        self.source = ColumnDataSource({name: [] for name in ("x", "value", *BOUNDS, REFERENCE)}, name="curves")
         self.guests: list[Guest] = []  # what others draw into the figure
         self._fitted: tuple[float, float] | None = None  # the frame we chose, and not the reader
         self._fitted_x: tuple[float, float] | None = None
@@ -87,9 +88,7 @@ class Curves(View):
         self.annotations = ColumnDataSource({name: [] for name in _ANNOTATED}, name="annotations")
         self.figure = self._figure()
         self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
-        self.legend = pn.pane.HTML(
-            "", css_classes=["zx-legend"], stylesheets=[theme.css("legend")], **theme.STRETCH
-        )
+        self.legend = pn.pane.HTML("", css_classes=["zx-legend"], stylesheets=[theme.css("legend")], **theme.STRETCH)
         self.choice = pn.widgets.Select.from_param(
             self.param.along,
             options={a.label: field for field, a in ABSCISSAE.items()},
@@ -114,11 +113,13 @@ class Curves(View):
         ranges = {"x_range": Range1d(1, 10), "y_range": Range1d(1e-2, 1e4)}
         fig = blank("epsilon-against-T", x_axis_type="log", y_axis_type="log", **ranges)
         decades(fig.yaxis)
-        self.now = Span(location=1, dimension="height", line_width=1.2, line_dash=[2, 3])
+        self.now = Span(location=1, dimension="height", line_width=1.6, line_dash=[2, 3], editable=True)
+        self.now.on_change("location", self._dragged)
         fig.add_layout(self.now)
         self.annotation_lines = fig.vspan("x", source=self.annotations, line_width=1, line_dash=[1, 4])
         self.lines = {}
-        for name, style in self._styles().items():
+        thick_first = sorted(self._styles().items(), key=lambda each: -each[1].width)  # so that none hides another
+        for name, style in thick_first:
             look = {"line_width": style.width, "line_dash": list(style.dash), "line_join": "round"}
             self.lines[name] = fig.line("x", name, source=self.source, name=name, **look)
         self.points = fig.scatter(
@@ -126,16 +127,39 @@ class Curves(View):
         )
         words = {"level": "overlay", "text_font": {"value": theme.FONT}}
         fig.text(
-            "x", "y", "label", source=self.marks, x_offset="dx", y_offset="dy", text_color="colour", text_align="align",
-            text_baseline="top", text_font_size="12px", text_line_height=1.25, **words,
+            "x",
+            "y",
+            "label",
+            source=self.marks,
+            x_offset="dx",
+            y_offset="dy",
+            text_color="colour",
+            text_align="align",
+            text_baseline="top",
+            text_font_size="12px",
+            text_line_height=1.25,
+            **words,
         )
+        self.names = fig.text(
+            "end_x", "end_y", "name", source=self.marks, x_offset=-4, y_offset=-3, text_color="colour", text_align="right",
+            text_baseline="bottom", text_font_size="11.5px", background_fill_alpha=0.7, **words,
+        )  # fmt: skip
         self.annotation_words = fig.text(
-            "x", "y", "label", source=self.annotations, x_offset="dx", y_offset="dy", text_align="align",
-            text_font_size="11.5px", background_fill_alpha=0.8, **words,
+            "x",
+            "y",
+            "label",
+            source=self.annotations,
+            x_offset="dx",
+            y_offset="dy",
+            text_align="align",
+            text_font_size="11.5px",
+            background_fill_alpha=0.8,
+            **words,
         )
-        probe = fig.line("x", "probe", source=self.source, line_alpha=0, name="probe")
-        self.hover = hover(probe, self._caption(), self._rows())
-        fig.add_tools(self.hover)
+        self.probe = fig.line("x", fixed(fig.y_range.end), source=self.source, line_alpha=0, name="probe")
+        self.hover = hover(self.probe, self._caption(), self._rows(), above=True)
+        self.cross = Span(dimension="height", line_width=1, line_alpha=0.6)
+        fig.add_tools(self.hover, CrosshairTool(overlay=self.cross, visible=False))
         fig.on_event(Reset, lambda _: self.fit(fresh=True))
         return fig
 
@@ -178,7 +202,42 @@ class Curves(View):
             "dy": [36 * above.index(bound) + 2 if bound in above else 0 for bound in found],
             "align": ["left" if left else "right"] * len(found),
             "colour": [self._colour(bound) for bound in found],
+            **self._named(),
         }
+
+    def _named(self) -> dict[str, list[Any]]:
+        """A name at the right end of every curve within the frame; curves that end at the same place share one."""
+        x, (low, high) = self.source.data["x"], self._fitted or (0.0, np.inf)
+        ends: dict[str, tuple[float, float]] = {}
+        for bound in BOUNDS:
+            values = np.asarray(self.source.data[bound])
+            seen = np.flatnonzero((values >= low) & (values <= high))
+            if seen.size and (seen[-1] == values.size - 1 or not np.isfinite(values[seen[-1] + 1])):
+                ends[bound] = float(x[seen[-1]]), float(values[seen[-1]])
+        names: dict[str, str] = {}
+        for bound, (at, value) in ends.items():
+            same = (b for b in names if ends[b][0] == at and abs(ends[b][1] / value - 1) < _SAME)
+            first = next(same, bound)
+            names[first] = f"{names[first]} = {BOUNDS[bound].title}" if first in names else BOUNDS[bound].title
+        least, places = 0.0, dict[str, float]()
+        for bound in sorted(names, key=lambda b: ends[b][1]):  # from below, each far enough above the last
+            places[bound] = least = max(ends[bound][1], least * (high / low) ** _APART)
+        none = (np.nan, np.nan)
+        return {
+            "end_x": [ends.get(bound, none)[0] for bound in BOUNDS],
+            "end_y": [places.get(bound, np.nan) for bound in BOUNDS],
+            "name": [names.get(bound, "") for bound in BOUNDS],
+        }
+
+    def _dragged(self, attr: str, old: Any, new: Any) -> None:
+        """The line that marks the current value was dragged: that is the value now."""
+        if new is None or new == self._now():
+            return
+        value = self.abscissa.value(float(new))
+        if not self.abscissa.linear:
+            value = type(value)(float(f"{value:.3g}"))
+        if not self.state.ask(**{self.abscissa.field: value}) or self._now() != new:
+            self.now.location = None if isnan(self._now()) else self._now()
 
     def _colour(self, bound: str) -> str:
         return theme.style_of(bound, list(BOUNDS).index(bound)).colour[theme.DARK if self.dark else theme.LIGHT]
@@ -271,6 +330,7 @@ class Curves(View):
         self._fitted = steady(self._wanted(), None if fresh else self._fitted)
         if (y.start, y.end) != self._fitted:
             y.start, y.end = self._fitted
+            self.probe.glyph.y = fixed(y.end)  # the hover stands on it
 
     def _wanted(self) -> tuple[float, float]:
         own: list[np.ndarray] = []
@@ -315,7 +375,9 @@ class Curves(View):
             self.lines[name].glyph.line_color = style.colour[theme.DARK if dark else theme.LIGHT]
         muted = theme.colour("muted", dark)
         self.now.line_color = self.annotation_lines.glyph.line_color = self.annotation_words.glyph.text_color = muted
-        self.annotation_words.glyph.background_fill_color = theme.colour("surface", dark)
+        self.cross.line_color = muted
+        for words in (self.annotation_words, self.names):
+            words.glyph.background_fill_color = theme.colour("surface", dark)
         self.points.glyph.line_color = theme.colour("surface", dark)
         self.marks.data = {**self.marks.data, "colour": [self._colour(bound) for bound in self.marks.data["bound"]]}
 

@@ -56,8 +56,16 @@ class Factors(View):
         }
         self.ruled = self.figure.vspan("x", source=self.bounds, line_width=2, line_dash=[6, 3])
         self.labels = self.figure.text(
-            "x", "y", "label", source=self.bounds, x_offset="dx", y_offset="dy", text_align="align",
-            text_font_size="11.5px", level="overlay", text_font={"value": theme.FONT},
+            "x",
+            "y",
+            "label",
+            source=self.bounds,
+            x_offset="dx",
+            y_offset="dy",
+            text_align="align",
+            text_font_size="11.5px",
+            level="overlay",
+            text_font={"value": theme.FONT},
         )
         items = [LegendItem(label=f"{kind} directions", renderers=[bar]) for kind, bar in self.bars.items()]
         self.figure.add_layout(Legend(items=items, orientation="horizontal", location="top_left"), "above")

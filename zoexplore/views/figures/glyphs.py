@@ -179,6 +179,12 @@ _CORNERS: dict[str, list[tuple[float, float]]] = {
     "square": [(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
     "diamond": [(0, -1.2), (0.85, 0), (0, 1.2), (-0.85, 0)],
     "star": _STAR,
+    "hex": [(cos(pi * i / 3), sin(pi * i / 3)) for i in range(6)],
+    "plus": [
+        (x, y)
+        for s in (1, -1)
+        for x, y in ((-0.35 * s, s), (0.35 * s, s), (0.35 * s, 0.35 * s), (s, 0.35 * s), (s, -0.35 * s), (0.35 * s, -0.35 * s))
+    ],
 }
 
 

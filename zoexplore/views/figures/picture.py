@@ -51,7 +51,7 @@ def svg(
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
         f'font-family="{escape(theme.FONT)}" font-size="13"><rect width="100%" height="100%" fill="#ffffff"/>'
         f'<clipPath id="frame"><rect x="{LEFT}" y="{top}" width="{frame.x.last - LEFT}" height="{PLOT}"/></clipPath>'
-        f'{text(LEFT, 22, title, bold) if title else ""}{_axes(fig, frame)}'
+        f"{text(LEFT, 22, title, bold) if title else ''}{_axes(fig, frame)}"
         f'<g clip-path="url(#frame)">{under}{_marked(fig, frame)}</g>{over}{"".join(_bar(bar, frame) for bar in bars)}'
         f"{_legend(entries, below)}"
         + "".join(text(LEFT, written + 8 + 15 * row, line, small) for row, line in enumerate(caption))
@@ -132,9 +132,7 @@ def _bar(bar: ColorBar, frame: Frame) -> str:
         f'fill="{colour}"/>'
         for low, high, colour in zip(steps[:-1], steps[1:], mapper.palette, strict=True)
     ]
-    parts += [
-        text(x + 19, float(axis.place(e)) + 4, written(10.0**e), f'fill="{_MUTED}"') for e in bar.ticker.ticks
-    ]
+    parts += [text(x + 19, float(axis.place(e)) + 4, written(10.0**e), f'fill="{_MUTED}"') for e in bar.ticker.ticks]
     return "".join([*parts, text(x + 2, frame.y.last - 6, "ε", f'fill="{_INK}"')])
 
 

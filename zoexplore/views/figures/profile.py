@@ -66,7 +66,6 @@ class Profile(View):
         self.paint(dark)
         self.follow()
 
-
     def _pointed(self, curves: CurveSet) -> dict[str, np.ndarray]:
         """What the hover says: along epsilon, every bound's delta."""
         epsilons = np.geomspace(self.figure.x_range.start, self.figure.x_range.end, _HOVERED)
@@ -99,8 +98,7 @@ class Profile(View):
 
     def _legend(self) -> str:
         items = "".join(
-            f'<li class="{"" if g.valid else "absent"}">{theme.swatch(theme.style_of(b, i))}'
-            f"<span>{escape(g.title)}</span></li>"
+            f'<li class="{"" if g.valid else "absent"}">{theme.swatch(theme.style_of(b, i))}<span>{escape(g.title)}</span></li>'
             for i, (b, g) in enumerate(self._found.items())
         )
         return f"<ul>{items}</ul>"

@@ -14,13 +14,12 @@ from zoexplore.formatting import format_count, format_number
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import guarantees
 from zoexplore.views.figures.bokeh_style import blank, dress, dress_legend, plain
-from zoexplore.views.figures.inside import SHOWN
+from zoexplore.views.figures.opened import SHOWN
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
 from zoexplore.views.view import View
 
 MOST_FRAMES = 60  # of longer runs, the last steps
-FIRST_SHOWN = 3  # steps before the end: there everything that happens is to be seen
 _DRAWN = (
     "along", "across", "next", "hidden-along", "hidden-across", "distance", "walked", "budget", "spent", "now", "paid",
 )  # fmt: skip
@@ -136,7 +135,7 @@ class Replay(View):
             return
         steps = self.frames
         last = int(steps.size - 1)
-        self.player.param.update(start=0, end=last, value=max(last - FIRST_SHOWN, 0))
+        self.player.param.update(start=0, end=last, value=0)
         for fig in (self.distance, self.budget):
             fig.x_range.update(start=float(path.tau + steps[0]), end=float(path.tau + steps[-1] + 1))
         self.step.yaxis.axis_label = "across them" if path.alpha is not None else "in any direction"

@@ -25,6 +25,4 @@ class Colophon(pn.viewable.Viewer):
         self.copy = copier("Copy BibTeX", paper.BIBTEX)
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return pn.Column(
-            self.words, self.copy, css_classes=["zx-colophon"], stylesheets=[theme.root("foot")], **theme.STRETCH
-        )
+        return pn.Column(self.words, self.copy, css_classes=["zx-colophon"], stylesheets=[theme.root("foot")], **theme.STRETCH)

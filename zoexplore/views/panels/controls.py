@@ -2,25 +2,33 @@
 
 from collections.abc import Callable
 from math import inf, isinf
-from typing import Any
+from typing import Any, ClassVar
 
 import panel as pn
+import param
 from bokeh.models import CustomJSTickFormatter
 
 from zoexplore.fields import FIELDS
 from zoexplore.formatting import format_exact, parse_number
+from zoexplore.setting import Refused
 from zoexplore.views.browser.lessons import Lesson
 from zoexplore.views.panels.fast_slider import Quick
 from zoexplore.views.panels.slider_values import Ladder, decades, interval
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
+from zoexplore.views.text.hints import HINTS
 
 REGIME_NAMES = {"strongly-convex": "strongly convex", "convex": "convex", "non-convex": "non-convex"}
 CONVERSION_NAMES = {"gaussian": "Gaussian, exact", "cks": "Rényi, Canonne et al.", "mironov": "Rényi, Mironov"}
 SCHEDULE_NAMES = {"constant": "β as it is set", "optimal": "the best β"}
 SENSITIVITY_NAMES = {"clip": "clip norm alone", "lipschitz": "Lipschitz loss"}
+NEIGHBOUR_NAMES = {"replace-one": "replace one", "add-remove": "add or remove"}
+SAMPLING_NAMES = {
+    "without-replacement": "drawn afresh", "poisson": "Poisson", "cyclic": "in fixed turns", "shuffled": "in shuffled turns",
+}  # fmt: skip
+_OPTIONS = ("neighbours", "sampling", "conversion", "sensitivity", "schedule", "printed")
 SLIDERS = ("K", "beta", "sigma", "n", "d", "T")
-IN_FOLD = ("R", "eta", "clip", "M", "m", "ridge", "xi", "delta", "batch")
+IN_FOLD = ("R", "eta", "clip", "M", "m", "ridge", "xi", "delta", "batch", "lipschitz", "releases", "records_per_person")
 
 
 def ladder_of(state: State, name: str) -> Ladder:
@@ -47,6 +55,10 @@ class Field(pn.viewable.Viewer):
         self.text.param.watch(self._typed, "value")
         state.param.watch(self.show, field)
 
+    @property
+    def symbol(self) -> str:
+        return FIELDS[self.field].symbol
+
     def show(self, *_: Any) -> None:
         """Write the state's value into the text."""
         self.text.value = self.shown()
@@ -62,7 +74,8 @@ class Field(pn.viewable.Viewer):
             value = self.parsed(event.new)
         except ValueError as error:
             hint = str(error) if "," in event.new else "give a number"
-            self.state.refusal = f"{FIELDS[self.field].symbol} = {event.new} is not allowed: {hint}"
+            told = str(error) if isinstance(error, Refused) else f"{self.symbol} = {event.new} is not allowed: {hint}"
+            self.state.refusal = told
         else:
             self.state.ask(**{self.field: value})
         self.show()
@@ -88,14 +101,33 @@ class StepSize(Field):
         return parse_number(text) if text.strip() else None
 
 
-class Batch(Field):
-    """The records of a step, all of them where the text is left empty."""
+class Optional(Field):
+    """A number that may be left out: the text is then empty, or the word for it."""
+
+    WORDS: ClassVar = {"batch": "all", "lipschitz": "≤ Δ"}
 
     def shown(self) -> str:
-        return "all" if self.state.batch is None else super().shown()
+        return self.WORDS[self.field] if getattr(self.state, self.field) is None else super().shown()
 
     def parsed(self, text: str) -> float | None:
-        return None if text.strip() in ("", "all") else parse_number(text)
+        return None if text.strip() in ("", self.WORDS[self.field]) else parse_number(text)
+
+
+class Multiplier(Field):
+    """The noise multiplier z of a step: typing it sets σ, and it follows whatever it depends on."""
+
+    symbol = "z"
+
+    def __init__(self, state: State, **params: Any) -> None:
+        super().__init__(state, "sigma", **params)
+        self.text.label = "z noise multiplier"
+        state.param.watch(self.show, "setting")
+
+    def shown(self) -> str:
+        return f"{self.state.setting.noise_multiplier:.5g}"
+
+    def parsed(self, text: str) -> float:
+        return self.state.setting.with_noise_multiplier(parse_number(text)).sigma
 
 
 class Dial(Field):
@@ -156,18 +188,24 @@ class Dial(Field):
 class Controls(pn.viewable.Viewer):
     """All of the state's controls. With `state` they share it with other components, else they have their own."""
 
+    sole = param.String("", doc="the one field whose dial is shown; empty for all that there is")
+
     def __init__(self, state: State | None = None, lesson: Lesson | None = None, **params: Any) -> None:
         super().__init__(**params)
         self.state, self.lesson = state or State(), lesson or Lesson()
         self.dials = {field: Dial(self.state, field) for field in SLIDERS}
+        self.multiplier = Multiplier(self.state)
         self.fields = {f: _KINDS.get(f, Field)(self.state, f) for f in IN_FOLD}
         radio, select = pn.widgets.RadioBoxGroup, pn.widgets.Select
         self.regime = self._choice(radio, "regime", REGIME_NAMES, inline=True, tags=["regime of the loss"])
         self.conversion = self._choice(select, "conversion", CONVERSION_NAMES, label="conversion")
         self.schedule = self._choice(select, "schedule", SCHEDULE_NAMES, label="noise share")
         self.sensitivity = self._choice(select, "sensitivity", SENSITIVITY_NAMES, label="sensitivity")
+        self.neighbours = self._choice(select, "neighbours", NEIGHBOUR_NAMES, label="neighbours")
+        self.sampling = self._choice(select, "sampling", SAMPLING_NAMES, label="batches are")
         self.printed = self._switch("printed", "constants as printed: no guarantee", bool, True)
         self.unbounded = self._switch("R", "no ball: R = ∞", isinf, inf)
+        self.idle = self._switch("lipschitz", "the clip never acts", lambda L: L is None, None)
         self.follows = self._switch("eta", "follow K/M", lambda eta: eta is None, None)
         for name in ("K", "M"):  # an η that follows them is shown as the number it is
             self.state.param.watch(self.fields["eta"].show, name)
@@ -181,10 +219,11 @@ class Controls(pn.viewable.Viewer):
         lock = self.lesson.lock
         for field, control in (self.dials | self.fields).items():
             control.text.disabled = field in lock
+        self.multiplier.text.disabled = "sigma" in lock
         for field, dial in self.dials.items():
             dial.slider.disabled = field in lock
-        named = {name: getattr(self, name) for name in ("regime", "conversion", "schedule", "sensitivity", "printed")}
-        for field, widget in {**named, "R": self.unbounded, "eta": self.follows}.items():
+        named = {name: getattr(self, name) for name in ("regime", *_OPTIONS)}
+        for field, widget in {**named, "R": self.unbounded, "eta": self.follows, "lipschitz": self.idle}.items():
             widget.disabled = field in lock
 
     def _choice(self, widget: type, field: str, names: dict[str, str], **params: Any) -> Any:
@@ -206,7 +245,8 @@ class Controls(pn.viewable.Viewer):
         """A box that sets a field to a special value, and back to the last ordinary one."""
         now = getattr(self.state, field)
         box = pn.widgets.Checkbox(label=label, value=is_on(now), stylesheets=[theme.css("check")], margin=(2, 0, 0, 0))
-        last = {"value": State.param[field].default if is_on(now) else now}
+        first = State.param[field].default
+        last = {"value": now if not is_on(now) else first if not is_on(first) else inf}
 
         def ticked(event: Any) -> None:
             if event.new != is_on(getattr(self.state, field)):
@@ -233,12 +273,19 @@ class Controls(pn.viewable.Viewer):
         title = pn.pane.HTML("<h2>The run</h2>", stylesheets=[theme.css("text")], margin=0)
         label = pn.pane.HTML('<p class="label">the loss is</p>', stylesheets=[theme.css("text")], margin=0)
         regime = pn.Column(label, self.regime, css_classes=["zx-dial"], **theme.STRETCH)
-        parts = [dial.__panel__() for field, dial in self.dials.items() if self.lesson.shows(field)]
-        parts += [regime] if self.lesson.shows("regime") else []
+        parts = {field: dial.__panel__() for field, dial in self.dials.items() if self.lesson.shows(field)}
+        parts |= {"regime": regime} if self.lesson.shows("regime") else {}
         fold = self._fold()
+
+        def narrow(*_: Any) -> None:
+            for field, part in {**parts, "fold": fold}.items():
+                part.visible = self.sole in ("", field)
+
+        self.param.watch(narrow, "sole")
+        narrow()
         return pn.Column(
             title,
-            *parts,
+            *parts.values(),
             self.notice,  # below the dials, so that none of them moves under the reader's hand
             *([fold] if len(fold) else []),
             css_classes=["zx-controls"],
@@ -248,12 +295,15 @@ class Controls(pn.viewable.Viewer):
 
     def _fold(self) -> pn.Card:
         cell = {"css_classes": ["zx-cell"], **theme.STRETCH}
-        beside = {"R": self.unbounded, "eta": self.follows}
-        parts = {
-            name: pn.Column(field.text, beside[name], **cell) if name in beside else field.text
-            for name, field in self.fields.items()
-        }
-        parts |= {name: getattr(self, name) for name in ("conversion", "sensitivity", "schedule", "printed")}
+        beside = {"R": self.unbounded, "eta": self.follows, "lipschitz": self.idle}
+        widgets = {"z": self.multiplier.text} | {name: field.text for name, field in self.fields.items()}
+        widgets |= {name: getattr(self, name) for name in _OPTIONS}
+        parts = {}
+        for name, widget in widgets.items():
+            more = [beside[name]] if name in beside else []
+            if name in HINTS:
+                more.append(pn.pane.HTML(f"<p>{HINTS[name]}</p>", stylesheets=[theme.css("text", "hint")], margin=0))
+            parts[name] = pn.Column(widget, *more, **cell) if more else widget
         return pn.Card(
             *(part for name, part in parts.items() if self.lesson.shows(name)),
             title="Everything else",
@@ -264,7 +314,7 @@ class Controls(pn.viewable.Viewer):
         )
 
 
-_KINDS = {"eta": StepSize, "batch": Batch}
+_KINDS = {"eta": StepSize, "batch": Optional, "lipschitz": Optional}
 
 
 def _escape(text: str) -> str:

@@ -14,12 +14,12 @@ class Percent(pn.viewable.Viewer):
 
     refusal = param.String("", doc="why the last text was refused; empty once one is accepted")
 
-    def __init__(self, owner: param.Parameterized, name: str, label: str, **params: Any) -> None:
+    def __init__(self, owner: param.Parameterized, name: str, label: str, sheet: str = "share", **params: Any) -> None:
         super().__init__(**params)
         self.owner, self.of = owner, name
         self.text = pn.widgets.TextInput(
             label=label, value=self.shown(), css_classes=["zx-field"],
-            stylesheets=[theme.css("field", "target", "share")], **theme.STRETCH,
+            stylesheets=[theme.css("field", "target", sheet)], **theme.STRETCH,
         )  # fmt: skip
         self.text.param.watch(self._typed, "value")
         owner.param.watch(self.show, name)

@@ -1,6 +1,7 @@
 """The pins on the page: their curves in the figure, and a table of what differs."""
 
 from html import escape
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from bokeh.models import ColumnDataSource
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.export import every_field
 from zoexplore.fields import FIELDS
-from zoexplore.formatting import format_number
+from zoexplore.formatting import THIN, format_number, format_short
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import CurveSet, curve_set, guarantees
 from zoexplore.views.figures.axes import ABSCISSAE
@@ -23,7 +24,7 @@ from zoexplore.views.style import theme
 from zoexplore.views.view import View
 
 _WIDTH, _DASH = 1.7, (7, 2)
-_EMPTY = {"eta": "K/M", "batch": "all"}
+_EMPTY = {"eta": "K/M", "batch": "all", "lipschitz": "≤ Δ"}
 
 
 def along(curves: CurveSet, field: str, bound: str) -> tuple[np.ndarray, np.ndarray]:
@@ -143,13 +144,20 @@ class Pinned(View):
         differ = [name for name in texts[0] if len({text[name] for text in texts}) > 1]
         symbols = {name: FIELDS[name].symbol if name in FIELDS else name for name in differ}
         rows = [_line(symbols[name], [text[name] or _EMPTY[name] for text in texts]) for name in differ]
-        rows += [_line(bound.title, [format_number(f[name].epsilon) for f in found]) for name, bound in BOUNDS.items()]
+        rows += [_line(bound.title, _ratios([f[name].epsilon for f in found])) for name, bound in BOUNDS.items()]
         heads = "".join(f'<th scope="col">{head}</th>' for head in ("now", *LETTERS[: len(runs) - 1]))
         head = f'<thead><tr><th scope="col">what differs, and ε</th>{heads}</tr></thead>'
         return f'<div tabindex="0" role="region" aria-label="differences"><table>{head}{"".join(rows)}</table></div>'
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self.board
+
+
+def _ratios(epsilons: list[float]) -> list[str]:
+    """Every epsilon, and how many times the present one it is."""
+    now, *pinned = epsilons
+    times = [f" (×{THIN}{format_short(e / now)})" if 0 < now < inf and 0 < e < inf else "" for e in pinned]
+    return [format_number(now), *(format_number(e) + ratio for e, ratio in zip(pinned, times, strict=True))]
 
 
 def _line(head: str, cells: list[str]) -> str:

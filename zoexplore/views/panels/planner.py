@@ -11,15 +11,16 @@ import param
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.fields import FIELDS as NUMBERS
-from zoexplore.formatting import format_count, format_exact, format_number, format_short, parse_number
+from zoexplore.formatting import format_count, format_exact, format_number, format_share, format_short, parse_number
 from zoexplore.planning import FIELDS, Plan
 from zoexplore.planning.calibration import DECADES
-from zoexplore.setting import LARGEST_INTEGER, Accounting, Setting
+from zoexplore.setting import LARGEST_INTEGER, Setting
 from zoexplore.views.compute.ask import ask, no_answer
 from zoexplore.views.compute.curve_set import guarantees
-from zoexplore.views.compute.planning import recommended, solved
+from zoexplore.views.compute.planning import Wanted, recommended, solved
 from zoexplore.views.compute.task import Task
 from zoexplore.views.figures.axes import ABSCISSAE
+from zoexplore.views.panels.percent import Percent
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
 from zoexplore.views.text.refusals import in_symbols
@@ -29,9 +30,16 @@ _FREE = """<p>Solve finds one value with everything else as it is set. Recommend
 and its share, for the data, the loss, the ball and the steps that are set.</p>"""
 
 
+AIMS = {"epsilon": "ε", "advantage": "advantage", "tpr": "true positives"}
+
+
 class Planner(View):
     """A target, what to solve for, and the answer with its reasons, ready to be taken over by the sliders."""
 
+    aim = param.Selector(default="epsilon", objects=list(AIMS), doc="what the target is for, by its name in `calibrate`")
+    advantage = param.Number(0.1, bounds=(0, 1), inclusive_bounds=(False, False), doc="the most advantage of an attacker")
+    tpr = param.Number(0.05, bounds=(0, 1), inclusive_bounds=(False, False), doc="the most true positives, at the rate `fpr`")
+    fpr = param.Number(0.01, bounds=(0, 1), inclusive_bounds=(False, False), doc="the rate of false alarms")
     target = param.Number(1.0, bounds=(0, None), inclusive_bounds=(False, True), doc="the epsilon to be met")
     field = param.Selector(default="sigma", objects=list(FIELDS), doc="what to solve for")
     bound = param.Selector(default="sharp", objects=list(BOUNDS), doc="the bound that is to meet it")
@@ -49,8 +57,15 @@ class Planner(View):
             select(self.param.field, options=names, label="solve for", stylesheets=sheet, **look),
             select(self.param.bound, options=titles, label="by", stylesheets=sheet, **look),
         ]
-        for choice in self.choices[2:]:
+        aims = {words: aim for aim, words in AIMS.items()}
+        self.kind = select(self.param.aim, options=aims, label="a target for", stylesheets=sheet, **look)
+        for choice in (self.kind, *self.choices[2:]):
             choice.description = None
+        labels = {"advantage": "at most", "tpr": "at most", "fpr": "at false alarms of"}
+        self.shares = {name: Percent(self, name, label, "pair") for name, label in labels.items()}
+        for share in self.shares.values():
+            share.param.watch(self._refuse_share, "refusal")
+        self.param.watch(self._aimed, "aim")
         self.buttons = {
             name: pn.widgets.Button(label=label, stylesheets=[theme.css("button")], margin=(0, 8, 0, 0))
             for name, label in (
@@ -64,8 +79,42 @@ class Planner(View):
         self.buttons["apply"].on_click(lambda _: self.apply())
         self.words = pn.pane.HTML(_FREE, stylesheets=[theme.css("text", "words", "plan")], **theme.STRETCH)
         self._looking: Task | None = None  # for an answer
-        self._busy(False)
+        self._aimed()
         self.follow()
+
+    def _aimed(self, *_: Any) -> None:
+        """Show what the aim asks for. A whole run is recommended for an ε only."""
+        of_epsilon = self.aim == "epsilon"
+        for choice in self.choices[:2]:
+            choice.visible = of_epsilon
+        for name, share in self.shares.items():
+            share.text.visible = name == self.aim or (name == "fpr" and self.aim == "tpr")
+        self.buttons["recommend"].visible = of_epsilon
+        self._drop()
+        self.answer = None
+        self._busy(False)
+        self.words.object = _FREE
+
+    def _refuse_share(self, event: Any) -> None:
+        if event.new:
+            self._drop()
+            self._busy(False)
+            self.words.object = f'<p class="warn" role="alert">{escape(event.new)}.</p>'
+
+    @property
+    def wanted(self) -> Wanted:
+        """The target, as `calibrate` takes it for the aim."""
+        if self.aim == "tpr":
+            return float(self.fpr), float(self.tpr)
+        return float(self.advantage if self.aim == "advantage" else self.target)
+
+    def _goal(self) -> str:
+        """The target within a sentence."""
+        if self.aim == "advantage":
+            return f"gives an attacker an advantage of at most {format_share(self.advantage)}"
+        if self.aim == "tpr":
+            return f"gives an attacker at most {format_share(self.tpr)} true positives at {format_share(self.fpr)} false alarms"
+        return f"gives ε\u00a0≤\u00a0{self.target:g} at δ\u00a0=\u00a0{format_short(self.state.setting.delta)}"
 
     def _text(self, label: str, name: str) -> pn.widgets.TextInput:
         """A number as text: the target of this view, or the state's delta."""
@@ -120,11 +169,11 @@ class Planner(View):
 
     async def _solve(self) -> None:
         setting, accounting, bound = self.state.setting, self.state.accounting, self.bound
-        question = setting, self.field, float(self.target), bound, accounting
-        found = await ask(solved, *question)
+        field, goal = self.field, self._goal()
+        found = await ask(solved, setting, field, self.aim, self.wanted, bound, accounting)
         if isinstance(found, Setting):
             g = (await ask(guarantees, found, accounting))[bound]
-            self._tell(found, _solution(*question, found, g))
+            self._tell(found, _solution(setting, field, goal, found, g))
         else:
             self._refuse(found)
 
@@ -160,23 +209,19 @@ class Planner(View):
         self.buttons["apply"].visible = self.answer is not None
 
     def __panel__(self) -> pn.viewable.Viewable:
-        chosen = pn.Column(
-            *self.choices, css_classes=["zx-choices"], stylesheets=[theme.css("choices")], **theme.STRETCH
-        )
-        row = pn.Row(
-            *self.buttons.values(), css_classes=["zx-buttons"], stylesheets=[theme.css("buttons")], **theme.STRETCH
-        )
-        return pn.Column(
-            chosen, row, self.words, css_classes=["zx-plan"], stylesheets=[theme.root("curves")], **theme.STRETCH
-        )
+        target = [share.text for share in self.shares.values()]
+        asked = [self.kind, *self.choices[:2], *target, *self.choices[2:]]
+        chosen = pn.Column(*asked, css_classes=["zx-choices"], stylesheets=[theme.css("choices")], **theme.STRETCH)
+        row = pn.Row(*self.buttons.values(), css_classes=["zx-buttons"], stylesheets=[theme.css("buttons")], **theme.STRETCH)
+        return pn.Column(chosen, row, self.words, css_classes=["zx-plan"], stylesheets=[theme.root("curves")], **theme.STRETCH)
 
 
-def _solution(setting: Setting, field: str, target: float, bound: str, accounting: Accounting, run: Setting, g: Guarantee) -> str:
+def _solution(setting: Setting, field: str, goal: str, run: Setting, g: Guarantee) -> str:
     """The field that was found, and what it rests on."""
     a, value = ABSCISSAE[field], getattr(run, field)
     first = (
         f'<p class="found"><i>{a.symbol}</i> = {_found(field, value)}</p><p>That is {NUMBERS[field].best} with which '
-        f"{escape(BOUNDS[bound].in_text)} gives ε\u00a0≤\u00a0{target:g} at δ\u00a0=\u00a0{format_short(setting.delta)}, "
+        f"{escape(BOUNDS[g.bound].in_text)} {goal}, "
         "all else as it is set. "
         f"Now {a.symbol} is {_set(getattr(setting, field))}.</p>"
     )

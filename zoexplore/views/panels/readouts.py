@@ -56,9 +56,7 @@ class Readouts(View):
         self.follow(precedence=1)  # after whatever figure is shown, which a hand on a slider is waiting for
 
     def _pane(self, name: str) -> pn.pane.HTML:
-        return pn.pane.HTML(
-            "", css_classes=[f"zx-{name}"], stylesheets=[theme.root("text", name, "waiting")], **theme.STRETCH
-        )
+        return pn.pane.HTML("", css_classes=[f"zx-{name}"], stylesheets=[theme.root("text", name, "waiting")], **theme.STRETCH)
 
     def _veil(self, *_: Any) -> None:
         """Show that the numbers are of an earlier state; the verdict says what is going on."""
@@ -194,4 +192,3 @@ def _assumption(words: str, met: bool | None, shortfall: str, titles: list[str],
         f'<li><span class="{kind}" role="img" aria-label="{name}">{mark}</span>'
         f"<span>{escape(words)}{lacks} <small>{escape(who)}</small></span></li>"
     )
-

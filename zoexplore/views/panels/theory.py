@@ -86,9 +86,7 @@ class Theory(View):
             css_classes=["zx-bound"], stylesheets=[theme.css("bound")], **theme.STRETCH,
         )  # fmt: skip
         sections = [self._section(bound) for bound in BOUNDS]
-        return pn.Column(
-            *sections, errata, css_classes=["zx-theory"], stylesheets=[theme.root("curves")], **theme.STRETCH
-        )
+        return pn.Column(*sections, errata, css_classes=["zx-theory"], stylesheets=[theme.root("curves")], **theme.STRETCH)
 
 
 def _linked(source: str) -> str:
@@ -133,8 +131,7 @@ def _checks(g: Guarantee) -> str:
 def _errata() -> str:
     head = "".join(f'<th scope="col">{name}</th>' for name in ("Where", "Printed", "Meant", "The printed number"))
     rows = "".join(
-        f'<tr><th scope="row">{escape(e.where)}</th>{"".join(f"<td>{escape(x)}</td>" for x in e[1:])}</tr>'
-        for e in ERRATA
+        f'<tr><th scope="row">{escape(e.where)}</th>{"".join(f"<td>{escape(x)}</td>" for x in e[1:])}</tr>' for e in ERRATA
     )
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     return f'<div class="wide" tabindex="0" role="region" aria-label="misprints">{table}</div>'

@@ -31,9 +31,7 @@ def copier(label: str, text: str = "") -> pn.widgets.Button:
 class Toolbar(pn.viewable.Viewer):
     """Presets, reset, pin, and where there is a `bridge` to a browser's address: copy link, and light or dark."""
 
-    def __init__(
-        self, state: State | None = None, bridge: Bridge | None = None, pins: Pins | None = None, **params: Any
-    ) -> None:
+    def __init__(self, state: State | None = None, bridge: Bridge | None = None, pins: Pins | None = None, **params: Any) -> None:
         super().__init__(**params)
         self.state, self.bridge, self.pins = state or State(), bridge, pins or Pins()
         look = {"css_classes": ["zx-button"], "stylesheets": [theme.css("button")], "margin": 0}

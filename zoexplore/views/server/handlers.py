@@ -27,7 +27,7 @@ _TOLD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>zoe
 <body style="font: 1rem/1.5 system-ui, sans-serif; max-width: 40rem; margin: 3rem auto; padding: 0 1rem">
 <h1>zoexplore</h1><p role="alert">{why}</p></body></html>"""
 _connected: WeakKeyDictionary[ServerSession, "Socket"] = WeakKeyDictionary()
-_admission = Admission()
+admission = Admission()
 
 
 def borrowed(request: Any) -> bool:
@@ -52,7 +52,7 @@ class Page(DocHandler):
         """Answer with the page, or tell the reader why there is none now."""
         address = address_of(self.request)
         try:
-            async with _admission.turn(address, lambda: self.gone):
+            async with admission.turn(address, lambda: self.gone):
                 await super().get(*args, **kwargs)
         except Full as why:
             self.set_status(503)

@@ -60,7 +60,6 @@ WORKER_MEGABYTES = Limit("WORKER_MEGABYTES", 4096, "MB", "of memory that one com
 REQUEST = Limit("REQUEST", 65_536, "bytes", "the body of an HTTP request")
 
 
-
 def largest_upload() -> int:
     """Bytes of the largest file that fits into one message, in which it is written in base64."""
     return 2 * MESSAGE.value // 3

@@ -33,6 +33,7 @@ SETTABLE: dict[str, frozenset[str]] = {
         "Tabs": "active",
         "Card": "collapsed",
         "Range1d": "start end",
+        "Span": "location",
         "Selection": "indices",
         "Player": "value value_throttled direction",
         "FileDownload": "clicks _transfers",

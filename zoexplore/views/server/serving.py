@@ -13,7 +13,7 @@ from bokeh.server import urls
 from bokeh.settings import settings
 from panel.io.server import COMPONENT_PATH, get_server
 
-from zoexplore.views.server import headers
+from zoexplore.views.server import headers, metrics
 from zoexplore.views.server.handlers import Alive, Nothing, Page, Socket
 from zoexplore.views.server.limits import LINGER_SECONDS, MESSAGE, REQUEST
 
@@ -35,7 +35,7 @@ def serve(
     pages: Mapping[str, Any] | None = None,
     start: bool = True,
 ) -> Any:
-    """Serve the explorer at /app, and whether the process answers at /liveness.
+    """Serve the explorer at /app, whether the process answers at /liveness, and to this machine its /metrics.
 
     Args:
         port: to listen on.
@@ -60,7 +60,7 @@ def serve(
         server = get_server(
             dict(pages or {"app": _application}), port=port, address=address, start=False, show=False, verbose=False,
             websocket_origin=list(origins) or [f"{host}:{port}" for host in ("127.0.0.1", "localhost")],
-            extra_patterns=[("/liveness", Alive), (f"/{COMPONENT_PATH}.*", Nothing)],
+            extra_patterns=[("/liveness", Alive), ("/metrics", metrics.Metrics), (f"/{COMPONENT_PATH}.*", Nothing)],
             secret_key=os.environ.get(KEY, secrets.token_urlsafe(32)).encode(), sign_sessions=True, generate_session_ids=True,
             transforms=[frames], websocket_max_message_size=MESSAGE.value, use_xheaders=behind_proxy, prefix=prefix,
             check_unused_sessions_milliseconds=CHECK, unused_session_lifetime_milliseconds=1000 * LINGER_SECONDS.value,
@@ -70,6 +70,7 @@ def serve(
             },
             **_sign_in(),
         )  # fmt: skip
+    server.io_loop.spawn_callback(metrics.watch)
     if start:
         server.start()
         server.io_loop.start()

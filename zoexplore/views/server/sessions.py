@@ -87,4 +87,3 @@ def end_unless_connected(session: Any) -> None:
 def _end(session: Any) -> None:
     if not session.destroyed and session.connection_count == 0 and not getattr(_taken.get(session.document), "connected", False):
         session.request_expiration()  # carried out when the server next looks for unused sessions
-

@@ -102,6 +102,15 @@ def swatch(style: Style, width: int = 34) -> str:
     )
 
 
+def dot(style: Style) -> str:
+    """A dot in a curve's colour, for legends."""
+    light, dark = style.colour
+    return (
+        '<svg class="swatch" width="12" height="10" aria-hidden="true">'
+        f'<circle cx="6" cy="5" r="4.5" style="fill:light-dark({light},{dark})"/></svg>'
+    )
+
+
 def css(*names: str) -> str:
     """Style sheets of this package by name, joined."""
     return "\n".join((_FOLDER / f"{name}.css").read_text(encoding="utf-8") for name in names)

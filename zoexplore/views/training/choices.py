@@ -23,7 +23,8 @@ SEEDS = 2
 MODELS = {"linear, convex": False, "small network, not convex": True}
 _TIMES = (0.3, 1, 3, 10)  # the noise scales around the slider's
 _LABELS = {
-    "seeds": "seeds", "sigmas": "σ noise scales", "K": "K directions", "beta": "β share along", "T": "T steps to train"
+    "seeds": "seeds", "sigmas": "σ noise scales", "K": "K directions", "beta": "β share along", "T": "T steps to train",
+    "epsilons": "ε in place of σ",
 }  # fmt: skip
 
 
@@ -55,6 +56,7 @@ class Choices(pn.viewable.Viewer):
             for name, label in _LABELS.items()
         }
         self.texts["seeds"].value = str(SEEDS)
+        self.texts["epsilons"].placeholder = "targets: σ is solved for"
         box = {"stylesheets": [theme.css("check")], "margin": (2, 14, 2, 0)}
         self.methods = {
             name: pn.widgets.Checkbox(label=method.title, value=name in DEFAULT_METHODS, **box)
@@ -63,10 +65,14 @@ class Choices(pn.viewable.Viewer):
         self.sliders = pn.widgets.Checkbox.from_param(self.param.follow, label="use the sliders' values", **box)
         self.sliders.description = None
         self.upload = pn.widgets.FileInput(
-            accept=".csv,.txt", tags=["train on a table of your own, as CSV", largest_upload()],
+            accept=".csv,.txt,.parquet,.npz", tags=["train on a table of your own, as CSV", largest_upload()],
             stylesheets=[theme.css("upload")], margin=0,
         )  # fmt: skip
         self.upload.param.watch(self._given, "value")
+        self.label = pn.widgets.TextInput(
+            label="its label column", placeholder="the last", css_classes=["zx-field"], width=190,
+            stylesheets=[theme.css("field", "choice")],
+        )  # fmt: skip
         self.param.watch(self.fill, ["task", "network", "follow"])
         self.fill()
 
@@ -98,12 +104,14 @@ class Choices(pn.viewable.Viewer):
             ValueError: a number cannot be read or is not allowed, or nothing is chosen; the message says which.
         """
         values: dict[str, Any] = {name: self._number(name) for name in ("K", "beta", "T", "seeds")}
-        sigmas = tuple(float(self._read("sigmas", text)) for text in self.texts["sigmas"].value.split(",") if text.strip())
+        sigmas, epsilons = self._several("sigmas"), self._several("epsilons")
         methods = tuple(name for name, box in self.methods.items() if box.value)
         if not methods:
             raise ValueError("no method is chosen: tick at least one")
         if not sigmas or len(set(sigmas)) < len(sigmas):
             raise ValueError("σ noise scales: give at least one, none of them twice")
+        if min(epsilons, default=1.0) <= 0 or len(set(epsilons)) < len(epsilons):
+            raise ValueError("ε in place of σ: give numbers above 0, none of them twice")
         if values["seeds"] not in range(1, MOST_SEEDS + 1):
             seeds = format_exact(values["seeds"])
             raise ValueError(f"seeds = {seeds} is not allowed: give a whole number from 1 to {MOST_SEEDS}")
@@ -114,7 +122,11 @@ class Choices(pn.viewable.Viewer):
         return Asked(
             task, methods, sigmas, int(values["K"]), float(values["beta"]), int(values["T"]), int(values["seeds"]), s.delta,
             self.state.accounting.replace(schedule="constant"), self.network, (s.n, s.d) if self.follow else None,
+            epsilons=epsilons,
         )  # fmt: skip
+
+    def _several(self, name: str) -> tuple[float, ...]:
+        return tuple(float(self._read(name, text)) for text in self.texts[name].value.split(",") if text.strip())
 
     def _number(self, name: str) -> float:
         return self._read(name, self.texts[name].value)
@@ -133,7 +145,7 @@ class Choices(pn.viewable.Viewer):
             Beside(partial(self._check, event.new, self.upload.filename or "table.csv"))
 
     async def _check(self, content: bytes, filename: str) -> None:
-        found = await ask(checked, content, filename.rpartition(".")[0][:40] or "table")
+        found = await ask(checked, content, filename.rpartition(".")[0][:40] or "table", self.label.value.strip()[:100])
         self._taken(filename, found)
 
     def _taken(self, filename: str, found: Task | str) -> None:
@@ -159,5 +171,5 @@ class Choices(pn.viewable.Viewer):
         )  # fmt: skip
         return pn.Column(
             chosen, pn.Row(words("methods"), *self.methods.values(), **row),
-            pn.Row(words("your own table, label last"), self.upload, **row), **theme.STRETCH,
+            pn.Row(words("your own table"), self.label, self.upload, **row), **theme.STRETCH,
         )  # fmt: skip

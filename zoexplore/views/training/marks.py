@@ -11,7 +11,7 @@ from zoexplore.training import METHODS, TASKS, Frontier, Point
 
 MARKERS = {
     "noisy-zogd": "circle", "isotropic": "square", "dpzero": "triangle", "noisy-gd": "diamond",
-    "dp-sgd": "inverted_triangle", "non-private": "star",
+    "dp-sgd": "inverted_triangle", "non-private": "star", "aggzo": "hex", "zeroth-order": "plus",
 }  # fmt: skip
 UTILITIES = ("accuracy", "loss")
 DEFAULT_BOUNDS = ("composition", "theorem", "corollary", "sharp")

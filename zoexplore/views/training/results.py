@@ -11,7 +11,7 @@ import panel as pn
 from zoexplore.bounds import BOUNDS
 from zoexplore.formatting import format_number
 from zoexplore.training import METHODS, NOT_COVERED, Frontier
-from zoexplore.training.files import to_csv, to_parquet
+from zoexplore.training.files import to_csv, to_json, to_parquet
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.task import Task
 from zoexplore.views.server.limits import largest_upload
@@ -30,14 +30,22 @@ class Results(pn.viewable.Viewer):
         look = {"css_classes": ["zx-button"], "stylesheets": [theme.css("button")], "margin": 0, "icon": None, "disabled": True}
         self.downloads = {
             kind: pn.widgets.FileDownload(label=title, filename=f"zoexplore-frontier.{kind}", callback=content, **look)
-            for kind, title, content in (("csv", "CSV", self.csv), ("parquet", "Parquet", self.parquet))
+            for kind, title, content in (
+                ("json", "JSON", self.json),
+                ("csv", "CSV", self.csv),
+                ("parquet", "Parquet", self.parquet),
+            )
         }
         self.upload = pn.widgets.FileInput(
-            accept=".csv,.parquet", tags=["load results from a file", largest_upload()], stylesheets=[theme.css("upload")],
+            accept=".json,.csv,.parquet", tags=["load results from a file", largest_upload()], stylesheets=[theme.css("upload")],
             margin=0,
         )  # fmt: skip
         self.upload.param.watch(self._given, "value")
         self.words = pn.pane.HTML("", stylesheets=[theme.css("text", "words", "plan", "assumptions", "numbers")], **theme.STRETCH)
+
+    def json(self) -> BytesIO:
+        """The frontier as JSON."""
+        return BytesIO(to_json(self.frontier).encode() if self.frontier else b"")
 
     def csv(self) -> BytesIO:
         """The frontier as CSV."""

@@ -14,7 +14,9 @@ from zoexplore.views.figures.saves import Saves
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
 from zoexplore.views.training.choices import Choices
+from zoexplore.views.training.compared import Compared
 from zoexplore.views.training.course import TITLES, Course
+from zoexplore.views.training.finished import Finished
 from zoexplore.views.training.legend import legend
 from zoexplore.views.training.marks import DEFAULT_BOUNDS, UTILITIES, about, name_of
 from zoexplore.views.training.results import Results
@@ -31,14 +33,18 @@ class Train(View):
 
     utility = param.Selector(default="accuracy", objects=list(UTILITIES), doc="what is measured")
     bounds = param.List(default=list(DEFAULT_BOUNDS), item_type=str, doc="the bounds that are drawn")
+    shown = param.Selector(
+        default="bounds", objects=["methods", "bounds"], doc="every method by its best bound, or all points by all bounds"
+    )
     picked = param.Tuple(None, length=2, allow_None=True, doc="the point whose course is shown, by its method and sigma")
     frontier = param.ClassSelector(class_=Frontier, allow_None=True, doc="what is known so far")
 
     def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
         super().__init__(state, dark, **params)
         self.choices = Choices(self.state)
-        self.running = Running(self.choices.asked, lambda frontier: self.param.update(frontier=frontier))
-        self.marks, self.course = UtilityFigure(self._clicked), Course()
+        self.running = Running(self.choices.asked, self._trained)
+        self.finished = Finished(self._loaded)
+        self.marks, self.course, self.compared = UtilityFigure(self._clicked), Course(), Compared()
         self.results = Results(self._loaded, self.running.refuse)
         self._build()
         titles = {"frontier": "the frontier", **{name: title.lower() for name, title in TITLES.items()}}
@@ -47,7 +53,7 @@ class Train(View):
             for name, title in titles.items()
         }
         self.choices.param.watch(lambda event: self.running.refuse(event.new), "problem")
-        self.param.watch(self._redraw, ["utility", "bounds", "frontier", "picked"])
+        self.param.watch(self._redraw, ["utility", "bounds", "frontier", "picked", "shown"])
         self.both = self._both()
         self.paint(dark)
         self._redraw()
@@ -59,6 +65,11 @@ class Train(View):
         sheets = {name: [theme.css("select", name)] for name in ("along", "choice")}
         self.measure = pn.widgets.Select.from_param(self.param.utility, label="utility", stylesheets=sheets["along"], **look)
         self.measure.description = None
+        modes = {"every mark by all bounds": "bounds", "every method by its best": "methods"}
+        self.mode = pn.widgets.Select.from_param(
+            self.param.shown, options=modes, label="shown", stylesheets=sheets["along"], **look
+        )
+        self.mode.description = None
         self.boxes = {b: pn.widgets.Checkbox(label=BOUNDS[b].title, value=b in self.bounds, **_line(b)) for b in BOUNDS}
         for box in self.boxes.values():
             box.param.watch(lambda _: self.param.update(bounds=[b for b in BOUNDS if self.boxes[b].value]), "value")
@@ -89,6 +100,12 @@ class Train(View):
     def _clicked(self, place: int) -> None:
         self.take(self.frontier.points[place] if self.frontier else None)
 
+    def _trained(self, frontier: Frontier) -> None:
+        """Show what a run has found: methods at their best where they aim at the same epsilon."""
+        begun = self.frontier is None or {p.target for p in self.frontier.points} != {p.target for p in frontier.points}
+        aimed = any(p.target is not None for p in frontier.points)
+        self.param.update(frontier=frontier, **({"shown": "methods" if aimed else "bounds"} if begun else {}))
+
     def _loaded(self, frontier: Frontier) -> None:
         self.running.stop("Loaded.")
         self.frontier = frontier
@@ -113,6 +130,10 @@ class Train(View):
         self._drawn = True
         self._offer(self.point)
         self.marks.draw(*shown, self.point)
+        self.compared.draw(self.frontier, self.utility)
+        several = self.shown == "bounds"
+        self.marks.pane.visible = self.saves["frontier"].visible = self.ticks.visible = self.legend.visible = several
+        self.compared.pane.visible = not several
         self.course.draw(*shown, self.point)
         self.legend.object = legend(self.frontier)
         self.story.object = f"<p>{escape(self.course.told(*shown[1:]))}</p>"
@@ -144,12 +165,15 @@ class Train(View):
         super().paint(dark)
         self.marks.paint(dark)
         self.course.paint(dark)
+        self.compared.paint(dark)
+        self.finished.paint(dark)
 
     def _both(self) -> pn.Column:
         """The frontier, and beside or below it the course of a point."""
         tools = {"css_classes": ["zx-tools"], "stylesheets": [theme.css("tools")], "margin": (4, 0, 4, 0)}
+        self.ticks = pn.Row(*self.boxes.values(), **tools)
         frontier = pn.Column(
-            self.measure, pn.Row(*self.boxes.values(), **tools), self.legend, self.marks.pane, self.saves["frontier"],
+            self.measure, self.mode, self.ticks, self.legend, self.marks.pane, self.saves["frontier"], self.compared.pane,
             **theme.STRETCH,
         )  # fmt: skip
         course = pn.Column(
@@ -162,7 +186,7 @@ class Train(View):
 
     def __panel__(self) -> pn.viewable.Viewable:
         return pn.Column(
-            self.choices, self.running, self.about, self.both, self.results,
+            self.finished, self.choices, self.running, self.about, self.both, self.results,
             css_classes=["zx-train"], stylesheets=[theme.root("curves")], **theme.STRETCH,
         )  # fmt: skip
 

@@ -12,9 +12,9 @@ from zoexplore.views.figures.bokeh_style import blank, dress, plain
 from zoexplore.views.figures.glyphs import Mark, Stroke
 from zoexplore.views.figures.picture import decades
 from zoexplore.views.style import theme
+from zoexplore.views.training.compared import AXIS
 from zoexplore.views.training.marks import MARKERS, Scale, at_delta, front, marks
 
-_AXIS = "return texts.find(([x]) => Math.abs(tick / x - 1) < 1e-9)?.[1] ?? ''"
 _NONE: dict[str, list] = {
     name: [] for name in ("x", "y", "low", "high", "point", "bound", "marker", "solid", "tip", "fill", "line", "size", "xs", "ys")
 }
@@ -58,7 +58,7 @@ class UtilityFigure:
         tooltip = f'<div class="tip"><style>{theme.css("mark")}</style>@tip{{safe}}</div>'
         fig.add_tools(HoverTool(renderers=[self.dots], tooltips=tooltip, visible=False, point_policy="snap_to_data"))
         fig.add_tools(TapTool(renderers=[self.dots], visible=False))
-        fig.xaxis.formatter = CustomJSTickFormatter(code=_AXIS, args={"texts": []})
+        fig.xaxis.formatter = CustomJSTickFormatter(code=AXIS, args={"texts": []})
         plain(fig.yaxis)
         return fig
 
@@ -98,7 +98,7 @@ class UtilityFigure:
         fig = self.figure
         texts = [*decades(scale.low, scale.high).items(), (scale.infinity, "∞")]
         fig.xaxis.ticker = FixedTicker(ticks=[x for x, _ in texts])
-        fig.xaxis.formatter = CustomJSTickFormatter(code=_AXIS, args={"texts": [list(pair) for pair in texts]})
+        fig.xaxis.formatter = CustomJSTickFormatter(code=AXIS, args={"texts": [list(pair) for pair in texts]})
         fig.x_range.update(start=scale.at(-0.03), end=scale.end)
         self.edge.data = {"x": [scale.high * 1.0001]}
         fig.xaxis.axis_label = f"ε at {at_delta(frontier.delta)}, a mark for each bound" if frontier else "ε"

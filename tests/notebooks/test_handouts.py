@@ -1,0 +1,49 @@
+"""Handouts, answers and slides ask nobody for anything, draw their formulas, and keep questions and answers apart."""
+
+import nbformat
+import pytest
+
+from tests.notebooks.conftest import SERIES
+from tools import handouts
+
+EXERCISES = SERIES[4]  # its figures are not needed here: nothing is run
+
+
+@pytest.fixture
+def notebook():
+    return nbformat.read(EXERCISES, as_version=4)
+
+
+def text(notebook):
+    return "\n".join(cell.source for cell in notebook.cells)
+
+
+def test_a_handout_has_the_questions_and_no_answers(notebook):
+    shown = text(handouts.without_answers(notebook))
+    assert "## Exercises" in shown and "<summary>Solution" not in shown and "```python" not in shown
+
+
+def test_answers_are_text_and_code_to_run(notebook):
+    solutions = text(notebook).count("<summary>Solution")
+    kept = handouts.only_answers(handouts.answers(notebook)).cells
+    assert solutions > 0 and sum(cell.cell_type == "code" for cell in kept) >= solutions
+    assert "<details>" not in text(notebook)
+    for cell in kept:
+        if cell.cell_type == "code":
+            compile(cell.source, "answer", "exec")
+
+
+@pytest.mark.parametrize("kind", handouts.KINDS)
+def test_a_page_asks_nobody_for_anything(kind, notebook, tmp_path, page, console_errors):
+    file, asked = tmp_path / "page.html", []
+    prepared = handouts.answers(notebook) if kind == "answers" else notebook
+    file.write_text(handouts.page(prepared, kind), encoding="utf-8")
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(file.as_uri())
+    page.locator(".katex").first.wait_for(state="attached")
+    if kind == "slides":
+        page.locator(".slides section.present").first.wait_for()
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function("location.hash == '#/1'")
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert console_errors == []

@@ -1,0 +1,114 @@
+"""The figure explains itself: names at the ends of curves, nothing hidden, a line to drag, and redraws while a slider is held."""
+
+import asyncio
+
+import numpy as np
+import pytest
+from bokeh.core.properties import value
+
+from zoexplore import BOUNDS, Accounting
+from zoexplore.presets import DEMONSTRATION
+from zoexplore.views import Curves, State
+from zoexplore.views.compute.process import Answer
+from zoexplore.views.figures.annotations import annotations
+from zoexplore.views.panels.pinned import _ratios
+from zoexplore.views.view import View
+
+
+@pytest.fixture(scope="module")
+def view():
+    return Curves(State())
+
+
+def named(view):
+    rows = zip(view.marks.data["bound"], view.marks.data["name"], view.marks.data["end_y"], strict=True)
+    return {bound: (name, y) for bound, name, y in rows}
+
+
+def test_every_curve_in_the_frame_has_its_name_at_its_end(view):
+    names = named(view)
+    for bound in ("composition", "corollary", "theorem", "sharp", "noisy-gd"):
+        name, y = names[bound]
+        assert name == BOUNDS[bound].title and y >= view.source.data[bound][-1]
+    assert names["output-perturbation"][0] == "", "it is above the frame"
+    assert view.marks.data["end_x"][0] == view.source.data["x"][-1]
+
+
+def test_names_keep_apart(view):
+    y = np.sort([y for name, y in named(view).values() if name])
+    low, high = view.figure.y_range.start, view.figure.y_range.end
+    assert (np.diff(np.log(y)) >= 0.0349 * np.log(high / low)).all()
+
+
+def test_curves_that_coincide_share_a_name_and_stay_visible():
+    view = Curves(State(DEMONSTRATION.replace(beta=1.0)))
+    names = [name for name, _ in named(view).values() if name]
+    assert "Composition = Hidden-state theorem = Sharper bound" in names
+    widths = [line.glyph.line_width for line in view.lines.values()]
+    assert widths == sorted(widths, reverse=True), "thick lines are drawn first"
+
+
+def test_no_threshold_is_marked_where_curves_agree():
+    assert annotations(DEMONSTRATION.replace(beta=1.0), Accounting(), "T") == {}
+    assert len(annotations(DEMONSTRATION, Accounting(), "T")) == 2
+
+
+def test_the_line_of_the_current_value_can_be_dragged():
+    view = Curves(State())
+    view.now.location = 1234.5
+    assert view.state.T == 1230 and view.now.location == 1230
+    view.now.location = 0.001
+    assert view.state.T == 1 == view.now.location
+    view.along = "beta"
+    place = float(view.abscissa.place(0.25))
+    view.now.location = place
+    assert view.state.beta == pytest.approx(0.25)
+
+
+def test_the_hover_stands_on_the_frame_and_has_a_line(view):
+    assert (view.hover.point_policy, view.hover.attachment) == ("snap_to_data", "above")
+    assert view.probe.glyph.y == value(view.figure.y_range.end)
+    assert view.cross.dimension == "height"
+
+
+def test_differences_are_ratios():
+    assert _ratios([1.0, 2.0, float("inf")]) == ["1.00", "2.00 (×\u202f2)", "∞"]
+
+
+class Slow(View):
+    """A view whose answers come when they are given."""
+
+    def __init__(self, state):
+        super().__init__(state)
+        self.asked, self.drawn = [], []
+        self.follow()
+
+    async def refresh(self):
+        T, answer = self.state.T, Answer()
+        self.asked.append(answer)
+        await answer
+        self.drawn.append(T)
+
+
+def test_a_slow_view_redraws_while_a_slider_is_held_and_ends_with_the_last():
+    async def drag():
+        state = State()
+        view = Slow(state)
+        for T in (10, 20, 30):
+            state.slide(T=T)
+        assert len(view.asked) == 1, "what is on its way is not dropped while the slider is held"
+        view.asked[0].set_result(None)
+        await soon(view, 2)
+        assert view.drawn == [200] and view.waiting
+        view.asked[1].set_result(None)
+        await asyncio.sleep(0.01)
+        assert view.drawn == [200, 30] and not view.waiting
+        state.ask(T=40)
+        state.ask(T=50)
+        assert len(view.asked) == 4, "what nobody waits for is dropped otherwise"
+
+    async def soon(view, asked):
+        while len(view.asked) < asked:
+            await asyncio.sleep(0.001)
+
+    asyncio.run(drag())

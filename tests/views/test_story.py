@@ -1,0 +1,79 @@
+"""The story: six steps, one control each, each with an address; a guess, and then what the accountant says."""
+
+import re
+
+import pytest
+
+from zoexplore import Accounting, guarantee
+from zoexplore.formatting import format_number
+from zoexplore.presets import DEMONSTRATION
+from zoexplore.views import Explorer
+from zoexplore.views.panels.story import STEPS
+
+
+@pytest.fixture(scope="module")
+def explorer():
+    page = Explorer(search="")
+    page.__panel__()
+    return page
+
+
+def test_a_stranger_is_invited_and_may_decline():
+    page = Explorer(search="?")
+    assert page.story.panel.visible and "New here?" in page.story.words.object
+    page.story.buttons["skip"].clicks += 1
+    assert not page.story.panel.visible and page.story.step == ""
+    assert not Explorer(search="?T=9").story.panel.visible
+    assert not Explorer().story.panel.visible
+
+
+@pytest.mark.parametrize("step", [step for step in STEPS if step != "6"])
+def test_every_step_has_an_address_one_control_and_an_answer_by_the_accountant(explorer, step):
+    explorer.address.read(f"?story={step}")
+    told, story = STEPS[step], explorer.story
+    assert story.step == step and explorer.tabs.selected == told.view
+    assert explorer.controls.sole == told.control and not explorer.tabs.switch.visible
+    assert explorer.state.setting == DEMONSTRATION.replace(**told.run)
+    assert f"story={step}" in explorer.address.search()
+    assert "<b>" not in story.answer.object, "no answer before a guess"
+    story.guesses[1].clicks += 1
+    assert f"You said: {told.guesses[1]}" in story.answer.object.replace("&#x27;", "'")
+    assert explorer.state.setting == DEMONSTRATION.replace(**told.run | told.then)
+    now = explorer.state.setting
+    by = "composition" if step == "2" else "sharp"
+    assert format_number(guarantee(now, by).epsilon) in story.answer.object
+    assert all(button.disabled for button in story.guesses)
+
+
+def test_the_guesses_have_the_answer_among_them():
+    """Which one it is follows from the accountant's numbers."""
+
+    def ratio(step, bound):
+        told = STEPS[step]
+        runs = (DEMONSTRATION.replace(**told.run), DEMONSTRATION.replace(**told.run | told.then))
+        before, after = (guarantee(run, bound, Accounting()).epsilon for run in runs)
+        return after / before
+
+    assert 0.1 < ratio("1", "sharp") < 0.9
+    assert 10 < ratio("2", "composition") < 30
+    assert guarantee(DEMONSTRATION, "sharp").epsilon < guarantee(DEMONSTRATION, "composition").epsilon / 5
+    assert ratio("4", "sharp") < 1.001
+    assert ratio("5", "sharp") < 0.5
+
+
+def test_steps_follow_one_another_and_end(explorer):
+    story = explorer.story
+    story.step = "1"
+    story.buttons["next"].clicks += 1
+    assert story.step == "2"
+    story.buttons["back"].clicks += 1
+    assert story.step == "1" and story.buttons["back"].disabled
+    story.buttons["skip"].clicks += 1
+    assert story.step == "" and not story.panel.visible
+    assert explorer.controls.sole == "" and explorer.tabs.switch.visible and explorer.tabs.selected == "curves"
+
+
+def test_the_steps_are_short():
+    for told in STEPS.values():
+        words = re.findall(r"\w+", told.says)
+        assert len(words) < 60 and told.question.endswith("?") and len(told.guesses) == 3

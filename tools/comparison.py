@@ -1,0 +1,100 @@
+"""Draws the finished comparison and writes its tables: the part of docs/training.md between two marks.
+
+python -m tools.comparison
+"""
+
+from pathlib import Path
+
+from zoexplore.bounds import BOUNDS
+from zoexplore.formatting import format_count, format_number
+from zoexplore.training import METHODS, TASKS, Frontier
+from zoexplore.training.costs import kept, passes
+from zoexplore.training.finished import Comparison, load
+from zoexplore.views.figures.picture import svg
+from zoexplore.views.state import State
+from zoexplore.views.training.compared import Compared, told
+from zoexplore.views.training.finished import how
+from zoexplore.views.training.marks import spread
+
+DOCS = Path(__file__).parents[1] / "docs"
+BEGIN, END = "<!-- the comparison, by tools.comparison -->", "<!-- end of the comparison -->"
+DETAIL = 2.0  # the epsilon whose costs are told
+
+
+def main() -> None:
+    """Write the figures and the page."""
+    found, page = load(), DOCS / "training.md"
+    before, rest = page.read_text().split(BEGIN)
+    after = rest.split(END)[1]
+    page.write_text(before + BEGIN + "\n\n" + written(found) + "\n" + END + after)
+    for task, frontier in found.frontiers.items():
+        (DOCS / f"comparison-{task}.svg").write_text(drawn(frontier))
+
+
+def drawn(frontier: Frontier) -> str:
+    """The figure of one task."""
+    figure = Compared()
+    figure.draw(frontier, "accuracy")
+    figure.paint(False)
+    title = TASKS[frontier.task].title if frontier.task in TASKS else frontier.task
+    return svg(figure.figure, State(), title=title, caption=[told(frontier)])
+
+
+def written(found: Comparison) -> str:
+    """All tasks, then what hiding the iterates buys."""
+    parts = []
+    for task, frontier in found.frontiers.items():
+        parts += [f"### {TASKS[task].title}", f"![Accuracy against ε on {task}](comparison-{task}.svg)", told(frontier)]
+        parts += [accuracies(frontier), costs(frontier), how(found, task)]
+    return "\n\n".join([*parts, *hiding(found)]) + "\n"
+
+
+def accuracies(frontier: Frontier) -> str:
+    """A row for each method, a column for each epsilon."""
+    targets = sorted({p.target for p in frontier.points if p.target is not None})
+    rows = []
+    for method in dict.fromkeys(p.method for p in frontier.points):
+        points = {p.target: p for p in frontier.points if p.method == method}
+        cells = (
+            [spread(points[t], "accuracy") if t in points else "" for t in targets] if None not in points else [""] * len(targets)
+        )
+        last = spread(points[None], "accuracy") if None in points else ""
+        rows.append((METHODS[method].title, *cells, last))
+    return _table(("accuracy", *(f"ε = {format_number(t)}" for t in targets), "ε = ∞"), rows)
+
+
+def costs(frontier: Frontier) -> str:
+    """What each method chose and took at one epsilon."""
+    rows = []
+    for p in frontier.points:
+        if p.target in (None, DETAIL):
+            run = p.run
+            batch = format_count(int(run["batch"])) if run["batch"] else "all"
+            by = f"{BOUNDS[p.by].title}: {p.says[p.by]}" if p.by else "–"
+            rows.append(
+                (METHODS[p.method].title, by, format_count(int(run["K"])), format_count(int(run["T"])), batch, f"{passes(p):.2g}",
+                 format_count(int(kept(p))))
+            )  # fmt: skip
+    head = (f"chosen at ε = {format_number(DETAIL)}", "counted by", "K", "T", "batch", "forward passes", "kept of a record")
+    return _table(head, rows)
+
+
+def hiding(found: Comparison) -> list[str]:
+    """Accuracy with the last iterate alone released, and with all of them."""
+    if not found.hiding:
+        return []
+    targets = sorted({p.target for f in found.hiding.values() for p in f.points if p.target is not None})
+    rows = []
+    for name, frontier in found.hiding.items():
+        points = {p.target: p for p in frontier.points}
+        rows.append((name, *(f"{spread(points[t], 'accuracy')} (T = {points[t].run['T']:.0f})" for t in targets)))
+    return ["### What hiding the iterates buys", _table(("released, steps", *(f"ε = {format_number(t)}" for t in targets)), rows)]
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+if __name__ == "__main__":
+    main()

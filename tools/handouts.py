@@ -1,0 +1,156 @@
+"""The notebooks as pages that need no kernel and no network: `python -m tools.handouts [handouts|answers|slides] [numbers]`.
+
+Handouts leave out the solutions; answers hold only them, with what their code prints; slides break at headings and leave out
+the code. Each page is one file in build/; executed notebooks are kept in build/executed.
+"""
+
+import argparse
+import os
+import re
+from base64 import b64encode
+from pathlib import Path
+
+import nbformat
+import panel
+from nbclient import NotebookClient
+from nbconvert import HTMLExporter, SlidesExporter
+from nbformat import NotebookNode
+
+from tools.lesson import linked_as_data
+from tools.site import DRAWN, ROOT, katex
+from zoexplore.writing import write
+
+NOTEBOOKS, BUILD = ROOT / "notebooks", ROOT / "build"
+KINDS = ("handouts", "answers", "slides")
+HIDDEN = re.compile(r"<details><summary>(Solution|Answer)</summary>\n(.*?)\n</details>", re.DOTALL)
+HINT = re.compile(r"<details><summary>Hint</summary>\n(.*?)\n</details>", re.DOTALL)
+CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
+LOOK = """
+body:not(:has(.reveal)) { max-width: 980px; margin: 0 auto; padding: 0 16px; }
+.reveal section { text-align: left; } .reveal :is(h1, h2, h3) { text-transform: none; } .reveal pre { font-size: 16px; }
+@media print { details { display: block; } .jp-Cell { break-inside: avoid; } }
+"""
+
+
+def _read(file: Path) -> str:
+    """A text of a page; what a style sheet would ask for elsewhere is left out."""
+    return re.sub(r"@import [^;]*;", "", file.read_text(encoding="utf-8"))
+
+
+(_REVEAL,) = (Path(panel.__file__ or "").parent / "dist" / "bundled").glob("reveal.js@*/dist")
+_SLIDES = "".join(f"<style>{_read(_REVEAL / name)}</style>" for name in ("reveal.css", "theme/white.css")) + (
+    f"<script>{_read(_REVEAL / 'reveal.min.js')}</script>"
+    "<script>Reveal.initialize({history: true, width: 1100, height: 720, margin: 0.04})</script>"
+)
+
+
+def paths(numbers: list[int]) -> list[Path]:
+    """The notebooks with these numbers, all of them where none is given, in their order."""
+    found = {int(path.name.partition("-")[0]): path for path in NOTEBOOKS.glob("*.ipynb")}
+    return [found[number] for number in sorted(found) if number in numbers or not numbers]
+
+
+def executed(path: Path, kind: str) -> NotebookNode:
+    """A notebook with its outputs. For answers with their code as cells, too."""
+    kept = BUILD / "executed" / (f"answers-{path.name}" if kind == "answers" else path.name)
+    if not kept.exists() or kept.stat().st_mtime < path.stat().st_mtime:
+        print(f"{kind}: running {path.name}", flush=True)
+        notebook = nbformat.read(path, as_version=4)
+        if kind == "answers":
+            notebook = answers(notebook)
+        os.environ.update(PANEL_INLINE="1", PYTHONPATH=str(ROOT))
+        NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(NOTEBOOKS)}}).execute()
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(notebook, kept)
+    return nbformat.read(kept, as_version=4)
+
+
+def without_answers(notebook: NotebookNode) -> NotebookNode:
+    """A notebook whose solutions are left out; hints stay."""
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = HIDDEN.sub("", cell.source)
+    return notebook
+
+
+def answers(notebook: NotebookNode) -> NotebookNode:
+    """A notebook that ends with its questions and their answers; `only_answers` leaves out what comes before."""
+    asked = [cell for cell in notebook.cells if cell.cell_type == "markdown" and HIDDEN.search(cell.source)]
+    for cell in asked:
+        text = HINT.sub("", cell.source)
+        for i, part in enumerate(CODE.split(HIDDEN.sub(r"**\1.** \2", text))):
+            new = nbformat.v4.new_code_cell if i % 2 else nbformat.v4.new_markdown_cell
+            notebook.cells.append(new(part.strip(), metadata={"tags": ["answer"]}))
+    return notebook
+
+
+def only_answers(notebook: NotebookNode) -> NotebookNode:
+    title = notebook.cells[0].source.partition("\n")[0]
+    kept = [cell for cell in notebook.cells if "answer" in cell.metadata.get("tags", ())]
+    notebook.cells = [nbformat.v4.new_markdown_cell(f"{title}: answers"), *kept]
+    return notebook
+
+
+def cut(notebook: NotebookNode) -> NotebookNode:
+    """A slide for each heading and each text below it, with what the cells after it show. Exercises have hints, no solutions."""
+    cells = []
+    for cell in without_answers(notebook).cells:
+        if cell.cell_type == "code":
+            cell.metadata["slideshow"] = {"slide_type": "-" if cell.outputs else "skip"}
+            cells.append(cell)
+            continue
+        for part in re.split(r"\n(?=## |\*\*\d\. )", cell.source.strip()):
+            kind = "slide" if part.startswith(("# ", "## ")) else "subslide"
+            cells.append(nbformat.v4.new_markdown_cell(part, metadata={"slideshow": {"slide_type": kind}}))
+    notebook.cells = cells
+    return notebook
+
+
+def page(notebook: NotebookNode, kind: str) -> str:
+    """An executed notebook as one HTML page."""
+    if kind == "slides":
+        text, _ = SlidesExporter(reveal_scroll=True, exclude_input=True, exclude_output_prompt=True).from_notebook_node(
+            cut(notebook)
+        )
+        text = re.sub(r"<script>\s*require\(.*?</script>", "", text, flags=re.DOTALL)
+    else:
+        notebook = only_answers(notebook) if kind == "answers" else without_answers(notebook)
+        text, _ = HTMLExporter(template_name="lab").from_notebook_node(notebook)
+    return offline(re.sub(r'href="([\w-]+)\.ipynb', r'href="\1.html', text), _SLIDES if kind == "slides" else "")
+
+
+def offline(text: str, more: str = "") -> str:
+    """A page that asks nobody for anything: its formulas are drawn by the KaTeX that comes along."""
+    text = re.sub(r'<script[^>]*src="https?://[^"]*"[^>]*>\s*</script>', "", text)
+    text = re.sub(r'<link[^>]*href="https?://(?!cdn\.holoviz)[^"]*"[^>]*>', "", text)
+    text = re.sub(r'<script type="(?:text/x-mathjax-config|module)">.*?</script>', "", text, flags=re.DOTALL)
+    folder = BUILD / "katex"
+    if not folder.exists():
+        katex(folder)
+    style = _read(folder / "katex.min.css")
+    style = re.sub(r"url\(fonts/([\w-]+\.\w+)\)", lambda found: _font(folder / "fonts" / found[1]), style)
+    scripts = "".join(f"<script>{_read(folder / name)}</script>" for name in ("katex.min.js", "auto-render.min.js"))
+    head, _, body = text.partition("</head>")
+    body, _, _ = body.rpartition("</body>")
+    return linked_as_data(f"{head}<style>{style}{LOOK}</style>{scripts}</head>{body}{more}<script>{DRAWN}</script></body></html>")
+
+
+def _font(file: Path) -> str:
+    return f"url(data:font/woff2;base64,{b64encode(file.read_bytes()).decode()})" if file.exists() else "url()"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", nargs="?", default="handouts", choices=KINDS)
+    parser.add_argument("numbers", nargs="*", type=int, help="of the notebooks; all where none is given")
+    given = parser.parse_args()
+    folder = BUILD / given.kind
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in paths(given.numbers):
+        file = folder / f"{path.stem}.html"
+        write(file, page(executed(path, given.kind), given.kind).encode())
+        print(f"{file}: open it in any browser")
+
+
+if __name__ == "__main__":
+    main()

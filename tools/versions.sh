@@ -1,0 +1,29 @@
+#!/bin/sh
+# Runs the accountant's tests with every other Python that is found: 3.12 and 3.13, each in an environment of its own.
+#   sh tools/versions.sh [pytest's arguments]
+# Without PyTorch, whose CPU build is kept for one version; what needs it is tested with that one, by make test.
+set -eu
+cd "$(dirname "$0")/.."
+
+# The interpreter of a version: on the path, or pyenv's.
+find_python() {
+    for python in "python$1" "${PYENV_ROOT:-$HOME/.pyenv}/versions/$1".*/bin/python; do
+        if "$python" -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$1')" 2>/dev/null; then echo "$python"; return; fi
+    done
+}
+
+tested=0
+for version in 3.12 3.13; do
+    python=$(find_python "$version")
+    if [ -z "$python" ]; then echo "versions: Python $version is not here"; continue; fi
+    venv=.venv-$version
+    echo "versions: $("$python" --version), in $venv"
+    [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+        -e '.[app]' pytest hypothesis mpmath dp-accounting psutil
+    "$venv/bin/python" -m pytest -q -m "not proof" -p no:cacheprovider \
+        tests/bounds tests/views/test_state.py tests/views/test_curves.py tests/test_setting.py tests/test_presets.py \
+        tests/test_command.py tests/test_plots.py tests/test_export.py "$@"
+    tested=$((tested + 1))
+done
+[ "$tested" -gt 0 ] || { echo "versions: neither 3.12 nor 3.13 was found: install one, or with pyenv: pyenv install 3.12" >&2; exit 1; }

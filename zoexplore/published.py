@@ -1,0 +1,113 @@
+"""Published runs of private zeroth-order training, as their public scripts have them (docs/published.md)."""
+
+from dataclasses import dataclass
+from math import ceil, sqrt
+
+from zoexplore.formatting import format_number
+from zoexplore.setting import Setting
+
+_SHUFFLED = "Batches are cut from a shuffled list but accounted as Poisson samples."
+_HIDDEN = (
+    "Hidden states gain nothing, since all noise is along the directions (β = 1); with some of it across them they could, "
+    "given a ridge outside the clip or a ball."
+)
+_NOISE = "The noise is inferred: it is what gives the claim as it was accounted."
+
+
+@dataclass(frozen=True)
+class Published:
+    """A run as its script has it.
+
+    Args:
+        name, n, d, K, batch, T, delta: as in the script; `batch` is the mean size where it is Poisson's.
+        C: the clip norm of a record's quotients, all K together.
+        claimed: the epsilon that is reported.
+        trained: the part of it that is spent on training.
+        doubled: whether the noise on the sum of clipped quotients is 2 z C, not z C.
+        shuffled: whether batches are cut from a shuffled list, not drawn as Poisson.
+        z: the noise multiplier for `trained` by Poisson's accountant, to five digits.
+        fresh: epsilon with batches drawn afresh without replacement and one record replaced, to two decimals.
+        ours: epsilon of `setting`, to four digits.
+        reading: what of this the material leaves open, and how it is read here; empty if nothing.
+    """
+
+    name: str
+    n: int
+    d: int
+    K: int
+    batch: int
+    T: int
+    C: float
+    claimed: float
+    trained: float
+    doubled: bool
+    shuffled: bool
+    z: float
+    fresh: float
+    ours: float
+    delta: float = 1e-5
+    reading: str = ""
+
+    @property
+    def setting(self) -> Setting:
+        """The run as it is done: a joint clip to C is Delta = sqrt(K) C, and the noise sqrt(K) times as large."""
+        spread = sqrt(self.K)
+        noise = spread * (2 if self.doubled else 1) * self.z * self.C / self.batch
+        return Setting(
+            n=self.n, d=self.d, K=self.K, T=self.T, beta=1.0, batch=self.batch, delta=self.delta, clip=spread * self.C,
+            sigma=float(f"{noise:.10g}"),  # z is known to five digits
+            neighbours="replace-one" if self.shuffled else "add-remove",
+            sampling="shuffled" if self.shuffled else "poisson",
+        )  # fmt: skip
+
+    @property
+    def replaced(self) -> float:
+        """By how much replacing a record moves a step, over its noise."""
+        return (1 if self.doubled else 2) / self.z
+
+    @property
+    def epochs(self) -> int:
+        return ceil(self.T * self.batch / self.n)
+
+    @property
+    def says(self) -> str:
+        """The claim, our number, and why they differ."""
+        claim = f"Claimed: ε = {self.claimed:g}"
+        if self.shuffled:
+            proved = f"What can be proved of shuffling, with one record replaced, is {format_number(self.ours)}"
+            why = f"{claim}. {_SHUFFLED} {proved}; with batches drawn afresh it would be {format_number(self.fresh)}."
+        else:
+            why = (
+                f"{claim}, of which {self.trained:g} goes to training. That is what we find for a record added or removed, as "
+                f"set here. With one record replaced it would be {format_number(self.fresh)}: a step then moves twice as far."
+            )
+        return " ".join(filter(None, (why, _HIDDEN, _NOISE, self.reading)))
+
+
+_CLIP = "The scripts clip at 5 or at 1: ε does not depend on it at this noise multiplier."
+_ZOPO = "Two classes, the most steps and noise of z C/b are our reading."
+RUNS = {
+    "dpzero-opt": Published(
+        "DPZero, OPT-1.3B, SST-2", 1000, 1_300_000_000, 1, 8, 20_000, 300.0, 6, 6.0, True, True, 1.0956, 7.86, 115.04,
+    ),
+    "dpzero-roberta": Published(
+        "DPZero, RoBERTa-large, SST-2", 1024, 355_000_000, 1, 64, 10_000, 200.0, 6, 6.0, True, True, 4.8365, 6.50, 34.68,
+    ),
+    "aggzo-mnli-64": Published(
+        "DP-AggZO, RoBERTa-large, MNLI", 1536, 355_000_000, 64, 64, 1000, 5.0, 2, 1.9, False, False, 2.8871, 5.67, 1.900,
+        reading=_CLIP,
+    ),
+    "aggzo-mnli-1": Published(
+        "DP-AggZO, RoBERTa-large, MNLI", 1536, 355_000_000, 1, 64, 5000, 200.0, 2, 1.9, False, False, 6.2129, 4.80, 1.900,
+    ),
+    "aggzo-squad-16": Published(
+        "DP-AggZO, OPT-1.3B, SQuAD", 1000, 1_300_000_000, 16, 64, 1000, 7.5, 2, 1.9, False, False, 4.3307, 5.05, 1.900,
+    ),
+    "aggzo-squad-64": Published(
+        "DP-AggZO, OPT-1.3B, SQuAD", 1000, 1_300_000_000, 64, 64, 1000, 2.0, 2, 1.9, False, False, 4.3307, 5.05, 1.900,
+    ),
+    "zopo": Published(
+        "DP-ZOPO, RoBERTa-large, 512 a class of 2", 1024, 355_000_000, 1, 64, 6000, 30.0, 4, 4.0, False, True, 4.0621, 12.61,
+        74.12, delta=1 / 1024, reading=_ZOPO,
+    ),
+}  # fmt: skip

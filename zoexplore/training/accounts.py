@@ -1,0 +1,67 @@
+"""How a configuration's privacy is counted: every sound way that there is, so that each method is charged by its best.
+
+All methods are charged for the same thing, what one record's gradient may add to a step:
+
+- each quotient clipped at Delta: as the accountant has it, whether the clip acts or not;
+- the K quotients of a record clipped together at C: to every bound a clip of C/sqrt(K) on each, since either lets a record move a
+  step by (eta/K) C/n. No bound but those that the clip alone carries covers a joint clip that acts;
+- a loss that is proved to be L-Lipschitz with C >= L: neither clip ever acts, and the record moves the step by its gradient's
+  part in random directions, of which K of d see about sqrt(K/d) (docs/bounds.md, "Sensitivity").
+"""
+
+from dataclasses import dataclass
+from math import inf, sqrt
+
+from zoexplore.bounds import BOUNDS
+from zoexplore.setting import Accounting, Setting
+from zoexplore.training.engine import Configuration
+from zoexplore.training.methods import METHODS, OPACUS
+from zoexplore.training.tasks import Task
+
+
+@dataclass(frozen=True)
+class Account:
+    """One sound way to count.
+
+    Args:
+        setting: the run as the accountant takes it.
+        accounting: how it is counted.
+        bounds: those that apply to what is known.
+        says: what is counted, in words.
+    """
+
+    setting: Setting
+    accounting: Accounting
+    bounds: tuple[str, ...]
+    says: str
+
+
+def accounts(task: Task, configuration: Configuration, accounting: Accounting) -> tuple[Account, ...]:
+    """Every sound way to count a configuration with noise. For whichever bound, the least of them holds."""
+    setting, hidden = configuration.setting, configuration.hidden and configuration.method != OPACUS
+    if configuration.clipping == "each":
+        bounds = _allowed(configuration) if hidden else ("composition",)
+        return (Account(setting, accounting, bounds, "each quotient's clip"),)
+    alone = ("composition", "output-perturbation") if hidden else ("composition",)
+    each = setting.replace(clip=setting.clip / sqrt(setting.K), lipschitz=inf)
+    found = [Account(each, accounting.replace(sensitivity="clip"), alone, _of_clip(configuration))]
+    constants = task.constants
+    if not constants.supposed and setting.clip >= constants.lipschitz and setting.full_batch and configuration.method != OPACUS:
+        idle = setting.replace(clip=constants.lipschitz, lipschitz=None)
+        bounds = _allowed(configuration) if hidden else ("composition",)
+        found.append(Account(idle, accounting.replace(sensitivity="lipschitz"), bounds, "the loss's Lipschitz constant"))
+    return tuple(found)
+
+
+def _allowed(configuration: Configuration) -> tuple[str, ...]:
+    """All bounds, but that of gradient descent for what takes no gradient steps."""
+    gradient = configuration.own_basis and configuration.setting.xi == 0
+    return tuple(bound for bound in BOUNDS if gradient or bound != "noisy-gd")
+
+
+def _of_clip(configuration: Configuration) -> str:
+    method = METHODS[configuration.method]
+    said = "each record's clipped gradient" if method.every_direction else "each record's clipped quotients together"
+    if configuration.setting.full_batch:
+        return said
+    return f"{said}, on Poisson batches by the exact privacy-loss distribution"

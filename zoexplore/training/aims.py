@@ -1,0 +1,100 @@
+"""Runs that aim at an epsilon: what is chosen of a run, and the noise that brings it to its target."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from zoexplore.planning.calibration import Unreachable, calibrate
+from zoexplore.setting import Accounting
+from zoexplore.training.accounts import accounts
+from zoexplore.training.engine import Configuration
+from zoexplore.training.methods import METHODS
+from zoexplore.training.tasks import Task
+
+NEIGHBOURS = "add-remove"  # what every method can be charged for, Poisson batches included
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What tuning chooses of a run.
+
+    Args:
+        K: directions, all d of them in the parameters' own basis where the method takes gradients.
+        T: steps.
+        rate: eta/K, what a step multiplies the gradient's part in the directions by.
+        clip: of a record's derivatives.
+        clipping: "each" or "joint".
+        beta: directional share of the noise.
+        batch: expected records of a Poisson batch; all where None.
+        ridge: strength of the ridge.
+    """
+
+    K: int
+    T: int
+    rate: float
+    clip: float
+    clipping: str = "joint"
+    beta: float = 1.0
+    batch: int | None = None
+    ridge: float | None = None
+
+    @classmethod
+    def start(cls, task: Task, method: str, **given: Any) -> "Choice":
+        """The task's own run, with what was given: K, beta, T, eta, clip, batch, ridge."""
+        kind, known = METHODS[method], {name: value for name, value in given.items() if value is not None}
+        K = task.d if kind.K == 0 else kind.K or known.get("K", task.K)
+        constants = task.constants
+        return cls(
+            K, known.get("T", task.T), known["eta"] / K if "eta" in known else 1 / constants.M,
+            known.get("clip", constants.lipschitz), beta=known.get("beta", task.beta) if kind.beta is None else kind.beta,
+            batch=known.get("batch"), ridge=known.get("ridge"),
+        )  # fmt: skip
+
+
+Choices = Mapping[tuple[str, float], Choice]
+
+
+def configuration(task: Task, method: str, choice: Choice, sigma: float, *, hidden: bool = True) -> Configuration:
+    """The run of a choice."""
+    kind = METHODS[method]
+    lipschitz = task.constants.lipschitz
+    setting = task.setting(
+        sigma, choice.K, choice.beta, choice.T, eta=choice.rate * choice.K, clip=choice.clip, neighbours=NEIGHBOURS,
+        batch=choice.batch, sampling="poisson" if choice.batch else "without-replacement",
+        lipschitz=lipschitz if choice.clip < lipschitz else None,
+    )  # fmt: skip
+    if choice.ridge is not None:
+        moved = choice.ridge - setting.ridge
+        regime = setting.regime if setting.regime == "non-convex" else "strongly-convex" if choice.ridge else "convex"
+        setting = setting.replace(ridge=choice.ridge, m=choice.ridge, M=setting.M + moved, regime=regime)
+    return Configuration(method, setting, kind.noisy, kind.every_direction, choice.clipping, hidden)
+
+
+def aimed(
+    task: Task, method: str, choice: Choice, target: float, accounting: Accounting, *, hidden: bool = True
+) -> Configuration | None:
+    """The run of a choice with the least noise whose epsilon is at most the target by some sound account of it; None where no
+    amount of noise is enough.
+
+    Args:
+        task: what is trained on.
+        method: key of `METHODS`; one without noise has no target.
+        choice: the rest of the run.
+        target: epsilon.
+        accounting: its conversion is kept.
+        hidden: whether bounds for the last iterate alone may be claimed.
+    """
+    made = configuration(task, method, choice, 1.0, hidden=hidden)
+    if not made.noisy:
+        return made
+    sigmas = []
+    for account in accounts(task, made, accounting):
+        bound = "sharp" if "sharp" in account.bounds else "composition"  # never above composition
+        try:
+            sigmas.append(calibrate(account.setting, "sigma", epsilon=target, bound=bound, accounting=account.accounting).sigma)
+        except Unreachable:
+            continue
+    if not sigmas:
+        return None
+    aimed_at = made.setting.replace(sigma=min(sigmas))
+    return Configuration(method, aimed_at, True, made.own_basis, made.clipping, hidden, target)

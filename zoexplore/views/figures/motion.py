@@ -1,0 +1,248 @@
+"""The mechanism in motion: two coupled runs in miniature, the clouds of their last iterates, and how far these overlap."""
+
+from dataclasses import replace
+from math import floor, inf
+from typing import Any
+
+import numpy as np
+import panel as pn
+import param
+from bokeh.models import ColumnDataSource, Range1d, Span
+from bokeh.plotting import figure
+
+from zoexplore.bounds import BOUNDS
+from zoexplore.formatting import format_count, format_number, format_short
+from zoexplore.motion import FRACTION, miniature
+from zoexplore.setting import Setting
+from zoexplore.views.compute.ask import ask
+from zoexplore.views.compute.motion import Played, Question, played
+from zoexplore.views.figures.bokeh_style import blank, dress, plain
+from zoexplore.views.state import State
+from zoexplore.views.style import theme
+from zoexplore.views.view import View
+
+_ONE, _OTHER, _PUBLIC = "theorem", "composition", "corollary"  # the bounds whose colours are borrowed
+_ROOM = 1.15  # of the picture, round what is in it
+_TRAIL = 6  # steps
+_SIDE = 330  # pixels, with the texts of the axes, which take as much below as beside
+STARTS = {"together": False, "as far apart as the ball allows": True}
+_SEEN, _LEAST = {"line_width": 2.0, "line_dash": [8, 3]}, {"line_width": 1.6, "line_dash": [2, 3]}
+_CIRCLE = np.linspace(0, 2 * np.pi, 181)
+
+
+class Motion(View):
+    """A picture that is played: two clouds of iterates in a plane, a pair of runs among them, and the overlap over the steps."""
+
+    apart = param.Selector(default=False, objects=list(STARTS.values()), doc="whether the two runs start apart")
+
+    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
+        super().__init__(state, dark, **params)
+        self.player = pn.widgets.Player(
+            label="step", start=0, end=1, value=0, interval=250, loop_policy="once", show_loop_controls=False, width=320,
+            visible_buttons=["first", "previous", "pause", "play", "next", "last"], value_align="start", show_value=False,
+        )  # fmt: skip
+        self.choice = pn.widgets.RadioBoxGroup.from_param(
+            self.param.apart, options=STARTS, label="", inline=True, tags=["where the two runs start"],
+            css_classes=["zx-radio"], stylesheets=[theme.css("radio")], **theme.STRETCH,
+        )  # fmt: skip
+        self._run: Setting | None = None
+        self._played: Played | None = None
+        text = {"stylesheets": [theme.css("text", "words")], **theme.STRETCH}
+        self.words, self.about = pn.pane.HTML("", **text), pn.pane.HTML("", **text)
+        names = ("one", "other", "ball", "directions", "noise", "overlap", "reached", "public", "least")
+        self.sources = {name: ColumnDataSource({"x": [], "y": []}, name=f"motion-{name}") for name in names}
+        for name in ("pair", "trail"):
+            self.sources[name] = ColumnDataSource({"x": [], "y": [], "colour": []}, name=f"motion-{name}")
+        self.plane, self.course = self._plane(), self._course()
+        fixed = {"sizing_mode": "fixed", "width": _SIDE, "height": _SIDE, "margin": 0}
+        self.panes = [pn.pane.Bokeh(self.plane, **fixed), pn.pane.Bokeh(self.course, **theme.STRETCH)]
+        self.paint(dark)
+        self.follow()
+        self.player.param.watch(self._moved, "value")
+        self.param.watch(self.changed, "apart")
+
+    def _plane(self) -> figure:
+        fig = blank(
+            "motion-plane", "square", sizing_mode="fixed", width=_SIDE, height=_SIDE,
+            title="Iterates after this step", tools="", toolbar_location=None, min_border_right=14, x_range=Range1d(-1, 1),
+            y_range=Range1d(-1, 1),
+        )  # fmt: skip
+        fig.xaxis.axis_label, fig.yaxis.axis_label = "the way in which the record pulls", "another direction"
+        self.inks: list[tuple[Any, str]] = []
+        line, source = fig.line, self.sources
+        self.ball = line("x", "y", source=source["ball"], line_width=1.2, line_dash=[4, 3])
+        self.lines = fig.multi_line("x", "y", source=source["directions"], line_width=1, line_alpha=0.45)
+        for name, bound in (("one", _ONE), ("other", _OTHER)):
+            dots = fig.scatter("x", "y", source=source[name], size=5, fill_alpha=0.4, line_color=None)
+            self.inks.append((dots, bound))
+        self.noise = line("x", "y", source=source["noise"], line_width=2.4)
+        self.trail = fig.multi_line("x", "y", source=source["trail"], line_width=1.8, line_color="colour")
+        self.pair = fig.scatter("x", "y", source=source["pair"], size=12, line_width=2, fill_color="colour")
+        return self._plain(fig)
+
+    def _course(self) -> figure:
+        fig = blank(
+            "motion-overlap", "square", height=_SIDE, title="Overlap of the two runs", tools="", toolbar_location=None,
+            x_range=Range1d(0, 1), y_range=Range1d(0, 1.02),
+        )  # fmt: skip
+        fig.xaxis.axis_label, fig.yaxis.axis_label = "step", "overlap"
+        source = self.sources
+        look = {"line_width": 1.4, "line_dash": [4, 3]}
+        looks: tuple[tuple[str, str, dict[str, Any]], ...] = (
+            ("overlap", _ONE, look), ("reached", _ONE, {"line_width": 3}), ("public", _PUBLIC, _SEEN), ("least", "sharp", _LEAST),
+        )  # fmt: skip
+        for name, bound, more in looks:
+            self.inks.append((fig.line("x", "y", source=source[name], **more), bound))
+        self.now = Span(location=0, dimension="height", line_width=1.2, line_dash=[2, 3])
+        fig.add_layout(self.now)
+        return self._plain(fig)
+
+    def _plain(self, fig: figure) -> figure:
+        for axis in fig.axis:
+            plain(axis)
+        return fig
+
+    async def refresh(self) -> None:
+        run = miniature(self.state.setting)
+        self.player.disabled = run is None
+        if run is None:
+            self._run = self._played = None
+            self.words.object = "<p>There is nothing to play: without a step size and a smoothness M no step is known.</p>"
+            return
+        found = await ask(played, Question(run, self.state.accounting, self.apart))
+        self._run, self._played = run, found
+        self._fit()
+        at = self.player.value if self.player.value <= run.T and self.player.end == run.T else run.T
+        with pn.io.hold():
+            self.about.object = self._about()
+            self.player.param.update(start=0, end=run.T, value=at)
+            self._moved()
+
+    def _fit(self) -> None:
+        """One scale for both axes, that of the clouds, the pair's start and, where it is not far off, the ball."""
+        run, motion = self._run, self._played.motion  # type: ignore[union-attr]
+        reach = float(np.abs(motion.places).max()) or 1.0
+        radius = run.R if run.R < 3 * reach else 0.0  # type: ignore[union-attr]
+        reach = _ROOM * max(reach, radius)
+        for ends in (self.plane.x_range, self.plane.y_range):
+            ends.update(start=-reach, end=reach)
+        self.course.x_range.update(start=0, end=motion.overlap.size - 1)
+        self._put("ball", radius * np.cos(_CIRCLE) if radius else [], radius * np.sin(_CIRCLE) if radius else [])
+        steps = np.arange(motion.overlap.size)
+        self._put("overlap", steps, motion.overlap)
+        self._put("public", steps, motion.public)
+        shown = self._played.epsilon < inf and not self.apart  # type: ignore[union-attr]
+        self._put("least", [0, steps[-1]] if shown else [], [self._played.least] * 2 if shown else [])  # type: ignore[union-attr]
+
+    def _moved(self, *_: Any) -> None:
+        if self._played is None:
+            return
+        motion = self._played.motion
+        t = min(self.player.value, motion.overlap.size - 1)
+        with pn.io.hold():
+            for side, name in enumerate(("one", "other")):
+                self._put(name, *motion.places[t, side].T)
+            first = motion.places[max(t - _TRAIL, 0) : t + 1, :, 0]
+            hues = [self._hue(bound) for bound in (_ONE, _OTHER)]
+            self.sources["trail"].data = {"x": list(first[..., 0].T), "y": list(first[..., 1].T), "colour": hues}
+            x, y = motion.places[t, :, 0].T
+            self.sources["pair"].data = {"x": x, "y": y, "colour": hues}
+            self._step(t)
+            self._put("reached", np.arange(t + 1), motion.overlap[: t + 1])
+            self.now.location = t
+            self.words.object = self._told(t)
+        for pane in self.panes:
+            pn.io.push_notebook(pane)
+
+    def _step(self, t: int) -> None:
+        """The directions and the noise of the step that led here, from where the first run was."""
+        motion = self._played.motion  # type: ignore[union-attr]
+        if t == 0:
+            self.sources["directions"].data = {"x": [], "y": []}
+            self._put("noise", [], [])
+            return
+        from_x, from_y = (float(v) for v in motion.places[t - 1, 0, 0])
+        length = 0.9 * self.plane.x_range.end
+        ends = motion.directions[t - 1] * length
+        self.sources["directions"].data = {
+            "x": [[from_x - dx, from_x + dx] for dx, _ in ends], "y": [[from_y - dy, from_y + dy] for _, dy in ends]
+        }  # fmt: skip
+        dx, dy = motion.noise[t - 1]
+        self._put("noise", [from_x, from_x + dx], [from_y, from_y + dy])
+
+    def _put(self, name: str, x: Any, y: Any) -> None:
+        self.sources[name].data = {"x": np.asarray(x, float), "y": np.asarray(y, float)}
+
+    def _told(self, t: int) -> str:
+        """Where the two runs are, as somebody would read it aloud."""
+        found = self._played
+        assert found is not None
+        overlap, last = float(found.motion.overlap[t]), found.motion.overlap.size - 1
+        head = f"<p><b>Step {t} of {last}.</b> "
+        if self.apart:
+            return (
+                f"{head}The runs started as far apart as the ball allows, and now their clouds overlap by <b>{overlap:.0%}</b>. "
+                "Every step shrinks the distance, and noise covers what is left: where a run came from is forgotten.</p>"
+            )
+        epsilon = "No bound of the accountant applies to it."
+        if found.epsilon < inf:
+            by, least = BOUNDS[found.bound].in_text, f"at least {floor(100 * found.least)}\u202f% to the best attacker"
+            epsilon = f"The accountant gives this miniature ε = {format_number(found.epsilon)} by {by}: that leaves {least}."
+        return (
+            f"{head}The two clouds overlap by <b>{overlap:.0%}</b>: who sees the last iterate alone names the run rightly "
+            f"{1 - overlap / 2:.0%} of the time, and half would be guessing. For somebody who sees every step the runs "
+            f"overlap by <b>{found.motion.public[t]:.0%}</b>. {epsilon}</p>"
+        )
+
+    def _about(self) -> str:
+        """What is simulated, and what of the run it keeps."""
+        run, s = self._run, self.state.setting
+        assert run is not None
+        hidden = run.R < inf and not self.sources["ball"].data["x"].size
+        return (
+            f"<p><small>Simulated, not drawn: a miniature of the run with d = {run.d}, K = {run.K} and n = "
+            f"{format_count(run.n)}, a {FRACTION} of the records so that one is seen, over {format_count(run.T)} of "
+            f"{format_count(s.T)} steps. It keeps K/d, β = {format_short(s.beta)}, σ = {format_short(s.sigma)}, the contraction, "
+            f"and the ball in steps' noises. The lines through the first run are its {run.K} directions, seen in this plane; "
+            f"a pair shares directions and noise.{' The ball is larger than the picture.' if hidden else ''}</small></p>"
+        )
+
+    def _hue(self, bound: str) -> str:
+        return theme.style_of(bound).colour[theme.DARK if self.dark else theme.LIGHT]
+
+    def paint(self, dark: bool) -> None:
+        super().paint(dark)
+        for renderer, bound in self.inks:
+            kind = "fill_color" if hasattr(renderer.glyph, "fill_color") else "line_color"
+            setattr(renderer.glyph, kind, self._hue(bound))
+        muted = theme.colour("muted", dark)
+        self.ball.glyph.line_color = self.lines.glyph.line_color = self.now.line_color = muted
+        self.noise.glyph.line_color = self._hue("sharp")
+        self.pair.glyph.line_color = theme.colour("surface", dark)
+        for fig in (self.plane, self.course):
+            dress(fig, dark)
+        self._moved()
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        figures = pn.Row(*self.panes, stylesheets=[theme.css("stage")], **theme.STRETCH)
+        legend = pn.pane.HTML(_legend(), stylesheets=[theme.css("key")], **theme.STRETCH)
+        label = pn.pane.HTML('<p class="label">the two runs start</p>', stylesheets=[theme.css("text")], margin=0)
+        return pn.Column(
+            label, self.choice, self.player, self.words, legend, figures, self.about,
+            css_classes=["zx-motion"], stylesheets=[theme.root("curves")], **theme.STRETCH,
+        )  # fmt: skip
+
+
+def _legend() -> str:
+    """What the dots and the lines are."""
+    dots = (("the run with the record", _ONE), ("with another record in its place", _OTHER))
+    styles = {name: theme.style_of(bound) for name, bound in (("seen", _PUBLIC), ("noise", "sharp"), ("last", _ONE))}
+    lines = (
+        ("the noise of the step", replace(styles["noise"], dash=(), width=2.4)),
+        ("overlap of last iterates, measured", replace(styles["last"], dash=(), width=3.0)),
+        ("of all steps seen, computed", replace(styles["seen"], dash=(8, 3), width=2.0)),
+        ("the least that the accountant allows", replace(styles["noise"], dash=(2, 3), width=1.6)),
+    )
+    items = [f"<li>{theme.dot(theme.style_of(bound))}<span>{text}</span></li>" for text, bound in dots]
+    items += [f"<li>{theme.swatch(style, 26)}<span>{text}</span></li>" for text, style in lines]
+    return f"<ul>{''.join(items)}</ul>"

@@ -1,0 +1,254 @@
+"""The guided opening: six steps with one control each, a guess before every answer, and an address for every step."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import panel as pn
+import param
+
+from zoexplore.bounds import Guarantee
+from zoexplore.formatting import format_number
+from zoexplore.presets import DEMONSTRATION
+from zoexplore.setting import Accounting
+from zoexplore.views.compute.ask import ask
+from zoexplore.views.compute.curve_set import guarantees
+from zoexplore.views.compute.task import Task
+from zoexplore.views.panels.controls import Controls
+from zoexplore.views.panels.readouts import smallest
+from zoexplore.views.state import State
+from zoexplore.views.style import theme
+from zoexplore.views.tabs import Tabs
+
+Found = dict[str, Guarantee]
+_INVITATION = """<h2>New here?</h2><p>Somebody trains a model on your data and publishes it. What does it give away about you,
+and why does that stop growing when the steps in between stay secret? Six short steps, one slider each.</p>"""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the story.
+
+    Args:
+        title: what it shows.
+        says: what to know before the question.
+        control: the one field that can be moved.
+        view: the tab that is open, and `turned` what is selected in it.
+        run: what differs from the demonstration run at first.
+        question: what is to be guessed, and `guesses` the guesses.
+        then: what is changed for the answer.
+        tells: the answer, from what the accountant finds before and after.
+    """
+
+    title: str
+    says: str
+    control: str
+    view: str
+    run: dict[str, Any]
+    question: str
+    guesses: tuple[str, ...]
+    then: dict[str, Any]
+    tells: Callable[[Found, Found], str]
+    turned: dict[str, Any] = field(default_factory=dict)
+
+
+def _least(found: Found) -> float:
+    return smallest(found).epsilon
+
+
+def _twice_the_noise(before: Found, after: Found) -> str:
+    was, now = _least(before), _least(after)
+    part = now / was
+    size = "about half" if 0.45 < part < 0.55 else "less than half" if part < 0.5 else "more than half"
+    return (
+        f"ε falls from {format_number(was)} to {format_number(now)}: {size} is left. At small ε twice the noise leaves half, for "
+        "large less. Nothing brings ε to 0 but noise without end."
+    )
+
+
+def _composition(before: Found, after: Found) -> str:
+    was, now = before["composition"].epsilon, after["composition"].epsilon
+    return (
+        f"ε of composition goes from {format_number(was)} to {format_number(now)}, {now / was:.0f} times as much: every step "
+        "that is "
+        "published is one more look at the record. At first the loss grows like √T, later like T."
+    )
+
+
+def _hidden(before: Found, after: Found) -> str:
+    every, last = after["composition"].epsilon, after["sharp"].epsilon
+    return (
+        f"Of ε = {format_number(every)} only {format_number(last)} is left: the green line instead of the orange one. The "
+        "run is the same; the "
+        "steps in between are just not shown to anybody."
+    )
+
+
+def _saturates(before: Found, after: Found) -> str:
+    was, now = _least(before), _least(after)
+    change = "ε does not change" if now <= was * 1.001 else f"ε grows from {format_number(was)}"
+    return (
+        f"{change}: it is {format_number(now)}. Every step pulls the two runs together and covers the rest with fresh noise. "
+        "Press play: runs "
+        "that start as far apart as the ball allows are the same cloud after a few steps. Only the last few steps leave a "
+        "trace, so the curve "
+        "stops growing."
+    )
+
+
+def _share(before: Found, after: Found) -> str:
+    was, now = _least(before), _least(after)
+    return (
+        f"ε falls from {format_number(was)} to {format_number(now)}. Next step's directions are new ones: noise along "
+        "today's cannot cover what "
+        "lies across them, noise in all directions can. What it gives up along the directions is little."
+    )
+
+
+def _cost(before: Found, after: Found) -> str:
+    return (
+        "Nobody knows before trying: press Train below. It trains the run at several noises here and now, and draws what is "
+        "learnt against ε. "
+        "Stopping at the right step is cheapest of all; the hidden state buys not having to know it."
+    )
+
+
+STEPS = {
+    "1": Step(
+        "What leaks",
+        "Two runs differ in one person's record. Whoever gets the trained model tries to tell which run it came from: below, "
+        "blue or orange. "
+        "ε bounds how well anybody can. Noise σ hides the record.",
+        "sigma", "motion", {}, "Will twice the noise halve ε?",
+        ("Yes, about half", "Less than half is left", "More than half is left"), {"sigma": 2e-3}, _twice_the_noise,
+        {"apart": False},
+    ),
+    "2": Step(
+        "Composition grows",
+        "Suppose every step of the training is published. Then every step is paid for: that is composition, the orange line.",
+        "T", "curves", {"T": 10}, "A hundred times as many steps: how much larger is ε?",
+        ("Not at all", "10 to 30 times", "100 times or more"), {"T": 1000}, _composition, {"along": "T"},
+    ),
+    "3": Step(
+        "Hide the iterates",
+        "Mostly nobody needs the steps in between. Publish the last iterate alone, with the same noise and the same 200 steps.",
+        "T", "curves", {}, "How much of composition's ε is left?",
+        ("Nearly all", "About half", "A fifth or less"), {}, _hidden, {"along": "T"},
+    ),
+    "4": Step(
+        "It saturates",
+        "The record acts in every step, and yet only the last iterate is seen.",
+        "T", "motion", {}, "Train five thousand times longer. What does ε do?",
+        ("It keeps growing", "It grows a little", "It stays"), {"T": 10**6}, _saturates, {"apart": True},
+    ),
+    "5": Step(
+        "What β does",
+        "Each step moves along K random directions. The noise can go along them (β = 1) or everywhere (β = 0), with the same "
+        "energy. "
+        "Now all of it goes along them.",
+        "beta", "curves", {"beta": 1.0}, "Move half of the noise off the directions. What does ε do?",
+        ("It rises", "It stays", "It falls"), {"beta": 0.5}, _share, {"along": "beta"},
+    ),
+    "6": Step(
+        "What it costs",
+        "Noise hides the record, and disturbs the training. A guarantee is worth something if the model still learns.",
+        "sigma", "train", {}, "Does this run learn at all with an ε below 1?",
+        ("Yes", "Hardly", "No"), {}, _cost,
+    ),
+}  # fmt: skip
+
+
+class Story(pn.viewable.Viewer):
+    """The steps in a panel above the page, of which they leave one control and one view. An empty `step` is the page as a "
+    "whole."""
+
+    step = param.Selector(default="", objects=["", *STEPS], doc="the step that is told; empty for none")
+    guess = param.String("", doc="what was guessed; empty before")
+
+    def __init__(self, state: State, tabs: Tabs, controls: Controls, invites: bool = False, **params: Any) -> None:
+        """With `invites` the page begins with an invitation to the story."""
+        super().__init__(**params)
+        self.state, self.tabs, self.controls, self.invites = state, tabs, controls, invites
+        text = {"stylesheets": [theme.css("text", "words", "story")], **theme.STRETCH}
+        self.words, self.answer = pn.pane.HTML("", **text), pn.pane.HTML("", **text)
+        look = {"css_classes": ["zx-button"], "stylesheets": [theme.css("button")], "margin": 0}
+        labels = {"begin": "Begin", "back": "Back", "next": "Next", "skip": "Skip: show the whole page"}
+        self.buttons = {name: pn.widgets.Button(label=label, **look) for name, label in labels.items()}
+        self.buttons["begin"].on_click(lambda _: self.go(1))
+        self.buttons["back"].on_click(lambda _: self.go(int(self.step) - 1))
+        self.buttons["next"].on_click(lambda _: self.go(int(self.step) + 1))
+        self.buttons["skip"].on_click(lambda _: self.go(0))
+        row = {"stylesheets": [theme.css("guesses")], **theme.STRETCH}
+        self.guesses, self.moves = pn.Row(**row), pn.Row(*self.buttons.values(), **row)
+        self.panel = pn.Column(
+            self.words, self.guesses, self.answer, self.moves,
+            css_classes=["zx-told"], stylesheets=[theme.root("told")], **theme.STRETCH,
+        )  # fmt: skip
+        self._answering: Task | None = None
+        self.param.watch(self._tell, "step")
+        self._show()
+
+    def go(self, place: int) -> None:
+        """Turn to a step by its number; to none by 0, or beyond the last."""
+        self.invites = False
+        self.step = str(place) if 0 < place <= len(STEPS) else ""
+        self._show()
+
+    def _tell(self, event: Any) -> None:
+        """Set the run, the view and the one control of a step."""
+        told = STEPS.get(self.step)
+        self.guess = ""
+        with pn.io.hold():
+            self.controls.sole = told.control if told else ""
+            self.tabs.switch.visible = self.tabs["curves"].choice.visible = told is None
+            if told:
+                self.state.replace(DEMONSTRATION.replace(**told.run), Accounting())
+                self.tabs[told.view].param.update(**told.turned)
+                self.tabs.selected = told.view
+            elif event.old:
+                self.tabs.selected = "curves"
+            self._show()
+
+    def _show(self) -> None:
+        told = STEPS.get(self.step)
+        self.panel.visible = told is not None or self.invites
+        self.answer.object = ""
+        if told is None:
+            self.words.object = _INVITATION
+            self.guesses[:] = []
+        else:
+            self.words.object = (
+                f"<h2><small>{self.step} of {len(STEPS)}</small> {escape(told.title)}</h2><p>{escape(told.says)}</p>"
+                f'<p class="question">{escape(told.question)}</p>'
+            )
+            self.guesses[:] = [self._guess(text) for text in told.guesses]
+        for name, button in self.buttons.items():
+            button.visible = (name in ("begin", "skip")) if told is None else name != "begin"
+        self.buttons["back"].disabled = self.step == "1"
+        self.buttons["next"].label = "Explore on your own" if self.step == str(len(STEPS)) else "Next"
+        self.buttons["skip"].label = "No, thanks" if told is None else "Skip: show the whole page"
+
+    def _guess(self, text: str) -> pn.widgets.Button:
+        button = pn.widgets.Button(label=text, css_classes=["zx-button"], stylesheets=[theme.css("button")], margin=0)
+        button.on_click(lambda _: self.take(text))
+        return button
+
+    def take(self, guess: str) -> None:
+        """Take a guess, and answer the question."""
+        self.guess = guess
+        for button in self.guesses:
+            button.disabled = True
+        if self._answering:
+            self._answering.stop()
+        self._answering = Task(self._reveal)
+
+    async def _reveal(self) -> None:
+        told = STEPS[self.step]
+        before = await ask(guarantees, DEMONSTRATION.replace(**told.run), Accounting())
+        after = await ask(guarantees, DEMONSTRATION.replace(**told.run | told.then), Accounting())
+        self.answer.object = f'<p role="status"><b>You said: {escape(self.guess)}.</b> {escape(told.tells(before, after))}</p>'
+        self.state.ask(**told.then)
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return self.panel

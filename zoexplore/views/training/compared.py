@@ -1,0 +1,261 @@
+"""Methods at their best: accuracy against epsilon, a line for each with its name at its end, and the gap between the kinds."""
+
+from html import escape
+from math import isfinite, log10
+from typing import NamedTuple
+
+import panel as pn
+from bokeh.models import ColumnDataSource, CustomJSTickFormatter, FixedTicker, HoverTool, Range1d
+from bokeh.plotting import figure
+
+from zoexplore.bounds import BOUNDS
+from zoexplore.formatting import format_count, format_exact, format_number
+from zoexplore.training import METHODS, Frontier, Point
+from zoexplore.training.costs import kept, passes
+from zoexplore.views.figures.bokeh_style import blank, dress, plain
+from zoexplore.views.style import theme
+from zoexplore.views.training.marks import MARKERS, at_delta, name_of, spread
+
+_COLOURS = {
+    "noisy-zogd": theme.STYLES["sharp"].colour, "aggzo": theme.PINS[0], "isotropic": theme.PINS[5], "dpzero": theme.PINS[3],
+    "noisy-gd": theme.PINS[1], "dp-sgd": theme.PINS[2], "zeroth-order": theme.COLOURS["muted"],
+    "non-private": theme.COLOURS["ink"],
+}  # fmt: skip
+AXIS = "return texts.find(([x]) => Math.abs(tick / x - 1) < 1e-9)?.[1] ?? ''"
+_SHORT = {
+    "noisy-gd": "Noisy GD", "aggzo": "Joint clip", "isotropic": "Isotropic", "dp-sgd": "DP-SGD",
+    "zeroth-order": "Zeroth order, no noise",
+}  # fmt: skip
+_ROOM = 0.05  # of the axis, above and below
+_APART = 0.052  # of the axis, between names
+_MOST_TICKS = 8
+_NAMES = 3.4  # times the largest epsilon is as far as names reach
+
+
+class Line(NamedTuple):
+    """One method: epsilons and accuracies, one standard error each; without noise a level."""
+
+    method: str
+    points: tuple[Point, ...]
+    x: list[float]
+    y: list[float]
+    error: list[float]
+
+
+def lines(frontier: Frontier, utility: str = "accuracy") -> list[Line]:
+    """Every method of a frontier by its best sound account, from the one that ends best on."""
+    found = []
+    for method in dict.fromkeys(p.method for p in frontier.points):
+        noisy = METHODS[method].noisy if method in METHODS else True
+        points = [p for p in frontier.points if p.method == method and (p.by or not noisy)]
+        points.sort(key=lambda p: p.epsilon[p.by] if p.by else 0.0)
+        if points:
+            x = [p.epsilon[p.by] for p in points] if noisy else []
+            errors = [e if isfinite(e := p.error(utility)) else 0.0 for p in points]
+            found.append(Line(method, tuple(points), x, [p.mean(utility) for p in points], errors))
+    sign = 1 if utility == "loss" else -1
+    return sorted(found, key=lambda line: sign * line.y[-1])
+
+
+def gap(found: list[Line]) -> tuple[float, Line, Line, float, float] | None:
+    """At the middle target that both have: epsilon, the best method by gradients and the best by directions, their values."""
+    first = [line for line in found if line.x and METHODS[line.method].every_direction]
+    zeroth = [line for line in found if line.x and not METHODS[line.method].every_direction]
+    if not first or not zeroth:
+        return None
+    targets = sorted({p.target for line in found for p in line.points if p.target is not None and line.x})
+    for target in sorted(targets, key=lambda t: abs(targets.index(t) - len(targets) // 2)):
+        best = []
+        for kind in (first, zeroth):
+            at = [(p.mean("accuracy"), line) for line in kind for p in line.points if p.target == target]
+            if at:
+                best.append(max(at, key=lambda pair: pair[0]))
+        if len(best) == 2:
+            (high, one), (low, other) = best
+            return target, one, other, high, low
+    return None
+
+
+class Compared:
+    """The figure of one frontier."""
+
+    def __init__(self) -> None:
+        names = ("x", "y", "text", "colour", "xs", "ys", "tip", "marker", "method")
+        self.marks = ColumnDataSource({n: [] for n in names}, name="compared")
+        self.paths = ColumnDataSource({"xs": [], "ys": [], "method": [], "colour": []})
+        self.levels = ColumnDataSource({"xs": [], "ys": [], "method": [], "colour": []})
+        self.names = ColumnDataSource({"x": [], "y": [], "text": [], "method": [], "colour": []}, name="compared-names")
+        self.between = ColumnDataSource({"xs": [], "ys": [], "colour": []})
+        self.said = ColumnDataSource({"x": [], "y": [], "text": [], "colour": []}, name="compared-gap")
+        self.figure = self._figure()
+        self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
+        self.dark = False
+
+    def _figure(self) -> figure:
+        fig = blank(
+            "accuracy-at-epsilon", "frontier", x_axis_type="log", x_range=Range1d(0.3, 30), y_range=Range1d(0, 1),
+            tools="pan,wheel_zoom,reset,save",
+        )  # fmt: skip
+        plain(fig.yaxis)
+        fig.xaxis.formatter = CustomJSTickFormatter(code=AXIS, args={"texts": []})
+        fig.multi_line("xs", "ys", source=self.levels, line_color="colour", line_width=1.6, line_dash=[5, 4])
+        fig.multi_line("xs", "ys", source=self.paths, line_color="colour", line_width=2.4)
+        fig.multi_line("xs", "ys", source=self.between, line_color="colour", line_width=1.4)
+        fig.multi_line("xs", "ys", source=self.marks, line_color="colour", line_width=1.2)
+        dots = fig.scatter(
+            "x", "y", source=self.marks, size=9, marker="marker", fill_color="colour", line_color="colour", level="overlay"
+        )
+        dots.nonselection_glyph = dots.selection_glyph = None
+        words = {"text_font_size": "12px", "text_baseline": "middle", "text_color": "colour", "text_font": {"value": theme.FONT}}
+        fig.text("x", "y", "text", source=self.names, x_offset=8, y_offset=0, text_align="left", **words)
+        fig.text("x", "y", "text", source=self.said, x_offset=7, y_offset=0, text_align="left", **words)
+        tooltip = f'<div class="tip"><style>{theme.css("mark")}</style>@tip{{safe}}</div>'
+        fig.add_tools(HoverTool(renderers=[dots], tooltips=tooltip, visible=False, point_policy="snap_to_data"))
+        return fig
+
+    def draw(self, frontier: Frontier | None, utility: str) -> None:
+        """Show a frontier; nothing where there is none."""
+        found = lines(frontier, utility) if frontier else []
+        epsilons = [x for line in found for x in line.x]
+        if frontier is None or not epsilons:
+            for source in (self.marks, self.paths, self.levels, self.names, self.between, self.said):
+                source.data = {name: [] for name in source.data}
+            return
+        low, high = min(epsilons) / 1.25, max(epsilons)
+        self.figure.x_range.update(start=low, end=high * _NAMES)
+        ticks = sorted({float(f"{x:.2g}") for x in epsilons})
+        ticks = ticks if len(ticks) <= _MOST_TICKS else _decades(low, high)
+        self.figure.xaxis.ticker = FixedTicker(ticks=ticks)
+        texts = [[t, format_exact(t)] for t in ticks]
+        self.figure.xaxis.formatter = CustomJSTickFormatter(code=AXIS, args={"texts": texts})
+        self.figure.xaxis.axis_label = f"ε at {at_delta(frontier.delta)}, by the best account"
+        self.figure.yaxis.axis_label = f"{utility} on held-out data"
+        values = [y + s * e for line in found for y, e in zip(line.y, line.error, strict=True) for s in (-1, 1)]
+        span = max(max(values) - min(values), 0.02)
+        places = apart([line.y[-1] for line in found], _APART * span)
+        room = _ROOM * span
+        self.figure.y_range.update(start=min(*values, *places) - room, end=max(*values, *places) + room)
+        self._fill(found, low, high, places)
+        self._gap(found if utility == "accuracy" else [])
+
+    def _fill(self, found: list[Line], low: float, high: float, places: list[float]) -> None:
+        noisy, silent = [line for line in found if line.x], [line for line in found if not line.x]
+        rows = [
+            (x, y, e, self._colour(line.method), tip(p), MARKERS.get(line.method, "circle"), line.method)
+            for line in noisy
+            for x, y, e, p in zip(line.x, line.y, line.error, line.points, strict=True)
+        ]
+        self.marks.data = {
+            "x": [r[0] for r in rows], "y": [r[1] for r in rows], "text": [""] * len(rows), "colour": [r[3] for r in rows],
+            "xs": [[r[0], r[0]] for r in rows], "ys": [[r[1] - r[2], r[1] + r[2]] for r in rows], "tip": [r[4] for r in rows],
+            "marker": [r[5] for r in rows], "method": [r[6] for r in rows],
+        }  # fmt: skip
+        self.paths.data = self._several([(line.x, line.y, line.method) for line in noisy])
+        self.levels.data = self._several([([low, high], [line.y[-1]] * 2, line.method) for line in silent])
+        methods = [line.method for line in found]
+        self.names.data = {
+            "x": [high] * len(found), "y": places, "method": methods, "colour": [self._colour(m) for m in methods],
+            "text": [_SHORT.get(m) or (METHODS[m].title if m in METHODS else m) for m in methods],
+        }  # fmt: skip
+
+    def _several(self, rows: list[tuple[list[float], list[float], str]]) -> dict[str, list]:
+        return {
+            "xs": [r[0] for r in rows], "ys": [r[1] for r in rows], "method": [r[2] for r in rows],
+            "colour": [self._colour(r[2]) for r in rows],
+        }  # fmt: skip
+
+    def _gap(self, found: list[Line]) -> None:
+        known, ink = gap(found), theme.colour("ink", self.dark)
+        if known is None:
+            self.between.data, self.said.data = {"xs": [], "ys": [], "colour": []}, {"x": [], "y": [], "text": [], "colour": []}
+            return
+        target, _, _, high, low = known
+        at = target * 1.06
+        self.between.data = {"xs": [[at, at]], "ys": [[low, high]], "colour": [ink]}
+        words = f"{abs(high - low):.3f}"
+        self.said.data = {"x": [at], "y": [(high + low) / 2], "text": [words], "colour": [ink]}
+
+    def _colour(self, method: str) -> str:
+        return _COLOURS.get(method, theme.COLOURS["edge"])[theme.DARK if self.dark else theme.LIGHT]
+
+    def paint(self, dark: bool) -> None:
+        """Draw in the colours of a scheme."""
+        self.dark = dark
+        dress(self.figure, dark)
+        for source in (self.marks, self.paths, self.levels, self.names):
+            source.data = {**source.data, "colour": [self._colour(m) for m in source.data["method"]]}
+        for source in (self.between, self.said):
+            source.data = {**source.data, "colour": [theme.colour("ink", dark)] * len(source.data["colour"])}
+
+
+def apart(values: list[float], least: float) -> list[float]:
+    """Places for names as near to their values as may be, none nearer to another than `least`."""
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    places = [values[i] for i in order]
+    for _ in range(200):
+        for j in range(len(places) - 1):
+            short = least - (places[j + 1] - places[j])
+            if short > 1e-12:
+                places[j], places[j + 1] = places[j] - short / 2, places[j + 1] + short / 2
+    found = [0.0] * len(values)
+    for place, i in zip(places, order, strict=True):
+        found[i] = place
+    return found
+
+
+def told(frontier: Frontier) -> str:
+    """The gap in a sentence; empty where there is none."""
+    known = gap(lines(frontier))
+    if known is None:
+        return ""
+    target, first, zeroth, high, low = known
+    one, other = METHODS[first.method].title, METHODS[zeroth.method].title
+    best = next((line.y[-1] for line in lines(frontier) if line.method == "non-private"), None)
+    ceiling = f"; without privacy gradients reach {best:.3f}" if best is not None else ""
+    head = f"At ε = {format_number(target)} the best by gradients, {one}, reaches {high:.3f}"
+    return f"{head}, the best by directions, {other}, {low:.3f}{ceiling}."
+
+
+def tip(point: Point) -> str:
+    """What a pointer is told of a mark."""
+    run = point.run
+    rows = [
+        f"<b>{escape(name_of(point))}</b>",
+        f"ε = {format_number(point.epsilon[point.by])} by {escape(BOUNDS[point.by].title)}",
+    ]
+    if said := point.says.get(point.by):
+        rows.append(f"counted: {escape(said)}")
+    rows += [f"{name} {spread(point, name)}" for name in ("accuracy", "loss")]
+    if run:
+        batch = f", batches of {format_count(int(run['batch']))}" if run["batch"] else ""
+        rows.append(
+            f"K = {format_count(int(run['K']))}, T = {format_count(int(run['T']))}, Δ = {format_number(run['clip'])}{batch}"
+        )
+        if "n" in run:
+            rows.append(f"{passes(point):.2g} forward passes; {format_count(int(kept(point)))} numbers kept of a record")
+    return "".join(f"<p>{row}</p>" for row in rows)
+
+
+def _decades(low: float, high: float) -> list[float]:
+    return [10.0**i for i in range(int(log10(low)) - 1, int(log10(high)) + 2)]
+
+
+def table(frontier: Frontier) -> str:
+    """Every point of the comparison as rows of a table: what was chosen, what it reached, what it cost."""
+    titles = ("method", "ε", "accuracy", "counted by", "K", "T", "η/K", "Δ", "β", "batch", "forward passes", "kept of a record")
+    head = "".join(f'<th scope="col">{escape(t)}</th>' for t in titles)
+    rows = []
+    for p in (p for p in frontier.points if p.run):
+        run, by = p.run, p.by
+        counted = f"{BOUNDS[by].title}: {p.says.get(by, '')}" if by else "–"
+        rate = float(run["eta"]) / float(run["K"])
+        cells = (
+            format_number(p.epsilon[by]) if by else "∞", spread(p, "accuracy"), counted,
+            format_count(int(run["K"])), format_count(int(run["T"])), format_number(rate),
+            format_number(run["clip"]) if by else "–", format_exact(run["beta"]),
+            format_count(int(run["batch"])) if run["batch"] else "all", f"{passes(p):.2g}", format_count(int(kept(p))),
+        )  # fmt: skip
+        title = METHODS[p.method].title if p.method in METHODS else p.method
+        rows.append(f'<tr><th scope="row">{escape(title)}</th>' + "".join(f"<td>{escape(c)}</td>" for c in cells) + "</tr>")
+    inner = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return f'<div class="wide" tabindex="0" role="region" aria-label="the comparison in numbers">{inner}</div>'

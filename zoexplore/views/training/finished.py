@@ -1,0 +1,90 @@
+"""The finished comparison that the tab opens with: its figure, what it says, how it came about."""
+
+from collections.abc import Callable
+from html import escape
+
+import panel as pn
+import param
+
+from zoexplore.training import TASKS, Frontier
+from zoexplore.training.finished import Comparison, load
+from zoexplore.views.style import theme
+from zoexplore.views.training.compared import Compared, table, told
+
+_COMMAND = "python -m zoexplore.training.comparison"
+
+
+class Finished(pn.viewable.Viewer):
+    """One task of the comparison at a time; `opened` is called with the frontier to be looked at under all bounds."""
+
+    task = param.Selector(default="", objects=[""], doc="which task of the comparison is shown")
+
+    def __init__(self, opened: Callable[[Frontier], None], **params) -> None:
+        super().__init__(**params)
+        self.comparison = known()
+        names = list(self.comparison.frontiers) if self.comparison else []
+        self.compared = Compared()
+        titles = {TASKS[name].title if name in TASKS else name: name for name in names} or {"": ""}
+        self.param.task.objects = list(titles.values())
+        self.task = next(iter(titles.values()))
+        look = {"css_classes": ["zx-select"], "stylesheets": [theme.css("select", "along")], **theme.STRETCH}
+        self.menu = pn.widgets.Select.from_param(self.param.task, options=titles, label="measured on", **look)
+        self.menu.description = None
+        self.open = pn.widgets.Button(label="Look at it under all bounds", stylesheets=[theme.css("button")], margin=0)
+        self.open.on_click(lambda _: opened(self.frontier) if self.frontier else None)
+        text = {"stylesheets": [theme.css("text", "words", "plan", "numbers")], **theme.STRETCH}
+        self.head, self.words = pn.pane.HTML("", **text), pn.pane.HTML("", **text)
+        self.param.watch(self.draw, "task")
+        self.draw()
+
+    @property
+    def frontier(self) -> Frontier | None:
+        """The one that is shown."""
+        return self.comparison.frontiers.get(self.task) if self.comparison else None
+
+    def draw(self, *_: object) -> None:
+        """Show the task that is chosen."""
+        frontier = self.frontier
+        self.compared.draw(frontier, "accuracy")
+        if frontier is None or self.comparison is None:
+            return
+        self.head.object = f"<p>{escape(told(frontier))}</p>"
+        self.words.object = (
+            f"<p>{escape(how(self.comparison, self.task))}</p>"
+            f"<details><summary>The comparison in numbers</summary>{table(frontier)}</details>"
+        )
+
+    def paint(self, dark: bool) -> None:
+        """Draw in the colours of a scheme."""
+        self.compared.paint(dark)
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        tools = {"css_classes": ["zx-tools"], "stylesheets": [theme.css("tools")], "margin": (4, 0, 4, 0)}
+        return pn.Column(
+            self.menu, self.head, self.compared.pane, pn.Row(self.open, **tools), self.words,
+            pn.pane.HTML("<p><b>Train here, now</b></p>", stylesheets=[theme.css("text", "words")], **theme.STRETCH),
+            visible=self.comparison is not None, **theme.STRETCH,
+        )  # fmt: skip
+
+
+def known() -> Comparison | None:
+    """The comparison of this version; None where it has none."""
+    try:
+        return load()
+    except (OSError, ValueError):
+        return None
+
+
+def how(comparison: Comparison, task: str) -> str:
+    """How a task's results came about."""
+    frontier = comparison.frontiers[task]
+    seeds = max(len(p.seeds) for p in frontier.points)
+    libraries = [f"{name} {frontier.versions[name]}" for name in ("zoexplore", "torch", "numpy") if name in frontier.versions]
+    licence = TASKS[task].licence if task in TASKS else ""
+    return (
+        f"Made {comparison.date[:10]} by {_COMMAND} in {comparison.seconds[task] / 60:.0f} min ({', '.join(libraries)}). Each "
+        f"method had {comparison.trials[task]} trials for each ε, drawn at random from ranges of its own and judged with other "
+        "seeds on a part of the training records; ε does not cover the price of tuning. Marks are means over "
+        f"{seeds} seeds, bars one standard error, that of the test part included. One record more or less is hidden, and the "
+        f"last iterate alone is released. Data: {licence}."
+    )
