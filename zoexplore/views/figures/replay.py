@@ -14,7 +14,7 @@ from zoexplore.formatting import format_count, format_number
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import guarantees
 from zoexplore.views.figures.bokeh_style import blank, dress, dress_legend, plain
-from zoexplore.views.figures.inside import SHOWN
+from zoexplore.views.figures.opened import SHOWN
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
 from zoexplore.views.view import View
