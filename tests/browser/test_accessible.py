@@ -49,6 +49,9 @@ def test_nothing_serious_open_or_closed_wide_or_narrow_light_or_dark(page, app_u
     page.get_by_text("Everything else").click()
     page.get_by_text("What is assumed").click()
     page.get_by_label("Python code").wait_for()
+    assert not page.get_by_role("button", name="Copy JSON").is_visible()
+    page.get_by_text("Statement to copy").click()
+    page.get_by_label("statement of the guarantee").wait_for()
     for width in (1440, 390):
         page.set_viewport_size({"width": width, "height": 900})
         for scheme in ("light", "dark"):

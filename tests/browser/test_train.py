@@ -141,6 +141,7 @@ def loaded(page, folder):
     kept.write_text(to_csv(train_jobs.frontier()))
     page.get_by_label("load results from a file").set_input_files(kept)
     page.get_by_text("Loaded.").wait_for()
+    until(page, lambda: data(page, "frontier", "x"), 30)
     page.wait_for_function(IDLE)
 
 

@@ -108,3 +108,19 @@ def test_a_lesson_locks_and_hides():
 
 def test_without_a_lesson_everything_is_shown():
     assert parts(Explorer()) == ["zx-header", "zx-controls", "zx-answer", "zx-numbers", "zx-pinned"]
+
+
+def test_a_lesson_says_what_its_address_says():
+    one = Lesson.of("?show=curves&say=Move+K+%3Cb%3E.")
+    assert one.html() == "<p>Move K &lt;b&gt;.</p>" and one.fields() == [("show", "curves"), ("say", "Move K <b>.")]
+    steps = Lesson.of("?say=Move+K.&say=What+does+it+do%3F")
+    assert steps.html() == "<ol><li>Move K.</li><li>What does it do?</li></ol>"
+    assert len(Lesson.of("?" + "&".join(["say=x"] * 20)).say) == 9
+    assert "&#x27;nonsense&#x27; is nothing to show" in Lesson.of("?show=curves,nonsense").html()
+    page = Explorer(search="?show=curves&say=Look.&T=9")
+    assert "zx-told" in parts(page) and page.address.search() == "?show=curves&say=Look.&T=9"
+
+
+def test_a_lesson_hides_the_choice_of_the_axis_unless_it_names_it():
+    assert not Explorer(search="?show=curves").curves.choice.visible
+    assert Explorer(search="?show=curves,axis").curves.choice.visible and Explorer(search="?T=9").curves.choice.visible

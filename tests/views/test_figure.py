@@ -4,6 +4,7 @@ import asyncio
 
 import numpy as np
 import pytest
+from bokeh.core.properties import value
 
 from zoexplore import BOUNDS, Accounting
 from zoexplore.presets import DEMONSTRATION
@@ -64,8 +65,9 @@ def test_the_line_of_the_current_value_can_be_dragged():
     assert view.state.beta == pytest.approx(0.25)
 
 
-def test_the_hover_is_below_the_lowest_curve_and_has_a_line(view):
-    assert (view.hover.point_policy, view.hover.attachment) == ("snap_to_data", "below")
+def test_the_hover_stands_on_the_frame_and_has_a_line(view):
+    assert (view.hover.point_policy, view.hover.attachment) == ("snap_to_data", "above")
+    assert view.probe.glyph.y == value(view.figure.y_range.end)
     assert view.cross.dimension == "height"
 
 

@@ -6,6 +6,7 @@ import pytest
 from zoexplore import guarantee
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Replay, State
+from zoexplore.views.figures.inside import Inside
 from zoexplore.views.figures.replay import MOST_FRAMES, legs
 
 RUNS = {
@@ -54,3 +55,16 @@ def test_a_bound_that_does_not_apply_has_nothing_to_play():
     assert view.player.disabled and "2K = 600 exceeds d = 520" in view.words.object
     state.ask(K=260)
     assert not view.player.disabled and "of 40" in view.words.object
+
+
+def test_the_replay_leads_inside_the_bound_and_follows_sliders_and_choice():
+    view = Inside(State(DEMONSTRATION.replace(T=20)))
+    assert "of 20." in view.replay.words.object
+    view.state.ask(T=12)
+    assert "of 12." in view.replay.words.object
+    view.bound = "theorem"
+    assert view.replay.bound == "theorem"
+    view.active = False
+    before = view.replay.words.object
+    view.state.ask(T=15)
+    assert view.replay.words.object == before, "asleep with the view"

@@ -124,6 +124,17 @@ class TestChoices:
         tab.choices.follow = False
         assert tab.choices.asked().T == 200
 
+    def test_targets_in_place_of_noise_scales_use_what_was_tuned(self):
+        made = Choices(State(), task="digits-cosines")
+        made.texts["epsilons"].value = "1, 4"
+        asked = made.asked()
+        assert asked.epsilons == (1.0, 4.0)
+        choices = jobs.tuned(asked.trained_on)
+        assert {("aggzo", 1.0), ("dp-sgd", 4.0), ("non-private", inf)} <= set(choices) and choices["dpzero", 1.0].K == 1
+        made.texts["epsilons"].value = "1, 0"
+        with pytest.raises(ValueError, match="ε in place of σ: give numbers above 0"):
+            made.asked()
+
     def test_more_data_than_there_is_room_for_are_refused(self):
         asked = Choices(State(DEMONSTRATION.replace(n=10**8)), follow=True).asked()
         with pytest.raises(ValueError, match="too much to draw"):

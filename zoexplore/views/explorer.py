@@ -70,10 +70,16 @@ class Explorer(pn.viewable.Viewer):
     def _teach(self) -> None:
         """Keep the switch to the views that a lesson shows."""
         views = [name for name in VIEWS if self.lesson.shows(name)]
+        self.curves.choice.visible = self.lesson.shows("axis")
         if self.lesson.show and views:
             self.tabs.selected = views[0]
             self.tabs.switch.options = {VIEWS[name][0]: name for name in views}
             self.tabs.switch.visible = len(views) > 1
+
+    def _prompt(self) -> pn.viewable.Viewable:
+        """What a lesson says, where the story else is."""
+        words = pn.pane.HTML(self.lesson.html(), stylesheets=[theme.css("text", "words", "story")], **theme.STRETCH)
+        return pn.Column(words, css_classes=["zx-told"], stylesheets=[theme.root("told")], **theme.STRETCH)
 
     def __panel__(self) -> pn.viewable.Viewable:
         shows = self.lesson.shows
@@ -91,7 +97,8 @@ class Explorer(pn.viewable.Viewer):
 
         parts = pn.Column(
             *area("header", header),
-            *([self.story.panel] if self.bridge and not self.lesson.show else []),
+            *([self._prompt()] if self.lesson.html() else []),
+            *([self.story.panel] if self.bridge and not (self.lesson.show or self.lesson.html()) else []),
             *([self.controls.__panel__()] if shows(*SETTABLE) else []),
             *area("answer", answer),
             *area("numbers", numbers),

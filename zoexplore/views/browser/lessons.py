@@ -2,18 +2,20 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from html import escape
 from urllib.parse import parse_qsl
 
 from zoexplore.setting import FIELDS
 from zoexplore.views.state import OPTIONS
 
 SETTABLE = (*FIELDS, *OPTIONS)
-PARTS = ("title", "tools", "verdict", "table", "pins")
+PARTS = ("title", "tools", "verdict", "table", "pins", "axis")
+MOST_SAID, LONGEST_SAID = 9, 300
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """What of the page is shown, all of it where `show` is empty, and which fields are locked.
+    """What of the page is shown, all of it where `show` is empty, which fields are locked, and what is said.
 
     Names are those of fields and options of a setting, of tabs, and of `PARTS`.
     """
@@ -21,20 +23,23 @@ class Lesson:
     show: tuple[str, ...] = ()
     lock: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    say: tuple[str, ...] = ()
 
-    NAMES = ("show", "lock")
+    NAMES = ("show", "lock", "say")
 
     @classmethod
     def of(cls, search: str, tabs: Iterable[str] = ("curves",)) -> "Lesson":
         """The lesson in an address's query. Names that mean nothing are left out, and reported."""
-        given = dict(parse_qsl(search.removeprefix("?")))
+        pairs = parse_qsl(search.removeprefix("?"))
+        given, said = dict(pairs), [" ".join(text.split())[:LONGEST_SAID] for name, text in pairs if name == "say"]
         known = {"show": (*PARTS, *tabs, *SETTABLE), "lock": SETTABLE}
         taken, problems = {}, []
         for key, names in known.items():
             asked = [name for name in given.get(key, "").split(",") if name]
             taken[key] = tuple(name for name in asked if name in names)
             problems += [f"{name[:40]!r} is nothing to {key}" for name in asked if name not in names]
-        return cls(**taken, problems=tuple(problems))
+        problems += [f"only {MOST_SAID} sentences are said"] if len(said) > MOST_SAID else []
+        return cls(**taken, say=tuple(said[:MOST_SAID]), problems=tuple(problems))
 
     def shows(self, *names: str) -> bool:
         """Whether any of these is to be seen."""
@@ -42,4 +47,13 @@ class Lesson:
 
     def fields(self) -> list[tuple[str, str]]:
         """The lesson as pairs of a query."""
-        return [(key, ",".join(names)) for key, names in (("show", self.show), ("lock", self.lock)) if names]
+        named = [(key, ",".join(names)) for key, names in (("show", self.show), ("lock", self.lock)) if names]
+        return named + [("say", text) for text in self.say]
+
+    def html(self) -> str:
+        """What is said, several sentences as numbered steps, and what of the address means nothing."""
+        said = "".join(f"<li>{escape(text)}</li>" for text in self.say)
+        said = f"<ol>{said}</ol>" if len(self.say) > 1 else f"<p>{escape(self.say[0])}</p>" if self.say else ""
+        if not self.problems:
+            return said
+        return f'{said}<p role="status"><small>Of this address, {escape("; ".join(self.problems))}.</small></p>'

@@ -34,7 +34,9 @@ return mantissa + " × 10" + [...String(e)].map(c => c == "-" ? "⁻" : up[Numbe
 """
 
 
-def hover(probe: GlyphRenderer, caption: str, rows: dict[str, tuple[str, theme.Style]], absent: str = "∞") -> HoverTool:
+def hover(
+    probe: GlyphRenderer, caption: str, rows: dict[str, tuple[str, theme.Style]], absent: str = "∞", above: bool = False
+) -> HoverTool:
     """A hover with a table of every curve at one abscissa.
 
     Args:
@@ -42,14 +44,15 @@ def hover(probe: GlyphRenderer, caption: str, rows: dict[str, tuple[str, theme.S
         caption: what stands above the table, with columns as `@{x}{name}`.
         rows: column -> what it is and how it is drawn.
         absent: what is said where a column has no finite number.
+        above: whether the table stands on the probe, which at the top of the frame covers no curve.
     """
     return HoverTool(
         renderers=[probe],
         mode="vline",
         tooltips=tooltip(caption, rows),
         formatters={"@{x}": CustomJSHover(args={"source": probe.data_source, "absent": absent}, code=DIGITS)},
-        point_policy="snap_to_data",
-        attachment="below",  # of the lowest curve, so that it covers none
+        point_policy="snap_to_data" if above else "follow_mouse",
+        attachment="above" if above else "horizontal",
         visible=False,
     )
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import panel as pn
 import param
+from bokeh.core.properties import value as fixed
 from bokeh.events import Reset
 from bokeh.models import (
     ColumnDataSource,
@@ -46,16 +47,13 @@ _MARKS = (*_ANNOTATED, "bound", "epsilon", "marker", "colour", "end_x", "end_y",
 
 
 def columns(curves: CurveSet, field: str = "T") -> dict[str, np.ndarray]:
-    """The figure's data: the field's values and their places, every bound by its id, composition at beta = 1, and where
-    the hover looks for a point.
+    """The figure's data: the field's values and their places, every bound by its id, and composition at beta = 1.
 
     What is not positive and finite is nan, which a log axis leaves out.
     """
     drawn = {**curves.epsilon, REFERENCE: curves.reference}
     data = {name: np.where(np.isfinite(values) & (values > 0), values, np.nan) for name, values in drawn.items()}
-    low = np.nanmin(np.vstack([np.full(curves.values.shape, np.inf), *data.values()]), axis=0)
-    places = ABSCISSAE[field].place(curves.values)
-    return {"x": places, "value": curves.values, **data, "probe": np.where(np.isfinite(low), low, 1.0)}
+    return {"x": ABSCISSAE[field].place(curves.values), "value": curves.values, **data}
 
 
 class Guest(Protocol):
@@ -82,7 +80,7 @@ class Curves(View):
     def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
         super().__init__(state, dark, **params)
         self._over: str | None = None  # the field that is drawn; the one chosen may still be computed
-        self.source = ColumnDataSource({name: [] for name in ("x", "value", "probe", *BOUNDS, REFERENCE)}, name="curves")
+        self.source = ColumnDataSource({name: [] for name in ("x", "value", *BOUNDS, REFERENCE)}, name="curves")
         self.guests: list[Guest] = []  # what others draw into the figure
         self._fitted: tuple[float, float] | None = None  # the frame we chose, and not the reader
         self._fitted_x: tuple[float, float] | None = None
@@ -158,8 +156,8 @@ class Curves(View):
             background_fill_alpha=0.8,
             **words,
         )
-        probe = fig.line("x", "probe", source=self.source, line_alpha=0, name="probe")
-        self.hover = hover(probe, self._caption(), self._rows())
+        self.probe = fig.line("x", fixed(fig.y_range.end), source=self.source, line_alpha=0, name="probe")
+        self.hover = hover(self.probe, self._caption(), self._rows(), above=True)
         self.cross = Span(dimension="height", line_width=1, line_alpha=0.6)
         fig.add_tools(self.hover, CrosshairTool(overlay=self.cross, visible=False))
         fig.on_event(Reset, lambda _: self.fit(fresh=True))
@@ -332,6 +330,7 @@ class Curves(View):
         self._fitted = steady(self._wanted(), None if fresh else self._fitted)
         if (y.start, y.end) != self._fitted:
             y.start, y.end = self._fitted
+            self.probe.glyph.y = fixed(y.end)  # the hover stands on it
 
     def _wanted(self) -> tuple[float, float]:
         own: list[np.ndarray] = []

@@ -19,7 +19,9 @@ from zoexplore.views.compute.curve_set import guarantees
 from zoexplore.views.figures.bokeh_style import TICKS, blank, dress, dress_legend, plain
 from zoexplore.views.figures.factors import Factors
 from zoexplore.views.figures.glyphs import Stroke
+from zoexplore.views.figures.opened import SHOWN
 from zoexplore.views.figures.picture import svg
+from zoexplore.views.figures.replay import Replay
 from zoexplore.views.figures.saves import Saves
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
@@ -27,8 +29,6 @@ from zoexplore.views.view import View
 
 MOST_POINTS = 300
 MOST_DOTS = 40  # steps that are drawn as dots, too
-# the sharpest of them first
-SHOWN = {bound.title: bound.id for bound in reversed(BOUNDS.values()) if bound.hides_iterates}
 _COLUMNS = ("left", "z", "p", "a", "rho", "beta", "alpha", "pi")
 # title of the panel: (column, what it is, colour of the bound that it borrows)
 PANELS = {
@@ -131,6 +131,7 @@ class Inside(View):
         ]
         cells = [pn.Column(*cell, **theme.STRETCH) for cell in zip(self.panes, self.saves, strict=True)]
         self.grid = pn.Column(*cells, css_classes=["zx-panels"], stylesheets=[theme.css("panels")], **theme.STRETCH)
+        self.replay = Replay(state=self.state, dark=dark, active=self.active)
         self.factors = Factors(state=self.state, dark=dark, active=self.active)
         self.choice = pn.widgets.RadioBoxGroup.from_param(
             self.param.bound, options=SHOWN, label="", inline=True, tags=["bound to open"],
@@ -139,7 +140,9 @@ class Inside(View):
         self.paint(dark)
         self.follow()
         self.param.watch(self.changed, "bound")
-        self.param.watch(lambda event: self.factors.param.update(active=event.new), "active")
+        for part in (self.replay, self.factors):
+            self.param.watch(lambda event, part=part: part.param.update(active=event.new), "active")
+        self.param.watch(lambda event: self.replay.param.update(bound=event.new), "bound")
 
     def _figure(self, name: str, title: str, drawn: list[tuple[str, str, str]]) -> figure:
         fig = blank(
@@ -202,6 +205,7 @@ class Inside(View):
 
     def paint(self, dark: bool) -> None:
         super().paint(dark)
+        self.replay.paint(dark)
         self.factors.paint(dark)
         for fig in self.figures.values():
             dress(fig, dark)
@@ -214,6 +218,6 @@ class Inside(View):
 
     def __panel__(self) -> pn.viewable.Viewable:
         return pn.Column(
-            self.choice, self.words, self.grid, self.factors.__panel__(),
+            self.choice, self.replay.__panel__(), self.words, self.grid, self.factors.__panel__(),
             css_classes=["zx-inside"], stylesheets=[theme.root("curves")], **theme.STRETCH,
         )  # fmt: skip

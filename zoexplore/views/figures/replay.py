@@ -14,7 +14,7 @@ from zoexplore.formatting import format_count, format_number
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import guarantees
 from zoexplore.views.figures.bokeh_style import blank, dress, dress_legend, plain
-from zoexplore.views.figures.inside import SHOWN
+from zoexplore.views.figures.opened import SHOWN
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
 from zoexplore.views.view import View
@@ -135,7 +135,8 @@ class Replay(View):
             return
         steps = self.frames
         last = int(steps.size - 1)
-        self.player.param.update(start=0, end=last, value=0)
+        at = self.player.value if self.player.end == last else 0
+        self.player.param.update(start=0, end=last, value=at)
         for fig in (self.distance, self.budget):
             fig.x_range.update(start=float(path.tau + steps[0]), end=float(path.tau + steps[-1] + 1))
         self.step.yaxis.axis_label = "across them" if path.alpha is not None else "in any direction"

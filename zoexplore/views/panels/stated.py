@@ -25,11 +25,10 @@ class Stated(View):
         self.text = pn.pane.HTML("", stylesheets=[theme.css("text", "code", "statement")], **theme.STRETCH)
         self.copiers = {"text": copier("Copy text", "#"), "json": copier("Copy JSON", "#")}
         look = {"css_classes": ["zx-tools"], "stylesheets": [theme.css("tools")], "margin": 0}
-        row = pn.Row(*self.copiers.values(), visible=False, **look)  # whose own display a closed card would not hide
+        row = pn.Row(*self.copiers.values(), **look)
         self.fold = pn.Card(
             pn.pane.HTML(_SAYS, stylesheets=[theme.css("text", "hint")], margin=0),
-            row,
-            self.text,
+            pn.Column(row, self.text, **theme.STRETCH),  # which a closed card hides; the row's own sheet would show it
             title="Statement to copy",
             collapsed=True,
             css_classes=["zx-fold"],
@@ -37,7 +36,6 @@ class Stated(View):
             **theme.STRETCH,
         )
         self.fold.param.watch(lambda event: self.param.update(active=not event.new), "collapsed")
-        self.param.watch(lambda event: row.param.update(visible=event.new), "active")
         self.follow(precedence=1)
 
     async def refresh(self) -> None:

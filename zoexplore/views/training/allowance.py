@@ -26,7 +26,7 @@ def granted(asked: Asked, owner: Any) -> Asked:
     context = pn.state.curdoc.session_context if pn.state.curdoc else None
     if context is None or context.request is None:
         return asked
-    points = len(asked.methods) * max(len(asked.sigmas), 1)
+    points = len(asked.methods) * max(len(asked.epsilons or asked.sigmas), 1)
     steps = points * asked.seeds * asked.T
     if steps > RUN_STEPS.value:
         said = f"{points} points of {asked.seeds} seeds and T = {asked.T:,} are {steps:,} steps"

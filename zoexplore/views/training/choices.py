@@ -23,7 +23,8 @@ SEEDS = 2
 MODELS = {"linear, convex": False, "small network, not convex": True}
 _TIMES = (0.3, 1, 3, 10)  # the noise scales around the slider's
 _LABELS = {
-    "seeds": "seeds", "sigmas": "σ noise scales", "K": "K directions", "beta": "β share along", "T": "T steps to train"
+    "seeds": "seeds", "sigmas": "σ noise scales", "K": "K directions", "beta": "β share along", "T": "T steps to train",
+    "epsilons": "ε in place of σ",
 }  # fmt: skip
 
 
@@ -55,6 +56,7 @@ class Choices(pn.viewable.Viewer):
             for name, label in _LABELS.items()
         }
         self.texts["seeds"].value = str(SEEDS)
+        self.texts["epsilons"].placeholder = "targets: σ is solved for"
         box = {"stylesheets": [theme.css("check")], "margin": (2, 14, 2, 0)}
         self.methods = {
             name: pn.widgets.Checkbox(label=method.title, value=name in DEFAULT_METHODS, **box)
@@ -102,12 +104,14 @@ class Choices(pn.viewable.Viewer):
             ValueError: a number cannot be read or is not allowed, or nothing is chosen; the message says which.
         """
         values: dict[str, Any] = {name: self._number(name) for name in ("K", "beta", "T", "seeds")}
-        sigmas = tuple(float(self._read("sigmas", text)) for text in self.texts["sigmas"].value.split(",") if text.strip())
+        sigmas, epsilons = self._several("sigmas"), self._several("epsilons")
         methods = tuple(name for name, box in self.methods.items() if box.value)
         if not methods:
             raise ValueError("no method is chosen: tick at least one")
         if not sigmas or len(set(sigmas)) < len(sigmas):
             raise ValueError("σ noise scales: give at least one, none of them twice")
+        if min(epsilons, default=1.0) <= 0 or len(set(epsilons)) < len(epsilons):
+            raise ValueError("ε in place of σ: give numbers above 0, none of them twice")
         if values["seeds"] not in range(1, MOST_SEEDS + 1):
             seeds = format_exact(values["seeds"])
             raise ValueError(f"seeds = {seeds} is not allowed: give a whole number from 1 to {MOST_SEEDS}")
@@ -118,7 +122,11 @@ class Choices(pn.viewable.Viewer):
         return Asked(
             task, methods, sigmas, int(values["K"]), float(values["beta"]), int(values["T"]), int(values["seeds"]), s.delta,
             self.state.accounting.replace(schedule="constant"), self.network, (s.n, s.d) if self.follow else None,
+            epsilons=epsilons,
         )  # fmt: skip
+
+    def _several(self, name: str) -> tuple[float, ...]:
+        return tuple(float(self._read(name, text)) for text in self.texts[name].value.split(",") if text.strip())
 
     def _number(self, name: str) -> float:
         return self._read(name, self.texts[name].value)

@@ -6,14 +6,18 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from math import inf
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zoexplore.setting import Accounting
 from zoexplore.training import TASKS, Frontier, Processes, Task, table
 from zoexplore.training.data import Data
 from zoexplore.training.files import from_csv, from_json, from_parquet
+from zoexplore.training.finished import load
 from zoexplore.training.tasks import mixture
 from zoexplore.training.workers import VARIABLE
+
+if TYPE_CHECKING:
+    from zoexplore.training.aims import Choices
 
 PAUSE = 0.3  # seconds between two looks at how far it is
 MOST_POINTS, MOST_SEEDS, MOST_NAMES = 300, 100, 20  # of results that are drawn
@@ -33,6 +37,7 @@ class Asked:
         network: a small network in place of the task's own model.
         size: (n, d) for data that are drawn; those of the task where None.
         seconds: that it may take; then it is ended.
+        epsilons: targets in place of noise scales; what was tuned for them in the finished comparison is used where it is.
     """
 
     task: Task
@@ -47,6 +52,7 @@ class Asked:
     network: bool = False
     size: tuple[int, int] | None = None
     seconds: float = inf
+    epsilons: tuple[float, ...] = ()
 
     @property
     def trained_on(self) -> Task:
@@ -109,9 +115,10 @@ def trained(asked: Asked, dask: str | None = None) -> Iterator[Progress]:
                 executor.submit(_prepared, asked)  # while torch is imported here
         from zoexplore.training import plan, sweep
 
+        aims = {"epsilons": asked.epsilons, "choices": tuned(asked.trained_on)} if asked.epsilons else {"sigmas": asked.sigmas}
         planned = plan(
-            asked.trained_on, asked.methods, asked.sigmas, asked.K, asked.beta, asked.T, asked.seeds,
-            delta=asked.delta, accounting=asked.accounting,
+            asked.trained_on, asked.methods, K=asked.K, beta=asked.beta, T=asked.T, seeds=asked.seeds, delta=asked.delta,
+            accounting=asked.accounting.replace(printed=False) if asked.epsilons else asked.accounting, **aims,
         )  # fmt: skip
         began = told = monotonic()
         for update in sweep(plan=planned, executor=executor, dask=dask):
@@ -125,6 +132,21 @@ def trained(asked: Asked, dask: str | None = None) -> Iterator[Progress]:
     finally:
         if executor:
             executor.shutdown(cancel_futures=True)
+
+
+def tuned(task: Task) -> "Choices":
+    """What the finished comparison chose on a task, by method and epsilon; nothing where it has not been there."""
+    from zoexplore.training.aims import Choice
+
+    try:
+        found = load().chosen.get(task.name, {})
+    except (OSError, ValueError):
+        return {}
+    choices = {}
+    for key, chosen in found.items():
+        method, _, target = key.partition(" at ")
+        choices[method, float(target)] = Choice(**{name: value for name, value in chosen.items() if name != "validation"})
+    return choices
 
 
 def _prepared(asked: Asked) -> None:

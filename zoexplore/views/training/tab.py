@@ -42,7 +42,7 @@ class Train(View):
     def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
         super().__init__(state, dark, **params)
         self.choices = Choices(self.state)
-        self.running = Running(self.choices.asked, lambda frontier: self.param.update(frontier=frontier))
+        self.running = Running(self.choices.asked, self._trained)
         self.finished = Finished(self._loaded)
         self.marks, self.course, self.compared = UtilityFigure(self._clicked), Course(), Compared()
         self.results = Results(self._loaded, self.running.refuse)
@@ -99,6 +99,12 @@ class Train(View):
 
     def _clicked(self, place: int) -> None:
         self.take(self.frontier.points[place] if self.frontier else None)
+
+    def _trained(self, frontier: Frontier) -> None:
+        """Show what a run has found: methods at their best where they aim at the same epsilon."""
+        begun = self.frontier is None or {p.target for p in self.frontier.points} != {p.target for p in frontier.points}
+        aimed = any(p.target is not None for p in frontier.points)
+        self.param.update(frontier=frontier, **({"shown": "methods" if aimed else "bounds"} if begun else {}))
 
     def _loaded(self, frontier: Frontier) -> None:
         self.running.stop("Loaded.")

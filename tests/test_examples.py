@@ -1,0 +1,43 @@
+"""The Python of the pages runs as it stands, and their lesson links show what they name.
+
+Not here: docs/mechanism.md (tests/mechanism/test_guide.py) and docs/training.md, which train, and the files of docs/extending.md.
+"""
+
+import re
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode
+
+import pytest
+
+from zoexplore.export import from_query
+from zoexplore.views.browser.lessons import Lesson
+from zoexplore.views.figures.axes import ABSCISSAE
+from zoexplore.views.tabs import VIEWS
+
+ROOT = Path(__file__).parents[1]
+ELSEWHERE = {"mechanism.md", "training.md", "extending.md", "api.md"}
+BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+PAGES = [page for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))) if BLOCK.search(page.read_text(encoding="utf-8"))]
+LINKS = re.findall(r"`/app(\?[^`]*show=[^`]+)`", (ROOT / "docs" / "teaching.md").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in ELSEWHERE], ids=lambda page: page.name)
+def test_its_code_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for block in BLOCK.findall(page.read_text(encoding="utf-8")):
+        exec(block, names)
+
+
+@pytest.mark.parametrize("concept", ["T", "K", "beta", "sigma", "attack", "lipschitz"])
+def test_there_is_a_lesson_for_every_concept(concept):
+    assert any(concept in Lesson.of(link, VIEWS).show for link in LINKS)
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_a_lesson_means_what_it_names(link):
+    lesson, given = Lesson.of(link, VIEWS), dict(parse_qsl(link[1:]))
+    assert lesson.show and lesson.problems == ()
+    assert given.get("against", "T") in ABSCISSAE
+    rest = {name: value for name, value in given.items() if name not in (*Lesson.NAMES, "against")}
+    assert from_query(urlencode(rest)).problems == ()
