@@ -48,6 +48,15 @@ def test_it_says_what_one_learns_and_needs(notebook):
     assert solutions(notebook)
 
 
+def test_its_exercises_are_graded_and_have_hints_and_prose(notebook):
+    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    graded = re.findall(r"^\*\*(\d)\. (Check|Think|Prove)\.\*\*", text, re.M)
+    assert [int(number) for number, _ in graded] == list(range(1, len(graded) + 1))
+    assert {grade for _, grade in graded} == {"Check", "Think", "Prove"}
+    hints, told = (re.findall(rf"<summary>{what}</summary>\n\n(?!```)", text) for what in ("Hint", "Solution"))
+    assert len(hints) == len(told) == len(graded)
+
+
 def test_its_code_is_not_wide(notebook):
     code = [cell.source for cell in notebook.cells if cell.cell_type == "code"] + solutions(notebook)
     assert [line for source in code for line in source.splitlines() if len(line) > WIDEST] == []
