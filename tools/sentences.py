@@ -82,7 +82,7 @@ def states() -> Iterator[tuple[str, list[str]]]:
         known.update(lines)
         return lines
 
-    for name in ("curves", "profile", "inside", "theory", "plan"):
+    for name in ("curves", "profile", "attack", "inside", "theory", "plan"):
         explorer.tabs.selected = name
         yield f"tab: {name}", new()
     for name, (setting, accounting) in STATES.items():

@@ -9,14 +9,19 @@ from dp_accounting.rdp import RdpAccountant
 from hypothesis import example, given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
-from scipy.special import log_ndtr
+from scipy.special import log_ndtr, roots_jacobi
 
 from tests.bounds.strategies import powers, settings_of_runs
 from tests.effort import examples
 from zoexplore import Accounting, curve, epsilon, guarantee
 from zoexplore.bounds.conversion import epsilon_at_order
+from zoexplore.bounds.kernels import caps as kernels
+from zoexplore.bounds.kernels.norms import drift_constant
 from zoexplore.bounds.kernels.renyi import best_order, printed_divergence, sampled_divergence
 from zoexplore.bounds.loss_distribution import Losses
+from zoexplore.bounds.minibatch import EDGES, Capped
+from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.sharp_search import RAYS, tabled
 from zoexplore.presets import DEMONSTRATION
 
 CKS = Accounting(conversion="cks")
@@ -339,6 +344,40 @@ def test_all_but_one_record_costs_the_theorem_hardly_less_than_all():
         assert part == pytest.approx(whole, rel=2e-2)
         part, whole = (epsilon(run.replace(batch=b, T=10**5), "sharp", accounting) for b in (999, 1000))
         assert whole < part < epsilon(run.replace(batch=999, T=10**5), "theorem", accounting)
+
+
+@pytest.mark.parametrize("xi, regime", [(0.0, "strongly-convex"), (1e-3, "convex")])
+def test_caps_are_what_the_statement_says_of_the_fractions(xi, regime):
+    """Step by step, with J by quadrature and caps that share delta_f: the sum over blocks is no less, and hardly more."""
+    run = PAPER.replace(batch=100, sigma=0.1, xi=xi, regime=regime, ridge=0.5 if xi else 0.0, m=0.9)
+    capped = Capped.of(Runs.along(run, "T", [run.T]), run.beta, CKS, True)
+    choice = capped.settle()
+    found = capped.solved(choice)
+    order, omega, N, delta_f = (float(x[0]) for x in (choice.order, choice.omega, found.N, found.delta_f))
+    edges, some, tables = EDGES, *tabled(capped.rows._replace(order=choice.order, share=choice.share))
+    lines, path = np.empty((5, edges.size)), np.empty(edges.size)
+    alpha = float(found.extra["alpha"][0])
+    each = float(sampled_divergence(alpha, capped.sampled.q[0], capped.sampled.mu[0] / omega**0.5))
+    steps, random, certain = kernels._caps(
+        some, 0, tables[0], RAYS, order, omega, alpha, each, each, True, float(choice.share[0]), (edges, lines, path)
+    )
+    h, powers, p = float(some.z0[0]) ** 2, 0.0, order / (order + 1)
+    for t in range(int(steps)):
+        b = int(np.searchsorted(edges, steps - t) - 1)
+        powers += (lines[2, b] * h) ** p
+        h = lines[0, b] * h + lines[1, b]
+    assert powers ** (1 / p) <= random <= 1.01 * powers ** (1 / p) and h == 0.0
+    budget = (random * delta_f ** (-1 / order) + certain) / 2
+    assert found.epsilon[0] == pytest.approx(
+        epsilon_at_order(N * each + alpha * budget, alpha, run.delta - delta_f, "cks"), rel=2e-2
+    )
+    nodes, weights = roots_jacobi(200, (run.d - run.K) / 2 - 1, run.K / 2 - 1)
+    gamma, weights = (1 + nodes) / 2, weights / weights.sum()
+    c2 = drift_constant(some.r[0], some.low[0], some.top[0], run.d, order, False, False)
+    s2, S = (1 - run.beta) / run.d, run.beta / run.K + (1 - run.beta) / run.d
+    J = (weights * ((1 - gamma) / s2 + c2 * gamma / ((1 - omega) * S)) ** order).sum() ** (1 / order)
+    if xi == 0:  # at the last step all is cancelled
+        assert J * (1 - 1e-9) <= lines[2, 0] <= J * (1 + 1e-3)
 
 
 def test_as_printed_the_theorem_is_less_and_says_so():

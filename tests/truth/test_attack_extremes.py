@@ -7,7 +7,7 @@ import pytest
 
 from zoexplore import Accounting, epsilon, guarantee
 from zoexplore.bounds.conversion import epsilon_of
-from zoexplore.bounds.kernels import caps, sharp, shifts
+from zoexplore.bounds.kernels import sharp, shifts
 from zoexplore.bounds.runs import Runs
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import CONVERSIONS
@@ -91,16 +91,6 @@ def test_a_far_start_does_not_vanish_with_its_factor():
         left = (mp.mpf(1e300) * mp.exp(mp.mpf(kappa) * N)) ** 2
         weights = (1 - mp.exp(2 * mp.mpf(kappa) * N)) / (1 - mp.exp(2 * mp.mpf(kappa)))
     assert shifts.least_shift(kappa, N, 1e300, 0.0) == pytest.approx(float(left / weights), rel=1e-10)
-
-
-@pytest.mark.parametrize(
-    "alpha, pi, o, u, e, z", [(0.1, 0.3, 0.9, 0.4, 1e-3, 2.0), (1e-9, 0.0, 0.7, 0.71, 0.0, 1e4), (0.0, 0.9, 1.0, 0.3, 1e-9, 1.0)]
-)
-def test_a_factor_that_is_taken_to_a_high_power_is_not_rounded_down(alpha, pi, o, u, e, z):
-    with mp.workdps(40):
-        a, p, o_, u_, e_, z_ = map(mp.mpf, (alpha, pi, o, u, e, z))
-        exact = ((1 - a) * o_) ** 2 + (1 - p) ** 2 * u_ * (u_ + e_ / z_)
-    assert caps._lines(alpha, pi, z, o, u, e, 1.0, 1.0, 1.0)[0] > exact
 
 
 @pytest.mark.parametrize("K, d, N", [(100, 1000, 1e9), (1, 10**6, 1e15), (10**5, 10**6, 1e14), (260, 520, 1e12)])

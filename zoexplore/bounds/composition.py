@@ -47,7 +47,9 @@ def solve(runs: Runs, accounting: Accounting) -> Solved:
     """rho = T (2 Delta/n)^2 / (2 sigma^2 (beta + (1-beta) K/d)): the joint cost of the K orthonormal directions, T times.
     On batches of b < n records the steps' cost is r_alpha at the sensitivity 2 Delta/b instead.
     """
-    return elsewhere(_of_all, _of_batches, runs, accounting)
+    if accounting not in runs.composed:  # other bounds never exceed it, and ask for the same runs
+        runs.composed[accounting] = elsewhere(_of_all, _of_batches, runs, accounting)
+    return runs.composed[accounting]
 
 
 def _of_batches(runs: Runs, accounting: Accounting) -> Solved:

@@ -6,27 +6,30 @@ turns: over what sets the budget at a fixed order alpha, then over alpha. Whatev
 
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import product
 from typing import Any
 
 import numpy as np
 
 from zoexplore.bounds.bound import Solved
 from zoexplore.bounds.conversion import epsilon_at_order
+from zoexplore.bounds.kernels import caps as kernels
 from zoexplore.bounds.kernels import shifts
-from zoexplore.bounds.kernels.caps import cap_cost
-from zoexplore.bounds.kernels.norms import complement_moment, span_moment, step_constant
 from zoexplore.bounds.runs import Runs
 from zoexplore.bounds.search import best_share, golden
+from zoexplore.bounds.sharp_search import ORDERS, RAYS, Rows, nearest_order, tabled
 from zoexplore.bounds.subsampling import Sampled, composed, exact, of_losses, solved
 from zoexplore.setting import NUMERIC_FIELDS, Accounting
 
 FIRST_ORDER, FIRST_SHARE = 1.2, 0.1  # low, so that it is on this side of where full batches show
 ROUNDS = 8
-LONGEST, HIGHEST = np.log(2.0**40), np.log(2e4)  # steps, and orders of the moments, that are tried
-FIRST_MOMENTS = (1.0, 16.0)  # low orders go with many steps, high ones with few: two optima
-LATE_SHARES = (0.5, 0.7, 0.8, 0.87, 0.92, 0.95, 0.975, 0.99)  # of the span's noise, for the differing record, at every step
-HELD = 3  # rounds for the rest to settle around them
+LATE_SHARES = np.array(
+    [0.5, 0.7, 0.8, 0.87, 0.92, 0.95, 0.975, 0.99, 0.995, 0.998]
+)  # of the span's noise, for the differing record, at every step
+NEAR_ODDS = np.array([0.25, 0.45, 0.7, 1.0, 1.4, 2.2, 4.0])  # of omega, around those that the search found
+FIRST_ORDERS = np.array([1.0, 3.0, 8.0, 27.0, 81.0, 243.0, 729.0, 3000.0, 11000.0])
+NEAR = 6  # orders of the norm to either side of the best of a few
+EDGES = kernels.block_ends()
+MOST_SCANNED = 5  # of those at which the whole range is looked at
 MOST_NODES = 25  # rows at which the sharper bound's choices are made; those in between interpolate them
 
 
@@ -106,154 +109,104 @@ def _from_forward_tracking(runs: Runs, accounting: Accounting, geometry, everyth
 
 
 @dataclass(frozen=True)
-class Caps:
-    """What the sharper bound leaves free, arrays of the rows' shape. `every`: span shifts at each step, else at the last.
+class Capped:
+    """The sharper bound with caps for runs that all count their steps from the diameter; T plays no part.
 
-    omega is the share of the span's noise that hides the differing record where span shifts are bought; the rest hides them.
+    `every`: span shifts at each step, of which the differing record has a share omega of the noise, else at the last step only.
     """
 
-    log_N: np.ndarray
-    log_order: np.ndarray
-    share: np.ndarray
-    omega: np.ndarray
-    beta: np.ndarray
-    alpha: np.ndarray
+    rows: Rows
+    sampled: Sampled  # against all of the span's noise
+    accounting: Accounting
     every: bool
 
     @classmethod
-    def first(cls, shape, beta, every: bool, order: float) -> "Caps":
-        """Where the search starts; `order` is of the moments."""
-        columns = dict(
-            log_N=0.0, log_order=np.log(order), share=FIRST_SHARE, omega=0.5, beta=beta, alpha=FIRST_ORDER,
-        )  # fmt: skip
-        return cls(**{name: np.array(np.broadcast_to(x, shape), float) for name, x in columns.items()}, every=every)
+    def of(cls, runs: Runs, beta, accounting: Accounting, every: bool) -> "Capped":
+        beta = np.broadcast_to(beta, runs.shape)
+        sampled = Sampled.of(runs, beta / runs.K + (1 - beta) / runs.d, accounting)
+        q, mu = (np.array(np.broadcast_to(x, runs.shape), float) for x in (sampled.q, sampled.mu))
+        return cls(Rows.of(runs, beta, 1.0, far=True), replace(sampled, q=q, mu=mu), accounting, every)
+
+    def at(self, index) -> "Capped":
+        """Some of the rows."""
+        sampled = replace(self.sampled, q=self.sampled.q[index], mu=self.sampled.mu[index])
+        return replace(self, rows=self.rows.at(index), sampled=sampled)
 
     @property
-    def N(self) -> np.ndarray:
-        return np.round(np.exp(self.log_N))
+    def _how(self) -> tuple:
+        return self.every, self.accounting.conversion != "mironov", EDGES
 
-    def at(self, index) -> "Caps":
-        """Some of the rows."""
-        columns = {name: getattr(self, name)[index] for name in self.__dataclass_fields__ if name != "every"}
-        return Caps(**columns, every=self.every)
+    def settle(self) -> "Choice":
+        """The choices of every row, by search: the whole range at some, and near those at their neighbours."""
+        size, q, mu = self.rows.K.size, self.sampled.q, self.sampled.mu
+        whole = np.unique(np.linspace(0, size - 1, min(size, MOST_SCANNED)).round().astype(int))
+        some = self.at(whole)
+        tables = some._tables(np.tile(FIRST_ORDERS, (whole.size, 1)))
+        first = kernels.scan(some.rows, some.sampled.q, some.sampled.mu, FIRST_ORDERS, *tables, *self._how)
+        nearest = np.abs(np.arange(size)[:, None] - whole[None, :]).argmin(axis=1)
+        found, omega, alpha, share = (x[nearest] for x in first)
+        orders = _around(FIRST_ORDERS[found.astype(int)])
+        found = kernels.seek(self.rows, q, mu, orders, *self._tables(orders), *self._how, omega, alpha, share)
+        chosen, omega, alpha, share = found
+        return Choice(orders[np.arange(size), chosen.astype(int)], omega, alpha, share)
 
-    def where(self, rows, other: "Caps") -> "Caps":
-        """These choices in some rows, others elsewhere."""
-        names = [name for name in self.__dataclass_fields__ if name != "every"]
-        return Caps(**{name: np.where(rows, getattr(self, name), getattr(other, name)) for name in names}, every=self.every)
+    def _tables(self, orders: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where the table of each row's orders is, the tables, and their rays."""
+        index = np.repeat(np.arange(self.rows.K.size), orders.shape[1])
+        some, tables = tabled(self.rows.at(index)._replace(order=orders.ravel()))
+        return some.table.reshape(orders.shape), tables, RAYS
 
-    def between(self, nodes, rows) -> "Caps":
+    def solved(self, choice: "Choice") -> Solved:
+        """The bound under the choices. Exact conversion takes one pair for all steps: each shares its noise as the last does."""
+        rows, tables = tabled(self.rows._replace(order=choice.order, share=choice.share))
+        sampled = self.sampled
+        found = kernels.finish(rows, sampled.q, sampled.mu, tables, RAYS, *self._how, choice.omega, choice.alpha)
+        N, share, budget, alpha, data = found
+        delta_f = np.where(rows.certain, 0.0, share * rows.delta)
+        extra = {"beta": rows.beta, "order": choice.order}
+        if exact(self.accounting):
+            losses = replace(sampled, mu=sampled.mu / np.sqrt(choice.omega)).losses(N, budget)
+            return of_losses(losses, rows.delta, delta_f, N, rows.z0, **extra)
+        return solved(data + alpha * budget, alpha, rows.delta, self.accounting, delta_f, N, rows.z0, **extra)
+
+    def reshared(self, choice: "Choice") -> "Choice":
+        """The share omega that exact conversion does best with: it differs from what the search found by Renyi divergence, and
+        where that paid it at the last step only, every step now does.
+        """
+        if not exact(self.accounting):
+            return choice
+        if self.every:
+            odds = (choice.omega / (1 - choice.omega))[None, :] * NEAR_ODDS[:, None]
+            omegas = odds / (1 + odds)
+        else:
+            omegas = np.tile(LATE_SHARES[:, None], choice.omega.size)
+        found = np.array([self.solved(replace(choice, omega=omega)).epsilon for omega in omegas])
+        return replace(choice, omega=omegas[found.argmin(axis=0), np.arange(choice.omega.size)])
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the sharper bound leaves free, row by row: the norm's order, the share omega, the Renyi order, delta_f/delta."""
+
+    order: np.ndarray
+    omega: np.ndarray
+    alpha: np.ndarray
+    share: np.ndarray
+
+    def between(self, nodes, rows) -> "Choice":
         """Choices made at some rows, interpolated: those in between have their neighbours'."""
 
         def mix(x):
             return np.interp(rows, nodes, x)
 
-        alpha, share = 1 + np.exp(mix(np.log(self.alpha - 1))), np.exp(mix(np.log(self.share)))
-        return Caps(mix(self.log_N), mix(self.log_order), share, mix(self.omega), mix(self.beta), alpha, self.every)
+        order, share = nearest_order(np.exp(mix(np.log(self.order)))), np.exp(mix(np.log(self.share)))
+        return Choice(order, mix(self.omega), 1 + np.exp(mix(np.log(self.alpha - 1))), share)
 
 
-@dataclass(frozen=True)
-class Capped:
-    """The sharper bound with caps for runs that all count their steps from the diameter; T plays no part."""
-
-    runs: Runs
-    accounting: Accounting
-
-    @property
-    def certain(self):
-        return (self.runs.K == self.runs.d) & (~self.runs.acting | (self.runs.d == 1))
-
-    def delta_f(self, caps: Caps):
-        """With K = d and an idle clip nothing is random, so nothing can fail."""
-        return np.where(self.certain, 0.0, caps.share * self.runs.delta)
-
-    def budget(self, caps: Caps):
-        """Half of sum p_t^2/((1-omega) S) + a_t^2/s2."""
-        r, order = self.runs, np.round(np.exp(caps.log_order))
-        o = np.where(r.K == r.d, 0.0, complement_moment(r.K, r.d, order))
-        g = np.where(r.K == r.d, 1.0, span_moment(r.K, r.d, order))
-        count = 2 * caps.N if caps.every else caps.N + 1  # of caps that are random
-        f = np.where(self.certain, 1.0, np.exp((np.log(count) - np.log(caps.share * r.delta)) / (2 * order)))
-        s2 = (1 - caps.beta) / r.d
-        left = (1 - caps.omega) * (caps.beta / r.K + s2)
-        acting = step_constant(r.ridge_factor, r.low_curvature, r.top_curvature, r.d, order, 1.0)
-        c = np.where(r.acting & (r.d > 1), acting, r.certain_c)
-        return cap_cost(caps.N, r.diameter, o, c * g, r.quotient_remainder, f, 1 / left, 1 / s2, float(caps.every))
-
-    def sampled(self, caps: Caps, omega) -> Sampled:
-        """The differing record against a share of the span's noise."""
-        noise = caps.beta / self.runs.K + (1 - caps.beta) / self.runs.d
-        return Sampled.of(self.runs, omega * noise, self.accounting)
-
-    def data(self, caps: Caps):
-        """What N steps pay for the differing record."""
-        last = self.sampled(caps, caps.omega).divergence(caps.alpha)
-        return caps.N * last if caps.every else last + (caps.N - 1) * self.sampled(caps, 1.0).divergence(caps.alpha)
-
-    def epsilon(self, caps: Caps, data):
-        divergence = data + caps.alpha * self.budget(caps)
-        return epsilon_at_order(divergence, caps.alpha, self.runs.delta - self.delta_f(caps), self.accounting.conversion)
-
-    def best_order(self, caps: Caps) -> Caps:
-        """The same with the order that suits it; where only the last step shares its noise, as if none did."""
-        sampled = self.sampled(caps, caps.omega if caps.every else 1.0)
-        delta_p = self.runs.delta - self.delta_f(caps)
-        return replace(caps, alpha=sampled.best_order(caps.N, self.budget(caps), delta_p, self.accounting, caps.alpha)[0])
-
-    def settle(self, caps: Caps) -> Caps:
-        """One choice after the other, in turns, and the best of the turns: each choice looks at its whole range, and may lose."""
-        best, least = caps, np.full(np.shape(caps.log_N), np.inf)
-        for turn in range(ROUNDS):
-            each = self.data(caps) / caps.N
-
-            def by_steps(x, caps=caps, each=each):
-                now = replace(caps, log_N=x)
-                return self.epsilon(now, self.data(now) if not caps.every else now.N * each)
-
-            caps = replace(caps, log_N=golden(by_steps, 0 * caps.log_N, 0 * caps.log_N + LONGEST, 14))
-            data = self.data(caps)
-
-            def by_order(x, caps=caps, data=data):
-                return self.epsilon(replace(caps, log_order=x), data)
-
-            if turn >= HELD:
-                caps = replace(caps, log_order=golden(by_order, 0 * caps.log_N, 0 * caps.log_N + HIGHEST, 10))
-
-            def by_share(x, caps=caps, data=data):
-                return self.epsilon(replace(caps, share=x), data)
-
-            caps = replace(caps, share=best_share(by_share, data.shape))
-            for name in ("omega", "beta") if self.accounting.schedule == "optimal" else ("omega",):
-
-                def by_fraction(x, caps=caps, name=name):
-                    now = replace(caps, **{name: 1 / (1 + np.exp(-x))})
-                    return self.epsilon(now, self.data(now))
-
-                wide = np.full(data.shape, 6.0)
-                caps = replace(caps, **{name: 1 / (1 + np.exp(-golden(by_fraction, -wide, wide, 10)))})
-            caps = self.best_order(caps)
-            found = self.epsilon(caps, self.data(caps))
-            best, least = caps.where(found < least, best), np.fmin(found, least)
-        return best
-
-    def reshared(self, caps: Caps) -> Caps:
-        """The share omega that exact conversion does best with, where the search paid it at the last step only."""
-        if caps.every or not exact(self.accounting):
-            return caps
-        tried = [replace(caps, omega=0 * caps.omega + omega) for omega in LATE_SHARES]
-        found = np.array([self.solved(one).epsilon for one in tried])
-        return replace(caps, omega=np.asarray(LATE_SHARES)[found.argmin(axis=0)])
-
-    def solved(self, caps: Caps) -> Solved:
-        """The bound under the choices. Exact conversion takes one pair for all steps: each shares its noise as the last does."""
-        if exact(self.accounting):
-            extra = {"beta": caps.beta, "order": np.round(np.exp(caps.log_order))}
-            losses = self.sampled(caps, caps.omega).losses(caps.N, self.budget(caps))
-            return of_losses(losses, self.runs.delta, self.delta_f(caps), caps.N, self.runs.diameter, **extra)
-        divergence = self.data(caps) + caps.alpha * self.budget(caps)
-        extra = {"beta": caps.beta, "order": np.round(np.exp(caps.log_order))}
-        delta_f, z = self.delta_f(caps), self.runs.diameter
-        return solved(divergence, caps.alpha, self.runs.delta, self.accounting, delta_f, caps.N, z, **extra)
+def _around(order: np.ndarray) -> np.ndarray:
+    """The orders near each of these, shape (rows, 2 NEAR + 1)."""
+    index = np.searchsorted(ORDERS, nearest_order(order))[:, None] + np.arange(-NEAR, NEAR + 1)
+    return ORDERS[np.clip(index, 0, ORDERS.size - 1)]
 
 
 def sharp(runs: Runs, accounting: Accounting) -> Solved:
@@ -263,21 +216,33 @@ def sharp(runs: Runs, accounting: Accounting) -> Solved:
     """
     fields = {name: getattr(runs, name) for name in NUMERIC_FIELDS if name != "T"}
     shape = np.broadcast_shapes(*(x.shape for x in fields.values()))
-    rows: dict[str, Any] = {name: np.broadcast_to(x, shape).reshape(-1) for name, x in fields.items()}
-    count = next(iter(rows.values())).size
+    flat: dict[str, Any] = {name: np.broadcast_to(x, shape).reshape(-1) for name, x in fields.items()}
+    everyone = replace(runs, **flat, T=np.ones(1))
+    count = everyone.n.size
     nodes = np.unique(np.linspace(0, count - 1, min(count, MOST_NODES)).round().astype(int))
-    one = np.ones(1)
-    everyone = Capped(replace(runs, **rows, T=one), accounting)
-    some = Capped(replace(runs, **{k: v[nodes] for k, v in rows.items()}, T=one), accounting)
-    beta = 0.5 if accounting.schedule == "optimal" else some.runs.beta
     found = []
-    for every, order in product((True, False), FIRST_MOMENTS):
-        caps = some.reshared(some.settle(Caps.first(nodes.shape, beta, every, order)))
-        if count > nodes.size:
-            caps = caps.between(nodes, np.arange(count))
-            caps = caps if accounting.schedule == "optimal" else replace(caps, beta=rows["beta"])
-            caps = everyone.best_order(caps)
-        found.append(everyone.solved(caps))
+    for every in (True, False):
+        beta = everyone.beta
+        if accounting.schedule == "optimal":
+            beta = np.interp(np.arange(count), nodes, _best_beta(everyone, nodes, accounting, every))
+        all_rows = Capped.of(everyone, beta, accounting, every)
+        some = all_rows.at(nodes)
+        choice = some.reshared(some.settle())
+        found.append(all_rows.solved(choice.between(nodes, np.arange(count)) if count > nodes.size else choice))
     best = reduce(Solved.least, found)
     best = best.where(np.isfinite(best.epsilon)).reshape(shape)
     return replace(best, N=np.minimum(best.N, runs.T))
+
+
+def _best_beta(runs: Runs, nodes: np.ndarray, accounting: Accounting, every: bool) -> np.ndarray:
+    """The constant beta that does best at some rows, each beta with choices of its own."""
+    by_order = accounting.replace(conversion="cks") if exact(accounting) else accounting
+
+    def epsilon_at(log_odds):
+        tried = np.broadcast_to(runs.beta, runs.shape).copy()
+        tried[nodes] = 1 / (1 + np.exp(-log_odds))
+        some = Capped.of(runs, tried, by_order, every).at(nodes)
+        return some.solved(some.settle()).epsilon
+
+    wide = np.full(nodes.shape, 6.0)
+    return 1 / (1 + np.exp(-golden(epsilon_at, -wide, wide, 10)))

@@ -1,6 +1,7 @@
 """Many runs at once: a setting whose fields are arrays, so that a curve is one call and one code path serves a point too."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +41,7 @@ class Runs:
     lipschitz: np.ndarray  # the clip where the setting leaves it open
     releases: np.ndarray
     records_per_person: np.ndarray
+    composed: dict[Any, Any] = field(default_factory=dict, init=False)  # composition by accounting, once it was asked for
 
     @classmethod
     def of(cls, setting: Setting) -> "Runs":

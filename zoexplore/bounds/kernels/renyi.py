@@ -232,7 +232,7 @@ def best_order(N, budget, q, mu, delta, cks, near=np.nan):
     """
     rows = np.broadcast_arrays(np.log(np.asarray(near, float) - 1.0), N, budget, q, mu, delta)
     shape = rows[0].shape
-    alpha, cost = _orders(*(np.ascontiguousarray(x, float).reshape(-1) for x in rows), bool(cks))
+    alpha, cost = _orders(*(np.array(x, float).reshape(-1) for x in rows), bool(cks))
     return alpha.reshape(shape), cost.reshape(shape)
 
 
