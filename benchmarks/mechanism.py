@@ -1,6 +1,7 @@
 """A step of `NoisyZOGD` against seed replay with noise, written as it mostly is: time and peak memory.
 
-`python -m benchmarks.mechanism 1e6 1e7 --directions 1 4 16` on a CPU; with `--device cuda --kind bfloat16` on a GPU.
+`python -m benchmarks.mechanism` prints it as ratios; `python -m benchmarks.mechanism 1e8 --directions 1 4` for other sizes, which
+takes eight times the parameters' memory; `--device cuda --kind bfloat16` on a GPU.
 """
 
 import argparse
@@ -174,7 +175,7 @@ def _peak_elsewhere(way, d, K, kind, device):
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mechanism", description=__doc__)
-    parser.add_argument("sizes", nargs="+", type=float)
+    parser.add_argument("sizes", nargs="*", type=float, default=[1e6, 1e7])
     parser.add_argument("--directions", nargs="+", type=int, default=[1, 4, 16])
     parser.add_argument("--kind", default="float32")
     parser.add_argument("--device", default="cpu")

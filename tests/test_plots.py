@@ -113,9 +113,7 @@ def test_the_replay_ends_with_the_whole_budget():
 
 
 def point(method, epsilon, accuracy, supposed=()):
-    return Point(
-        method, 1e-3, None, (0, 1), (1,), ((accuracy,), (accuracy + 0.01,)), ((0.1,), (0.1,)), epsilon, {}, {}, supposed
-    )
+    return Point(method, 1e-3, None, (0, 1), (1,), ((accuracy,), (accuracy + 0.01,)), ((0.1,), (0.1,)), epsilon, {}, {}, supposed)
 
 
 def test_the_frontier_has_a_marker_a_method_and_hollow_ones_where_a_loss_is_supposed():

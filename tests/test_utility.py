@@ -90,8 +90,12 @@ def test_a_quadratic_stays_below_the_bound():
 @pytest.mark.parametrize(
     "wrong, name",
     [
-        ({"r": 0.5}, "r"), ({"r": 2000}, "r"), ({"gap": -1}, "gap"), ({"gap": inf}, "gap"),
-        ({"B_loss": float("nan")}, "B_loss"), ({"L": 0}, "L"),
+        ({"r": 0.5}, "r"),
+        ({"r": 2000}, "r"),
+        ({"gap": -1}, "gap"),
+        ({"gap": inf}, "gap"),
+        ({"B_loss": float("nan")}, "B_loss"),
+        ({"L": 0}, "L"),
     ],
 )
 def test_values_that_are_refused(wrong, name):
@@ -103,9 +107,7 @@ def test_values_that_are_refused(wrong, name):
 
 def test_sampled_batches_have_no_bound():
     """Two Huber losses at 1 and -1, a record a step: the run keeps hovering, far from stationary."""
-    run = Setting(
-        n=2, d=1, K=1, T=4000, sigma=1e-9, beta=0.5, regime="convex", clip=5.0, M=1.0, eta=1 / 12, batch=1
-    )
+    run = Setting(n=2, d=1, K=1, T=4000, sigma=1e-9, beta=0.5, regime="convex", clip=5.0, M=1.0, eta=1 / 12, batch=1)
     draw, w, squares = np.random.default_rng(0), 0.0, []
     for _ in range(run.T):
         squares.append(w**2)  # the mean of the two losses has the gradient w within their knees

@@ -77,7 +77,7 @@ def test_no_formula_is_read_as_the_name_of_a_method(name, frontier):
             back(content)
 
 
-@pytest.mark.parametrize("task", ["a,=1+1", 'b",=cmd|\' /C calc\'!A0,"', "c,@SUM(A1),+1,-1", "d\n=1+1"])
+@pytest.mark.parametrize("task", ["a,=1+1", "b\",=cmd|' /C calc'!A0,\"", "c,@SUM(A1),+1,-1", "d\n=1+1"])
 def test_no_cell_of_what_is_saved_is_a_formula(task, frontier):
     saved = replace(frontier, task=task)
     text = to_csv(saved)

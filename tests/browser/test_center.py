@@ -60,9 +60,10 @@ def test_curves_along_another_field(explorer, field):
 def test_where_hiding_pays_is_marked_for_both_bounds(explorer):
     until(explorer, lambda: data(explorer, "annotations", "label"))
     labels = data(explorer, "annotations", "label")
-    assert labels == [f"T* = {place:.0f}, {name}" for place, name in zip(
-        data(explorer, "annotations", "x"), ("theorem", "sharper bound"), strict=True
-    )]
+    assert labels == [
+        f"T* = {place:.0f}, {name}"
+        for place, name in zip(data(explorer, "annotations", "x"), ("theorem", "sharper bound"), strict=True)
+    ]
 
 
 def test_hover_on_the_profile_says_a_delta_that_is_enough(explorer):

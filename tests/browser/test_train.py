@@ -174,7 +174,7 @@ def test_a_mark_says_what_it_is(tab, tmp_path):
     until(tab, lambda: name_of(point) in tip.inner_text() and "seeds: 2" in tip.inner_text(), 10)
 
 
-@pytest.mark.parametrize("title", ["the frontier", "what is learnt", "what stopping there costs"])
+@pytest.mark.parametrize("title", ["the frontier", "accuracy while training", "what stopping there costs"])
 def test_figures_are_saved(tab, tmp_path, title):
     loaded(tab, tmp_path)
     drawn = ElementTree.fromstring(saved(tab, title, "SVG").path().read_text())

@@ -1,23 +1,45 @@
 """The guide's code runs as it stands, learns, and reports a finite epsilon."""
 
+import copy
 import re
 from pathlib import Path
 
 import pytest
 import torch
+from torch.nn.functional import cross_entropy
 
-from zoexplore.mechanism import Declared
+from zoexplore.mechanism import Declared, NoisyZOGD, Sources, stiefel
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "mechanism.md").read_text()
-TEN_LINES, EXAMPLE, DECLARATION = re.findall(r"```python\n(.*?)```", GUIDE, re.S)
+TEN_LINES, DPZERO, ALIKE, EXAMPLE, DECLARATION = re.findall(r"```python\n(.*?)```", GUIDE, re.S)
 
 
 def test_ten_lines_meet_their_target(capsys):
     names: dict = {}
+    torch.manual_seed(0)
     exec(TEN_LINES, names)
+    assert (names["model"](names["tokens"]).argmax(1) == names["labels"]).double().mean() > 0.6
     assert 2.9 < names["optimiser"].privacy_report().epsilon <= 3.0
     said = capsys.readouterr().out
     assert "gives ε = 3 at δ = 1e-05 after 20 steps on batches of 64 of n = 4000" in said and "step 20 of 20" in said
+    exec(DPZERO + ALIKE, names)
+    dpzero_steps_are_the_optimisers(names)
+
+
+def dpzero_steps_are_the_optimisers(names):
+    """On one batch along one direction, but for the noise, with a clip that acts on some records and not on others."""
+    model, run = names["model"], names["same"].replace(sigma=1e-12)
+    twin, sources = copy.deepcopy(model), Sources(1, 2)
+    made = NoisyZOGD(model, lambda o, y: cross_entropy(o, y, reduction="none"), run, sources=sources, directions="dense")
+    u = stiefel(run.d, 1, Sources(1, 2).directions, dtype=torch.float32)[:, 0] * run.d**0.5
+    z = [x.view_as(p) for x, p in zip(u.split([p.numel() for p in twin.parameters()]), twin.parameters(), strict=True)]
+    batch, before = made.batch((names["tokens"], names["labels"])), made.w
+    made.step(batch)
+    names["dpzero_step"](twin, *batch.data, z, lr=1e-3, clip=1, sigma=0.0, distance=1e-3)
+    moved = made.w - before
+    theirs = torch.cat([p.detach().reshape(-1) for p in twin.parameters()]) - before
+    assert 0 < made.counts.clipped < 64
+    assert (moved - theirs).norm() < 0.01 * moved.norm()
 
 
 def test_the_example_learns_and_reports(capsys):

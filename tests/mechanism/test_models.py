@@ -143,6 +143,7 @@ def test_a_loss_may_do_with_the_model_what_it_likes():
     assert run(optimiser, 3, tokens()).steps == 3
 
 
+@pytest.mark.proof
 def test_a_compiled_module_trains_as_the_plain_one():
     ends = []
     for wrap in (lambda m: m, lambda m: torch.compile(m, backend="eager")):

@@ -87,14 +87,14 @@ def test_in_single_and_half_precision_as_far_as_their_digits_go(kind, near, dire
 
 
 @pytest.mark.parametrize("xi", [0.0, 1e-3])
-@pytest.mark.parametrize("microbatch", [1, 5, 24, 100])
+@pytest.mark.parametrize("microbatch", [1, 5, 100])
 @pytest.mark.parametrize("directions", ["dense", "streamed"])
 def test_micro_batches_of_any_size_give_the_same_numbers(xi, microbatch, directions):
-    setting = SETTING.replace(d=51, K=9, xi=xi, R=float("inf"), clip=0.3)
+    setting = SETTING.replace(d=51, K=5, xi=xi, R=float("inf"), clip=0.3)
 
     def made(**options):
         return run(
-            NoisyZOGD(network(), cross_entropy, setting, sources=Sources(1, 2), directions=directions, **options), 4, classes()
+            NoisyZOGD(network(), cross_entropy, setting, sources=Sources(1, 2), directions=directions, **options), 2, classes()
         )
 
     one, other = made(), made(microbatch=microbatch)
@@ -109,7 +109,7 @@ def test_with_and_without_a_copy_the_steps_are_the_same(xi, ridge):
 
     def made(**options):
         return run(
-            NoisyZOGD(network(), cross_entropy, setting, sources=Sources(1, 2), directions="streamed", **options), 8, classes()
+            NoisyZOGD(network(), cross_entropy, setting, sources=Sources(1, 2), directions="streamed", **options), 4, classes()
         )
 
     with_copy, without = made(keep_copy=True), made(keep_copy=False)

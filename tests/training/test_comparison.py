@@ -42,6 +42,19 @@ def test_every_private_point_is_at_its_target_by_an_account_that_says_so(compari
                 assert min(g.epsilon for g in again) == pytest.approx(p.epsilon[p.by], rel=1e-6)
 
 
+def test_hiding_pays_in_long_runs_and_not_where_steps_are_tuned(comparison):
+    """Against the best run of the same kind whose iterates are public."""
+
+    def at(name):
+        (point,) = (p for p in comparison.hiding[name].points if p.target == 0.02)
+        return point.mean("accuracy"), point.error("accuracy")
+
+    hidden, public = at("hidden, 300 steps"), at("public, 300 steps")
+    assert hidden[0] - public[0] > 4 * np.hypot(hidden[1], public[1])
+    tuned_hidden, tuned_public = at("hidden, steps tuned"), at("public, steps tuned")
+    assert abs(tuned_hidden[0] - tuned_public[0]) < 2 * np.hypot(tuned_hidden[1], tuned_public[1])
+
+
 def test_without_privacy_it_is_as_good_as_scikit_learn(comparison):
     from sklearn.linear_model import LogisticRegression
 

@@ -147,7 +147,11 @@ def test_hidden_states_stay_below_every_bound(setting):
 ACTING = CURVED.replace(d=4, K=3, T=30, sigma=6.0, beta=0.3, R=inf, M=9 / 4 + 3, m=3.0, ridge=3.0, eta=0.75, regime="convex")
 
 
-@pytest.mark.parametrize("setting", [ACTING, ACTING.replace(d=1, K=1, eta=0.25, xi=0.02)], ids=["K=3 of 4", "two points, d=1"])
+@pytest.mark.parametrize(
+    "setting",
+    [pytest.param(ACTING, marks=pytest.mark.proof), ACTING.replace(d=1, K=1, eta=0.25, xi=0.02)],
+    ids=["K=3 of 4", "two points, d=1"],
+)
 def test_a_clip_that_acts_now_and_then_stays_below_the_bound_for_it(setting):
     """Logistic loss on rows of length 3, clipped at 1: the clip acts on one side of the decision boundary, not on the other."""
     said = reported(setting, Declared("convex", M=setting.M, m=setting.m), clipped=7)

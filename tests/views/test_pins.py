@@ -148,3 +148,19 @@ def test_what_the_fold_sets_is_kept_in_pins_addresses_and_files():
     table = Pinned(State(), pins).table.object
     assert '<td class="value">≤ Δ</td>' in table and '<td class="value">inf</td>' in table
     assert "L = inf" in " ".join(_caption(state, set()))
+
+
+def test_a_pin_keeps_its_letter_and_colour_when_another_is_unpinned():
+    explorer = Explorer()
+    for T in (10, 20, 30):
+        explorer.state.ask(sigma=T * 1e-3)
+        explorer.pins.add(explorer.state)
+    colours = explorer.pinned_curves.source.data["colour"]
+    explorer.pins.remove(0)
+    assert explorer.pinned_curves.source.data["colour"] == colours[1:]
+    assert [row[0].label for row in explorer.pinned.rows] == ["B", "C"]
+    ends = explorer.pinned_curves.ends.data["x"]
+    assert np.isnan(ends[0]) and np.isfinite(ends[1])
+    explorer.state.ask(sigma=0.04)
+    explorer.pins.add(explorer.state)
+    assert [row[0].label for row in explorer.pinned.rows] == ["B", "C", "A"]

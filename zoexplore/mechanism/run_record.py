@@ -140,8 +140,9 @@ class RunRecord:
         """That many such steps as a setting, with what is declared in place of what was only supposed. The clip is as it
         stands, each quotient's or joint, and may act unless what is declared proves it idle; xi allows for the stretch.
         """
-        fields = {"K": step.K, "sigma": step.sigma, "beta": step.beta, "eta": step.eta, "clip": step.clip, "batch": step.batch}
+        fields: dict[str, Any] = {"K": step.K, "sigma": step.sigma, "beta": step.beta, "eta": step.eta, "clip": step.clip}
         fields |= {
+            "batch": step.batch,
             "xi": step.xi * self.stretch,
             "ridge": step.ridge,
             "R": step.R,

@@ -67,7 +67,8 @@ def _of_order(steps: list[Steps], delta: float, t: float, order: str) -> float:
     for s in steps:
         losses, mass, lost = _on_grid(s, order, h, tail)
         shift = float((t * losses).max())
-        tilted = np.bincount(np.rint(losses / h).astype(np.int64) % points, mass * np.exp(t * losses - shift), points)
+        at: np.ndarray = np.rint(losses / h).astype(np.int64) % points
+        tilted: np.ndarray = np.bincount(at, mass * np.exp(t * losses - shift), points)
         total = float(tilted.sum())
         tilted /= total
         transform = np.fft.rfft(tilted)

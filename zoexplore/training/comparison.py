@@ -31,7 +31,7 @@ KEPT = 5  # recorded steps of a point
 HIDING = "hiding"  # the part on hidden iterates, among the names of tasks
 HIDING_TASK, HIDING_EPSILONS, HIDING_SEEDS, HIDING_K = "mixture", (0.002, 0.005, 0.01, 0.02), 10, 52
 LONG = 300  # steps of a run that goes on whatever it costs
-PARTS = ("digits-cosines", "flights", HIDING)
+PARTS = ("digits-cosines", HIDING)
 
 Told = Callable[[str], None]
 

@@ -124,7 +124,7 @@ class Attack(View):
             "rates": [RATES] * len(allowed),
             "missed": [each.misses(RATES) for each in allowed],
             "found": [each.true_positive_rate(RATES) for each in allowed],
-            "colour": [pair[theme.DARK if self.dark else theme.LIGHT] for pair in theme.PINS[: len(allowed)]],
+            "colour": self._colours(),
         }
 
     def _tell(self, *_: Any) -> None:
@@ -138,10 +138,11 @@ class Attack(View):
         }
         own = "".join(row for bound, row in bounds.items() if not BOUNDS[bound].comparator)
         others = "".join(row for bound, row in bounds.items() if BOUNDS[bound].comparator)
-        named = zip(LETTERS, theme.PINS, self.pins.pins, self._of_pins, strict=False)
+        places = self.pins.places()
+        named = zip(places, self.pins.pins, self._of_pins, strict=False)
         pinned = "".join(
-            self._row(_letter(letter, *pair), f"{pin.name}: {g.title.lower()}", g, allowed)
-            for letter, pair, pin, (g, allowed) in named
+            self._row(_letter(LETTERS[place], *theme.PINS[place]), f"{pin.name}: {g.title.lower()}", g, allowed)
+            for place, pin, (g, allowed) in named
         )
         heads = "".join(f'<th scope="col">{head}</th>' for head in self._heads())
         pins = f"<tbody>{_group('Pinned')}{pinned}</tbody>" if pinned else ""
@@ -194,9 +195,12 @@ class Attack(View):
             lines["guessing"].line_color = muted
             for order, bound in enumerate(BOUNDS):
                 lines[bound].line_color = theme.style_of(bound, order).colour[theme.DARK if dark else theme.LIGHT]
-        colours = [pair[theme.DARK if dark else theme.LIGHT] for pair in theme.PINS]
         drawn = len(self.pinned_source.data["rates"])
-        self.pinned_source.data = {**self.pinned_source.data, "colour": colours[:drawn]}
+        self.pinned_source.data = {**self.pinned_source.data, "colour": self._colours()[:drawn]}
+
+    def _colours(self) -> list[str]:
+        """Of every pin."""
+        return [theme.PINS[place][theme.DARK if self.dark else theme.LIGHT] for place in self.pins.places()]
 
     def __panel__(self) -> pn.viewable.Viewable:
         asked = pn.Column(*self.boxes.values(), css_classes=["zx-choices"], stylesheets=[theme.css("choices")], **theme.STRETCH)

@@ -135,7 +135,8 @@ class Replay(View):
             return
         steps = self.frames
         last = int(steps.size - 1)
-        self.player.param.update(start=0, end=last, value=0)
+        at = self.player.value if self.player.end == last else 0
+        self.player.param.update(start=0, end=last, value=at)
         for fig in (self.distance, self.budget):
             fig.x_range.update(start=float(path.tau + steps[0]), end=float(path.tau + steps[-1] + 1))
         self.step.yaxis.axis_label = "across them" if path.alpha is not None else "in any direction"

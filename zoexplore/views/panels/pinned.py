@@ -64,23 +64,27 @@ class PinnedCurves:
 
     def key(self) -> list[tuple[Stroke, str]]:
         """Every pin's line and name."""
-        names = [f"{letter}: {pin.name}" for letter, pin in zip(LETTERS, self.pins.pins, strict=False)]
-        return [(Stroke(pair[theme.LIGHT], _WIDTH, _DASH), name) for pair, name in zip(theme.PINS, names, strict=False)]
+        return [
+            (Stroke(theme.PINS[place][theme.LIGHT], _WIDTH, _DASH), f"{LETTERS[place]}: {pin.name}")
+            for place, pin in zip(self.pins.places(), self.pins.pins, strict=True)
+        ]
 
     def draw(self) -> None:
         """Draw what is pinned now, in the colours of the figure's scheme, unless that is what is drawn."""
-        wanted = (*self.pins.pins, self.pins.compare, self.curves.along, self.curves.dark)
+        wanted = (*self.pins.pins, *self.pins.places(), self.pins.compare, self.curves.along, self.curves.dark)
         if wanted == self._drawn:
             return
         self._drawn = wanted
         drawn = [along(curves, self.curves.along, self.pins.compare) for curves in self._found]
         colours = [pair[theme.DARK if self.curves.dark else theme.LIGHT] for pair in theme.PINS]
         last = [np.flatnonzero(np.isfinite(y))[-1:] for _, y in drawn]
-        self.source.data = {"xs": [x for x, _ in drawn], "ys": [y for _, y in drawn], "colour": colours[: len(drawn)]}
-        none = [np.nan] * (len(LETTERS) - len(drawn))  # a row for every letter, always, as among the curves' marks
+        shown = [colours[place] for place in self.pins.places()]
+        self.source.data = {"xs": [x for x, _ in drawn], "ys": [y for _, y in drawn], "colour": shown}
+        ends = {p: (x[at][0], y[at][0]) for p, (x, y), at in zip(self.pins.places(), drawn, last, strict=True) if at.size}
         self.ends.data = {
-            "x": [float(x[at][0]) if at.size else np.nan for (x, _), at in zip(drawn, last, strict=True)] + none,
-            "y": [float(y[at][0]) if at.size else np.nan for (_, y), at in zip(drawn, last, strict=True)] + none,
+            # a row for every letter, always, as among the curves' marks
+            "x": [float(ends.get(place, (np.nan, np.nan))[0]) for place in range(len(LETTERS))],
+            "y": [float(ends.get(place, (np.nan, np.nan))[1]) for place in range(len(LETTERS))],
             "letter": list(LETTERS),
             "colour": colours,
         }
@@ -116,8 +120,9 @@ class Pinned(View):
         self.changed()
 
     def _row(self, place: int, pin: Pin) -> pn.Row:
-        letter, look = LETTERS[place], {"stylesheets": [theme.css("button")], "margin": 0}
-        light, dark = theme.PINS[place]
+        at = self.pins.places()[place]
+        letter, look = LETTERS[at], {"stylesheets": [theme.css("button")], "margin": 0}
+        light, dark = theme.PINS[at]
         colour = f"label::first-letter{{color:light-dark({light},{dark})}}"
         name = pn.widgets.TextInput(
             label=letter, value=pin.name, css_classes=["zx-name"], stylesheets=[theme.css("field", "name"), colour],
@@ -145,7 +150,7 @@ class Pinned(View):
         symbols = {name: FIELDS[name].symbol if name in FIELDS else name for name in differ}
         rows = [_line(symbols[name], [text[name] or _EMPTY[name] for text in texts]) for name in differ]
         rows += [_line(bound.title, _ratios([f[name].epsilon for f in found])) for name, bound in BOUNDS.items()]
-        heads = "".join(f'<th scope="col">{head}</th>' for head in ("now", *LETTERS[: len(runs) - 1]))
+        heads = "".join(f'<th scope="col">{head}</th>' for head in ("now", *(LETTERS[place] for place in self.pins.places())))
         head = f'<thead><tr><th scope="col">what differs, and ε</th>{heads}</tr></thead>'
         return f'<div tabindex="0" role="region" aria-label="differences"><table>{head}{"".join(rows)}</table></div>'
 

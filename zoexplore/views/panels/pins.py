@@ -1,6 +1,6 @@
 """Pins: settings kept beside the current one, and how an address writes them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import param
 
@@ -21,6 +21,7 @@ class Pin:
     name: str
     setting: Setting
     accounting: Accounting
+    letter: str = field(default="", compare=False)  # which it keeps while it is pinned
 
     def text(self) -> str:
         """The pin in an address: K:52,T:9~name."""
@@ -49,8 +50,20 @@ class Pins(param.Parameterized):
             return False
         fields = to_fields(state.setting, state.accounting)
         name = ", ".join(f"{key} = {value}" for key, value in fields.items()) or "the training default"
-        self.pins = [*self.pins, Pin(_short(name), state.setting, state.accounting)]
+        taken = {LETTERS[place] for place in self.places()}
+        letter = next(letter for letter in LETTERS if letter not in taken)
+        self.pins = [*self._lettered(), Pin(_short(name), state.setting, state.accounting, letter)]
         return True
+
+    def places(self) -> list[int]:
+        """The place among the letters, and so among the colours, of every pin: its own, or the first that is free."""
+        taken = {LETTERS.index(pin.letter) for pin in self.pins if pin.letter}
+        free = iter([place for place in range(MOST) if place not in taken])
+        return [LETTERS.index(pin.letter) if pin.letter else next(free) for pin in self.pins]
+
+    def _lettered(self) -> list[Pin]:
+        """The pins with the letters that they are shown by."""
+        return [replace(pin, letter=LETTERS[place]) for pin, place in zip(self.pins, self.places(), strict=True)]
 
     def rename(self, place: int, name: str) -> None:
         """Give a pin another name; an empty one changes nothing."""
@@ -61,7 +74,7 @@ class Pins(param.Parameterized):
 
     def remove(self, place: int) -> None:
         """Unpin."""
-        self.pins = [pin for at, pin in enumerate(self.pins) if at != place]
+        self.pins = [pin for at, pin in enumerate(self._lettered()) if at != place]
 
     def follow(self, preset: Preset) -> None:
         """Pin a figure's settings in place of what is pinned, where a preset has some; else unpin those of the last figure."""
