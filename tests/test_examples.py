@@ -1,6 +1,6 @@
 """The Python of the pages runs as it stands, and their lesson links show what they name.
 
-Not here: docs/mechanism.md (tests/mechanism/test_guide.py) and docs/training.md, which train, and the files of docs/extending.md.
+Not here: docs/mechanism.md (tests/mechanism/test_guide.py), and the files of docs/extending.md.
 """
 
 import re
@@ -15,13 +15,16 @@ from zoexplore.views.figures.axes import ABSCISSAE
 from zoexplore.views.tabs import VIEWS
 
 ROOT = Path(__file__).parents[1]
-ELSEWHERE = {"mechanism.md", "training.md", "extending.md", "api.md"}
+ELSEWHERE = {"mechanism.md", "extending.md", "api.md"}
+LONG = {"training.md": pytest.mark.proof}  # it trains for minutes
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 PAGES = [page for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))) if BLOCK.search(page.read_text(encoding="utf-8"))]
 LINKS = re.findall(r"`/app(\?[^`]*show=[^`]+)`", (ROOT / "docs" / "teaching.md").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in ELSEWHERE], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [pytest.param(p, marks=LONG.get(p.name, ()), id=p.name) for p in PAGES if p.name not in ELSEWHERE]
+)
 def test_its_code_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict = {}
