@@ -4,6 +4,8 @@ CSS gets them as variables built with `light-dark()`, so that one declaration fo
 figure is a canvas, which CSS cannot reach: it takes the same pairs from here.
 """
 
+import re
+from functools import cache
 from pathlib import Path
 
 from zoexplore.bounds import BOUNDS
@@ -14,6 +16,7 @@ VEILED, WAITING = "zx-veiled", "zx-waiting"  # classes of what is of an earlier 
 BUSY = "zx-busy"  # the class of what tells by itself that it is computed; the page tells screen readers of all three
 STRETCH = {"sizing_mode": "stretch_width", "margin": 0}  # the layout of nearly everything; style sheets do the rest
 _FOLDER = Path(__file__).parent / "css"
+_HEADING = re.compile(r"^/\*! (\w+) \*/\n", re.MULTILINE)
 
 # name: (light, dark)
 COLOURS = {
@@ -112,8 +115,18 @@ def dot(style: Style) -> str:
 
 
 def css(*names: str) -> str:
-    """Style sheets of this package by name, joined."""
-    return "\n".join((_FOLDER / f"{name}.css").read_text(encoding="utf-8") for name in names)
+    """Style sheets of this package by name, joined. Bokeh gives every component sheets of its own, and none sees another's."""
+    return "\n".join(_sheets()[name] for name in names)
+
+
+@cache
+def _sheets() -> dict[str, str]:
+    """All style sheets by the name that stands above each in its file."""
+    found: dict[str, str] = {}
+    for file in sorted(_FOLDER.glob("*.css")):
+        _, *parts = _HEADING.split(file.read_text(encoding="utf-8"))
+        found |= dict(zip(parts[::2], parts[1::2], strict=True))
+    return found
 
 
 def root(*names: str) -> str:
