@@ -1,6 +1,8 @@
 """What is loaded equals what was saved; what was damaged is told."""
 
+import json
 from dataclasses import replace
+from math import inf
 
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from tests.effort import examples
 from tests.training.small import small_task
 from zoexplore import Accounting
-from zoexplore.training import METHODS, frontier, load, save
+from zoexplore.training import METHODS, files, frontier, load, save
 from zoexplore.training.files import frame, from_csv, from_json, from_parquet, to_csv, to_json, to_parquet
 
 FORMATS = {"csv": (lambda f: to_csv(f).encode(), from_csv), "parquet": (to_parquet, from_parquet)}
@@ -62,6 +64,16 @@ def test_pandas_has_a_row_for_each_seed_and_step_with_what_was_chosen(found):
     last = rows[(rows.method == "dpzero") & (rows.step == 4)].iloc[0]
     point = next(p for p in found.points if p.method == "dpzero")
     assert last.K == 1 and last.accuracy == point.accuracy[0][-1] and last["epsilon sharp"] == point.epsilon["sharp"]
+
+
+def test_what_was_saved_before_a_bound_was_added_is_loaded_without_it(found):
+    content = json.loads(to_json(found))
+    for point in content["points"]:
+        del point["epsilons"]["sharp"], point["reason"]["sharp"]
+    content["digest"] = files._digest({name: value for name, value in content.items() if name != "digest"}, {})
+    for again, point in zip(from_json(json.dumps(content)).points, found.points, strict=True):
+        assert again.epsilon["sharp"] == inf and again.reason["sharp"] == files.NOT_YET
+        assert again.epsilons["composition"] == point.epsilons["composition"]
 
 
 @pytest.mark.parametrize("kind", FORMATS)

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from hashlib import sha256
 from io import BytesIO, StringIO
 from itertools import groupby
-from math import isnan
+from math import inf, isnan
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ MOST_ROWS = 1_000_000
 LARGEST_UNPACKED = 400_000_000  # bytes
 LONGEST_NAME = 1_000  # characters of a method or a task
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a cell of a spreadsheet that begins so is computed
+NOT_YET = "this bound was added after the point was computed"
 DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)  # what reading it may raise
 
 
@@ -101,7 +102,7 @@ def of_dict(found: dict[str, Any]) -> Frontier:
     if found["digest"] != _digest(rest, {}):
         raise ValueError("its values were changed since it was saved: its digest is another")
     points = []
-    for about in found["points"]:
+    for about in map(_with_every_bound, found["points"]):
         steps, seeds = tuple(map(int, about["steps"])), tuple(map(int, about["seeds"]))
         rows = [
             {
@@ -116,6 +117,15 @@ def of_dict(found: dict[str, Any]) -> Frontier:
             raise ValueError("a point has no seeds or no steps")
         points.append(_point(about, [{name: _typed(name, value) for name, value in row.items()} for row in rows]))
     return _of(found, tuple(points))
+
+
+def _with_every_bound(about: dict[str, Any]) -> dict[str, Any]:
+    """A point, infinite by the bounds that were added after it was computed."""
+    absent = [bound for bound in BOUNDS if bound not in about["epsilons"]]
+    return about | {
+        "epsilons": dict.fromkeys(absent, [inf] * len(about["steps"])) | about["epsilons"],
+        "reason": dict.fromkeys(absent, NOT_YET) | about["reason"],
+    }
 
 
 def to_csv(frontier: Frontier) -> str:
