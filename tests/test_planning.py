@@ -11,6 +11,7 @@ from tests.bounds.strategies import powers, settings_of_runs, whole_powers
 from tests.effort import examples
 from zoexplore import BOUNDS, Accounting, curve, epsilon, guarantee
 from zoexplore.fields import FIELDS as NUMBERS
+from zoexplore.formatting import format_count
 from zoexplore.planning import FIELDS, Unreachable, calibrate, crossover_step, flat_step, least_directions, recommend
 from zoexplore.planning.recommendation import steps_to_learn
 from zoexplore.presets import DEMONSTRATION
@@ -225,7 +226,7 @@ def test_a_plan_needs_no_more_noise_than_any_run_on_a_grid(bound, accounting):
     assert plan.relative_energy == (200 * plan.setting.sigma) ** 2
     assert plan.energy == (plan.setting.eta * plan.setting.sigma) ** 2
     assert plan.passes == 2 * plan.setting.K * 300
-    assert any(f"{plan.passes:,} forward passes" in warning for warning in plan.warnings)
+    assert any(f"{format_count(plan.passes)} forward passes" in warning for warning in plan.warnings)
     assert any("Δ-Lipschitz" in warning for warning in plan.warnings)
 
 

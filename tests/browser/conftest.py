@@ -70,7 +70,7 @@ class Server:
 
 
 @contextmanager
-def served(script, log, port=0):
+def served(script, log, port=0, **limits):
     """A script served as `make app` serves the explorer, with room for many; on a free port if none is given."""
     with socket.socket() as free:
         free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -79,7 +79,8 @@ def served(script, log, port=0):
     origin, name = f"127.0.0.1:{port}", Path(script).stem
     pages = {name: str(script)}
     command = f"from zoexplore.views.server import serve; serve({port}, origins=[{origin!r}], pages={pages})"
-    environment = {**os.environ, "ZOEXPLORE_READERS": "1000", "ZOEXPLORE_READERS_PER_ADDRESS": "1000", "ZOEXPLORE_LOADING": "100"}
+    room = {"READERS": 1000, "READERS_PER_ADDRESS": 1000, "LOADING": 100, **limits}
+    environment = {**os.environ, **{f"ZOEXPLORE_{name}": str(limit) for name, limit in room.items()}}
     with running([sys.executable, "-c", command], log, cwd=ROOT, env=environment) as process:
         _wait_until_served(process, port, name, log)
         yield Server(f"http://{origin}/{name}", process, log)

@@ -70,7 +70,9 @@ def test_where_hiding_pays_is_marked_for_both_bounds(explorer):
 def test_hover_on_the_profile_says_a_delta_that_is_enough(explorer):
     show(explorer, "profile")
     until(explorer, lambda: data(explorer, "profile-hover", "sharp"))
-    at = explorer.locator(".zx-profile canvas").first.bounding_box()
+    canvas = explorer.locator(".zx-profile canvas").first
+    canvas.scroll_into_view_if_needed()
+    at = canvas.bounding_box()
     explorer.mouse.move(at["x"] + at["width"] * 0.55, at["y"] + at["height"] * 0.5)
     tip = explorer.locator(".bk-Tooltip table")
     tip.wait_for()
@@ -131,7 +133,7 @@ def test_inside_the_bound(explorer):
     settled(explorer, theorem.click, lambda: data(explorer, "inside", "rho"))
     explorer.get_by_text(re.compile(r"Counting starts \d+ steps before the end")).wait_for()
     until(explorer, lambda: data(explorer, "factors", "orthonormal"))
-    explorer.get_by_text("independent ones").wait_for()
+    explorer.get_by_text("if they are independent").wait_for()
 
 
 def test_theory_is_typeset_with_the_current_numbers(explorer):

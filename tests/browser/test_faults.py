@@ -47,7 +47,7 @@ def test_nothing_in_an_address_is_run(page, app_url):
     fields = f"K={html}&n={html}&{html}={html}&regime={html}&conversion={html}&T=9"
     others = f"tab={html}&against={html}&compare={html}&show={html}&lock={html}&pin=K:{html}~{html}&pin={html}&pin=K:20~{html}"
     opened(page, f"{app_url}?{fields}&{others}")
-    page.get_by_text("Of this address").wait_for()
+    page.locator(".zx-notice").get_by_text("Of this address").wait_for()
     said = notice(page)
     assert all(f"{name} = " in said for name in ("K", "n", "regime", "conversion", "tab", "against", "compare"))
     assert HTML in said and harmless(page)
@@ -176,6 +176,7 @@ def drawn(page, bound):
     until(page, lambda: data(page, "map-bands", "band") and page.locator(".zx-idle").count(), 120)
 
 
+@pytest.mark.proof  # a minute and a half; the pool's own tests kill its processes each time
 @in_proc
 def test_a_process_that_is_killed_again_and_again_while_it_draws_a_map_is_told_and_the_next_map_is_drawn(page, faulty):
     opened(page, f"{faulty.url}?batch=100")  # whose rows take long enough to be killed in

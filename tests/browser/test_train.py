@@ -31,7 +31,7 @@ PLACES = """() => {
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with served("app.py", tmp_path_factory.mktemp("server") / "panel.log") as server:
+    with served("app.py", tmp_path_factory.mktemp("server") / "panel.log", LINGER_SECONDS=2) as server:
         yield server
 
 
@@ -195,6 +195,7 @@ def test_nothing_serious_with_results(page, server, axe, tmp_path, scheme, width
     until(page, lambda: page.evaluate("document.documentElement.scrollWidth") <= width, 10)
 
 
+@pytest.mark.proof  # with results the same is looked at each time
 def test_nothing_serious_while_training(tab, axe):  # noqa: F811
     begun(tab)
     assert serious(tab, axe) == "[]"
