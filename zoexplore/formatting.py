@@ -54,6 +54,15 @@ def format_share(x: float) -> str:
     return f"{format_exact(_hundredfold(x))} %"
 
 
+def format_measured_share(x: float, decimals: int = 0) -> str:
+    """A share that was measured or computed, and is no privacy loss, in percent to the nearest.
+
+    >>> format_measured_share(0.8449), format_measured_share(1 / 3, 1)
+    ('84\u202f%', '33.3\u202f%')
+    """
+    return f"{100 * x:.{decimals}f}{THIN}%"
+
+
 def _hundredfold(x: float) -> float:
     """100 x without the product's rounding, by which 0.07 would become a little more than 7."""
     return float(Decimal(repr(float(x))).scaleb(2))

@@ -1,5 +1,7 @@
 """The static lesson, opened from a file: no kernel, no server, no network, and the player moves the figures."""
 
+import re
+
 import pytest
 
 from tests.notebooks.lab import canvases
@@ -24,6 +26,6 @@ def test_the_player_moves_the_figures_of_a_file(bound, tmp_path, page):
     page.wait_for_function(f"before => ({canvases()})().filter((c, i) => c != before[i]).length >= 3", arg=pictures)
     assert told.inner_text() != words
     page.locator(".last").first.click()
-    page.get_by_text("100.0% of the budget is spent").wait_for()
+    page.get_by_text(re.compile(r"100\.0\s% of the budget is spent")).wait_for()
     page.get_by_text(f"so that ε = {format_number(guarantee(RUN, bound).epsilon)}").wait_for()
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []

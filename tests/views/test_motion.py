@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from zoexplore import guarantee
+from zoexplore.formatting import format_measured_share
 from zoexplore.motion import STEPS, frames, miniature, simulate
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import State
@@ -71,8 +72,8 @@ class TestView:
 
     def test_it_says_what_was_measured(self, view):
         motion = view._played.motion
-        assert f"overlap by <b>{motion.overlap[5]:.0%}</b>" in view.words.object
-        assert f"<b>{motion.public[5]:.0%}</b>" in view.words.object and "Step 5 of 5" in view.words.object
+        assert f"overlap by <b>{format_measured_share(motion.overlap[5])}</b>" in view.words.object
+        assert f"<b>{format_measured_share(motion.public[5])}</b>" in view.words.object and "Step 5 of 5" in view.words.object
         assert "d = 16, K = 8" in view.about.object
 
     def test_it_is_played(self, view):

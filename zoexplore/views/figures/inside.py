@@ -35,7 +35,7 @@ PANELS = {
     "distance": ("How far apart the runs may be, z", [("z", "z", "theorem")]),
     "shifts": (
         "What noise hides, as a length",
-        [("p", "p along the directions", "composition"), ("a", "a across them", "sharp")],
+        [("p", "p along them", "composition"), ("a", "a across", "sharp")],
     ),
     "budget": ("What the step costs, ρ", [("rho", "ρ of the step", "corollary")]),
     "shares": (

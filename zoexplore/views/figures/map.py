@@ -14,7 +14,7 @@ from bokeh.palettes import cividis
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS
-from zoexplore.formatting import parse_number
+from zoexplore.formatting import format_measured_share, parse_number
 from zoexplore.setting import Setting
 from zoexplore.views.compute.ask import ask, no_answer
 from zoexplore.views.compute.grid import SIZE, Sheet, row
@@ -193,7 +193,7 @@ class Map(View):
     def _tell(self, part: float, left: float) -> None:
         self.done = part
         rest = f", {max(left, 0.1):.{0 if left > 10 else 1}f} s left" if left < inf else ""
-        self._show_progress(True, f"{part:.0%}{rest}")
+        self._show_progress(True, f"{format_measured_share(part)}{rest}")
         self.bar.value = round(100 * part)
 
     def _show(self, sheet: Sheet, rows: np.ndarray, epsilon: np.ndarray) -> None:

@@ -11,7 +11,7 @@ from bokeh.models import ColumnDataSource, Range1d, Span
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS
-from zoexplore.formatting import format_count, format_number, format_short
+from zoexplore.formatting import format_count, format_measured_share, format_number, format_short
 from zoexplore.motion import FRACTION, miniature
 from zoexplore.setting import Setting
 from zoexplore.views.compute.ask import ask
@@ -178,10 +178,11 @@ class Motion(View):
         found = self._played
         assert found is not None
         overlap, last = float(found.motion.overlap[t]), found.motion.overlap.size - 1
+        shared, seen = format_measured_share(overlap), format_measured_share(found.motion.public[t])
         head = f"<p><b>Step {t} of {last}.</b> "
         if self.apart:
             return (
-                f"{head}The runs started as far apart as the ball allows, and now their clouds overlap by <b>{overlap:.0%}</b>. "
+                f"{head}The runs started as far apart as the ball allows, and now their clouds overlap by <b>{shared}</b>. "
                 "Every step shrinks the distance, and noise covers what is left: where a run came from is forgotten.</p>"
             )
         epsilon = "No bound of the accountant applies to it."
@@ -189,9 +190,9 @@ class Motion(View):
             by, least = BOUNDS[found.bound].in_text, f"at least {floor(100 * found.least)}\u202f% to the best attacker"
             epsilon = f"The accountant gives this miniature ε = {format_number(found.epsilon)} by {by}: that leaves {least}."
         return (
-            f"{head}The two clouds overlap by <b>{overlap:.0%}</b>: who sees the last iterate alone names the run rightly "
-            f"{1 - overlap / 2:.0%} of the time, and half would be guessing. For somebody who sees every step the runs "
-            f"overlap by <b>{found.motion.public[t]:.0%}</b>. {epsilon}</p>"
+            f"{head}The two clouds overlap by <b>{shared}</b>: who sees the last iterate alone names the run rightly "
+            f"{format_measured_share(1 - overlap / 2)} of the time, and half would be guessing. For somebody who sees every step "
+            f"the runs overlap by <b>{seen}</b>. {epsilon}</p>"
         )
 
     def _about(self) -> str:

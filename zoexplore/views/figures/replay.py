@@ -10,7 +10,7 @@ from bokeh.plotting import figure
 
 from zoexplore.bounds import Guarantee
 from zoexplore.bounds.bound import Trajectory
-from zoexplore.formatting import format_count, format_number
+from zoexplore.formatting import format_count, format_measured_share, format_number
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import guarantees
 from zoexplore.views.figures.bokeh_style import blank, dress, dress_legend, plain
@@ -207,5 +207,6 @@ def told(g: Guarantee, t: int) -> str:
     elif path.alpha is None or path.pi is None:
         hides = f"Noise along the directions hides the record's data, all noise a length of {format_number(path.a[t])}"
     else:
-        hides = f"Noise hides {path.pi[t]:.0%} of what lies along the directions and {path.alpha[t]:.0%} of what lies across them"
-    return f"{where}, after it {format_number(path.z[t + 1])}. {hides}. {spent:.1%} of the budget is spent."
+        along, across = format_measured_share(path.pi[t]), format_measured_share(path.alpha[t])
+        hides = f"Noise hides {along} of what lies along the directions and {across} of what lies across them"
+    return f"{where}, after it {format_number(path.z[t + 1])}. {hides}. {format_measured_share(spent, 1)} of the budget is spent."

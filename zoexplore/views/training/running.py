@@ -9,6 +9,7 @@ from math import isfinite
 
 import panel as pn
 
+from zoexplore.formatting import format_measured_share
 from zoexplore.training import Frontier
 from zoexplore.views.compute.long import LongWork
 from zoexplore.views.compute.process import Died
@@ -105,7 +106,7 @@ class Running(pn.viewable.Viewer):
         part, left = progress.done / progress.total, progress.seconds_left
         with pn.io.hold():
             self.bar.value = round(100 * part)
-            self.say(f"{part:.0%}" + (f", {max(left, 1):.0f} s left" if isfinite(left) else ""))
+            self.say(format_measured_share(part) + (f", {max(left, 1):.0f} s left" if isfinite(left) else ""))
             if progress.frontier.points:
                 self._show(progress.frontier)
 
