@@ -67,6 +67,10 @@ def fresh():
 
     yield make
     for each in made:
+        for line in each._lines.values():
+            line.clear()
+        for call in each._running.values():
+            call.again = True  # it is not begun once more
         for process in [*each._idle, *each._running]:
             process.end()
 

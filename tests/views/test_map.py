@@ -120,7 +120,7 @@ def test_a_first_row_that_takes_long_is_shown_as_progress_and_can_be_cancelled_a
 
         monkeypatch.setattr("zoexplore.views.figures.map.ask", never)
         view = Map(State(), bound="composition", x="T", y="beta")
-        while "0%" not in view.note.object:
+        while "0\u202f%" not in view.note.object:
             await asyncio.sleep(0.01)
         assert view.cancel.visible and view.bar.visible and theme.BUSY in view.progress.css_classes
         view.cancel.clicks += 1
