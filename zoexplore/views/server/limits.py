@@ -40,7 +40,7 @@ class Limit:
         return int(given)
 
 
-READERS = Limit("READERS", 50, "readers", "sessions of one process at a time")
+READERS = Limit("READERS", 35, "readers", "sessions of one process at a time")
 READERS_PER_ADDRESS = Limit("READERS_PER_ADDRESS", 25, "readers", "the same, of one address; an IPv6 /64 network is one address")
 LOADING = Limit("LOADING", 6, "pages", "pages of one address that are served and not connected yet; the next one waits")
 LOADING_SECONDS = Limit("LOADING_SECONDS", 20, "s", "until a session whose websocket never came is ended")
