@@ -21,9 +21,9 @@ for version in 3.12 3.13; do
     [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt \
         -e '.[app]' pytest hypothesis mpmath dp-accounting psutil
-    "$venv/bin/python" -m pytest -q -m "not proof" -p no:cacheprovider \
+    "$venv/bin/python" -m pytest -q -n 2 -m "not proof" -p no:cacheprovider \
         tests/bounds tests/views/test_state.py tests/views/test_curves.py tests/test_setting.py tests/test_presets.py \
-        tests/test_command.py tests/test_plots.py tests/test_export.py "$@"
+        tests/test_command.py tests/test_plots.py "$@"
     tested=$((tested + 1))
 done
 [ "$tested" -gt 0 ] || { echo "versions: neither 3.12 nor 3.13 was found: install one, or with pyenv: pyenv install 3.12" >&2; exit 1; }
