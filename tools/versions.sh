@@ -20,7 +20,7 @@ for version in 3.12 3.13; do
     echo "versions: $("$python" --version), in $venv"
     [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt \
-        -e '.[app]' pytest hypothesis mpmath dp-accounting psutil
+        -e '.[app]' pytest hypothesis mpmath dp-accounting psutil pytest-xdist
     "$venv/bin/python" -m pytest -q -n 2 -m "not proof" -p no:cacheprovider \
         tests/bounds tests/views/test_state.py tests/views/test_curves.py tests/test_setting.py tests/test_presets.py \
         tests/test_command.py tests/test_plots.py "$@"
