@@ -1,7 +1,13 @@
 """A server that a test needs, for as long as it needs it."""
 
 import subprocess
+import time
+import urllib.request
 from contextlib import contextmanager
+
+import pytest
+
+START = 120  # seconds that a server may take to answer
 
 
 @contextmanager
@@ -18,3 +24,15 @@ def running(command, log, **options):
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def wait_until_served(url, process, log, seconds=START):
+    """Wait until a process answers at an address; the test fails, with the end of the log, where it never does."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(url, timeout=seconds):
+                return
+        except OSError:
+            time.sleep(0.2)
+    pytest.fail(f"{url} was not served within {seconds} s:\n{log.read_text()[-3000:]}")

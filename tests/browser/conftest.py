@@ -1,11 +1,9 @@
 """Chromium, a served app.py, and a page that may neither log an error nor leave this machine."""
 
-import http.client
 import os
 import socket
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.running import running
+from tests.running import running, wait_until_served
 from tools import chromium
 
 ROOT = Path(__file__).parents[2]
@@ -82,7 +80,7 @@ def served(script, log, port=0, **limits):
     room = {"READERS": 1000, "READERS_PER_ADDRESS": 1000, "LOADING": 100, **limits}
     environment = {**os.environ, **{f"ZOEXPLORE_{name}": str(limit) for name, limit in room.items()}}
     with running([sys.executable, "-c", command], log, cwd=ROOT, env=environment) as process:
-        _wait_until_served(process, port, name, log)
+        wait_until_served(f"http://{origin}/{name}", process, log)
         yield Server(f"http://{origin}/{name}", process, log)
 
 
@@ -91,22 +89,6 @@ def app_url(tmp_path_factory):
     """The address of app.py, served as `make app` serves it."""
     with served("app.py", tmp_path_factory.mktemp("server") / "panel.log") as server:
         yield server.url
-
-
-def _wait_until_served(server, port, name, log, seconds=120):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline and server.poll() is None:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=seconds)
-        try:
-            connection.request("GET", f"/{name}")
-            if connection.getresponse().status == 200:
-                return
-        except OSError:
-            pass
-        finally:
-            connection.close()
-        time.sleep(0.2)
-    pytest.fail(f"{name} was not served within {seconds} s:\n{log.read_text()[-3000:]}")
 
 
 @pytest.fixture

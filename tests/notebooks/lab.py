@@ -4,15 +4,11 @@ import os
 import shutil
 import socket
 import sys
-import time
-import urllib.request
 from contextlib import contextmanager
 from mimetypes import guess_type
 from urllib.parse import unquote, urlsplit
 
-import pytest
-
-from tests.running import running
+from tests.running import running, wait_until_served
 
 SECONDS = 600  # a page that waits for a kernel on a busy machine
 PANEL = "https://cdn.holoviz.org/panel/"
@@ -48,19 +44,8 @@ def served(folder, package, home):
     ]  # fmt: skip
     log = home / "lab.log"
     with running(command, log, env=environment, cwd=home) as server:
-        _wait_until_served(f"http://127.0.0.1:{port}/api/status", server, log)
+        wait_until_served(f"http://127.0.0.1:{port}/api/status", server, log, SECONDS)
         yield f"http://127.0.0.1:{port}/lab"
-
-
-def _wait_until_served(url, server, log):
-    deadline = time.monotonic() + SECONDS
-    while time.monotonic() < deadline and server.poll() is None:
-        try:
-            with urllib.request.urlopen(url, timeout=5):
-                return
-        except OSError:
-            time.sleep(0.3)
-    pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-3000:]}")
 
 
 def run_all(page, lab, name):

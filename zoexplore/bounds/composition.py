@@ -53,10 +53,13 @@ def solve(runs: Runs, accounting: Accounting) -> Solved:
 
 
 def _of_batches(runs: Runs, accounting: Accounting) -> Solved:
+    """T r_alpha(b/n, 2 Delta/(b sigma sqrt(beta + (1-beta) K/d))); as printed, the paper's, by directional noise.
+
+    In epochs a record costs its visits alone.
+    """
     if runs.setting.sampling in ("cyclic", "shuffled"):
         count, B = visits(runs), batch_sensitivity(runs)
         return Solved.of(runs, accounting, count * B**2 / (2 * (runs.s1 + runs.s2)), N=runs.T)
-    """T r_alpha(b/n, 2 Delta/(b sigma sqrt(beta + (1-beta) K/d))); as printed, the paper's, by directional noise."""
     noise = runs.s1 if accounting.printed else runs.s1 + runs.s2
     return composed(Sampled.of(runs, noise, accounting), runs.T, runs.delta, accounting)
 

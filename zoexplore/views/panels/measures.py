@@ -1,17 +1,11 @@
 """The smallest guarantee in other measures than epsilon: Gaussian and zero-concentrated privacy, and the noise multiplier."""
 
-from typing import Any
-
-import panel as pn
-
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.formatting import format_number
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import guarantees
 from zoexplore.views.panels.readouts import smallest
-from zoexplore.views.state import State
-from zoexplore.views.style import theme
-from zoexplore.views.view import View
+from zoexplore.views.panels.written import Written
 
 _NONE = "On batches there is no Gaussian budget, and so neither μ nor ρ."
 
@@ -29,18 +23,10 @@ def rows(g: Guarantee) -> list[tuple[str, str, str]]:
     return found
 
 
-class Measures(View):
+class Measures(Written):
     """A short table under the bounds' numbers."""
 
-    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
-        super().__init__(state, dark, **params)
-        sheets = [theme.root("text", "measures", "waiting")]
-        self.pane = pn.pane.HTML("", css_classes=["zx-measures"], stylesheets=sheets, **theme.STRETCH)
-        self.param.watch(self._veil, "waiting")
-        self.follow(precedence=1)
-
-    def _veil(self, *_: Any) -> None:
-        self.pane.css_classes = ["zx-measures", *([theme.VEILED] if self.waiting else [])]
+    css_class, sheet = "zx-measures", "measures"
 
     async def refresh(self) -> None:
         g = smallest(await ask(guarantees, self.state.setting, self.state.accounting))
@@ -50,9 +36,6 @@ class Measures(View):
         )
         why = f"<p>{_NONE}</p>" if g.valid and not g.gaussian_dp else ""
         self.pane.object = f"<table><caption>In other measures, by {BOUNDS[g.bound].in_text}</caption>{lines}</table>{why}"
-
-    def __panel__(self) -> pn.viewable.Viewable:
-        return self.pane
 
 
 def _symbol(symbol: str) -> str:

@@ -1,9 +1,5 @@
 """The odds: what the smallest guarantee of a run means to somebody whose record is in the data, in a sentence."""
 
-from typing import Any
-
-import panel as pn
-
 from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.formatting import format_percent, format_share
@@ -11,9 +7,7 @@ from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.attacks import attack
 from zoexplore.views.compute.curve_set import guarantees
 from zoexplore.views.panels.readouts import smallest
-from zoexplore.views.state import State
-from zoexplore.views.style import theme
-from zoexplore.views.view import View
+from zoexplore.views.panels.written import Written
 
 FPR = 0.01
 
@@ -33,18 +27,10 @@ def said(allowed: TradeOff, fpr: float = FPR) -> str:
     return f"At {share} false alarms the best attacker finds at most {most} of members; blind guessing finds {share}."
 
 
-class Odds(View):
+class Odds(Written):
     """The sentence under the verdict. It is asked for beside everything else, since no figure waits for it."""
 
-    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
-        super().__init__(state, dark, **params)
-        sheets = [theme.root("text", "said", "waiting")]
-        self.pane = pn.pane.HTML("", css_classes=["zx-odds"], stylesheets=sheets, **theme.STRETCH)
-        self.param.watch(self._veil, "waiting")
-        self.follow(precedence=1)
-
-    def _veil(self, *_: Any) -> None:
-        self.pane.css_classes = ["zx-odds", *([theme.VEILED] if self.waiting else [])]
+    css_class, sheet = "zx-odds", "said"
 
     async def refresh(self) -> None:
         run = self.state.setting, self.state.accounting
@@ -52,6 +38,3 @@ class Odds(View):
         printed = self.state.accounting.printed and bool(BOUNDS[best.bound].printed)
         told = said(await ask(attack, *run, best.bound)) if best.valid and not printed else ""
         self.pane.object = f"<p>{told}</p>"
-
-    def __panel__(self) -> pn.viewable.Viewable:
-        return self.pane

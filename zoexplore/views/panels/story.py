@@ -71,8 +71,7 @@ def _composition(before: Found, after: Found) -> str:
     was, now = before["composition"].epsilon, after["composition"].epsilon
     return (
         f"ε of composition goes from {format_number(was)} to {format_number(now)}, {now / was:.0f} times as much: every step "
-        "that is "
-        "published is one more look at the record. At first the loss grows like √T, later like T."
+        "that is published is one more look at the record. At first the loss grows like √T, later like T."
     )
 
 
@@ -80,8 +79,7 @@ def _hidden(before: Found, after: Found) -> str:
     every, last = after["composition"].epsilon, after["sharp"].epsilon
     return (
         f"Of ε = {format_number(every)} only {format_number(last)} is left: the green line instead of the orange one. The "
-        "run is the same; the "
-        "steps in between are just not shown to anybody."
+        "run is the same; the steps in between are just not shown to anybody."
     )
 
 
@@ -90,10 +88,8 @@ def _saturates(before: Found, after: Found) -> str:
     change = "ε does not change" if now <= was * 1.001 else f"ε grows from {format_number(was)}"
     return (
         f"{change}: it is {format_number(now)}. Every step pulls the two runs together and covers the rest with fresh noise. "
-        "Press play: runs "
-        "that start as far apart as the ball allows are the same cloud after a few steps. Only the last few steps leave a "
-        "trace, so the curve "
-        "stops growing."
+        "Press play: runs that start as far apart as the ball allows are the same cloud after a few steps. Only the last few "
+        "steps leave a trace, so the curve stops growing."
     )
 
 
@@ -101,8 +97,8 @@ def _share(before: Found, after: Found) -> str:
     was, now = _least(before), _least(after)
     return (
         f"ε falls from {format_number(was)} to {format_number(now)}. Next step's directions are new ones: noise along "
-        "today's cannot cover what "
-        "lies across them, noise in all directions can. What it gives up along the directions is little."
+        "today's cannot cover what lies across them, noise in all directions can. What it gives up along the directions is "
+        "little."
     )
 
 
