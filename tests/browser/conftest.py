@@ -111,7 +111,7 @@ def page(browser, console_errors):
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     page.on("console", lambda message: console_errors.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: console_errors.append(f"uncaught: {error}"))
+    page.on("pageerror", lambda error: console_errors.append(f"uncaught: {error}\n{error.stack}"))
     page.on("request", lambda request: check(request.url))
     page.on("websocket", lambda websocket: check(websocket.url))
     yield page
