@@ -5,12 +5,10 @@ from math import inf
 import pytest
 
 from tests.browser.acts import (
-    background,
     becomes,
     box_of,
     column,
     handle_of,
-    lightness,
     narrow_enough,
     open_fold,
     opened,
@@ -188,25 +186,6 @@ def test_on_a_phone_the_figure_stays_while_the_sliders_are_used(explorer):
     until(explorer, both_in_sight, 10)
     settled(explorer, lambda: handle.press("ArrowRight"), lambda: column(explorer, "composition"))
     assert column(explorer, "composition") != before
-
-
-AXIS = "Bokeh.documents[0].get_model_by_name('epsilon-against-T').left[0].axis_label_text_color"
-
-
-def test_the_browsers_preference_for_dark_is_followed(page, app_url):
-    page.emulate_media(color_scheme="dark")
-    opened(page, app_url)
-    until(page, lambda: lightness(background(page)) < 60, 10)
-    becomes(page, lambda: page.evaluate(AXIS), "#e8e6e1")
-    page.get_by_role("button", name="Light").wait_for()
-
-
-def test_dark_is_a_button_away_and_back(explorer):
-    assert lightness(background(explorer)) > 200
-    settled(explorer, explorer.get_by_role("button", name="Dark").click, lambda: explorer.evaluate(AXIS))
-    until(explorer, lambda: lightness(background(explorer)) < 60, 10)
-    settled(explorer, explorer.get_by_role("button", name="Light").click, lambda: explorer.evaluate(AXIS))
-    until(explorer, lambda: lightness(background(explorer)) > 200, 10)
 
 
 def test_every_control_has_a_name(explorer):

@@ -7,6 +7,7 @@ from tests.browser.acts import (
     becomes,
     box_of,
     column,
+    data,
     handle_of,
     lightness,
     open_export,
@@ -25,6 +26,8 @@ from zoexplore.export import to_csv, to_python, to_yaml
 from zoexplore.presets import DEMONSTRATION, PRESETS
 from zoexplore.views.figures.axes import ABSCISSAE, T_VALUES
 from zoexplore.views.style import theme
+
+AXIS = "Bokeh.documents[0].get_model_by_name('epsilon-against-T').left[0].axis_label_text_color"
 
 
 def query(page):
@@ -67,20 +70,20 @@ def test_back_steps_through_what_was_meant(explorer):
     settled(explorer, explorer.go_forward, lambda: readouts(explorer))
 
 
-def test_a_drag_is_one_step(page, app_url):
-    opened(page, app_url)
-    before = page.evaluate("history.length")
-    at = handle_of(page, "sigma").bounding_box()
+def test_a_drag_is_one_step(explorer):
+    opened(explorer)
+    before = explorer.evaluate("history.length")
+    at = handle_of(explorer, "sigma").bounding_box()
     x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
-    page.mouse.move(x, y)
-    page.mouse.down()
-    settled(page, lambda: page.mouse.move(x + 30, y, steps=6), lambda: readouts(page))
-    page.wait_for_timeout(900)
-    becomes(page, lambda: query(page), "")
-    settled(page, lambda: page.mouse.move(x + 50, y, steps=6), lambda: readouts(page))
-    settled(page, page.mouse.up, lambda: query(page))
-    assert query(page).startswith("sigma=")
-    becomes(page, lambda: page.evaluate("history.length"), before + 1)
+    explorer.mouse.move(x, y)
+    explorer.mouse.down()
+    settled(explorer, lambda: explorer.mouse.move(x + 30, y, steps=6), lambda: readouts(explorer))
+    explorer.wait_for_timeout(900)
+    becomes(explorer, lambda: query(explorer), "")
+    settled(explorer, lambda: explorer.mouse.move(x + 50, y, steps=6), lambda: readouts(explorer))
+    settled(explorer, explorer.mouse.up, lambda: query(explorer))
+    assert query(explorer).startswith("sigma=")
+    becomes(explorer, lambda: explorer.evaluate("history.length"), before + 1)
 
 
 def test_the_link_is_copied(explorer):
@@ -120,14 +123,25 @@ def test_printed_constants_are_said_to_be_no_guarantee(explorer):
     becomes(explorer, lambda: query(explorer), "printed=1")
 
 
-def test_the_scheme_that_was_chosen_is_remembered(page, app_url):
+def test_the_browsers_preference_for_dark_is_followed_and_another_choice_is_remembered(page, app_url):
     page.emulate_media(color_scheme="dark")
-    opened(page, app_url)
+    opened(page, f"{app_url}?pin=K:20~fewer")
+    until(page, lambda: lightness(background(page)) < 60, 10)
+    becomes(page, lambda: page.evaluate(AXIS), theme.colour("ink", dark=True))
+    becomes(page, lambda: data(page, "pins", "colour")[0], theme.PINS[0][1])
     settled(page, page.get_by_role("button", name="Light").click, lambda: background(page))
     page.reload()
-    opened(page, app_url)
+    opened(page, page.url)
     page.get_by_role("button", name="Dark").wait_for()
     until(page, lambda: lightness(background(page)) > 200, 10)
+
+
+def test_dark_is_a_button_away_and_back(explorer):
+    assert lightness(background(explorer)) > 200
+    settled(explorer, explorer.get_by_role("button", name="Dark").click, lambda: explorer.evaluate(AXIS))
+    until(explorer, lambda: lightness(background(explorer)) < 60, 10)
+    settled(explorer, explorer.get_by_role("button", name="Light").click, lambda: explorer.evaluate(AXIS))
+    until(explorer, lambda: lightness(background(explorer)) > 200, 10)
 
 
 def test_a_lesson_shows_one_figure_and_its_sliders(page, app_url):
@@ -210,11 +224,3 @@ def test_the_code_is_copied(explorer):
     explorer.get_by_role("button", name="Copy code").click()
     explorer.get_by_role("button", name="Copied").wait_for()
     assert explorer.evaluate("navigator.clipboard.readText()") == to_python(DEMONSTRATION.replace(K=52), Accounting())
-
-
-def test_pins_are_drawn_in_the_scheme_that_the_page_opens_with(page, app_url):
-    page.emulate_media(color_scheme="dark")
-    opened(page, f"{app_url}?pin=K:20~fewer")
-    data = "Bokeh.documents[0].get_model_by_name('pins').data"
-    colour = f"({data}.get?.('colour') ?? {data}.colour)[0]"
-    page.wait_for_function(f"{colour} == {theme.PINS[0][1]!r}")
