@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from zoexplore import BOUNDS, curve, guarantee
+from zoexplore import curve, guarantee
 from zoexplore.export import from_fields
 from zoexplore.fields import FIELDS
 from zoexplore.formatting import format_number
@@ -42,7 +42,8 @@ def visit(page, query=""):
     """Have a page that is loaded show another address, as going back does, and wait until it shows it."""
     loaded = from_fields(dict(parse_qsl(query)))
     page.evaluate(VISIT, f"?{query}" if query else "")
-    reads(page, BOUNDS["composition"].title, guarantee(loaded.setting, "composition", loaded.accounting).epsilon)
+    g = guarantee(loaded.setting, "composition", loaded.accounting)
+    reads(page, g.title, g.epsilon)
     page.wait_for_function(IDLE)
     return page
 
