@@ -29,9 +29,9 @@ from zoexplore import plots
 from zoexplore.presets import DEMONSTRATION
 
 plots.use()
-below = {"legend_position": "bottom", "legend_cols": 2, "height": 420}
+below = {"legend_position": "top", "legend_cols": 2, "height": 420}
 """
-BELOW = {"legend_position": "bottom", "legend_cols": 2, "height": 360}  # legends that cover no curve
+BELOW = {"legend_position": "top", "legend_cols": 2, "height": 360}  # legends that cover no curve
 PICTURES = {
     "curves": ("Every bound against the number of steps", 'plots.curves(DEMONSTRATION, "T", range(1, 1001)).opts(**below)'),
     "share": (
@@ -76,7 +76,7 @@ def story(folder: Path) -> str:
     }
     text = f"## The story in six steps\n\nGuess before you look. `make app` tells it with sliders.\n\n{BOKEH.format(up='')}\n"
     for number, step in STEPS.items():
-        text += f"\n### {number}. {step.title}\n\n{_still(step.says)}\n\n{pictures[number]}\n"
+        text += f"\n### {number}. {step.title}\n\n{_still(step.summary)}\n\n{pictures[number]}\n"
         if step.view != "train":  # that answer is for whoever can train
             before, after = ({b: guarantee(run, b) for b in BOUNDS} for run in _runs(step))
             asked = f"{step.question} <i>{' · '.join(step.guesses)}</i>"
@@ -115,7 +115,7 @@ def gallery(folder: Path) -> str:
         found = curve(preset.setting, "T", [preset.setting.T], ["composition", "sharp"])
         public, hidden = (format_number(float(found[bound][0])) for bound in ("composition", "sharp"))
         name = f"[{preset.name}](published/{key}.md)" if key in RUNS else preset.name
-        text += f"| {name} | {preset.says} | {public} | {hidden} |\n"
+        text += f"| {name} | {preset.summary} | {public} | {hidden} |\n"
     return text
 
 
@@ -153,7 +153,7 @@ def _published(folder: Path, key: str, run: Published) -> str:
     table = "".join(f"| {name} | {value} |\n" for name, value in rows.items())
     return f"""# {run.name}
 
-{run.says}
+{run.summary}
 
 | as its script has it | |
 |---|---|

@@ -19,7 +19,7 @@ from zoexplore.setting import Setting
 from zoexplore.views.compute.ask import ask, no_answer
 from zoexplore.views.compute.grid import SIZE, Sheet, row
 from zoexplore.views.compute.task import Task, goes_on_beside
-from zoexplore.views.figures.axes import ABSCISSAE
+from zoexplore.views.figures.axes import AXES
 from zoexplore.views.figures.bokeh_style import TICKS, blank, dress
 from zoexplore.views.figures.contours import bands, heights, level_lines
 from zoexplore.views.figures.picture import decades, svg
@@ -45,8 +45,8 @@ class Map(View):
     """Epsilon over two fields. Rows are computed in another process; a click takes the point for the setting."""
 
     bound = param.Selector(default="sharp", objects=list(BOUNDS), doc="the bound that is drawn")
-    x = param.Selector(default="K", objects=list(ABSCISSAE), doc="the field from left to right")
-    y = param.Selector(default="sigma", objects=list(ABSCISSAE), doc="the field from bottom to top")
+    x = param.Selector(default="K", objects=list(AXES), doc="the field from left to right")
+    y = param.Selector(default="sigma", objects=list(AXES), doc="the field from bottom to top")
     targets = param.List(default=[0.1, 1.0, 10.0], item_type=float, doc="epsilons with a line of their own")
     done = param.Number(1.0, bounds=(0, 1), doc="how much of the map is computed")
 
@@ -72,7 +72,7 @@ class Map(View):
 
     def _build(self) -> None:
         """The choices above the map, and the bar under them."""
-        names = {a.label: field for field, a in ABSCISSAE.items()}
+        names = {a.label: field for field, a in AXES.items()}
         look = {"css_classes": ["zx-select"], "stylesheets": [theme.css("select", "along", "pair")], **theme.STRETCH}
         titles = {BOUNDS[bound].title: bound for bound in BOUNDS}
         select = pn.widgets.Select.from_param
@@ -137,7 +137,7 @@ class Map(View):
         self._mark()
         if wanted == self._wanted:
             return
-        stuck = [a.symbol for f in (self.x, self.y) if (a := ABSCISSAE[f]).values(wanted.setting, SIZE).max() == 0]
+        stuck = [a.symbol for f in (self.x, self.y) if (a := AXES[f]).values(wanted.setting, SIZE).max() == 0]
         if stuck:
             self._want(None)
             self._show_progress(True, f"{stuck[0]} can only be 0 here.", busy=False)
@@ -215,7 +215,7 @@ class Map(View):
             (self.figure.xaxis[0], sheet.x, self.figure.x_range, sheet.columns),
             (self.figure.yaxis[0], sheet.y, self.figure.y_range, sheet.rows),
         ):
-            a = ABSCISSAE[field]
+            a = AXES[field]
             axis.axis_label = a.label
             at = np.log10(a.place(values))
             ticks = a.ticks() if a.linear else decades(values[0], values[-1])
@@ -230,7 +230,7 @@ class Map(View):
         if sheet is None or self.epsilon is None or min(self.epsilon.shape) < 2:
             return
         z = heights(self.epsilon)
-        x, y = (np.log10(ABSCISSAE[f].place(v)) for f, v in ((sheet.x, sheet.columns), (sheet.y, self._rows)))
+        x, y = (np.log10(AXES[f].place(v)) for f, v in ((sheet.x, sheet.columns), (sheet.y, self._rows)))
         inside = np.clip(z, EDGES[0] + 1e-9, EDGES[-1] - 1e-9)  # what is off the scale has the colour of its end
         found = level_lines(x, y, z, self.targets)
         label = [f"ε = {target:g}" for target in found.pop("target")]
@@ -240,7 +240,7 @@ class Map(View):
 
     def _mark(self) -> None:
         """A circle where the setting is."""
-        x, y = (ABSCISSAE[f].place(max(getattr(self.state.setting, f), 1e-300)) for f in (self.x, self.y))
+        x, y = (AXES[f].place(max(getattr(self.state.setting, f), 1e-300)) for f in (self.x, self.y))
         self.here.data = {"x": [float(np.log10(x))], "y": [float(np.log10(y))]}
 
     def _tapped(self, event: Tap) -> None:
@@ -248,7 +248,7 @@ class Map(View):
         if self._sheet is None or event.x is None:
             return
         asked = {self._sheet.x: 10.0**event.x, self._sheet.y: 10.0**event.y}
-        values = {field: _tidy(ABSCISSAE[field].value(place)) for field, place in asked.items()}
+        values = {field: _tidy(AXES[field].value(place)) for field, place in asked.items()}
         self.state.ask(**values)
 
     def _targets_typed(self, event: Any) -> None:

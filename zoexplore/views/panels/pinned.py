@@ -14,7 +14,7 @@ from zoexplore.fields import FIELDS
 from zoexplore.formatting import THIN, format_number, format_short
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import CurveSet, curve_set, guarantees
-from zoexplore.views.figures.axes import ABSCISSAE
+from zoexplore.views.figures.axes import AXES
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.figures.glyphs import Stroke
 from zoexplore.views.panels.pins import LETTERS, Pin, Pins
@@ -31,7 +31,7 @@ def along(curves: CurveSet, field: str, bound: str) -> tuple[np.ndarray, np.ndar
     """A pin's curve over a field, in places on the axis: of one bound, or of the smallest of its run at each point."""
     own = [values for name, values in curves.epsilon.items() if (name == bound if bound else of_this_run(name))]
     least = np.minimum.reduce(own)
-    return ABSCISSAE[field].place(curves.values), np.where(np.isfinite(least) & (least > 0), least, np.nan)
+    return AXES[field].place(curves.values), np.where(np.isfinite(least) & (least > 0), least, np.nan)
 
 
 class PinnedCurves:
