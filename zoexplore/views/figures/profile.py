@@ -1,6 +1,5 @@
 """The privacy profile: for every bound, which delta goes with which epsilon at the current setting."""
 
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from zoexplore.views.compute.curve_set import CurveSet, curve_set, guarantees
 from zoexplore.views.figures.axis_range import frame, steady
 from zoexplore.views.figures.bokeh_style import blank, decades, dress, hover
 from zoexplore.views.figures.glyphs import Stroke
+from zoexplore.views.figures.legend import Legend, entry
 from zoexplore.views.figures.picture import svg
 from zoexplore.views.figures.saves import Saves
 from zoexplore.views.state import State
@@ -62,7 +62,8 @@ class Profile(View):
         self.saves = Saves(self.picture, title="the privacy profile", name_of_file="zoexplore-profile")
         self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
         self.words = pn.pane.HTML(_SAYS, stylesheets=[theme.css("text", "words")], **theme.STRETCH)
-        self.legend = pn.pane.HTML(css_classes=["zx-legend"], stylesheets=[theme.css("legend")], **theme.STRETCH)
+        self.legend = Legend()
+        self.legend.param.watch(self._mute, "muted")
         self.paint(dark)
         self.follow()
 
@@ -83,7 +84,7 @@ class Profile(View):
             self.now.location = self.state.setting.delta
             self._fit(data)
             self.pointed.data = self._pointed(curves)
-            self.legend.object = self._legend()
+            self.legend.entries = self._entries()
         pn.io.push_notebook(self.pane)
 
     def _fit(self, data: dict[str, np.ndarray]) -> None:
@@ -96,17 +97,23 @@ class Profile(View):
         self._fitted = steady(frame(own[np.isfinite(own)], others[np.isfinite(others)]), self._fitted)
         x.start, x.end = self._fitted
 
-    def _legend(self) -> str:
-        items = "".join(
-            f'<li class="{"" if g.valid else "absent"}">{theme.swatch(theme.style_of(b, i))}<span>{escape(g.title)}</span></li>'
-            for i, (b, g) in enumerate(self._found.items())
-        )
-        return f"<ul>{items}</ul>"
+    def _entries(self) -> list[dict[str, Any]]:
+        return [
+            entry(bound, g.title, theme.style_of(bound, order), absent=not g.valid)
+            for order, (bound, g) in enumerate(self._found.items())
+        ]
+
+    def _mute(self, *_: Any) -> None:
+        """Draw no line that the reader has switched off."""
+        with pn.io.hold():
+            for bound, line in self.lines.items():
+                line.visible = bound not in self.legend.muted
+        pn.io.push_notebook(self.pane)
 
     async def picture(self) -> str:
         """The figure as SVG."""
         await self.settle()
-        key = [(Stroke.of(self.lines[b].glyph), g.title) for b, g in self._found.items() if g.valid]
+        key = [(Stroke.of(self.lines[b].glyph), g.title) for b, g in self._found.items() if g.valid and self.lines[b].visible]
         return svg(self.figure, self.state, key, without=("delta",))
 
     def paint(self, dark: bool) -> None:
