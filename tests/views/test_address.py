@@ -1,5 +1,7 @@
 """Every state has an address, an address makes its state, and what a slider passes through has none."""
 
+from urllib.parse import parse_qsl
+
 import pytest
 
 from zoexplore import Accounting
@@ -68,6 +70,26 @@ def test_an_explorer_opens_at_an_address():
     assert (explorer.tabs.selected, explorer.curves.along) == (last, "sigma")
     explorer.tabs.selected, explorer.curves.along = "curves", "beta"
     assert explorer.bridge.search == "?against=beta&T=9&schedule=optimal"
+
+
+def test_what_is_asked_in_a_view_comes_back_from_its_address():
+    asked = {"attack.fpr": "0.05", "attack.prior": "0.2", "plan.aim": "tpr", "plan.tpr": "0.1", "map.targets": "0.5,2"}
+    asked["hide"] = "theorem"
+    one = Explorer(search="?" + "&".join(f"{key}={text}" for key, text in asked.items()))
+    assert one.state.note == "" and one.tabs["attack"].fpr == 0.05 and one.tabs["plan"].wanted == (0.01, 0.1)
+    assert one.tabs["map"].targets == [0.5, 2.0] and not one.curves.lines["theorem"].visible
+    assert dict(parse_qsl(one.address.search().removeprefix("?"))) == asked
+    one.tabs["attack"].boxes["fpr"].text.value = "2 %"
+    assert "attack.fpr=0.02" in one.bridge.search
+    visit(one.address, "")
+    assert (one.tabs["attack"].fpr, one.tabs["plan"].aim, one.curves.legend.muted) == (0.01, "epsilon", [])
+    assert set(Explorer(search="?T=9").tabs.views) == {"curves"}, "nothing is built that is not asked for"
+
+
+@pytest.mark.parametrize("asked", ["attack.prior=7", "plan.aim=moon", "plan.target=x", "map.targets=0.1,-1", "map.x=nothing"])
+def test_what_cannot_be_asked_in_a_view_is_reported(asked):
+    explorer = Explorer(search=f"?{asked}&T=9")
+    assert asked.partition("=")[0] in explorer.state.note and explorer.address.search() == "?T=9"
 
 
 def test_a_tab_that_is_none_is_reported():

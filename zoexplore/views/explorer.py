@@ -53,7 +53,8 @@ class Explorer(pn.viewable.Viewer):
         self.story = Story(self.state, self.tabs, self.controls, invites=search is not None and not search.strip("?"))
         self.bridge = Bridge(visible=False) if search is not None else None
         turned = {"tab": (self.tabs, "selected"), "against": (self.curves, "along"), "story": (self.story, "step")}
-        self.address = Address(self.state, self.bridge, self.lesson, turned, self.pins) if self.bridge else None
+        turned["hide"] = self.curves.legend, "muted"
+        self.address = Address(self.state, self.bridge, self.lesson, turned, self.pins, self.tabs) if self.bridge else None
         if self.address:
             self.address.read(search or "")
         self.tools = Toolbar(self.state, self.bridge, self.pins)

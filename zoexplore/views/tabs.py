@@ -39,6 +39,7 @@ class Tabs(pn.viewable.Viewer):
     """
 
     selected = param.Selector(default="curves", objects=list(VIEWS), doc="the view that is shown")
+    built = param.List([], item_type=str, doc="the views that there are, which are those that have been asked for")
 
     def __init__(self, state: State | None = None, dark: bool = False, pins: Pins | None = None, **params: Any) -> None:
         super().__init__(**params)
@@ -65,7 +66,13 @@ class Tabs(pn.viewable.Viewer):
         if name not in self.views:
             kind = VIEWS[name][1]
             self.views[name] = kind(self.state, self._dark, pins=self.pins, active=name == self.selected)
+            self.built = list(self.views)
         return self.views[name]
+
+    @staticmethod
+    def asks() -> dict[str, tuple[str, ...]]:
+        """View -> the params that are asked there and that an address keeps."""
+        return {name: kind.asks for name, (_, kind) in VIEWS.items()}
 
     def _show(self, *_: Any) -> None:
         shown = self[self.selected]

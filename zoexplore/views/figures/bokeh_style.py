@@ -20,7 +20,8 @@ LOG_TICKS = f"if (tick >= 0.01 && tick < 1000) return String(Number(tick.toPreci
 # The name of a column comes as the format: Bokeh would print a missing value as NaN before any formatter sees it.
 # Rounded up, like everything that may be a privacy loss; what is hovered over, by the column "value", to the nearest.
 DIGITS = """
-value = source.data[format][special_vars.index];
+value = source.data[format]?.[special_vars.index];
+if (format.startsWith("pin ") && !(value <= Infinity)) return "–";
 if (!isFinite(value)) return absent;
 if (format == "value" && Number.isInteger(value)) return value.toLocaleString("en").replaceAll(",", "\u202f");
 if (value == 0) return "0";

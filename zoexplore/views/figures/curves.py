@@ -68,6 +68,12 @@ class Guest(Protocol):
     def heights(self) -> list[np.ndarray]:
         """The epsilons that the frame has to have room for."""
 
+    def columns(self, values: np.ndarray) -> dict[str, np.ndarray]:
+        """The epsilons that the hover tells at the figure's values, by the names of `rows`; nan where one is not known."""
+
+    def rows(self) -> dict[str, tuple[str, theme.Style]]:
+        """The rows of the hover."""
+
     def key(self) -> list[tuple[Stroke, str]]:
         """What is drawn, for the legend of a picture."""
 
@@ -172,7 +178,8 @@ class Curves(View):
     def _rows(self) -> dict[str, tuple[str, theme.Style]]:
         """The rows of the hover."""
         styles = self._styles()
-        return {name: (title, styles[name]) for name, title in self._titles().items()}
+        own = {name: (title, styles[name]) for name, title in self._titles().items()}
+        return own | {name: row for guest in self.guests for name, row in guest.rows().items()}
 
     def _titles(self) -> dict[str, str]:
         return {**{bound: BOUNDS[bound].title for bound in BOUNDS}, REFERENCE: REFERENCE_TITLE}
@@ -267,7 +274,6 @@ class Curves(View):
         else:
             axis.ticker, axis.formatter = LogTicker(), CustomJSTickFormatter(code=LOG_TICKS)
         self.says.object = f"<p>{MEANINGS.get(self.along, '')}</p>"
-        self.hover.tooltips = tooltip(self._caption(), self._rows())
         self._fitted_x = None
 
     async def refresh(self) -> None:
@@ -289,9 +295,13 @@ class Curves(View):
             data = columns(self._curves, self.along)
             for guest in self.guests:
                 guest.draw()
-            shapes_differ = any(data[k].shape != np.shape(self.source.data[k]) for k in data)
-            if shapes_differ or any(not np.array_equal(data[k], self.source.data[k], equal_nan=True) for k in data):
+                data |= guest.columns(self._curves.values)
+            drawn = self.source.data
+            if data.keys() != drawn.keys() or any(not np.array_equal(data[k], drawn[k], equal_nan=True) for k in data):
                 self.source.data = data
+            told = tooltip(self._caption(), self._rows())
+            if self.hover.tooltips != told:
+                self.hover.tooltips = told
             self.now.location = None if isnan(self._now()) else self._now()
             if self.figure.yaxis.axis_label != self._y_label():
                 self.figure.yaxis.axis_label = self._y_label()
