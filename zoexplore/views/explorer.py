@@ -109,7 +109,7 @@ class Explorer(pn.viewable.Viewer):
 
         parts = pn.Column(
             *area("header", header),
-            *([self._prompt()] if self.lesson.html() or self.lesson.show else []),
+            *([self._prompt()] if self.lesson.html() or not shows(*SETTABLE) else []),
             *([self.story.panel] if self.bridge and not (self.lesson.show or self.lesson.html()) else []),
             *([self.controls.__panel__()] if shows(*SETTABLE) else []),
             *area("answer", answer),

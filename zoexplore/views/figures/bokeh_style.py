@@ -41,7 +41,7 @@ TAP = """
 const area = Bokeh.index.find_one(cb_obj.origin)?.canvas_view.ui_event_bus.hit_area;
 if (!area) return;
 const {left, top} = area.getBoundingClientRect();
-const at = {isPrimary: true, clientX: left + cb_obj.sx, clientY: top + cb_obj.sy};
+const at = {view: window, isPrimary: true, clientX: left + cb_obj.sx, clientY: top + cb_obj.sy};
 const leave = (event) => {
   if (event.composedPath().includes(area)) return;
   area.dispatchEvent(new PointerEvent("pointerout", at));
@@ -114,7 +114,8 @@ def blank(name: str, sheet: str = "figure", **params) -> figure:
 
 
 def enlarge(fig: figure, times: float) -> None:
-    """Let all words of a figure be so many times as large."""
+    """Let all words of a figure be so many times as large, and the room for those above its frame."""
+    fig.min_border_top = round(times * (fig.min_border_top or 0))
     for model in fig.references():
         for name in model.properties():
             if name.endswith("text_font_size"):

@@ -118,7 +118,7 @@ class Curves(View):
 
     def _figure(self) -> figure:
         ranges = {"x_range": Range1d(1, 10), "y_range": Range1d(1e-2, 1e4)}
-        fig = blank("epsilon-against-T", x_axis_type="log", y_axis_type="log", **ranges)
+        fig = blank("epsilon-against-T", x_axis_type="log", y_axis_type="log", min_border_top=34, **ranges)
         decades(fig.yaxis)
         self.now = Span(location=1, dimension="height", line_width=1.6, line_dash=[2, 3], editable=True)
         self.now.on_change("location", self._dragged)
@@ -318,12 +318,13 @@ class Curves(View):
         shown = {label: x for label, x in shown.items() if start <= x <= end}
         row = rows(list(shown.values()), _LABEL * log10(end / start))
         y = [self.figure.y_range.end] * len(shown)  # above the frame, where no curve and no name is
+        height = 1.3 * float(self.annotation_words.glyph.text_font_size.removesuffix("px"))
         late = [x > (start * end) ** 0.5 for x in shown.values()]  # and so with more room to its left
         data = {
             "x": list(shown.values()),
             "y": y,
             "dx": [-4 if left else 4 for left in late],
-            "dy": [-4 - 15 * r for r in row],
+            "dy": [-4 - height * r for r in row],
             "align": ["right" if left else "left" for left in late],
             "label": list(shown),
         }
