@@ -9,7 +9,7 @@ from typing import Any
 import panel as pn
 
 from zoexplore import Accounting, Setting
-from zoexplore.planning import FIELDS
+from zoexplore.planning import SOLVABLE_FIELDS
 from zoexplore.presets import DEMONSTRATION as RUN
 from zoexplore.presets import PRESETS
 from zoexplore.views import Explorer
@@ -96,7 +96,7 @@ def states() -> Iterator[tuple[str, list[str]]]:
     explorer.state.replace(RUN, Accounting())
     planner = explorer.tabs["plan"]
     explorer.tabs.selected = "plan"
-    for field in FIELDS:
+    for field in SOLVABLE_FIELDS:
         for target in {1.0, TARGETS[field], 1e6}:
             planner.param.update(field=field, target=target)
             planner.buttons["solve"].clicks += 1

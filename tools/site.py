@@ -106,7 +106,7 @@ def _gallery() -> None:
     for preset in published.values():
         found = curve(preset.setting, "T", [preset.setting.T], ["composition", "sharp"])
         public, hidden = (f"{float(found[bound][0]):.3g}" for bound in ("composition", "sharp"))
-        text += f"| {preset.name} | {preset.says} | {public} | {hidden} |\n"
+        text += f"| {preset.name} | {preset.summary} | {public} | {hidden} |\n"
     (PAGES / "gallery.md").write_text(text, encoding="utf-8")
 
 

@@ -9,7 +9,7 @@ from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Curves, Explorer, State
 from zoexplore.views.compute.curve_set import REFERENCE, T_VALUES, curve_set
 from zoexplore.views.figures.annotations import pays_from, rows
-from zoexplore.views.figures.axes import ABSCISSAE
+from zoexplore.views.figures.axes import AXES
 from zoexplore.views.figures.axis_range import frame, steady
 
 SETTINGS = [
@@ -136,7 +136,7 @@ def test_cached_curves_cannot_be_written_to():
         curve_set(DEMONSTRATION, Accounting(), "T").epsilon["composition"][0] = 1.0
 
 
-FIELDS = sorted(set(ABSCISSAE) - {"T"})
+FIELDS = sorted(set(AXES) - {"T"})
 
 
 @pytest.mark.parametrize("field", FIELDS)
@@ -146,7 +146,7 @@ def test_along_any_field_the_data_are_the_accountants(field):
     assert len(values) > 40 and (np.diff(values) > 0).all()
     for bound, expected in curve(DEMONSTRATION.replace(xi=1e-9), field, values).items():
         np.testing.assert_array_equal(view.source.data[bound], finite(expected))
-    a = ABSCISSAE[field]
+    a = AXES[field]
     assert view.now.location == pytest.approx(a.place(getattr(view.state.setting, field)))
     start, end = view.figure.x_range.start, view.figure.x_range.end
     assert start <= view.source.data["x"].min() and view.source.data["x"].max() <= end
@@ -249,7 +249,7 @@ def test_a_view_that_is_not_looked_at_computes_nothing_and_catches_up():
     )
 
 
-@pytest.mark.parametrize("field", sorted(ABSCISSAE))
+@pytest.mark.parametrize("field", sorted(AXES))
 def test_the_frame_has_what_is_set_now_in_it(field):
     """Also where a curve falls far below it, as along sigma and n."""
     view = Curves(along=field)

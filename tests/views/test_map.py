@@ -13,7 +13,7 @@ from zoexplore import Accounting, curve, epsilon
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Map, State
 from zoexplore.views.compute.grid import SIZE, Sheet, row
-from zoexplore.views.figures.axes import ABSCISSAE
+from zoexplore.views.figures.axes import AXES
 from zoexplore.views.figures.contours import bands, heights, level_lines
 from zoexplore.views.figures.map import EDGES
 from zoexplore.views.panels.pins import Pin, Pins
@@ -30,8 +30,8 @@ def sheet(x="K", y="sigma", bound="composition", setting=None):
     return Sheet(setting or DEMONSTRATION, Accounting(), bound, x, y)
 
 
-@pytest.mark.parametrize("x", sorted(ABSCISSAE))
-@pytest.mark.parametrize("y", sorted(ABSCISSAE))
+@pytest.mark.parametrize("x", sorted(AXES))
+@pytest.mark.parametrize("y", sorted(AXES))
 def test_a_row_is_a_curve(x, y):
     if x == y:
         return
@@ -164,7 +164,7 @@ def test_a_map_that_is_cancelled_says_what_is_drawn(monkeypatch, small):
 
 def test_a_click_sets_both_sliders(small):
     view = computed(x="T", y="beta")
-    view._tapped(SimpleNamespace(x=3.0, y=np.log10(ABSCISSAE["beta"].place(0.25))))
+    view._tapped(SimpleNamespace(x=3.0, y=np.log10(AXES["beta"].place(0.25))))
     assert (view.state.T, view.state.beta) == (1000, 0.25)
     assert view.here.data["x"] == [pytest.approx(3.0)]
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from html import escape
 from urllib.parse import parse_qsl
 
-from zoexplore.setting import FIELDS
+from zoexplore.setting import SETTING_FIELDS
 from zoexplore.views.state import OPTIONS
 
-SETTABLE = (*FIELDS, *OPTIONS)
+SETTABLE = (*SETTING_FIELDS, *OPTIONS)
 PARTS = ("title", "tools", "verdict", "table", "pins", "axis")
 MOST_SAID, LONGEST_SAID = 9, 300
 

@@ -24,7 +24,7 @@ from zoexplore.formatting import format_count, format_number, format_short
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import REFERENCE, CurveSet, curve_set, guarantees
 from zoexplore.views.figures.annotations import MEANINGS, annotations, rows
-from zoexplore.views.figures.axes import ABSCISSAE, Abscissa
+from zoexplore.views.figures.axes import AXES, FieldAxis
 from zoexplore.views.figures.axis_range import frame, steady
 from zoexplore.views.figures.bokeh_style import LOG_TICKS, blank, decades, dress, hover, tooltip
 from zoexplore.views.figures.glyphs import Stroke
@@ -53,7 +53,7 @@ def columns(curves: CurveSet, field: str = "T") -> dict[str, np.ndarray]:
     """
     drawn = {**curves.epsilon, REFERENCE: curves.reference}
     data = {name: np.where(np.isfinite(values) & (values > 0), values, np.nan) for name, values in drawn.items()}
-    return {"x": ABSCISSAE[field].place(curves.values), "value": curves.values, **data}
+    return {"x": AXES[field].place(curves.values), "value": curves.values, **data}
 
 
 class Guest(Protocol):
@@ -81,7 +81,7 @@ class Guest(Protocol):
 class Curves(View):
     """Epsilon against a field for every bound, with the current value marked."""
 
-    along = param.Selector(default="T", objects=list(ABSCISSAE), doc="the field that the curves run over")
+    along = param.Selector(default="T", objects=list(AXES), doc="the field that the curves run over")
 
     def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
         super().__init__(state, dark, **params)
@@ -97,14 +97,14 @@ class Curves(View):
         self.legend = Legend()
         self.choice = pn.widgets.Select.from_param(
             self.param.along,
-            options={a.label: field for field, a in ABSCISSAE.items()},
+            options={a.label: field for field, a in AXES.items()},
             label="ε against",
             css_classes=["zx-select"],
             stylesheets=[theme.css("select", "along")],
             **theme.STRETCH,
         )
         self.choice.description = None
-        self.says = pn.pane.HTML("", stylesheets=[theme.css("text", "says")], **theme.STRETCH)
+        self.meaning = pn.pane.HTML("", stylesheets=[theme.css("text", "says")], **theme.STRETCH)
         self.saves = Saves(self.picture, title="the curves", name_of_file="zoexplore-curves")
         self.paint(dark)
         self.follow()
@@ -112,9 +112,9 @@ class Curves(View):
         self.legend.param.watch(self._mute, "muted")
 
     @property
-    def abscissa(self) -> Abscissa:
+    def abscissa(self) -> FieldAxis:
         """What the curves run over."""
-        return ABSCISSAE[self._over or self.along]
+        return AXES[self._over or self.along]
 
     def _figure(self) -> figure:
         ranges = {"x_range": Range1d(1, 10), "y_range": Range1d(1e-2, 1e4)}
@@ -273,7 +273,7 @@ class Curves(View):
             axis.formatter = CustomJSTickFormatter(args={"texts": list(a.ticks().items())}, code=_INTERVAL)
         else:
             axis.ticker, axis.formatter = LogTicker(), CustomJSTickFormatter(code=LOG_TICKS)
-        self.says.object = f"<p>{MEANINGS.get(self.along, '')}</p>"
+        self.meaning.object = f"<p>{MEANINGS.get(self.along, '')}</p>"
         self._fitted_x = None
 
     async def refresh(self) -> None:
@@ -402,7 +402,7 @@ class Curves(View):
             self.choice,
             self.legend,
             self.pane,
-            self.says,
+            self.meaning,
             self.saves,
             css_classes=["zx-curves"],
             stylesheets=[theme.root("curves")],

@@ -20,7 +20,7 @@ from zoexplore.views.compute.ask import ask, no_answer
 from zoexplore.views.compute.grid import SIZE, Sheet, row
 from zoexplore.views.compute.task import Task, goes_on_beside
 from zoexplore.views.figures import pin_lines
-from zoexplore.views.figures.axes import ABSCISSAE
+from zoexplore.views.figures.axes import AXES
 from zoexplore.views.figures.bokeh_style import TICKS, blank, dress
 from zoexplore.views.figures.contours import bands, heights, level_lines
 from zoexplore.views.figures.picture import decades, svg
@@ -59,8 +59,8 @@ class Map(View):
     asks = ("bound", "x", "y", "targets")
 
     bound = param.Selector(default="sharp", objects=list(BOUNDS), doc="the bound that is drawn")
-    x = param.Selector(default="K", objects=list(ABSCISSAE), doc="the field from left to right")
-    y = param.Selector(default="sigma", objects=list(ABSCISSAE), doc="the field from bottom to top")
+    x = param.Selector(default="K", objects=list(AXES), doc="the field from left to right")
+    y = param.Selector(default="sigma", objects=list(AXES), doc="the field from bottom to top")
     targets = Targets([0.1, 1.0, 10.0], item_type=float, bounds=(0, MOST_TARGETS), doc="epsilons with a line of their own")
     done = param.Number(1.0, bounds=(0, 1), doc="how much of the map is computed")
 
@@ -90,7 +90,7 @@ class Map(View):
 
     def _build(self) -> None:
         """The choices above the map, and the bar under them."""
-        names = {a.label: field for field, a in ABSCISSAE.items()}
+        names = {a.label: field for field, a in AXES.items()}
         look = {"css_classes": ["zx-select"], "stylesheets": [theme.css("select", "along", "pair")], **theme.STRETCH}
         titles = {BOUNDS[bound].title: bound for bound in BOUNDS}
         select = pn.widgets.Select.from_param
@@ -163,7 +163,7 @@ class Map(View):
         self._mark()
         if wanted == self._wanted:
             return
-        stuck = [a.symbol for f in (self.x, self.y) if (a := ABSCISSAE[f]).values(wanted.setting, SIZE).max() == 0]
+        stuck = [a.symbol for f in (self.x, self.y) if (a := AXES[f]).values(wanted.setting, SIZE).max() == 0]
         if stuck:
             self._want(None)
             self._show_progress(True, f"{stuck[0]} can only be 0 here.", busy=False)
@@ -241,7 +241,7 @@ class Map(View):
             (self.figure.xaxis[0], sheet.x, self.figure.x_range, sheet.columns),
             (self.figure.yaxis[0], sheet.y, self.figure.y_range, sheet.rows),
         ):
-            a = ABSCISSAE[field]
+            a = AXES[field]
             axis.axis_label = a.label
             at = np.log10(a.place(values))
             ticks = a.ticks() if a.linear else decades(values[0], values[-1])
@@ -256,7 +256,7 @@ class Map(View):
         if sheet is None or self.epsilon is None or min(self.epsilon.shape) < 2:
             return
         z = heights(self.epsilon)
-        x, y = (np.log10(ABSCISSAE[f].place(v)) for f, v in ((sheet.x, sheet.columns), (sheet.y, self._rows)))
+        x, y = (np.log10(AXES[f].place(v)) for f, v in ((sheet.x, sheet.columns), (sheet.y, self._rows)))
         inside = np.clip(z, EDGES[0] + 1e-9, EDGES[-1] - 1e-9)  # what is off the scale has the colour of its end
         found = level_lines(x, y, z, self.targets)
         label = [f"ε = {target:g}" for target in found.pop("target")]
@@ -291,7 +291,7 @@ class Map(View):
         if self._sheet is None or event.x is None or event.y is None:
             return {}
         asked = {self._sheet.x: 10.0**event.x, self._sheet.y: 10.0**event.y}
-        return {field: _tidy(ABSCISSAE[field].value(place)) for field, place in asked.items()}
+        return {field: _tidy(AXES[field].value(place)) for field, place in asked.items()}
 
     def _taken(self, event: PanStart) -> None:
         """A drag begins: is it the dot that is dragged?"""
@@ -363,7 +363,7 @@ class Map(View):
 
 def _logarithm(field: str, value: float | None) -> float:
     """Where a field's value lies on the map's axis, which is linear in the logarithm of its place."""
-    return nan if value is None else float(np.log10(ABSCISSAE[field].place(max(value, 1e-300))))
+    return nan if value is None else float(np.log10(AXES[field].place(max(value, 1e-300))))
 
 
 def _tidy(value: float) -> float:

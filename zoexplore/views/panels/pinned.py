@@ -16,7 +16,7 @@ from zoexplore.formatting import THIN, format_number, format_short
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import CurveSet, curve_set, guarantees
 from zoexplore.views.figures import pin_lines
-from zoexplore.views.figures.axes import ABSCISSAE
+from zoexplore.views.figures.axes import AXES
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.figures.glyphs import Stroke
 from zoexplore.views.panels.pins import LETTERS, Pin, Pins
@@ -30,7 +30,7 @@ _EMPTY = {"eta": "K/M", "batch": "all", "lipschitz": "≤ Δ"}
 def along(curves: CurveSet, field: str, bound: str) -> tuple[np.ndarray, np.ndarray]:
     """A pin's curve over a field, in places on the axis; nan where a log axis has no place for it."""
     least = pin_lines.least(curves, bound)
-    return ABSCISSAE[field].place(curves.values), np.where(np.isfinite(least) & (least > 0), least, np.nan)
+    return AXES[field].place(curves.values), np.where(np.isfinite(least) & (least > 0), least, np.nan)
 
 
 class PinnedCurves:

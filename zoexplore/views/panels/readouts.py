@@ -153,7 +153,7 @@ class Readouts(View):
         swatch = theme.swatch(theme.style_of(g.bound, list(BOUNDS).index(g.bound)))
         kind = "best" if best else "" if g.valid else "absent"
         note = "; ".join(filter(None, (g.reason, g.note)))
-        return _cells(swatch, g.title, g.epsilon, kind, note, BOUNDS[g.bound].says)
+        return _cells(swatch, g.title, g.epsilon, kind, note, BOUNDS[g.bound].summary)
 
     def _assumptions(self, found: dict[str, Guarantee]) -> str:
         """Every assumption once, with the bounds that rest on it."""

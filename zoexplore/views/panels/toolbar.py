@@ -67,7 +67,7 @@ class Toolbar(pn.viewable.Viewer):
         preset = PRESETS[key]
         self.state.replace(preset.setting, preset.accounting)
         self.pins.follow(preset)
-        self.state.note = preset.says
+        self.state.note = preset.summary
 
     def _start_over(self) -> None:
         self.pins.param.update(pins=[], compare="")
