@@ -24,7 +24,7 @@ from tests.browser.acts import (
 from zoexplore import Accounting, curve, guarantee
 from zoexplore.export import to_csv, to_python, to_yaml
 from zoexplore.presets import DEMONSTRATION, PRESETS
-from zoexplore.views.figures.axes import ABSCISSAE, T_VALUES
+from zoexplore.views.figures.axes import AXES, T_VALUES
 from zoexplore.views.style import theme
 
 AXIS = "Bokeh.documents[0].get_model_by_name('epsilon-against-T').left[0].axis_label_text_color"
@@ -39,7 +39,7 @@ def test_an_address_is_restored(page, app_url):
     setting, accounting = DEMONSTRATION.replace(K=52, sigma=0.01), Accounting(schedule="optimal")
     for bound in ("composition", "sharp"):
         reads(page, guarantee(setting, bound).title, guarantee(setting, bound, accounting).epsilon)
-    values = ABSCISSAE["beta"].values(setting)
+    values = AXES["beta"].values(setting)
     expected = curve(setting, "beta", values, ["composition"], accounting)["composition"]
     finite = pytest.approx([x if x < float("inf") else None for x in expected], rel=1e-9)
     becomes(page, lambda: column(page, "composition"), finite)
@@ -71,7 +71,7 @@ def test_back_steps_through_what_was_meant(explorer):
 
 
 def test_a_drag_is_one_step(explorer):
-    opened(explorer)
+    explorer.evaluate("history.pushState({}, '', location)")  # nothing is ahead of it then
     before = explorer.evaluate("history.length")
     at = handle_of(explorer, "sigma").bounding_box()
     x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
@@ -110,7 +110,7 @@ def test_presets_and_reset(explorer):
     settled(explorer, lambda: menu.select_option("Isotropic noise: β = 0"), lambda: readouts(explorer))
     isotropic = guarantee(PRESETS["isotropic"].setting, "composition")
     reads(explorer, "Composition", isotropic.epsilon)
-    explorer.get_by_text(PRESETS["isotropic"].says).wait_for()
+    explorer.get_by_text(PRESETS["isotropic"].summary).wait_for()
     settled(explorer, explorer.get_by_role("button", name="Reset").click, lambda: readouts(explorer))
     reads(explorer, "Composition", guarantee(DEMONSTRATION, "composition").epsilon)
 
