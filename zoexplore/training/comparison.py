@@ -16,6 +16,7 @@ from pathlib import Path
 from time import perf_counter
 
 from zoexplore.training.aims import Choice
+from zoexplore.training.executors import Processes
 from zoexplore.training.finished import FILE, Comparison, load, save
 from zoexplore.training.methods import COMPARED
 from zoexplore.training.results import Frontier
@@ -23,7 +24,6 @@ from zoexplore.training.sweeps import sweep
 from zoexplore.training.tasks import TASKS, Task
 from zoexplore.training.tuning import SEEDS as TUNING_SEEDS
 from zoexplore.training.tuning import TRIALS, trials, tuned
-from zoexplore.training.workers import Processes
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 SEEDS = 5

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from zoexplore.training.files import of_dict, to_json
+from zoexplore.training.frontier_files import of_dict, to_json
 from zoexplore.training.results import Frontier
 from zoexplore.writing import write
 

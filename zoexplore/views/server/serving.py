@@ -15,7 +15,7 @@ from panel.io.application import Application, build_applications
 from panel.io.server import COMPONENT_PATH, get_server
 from panel.io.state import set_curdoc
 
-from zoexplore.views.server import defaults, headers, metrics
+from zoexplore.views.server import defaults, headers, memory, metrics
 from zoexplore.views.server.admission import give_way
 from zoexplore.views.server.handlers import Alive, Nothing, Page, Socket
 from zoexplore.views.server.limits import LINGER_SECONDS, MESSAGE, REQUEST
@@ -58,6 +58,7 @@ def serve(
     """
     frames = headers.framed_by(os.environ.get(headers.FRAMES, ""))
     import_module(EXPLORER)  # now, which takes seconds, and not while the first reader waits
+    memory.settle()
     settings.perform_document_validation = False  # looks all models of a new session through for mistakes of ours: tests do that
     settings.perform_error_diagnostics = False  # looks at the signature of each of a session's thousand callbacks, for the same
     defaults.keep()
