@@ -5,8 +5,7 @@ import pytest
 from zoexplore import Accounting
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Explorer
-from zoexplore.views.browser.address import Address
-from zoexplore.views.browser.bridge import Bridge
+from zoexplore.views.browser.address import Address, Bridge
 from zoexplore.views.browser.lessons import Lesson
 from zoexplore.views.state import State
 from zoexplore.views.tabs import VIEWS

@@ -6,18 +6,15 @@ import panel as pn
 
 from zoexplore import paper
 from zoexplore.setting import Accounting, Setting
-from zoexplore.views.browser.address import Address
-from zoexplore.views.browser.bridge import Bridge
+from zoexplore.views.browser.address import Address, Bridge
 from zoexplore.views.browser.lessons import SETTABLE, Lesson
 from zoexplore.views.panels.colophon import Colophon
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.panels.downloads import Files
-from zoexplore.views.panels.measures import Measures
-from zoexplore.views.panels.odds import Odds
+from zoexplore.views.panels.measures import Measures, Odds, Stated
 from zoexplore.views.panels.pinned import Pinned, PinnedCurves
 from zoexplore.views.panels.pins import Pins
 from zoexplore.views.panels.readouts import Readouts
-from zoexplore.views.panels.stated import Stated
 from zoexplore.views.panels.story import Story
 from zoexplore.views.panels.toolbar import Toolbar
 from zoexplore.views.state import State

@@ -1,16 +1,32 @@
-"""The address: a URL for every state, and a state for every URL."""
+"""The address: a URL for every state, a state for every URL, and the bridge to the browser that has it."""
 
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+import panel as pn
 import param
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.export import from_fields, to_fields
-from zoexplore.views.browser.bridge import Bridge
 from zoexplore.views.browser.lessons import Lesson
 from zoexplore.views.panels.pins import Pins
 from zoexplore.views.state import State
+
+
+class Bridge(pn.custom.JSComponent):
+    """`search` is written by the page and by the browser; the other params come from the browser.
+
+    A new `search` becomes an entry in the browser's history; going back and forth sets it and counts in `visits`.
+    """
+
+    search = param.String("", doc="the query of the page's address, with its question mark")
+    visits = param.Integer(0, doc="how often the reader has gone back or forth")
+    scheme = param.String("", doc="the colour scheme that this browser was last used with, or else prefers: dark or light")
+    ready = param.Boolean(False, doc="whether a browser is there")
+
+    _esm = Path(__file__).parent / "bridge.js"
+
 
 LONGEST = 2000  # characters of a query that every browser, mail and chat lets through
 

@@ -5,7 +5,7 @@ from typing import Any
 import panel as pn
 
 from zoexplore.presets import PRESETS
-from zoexplore.views.browser.bridge import Bridge
+from zoexplore.views.browser.address import Bridge
 from zoexplore.views.panels.pins import MOST, Pins
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
