@@ -14,7 +14,8 @@ from tests.fuzz.strings import HOSTILE, damaged, fields_of, good_files, good_que
 from zoexplore import Accounting, Setting
 from zoexplore.export import LARGEST_FILE, from_fields, from_query, from_yaml, to_csv, to_python, to_query, to_yaml
 from zoexplore.presets import DEMONSTRATION
-from zoexplore.views.browser.address import LONGEST, Address, Bridge
+from zoexplore.views.browser.address import LONGEST, Address
+from zoexplore.views.browser.bridge import Bridge
 from zoexplore.views.browser.lessons import Lesson
 from zoexplore.views.explorer import Explorer
 from zoexplore.views.figures.curves import Curves

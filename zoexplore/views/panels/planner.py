@@ -35,6 +35,8 @@ AIMS = {"epsilon": "ε", "advantage": "advantage", "tpr": "true positives"}
 class Planner(View):
     """A target, what to solve for, and the answer with its reasons, ready to be taken over by the sliders."""
 
+    asks = ("aim", "target", "advantage", "tpr", "fpr", "field", "bound")
+
     aim = param.Selector(default="epsilon", objects=list(AIMS), doc="what the target is for, by its name in `calibrate`")
     advantage = param.Number(0.1, bounds=(0, 1), inclusive_bounds=(False, False), doc="the most advantage of an attacker")
     tpr = param.Number(0.05, bounds=(0, 1), inclusive_bounds=(False, False), doc="the most true positives, at the rate `fpr`")
