@@ -13,12 +13,10 @@ from zoexplore.views.panels.colophon import Colophon
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.panels.downloads import Files, presenter
 from zoexplore.views.panels.later import later
-from zoexplore.views.panels.measures import Measures
-from zoexplore.views.panels.odds import Odds
+from zoexplore.views.panels.measures import Measures, Odds, Stated
 from zoexplore.views.panels.pinned import Pinned, PinnedCurves
 from zoexplore.views.panels.pins import Pins
 from zoexplore.views.panels.readouts import Readouts
-from zoexplore.views.panels.stated import Stated
 from zoexplore.views.panels.story import Story
 from zoexplore.views.panels.toolbar import Toolbar
 from zoexplore.views.state import State
