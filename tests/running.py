@@ -1,5 +1,6 @@
 """A server that a test needs, for as long as it needs it."""
 
+import re
 import subprocess
 import time
 import urllib.request
@@ -36,3 +37,14 @@ def wait_until_served(url, process, log, seconds=START):
         except OSError:
             time.sleep(0.2)
     pytest.fail(f"{url} was not served within {seconds} s:\n{log.read_text()[-3000:]}")
+
+
+def page_of(process, log, seconds=START):
+    """The address that `zoexplore serve` tells, and what it serves there."""
+    deadline, told = time.monotonic() + seconds, None
+    while not told and process.poll() is None and time.monotonic() < deadline:
+        told = re.search(r"http://127\.0\.0\.1:\d+/app", log.read_text())
+        time.sleep(0.2)
+    assert told, log.read_text()
+    with urllib.request.urlopen(told[0], timeout=seconds) as page:
+        return told[0], page.read().decode()

@@ -1,16 +1,13 @@
 """The command answers as the library does, says what is wrong in a line, and ends with the code that it promises."""
 
 import json
-import re
 import subprocess
 import sys
-import time
-import urllib.request
 from math import inf
 
 import pytest
 
-from tests.running import running
+from tests.running import page_of, running
 from zoexplore import BOUNDS, __version__, curve, epsilon, guarantee
 from zoexplore.__main__ import main
 from zoexplore.export import from_yaml, to_yaml
@@ -163,12 +160,7 @@ def test_standard_input_and_a_reader_that_leaves():
 def test_serve_answers_with_the_page(tmp_path):
     log = tmp_path / "serve.log"
     with running([sys.executable, "-m", "zoexplore", "serve", "--port", "0"], log, cwd=tmp_path) as server:
-        address, deadline = None, time.monotonic() + 120
-        while not address and server.poll() is None and time.monotonic() < deadline:
-            address = re.search(r"http://127\.0\.0\.1:\d+/app", log.read_text())
-            time.sleep(0.2)
-        assert address, log.read_text()
-        with urllib.request.urlopen(address[0], timeout=60) as page:
-            assert page.status == 200 and b"<title>zoexplore</title>" in page.read()
-        taken = main(["serve", "--port", address[0].split(":")[2].split("/")[0]])
+        address, page = page_of(server, log)
+        assert "<title>zoexplore</title>" in page
+        taken = main(["serve", "--port", address.split(":")[2].split("/")[0]])
     assert taken == 2

@@ -1,17 +1,14 @@
 """What is published works: the wheel answers, serves and plots, and brings no more than is asked for."""
 
 import os
-import re
 import subprocess
 import sys
-import time
-import urllib.request
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from tests.running import running
+from tests.running import page_of, running
 from zoexplore import epsilon
 from zoexplore.export import to_yaml
 from zoexplore.presets import DEMONSTRATION
@@ -44,15 +41,9 @@ def run(python, *arguments, cwd, **environment):
 
 def serves(python, folder, **environment):
     """Whether the command serves the page."""
-    log, address, deadline = folder / "serve.log", None, time.monotonic() + 300
-    command = [str(python), "-m", "zoexplore", "serve", "--port", "0"]
+    log, command = folder / "serve.log", [str(python), "-m", "zoexplore", "serve", "--port", "0"]
     with running(command, log, cwd=folder, env=os.environ | environment) as server:
-        while not address and server.poll() is None and time.monotonic() < deadline:
-            address = re.search(r"http://127\.0\.0\.1:\d+/app", log.read_text())
-            time.sleep(0.2)
-        assert address, log.read_text()
-        with urllib.request.urlopen(address[0], timeout=120) as page:
-            return b"<title>zoexplore</title>" in page.read()
+        return "<title>zoexplore</title>" in page_of(server, log, 300)[1]
 
 
 def test_the_wheel_has_the_package_with_its_sheets_and_scripts_and_nothing_else(wheel):

@@ -3,8 +3,6 @@
 import os
 import socket
 import sys
-import time
-import urllib.request
 from contextlib import contextmanager
 
 import nbformat
@@ -14,7 +12,7 @@ from panel.io.resources import DIST_DIR
 
 from tests.notebooks.conftest import ROOT
 from tests.notebooks.lab import PANEL, canvases
-from tests.running import running
+from tests.running import running, wait_until_served
 
 CELL = """import panel as pn
 from zoexplore.presets import DEMONSTRATION
@@ -45,15 +43,9 @@ def served(home, command, port):
     """A host, from its start to its end; the address of its page."""
     private = {f"JUPYTER_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
     environment = os.environ | private | {"PANEL_INLINE": "1", "PYTHONPATH": str(ROOT), "IPYTHONDIR": str(home / "ipython")}
-    log, deadline = home / "host.log", time.monotonic() + SECONDS
+    log = home / "host.log"
     with running([sys.executable, "-m", *command], log, env=environment, cwd=home) as server:
-        while True:
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5).close()
-                break
-            except OSError:
-                assert server.poll() is None and time.monotonic() < deadline, log.read_text()[-3000:]
-                time.sleep(0.3)
+        wait_until_served(f"http://127.0.0.1:{port}/", server, log, SECONDS)
         yield f"http://127.0.0.1:{port}"
 
 

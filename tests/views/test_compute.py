@@ -49,8 +49,9 @@ def gone(pid):
     return False
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def process():
+    """One for all that leave it as it is: beginning one takes a second."""
     process = Process()
     yield process
     process.end()
@@ -119,7 +120,8 @@ def test_it_takes_no_more_memory_than_it_may(monkeypatch):
     process.end()
 
 
-def test_ending_ends_it_whatever_it_does(process):
+def test_ending_ends_it_whatever_it_does():
+    process = Process()
     pid = process.submit(os.getpid).result(PATIENCE)
     busy = process.submit(jobs.busy, (600,))
     process.end()
