@@ -174,7 +174,6 @@ def test_no_width_scrolls_sideways(explorer):
 
 def test_on_a_phone_the_figure_stays_while_the_sliders_are_used(explorer):
     explorer.set_viewport_size({"width": 390, "height": 844})
-    explorer.wait_for_timeout(600)
     before = column(explorer, "composition")
     handle = handle_of(explorer, "d")
     handle.focus()

@@ -9,7 +9,21 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from tests.browser.acts import IDLE, becomes, data, narrow_enough, opened, readouts, reads, saved, settled, show, type_in, until
+from tests.browser.acts import (
+    IDLE,
+    becomes,
+    data,
+    narrow_enough,
+    opened,
+    readouts,
+    reads,
+    saved,
+    settled,
+    show,
+    steady,
+    type_in,
+    until,
+)
 from tests.browser.conftest import served
 from tests.browser.test_accessible import axe, serious  # noqa: F401 (axe is a fixture)
 from tests.views import train_jobs
@@ -169,8 +183,7 @@ def test_the_sliders_values_are_used_when_asked_for(tab):
 
 def test_a_mark_says_what_it_is(tab, tmp_path):
     loaded(tab, tmp_path)
-    tab.wait_for_timeout(500)
-    i, (x, y) = lonely(tab.evaluate(PLACES), data(tab, "frontier", "bound"))
+    i, (x, y) = lonely(steady(tab, lambda: tab.evaluate(PLACES)), data(tab, "frontier", "bound"))
     tab.mouse.move(x, y)
     tip = tab.locator(".bk-Tooltip .tip")
     tip.wait_for()
@@ -194,7 +207,6 @@ def test_nothing_serious_with_results(page, server, axe, tmp_path, scheme, width
     loaded(page, tmp_path)
     for summary in page.locator(".zx-train summary").all():
         summary.click()
-    page.wait_for_timeout(500)
     assert serious(page, axe) == "[]"
     narrow_enough(page, width)
 

@@ -10,6 +10,7 @@ import pytest
 from bokeh.settings import settings
 from panel.io.resources import DIST_DIR
 
+from tests.browser.acts import steady
 from tests.notebooks.conftest import ROOT
 from tests.notebooks.lab import PANEL, canvases
 from tests.running import running, wait_until_served
@@ -75,8 +76,7 @@ def moves(page):
     slider, field = page.locator(".zx-slider .noUi-handle").first, page.locator(".zx-field input").first
     slider.wait_for(timeout=SECONDS * 1000)
     page.wait_for_function(f"() => ({canvases()})().length >= 1")
-    page.wait_for_timeout(1000)
-    before, was, tries = page.evaluate(canvases()), field.input_value(), 5
+    before, was, tries = steady(page, lambda: page.evaluate(canvases())), field.input_value(), 5
     while field.input_value() == was and tries:  # a key pressed while the page still opens its channels is lost
         slider.focus()
         slider.press("ArrowRight")

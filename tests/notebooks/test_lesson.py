@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from tests.browser.acts import steady
 from tests.notebooks.lab import canvases
 from tools.lesson import RUN, html
 from zoexplore import guarantee
@@ -19,9 +20,8 @@ def test_the_player_moves_the_figures_of_a_file(bound, tmp_path, page):
     page.goto(file.as_uri())
     page.get_by_text("Why hidden state helps").first.wait_for()
     page.wait_for_function(f"() => ({canvases()})().length >= 3")
-    page.wait_for_timeout(500)
     told = page.locator("p", has_text="Before it the runs are").first
-    words, pictures = told.inner_text(), page.evaluate(canvases())
+    words, pictures = told.inner_text(), steady(page, lambda: page.evaluate(canvases()))
     page.locator(".next").first.click()
     page.wait_for_function(f"before => ({canvases()})().filter((c, i) => c != before[i]).length >= 3", arg=pictures)
     assert told.inner_text() != words
