@@ -52,12 +52,17 @@ def redrawn(page, before, figures):
     page.wait_for_function(script, arg=before, timeout=SECONDS * 1000)
 
 
+def kept_the_theme(answer):
+    """Whether the server has just been given the setting: a page that is opened before asks it for the one of before."""
+    return answer.request.method == "PUT" and ":themes" in unquote(answer.url)
+
+
 def test_the_first_notebook_in_a_dark_lab(lab, notebook_page):
     """One run of it for all that it shows: running it takes far longer than looking."""
     page = notebook_page
     page.goto(lab)
     page.wait_for_function("window.jupyterapp?.commands.hasCommand('apputils:change-theme')", timeout=SECONDS * 1000)
-    with page.expect_response(lambda answer: answer.request.method == "PUT" and ":themes" in unquote(answer.url)):
+    with page.expect_response(kept_the_theme, timeout=SECONDS * 1000):
         page.evaluate("void jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
     page.wait_for_function("document.body.dataset.jpThemeLight == 'false'", timeout=SECONDS * 1000)
     run_all(page, lab, "1-start-here.ipynb")
