@@ -9,8 +9,7 @@ from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Curves, Explorer, State
 from zoexplore.views.compute.curve_set import REFERENCE, T_VALUES, curve_set
 from zoexplore.views.figures.annotations import pays_from, rows
-from zoexplore.views.figures.axes import AXES
-from zoexplore.views.figures.axis_range import frame, steady
+from zoexplore.views.figures.axes import AXES, frame, steady
 
 SETTINGS = [
     DEMONSTRATION,
@@ -64,12 +63,27 @@ def test_moving_t_moves_the_marks_and_not_the_curves():
 
 def test_an_absent_bound_is_in_the_legend_with_its_reason():
     view = Curves()
-    assert "absent" not in view.legend.object
+    assert "absent" not in " ".join(view.legend.words)
     view.state.K = 300
-    assert "absent: 2K = 600 exceeds d = 520" in view.legend.object
+    assert any("absent: 2K = 600 exceeds d = 520" in line for line in view.legend.words)
     assert np.isnan(view.source.data["theorem"]).all()
     marked = dict(zip(view.marks.data["bound"], view.marks.data["y"], strict=True))
     assert np.isnan(marked["theorem"]) and np.isfinite(marked["composition"])
+
+
+def test_a_curve_that_is_switched_off_goes_with_its_mark_and_its_name_and_the_frame_stays():
+    view = Curves()
+    frame = view.figure.y_range.start, view.figure.y_range.end
+    view.legend.muted = ["composition", "closed"]
+    assert not view.lines["composition"].visible and view.lines["sharp"].visible
+    marks = {bound: place for place, bound in enumerate(view.marks.data["bound"])}
+    assert np.isnan(view.marks.data["y"][marks["composition"]]) and np.isfinite(view.marks.data["y"][marks["sharp"]])
+    assert "Composition" not in view.marks.data["name"] and "Sharper bound" in view.marks.data["name"]
+    view.state.ask(T=201)
+    assert "Composition" not in view.marks.data["name"]
+    assert (view.figure.y_range.start, view.figure.y_range.end) == frame
+    view.legend.muted = []
+    assert view.lines["composition"].visible and "Composition" in view.marks.data["name"]
 
 
 def test_the_label_names_delta():
