@@ -73,10 +73,10 @@ def test_impossible_values_are_refused_with_field_value_and_range(name, value, a
     refuses(name, value, allowed)
 
 
-@pytest.mark.parametrize("value", WRONG_TYPES, ids=repr)
 @pytest.mark.parametrize("name", NUMBERS)
-def test_what_is_not_a_real_number_is_refused(name, value):
-    refuses(name, value, "number")
+def test_what_is_not_a_real_number_is_refused(name):
+    for value in WRONG_TYPES:
+        refuses(name, value, "number")
 
 
 @pytest.mark.parametrize("name", [name for name in NUMBERS if name not in ("eta", "batch", "lipschitz")])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.bounds import reference
 from tests.bounds.strategies import accountings, powers, settings_of_runs, whole_powers
-from tests.effort import examples
+from tests.effort import examples, times
 from zoexplore import Accounting, curve, epsilon, guarantee
 from zoexplore.bounds.kernels.shifted_divergence import theorem_rho
 from zoexplore.presets import DEMONSTRATION
@@ -92,7 +92,7 @@ def test_the_reference_agrees_with_a_general_solver(N, c1, c2, beta):
 @each_run
 def test_no_number_of_steps_and_no_split_does_better(run, schedule):
     accounting = Accounting(schedule=schedule)
-    true = reference.theorem_epsilon(run, accounting, np.geomspace(1e-4, 0.9, 28), candidates(run.T))
+    true = reference.theorem_epsilon(run, accounting, np.geomspace(1e-4, 0.9, times(8)), candidates(run.T))
     assert epsilon(run, "theorem", accounting) <= true * 1.001
 
 

@@ -3,6 +3,8 @@
 import os
 import socket
 import sys
+import time
+import urllib.request
 from contextlib import contextmanager
 
 import nbformat
@@ -10,10 +12,9 @@ import pytest
 from bokeh.settings import settings
 from panel.io.resources import DIST_DIR
 
-from tests.browser.acts import steady
 from tests.notebooks.conftest import ROOT
 from tests.notebooks.lab import PANEL, canvases
-from tests.running import running, wait_until_served
+from tests.running import running
 
 CELL = """import panel as pn
 from zoexplore.presets import DEMONSTRATION
@@ -44,9 +45,15 @@ def served(home, command, port):
     """A host, from its start to its end; the address of its page."""
     private = {f"JUPYTER_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
     environment = os.environ | private | {"PANEL_INLINE": "1", "PYTHONPATH": str(ROOT), "IPYTHONDIR": str(home / "ipython")}
-    log = home / "host.log"
+    log, deadline = home / "host.log", time.monotonic() + SECONDS
     with running([sys.executable, "-m", *command], log, env=environment, cwd=home) as server:
-        wait_until_served(f"http://127.0.0.1:{port}/", server, log, SECONDS)
+        while True:
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5).close()
+                break
+            except OSError:
+                assert server.poll() is None and time.monotonic() < deadline, log.read_text()[-3000:]
+                time.sleep(0.3)
         yield f"http://127.0.0.1:{port}"
 
 
@@ -76,7 +83,8 @@ def moves(page):
     slider, field = page.locator(".zx-slider .noUi-handle").first, page.locator(".zx-field input").first
     slider.wait_for(timeout=SECONDS * 1000)
     page.wait_for_function(f"() => ({canvases()})().length >= 1")
-    before, was, tries = steady(page, lambda: page.evaluate(canvases())), field.input_value(), 5
+    page.wait_for_timeout(1000)
+    before, was, tries = page.evaluate(canvases()), field.input_value(), 5
     while field.input_value() == was and tries:  # a key pressed while the page still opens its channels is lost
         slider.focus()
         slider.press("ArrowRight")

@@ -30,20 +30,18 @@ def sheet(x="K", y="sigma", bound="composition", setting=None):
     return Sheet(setting or DEMONSTRATION, Accounting(), bound, x, y)
 
 
-@pytest.mark.parametrize("x", sorted(AXES))
 @pytest.mark.parametrize("y", sorted(AXES))
-def test_a_row_is_a_curve(x, y):
-    if x == y:
-        return
-    drawn = sheet(x, y, setting=DEMONSTRATION.replace(xi=1e-9))
-    at = drawn.rows[len(drawn.rows) // 2]
-    found = row(drawn, at)
-    assert found.shape == drawn.columns.shape
-    finite = np.flatnonzero(np.isfinite(found))
-    assert finite.size
-    i = finite[finite.size // 2]
-    setting = DEMONSTRATION.replace(xi=1e-9).replace(**{x: drawn.columns[i], y: at})
-    assert found[i] == pytest.approx(epsilon(setting, "composition"), rel=1e-9)
+def test_a_row_is_a_curve(y):
+    for x in sorted(set(AXES) - {y}):
+        drawn = sheet(x, y, setting=DEMONSTRATION.replace(xi=1e-9))
+        at = drawn.rows[len(drawn.rows) // 2]
+        found = row(drawn, at)
+        assert found.shape == drawn.columns.shape
+        finite = np.flatnonzero(np.isfinite(found))
+        assert finite.size, x
+        i = finite[finite.size // 2]
+        setting = DEMONSTRATION.replace(xi=1e-9).replace(**{x: drawn.columns[i], y: at})
+        assert found[i] == pytest.approx(epsilon(setting, "composition"), rel=1e-9), x
 
 
 def test_it_has_a_hundred_points_a_side():
