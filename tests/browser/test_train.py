@@ -32,6 +32,7 @@ from zoexplore.training import NOT_COVERED
 from zoexplore.training.frontier_files import from_csv, to_csv
 from zoexplore.views.training.marks import name_of
 
+LINGER = 20  # seconds: a page that a busy machine loads more slowly finds no session
 # Where the marks are on the page, the figure being scrolled into it.
 PLACES = """() => {
   const data = Bokeh.documents[0].get_model_by_name("frontier").data;
@@ -45,7 +46,7 @@ PLACES = """() => {
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with served("app.py", tmp_path_factory.mktemp("server") / "panel.log", LINGER_SECONDS=2) as server:
+    with served("app.py", tmp_path_factory.mktemp("server") / "panel.log", LINGER_SECONDS=LINGER) as server:
         yield server
 
 
