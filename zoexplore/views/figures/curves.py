@@ -19,7 +19,7 @@ from bokeh.models import (
 )  # fmt: skip
 from bokeh.plotting import figure
 
-from zoexplore.bounds import BOUNDS
+from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.formatting import format_count, format_number, format_short
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import REFERENCE, CurveSet, curve_set, guarantees
@@ -87,6 +87,8 @@ class Curves(View):
         super().__init__(state, dark, **params)
         self._over: str | None = None  # the field that is drawn; the one chosen may still be computed
         self.source = ColumnDataSource({name: [] for name in ("x", "value", *BOUNDS, REFERENCE)}, name="curves")
+        self._found: dict[str, Guarantee] = {}  # of the run that is drawn
+        self._annotated: dict[str, float] = {}
         self.guests: list[Guest] = []  # what others draw into the figure
         self._fitted: tuple[float, float] | None = None  # the frame we chose, and not the reader
         self._fitted_x: tuple[float, float] | None = None
@@ -313,9 +315,11 @@ class Curves(View):
 
     def _annotate(self, found: dict[str, float]) -> None:
         """Name what is worth it along the axis, in rows where labels would meet."""
+        self._annotated = found
         start, end = self.abscissa.frame(self.state.setting)
         shown = {label: float(self.abscissa.place(value)) for label, value in found.items()}
-        shown = {label: x for label, x in shown.items() if start <= x <= end}
+        muted = tuple(f", {BOUNDS[bound].short}" for bound in self.legend.muted if bound in BOUNDS)
+        shown = {label: x for label, x in shown.items() if start <= x <= end and not label.endswith(muted)}
         row = rows(list(shown.values()), _LABEL * log10(end / start))
         y = [self.figure.y_range.end] * len(shown)  # above the frame, where no curve and no name is
         height = 1.3 * float(self.annotation_words.glyph.text_font_size.removesuffix("px"))
@@ -370,7 +374,9 @@ class Curves(View):
         with pn.io.hold():
             for name, line in self.lines.items():
                 line.visible = name not in self.legend.muted
-            self.marks.data = self._marks()
+            if self._found:
+                self.marks.data = self._marks()
+                self._annotate(self._annotated)
         pn.io.push_notebook(self.pane)
 
     async def picture(self) -> str:

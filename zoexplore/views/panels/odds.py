@@ -1,12 +1,16 @@
 """The odds: what the smallest guarantee of a run means to somebody whose record is in the data, in a sentence."""
 
+from typing import Any
+
+import param
+
 from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.formatting import format_percent, format_share
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.attacks import attack
 from zoexplore.views.compute.curve_set import guarantees
-from zoexplore.views.panels.readouts import smallest
+from zoexplore.views.panels.readouts import told_of
 from zoexplore.views.panels.written import Written
 
 FPR = 0.01
@@ -32,9 +36,15 @@ class Odds(Written):
 
     css_class, sheet = "zx-odds", "said"
 
+    by = param.String("", doc="the bound that the odds are by; empty for the smallest")
+
+    def __init__(self, *args: Any, **params: Any) -> None:
+        super().__init__(*args, **params)
+        self.param.watch(self.changed, "by")
+
     async def refresh(self) -> None:
         run = self.state.setting, self.state.accounting
-        best = smallest(await ask(guarantees, *run))
+        best = told_of(await ask(guarantees, *run), self.by)
         printed = self.state.accounting.printed and bool(BOUNDS[best.bound].printed)
         told = said(await ask(attack, *run, best.bound)) if best.valid and not printed else ""
         self.pane.object = f"<p>{told}</p>"
