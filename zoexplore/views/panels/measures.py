@@ -17,7 +17,7 @@ def rows(g: Guarantee) -> list[tuple[str, str, str]]:
         found = [
             ("μ", "Gaussian privacy, μ-GDP", format_number(g.gaussian_dp.mu)),
             ("ρ", "zero-concentrated, ρ-zCDP", format_number(g.zero_concentrated.rho)),
-            *([("δ_f", "but for a chance of", format_number(g.delta_f))] if g.delta_f else []),
+            *([("δ_f", "except with a chance of", format_number(g.delta_f))] if g.delta_f else []),
             *found,
         ]
     return found
