@@ -5,9 +5,12 @@ from typing import Any, ClassVar
 import panel as pn
 import param
 
+from zoexplore.views.browser.in_order import send_in_order
 from zoexplore.views.compute.task import Task
 from zoexplore.views.panels.pins import Pins
 from zoexplore.views.state import State
+
+send_in_order()
 
 
 class View(pn.viewable.Viewer):

@@ -14,7 +14,7 @@ from zoexplore.training import METHODS, Frontier, Point
 from zoexplore.training.costs import kept, passes
 from zoexplore.views.figures.bokeh_style import blank, dress, plain
 from zoexplore.views.style import theme
-from zoexplore.views.text import tables
+from zoexplore.views.training import tables
 from zoexplore.views.training.marks import MARKERS, at_delta, name_of, spread
 
 _COLOURS = {
