@@ -28,6 +28,8 @@ def said(allowed: TradeOff, fpr: float = FPR) -> str:
     if found >= 1:
         return f"At {share} false alarms an attacker may find every member: this rules nothing out."
     most = format_percent(found)
+    if most == format_percent(1):
+        return f"At {share} false alarms an attacker may find nearly every member."
     return f"At {share} false alarms the best attacker finds at most {most} of members; blind guessing finds {share}."
 
 
