@@ -130,10 +130,19 @@ FULL_BATCH = Assumption(
 )
 
 
+_DRAWN = {
+    "without-replacement": "drawn afresh",
+    "poisson": "drawn as Poisson",
+    "cyclic": "in fixed turns",
+    "shuffled": "in shuffled turns",
+}
+_DIFFERS = {"replace-one": "replaced", "add-remove": "added or removed"}
+
+
 def _named(runs: RunArrays) -> str:
     s = runs.setting
     batches = f"batches of {format_count(runs.batch)} of {format_count(runs.n)} records"
-    return f"{batches}, sampling = {s.sampling!r}, neighbours = {s.neighbours!r}"
+    return f"{batches}, {_DRAWN[s.sampling]}, and one record {_DIFFERS[s.neighbours]}"
 
 
 def drawn(*allowed: tuple[str, str], words: str) -> Assumption:
@@ -141,7 +150,7 @@ def drawn(*allowed: tuple[str, str], words: str) -> Assumption:
     return Assumption(
         words,
         lambda r, a: (r.batch == r.n) | ((r.setting.sampling, r.setting.neighbours) in allowed),
-        lambda r: f"there is no account of {_named(r)} here",
+        lambda r: f"there is no account here of {_named(r)}",
         vouched=True,
     )
 

@@ -8,7 +8,7 @@ import panel as pn
 import param
 
 from zoexplore.bounds import BOUNDS, Guarantee
-from zoexplore.formatting import format_count, format_exact, format_number, format_short
+from zoexplore.formatting import format_count, format_exact, format_number, format_sentence, format_short
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import T_VALUES, CurveSet, curve_set, guarantees, public_epsilon, shares
 from zoexplore.views.state import State
@@ -199,7 +199,7 @@ def _cells(swatch: str, title: str, epsilon: float, kind: str, note: str, says: 
 def _assumption(words: str, met: bool | None, shortfall: str, titles: list[str], bounds: int) -> str:
     mark, kind, name = _MARKS[met]
     who = "every bound" if len(titles) == bounds else ", ".join(titles)
-    lacks = f' <span class="lacks">{escape(shortfall)}.</span>' if shortfall else ""
+    lacks = f' <span class="lacks">{escape(format_sentence(shortfall))}.</span>' if shortfall else ""
     return (
         f'<li><span class="{kind}" role="img" aria-label="{name}">{mark}</span>'
         f"<span>{escape(words)}{lacks} <small>{escape(who)}</small></span></li>"
