@@ -80,11 +80,13 @@ def test_a_step_shows_the_curves_that_it_tells_of_and_their_number(explorer):
     assert drawn == {"composition"} and not curves.legend.visible and not curves.annotations.data["label"]
     g = guarantee(DEMONSTRATION.replace(**STEPS["2"].run), "composition")
     assert format_number(g.epsilon) in explorer.readouts.verdict.object
+    assert "gives less here" not in explorer.readouts.verdict.object, "other bounds do"
+    assert "T*" not in curves.meaning.object
     assert format_percent(float(g.true_positive_rate(0.01))) in explorer.odds.pane.object
     explorer.address.read("?story=3")
     assert {name for name, line in curves.lines.items() if line.visible} == {"composition", "sharp"}
     explorer.story.buttons["skip"].clicks += 1
-    assert all(line.visible for line in curves.lines.values()) and curves.legend.visible
+    assert all(line.visible for line in curves.lines.values()) and curves.legend.visible and "T*" in curves.meaning.object
     assert "gives the smallest" in explorer.readouts.verdict.object
 
 

@@ -273,7 +273,6 @@ class Curves(View):
             axis.formatter = CustomJSTickFormatter(args={"texts": list(a.ticks().items())}, code=_INTERVAL)
         else:
             axis.ticker, axis.formatter = LogTicker(), CustomJSTickFormatter(code=LOG_TICKS)
-        self.meaning.object = f"<p>{MEANINGS.get(self.along, '')}</p>"
         self._fitted_x = None
 
     async def refresh(self) -> None:
@@ -332,6 +331,9 @@ class Curves(View):
         }
         if data != self.annotations.data:
             self.annotations.data = data
+        meaning = f"<p>{MEANINGS.get(self.abscissa.field, '') if shown else ''}</p>"
+        if self.meaning.object != meaning:
+            self.meaning.object = meaning
 
     def fit(self, fresh: bool = False) -> None:
         """Show the curves' decades, unless the reader has zoomed or panned."""

@@ -101,7 +101,7 @@ class Readouts(View):
         words = f"<b>{escape(best.title)}</b> gives the smallest {kind} of this run. {_why(best)} "
         words += self._publishing(best, public, curves)
         if self.by:
-            words = f"<b>{escape(best.title)}.</b> {_why(best)}"
+            words = f"<b>{escape(best.title)}.</b> {escape(BOUNDS[best.bound].summary)}"
         return (
             f'{warning}<p class="epsilon"><i>ε</i> = {format_number(best.epsilon)} <small>at <i>δ</i> = {format_short(s.delta)}, '
             f"after {format_count(s.T)} step{'s' if s.T > 1 else ''}</small></p>"
