@@ -367,7 +367,7 @@ class Curves(View):
                 absent = not np.isfinite(self._curves.epsilon[bound]).any()
                 why = f"absent: {found[bound].reason.partition(';')[0]}" if absent else ""
                 entries.append(entry(bound, found[bound].title, style, why, absent))
-        return [*entries, entry(REFERENCE, f"{REFERENCE_TITLE}, every iterate public", theme.REFERENCE)]
+        return [*entries, entry(REFERENCE, REFERENCE_TITLE, theme.REFERENCE, "every iterate public")]
 
     def _mute(self, *_: Any) -> None:
         """Draw no curve that the reader has switched off, nor its mark and name. The frame stays as it is."""
