@@ -81,7 +81,7 @@ def _uncount(notebook: NotebookNode) -> None:
 def _key(path: Path) -> str:
     """A hash of everything of ours that the outputs depend on."""
     code = sorted(file for file in (ROOT / "zoexplore").rglob("*") if file.suffix in {".py", ".css", ".js"})
-    digest = sha256()
+    digest = sha256(PREPARED.encode())
     for file in (path, *code):
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
