@@ -12,7 +12,7 @@ from zoexplore import Accounting, guarantee
 from zoexplore.training import METHODS, TASKS, frontier
 from zoexplore.training.accounts import accounts
 from zoexplore.training.aims import Choice, aimed
-from zoexplore.training.comparison import compare
+from zoexplore.training.comparison import Budget, compare
 from zoexplore.training.costs import kept, passes
 from zoexplore.training.engine import Configuration
 from zoexplore.training.finished import load, save
@@ -29,11 +29,12 @@ def comparison():
 
 def test_every_private_point_is_at_its_target_by_an_account_that_says_so(comparison):
     for task, found in comparison.frontiers.items():
-        assert {p.target for p in found.points if METHODS[p.method].noisy} == {0.5, 1.0, 2.0, 4.0, 8.0}
+        targets = set(comparison.budgets[task]["epsilons"])
+        assert {p.target for p in found.points if METHODS[p.method].noisy} == targets
         for p in found.points:
             if METHODS[p.method].noisy:
                 assert p.epsilon[p.by] == pytest.approx(p.target, rel=1e-6) and p.epsilon[p.by] <= p.target and p.says[p.by]
-            if p.setting is not None and p.target == 1.0:
+            if p.setting is not None and p.target == min(targets):
                 own = METHODS[p.method].every_direction
                 made = Configuration(p.method, p.setting, True, own, "joint", target=1.0)
                 again = [
@@ -88,7 +89,7 @@ def test_tuning_never_sees_the_test_part():
 def test_tuned_alike_and_measured_with_other_seeds():
     task = small_task("logistic", n=200)
     with ThreadPoolExecutor(1) as executor:
-        found, chosen = compare(task, ("aggzo", "non-private"), (1.0, 4.0), executor, count=2, seeds=2)
+        found, chosen = compare(task, Budget((1.0, 4.0), trials=2, seeds=2, methods=("aggzo", "non-private")), executor)
     assert [(p.method, p.target) for p in found.points] == [("aggzo", 1.0), ("aggzo", 4.0), ("non-private", None)]
     assert all(p.seeds == (0, 1) for p in found.points) and set(chosen) == {"aggzo at 1", "aggzo at 4", "non-private at inf"}
 
