@@ -1,15 +1,20 @@
 """How near the sharper bound is to the truth, and how far below the paper's bounds.
 
-The truth is that of linear dynamics with the directions revealed (tests/truth), by the best adversary found,
-a lower bound on what any proof that reveals the directions can give.
+The truth is that of linear dynamics with the directions revealed (tests/truth), by the best adversary found, a lower bound on
+what any proof that reveals the directions can give; on batches that of a whole run on a line, by quadrature.
 """
 
 from math import inf
 
+import numpy as np
+
 from benchmarks.timing import table
-from tests.truth.revealed import Run, Truth, mahalanobis
+from tests.properties.test_truth import Batched
+from tests.truth.hidden import Linear
+from tests.truth.revealed import Run, Truth, clipped, mahalanobis
 from tests.truth.test_revealed import CANDIDATES, run_of
-from zoexplore import Accounting, epsilon
+from tests.truth.test_runs_as_made import acting
+from zoexplore import Accounting, Setting, epsilon
 from zoexplore.presets import DEMONSTRATION
 
 SETTINGS = [  # c, d, K, T, beta, spread
@@ -22,7 +27,31 @@ SETTINGS = [  # c, d, K, T, beta, spread
     (1.1, 8, 4, 10, 0.2, 1.0),
     (0.3, 40, 20, 30, 0.5, 0.5),
     (0.3, 60, 12, 60, 0.3, 0.3),
+    (0.6, 20, 10, 30, 0.4, 1.0),
+    (0.8, 100, 50, 30, 0.5, 1.0),
+    (0.9, 40, 8, 100, 0.5, 0.5),
 ]
+ACTING = [  # regime, d, K, T, beta, step, ridge
+    ("convex", 1, 1, 10, 0.3, 0.8, 0.3),
+    ("convex", 3, 2, 40, 0.2, 0.7, 0.4),
+    ("convex", 4, 4, 15, 0.5, 0.8, 0.3),
+    ("convex", 5, 2, 10, 0.3, 2.5, 0.5),
+    ("strongly-convex", 6, 3, 12, 0.9, 1.2, 0.5),
+    ("non-convex", 8, 2, 20, 0.2, 0.9, 0.6),
+    ("convex", 10, 5, 30, 0.5, 1.0, 0.2),
+    ("convex", 20, 5, 30, 0.3, 1.0, 0.5),
+    ("convex", 30, 10, 20, 0.5, 0.8, 0.4),
+    ("convex", 60, 30, 20, 0.5, 1.0, 0.9),
+    ("non-convex", 60, 30, 20, 0.5, 0.5, 0.8),
+    ("convex", 100, 20, 20, 0.3, 1.0, 0.7),
+]
+RUNS_RELEASED = (0.5, 10, 8, 48, 0.5), (0.7, 20, 5, 48, 0.3), (1.0, 8, 4, 24, 0.5)  # c, d, K, T, beta
+RELEASED = [(*numbers, releases) for numbers in RUNS_RELEASED for releases in (2, 4, 8, 24)]
+LINES = [  # n, batch, T, ridge step, sigma, R
+    (10, 1, 5, 0.5, 1.0, 1.0), (10, 1, 20, 0.5, 1.0, 1.0), (10, 1, 20, 0.9, 1.0, 1.0), (10, 2, 20, 0.5, 1.0, 1.0),
+    (10, 5, 20, 0.5, 1.0, 1.0), (10, 5, 20, 0.9, 0.5, 0.5), (6, 3, 40, 0.3, 1.0, 1.0), (6, 3, 40, 0.7, 2.0, 0.5),
+    (4, 1, 20, 0.5, 3.0, 3.0), (4, 2, 20, 0.5, 3.0, 3.0), (4, 3, 20, 0.5, 3.0, 3.0), (4, 3, 20, 0.0, 3.0, 0.5),
+]  # fmt: skip
 PAPER = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, beta=0.5)
 LARGE = DEMONSTRATION.replace(
     n=100_000, d=10**6, K=20_000, sigma=1e-3, m=0.5, ridge=0.5, M=1, R=1, delta=1e-6, beta=0.5, T=10_000
@@ -50,9 +79,57 @@ def run(draws=1000, delta=1e-3):
     rows = [against_truth(*parameters, draws, delta) for parameters in SETTINGS]
     header = ("drift, size, steps, share", "sharp", "truth", "+-", "sharp/truth", "lipschitz", "truth", "sharp/truth")
     table(header, rows)
+    header = ("run", "composition", "sharp", "truth", "+-", "sharp/truth")
+    print("\nThe same where the clip acts")
+    table(header, [with_clip(*parameters, draws, delta) for parameters in ACTING])
+    print("\nThe same with released checkpoints")
+    table(header, [with_releases(*parameters, draws, delta) for parameters in RELEASED])
+    print("\nHidden batches on a line")
+    table(header, [with_batches(*parameters, delta) for parameters in LINES])
     print("\nepsilon, exact conversion; sharp' counts each record's part as Lipschitz")
     header = ("run", "composition", "corollary", "theorem", "sharp", "sharp'", "theorem/sharp")
     table(header, [compared(name, setting) for name, setting in COMPARED.items()])
+
+
+def with_clip(regime, d, K, T, beta, step, ridge, draws, delta):
+    s = acting(regime, d, K, T, beta, step, ridge).replace(delta=delta)
+    draws = draws if d <= 10 else draws // 10
+    best = max(CANDIDATES, key=lambda adversary: Truth(clipped(s, adversary, draws // 10, 2)).epsilon(delta))
+    return row(f"{regime}, K = {K} of {d}, T = {T}, ridge = {ridge:g}", s, Truth(clipped(s, best, draws, 3)))
+
+
+def with_releases(c, d, K, T, beta, releases, draws, delta):
+    s = run_of(c, d, K, T, beta, delta=delta).replace(releases=releases)
+    run, steps = Run.of(s), -(-T // releases)
+    best = max(CANDIDATES, key=lambda adversary: Truth(mahalanobis(run, adversary, draws // 10, 2, 0.0, steps)).epsilon(delta))
+    stretches = [mahalanobis(run, best, draws, seed, 0.0, steps) for seed in range(releases)]
+    return row(f"c = {c:g}, K = {K} of {d}, T = {T}, {releases} released", s, Truth(np.sqrt(np.square(stretches).sum(axis=0))))
+
+
+def with_batches(n, batch, T, ridge, sigma, R, delta):
+    s = Setting(
+        n=n, d=1, K=1, T=T, sigma=sigma, beta=0.0, regime="strongly-convex", R=R, M=1e-3 + ridge, m=ridge, ridge=ridge, eta=1.0,
+        delta=delta, batch=batch,
+    )  # fmt: skip
+    truth = Batched(s, [[Linear(0)] * (n - 1) + [Linear(slope)] for slope in (1, -1)])
+    return row(f"{batch} of {n}, T = {T}, ridge = {ridge:g}, sigma = {sigma:g}, R = {R:g}", s, truth)
+
+
+def row(name, s, truth):
+    """A run's bounds against the exact divergence; one that is averaged over directions has a standard error."""
+    bound = epsilon(s, "sharp")
+    lowest = truth.epsilon(s.delta) if isinstance(truth, Truth) else root(truth, s.delta)
+    error = truth.epsilon(s.delta, 2) - lowest if isinstance(truth, Truth) else 0.0
+    return name, *(f"{x:.4g}" for x in (epsilon(s, "composition"), bound, lowest, error, bound / lowest))
+
+
+def root(truth, delta):
+    """The least epsilon at which a divergence is at most delta."""
+    low, high = 0.0, 60.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if truth.delta(middle) > delta else (low, middle)
+    return high
 
 
 def against_truth(c, d, K, T, beta, spread, draws, delta):

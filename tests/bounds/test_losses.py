@@ -170,17 +170,62 @@ def test_the_transform_is_summed_to_its_digits(epsilon):
     assert float(Losses(N, rho, q, mu).delta(epsilon)) == pytest.approx(exact, rel=1e-4)
 
 
-def test_losses_beyond_the_window_count_against_delta():
-    """As likely as the window leaves them out, they are added; a narrow one would otherwise say less than the truth."""
-    N, q, mu = 50.0, 0.02, 1.5
-    low, high, off, _ = losses._window(losses.WITHOUT_REPLACEMENT, N, q, mu, 1e-5)
-    x = high + mu / 2
-    assert low == 0 and off == pytest.approx((2 - q) * norm.sf(x) + q * norm.sf(x - mu), rel=1e-9)
-    narrow = losses._window.py_func(losses.WITHOUT_REPLACEMENT, N, q, mu, 1e4)  # a million times the mass at 0.01
-    assert narrow[1] < high and N * narrow[2] > 1e-3
+PAIRS = [losses.WITHOUT_REPLACEMENT, losses.REMOVE, losses.ADD]
 
 
-@given(st.sampled_from([losses.WITHOUT_REPLACEMENT, losses.REMOVE, losses.ADD]), powers(0, 3), powers(-3, -0.1), powers(-1, 0.5))
+def through(monkeypatch, kind, N, q, mu, epsilon, delta, cut, counted):
+    """(epsilon at delta, delta at epsilon) with a window that leaves out `cut` in place of CUT, counted against delta or not."""
+    window = losses._window.py_func
+
+    def narrow(*run):
+        low, high, off, drift = window(*run)
+        return low, high, off if counted else 0.0, drift
+
+    with monkeypatch.context() as patched:
+        patched.setattr(losses, "CUT", cut)
+        patched.setattr(losses, "_window", narrow)
+        patched.setattr(losses, "FIRST_DELTA", delta)
+        work = losses._workspace(), np.empty(losses.MOST_TERMS + 1), np.empty(losses.MOST_TERMS + 1)
+        run = kind, N, 0.0, q, mu
+        return tuple(
+            answer.py_func(*run, given, 5.0, *work)
+            for answer, given in ((losses._scalar_epsilon, delta), (losses._scalar_delta, epsilon))
+        )
+
+
+@pytest.mark.parametrize("kind", PAIRS[:2])
+def test_losses_beyond_a_narrow_window_still_count(kind, monkeypatch):
+    """A window that leaves out what matters is paid for with what it leaves out: else the answers would be below the truth. (What
+    a record's addition leaves out is losses of at most -log(1 - q).)
+    """
+    N, q, mu, delta = 50.0, 0.02, 1.5, 1e-4
+    run = [np.array([x]) for x in (N, 0.0, q, mu)]
+    (epsilon,) = losses.solve(losses.EPSILON, kind, *run, np.array([delta]))
+    (true,) = losses.solve(losses.DELTA, kind, *run, np.array([epsilon]))
+    for counted in (True, False):
+        found = np.array(through(monkeypatch, kind, N, q, mu, epsilon, delta, 3.0, counted)) / (epsilon, true)
+        assert (found > 1).all() if counted else (found < 0.99).all()
+
+
+def test_what_wraps_around_a_short_period_is_counted(monkeypatch):
+    """The code's own sum over a period far too short is delta here and at every period on, each with its weight."""
+    kind, N, rho, q, mu, epsilon, t = losses.WITHOUT_REPLACEMENT, 20.0, 0.05, 0.1, 0.5, 0.5, 11.0
+    run = Losses(N, rho, q, mu)
+    work, size, phase = losses._workspace(), np.empty(losses.MOST_TERMS + 1), np.empty(losses.MOST_TERMS + 1)
+    window = losses._window(kind, N, q, mu, 1e-9)
+    count, excess, mean, _ = losses._measure(kind, t, q, mu, window, work)
+    monkeypatch.setattr(losses, "ALIAS", np.inf)  # the first period is taken as it is
+    found = count, excess, mean, 0.0
+    level, step, terms, at_0, added = losses._line.py_func(kind, N, rho, q, mu, t, found, epsilon, window, work, size, phase)
+    total = losses._sum(epsilon, step, terms, size, phase)[0]
+    ours = np.exp(level - t * epsilon) * step / (2 * np.pi) * (at_0 + 2 * total + added)
+    period = 2 * np.pi / step
+    wrapped = sum(np.exp(t * k * period) * float(run.delta(epsilon + k * period)) for k in range(4))
+    assert wrapped > 10 * float(run.delta(epsilon))
+    assert ours == pytest.approx(wrapped, rel=1e-3)
+
+
+@given(st.sampled_from(PAIRS), powers(0, 3), powers(-3, -0.1), powers(-1, 0.5))
 def test_terms_left_out_are_within_their_bound(kind, N, q, mu):
     """Each term beyond a height, computed, against the bound on their sum there."""
     N, t = np.round(N), 2.0

@@ -82,8 +82,8 @@ def lines(draw, batches=False):
     regime = "non-convex" if wavy else draw(st.sampled_from(["convex", "strongly-convex"])) if ridge else "convex"
     run = Setting(
         n=n, d=1, K=1, T=draw(st.integers(1, 8)), sigma=10 ** draw(st.floats(-0.2, 0.5)), beta=draw(st.sampled_from([0.0, 0.4])),
-        regime=regime, R=draw(st.sampled_from([inf, 0.05, 0.3])), clip=draw(st.sampled_from([1.0, 2.0])), M=M, m=ridge,
-        ridge=ridge,
+        regime=regime, R=draw(st.sampled_from([inf, 0.05, 0.3])), clip=draw(st.sampled_from([0.3, 1.0, 2.0])), M=M, m=ridge,
+        ridge=ridge, lipschitz=1.0,
         eta=10 ** draw(st.floats(-1.5, 0.0)), xi=draw(st.sampled_from([0.0, 0.02])),
         batch=draw(st.integers(1, n - 1)) if batches else None,
     )  # fmt: skip

@@ -48,7 +48,6 @@ def _prepare() -> None:
     first = Sheet(DEMONSTRATION, Accounting(), "sharp", "T", "beta")
     pool().load = (row, first, 0.5)
     pool().begin()
-    memory.settle()
 
 
 def serve() -> Explorer | None:

@@ -21,7 +21,10 @@ _closed = 0
 
 
 def settle() -> None:
-    """Once all is imported: what is there stays, and is never looked through again."""
+    """Once all is imported: what is there stays, and is never looked through again.
+
+    Before the first session: what is frozen keeps whatever it is in a cycle with, and a session is a cycle.
+    """
     gc.collect()
     gc.freeze()
     young, middle, _ = gc.get_threshold()

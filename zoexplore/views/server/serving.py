@@ -13,7 +13,7 @@ from bokeh.server import urls
 from bokeh.settings import settings
 from panel.io.server import COMPONENT_PATH, get_server
 
-from zoexplore.views.server import headers, metrics
+from zoexplore.views.server import defaults, headers, memory, metrics
 from zoexplore.views.server.handlers import Alive, Nothing, Page, Socket
 from zoexplore.views.server.limits import LINGER_SECONDS, MESSAGE, REQUEST
 
@@ -55,7 +55,10 @@ def serve(
     """
     frames = headers.framed_by(os.environ.get(headers.FRAMES, ""))
     import_module(EXPLORER)  # now, which takes seconds, and not while the first reader waits
+    memory.settle()
     settings.perform_document_validation = False  # looks all models of a new session through for mistakes of ours: tests do that
+    settings.perform_error_diagnostics = False  # looks at the signature of each of a session's thousand callbacks, for the same
+    defaults.keep()
     with _guarded(frames.frames):
         server = get_server(
             dict(pages or {"app": _application}), port=port, address=address, start=False, show=False, verbose=False,
