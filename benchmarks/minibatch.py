@@ -9,7 +9,7 @@ from dp_accounting.rdp import RdpAccountant
 from benchmarks.timing import milliseconds, table
 from zoexplore import Accounting, curve, epsilon
 from zoexplore.bounds.conversion import epsilon_at_order
-from zoexplore.bounds.kernels.renyi import sampled_divergence
+from zoexplore.bounds.kernels.subsampled_renyi import sampled_divergence
 from zoexplore.presets import DEMONSTRATION
 
 CKS = Accounting(conversion="cks")

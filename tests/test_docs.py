@@ -91,11 +91,11 @@ def test_every_public_name_says_what_it_is():
 def test_the_examples_of_extending_run(block):
     """Bound and view of the page, as they stand, beside what there is."""
     check = {
-        "BASIC": "from zoexplore.bounds.runs import Runs\nfrom zoexplore import *\n"
+        "BASIC": "from zoexplore.bounds.run_arrays import RunArrays\nfrom zoexplore import *\n"
         "from zoexplore.presets import DEMONSTRATION\n"
         "one, many = DEMONSTRATION.replace(T=1), DEMONSTRATION\n"
-        "assert BASIC.solve(Runs.of(one), Accounting()).epsilon == epsilon(one, 'composition')\n"
-        "assert BASIC.solve(Runs.of(many), Accounting()).epsilon >= epsilon(many, 'composition')\n",
+        "assert BASIC.solve(RunArrays.of(one), Accounting()).epsilon == epsilon(one, 'composition')\n"
+        "assert BASIC.solve(RunArrays.of(many), Accounting()).epsilon >= epsilon(many, 'composition')\n",
         "Cost": "view = Cost()\nbefore = view.words.object\nview.state.ask(K=9)\n"
         "assert before != view.words.object and '7.2e+07 forward passes' in view.words.object\n",
     }

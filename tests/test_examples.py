@@ -11,7 +11,7 @@ import pytest
 
 from zoexplore.export import from_query
 from zoexplore.views.browser.lessons import Lesson
-from zoexplore.views.figures.axes import ABSCISSAE
+from zoexplore.views.figures.axes import AXES
 from zoexplore.views.tabs import VIEWS
 
 ROOT = Path(__file__).parents[1]
@@ -41,6 +41,6 @@ def test_there_is_a_lesson_for_every_concept(concept):
 def test_a_lesson_means_what_it_names(link):
     lesson, given = Lesson.of(link, VIEWS), dict(parse_qsl(link[1:]))
     assert lesson.show and lesson.problems == ()
-    assert given.get("against", "T") in ABSCISSAE
+    assert given.get("against", "T") in AXES
     rest = {name: value for name, value in given.items() if name not in (*Lesson.NAMES, "against")}
     assert from_query(urlencode(rest)).problems == ()

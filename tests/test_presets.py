@@ -15,7 +15,7 @@ def test_the_first_is_what_the_page_starts_with():
 
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=lambda p: p.name)
 def test_each_has_a_sentence_and_some_bound(preset):
-    assert preset.name and preset.says.endswith(".")
+    assert preset.name and preset.summary.endswith(".")
     assert epsilon(preset.setting, "composition", preset.accounting) < float("inf")
 
 

@@ -42,7 +42,7 @@ def test_each_is_a_preset_whose_number_is_the_one_it_states(key):
     assert epsilon(run.setting, "composition") == pytest.approx(run.ours, rel=2e-4)
     assert run.fresh == pytest.approx(by_fresh_batches(run), abs=0.006)
     assert run.setting.noise_multiplier == pytest.approx(run.z * (2 if run.doubled else 1))
-    assert f"Claimed: ε = {run.claimed:g}" in preset.says and "Hidden states gain nothing" in preset.says
+    assert f"Claimed: ε = {run.claimed:g}" in preset.summary and "Hidden states gain nothing" in preset.summary
     assert all(epsilon(run.setting, bound) >= epsilon(run.setting, "composition") for bound in ("sharp", "theorem"))
 
 

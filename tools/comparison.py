@@ -12,7 +12,7 @@ from zoexplore.training.costs import kept, passes
 from zoexplore.training.finished import Comparison, load
 from zoexplore.views.figures.picture import svg
 from zoexplore.views.state import State
-from zoexplore.views.training.compared import Compared, told
+from zoexplore.views.training.compared import Compared, describe_frontier
 from zoexplore.views.training.finished import how
 from zoexplore.views.training.marks import spread
 
@@ -37,14 +37,18 @@ def drawn(frontier: Frontier) -> str:
     figure.draw(frontier, "accuracy")
     figure.paint(False)
     title = TASKS[frontier.task].title if frontier.task in TASKS else frontier.task
-    return svg(figure.figure, State(), title=title, caption=[told(frontier)])
+    return svg(figure.figure, State(), title=title, caption=[describe_frontier(frontier)])
 
 
 def written(found: Comparison) -> str:
     """All tasks, then what hiding the iterates buys."""
     parts = []
     for task, frontier in found.frontiers.items():
-        parts += [f"### {TASKS[task].title}", f"![Accuracy against ε on {task}](comparison-{task}.svg)", told(frontier)]
+        parts += [
+            f"### {TASKS[task].title}",
+            f"![Accuracy against ε on {task}](comparison-{task}.svg)",
+            describe_frontier(frontier),
+        ]
         parts += [accuracies(frontier), costs(frontier), how(found, task)]
     return "\n\n".join([*parts, *hiding(found)]) + "\n"
 
@@ -70,7 +74,7 @@ def costs(frontier: Frontier) -> str:
         if p.target in (None, DETAIL):
             run = p.run
             batch = format_count(int(run["batch"])) if run["batch"] else "all"
-            by = f"{BOUNDS[p.by].title}: {p.says[p.by]}" if p.by else "–"
+            by = f"{BOUNDS[p.by].title}: {p.counted[p.by]}" if p.by else "–"
             rows.append(
                 (METHODS[p.method].title, by, format_count(int(run["K"])), format_count(int(run["T"])), batch, f"{passes(p):.2g}",
                  format_count(int(kept(p))))

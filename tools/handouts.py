@@ -1,30 +1,26 @@
 """The notebooks as pages that need no kernel and no network: `python -m tools.handouts [handouts|answers|slides] [numbers]`.
 
 Handouts leave out the solutions; answers hold only them, with what their code prints; slides break at headings and leave out
-the code. Each page is one file in build/; executed notebooks are kept in build/executed.
+the code. Each page is one file in build/; the notebooks are run by `tools.executed`, once for all kinds of pages.
 """
 
 import argparse
-import os
 import re
 from base64 import b64encode
 from pathlib import Path
 
 import nbformat
 import panel
-from nbclient import NotebookClient
 from nbconvert import HTMLExporter, SlidesExporter
 from nbformat import NotebookNode
 
+from tools.executed import HIDDEN, ROOT, as_written, executed, only_answers, paths
 from tools.lesson import linked_as_data
-from tools.site import DRAWN, ROOT, katex
+from tools.site import DRAWN, katex
 from zoexplore.writing import write
 
-NOTEBOOKS, BUILD = ROOT / "notebooks", ROOT / "build"
+BUILD = ROOT / "build"
 KINDS = ("handouts", "answers", "slides")
-HIDDEN = re.compile(r"<details><summary>(Solution|Answer)</summary>\n(.*?)\n</details>", re.DOTALL)
-HINT = re.compile(r"<details><summary>Hint</summary>\n(.*?)\n</details>", re.DOTALL)
-CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 LOOK = """
 body:not(:has(.reveal)) { max-width: 980px; margin: 0 auto; padding: 0 16px; }
 .reveal section { text-align: left; } .reveal :is(h1, h2, h3) { text-transform: none; } .reveal pre { font-size: 16px; }
@@ -44,50 +40,11 @@ _SLIDES = "".join(f"<style>{_read(_REVEAL / name)}</style>" for name in ("reveal
 )
 
 
-def paths(numbers: list[int]) -> list[Path]:
-    """The notebooks with these numbers, all of them where none is given, in their order."""
-    found = {int(path.name.partition("-")[0]): path for path in NOTEBOOKS.glob("*.ipynb")}
-    return [found[number] for number in sorted(found) if number in numbers or not numbers]
-
-
-def executed(path: Path, kind: str) -> NotebookNode:
-    """A notebook with its outputs. For answers with their code as cells, too."""
-    kept = BUILD / "executed" / (f"answers-{path.name}" if kind == "answers" else path.name)
-    if not kept.exists() or kept.stat().st_mtime < path.stat().st_mtime:
-        print(f"{kind}: running {path.name}", flush=True)
-        notebook = nbformat.read(path, as_version=4)
-        if kind == "answers":
-            notebook = answers(notebook)
-        os.environ.update(PANEL_INLINE="1", PYTHONPATH=str(ROOT))
-        NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(NOTEBOOKS)}}).execute()
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        nbformat.write(notebook, kept)
-    return nbformat.read(kept, as_version=4)
-
-
 def without_answers(notebook: NotebookNode) -> NotebookNode:
     """A notebook whose solutions are left out; hints stay."""
-    for cell in notebook.cells:
+    for cell in as_written(notebook).cells:
         if cell.cell_type == "markdown":
             cell.source = HIDDEN.sub("", cell.source)
-    return notebook
-
-
-def answers(notebook: NotebookNode) -> NotebookNode:
-    """A notebook that ends with its questions and their answers; `only_answers` leaves out what comes before."""
-    asked = [cell for cell in notebook.cells if cell.cell_type == "markdown" and HIDDEN.search(cell.source)]
-    for cell in asked:
-        text = HINT.sub("", cell.source)
-        for i, part in enumerate(CODE.split(HIDDEN.sub(r"**\1.** \2", text))):
-            new = nbformat.v4.new_code_cell if i % 2 else nbformat.v4.new_markdown_cell
-            notebook.cells.append(new(part.strip(), metadata={"tags": ["answer"]}))
-    return notebook
-
-
-def only_answers(notebook: NotebookNode) -> NotebookNode:
-    title = notebook.cells[0].source.partition("\n")[0]
-    kept = [cell for cell in notebook.cells if "answer" in cell.metadata.get("tags", ())]
-    notebook.cells = [nbformat.v4.new_markdown_cell(f"{title}: answers"), *kept]
     return notebook
 
 
@@ -148,7 +105,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for path in paths(given.numbers):
         file = folder / f"{path.stem}.html"
-        write(file, page(executed(path, given.kind), given.kind).encode())
+        write(file, page(executed(path), given.kind).encode())
         print(f"{file}: open it in any browser")
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import panel as pn
 
 from zoexplore import Accounting, Setting
-from zoexplore.planning import FIELDS
+from zoexplore.planning import SOLVABLE_FIELDS
 from zoexplore.presets import DEMONSTRATION as RUN
 from zoexplore.presets import PRESETS
 from zoexplore.views import Explorer
+from zoexplore.views.figures.legend import Legend
 
 _NON_CONVEX = {"regime": "non-convex", "m": 0.0, "ridge": 0.0}
 STATES: dict[str, tuple[Setting, Accounting]] = {
@@ -64,6 +65,8 @@ def said(explorer: Explorer) -> Iterator[str]:
             yield from filter(None, [str(getattr(component, "label", "") or "")])
             options: Any = getattr(component, "options", None)
             yield from map(str, options if isinstance(options, dict) else ())
+        elif isinstance(component, Legend):
+            yield from component.words
         elif isinstance(component, pn.Card):
             yield str(component.title)
     for view in explorer.tabs.views.values():
@@ -93,7 +96,7 @@ def states() -> Iterator[tuple[str, list[str]]]:
     explorer.state.replace(RUN, Accounting())
     planner = explorer.tabs["plan"]
     explorer.tabs.selected = "plan"
-    for field in FIELDS:
+    for field in SOLVABLE_FIELDS:
         for target in {1.0, TARGETS[field], 1e6}:
             planner.param.update(field=field, target=target)
             planner.buttons["solve"].clicks += 1

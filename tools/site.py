@@ -1,6 +1,7 @@
 """Builds the static site: `python -m tools.site` writes build/site, without a network; `--quick` leaves the notebooks unexecuted.
 
-Pages keep the places that they have in the project, so that their links hold; the README is the home page.
+Pages keep the places that they have in the project, so that their links hold; the README is the home page. `tools.pages` makes
+those that come from the package, `tools.executed` runs the notebooks.
 """
 
 import argparse
@@ -12,30 +13,22 @@ import sys
 from html import unescape
 from pathlib import Path
 
-import holoviews as hv
+import bokeh
 import marimo
 import nbformat
 import panel
-from nbclient import NotebookClient
 
-from tools import lesson
-from zoexplore import curve, plots
-from zoexplore.presets import DEMONSTRATION, PRESETS
+from tools import pages
+from tools.executed import ROOT, as_written, executed, paths
+from zoexplore import plots
 
-ROOT = Path(__file__).parents[1]
 PAGES, SITE = ROOT / "build" / "pages", ROOT / "build" / "site"
-_PANEL, _MARIMO = (Path(package.__file__ or "").parent for package in (panel, marimo))
+_BOKEH, _PANEL, _MARIMO = (Path(package.__file__ or "").parent for package in (bokeh, panel, marimo))
 COPIED = ("CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff", "LICENSE", "app.py", "Containerfile")
 _DELIMITERS = """[{left: "\\\\(", right: "\\\\)", display: false}, {left: "\\\\[", right: "\\\\]", display: true},
   {left: "$$", right: "$$", display: true}, {left: "$", right: "$", display: false}]"""
 DRAWN = f"renderMathInElement(document.body, {{delimiters: {_DELIMITERS}, throwOnError: false}})"
 RENDER = f"document$.subscribe(() => {DRAWN});\n"
-GALLERY = """# Gallery
-
-Drawn by `zoexplore.plots` from the demonstration run; every picture is a HoloViews element and answers the mouse.
-
-"""
-_FRAME = '<iframe src="{name}.html" title="{title}" loading="lazy" style="width:100%;height:{height}px;border:0"></iframe>'
 
 
 def slug(text: str, separator: str) -> str:
@@ -49,15 +42,22 @@ def assemble(execute: bool = True) -> None:
     shutil.copytree(ROOT / "docs", PAGES / "docs")
     for name in COPIED:
         shutil.copy(ROOT / name, PAGES / name)
-    shutil.copy(ROOT / "README.md", PAGES / "index.md")
+    plots.use()
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    made = {"index": pages.home(PAGES, readme), "gallery": pages.gallery(PAGES), "citing": pages.citing(readme)}
+    for name, text in made.items():
+        (PAGES / f"{name}.md").write_text(text, encoding="utf-8")
+    with (PAGES / "docs" / "published.md").open("a", encoding="utf-8") as table:
+        table.write(pages.published(PAGES))
+    (PAGES / "bokeh").mkdir()
+    shutil.copy(_BOKEH / "server" / "static" / "js" / "bokeh.min.js", PAGES / "bokeh")
     for page in PAGES.rglob("*.md"):
         page.write_text(page.read_text(encoding="utf-8").replace("../README.md", "../index.md"), encoding="utf-8")
     katex(PAGES / "katex")
     (PAGES / "katex" / "render.js").write_text(RENDER, encoding="utf-8")
     (PAGES / "notebooks").mkdir()
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+    for path in paths():
         _notebook(path, execute)
-    _gallery()
 
 
 def katex(folder: Path) -> None:
@@ -74,40 +74,11 @@ def katex(folder: Path) -> None:
 
 def _notebook(path: Path, execute: bool) -> None:
     """A notebook with what its cells show, and links to pages in place of those to their sources."""
-    notebook = nbformat.read(path, as_version=4)
-    if execute:
-        print(f"site: running {path.name}", flush=True)
-        os.environ.update(PANEL_INLINE="1", PYTHONPATH=str(ROOT))
-        NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(path.parent)}}).execute()
+    notebook = as_written(executed(path)) if execute else nbformat.read(path, as_version=4)
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = re.sub(r"\]\(((?!https?:)[^)#]+)\.(?:ipynb|md)", r"](\1.html", cell.source)
     nbformat.write(notebook, PAGES / "notebooks" / path.name)
-
-
-def _gallery() -> None:
-    """Pictures that need no server, and the lesson with its player."""
-    plots.use()
-    steps = range(1, 1001)
-    published = {name: preset for name, preset in PRESETS.items() if preset.setting != DEMONSTRATION}
-    shown = {
-        "curves": ("Every bound against the number of steps", plots.curves(DEMONSTRATION, "T", steps), 360),
-        "profile": ("The privacy profile", plots.profile(DEMONSTRATION), 360),
-        "grid": ("The sharper bound over K and σ", plots.grid(DEMONSTRATION, points=31), 440),
-        "inside": ("Inside the sharper bound", plots.inside(DEMONSTRATION), 540),
-    }
-    text = GALLERY
-    for name, (title, element, height) in shown.items():
-        hv.save(element, PAGES / f"gallery-{name}.html", resources="inline", title=title)
-        text += f"## {title}\n\n{_FRAME.format(name=f'gallery-{name}', title=title, height=height)}\n\n"
-    (PAGES / "lesson.html").write_text(lesson.html("sharp"), encoding="utf-8")
-    text += f"## The bound, played step by step\n\n{_FRAME.format(name='lesson', title='a lesson with a player', height=900)}\n\n"
-    text += "## Presets\n\n| run | what it is | ε, every iterate public | ε, the last one alone |\n|---|---|---|---|\n"
-    for preset in published.values():
-        found = curve(preset.setting, "T", [preset.setting.T], ["composition", "sharp"])
-        public, hidden = (f"{float(found[bound][0]):.3g}" for bound in ("composition", "sharp"))
-        text += f"| {preset.name} | {preset.says} | {public} | {hidden} |\n"
-    (PAGES / "gallery.md").write_text(text, encoding="utf-8")
 
 
 def build(folder: Path = SITE) -> None:

@@ -22,8 +22,8 @@ import zoexplore
 from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.export import LARGEST_FILE, Loaded, from_yaml, to_csv, to_yaml
 from zoexplore.planning import Unreachable, calibrate
-from zoexplore.planning.calibration import FIELDS as SOLVED
-from zoexplore.setting import FIELDS
+from zoexplore.planning.calibration import SOLVABLE_FIELDS
+from zoexplore.setting import SETTING_FIELDS
 from zoexplore.statement import plain, statement
 
 ANSWER, NONE, WRONG = 0, 1, 2
@@ -83,12 +83,14 @@ def _parser() -> argparse.ArgumentParser:
     _choose_bounds(asking)
 
     along = _question(commands, "curve", _curve, "epsilon by every bound along a field, as CSV")
-    along.add_argument("--along", default="T", choices=FIELDS, metavar="FIELD", help="the field (default: T)")
+    along.add_argument("--along", default="T", choices=SETTING_FIELDS, metavar="FIELD", help="the field (default: T)")
     along.add_argument("--values", required=True, help="where: 1,10,100 or FROM:TO:COUNT, evenly spread in logarithms")
     _choose_bounds(along)
 
     solving = _question(commands, "calibrate", _calibrate, "the run with one field at the best value that keeps a target")
-    solving.add_argument("field", choices=SOLVED, metavar="FIELD", help=f"what is solved for: {', '.join(SOLVED)}")
+    solving.add_argument(
+        "field", choices=SOLVABLE_FIELDS, metavar="FIELD", help=f"what is solved for: {', '.join(SOLVABLE_FIELDS)}"
+    )
     target = solving.add_mutually_exclusive_group(required=True)
     target.add_argument("--epsilon", type=float, help="the target: epsilon at most")
     target.add_argument("--advantage", type=float, help="or: an attacker's advantage at most")

@@ -17,7 +17,7 @@ import yaml
 
 from zoexplore.bounds import BOUNDS, curve, epsilon
 from zoexplore.presets import DEMONSTRATION
-from zoexplore.setting import FIELDS, INTEGER_FIELDS, OWN, Accounting, Refused, Setting, shown
+from zoexplore.setting import INTEGER_FIELDS, OWN, SETTING_FIELDS, Accounting, Refused, Setting, shown
 
 OPTIONS = tuple(asdict(Accounting()))
 _UNASSUMING = Setting(**{name: getattr(DEMONSTRATION, name) for name in OWN})
@@ -69,14 +69,14 @@ def from_fields(given: Mapping[Any, Any], base: Setting = DEMONSTRATION) -> Load
     """
     values, problems = {}, []
     for name, raw in given.items():
-        if name not in (*FIELDS, *OPTIONS):
+        if name not in (*SETTING_FIELDS, *OPTIONS):
             problems.append(f"{shown(name)} is not a field")
         elif isinstance(raw, (str, int, float, type(None))):
             values[name] = _value(name, raw)
         else:
             problems.append(f"{name} is not used: give a single value")
     accounting, options = _built(Accounting(), {k: v for k, v in values.items() if k in OPTIONS}, problems)
-    setting, fields = _built(base, {k: v for k, v in values.items() if k in FIELDS}, problems)
+    setting, fields = _built(base, {k: v for k, v in values.items() if k in SETTING_FIELDS}, problems)
     return Loaded(setting, accounting, tuple(problems), read=bool(options or fields) or not given)
 
 

@@ -64,7 +64,10 @@ FIELDS = {
         ),
         Field("M", "M", "smoothness", "smoothness of the loss; inf where it is not known", 1e-3, 1e3),
         Field("m", "m", "strong convexity", "strong convexity of the loss, the ridge included; at most M", 1e-3, 1e3),
-        Field("ridge", "ridge", "added outside the clip", "the part of m that is added outside the clip", 1e-3, 1e3),
+        Field(
+            "ridge", "ridge", "added outside the clip", "the part of m that is added outside the clip", 1e-3, 1e3,
+            label="outside the clip",
+        ),
         Field("eta", "η", "step size", "step size; None follows K/M", 1e-3, 1e6),
         Field(
             "xi", "ξ", "perturbation scale", "perturbation scale; 0 is the directional derivative", 1e-12, 1.0,

@@ -23,7 +23,7 @@ from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
 from zoexplore.bounds.bound import Trajectory
 from zoexplore.setting import Accounting, Setting
 from zoexplore.views.compute.grid import Sheet, row
-from zoexplore.views.figures.axes import ABSCISSAE
+from zoexplore.views.figures.axes import AXES
 from zoexplore.views.figures.contours import heights, level_lines
 from zoexplore.views.style import theme
 
@@ -98,7 +98,7 @@ def curves(
 
     Args:
         setting: the run; its own value of `along` is not used.
-        along: the field, a key of `ABSCISSAE` or "batch".
+        along: the field, a key of `AXES` or "batch".
         values: where to evaluate; what the explorer's curves run over unless given.
         bounds: ids of `BOUNDS`.
         accounting: how to count.
@@ -111,7 +111,7 @@ def curves(
     """
     at = np.asarray(list(_values(setting, along) if values is None else values), float)
     found = curve(setting, along, at, list(bounds), accounting)
-    linear = along in ABSCISSAE and ABSCISSAE[along].linear
+    linear = along in AXES and AXES[along].linear
     x, y = hv.Dimension(along, label=_label(along)), hv.Dimension("epsilon", label=_epsilon(setting, along))
     frame = _FRAME | {"logx": not linear, "logy": True}
     return _lines({bound: (at, found[bound]) for bound in bounds}, x, y, frame, "top_left")
@@ -183,7 +183,7 @@ def grid(
 
     Args:
         setting: the run; its own x and y are not used.
-        x, y: two different fields, keys of `ABSCISSAE`.
+        x, y: two different fields, keys of `AXES`.
         bound: an id of `BOUNDS`.
         points: a side.
         levels: epsilons with a contour.
@@ -196,11 +196,11 @@ def grid(
     Raises:
         ValueError: a field or the bound is unknown, or both fields are the same.
     """
-    if x == y or not {x, y} <= ABSCISSAE.keys():
-        raise ValueError(f"x = {x!r}, y = {y!r} are not allowed: give two different fields of {', '.join(ABSCISSAE)}")
+    if x == y or not {x, y} <= AXES.keys():
+        raise ValueError(f"x = {x!r}, y = {y!r} are not allowed: give two different fields of {', '.join(AXES)}")
     sheet = Sheet(setting, accounting, bound, x, y, points)
     epsilon = np.array([row(sheet, float(value)) for value in sheet.rows])
-    logs = {"logx": not ABSCISSAE[x].linear, "logy": not ABSCISSAE[y].linear}
+    logs = {"logx": not AXES[x].linear, "logy": not AXES[y].linear}
     dims = [hv.Dimension(field, label=_label(field)) for field in (x, y)]
     height = hv.Dimension("epsilon", label="ε")
     edges = _edges(sheet.columns, logs["logx"]), _edges(sheet.rows, logs["logy"])
@@ -334,13 +334,13 @@ def _positive(values: np.ndarray) -> np.ndarray:
 
 
 def _values(setting: Setting, field: str) -> np.ndarray:
-    if field not in ABSCISSAE:
-        raise ValueError(f"along = {field!r} has no values of its own: give values, or one of {', '.join(ABSCISSAE)}")
-    return ABSCISSAE[field].values(setting)
+    if field not in AXES:
+        raise ValueError(f"along = {field!r} has no values of its own: give values, or one of {', '.join(AXES)}")
+    return AXES[field].values(setting)
 
 
 def _label(field: str) -> str:
-    return ABSCISSAE[field].label if field in ABSCISSAE else field
+    return AXES[field].label if field in AXES else field
 
 
 def _epsilon(setting: Setting, along: str) -> str:

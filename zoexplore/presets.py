@@ -34,7 +34,7 @@ class Preset:
 
     Args:
         name: what a menu calls it.
-        says: what it is, and what of it was chosen here rather than taken from a source.
+        summary: what it is, and what of it was chosen here rather than taken from a source.
         setting: the run.
         accounting: how it is counted.
         pins: further runs of the same figure, by the name of what differs.
@@ -42,7 +42,7 @@ class Preset:
     """
 
     name: str
-    says: str
+    summary: str
     setting: Setting
     accounting: Accounting = _DEFAULT
     pins: tuple[tuple[str, Setting], ...] = ()
@@ -101,4 +101,4 @@ PRESETS = {
         "outside it makes steps contract all the same, and hiding the iterates pays.",
         _HEAD,
     ),
-} | {key: Preset(f"{run.name.replace(', ', ' · ')} · K = {run.K}", run.says, run.setting) for key, run in RUNS.items()}
+} | {key: Preset(f"{run.name.replace(', ', ' · ')} · K = {run.K}", run.summary, run.setting) for key, run in RUNS.items()}

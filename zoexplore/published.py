@@ -70,7 +70,7 @@ class Published:
         return ceil(self.T * self.batch / self.n)
 
     @property
-    def says(self) -> str:
+    def summary(self) -> str:
         """The claim, our number, and why they differ."""
         claim = f"Claimed: ε = {self.claimed:g}"
         if self.shuffled:

@@ -9,7 +9,7 @@ from math import inf, isfinite, isnan
 from numbers import Real
 from typing import Any
 
-from zoexplore.fields import FIELDS as NUMBERS
+from zoexplore.fields import FIELDS
 
 REGIMES = ("strongly-convex", "convex", "non-convex")
 CONVERSIONS = ("mironov", "cks", "gaussian")
@@ -135,14 +135,14 @@ class Setting:
         return replace(self, **self._given(changes))
 
     def _given(self, changes: dict[str, Any]) -> dict[str, Any]:
-        unknown = sorted(set(changes) - set(FIELDS))
+        unknown = sorted(set(changes) - set(SETTING_FIELDS))
         if unknown:
-            raise Refused(f"{unknown[0]} is not a field of Setting; the fields are {', '.join(FIELDS)}", unknown[0])
+            raise Refused(f"{unknown[0]} is not a field of Setting; the fields are {', '.join(SETTING_FIELDS)}", unknown[0])
         return {"eta": None, **changes} if self.eta_follows else changes
 
     def as_dict(self) -> dict[str, Any]:
         """The arguments that make this setting again (eta is None where it follows K/M)."""
-        return {name: getattr(self, name) for name in FIELDS} | ({"eta": None} if self.eta_follows else {})
+        return {name: getattr(self, name) for name in SETTING_FIELDS} | ({"eta": None} if self.eta_follows else {})
 
     @property
     def noise_multiplier(self) -> float:
@@ -171,10 +171,10 @@ class Setting:
         return self.batch is None or self.batch == self.n
 
 
-FIELDS = tuple(f.name for f in fields(Setting) if f.init)
+SETTING_FIELDS = tuple(f.name for f in fields(Setting) if f.init)
 OWN = tuple(f.name for f in fields(Setting) if f.init and f.default is MISSING)  # a run's own numbers, without a default
-INTEGER_FIELDS = tuple(name for name in FIELDS if name in NUMBERS and NUMBERS[name].whole)
-NUMERIC_FIELDS = tuple(name for name in FIELDS if name in NUMBERS)
+INTEGER_FIELDS = tuple(name for name in SETTING_FIELDS if name in FIELDS and FIELDS[name].whole)
+NUMERIC_FIELDS = tuple(name for name in SETTING_FIELDS if name in FIELDS)
 
 
 @dataclass(frozen=True)

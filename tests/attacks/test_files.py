@@ -13,7 +13,7 @@ from tests.training.small import small_task
 from zoexplore.export import LARGEST_FILE, from_yaml
 from zoexplore.training import METHODS
 from zoexplore.training import frontier as trained
-from zoexplore.training.files import KEY, KIND, from_csv, from_parquet, to_csv, to_parquet
+from zoexplore.training.frontier_files import KEY, KIND, from_csv, from_parquet, to_csv, to_parquet
 from zoexplore.views.training.jobs import MOST_POINTS, read
 
 

@@ -11,7 +11,7 @@ from tests.bounds.strategies import powers, settings_of_runs, whole_powers
 from zoexplore import Accounting, epsilon, guarantee
 from zoexplore.bounds.contraction import k_min
 from zoexplore.bounds.corollary import least_directions
-from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.presets import DEMONSTRATION
 
 PAPER = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5)
@@ -91,7 +91,7 @@ def test_it_is_never_below_the_theorem_whose_special_case_it_is():
 
 def test_the_needed_number_of_directions_is_the_smallest_that_works():
     run = PAPER.replace(K=10)
-    need = least_directions(Runs.of(run), Accounting())
+    need = least_directions(RunArrays.of(run), Accounting())
     assert epsilon(run.replace(K=need), "corollary") < inf and epsilon(run.replace(K=need - 1), "corollary") == inf
     assert f"K = 10 is below the needed {need}" in guarantee(run, "corollary").reason
 
@@ -101,17 +101,17 @@ def test_both_forms_of_the_sufficient_number_of_directions():
     c = 0.1
     factor = 20 / 3 * ((1 + c * c) / (1 - c * c)) ** 2
     main, appendix = ceil(1000 * sqrt(2000)), ceil(1000 * sqrt(2000) / 200)
-    runs = Runs.of(PAPER)
+    runs = RunArrays.of(PAPER)
     assert float(k_min(runs)) == pytest.approx(factor * log(4e5 * main), rel=1e-12)
     assert float(k_min(runs, per_step=True)) == pytest.approx(factor * log(4e5 * appendix), rel=1e-12)
-    assert float(k_min(Runs.of(PAPER.replace(regime="convex")))) == inf
+    assert float(k_min(RunArrays.of(PAPER.replace(regime="convex")))) == inf
 
 
 @given(st.integers(1, 3000), powers(-0.25, 0), powers(-12, -1), whole_powers(1, 6))
 def test_K_min_suffices_for_the_minimum(extra, m, delta, n):
     run = DEMONSTRATION.replace(n=n, d=10**5, K=1, M=1, m=m, ridge=m, R=1, delta=delta, T=10**9, beta=0.5)
-    K = min(ceil(float(k_min(Runs.of(run)))) + extra, run.d // 2)
-    assume(float(k_min(Runs.of(run))) <= K)
+    K = min(ceil(float(k_min(RunArrays.of(run)))) + extra, run.d // 2)
+    assume(float(k_min(RunArrays.of(run))) <= K)
     g = guarantee(run.replace(K=K), "corollary")
     best = max(1.0, n * sqrt(2 * run.d) / K)
     assert g.epsilon < inf and abs(g.N - best) <= 1

@@ -226,7 +226,7 @@ def test_all_records_stay_all_records_along_n():
 @pytest.mark.parametrize("bound", BOUNDS)
 def test_every_bound_says_what_it_is(bound):
     entry = BOUNDS[bound]
-    assert entry.id == bound and entry.title and entry.says and entry.cites and entry.latex
+    assert entry.id == bound and entry.title and entry.summary and entry.cites and entry.latex
     assert entry.assumptions and all(assumption.words.endswith((".", "∞.")) for assumption in entry.assumptions)
 
 

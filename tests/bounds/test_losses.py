@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from tests.bounds.strategies import powers
 from zoexplore.bounds.conversion import delta_of, epsilon_at_order, epsilon_of
-from zoexplore.bounds.kernels import losses, renyi
+from zoexplore.bounds.kernels import losses, subsampled_renyi
 from zoexplore.bounds.loss_distribution import Losses
 
 PROOF = pytest.mark.proof
@@ -57,8 +57,8 @@ def convolved(pair, q, mu, N, epsilon, step, most):
 @pytest.mark.parametrize(("q", "mu", "T", "renyi_epsilon", "exact"), PAPER_RATES)
 def test_reference_values(q, mu, T, renyi_epsilon, exact):
     assert float(Losses(T, 0.0, q, mu).epsilon(1e-5)) == pytest.approx(exact, rel=5e-3)
-    alpha = renyi.best_order(T, 0.0, q, mu, 1e-5, True)[0]
-    divergence = T * renyi.sampled_divergence(alpha, q, mu)
+    alpha = subsampled_renyi.best_order(T, 0.0, q, mu, 1e-5, True)[0]
+    divergence = T * subsampled_renyi.sampled_divergence(alpha, q, mu)
     assert epsilon_at_order(divergence, alpha, 1e-5, "cks") == pytest.approx(renyi_epsilon, rel=5e-3)
 
 
@@ -97,8 +97,8 @@ def test_poisson_is_the_accountant_of_others_to_five_digits(q, mu, T, delta):
 def test_never_above_any_order_nor_below_poisson(budget, N, q, mu, delta):
     N = np.round(N)
     ours = float(Losses(N, budget, q, mu).epsilon(delta))
-    alpha = renyi.best_order(N, budget, q, mu, delta, True)[0]
-    by_order = epsilon_at_order(N * renyi.sampled_divergence(alpha, q, mu) + alpha * budget, alpha, delta, "cks")
+    alpha = subsampled_renyi.best_order(N, budget, q, mu, delta, True)[0]
+    by_order = epsilon_at_order(N * subsampled_renyi.sampled_divergence(alpha, q, mu) + alpha * budget, alpha, delta, "cks")
     assert 0 <= ours <= by_order * (1 + 1e-3) + 1e-9
     assert float(Losses(N, budget, q, mu, "poisson").epsilon(delta)) <= ours * (1 + 2e-2) + 1e-9
     assert ours >= float(epsilon_of(budget, delta)) * (1 - 1e-9)

@@ -17,10 +17,10 @@ from zoexplore import Accounting, curve, epsilon, guarantee
 from zoexplore.bounds.conversion import epsilon_at_order
 from zoexplore.bounds.kernels import caps as kernels
 from zoexplore.bounds.kernels.norms import drift_constant
-from zoexplore.bounds.kernels.renyi import best_order, printed_divergence, sampled_divergence
+from zoexplore.bounds.kernels.subsampled_renyi import best_order, printed_divergence, sampled_divergence
 from zoexplore.bounds.loss_distribution import Losses
 from zoexplore.bounds.minibatch import EDGES, Capped
-from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.sharp_search import RAYS, tabled
 from zoexplore.presets import DEMONSTRATION
 
@@ -350,13 +350,13 @@ def test_all_but_one_record_costs_the_theorem_hardly_less_than_all():
 def test_caps_are_what_the_statement_says_of_the_fractions(xi, regime):
     """Step by step, with J by quadrature and caps that share delta_f: the sum over blocks is no less, and hardly more."""
     run = PAPER.replace(batch=100, sigma=0.1, xi=xi, regime=regime, ridge=0.5 if xi else 0.0, m=0.9)
-    capped = Capped.of(Runs.along(run, "T", [run.T]), run.beta, CKS, True)
+    capped = Capped.of(RunArrays.along(run, "T", [run.T]), run.beta, CKS, True)
     choice = capped.settle()
     found = capped.solved(choice)
     order, omega, N, delta_f = (float(x[0]) for x in (choice.order, choice.omega, found.N, found.delta_f))
     edges, some, tables = EDGES, *tabled(capped.rows._replace(order=choice.order, share=choice.share))
     lines, path = np.empty((5, edges.size)), np.empty(edges.size)
-    alpha = float(found.extra["alpha"][0])
+    alpha = float(found.extra["renyi_order"][0])
     each = float(sampled_divergence(alpha, capped.sampled.q[0], capped.sampled.mu[0] / omega**0.5))
     steps, random, certain = kernels._caps(
         some, 0, tables[0], RAYS, order, omega, alpha, each, each, True, float(choice.share[0]), (edges, lines, path)

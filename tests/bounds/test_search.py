@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from zoexplore import Accounting, guarantee
-from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.sharp_search import ORDERS, Rows, first_guess, improve
 from zoexplore.presets import DEMONSTRATION
 
@@ -50,7 +50,7 @@ def slowly(setting, accounting):
     best = inf
     for far in (False, True):
         for high in (False, True):
-            rows = Rows.of(Runs.of(setting), setting.beta, float(setting.T), far=far, high=high)
+            rows = Rows.of(RunArrays.of(setting), setting.beta, float(setting.T), far=far, high=high)
             rows = rows.at(np.zeros(ORDERS.size, int))._replace(order=ORDERS.copy())
             if np.isfinite(rows.z0).all():
                 found = improve(rows, accounting, BLOCKS, first_guess(rows, accounting, BLOCKS), 60)

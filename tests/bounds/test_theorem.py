@@ -15,7 +15,7 @@ from tests.bounds import reference
 from tests.bounds.strategies import accountings, powers, settings_of_runs, whole_powers
 from tests.effort import examples
 from zoexplore import Accounting, curve, epsilon, guarantee
-from zoexplore.bounds.kernels.shifts import theorem_rho
+from zoexplore.bounds.kernels.shifted_divergence import theorem_rho
 from zoexplore.presets import DEMONSTRATION
 
 PAPER = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5)

@@ -225,3 +225,18 @@ def test_every_control_has_a_name(explorer):
       if (e.shadowRoot) walk(e.shadowRoot); } }; walk(document.body); return out }"""
     unnamed = explorer.evaluate(nameless)
     assert [html for html in unnamed if "card-header" not in html] == []
+
+
+def test_a_finger_shows_the_numbers_and_switches_curves_off(browser, app_url):
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page = opened(context.new_page(), app_url)
+    canvas, tip = page.locator("canvas").first, page.locator(".bk-Tooltip table")
+    canvas.scroll_into_view_if_needed()
+    at = steady(page, canvas.bounding_box)
+    page.touchscreen.tap(at["x"] + 0.6 * at["width"], at["y"] + 0.4 * at["height"])
+    tip.get_by_text("Sharper bound").wait_for()
+    page.get_by_role("button", name="Closed form").tap()
+    becomes(page, tip.count, 0)
+    until(page, lambda: "hide=corollary" in page.url)
+    assert page.get_by_role("button", name="Closed form").get_attribute("aria-pressed") == "false"
+    context.close()

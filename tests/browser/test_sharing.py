@@ -20,7 +20,7 @@ from tests.browser.acts import (
 from zoexplore import Accounting, curve, guarantee
 from zoexplore.export import to_csv, to_python, to_yaml
 from zoexplore.presets import DEMONSTRATION, PRESETS
-from zoexplore.views.figures.axes import ABSCISSAE, T_VALUES
+from zoexplore.views.figures.axes import AXES, T_VALUES
 from zoexplore.views.style import theme
 
 
@@ -33,7 +33,7 @@ def test_an_address_is_restored(page, app_url):
     setting, accounting = DEMONSTRATION.replace(K=52, sigma=0.01), Accounting(schedule="optimal")
     for bound in ("composition", "sharp"):
         reads(page, guarantee(setting, bound).title, guarantee(setting, bound, accounting).epsilon)
-    values = ABSCISSAE["beta"].values(setting)
+    values = AXES["beta"].values(setting)
     expected = curve(setting, "beta", values, ["composition"], accounting)["composition"]
     finite = pytest.approx([x if x < float("inf") else None for x in expected], rel=1e-9)
     becomes(page, lambda: column(page, "composition"), finite)
@@ -105,7 +105,7 @@ def test_presets_and_reset(page, app_url):
     settled(page, lambda: menu.select_option("Isotropic noise: β = 0"), lambda: readouts(page))
     isotropic = guarantee(PRESETS["isotropic"].setting, "composition")
     reads(page, "Composition", isotropic.epsilon)
-    page.get_by_text(PRESETS["isotropic"].says).wait_for()
+    page.get_by_text(PRESETS["isotropic"].summary).wait_for()
     settled(page, page.get_by_role("button", name="Reset").click, lambda: readouts(page))
     reads(page, "Composition", guarantee(DEMONSTRATION, "composition").epsilon)
 

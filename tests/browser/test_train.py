@@ -15,7 +15,7 @@ from tests.browser.test_accessible import axe, serious  # noqa: F401 (axe is a f
 from tests.views import train_jobs
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.training import NOT_COVERED
-from zoexplore.training.files import from_csv, to_csv
+from zoexplore.training.frontier_files import from_csv, to_csv
 from zoexplore.views.training.marks import name_of
 
 # Where the marks are on the page, the figure being scrolled into it.

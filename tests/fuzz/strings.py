@@ -4,12 +4,12 @@ from hypothesis import strategies as st
 
 from tests.properties.runs import accountings, lively
 from zoexplore.export import every_field, to_query, to_yaml
-from zoexplore.setting import FIELDS
+from zoexplore.setting import SETTING_FIELDS
 from zoexplore.views.browser.lessons import PARTS
 from zoexplore.views.state import OPTIONS
 from zoexplore.views.tabs import VIEWS
 
-NAMES = (*FIELDS, *OPTIONS)
+NAMES = (*SETTING_FIELDS, *OPTIONS)
 KEYS = (*NAMES, "show", "lock", "tab", "against", "pin", "compare", "setting", "accounting")
 SHOWABLE = (*PARTS, *VIEWS, *NAMES)
 

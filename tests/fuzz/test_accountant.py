@@ -13,7 +13,7 @@ from tests.fuzz.patience import within_a_second
 from tests.fuzz.strings import NAMES, objects, values
 from zoexplore import BOUNDS, Accounting, Setting, calibrate, curve, epsilon, guarantee
 from zoexplore.presets import DEMONSTRATION
-from zoexplore.setting import FIELDS, LONGEST_SHOWN, NUMERIC_FIELDS
+from zoexplore.setting import LONGEST_SHOWN, NUMERIC_FIELDS, SETTING_FIELDS
 from zoexplore.views.state import OPTIONS
 
 CODE = re.compile(r'Traceback|File "|/[a-z_]+/[a-z_]+/|\.py\b|0x[0-9a-f]{6,}|zoexplore\.|numpy\.|<function')
@@ -35,7 +35,7 @@ def attempt(make):
         return None
 
 
-@given(st.dictionaries(st.sampled_from(FIELDS), objects, max_size=5))
+@given(st.dictionaries(st.sampled_from(SETTING_FIELDS), objects, max_size=5))
 @examples(500)
 def test_any_fields_are_a_setting_or_refused(given_fields):
     made = attempt(lambda: DEMONSTRATION.replace(**given_fields))
@@ -58,7 +58,7 @@ def test_any_replacement_is_a_setting_or_refused(changes):
 
 
 @given(
-    st.sampled_from([*FIELDS, "", "momentum"]),
+    st.sampled_from([*SETTING_FIELDS, "", "momentum"]),
     st.one_of(st.lists(values, max_size=4), objects),
     st.sampled_from([*BOUNDS, "rdp"]),
 )
@@ -87,7 +87,11 @@ def test_whatever_is_a_setting_has_an_answer(given_fields, bound):
         assert not CODE.search(answer.reason)
 
 
-@given(objects, st.one_of(st.sampled_from([*FIELDS, "momentum"]), objects), st.sampled_from(["composition", "theorem", "rdp"]))
+@given(
+    objects,
+    st.one_of(st.sampled_from([*SETTING_FIELDS, "momentum"]), objects),
+    st.sampled_from(["composition", "theorem", "rdp"]),
+)
 @examples(150)
 def test_any_target_is_met_or_refused(target, field, bound):
     try:

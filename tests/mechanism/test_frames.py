@@ -7,7 +7,7 @@ from scipy import stats
 from zoexplore.mechanism import Sources
 from zoexplore.mechanism.frames import Dense, Mover, Streamed
 from zoexplore.mechanism.parameters import Copy, Parameters, add
-from zoexplore.mechanism.rng import Column, Replay
+from zoexplore.mechanism.rng import Replay
 
 
 def parameters(*sizes, kind=torch.float64, block=7):
@@ -77,16 +77,34 @@ def test_half_the_dimension_at_most_is_streamed():
 
 @pytest.mark.parametrize("kind", [torch.float32, torch.float64])
 def test_numbers_of_a_column_are_normal_independent_and_come_again(kind):
-    replay, device = Replay(Sources(1, 2).directions, torch.device("cpu")), torch.device("cpu")
-    first, second = (replay.start().fill(torch.empty(200_001, dtype=kind)) for _ in range(2))
+    source, sizes, device = Sources(1, 2).directions, (100_000, 100_001), torch.device("cpu")
+    replay = Replay(source, sizes, device)
+    first, second = (
+        torch.cat([column.fill(torch.empty(size, dtype=kind)) for size in sizes]) for column in (replay.start(), replay.start())
+    )
     assert torch.equal(first, second)
+    assert first.norm() == pytest.approx(1, abs=1e-6)
+    first *= len(first) ** 0.5
     assert stats.kstest(first.double(), "norm").pvalue > 1e-3
     assert first.abs().max() > 4
     half = len(first) // 2
     assert abs(float(torch.corrcoef(torch.stack([first[:half], first[half : 2 * half]]))[0, 1])) < 5 / half**0.5
     assert abs(float(torch.corrcoef(torch.stack([first[:half] ** 2, first[half + 1 : 2 * half + 1] ** 2]))[0, 1])) < 5 / half**0.5
-    other = Replay(Sources(1, 2).directions, device).start()
-    assert isinstance(other, Column)
+    assert not torch.equal(Replay(source, sizes, device).start().fill(torch.empty(sizes[0], dtype=kind)), second[: sizes[0]])
+
+
+def test_lengths_of_a_columns_blocks_have_the_beta_law():
+    """Of a block of b numbers of d: its squared length is Beta(b/2, (d-b)/2), and its own numbers are uniform on their sphere."""
+    generator, sizes = Sources(1, 2).directions, (1, 3, 5)
+    columns = [Replay(generator, sizes, torch.device("cpu")).start() for _ in range(3000)]
+    blocks = [torch.stack([column.fill(torch.empty(size, dtype=torch.float64)) for column in columns]) for size in sizes]
+    assert torch.cat(blocks, 1).norm(dim=1) == pytest.approx(1)
+    for size, block in zip(sizes, blocks, strict=True):
+        squares = block.square().sum(1)
+        assert stats.kstest(squares, stats.beta(size / 2, (9 - size) / 2).cdf).pvalue > 1e-3
+        own = block[:, 0].square() / squares
+        assert size == 1 or stats.kstest(own, stats.beta(0.5, (size - 1) / 2).cdf).pvalue > 1e-3
+        assert abs(float(torch.corrcoef(torch.stack([own, squares]))[0, 1])) < 0.08 or size == 1
 
 
 def test_half_precision_is_rounded_by_chance_so_that_small_updates_count_on_average():

@@ -33,7 +33,7 @@ def test_every_private_point_is_at_its_target_by_an_account_that_says_so(compari
         assert {p.target for p in found.points if METHODS[p.method].noisy} == targets
         for p in found.points:
             if METHODS[p.method].noisy:
-                assert p.epsilon[p.by] == pytest.approx(p.target, rel=1e-6) and p.epsilon[p.by] <= p.target and p.says[p.by]
+                assert p.epsilon[p.by] == pytest.approx(p.target, rel=1e-6) and p.epsilon[p.by] <= p.target and p.counted[p.by]
             if p.setting is not None and p.target == min(targets):
                 own = METHODS[p.method].every_direction
                 made = Configuration(p.method, p.setting, True, own, "joint", target=1.0)

@@ -69,7 +69,7 @@ def test_a_worker_that_is_killed_loses_nothing_and_nothing_counts_twice(monkeypa
         assert update.frontier == expected
 
         monkeypatch.setenv("ZOEXPLORE_DASK", address)  # without an argument, by the environment
-        monkeypatch.setattr("zoexplore.training.workers.Here", None)
+        monkeypatch.setattr("zoexplore.training.executors.Here", None)
         short = ASKED | {"T": 3, "seeds": 1}
         assert frontier(**short).points[0].steps == (1, 2, 3)
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.effort import examples
 from tests.training.small import small_task
 from zoexplore import Accounting
-from zoexplore.training import METHODS, files, frontier, load, save
-from zoexplore.training.files import frame, from_csv, from_json, from_parquet, to_csv, to_json, to_parquet
+from zoexplore.training import METHODS, frontier, frontier_files, load, save
+from zoexplore.training.frontier_files import frame, from_csv, from_json, from_parquet, to_csv, to_json, to_parquet
 
 FORMATS = {"csv": (lambda f: to_csv(f).encode(), from_csv), "parquet": (to_parquet, from_parquet)}
 FORMATS["json"] = (lambda f: to_json(f).encode(), from_json)
@@ -70,9 +70,9 @@ def test_what_was_saved_before_a_bound_was_added_is_loaded_without_it(found):
     content = json.loads(to_json(found))
     for point in content["points"]:
         del point["epsilons"]["sharp"], point["reason"]["sharp"]
-    content["digest"] = files._digest({name: value for name, value in content.items() if name != "digest"}, {})
+    content["digest"] = frontier_files._digest({name: value for name, value in content.items() if name != "digest"}, {})
     for again, point in zip(from_json(json.dumps(content)).points, found.points, strict=True):
-        assert again.epsilon["sharp"] == inf and again.reason["sharp"] == files.NOT_YET
+        assert again.epsilon["sharp"] == inf and again.reason["sharp"] == frontier_files.NOT_YET
         assert again.epsilons["composition"] == point.epsilons["composition"]
 
 

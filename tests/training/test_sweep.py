@@ -14,7 +14,7 @@ from tests.training.small import small_task
 from zoexplore import Accounting
 from zoexplore.bounds import BOUNDS, curve, epsilon
 from zoexplore.training import METHODS, Here, Processes, frontier, plan, sweep, train
-from zoexplore.training.workers import executor_of
+from zoexplore.training.executors import executor_of
 
 ALL = list(METHODS)
 

@@ -123,7 +123,7 @@ def test_a_frame_and_its_files_are_one_table(tmp_path):
     for name in ("t.csv", "t.parquet"):
         task = table(tmp_path / name, label="sick")
         np.testing.assert_allclose(task.data.X, expected.X)
-        assert CATEGORIES in task.supposed and ("numbers the records" in task.says) == (name == "t.csv")
+        assert CATEGORIES in task.supposed and ("numbers the records" in task.summary) == (name == "t.csv")
     np.savez(tmp_path / "t.npz", X=frame[["age"]].to_numpy(), y=frame.sick.to_numpy())
     assert table(tmp_path / "t.npz").data.X.shape == (48, 2)
     assert pickle.loads(pickle.dumps(table(frame, label="sick").source)) == table(frame, label="sick").source
@@ -135,7 +135,7 @@ def test_missing_values_are_told_or_their_records_left_out():
     with pytest.raises(ValueError, match=r"record 8, column 3 \(age\) holds 'nan'.*missing='drop'"):
         table(frame, label="sick")
     task = table(frame, label="sick", missing="drop")
-    assert "1 records with missing values are left out" in task.says and len(task.data.X) + len(task.data.X_test) == 59
+    assert "1 records with missing values are left out" in task.summary and len(task.data.X) + len(task.data.X_test) == 59
     with pytest.raises(ValueError, match="label = 'ill' is no column of the table: give 'sick', 'place', 'age'"):
         table(frame, label="ill")
 

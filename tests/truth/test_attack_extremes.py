@@ -7,8 +7,8 @@ import pytest
 
 from zoexplore import Accounting, epsilon, guarantee
 from zoexplore.bounds.conversion import epsilon_of
-from zoexplore.bounds.kernels import sharp, shifts
-from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.kernels import sharp, shifted_divergence
+from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import CONVERSIONS
 
@@ -52,7 +52,7 @@ def test_a_remainder_too_small_for_a_product_still_counts(changes):
     s = DEMONSTRATION.replace(regime="convex", m=0, ridge=0, R=inf, eta=1.0, **changes)
     with mp.workdps(40):
         exact = mp.mpf(s.M) * s.xi / s.sigma / mp.sqrt(s.K)
-    assert Runs.of(s).remainder >= exact * (1 - mp.mpf(10) ** -15)
+    assert RunArrays.of(s).bias_term >= exact * (1 - mp.mpf(10) ** -15)
 
 
 @pytest.mark.parametrize("delta", [5e-324, 2.5e-323, 1.39e-320, 8.6e-318, 1e-309, 1e-300, 1e-291])
@@ -90,7 +90,7 @@ def test_a_far_start_does_not_vanish_with_its_factor():
     with mp.workdps(40):
         left = (mp.mpf(1e300) * mp.exp(mp.mpf(kappa) * N)) ** 2
         weights = (1 - mp.exp(2 * mp.mpf(kappa) * N)) / (1 - mp.exp(2 * mp.mpf(kappa)))
-    assert shifts.least_shift(kappa, N, 1e300, 0.0) == pytest.approx(float(left / weights), rel=1e-10)
+    assert shifted_divergence.least_shift(kappa, N, 1e300, 0.0) == pytest.approx(float(left / weights), rel=1e-10)
 
 
 @pytest.mark.parametrize("K, d, N", [(100, 1000, 1e9), (1, 10**6, 1e15), (10**5, 10**6, 1e14), (260, 520, 1e12)])
@@ -109,5 +109,5 @@ def test_a_distance_that_hardly_shrinks_is_not_rounded_to_one_that_does(K, d, N,
     balance = float(2 * theta / (1 + theta))
     for gap in (balance * (1 + x) for x in (-1e-3, -1e-9, -1e-15, 0.0, 1e-15, 1e-9)):
         if gap < 1:
-            found = float(shifts.theorem_growth(N, log_delta_f, float(K), float(d), gap))
+            found = float(shifted_divergence.theorem_growth(N, log_delta_f, float(K), float(d), gap))
             assert found >= exact(gap)[1] * (1 - mp.sign(found) * mp.mpf(10) ** -15)

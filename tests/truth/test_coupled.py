@@ -35,7 +35,7 @@ def planned(s, sensitivity="clip", share=1.0):
     """The guarantee, its fractions with `share` of their budget, and the step's numbers."""
     g = guarantee(s.replace(delta=DELTA), "sharp", Accounting(sensitivity=sensitivity))
     inside = g.trajectory
-    step = Step.of(s, s.beta, int(g._solved.extra["order"]), g.delta_f, sensitivity)
+    step = Step.of(s, s.beta, int(g._solved.extra["moment"]), g.delta_f, sensitivity)
     rho = backward(step, g.start, inside.alpha, inside.pi, inside.drift)[0]
     assert rho <= g.rho * (1 + 1e-9)
     return g, Plan(inside.alpha, inside.pi, share * rho * (1 + 1e-12), g.start), step

@@ -42,7 +42,7 @@ def check_certificate(s, accounting):
     g = guarantee(s, "sharp", accounting)
     if not g.valid:
         return False
-    inside, order = g.trajectory, float(g._solved.extra.get("order", np.nan))
+    inside, order = g.trajectory, float(g._solved.extra.get("moment", np.nan))
     assert g.N == len(inside.p) <= s.T and g.start in (0.0, 2 * s.R)
     assert inside.rho.sum() <= g.rho * (1 + SHOWN)
     if isnan(order) and g.delta_f > 0:  # composition, its data random

@@ -1,5 +1,9 @@
 """Every state has an address, an address makes its state, and what a slider passes through has none."""
 
+import re
+from urllib.parse import parse_qsl
+
+import panel as pn
 import pytest
 
 from zoexplore import Accounting
@@ -9,6 +13,7 @@ from zoexplore.views.browser.address import Address
 from zoexplore.views.browser.bridge import Bridge
 from zoexplore.views.browser.lessons import Lesson
 from zoexplore.views.state import State
+from zoexplore.views.style import theme
 from zoexplore.views.tabs import VIEWS
 
 
@@ -70,6 +75,26 @@ def test_an_explorer_opens_at_an_address():
     assert explorer.bridge.search == "?against=beta&T=9&schedule=optimal"
 
 
+def test_what_is_asked_in_a_view_comes_back_from_its_address():
+    asked = {"attack.fpr": "0.05", "attack.prior": "0.2", "plan.aim": "tpr", "plan.tpr": "0.1", "map.targets": "0.5,2"}
+    asked["hide"] = "theorem"
+    one = Explorer(search="?" + "&".join(f"{key}={text}" for key, text in asked.items()))
+    assert one.state.note == "" and one.tabs["attack"].fpr == 0.05 and one.tabs["plan"].wanted == (0.01, 0.1)
+    assert one.tabs["map"].targets == [0.5, 2.0] and not one.curves.lines["theorem"].visible
+    assert dict(parse_qsl(one.address.search().removeprefix("?"))) == asked
+    one.tabs["attack"].boxes["fpr"].text.value = "2 %"
+    assert "attack.fpr=0.02" in one.bridge.search
+    visit(one.address, "")
+    assert (one.tabs["attack"].fpr, one.tabs["plan"].aim, one.curves.legend.muted) == (0.01, "epsilon", [])
+    assert set(Explorer(search="?T=9").tabs.views) == {"curves"}, "nothing is built that is not asked for"
+
+
+@pytest.mark.parametrize("asked", ["attack.prior=7", "plan.aim=moon", "plan.target=x", "map.targets=0.1,-1", "map.x=nothing"])
+def test_what_cannot_be_asked_in_a_view_is_reported(asked):
+    explorer = Explorer(search=f"?{asked}&T=9")
+    assert asked.partition("=")[0] in explorer.state.note and explorer.address.search() == "?T=9"
+
+
 def test_a_tab_that_is_none_is_reported():
     explorer = Explorer(search="?tab=cellar")
     assert explorer.tabs.selected == "curves"
@@ -116,9 +141,36 @@ def test_a_lesson_says_what_its_address_says():
     steps = Lesson.of("?say=Move+K.&say=What+does+it+do%3F")
     assert steps.html() == "<ol><li>Move K.</li><li>What does it do?</li></ol>"
     assert len(Lesson.of("?" + "&".join(["say=x"] * 20)).say) == 9
-    assert "&#x27;nonsense&#x27; is nothing to show" in Lesson.of("?show=curves,nonsense").html()
     page = Explorer(search="?show=curves&say=Look.&T=9")
     assert "zx-told" in parts(page) and page.address.search() == "?show=curves&say=Look.&T=9"
+
+
+@pytest.mark.parametrize(("shown", "where"), [("curves,K,moon", "zx-controls"), ("curves,moon", "zx-told")])
+def test_what_could_not_be_used_is_told_once(shown, where):
+    """Beside the controls; in a lesson without any, above the figure."""
+    explorer = Explorer(search=f"?show={shown}")
+    told = [pane for pane in explorer.__panel__().select(pn.pane.HTML) if "Of this address" in str(pane.object)]
+    assert len(told) == 1 and where in parts(explorer) and "'moon' is nothing to show" in told[0].object
+    quiet = Explorer(search="?show=curves").__panel__()[0]
+    assert [part.visible for part in quiet if "zx-told" in part.css_classes] == [False]
+
+
+def test_a_lecture_has_large_type_and_keeps_it_in_the_address():
+    lecture, usual = (Explorer(search=search) for search in ("?present&T=9", "?T=9"))
+    for explorer in (lecture, usual):
+        explorer.__panel__()
+    assert lecture.address.search() == "?present=1&T=9"
+    sizes = [float(explorer.curves.names.glyph.text_font_size.removesuffix("px")) for explorer in (lecture, usual)]
+    assert sizes[0] > 1.3 * sizes[1]
+    room, *foot = lecture.__panel__()
+    assert "zx-present" in room.css_classes and not foot
+    assert not Lesson.of("?present=0").present and not Lesson.of("?T=9").present
+
+
+def test_lengths_follow_the_lectures_unit_and_the_widths_asked_for_do_not():
+    sheets = theme.css("explorer", "field", "text")
+    assert "calc(13*var(--u,1px))" in sheets and "@container (min-width: 820px)" in sheets
+    assert not re.search(r"(?<![\d.])(?:[3-9]|\d\d+)px", re.sub(r"@(?:container|media)[^{]*", "", sheets))
 
 
 def test_a_lesson_hides_the_choice_of_the_axis_unless_it_names_it():

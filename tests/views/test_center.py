@@ -14,7 +14,7 @@ from zoexplore.views import Factors, Inside, Profile, State, Tabs, Theory
 from zoexplore.views.compute.curve_set import guarantees
 from zoexplore.views.compute.histograms import histograms
 from zoexplore.views.figures.factors import lines
-from zoexplore.views.figures.inside import MOST_POINTS, thinned, told
+from zoexplore.views.figures.inside import MOST_POINTS, describe_trajectory, thinned
 from zoexplore.views.tabs import VIEWS
 from zoexplore.views.text.formulas import substituted
 
@@ -92,9 +92,9 @@ def test_long_runs_are_thinned_to_their_last_steps():
 
 def test_the_words_say_where_counting_begins():
     g = guarantee(DEMONSTRATION, "theorem")
-    assert f"Counting starts {g.N:.0f} steps before the end" in told(g)
-    assert "all 200 steps are counted" in told(guarantee(DEMONSTRATION, "sharp"))
-    assert "2K = 600 exceeds d = 520" in told(guarantee(DEMONSTRATION.replace(K=300), "theorem"))
+    assert f"Counting starts {g.N:.0f} steps before the end" in describe_trajectory(g)
+    assert "all 200 steps are counted" in describe_trajectory(guarantee(DEMONSTRATION, "sharp"))
+    assert "2K = 600 exceeds d = 520" in describe_trajectory(guarantee(DEMONSTRATION.replace(K=300), "theorem"))
 
 
 def test_the_lines_are_the_proofs_factors():
@@ -146,10 +146,10 @@ def test_the_printed_constants_are_a_box_away():
 def test_a_bound_that_applies_but_has_no_steps_to_draw_is_not_said_not_to_apply(bound):
     g = guarantee(DEMONSTRATION.replace(batch=2000), bound)
     assert g.valid and g.trajectory is None
-    assert "mini-batches of 2\u202f000 records" in told(g) and format_number(g.epsilon) in told(g)
-    assert "does not apply" not in told(g)
+    assert "mini-batches of 2\u202f000 records" in describe_trajectory(g) and format_number(g.epsilon) in describe_trajectory(g)
+    assert "does not apply" not in describe_trajectory(g)
     none = guarantee(DEMONSTRATION.replace(K=300), "theorem")
-    assert "does not apply: 2K = 600 exceeds d = 520" in told(none)
+    assert "does not apply: 2K = 600 exceeds d = 520" in describe_trajectory(none)
 
 
 def test_panels_without_anything_to_draw_are_not_shown():

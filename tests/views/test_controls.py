@@ -7,7 +7,7 @@ import pytest
 
 from zoexplore import Accounting
 from zoexplore.presets import DEMONSTRATION
-from zoexplore.setting import FIELDS
+from zoexplore.setting import SETTING_FIELDS
 from zoexplore.views import Controls, State
 from zoexplore.views.panels.controls import SLIDERS
 
@@ -174,7 +174,7 @@ def test_what_is_released_and_who_is_protected_can_be_set():
 
 def test_every_number_and_choice_of_a_run_has_its_control():
     controls = Controls()
-    assert set(FIELDS) == {*controls.dials, *controls.fields, "regime", "neighbours", "sampling"}
+    assert set(SETTING_FIELDS) == {*controls.dials, *controls.fields, "regime", "neighbours", "sampling"}
 
 
 def test_the_batch_is_all_until_it_is_set():

@@ -9,7 +9,7 @@ from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Curves, Explorer, State
 from zoexplore.views.compute.curve_set import REFERENCE, T_VALUES, curve_set
 from zoexplore.views.figures.annotations import pays_from, rows
-from zoexplore.views.figures.axes import ABSCISSAE
+from zoexplore.views.figures.axes import AXES
 from zoexplore.views.figures.axis_range import frame, steady
 
 SETTINGS = [
@@ -64,12 +64,27 @@ def test_moving_t_moves_the_marks_and_not_the_curves():
 
 def test_an_absent_bound_is_in_the_legend_with_its_reason():
     view = Curves()
-    assert "absent" not in view.legend.object
+    assert "absent" not in " ".join(view.legend.words)
     view.state.K = 300
-    assert "absent: 2K = 600 exceeds d = 520" in view.legend.object
+    assert any("absent: 2K = 600 exceeds d = 520" in line for line in view.legend.words)
     assert np.isnan(view.source.data["theorem"]).all()
     marked = dict(zip(view.marks.data["bound"], view.marks.data["y"], strict=True))
     assert np.isnan(marked["theorem"]) and np.isfinite(marked["composition"])
+
+
+def test_a_curve_that_is_switched_off_goes_with_its_mark_and_its_name_and_the_frame_stays():
+    view = Curves()
+    frame = view.figure.y_range.start, view.figure.y_range.end
+    view.legend.muted = ["composition", "closed"]
+    assert not view.lines["composition"].visible and view.lines["sharp"].visible
+    marks = {bound: place for place, bound in enumerate(view.marks.data["bound"])}
+    assert np.isnan(view.marks.data["y"][marks["composition"]]) and np.isfinite(view.marks.data["y"][marks["sharp"]])
+    assert "Composition" not in view.marks.data["name"] and "Sharper bound" in view.marks.data["name"]
+    view.state.ask(T=201)
+    assert "Composition" not in view.marks.data["name"]
+    assert (view.figure.y_range.start, view.figure.y_range.end) == frame
+    view.legend.muted = []
+    assert view.lines["composition"].visible and "Composition" in view.marks.data["name"]
 
 
 def test_the_label_names_delta():
@@ -121,7 +136,7 @@ def test_cached_curves_cannot_be_written_to():
         curve_set(DEMONSTRATION, Accounting(), "T").epsilon["composition"][0] = 1.0
 
 
-FIELDS = sorted(set(ABSCISSAE) - {"T"})
+FIELDS = sorted(set(AXES) - {"T"})
 
 
 @pytest.mark.parametrize("field", FIELDS)
@@ -131,7 +146,7 @@ def test_along_any_field_the_data_are_the_accountants(field):
     assert len(values) > 40 and (np.diff(values) > 0).all()
     for bound, expected in curve(DEMONSTRATION.replace(xi=1e-9), field, values).items():
         np.testing.assert_array_equal(view.source.data[bound], finite(expected))
-    a = ABSCISSAE[field]
+    a = AXES[field]
     assert view.now.location == pytest.approx(a.place(getattr(view.state.setting, field)))
     start, end = view.figure.x_range.start, view.figure.x_range.end
     assert start <= view.source.data["x"].min() and view.source.data["x"].max() <= end
@@ -234,7 +249,7 @@ def test_a_view_that_is_not_looked_at_computes_nothing_and_catches_up():
     )
 
 
-@pytest.mark.parametrize("field", sorted(ABSCISSAE))
+@pytest.mark.parametrize("field", sorted(AXES))
 def test_the_frame_has_what_is_set_now_in_it(field):
     """Also where a curve falls far below it, as along sigma and n."""
     view = Curves(along=field)

@@ -13,9 +13,10 @@ from zoexplore import Accounting, curve, epsilon
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Map, State
 from zoexplore.views.compute.grid import SIZE, Sheet, row
-from zoexplore.views.figures.axes import ABSCISSAE
+from zoexplore.views.figures.axes import AXES
 from zoexplore.views.figures.contours import bands, heights, level_lines
 from zoexplore.views.figures.map import EDGES
+from zoexplore.views.panels.pins import Pin, Pins
 from zoexplore.views.style import theme
 
 
@@ -29,8 +30,8 @@ def sheet(x="K", y="sigma", bound="composition", setting=None):
     return Sheet(setting or DEMONSTRATION, Accounting(), bound, x, y)
 
 
-@pytest.mark.parametrize("x", sorted(ABSCISSAE))
-@pytest.mark.parametrize("y", sorted(ABSCISSAE))
+@pytest.mark.parametrize("x", sorted(AXES))
+@pytest.mark.parametrize("y", sorted(AXES))
 def test_a_row_is_a_curve(x, y):
     if x == y:
         return
@@ -163,7 +164,7 @@ def test_a_map_that_is_cancelled_says_what_is_drawn(monkeypatch, small):
 
 def test_a_click_sets_both_sliders(small):
     view = computed(x="T", y="beta")
-    view._tapped(SimpleNamespace(x=3.0, y=np.log10(ABSCISSAE["beta"].place(0.25))))
+    view._tapped(SimpleNamespace(x=3.0, y=np.log10(AXES["beta"].place(0.25))))
     assert (view.state.T, view.state.beta) == (1000, 0.25)
     assert view.here.data["x"] == [pytest.approx(3.0)]
 
@@ -192,3 +193,30 @@ def test_moving_along_the_map_computes_nothing(small):
     view.state.ask(K=17, sigma=0.3)
     assert view.epsilon is drawn
     assert view.here.data == {"x": [pytest.approx(np.log10(17))], "y": [pytest.approx(np.log10(0.3))]}
+
+
+def test_the_dot_can_be_dragged_and_the_rest_of_the_map_cannot(small):
+    view = computed(x="T", y="beta")
+    x, y = view._place(DEMONSTRATION)
+    moved = []
+    view.state.param.watch(lambda event: moved.append(event.new.T), "setting")
+    view._taken(SimpleNamespace(x=x + 1, y=y))
+    view._dragged(SimpleNamespace(x=3.0, y=y))
+    view._let_go()
+    assert moved == []
+    view._taken(SimpleNamespace(x=x + 0.01, y=y))
+    view._dragged(SimpleNamespace(x=3.0, y=y))
+    assert moved == [1000] and view.state.moving and view.here.data["x"] == [3.0]
+    view._let_go()
+    view._dragged(SimpleNamespace(x=4.0, y=y))
+    assert moved == [1000] and not view.state.moving
+
+
+def test_pins_are_on_the_map():
+    pins = Pins(pins=[Pin("late", DEMONSTRATION.replace(T=1000), Accounting(), "C")])
+    view = Map(State(), x="T", y="beta", pins=pins)
+    assert (view.pinned.data["letter"], view.pinned.data["x"]) == (["C"], [3.0])
+    view.x = "lipschitz"  # which is not set
+    assert np.isnan(view.pinned.data["x"][0]) and np.isnan(view.here.data["x"][0])
+    pins.pins = []
+    assert view.pinned.data["letter"] == []

@@ -7,7 +7,7 @@ from zoexplore import BOUNDS, Accounting, curve, guarantee
 from zoexplore.export import from_query, from_yaml, to_query, to_yaml
 from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION, PRESETS
-from zoexplore.views import Explorer
+from zoexplore.views import Explorer, Profile
 from zoexplore.views.figures.axes import T_VALUES
 from zoexplore.views.figures.picture import _caption
 from zoexplore.views.panels.pinned import Pinned
@@ -164,3 +164,31 @@ def test_a_pin_keeps_its_letter_and_colour_when_another_is_unpinned():
     explorer.state.ask(sigma=0.04)
     explorer.pins.add(explorer.state)
     assert [row[0].label for row in explorer.pinned.rows] == ["B", "C", "A"]
+
+
+def test_the_hover_has_every_pins_numbers_where_its_curve_has_the_point():
+    explorer = Explorer()
+    for changes in ({"K": 52}, {"sigma": 2e-3, "d": 600}):
+        explorer.state.replace(DEMONSTRATION.replace(**changes), Accounting())
+        explorer.pins.add(explorer.state)
+    explorer.state.replace(DEMONSTRATION, Accounting())
+    view = explorer.curves
+    expected = curve(DEMONSTRATION.replace(K=52), "T", T_VALUES, ["sharp"])["sharp"]
+    np.testing.assert_array_equal(view.source.data["pin A"], expected)
+    assert "A: K = 52" in view.hover.tooltips and "@{x}{pin B}" in view.hover.tooltips
+    view.along = "K"
+    assert np.isnan(view.source.data["pin B"]).any() and np.isfinite(view.source.data["pin B"]).any(), "K ends at another d"
+    explorer.pins.pins = []
+    assert "pin A" not in view.source.data and "pin" not in view.hover.tooltips
+
+
+def test_delta_against_epsilon_draws_the_pins():
+    pins = Pins(pins=[Pin("few", DEMONSTRATION.replace(K=52), Accounting())], compare="theorem")
+    view = Profile(pins=pins)
+    deltas = view.pinned_source.data["ys"][0]
+    expected = curve(DEMONSTRATION.replace(K=52), "delta", deltas, ["theorem"])["theorem"]
+    np.testing.assert_array_equal(view.pinned_source.data["xs"][0], expected)
+    assert "A: few" in view.hover.tooltips and np.isfinite(view.pointed.data["pin A"]).any()
+    view.paint(True)
+    pins.pins = []
+    assert view.pinned_source.data["xs"] == [] and "few" not in view.hover.tooltips

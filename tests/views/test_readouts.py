@@ -80,7 +80,7 @@ def test_what_the_isotropic_share_does_is_the_difference_to_runs_without_it_and_
         assert (f"leaves ε at {now}" if along == now else f"ε from {along} to {now}") in said
         verbs = [verb for verb in ("raises", "lowers") if verb in said]
         assert verbs == ([] if along == now else ["lowers" if parse_number(now) < parse_number(along) else "raises"])
-    assert (f"With β = 0 it would be {across}" in said) == (setting.beta > 0 or free)
+    assert (f"With β\u00a0=\u00a00 it would be {across}" in said) == (setting.beta > 0 or free)
 
 
 def test_notes_are_shown():

@@ -16,7 +16,7 @@ from zoexplore.setting import LARGEST_INTEGER
 from zoexplore.views import Readouts, State
 from zoexplore.views.explorer import Explorer
 from zoexplore.views.figures.factors import Factors
-from zoexplore.views.figures.inside import told
+from zoexplore.views.figures.inside import describe_trajectory
 from zoexplore.views.panels.colophon import Colophon
 from zoexplore.views.panels.planner import Planner, _found
 from zoexplore.views.panels.theory import Theory
@@ -35,7 +35,7 @@ def test_short_numbers(x, shown):
 
 @pytest.mark.parametrize(("T", "said"), [(1, "the one step is counted"), (2, "both steps are"), (5, "all 5 steps are")])
 def test_steps_are_counted_in_words(T, said):
-    assert said in told(guarantee(DEMONSTRATION.replace(T=T), "sharp"))
+    assert said in describe_trajectory(guarantee(DEMONSTRATION.replace(T=T), "sharp"))
 
 
 def test_when_hiding_pays_off():

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from zoexplore import Accounting, Setting, fields
 from zoexplore.presets import DEMONSTRATION
-from zoexplore.setting import FIELDS
+from zoexplore.setting import SETTING_FIELDS
 from zoexplore.views import State
 from zoexplore.views.state import OPTIONS
 
@@ -24,7 +24,7 @@ def test_it_takes_a_setting_and_an_accounting():
     assert (state.n, state.eta, state.R, state.conversion) == (1000, 3.0, float("inf"), "cks")
 
 
-@pytest.mark.parametrize("name", [*FIELDS, *OPTIONS])
+@pytest.mark.parametrize("name", [*SETTING_FIELDS, *OPTIONS])
 def test_every_param_is_documented(name):
     assert State.param[name].doc
 
@@ -72,7 +72,7 @@ def test_what_cannot_be_is_refused_with_a_reason_and_changes_nothing(values):
     assert state.refusal.startswith(fields.FIELDS[field].symbol if field in fields.FIELDS else field)
     assert "not allowed" in state.refusal
     assert state.setting == DEMONSTRATION
-    assert all(getattr(state, name) == getattr(State(), name) for name in (*FIELDS, *OPTIONS))
+    assert all(getattr(state, name) == getattr(State(), name) for name in (*SETTING_FIELDS, *OPTIONS))
 
 
 def test_setting_a_param_to_what_cannot_be_raises_and_changes_nothing():
@@ -137,5 +137,5 @@ def test_whatever_is_asked_the_params_and_the_setting_agree(asked):
     state = State()
     for values in asked:
         state.ask(**values)
-        assert Setting(**{name: getattr(state, name) for name in FIELDS}) == state.setting
+        assert Setting(**{name: getattr(state, name) for name in SETTING_FIELDS}) == state.setting
         assert bool(state.note) == (state.K == state.d and state._asked_K > state.d)

@@ -75,5 +75,5 @@ def test_steps_follow_one_another_and_end(explorer):
 
 def test_the_steps_are_short():
     for told in STEPS.values():
-        words = re.findall(r"\w+", told.says)
+        words = re.findall(r"\w+", told.summary)
         assert len(words) < 60 and told.question.endswith("?") and len(told.guesses) == 3

@@ -14,7 +14,7 @@ def test_a_preset_is_taken_over_and_said(key):
     tools, preset = Toolbar(State(DEMONSTRATION.replace(n=7, d=9, K=3, batch=2, R=float("inf")))), PRESETS[key]
     tools.preset.value = key
     assert (tools.state.setting, tools.state.accounting) == (preset.setting, preset.accounting)
-    assert tools.state.note == preset.says
+    assert tools.state.note == preset.summary
     assert tools.preset.value == key
 
 

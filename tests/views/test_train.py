@@ -17,7 +17,7 @@ from tests.views import train_jobs
 from tests.views.train_jobs import frontier, point, without_noise
 from zoexplore import Accounting
 from zoexplore.presets import DEMONSTRATION
-from zoexplore.training.files import to_csv, to_parquet
+from zoexplore.training.frontier_files import to_csv, to_parquet
 from zoexplore.views import State, Train
 from zoexplore.views.training import choices, compared, jobs, results, running
 from zoexplore.views.training.choices import Choices
@@ -376,4 +376,4 @@ class TestCompared:
         drawn = frontier(at("aggzo", (0.6, 0.6), 1.0), at("dpzero", (0.7, 0.7), 1.0), at("dp-sgd", (0.9, 0.9), 1.0))
         target, first, zeroth, high, low = compared.gap(compared.lines(drawn))
         assert (target, first.method, zeroth.method, high, low) == (1.0, "dp-sgd", "dpzero", 0.9, 0.7)
-        assert "ε = 1.00" in compared.told(drawn) and compared.told(frontier()) == ""
+        assert "ε = 1.00" in compared.describe_frontier(drawn) and compared.describe_frontier(frontier()) == ""

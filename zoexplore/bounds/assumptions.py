@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.setting import NEIGHBOURS, Accounting
 
 
@@ -25,16 +25,16 @@ class Assumption:
     """
 
     words: str
-    holds: Callable[[Runs, Accounting], np.ndarray] | None = None
-    shortfall: Callable[[Runs], str] | None = None
+    holds: Callable[[RunArrays, Accounting], np.ndarray] | None = None
+    shortfall: Callable[[RunArrays], str] | None = None
     when: Callable[[Accounting], bool] | None = None
     vouched: bool = False
-    unless: Callable[[Runs], Any] | None = None
+    unless: Callable[[RunArrays], Any] | None = None
 
     def needed(self, accounting: Accounting) -> bool:
         return self.when is None or self.when(accounting)
 
-    def listed(self, runs: Runs, accounting: Accounting) -> bool:
+    def listed(self, runs: RunArrays, accounting: Accounting) -> bool:
         """Whether a single run's guarantee rests on it."""
         return self.needed(accounting) and not (self.unless and bool(self.unless(runs)))
 
@@ -48,7 +48,7 @@ class Check:
     shortfall: str = ""
 
 
-def check(assumption: Assumption, runs: Runs, accounting: Accounting) -> Check:
+def check(assumption: Assumption, runs: RunArrays, accounting: Accounting) -> Check:
     """The assumption held against a single run."""
     if assumption.holds is None:
         return Check(assumption.words, None)
@@ -82,7 +82,7 @@ STEP_SIZE = Assumption(
 )
 
 
-def _steepness(r: Runs) -> str:
+def _steepness(r: RunArrays) -> str:
     known = np.isfinite(r.lipschitz)
     return f"what is clipped is {float(r.lipschitz):g}-Lipschitz" if known else "no slope is known of what is clipped"
 
@@ -96,7 +96,7 @@ LIPSCHITZ = Assumption(
 CLIPPED = Assumption("Every record's difference quotient is clipped at Δ. Nothing is assumed of the loss.")
 
 
-def clip_idle(runs: Runs, accounting: Accounting) -> np.ndarray:
+def clip_idle(runs: RunArrays, accounting: Accounting) -> np.ndarray:
     """Whether the strong convexity inside the clip leaves the clip idle, run by run."""
     if runs.regime != "strongly-convex" or accounting.printed:
         return np.ones(runs.shape, bool)
@@ -129,7 +129,7 @@ FULL_BATCH = Assumption(
 )
 
 
-def _named(runs: Runs) -> str:
+def _named(runs: RunArrays) -> str:
     s = runs.setting
     return f"batches of {runs.batch:.0f} of {runs.n:.0f} records, sampling = {s.sampling!r}, neighbours = {s.neighbours!r}"
 

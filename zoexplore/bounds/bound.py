@@ -8,7 +8,7 @@ import numpy as np
 
 from zoexplore.bounds.assumptions import CLIPPED, Assumption
 from zoexplore.bounds.conversion import epsilon_of
-from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.documents import Reference
 from zoexplore.setting import Accounting
 
@@ -54,17 +54,17 @@ class Solved:
     ARRAYS = ("epsilon", "rho", "delta_f", "N", "z")
 
     @classmethod
-    def of(cls, runs: Runs, accounting: Accounting, rho, delta_f=0.0, N=np.nan, z=0.0, **extra) -> "Solved":
+    def of(cls, runs: RunArrays, accounting: Accounting, rho, delta_f=0.0, N=np.nan, z=0.0, **extra) -> "Solved":
         """Convert a budget rho at delta - delta_f."""
         epsilon = epsilon_of(rho, runs.delta - delta_f, accounting.conversion)
         rho, delta_f, N, z = map(np.asarray, (rho, delta_f, N, z))
         return cls(epsilon, rho, delta_f, N, z, {k: np.asarray(v) for k, v in extra.items()})
 
-    def where(self, allowed) -> "Solved":
+    def mask(self, allowed) -> "Solved":
         """The same where `allowed`, nothing found elsewhere."""
         return replace(self, epsilon=np.where(allowed, self.epsilon, np.inf))
 
-    def least(self, other: "Solved") -> "Solved":
+    def minimum(self, other: "Solved") -> "Solved":
         """Row by row, whichever has the smaller epsilon; where both are equal (0, say), the smaller budget."""
         tied = (self.epsilon == other.epsilon) & ~(other.rho < self.rho)
         mine = (self.epsilon < other.epsilon) | tied
@@ -75,7 +75,7 @@ class Solved:
         extra = {k: pick(self.extra.get(k, np.nan), other.extra.get(k, np.nan)) for k in self.extra | other.extra}
         return Solved(**{k: pick(getattr(self, k), getattr(other, k)) for k in self.ARRAYS}, extra=extra)
 
-    def spread(self, rows, shape) -> "Solved":
+    def scatter(self, rows, shape) -> "Solved":
         """These rows in their places among all of `shape`; nothing found elsewhere."""
 
         def put(x):
@@ -110,7 +110,7 @@ class Bound:
         id: its key in `BOUNDS`.
         title: its name, as shown.
         latex: its formula.
-        says: the idea in a sentence.
+        summary: the idea in a sentence.
         source: where it is from: the paper's section, a DOI.
         proofs: where the project's own pages state and prove it.
         assumptions: what it takes for granted.
@@ -131,14 +131,14 @@ class Bound:
     id: str
     title: str
     latex: str
-    says: str
+    summary: str
     source: str
     assumptions: tuple[Assumption, ...]
-    solve: Callable[[Runs, Accounting], Solved]
-    trajectory: Callable[[Runs, Accounting, Solved], Trajectory | None] | None = None
+    solve: Callable[[RunArrays, Accounting], Solved]
+    trajectory: Callable[[RunArrays, Accounting, Solved], Trajectory | None] | None = None
     proofs: tuple[Reference, ...] = ()
     printed: str = ""
-    remark: Callable[[Runs, Solved], str] | None = None
+    remark: Callable[[RunArrays, Solved], str] | None = None
     clip_of: str = "quotient"
     chooses_share: bool = False
     comparator: bool = False

@@ -13,8 +13,8 @@ from zoexplore.bounds.epochs import batch_sensitivity, visits
 from zoexplore.bounds.explanation import record_in_tex
 from zoexplore.bounds.kernels.gaussian import FIRST_SHARE
 from zoexplore.bounds.kernels.norms import span_moment
-from zoexplore.bounds.runs import Runs
-from zoexplore.bounds.subsampling import Sampled, composed, elsewhere
+from zoexplore.bounds.run_arrays import RunArrays
+from zoexplore.bounds.subsampling import Sampled, by_batch_kind, composed
 from zoexplore.documents import Reference
 from zoexplore.formatting import format_count, format_tex
 from zoexplore.setting import Accounting
@@ -43,16 +43,16 @@ OF_THE_LOSS = tuple(
 )
 
 
-def solve(runs: Runs, accounting: Accounting) -> Solved:
+def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     """rho = T (2 Delta/n)^2 / (2 sigma^2 (beta + (1-beta) K/d)): the joint cost of the K orthonormal directions, T times.
     On batches of b < n records the steps' cost is r_alpha at the sensitivity 2 Delta/b instead.
     """
     if accounting not in runs.composed:  # other bounds never exceed it, and ask for the same runs
-        runs.composed[accounting] = elsewhere(_of_all, _of_batches, runs, accounting)
+        runs.composed[accounting] = by_batch_kind(_of_all, _of_batches, runs, accounting)
     return runs.composed[accounting]
 
 
-def _of_batches(runs: Runs, accounting: Accounting) -> Solved:
+def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
     """T r_alpha(b/n, 2 Delta/(b sigma sqrt(beta + (1-beta) K/d))); as printed, the paper's, by directional noise.
 
     In epochs a record costs its visits alone.
@@ -64,25 +64,25 @@ def _of_batches(runs: Runs, accounting: Accounting) -> Solved:
     return composed(Sampled.of(runs, noise, accounting), runs.T, runs.delta, accounting)
 
 
-def _of_all(runs: Runs, accounting: Accounting) -> Solved:
+def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
     B = runs.B / 2 if accounting.printed else runs.B
     clipped = Solved.of(runs, accounting, _budget(runs, B), N=runs.T)
     if accounting.sensitivity == "clip" or accounting.printed:
         return clipped
-    certain = Solved.of(runs, accounting, _budget(runs, np.minimum(_data(runs) + runs.remainder_at_zero, runs.B)), N=runs.T)
-    return clipped.least(certain).least(_random_span(runs, accounting))
+    certain = Solved.of(runs, accounting, _budget(runs, np.minimum(_data(runs) + runs.bias_at_zero, runs.B)), N=runs.T)
+    return clipped.minimum(certain).minimum(_random_span(runs, accounting))
 
 
-def _budget(runs: Runs, shift):
+def _budget(runs: RunArrays, shift):
     return runs.T * shift**2 / (2 * (runs.s1 + runs.s2))
 
 
-def _data(runs: Runs):
+def _data(runs: RunArrays):
     """B_L = 2 eta L/(nK), by how far one record moves the mean step before it is projected onto the span."""
     return runs.B_lipschitz
 
 
-def _random_span(runs: Runs, accounting: Accounting) -> Solved:
+def _random_span(runs: RunArrays, accounting: Accounting) -> Solved:
     """A step's shift is the projection of a fixed vector onto a random span: shorter by g in the moment of the order, and beyond
     f g of it with probability at most delta_f in all T steps together (section 7 with pi = 1 throughout).
     """
@@ -93,13 +93,13 @@ def _random_span(runs: Runs, accounting: Accounting) -> Solved:
     tried = []
     for _ in range(4):
         f = np.exp(-np.log(share * runs.delta) / (2 * order))
-        shift = f * g * _data(runs) + runs.remainder_at_zero
+        shift = f * g * _data(runs) + runs.bias_at_zero
         found = Solved.of(runs, accounting, _budget(runs, shift), share * runs.delta, N=runs.T)
         tried.append(found)
         slope = runs.T * shift * f * g * _data(runs) / (runs.s1 + runs.s2)
         delta_p = runs.delta * (1 - share)
         share = split(found.rho, slope, found.epsilon, order, delta_p, accounting.conversion)
-    return reduce(Solved.least, tried)
+    return reduce(Solved.minimum, tried)
 
 
 def explain(g: "Guarantee") -> str:
@@ -122,7 +122,7 @@ COMPOSITION = Bound(
     title="Composition",
     bare=True,
     latex=r"\rho = T\,\frac{(2\Delta/n)^2}{2\sigma^2\left(\beta + (1-\beta)K/d\right)}",
-    says="Every iterate is taken to be public, so every step is paid for and the loss grows with T.",
+    summary="Every iterate is taken to be public, so every step is paid for and the loss grows with T.",
     source="Paper, public-state baseline",
     proofs=(
         Reference("bounds", "Composition"),

@@ -18,7 +18,7 @@ from zoexplore.bounds.assumptions import (
 from zoexplore.bounds.bound import Bound, Solved, Style
 from zoexplore.bounds.contraction import corollary_theta, k_min, tail_exponent
 from zoexplore.bounds.explanation import of_hidden_iterates, record_in_tex
-from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.documents import Reference
 from zoexplore.formatting import format_short, format_tex
 from zoexplore.setting import Accounting
@@ -30,11 +30,11 @@ ROUND_UP = 1 + 1e-12
 MOST_TRIED = 4096  # numbers of directions tried at once
 
 
-def solve(runs: Runs, accounting: Accounting) -> Solved:
+def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     """The least N (2 Delta/n)^2/(beta sigma^2) + 2 (2R)^2 d/((1-beta) N eta^2 sigma^2) over the N that delta/2 allows."""
     if accounting.printed:
         return _printed(runs, accounting)
-    step = runs.record**2 / runs.beta
+    step = runs.record_sensitivity**2 / runs.beta
     start = 2 * runs.diameter**2 * runs.d / (1 - runs.beta)
     most = np.minimum(runs.T, most_steps(runs))
     real = np.sqrt(start / step)
@@ -44,22 +44,22 @@ def solve(runs: Runs, accounting: Accounting) -> Solved:
     return Solved.of(runs, accounting, rho, runs.delta / 2, N, runs.diameter)
 
 
-def _printed(runs: Runs, accounting: Accounting) -> Solved:
+def _printed(runs: RunArrays, accounting: Accounting) -> Solved:
     """The smaller of the proof's two branches, with the printed 8 in the convergent one."""
-    every_step = runs.T * runs.record**2 / 2
-    convergent = 2 * runs.record * runs.diameter * np.sqrt(2 * runs.d)
+    every_step = runs.T * runs.record_sensitivity**2 / 2
+    convergent = 2 * runs.record_sensitivity * runs.diameter * np.sqrt(2 * runs.d)
     N = np.minimum(runs.T, np.ceil(runs.n * runs.R * np.sqrt(2 * runs.d) / (runs.clip * runs.eta)))
     return Solved.of(runs, accounting, np.minimum(every_step, convergent), runs.delta / 2, N, runs.diameter)
 
 
-def most_steps(runs: Runs):
+def most_steps(runs: RunArrays):
     """The most counted steps whose chances of failing add up to at most delta/2."""
     with np.errstate(over="ignore"):
         steps = np.exp(np.log(runs.delta) - np.log(4) + tail_exponent(corollary_theta(runs.c), runs.K, runs.d))
     return np.floor(steps / ROUND_UP)
 
 
-def least_directions(runs: Runs, accounting: Accounting) -> int | float:
+def least_directions(runs: RunArrays, accounting: Accounting) -> int | float:
     """The smallest K <= d/2 with which a single run's corollary holds for at least one step; inf where none is found.
 
     At a fixed step size more directions can be worse, so that K is not bisected but tried: all up to about a thousand, more
@@ -68,7 +68,7 @@ def least_directions(runs: Runs, accounting: Accounting) -> int | float:
     most = int(runs.d) // 2
 
     def first_enough(tried):
-        at_K = Runs.along(runs.setting, "K", tried)
+        at_K = RunArrays.along(runs.setting, "K", tried)
         return tried[np.broadcast_to(_enough_directions(at_K, accounting) & (at_K.c < 1), tried.shape)][:1]
 
     tried = np.unique(np.round(np.geomspace(1, max(most, 1), MOST_TRIED)))
@@ -80,11 +80,11 @@ def least_directions(runs: Runs, accounting: Accounting) -> int | float:
     return int(first_enough(between)[0])
 
 
-def _enough_directions(runs: Runs, accounting: Accounting):
+def _enough_directions(runs: RunArrays, accounting: Accounting):
     return runs.K >= k_min(runs, per_step=True) if accounting.printed else most_steps(runs) >= 1
 
 
-def _too_few(runs: Runs) -> str:
+def _too_few(runs: RunArrays) -> str:
     if runs.M == np.inf or 2 * runs.K > runs.d:  # other conditions fail, and this one is for them to hold
         return ""
     if not runs.c < 1:
@@ -99,14 +99,14 @@ def _too_few(runs: Runs) -> str:
     return f"K = {runs.K:.0f} is below the needed {need:.0f}{paper}"
 
 
-def _no_contraction(runs: Runs) -> str:
+def _no_contraction(runs: RunArrays) -> str:
     if runs.M == np.inf:
         return ""
     regime = "strongly convex" if runs.regime == "strongly-convex" else runs.regime
     return f"the step does not contract: its Lipschitz constant is {format_short(float(runs.c))} ({regime} loss)"
 
 
-def _largest_xi(runs: Runs):
+def _largest_xi(runs: RunArrays):
     return np.sqrt((1 - runs.beta) / runs.beta) * 2 * runs.clip / (runs.n * runs.M * np.sqrt(2 * runs.d))
 
 
@@ -125,7 +125,7 @@ COROLLARY = Bound(
     id="corollary",
     title="Closed form",
     latex=r"\rho = \min_{1\le N\le T}\ \frac{N(2\Delta/n)^2}{\beta\sigma^2} + \frac{2(2R)^2 d}{(1-\beta)N\eta^2\sigma^2}",
-    says="The theorem with its contraction factor set to 1: a formula that fits on a line, at several times the loss.",
+    summary="The theorem with its contraction factor set to 1: a formula that fits on a line, at several times the loss.",
     source="Paper, closed-form corollary and the appendix on numerical results",
     proofs=(Reference("bounds", "The closed form"),),
     assumptions=(

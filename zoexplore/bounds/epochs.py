@@ -5,7 +5,7 @@ import numpy as np
 from zoexplore.bounds.bound import Solved
 from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels import epochs as kernels
-from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.sharp_search import FIRST_ORDERS, RAYS, Rows, nearest_order, tabled
 from zoexplore.setting import Accounting
 
@@ -14,22 +14,22 @@ ROUGH, FINE = 4, 10  # rounds of the recursion
 MOST_NODES = 12  # rows at which orders are sought; those between take the nearest one's
 
 
-def turns(runs: Runs) -> np.ndarray:
+def turns(runs: RunArrays) -> np.ndarray:
     """The number of batches, J = n/b, rounded up: a last one that is short is still taken to have b records."""
     return np.ceil(runs.n / runs.batch)
 
 
-def visits(runs: Runs) -> np.ndarray:
+def visits(runs: RunArrays) -> np.ndarray:
     """How often a record is met at most: once in each epoch that is begun."""
     return np.ceil(runs.T / turns(runs))
 
 
-def batch_sensitivity(runs: Runs) -> np.ndarray:
+def batch_sensitivity(runs: RunArrays) -> np.ndarray:
     """The most by which neighbours' updates differ at the same point, in the span, at a step that meets the record."""
     return runs.B * (runs.n / runs.batch)
 
 
-def cyclic(runs: Runs, accounting: Accounting) -> Solved:
+def cyclic(runs: RunArrays, accounting: Accounting) -> Solved:
     """The sharper bound of the worst position, met in the last step and every J steps before: from distance 0 and from the
     diameter, at the run's own beta. Only the last iterate is released.
     """
@@ -40,12 +40,12 @@ def cyclic(runs: Runs, accounting: Accounting) -> Solved:
     best = None
     for family in families:
         found = _least(family, count, quiet, accounting)
-        best = found if best is None else best.least(found)
+        best = found if best is None else best.minimum(found)
     assert best is not None
     return best.reshape(runs.shape)
 
 
-def _rows(runs: Runs) -> tuple[Rows, np.ndarray, np.ndarray]:
+def _rows(runs: RunArrays) -> tuple[Rows, np.ndarray, np.ndarray]:
     """The runs as rows from distance 0, how often each meets the record, and the steps between."""
     share = np.where((runs.beta < 1) | (runs.K == runs.d), runs.beta, 0.5)
     ratio, size = runs.n / runs.batch, int(np.prod(runs.shape))
@@ -58,12 +58,12 @@ def _rows(runs: Runs) -> tuple[Rows, np.ndarray, np.ndarray]:
 
     rows = Rows.of(runs, share, runs.T)._replace(
         B=flat(batch_sensitivity(runs)), data=flat(runs.B_lipschitz * ratio), low=flat(low),
-        remainder_at_zero=flat(runs.quotient_remainder / runs.batch), times=np.ones(size),
+        bias_at_zero=flat(runs.quotient_bias / runs.batch), times=np.ones(size),
     )  # fmt: skip
     return rows, flat(visits(runs)), flat(turns(runs) - 1)
 
 
-def _from_afar(rows: Rows, runs: Runs, high: bool) -> Rows:
+def _from_afar(rows: Rows, runs: RunArrays, high: bool) -> Rows:
     z0 = np.array(np.broadcast_to(runs.diameter, runs.shape).reshape(-1), float)
     return rows._replace(z0=z0, far=np.ones(z0.size, bool), high=np.full(z0.size, high))
 
@@ -80,7 +80,7 @@ def _least(rows: Rows, count: np.ndarray, quiet: np.ndarray, accounting: Account
     best = around[np.arange(nodes.size), tried.argmin(axis=1)]
     nearest = np.abs(np.arange(size)[:, None] - nodes[None, :]).argmin(axis=1)
     epsilon, rho, share = (x[:, 0] for x in _tried(rows, best[nearest][:, None], count, quiet, accounting, FINE))
-    extra = {"order": best[nearest], "beta": rows.beta}
+    extra = {"moment": best[nearest], "beta": rows.beta}
     delta_f = np.where(rows.certain, 0.0, share * rows.delta)
     return Solved(epsilon, rho, delta_f, rows.most, rows.z0, extra)
 

@@ -11,7 +11,7 @@ import numpy as np
 from zoexplore.bounds.assumptions import Check, check
 from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.registry import BOUNDS
-from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.subsampling import by_losses, remark
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.setting import Accounting, Setting
@@ -159,7 +159,7 @@ class Guarantee:
         of_bound = BOUNDS[self.bound].trajectory
         if of_bound is None or not self.valid:
             return None
-        runs = Runs.of(self.setting)
+        runs = RunArrays.of(self.setting)
         with np.errstate(all="ignore"):
             path, unit = of_bound(runs, _counted(BOUNDS[self.bound], self.accounting), self._solved), float(runs.unit)
             if path is None:
@@ -180,7 +180,7 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
     >>> g.epsilon, g.reason
     (inf, "K = 52 is below the needed 94 (the paper's sufficient K_min is 259)")
     """
-    entry, runs = _entry(bound), Runs.of(setting)
+    entry, runs = _entry(bound), RunArrays.of(setting)
     counted = _counted(entry, accounting)
     with np.errstate(all="ignore"):
         checks = tuple(check(assumption, runs, counted) for assumption in entry.assumptions if assumption.listed(runs, counted))
@@ -189,7 +189,7 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
     with np.errstate(all="ignore"):
         start = float(2 * runs.R if solved.z == runs.diameter else np.where(solved.z == 0, 0.0, solved.z * runs.unit))
     epsilon = float(solved.epsilon)
-    order = float(solved.extra.get("alpha", np.nan)) if epsilon < inf else np.nan
+    order = float(solved.extra.get("renyi_order", np.nan)) if epsilon < inf else np.nan
     reason = "; ".join(filter(None, (c.shortfall for c in failed)))
     if not failed and epsilon == inf:
         reason = "no choice of steps gives a finite number: the budget is infinite or beyond floating-point numbers"
@@ -204,7 +204,7 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
         reason=reason,
         **{k: float(getattr(solved, k)) for k in ("rho", "delta_f", "N")},
         order=order,
-        moment=float(solved.extra.get("order", np.nan)) if epsilon < inf else np.nan,
+        moment=float(solved.extra.get("moment", np.nan)) if epsilon < inf else np.nan,
         note=_notes(
             EXACT if epsilon < inf and by_losses(solved) else remark(accounting, order),
             entry.remark(runs, solved) if entry.remark and epsilon < inf else "",
@@ -243,7 +243,7 @@ def epsilon(setting: Setting, bound: str, accounting: Accounting = DEFAULT) -> f
     >>> round(epsilon(DEMONSTRATION.replace(T=200), "composition"), 3), round(epsilon(DEMONSTRATION.replace(T=200), "sharp"), 3)
     (7.809, 0.883)
     """
-    return float(_epsilons(_entry(bound), Runs.of(setting), accounting))
+    return float(_epsilons(_entry(bound), RunArrays.of(setting), accounting))
 
 
 def curve(
@@ -270,9 +270,9 @@ def curve(
     array([0.5 , 3.74, 3.74])
     """
     entries = [_entry(bound) for bound in (BOUNDS if bounds is None else bounds)]
-    asked = getattr(Runs.along(setting, field, values if isinstance(values, np.ndarray) else list(values)), field)
+    asked = getattr(RunArrays.along(setting, field, values if isinstance(values, np.ndarray) else list(values)), field)
     ascending, places = np.unique(asked, return_inverse=True)  # a bound that is searched for in turn looks at neighbours
-    runs = Runs.along(setting, field, ascending)
+    runs = RunArrays.along(setting, field, ascending)
     return {entry.id: np.broadcast_to(_epsilons(entry, runs, accounting), runs.shape)[places] for entry in entries}
 
 
@@ -299,14 +299,14 @@ def _counted(entry: Bound, accounting: Accounting) -> Accounting:
     return accounting if entry.printed else accounting.replace(printed=False)
 
 
-def _epsilons(entry: Bound, runs: Runs, accounting: Accounting) -> np.ndarray:
+def _epsilons(entry: Bound, runs: RunArrays, accounting: Accounting) -> np.ndarray:
     accounting = _counted(entry, accounting)
     with np.errstate(all="ignore"):
         checkable = [a.holds(runs, accounting) for a in entry.assumptions if a.holds and a.needed(accounting)]
     return _solve(entry, runs, accounting, np.logical_and.reduce(np.broadcast_arrays(True, *checkable))).epsilon
 
 
-def _solve(entry: Bound, runs: Runs, accounting: Accounting, applies: np.ndarray) -> Solved:
+def _solve(entry: Bound, runs: RunArrays, accounting: Accounting, applies: np.ndarray) -> Solved:
     """The bound where it applies, inf elsewhere and where numbers leave the floating-point range."""
     if not applies.any():
         nothing = np.full((), np.nan)

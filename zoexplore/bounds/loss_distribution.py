@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from zoexplore.bounds.conversion import ROUND_UP, delta_of, epsilon_at_order, epsilon_of
-from zoexplore.bounds.kernels import losses, renyi
+from zoexplore.bounds.kernels import losses, subsampled_renyi
 
 ORDERS = {  # of the neighbours, whose pairs' losses must both be counted
     "without-replacement": (losses.WITHOUT_REPLACEMENT,),
@@ -80,7 +80,7 @@ class Losses:
 
 def _at_one_order(wanted: int, N, rho, q, mu, delta) -> np.ndarray:
     """epsilon from the Renyi divergence at the order that suits it best."""
-    alpha, cost = renyi.best_order(N, rho, q, mu, delta, True)
+    alpha, cost = subsampled_renyi.best_order(N, rho, q, mu, delta, True)
     return epsilon_at_order(N * cost + alpha * rho, alpha, delta, "cks")
 
 

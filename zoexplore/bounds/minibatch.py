@@ -13,8 +13,8 @@ import numpy as np
 from zoexplore.bounds.bound import Solved
 from zoexplore.bounds.conversion import epsilon_at_order
 from zoexplore.bounds.kernels import caps as kernels
-from zoexplore.bounds.kernels import shifts
-from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.kernels import shifted_divergence
+from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import best_share, golden
 from zoexplore.bounds.sharp_search import ORDERS, RAYS, Rows, nearest_order, tabled
 from zoexplore.bounds.subsampling import Sampled, composed, exact, of_losses, solved
@@ -33,36 +33,36 @@ MOST_SCANNED = 5  # of those at which the whole range is looked at
 MOST_NODES = 25  # rows at which the sharper bound's choices are made; those in between interpolate them
 
 
-def theorem(runs: Runs, accounting: Accounting, geometry) -> Solved:
+def theorem(runs: RunArrays, accounting: Accounting, geometry) -> Solved:
     """The theorem with N r_alpha(b/n, 2 Delta/(b sqrt(beta) sigma)) + alpha sum a_t^2/(2 s2); one best beta if it is free.
 
     Args:
-        geometry: function of runs, returning the kernels' first arguments after T and delta_f: K, d, gap, diameter, kick,
-            drift. One step moves two runs apart by at most the kick whatever their batches.
+        geometry: function of runs, returning the kernels' first arguments after T and delta_f: K, d, gap, diameter, separation,
+            drift. One step moves two runs apart by at most the separation, whatever their batches.
     """
     free = accounting.schedule == "optimal"
     beta = np.ones(()) if free else runs.beta
     everything = Sampled.of(runs, beta / runs.K, accounting)
     best = composed(everything, runs.T, runs.delta, accounting, beta=beta)
     from_diameter = _counted(runs, accounting, geometry(runs), np.full((), np.inf))
-    best = best.least(from_diameter.where(from_diameter.N <= runs.T))
+    best = best.minimum(from_diameter.mask(from_diameter.N <= runs.T))
     return _from_forward_tracking(runs, accounting, geometry, everything, best)
 
 
-def _counted(runs: Runs, accounting: Accounting, geometry: tuple, T) -> Solved:
+def _counted(runs: RunArrays, accounting: Accounting, geometry: tuple, T) -> Solved:
     """The best counted steps, split of delta, order and, where free, beta, for runs of T steps (inf: any number)."""
     free = accounting.schedule == "optimal"
     fixed = (runs.delta, runs.batch, runs.n, runs.sigma, runs.clip, runs.beta, *geometry)
     shape = np.broadcast_shapes(*map(np.shape, (T, *fixed)))
     share, alpha = np.full(shape, FIRST_SHARE), np.full(shape, FIRST_ORDER)
     beta = np.full(shape, 0.5) if free else np.broadcast_to(runs.beta, shape)
-    most = np.where(np.isfinite(T), T - 1, shifts.MOST_STEPS)
+    most = np.where(np.isfinite(T), T - 1, shifted_divergence.MOST_STEPS)
 
     def sampled(beta):
         return Sampled.of(runs, beta / runs.K, accounting)
 
     def budget(N, share, beta):
-        return shifts.theorem_rho(N, T, np.log(share * runs.delta), *geometry, beta, 0.0, runs.d / 2)
+        return shifted_divergence.theorem_rho(N, T, np.log(share * runs.delta), *geometry, beta, 0.0, runs.d / 2)
 
     def epsilon(N, share, beta, alpha, cost):
         divergence = N * cost + alpha * budget(N, share, beta)
@@ -71,7 +71,7 @@ def _counted(runs: Runs, accounting: Accounting, geometry: tuple, T) -> Solved:
     cost = sampled(beta).divergence(alpha)
     for _ in range(ROUNDS):
         at = (np.log(share * runs.delta), *geometry, beta, beta * cost, alpha * runs.d / 2)
-        N = shifts.theorem_steps(T, most, *at)
+        N = shifted_divergence.theorem_steps(T, most, *at)
         share = best_share(lambda x, N=N, cost=cost, beta=beta, alpha=alpha: epsilon(N, x, beta, alpha, cost), shape)
         if free:
 
@@ -80,19 +80,19 @@ def _counted(runs: Runs, accounting: Accounting, geometry: tuple, T) -> Solved:
 
             beta = golden(by_beta, np.zeros(shape), np.ones(shape), 14)
         alpha, cost = sampled(beta).best_order(N, budget(N, share, beta), runs.delta * (1 - share), accounting, alpha)
-    diameter, kick = geometry[3], geometry[4]
-    z = np.where(np.isfinite(T), np.minimum(diameter, kick * (T - N)), diameter)
+    diameter, separation = geometry[3], geometry[4]
+    z = np.where(np.isfinite(T), np.minimum(diameter, separation * (T - N)), diameter)
     if exact(accounting):
         return of_losses(sampled(beta).losses(N, budget(N, share, beta)), runs.delta, share * runs.delta, N, z, beta=beta)
     divergence = N * cost + alpha * budget(N, share, beta)
     return solved(divergence, alpha, runs.delta, accounting, share * runs.delta, N, z, beta=beta)
 
 
-def _from_forward_tracking(runs: Runs, accounting: Accounting, geometry, everything: Sampled, best: Solved) -> Solved:
+def _from_forward_tracking(runs: RunArrays, accounting: Accounting, geometry, everything: Sampled, best: Solved) -> Solved:
     """Improve the rows whose first steps stay within the diameter, unless the data of the rest alone costs too much."""
-    diameter, kick = geometry(runs)[3:5]
-    ahead = np.minimum(runs.T - 1, np.ceil(diameter / kick))
-    able = np.broadcast_to((kick < diameter) & (ahead >= 1) & (runs.beta < 1), runs.shape)
+    diameter, separation = geometry(runs)[3:5]
+    ahead = np.minimum(runs.T - 1, np.ceil(diameter / separation))
+    able = np.broadcast_to((separation < diameter) & (ahead >= 1) & (runs.beta < 1), runs.shape)
     if not able.any():
         return best
     least = composed(everything, runs.T - ahead, runs.delta, accounting).epsilon
@@ -102,7 +102,7 @@ def _from_forward_tracking(runs: Runs, accounting: Accounting, geometry, everyth
     columns: dict[str, Any] = {name: np.broadcast_to(getattr(runs, name), runs.shape)[rows] for name in NUMERIC_FIELDS}
     some = replace(runs, **columns)
     found = _counted(some, accounting, geometry(some), some.T)
-    return best.least(found.spread(rows, runs.shape))
+    return best.minimum(found.scatter(rows, runs.shape))
 
 
 # ---------------------------------------------------------------- the sharper bound
@@ -121,7 +121,7 @@ class Capped:
     every: bool
 
     @classmethod
-    def of(cls, runs: Runs, beta, accounting: Accounting, every: bool) -> "Capped":
+    def of(cls, runs: RunArrays, beta, accounting: Accounting, every: bool) -> "Capped":
         beta = np.broadcast_to(beta, runs.shape)
         sampled = Sampled.of(runs, beta / runs.K + (1 - beta) / runs.d, accounting)
         q, mu = (np.array(np.broadcast_to(x, runs.shape), float) for x in (sampled.q, sampled.mu))
@@ -163,7 +163,7 @@ class Capped:
         found = kernels.finish(rows, sampled.q, sampled.mu, tables, RAYS, *self._how, choice.omega, choice.alpha)
         N, share, budget, alpha, data = found
         delta_f = np.where(rows.certain, 0.0, share * rows.delta)
-        extra = {"beta": rows.beta, "order": choice.order}
+        extra = {"beta": rows.beta, "moment": choice.order}
         if exact(self.accounting):
             losses = replace(sampled, mu=sampled.mu / np.sqrt(choice.omega)).losses(N, budget)
             return of_losses(losses, rows.delta, delta_f, N, rows.z0, **extra)
@@ -209,7 +209,7 @@ def _around(order: np.ndarray) -> np.ndarray:
     return ORDERS[np.clip(index, 0, ORDERS.size - 1)]
 
 
-def sharp(runs: Runs, accounting: Accounting) -> Solved:
+def sharp(runs: RunArrays, accounting: Accounting) -> Solved:
     """N steps from the diameter, in two forms: span shifts at every step, or at the last only.
 
     From distance 0 it is never below composition, which pays for as many steps and for no drift; nor is it, so, where N > T.
@@ -229,12 +229,12 @@ def sharp(runs: Runs, accounting: Accounting) -> Solved:
         some = all_rows.at(nodes)
         choice = some.reshared(some.settle())
         found.append(all_rows.solved(choice.between(nodes, np.arange(count)) if count > nodes.size else choice))
-    best = reduce(Solved.least, found)
-    best = best.where(np.isfinite(best.epsilon)).reshape(shape)
+    best = reduce(Solved.minimum, found)
+    best = best.mask(np.isfinite(best.epsilon)).reshape(shape)
     return replace(best, N=np.minimum(best.N, runs.T))
 
 
-def _best_beta(runs: Runs, nodes: np.ndarray, accounting: Accounting, every: bool) -> np.ndarray:
+def _best_beta(runs: RunArrays, nodes: np.ndarray, accounting: Accounting, every: bool) -> np.ndarray:
     """The constant beta that does best at some rows, each beta with choices of its own."""
     by_order = accounting.replace(conversion="cks") if exact(accounting) else accounting
 

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from zoexplore.bounds import span
+from zoexplore.bounds import full_span
 from zoexplore.bounds.assumptions import CLIP_IDLE, FULL_BATCH, LAST_ITERATE, LIPSCHITZ, SMOOTH, START
 from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
 from zoexplore.bounds.contraction import lipschitz
-from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.documents import Reference
 from zoexplore.formatting import format_tex
 from zoexplore.setting import Accounting
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from zoexplore.bounds.guarantee import Guarantee
 
 
-def solve(runs: Runs, accounting: Accounting) -> Solved:
+def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     """The optimal shifts for w - eta_1 g + noise of variance eta^2 sigma^2/d a coordinate, eta_1 = eta/d."""
     c, drift, S = _step(runs)
-    rho, N, z = span.least_budget(c, runs.T, runs.diameter, drift, S)
+    rho, N, z = full_span.least_budget(c, runs.T, runs.diameter, drift, S)
     return Solved.of(runs, accounting, rho, N=N, z=z)
 
 
-def _step(runs: Runs):
+def _step(runs: RunArrays):
     """Lipschitz constant, sensitivity and noise variance of one step."""
     step = runs.eta / runs.d
-    return lipschitz(runs.regime, step, runs.M, runs.m), runs.record / runs.d, 1 / runs.d
+    return lipschitz(runs.regime, step, runs.M, runs.m), runs.record_sensitivity / runs.d, 1 / runs.d
 
 
-def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory:
+def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Trajectory:
     """The shifts and distances behind one run's bound."""
     c, drift, S = _step(runs)
-    return span.trajectory(c, runs.T, solved.N, solved.z, drift, S, 0.0)
+    return full_span.trajectory(c, runs.T, solved.N, solved.z, drift, S, 0.0)
 
 
 def substitute(g: "Guarantee") -> tuple[str, ...]:
@@ -44,7 +44,7 @@ NOISY_GD = Bound(
     title="Noisy gradient descent",
     bare=True,
     latex=r"\rho = \frac{B^2}{2S}\,\frac{(1-c^T)(1+c)}{(1+c^T)(1-c)},\quad B=\frac{2\Delta\eta}{nd},\ S=\frac{\eta^2\sigma^2}{d}",
-    says="The same noise energy and mean step η/d with exact gradients (K = d, β = 0): what first-order training would pay.",
+    summary="The same noise energy and mean step η/d with exact gradients (K = d, β = 0): what first-order training would pay.",
     source="Bok, Su, Altschuler 2024, doi:10.48550/arXiv.2403.00278",
     proofs=(Reference("bounds", "Noisy gradient descent"),),
     assumptions=(START, LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, FULL_BATCH),

@@ -7,7 +7,7 @@ import numpy as np
 
 from zoexplore.bounds.assumptions import CLIPPED, FINITE_BALL, LAST_RELEASED, START, STEP_SIZE, Assumption, drawn
 from zoexplore.bounds.bound import Bound, Solved, Style
-from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.documents import Reference
 from zoexplore.formatting import format_number, format_tex
 from zoexplore.setting import NEIGHBOURS, Accounting
@@ -28,7 +28,7 @@ ANY_BATCH = drawn(
 )
 
 
-def solve(runs: Runs, accounting: Accounting) -> Solved:
+def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     """Before the last step two runs are at most 2R apart; clipped updates move them by U = 2 eta Delta/sqrt(K) more, in the span.
 
     With x the cosine of the angle between the distance and the span the cost is half of
@@ -38,7 +38,7 @@ def solve(runs: Runs, accounting: Accounting) -> Solved:
     """
     if accounting.printed:
         return Solved.of(runs, accounting, runs.diameter**2 / (2 * runs.s2), N=np.ones(()), z=runs.diameter)
-    s2, S, far, moved, r = runs.s2, runs.s1 + runs.s2, runs.diameter, runs.kick, runs.overshoot
+    s2, S, far, moved, r = runs.s2, runs.s1 + runs.s2, runs.diameter, runs.step_sensitivity, runs.ridge_expansion
     spare = np.where(r > 1, S - r**2 * s2, runs.s1)
     with np.errstate(divide="ignore", invalid="ignore"):
         x = np.where((runs.K == runs.d) | (spare <= 0), 1.0, np.minimum(1.0, r * moved * s2 / (far * spare)))
@@ -73,7 +73,7 @@ OUTPUT_PERTURBATION = Bound(
     bare=True,
     latex=r"\rho = \max_{0\le x\le 1}\ \frac{(2Rrx + U)^2}{2S} + \frac{4R^2(1-x^2)}{2s_2},\quad U=\frac{2\eta\Delta}{\sqrt K},"
     r"\quad r=\max\left(1,\left|1-\frac{\eta\,\mathrm{ridge}}{K}\right|\right)",
-    says="Only the last step's noise is counted: it must hide two runs as far apart as the ball is wide.",
+    summary="Only the last step's noise is counted: it must hide two runs as far apart as the ball is wide.",
     source="Paper, after the public-state baseline",
     proofs=(Reference("bounds", "Output perturbation"),),
     assumptions=(START, LAST_RELEASED, CLIPPED, ANY_BATCH, STEP_SIZE, FINITE_BALL, ISOTROPIC_NOISE),

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zoexplore.bounds import composition, epochs, minibatch, span
+from zoexplore.bounds import composition, epochs, full_span, minibatch
 from zoexplore.bounds.assumptions import CLIP_IDLE, EPOCHS, LIPSCHITZ, PEOPLE, RELEASED, SMOOTH, START
 from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
 from zoexplore.bounds.explanation import of_hidden_iterates
 from zoexplore.bounds.kernels import norms as kernels_norms
 from zoexplore.bounds.kernels import sharp as kernels
-from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.sharp_search import FINE, Outcome, Rows, improve, nearest_order, settle, walk
-from zoexplore.bounds.subsampling import elsewhere
+from zoexplore.bounds.subsampling import by_batch_kind
 from zoexplore.documents import Reference
 from zoexplore.formatting import format_tex
 from zoexplore.setting import NUMERIC_FIELDS, Accounting
@@ -30,34 +30,34 @@ COMPOSED, ALL_DIRECTIONS, SPLIT = 0.0, 1.0, 2.0  # what a bound was the least by
 FEW = 12  # orders below it are tried as they are at both anchors: whole numbers are too coarse there to interpolate
 
 
-def solve(runs: Runs, accounting: Accounting) -> Solved:
+def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     """The sharper bound's least epsilon; on batches of b < n records as they are drawn. Never above composition."""
-    return elsewhere(_of_all, _of_batches, runs, accounting)
+    return by_batch_kind(_of_all, _of_batches, runs, accounting)
 
 
-def _of_batches(runs: Runs, accounting: Accounting) -> Solved:
+def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
     best = _composed(runs, accounting)
     if accounting.schedule == "optimal":
-        best = best.least(_composed(replace(runs, beta=np.ones(())), accounting))
+        best = best.minimum(_composed(replace(runs, beta=np.ones(())), accounting))
     if runs.setting.sampling == "shuffled":  # the worst order of visits: composition, whatever it is
         return best
     if runs.setting.sampling == "cyclic":
         shared = (runs.beta < 1) | (runs.K == runs.d)
-        return best.least(epochs.cyclic(runs, accounting).where(shared & (runs.releases == 1)))
-    return best.least(minibatch.sharp(runs, accounting).where(runs.releases == 1))
+        return best.minimum(epochs.cyclic(runs, accounting).mask(shared & (runs.releases == 1)))
+    return best.minimum(minibatch.sharp(runs, accounting).mask(runs.releases == 1))
 
 
-def _of_all(runs: Runs, accounting: Accounting) -> Solved:
+def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
     """The least epsilon over the order of the moments, the split of delta, the start, the steps, the fractions and, where free,
     a constant beta. Never above composition, which is the case pi = 1 from distance 0.
     """
     free = accounting.schedule == "optimal"
     best = _composed(runs, accounting)
     if free:
-        best = best.least(_composed(replace(runs, beta=np.ones(())), accounting))
+        best = best.minimum(_composed(replace(runs, beta=np.ones(())), accounting))
     everywhere = (runs.K == runs.d) & (~runs.acting | (runs.d == 1))  # nothing is random
     if everywhere.any():
-        best = best.least(_all_directions(runs, accounting).where(everywhere))
+        best = best.minimum(_all_directions(runs, accounting).mask(everywhere))
     split = (~everywhere) & (free | (runs.beta < 1) | (runs.K == runs.d))
     if not split.any():
         return best
@@ -70,10 +70,10 @@ def _of_all(runs: Runs, accounting: Accounting) -> Solved:
         families += [Rows.of(runs, beta, most, far=True, high=high) for high in (False, True)]
     only_T = not any(np.ndim(getattr(runs, name)) for name in NUMERIC_FIELDS if name != "T")
     found = (_along_T if only_T else _along)(families, accounting)
-    return best.least(found.reshape(runs.shape).where(split))
+    return best.minimum(found.reshape(runs.shape).mask(split))
 
 
-def _stretch(runs: Runs) -> np.ndarray:
+def _stretch(runs: RunArrays) -> np.ndarray:
     """The most steps from one released iterate to the next: a stretch costs at most what one of so many does, and they add up."""
     return np.ceil(runs.T / runs.releases)
 
@@ -91,7 +91,7 @@ def _along(families: list[Rows], accounting: Accounting) -> Solved:
     index = np.flatnonzero(alone)
     if index.size:
         for chosen, outcome in _settle([rows.at(index) for rows in families], accounting):
-            solved = _clearly_least(solved, _solved(chosen, chosen, outcome).spread(index, count))
+            solved = _clearly_least(solved, _solved(chosen, chosen, outcome).scatter(index, count))
     return _within(solved, families[0].most)
 
 
@@ -99,7 +99,7 @@ def _clearly_least(solved: Solved, other: Solved) -> Solved:
     """The smaller of the two. A tie goes to the first, so that neighbouring settings tell the same story: what starts from afar
     and what starts from 0 often agree to many digits.
     """
-    return solved.least(other.where(other.epsilon < solved.epsilon * (1 - TIE)))
+    return solved.minimum(other.mask(other.epsilon < solved.epsilon * (1 - TIE)))
 
 
 def _within(solved: Solved, T) -> Solved:
@@ -133,7 +133,7 @@ def _along_T(families: list[Rows], accounting: Accounting) -> Solved:
     for rows, (node, found), wins in zip(families[:2], settled[:2], (~high_wins, high_wins), strict=True):
         # epsilon grows with T: a later anchor's bound serves all before it, and where two agree, nothing is left to be found
         flat = found.epsilon[above] <= found.epsilon[below] * (1 + FLAT)
-        solved = solved.least(_solved(rows, node.at(above), found.at(above)))
+        solved = solved.minimum(_solved(rows, node.at(above), found.at(above)))
         hopeless = found.epsilon[below] * (1 - TIE) > far.epsilon  # and more so for more steps
         todo = ~flat & ~hopeless & (wins[below] | wins[above])
         apart = _apart(node, below, above)
@@ -141,7 +141,7 @@ def _along_T(families: list[Rows], accounting: Accounting) -> Solved:
             index = np.flatnonzero(wanted)
             if index.size:
                 chosen = _between(rows, node, earlier, later, weight, accounting).at(index)
-                solved = solved.least(_evaluate(chosen, accounting, found.at(later[index])).spread(index, T.size))
+                solved = solved.minimum(_evaluate(chosen, accounting, found.at(later[index])).scatter(index, T.size))
     return _within(_clearly_least(_never_falling(solved, T), far), T)
 
 
@@ -208,7 +208,7 @@ def _solved(rows: Rows, chosen: Rows, found: Outcome) -> Solved:
     for i, distances in enumerate(found.path):
         path[i] = distances
     extra = {
-        "kind": np.full(rows.K.size, SPLIT), "order": chosen.order, "share": found.share, "beta": chosen.beta, "path": path,
+        "kind": np.full(rows.K.size, SPLIT), "moment": chosen.order, "share": found.share, "beta": chosen.beta, "path": path,
         "high": chosen.high, "far": chosen.far, "most": found.most,
     }  # fmt: skip
     delta_f = np.where(rows.certain, 0.0, found.share * rows.delta)
@@ -221,29 +221,29 @@ def _nothing(count: int) -> Solved:
     return Solved(np.full(count, np.inf), nan, nan, nan, nan)
 
 
-def _composed(runs: Runs, accounting: Accounting) -> Solved:
+def _composed(runs: RunArrays, accounting: Accounting) -> Solved:
     solved = composition.solve(runs, accounting)
     return replace(solved, extra=solved.extra | {"kind": np.full((), COMPOSED), "beta": runs.beta})
 
 
-def _all_directions(runs: Runs, accounting: Accounting) -> Solved:
+def _all_directions(runs: RunArrays, accounting: Accounting) -> Solved:
     """K = d: nothing is random, delta is not split, and all noise counts as the directions'."""
     stretch = _stretch(runs)
-    rho, N, z = span.least_budget(runs.certain_c, stretch, runs.diameter, *_all_directions_step(runs, accounting))
+    rho, N, z = full_span.least_budget(runs.certain_c, stretch, runs.diameter, *_all_directions_step(runs, accounting))
     return Solved.of(runs, accounting, rho * runs.releases, N=N, z=z, kind=ALL_DIRECTIONS, beta=runs.beta)
 
 
-def _all_directions_step(runs: Runs, accounting: Accounting):
+def _all_directions_step(runs: RunArrays, accounting: Accounting):
     """Drift and noise variance of a step in all directions."""
     data = np.minimum(runs.B_lipschitz, runs.B) if accounting.sensitivity == "lipschitz" else runs.B
-    return data + runs.quotient_remainder, runs.s1 + runs.s2
+    return data + runs.quotient_bias, runs.s1 + runs.s2
 
 
-def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory | None:
+def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Trajectory | None:
     """The distances, fractions and shifts of one run, step by step; None on batches, whose steps' costs are no budget, and where
     more than one iterate is released.
     """
-    if "alpha" in solved.extra or runs.releases > 1 or runs.batch < runs.n:
+    if "renyi_order" in solved.extra or runs.releases > 1 or runs.batch < runs.n:
         return None
     extra = {k: v.item() for k, v in solved.extra.items()}
     N, tau = int(solved.N), int(runs.T - solved.N)
@@ -253,16 +253,16 @@ def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory
         return Trajectory(tau, np.zeros(N + 1), beta * ones, np.sqrt(2 * flat * noise), 0 * ones, flat, ones, ones)
     if extra["kind"] == ALL_DIRECTIONS:
         drift, S = _all_directions_step(runs, accounting)
-        return span.trajectory(runs.certain_c, runs.T, solved.N, solved.z, drift, S, runs.beta)
+        return full_span.trajectory(runs.certain_c, runs.T, solved.N, solved.z, drift, S, runs.beta)
     rows = Rows.of(runs, extra["beta"], extra["most"], far=bool(extra["far"]), high=bool(extra["high"]))
-    rows = rows._replace(z0=np.atleast_1d(solved.z), order=np.atleast_1d(extra["order"]), share=np.atleast_1d(extra["share"]))
+    rows = rows._replace(z0=np.atleast_1d(solved.z), order=np.atleast_1d(extra["moment"]), share=np.atleast_1d(extra["share"]))
     z, alpha, pi, a, p, rho, drift = walk(rows, accounting, solved.extra["path"].item(), N)
     return Trajectory(tau, z, np.full(N, extra["beta"]), p, a, rho, alpha, pi, drift)
 
 
 def substitute(g: "Guarantee") -> tuple[str, ...]:
     """The lengths and variances that the recursion works with, with the run's numbers."""
-    runs = Runs.of(g.setting)
+    runs = RunArrays.of(g.setting)
     unit = float(runs.unit)
     return (
         rf"c = {format_tex(float(runs.c))},\quad B = {format_tex(float(runs.B) * unit)},\quad"
@@ -280,11 +280,11 @@ SMOOTH_DATA = replace(
 IDLE = replace(LIPSCHITZ, holds=None, shortfall=None, vouched=False, unless=lambda r: r.acting)
 
 
-def about_clip(runs: Runs, solved: Solved) -> str:
+def about_clip(runs: RunArrays, solved: Solved) -> str:
     """With a clip that acts: what contracts, and how much of it that takes."""
     if not runs.acting:
         return ""
-    order = float(solved.extra.get("order", np.nan))
+    order = float(solved.extra.get("moment", np.nan))
     need, most = needed_ridge(runs, order if np.isfinite(order) else 10.0), float(runs.M - runs.ridge)
     said = "the clip may act, so that nothing contracts but the ridge"
     if not np.isfinite(need):
@@ -293,7 +293,7 @@ def about_clip(runs: Runs, solved: Solved) -> str:
     return f"{said}: a step contracts from a ridge of {need:.3g} on ({share}); the run's is {float(runs.ridge):.3g}"
 
 
-def needed_ridge(runs: Runs, order: float) -> float:
+def needed_ridge(runs: RunArrays, order: float) -> float:
     """The least ridge with which a single run's step contracts where the clip acts, what is clipped as it is; inf for none.
 
     Args:
@@ -311,7 +311,7 @@ SHARP = Bound(
     title="Sharper bound",
     latex=r"\rho = \min\ \tfrac12\sum_t\left(\frac{p_t^2}{S_t} + \frac{a_t^2}{s_{2,t}}\right),\quad"
     r" v \leftarrow J\left(\tfrac{\alpha^2}{s_2} + v(1-\alpha)^2,\ \tfrac{\pi^2(1+\varphi)}{S} + v(1-\pi)^2(1+\theta)\right)",
-    says="Span and complement are each hidden by the noise they see; chance is budgeted over the whole run, not step by step.",
+    summary="Span and complement are each hidden by the noise they see; chance is budgeted over the whole run, not step by step.",
     source="",
     proofs=(
         Reference("sharp", "The norm"), Reference("sharp", "Proof"), Reference("epochs", "Released checkpoints"),

@@ -13,7 +13,7 @@ from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels import norms
 from zoexplore.bounds.kernels import sharp as kernels
 from zoexplore.bounds.kernels.gaussian import FIRST_SHARE
-from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import golden
 from zoexplore.setting import Accounting
 
@@ -35,7 +35,7 @@ BESIDE_ROUNDS, MOST_BESIDE = 3, 8
 
 
 class Rows(NamedTuple):
-    """Runs as flat arrays (quantities of `Runs`, lengths in its unit), each with the choices made for it.
+    """Runs as flat arrays (quantities of `RunArrays`, lengths in its unit), each with the choices made for it.
 
     `far` rows start from z0 and choose the number of steps, at most `most`; the others count `most` steps from distance 0.
     The recursion has several fixed points. From 0: runs that pay for each step's data as it comes, and runs that let distance
@@ -52,8 +52,8 @@ class Rows(NamedTuple):
     certain: np.ndarray
     B: np.ndarray
     data: np.ndarray
-    remainder: np.ndarray
-    remainder_at_zero: np.ndarray
+    bias_term: np.ndarray
+    bias_at_zero: np.ndarray
     delta: np.ndarray
     times: np.ndarray
     most: np.ndarray
@@ -66,14 +66,14 @@ class Rows(NamedTuple):
     table: np.ndarray
 
     @classmethod
-    def of(cls, runs: Runs, beta, most, far: bool = False, high: bool = False) -> "Rows":
+    def of(cls, runs: RunArrays, beta, most, far: bool = False, high: bool = False) -> "Rows":
         """The runs, with the first choices that a search starts from."""
         z0 = runs.diameter if far else 0.0
         size = int(np.prod(runs.shape))
         idle = (runs.K == runs.d) & ~runs.acting
         columns = (
             runs.K, runs.d, runs.ridge_factor, runs.low_curvature, runs.top_curvature, runs.acting, idle | (runs.d == 1),
-            runs.B, runs.B_lipschitz, runs.quotient_remainder, runs.remainder_at_zero, runs.delta, runs.releases,
+            runs.B, runs.B_lipschitz, runs.quotient_bias, runs.bias_at_zero, runs.delta, runs.releases,
             most, z0, far, high, beta, 9.0, FIRST_SHARE, 0,
         )  # fmt: skip
         return cls(*(np.array(np.broadcast_to(x, (size,))) for x in columns))
@@ -126,7 +126,7 @@ class Outcome:
         """Some of the rows."""
         return Outcome(*(getattr(self, f.name)[index] for f in fields(self)))
 
-    def least(self, other: "Outcome") -> "Outcome":
+    def minimum(self, other: "Outcome") -> "Outcome":
         """Row by row the smaller epsilon."""
         better = other.epsilon < self.epsilon
         pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
@@ -163,7 +163,7 @@ def settle(rows: Rows, accounting: Accounting) -> tuple[Rows, Outcome]:
         other = rows._replace(order=nearest_order(rows.order * factor), share=found.share)
         tried = improve(other, accounting, FINE, found.path.copy(), BESIDE_ROUNDS, MOST_BESIDE)
         rows = rows._replace(order=np.where(tried.epsilon < found.epsilon, other.order, rows.order))
-        found = found.least(tried)
+        found = found.minimum(tried)
     return rows._replace(share=found.share), found
 
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from zoexplore.bounds.bound import Solved
 from zoexplore.bounds.conversion import epsilon_at_order
-from zoexplore.bounds.kernels import renyi
+from zoexplore.bounds.kernels import subsampled_renyi
 from zoexplore.bounds.loss_distribution import Losses
-from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import golden
 from zoexplore.setting import Accounting
 
-LEAST_ORDER, MOST_ORDER = 1 + renyi.LEAST_EXCESS, 1 + renyi.MOST_EXCESS
+LEAST_ORDER, MOST_ORDER = 1 + subsampled_renyi.LEAST_EXCESS, 1 + subsampled_renyi.MOST_EXCESS
 LEAST_VARIANCE = 1e-290  # less than that has lost digits, and counts as none
 LOSSES = ("N", "rho", "q", "mu")  # the columns of `Losses`
 PRINTED_SECTIONS = 24  # of the orders' logarithm; the paper's cost has no search of its own
@@ -36,13 +36,14 @@ class Sampled:
     sampling: str = "without-replacement"
 
     @classmethod
-    def of(cls, runs: Runs, variance, accounting: Accounting) -> "Sampled":
-        """Against noise of a variance in the span, in `Runs.unit` squared. The record in question moves a batch's step by n/b
-        times what it moves a step on all records, with the Lipschitz sensitivity for certain (docs/minibatch.md, "Composition").
+    def of(cls, runs: RunArrays, variance, accounting: Accounting) -> "Sampled":
+        """Against noise of a variance in the span, in `RunArrays.unit` squared. The record in question moves a batch's step by
+        n/b times what it moves a step on all records, with the Lipschitz sensitivity for certain
+        (docs/minibatch.md, "Composition").
         """
         moved = runs.B * runs.n
         if accounting.sensitivity == "lipschitz" and not accounting.printed:
-            moved = np.minimum(moved, runs.B_lipschitz * runs.n + runs.remainder)
+            moved = np.minimum(moved, runs.B_lipschitz * runs.n + runs.bias_term)
         noise = np.sqrt(np.where(variance < LEAST_VARIANCE, 0.0, variance))
         mu = moved / runs.batch / noise
         return cls(runs.batch / runs.n, mu, runs.K, accounting.printed, runs.setting.sampling)
@@ -50,9 +51,9 @@ class Sampled:
     def divergence(self, alpha):
         """One step's Renyi divergence at the order alpha; Poisson's pair is nowhere further apart than the other one."""
         if self.printed:
-            joint, apart = (renyi.printed_divergence(alpha, self.q, mu) for mu in (self.mu, self.mu / np.sqrt(self.K)))
+            joint, apart = (subsampled_renyi.printed_divergence(alpha, self.q, mu) for mu in (self.mu, self.mu / np.sqrt(self.K)))
             return np.minimum(self.K * apart, joint)
-        return renyi.sampled_divergence(alpha, self.q, self.mu)
+        return subsampled_renyi.sampled_divergence(alpha, self.q, self.mu)
 
     def losses(self, N, budget) -> Losses:
         """The privacy losses of N such steps and a Gaussian shift."""
@@ -61,19 +62,19 @@ class Sampled:
     def best_order(self, N, budget, delta, accounting: Accounting, near=np.nan):
         """(alpha, r_alpha): the order for N such steps and a Gaussian budget, whose Renyi divergence is alpha times it."""
         if not self.printed:
-            return renyi.best_order(N, budget, self.q, self.mu, delta, accounting.conversion != "mironov", near)
+            return subsampled_renyi.best_order(N, budget, self.q, self.mu, delta, accounting.conversion != "mironov", near)
 
         def epsilon_at(log_excess):
             alpha = 1 + np.exp(log_excess)
             return epsilon_at_order(N * self.divergence(alpha) + alpha * budget, alpha, delta, accounting.conversion)
 
         shape = np.broadcast_shapes(*map(np.shape, (N, budget, self.q, self.mu, delta)))
-        low, high = np.full(shape, np.log(renyi.LEAST_EXCESS)), np.full(shape, np.log(renyi.MOST_EXCESS))
+        low, high = np.full(shape, np.log(subsampled_renyi.LEAST_EXCESS)), np.full(shape, np.log(subsampled_renyi.MOST_EXCESS))
         alpha = 1 + np.exp(golden(epsilon_at, low, high, PRINTED_SECTIONS))
         return alpha, self.divergence(alpha)
 
 
-def elsewhere(of_all, of_batches, runs: Runs, accounting: Accounting) -> Solved:
+def by_batch_kind(of_all, of_batches, runs: RunArrays, accounting: Accounting) -> Solved:
     """`of_all(runs, accounting)` for the runs whose batch is all records, `of_batches(runs, accounting)` for the others."""
     full = runs.batch == runs.n
     if full.all():
@@ -81,7 +82,7 @@ def elsewhere(of_all, of_batches, runs: Runs, accounting: Accounting) -> Solved:
     found = of_batches(runs, accounting)
     if not full.any():
         return found
-    return of_all(runs, accounting).where(full).least(found.where(~full))
+    return of_all(runs, accounting).mask(full).minimum(found.mask(~full))
 
 
 def exact(accounting: Accounting) -> bool:
@@ -99,7 +100,7 @@ def composed(sampled: Sampled, N, delta, accounting: Accounting, **extra) -> Sol
 
 def of_losses(losses: Losses, delta, delta_f=0.0, N=np.nan, z=0.0, **extra) -> Solved:
     """Convert composed privacy losses exactly, at delta - delta_f. There is no rho, and no order."""
-    columns = {"alpha": np.nan} | {f"losses_{k}": getattr(losses, k) for k in LOSSES}
+    columns = {"renyi_order": np.nan} | {f"losses_{k}": getattr(losses, k) for k in LOSSES}
     extra = {k: np.asarray(v) for k, v in (extra | columns).items()}
     rho, N, z, lost = map(np.asarray, (np.nan, N, z, delta_f))
     return Solved(losses.epsilon(delta - delta_f), rho, lost, N, z, extra)
@@ -113,7 +114,7 @@ def by_losses(found: Solved) -> bool:
 def solved(divergence, alpha, delta, accounting: Accounting, delta_f=0.0, N=np.nan, z=0.0, **extra) -> Solved:
     """Convert a Renyi divergence at the order alpha, at delta - delta_f. There is no rho."""
     epsilon = epsilon_at_order(divergence, alpha, delta - delta_f, accounting.conversion)
-    extra = {k: np.asarray(v) for k, v in (extra | {"alpha": alpha}).items()}
+    extra = {k: np.asarray(v) for k, v in (extra | {"renyi_order": alpha}).items()}
     rho, delta_f, N, z = map(np.asarray, (np.nan, delta_f, N, z))
     return Solved(epsilon, rho, delta_f, N, z, extra)
 

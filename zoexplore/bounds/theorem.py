@@ -20,10 +20,10 @@ from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
 from zoexplore.bounds.contraction import gap
 from zoexplore.bounds.conversion import epsilon_of
 from zoexplore.bounds.explanation import of_hidden_iterates
-from zoexplore.bounds.kernels import shifts
-from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.kernels import shifted_divergence
+from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import best_share
-from zoexplore.bounds.subsampling import elsewhere
+from zoexplore.bounds.subsampling import by_batch_kind
 from zoexplore.documents import Reference
 from zoexplore.formatting import format_tex
 from zoexplore.setting import Accounting
@@ -36,12 +36,12 @@ SETTLED = 0.05  # a change of the number of steps, relative, that calls for a th
 FREE = -1.0  # stands for beta where every step's share is chosen
 
 
-def solve(runs: Runs, accounting: Accounting) -> Solved:
+def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     """The theorem's least epsilon; on batches of b < n records in its Renyi form, with the best constant beta if it is free."""
-    return elsewhere(_of_all, lambda r, a: minibatch.theorem(r, a, _geometry), runs, accounting)
+    return by_batch_kind(_of_all, lambda r, a: minibatch.theorem(r, a, _geometry), runs, accounting)
 
 
-def _of_all(runs: Runs, accounting: Accounting) -> Solved:
+def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
     """The least epsilon over the counted steps N, the shifts a_t, the split of delta and, where free, the shares beta_t.
 
     Three kinds of starts: all T steps counted from distance 0 (no shift, nothing can fail); N steps from the diameter, the
@@ -51,35 +51,35 @@ def _of_all(runs: Runs, accounting: Accounting) -> Solved:
     from_zero = _from_zero(runs, accounting, beta)
     program = _program(runs, beta)
     from_diameter = _counted(program, accounting, np.full((), np.inf), runs.delta)
-    best = from_zero.least(from_diameter.where(from_diameter.N <= runs.T))
+    best = from_zero.minimum(from_diameter.mask(from_diameter.N <= runs.T))
     return _from_forward_tracking(program, runs, accounting, best)
 
 
-def _from_zero(runs: Runs, accounting: Accounting, beta) -> Solved:
+def _from_zero(runs: RunArrays, accounting: Accounting, beta) -> Solved:
     share = np.where(beta == FREE, 1.0, beta)
     with np.errstate(divide="ignore"):
         return Solved.of(runs, accounting, runs.T * _data_cost(runs) / share, N=runs.T, share=np.nan)
 
 
-def _data_cost(runs: Runs):
+def _data_cost(runs: RunArrays):
     """What one step's data costs against all the noise along the directions."""
-    return runs.record**2 / 2
+    return runs.record_sensitivity**2 / 2
 
 
-def _drift(runs: Runs):
+def _drift(runs: RunArrays):
     """c2 = eta M xi, what two-point estimates add to the distance in a step; a vanishing one is rounded up, so that distances
     over it stay finite.
     """
-    return np.where(runs.xi > 0, np.maximum(runs.remainder * np.sqrt(runs.K), 1e-100 * runs.kick), 0.0)
+    return np.where(runs.xi > 0, np.maximum(runs.bias_term * np.sqrt(runs.K), 1e-100 * runs.step_sensitivity), 0.0)
 
 
-def _program(runs: Runs, beta) -> tuple:
-    """The arguments of the kernels after T and delta_f: K, d, gap, diameter, kick, drift, beta, data, shift."""
+def _program(runs: RunArrays, beta) -> tuple:
+    """The arguments of the kernels after T and delta_f: K, d, gap, diameter, separation, drift, beta, data, shift."""
     return *_geometry(runs), beta, _data_cost(runs), runs.d / 2
 
 
-def _geometry(runs: Runs) -> tuple:
-    return runs.K, runs.d, gap(runs.c), runs.diameter, runs.wander, _drift(runs)
+def _geometry(runs: RunArrays) -> tuple:
+    return runs.K, runs.d, gap(runs.c), runs.diameter, runs.step_separation, _drift(runs)
 
 
 def _counted(program: tuple, accounting: Accounting, T, delta) -> Solved:
@@ -94,20 +94,20 @@ def _counted(program: tuple, accounting: Accounting, T, delta) -> Solved:
     if moving.any():
         part, T_part, delta_part = _at(moving, program, T, delta)
         N[moving], share[moving] = _round(part, accounting, T_part, delta_part, share[moving], share[moving], 5)
-    rho = shifts.theorem_rho(N, T, np.log(share * delta), *program)
-    diameter, kick = program[3], program[4]
+    rho = shifted_divergence.theorem_rho(N, T, np.log(share * delta), *program)
+    diameter, separation = program[3], program[4]
     epsilon = epsilon_of(rho, delta * (1 - share), accounting.conversion)
-    z = np.where(np.isfinite(T), np.minimum(diameter, kick * (T - N)), diameter)
+    z = np.where(np.isfinite(T), np.minimum(diameter, separation * (T - N)), diameter)
     return Solved(epsilon, rho, share * delta, N, z, {"share": share})
 
 
 def _round(program: tuple, accounting: Accounting, T, delta, share, near, sections: int):
     """The best number of steps for the split, and the best split (near a given one, if any) for that number."""
-    most = np.where(np.isfinite(T), T - 1, shifts.MOST_STEPS)
-    N = shifts.theorem_steps(T, most, np.log(share * delta), *program)
+    most = np.where(np.isfinite(T), T - 1, shifted_divergence.MOST_STEPS)
+    N = shifted_divergence.theorem_steps(T, most, np.log(share * delta), *program)
 
     def epsilon_at(share):
-        rho = shifts.theorem_rho(N, T, np.log(share * delta), *program)
+        rho = shifted_divergence.theorem_rho(N, T, np.log(share * delta), *program)
         return epsilon_of(rho, delta * (1 - share), accounting.conversion)
 
     return N, best_share(epsilon_at, np.shape(share), near, sections)
@@ -122,11 +122,11 @@ def _at(rows, program: tuple, *others):
     return tuple(map(pick, program)), *map(pick, others)
 
 
-def _from_forward_tracking(program: tuple, runs: Runs, accounting: Accounting, best: Solved) -> Solved:
+def _from_forward_tracking(program: tuple, runs: RunArrays, accounting: Accounting, best: Solved) -> Solved:
     """Improve the rows where a forward part stays within the diameter and cannot be ruled out by the cost of data alone."""
-    diameter, kick, beta, data = program[3], program[4], program[6], program[7]
+    diameter, separation, beta, data = program[3], program[4], program[6], program[7]
     with np.errstate(divide="ignore", invalid="ignore"):
-        forward = np.minimum(runs.T - 1, np.ceil(diameter / kick))
+        forward = np.minimum(runs.T - 1, np.ceil(diameter / separation))
         least = epsilon_of((runs.T - forward) * data / np.where(beta == FREE, 1.0, beta), runs.delta, accounting.conversion)
     rows = np.broadcast_to((forward >= 1) & (least < best.epsilon) & (beta != 0) & (beta < 1), runs.shape)
     if not rows.any():
@@ -134,12 +134,12 @@ def _from_forward_tracking(program: tuple, runs: Runs, accounting: Accounting, b
 
     part, T, delta = _at(rows, program, runs.T, runs.delta)
     found = _counted(part, accounting, T, delta)
-    return best.least(found.spread(rows, runs.shape))
+    return best.minimum(found.scatter(rows, runs.shape))
 
 
-def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory | None:
+def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Trajectory | None:
     """The shifts a_t, distances z_t and shares beta_t behind one run's bound; None on batches: their costs are no budget."""
-    if "alpha" in solved.extra:
+    if "renyi_order" in solved.extra:
         return None
     N, T = int(solved.N), int(runs.T)
     free = accounting.schedule == "optimal"
@@ -149,9 +149,9 @@ def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory
         a, z = np.zeros(N), np.zeros(N + 1)
     else:
         c2 = float(_drift(runs))
-        kappa = float(shifts.theorem_growth(N, np.log(solved.delta_f), runs.K, runs.d, gap(runs.c)))
+        kappa = float(shifted_divergence.theorem_growth(N, np.log(solved.delta_f), runs.K, runs.d, gap(runs.c)))
         ratio = shift / data if free else 0.0
-        nu = float(shifts.shift_level(kappa, N, solved.z, c2, ratio))
+        nu = float(shifted_divergence.shift_level(kappa, N, solved.z, c2, ratio))
         weight = nu * np.exp(-abs(kappa) * (np.arange(N)[::-1] if kappa <= 0 else np.arange(N)))
         if free:
             floor = 1 + np.sqrt(ratio) * c2 if kappa > 0 else 1.0
@@ -160,7 +160,7 @@ def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory
         else:
             a = c2 * np.maximum(1.0, weight) if kappa > 0 and c2 > 0 else weight
             beta = np.full(N, float(runs.beta))
-        z = shifts.distances(float(solved.z), a, np.exp(kappa), c2)
+        z = shifted_divergence.distances(float(solved.z), a, np.exp(kappa), c2)
     with np.errstate(divide="ignore", invalid="ignore"):
         rho = data / beta + np.where(a > 0, shift * a**2 / (1 - beta), 0.0)
     return Trajectory(tau=T - N, z=z, beta=beta, p=np.full(N, float(runs.B)), a=a, rho=rho)
@@ -168,7 +168,7 @@ def trajectory(runs: Runs, accounting: Accounting, solved: Solved) -> Trajectory
 
 def substitute(g: "Guarantee") -> tuple[str, ...]:
     """What the budget is made of, with the run's numbers."""
-    runs, distance = Runs.of(g.setting), _cost_of_distance(g)
+    runs, distance = RunArrays.of(g.setting), _cost_of_distance(g)
     data = g.rho - distance
     return (
         rf"c = {format_tex(float(runs.c))},\quad N = {format_tex(g.N)}\ \text{{steps from}}\ z = {format_tex(g.start)}",
@@ -191,7 +191,7 @@ THEOREM = Bound(
     title="Hidden-state theorem",
     latex=r"\rho = \min_{\tau,\,a_t,\,\vartheta}\ \sum_{t=\tau}^{T-1}\left[\frac{(2\Delta/n)^2}{2\beta_t\sigma^2}"
     r" + \frac{a_t^2\,d}{2\eta^2(1-\beta_t)\sigma^2}\right],\quad z_t = \frac{z_{t+1} + a_t - c_2}{\bar c_1},\ z_T = 0",
-    says="Only the last iterate is released: isotropic noise works off the distance that earlier steps left, so longer runs "
+    summary="Only the last iterate is released: isotropic noise works off the distance that earlier steps left, so longer runs "
     "cost no more.",
     source="Paper, hidden-state DP bound",
     proofs=(

@@ -1,9 +1,9 @@
 """The frame of one step: K orthonormal directions, uniform on the Stiefel manifold, kept in memory or made again when needed.
 
-A dense frame is the matrix U, shape (d, K). A streamed one is a Gaussian matrix G = [g_1 .. g_K] of which only the seeds are
-kept: what is a sum over its columns is made block by block. With N the diagonal matrix of the columns' lengths and A the
-inverse of the Cholesky factor of their normalised Gram matrix N^-1 G'G N^-1 = R'R, U = G N^-1 R^-1 = G N^-1 A is uniform on the
-manifold, for G's triangular factor with a positive diagonal is R N.
+A dense frame is the matrix U, shape (d, K). A streamed one is made of unit vectors V = [v_1 .. v_K], independent and uniform on
+the sphere, of which only the seeds are kept: what is a sum over its columns is made block by block. With A the inverse of the
+Cholesky factor of their Gram matrix V'V = R'R, U = V R^-1 = V A is uniform on the manifold: with independent chi variables as
+their lengths the columns would be a Gaussian matrix, whose triangular factor is R with its columns as much longer.
 """
 
 from collections.abc import Iterator
@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from zoexplore.mechanism.directions import stiefel
-from zoexplore.mechanism.parameters import Copy, Parameters
+from zoexplore.mechanism.parameters import SMALL, Copy, Parameters
 from zoexplore.mechanism.rng import Generator, Replay
 
-STREAMED_ABOVE = 2**20  # numbers in a dense frame beyond which streaming was as fast
+STREAMED_ABOVE = 2**20  # numbers in a dense frame beyond which streaming is as fast, or saves memory
 
 
 class Frame(Protocol):
@@ -44,7 +44,9 @@ class Frame(Protocol):
         """<w, u_k>, shape (K,), float64, at the parameters as they were when the frame was made."""
 
     def combined(self, coefficients: Tensor, probes: dict[int, float]) -> Iterator[Tensor]:
-        """sum_k c_k u_k and a sum over some probes, block by block, in the working kind; the next may overwrite it."""
+        """sum_k c_k u_k and a sum over some probes, block by block, in the working kind, to do
+        with what one likes until the next.
+        """
 
 
 class Dense:
@@ -95,47 +97,47 @@ class Streamed:
         self.K, self.parameters = K, parameters
         longest = parameters.longest_block
         self._buffer = torch.empty(longest, dtype=parameters.working, device=parameters.device)
-        self._sum = torch.empty_like(self._buffer)
-        self._replays = [Replay(directions, parameters.device) for _ in range(K)]
-        gram, self._inner = self._gram(position)
-        self._lengths = gram.diagonal().sqrt()
-        normalised = gram / self._lengths / self._lengths.unsqueeze(1)
-        R = torch.linalg.cholesky(normalised, upper=True)
-        self._A = torch.linalg.solve_triangular(R, torch.eye(K, dtype=torch.float64), upper=True)
+        self._sum = torch.empty_like(self._buffer) if K > 1 else self._buffer
+        sizes = [len(block) for block in parameters.blocks]
+        self._replays = [Replay(directions, sizes, parameters.device) for _ in range(K)]
+        self._A, self._inner = torch.eye(K, dtype=torch.float64), torch.zeros(K, dtype=torch.float64)
+        if K > 1 or position:
+            gram, self._inner = self._gram(position)
+            self._A = torch.linalg.solve_triangular(torch.linalg.cholesky(gram, upper=True), self._A, upper=True)
         self.stretch = float(torch.linalg.matrix_norm(self._A, 2)) if K > 1 else 1.0
 
     def add(self, coefficients: dict[int, float]) -> None:
         columns = {k: self._replays[k].start() for k in coefficients}
         for block in self.parameters.blocks:
             for k, column in columns.items():
-                block.add_(column.fill(self._buffer[: len(block)]), alpha=coefficients[k] / float(self._lengths[k]))
+                block.add_(column.fill(self._buffer[: len(block)]), alpha=coefficients[k])
 
     def probe(self, k: int) -> Tensor:
         column, found = self._replays[k].start(), self._buffer.new_empty(self.parameters.d)
         for part in found.split([len(block) for block in self.parameters.blocks]):
-            column.fill(part).div_(float(self._lengths[k]))
+            column.fill(part)
         return found
 
     def resolve(self, slopes: Tensor) -> Tensor:
         return slopes @ self._A.to(slopes)
 
     def coordinates(self) -> Tensor:
-        return self._A.T @ (self._inner / self._lengths)
+        return self._A.T @ self._inner
 
     def combined(self, coefficients: Tensor, probes: dict[int, float]) -> Iterator[Tensor]:
         along = self._A @ coefficients.double().cpu()
         for k, c in probes.items():
             along[k] += c
-        along /= self._lengths
         columns = [replay.start() for replay in self._replays]
         for block in self.parameters.blocks:
-            total = self._sum[: len(block)].zero_()
-            for column, c in zip(columns, along.tolist(), strict=True):
+            first, *others = zip(columns, along.tolist(), strict=True)
+            total = first[0].fill(self._sum[: len(block)]).mul_(first[1])
+            for column, c in others:
                 total.add_(column.fill(self._buffer[: len(block)]), alpha=c)
             yield total
 
     def _gram(self, position: bool) -> tuple[Tensor, Tensor]:
-        """G'G and G'w, summed over blocks in float64, on the CPU; w only where it is asked for."""
+        """V'V and V'w, summed over blocks in float64, on the CPU; w only where it is asked for."""
         K = self.K
         together = self._buffer if K == 1 else self._buffer.new_empty(K * self.parameters.longest_block)
         columns = [replay.start() for replay in self._replays]
@@ -152,8 +154,6 @@ class Streamed:
 
 def _products(rows: Tensor) -> Tensor:
     """rows rows', on the CPU in float64. On a GPU it is made in float64, as single precision may stand for far less there."""
-    if len(rows) == 1:
-        return torch.linalg.vector_norm(rows).double().cpu().square().view(1, 1)
     if rows.device.type != "cpu":
         rows = rows.double()
     return (rows @ rows.T).double().cpu()
@@ -175,7 +175,7 @@ def is_streamed(kind: str, parameters: Parameters, K: int) -> bool:
     fits = 2 * K <= parameters.d
     if kind == "streamed" and not fits:
         raise ValueError(f"directions = 'streamed' is not allowed for K = {K} of d = {parameters.d}: give K of at most d/2")
-    large = parameters.d * K > STREAMED_ABOVE
+    large = parameters.d > SMALL or parameters.d * K > STREAMED_ABOVE
     return kind == "streamed" or (kind == "auto" and fits and large)
 
 

@@ -15,7 +15,7 @@ from zoexplore.mechanism.clipping import RULES
 from zoexplore.mechanism.declaration import Declared
 from zoexplore.mechanism.frames import Dense, Frame, Mover, frame, is_streamed
 from zoexplore.mechanism.objective import objective
-from zoexplore.mechanism.parameters import SAME_LENGTH, Copy, Parameters
+from zoexplore.mechanism.parameters import MIDDLING, SAME_LENGTH, SMALL, Copy, Parameters
 from zoexplore.mechanism.post_processing import PostProcessing
 from zoexplore.mechanism.progress import Progress, Shown
 from zoexplore.mechanism.report import Report, privacy_report
@@ -26,7 +26,6 @@ from zoexplore.mechanism.update import apply, into_ball
 from zoexplore.setting import Setting
 
 UNDECLARED = Declared()
-COPIED_BELOW = 2**24  # bytes of parameters that are copied at a step, to come back to exactly
 AT_ONCE = 2**23  # numbers that vmap may hold by itself where nobody said otherwise
 ENOUGH = 2  # records in a batch from which losses that mix them can be told
 
@@ -112,8 +111,8 @@ class NoisyZOGD(torch.optim.Optimizer):
         if skip_idle_clip and (setting.xi > 0 or self._streamed):
             raise ValueError("skip_idle_clip = True is not allowed: it needs xi = 0 and directions that are not streamed")
         self._skip_idle_clip = skip_idle_clip
-        small = self._parameters.size <= COPIED_BELOW
-        copied = small or self._parameters.has_halves if keep_copy is None else keep_copy
+        affordable = self._parameters.d <= (SMALL if setting.K == 1 else MIDDLING)  # one direction has no memory of its own
+        copied = affordable or self._parameters.has_halves if keep_copy is None else keep_copy
         self._copy = Copy(self._parameters) if copied and setting.xi > 0 else None
         self._process, self._kept = post_processing, arguments.slots(post_processing, self._parameters)
         self._counts, self._ledger = Counts(), Ledger()

@@ -6,7 +6,10 @@ from math import sqrt
 import torch
 from torch import Tensor
 
-BLOCK = 2**18  # numbers that are worked on at once: few enough for a processor's cache, enough to keep it busy
+BLOCK = 2**17  # numbers that are worked on at once: few enough for a processor's cache, enough to keep it busy
+PARTS = 8  # that a small model is cut into all the same, so that what is made of a block is small beside it
+LEAST = 2**14  # numbers that are worth a block
+SMALL, MIDDLING = 2**19, 2**22  # numbers of a model whose memory is no matter, or does not matter beside its directions'
 HALVES = (torch.bfloat16, torch.float16)
 KINDS = (torch.float64, torch.float32, *HALVES)
 SAME_LENGTH = 1e-5  # sums of the same numbers in another order differ relatively by less
@@ -17,7 +20,7 @@ class Parameters:
 
     Args:
         tensors: with or without gradients, on one device, of floating-point kinds.
-        block: the most numbers in a block.
+        block: the most numbers in a block; by d where None.
 
     Attributes:
         d: how many numbers there are.
@@ -28,7 +31,7 @@ class Parameters:
         ValueError: there is none, or they are on several devices, sparse, sharded or not floating-point numbers.
     """
 
-    def __init__(self, tensors: Sequence[Tensor], block: int = BLOCK) -> None:
+    def __init__(self, tensors: Sequence[Tensor], block: int | None = None) -> None:
         if not tensors:
             raise ValueError("there is no parameter with requires_grad: there is nothing to train")
         devices = {t.device for t in tensors}
@@ -47,7 +50,8 @@ class Parameters:
         self.kind = kinds.pop() if len(kinds) == 1 else None
         self.working = torch.float64 if self.kind == torch.float64 else torch.float32
         self.has_halves = any(t.dtype in HALVES for t in tensors)
-        parts = [flat(t).split(block) for t in tensors]
+        most = block or max(LEAST, min(BLOCK, self.d // PARTS))
+        parts = [flat(t).chunk(-(-t.numel() // most)) for t in tensors]
         self._firsts = [of_tensor[0] for of_tensor in parts]
         self.blocks = [part for of_tensor in parts for part in of_tensor]
         self.longest_block = max(len(part) for part in self.blocks)

@@ -7,9 +7,9 @@ is drawn separately from the operating system, or given separately.
 import os
 import secrets
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from math import tau
+from math import prod, tau
 from numbers import Integral
 from typing import Any
 
@@ -149,70 +149,94 @@ def normal(
 ) -> Tensor:
     """Independent standard normal numbers of a shape. NumPy's generators draw on the CPU, torch's on their own device."""
     if isinstance(generator, np.random.Generator):
-        if dtype == torch.float32 and len(shape) == 1 and shape[0] >= MANY:
-            return _many(generator.bit_generator, shape[0]).to(device=device)
+        if dtype == torch.float32 and prod(shape) >= MANY:
+            count = prod(shape)
+            return _single(generator.bit_generator, torch.empty(count + count % 2))[:count].view(shape).to(device=device)
         return torch.as_tensor(generator.standard_normal(shape)).to(device=device, dtype=dtype)
     return torch.randn(shape, generator=generator, dtype=dtype, device=generator.device).to(device=device)
 
 
 class Replay:
-    """A column of independent standard normal numbers that is made again, the same, whenever it is needed.
+    """A unit vector, uniform on the sphere, that is made again, the same, block by block, whenever it is needed.
+
+    A vector of normal numbers over its length is uniform. Its blocks' lengths, chi variables, and their directions are
+    independent: with the lengths drawn first, every block can be normalised by itself.
 
     Args:
         generator: its seed is drawn from it.
+        sizes: how many numbers each block has.
         device: where the numbers are made: by NumPy's SFC64 on the CPU, by torch's own generator elsewhere.
     """
 
-    def __init__(self, generator: Generator, device: torch.device) -> None:
-        self.device, self.seed = device, _words(generator)
+    def __init__(self, generator: Generator, sizes: Sequence[int], device: torch.device) -> None:
+        self.device = device
+        self.seed, lengths = np.random.SeedSequence(_words(generator).tolist()).spawn(2)
+        squares = np.random.Generator(np.random.SFC64(lengths)).chisquare(sizes)
+        self.lengths = np.sqrt(squares / squares.sum()).tolist()
 
     def start(self) -> "Column":
-        """From the first number on."""
-        if self.device.type != "cpu":
-            return Column(torch.Generator(self.device).manual_seed(int(self.seed[0])))
-        return Column(np.random.SFC64(np.random.SeedSequence(self.seed.tolist())))
+        """From the first block on."""
+        on_cpu = self.device.type == "cpu"
+        source = np.random.SFC64(self.seed) if on_cpu else torch.Generator(self.device).manual_seed(_word(self.seed))
+        return Column(source, self.lengths)
 
 
 class Column:
-    """Normal numbers in their order. Cut into the same parts they are the same."""
+    """The blocks of a unit vector in their order."""
 
-    def __init__(self, source: np.random.SFC64 | torch.Generator) -> None:
-        self.source = source
+    def __init__(self, source: np.random.SFC64 | torch.Generator, lengths: Iterable[float]) -> None:
+        self.source, self.lengths = source, iter(lengths)
 
     def fill(self, out: Tensor) -> Tensor:
-        """The next numbers, in place of those in `out`, shape (numbers,)."""
+        """The next block, in place of the numbers in `out`, shape (numbers,)."""
+        self._draw(out)
+        return out.mul_(next(self.lengths) / torch.linalg.vector_norm(out).clamp_min(torch.finfo(out.dtype).tiny))
+
+    def _draw(self, out: Tensor) -> None:
         if isinstance(self.source, torch.Generator):
-            return out.normal_(generator=self.source)
-        if out.dtype == torch.float64:
+            out.normal_(generator=self.source)
+        elif out.dtype == torch.float64:
             np.random.Generator(self.source).standard_normal(out=out.numpy())
-            return out
-        return _box_muller(self.source, out)
+        elif out.numel() % 2:
+            out.copy_(_quick(self.source, out.new_empty(out.numel() + 1))[:-1])
+        else:
+            _quick(self.source, out)
 
 
-def _box_muller(source: np.random.SFC64, out: Tensor) -> Tensor:
-    """Single precision from 64 bits a pair (Box and Muller 1958, doi:10.1214/aoms/1177706645): the quickest way on a CPU.
+def _quick(source: np.random.SFC64, out: Tensor) -> Tensor:
+    """Single precision from 64 bits a pair, in place of an even count of numbers.
 
-    Of a uniform number's 32 bits one, the sign, is left out, so that the least radius keeps its digits; the greatest is 6.7.
+    Of a radius's 32 bits one, the sign, is left out, so that the least radius keeps its digits; the greatest is 6.7.
     """
-    half = (len(out) + 1) // 2
-    bits = torch.from_numpy(np.asarray(source.random_raw(half)).view(np.int32)).view(2, half)
-    radius = bits[0].float().abs_().add_(0.5).mul_(2.0**-31).clamp_(max=1.0).log_().mul_(-2).sqrt_()
-    angle = bits[1].float().mul_(tau * 2.0**-32)
-    torch.cos(angle, out=out[:half]).mul_(radius)
-    torch.sin(angle[: len(out) - half], out=out[half:]).mul_(radius[: len(out) - half])
+    radius, angle = out.view(2, -1)
+    bits = torch.from_numpy(np.asarray(source.random_raw(len(radius))).view(np.int32)).view(2, -1)
+    radius.copy_(bits[0]).abs_().add_(0.5).mul_(2.0**-31)
+    _box_muller(radius, angle.copy_(bits[1]), bits[0].view(torch.float32))
     return out
 
 
-def _many(source: Any, count: int) -> Tensor:
-    """Single precision from 96 bits a pair, several times quicker than NumPy's. Radii are made in double precision and reach 8.6:
-    a tail cut off at the 6.7 of 32 bits would tell neighbours apart with a chance of about 1e-10 sqrt(d), not small beside delta.
+def _single(source: Any, out: Tensor) -> Tensor:
+    """Single precision from 96 bits a pair, several times quicker than NumPy's, in place of an even count of numbers. Radii
+    reach 8.6: a tail cut off at the 6.7 of 32 bits would tell neighbours apart with a chance of about 1e-10 sqrt(d), not small
+    beside delta.
     """
-    half = (count + 1) // 2
+    radius, angle = out.view(2, -1)
+    half = len(radius)
     bits = torch.from_numpy(np.asarray(source.random_raw(half)).view(np.int64))
-    radius = bits.bitwise_and_(2**53 - 1).double().add_(0.5).mul_(2.0**-53).log_().mul_(-2).sqrt_().float()
-    turns = np.asarray(source.random_raw((half + 1) // 2)).view(np.int32)[:half]
-    angle = torch.from_numpy(turns).float().mul_(tau * 2.0**-32)
-    return torch.cat([angle.cos() * radius, angle.sin().mul_(radius)])[:count]
+    radius.copy_(bits.bitwise_and_(2**53 - 1)).add_(0.5).mul_(2.0**-53)
+    turns = torch.from_numpy(np.asarray(source.random_raw((half + 1) // 2)).view(np.int32))
+    _box_muller(radius, angle.copy_(turns[:half]), bits.view(torch.float32)[:half])
+    return out
+
+
+def _box_muller(radius: Tensor, angle: Tensor, spare: Tensor) -> None:
+    """Pairs of normal numbers in place (Box and Muller 1958, doi:10.1214/aoms/1177706645), of uniform numbers in (0, 1] and of
+    angles in turns over 2^32: the quickest way on a CPU. `spare` is overwritten.
+    """
+    radius.log_().mul_(-2).sqrt_()
+    torch.sin(angle.mul_(tau * 2.0**-32), out=spare)
+    angle.cos_().mul_(radius)
+    radius.mul_(spare)
 
 
 def _words(generator: Generator) -> np.ndarray:

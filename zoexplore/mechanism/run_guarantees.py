@@ -14,8 +14,8 @@ from zoexplore.bounds import BOUNDS, Guarantee, guarantee
 from zoexplore.bounds.assumptions import LIPSCHITZ
 from zoexplore.bounds.conversion import epsilon_at_order
 from zoexplore.bounds.guarantee import EXACT
-from zoexplore.bounds.kernels import renyi
-from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.kernels import subsampled_renyi
+from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import golden
 from zoexplore.bounds.subsampling import remark
 from zoexplore.mechanism.run_record import RunRecord, Step
@@ -168,7 +168,7 @@ def _added_up(record: RunRecord, accounting: Accounting) -> Guarantee:
 def _cost(record: RunRecord, step: Step) -> float:
     """mu: how far a record moves a step that it is in, in standard deviations of the noise in the span."""
     noise = step.sigma * sqrt(step.beta + (1 - step.beta) * step.K / record.setting.d)
-    return float(Runs.of(record.setting).of_kick) * 2 * _each(step) / (step.batch or record.setting.n) / noise
+    return float(RunArrays.of(record.setting).person_share) * 2 * _each(step) / (step.batch or record.setting.n) / noise
 
 
 def _is_sampled(record: RunRecord, step: Step) -> bool:
@@ -213,7 +213,7 @@ def _of_batches(counted: dict[tuple[float, float, str], int], rho: float, like: 
 
     def epsilon_at(log_excess):
         alpha = 1 + np.exp(np.atleast_1d(log_excess))[:, None]
-        divergences = (times * renyi.sampled_divergence(alpha, q, mu)).sum(1) + alpha[:, 0] * rho
+        divergences = (times * subsampled_renyi.sampled_divergence(alpha, q, mu)).sum(1) + alpha[:, 0] * rho
         found = epsilon_at_order(divergences * ROUND_UP, alpha[:, 0], delta, accounting.conversion)
         return found if np.ndim(log_excess) else float(found[0])
 

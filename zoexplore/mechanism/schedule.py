@@ -9,7 +9,7 @@ import numpy as np
 from zoexplore.bounds import Guarantee, guarantee
 from zoexplore.bounds.bound import Trajectory
 from zoexplore.bounds.conversion import epsilon_of
-from zoexplore.bounds.runs import LEAST_UNIT, Runs
+from zoexplore.bounds.run_arrays import LEAST_UNIT, RunArrays
 from zoexplore.setting import Accounting, Setting
 
 ROUND_UP = 1 + 1e-12
@@ -65,9 +65,9 @@ def _paid_at(beta: np.ndarray, reference: Guarantee) -> Guarantee:
     setting, accounting, path = reference.setting, reference.accounting, reference.trajectory
     if path is None:
         return reference
-    counted, runs = beta[len(beta) - len(path.beta) :], Runs.of(setting)
+    counted, runs = beta[len(beta) - len(path.beta) :], RunArrays.of(setting)
     with np.errstate(divide="ignore", invalid="ignore"):
-        data = runs.record**2 / 2 / counted
+        data = runs.record_sensitivity**2 / 2 / counted
         shift = np.where(path.a > 0, setting.d / 2 * (path.a / runs.unit) ** 2 / (1 - counted), 0.0)
         rho = float(np.sum(data + shift)) * ROUND_UP if runs.unit > LEAST_UNIT else inf  # a has lost its digits there
     epsilon = float(epsilon_of(rho, setting.delta - reference.delta_f, accounting.conversion))

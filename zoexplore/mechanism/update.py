@@ -42,7 +42,7 @@ def apply(
         back = {}
     for i, (block, moved) in enumerate(zip(parameters.blocks, frame.combined(along, back), strict=True)):
         if s2 > 0:
-            moved = moved + sqrt(s2) * normal(noise, (len(block),), dtype=moved.dtype, device=moved.device)
+            moved.add_(normal(noise, (len(block),), dtype=moved.dtype, device=moved.device), alpha=sqrt(s2))
         add(block, moved if process is None else process(i, moved), rounding)
 
 

@@ -1,11 +1,11 @@
 """The inverse questions: what a run must be for a target epsilon, from which step a bound pays off, and what to run."""
 
-from zoexplore.planning.calibration import FIELDS, Unreachable, calibrate
+from zoexplore.planning.calibration import SOLVABLE_FIELDS, Unreachable, calibrate
 from zoexplore.planning.recommendation import Alternative, Plan, recommend
 from zoexplore.planning.steps import crossover_step, flat_step, least_directions
 
 __all__ = [
-    "FIELDS",
+    "SOLVABLE_FIELDS",
     "Alternative",
     "Plan",
     "Unreachable",

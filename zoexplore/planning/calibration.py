@@ -17,7 +17,7 @@ from zoexplore import risk
 from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.bounds import epsilon as epsilon_of_run
 from zoexplore.bounds.guarantee import DEFAULT
-from zoexplore.fields import FIELDS as NUMBERS
+from zoexplore.fields import FIELDS
 from zoexplore.formatting import format_number, format_short
 from zoexplore.setting import INTEGER_FIELDS, LARGEST_INTEGER, Accounting, Setting, shown
 
@@ -101,7 +101,7 @@ def calibrate(
     Args:
         setting: the run; its own value of `field` is not used. A step size that follows K/M keeps following it, and a full
             batch stays full when n changes. Under schedule="optimal" it gets the share that is counted, where that is one.
-        field: one of `FIELDS`.
+        field: one of `SOLVABLE_FIELDS`.
         epsilon: the most that `epsilon(setting, bound, accounting)` may be, above 0.
         advantage: the most that `guarantee(...).advantage` may be, in (0, 1).
         tpr: (false-positive rate, the most true positives at it): 0 < the first < the second < 1.
@@ -126,8 +126,8 @@ def calibrate(
     >>> found.sigma < 0.001
     True
     """
-    if field not in FIELDS:
-        raise ValueError(f"field = {shown(field)} is not allowed: give one of {', '.join(FIELDS)}")
+    if field not in SOLVABLE_FIELDS:
+        raise ValueError(f"field = {shown(field)} is not allowed: give one of {', '.join(SOLVABLE_FIELDS)}")
     target = _Target.of(epsilon, advantage, tpr)
     if field == "n" and setting.full_batch:
         setting = setting.replace(batch=None)
@@ -170,7 +170,7 @@ _LADDERS: dict[str, Callable[[Setting], np.ndarray]] = {  # every field's values
     "clip": lambda s: DECADES[::-1],
     "R": lambda s: np.append(DECADES, inf)[::-1],
 }
-FIELDS = tuple(_LADDERS)
+SOLVABLE_FIELDS = tuple(_LADDERS)
 
 
 @dataclass(frozen=True)
@@ -274,12 +274,12 @@ class _Search:
         found = self.target.measure(result, self.bound, self.accounting)
         if not found <= self.target.most:
             name, most = self.target.name, self.target.most
-            at = f"{NUMBERS[self.field].symbol} = {format_short(value)}"
+            at = f"{FIELDS[self.field].symbol} = {format_short(value)}"
             raise Unreachable(f"{at} gives {name} = {found:g}, not {most:g} or less", found, value)
         return result
 
     def _unreachable(self, nearest: float) -> Unreachable:
-        symbol, by = NUMBERS[self.field].symbol, BOUNDS[self.bound].in_text
+        symbol, by = FIELDS[self.field].symbol, BOUNDS[self.bound].in_text
         at = f"{symbol} = {format_short(nearest)}"
         g = guarantee(self.at(nearest), self.bound, self.accounting)
         if not g.valid:

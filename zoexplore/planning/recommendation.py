@@ -29,13 +29,13 @@ class Alternative:
         steps: how many steps it affords; 0 where not even one.
         setting: that run, of at most the plan's T steps; None where steps is 0.
         better: whether it is the better plan.
-        says: why, or why not.
+        reason: why, or why not.
     """
 
     steps: int
     setting: Setting | None
     better: bool
-    says: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -267,13 +267,13 @@ def _alternative(run: Setting, target: float, accounting: Accounting) -> Alterna
     affords = f"At this noise composition affords {format_count(steps)} step{'s' if steps > 1 else ''}"
     if steps >= run.T:
         nothing = "hides no iterate" + (" and assumes nothing of the loss" if accounting.sensitivity == "clip" else "")
-        says = f"{affords}, and T = {T}: it is the better plan, since it {nothing}."
+        reason = f"{affords}, and T = {T}: it is the better plan, since it {nothing}."
     elif learnt <= steps:
-        says = f"{affords}, and {falls} in {format_count(learnt)}: stopping there is the better plan."
+        reason = f"{affords}, and {falls} in {format_count(learnt)}: stopping there is the better plan."
     elif learnt <= run.T:
-        says = f"{affords}, too few: {falls} in {format_count(learnt)}. Hiding the iterates is worth it."
+        reason = f"{affords}, too few: {falls} in {format_count(learnt)}. Hiding the iterates is worth it."
     elif learnt < inf:
-        says = f"{affords}, and {falls} only in {format_count(learnt)}: T = {T} is too few as well."
+        reason = f"{affords}, and {falls} only in {format_count(learnt)}: T = {T} is too few as well."
     else:
-        says = f"{affords}. If the loss has levelled off by then, stop there; what the bound buys is not having to know."
-    return Alternative(steps, shorter, steps >= run.T or learnt <= steps, says)
+        reason = f"{affords}. If the loss has levelled off by then, stop there; what the bound buys is not having to know."
+    return Alternative(steps, shorter, steps >= run.T or learnt <= steps, reason)

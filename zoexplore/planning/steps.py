@@ -7,7 +7,7 @@ import numpy as np
 
 from zoexplore.bounds import corollary, curve
 from zoexplore.bounds.guarantee import DEFAULT
-from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.setting import LARGEST_INTEGER, Accounting, Setting
 
 STEPS = 257  # looked at together
@@ -62,7 +62,7 @@ def least_directions(setting: Setting, accounting: Accounting = DEFAULT) -> floa
     >>> least_directions(DEMONSTRATION)
     94
     """
-    return corollary.least_directions(Runs.of(setting), accounting)
+    return corollary.least_directions(RunArrays.of(setting), accounting)
 
 
 def _from_which_on(holds: Callable[[np.ndarray], np.ndarray]) -> float:

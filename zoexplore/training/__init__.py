@@ -7,15 +7,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from zoexplore.training.files import load, save
+    from zoexplore.training.executors import Here, Processes
+    from zoexplore.training.frontier_files import load, save
     from zoexplore.training.methods import METHODS, Method
     from zoexplore.training.plans import DEFAULT_METHODS, Plan, plan
     from zoexplore.training.results import NOT_COVERED, Frontier, Point
-    from zoexplore.training.sweeps import Update, frontier, sweep
+    from zoexplore.training.sweeps import Update, frontier, sweep, train
     from zoexplore.training.tables import table
     from zoexplore.training.tasks import TASKS, Task
-    from zoexplore.training.trainer import train
-    from zoexplore.training.workers import Here, Processes
 
 __all__ = [
     "DEFAULT_METHODS", "METHODS", "NOT_COVERED", "TASKS", "Frontier", "Here", "Method", "Plan", "Point", "Processes", "Task",
@@ -23,9 +22,9 @@ __all__ = [
 ]  # fmt: skip
 _HOMES = {
     "DEFAULT_METHODS": "methods", "METHODS": "methods", "NOT_COVERED": "results", "TASKS": "tasks", "Frontier": "results",
-    "Here": "workers", "Method": "methods", "Plan": "plans", "Point": "results", "Processes": "workers", "Task": "tasks",
-    "Update": "sweeps", "frontier": "sweeps", "load": "files", "plan": "plans", "save": "files", "sweep": "sweeps",
-    "table": "tables", "train": "trainer",
+    "Here": "executors", "Method": "methods", "Plan": "plans", "Point": "results", "Processes": "executors", "Task": "tasks",
+    "Update": "sweeps", "frontier": "sweeps", "load": "frontier_files", "plan": "plans", "save": "frontier_files",
+    "sweep": "sweeps", "table": "tables", "train": "sweeps",
 }  # fmt: skip
 
 

@@ -27,13 +27,13 @@ class Account:
         setting: the run as the accountant takes it.
         accounting: how it is counted.
         bounds: those that apply to what is known.
-        says: what is counted, in words.
+        counted: what is counted, in words.
     """
 
     setting: Setting
     accounting: Accounting
     bounds: tuple[str, ...]
-    says: str
+    counted: str
 
 
 def accounts(task: Task, configuration: Configuration, accounting: Accounting) -> tuple[Account, ...]:

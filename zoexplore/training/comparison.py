@@ -18,6 +18,7 @@ from time import perf_counter
 
 from zoexplore.training import hiding
 from zoexplore.training.aims import Choice
+from zoexplore.training.executors import Processes
 from zoexplore.training.finished import FILE, Comparison, load, save
 from zoexplore.training.hiding import nearness
 from zoexplore.training.methods import COMPARED
@@ -26,7 +27,6 @@ from zoexplore.training.sweeps import sweep
 from zoexplore.training.tasks import TASKS, Task
 from zoexplore.training.tuning import RANGES, TRIALS, Ranges, trials, tuned
 from zoexplore.training.tuning import SEEDS as TUNING_SEEDS
-from zoexplore.training.workers import Processes
 
 KEPT = 3  # recorded steps of a point
 

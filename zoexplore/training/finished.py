@@ -7,12 +7,12 @@ from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
-from zoexplore.training.files import of_dict, to_json
+from zoexplore.training.frontier_files import of_dict, to_json
 from zoexplore.training.results import Frontier
 from zoexplore.writing import write
 
 FILE = Path(__file__).with_name("comparison.json")
-_WORDS = ("reason", "says")
+_WORDS = ("reason", "counted")
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Nearness:
         K, T, beta, rate, sigma: the run: directions, steps, share of the noise along them, eta/K, noise scale.
         excess: seed by seed, the objective's excess over its minimum, as a share of that before the first step.
         accuracy: seed by seed, on the test part.
-        says: how it was counted.
+        counted: how.
     """
 
     hidden: bool
@@ -37,7 +37,7 @@ class Nearness:
     sigma: float
     excess: tuple[float, ...]
     accuracy: tuple[float, ...]
-    says: str
+    counted: str
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ def _aimed(task: Task, choice: Choice, target: float, hidden: bool) -> Configura
 
 def _by(task: Task, c: Configuration) -> str:
     """How a run is counted."""
-    return accounts(task, c, ACCOUNTING)[-1].says
+    return accounts(task, c, ACCOUNTING)[-1].counted
 
 
 Ends = dict[Configuration, tuple[list[float], list[float]]]

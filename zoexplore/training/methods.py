@@ -21,7 +21,7 @@ class Method:
     Args:
         name: its key.
         title: what a menu or a legend calls it.
-        says: one sentence.
+        summary: one sentence.
         K: directions a step; `None` means the number asked for, 0 all d of them, in the parameters' own basis.
         beta: directional share of the noise; `None` means the one asked for.
         noisy: whether there is any noise; without it there is one point instead of one for each sigma.
@@ -31,7 +31,7 @@ class Method:
 
     name: str
     title: str
-    says: str
+    summary: str
     K: int | None = None
     beta: float | None = None
     noisy: bool = True

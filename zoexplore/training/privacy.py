@@ -23,13 +23,13 @@ class Privacy:
         epsilon: by bound; inf where it does not apply.
         reason: why it does not apply, by bound; empty where it does.
         curve: by bound, epsilon after each recorded number of steps.
-        says: by bound, what was counted; empty where it does not apply.
+        counted: by bound, what was counted; empty where it does not apply.
     """
 
     epsilon: dict[str, float]
     reason: dict[str, str]
     curve: dict[str, tuple[float, ...]]
-    says: dict[str, str]
+    counted: dict[str, str]
 
 
 def privacy(task: Task, configuration: Configuration, records: tuple[int, ...], accounting: Accounting) -> Privacy:
@@ -43,12 +43,12 @@ def privacy(task: Task, configuration: Configuration, records: tuple[int, ...], 
         along = curve(setting, "T", records, account.bounds, accounting=how)
         for bound in account.bounds:
             found = guarantee(setting, bound, how)
-            if found.epsilon < known.epsilon[bound] or not known.says[bound]:
+            if found.epsilon < known.epsilon[bound] or not known.counted[bound]:
                 known.epsilon[bound], known.reason[bound] = found.epsilon, found.reason
-                known.says[bound] = account.says if found.epsilon < inf else ""
+                known.counted[bound] = account.counted if found.epsilon < inf else ""
                 known.curve[bound] = tuple(map(float, along[bound]))
     for bound, why in _refused(task, configuration, accounting).items():
-        known.epsilon[bound], known.reason[bound], known.says[bound] = inf, why, ""
+        known.epsilon[bound], known.reason[bound], known.counted[bound] = inf, why, ""
         known.curve[bound] = (inf,) * len(records)
     return known
 

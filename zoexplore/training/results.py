@@ -30,7 +30,7 @@ class Point:
         clipped: share of quotients that the clip changed.
         projected: share of steps that the ball cut off.
         target: the epsilon that sigma was solved for; None where sigma was given.
-        says: by bound, what was counted: a clip, or the loss's Lipschitz constant; empty where the bound does not apply.
+        counted: by bound, what was counted: a clip, or the loss's Lipschitz constant; empty where the bound does not apply.
         tested: records that accuracy was measured on; 0 where it is not known.
         run: what was chosen: n, d, K, beta, T, eta, clip, batch (0: all records), ridge.
     """
@@ -49,7 +49,7 @@ class Point:
     clipped: float = 0.0
     projected: float = 0.0
     target: float | None = None
-    says: dict[str, str] = field(default_factory=dict)
+    counted: dict[str, str] = field(default_factory=dict)
     tested: int = 0
     run: dict[str, float] = field(default_factory=dict)
 

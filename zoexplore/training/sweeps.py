@@ -16,11 +16,12 @@ from typing import Any, Protocol
 import torch
 
 from zoexplore.training.engine import Job, State
-from zoexplore.training.gather import gathered
-from zoexplore.training.plans import Plan, plan, records
+from zoexplore.training.executors import Here, executor_of
+from zoexplore.training.plans import Plan, plan, records, task_of
+from zoexplore.training.points import gathered
 from zoexplore.training.privacy import Privacy, privacy
-from zoexplore.training.results import Frontier
-from zoexplore.training.workers import Here, executor_of
+from zoexplore.training.results import Frontier, Point
+from zoexplore.training.tasks import Task
 
 PART = 0.25  # seconds of work that are asked for at once
 LOOK = 0.1  # seconds between two looks at whether to go on
@@ -95,6 +96,27 @@ def frontier(
     if update is None:
         raise ValueError("the sweep was cancelled before its first result")
     return update.frontier
+
+
+def train(
+    task: str | Task = "mixture", method: str = "noisy-zogd", sigma: float | None = None, seed: int = 0, **others: Any
+) -> Point:
+    """Train once; with `seeds=` several times.
+
+    Args:
+        task: a key of `TASKS`, or a task of your own.
+        method: a key of `METHODS`.
+        sigma: noise scale; the second of the task's own, or the only one, where None.
+        seed: of directions, batches and initialisation.
+        others: further arguments of `frontier`: K, beta, T, noise_seed, accounting, progress, cancel, ...
+
+    Raises:
+        ValueError: as `frontier` does.
+    """
+    task = task_of(task)
+    sigma = task.sigmas[min(1, len(task.sigmas) - 1)] if sigma is None else sigma
+    (point,) = frontier(task=task, methods=(method,), sigmas=(sigma,), **({"seeds": (seed,)} | others)).points
+    return point
 
 
 class _Sweep:

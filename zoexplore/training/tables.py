@@ -133,11 +133,11 @@ def table(
     n, d = read.features.shape[0], (read.features.shape[1] + 1) * (len(classes) if len(classes) > 2 else 1)
     lipschitz = 1.0 if len(classes) == 2 else sqrt(2.0)
     noise = 2 * lipschitz / n * sqrt(T)  # where a run of T steps costs about one unit of Gaussian privacy
-    says = f"Labels {', '.join(classes[:6])}{' ...' if len(classes) > 6 else ''}; a fifth of the records is held out."
+    summary = f"Labels {', '.join(classes[:6])}{' ...' if len(classes) > 6 else ''}; a fifth of the records is held out."
     return Task(
         name=name,
         title=f"{name}: {n} records, {len(classes)} labels",
-        says=" ".join([says, *read.notes]),
+        summary=" ".join([summary, *read.notes]),
         source=source,
         model="logistic" if len(classes) == 2 else "softmax",
         ridge=ridge,

@@ -23,7 +23,7 @@ class Task:
     Args:
         name: its key.
         title: what a menu calls it.
-        says: what it is, and what of it is taken as public.
+        summary: what it is, and what of it is taken as public.
         source: makes the `Data`; picklable, so that another process can load it too.
         model: key of `MODELS`: "logistic" (two classes), "softmax", "perceptron" or "adapters".
         ridge: the part of the loss outside the clip is ridge/2 |w|^2.
@@ -36,7 +36,7 @@ class Task:
 
     name: str
     title: str
-    says: str
+    summary: str
     source: Callable[[], Data]
     model: str
     ridge: float

@@ -11,7 +11,7 @@ from zoexplore.views.browser.bridge import Bridge
 from zoexplore.views.browser.lessons import SETTABLE, Lesson
 from zoexplore.views.panels.colophon import Colophon
 from zoexplore.views.panels.controls import Controls
-from zoexplore.views.panels.downloads import Files
+from zoexplore.views.panels.downloads import Files, presenter
 from zoexplore.views.panels.measures import Measures
 from zoexplore.views.panels.odds import Odds
 from zoexplore.views.panels.pinned import Pinned, PinnedCurves
@@ -45,7 +45,8 @@ class Explorer(pn.viewable.Viewer):
         self.lesson = Lesson.of(search or "", VIEWS)
         self.controls = Controls(self.state, self.lesson)
         self.pins = Pins()
-        self.tabs, self.readouts = Tabs(self.state, pins=self.pins), Readouts(self.state)
+        self.tabs = Tabs(self.state, pins=self.pins, type_size=1.4 if self.lesson.present else 1.0)
+        self.readouts = Readouts(self.state)
         self.odds, self.measures, self.stated = (part(self.state) for part in (Odds, Measures, Stated))
         self.curves = self.tabs["curves"]
         self.pinned, self.pinned_curves = Pinned(self.state, self.pins), PinnedCurves(self.curves, self.pins)
@@ -53,12 +54,15 @@ class Explorer(pn.viewable.Viewer):
         self.story = Story(self.state, self.tabs, self.controls, invites=search is not None and not search.strip("?"))
         self.bridge = Bridge(visible=False) if search is not None else None
         turned = {"tab": (self.tabs, "selected"), "against": (self.curves, "along"), "story": (self.story, "step")}
-        self.address = Address(self.state, self.bridge, self.lesson, turned, self.pins) if self.bridge else None
+        turned["hide"] = self.curves.legend, "muted"
+        self.address = Address(self.state, self.bridge, self.lesson, turned, self.pins, self.tabs) if self.bridge else None
         if self.address:
             self.address.read(search or "")
         self.tools = Toolbar(self.state, self.bridge, self.pins)
-        self.files = Files(self.curves)
+        self.files = Files(self.curves, page=self.bridge is not None)
         self.tools.more.append(self.files.toggle)
+        if self.lesson.present:
+            self.tools.more.append(presenter(present=True))
         self.dark = self.tools.dark
         self.dark.param.watch(self._paint, "value")
         self._paint()
@@ -77,9 +81,17 @@ class Explorer(pn.viewable.Viewer):
             self.tabs.switch.visible = len(views) > 1
 
     def _prompt(self) -> pn.viewable.Viewable:
-        """What a lesson says, where the story else is."""
+        """What a lesson says, where the story else is; and what could not be used of its address, where there are no controls."""
         words = pn.pane.HTML(self.lesson.html(), stylesheets=[theme.css("text", "words", "story")], **theme.STRETCH)
-        return pn.Column(words, css_classes=["zx-told"], stylesheets=[theme.root("told")], **theme.STRETCH)
+        notice = [] if self.lesson.shows(*SETTABLE) else [self.controls.notice]
+        prompt = pn.Column(words, *notice, css_classes=["zx-told"], stylesheets=[theme.root("told")], **theme.STRETCH)
+
+        def show(*_: Any) -> None:
+            prompt.visible = bool(words.object) or any(each.visible for each in notice)
+
+        self.controls.notice.param.watch(show, "visible")
+        show()
+        return prompt
 
     def __panel__(self) -> pn.viewable.Viewable:
         shows = self.lesson.shows
@@ -97,7 +109,7 @@ class Explorer(pn.viewable.Viewer):
 
         parts = pn.Column(
             *area("header", header),
-            *([self._prompt()] if self.lesson.html() else []),
+            *([self._prompt()] if self.lesson.html() or not shows(*SETTABLE) else []),
             *([self.story.panel] if self.bridge and not (self.lesson.show or self.lesson.html()) else []),
             *([self.controls.__panel__()] if shows(*SETTABLE) else []),
             *area("answer", answer),
@@ -109,10 +121,11 @@ class Explorer(pn.viewable.Viewer):
         )
 
         def narrow(*_: Any) -> None:
-            kinds = {"zx-lesson": self.lesson.show, "zx-story": self.story.step}
+            kinds = {"zx-lesson": self.lesson.show, "zx-story": self.story.step, "zx-present": self.lesson.present}
             parts.css_classes = ["zx-explorer", *(name for name, on in kinds.items() if on)]
 
         self.story.param.watch(narrow, "step")
         narrow()
         # what fits side by side depends on the width that there is, which in a notebook is not the window's
-        return pn.Column(parts, Colophon(), css_classes=["zx-room"], stylesheets=[theme.root("room")], **theme.STRETCH)
+        foot = [] if self.lesson.present else [Colophon()]
+        return pn.Column(parts, *foot, css_classes=["zx-room"], stylesheets=[theme.root("room")], **theme.STRETCH)

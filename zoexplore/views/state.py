@@ -4,17 +4,17 @@ from typing import Any
 
 import param
 
-from zoexplore.fields import FIELDS as NUMBERS
+from zoexplore.fields import FIELDS
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import (
     CONVERSIONS,
-    FIELDS,
     LARGEST_INTEGER,
     NEIGHBOURS,
     REGIMES,
     SAMPLINGS,
     SCHEDULES,
     SENSITIVITIES,
+    SETTING_FIELDS,
     Accounting,
     Setting,
 )
@@ -27,7 +27,7 @@ _HELD = "K is held at d = {d}: there are no more orthonormal directions than dim
 
 def _number(name: str, **more: Any) -> param.Number:
     """A param of one of the numeric fields: its slider's range is the table's, its default the demonstration run's."""
-    field = NUMBERS[name]
+    field = FIELDS[name]
     soft: dict[str, Any] = {} if field.linear else {"softbounds": (field.low, field.high)}
     if field.whole:
         soft = {"softbounds": (int(field.low), int(field.high))}
@@ -60,7 +60,7 @@ class State(param.Parameterized):
     M = _number("M", **_POSITIVE)
     m = _number("m", bounds=(0.0, None), softbounds=None)
     ridge = _number("ridge", bounds=(0.0, None), softbounds=None)
-    eta = param.Number(None, doc=NUMBERS["eta"].meaning, **_POSITIVE)
+    eta = param.Number(None, doc=FIELDS["eta"].meaning, **_POSITIVE)
     xi = _number("xi", bounds=(0.0, None), softbounds=None)
     delta = _number("delta", bounds=(0.0, 1.0), inclusive_bounds=(False, False), softbounds=None)
     batch = _number("batch", allow_None=True)
@@ -89,7 +89,7 @@ class State(param.Parameterized):
         self._asked_K = self.K
         self._accept(*self._built())
 
-    @param.depends(*FIELDS, *OPTIONS, watch=True)
+    @param.depends(*SETTING_FIELDS, *OPTIONS, watch=True)
     def _settle(self) -> None:
         """After a change of any fields at once: validate, or put everything back."""
         if self._current() == self._accepted():
@@ -124,7 +124,7 @@ class State(param.Parameterized):
 
     def _ask(self, values: dict[str, Any]) -> bool:
         try:
-            fields = _part(values, FIELDS)
+            fields = _part(values, SETTING_FIELDS)
             follows = {"K": 1} if "d" in fields and "K" not in fields else {}  # K is held at d, whatever it is now
             new = self.setting.replace(**follows, **fields).as_dict()
             accounting = self.accounting.replace(**_part(values, OPTIONS))
@@ -136,14 +136,14 @@ class State(param.Parameterized):
         return True
 
     def _current(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in (*FIELDS, *OPTIONS)}
+        return {name: getattr(self, name) for name in (*SETTING_FIELDS, *OPTIONS)}
 
     def _accepted(self) -> dict[str, Any]:
         return self.setting.as_dict() | _options(self.accounting)
 
     def _built(self, **changes: Any) -> tuple[Setting, Accounting]:
         values = self._current() | changes
-        return Setting(**_part(values, FIELDS)), Accounting(**_part(values, OPTIONS))
+        return Setting(**_part(values, SETTING_FIELDS)), Accounting(**_part(values, OPTIONS))
 
     def _accept(self, setting: Setting, accounting: Accounting) -> None:
         with param.edit_constant(self):

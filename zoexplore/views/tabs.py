@@ -6,6 +6,7 @@ import panel as pn
 import param
 
 from zoexplore.views.figures.attack import Attack
+from zoexplore.views.figures.bokeh_style import enlarge
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.figures.inside import Inside
 from zoexplore.views.figures.map import Map
@@ -39,11 +40,15 @@ class Tabs(pn.viewable.Viewer):
     """
 
     selected = param.Selector(default="curves", objects=list(VIEWS), doc="the view that is shown")
+    built = param.List([], item_type=str, doc="the views that there are, which are those that have been asked for")
 
-    def __init__(self, state: State | None = None, dark: bool = False, pins: Pins | None = None, **params: Any) -> None:
+    def __init__(
+        self, state: State | None = None, dark: bool = False, pins: Pins | None = None, type_size: float = 1.0, **params: Any
+    ) -> None:  # fmt: skip
+        """`type_size` is how many times as large as else the figures' words are, as in a lecture hall."""
         super().__init__(**params)
         self.state, self.pins = state or State(), pins or Pins()
-        self._dark = dark
+        self._dark, self._type_size = dark, type_size
         self.views: dict[str, View] = {}
         self.switch = pn.widgets.RadioBoxGroup.from_param(
             self.param.selected,
@@ -65,7 +70,13 @@ class Tabs(pn.viewable.Viewer):
         if name not in self.views:
             kind = VIEWS[name][1]
             self.views[name] = kind(self.state, self._dark, pins=self.pins, active=name == self.selected)
+            self.built = list(self.views)
         return self.views[name]
+
+    @staticmethod
+    def asks() -> dict[str, tuple[str, ...]]:
+        """View -> the params that are asked there and that an address keeps."""
+        return {name: kind.asks for name, (_, kind) in VIEWS.items()}
 
     def _show(self, *_: Any) -> None:
         shown = self[self.selected]
@@ -80,7 +91,11 @@ class Tabs(pn.viewable.Viewer):
 
     def _frame(self, view: View) -> pn.Column:
         """A view, with a veil while it waits for what is to be drawn."""
-        frame = pn.Column(view.__panel__(), stylesheets=[theme.root("waiting")], **theme.STRETCH)
+        panel = view.__panel__()
+        if self._type_size != 1:
+            for pane in panel.select(pn.pane.Bokeh):
+                enlarge(pane.object, self._type_size)
+        frame = pn.Column(panel, stylesheets=[theme.root("waiting")], **theme.STRETCH)
 
         def veil(*_: Any) -> None:
             frame.css_classes = [theme.WAITING] if view.waiting else []

@@ -1,13 +1,16 @@
 """`View`: what all views of a state have in common."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import panel as pn
 import param
 
+from zoexplore.views.browser.in_order import send_in_order
 from zoexplore.views.compute.task import Task
 from zoexplore.views.panels.pins import Pins
 from zoexplore.views.state import State
+
+send_in_order()
 
 
 class View(pn.viewable.Viewer):
@@ -16,6 +19,8 @@ class View(pn.viewable.Viewer):
     Subclasses build themselves in `__init__`, redraw in the coroutine `refresh`, and call `follow` last. What takes long they
     await: `found = await ask(function, *args)`. What is pinned beside the state is in `pins`.
     """
+
+    asks: ClassVar[tuple[str, ...]] = ()  # the params that a reader sets here and that an address keeps
 
     active = param.Boolean(True, doc="whether anybody looks at it")
     waiting = param.Boolean(False, doc="whether what is drawn is of an earlier state, and the present one is computed")

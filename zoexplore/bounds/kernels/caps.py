@@ -10,9 +10,9 @@ from numba import njit
 from numpy import empty
 
 from zoexplore.bounds.kernels.norms import ROUNDING, norm
-from zoexplore.bounds.kernels.renyi import _cumulant, scalar_order
 from zoexplore.bounds.kernels.rounding import SUMS_UP, UP
 from zoexplore.bounds.kernels.sharp import _affine, _step
+from zoexplore.bounds.kernels.subsampled_renyi import _cumulant, scalar_order
 
 SINGLES, GROWTH = 16.0, 0.07  # steps one by one, then blocks of this share of their distance to the end
 BLOCKS, LONGEST = 380, 2.0**40
@@ -136,7 +136,7 @@ def _caps(run, i, table, rays, order, omega, alpha, once, each, every, share, wo
     idle = not run.acting[i]
     plain = max(abs(run.r[i] - run.low[i]), abs(run.r[i] - run.top[i])) + ROUNDING if idle else inf
     plain *= plain
-    certain, e, h0 = run.certain[i], run.remainder[i], run.z0[i] * run.z0[i]
+    certain, e, h0 = run.certain[i], run.bias_term[i], run.z0[i] * run.z0[i]
     path[:] = max(sqrt(c2) * run.z0[i], LEAST_REACH * e) if e > 0.0 else 1.0
     log_f0 = 0.0 if certain else -log(share * run.delta[i])
     N, random, paid = 1.0, inf, inf

@@ -14,7 +14,7 @@ from math import atan2, cos, erf, erfc, exp, expm1, inf, log, log1p, nan, pi, si
 from numba import njit
 from numpy import empty, zeros
 
-from zoexplore.bounds.kernels.renyi import NODES, WEIGHTS, _above_line, _log_ratio
+from zoexplore.bounds.kernels.subsampled_renyi import NODES, WEIGHTS, _above_line, _log_ratio
 
 WITHOUT_REPLACEMENT, REMOVE, ADD = 0, 1, 2  # whose pair: docs/loss_distributions.md
 EPSILON, DELTA = 0, 1  # what is wanted

@@ -13,7 +13,7 @@ from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
 from zoexplore.export import to_csv
 from zoexplore.setting import LARGEST_INTEGER, Accounting, Setting
 from zoexplore.views.compute.remember import remembered
-from zoexplore.views.figures.axes import ABSCISSAE, T_MOST, T_VALUES
+from zoexplore.views.figures.axes import AXES, T_MOST, T_VALUES
 
 __all__ = ["REFERENCE", "T_MOST", "T_VALUES", "CurveSet", "curve_set", "guarantees", "public_epsilon", "shares"]
 REFERENCE = "reference"  # the column of composition at beta = 1
@@ -47,7 +47,7 @@ def any_T(setting: Setting, accounting: Accounting, field: str) -> tuple:
 @remembered(any_T)
 def curve_set(setting: Setting, accounting: Accounting, field: str) -> CurveSet:
     """The curves of a setting along a field."""
-    values = ABSCISSAE[field].values(setting)
+    values = AXES[field].values(setting)
     epsilon = curve(setting, field, values, accounting=accounting)
     public = curve(setting.replace(beta=1.0), field, values, ["composition"], accounting)["composition"]
     if field == "beta":
@@ -57,7 +57,7 @@ def curve_set(setting: Setting, accounting: Accounting, field: str) -> CurveSet:
 
 def csv(setting: Setting, accounting: Accounting, field: str) -> str:
     """The curves of a setting along a field, as CSV."""
-    return to_csv(setting, accounting, field, ABSCISSAE[field].values(setting))
+    return to_csv(setting, accounting, field, AXES[field].values(setting))
 
 
 @remembered()

@@ -6,7 +6,7 @@ import numpy as np
 
 from zoexplore.bounds import curve
 from zoexplore.setting import Accounting, Setting
-from zoexplore.views.figures.axes import ABSCISSAE
+from zoexplore.views.figures.axes import AXES
 
 SIZE = 101  # points a side
 
@@ -25,12 +25,12 @@ class Sheet:
     @property
     def rows(self) -> np.ndarray:
         """The values of y; every row is one call of `curve`."""
-        return ABSCISSAE[self.y].values(self.setting, self.points)
+        return AXES[self.y].values(self.setting, self.points)
 
     @property
     def columns(self) -> np.ndarray:
         """The values of x."""
-        return ABSCISSAE[self.x].values(self.setting, self.points)
+        return AXES[self.x].values(self.setting, self.points)
 
 
 def row(sheet: Sheet, y: float) -> np.ndarray:

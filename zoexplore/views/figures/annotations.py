@@ -6,7 +6,7 @@ import numpy as np
 
 from zoexplore.bounds import BOUNDS, curve
 from zoexplore.bounds.contraction import k_min
-from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.formatting import format_count
 from zoexplore.setting import Accounting, Setting
 from zoexplore.views.compute.curve_set import any_T, curve_set
@@ -37,7 +37,7 @@ def annotations(setting: Setting, accounting: Accounting, field: str) -> dict[st
             found[f"T* = {format_count(T)}, {bound.short}"] = T
     elif field == "K":
         found["2K = d"] = setting.d / 2
-        least = float(k_min(Runs.of(setting)))
+        least = float(k_min(RunArrays.of(setting)))
         found[f"Kₘᵢₙ = {format_count(np.ceil(least)) if np.isfinite(least) else '∞'}"] = least
     elif field == "d":
         found["2K = d"] = 2 * setting.K

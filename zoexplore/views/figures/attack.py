@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import panel as pn
 import param
-from bokeh.models import ColumnDataSource, CustomJSTickFormatter, Range1d, Span
+from bokeh.models import ColumnDataSource, CustomJSTickFormatter, HoverTool, Range1d, Span
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
@@ -16,7 +16,8 @@ from zoexplore.formatting import format_percent, format_share
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.attacks import RATES, attack, attacks
 from zoexplore.views.compute.curve_set import guarantees
-from zoexplore.views.figures.bokeh_style import blank, dress, hover
+from zoexplore.views.figures import pin_lines
+from zoexplore.views.figures.bokeh_style import blank, dress, hover, tooltip
 from zoexplore.views.figures.glyphs import Stroke
 from zoexplore.views.figures.picture import svg
 from zoexplore.views.figures.saves import Saves
@@ -30,14 +31,16 @@ from zoexplore.views.view import View
 _SAYS = """<p>Somebody who sees the released model, and knows every other record, tests whether a person's record was used.
 No test does better than these curves: each is what one bound leaves to the best of them. The dotted line is blind guessing, and
 the table has the numbers, all of them at most.</p>"""
+_POINTED = "found, at most, at a rate of false alarms of @{x}{value}"
 _PERCENT = "return String(Number((100 * tick).toPrecision(3))) + ' %'"
 _GUESSING = np.array([RATES[0], RATES[-1]])
 _LEAST = 1e-4  # the lowest rate that the logarithmic figure shows
-_PINNED = (7, 2)
 
 
 class Attack(View):
     """Trade-off curves, an attacker's numbers by every bound, and the same of pinned runs."""
+
+    asks = ("fpr", "prior", "guess")
 
     fpr = param.Number(0.01, bounds=(0, 1), inclusive_bounds=(False, False), doc="the rate of false alarms that is looked at")
     prior = param.Number(0.5, bounds=(0, 1), inclusive_bounds=(False, False), doc="the chance of membership before the test")
@@ -46,6 +49,7 @@ class Attack(View):
     def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
         super().__init__(state, dark, **params)
         names = [name for bound in BOUNDS for name in (bound, _missed(bound))]
+        self._given: dict[str, Guarantee] = {}  # by every bound, for the run that is drawn
         self.source = ColumnDataSource({name: [] for name in ("rate", "value", "probe", *names)}, name="attack")
         self.pinned_source = ColumnDataSource({name: [] for name in ("rates", "missed", "found", "colour")}, name="attack-pins")
         self.figures = {
@@ -85,16 +89,20 @@ class Attack(View):
         blind = 1 - _GUESSING if of_pins == "missed" else _GUESSING
         fig.line(_GUESSING, blind, line_dash=[1, 3], line_width=1.4, name="guessing")
         fig.add_layout(Span(location=self.fpr, dimension="height", line_width=1.2, line_dash=[2, 3]))
-        pins = {"source": self.pinned_source, "line_color": "colour", "line_width": 1.7, "line_dash": _PINNED}
+        pins = {"source": self.pinned_source, "line_color": "colour", "line_width": pin_lines.WIDTH, "line_dash": pin_lines.DASH}
         fig.multi_line("rates", of_pins, **pins)
         for order, bound in enumerate(BOUNDS):
             style = theme.style_of(bound, order)
             look = {"line_width": style.width, "line_dash": list(style.dash), "line_join": "round"}
             fig.line("rate", column(bound), source=self.source, name=bound, **look)
         probe = fig.line("rate", "probe", source=self.source, line_alpha=0)
-        rows = {b: (BOUNDS[b].title, theme.style_of(b, order)) for order, b in enumerate(BOUNDS)}
-        fig.add_tools(hover(probe, "found, at most, at a rate of false alarms of @{x}{value}", rows, absent="–"))
+        fig.add_tools(hover(probe, _POINTED, self._rows(), absent="–"))
         return fig
+
+    def _rows(self) -> dict[str, tuple[str, theme.Style]]:
+        """The rows of the hover."""
+        bounds = {b: (BOUNDS[b].title, theme.style_of(b, order)) for order, b in enumerate(BOUNDS)}
+        return bounds | pin_lines.styles(self.pins)
 
     async def refresh(self) -> None:
         run = self.state.setting, self.state.accounting
@@ -118,19 +126,24 @@ class Attack(View):
         for bound, allowed in self._allowed.items():
             shown = np.where(self._given[bound].valid, 1.0, np.nan)
             data[bound], data[_missed(bound)] = shown * allowed.true_positive_rate(RATES), shown * allowed.misses(RATES)
-        self.source.data = data
         allowed = [allowed for _, allowed in self._of_pins]
+        found = [each.true_positive_rate(RATES) for each in allowed]
+        self.source.data = data | dict(zip(pin_lines.styles(self.pins), found, strict=True))
+        for fig in self.figures.values():
+            fig.select_one(HoverTool).tooltips = tooltip(_POINTED, self._rows())
         self.pinned_source.data = {
             "rates": [RATES] * len(allowed),
             "missed": [each.misses(RATES) for each in allowed],
-            "found": [each.true_positive_rate(RATES) for each in allowed],
-            "colour": self._colours(),
+            "found": found,
+            "colour": pin_lines.colours(self.pins, self.dark),
         }
 
     def _tell(self, *_: Any) -> None:
         """Say the numbers: of every bound of this run, of what it is compared with, and of the pins."""
         for fig in self.figures.values():
             next(span for span in fig.center if isinstance(span, Span)).location = self.fpr
+        if not self._given:
+            return
         best = smallest(self._given)
         bounds = {
             bound: self._row(_swatch(bound), g.title, g, self._allowed[bound], "best" if g is best and g.valid else "")
@@ -196,11 +209,7 @@ class Attack(View):
             for order, bound in enumerate(BOUNDS):
                 lines[bound].line_color = theme.style_of(bound, order).colour[theme.DARK if dark else theme.LIGHT]
         drawn = len(self.pinned_source.data["rates"])
-        self.pinned_source.data = {**self.pinned_source.data, "colour": self._colours()[:drawn]}
-
-    def _colours(self) -> list[str]:
-        """Of every pin."""
-        return [theme.PINS[place][theme.DARK if self.dark else theme.LIGHT] for place in self.pins.places()]
+        self.pinned_source.data = {**self.pinned_source.data, "colour": pin_lines.colours(self.pins, dark)[:drawn]}
 
     def __panel__(self) -> pn.viewable.Viewable:
         asked = pn.Column(*self.boxes.values(), css_classes=["zx-choices"], stylesheets=[theme.css("choices")], **theme.STRETCH)

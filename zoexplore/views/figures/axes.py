@@ -17,7 +17,7 @@ _SPREAD = 4.0  # decades of the log axis that an interval from 0 to 1 is spread 
 
 
 @dataclass(frozen=True)
-class Abscissa:
+class FieldAxis:
     """A field to run over. Its range is that of its slider, as far as the other fields allow: K ends at d, d starts at K,
     n at the batch, and the ridge is at most m, which is at most M.
     """
@@ -100,8 +100,8 @@ def _counts(low: float, high: float, points: int) -> np.ndarray:
     return found
 
 
-ABSCISSAE = {
-    field.name: Abscissa(field.name, field.symbol, field.noun, field.low, field.high, field.linear)
+AXES = {
+    field.name: FieldAxis(field.name, field.symbol, field.noun, field.low, field.high, field.linear)
     for field in FIELDS.values()
     if field.name != "batch"
 }

@@ -2,7 +2,8 @@
 
 from html import escape
 
-from bokeh.models import CustomJSHover, CustomJSTickFormatter, GlyphRenderer, HoverTool
+from bokeh.events import Tap
+from bokeh.models import CustomJS, CustomJSHover, CustomJSTickFormatter, GlyphRenderer, HoverTool
 from bokeh.plotting import figure
 
 from zoexplore.views.style import theme
@@ -20,7 +21,8 @@ LOG_TICKS = f"if (tick >= 0.01 && tick < 1000) return String(Number(tick.toPreci
 # The name of a column comes as the format: Bokeh would print a missing value as NaN before any formatter sees it.
 # Rounded up, like everything that may be a privacy loss; what is hovered over, by the column "value", to the nearest.
 DIGITS = """
-value = source.data[format][special_vars.index];
+value = source.data[format]?.[special_vars.index];
+if (format.startsWith("pin ") && !(value <= Infinity)) return "–";
 if (!isFinite(value)) return absent;
 if (format == "value" && Number.isInteger(value)) return value.toLocaleString("en").replaceAll(",", "\u202f");
 if (value == 0) return "0";
@@ -31,6 +33,24 @@ e = Number(e);
 if (e >= -4 && e < 5) return Number(mantissa + "e" + e).toFixed(Math.max(2 - e, 0));
 const up = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 return mantissa + " × 10" + [...String(e)].map(c => c == "-" ? "⁻" : up[Number(c)]).join("");
+"""
+
+# A finger that is lifted has left the figure, and with it goes what hovering shows. So a tap is followed by a move, which stays
+# until something else is touched.
+TAP = """
+const area = Bokeh.index.find_one(cb_obj.origin)?.canvas_view.ui_event_bus.hit_area;
+if (!area) return;
+const {left, top} = area.getBoundingClientRect();
+const at = {view: window, isPrimary: true, clientX: left + cb_obj.sx, clientY: top + cb_obj.sy};
+const leave = (event) => {
+  if (event.composedPath().includes(area)) return;
+  area.dispatchEvent(new PointerEvent("pointerout", at));
+  document.removeEventListener("pointerdown", leave, true);
+};
+setTimeout(() => {
+  area.dispatchEvent(new PointerEvent("pointermove", at));
+  document.addEventListener("pointerdown", leave, true);
+}, 60);
 """
 
 
@@ -86,7 +106,23 @@ def blank(name: str, sheet: str = "figure", **params) -> figure:
     fig.toolbar.autohide = True
     for axis in fig.axis:
         axis.minor_tick_line_color = None
+        axis.axis_label_text_font_size, axis.major_label_text_font_size = "14px", "12.5px"
+    if fig.title:
+        fig.title.text_font_size = "13px"
+    fig.js_on_event(Tap, CustomJS(code=TAP))
     return fig
+
+
+def enlarge(fig: figure, times: float) -> None:
+    """Let all words of a figure be so many times as large, and the room for those above its frame."""
+    fig.min_border_top = round(times * (fig.min_border_top or 0))
+    for model in fig.references():
+        for name in model.properties():
+            if name.endswith("text_font_size"):
+                size = getattr(model, name)
+                size = getattr(size, "value", size)
+                if isinstance(size, str) and size.endswith("px"):
+                    setattr(model, name, f"{float(size.removesuffix('px')) * times:g}px")
 
 
 def decades(axis) -> None:
@@ -106,9 +142,8 @@ def dress(fig: figure, dark: bool) -> None:
         axis.major_label_text_color, axis.axis_label_text_color = muted, ink
         axis.major_label_text_font = axis.axis_label_text_font = theme.FONT
         axis.axis_label_text_font_style = "normal"
-        axis.axis_label_text_font_size, axis.major_label_text_font_size = "14px", "12.5px"
     if fig.title:
-        fig.title.text_color, fig.title.text_font, fig.title.text_font_size = ink, theme.FONT, "13px"
+        fig.title.text_color, fig.title.text_font = ink, theme.FONT
         fig.title.text_font_style = "bold"
 
 

@@ -1,6 +1,5 @@
 """The curves: every bound's epsilon against a field, in one figure that is built once and only ever given new data."""
 
-from html import escape
 from math import isnan, log10
 from typing import Any, Protocol
 
@@ -25,10 +24,11 @@ from zoexplore.formatting import format_count, format_number, format_short
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import REFERENCE, CurveSet, curve_set, guarantees
 from zoexplore.views.figures.annotations import MEANINGS, annotations, rows
-from zoexplore.views.figures.axes import ABSCISSAE, Abscissa
+from zoexplore.views.figures.axes import AXES, FieldAxis
 from zoexplore.views.figures.axis_range import frame, steady
 from zoexplore.views.figures.bokeh_style import LOG_TICKS, blank, decades, dress, hover, tooltip
 from zoexplore.views.figures.glyphs import Stroke
+from zoexplore.views.figures.legend import Legend, entry
 from zoexplore.views.figures.picture import svg
 from zoexplore.views.figures.saves import Saves
 from zoexplore.views.state import State
@@ -53,7 +53,7 @@ def columns(curves: CurveSet, field: str = "T") -> dict[str, np.ndarray]:
     """
     drawn = {**curves.epsilon, REFERENCE: curves.reference}
     data = {name: np.where(np.isfinite(values) & (values > 0), values, np.nan) for name, values in drawn.items()}
-    return {"x": ABSCISSAE[field].place(curves.values), "value": curves.values, **data}
+    return {"x": AXES[field].place(curves.values), "value": curves.values, **data}
 
 
 class Guest(Protocol):
@@ -68,6 +68,12 @@ class Guest(Protocol):
     def heights(self) -> list[np.ndarray]:
         """The epsilons that the frame has to have room for."""
 
+    def columns(self, values: np.ndarray) -> dict[str, np.ndarray]:
+        """The epsilons that the hover tells at the figure's values, by the names of `rows`; nan where one is not known."""
+
+    def rows(self) -> dict[str, tuple[str, theme.Style]]:
+        """The rows of the hover."""
+
     def key(self) -> list[tuple[Stroke, str]]:
         """What is drawn, for the legend of a picture."""
 
@@ -75,7 +81,7 @@ class Guest(Protocol):
 class Curves(View):
     """Epsilon against a field for every bound, with the current value marked."""
 
-    along = param.Selector(default="T", objects=list(ABSCISSAE), doc="the field that the curves run over")
+    along = param.Selector(default="T", objects=list(AXES), doc="the field that the curves run over")
 
     def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
         super().__init__(state, dark, **params)
@@ -88,30 +94,31 @@ class Curves(View):
         self.annotations = ColumnDataSource({name: [] for name in _ANNOTATED}, name="annotations")
         self.figure = self._figure()
         self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
-        self.legend = pn.pane.HTML("", css_classes=["zx-legend"], stylesheets=[theme.css("legend")], **theme.STRETCH)
+        self.legend = Legend()
         self.choice = pn.widgets.Select.from_param(
             self.param.along,
-            options={a.label: field for field, a in ABSCISSAE.items()},
+            options={a.label: field for field, a in AXES.items()},
             label="ε against",
             css_classes=["zx-select"],
             stylesheets=[theme.css("select", "along")],
             **theme.STRETCH,
         )
         self.choice.description = None
-        self.says = pn.pane.HTML("", stylesheets=[theme.css("text", "says")], **theme.STRETCH)
+        self.meaning = pn.pane.HTML("", stylesheets=[theme.css("text", "says")], **theme.STRETCH)
         self.saves = Saves(self.picture, title="the curves", name_of_file="zoexplore-curves")
         self.paint(dark)
         self.follow()
         self.param.watch(self.changed, "along")
+        self.legend.param.watch(self._mute, "muted")
 
     @property
-    def abscissa(self) -> Abscissa:
+    def abscissa(self) -> FieldAxis:
         """What the curves run over."""
-        return ABSCISSAE[self._over or self.along]
+        return AXES[self._over or self.along]
 
     def _figure(self) -> figure:
         ranges = {"x_range": Range1d(1, 10), "y_range": Range1d(1e-2, 1e4)}
-        fig = blank("epsilon-against-T", x_axis_type="log", y_axis_type="log", **ranges)
+        fig = blank("epsilon-against-T", x_axis_type="log", y_axis_type="log", min_border_top=34, **ranges)
         decades(fig.yaxis)
         self.now = Span(location=1, dimension="height", line_width=1.6, line_dash=[2, 3], editable=True)
         self.now.on_change("location", self._dragged)
@@ -171,7 +178,8 @@ class Curves(View):
     def _rows(self) -> dict[str, tuple[str, theme.Style]]:
         """The rows of the hover."""
         styles = self._styles()
-        return {name: (title, styles[name]) for name, title in self._titles().items()}
+        own = {name: (title, styles[name]) for name, title in self._titles().items()}
+        return own | {name: row for guest in self.guests for name, row in guest.rows().items()}
 
     def _titles(self) -> dict[str, str]:
         return {**{bound: BOUNDS[bound].title for bound in BOUNDS}, REFERENCE: REFERENCE_TITLE}
@@ -186,7 +194,8 @@ class Curves(View):
         lays itself out in between, as in a notebook, it would look for the colour of a label whose row is gone.
         """
         found = self._found
-        epsilon = {bound: g.epsilon if g.valid and g.epsilon > 0 else np.nan for bound, g in found.items()}
+        drawn = {bound for bound, g in found.items() if g.valid and g.epsilon > 0} - {*self.legend.muted}
+        epsilon = {bound: g.epsilon if bound in drawn else np.nan for bound, g in found.items()}
         low, high = self._fitted or (0.0, np.inf)
         above = [bound for bound, value in epsilon.items() if value > high]
         start, end = self.abscissa.frame(self.state.setting)
@@ -209,7 +218,7 @@ class Curves(View):
         """A name at the right end of every curve within the frame; curves that end at the same place share one."""
         x, (low, high) = self.source.data["x"], self._fitted or (0.0, np.inf)
         ends: dict[str, tuple[float, float]] = {}
-        for bound in BOUNDS:
+        for bound in (bound for bound in BOUNDS if bound not in self.legend.muted):
             values = np.asarray(self.source.data[bound])
             seen = np.flatnonzero((values >= low) & (values <= high))
             if seen.size and (seen[-1] == values.size - 1 or not np.isfinite(values[seen[-1] + 1])):
@@ -264,8 +273,7 @@ class Curves(View):
             axis.formatter = CustomJSTickFormatter(args={"texts": list(a.ticks().items())}, code=_INTERVAL)
         else:
             axis.ticker, axis.formatter = LogTicker(), CustomJSTickFormatter(code=LOG_TICKS)
-        self.says.object = f"<p>{MEANINGS.get(self.along, '')}</p>"
-        self.hover.tooltips = tooltip(self._caption(), self._rows())
+        self.meaning.object = f"<p>{MEANINGS.get(self.along, '')}</p>"
         self._fitted_x = None
 
     async def refresh(self) -> None:
@@ -287,16 +295,20 @@ class Curves(View):
             data = columns(self._curves, self.along)
             for guest in self.guests:
                 guest.draw()
-            shapes_differ = any(data[k].shape != np.shape(self.source.data[k]) for k in data)
-            if shapes_differ or any(not np.array_equal(data[k], self.source.data[k], equal_nan=True) for k in data):
+                data |= guest.columns(self._curves.values)
+            drawn = self.source.data
+            if data.keys() != drawn.keys() or any(not np.array_equal(data[k], drawn[k], equal_nan=True) for k in data):
                 self.source.data = data
+            told = tooltip(self._caption(), self._rows())
+            if self.hover.tooltips != told:
+                self.hover.tooltips = told
             self.now.location = None if isnan(self._now()) else self._now()
             if self.figure.yaxis.axis_label != self._y_label():
                 self.figure.yaxis.axis_label = self._y_label()
             self.fit(fresh)
             self.marks.data = self._marks()
             self._annotate(named)
-            self.legend.object = self._legend()
+            self.legend.entries = self._entries()
         pn.io.push_notebook(self.pane)
 
     def _annotate(self, found: dict[str, float]) -> None:
@@ -305,13 +317,14 @@ class Curves(View):
         shown = {label: float(self.abscissa.place(value)) for label, value in found.items()}
         shown = {label: x for label, x in shown.items() if start <= x <= end}
         row = rows(list(shown.values()), _LABEL * log10(end / start))
-        y = [self.figure.y_range.start] * len(shown)
+        y = [self.figure.y_range.end] * len(shown)  # above the frame, where no curve and no name is
+        height = 1.3 * float(self.annotation_words.glyph.text_font_size.removesuffix("px"))
         late = [x > (start * end) ** 0.5 for x in shown.values()]  # and so with more room to its left
         data = {
             "x": list(shown.values()),
             "y": y,
             "dx": [-4 if left else 4 for left in late],
-            "dy": [-5 - 15 * r for r in row],
+            "dy": [-4 - height * r for r in row],
             "align": ["right" if left else "left" for left in late],
             "label": list(shown),
         }
@@ -342,27 +355,30 @@ class Curves(View):
         drawn, beside = (np.concatenate(arrays) for arrays in (own, others))
         return frame(drawn[np.isfinite(drawn)], beside[np.isfinite(beside)], now)
 
-    def _legend(self) -> str:
-        """What is drawn, and what is absent and why."""
-        found = self._found
-        items = []
+    def _entries(self) -> list[dict[str, Any]]:
+        """What is drawn, and what is absent and why; the reference last."""
+        found, entries = self._found, []
         for bound, style in self._styles().items():
-            if bound == REFERENCE:
-                continue
-            absent = not np.isfinite(self._curves.epsilon[bound]).any()
-            reason = escape(found[bound].reason.partition(";")[0]) if absent else ""
-            note = f' <span class="why" title="{reason}">absent: {reason}</span>' if absent else ""
-            title = f"<span>{escape(found[bound].title)}{note}</span>"
-            items.append(f'<li class="{"absent" if absent else ""}">{theme.swatch(style)}{title}</li>')
-        items.append(f"<li>{theme.swatch(theme.REFERENCE)}<span>{REFERENCE_TITLE}, every iterate public</span></li>")
-        return f"<ul>{''.join(items)}</ul>"
+            if bound != REFERENCE:
+                absent = not np.isfinite(self._curves.epsilon[bound]).any()
+                why = f"absent: {found[bound].reason.partition(';')[0]}" if absent else ""
+                entries.append(entry(bound, found[bound].title, style, why, absent))
+        return [*entries, entry(REFERENCE, f"{REFERENCE_TITLE}, every iterate public", theme.REFERENCE)]
+
+    def _mute(self, *_: Any) -> None:
+        """Draw no curve that the reader has switched off, nor its mark and name. The frame stays as it is."""
+        with pn.io.hold():
+            for name, line in self.lines.items():
+                line.visible = name not in self.legend.muted
+            self.marks.data = self._marks()
+        pn.io.push_notebook(self.pane)
 
     async def picture(self) -> str:
         """The figure as SVG, with a legend of what is in the frame."""
         await self.settle()
         titles = self._titles() | {bound: g.title for bound, g in self._found.items()}
         highest = self.figure.y_range.end
-        seen = [name for name in self.lines if (self.source.data[name] <= highest).any()]
+        seen = [name for name, line in self.lines.items() if line.visible and (self.source.data[name] <= highest).any()]
         key = [(Stroke.of(self.lines[name].glyph), titles[name]) for name in seen]
         key += [entry for guest in self.guests for entry in guest.key()]
         return svg(self.figure, self.state, key, without=(self.along,))
@@ -386,7 +402,7 @@ class Curves(View):
             self.choice,
             self.legend,
             self.pane,
-            self.says,
+            self.meaning,
             self.saves,
             css_classes=["zx-curves"],
             stylesheets=[theme.root("curves")],

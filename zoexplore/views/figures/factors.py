@@ -7,7 +7,7 @@ import panel as pn
 from bokeh.models import ColumnDataSource, Legend, LegendItem, Range1d
 
 from zoexplore.bounds import Guarantee
-from zoexplore.bounds.runs import Runs
+from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.directions import moment_factor, tail_factor
 from zoexplore.formatting import format_count, format_number
 from zoexplore.views.compute.ask import ask
@@ -79,7 +79,7 @@ class Factors(View):
     async def refresh(self) -> None:
         s = self.state.setting
         found = await ask(guarantees, s, self.state.accounting)
-        d, K, c = s.d, s.K, float(Runs.of(s).c)
+        d, K, c = s.d, s.K, float(RunArrays.of(s).c)
         nothing = ""
         if not np.isfinite(c):
             nothing = "Without a step size and a smoothness M nobody knows what a gradient step does to the distance."

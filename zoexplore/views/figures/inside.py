@@ -65,7 +65,7 @@ def above(top: float) -> float:
     return next(m * tens for m in (1.1, 1.6, 2.1, 3.1, 4.2, 6.2, 8.2, 11.0) if m * tens >= top)
 
 
-def told(g: Guarantee) -> str:
+def describe_trajectory(g: Guarantee) -> str:
     """What happens inside a bound, as somebody would read it aloud."""
     path = g.trajectory
     if not g.valid:
@@ -169,7 +169,7 @@ class Inside(View):
         g = (await ask(guarantees, self.state.setting, self.state.accounting))[self.bound]
         with pn.io.hold():
             self.grid.visible = g.trajectory is not None
-            self.words.object = f"<p>{escape(told(g))}</p>"
+            self.words.object = f"<p>{escape(describe_trajectory(g))}</p>"
             if g.trajectory is None:
                 self.source.data = {name: [] for name in _COLUMNS}
             else:

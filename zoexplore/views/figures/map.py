@@ -2,13 +2,13 @@
 
 import time
 from functools import partial
-from math import inf
+from math import inf, nan
 from typing import Any
 
 import numpy as np
 import panel as pn
 import param
-from bokeh.events import Tap
+from bokeh.events import Pan, PanEnd, PanStart, Tap
 from bokeh.models import ColorBar, ColumnDataSource, CustomJSTickFormatter, FixedTicker, LinearColorMapper, Range1d
 from bokeh.palettes import cividis
 from bokeh.plotting import figure
@@ -19,11 +19,13 @@ from zoexplore.setting import Setting
 from zoexplore.views.compute.ask import ask, no_answer
 from zoexplore.views.compute.grid import SIZE, Sheet, row
 from zoexplore.views.compute.task import Task, goes_on_beside
-from zoexplore.views.figures.axes import ABSCISSAE
+from zoexplore.views.figures import pin_lines
+from zoexplore.views.figures.axes import AXES
 from zoexplore.views.figures.bokeh_style import TICKS, blank, dress
 from zoexplore.views.figures.contours import bands, heights, level_lines
 from zoexplore.views.figures.picture import decades, svg
 from zoexplore.views.figures.saves import Saves
+from zoexplore.views.panels.pins import LETTERS
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
 from zoexplore.views.view import View
@@ -36,18 +38,30 @@ _ANYTHING = {"T": 1, "n": 1, "K": 1, "beta": 0.5, "delta": 0.5, "sigma": 1.0, "R
 _ANYTHING |= {"eta": 1.0, "xi": 0.0}
 _EARLIER = ": the map is of an earlier setting"
 _COARSE = 8  # every so manieth row comes first
+_NEAR = 0.04  # of an axis: from how far the dot is taken hold of
 _BETWEEN = 0.2  # seconds between two looks at how far it is
 _POWERS = TICKS.replace("const e = Math.round(Math.log10(tick));", "const e = Math.round(tick); tick = 10 ** tick;")
 _AXIS = "return texts.find(([x]) => Math.abs(tick - x) < 1e-9)?.[1] ?? ''"
 
 
+class Targets(param.List):
+    """Numbers above 0."""
+
+    def _validate_value(self, val: Any, allow_None: bool) -> None:
+        super()._validate_value(val, allow_None)
+        if not all(0 < x < inf for x in val):
+            raise ValueError("give numbers above 0")
+
+
 class Map(View):
     """Epsilon over two fields. Rows are computed in another process; a click takes the point for the setting."""
 
+    asks = ("bound", "x", "y", "targets")
+
     bound = param.Selector(default="sharp", objects=list(BOUNDS), doc="the bound that is drawn")
-    x = param.Selector(default="K", objects=list(ABSCISSAE), doc="the field from left to right")
-    y = param.Selector(default="sigma", objects=list(ABSCISSAE), doc="the field from bottom to top")
-    targets = param.List(default=[0.1, 1.0, 10.0], item_type=float, doc="epsilons with a line of their own")
+    x = param.Selector(default="K", objects=list(AXES), doc="the field from left to right")
+    y = param.Selector(default="sigma", objects=list(AXES), doc="the field from bottom to top")
+    targets = Targets([0.1, 1.0, 10.0], item_type=float, bounds=(0, MOST_TARGETS), doc="epsilons with a line of their own")
     done = param.Number(1.0, bounds=(0, 1), doc="how much of the map is computed")
 
     def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
@@ -55,6 +69,8 @@ class Map(View):
         self.fill = ColumnDataSource({"xs": [], "ys": [], "band": []}, name="map-bands")
         self.lines = ColumnDataSource({"xs": [], "ys": [], "label": [], "at_x": [], "at_y": []}, name="map-lines")
         self.here = ColumnDataSource({"x": [], "y": []}, name="map-here")
+        self.pinned = ColumnDataSource({name: [] for name in ("x", "y", "letter", "colour")}, name="map-pins")
+        self._held = False  # whether the dot is dragged
         self.epsilon: np.ndarray | None = None
         self._rows = np.array([])  # the values of y whose epsilons are known
         self._sheet: Sheet | None = None  # what is drawn
@@ -69,10 +85,12 @@ class Map(View):
         self.follow()
         self.param.watch(self.changed, ["bound", "x", "y"])
         self.param.watch(self._contour, "targets")
+        self.param.watch(self._write_targets, "targets")
+        self.pins.param.watch(self._mark, "pins")
 
     def _build(self) -> None:
         """The choices above the map, and the bar under them."""
-        names = {a.label: field for field, a in ABSCISSAE.items()}
+        names = {a.label: field for field, a in AXES.items()}
         look = {"css_classes": ["zx-select"], "stylesheets": [theme.css("select", "along", "pair")], **theme.STRETCH}
         titles = {BOUNDS[bound].title: bound for bound in BOUNDS}
         select = pn.widgets.Select.from_param
@@ -113,6 +131,11 @@ class Map(View):
             "at_x", "at_y", "label", source=self.lines, text_font_size="12px", text_align="center",
             text_baseline="middle", text_font={"value": theme.FONT}, padding=3, background_fill_alpha=0.85,
         )  # fmt: skip
+        self.letters = fig.text(
+            "x", "y", "letter", source=self.pinned, text_color="colour", text_font_size="13px", text_font_style="bold",
+            text_align="center", text_baseline="middle", text_font={"value": theme.FONT}, padding=4, border_radius=10,
+            level="overlay",
+        )  # fmt: skip
         self.cross = fig.scatter("x", "y", source=self.here, size=13, marker="circle", line_width=2.5, level="overlay")
         scale = LinearColorMapper(palette=cividis(len(EDGES) - 1), low=DECADES[0], high=DECADES[1])
         ticks = FixedTicker(ticks=list(range(DECADES[0], DECADES[1] + 1)))
@@ -122,6 +145,9 @@ class Map(View):
         )  # fmt: skip
         fig.add_layout(self.colours, "right")
         fig.on_event(Tap, self._tapped)
+        fig.on_event(PanStart, self._taken)
+        fig.on_event(Pan, self._dragged)
+        fig.on_event(PanEnd, self._let_go)
         for axis in fig.axis:  # given other values, never replaced: a notebook that missed a new model could not follow any more
             axis.ticker = FixedTicker(ticks=[])
             axis.formatter = CustomJSTickFormatter(code=_AXIS, args={"texts": []})
@@ -137,7 +163,7 @@ class Map(View):
         self._mark()
         if wanted == self._wanted:
             return
-        stuck = [a.symbol for f in (self.x, self.y) if (a := ABSCISSAE[f]).values(wanted.setting, SIZE).max() == 0]
+        stuck = [a.symbol for f in (self.x, self.y) if (a := AXES[f]).values(wanted.setting, SIZE).max() == 0]
         if stuck:
             self._want(None)
             self._show_progress(True, f"{stuck[0]} can only be 0 here.", busy=False)
@@ -215,7 +241,7 @@ class Map(View):
             (self.figure.xaxis[0], sheet.x, self.figure.x_range, sheet.columns),
             (self.figure.yaxis[0], sheet.y, self.figure.y_range, sheet.rows),
         ):
-            a = ABSCISSAE[field]
+            a = AXES[field]
             axis.axis_label = a.label
             at = np.log10(a.place(values))
             ticks = a.ticks() if a.linear else decades(values[0], values[-1])
@@ -230,7 +256,7 @@ class Map(View):
         if sheet is None or self.epsilon is None or min(self.epsilon.shape) < 2:
             return
         z = heights(self.epsilon)
-        x, y = (np.log10(ABSCISSAE[f].place(v)) for f, v in ((sheet.x, sheet.columns), (sheet.y, self._rows)))
+        x, y = (np.log10(AXES[f].place(v)) for f, v in ((sheet.x, sheet.columns), (sheet.y, self._rows)))
         inside = np.clip(z, EDGES[0] + 1e-9, EDGES[-1] - 1e-9)  # what is off the scale has the colour of its end
         found = level_lines(x, y, z, self.targets)
         label = [f"ε = {target:g}" for target in found.pop("target")]
@@ -238,30 +264,62 @@ class Map(View):
             self.fill.data = bands(x, y, inside, EDGES)
             self.lines.data = {**found, "label": label}
 
-    def _mark(self) -> None:
-        """A circle where the setting is."""
-        x, y = (ABSCISSAE[f].place(max(getattr(self.state.setting, f), 1e-300)) for f in (self.x, self.y))
-        self.here.data = {"x": [float(np.log10(x))], "y": [float(np.log10(y))]}
+    def _mark(self, *_: Any) -> None:
+        """A circle where the setting is, and every pin's letter where its is."""
+        x, y = self._place(self.state.setting)
+        self.here.data = {"x": [x], "y": [y]}
+        places = [self._place(pin.setting) for pin in self.pins.pins]
+        self.pinned.data = {
+            "x": [x for x, _ in places],
+            "y": [y for _, y in places],
+            "letter": [LETTERS[place] for place in self.pins.places()],
+            "colour": pin_lines.colours(self.pins, self.dark),
+        }
+
+    def _place(self, setting: Setting) -> tuple[float, float]:
+        """Where a setting is on the map; nan where it has no such value."""
+        x, y = (_logarithm(field, getattr(setting, field)) for field in (self.x, self.y))
+        return x, y
 
     def _tapped(self, event: Tap) -> None:
         """Take the point for the setting."""
-        if self._sheet is None or event.x is None:
-            return
+        if values := self._pointed(event):
+            self.state.ask(**values)
+
+    def _pointed(self, event: Tap | Pan) -> dict[str, float]:
+        """The values that an event points at; none while nothing is drawn."""
+        if self._sheet is None or event.x is None or event.y is None:
+            return {}
         asked = {self._sheet.x: 10.0**event.x, self._sheet.y: 10.0**event.y}
-        values = {field: _tidy(ABSCISSAE[field].value(place)) for field, place in asked.items()}
-        self.state.ask(**values)
+        return {field: _tidy(AXES[field].value(place)) for field, place in asked.items()}
+
+    def _taken(self, event: PanStart) -> None:
+        """A drag begins: is it the dot that is dragged?"""
+        x, y = self._place(self.state.setting)
+        across, up = (span.end - span.start for span in (self.figure.x_range, self.figure.y_range))
+        known = event.x is not None and event.y is not None
+        self._held = known and abs(event.x - x) <= _NEAR * across and abs(event.y - y) <= _NEAR * up
+
+    def _dragged(self, event: Pan) -> None:
+        """The sliders follow the dot."""
+        if self._held and (values := self._pointed(event)):
+            self.state.slide(**values)
+
+    def _let_go(self, *_: Any) -> None:
+        """The dot stays where it is."""
+        if self._held:
+            self._held = self.state.moving = False
+
+    def _write_targets(self, *_: Any) -> None:
+        self.targets_text.value = ", ".join(f"{x:g}" for x in self.targets)
 
     def _targets_typed(self, event: Any) -> None:
         try:
-            targets = sorted({float(parse_number(text)) for text in event.new.split(",") if text.strip()})
-            if len(targets) > MOST_TARGETS or not all(0 < x < np.inf for x in targets):
-                raise ValueError
+            self.targets = sorted({float(parse_number(text)) for text in event.new.split(",") if text.strip()})
         except ValueError:
-            self.targets_text.value = ", ".join(f"{x:g}" for x in self.targets)
+            self._write_targets()
             told = "Lines: give numbers above 0, with a decimal point and commas between them, as 0.1, 1, 10."
             self._show_progress(True, told, busy=False)
-        else:
-            self.targets = targets
 
     def _show_progress(self, visible: bool, words: str = "", busy: bool = True, again: bool = False) -> None:
         self.note.object = f'<p role="status">{words}</p>'
@@ -283,6 +341,8 @@ class Map(View):
         ink, surface = theme.colour("ink", dark), theme.colour("surface", dark)
         self.level.glyph.line_color, self.level_words.glyph.text_color = "#ffffff", ink
         self.level_words.glyph.background_fill_color = surface
+        self.letters.glyph.background_fill_color = surface
+        self.pinned.data = {**self.pinned.data, "colour": pin_lines.colours(self.pins, dark)[: len(self.pinned.data["letter"])]}
         self.cross.glyph.line_color, self.cross.glyph.fill_color = surface, "#d1360a"
         self.colours.background_fill_color = None
         self.colours.major_label_text_color, self.colours.major_label_text_font = ink, theme.FONT
@@ -299,6 +359,11 @@ class Map(View):
             chosen, self.progress, self.pane, self.saves,
             css_classes=["zx-map"], stylesheets=[theme.root("curves")], **theme.STRETCH,
         )  # fmt: skip
+
+
+def _logarithm(field: str, value: float | None) -> float:
+    """Where a field's value lies on the map's axis, which is linear in the logarithm of its place."""
+    return nan if value is None else float(np.log10(AXES[field].place(max(value, 1e-300))))
 
 
 def _tidy(value: float) -> float:

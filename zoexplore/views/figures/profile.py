@@ -1,6 +1,5 @@
 """The privacy profile: for every bound, which delta goes with which epsilon at the current setting."""
 
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,11 @@ from bokeh.models import ColumnDataSource, Range1d, Span
 from zoexplore.bounds import BOUNDS
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import CurveSet, curve_set, guarantees
+from zoexplore.views.figures import pin_lines
 from zoexplore.views.figures.axis_range import frame, steady
-from zoexplore.views.figures.bokeh_style import blank, decades, dress, hover
+from zoexplore.views.figures.bokeh_style import blank, decades, dress, hover, tooltip
 from zoexplore.views.figures.glyphs import Stroke
+from zoexplore.views.figures.legend import Legend, entry
 from zoexplore.views.figures.picture import svg
 from zoexplore.views.figures.saves import Saves
 from zoexplore.views.state import State
@@ -21,6 +22,7 @@ from zoexplore.views.view import View
 
 _SAYS = """<p>A guarantee is not one number but a curve: the smaller the chance δ of an exception, the larger the ε that
 has to be admitted. Every point of a line is a guarantee of the same run. The row marked is the δ that is set.</p>"""
+_POINTED = "<i>δ</i>, at most, at ε = @{x}{value}"
 _HOVERED = 160  # epsilons that can be pointed at
 _MIDDLE = 1e-6  # where on the axis of delta the hover looks for them
 
@@ -34,8 +36,13 @@ def least_deltas(epsilons: np.ndarray, values: np.ndarray, deltas: np.ndarray) -
     return np.where(allowed.any(axis=1), deltas[allowed.argmax(axis=1)], np.nan)
 
 
+def _drawn(epsilon: np.ndarray) -> np.ndarray:
+    """What a log axis has a place for; nan elsewhere."""
+    return np.where(np.isfinite(epsilon) & (epsilon > 0), epsilon, np.nan)
+
+
 class Profile(View):
-    """delta against epsilon, a line a bound: epsilon is asked of the accountant at every delta drawn."""
+    """delta against epsilon, a line a bound and a line a pin: epsilon is asked of the accountant at every delta drawn."""
 
     def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
         super().__init__(state, dark, **params)
@@ -55,58 +62,86 @@ class Profile(View):
             style = theme.style_of(bound, order)
             look = {"line_width": style.width, "line_dash": list(style.dash), "line_join": "round"}
             self.lines[bound] = self.figure.line(bound, "delta", source=self.source, name=bound, **look)
+        self.pinned_source = ColumnDataSource({"xs": [], "ys": [], "colour": []}, name="profile-pins")
+        pinned = {"line_color": "colour", "line_width": pin_lines.WIDTH, "line_dash": pin_lines.DASH}
+        self.figure.multi_line("xs", "ys", source=self.pinned_source, **pinned)
         self.pointed = ColumnDataSource({name: [] for name in ("x", "value", "probe", *BOUNDS)}, name="profile-hover")
         probe = self.figure.line("value", "probe", source=self.pointed, line_alpha=0)
-        rows = {b: (BOUNDS[b].title, theme.style_of(b, order)) for order, b in enumerate(BOUNDS)}
-        self.figure.add_tools(hover(probe, "<i>δ</i>, at most, at ε = @{x}{value}", rows, absent="–"))
+        self.hover = hover(probe, _POINTED, self._rows(), absent="–")
+        self.figure.add_tools(self.hover)
         self.saves = Saves(self.picture, title="the privacy profile", name_of_file="zoexplore-profile")
         self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
         self.words = pn.pane.HTML(_SAYS, stylesheets=[theme.css("text", "words")], **theme.STRETCH)
-        self.legend = pn.pane.HTML(css_classes=["zx-legend"], stylesheets=[theme.css("legend")], **theme.STRETCH)
+        self.legend = Legend()
+        self.legend.param.watch(self._mute, "muted")
         self.paint(dark)
         self.follow()
+        self.pins.param.watch(self.changed, ["pins", "compare"])
 
-    def _pointed(self, curves: CurveSet) -> dict[str, np.ndarray]:
-        """What the hover says: along epsilon, every bound's delta."""
+    def _rows(self) -> dict[str, tuple[str, theme.Style]]:
+        """The rows of the hover."""
+        bounds = {b: (BOUNDS[b].title, theme.style_of(b, order)) for order, b in enumerate(BOUNDS)}
+        return bounds | pin_lines.styles(self.pins)
+
+    def _pointed(self, curves: CurveSet, pinned: list[CurveSet]) -> dict[str, np.ndarray]:
+        """What the hover says: along epsilon, every bound's delta, and every pin's."""
         epsilons = np.geomspace(self.figure.x_range.start, self.figure.x_range.end, _HOVERED)
         deltas = {b: least_deltas(epsilons, values, curves.values) for b, values in curves.epsilon.items()}
-        return {"x": epsilons, "value": epsilons, "probe": np.full(_HOVERED, _MIDDLE), **deltas}
+        of_pins = {
+            name: least_deltas(epsilons, pin_lines.least(of_pin, self.pins.compare), of_pin.values)
+            for name, of_pin in zip(pin_lines.styles(self.pins), pinned, strict=True)
+        }
+        return {"x": epsilons, "value": epsilons, "probe": np.full(_HOVERED, _MIDDLE), **deltas, **of_pins}
 
     async def refresh(self) -> None:
         run = self.state.setting, self.state.accounting
         self._found = await ask(guarantees, *run)
         curves = await ask(curve_set, *run, "delta")
-        shown = {b: np.where(np.isfinite(e) & (e > 0), e, np.nan) for b, e in curves.epsilon.items()}
+        pinned = [await ask(curve_set, pin.setting, pin.accounting, "delta") for pin in self.pins.pins]
+        shown = {b: _drawn(e) for b, e in curves.epsilon.items()}
         data = {"delta": curves.values, **shown}
         with pn.io.hold():
             self.source.data = data
             self.now.location = self.state.setting.delta
-            self._fit(data)
-            self.pointed.data = self._pointed(curves)
-            self.legend.object = self._legend()
+            self.pinned_source.data = {
+                "xs": [_drawn(pin_lines.least(of_pin, self.pins.compare)) for of_pin in pinned],
+                "ys": [of_pin.values for of_pin in pinned],
+                "colour": pin_lines.colours(self.pins, self.dark),
+            }
+            self._fit(data, self.pinned_source.data["xs"])
+            self.pointed.data = self._pointed(curves, pinned)
+            self.hover.tooltips = tooltip(_POINTED, self._rows())
+            self.legend.entries = self._entries()
         pn.io.push_notebook(self.pane)
 
-    def _fit(self, data: dict[str, np.ndarray]) -> None:
-        """Show the decades of this run's bounds, unless the reader has zoomed or panned."""
+    def _fit(self, data: dict[str, np.ndarray], pinned: list[np.ndarray]) -> None:
+        """Show the decades of this run's bounds and of what is pinned, unless the reader has zoomed or panned."""
         x = self.figure.x_range
         if self._fitted not in (None, (x.start, x.end)):
             return
-        own = np.concatenate([data[b] for b in BOUNDS if not BOUNDS[b].comparator])
+        own = np.concatenate([*(data[b] for b in BOUNDS if not BOUNDS[b].comparator), *pinned])
         others = np.concatenate([data[b] for b in BOUNDS if BOUNDS[b].comparator])
         self._fitted = steady(frame(own[np.isfinite(own)], others[np.isfinite(others)]), self._fitted)
         x.start, x.end = self._fitted
 
-    def _legend(self) -> str:
-        items = "".join(
-            f'<li class="{"" if g.valid else "absent"}">{theme.swatch(theme.style_of(b, i))}<span>{escape(g.title)}</span></li>'
-            for i, (b, g) in enumerate(self._found.items())
-        )
-        return f"<ul>{items}</ul>"
+    def _entries(self) -> list[dict[str, Any]]:
+        return [
+            entry(bound, g.title, theme.style_of(bound, order), absent=not g.valid)
+            for order, (bound, g) in enumerate(self._found.items())
+        ]
+
+    def _mute(self, *_: Any) -> None:
+        """Draw no line that the reader has switched off."""
+        with pn.io.hold():
+            for bound, line in self.lines.items():
+                line.visible = bound not in self.legend.muted
+        pn.io.push_notebook(self.pane)
 
     async def picture(self) -> str:
         """The figure as SVG."""
         await self.settle()
-        key = [(Stroke.of(self.lines[b].glyph), g.title) for b, g in self._found.items() if g.valid]
+        key = [(Stroke.of(self.lines[b].glyph), g.title) for b, g in self._found.items() if g.valid and self.lines[b].visible]
+        key += [(Stroke(s.colour[theme.LIGHT], s.width, s.dash), name) for name, s in pin_lines.styles(self.pins).values()]
         return svg(self.figure, self.state, key, without=("delta",))
 
     def paint(self, dark: bool) -> None:
@@ -115,6 +150,8 @@ class Profile(View):
         self.now.line_color = theme.colour("muted", dark)
         for order, (bound, line) in enumerate(self.lines.items()):
             line.glyph.line_color = theme.style_of(bound, order).colour[theme.DARK if dark else theme.LIGHT]
+        drawn = len(self.pinned_source.data["xs"])
+        self.pinned_source.data = {**self.pinned_source.data, "colour": pin_lines.colours(self.pins, dark)[:drawn]}
 
     def __panel__(self) -> pn.viewable.Viewable:
         return pn.Column(

@@ -148,7 +148,7 @@ class Replay(View):
         with pn.io.hold():
             self._draw_step(g, t)
             self._draw_run(opened(g), t)
-            self.words.object = f"<p>{told(g, t)}</p>"
+            self.words.object = f"<p>{describe_step(g, t)}</p>"
         for pane in self.panes:
             pn.io.push_notebook(pane)
 
@@ -196,7 +196,7 @@ class Replay(View):
         )  # fmt: skip
 
 
-def told(g: Guarantee, t: int) -> str:
+def describe_step(g: Guarantee, t: int) -> str:
     """What happens in the t-th counted step, as somebody would read it aloud."""
     path = opened(g)
     spent = path.rho[: t + 1].sum() / path.rho.sum()

@@ -1,5 +1,6 @@
 """Files: the curves and the setting to keep, a setting to load, and code that reproduces the numbers."""
 
+import os
 from collections.abc import Awaitable, Callable
 from functools import partial
 from html import escape
@@ -14,14 +15,42 @@ from zoexplore.views.compute.curve_set import csv
 from zoexplore.views.compute.task import Task
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.panels.toolbar import copier
+from zoexplore.views.server.headers import FRAMES
 from zoexplore.views.style import theme
+
+_PRESENT = """
+const there = new URL(window.location.href);
+if (ON) there.searchParams.set("present", "1"); else there.searchParams.delete("present");
+window.location.assign(there);
+"""
+_FRAME = """
+const to = window.location.href.replaceAll("&", "&amp;").replaceAll('"', "%22");
+button.tags = [`<iframe src="${to}" title="zoexplore" width="100%" height="640" loading="lazy"></iframe>`];
+"""
+
+
+def presenter(present: bool) -> pn.widgets.Button:
+    """A button that opens the page as it is in large type for a lecture hall, or in ordinary type if that is how it is."""
+    look = {"css_classes": ["zx-button"], "stylesheets": [theme.css("button")], "margin": 0}
+    button = pn.widgets.Button(label="Ordinary type" if present else "Present", **look)
+    button.js_on_click(code=_PRESENT.replace("ON", "false" if present else "true"))
+    return button
+
+
+def framer() -> pn.widgets.Button:
+    """A button that copies a line of HTML which shows the page as it is within another."""
+    return copier("Copy frame", "#", before=_FRAME)
 
 
 class Files(pn.viewable.Viewer):
-    """A drawer of downloads, an upload and a snippet; `toggle` opens it. Pictures are saved below the figures."""
+    """A drawer of downloads, an upload and a snippet; `toggle` opens it. Pictures are saved below the figures.
 
-    def __init__(self, curves: Curves, **params: Any) -> None:
+    Where it is part of a `page` with an address, that can be shown in large type or in a frame, too.
+    """
+
+    def __init__(self, curves: Curves, page: bool = False, **params: Any) -> None:
         super().__init__(**params)
+        self.page = page
         self.curves = curves
         self.state = curves.state
         look = {"css_classes": ["zx-button"], "stylesheets": [theme.css("button")], "margin": 0}
@@ -96,6 +125,7 @@ class Files(pn.viewable.Viewer):
                 words("a notebook"), self.downloads[2],
                 words("load a setting"), self.upload, words("pictures: below each figure"), **row,
             ),
+            *([self._elsewhere(words, row)] if self.page else []),
             pn.Row(words("Python that prints these numbers"), self.copy, **row),
             self.code,
             visible=False,
@@ -103,6 +133,12 @@ class Files(pn.viewable.Viewer):
             stylesheets=[theme.root("files")],
             **theme.STRETCH,
         )  # fmt: skip
+
+    def _elsewhere(self, words: Callable[[str], pn.pane.HTML], row: dict[str, Any]) -> pn.Row:
+        """The page in a lecture hall, and within another page."""
+        allowed = os.environ.get(FRAMES, "")
+        where = f"for a page of {escape(allowed)}" if allowed else f"for another page, once {FRAMES} allows it here"
+        return pn.Row(words("for a lecture, in large type"), presenter(present=False), words(where), framer(), **row)
 
     def __panel__(self) -> pn.viewable.Viewable:
         return pn.Column(self.toggle, self.drawer, **theme.STRETCH)

@@ -9,29 +9,28 @@ import panel as pn
 from bokeh.models import ColumnDataSource
 
 from zoexplore.bounds import BOUNDS, Guarantee
+from zoexplore.bounds.bound import Style
 from zoexplore.export import every_field
 from zoexplore.fields import FIELDS
 from zoexplore.formatting import THIN, format_number, format_short
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import CurveSet, curve_set, guarantees
-from zoexplore.views.figures.axes import ABSCISSAE
+from zoexplore.views.figures import pin_lines
+from zoexplore.views.figures.axes import AXES
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.figures.glyphs import Stroke
 from zoexplore.views.panels.pins import LETTERS, Pin, Pins
-from zoexplore.views.panels.readouts import of_this_run
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
 from zoexplore.views.view import View
 
-_WIDTH, _DASH = 1.7, (7, 2)
 _EMPTY = {"eta": "K/M", "batch": "all", "lipschitz": "≤ Δ"}
 
 
 def along(curves: CurveSet, field: str, bound: str) -> tuple[np.ndarray, np.ndarray]:
-    """A pin's curve over a field, in places on the axis: of one bound, or of the smallest of its run at each point."""
-    own = [values for name, values in curves.epsilon.items() if (name == bound if bound else of_this_run(name))]
-    least = np.minimum.reduce(own)
-    return ABSCISSAE[field].place(curves.values), np.where(np.isfinite(least) & (least > 0), least, np.nan)
+    """A pin's curve over a field, in places on the axis; nan where a log axis has no place for it."""
+    least = pin_lines.least(curves, bound)
+    return AXES[field].place(curves.values), np.where(np.isfinite(least) & (least > 0), least, np.nan)
 
 
 class PinnedCurves:
@@ -42,7 +41,8 @@ class PinnedCurves:
         self.source = ColumnDataSource({"xs": [], "ys": [], "colour": []}, name="pins")
         self.ends = ColumnDataSource({"x": [], "y": [], "letter": [], "colour": []})
         figure = curves.figure
-        figure.multi_line("xs", "ys", source=self.source, line_color="colour", line_width=_WIDTH, line_dash=_DASH)
+        look = {"line_color": "colour", "line_width": pin_lines.WIDTH, "line_dash": pin_lines.DASH}
+        figure.multi_line("xs", "ys", source=self.source, **look)
         figure.text(
             "x", "y", "letter", source=self.ends, text_color="colour", text_align="right", text_baseline="bottom",
             x_offset=-3, y_offset=-1, text_font={"value": theme.FONT}, text_font_size="13px", text_font_style="bold",
@@ -62,12 +62,18 @@ class PinnedCurves:
         """The epsilons of every pin's curve."""
         return list(self.source.data["ys"])
 
+    def columns(self, values: np.ndarray) -> dict[str, np.ndarray]:
+        """Every pin's epsilon at the figure's values, for the hover."""
+        names = pin_lines.styles(self.pins)
+        return {name: pin_lines.at(curves, self.pins.compare, values) for name, curves in zip(names, self._found, strict=True)}
+
+    def rows(self) -> dict[str, tuple[str, Style]]:
+        """Every pin's row in the hover."""
+        return pin_lines.styles(self.pins)
+
     def key(self) -> list[tuple[Stroke, str]]:
         """Every pin's line and name."""
-        return [
-            (Stroke(theme.PINS[place][theme.LIGHT], _WIDTH, _DASH), f"{LETTERS[place]}: {pin.name}")
-            for place, pin in zip(self.pins.places(), self.pins.pins, strict=True)
-        ]
+        return [(Stroke(s.colour[theme.LIGHT], s.width, s.dash), name) for name, s in pin_lines.styles(self.pins).values()]
 
     def draw(self) -> None:
         """Draw what is pinned now, in the colours of the figure's scheme, unless that is what is drawn."""
@@ -78,7 +84,7 @@ class PinnedCurves:
         drawn = [along(curves, self.curves.along, self.pins.compare) for curves in self._found]
         colours = [pair[theme.DARK if self.curves.dark else theme.LIGHT] for pair in theme.PINS]
         last = [np.flatnonzero(np.isfinite(y))[-1:] for _, y in drawn]
-        shown = [colours[place] for place in self.pins.places()]
+        shown = pin_lines.colours(self.pins, self.curves.dark)
         self.source.data = {"xs": [x for x, _ in drawn], "ys": [y for _, y in drawn], "colour": shown}
         ends = {p: (x[at][0], y[at][0]) for p, (x, y), at in zip(self.pins.places(), drawn, last, strict=True) if at.size}
         self.ends.data = {

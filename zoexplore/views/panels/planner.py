@@ -10,16 +10,16 @@ import panel as pn
 import param
 
 from zoexplore.bounds import BOUNDS, Guarantee
-from zoexplore.fields import FIELDS as NUMBERS
+from zoexplore.fields import FIELDS
 from zoexplore.formatting import format_count, format_exact, format_number, format_share, format_short, parse_number
-from zoexplore.planning import FIELDS, Plan
+from zoexplore.planning import SOLVABLE_FIELDS, Plan
 from zoexplore.planning.calibration import DECADES
 from zoexplore.setting import LARGEST_INTEGER, Setting
 from zoexplore.views.compute.ask import ask, no_answer
 from zoexplore.views.compute.curve_set import guarantees
 from zoexplore.views.compute.planning import Wanted, recommended, solved
 from zoexplore.views.compute.task import Task
-from zoexplore.views.figures.axes import ABSCISSAE
+from zoexplore.views.figures.axes import AXES
 from zoexplore.views.panels.percent import Percent
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
@@ -36,12 +36,14 @@ AIMS = {"epsilon": "ε", "advantage": "advantage", "tpr": "true positives"}
 class Planner(View):
     """A target, what to solve for, and the answer with its reasons, ready to be taken over by the sliders."""
 
+    asks = ("aim", "target", "advantage", "tpr", "fpr", "field", "bound")
+
     aim = param.Selector(default="epsilon", objects=list(AIMS), doc="what the target is for, by its name in `calibrate`")
     advantage = param.Number(0.1, bounds=(0, 1), inclusive_bounds=(False, False), doc="the most advantage of an attacker")
     tpr = param.Number(0.05, bounds=(0, 1), inclusive_bounds=(False, False), doc="the most true positives, at the rate `fpr`")
     fpr = param.Number(0.01, bounds=(0, 1), inclusive_bounds=(False, False), doc="the rate of false alarms")
     target = param.Number(1.0, bounds=(0, None), inclusive_bounds=(False, True), doc="the epsilon to be met")
-    field = param.Selector(default="sigma", objects=list(FIELDS), doc="what to solve for")
+    field = param.Selector(default="sigma", objects=list(SOLVABLE_FIELDS), doc="what to solve for")
     bound = param.Selector(default="sharp", objects=list(BOUNDS), doc="the bound that is to meet it")
     answer = param.ClassSelector(class_=Setting, allow_None=True, doc="the run found")
 
@@ -49,7 +51,7 @@ class Planner(View):
         super().__init__(state, dark, **params)
         select, look = pn.widgets.Select.from_param, {"css_classes": ["zx-select"], **theme.STRETCH}
         sheet = [theme.css("select", "along", "pair")]
-        names = {ABSCISSAE[f].label: f for f in FIELDS}
+        names = {AXES[f].label: f for f in SOLVABLE_FIELDS}
         titles = {BOUNDS[bound].title: bound for bound in BOUNDS}
         self.choices = [
             self._text("target ε", "target"),
@@ -218,9 +220,9 @@ class Planner(View):
 
 def _solution(setting: Setting, field: str, goal: str, run: Setting, g: Guarantee) -> str:
     """The field that was found, and what it rests on."""
-    a, value = ABSCISSAE[field], getattr(run, field)
+    a, value = AXES[field], getattr(run, field)
     first = (
-        f'<p class="found"><i>{a.symbol}</i> = {_found(field, value)}</p><p>That is {NUMBERS[field].best} with which '
+        f'<p class="found"><i>{a.symbol}</i> = {_found(field, value)}</p><p>That is {FIELDS[field].best} with which '
         f"{escape(BOUNDS[g.bound].in_text)} {goal}, "
         "all else as it is set. "
         f"Now {a.symbol} is {_set(getattr(setting, field))}.</p>"
@@ -262,7 +264,7 @@ def _plan(plan: Plan) -> str:
         f"<p>ε = {format_number(plan.epsilon)} after {format_count(s.T)} steps of size η = {format_short(s.eta)}.</p>"
     )
     rest = _listed("Why", plan.reasons) + _listed("To be aware of", plan.warnings)
-    return head + rest + _listed("Instead", [plan.alternative.says])
+    return head + rest + _listed("Instead", [plan.alternative.reason])
 
 
 def _listed(title: str, lines: Any) -> str:

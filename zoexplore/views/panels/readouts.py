@@ -100,7 +100,7 @@ class Readouts(View):
         """What the isotropic share of the noise costs or buys: the smallest epsilon with it, without it, and with it alone."""
         s = self.state.setting
         chosen, now = self.state.accounting.schedule == "optimal", format_number(best.epsilon)
-        said = [] if s.beta == 0 and not chosen else [f"With β = 0 it would be {format_number(across)}."]
+        said = [] if s.beta == 0 and not chosen else [f"With β\u00a0=\u00a00 it would be {format_number(across)}."]
         if s.beta == 1 and not chosen:
             said.insert(0, f"No noise is isotropic, and ε is {now}.")
         else:
@@ -111,7 +111,7 @@ class Readouts(View):
             moves = f"leaves ε at {now}" if best.epsilon == along else f"{verb} ε from {format_number(along)} to {now}"
             said.insert(0, (
                 f"{share} of the noise goes in all directions, and not along the sampled ones only. At the same noise energy "
-                f"this {moves}, compared with no such share (β = 1)."
+                f"this {moves}, compared with no such share (β\u00a0=\u00a01)."
             ))  # fmt: skip
         return f'<p class="share"><b>The isotropic share.</b> {" ".join(said)}</p>'
 
@@ -153,7 +153,7 @@ class Readouts(View):
         swatch = theme.swatch(theme.style_of(g.bound, list(BOUNDS).index(g.bound)))
         kind = "best" if best else "" if g.valid else "absent"
         note = "; ".join(filter(None, (g.reason, g.note)))
-        return _cells(swatch, g.title, g.epsilon, kind, note, BOUNDS[g.bound].says)
+        return _cells(swatch, g.title, g.epsilon, kind, note, BOUNDS[g.bound].summary)
 
     def _assumptions(self, found: dict[str, Guarantee]) -> str:
         """Every assumption once, with the bounds that rest on it."""

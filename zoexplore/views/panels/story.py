@@ -32,7 +32,7 @@ class Step:
 
     Args:
         title: what it shows.
-        says: what to know before the question.
+        summary: what to know before the question.
         control: the one field that can be moved.
         view: the tab that is open, and `turned` what is selected in it.
         run: what differs from the demonstration run at first.
@@ -42,7 +42,7 @@ class Step:
     """
 
     title: str
-    says: str
+    summary: str
     control: str
     view: str
     run: dict[str, Any]
@@ -215,7 +215,7 @@ class Story(pn.viewable.Viewer):
             self.guesses[:] = []
         else:
             self.words.object = (
-                f"<h2><small>{self.step} of {len(STEPS)}</small> {escape(told.title)}</h2><p>{escape(told.says)}</p>"
+                f"<h2><small>{self.step} of {len(STEPS)}</small> {escape(told.title)}</h2><p>{escape(told.summary)}</p>"
                 f'<p class="question">{escape(told.question)}</p>'
             )
             self.guesses[:] = [self._guess(text) for text in told.guesses]

@@ -56,7 +56,7 @@ class Theory(View):
     def _section(self, bound: str) -> pn.viewable.Viewable:
         entry = BOUNDS[bound]
         swatch = theme.swatch(theme.style_of(bound, list(BOUNDS).index(bound)))
-        head = f"<h2>{swatch} {escape(entry.title)}</h2><p>{escape(entry.says)}</p>"
+        head = f"<h2>{swatch} {escape(entry.title)}</h2><p>{escape(entry.summary)}</p>"
         source = [_html(f"<p><small>Source: {_linked(entry.source)}</small></p>")] if entry.source else []
         return pn.Column(
             _html(head), _math(_formula(entry.latex)), self.numbers[bound], self.checks[bound], *source,

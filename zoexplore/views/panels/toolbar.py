@@ -20,11 +20,14 @@ else by_hand();
 """
 
 
-def copier(label: str, text: str = "") -> pn.widgets.Button:
-    """A button that copies a text to the clipboard, the page's address where there is none, and says so."""
+def copier(label: str, text: str = "", before: str = "") -> pn.widgets.Button:
+    """A button that copies a text to the clipboard, the page's address where there is none, and says so.
+
+    The text is the first tag of the `button`, which the script `before` may write.
+    """
     button = pn.widgets.Button(label=label, css_classes=["zx-button"], stylesheets=[theme.css("button")], margin=0)
     button.tags = [text]
-    button.js_on_click(args={"button": button}, code=_COPY.replace("LABEL", label))
+    button.js_on_click(args={"button": button}, code=before + _COPY.replace("LABEL", label))
     return button
 
 
@@ -64,7 +67,7 @@ class Toolbar(pn.viewable.Viewer):
         preset = PRESETS[key]
         self.state.replace(preset.setting, preset.accounting)
         self.pins.follow(preset)
-        self.state.note = preset.says
+        self.state.note = preset.summary
 
     def _start_over(self) -> None:
         self.pins.param.update(pins=[], compare="")

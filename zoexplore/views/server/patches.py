@@ -42,7 +42,9 @@ SETTABLE: dict[str, frozenset[str]] = {
     }.items()
 }
 FILES = frozenset({("FileInput", "value")})  # the one text that may be as long as a message
-EVENTS_OF_PAGES = frozenset({"document_ready", "button_click", "tap", "reset", "dom_event", "value_submit", "menu_item_click"})
+EVENTS_OF_PAGES = frozenset(
+    "document_ready button_click tap panstart pan panend reset dom_event value_submit menu_item_click".split()
+)
 BOKEH = "bokeh_event"
 DEPTH = 4  # lists within lists
 

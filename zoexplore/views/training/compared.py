@@ -203,7 +203,7 @@ def apart(values: list[float], least: float) -> list[float]:
     return found
 
 
-def told(frontier: Frontier) -> str:
+def describe_frontier(frontier: Frontier) -> str:
     """The gap in a sentence; empty where there is none."""
     known = gap(lines(frontier))
     if known is None:
@@ -223,7 +223,7 @@ def tip(point: Point) -> str:
         f"<b>{escape(name_of(point))}</b>",
         f"ε = {format_number(point.epsilon[point.by])} by {escape(BOUNDS[point.by].title)}",
     ]
-    if said := point.says.get(point.by):
+    if said := point.counted.get(point.by):
         rows.append(f"counted: {escape(said)}")
     rows += [f"{name} {spread(point, name)}" for name in ("accuracy", "loss")]
     if run:
@@ -247,7 +247,7 @@ def table(frontier: Frontier) -> str:
     rows = []
     for p in (p for p in frontier.points if p.run):
         run, by = p.run, p.by
-        counted = f"{BOUNDS[by].title}: {p.says.get(by, '')}" if by else "–"
+        counted = f"{BOUNDS[by].title}: {p.counted.get(by, '')}" if by else "–"
         rate = float(run["eta"]) / float(run["K"])
         cells = (
             format_number(p.epsilon[by]) if by else "∞", spread(p, "accuracy"), counted,

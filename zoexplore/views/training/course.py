@@ -85,7 +85,7 @@ class Course:
         cost.y_range.update(start=low, end=high)
         learnt.yaxis.axis_label = utility
 
-    def told(self, bounds: tuple[str, ...], utility: str) -> str:
+    def describe(self, bounds: tuple[str, ...], utility: str) -> str:
         """What the two figures show together."""
         point = self.point
         if point is None:

@@ -9,7 +9,7 @@ import param
 from zoexplore.training import TASKS, Frontier
 from zoexplore.training.finished import Comparison, load
 from zoexplore.views.style import theme
-from zoexplore.views.training.compared import Compared, table, told
+from zoexplore.views.training.compared import Compared, describe_frontier, table
 
 _COMMAND = "python -m zoexplore.training.comparison"
 
@@ -48,7 +48,7 @@ class Finished(pn.viewable.Viewer):
         self.compared.draw(frontier, "accuracy")
         if frontier is None or self.comparison is None:
             return
-        self.head.object = f"<p>{escape(told(frontier))}</p>"
+        self.head.object = f"<p>{escape(describe_frontier(frontier))}</p>"
         self.words.object = (
             f"<p>{escape(how(self.comparison, self.task))}</p>"
             f"<details><summary>The comparison in numbers</summary>{table(frontier)}</details>"

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zoexplore.setting import Accounting
 from zoexplore.training import TASKS, Frontier, Processes, Task, table
 from zoexplore.training.data import Data
-from zoexplore.training.files import from_csv, from_json, from_parquet
+from zoexplore.training.executors import VARIABLE
 from zoexplore.training.finished import load
+from zoexplore.training.frontier_files import from_csv, from_json, from_parquet
 from zoexplore.training.tasks import mixture
-from zoexplore.training.workers import VARIABLE
 
 if TYPE_CHECKING:
     from zoexplore.training.aims import Choices

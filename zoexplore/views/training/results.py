@@ -11,7 +11,7 @@ import panel as pn
 from zoexplore.bounds import BOUNDS
 from zoexplore.formatting import format_number
 from zoexplore.training import METHODS, NOT_COVERED, Frontier
-from zoexplore.training.files import to_csv, to_json, to_parquet
+from zoexplore.training.frontier_files import to_csv, to_json, to_parquet
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.task import Task
 from zoexplore.views.server.limits import largest_upload
@@ -112,6 +112,6 @@ def _numbers(frontier: Frontier, bounds: tuple[str, ...]) -> str:
     )
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     wide = f'<div class="wide" tabindex="0" role="region" aria-label="the points in numbers">{table}</div>'
-    said = "".join(f"<li><span><b>{escape(m.title)}</b> {escape(m.says)}</span></li>" for m in METHODS.values())
+    said = "".join(f"<li><span><b>{escape(m.title)}</b> {escape(m.summary)}</span></li>" for m in METHODS.values())
     methods = f"<details><summary>The methods</summary><ul>{said}</ul></details>"
     return f"<details><summary>The points in numbers</summary>{wide}</details>{methods}"

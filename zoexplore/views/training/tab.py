@@ -136,7 +136,7 @@ class Train(View):
         self.compared.pane.visible = not several
         self.course.draw(*shown, self.point)
         self.legend.object = legend(self.frontier)
-        self.story.object = f"<p>{escape(self.course.told(*shown[1:]))}</p>"
+        self.story.object = f"<p>{escape(self.course.describe(*shown[1:]))}</p>"
         self.results.show(*shown[:2])
         for pane in (self.marks.pane, *self.course.panes.values()):
             pn.io.push_notebook(pane)

@@ -117,12 +117,12 @@ def theorem_growth(N, log_delta_f, K, d, gap):
 
 
 @njit(cache=True, error_model="numpy")  # a share of 0 or 1 divides by zero: infinite, as it should be
-def _theorem(N, T, log_delta_f, K, d, gap, diameter, kick, drift, beta, data, shift):
+def _theorem(N, T, log_delta_f, K, d, gap, diameter, separation, drift, beta, data, shift):
     """rho of N counted steps. data: cost of the data part at share 1; shift: cost per squared shift at share 0.
 
     beta < 0 stands for the free schedule.
     """
-    z = min(diameter, kick * (T - N))
+    z = min(diameter, separation * (T - N))
     kappa = _growth(N, log_delta_f, K, d, gap)
     if beta < 0.0:
         return data * _least_both(kappa, N, z, drift, shift / data)
@@ -130,27 +130,27 @@ def _theorem(N, T, log_delta_f, K, d, gap, diameter, kick, drift, beta, data, sh
 
 
 @vectorize(cache=True)
-def theorem_rho(N, T, log_delta_f, K, d, gap, diameter, kick, drift, beta, data, shift):
+def theorem_rho(N, T, log_delta_f, K, d, gap, diameter, separation, drift, beta, data, shift):
     """rho of the hidden-state theorem with the last N of T steps counted (arguments as in `_theorem`)."""
-    return _theorem(N, T, log_delta_f, K, d, gap, diameter, kick, drift, beta, data, shift)
+    return _theorem(N, T, log_delta_f, K, d, gap, diameter, separation, drift, beta, data, shift)
 
 
 @vectorize(cache=True)
-def theorem_steps(T, most, log_delta_f, K, d, gap, diameter, kick, drift, beta, data, shift):
+def theorem_steps(T, most, log_delta_f, K, d, gap, diameter, separation, drift, beta, data, shift):
     """The number N of counted steps with the least rho; T = inf starts from the diameter, without a forward part.
 
     N is sought from the end of the run (N = 1, 2, 4, ...) and, where T is finite, from its start (N = T - 1, T - 2, ...),
     then refined by golden sections between the neighbours of the best. A forward part that reaches the diameter is left to
     T = inf. Any N is sound. No N with N data >= rho can win.
     """
-    fewest = 1.0 if T == inf else max(1.0, T - ceil(min(diameter / kick, T)))
+    fewest = 1.0 if T == inf else max(1.0, T - ceil(min(diameter / separation, T)))
     best, best_N = inf, fewest
     for forward in range(1 if T == inf else 2):
         x, top, best_x = (1.0, T - fewest, -1.0) if forward else (fewest, min(most, T - 1.0), -1.0)
         while x <= top:
             N = T - x if forward else x
             if N * data < best:
-                value = _theorem(N, T, log_delta_f, K, d, gap, diameter, kick, drift, beta, data, shift)
+                value = _theorem(N, T, log_delta_f, K, d, gap, diameter, separation, drift, beta, data, shift)
                 if value < best:
                     best, best_N, best_x = value, N, x
             elif not forward:
@@ -167,8 +167,8 @@ def theorem_steps(T, most, log_delta_f, K, d, gap, diameter, kick, drift, beta, 
             if left == right:
                 right += 1.0
             left_N, right_N = (T - left, T - right) if forward else (left, right)
-            at_left = _theorem(left_N, T, log_delta_f, K, d, gap, diameter, kick, drift, beta, data, shift)
-            at_right = _theorem(right_N, T, log_delta_f, K, d, gap, diameter, kick, drift, beta, data, shift)
+            at_left = _theorem(left_N, T, log_delta_f, K, d, gap, diameter, separation, drift, beta, data, shift)
+            at_right = _theorem(right_N, T, log_delta_f, K, d, gap, diameter, separation, drift, beta, data, shift)
             if at_left < at_right:
                 high = right
             else:
@@ -176,7 +176,7 @@ def theorem_steps(T, most, log_delta_f, K, d, gap, diameter, kick, drift, beta, 
         x = low
         while x <= high:
             N = T - x if forward else x
-            value = _theorem(N, T, log_delta_f, K, d, gap, diameter, kick, drift, beta, data, shift)
+            value = _theorem(N, T, log_delta_f, K, d, gap, diameter, separation, drift, beta, data, shift)
             if value < best:
                 best, best_N = value, N
             x += 1.0

@@ -3,7 +3,7 @@
 import numpy as np
 
 from zoexplore.bounds.bound import Trajectory
-from zoexplore.bounds.kernels import shifts
+from zoexplore.bounds.kernels import shifted_divergence
 
 
 def least_budget(c, T, far, drift, S):
@@ -14,13 +14,13 @@ def least_budget(c, T, far, drift, S):
     """
     with np.errstate(all="ignore"):
         kappa = np.log(c)
-        rho, N, z = shifts.least_shift(kappa, T, 0.0, drift) / (2 * S), T, np.zeros(())
+        rho, N, z = shifted_divergence.least_shift(kappa, T, 0.0, drift) / (2 * S), T, np.zeros(())
         # (far + drift sum g)^2/sum g^2 is stationary in the real number of steps where exp(kappa N) = 1 - far (1 - c)/drift
         real = np.where(kappa == 0, far / drift, np.log1p(far * np.expm1(kappa) / drift) / kappa)
         real = np.where(np.isfinite(real), real, T)
         for steps in (np.floor(real), np.ceil(real)):
             steps = np.clip(steps, 1, T)
-            apart = shifts.least_shift(kappa, steps, far, drift) / (2 * S)
+            apart = shifted_divergence.least_shift(kappa, steps, far, drift) / (2 * S)
             better = apart < rho  # false for nan, so where the ball is infinite
             rho, N, z = np.where(better, apart, rho), np.where(better, steps, N), np.where(better, far, z)
     return rho, N, z
@@ -31,14 +31,14 @@ def trajectory(c, T, N, z, drift, S, beta) -> Trajectory:
     with np.errstate(divide="ignore"):
         kappa = np.log(float(c))
     N = int(N)
-    nu = float(shifts.shift_level(kappa, N, z, drift, 0.0))
+    nu = float(shifted_divergence.shift_level(kappa, N, z, drift, 0.0))
     with np.errstate(invalid="ignore"):
         weight = np.exp(-abs(kappa) * (np.arange(N)[::-1] if kappa <= 0 else np.arange(N)))
     weight = np.where(np.isnan(weight), 1.0, weight)  # exp(-inf 0), at the last step where c = 0
     p = drift * np.maximum(nu * weight, 1.0) if kappa > 0 else nu * weight
     return Trajectory(
         tau=int(T) - N,
-        z=shifts.distances(float(z), p, float(c), float(drift)),
+        z=shifted_divergence.distances(float(z), p, float(c), float(drift)),
         beta=np.full(N, float(beta)),
         p=p,
         a=np.zeros(N),

@@ -266,7 +266,7 @@ def _about(frontier: Frontier) -> dict[str, Any]:
                 "clipped": p.clipped,
                 "projected": p.projected,
                 "target": p.target,
-                "says": p.says,
+                "counted": p.counted,
                 "tested": p.tested,
                 "run": p.run,
             }
@@ -328,6 +328,7 @@ def _point(about: dict[str, Any], rows: list[dict[str, Any]]) -> Point:
         values = [row[name] for row in rows]
         return tuple(tuple(values[i : i + len(steps)]) for i in range(0, len(values), len(steps)))
 
+    counted = about["counted"] if "counted" in about else about["says"]  # as earlier files call it
     return Point(
         method=_name(about["method"]),
         sigma=float(about["sigma"]),
@@ -343,7 +344,7 @@ def _point(about: dict[str, Any], rows: list[dict[str, Any]]) -> Point:
         clipped=float(about["clipped"]),
         projected=float(about["projected"]),
         target=None if about["target"] is None else float(about["target"]),
-        says={_text(bound): _text(words) for bound, words in about["says"].items()},
+        counted={_text(bound): _text(words) for bound, words in counted.items()},
         tested=int(about["tested"]),
         run={_text(name): float(value) for name, value in about["run"].items()},
     )

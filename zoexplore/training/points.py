@@ -82,7 +82,7 @@ def _point(plan: Plan, c: Configuration, used: list[_Run], known: Privacy) -> Po
         clipped=clipped / quotients,
         projected=sum(int(run.state.projected[run.place]) for run in used) / updates,
         target=c.target,
-        says=known.says,
+        counted=known.counted,
         tested=len(plan.task.data.X_test),
         run={name: float(getattr(c.setting, name)) for name in ("n", "d", "K", "beta", "T", "eta", "clip", "ridge")}
         | {"batch": float(c.setting.batch or 0)},

@@ -15,7 +15,7 @@ LEAST_PRODUCT = 2.0**-1022  # the smallest number that doubles hold to the last 
 
 
 @dataclass(frozen=True)
-class Runs:
+class RunArrays:
     """A `Setting` with every numeric field a float array; all of shape () but one, of the shape of the values it takes.
 
     Derived quantities have the names of docs/bounds.md. Lengths among them are in units of eta sigma, so that nothing but
@@ -44,11 +44,11 @@ class Runs:
     composed: dict[Any, Any] = field(default_factory=dict, init=False)  # composition by accounting, once it was asked for
 
     @classmethod
-    def of(cls, setting: Setting) -> "Runs":
+    def of(cls, setting: Setting) -> "RunArrays":
         return cls(setting, **_columns(setting))
 
     @classmethod
-    def along(cls, setting: Setting, field: str, values) -> "Runs":
+    def along(cls, setting: Setting, field: str, values) -> "RunArrays":
         """The setting at each value of one field.
 
         Raises:
@@ -97,39 +97,39 @@ class Runs:
         return np.where((self.unit > LEAST_UNIT) & (self.unit < np.inf), _length(2 * self.R / self.unit), np.inf)
 
     @property
-    def record(self) -> np.ndarray:
+    def record_sensitivity(self) -> np.ndarray:
         """The most that a person's records move the mean difference quotient along a direction, in units of sigma: 2 Delta/n for
         one record that is replaced, Delta/n for one that is added or removed.
         """
-        return _length(self.of_kick * 2 * self.clip / self.n / self.sigma)
+        return _length(self.person_share * 2 * self.clip / self.n / self.sigma)
 
     @property
-    def of_kick(self) -> np.ndarray:
+    def person_share(self) -> np.ndarray:
         """What a person's records are of the 2 Delta that one record can be replaced by."""
         return np.minimum(self.records_per_person, self.n) * (0.5 if self.setting.neighbours == "add-remove" else 1.0)
 
     @property
-    def kick(self) -> np.ndarray:
+    def step_sensitivity(self) -> np.ndarray:
         """The most by which clipped updates at two points differ: 2 eta Delta/sqrt(K), in the span."""
         return _length(2 * self.clip / self.sigma / np.sqrt(self.K))
 
     @property
-    def overshoot(self) -> np.ndarray:
+    def ridge_expansion(self) -> np.ndarray:
         """By how much the ridge's step, which nothing clips, can stretch a distance in the span: max(1, |1 - eta ridge/K|)."""
         return np.maximum(1.0, np.abs(1 - self.eta * self.ridge / self.K))
 
     @property
-    def wander(self) -> np.ndarray:
-        """The most that a step takes two runs further apart, whatever the loss: the kick, unless the ridge's step overshoots."""
-        return np.where(self.overshoot > 1, np.inf, self.kick)
+    def step_separation(self) -> np.ndarray:
+        """The most that a step takes two runs further apart, whatever the loss; inf where the ridge's step stretches."""
+        return np.where(self.ridge_expansion > 1, np.inf, self.step_sensitivity)
 
     @property
     def B(self) -> np.ndarray:
         """The most by which neighbours' updates differ at the same point, in the span."""
-        return _length(self.of_kick * self.kick / self.n)
+        return _length(self.person_share * self.step_sensitivity / self.n)
 
     @property
-    def remainder(self) -> np.ndarray:
+    def bias_term(self) -> np.ndarray:
         """The most that two-point estimates add to a difference of updates in the span: eta M xi/sqrt(K)."""
         added = np.maximum(self.M * self.xi, LEAST_PRODUCT) / self.sigma / np.sqrt(self.K)
         return np.where(self.xi > 0, _length(added), 0.0)
@@ -140,7 +140,7 @@ class Runs:
         return self.B / np.sqrt(self.K) * (self.lipschitz / self.clip)
 
     @property
-    def quotient_remainder(self) -> np.ndarray:
+    def quotient_bias(self) -> np.ndarray:
         """The most that two-point estimates add to a difference of updates in the span, by the width of the range of what is
         clipped's curvature: eta (M' - lo) xi/(2 sqrt(K)).
         """
@@ -148,9 +148,9 @@ class Runs:
         return np.where((self.xi > 0) & (self.top_curvature > self.low_curvature), _length(width), 0.0)
 
     @property
-    def remainder_at_zero(self) -> np.ndarray:
+    def bias_at_zero(self) -> np.ndarray:
         """The record's own part of the remainder, all that is left of it where the two runs' iterates agree."""
-        return self.quotient_remainder * np.minimum(self.records_per_person / self.n, 1.0)
+        return self.quotient_bias * np.minimum(self.records_per_person / self.n, 1.0)
 
     @property
     def acting(self) -> np.ndarray:

@@ -1,0 +1,103 @@
+"""The notebooks with what their cells show: each is run once, solutions included, for handouts, answers, slides and the site.
+
+What a run showed is kept in build/executed under a hash of the notebook and of the package, and so is run again when one of them
+changes.
+"""
+
+import os
+import re
+from hashlib import sha256
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbformat import NotebookNode
+
+from zoexplore.writing import write
+
+ROOT = Path(__file__).parents[1]
+NOTEBOOKS, KEPT = ROOT / "notebooks", ROOT / "build" / "executed"
+HIDDEN = re.compile(r"<details><summary>(Solution|Answer)</summary>\n(.*?)\n</details>", re.DOTALL)
+HINT = re.compile(r"<details><summary>Hint</summary>\n(.*?)\n</details>", re.DOTALL)
+CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
+# Run before a notebook's own cells: a player that is shown alone is kept with what it shows at every step, so that pages play it.
+PLAYED = """
+import panel as pn
+
+live = pn.Column._repr_mimebundle_
+
+
+def played(column, **given):
+    widgets = list(column.select(pn.widgets.Widget))
+    if [type(widget) for widget in widgets] != [pn.widgets.Player]:
+        return live(column, **given)
+    steps = list(range(widgets[0].start, widgets[0].end + 1))
+    return column.embed(progress=False, states={widgets[0]: steps})._repr_mimebundle_()
+
+
+pn.Column._repr_mimebundle_ = played
+"""
+
+
+def paths(numbers: list[int] | None = None) -> list[Path]:
+    """The notebooks with these numbers, all of them where none is given, in their order."""
+    found = {int(path.name.partition("-")[0]): path for path in NOTEBOOKS.glob("*.ipynb")}
+    return [found[number] for number in sorted(found) if number in (numbers or found)]
+
+
+def executed(path: Path) -> NotebookNode:
+    """A notebook with its outputs, ending with its questions and what their answers show.
+
+    Raises:
+        nbclient.exceptions.CellExecutionError: a cell of it fails.
+    """
+    kept = KEPT / f"{path.stem}-{_key(path)}.ipynb"
+    if not kept.exists():
+        print(f"running {path.name}", flush=True)
+        notebook = with_answers(nbformat.read(path, as_version=4))
+        notebook.cells.insert(0, nbformat.v4.new_code_cell(PLAYED))
+        os.environ.update(PANEL_INLINE="1", PYTHONPATH=str(ROOT))
+        NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(NOTEBOOKS)}}).execute()
+        del notebook.cells[0]
+        KEPT.mkdir(parents=True, exist_ok=True)
+        for older in KEPT.glob(f"{path.stem}-*.ipynb"):
+            older.unlink()
+        write(kept, nbformat.writes(notebook).encode())
+    return nbformat.read(kept, as_version=4)
+
+
+def _key(path: Path) -> str:
+    """A hash of everything of ours that the outputs depend on."""
+    code = sorted(file for file in (ROOT / "zoexplore").rglob("*") if file.suffix in {".py", ".css", ".js"})
+    digest = sha256()
+    for file in (path, *code):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def with_answers(notebook: NotebookNode) -> NotebookNode:
+    """A notebook that ends with its questions and their answers, whose code is cells; all of these are tagged `answer`."""
+    asked = [cell for cell in notebook.cells if cell.cell_type == "markdown" and HIDDEN.search(cell.source)]
+    for cell in asked:
+        text = HINT.sub("", cell.source)
+        for i, part in enumerate(CODE.split(HIDDEN.sub(r"**\1.** \2", text))):
+            new = nbformat.v4.new_code_cell if i % 2 else nbformat.v4.new_markdown_cell
+            notebook.cells.append(new(part.strip(), metadata={"tags": ["answer"]}))
+    return notebook
+
+
+def is_answer(cell: NotebookNode) -> bool:
+    return "answer" in cell.metadata.get("tags", ())
+
+
+def only_answers(notebook: NotebookNode) -> NotebookNode:
+    """Of an executed notebook the questions and answers alone, under its title."""
+    title = notebook.cells[0].source.partition("\n")[0]
+    notebook.cells = [nbformat.v4.new_markdown_cell(f"{title}: answers"), *filter(is_answer, notebook.cells)]
+    return notebook
+
+
+def as_written(notebook: NotebookNode) -> NotebookNode:
+    """An executed notebook as it is written: its solutions are text again."""
+    notebook.cells = [cell for cell in notebook.cells if not is_answer(cell)]
+    return notebook

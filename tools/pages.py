@@ -1,0 +1,190 @@
+"""The pages of the site that are made from the package: the story on the home page, the gallery, published runs, how to cite."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import holoviews as hv
+import numpy as np
+from bokeh.embed import components
+
+from tools import lesson
+from zoexplore import BOUNDS, Accounting, curve, guarantee, plots
+from zoexplore.export import to_python, to_query, to_yaml
+from zoexplore.formatting import format_number
+from zoexplore.presets import DEMONSTRATION, PRESETS
+from zoexplore.published import RUNS, Published
+from zoexplore.views.panels.story import STEPS
+
+FIGURES = "figures"
+BOKEH = '<script src="{up}bokeh/bokeh.min.js"></script>'  # once a page, before its figures
+_FRAME = '<iframe src="{name}.html" title="{title}" loading="lazy" style="width:100%;height:{height}px;border:0"></iframe>'
+_GALLERY = """# Gallery
+
+Drawn by `zoexplore.plots`, each by the line above it; they answer the mouse.
+"""
+_SCRIPTS = """
+from zoexplore import plots
+from zoexplore.presets import DEMONSTRATION
+
+plots.use()
+below = {"legend_position": "top", "legend_cols": 2, "height": 420}
+"""
+BELOW = {"legend_position": "top", "legend_cols": 2, "height": 360}  # legends that cover no curve
+PICTURES = {
+    "curves": ("Every bound against the number of steps", 'plots.curves(DEMONSTRATION, "T", range(1, 1001)).opts(**below)'),
+    "share": (
+        "Where the noise goes, and what that changes",
+        'plots.curves(DEMONSTRATION.replace(K=52), "beta", bounds=["composition", "theorem", "sharp"]).opts(**below)',
+    ),
+    "profile": ("The privacy profile", "plots.profile(DEMONSTRATION).opts(**below)"),
+    "tradeoff": ("What the best attacker misses", "plots.tradeoff(DEMONSTRATION).opts(**below)"),
+    "grid": ("The sharper bound over K and σ", "plots.grid(DEMONSTRATION, points=31)"),
+    "inside": ("Inside the sharper bound", "plots.inside(DEMONSTRATION)"),
+}
+
+
+def figure(folder: Path, name: str, element: Any, up: str = "") -> str:
+    """An element as a script in the site's folder of figures, and the lines of a page that show it.
+
+    `up` leads from the page to the site's root.
+    """
+    script, place = components(hv.render(element, backend="bokeh"))
+    (folder / FIGURES).mkdir(exist_ok=True)
+    inner = re.sub(r"</?script[^>]*>", "", script)
+    (folder / FIGURES / f"{name}.js").write_text(inner, encoding="utf-8")
+    return f'\n<div class="figure">{place.strip()}</div>\n<script src="{up}{FIGURES}/{name}.js"></script>\n'
+
+
+def home(folder: Path, readme: str) -> str:
+    """The README with the explorer's story after its picture."""
+    intro, heading, rest = readme.partition("\n## Start\n")
+    return f"{intro}\n{story(folder)}\n{heading}{rest}"
+
+
+def story(folder: Path) -> str:
+    """The explorer's six steps: what they say, a picture, and the answer to their question behind it."""
+    steps = np.unique(np.geomspace(1, 10**6, 200).round())
+    pictures = {
+        "1": "![Ends of two runs, as clouds: with more noise they cannot be told apart](docs/hidden-two-runs.png)",
+        "2": figure(folder, "story-2", _drawn("T", range(1, 1001), ["composition"])),
+        "3": figure(folder, "story-3", _drawn("T", range(1, 1001), ["composition", "sharp"])),
+        "4": figure(folder, "story-4", _drawn("T", steps, ["composition", "sharp"])),
+        "5": figure(folder, "story-5", _drawn("beta", None, ["composition", "sharp"])),
+        "6": "![Accuracy against ε for several methods on digits](docs/comparison-digits-cosines.svg)",
+    }
+    text = f"## The story in six steps\n\nGuess before you look. `make app` tells it with sliders.\n\n{BOKEH.format(up='')}\n"
+    for number, step in STEPS.items():
+        text += f"\n### {number}. {step.title}\n\n{_still(step.summary)}\n\n{pictures[number]}\n"
+        if step.view != "train":  # that answer is for whoever can train
+            before, after = ({b: guarantee(run, b) for b in BOUNDS} for run in _runs(step))
+            asked = f"{step.question} <i>{' · '.join(step.guesses)}</i>"
+            text += f"\n<details><summary>{asked}</summary><p>{_still(step.tells(before, after))}</p></details>\n"
+    return text
+
+
+def _still(text: str) -> str:
+    """What a step says, for a page on which nothing moves."""
+    return text.replace(": below, blue or orange", ", blue or orange").replace("Press play: r", "R")
+
+
+def _drawn(along: str, values: Any, bounds: list[str]) -> Any:
+    return plots.curves(DEMONSTRATION, along, values, bounds=bounds).opts(**BELOW)
+
+
+def _runs(step: Any) -> Iterator[Any]:
+    """The run before the question and after it."""
+    before = DEMONSTRATION.replace(**step.run)
+    return iter((before, before.replace(**step.then)))
+
+
+def gallery(folder: Path) -> str:
+    """Pictures with the code that draws them, the lesson with its player, and the presets."""
+    text = f"{_GALLERY}\n{BOKEH.format(up='')}\n\n```python{_SCRIPTS}```\n"
+    names: dict[str, Any] = {}
+    exec(_SCRIPTS, names)
+    for name, (title, code) in PICTURES.items():
+        text += f"\n## {title}\n\n```python\n{code}\n```\n{figure(folder, name, eval(code, names))}"
+    (folder / "lesson.html").write_text(lesson.html("sharp"), encoding="utf-8")
+    text += f"\n## The bound, played step by step\n\n{_FRAME.format(name='lesson', title='a lesson with a player', height=900)}\n"
+    text += "\n## Presets\n\n| run | what it is | ε, every iterate public | ε, the last one alone |\n|---|---|---|---|\n"
+    for key, preset in PRESETS.items():
+        if preset.setting == DEMONSTRATION:
+            continue
+        found = curve(preset.setting, "T", [preset.setting.T], ["composition", "sharp"])
+        public, hidden = (format_number(float(found[bound][0])) for bound in ("composition", "sharp"))
+        name = f"[{preset.name}](published/{key}.md)" if key in RUNS else preset.name
+        text += f"| {name} | {preset.summary} | {public} | {hidden} |\n"
+    return text
+
+
+def published(folder: Path) -> str:
+    """A page for every published run; what leads to them is returned, for the page of all of them."""
+    (folder / "published").mkdir()
+    links = ""
+    for key, run in RUNS.items():
+        (folder / "published" / f"{key}.md").write_text(_published(folder, key, run), encoding="utf-8")
+        links += f"- [{run.name}, K = {run.K}](../published/{key}.md)\n"
+    return f"\n## The runs one by one\n\n{links}"
+
+
+def _published(folder: Path, key: str, run: Published) -> str:
+    """One run: its numbers, the claim and the counts, and the setting to go on from."""
+    rows = {
+        "records n": run.n, "parameters d": f"{run.d:,}", "directions a step K": run.K, "records a step b": run.batch,
+        "steps T": f"{run.T:,}", "epochs": run.epochs, "clip C, of a record's K quotients together": f"{run.C:g}",
+        "δ": f"{run.delta:.3g}", "noise multiplier z": f"{run.z:g}",
+    }  # fmt: skip
+    counts = {"claimed": run.claimed, "Poisson, add or remove": run.trained, "fresh batches, replace one": run.fresh}
+    if run.shuffled:
+        counts["shuffled, replace one"] = run.ours
+    bars = hv.Bars(list(counts.items())[::-1], "counted as", "ε").opts(
+        invert_axes=True,
+        ylim=(0, None),
+        color=plots.style("theorem")["color"],
+        line_alpha=0,
+        bar_width=0.6,
+        xlabel="",
+        height=220,
+    )
+    picture = figure(folder, f"published-{key}", bars, up="../")
+    setting, accounting = PRESETS[key].setting, Accounting()
+    table = "".join(f"| {name} | {value} |\n" for name, value in rows.items())
+    return f"""# {run.name}
+
+{run.summary}
+
+| as its script has it | |
+|---|---|
+{table}
+## ε, by how it is counted
+
+{BOKEH.format(up="../")}
+{picture}
+
+| counted as | ε |
+|---|---|
+{"".join(f"| {name} | {format_number(value)} |{chr(10)}" for name, value in counts.items())}
+[All published runs, and how to read these numbers](../docs/published.md).
+
+## To go on from
+
+In the explorer: the preset of that name, or `/app?{to_query(setting, accounting)}`. As a file for `zoexplore epsilon`:
+
+```yaml
+{to_yaml(setting, accounting).strip()}
+```
+
+From Python:
+
+```python
+{to_python(setting, accounting).strip()}
+```
+"""
+
+
+def citing(readme: str) -> str:
+    """What the README says of the paper, as a page."""
+    _, _, text = readme.partition("## The paper, and how to cite\n")
+    return f"# The paper, and how to cite\n{text}"
