@@ -13,7 +13,6 @@ from tests.browser.acts import IDLE, becomes, data, opened, readouts, reads, sav
 from tests.browser.conftest import served
 from tests.browser.test_accessible import axe, serious  # noqa: F401 (axe is a fixture)
 from tests.views import train_jobs
-from zoexplore.presets import DEMONSTRATION
 from zoexplore.training import NOT_COVERED
 from zoexplore.training.frontier_files import from_csv, to_csv
 from zoexplore.views.training.marks import name_of
@@ -155,12 +154,11 @@ def test_what_is_wrong_is_said(tab):
     tab.get_by_role("alert").get_by_text("mine.csv: line 3 has 1 columns").wait_for()
 
 
-def test_the_sliders_values_are_used_when_asked_for(tab):
-    tab.get_by_label("use the sliders' values").check()
-    until(tab, lambda: tab.get_by_label("K directions", exact=True).input_value() == str(DEMONSTRATION.K))
+def test_form_and_sliders_move_together(tab):
     settled(tab, lambda: type_in(tab, "T", "50"), lambda: readouts(tab))
     until(tab, lambda: tab.get_by_label("T steps to train", exact=True).input_value() == "50")
-    becomes(tab, tab.get_by_label("T steps to train", exact=True).is_disabled, True)
+    fill(tab, "T steps to train", "60")
+    until(tab, lambda: "T=60" in tab.url)
 
 
 def test_a_mark_says_what_it_is(tab, tmp_path):

@@ -109,9 +109,8 @@ class TestChoices:
         assert asked.sigmas == asked.task.sigmas
         assert asked.size is None and asked.trained_on is asked.task
 
-    def test_the_sliders_values_are_taken_and_followed(self):
+    def test_form_and_sliders_say_the_same(self):
         tab = Train(State(DEMONSTRATION.replace(K=20, d=50, n=300, T=7, sigma=0.02, beta=0.25, delta=1e-6)))
-        tab.choices.follow = True
         asked = tab.choices.asked()
         assert (asked.K, asked.T, asked.beta, asked.delta, asked.size) == (20, 7, 0.25, 1e-6, (300, 50))
         assert asked.sigmas == pytest.approx((0.006, 0.02, 0.06, 0.2))
@@ -120,9 +119,13 @@ class TestChoices:
         assert data.X.shape == (300, 50)
         tab.state.ask(T=8)
         assert tab.choices.asked().T == 8
-        assert tab.choices.texts["T"].disabled
-        tab.choices.follow = False
-        assert tab.choices.asked().T == 200
+        tab.choices.texts["K"].value, tab.choices.texts["sigmas"].value = "9", "0.1, 0.5"
+        assert (tab.state.K, tab.state.sigma) == (9, 0.5)
+        tab.state.ask(sigma=1.0)
+        assert tab.choices.asked().sigmas == pytest.approx((0.2, 1.0))
+        tab.choices.task = "breast-cancer"
+        assert (tab.state.K, tab.state.T, tab.state.sigma) == (15, 100, 1e-2)
+        assert tab.choices.asked().sigmas == pytest.approx(tab.choices.asked().task.sigmas)
 
     def test_targets_in_place_of_noise_scales_use_what_was_tuned(self):
         made = Choices(State(), task="digits-cosines")
@@ -136,7 +139,7 @@ class TestChoices:
             made.asked()
 
     def test_more_data_than_there_is_room_for_are_refused(self):
-        asked = Choices(State(DEMONSTRATION.replace(n=10**8)), follow=True).asked()
+        asked = Choices(State(DEMONSTRATION.replace(n=10**8))).asked()
         with pytest.raises(ValueError, match="too much to draw"):
             _ = asked.trained_on
 

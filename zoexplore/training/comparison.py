@@ -66,11 +66,12 @@ Told = Callable[[str], None]
 def compare(
     task: Task, budget: Budget, executor: Executor, *, tell: Told = lambda _: None,
     drawn: Callable[..., list[Choice]] = trials,
-) -> tuple[Frontier, dict[str, dict]]:  # fmt: skip
+) -> tuple[Frontier, dict[str, float]]:  # fmt: skip
     """One task: all methods tuned alike, then trained with other seeds on all but the test part, and measured on that.
 
     Returns:
-        The frontier, with a few of its recorded steps; what was chosen, by "method at epsilon".
+        The frontier, with a few of its recorded steps; by "method at epsilon" the accuracy of what was chosen on the validation
+        part.
     """
     methods, epsilons = budget.methods, budget.epsilons
     found = tuned(task, methods, epsilons, executor, count=budget.trials, tell=tell, drawn=drawn)
@@ -79,11 +80,8 @@ def compare(
             task=task, methods=methods, epsilons=epsilons, choices=found.choices, seeds=budget.seeds, executor=executor,
         ), task, tell,
     )  # fmt: skip
-    chosen = {
-        f"{method} at {target:g}": asdict(choice) | {"validation": round(found.accuracy[method, target], 4)}
-        for (method, target), choice in found.choices.items()
-    }
-    return thinned(last.frontier), chosen
+    validation = {f"{method} at {target:g}": round(value, 4) for (method, target), value in found.accuracy.items()}
+    return thinned(last.frontier), validation
 
 
 def _told(updates, task: Task, tell: Told):
@@ -130,7 +128,7 @@ def main() -> None:
                 made = replace(made, hiding=nearness(hiding.TASK, hiding.EPSILONS, executor, tell=tell))
             else:
                 budget = replace(BUDGETS[part], **less)
-                made.frontiers[part], made.chosen[part] = compare(
+                made.frontiers[part], made.validation[part] = compare(
                     TASKS[part], budget, executor, tell=tell, drawn=partial(trials, ranges=budget.ranges)
                 )
                 made.budgets[part] = json.loads(json.dumps(asdict(budget)))  # as it is read again

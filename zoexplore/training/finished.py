@@ -50,7 +50,8 @@ class Comparison:
         budgets: trials and seeds of each method and target, and the ranges of the trials, task by task.
         seconds: that it took, task by task.
         frontiers: task by task.
-        chosen: task by task, "method at epsilon" to what was tuned and its accuracy on the validation part.
+        validation: task by task, "method at epsilon" to the accuracy of what was chosen on the validation part. What was chosen
+            stands with the points.
         hiding: how near Noisy-ZOGD comes to the minimum of an objective, tuned with its last iterate alone released and with all.
     """
 
@@ -59,7 +60,7 @@ class Comparison:
     budgets: dict[str, dict]
     seconds: dict[str, float]
     frontiers: dict[str, Frontier]
-    chosen: dict[str, dict[str, dict]]
+    validation: dict[str, dict[str, float]]
     hiding: tuple[Nearness, ...] = ()
 
 
@@ -84,8 +85,11 @@ def load(path: Path = FILE) -> Comparison:
 
 
 def _short(found: dict[str, Any], words: dict[str, int]) -> dict[str, Any]:
-    """A frontier's dictionary without what repeats itself: bounds that do not apply, and the same words at every point."""
+    """A frontier's dictionary without what repeats itself: settings and words, and bounds that do not apply."""
+    first = found["setting"] = next((p["setting"] for p in found["points"] if p["setting"]), None)
     for p in found["points"]:
+        given = p["setting"]
+        p["setting"] = None if given is None else {name: value for name, value in given.items() if value != first[name]}
         del p["epsilon"]  # the last of epsilons
         p["epsilons"] = {bound: values if any(map(isfinite, values)) else 0 for bound, values in p["epsilons"].items()}
         for name in _WORDS:
@@ -95,7 +99,9 @@ def _short(found: dict[str, Any], words: dict[str, int]) -> dict[str, Any]:
 
 def _long(found: dict[str, Any], words: list[str]) -> dict[str, Any]:
     """What `_short` was given."""
+    first = found.pop("setting")
     for p in found["points"]:
+        p["setting"] = None if p["setting"] is None else first | p["setting"]
         p["epsilons"] = {bound: values or [inf] * len(p["steps"]) for bound, values in p["epsilons"].items()}
         p["epsilon"] = {bound: values[-1] for bound, values in p["epsilons"].items()}
         for name in _WORDS:
