@@ -5,8 +5,7 @@ import re
 import pytest
 
 from zoexplore import BOUNDS
-from zoexplore.documents import Reference, read, section
-from zoexplore.views.text import proofs
+from zoexplore.documents import Reference, as_html, read, section
 
 CITED = sorted({reference for bound in BOUNDS.values() for reference in bound.proofs})
 
@@ -19,7 +18,7 @@ def test_every_bound_is_proved_somewhere(bound):
 
 @pytest.mark.parametrize("reference", CITED, ids=str)
 def test_what_is_cited_is_shown_with_its_formulas(reference):
-    said, shown = section(reference), proofs.html(reference)
+    said, shown = section(reference), as_html(reference)
     assert reference.heading in said.splitlines()[0] and len(said.splitlines()) > 2
     formulas = re.findall(r"\$\$.*?\$\$|\$[^$]+\$", said, re.S)
     drawn = re.findall(r"\$\$.*?\$\$|\\\(.*?\\\)", shown, re.S)

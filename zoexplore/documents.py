@@ -2,8 +2,9 @@
 
 import re
 from functools import cache
+from html import escape
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _FOLDERS = Path(__file__).parents[1] / "docs", Path(__file__).parent / "docs"
 _HEADING = re.compile(r"^(#+) (?:\d+\. )?(.*?)\s*$")
@@ -55,3 +56,38 @@ def section(reference: Reference) -> str:
     if not rank:
         raise KeyError(f"docs/{reference.page}.md has no heading {reference.heading!r}")
     return "\n".join(taken)
+
+
+@cache
+def as_html(reference: Reference) -> str:
+    """What stands below a heading of a page, as HTML with its formulas left in TeX for MathJax.
+
+    Links to other pages lose their targets, which a reader's page does not serve.
+
+    Raises:
+        FileNotFoundError, KeyError: there is no such page or heading.
+    """
+    body = _renderer().render(section(reference))
+    where = f'<p class="where">{escape(str(reference))}</p>'
+    return f'<div class="document">{body}{where}</div>'
+
+
+@cache
+def _renderer() -> Any:
+    from markdown_it import MarkdownIt  # which Panel brings: the accountant does without
+    from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+    made = MarkdownIt("commonmark").enable("table")
+    made.use(dollarmath_plugin, renderer=_in_tex, double_inline=True)
+    made.add_render_rule("link_open", _link_open)
+    return made
+
+
+def _in_tex(formula: str, options: dict[str, Any]) -> str:
+    text = escape(formula.strip(), quote=False)
+    return f"$${text}$$" if options.get("display_mode") else rf"\({text}\)"
+
+
+def _link_open(self: Any, tokens: Any, index: int, options: Any, env: Any) -> str:
+    target = str(tokens[index].attrGet("href") or "")
+    return f'<a href="{escape(target)}" target="_blank" rel="noopener">' if target.startswith("https://") else "<a>"

@@ -3,6 +3,7 @@
 `Setting` says which values are possible; the ranges here are the usual ones. Whatever lists fields reads this table.
 """
 
+import re
 from dataclasses import dataclass
 
 
@@ -86,3 +87,14 @@ FIELDS = {
         Field("records_per_person", "g", "records a person", "the most records that one person has", 1, 1e3, whole=True),
     )
 }  # fmt: skip
+_NAMED = re.compile(rf"\b({'|'.join(FIELDS)})\b(?= = )")
+
+
+def in_symbols(message: str) -> str:
+    """A message with symbols in place of the fields' names, and ∞ in place of inf.
+
+    >>> in_symbols("sigma = -1 is not allowed: give a finite number above 0")
+    'σ = -1 is not allowed: give a finite number above 0'
+    """
+    message = _NAMED.sub(lambda found: FIELDS[found[1]].symbol, message)
+    return re.sub(r"\binf\b", "∞", message)

@@ -5,9 +5,9 @@ import signal
 import sys
 import time
 
-from zoexplore.views.compute import grid, histograms, planning
+from zoexplore.views.compute import grid, questions
 
-NEEDED = (planning.solved, planning.recommended, grid.row, histograms.histograms)  # all that the page has computed elsewhere
+NEEDED = (questions.solved, questions.recommended, grid.row, questions.histograms)  # all that the page has computed elsewhere
 
 
 def modules():

@@ -12,11 +12,11 @@ from zoexplore.formatting import format_number, format_tex
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Factors, Inside, Profile, State, Tabs, Theory
 from zoexplore.views.compute.curve_set import guarantees
-from zoexplore.views.compute.histograms import histograms
+from zoexplore.views.compute.questions import histograms
 from zoexplore.views.figures.factors import lines
 from zoexplore.views.figures.inside import MOST_POINTS, describe_trajectory, thinned
+from zoexplore.views.panels.theory import substituted
 from zoexplore.views.tabs import VIEWS
-from zoexplore.views.text.formulas import substituted
 
 CHANGES = [
     {}, {"K": 300}, {"beta": 1.0}, {"T": 1}, {"d": 1, "K": 1}, {"regime": "non-convex"}, {"R": float("inf")}, {"sigma": 1e-6},

@@ -9,8 +9,7 @@ from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Curves, Explorer, State
 from zoexplore.views.compute.curve_set import REFERENCE, T_VALUES, curve_set
 from zoexplore.views.figures.annotations import pays_from, rows
-from zoexplore.views.figures.axes import AXES
-from zoexplore.views.figures.axis_range import frame, steady
+from zoexplore.views.figures.axes import AXES, frame, steady
 
 SETTINGS = [
     DEMONSTRATION,

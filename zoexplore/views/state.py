@@ -4,7 +4,7 @@ from typing import Any
 
 import param
 
-from zoexplore.fields import FIELDS
+from zoexplore.fields import FIELDS, in_symbols
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import (
     CONVERSIONS,
@@ -18,7 +18,6 @@ from zoexplore.setting import (
     Accounting,
     Setting,
 )
-from zoexplore.views.text.refusals import in_symbols
 
 OPTIONS = ("conversion", "sensitivity", "schedule", "printed")
 _A = Accounting()

@@ -1,22 +1,30 @@
-"""What the page shows of one setting: every bound's curve along a field, and its guarantee. Computed once each.
+"""What the page shows of one setting: every bound's curve along a field, its guarantee, what that allows an attacker, and what it
+says in words. Computed once each. No Panel here.
 
-Both are pure functions of frozen arguments and their values are never written to, so that sessions can share the
+All are pure functions of frozen arguments and their values are never written to, so that sessions can share the
 cache without sharing any state.
 """
 
+import json
 from dataclasses import dataclass
 from math import ceil, log10
 
 import numpy as np
 
 from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
+from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.export import to_csv
 from zoexplore.setting import LARGEST_INTEGER, Accounting, Setting
+from zoexplore.statement import statement
 from zoexplore.views.compute.remember import remembered
 from zoexplore.views.figures.axes import AXES, T_MOST, T_VALUES
 
 __all__ = ["REFERENCE", "T_MOST", "T_VALUES", "CurveSet", "curve_set", "guarantees", "public_epsilon", "shares"]
 REFERENCE = "reference"  # the column of composition at beta = 1
+_EVEN = np.linspace(0.01, 0.99, 99)
+_FEW = np.geomspace(1e-6, 0.01, 81)
+RATES = np.unique(np.concatenate([_FEW, _EVEN, 1 - _FEW]))  # of false alarms: even, and close together at either end
+RATES.flags.writeable = False
 
 
 @dataclass(frozen=True)
@@ -79,3 +87,22 @@ def shares(setting: Setting, accounting: Accounting) -> tuple[float, float]:
     found = curve(setting, "beta", [1.0, 0.0], own, accounting.replace(schedule="constant"))
     along, across = np.minimum.reduce(list(found.values()))
     return float(along), float(across)
+
+
+@remembered(beside=True)
+def attack(setting: Setting, accounting: Accounting, bound: str) -> TradeOff:
+    """What one bound's guarantee allows an attacker; nothing is known where it does not apply."""
+    return guarantees(setting, accounting)[bound].risk
+
+
+@remembered()
+def attacks(setting: Setting, accounting: Accounting) -> dict[str, TradeOff]:
+    """What every bound's guarantee allows an attacker, in the registry's order."""
+    return {bound: attack(setting, accounting, bound) for bound in BOUNDS}
+
+
+@remembered(beside=True)
+def stated(setting: Setting, accounting: Accounting, bound: str) -> tuple[str, str]:
+    """What a bound says of a run, to be published: in words, and for a program."""
+    found = statement(setting, bound, accounting)
+    return str(found), json.dumps(found.as_dict(), ensure_ascii=False, indent=2)

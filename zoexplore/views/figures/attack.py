@@ -14,14 +14,12 @@ from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.formatting import format_percent, format_share
 from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.attacks import RATES, attack, attacks
-from zoexplore.views.compute.curve_set import guarantees
+from zoexplore.views.compute.curve_set import RATES, attack, attacks, guarantees
 from zoexplore.views.figures import pin_lines
 from zoexplore.views.figures.bokeh_style import blank, dress, hover, tooltip
 from zoexplore.views.figures.glyphs import Stroke
-from zoexplore.views.figures.picture import svg
-from zoexplore.views.figures.saves import Saves
-from zoexplore.views.panels.percent import Percent
+from zoexplore.views.figures.picture import Saves, svg
+from zoexplore.views.panels.inputs import Percent
 from zoexplore.views.panels.pins import LETTERS, Pin
 from zoexplore.views.panels.readouts import smallest
 from zoexplore.views.state import State

@@ -24,13 +24,11 @@ from zoexplore.formatting import format_count, format_number, format_short
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import REFERENCE, CurveSet, curve_set, guarantees
 from zoexplore.views.figures.annotations import MEANINGS, annotations, rows
-from zoexplore.views.figures.axes import AXES, FieldAxis
-from zoexplore.views.figures.axis_range import frame, steady
+from zoexplore.views.figures.axes import AXES, FieldAxis, frame, steady
 from zoexplore.views.figures.bokeh_style import LOG_TICKS, blank, decades, dress, hover, tooltip
 from zoexplore.views.figures.glyphs import Stroke
 from zoexplore.views.figures.legend import Legend, entry
-from zoexplore.views.figures.picture import svg
-from zoexplore.views.figures.saves import Saves
+from zoexplore.views.figures.picture import Saves, svg
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
 from zoexplore.views.view import View

@@ -12,10 +12,9 @@ from zoexplore.directions import moment_factor, tail_factor
 from zoexplore.formatting import format_count, format_number
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import guarantees
-from zoexplore.views.compute.histograms import KINDS, histograms
+from zoexplore.views.compute.questions import KINDS, histograms
 from zoexplore.views.figures.bokeh_style import blank, dress, dress_legend, plain
-from zoexplore.views.figures.picture import svg
-from zoexplore.views.figures.saves import Saves
+from zoexplore.views.figures.picture import Saves, svg
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
 from zoexplore.views.view import View

@@ -19,10 +19,8 @@ from zoexplore.views.compute.curve_set import guarantees
 from zoexplore.views.figures.bokeh_style import TICKS, blank, dress, dress_legend, plain
 from zoexplore.views.figures.factors import Factors
 from zoexplore.views.figures.glyphs import Stroke
-from zoexplore.views.figures.opened import SHOWN
-from zoexplore.views.figures.picture import svg
-from zoexplore.views.figures.replay import Replay
-from zoexplore.views.figures.saves import Saves
+from zoexplore.views.figures.picture import Saves, svg
+from zoexplore.views.figures.replay import SHOWN, Replay
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
 from zoexplore.views.view import View

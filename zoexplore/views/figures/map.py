@@ -23,8 +23,7 @@ from zoexplore.views.figures import pin_lines
 from zoexplore.views.figures.axes import AXES
 from zoexplore.views.figures.bokeh_style import TICKS, blank, dress
 from zoexplore.views.figures.contours import bands, heights, level_lines
-from zoexplore.views.figures.picture import decades, svg
-from zoexplore.views.figures.saves import Saves
+from zoexplore.views.figures.picture import Saves, decades, svg
 from zoexplore.views.panels.pins import LETTERS
 from zoexplore.views.state import State
 from zoexplore.views.style import theme

@@ -15,7 +15,7 @@ from zoexplore.formatting import format_count, format_measured_share, format_num
 from zoexplore.motion import FRACTION, miniature
 from zoexplore.setting import Setting
 from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.motion import Played, Question, played
+from zoexplore.views.compute.questions import Miniature, Played, played
 from zoexplore.views.figures.bokeh_style import blank, dress, plain
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
@@ -109,7 +109,7 @@ class Motion(View):
             self._run = self._played = None
             self.words.object = "<p>There is nothing to play: without a step size and a smoothness M no step is known.</p>"
             return
-        found = await ask(played, Question(run, self.state.accounting, self.apart))
+        found = await ask(played, Miniature(run, self.state.accounting, self.apart))
         self._run, self._played = run, found
         self._fit()
         at = self.player.value if self.player.value <= run.T and self.player.end == run.T else run.T

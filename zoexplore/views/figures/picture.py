@@ -1,16 +1,23 @@
-"""A figure of the page as SVG for a paper or a slide: the frame that is shown, its legend, and the setting in small print."""
+"""A figure of the page as a picture for a paper or a slide: the frame that is shown, its legend, and the setting in small print;
+and the buttons that save it, which work in a notebook cell as on the page.
+"""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from html import escape
 from math import ceil, floor, log10
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import panel as pn
+import param
 from bokeh.models import ColorBar, FixedTicker, Span
 from bokeh.plotting import figure
 
 from zoexplore.export import every_field
 from zoexplore.fields import FIELDS
 from zoexplore.formatting import format_power
+from zoexplore.views.compute.task import Task
 from zoexplore.views.figures.glyphs import Axis, Frame, Mark, Stroke, drawn, horizontal, shape, text, vertical
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
@@ -156,3 +163,28 @@ def _caption(state: State, without: set[str]) -> list[str]:
     said = [f"{FIELDS[name].symbol if name in FIELDS else name} = {value}" for name, value in fields.items()]
     said += ["as printed: not a guarantee"] if state.accounting.printed else []
     return [", ".join(said[at : at + 9]) for at in range(0, len(said), 9)]
+
+
+class Saves(pn.custom.JSComponent):
+    """Two buttons that ask for the picture when they are pressed; a browser turns the SVG into a PNG."""
+
+    title = param.String("the figure", doc="what is saved, for screen readers")
+    name_of_file = param.String("zoexplore", doc="the file's name without its ending")
+    asked = param.String("", doc="the kind of picture that the browser asks for, and a number that is new each time")
+
+    _esm = Path(__file__).parent / "saves.js"
+
+    def __init__(self, draw: Callable[[], Awaitable[str]], **params: Any) -> None:
+        """`draw` returns the figure as SVG."""
+        self.draw = draw
+        super().__init__(**{"stylesheets": [theme.css("saves")], **theme.STRETCH, **params})
+
+    @param.depends("asked", watch=True)
+    def _answer(self) -> None:
+        kind = self.asked.partition(" ")[0]
+
+        async def save() -> None:
+            self._send_msg({"kind": kind, "svg": await self.draw()})
+
+        if kind in ("png", "svg"):
+            Task(save)

@@ -8,16 +8,18 @@ import param
 from bokeh.models import ColumnDataSource, DataRange1d, Range1d
 from bokeh.plotting import figure
 
-from zoexplore.bounds import Guarantee
+from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.bound import Trajectory
 from zoexplore.formatting import format_count, format_measured_share, format_number
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import guarantees
 from zoexplore.views.figures.bokeh_style import blank, dress, dress_legend, plain
-from zoexplore.views.figures.opened import SHOWN
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
 from zoexplore.views.view import View
+
+SHOWN = {bound.title: bound.id for bound in reversed(BOUNDS.values()) if bound.hides_iterates}
+
 
 MOST_FRAMES = 60  # of longer runs, the last steps
 _DRAWN = (

@@ -12,12 +12,21 @@ from zoexplore.fields import FIELDS
 from zoexplore.formatting import format_exact, parse_number
 from zoexplore.setting import Refused
 from zoexplore.views.browser.lessons import Lesson
-from zoexplore.views.panels.fast_slider import Quick
-from zoexplore.views.panels.slider_values import Ladder, decades, interval
+from zoexplore.views.panels.inputs import Ladder, Quick, decades, interval
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
-from zoexplore.views.text.hints import HINTS
 
+HINTS = {  # what the labels of the fold do not explain
+    "z": "The noise along the directions over the most that one record adds to a step, as DP-SGD has it. Typing it sets σ.",
+    "lipschitz": (
+        "How steep a record's loss may be. At most Δ, the clip never acts. Above, or ∞ where nothing is known, it may act: then "
+        "only the ridge outside it pulls two runs together, and the table says how large it must be."
+    ),
+    "releases": "How many iterates are given away, evenly spaced, the last included. Choosing the best of them is then free.",
+    "records_per_person": "The most records that one person has: ε is for the person, with all of them.",
+    "neighbours": "What an attacker tries to tell apart: this record or another in its place, or this record or none.",
+    "sampling": "How a batch is chosen, where it is not all n records: fresh draws hide who is in it, fixed turns hide nothing.",
+}
 REGIME_NAMES = {"strongly-convex": "strongly convex", "convex": "convex", "non-convex": "non-convex"}
 CONVERSION_NAMES = {"gaussian": "Gaussian, exact", "cks": "Rényi, Canonne et al.", "mironov": "Rényi, Mironov"}
 SCHEDULE_NAMES = {"constant": "β as it is set", "optimal": "the best β"}

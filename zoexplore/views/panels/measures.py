@@ -1,13 +1,74 @@
-"""The smallest guarantee in other measures than epsilon: Gaussian and zero-concentrated privacy, and the noise multiplier."""
+"""The smallest guarantee of a run in other words than its epsilon: what it means to somebody whose record is in the data;
+Gaussian and zero-concentrated privacy, and the noise multiplier; the whole statement, to be copied.
+"""
+
+from html import escape
+from typing import Any, ClassVar
+
+import panel as pn
 
 from zoexplore.bounds import BOUNDS, Guarantee
-from zoexplore.formatting import format_number
+from zoexplore.bounds.tradeoff import TradeOff
+from zoexplore.formatting import format_number, format_percent, format_share
 from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.curve_set import guarantees
+from zoexplore.views.compute.curve_set import attack, guarantees, stated
 from zoexplore.views.panels.readouts import smallest
-from zoexplore.views.panels.written import Written
+from zoexplore.views.panels.toolbar import copier
+from zoexplore.views.state import State
+from zoexplore.views.style import theme
+from zoexplore.views.view import View
 
+FPR = 0.01
 _NONE = "On batches there is no Gaussian budget, and so neither μ nor ρ."
+_SAYS = "<p>For a paper or a model card: what is protected, what may be seen, what was assumed and what is not covered.</p>"
+
+
+class Written(View):
+    """Its `refresh` writes the pane, which is veiled while it is of an earlier state; no figure waits for it."""
+
+    css_class: ClassVar[str]
+    sheet: ClassVar[str]
+
+    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
+        super().__init__(state, dark, **params)
+        sheets = [theme.root("text", self.sheet, "waiting")]
+        self.pane = pn.pane.HTML("", css_classes=[self.css_class], stylesheets=sheets, **theme.STRETCH)
+        self.param.watch(self._veil, "waiting")
+        self.follow(precedence=1)
+
+    def _veil(self, *_: Any) -> None:
+        self.pane.css_classes = [self.css_class, *([theme.VEILED] if self.waiting else [])]
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return self.pane
+
+
+def said(allowed: TradeOff, fpr: float = FPR) -> str:
+    """What the best attacker finds at a rate of false alarms, read from the whole trade-off curve.
+
+    >>> from zoexplore import guarantee
+    >>> from zoexplore.presets import DEMONSTRATION
+    >>> said(guarantee(DEMONSTRATION, "sharp").risk).replace("\\u202f", " ")
+    'At 1 % false alarms the best attacker finds at most 1.9 % of members; blind guessing finds 1 %.'
+    """
+    found, share = float(allowed.true_positive_rate(fpr)), format_share(fpr)
+    if found >= 1:
+        return f"At {share} false alarms an attacker may find every member: this rules nothing out."
+    most = format_percent(found)
+    return f"At {share} false alarms the best attacker finds at most {most} of members; blind guessing finds {share}."
+
+
+class Odds(Written):
+    """The sentence under the verdict. It is asked for beside everything else, since no figure waits for it."""
+
+    css_class, sheet = "zx-odds", "said"
+
+    async def refresh(self) -> None:
+        run = self.state.setting, self.state.accounting
+        best = smallest(await ask(guarantees, *run))
+        printed = self.state.accounting.printed and bool(BOUNDS[best.bound].printed)
+        told = said(await ask(attack, *run, best.bound)) if best.valid and not printed else ""
+        self.pane.object = f"<p>{told}</p>"
 
 
 def rows(g: Guarantee) -> list[tuple[str, str, str]]:
@@ -41,3 +102,36 @@ class Measures(Written):
 def _symbol(symbol: str) -> str:
     letter, _, below = symbol.partition("_")
     return f"{letter}<sub>{below}</sub>" if below else letter
+
+
+class Stated(View):
+    """A card with the statement, which is written while it is open."""
+
+    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
+        super().__init__(state, dark, active=False, **params)
+        self.text = pn.pane.HTML("", stylesheets=[theme.css("text", "code", "statement")], **theme.STRETCH)
+        self.copiers = {"text": copier("Copy text", "#"), "json": copier("Copy JSON", "#")}
+        look = {"css_classes": ["zx-tools"], "stylesheets": [theme.css("tools")], "margin": 0}
+        row = pn.Row(*self.copiers.values(), **look)
+        self.fold = pn.Card(
+            pn.pane.HTML(_SAYS, stylesheets=[theme.css("text", "hint")], margin=0),
+            pn.Column(row, self.text, **theme.STRETCH),  # which a closed card hides; the row's own sheet would show it
+            title="Statement to copy",
+            collapsed=True,
+            css_classes=["zx-fold"],
+            stylesheets=[theme.css("fold")],
+            **theme.STRETCH,
+        )
+        self.fold.param.watch(lambda event: self.param.update(active=not event.new), "collapsed")
+        self.follow(precedence=1)
+
+    async def refresh(self) -> None:
+        run = self.state.setting, self.state.accounting
+        best = smallest(await ask(guarantees, *run))
+        words, data = await ask(stated, *run, best.bound)
+        with pn.io.hold():
+            self.copiers["text"].tags, self.copiers["json"].tags = [words], [data]
+            self.text.object = f'<pre tabindex="0" aria-label="statement of the guarantee">{escape(words)}</pre>'
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return self.fold

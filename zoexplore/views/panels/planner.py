@@ -10,20 +10,19 @@ import panel as pn
 import param
 
 from zoexplore.bounds import BOUNDS, Guarantee
-from zoexplore.fields import FIELDS
+from zoexplore.fields import FIELDS, in_symbols
 from zoexplore.formatting import format_count, format_exact, format_number, format_share, format_short, parse_number
 from zoexplore.planning import SOLVABLE_FIELDS, Plan
 from zoexplore.planning.calibration import DECADES
 from zoexplore.setting import LARGEST_INTEGER, Setting
 from zoexplore.views.compute.ask import ask, no_answer
 from zoexplore.views.compute.curve_set import guarantees
-from zoexplore.views.compute.planning import Wanted, recommended, solved
+from zoexplore.views.compute.questions import Wanted, recommended, solved
 from zoexplore.views.compute.task import Task
 from zoexplore.views.figures.axes import AXES
-from zoexplore.views.panels.percent import Percent
+from zoexplore.views.panels.inputs import Percent
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
-from zoexplore.views.text.refusals import in_symbols
 from zoexplore.views.view import View
 
 _FREE = """<p>Solve finds one value with everything else as it is set. Recommend chooses directions, step size, noise

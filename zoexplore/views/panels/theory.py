@@ -11,14 +11,13 @@ import panel as pn
 
 from zoexplore import paper
 from zoexplore.bounds import BOUNDS, Guarantee
-from zoexplore.documents import Reference
+from zoexplore.documents import Reference, as_html
+from zoexplore.formatting import format_tex, round_up
+from zoexplore.paper import ERRATA
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import guarantees
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
-from zoexplore.views.text import proofs
-from zoexplore.views.text.errata import ERRATA
-from zoexplore.views.text.formulas import substituted
 from zoexplore.views.view import View
 
 _DOI = re.compile(r"doi:(10\.[^\s,;]+)")
@@ -74,7 +73,7 @@ class Theory(View):
         )
 
         def opened(event: Any) -> None:
-            text.object = proofs.html(reference) if event.new else text.object
+            text.object = as_html(reference) if event.new else text.object
             text.visible = event.new
 
         toggle.param.watch(opened, "value")
@@ -87,6 +86,19 @@ class Theory(View):
         )  # fmt: skip
         sections = [self._section(bound) for bound in BOUNDS]
         return pn.Column(*sections, errata, css_classes=["zx-theory"], stylesheets=[theme.root("curves")], **theme.STRETCH)
+
+
+def substituted(g: Guarantee) -> str:
+    """The bound's formula at the setting: TeX without its delimiters, empty where the bound does not apply or has no budget rho
+    (mini-batches).
+    """
+    substitute = BOUNDS[g.bound].substitute
+    if substitute is None or not g.valid or not g.rho >= 0:
+        return ""
+    *given, formula = substitute(g)
+    result = rf"{formula} = {format_tex(g.rho)}\ \Rightarrow\ \varepsilon = {format_tex(round_up(g.epsilon))}"
+    lines = r"\\ ".join(f"&{line}" for line in (*given, result))
+    return rf"\begin{{aligned}}{lines}\end{{aligned}}"
 
 
 def _linked(source: str) -> str:

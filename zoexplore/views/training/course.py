@@ -10,7 +10,7 @@ from bokeh.plotting import figure
 from zoexplore.bounds import BOUNDS
 from zoexplore.formatting import format_count, format_number
 from zoexplore.training import Frontier, Point
-from zoexplore.views.figures.axis_range import frame
+from zoexplore.views.figures.axes import frame
 from zoexplore.views.figures.bokeh_style import blank, decades, dress, plain
 from zoexplore.views.figures.glyphs import Stroke
 from zoexplore.views.style import theme

@@ -9,8 +9,7 @@ import param
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.training import METHODS, Frontier, Point
-from zoexplore.views.figures.picture import svg
-from zoexplore.views.figures.saves import Saves
+from zoexplore.views.figures.picture import Saves, svg
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
 from zoexplore.views.training.choices import Choices

@@ -1,0 +1,126 @@
+"""Inputs that Panel has not: values that a slider steps through, a slider that is followed as fast as it moves, a percentage."""
+
+from bisect import bisect_left
+from functools import lru_cache
+from math import ceil, floor, log10
+from typing import Any
+
+import panel as pn
+import param
+from bokeh.document import Document
+from panel.widgets import IntSlider
+
+from zoexplore.formatting import format_share, parse_share
+from zoexplore.views.style import theme
+
+STEPS_PER_DECADE = 40
+
+
+class Ladder:
+    """Ascending values, and the rung next to any number.
+
+    A slider moves over the rungs' numbers 0 .. top, so that every key press changes the value, at either end of
+    a scale of ten decades as well.
+    """
+
+    def __init__(self, values: tuple[float, ...]) -> None:
+        self.values = values
+
+    @property
+    def top(self) -> int:
+        """The last rung's number; at least 1, since a slider needs somewhere to go."""
+        return max(len(self.values) - 1, 1)
+
+    def value(self, rung: int) -> float:
+        """The value on a rung."""
+        return self.values[min(max(rung, 0), len(self.values) - 1)]
+
+    def rung(self, value: float) -> int:
+        """The rung nearest to a value: by ratio between positive numbers, by difference next to 0."""
+        above = bisect_left(self.values, value)
+        if above in (0, len(self.values)):
+            return min(above, len(self.values) - 1)
+        low, high = self.values[above - 1], self.values[above]
+        nearer_low = value * value < low * high if low > 0 else value - low < high - value
+        return above - 1 if nearer_low else above
+
+
+@lru_cache(maxsize=256)
+def decades(low: float, high: float, whole: bool = False) -> Ladder:
+    """From low to high in equal ratios, rounded to two significant digits, both ends included."""
+    first, last = floor(STEPS_PER_DECADE * log10(low)), ceil(STEPS_PER_DECADE * log10(high))
+    between = (_two_digits(10 ** (k / STEPS_PER_DECADE), whole) for k in range(first, last + 1))
+    values = {x for x in between if low < x < high} | {low, high}
+    return Ladder(tuple(sorted(int(x) if whole else float(x) for x in values)))
+
+
+@lru_cache(maxsize=16)
+def interval(low: float, high: float, step: float) -> Ladder:
+    """From low to high in equal differences."""
+    count = round((high - low) / step)
+    return Ladder(tuple(round(low + (high - low) * k / count, 12) for k in range(count + 1)))
+
+
+def _two_digits(x: float, whole: bool) -> float:
+    rounded = float(f"{x:.1e}")
+    return round(rounded) if whole else rounded
+
+
+class Quick(IntSlider):
+    """A slider whose moves reach the state as soon as the server has acknowledged them, rather than after Panel's 50 ms.
+
+    While an acknowledgement is on its way, Panel 1.9 holds back whatever a callback writes until the callback ends, so that the
+    figure would wait for the texts. Moves that come while the last one is still being worked on are merged by Panel.
+    """
+
+    _debounce = 1
+
+    async def _change_coroutine(self, doc: Document, event_id: str | None = None) -> None:
+        await _written(doc)
+        await super()._change_coroutine(doc, event_id)
+
+
+async def _written(doc: Document) -> None:
+    """Wait until what is being written to the document's readers is written."""
+    for connection in doc.session_context.session._subscribed_connections:
+        lock = getattr(connection._socket, "write_lock", None)
+        if lock:
+            with await lock.acquire():
+                pass
+
+
+class Percent(pn.viewable.Viewer):
+    """One param that is a probability, typed as a share or as a percentage; what cannot be is refused, and the text goes back."""
+
+    refusal = param.String("", doc="why the last text was refused; empty once one is accepted")
+
+    def __init__(self, owner: param.Parameterized, name: str, label: str, sheet: str = "share", **params: Any) -> None:
+        super().__init__(**params)
+        self.owner, self.of = owner, name
+        self.text = pn.widgets.TextInput(
+            label=label, value=self.shown(), css_classes=["zx-field"],
+            stylesheets=[theme.css("field", "target", sheet)], **theme.STRETCH,
+        )  # fmt: skip
+        self.text.param.watch(self._typed, "value")
+        owner.param.watch(self.show, name)
+
+    def shown(self) -> str:
+        """The param's value as text."""
+        return format_share(getattr(self.owner, self.of))
+
+    def show(self, *_: Any) -> None:
+        """Write the param's value into the text."""
+        self.text.value = self.shown()
+
+    def _typed(self, event: Any) -> None:
+        if event.new == self.shown():
+            return
+        try:
+            self.owner.param.update(**{self.of: parse_share(event.new)})
+            self.refusal = ""
+        except ValueError as error:
+            self.refusal = f"{self.text.label} = {event.new[:40]!r} is not allowed: {error}"
+        self.show()
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return self.text

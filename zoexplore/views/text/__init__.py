@@ -1,1 +1,0 @@
-"""Numbers as readers want them, and the sentences and formulas round them."""
