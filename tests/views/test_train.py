@@ -361,7 +361,9 @@ class TestCompared:
     def test_the_tab_opens_with_a_finished_comparison(self):
         tab = Train()
         shown = tab.finished
-        assert shown.comparison and len(shown.compared.marks.data["x"]) == 5 * 6
+        noisy = [p for p in shown.frontier.points if p.target is not None]
+        assert len(noisy) == 5 * 6 and len(shown.compared.marks.data["x"]) == len(noisy)
+        assert "forward passes of a record" in shown.head.object and "numbers of a record" in shown.head.object
         said = shown.words.object
         assert shown.comparison.date[:10] in said and "price of tuning" in said and "torch" in said
         shown.open.clicks += 1

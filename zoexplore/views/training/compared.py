@@ -222,8 +222,8 @@ def _costs(target: float, first: Line, zeroth: Line) -> str:
     gradient, few = (next(p for p in line.points if p.target == target) for line in (first, zeroth))
     more, less = passes(few) / passes(gradient), kept(gradient) / kept(few)
     return (
-        f"By directions that took {format_number(passes(few))} forward passes of a record, {format_number(more)} times those of the "
-        f"gradients; a clipped step kept {format_count(int(kept(few)))} numbers of a record in place of "
+        f"By directions that took {format_number(passes(few))} forward passes of a record, {format_number(more)} times those of "
+        f"the gradients; a clipped step kept {format_count(int(kept(few)))} numbers of a record in place of "
         f"{format_count(int(kept(gradient)))} and activations, {format_number(less)} times fewer."
     )
 
