@@ -27,7 +27,7 @@ _SHORT = {
     "zeroth-order": "Zeroth order, no noise",
 }  # fmt: skip
 _ROOM = 0.05  # of the axis, above and below
-_APART = 0.052  # of the axis, between names
+_APART = 0.064  # of the axis, between names
 _MOST_TICKS = 8
 _NAMES = 3.4  # times the largest epsilon is as far as names reach
 
