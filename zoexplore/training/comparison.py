@@ -53,9 +53,9 @@ class Budget:
 FEWER = ("noisy-zogd", "aggzo", "noisy-gd", "dp-sgd", "non-private")
 BUDGETS = {
     "digits-cosines": Budget((0.5, 1.0, 2.0, 4.0, 8.0)),
-    "flights": Budget((0.002, 0.005, 0.01, 0.02, 0.05)),
+    "flights": Budget((0.002, 0.01, 0.05), trials=8, ranges=Ranges((10, 30, 100), (100,), (300, 1000))),
     "languages": Budget((1.0, 4.0), trials=8, ranges=Ranges((10, 30, 60), (60,), (200,), (16,)), methods=FEWER),
-    "mnist": Budget((0.5, 2.0, 8.0)),
+    "mnist": Budget((0.5, 2.0, 8.0), trials=8),
 }
 HIDING = "hiding"  # the part on hidden iterates, among the names of tasks
 PARTS = ("digits-cosines", HIDING, "flights", "languages", "mnist")

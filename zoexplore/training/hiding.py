@@ -15,24 +15,34 @@ import numpy as np
 
 from zoexplore.training.accounts import accounts
 from zoexplore.training.aims import Choice, aimed
+from zoexplore.training.data import Data
 from zoexplore.training.engine import Configuration, Job
 from zoexplore.training.finished import Nearness
 from zoexplore.training.plans import NOISE_SEED, Plan
 from zoexplore.training.tasks import TASKS, Task
 from zoexplore.training.tuning import ACCOUNTING, SEEDS, pieces
 
-TASK = replace(TASKS["flights"], ridge=0.02)
-EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0)
+EPSILONS = (0.03, 0.1, 0.3, 1.0, 3.0)
 RESULTS = 5  # seeds of a result
 STEPS = (12, 25, 50, 100, 200, 400)
 FEW = 8  # directions
 METHOD = "noisy-zogd"
+PART = 4  # one record of so many is used
+
+
+def flights() -> Data:
+    """Every fourth of the flights: the grid trains in a quarter of the time."""
+    data = TASKS["flights"].data
+    return replace(data, X=data.X[::PART], y=data.y[::PART], X_test=data.X_test[::PART], y_test=data.y_test[::PART])
+
+
+TASK = replace(TASKS["flights"], source=flights, ridge=0.02)
 
 
 def grid(task: Task) -> list[Choice]:
-    """Few directions with three shares of the noise, and all of them with two step sizes; the clip idle."""
+    """Few directions with two shares of the noise, and all of them with two step sizes; the clip idle."""
     constants = task.constants
-    few = [(FEW, 1.0, beta) for beta in (0.5, 0.9, 1.0)]
+    few = [(FEW, 1.0, beta) for beta in (0.5, 1.0)]
     every = [(task.d, rate, 0.5) for rate in (1.0, 2.0)]
     return [Choice(K, T, rate / constants.M, constants.lipschitz, beta=beta) for T in STEPS for K, rate, beta in (*few, *every)]
 
