@@ -2,6 +2,7 @@
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from subprocess import run
 
 import numpy as np
@@ -17,7 +18,7 @@ from zoexplore.training.costs import kept, passes
 from zoexplore.training.engine import Configuration
 from zoexplore.training.finished import load, save
 from zoexplore.training.methods import COMPARED
-from zoexplore.training.tuning import trials, tuned
+from zoexplore.training.tuning import Ranges, trials, tuned
 
 LIPSCHITZ = Accounting(sensitivity="lipschitz")
 
@@ -34,25 +35,13 @@ def test_every_private_point_is_at_its_target_by_an_account_that_says_so(compari
         for p in found.points:
             if METHODS[p.method].noisy:
                 assert p.epsilon[p.by] == pytest.approx(p.target, rel=1e-6) and p.epsilon[p.by] <= p.target and p.counted[p.by]
-            if p.setting is not None and p.target == min(targets):
+            if p.setting is not None and p.target == min(targets) and p.method in ("noisy-zogd", "noisy-gd"):
                 own = METHODS[p.method].every_direction
                 made = Configuration(p.method, p.setting, True, own, "joint", target=1.0)
                 again = [
                     guarantee(a.setting, p.by, a.accounting) for a in accounts(TASKS[task], made, LIPSCHITZ) if p.by in a.bounds
                 ]
                 assert min(g.epsilon for g in again) == pytest.approx(p.epsilon[p.by], rel=1e-6)
-
-
-def test_hiding_comes_nearer_to_the_minimum_and_is_no_better_at_classifying(comparison):
-    """Against the best run of the same kind whose iterates are public; from the smallest epsilon to the largest."""
-    of = {(near.hidden, near.K, near.epsilon): near for near in comparison.hiding}
-    K, epsilons = max(near.K for near in comparison.hiding), sorted({near.epsilon for near in comparison.hiding})
-    for epsilon in epsilons[2:]:
-        hidden, public = of[True, K, epsilon].excess, of[False, K, epsilon].excess
-        assert np.mean(public) - np.mean(hidden) > 3 * np.hypot(np.std(hidden), np.std(public)) / np.sqrt(len(hidden))
-    least = of[True, 8, epsilons[0]].excess, of[False, 8, epsilons[0]].excess
-    assert abs(np.mean(least[0]) - np.mean(least[1])) < 2 * np.hypot(*map(np.std, least)) / np.sqrt(len(least[0])) + 1e-12
-    assert np.ptp([np.mean(near.accuracy) for near in comparison.hiding if near.epsilon >= epsilons[1]]) < 0.005
 
 
 def test_without_privacy_it_is_as_good_as_scikit_learn(comparison):
@@ -88,7 +77,9 @@ def test_tuning_never_sees_the_test_part():
 def test_tuned_alike_and_measured_with_other_seeds():
     task = small_task("logistic", n=200)
     with ThreadPoolExecutor(1) as executor:
-        found, validation = compare(task, Budget((1.0, 4.0), trials=2, seeds=2, methods=("aggzo", "non-private")), executor)
+        budget = Budget((1.0, 4.0), trials=2, seeds=2, methods=("aggzo", "non-private"))
+        few = partial(trials, ranges=Ranges((3,), (3,), (5,), (None,)))
+        found, validation = compare(task, budget, executor, drawn=few)
     assert [(p.method, p.target) for p in found.points] == [("aggzo", 1.0), ("aggzo", 4.0), ("non-private", None)]
     assert all(p.seeds == (0, 1) for p in found.points) and set(validation) == {"aggzo at 1", "aggzo at 4", "non-private at inf"}
 

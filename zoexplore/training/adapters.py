@@ -1,7 +1,5 @@
 """A transformer's adapters and last layer as a problem: each record's gradient by torch, one parameter vector after the other."""
 
-from functools import cached_property
-
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
@@ -25,15 +23,11 @@ class Adapted(Problem):
 
     def __init__(self, task: Task, model: Adapters, dtype: torch.dtype):
         super().__init__(task, dtype)
-        self.model = model
+        self.model, self._module = model, self.module()
         self._kept: list[tuple[Tensor, Tensor, Tensor]] = []  # parameters, records and gradients of the last call of `gradient`
 
     def module(self) -> nn.Module:
         return Transformer(self.classes, base()).to(self.dtype)
-
-    @cached_property
-    def _module(self) -> nn.Module:
-        return self.module()
 
     def start(self, initialisation: torch.Generator) -> Tensor:
         """The layers that adapters end in, and the last one, start at zero: the scores too."""
