@@ -44,6 +44,22 @@ def test_every_private_point_is_at_its_target_by_an_account_that_says_so(compari
                 assert min(g.epsilon for g in again) == pytest.approx(p.epsilon[p.by], rel=1e-6)
 
 
+def test_hiding_comes_nearer_to_the_minimum_and_is_no_better_at_classifying(comparison):
+    """Against the best run of the same kind whose iterates are public; from the smallest epsilon to the largest."""
+    of = {(near.hidden, near.K, near.epsilon): near.excess for near in comparison.hiding}
+    epsilons = sorted({near.epsilon for near in comparison.hiding})
+
+    def gain(K, epsilon):
+        """Of the hidden ones, in standard errors."""
+        hidden, public = of[True, K, epsilon], of[False, K, epsilon]
+        error = np.hypot(np.std(hidden, ddof=1), np.std(public, ddof=1)) / np.sqrt(len(hidden))
+        return (np.mean(public) - np.mean(hidden)) / error
+
+    for K in {near.K for near in comparison.hiding}:
+        assert min(gain(K, epsilon) for epsilon in epsilons[2:]) > 2 and abs(gain(K, epsilons[0])) < 2
+    assert np.ptp([np.mean(near.accuracy) for near in comparison.hiding if near.epsilon >= epsilons[1]]) < 0.005
+
+
 def test_without_privacy_it_is_as_good_as_scikit_learn(comparison):
     from sklearn.linear_model import LogisticRegression
 
