@@ -283,7 +283,6 @@ class Curves(View):
         setting, accounting = self.state.setting, self.state.accounting
         counted = sketched(setting, accounting, self.along)
         self.sketch = counted != accounting
-        self._found = await ask(guarantees, setting, accounting)
         await self._drawn(setting, counted)
         if self.sketch and not self.state.moving:
             sketch, self.refining, self.waiting = self._curves, True, False
@@ -293,11 +292,12 @@ class Curves(View):
 
     async def _drawn(self, setting: Setting, accounting: Accounting, curves: CurveSet | None = None) -> None:
         """Draw a run's curves, accounted so, and what belongs to them."""
+        found = await ask(guarantees, setting, accounting)
         curves = curves or await ask(curve_set, setting, accounting, self.along)
         named = await ask(annotations, setting, accounting, self.along)
         for guest in self.guests:
             await guest.find()
-        self._curves = curves
+        self._found, self._curves = found, curves
         self._draw(named)
 
     def _draw(self, named: dict[str, float]) -> None:
