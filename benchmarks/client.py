@@ -83,6 +83,13 @@ class Reader:
         self.set(switch, "active", switch["attributes"]["labels"].index(tab))
         await self.look()
 
+    async def unfold(self, title: str) -> None:
+        """Open a card, and wait for what is in it."""
+        self.set(self.find("Card", title), "collapsed", False)
+        while len(self.find("Card", title)["attributes"]["children"]) == 1:  # the title
+            await self._until("PATCH-DOC")
+            await self.look()
+
     async def move(self, slider: dict[str, Any], value: float) -> float:
         """Set a slider; seconds until the figure's new data arrive."""
         start = time.perf_counter()

@@ -18,6 +18,7 @@ from benchmarks.serving import served
 from benchmarks.timing import table
 
 SLIDER, RECORDS, BATCH = "σ noise scale", "n records", "b records a step"
+FOLD = "Everything else"  # where the batch is set
 EVERY = 2.0  # seconds between a reader's moves
 AT_ONCE = 10  # sessions opened side by side when many are opened and closed
 LINGER = 1  # seconds after which the server forgets a session that was left
@@ -62,6 +63,8 @@ async def steady(
     before = process.holds()[0] if process else 0.0
     readers = await opened(origin, sessions)
     for i, reader in enumerate(readers if own else ()):
+        if field == BATCH:
+            await reader.unfold(FOLD)
         reader.set(reader.find("TextInput", field), "value", str(own + i))
         await reader.redrawn()
     start = time.monotonic()

@@ -19,7 +19,7 @@ TOLD = SETTING.replace(sigma=2.0, R=inf, m=0, ridge=0, regime="convex")
 
 
 class TestTheRecordIsWhatCounts:
-    @pytest.mark.parametrize("name", ["setting", "clipping", "declared", "counts", "record", "steps"])
+    @pytest.mark.parametrize("name", ["setting", "clipping", "declared", "counts", "record", "steps", "sources"])
     def test_what_was_made_cannot_be_set(self, name):
         made = run(optimiser(), 1)
         with pytest.raises(AttributeError):
@@ -174,6 +174,140 @@ class TestMixing:
         run(made, 2, data(600))
         step = 2 * K * 600
         assert sum(seen) - 2 * step <= step
+
+
+class Standardised(nn.Module):
+    """Normalises over the batch where it is trained, as no layer of torch's, and remembers what it saw."""
+
+    def __init__(self, mixes, remembers):
+        super().__init__()
+        self.mixes, self.remembers = mixes, remembers
+        self.register_buffer("mean", torch.zeros(6, dtype=torch.float64))
+        self.last = nn.Linear(6, 3).double()
+
+    def forward(self, X):
+        if self.training and self.remembers:
+            self.mean = 0.9 * self.mean + 0.1 * X.mean(0)
+        return self.last(X - X.mean(0) if self.training and self.mixes else X)
+
+
+class TestLossesWithAMemory:
+    """Losses and modules that carry something from one evaluation to the next."""
+
+    @staticmethod
+    def over(module, **options):
+        d = sum(p.numel() for p in module.parameters())
+        return NoisyZOGD(module, cross_entropy, TOLD.replace(d=d, xi=1e-3), sources=Sources(1, 2), **options)
+
+    def test_a_baseline_of_earlier_losses(self):
+        seen = [0.0]
+
+        def loss(w, batch):
+            found = logistic(w, batch) - seen[0]
+            seen[0] = 0.9 * seen[0] + float(found.mean())
+            return found
+
+        with pytest.raises(ValueError, match="a loss must depend on its own record alone"):
+            run(optimiser(TOLD, loss=loss, start=torch.ones(6, dtype=torch.float64)), 1)
+
+    def test_data_that_the_loss_changes_in_place(self):
+        X, y = data()
+
+        def loss(w, batch):
+            batch[0].sub_(batch[0].mean(0))
+            return logistic(w, batch)
+
+        with pytest.raises(ValueError, match="a loss must depend on its own record alone"):
+            run(optimiser(TOLD, loss=loss, start=torch.ones(6, dtype=torch.float64)), 1, (X.clone(), y))
+
+    def test_dropout_that_begins_with_the_same_seed_each_time(self):
+        def loss(w, batch):
+            torch.manual_seed(0)
+            return logistic(w, (nn.functional.dropout(batch[0], 0.5), batch[1]))
+
+        with pytest.raises(ValueError, match="a loss must depend on its own record alone"):
+            run(optimiser(TOLD, loss=loss, start=torch.ones(6, dtype=torch.float64)), 1)
+
+    def test_layers_that_mix_only_from_the_second_step_on(self):
+        module = Standardised(mixes=True, remembers=False).eval()
+        made = run(self.over(module), 1, classes())
+        module.train()
+        with pytest.raises(ValueError, match="a loss must depend on its own record alone"):
+            run(made, 1, classes())
+        module.eval()
+        assert run(made, 1, classes()).steps == 2
+
+    def test_buffers_that_take_up_data(self):
+        module = Standardised(mixes=False, remembers=True)
+        with pytest.raises(ValueError, match="the buffer 'mean' was changed while losses were computed"):
+            run(self.over(module), 1, classes())
+        instance = nn.Sequential(
+            nn.Unflatten(1, (2, 3)), nn.InstanceNorm1d(2, track_running_stats=True), nn.Flatten(), nn.Linear(6, 3)
+        )
+        with pytest.raises(ValueError, match=r"the buffer '1\.running_mean' was changed"):
+            run(self.over(instance.double()), 1, classes())
+
+    @pytest.mark.parametrize("options", [{"keep_copy": False}, {"keep_copy": True}], ids=str)
+    def test_a_model_that_moves_its_own_parameters(self, options):
+
+        def move(module, inputs):
+            module[0].weight.data.add_(0.1 * inputs[0].mean())
+
+        module = network()
+        module.register_forward_pre_hook(move)
+        with pytest.raises(
+            (ValueError, RuntimeError), match=r"depend on its own record alone|changed since the last step, or by"
+        ):
+            run(self.over(module, **options), 1, classes())
+
+
+@pytest.mark.parametrize("clipping", ["each", "joint"])
+@pytest.mark.parametrize("options", [{"directions": "streamed"}, {"directions": "dense", "skip_idle_clip": True}], ids=str)
+def test_a_record_of_enormous_slopes_is_clipped_or_not_counted(clipping, options):
+    """Sums of finite slopes may overflow; what is not a number would pass every clip."""
+    xi = 0.0 if "skip_idle_clip" in options else 0.5
+
+    def loss(w, batch):
+        X, y = batch
+        huge = 1.6e308 * (X @ w - torch.signbit(X @ w).double()) if xi == 0 else 8e307 * torch.tanh(1e3 * (X @ w))
+        return torch.where(y > 1, huge, logistic(w, batch))
+
+    X, y = data()
+    y[0] = 2.0
+    for seed in range(8):
+        made = optimiser(TOLD.replace(xi=xi, K=3), loss=loss, clipping=clipping, seeds=(seed + 10, seed), **options)
+        assert run(made, 1, (X, y)).w.norm() < 100
+
+
+class TestCopies:
+    """A copy of an optimiser goes on with its own model, or says that it cannot."""
+
+    @pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["deepcopy", "pickle"])
+    def test_of_a_module(self, copied):
+        module = network()
+        made = run(NoisyZOGD(module, cross_entropy, TOLD.replace(d=51), sources=Sources(1, 2)), 1, classes())
+        twin = copied(made)
+        with pytest.raises(RuntimeError, match="parameters were moved"):
+            run(twin, 1, classes())
+        assert run(made, 1, classes()).steps == 2
+
+    def test_that_shares_the_model_cannot_move_it_unnoticed(self):
+        made = run(optimiser(TOLD), 1)
+        run(copy.copy(made), 2)
+        with pytest.raises(RuntimeError, match="changed since the last step"):
+            run(made, 1)
+
+    def test_a_state_with_another_record_is_refused(self):
+        state = run(optimiser(TOLD), 3).state_dict()
+        state["ledger"]["stages"] = [[state["ledger"]["stages"][0][0], 1]]
+        with pytest.raises(ValueError, match="3 steps and a record of others"):
+            optimiser(TOLD).load_state_dict(state)
+
+    def test_param_groups_of_others_change_nothing(self):
+        made, other = optimiser(TOLD), torch.zeros(6, dtype=torch.float64, requires_grad=True)
+        made.param_groups[0]["params"] = [other]
+        run(made, 1)
+        assert torch.equal(other, torch.zeros(6, dtype=torch.float64)) and made.w.norm() > 0
 
 
 def test_one_unnormalised_row_is_clipped_where_gradients_stand_in_for_quotients():

@@ -57,6 +57,8 @@ def _check(optimiser: "NoisyZOGD", state: dict[str, Any]) -> None:
     for name, (saved, mine) in (compared | {"dtype": (state["dtype"], own["dtype"])}).items():
         if mine != saved:
             raise ValueError(f"the saved run had {name} = {saved!r}, this one has {mine!r}: make it the same way")
+    if made != sum(count for _, count in state["ledger"]["stages"]):
+        raise ValueError(f"the saved run has {made} steps and a record of others: it was changed")
     if made > T:
         raise ValueError(f"the saved run had made {made} steps, more than T = {T}: give the setting a larger T")
     if [len(slots) for slots in state["kept"]] != [len(slots) for slots in optimiser._kept]:

@@ -40,6 +40,19 @@ def check(losses: Losses, batch: Any, kind: torch.dtype) -> None:
         _compare(whole[i : i + 1], losses.here(part(some, slice(i, i + 1))).double(), chosen[i : i + 1], "alone", kind)
 
 
+def check_buffers(before: dict[str, Tensor], after: dict[str, Tensor]) -> None:
+    """Raises ValueError where computing losses changed a buffer: it would take what records say past clip and noise. One that was
+    made anew in another shape, as a cache is, may.
+    """
+    for name, buffer in before.items():
+        found = after.get(name, buffer)
+        if found.shape == buffer.shape and not ((found == buffer) | ((found != found) & (buffer != buffer))).all():
+            raise ValueError(
+                f"the buffer {name!r} was changed while losses were computed: it would remember records that no noise covers "
+                "(statistics of a normalisation? call eval(), or switch them off)"
+            )
+
+
 def _compare(whole: Tensor, found: Tensor, records: Tensor, how: str, kind: torch.dtype) -> None:
     tolerance = torch.finfo(kind).eps ** 0.5 * (1 + whole.abs())
     same = ((whole - found).abs() <= tolerance) | (whole.isfinite().logical_not() & found.isfinite().logical_not())

@@ -48,6 +48,12 @@ class OfVector:
     def check(self) -> None:
         """A function has no state to check."""
 
+    def modes(self) -> tuple[bool, ...]:
+        return ()
+
+    def buffers(self) -> dict[str, Tensor]:
+        return {}
+
 
 class OfModule:
     """A module and a loss of its outputs, `loss(outputs, targets)`, or of itself, `loss(module, batch)`: the records' losses.
@@ -88,6 +94,14 @@ class OfModule:
                 raise ValueError(
                     f"{name or 'the module'} normalises over the batch and mixes records: use LayerNorm or GroupNorm, or eval()"
                 )
+
+    def modes(self) -> tuple[bool, ...]:
+        """Of every part of the module, whether it is in training."""
+        return tuple(part.training for part in self.plain.modules())
+
+    def buffers(self) -> dict[str, Tensor]:
+        """What the module holds beside its parameters, by name."""
+        return dict(self.plain.named_buffers())
 
     def _of(self, model: Callable[..., Any], batch: Any) -> Tensor:
         if self.loss_of == "model":

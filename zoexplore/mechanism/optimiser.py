@@ -101,7 +101,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         self._parameters = Parameters(self.objective.tensors)
         self._length = arguments.checked_start(self._parameters, setting)
         self._setting, self._declared, self._clipping = setting, declared, clipping
-        self.sources, self._schedule = sources, planned(schedule, setting)
+        self._sources, self._schedule = sources, planned(schedule, setting)
         kind = "dense" if skip_idle_clip and directions == "auto" else directions
         self._streamed = is_streamed(kind, self._parameters, setting.K)
         self._microbatch = microbatch or setting.n
@@ -117,8 +117,9 @@ class NoisyZOGD(torch.optim.Optimizer):
         self._process, self._kept = post_processing, arguments.slots(post_processing, self._parameters)
         self._counts, self._ledger = Counts(), Ledger()
         self._quotient_error: float | None = None
-        self._drawn: dict[int, Tensor] = {}  # by step, not used yet
-        self._seen_together = 0  # records of the batch whose losses were looked at
+        self._drawn: dict[int, Tensor] = {}  # by step, in order, not used yet
+        self._seen_together = 0  # records of the batch whose losses were looked at, by a module in these modes
+        self._modes = self.objective.modes()
         self._writing = False
         super().__init__(self.objective.tensors, {"lr": setting.eta / setting.K})
 
@@ -171,6 +172,7 @@ class NoisyZOGD(torch.optim.Optimizer):
     declared = property(lambda self: self._declared)
     clipping = property(lambda self: self._clipping)
     counts = property(lambda self: self._counts)
+    sources = property(lambda self: self._sources)
 
     @property
     def steps(self) -> int:
@@ -210,7 +212,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         if sampling == "cyclic":
             return batches.turn(n, size, t)
         draw = batches.poisson if sampling == "poisson" else batches.draw
-        for step in range(max(self._drawn, default=self.steps - 1) + 1, t + 1):
+        for step in range(next(reversed(self._drawn), self.steps - 1) + 1, t + 1):
             self._drawn[step] = draw(n, self._planned("batch", step) or n, self.sources.data)
         return self._drawn[t]
 
@@ -271,9 +273,9 @@ class NoisyZOGD(torch.optim.Optimizer):
         with ambient.off(), untouched_on_error(self.sources.directions):
             directions = self._frame(step)
             with self._mover(directions) as mover:
-                if self._seen_together < min(len(drawn), ENOUGH):
+                if self._seen_together < min(len(drawn), ENOUGH) or (len(drawn) and self._modes != self.objective.modes()):
                     self._look_at_losses(losses, mover, data, step)
-                    self._seen_together = len(drawn)
+                    self._seen_together, self._modes = len(drawn), self.objective.modes()
                 estimate, loss, counts = self._estimate(losses, directions, mover, data if len(drawn) else None, step)
                 back = mover.leave_to_update()
                 self._write_down(step, directions.stretch if step.xi > 0 else 1.0, counts)
@@ -331,14 +333,17 @@ class NoisyZOGD(torch.optim.Optimizer):
             mover.back()
 
     def _look_at_losses(self, losses: slopes.Losses, mover: Mover, data: Any, step: Step) -> None:
-        """Once, before the first step on several records: one loss a record, of that record alone, and how precise differences of
-        them are.
+        """Before the first step on several records, and where parts of the module went from eval() to train() or back: one loss a
+        record, of that record alone, which leaves the module as it was; and how precise differences of them are.
         """
-        kind = losses.ambient.least(self._parameters)
+        kind, buffers = losses.ambient.least(self._parameters), self.objective.buffers()
+        before = {name: buffer.clone() for name, buffer in buffers.items()}
         mover.to(0, max(1.0, step.xi))
         independence.check(losses, data, kind)
         mover.back()
-        if step.xi > 0:
+        independence.check_buffers(before, self.objective.buffers())
+        self._check_parameters()
+        if step.xi > 0 and self._quotient_error is None:
             error = precision.quotient_error(losses, mover, data, step.xi)
             precision.check(error, step.xi, self._setting.d, kind)
             self._quotient_error = error
@@ -408,6 +413,6 @@ class NoisyZOGD(torch.optim.Optimizer):
         length = self._parameters.length(exactly=False)
         if abs(length - self._length) > SAME_LENGTH * max(length, self._length):
             raise RuntimeError(
-                f"the parameters were changed since the last step (their length was {self._length:.6g} and is {length:.6g}), so "
-                "that the report would not be of this model: load a state_dict, or begin a run"
+                f"the parameters were changed since the last step, or by the loss (their length was {self._length:.6g} and is "
+                f"{length:.6g}), so that the report would not be of this model: load a state_dict, or begin a run"
             )

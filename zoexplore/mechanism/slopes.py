@@ -138,7 +138,14 @@ def _at_once(losses: Losses, parameters: Parameters, frame: Dense, batch: Any, x
 
 def _finished(slopes: Tensor, frame: Frame, loss: float) -> Slopes:
     finite = slopes.isfinite()
-    return Slopes(frame.resolve(slopes.where(finite, 0.0)), int((~finite).sum()), loss)
+    values, overflown = _finite(frame.resolve(slopes.where(finite, 0.0)))
+    return Slopes(values, int((~finite).sum()) + overflown, loss)
+
+
+def _finite(slopes: Tensor) -> tuple[Tensor, int]:
+    """0 where a sum of finite numbers was not finite, which no clip would shorten; and how many were not."""
+    finite = slopes.isfinite()
+    return slopes.where(finite, 0.0), int((~finite).sum())
 
 
 def _mean(*losses: Tensor) -> float:
@@ -167,7 +174,8 @@ def from_gradients(losses: Losses, parameters: Parameters, frame: Dense, batch: 
         idle = found.norm(dim=1) <= clip
         total += found[idle].sum(0, dtype=torch.float64)
         longer.append(found[~idle].double() @ U.double())
-    return Unclipped(total @ U.double(), Slopes(torch.cat(longer), missing, _mean(losses.here(batch))))
+    values, overflown = _finite(torch.cat(longer))
+    return Unclipped(total @ U.double(), Slopes(values, missing + overflown, _mean(losses.here(batch))))
 
 
 class Unclipped(NamedTuple):

@@ -3,6 +3,7 @@
 import logging
 from functools import cache
 from html import escape
+from weakref import WeakKeyDictionary
 
 import panel as pn
 from bokeh.document import Document
@@ -19,6 +20,7 @@ from zoexplore.views.style import theme
 _LOG = logging.getLogger("zoexplore")
 _LOST = """The connection to the server is lost: nothing here follows the controls any more.
 <a href="">Load the page again</a>: its address keeps what is set."""
+_begun: WeakKeyDictionary[Document, Explorer | str] = WeakKeyDictionary()
 _TEMPLATE = """{% extends base %}
 {% block postamble %}
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -50,19 +52,30 @@ def _prepare() -> None:
     pool().begin()
 
 
-def serve() -> Explorer | None:
-    """The explorer, made servable on the current document; None where all seats are taken, and the document says so."""
+def begin() -> None:
+    """Make the current document's explorer, whose models `serve` makes later."""
+    _begun[pn.state.curdoc] = _made(pn.state.curdoc)
+
+
+def _made(document: Document | None) -> Explorer | str:
+    """The explorer; or why there is none, where all seats are taken."""
     _prepare()
     pn.extension("mathjax", notifications=True, exception_handler=report, disconnect_notification=_LOST)
+    if document is None:
+        return Explorer()
+    _dress(document)
+    return sessions.take(document) or Explorer(search=pn.state.location.search)
+
+
+def serve() -> Explorer | None:
+    """The explorer, made servable on the current document; None where all seats are taken, and the document says so."""
     document = pn.state.curdoc
-    if document:
-        _dress(document)
-        if full := sessions.take(document):
-            pn.pane.HTML(f"<h1>zoexplore</h1><p>{full}</p>").servable(title="zoexplore")
-            return None
-    explorer = Explorer(search=pn.state.location.search if document else None)
-    explorer.servable(title="zoexplore")  # which returns another thing than the explorer
-    return explorer
+    begun = _begun.pop(document) if document in _begun else _made(document)
+    if isinstance(begun, str):
+        pn.pane.HTML(f"<h1>zoexplore</h1><p>{begun}</p>").servable(title="zoexplore")
+        return None
+    begun.servable(title="zoexplore")  # which returns another thing than the explorer
+    return begun
 
 
 def _dress(document: Document) -> None:

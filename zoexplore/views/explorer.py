@@ -12,6 +12,7 @@ from zoexplore.views.browser.lessons import SETTABLE, Lesson
 from zoexplore.views.panels.colophon import Colophon
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.panels.downloads import Files, presenter
+from zoexplore.views.panels.later import later
 from zoexplore.views.panels.measures import Measures, Odds, Stated
 from zoexplore.views.panels.pinned import Pinned, PinnedCurves
 from zoexplore.views.panels.pins import Pins
@@ -124,6 +125,9 @@ class Explorer(pn.viewable.Viewer):
 
         self.story.param.watch(narrow, "step")
         narrow()
+        if self.bridge:  # in a notebook that is saved as it is, a card opens without a server
+            for closed in (*parts.select(pn.Card), self.files.drawer, self.story.panel, self.pinned.board):
+                later(closed)
         # what fits side by side depends on the width that there is, which in a notebook is not the window's
         foot = [] if self.lesson.present else [Colophon()]
         return pn.Column(parts, *foot, css_classes=["zx-room"], stylesheets=[theme.root("room")], **theme.STRETCH)

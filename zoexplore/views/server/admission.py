@@ -1,7 +1,8 @@
 """Admission: sessions begin one at a time, with a rest between two, and addresses take turns.
 
-To make a session keeps the event loop busy for some tenths of a second. Sixty people who come at once would otherwise hold up
-everybody who is there already; so they queue, and whoever is there gets at least half of the process's time.
+To make a session keeps the event loop busy for a few tenths of a second. Sixty people who come at once would otherwise hold up
+everybody who is there already; so they queue, and whoever is there gets at least half of the process's time. A page is made in
+stages, between which moves are answered.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from zoexplore.views.server.limits import WAITING, WAITING_PER_ADDRESS
 
 REST, LONGEST_REST = 0.02, 1.0  # seconds between two sessions, at least and at most
 LOOK_AGAIN = 0.1  # seconds until those are looked at again whose address has too many pages loading
+PAUSE, LATE, LONGEST_PAUSE = 0.02, 0.01, 0.3  # seconds between stages of a page; how late one ends if others are at it; in all
 LONGEST = 60  # seconds that one request may take before the next has its turn anyway
 QUEUE_FULL = "So many people are opening the page just now that it has no room for more: please try again in a moment."
 
@@ -25,6 +27,18 @@ class Full(Exception):
 
 class Gone(Exception):
     """The reader has gone while waiting."""
+
+
+async def give_way() -> None:
+    """Between two stages of a page's making: let others, whose moves have waited, go first until they are done."""
+    if sessions.taken() <= 1:
+        return
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    while (due := loop.time() + PAUSE) < began + LONGEST_PAUSE:
+        await asyncio.sleep(PAUSE)
+        if loop.time() - due < LATE:
+            return
 
 
 class Admission:

@@ -12,7 +12,7 @@ from panel.io.server import DocHandler, WSHandler
 from tornado.web import HTTPError, RequestHandler
 
 from zoexplore.views.server import headers, patches, sessions
-from zoexplore.views.server.admission import Admission, Full, Gone
+from zoexplore.views.server.admission import Admission, Full, Gone, give_way
 from zoexplore.views.server.limits import FRAGMENTS, MESSAGE, MOVES, PULLS
 from zoexplore.views.server.patches import Malformed
 from zoexplore.views.server.pending import Pending
@@ -66,6 +66,7 @@ class Page(DocHandler):
         """The session, which ends within seconds unless the page connects to it."""
         session = await super().get_session()
         sessions.end_unless_connected(session)
+        await give_way()
         return session
 
     def write(self, chunk: Any) -> None:

@@ -11,9 +11,12 @@ from typing import Any
 import panel as pn
 from bokeh.server import urls
 from bokeh.settings import settings
+from panel.io.application import Application, build_applications
 from panel.io.server import COMPONENT_PATH, get_server
+from panel.io.state import set_curdoc
 
 from zoexplore.views.server import defaults, headers, memory, metrics
+from zoexplore.views.server.admission import give_way
 from zoexplore.views.server.handlers import Alive, Nothing, Page, Socket
 from zoexplore.views.server.limits import LINGER_SECONDS, MESSAGE, REQUEST
 
@@ -61,7 +64,7 @@ def serve(
     defaults.keep()
     with _guarded(frames.frames):
         server = get_server(
-            dict(pages or {"app": _application}), port=port, address=address, start=False, show=False, verbose=False,
+            dict(pages or {"app": _staged()}), port=port, address=address, start=False, show=False, verbose=False,
             websocket_origin=list(origins) or [f"{host}:{port}" for host in ("127.0.0.1", "localhost")],
             extra_patterns=[("/liveness", Alive), ("/metrics", metrics.Metrics), (f"/{COMPONENT_PATH}.*", Nothing)],
             secret_key=os.environ.get(KEY, secrets.token_urlsafe(32)).encode(), sign_sessions=True, generate_session_ids=True,
@@ -78,6 +81,21 @@ def serve(
         server.start()
         server.io_loop.start()
     return server
+
+
+class Staged(Application):
+    """The explorer, made in two stages: its components, and later their models. In between, others go first."""
+
+    async def on_session_created(self, session_context: Any) -> None:
+        """Bokeh's hook for what comes before the models."""
+        await super().on_session_created(session_context)
+        with set_curdoc(session_context._document):  # which has no public name before there is a session
+            import_module(EXPLORER).begin()
+        await give_way()
+
+
+def _staged() -> Staged:
+    return Staged(*build_applications({"app": _application})["/app"].handlers)
 
 
 def _application() -> None:
