@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 import panel as pn
+import param
 
 from zoexplore.bounds import BOUNDS, Guarantee
-from zoexplore.formatting import format_count, format_exact, format_number, format_short
+from zoexplore.formatting import format_count, format_exact, format_number, format_sentence, format_short
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import (
     T_VALUES,
@@ -31,6 +32,11 @@ _AS_PRINTED = (
 MARKS = {True: ("✓", "met", "met"), False: ("✗", "unmet", "not met"), None: ("○", "supposed", "supposed")}
 
 
+def told_of(found: dict[str, Guarantee], by: str) -> Guarantee:
+    """The guarantee by a bound, by the smallest where none is named."""
+    return found[by] if by else smallest(found)
+
+
 def _why(g: Guarantee) -> str:
     explain = BOUNDS[g.bound].explain
     return explain(g) if explain else ""
@@ -38,6 +44,8 @@ def _why(g: Guarantee) -> str:
 
 class Readouts(View):
     """Three panes that change together: `verdict`, `table`, `assumptions`."""
+
+    by = param.String("", doc="the bound that the verdict is by; empty for the smallest")
 
     def __init__(self, state: State | None = None, **params: Any) -> None:
         super().__init__(state, **params)
@@ -52,6 +60,7 @@ class Readouts(View):
         )
         self.param.watch(self._veil, "waiting")
         self.fold.param.watch(self._unfold, "collapsed")
+        self.param.watch(self.changed, "by")
         self.follow(precedence=1)  # after whatever figure is shown, which a hand on a slider is waiting for
 
     def _pane(self, name: str) -> pn.pane.HTML:
@@ -82,17 +91,20 @@ class Readouts(View):
             self.assumptions.object = self._assumptions(self._found)
 
     def _verdict(self, found: dict[str, Guarantee], public: float, curves: CurveSet) -> str:
-        best, s = smallest(found), self.state.setting
+        best, s = told_of(found, self.by), self.state.setting
         printed = self._as_printed(best)
         warning, kind = (_AS_PRINTED, "number") if printed else ("", "guarantee")
         if not best.valid:
             said = "No bound applies to this run: the table says what each one lacks."
             return f'{warning}<p class="epsilon"><i>ε</i> = ∞</p><p>{said}</p>'
+        words = f"<b>{escape(best.title)}</b> gives the smallest {kind} of this run. {_why(best)} "
+        words += self._publishing(best, public, curves)
+        if self.by:
+            words = f"<b>{escape(best.title)}.</b> {escape(BOUNDS[best.bound].summary)}"
         return (
             f'{warning}<p class="epsilon"><i>ε</i> = {format_number(best.epsilon)} <small>at <i>δ</i> = {format_short(s.delta)}, '
             f"after {format_count(s.T)} step{'s' if s.T > 1 else ''}</small></p>"
-            f"<p><b>{escape(best.title)}</b> gives the smallest {kind} of this run. "
-            f"{_why(best)} {self._publishing(best, public, curves)}</p>"
+            f"<p>{words}</p>"
         )
 
     def _share(self, best: Guarantee, along: float, across: float) -> str:
@@ -190,6 +202,6 @@ def _who(titles: list[str], bounds: int) -> str:
 def assumption(words: str, met: bool | None, shortfall: str, who: str = "") -> str:
     """An item of a list: whether an assumption is met, what it lacks, and who rests on it."""
     mark, kind, name = MARKS[met]
-    lacks = f' <span class="lacks">{escape(shortfall)}.</span>' if shortfall else ""
+    lacks = f' <span class="lacks">{escape(format_sentence(shortfall))}.</span>' if shortfall else ""
     small = f" <small>{escape(who)}</small>" if who else ""
     return f'<li><span class="{kind}" role="img" aria-label="{name}">{mark}</span><span>{escape(words)}{lacks}{small}</span></li>'
