@@ -18,10 +18,8 @@ from zoexplore import curve, guarantee
 from zoexplore.setting import INTEGER_FIELDS, NUMERIC_FIELDS
 
 POINTS, WIDTH = 40, 1.04  # points of a grid, and the factor from its first to its last
-ALLOWED = 0.005
-# The sharper bound's searches settle in one of several optima, apart by the most that one was found to leave on the table
-# ("What the search leaves on the table" in docs/bounds.md).
-SEARCHED = {"sharp": 0.012}
+ALLOWED = 0.005  # what the sharper bound's search may give away (tests/bounds/test_search.py): one neighbour may, and the other not
+ALONE = 0.002  # single runs have no neighbours' choices to start from, and agree better
 SMALL = 0.05  # below it epsilon runs into 0, and shares of it say nothing
 
 GRIDS = {  # where there are neighbours at all: counts in the hundreds
@@ -52,7 +50,7 @@ def grid(field, first):
 def allowed(run, field, value, bound, accounting):
     """How much may be lost by a search, or by a number of steps that is whole."""
     if bound != "corollary":
-        return SEARCHED.get(bound, ALLOWED)
+        return ALLOWED
     return ALLOWED + 1 / guarantee(run.replace(**{field: value}), bound, accounting).N
 
 
@@ -94,7 +92,7 @@ def check(field, data, accounting):
 
 @given(st.data(), accountings, st.sampled_from([f for f in GRIDS if f not in INTEGER_FIELDS]))
 @examples(40)
-def test_a_part_in_a_million_moves_no_number_by_half_a_per_cent(data, accounting, field):
+def test_a_part_in_a_million_moves_no_number_by_two_thousandths(data, accounting, field):
     run = data.draw(lively(xi=powers(-8, -4), **{k: v for k, v in FIXED.get(field, {}).items() if k != "xi"}))
     value = data.draw(GRIDS[field])
     try:
@@ -104,4 +102,4 @@ def test_a_part_in_a_million_moves_no_number_by_half_a_per_cent(data, accounting
     for bound in ("composition", "output-perturbation", "theorem", "sharp", "noisy-gd"):
         before, after = (guarantee(s, bound, accounting).epsilon for s in (here, there))
         if SMALL < before < inf and after < inf:
-            assert after == pytest.approx(before, rel=SEARCHED.get(bound, ALLOWED)), bound
+            assert after == pytest.approx(before, rel=ALONE), bound
