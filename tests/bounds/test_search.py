@@ -37,12 +37,6 @@ CASES = {
         ),
         Accounting(),
     ),
-    "distances grow until the end, from choices of other T": (
-        DEMONSTRATION.replace(
-            regime="non-convex", n=100, d=40, K=1, T=5379, sigma=1.0, beta=1e-6, R=inf, clip=10.0, M=1.0, eta=None, delta=1e-5
-        ),
-        Accounting(),
-    ),
     "few orders to choose from": (
         DEMONSTRATION.replace(regime="convex", d=3838, K=3, T=767_092, sigma=1e-2, beta=0.0, R=1.0),
         Accounting(sensitivity="lipschitz"),
