@@ -18,6 +18,7 @@ from zoexplore.views.compute.curve_set import (
     of_this_run,
     public_epsilon,
     shares,
+    sketched,
     smallest,
 )
 from zoexplore.views.state import State
@@ -75,7 +76,10 @@ class Readouts(View):
     async def refresh(self) -> None:
         run = self.state.setting, self.state.accounting
         self._found = found = await ask(guarantees, *run)
-        public, ends, curves = await ask(public_epsilon, *run), await ask(shares, *run), await ask(curve_set, *run, "T")
+        public, ends = await ask(public_epsilon, *run), await ask(shares, *run)
+        counted = sketched(*run, "T") if self.state.moving else run[1]
+        self.sketch = counted != run[1]
+        curves = await ask(curve_set, run[0], counted, "T")
         with pn.io.hold():
             self.verdict.object = self._verdict(found, public, curves)
             self.table.object = self._table(found, public, ends)
