@@ -5,7 +5,9 @@ which follow where a text beside the figure has changed. No value is visited twi
 page, which computes nothing (benchmarks/bare.py), is measured in the same browser.
 """
 
+import math
 import statistics
+import time
 from itertools import pairwise
 
 from benchmarks.serving import served
@@ -14,6 +16,7 @@ from tools import chromium
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 PRESSES, PAUSE = 20, 0.35  # of a slider, and seconds between them
+DRAG = 4  # seconds
 SLIDERS = {"σ": "σ noise scale", "T": "T steps", "K": "K directions per step"}
 TABS = ("Curves", "δ against ε", "Inside the bound", "Theory")
 IDLE = "() => window.Bokeh && Bokeh.documents.length > 0 && Bokeh.documents[0].is_idle"
@@ -51,6 +54,29 @@ def presses(page, handle):
             gaps = (i for i, (a, b) in enumerate(pairwise(strokes)) if b - a > BURST)
             found.append((strokes[next(gaps, -1)], strokes[-1]))
     return found
+
+
+def drag(page, handle):
+    """Redraws a second while a slider is dragged to and fro, and the processor milliseconds that the page spends on one."""
+    browser = page.context.new_cdp_session(page)
+    browser.send("Performance.enable")
+
+    def spent():
+        return next(m["value"] for m in browser.send("Performance.getMetrics")["metrics"] if m["name"] == "ProcessTime")
+
+    at = page.locator(handle).bounding_box()
+    x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.evaluate("window.zx.strokes = []")
+    begun, before = time.monotonic(), spent()
+    while (passed := time.monotonic() - begun) < DRAG:
+        page.mouse.move(x + 50 * math.sin(2 * passed), y)
+    strokes = page.evaluate("window.zx.strokes")
+    worked = spent() - before
+    page.mouse.up()
+    redrawn = sum(b - a > BURST / 2 for a, b in pairwise(strokes)) + bool(strokes)
+    return redrawn / passed, 1000 * worked / max(redrawn, 1)
 
 
 def row(tab, slider, found):
@@ -117,8 +143,13 @@ def run():
         pages = [browser.new_page(viewport={"width": 1440, "height": 900}) for _ in range(2)]
         print("latency: from key press, ms")
         rows = [*measure(*pages, server.page), bare(pages[0], other.page)]
+        alone(pages[0], f"{server.page}?n=40000", TABS[0])
+        drags = [(name, *drag(pages[0], named(label))) for name, label in SLIDERS.items()]
         browser.close()
     header = ("tab", "slider", "redrawn, median", "p95", "last stroke, median", "p95")
     table(header, [(tab, slider, *(f"{ms:.0f}" for ms in times)) for tab, slider, *times in rows])
+    print("latency: while a slider is dragged")
+    header = ("slider", "redraws a second", "browser's ms of processor for one")
+    table(header, [(name, f"{rate:.1f}", f"{ms:.0f}") for name, rate, ms in drags])
     *ours, (_, _, peer, *_) = rows
     return [(f"key press to redraw, {tab}, {slider}", "bare Panel page", "", peer / median) for tab, slider, median, *_ in ours]

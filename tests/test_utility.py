@@ -114,7 +114,7 @@ def test_sampled_batches_have_no_bound():
         w -= run.eta * (w - draw.choice([-1.0, 1.0]))
     bound = utility(run, r=1, gap=0.0, B_loss=1.0, L=5.0)
     assert np.mean(squares) > 0.03
-    assert bound.total == inf and "batch = 1 is below n = 2" in bound.reason
+    assert bound.total == inf and "b = 1 is below n = 2" in bound.reason
     assert utility(run.replace(batch=2), r=1, gap=0.0, B_loss=1.0, L=5.0).total < 1e-15
 
 

@@ -74,7 +74,7 @@ FIELDS = {
             "xi", "ξ", "perturbation scale", "perturbation scale; 0 is the directional derivative", 1e-12, 1.0,
             label="perturbation",
         ),
-        Field("batch", "b", "records a step", "records a step; None is all n", 1, 1e8, whole=True),
+        Field("batch", "b", "records per step", "records per step; None is all n", 1, 1e8, whole=True),
         Field(
             "lipschitz", "L", "Lipschitz constant",
             "Lipschitz constant of what is clipped; above Δ the clip may act; None is at most Δ", 1e-3, 1e3,
@@ -84,7 +84,7 @@ FIELDS = {
             "releases", "r", "released iterates", "iterates that are released, evenly spaced, the last included", 1, 1e3,
             whole=True,
         ),
-        Field("records_per_person", "g", "records a person", "the most records that one person has", 1, 1e3, whole=True),
+        Field("records_per_person", "g", "records per person", "the most records that one person has", 1, 1e3, whole=True),
     )
 }  # fmt: skip
 _NAMED = re.compile(rf"\b({'|'.join(FIELDS)})\b(?= = )")

@@ -88,6 +88,16 @@ def parse_share(text: str) -> float:
     return x
 
 
+def format_sentence(words: str) -> str:
+    """Words as the beginning of a sentence: a capital letter, unless it begins with a symbol.
+
+    >>> format_sentence("the clip may act"), format_sentence("b = 8 is below n")
+    ('The clip may act', 'b = 8 is below n')
+    """
+    first = words.partition(" ")[0]
+    return words[0].upper() + words[1:] if first.isalpha() and len(first) > 1 else words
+
+
 def format_count(x: float) -> str:
     """A count, in groups of three digits."""
     return f"{x:,.0f}".replace(",", THIN) if x < 1e15 else format_number(x)

@@ -107,7 +107,7 @@ RUNS = {
         "DP-AggZO, OPT-1.3B, SQuAD", 1000, 1_300_000_000, 64, 64, 1000, 2.0, 2, 1.9, False, False, 4.3307, 5.05, 1.900,
     ),
     "zopo": Published(
-        "DP-ZOPO, RoBERTa-large, 512 a class of 2", 1024, 355_000_000, 1, 64, 6000, 30.0, 4, 4.0, False, True, 4.0621, 12.61,
+        "DP-ZOPO, RoBERTa-large, 2 × 512 records", 1024, 355_000_000, 1, 64, 6000, 30.0, 4, 4.0, False, True, 4.0621, 12.61,
         74.12, delta=1 / 1024, reading=_ZOPO,
     ),
 }  # fmt: skip

@@ -9,6 +9,7 @@ is ever active: the reason why noise is counted by sigma, whatever its share alo
 from dataclasses import dataclass
 from math import exp, inf, log, pi, sqrt
 
+from zoexplore.formatting import format_count
 from zoexplore.setting import Setting
 
 
@@ -94,7 +95,8 @@ def _inapplicable(setting: Setting) -> str:
     """Why the bound does not apply, whatever the step size; empty where it may."""
     if not setting.full_batch:
         return (
-            f"batch = {setting.batch} is below n = {setting.n}, and the bound has no term for the variance of a sampled gradient"
+            f"b = {format_count(setting.batch)} is below n = {format_count(setting.n)}, and the bound has no term for the "
+            "variance of a sampled gradient"
         )
     return "M = ∞: the smoothness of the loss is not given" if setting.M == inf else ""
 

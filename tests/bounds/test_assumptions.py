@@ -1,5 +1,6 @@
 """What a number rests on is listed with it: under every way to count, and nothing that it does not rest on."""
 
+import re
 from itertools import product
 
 import pytest
@@ -46,3 +47,18 @@ def test_a_clip_that_must_act_matters_to_composition_with_the_lipschitz_sensitiv
     assert guarantee(acts, "composition").valid
     refused = guarantee(acts, "composition", Accounting(sensitivity="lipschitz"))
     assert not refused.valid and "exceeds Δ" in refused.reason
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"n": 10**6, "d": 100_000, "K": 60_000, "batch": 12_345},
+        {"d": 10**6, "K": 30_000, "regime": "convex", "records_per_person": 20_000, "n": 10**6, "batch": 10**5},
+        {"R": 1e6, "ridge": 0.0, "releases": 50_000, "T": 100_000, "lipschitz": 23_456.0},
+    ],
+    ids=str,
+)
+def test_large_numbers_in_reasons_are_grouped(changes):
+    reasons = [guarantee(DEMONSTRATION.replace(**changes), bound).reason for bound in BOUNDS]
+    assert any("\u202f" in reason for reason in reasons)
+    assert not [reason for reason in reasons if re.search(r"\d{5}", reason)]

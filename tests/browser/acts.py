@@ -1,14 +1,21 @@
 """What a visitor does and sees, each act waiting until the page has answered: no test reads a page that is still being drawn."""
 
 import re
+from urllib.parse import parse_qsl
 
 import pytest
 
+from zoexplore import curve, guarantee
+from zoexplore.export import from_fields
 from zoexplore.fields import FIELDS
 from zoexplore.formatting import format_number
+from zoexplore.presets import DEMONSTRATION
+from zoexplore.views.compute.curve_set import T_VALUES
 from zoexplore.views.tabs import VIEWS
 
 IDLE = "() => window.Bokeh && Bokeh.documents.length > 0 && Bokeh.documents[0].is_idle"
+VIEWPORT = {"width": 1280, "height": 900}
+VISIT = "search => { history.replaceState({}, '', location.pathname + search); dispatchEvent(new PopStateEvent('popstate')); }"
 PATIENCE = 120  # seconds, for a busy machine
 DATA = """([name, column]) => {
   const data = Bokeh.documents[0].get_model_by_name(name)?.data;
@@ -28,6 +35,29 @@ def opened(page, url):
         page.locator(part).first.wait_for()
     if "show=" not in url:  # a lesson may do without the table
         page.locator(".zx-table td.number").first.wait_for()
+    return page
+
+
+def visit(page, query=""):
+    """Have a page that is loaded show another address, as going back does, and wait until it shows it."""
+    loaded = from_fields(dict(parse_qsl(query)))
+    page.evaluate(VISIT, f"?{query}" if query else "")
+    g = guarantee(loaded.setting, "composition", loaded.accounting)
+    reads(page, g.title, g.epsilon)
+    page.wait_for_function(IDLE)
+    return page
+
+
+def anew(page):
+    """Take a page that has been used back to where it began: all that its address does not say is closed."""
+    page.mouse.move(0, 0)
+    page.set_viewport_size(VIEWPORT)
+    page.emulate_media(color_scheme="light")
+    visit(page, "T=1")  # a run that no test leaves behind: what shows after it is no remainder
+    visit(page)
+    becomes(page, lambda: column(page, "value"), pytest.approx(list(T_VALUES)))
+    expected = curve(DEMONSTRATION, "T", T_VALUES, ["composition"])["composition"]
+    becomes(page, lambda: column(page, "composition"), pytest.approx(list(expected)))
     return page
 
 
@@ -121,8 +151,19 @@ def show(page, name):
 
 
 def open_fold(page):
-    page.get_by_text("Everything else").click()
-    page.get_by_label(FIELDS["delta"].caption, exact=True).wait_for()
+    """Open "Everything else" where it is not."""
+    first = page.get_by_label(FIELDS["delta"].caption, exact=True)
+    if not first.is_visible():
+        page.get_by_text("Everything else").click()
+    first.wait_for()
+
+
+def open_export(page):
+    """Open what "Export" opens where it is not."""
+    code = page.get_by_label("Python code")
+    if not code.is_visible():
+        page.get_by_role("button", name="Export").click()
+    code.wait_for()
 
 
 def saved(page, title, kind):
@@ -137,3 +178,8 @@ def background(page):
 
 def lightness(colour):
     return sum(map(int, re.findall(r"\d+", colour)[:3])) / 3
+
+
+def narrow_enough(page, width):
+    """Wait until the page does not scroll sideways."""
+    until(page, lambda: page.evaluate("document.documentElement.scrollWidth") <= width, 10)

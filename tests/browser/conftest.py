@@ -4,13 +4,15 @@ import os
 import socket
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
 
+from tests.browser.acts import VIEWPORT, anew, opened
 from tests.running import running, wait_until_served
 from tools import chromium
 
@@ -84,9 +86,9 @@ def served(script, log, port=0, **limits):
         yield Server(f"http://{origin}/{name}", process, log)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def app_url(tmp_path_factory):
-    """The address of app.py, served as `make app` serves it."""
+    """The address of app.py, served as `make app` serves it: one server for all that ask it for nothing unusual."""
     with served("app.py", tmp_path_factory.mktemp("server") / "panel.log") as server:
         yield server.url
 
@@ -99,20 +101,55 @@ def console_errors():
     assert not errors, "\n".join(errors)
 
 
-@pytest.fixture
-def page(browser, console_errors):
-    """A fresh page, with its own cookies and session."""
+@contextmanager
+def new_page(browser, errors):
+    """A page with its own cookies and session, which notes what goes wrong in it."""
 
     def check(url):
         parts = urlsplit(url)
         if parts.scheme in ("http", "https", "ws", "wss") and parts.hostname not in LOOPBACK:
-            console_errors.append(f"request off this machine: {url}")
+            errors.append(f"request off this machine: {url}")
 
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context = browser.new_context(viewport=VIEWPORT)
     page = context.new_page()
-    page.on("console", lambda message: console_errors.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: console_errors.append(f"uncaught: {error}\n{error.stack}"))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(f"uncaught: {error}\n{error.stack}"))
     page.on("request", lambda request: check(request.url))
     page.on("websocket", lambda websocket: check(websocket.url))
     yield page
     context.close()
+
+
+@pytest.fixture
+def page(browser, console_errors):
+    """A fresh page: for what a page does as it is loaded, and what outlives going back to where it began."""
+    with new_page(browser, console_errors) as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def pages(browser, app_url):
+    """The pages that a module's tests take over from each other: one, and another after each test that failed."""
+    with ExitStack() as open_pages:
+
+        def load():
+            errors = []
+            return opened(open_pages.enter_context(new_page(browser, errors)), app_url), errors
+
+        yield SimpleNamespace(load=load, kept=None)
+
+
+@pytest.fixture
+def explorer(pages, request):
+    """The explorer as it is at first. Loading it takes seconds, so that a test goes on with the page of the one before."""
+    failed = request.session.testsfailed
+    if pages.kept:
+        page, errors = pages.kept
+        anew(page)
+    else:
+        page, errors = pages.load()
+    pages.kept = None
+    yield page
+    assert not errors, "\n".join(errors)
+    if request.session.testsfailed == failed:
+        pages.kept = page, errors

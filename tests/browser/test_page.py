@@ -5,12 +5,11 @@ from math import inf
 import pytest
 
 from tests.browser.acts import (
-    background,
     becomes,
     box_of,
     column,
     handle_of,
-    lightness,
+    narrow_enough,
     open_fold,
     opened,
     press,
@@ -27,24 +26,16 @@ from zoexplore.views.compute.curve_set import T_VALUES
 from zoexplore.views.panels.controls import SLIDERS
 
 
-@pytest.fixture
-def explorer(page, app_url):
-    """The page, loaded and drawn."""
-    return opened(page, app_url)
-
-
-def test_it_starts_by_making_its_point(explorer):
+def test_it_starts_by_making_its_point_with_the_accountants_numbers(page, app_url):
+    opened(page, app_url)
     for bound in BOUNDS:
         g = guarantee(DEMONSTRATION, bound)
-        reads(explorer, g.title, g.epsilon)
-    composition, theorem = column(explorer, "composition"), column(explorer, "theorem")
+        reads(page, g.title, g.epsilon)
+    composition, theorem = column(page, "composition"), column(page, "theorem")
     assert composition[-1] > 1000 * theorem[-1]
     assert theorem[-1] == theorem[len(theorem) // 2]
-
-
-def test_the_figure_is_given_the_accountants_numbers(explorer):
     for bound, values in curve(DEMONSTRATION, "T", T_VALUES).items():
-        assert column(explorer, bound) == pytest.approx(list(values), rel=1e-12)
+        assert column(page, bound) == pytest.approx(list(values), rel=1e-12)
 
 
 @pytest.mark.parametrize("field", SLIDERS)
@@ -148,7 +139,7 @@ def test_hover_shows_every_bound_at_that_t(explorer):
 
 
 def test_the_figure_is_never_rebuilt(explorer):
-    explorer.evaluate("window.first = Bokeh.documents[0].get_model_by_name('epsilon-against-T')")
+    explorer.evaluate("void (window.first = Bokeh.documents[0].get_model_by_name('epsilon-against-T'))")
     settled(explorer, lambda: type_in(explorer, "sigma", "0.01"), lambda: readouts(explorer))
     assert explorer.evaluate("window.first === Bokeh.documents[0].get_model_by_name('epsilon-against-T')")
 
@@ -164,19 +155,21 @@ def test_sessions_share_nothing(explorer, browser, app_url):
     context.close()
 
 
-@pytest.mark.parametrize("width", [390, 820, 1280, 1920])
-def test_no_width_scrolls_sideways(explorer, width):
-    explorer.set_viewport_size({"width": width, "height": 844})
+WIDER = """w => { const out = []; const walk = r => { for (const e of r.querySelectorAll('*')) {
+  const b = e.getBoundingClientRect();
+  const seen = b.width > 0 && b.height > 0 && !/GlyphRenderer|noUi-connect/.test(e.className);
+  if (seen && b.right > w + 1) out.push(e.className + ' ' + b.right);
+  if (e.shadowRoot) walk(e.shadowRoot); } }; walk(document.body); return out }"""
+
+
+def test_no_width_scrolls_sideways(explorer):
     open_fold(explorer)
     explorer.get_by_text("What is assumed").click()
-    explorer.wait_for_timeout(400)
-    until(explorer, lambda: explorer.evaluate("document.documentElement.scrollWidth") <= width, 10)
-    wide = """w => { const out = []; const walk = r => { for (const e of r.querySelectorAll('*')) {
-      const b = e.getBoundingClientRect();
-      const seen = b.width > 0 && b.height > 0 && !/GlyphRenderer|noUi-connect/.test(e.className);
-      if (seen && b.right > w + 1) out.push(e.className + ' ' + b.right);
-      if (e.shadowRoot) walk(e.shadowRoot); } }; walk(document.body); return out }"""
-    becomes(explorer, lambda: explorer.evaluate(wide, width), [])
+    for width in (390, 820, 1280, 1920):
+        explorer.set_viewport_size({"width": width, "height": 844})
+        explorer.wait_for_timeout(400)
+        narrow_enough(explorer, width)
+        becomes(explorer, lambda w=width: explorer.evaluate(WIDER, w), [])
 
 
 def test_on_a_phone_the_figure_stays_while_the_sliders_are_used(explorer):
@@ -193,25 +186,6 @@ def test_on_a_phone_the_figure_stays_while_the_sliders_are_used(explorer):
     until(explorer, both_in_sight, 10)
     settled(explorer, lambda: handle.press("ArrowRight"), lambda: column(explorer, "composition"))
     assert column(explorer, "composition") != before
-
-
-AXIS = "Bokeh.documents[0].get_model_by_name('epsilon-against-T').left[0].axis_label_text_color"
-
-
-def test_the_browsers_preference_for_dark_is_followed(page, app_url):
-    page.emulate_media(color_scheme="dark")
-    opened(page, app_url)
-    until(page, lambda: lightness(background(page)) < 60, 10)
-    becomes(page, lambda: page.evaluate(AXIS), "#e8e6e1")
-    page.get_by_role("button", name="Light").wait_for()
-
-
-def test_dark_is_a_button_away_and_back(explorer):
-    assert lightness(background(explorer)) > 200
-    settled(explorer, explorer.get_by_role("button", name="Dark").click, lambda: explorer.evaluate(AXIS))
-    until(explorer, lambda: lightness(background(explorer)) < 60, 10)
-    settled(explorer, explorer.get_by_role("button", name="Light").click, lambda: explorer.evaluate(AXIS))
-    until(explorer, lambda: lightness(background(explorer)) > 200, 10)
 
 
 def test_every_control_has_a_name(explorer):

@@ -7,8 +7,11 @@ from tests.browser.acts import (
     becomes,
     box_of,
     column,
+    data,
     handle_of,
     lightness,
+    open_export,
+    open_fold,
     opened,
     press,
     readouts,
@@ -16,12 +19,15 @@ from tests.browser.acts import (
     settled,
     type_in,
     until,
+    visit,
 )
 from zoexplore import Accounting, curve, guarantee
 from zoexplore.export import to_csv, to_python, to_yaml
 from zoexplore.presets import DEMONSTRATION, PRESETS
 from zoexplore.views.figures.axes import AXES, T_VALUES
 from zoexplore.views.style import theme
+
+AXIS = "Bokeh.documents[0].get_model_by_name('epsilon-against-T').left[0].axis_label_text_color"
 
 
 def query(page):
@@ -39,94 +45,103 @@ def test_an_address_is_restored(page, app_url):
     becomes(page, lambda: column(page, "composition"), finite)
 
 
-def test_bad_values_are_said_one_by_one(page, app_url):
-    opened(page, f"{app_url}?K=0&T=9&colour=red")
-    page.get_by_text("K = 0 is not allowed").wait_for()
-    page.get_by_text("'colour' is not a field").wait_for()
-    reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=9), "composition").epsilon)
+def test_bad_values_are_said_one_by_one(explorer):
+    visit(explorer, "K=0&T=9&colour=red")
+    explorer.get_by_text("K = 0 is not allowed").wait_for()
+    explorer.get_by_text("'colour' is not a field").wait_for()
+    reads(explorer, "Composition", guarantee(DEMONSTRATION.replace(T=9), "composition").epsilon)
 
 
-def test_back_steps_through_what_was_meant(page, app_url):
-    opened(page, app_url)
-    settled(page, lambda: type_in(page, "T", "50"), lambda: query(page))
-    page.wait_for_timeout(1000)
-    settled(page, lambda: press(page, "T", "ArrowRight", 5), lambda: query(page))
-    page.wait_for_timeout(1000)
-    until(page, lambda: query(page) not in ("", "T=50"), 10)
-    settled(page, page.go_back, lambda: readouts(page))
-    becomes(page, lambda: query(page), "T=50")
-    reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=50), "composition").epsilon)
-    settled(page, page.go_back, lambda: readouts(page))
-    becomes(page, lambda: query(page), "")
-    reads(page, "Composition", guarantee(DEMONSTRATION, "composition").epsilon)
-    settled(page, page.go_forward, lambda: readouts(page))
-    becomes(page, lambda: query(page), "T=50")
-    page.wait_for_timeout(500)
-    settled(page, page.go_forward, lambda: readouts(page))
+def test_back_steps_through_what_was_meant(explorer):
+    settled(explorer, lambda: type_in(explorer, "T", "50"), lambda: query(explorer))
+    explorer.wait_for_timeout(1000)
+    settled(explorer, lambda: press(explorer, "T", "ArrowRight", 5), lambda: query(explorer))
+    explorer.wait_for_timeout(1000)
+    until(explorer, lambda: query(explorer) not in ("", "T=50"), 10)
+    settled(explorer, explorer.go_back, lambda: readouts(explorer))
+    becomes(explorer, lambda: query(explorer), "T=50")
+    reads(explorer, "Composition", guarantee(DEMONSTRATION.replace(T=50), "composition").epsilon)
+    settled(explorer, explorer.go_back, lambda: readouts(explorer))
+    becomes(explorer, lambda: query(explorer), "")
+    reads(explorer, "Composition", guarantee(DEMONSTRATION, "composition").epsilon)
+    settled(explorer, explorer.go_forward, lambda: readouts(explorer))
+    becomes(explorer, lambda: query(explorer), "T=50")
+    explorer.wait_for_timeout(500)
+    settled(explorer, explorer.go_forward, lambda: readouts(explorer))
 
 
-def test_a_drag_is_one_step(page, app_url):
-    opened(page, app_url)
-    before = page.evaluate("history.length")
-    at = handle_of(page, "sigma").bounding_box()
+def test_a_drag_is_one_step(explorer):
+    explorer.evaluate("history.pushState({}, '', location)")  # nothing is ahead of it then
+    before = explorer.evaluate("history.length")
+    at = handle_of(explorer, "sigma").bounding_box()
     x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
-    page.mouse.move(x, y)
-    page.mouse.down()
-    settled(page, lambda: page.mouse.move(x + 30, y, steps=6), lambda: readouts(page))
-    page.wait_for_timeout(900)
-    becomes(page, lambda: query(page), "")
-    settled(page, lambda: page.mouse.move(x + 50, y, steps=6), lambda: readouts(page))
-    settled(page, page.mouse.up, lambda: query(page))
-    assert query(page).startswith("sigma=")
-    becomes(page, lambda: page.evaluate("history.length"), before + 1)
+    explorer.mouse.move(x, y)
+    explorer.mouse.down()
+    settled(explorer, lambda: explorer.mouse.move(x + 30, y, steps=6), lambda: readouts(explorer))
+    explorer.wait_for_timeout(900)
+    becomes(explorer, lambda: query(explorer), "")
+    settled(explorer, lambda: explorer.mouse.move(x + 50, y, steps=6), lambda: readouts(explorer))
+    settled(explorer, explorer.mouse.up, lambda: query(explorer))
+    assert query(explorer).startswith("sigma=")
+    becomes(explorer, lambda: explorer.evaluate("history.length"), before + 1)
 
 
-def test_the_link_is_copied(page, app_url):
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    opened(page, f"{app_url}?K=52")
-    page.get_by_role("button", name="Copy link").click()
-    page.get_by_role("button", name="Copied").wait_for()
-    assert page.evaluate("navigator.clipboard.readText()") == page.url
-    page.get_by_role("button", name="Copy link").wait_for()
+def test_the_link_is_copied(explorer):
+    explorer.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    visit(explorer, "K=52")
+    explorer.get_by_role("button", name="Copy link").click()
+    explorer.get_by_role("button", name="Copied").wait_for()
+    assert explorer.evaluate("navigator.clipboard.readText()") == explorer.url
+    explorer.get_by_role("button", name="Copy link").wait_for()
 
 
-def test_where_nothing_can_be_copied_the_link_is_shown(page, app_url):
-    page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
-    opened(page, f"{app_url}?K=52")
+def test_where_nothing_can_be_copied_the_link_is_shown(explorer):
+    visit(explorer, "K=52")
+    explorer.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined, configurable: true})")
     told = []
-    page.on("dialog", lambda dialog: (told.append(dialog.default_value), dialog.dismiss()))
-    page.get_by_role("button", name="Copy link").click()
-    becomes(page, lambda: told, [page.url])
+    explorer.once("dialog", lambda dialog: (told.append(dialog.default_value), dialog.dismiss()))
+    explorer.get_by_role("button", name="Copy link").click()
+    becomes(explorer, lambda: told, [explorer.url])
+    explorer.evaluate("delete navigator.clipboard")
 
 
-def test_presets_and_reset(page, app_url):
-    opened(page, app_url)
-    menu = page.get_by_label("preset")
-    settled(page, lambda: menu.select_option("Isotropic noise: β = 0"), lambda: readouts(page))
+def test_presets_and_reset(explorer):
+    menu = explorer.get_by_label("preset")
+    settled(explorer, lambda: menu.select_option("Isotropic noise: β = 0"), lambda: readouts(explorer))
     isotropic = guarantee(PRESETS["isotropic"].setting, "composition")
-    reads(page, "Composition", isotropic.epsilon)
-    page.get_by_text(PRESETS["isotropic"].summary).wait_for()
-    settled(page, page.get_by_role("button", name="Reset").click, lambda: readouts(page))
-    reads(page, "Composition", guarantee(DEMONSTRATION, "composition").epsilon)
+    reads(explorer, "Composition", isotropic.epsilon)
+    explorer.get_by_text(PRESETS["isotropic"].summary).wait_for()
+    settled(explorer, explorer.get_by_role("button", name="Reset").click, lambda: readouts(explorer))
+    reads(explorer, "Composition", guarantee(DEMONSTRATION, "composition").epsilon)
 
 
-def test_printed_constants_are_said_to_be_no_guarantee(page, app_url):
-    opened(page, app_url)
-    page.get_by_text("Everything else").click()
-    box = page.get_by_label("constants as printed: no guarantee")
-    settled(page, box.check, lambda: readouts(page))
-    page.get_by_text("As printed, where so marked").wait_for()
-    becomes(page, lambda: query(page), "printed=1")
+def test_printed_constants_are_said_to_be_no_guarantee(explorer):
+    open_fold(explorer)
+    box = explorer.get_by_label("constants as printed: no guarantee")
+    settled(explorer, box.check, lambda: readouts(explorer))
+    explorer.get_by_text("As printed, where so marked").wait_for()
+    becomes(explorer, lambda: query(explorer), "printed=1")
 
 
-def test_the_scheme_that_was_chosen_is_remembered(page, app_url):
+def test_the_browsers_preference_for_dark_is_followed_and_another_choice_is_remembered(page, app_url):
     page.emulate_media(color_scheme="dark")
-    opened(page, app_url)
+    opened(page, f"{app_url}?pin=K:20~fewer")
+    until(page, lambda: lightness(background(page)) < 60, 10)
+    becomes(page, lambda: page.evaluate(AXIS), theme.colour("ink", dark=True))
+    becomes(page, lambda: data(page, "pins", "colour")[0], theme.PINS[0][1])
     settled(page, page.get_by_role("button", name="Light").click, lambda: background(page))
     page.reload()
-    opened(page, app_url)
+    opened(page, page.url)
     page.get_by_role("button", name="Dark").wait_for()
     until(page, lambda: lightness(background(page)) > 200, 10)
+
+
+def test_dark_is_a_button_away_and_back(explorer):
+    assert lightness(background(explorer)) > 200
+    settled(explorer, explorer.get_by_role("button", name="Dark").click, lambda: explorer.evaluate(AXIS))
+    until(explorer, lambda: lightness(background(explorer)) < 60, 10)
+    settled(explorer, explorer.get_by_role("button", name="Light").click, lambda: explorer.evaluate(AXIS))
+    until(explorer, lambda: lightness(background(explorer)) > 200, 10)
 
 
 def test_a_lesson_shows_one_figure_and_its_sliders(page, app_url):
@@ -143,24 +158,24 @@ def test_a_lesson_shows_one_figure_and_its_sliders(page, app_url):
     assert query(page).startswith("show=curves,K,T&lock=K&T=")
 
 
-def test_pin_compare_rename_use_and_unpin(page, app_url):
-    opened(page, f"{app_url}?K=52")
-    page.get_by_role("button", name="Pin", exact=True).click()
-    page.get_by_role("button", name="Use A").wait_for()
-    settled(page, lambda: type_in(page, "K", "100"), lambda: readouts(page))
-    page.wait_for_timeout(500)
-    name = page.get_by_label("A", exact=True)
+def test_pin_compare_rename_use_and_unpin(explorer):
+    visit(explorer, "K=52")
+    explorer.get_by_role("button", name="Pin", exact=True).click()
+    explorer.get_by_role("button", name="Use A").wait_for()
+    settled(explorer, lambda: type_in(explorer, "K", "100"), lambda: readouts(explorer))
+    explorer.wait_for_timeout(500)
+    name = explorer.get_by_label("A", exact=True)
     name.fill("few directions")
-    settled(page, lambda: name.press("Enter"), lambda: query(page))
-    until(page, lambda: "pin=K:52~few+directions" in query(page), 10)
-    row = page.get_by_role("region", name="differences").get_by_role("row").nth(1)
-    becomes(page, lambda: row.inner_text().split(), ["K", "100", "52"])
-    opened(page, page.url)
-    becomes(page, page.get_by_label("A", exact=True).input_value, "few directions")
-    settled(page, page.get_by_role("button", name="Use A").click, lambda: readouts(page))
-    reads(page, "Composition", guarantee(DEMONSTRATION.replace(K=52), "composition").epsilon)
-    settled(page, page.get_by_role("button", name="Unpin A").click, lambda: query(page))
-    becomes(page, lambda: query(page), "K=52")
+    settled(explorer, lambda: name.press("Enter"), lambda: query(explorer))
+    until(explorer, lambda: "pin=K:52~few+directions" in query(explorer), 10)
+    row = explorer.get_by_role("region", name="differences").get_by_role("row").nth(1)
+    becomes(explorer, lambda: row.inner_text().split(), ["K", "100", "52"])
+    opened(explorer, explorer.url)
+    becomes(explorer, explorer.get_by_label("A", exact=True).input_value, "few directions")
+    settled(explorer, explorer.get_by_role("button", name="Use A").click, lambda: readouts(explorer))
+    reads(explorer, "Composition", guarantee(DEMONSTRATION.replace(K=52), "composition").epsilon)
+    settled(explorer, explorer.get_by_role("button", name="Unpin A").click, lambda: query(explorer))
+    becomes(explorer, lambda: query(explorer), "K=52")
 
 
 def exported(page, name):
@@ -169,46 +184,43 @@ def exported(page, name):
     return download.value
 
 
-def test_files_are_saved_and_a_setting_is_loaded_back(page, app_url, tmp_path):
-    opened(page, f"{app_url}?K=52&pin=K:20~fewer")
-    page.get_by_role("button", name="Export").click()
-    page.locator("pre").get_by_text("K=52").wait_for()
-    assert exported(page, "CSV").path().read_text() == to_csv(DEMONSTRATION.replace(K=52), Accounting(), "T", T_VALUES)
-    kept = exported(page, "YAML").path().read_text()
+def test_files_are_saved_and_a_setting_is_loaded_back(explorer, tmp_path):
+    visit(explorer, "K=52&pin=K:20~fewer")
+    open_export(explorer)
+    explorer.locator("pre").get_by_text("K=52").wait_for()
+    assert exported(explorer, "CSV").path().read_text() == to_csv(DEMONSTRATION.replace(K=52), Accounting(), "T", T_VALUES)
+    kept = exported(explorer, "YAML").path().read_text()
     assert kept == to_yaml(DEMONSTRATION.replace(K=52), Accounting())
     (tmp_path / "kept.yaml").write_text(kept.replace("T: 200", "T: 9").replace("M: 0.75", "M: -1"))
-    upload = page.get_by_label("load a setting from a YAML file")
-    settled(page, lambda: upload.set_input_files(tmp_path / "kept.yaml"), lambda: readouts(page))
-    reads(page, "Composition", guarantee(DEMONSTRATION.replace(K=52, T=9), "composition").epsilon)
-    page.get_by_text("M = -1 is not allowed").wait_for()
+    upload = explorer.get_by_label("load a setting from a YAML file")
+    settled(explorer, lambda: upload.set_input_files(tmp_path / "kept.yaml"), lambda: readouts(explorer))
+    reads(explorer, "Composition", guarantee(DEMONSTRATION.replace(K=52, T=9), "composition").epsilon)
+    explorer.get_by_text("M = -1 is not allowed").wait_for()
 
 
-def test_a_file_that_is_too_large_stays_in_the_browser(page, app_url, tmp_path):
-    opened(page, app_url)
-    page.get_by_role("button", name="Export").click()
+def test_a_file_that_is_too_large_stays_in_the_browser(explorer, tmp_path):
+    open_export(explorer)
     told = []
-    page.on("dialog", lambda dialog: (told.append(dialog.message), dialog.dismiss()))
+
+    def tell(dialog):
+        told.append(dialog.message)
+        dialog.dismiss()
+
+    explorer.on("dialog", tell)
     (tmp_path / "large.yaml").write_text("T: 9\n" + "#" * 30_000_000)
-    page.get_by_label("load a setting from a YAML file").set_input_files(tmp_path / "large.yaml")
-    until(page, lambda: told, 20)
-    page.wait_for_timeout(500)
+    explorer.get_by_label("load a setting from a YAML file").set_input_files(tmp_path / "large.yaml")
+    until(explorer, lambda: told, 20)
+    explorer.wait_for_timeout(500)
     assert len(told) == 1 and "Nothing was read" in told[0]
-    settled(page, lambda: type_in(page, "T", "9"), lambda: readouts(page))
+    explorer.remove_listener("dialog", tell)
+    settled(explorer, lambda: type_in(explorer, "T", "9"), lambda: readouts(explorer))
 
 
-def test_the_code_is_copied(page, app_url):
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    opened(page, f"{app_url}?K=52")
-    page.get_by_role("button", name="Export").click()
-    page.locator("pre").get_by_text("K=52").wait_for()
-    page.get_by_role("button", name="Copy code").click()
-    page.get_by_role("button", name="Copied").wait_for()
-    assert page.evaluate("navigator.clipboard.readText()") == to_python(DEMONSTRATION.replace(K=52), Accounting())
-
-
-def test_pins_are_drawn_in_the_scheme_that_the_page_opens_with(page, app_url):
-    page.emulate_media(color_scheme="dark")
-    opened(page, f"{app_url}?pin=K:20~fewer")
-    data = "Bokeh.documents[0].get_model_by_name('pins').data"
-    colour = f"({data}.get?.('colour') ?? {data}.colour)[0]"
-    page.wait_for_function(f"{colour} == {theme.PINS[0][1]!r}")
+def test_the_code_is_copied(explorer):
+    explorer.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    visit(explorer, "K=52")
+    open_export(explorer)
+    explorer.locator("pre").get_by_text("K=52").wait_for()
+    explorer.get_by_role("button", name="Copy code").click()
+    explorer.get_by_role("button", name="Copied").wait_for()
+    assert explorer.evaluate("navigator.clipboard.readText()") == to_python(DEMONSTRATION.replace(K=52), Accounting())

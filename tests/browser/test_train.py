@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from tests.browser.acts import IDLE, becomes, data, opened, readouts, reads, saved, settled, show, type_in, until
+from tests.browser.acts import IDLE, becomes, data, narrow_enough, opened, readouts, reads, saved, settled, show, type_in, until
 from tests.browser.conftest import served
 from tests.browser.test_accessible import axe, serious  # noqa: F401 (axe is a fixture)
 from tests.views import train_jobs
@@ -35,14 +35,20 @@ def server(tmp_path_factory):
         yield server
 
 
+@pytest.fixture(scope="module")
+def app_url(server):
+    """Where the page is that tests share."""
+    return server.url
+
+
 @pytest.fixture
-def tab(page, server):
-    return shown(page, server.url)
+def tab(explorer):
+    return shown(explorer)
 
 
-def shown(page, url):
-    """The tab, set to a small task and a long run."""
-    show(opened(page, url), "train")
+def shown(page):
+    """The tab of a page, set to a small task and a long run."""
+    show(page, "train")
     page.get_by_label("task", exact=True).select_option("Breast cancer, n = 455")
     until(page, lambda: page.get_by_label("K directions", exact=True).input_value() == "15")
     fill(page, "σ noise scales", "0.01, 0.1")
@@ -60,10 +66,10 @@ def button(page, name):
     return page.get_by_role("button", name=name, exact=True)
 
 
-def begun(page):
-    """Press the button and wait for the first marks."""
+def begun(page, server):
+    """Press the button and wait for the first marks, and for the processes."""
     button(page, "Train").click()
-    until(page, lambda: data(page, "frontier", "x"), 120)
+    until(page, lambda: workers(server) and data(page, "frontier", "x"), 120)
     return page
 
 
@@ -83,8 +89,8 @@ def lonely(places, bounds):
     return best, places[best]
 
 
-def test_a_run_from_start_to_results(page, tab, server, tmp_path):
-    begun(tab)
+def test_a_run_from_start_to_results(page, server, tmp_path):
+    tab = begun(shown(opened(page, server.url)), server)
     tab.get_by_text("Breast cancer, n = 455:").wait_for()
     assert tab.get_by_text(NOT_COVERED).is_visible()
     button(tab, "Cancel").click()
@@ -109,28 +115,21 @@ def test_a_run_from_start_to_results(page, tab, server, tmp_path):
     settled(tab, tab.go_back, lambda: tab.url)
     becomes(tab, lambda: tab.url, before)
 
-    shown(tab, server.url)
+    show(opened(tab, server.url), "train")
     assert not data(tab, "frontier", "x")
     tab.get_by_label("load results from a file").set_input_files(kept)
     tab.get_by_text("Loaded.").wait_for()
     until(tab, lambda: data(tab, "frontier", "x") == marks, 10)
 
 
-def test_a_killed_worker_is_said_and_the_page_stays_usable(tab, server):
-    begun(tab)
+def test_a_killed_worker_is_said_the_page_stays_usable_and_a_closed_one_ends_its_processes(page, server):
+    tab = begun(shown(opened(page, server.url)), server)
     os.kill(next(iter(workers(server).values())), signal.SIGKILL)
     tab.get_by_role("alert").get_by_text("ended unexpectedly").wait_for()
     assert data(tab, "frontier", "x")
     until(tab, lambda: not workers(server), 20)
     settled(tab, lambda: type_in(tab, "T", "50"), lambda: readouts(tab))
-    fill(tab, "T steps to train", "3")
-    button(tab, "Train").click()
-    tab.get_by_text("Done.").wait_for(timeout=120_000)
-
-
-def test_a_closed_page_ends_its_processes(page, tab, server):
-    begun(tab)
-    assert workers(server)
+    begun(tab, server)
     page.goto("about:blank")
     until(page, lambda: not workers(server), 90)
 
@@ -153,14 +152,19 @@ def test_what_is_wrong_is_said(tab):
         {"name": "mine.csv", "mimeType": "text/csv", "buffer": b"a,label\n1,x\n2\n"}
     )
     tab.get_by_role("alert").get_by_text("mine.csv: line 3 has 1 columns").wait_for()
+    fill(tab, "K directions", "15")
 
 
 def test_the_sliders_values_are_used_when_asked_for(tab):
-    tab.get_by_label("use the sliders' values").check()
+    use = tab.get_by_label("use the sliders' values")
+    use.check()
     until(tab, lambda: tab.get_by_label("K directions", exact=True).input_value() == str(DEMONSTRATION.K))
     settled(tab, lambda: type_in(tab, "T", "50"), lambda: readouts(tab))
     until(tab, lambda: tab.get_by_label("T steps to train", exact=True).input_value() == "50")
     becomes(tab, tab.get_by_label("T steps to train", exact=True).is_disabled, True)
+    use.uncheck()
+    becomes(tab, tab.get_by_label("T steps to train", exact=True).is_disabled, False)
+    fill(tab, "K directions", "15")
 
 
 def test_a_mark_says_what_it_is(tab, tmp_path):
@@ -174,30 +178,30 @@ def test_a_mark_says_what_it_is(tab, tmp_path):
     until(tab, lambda: name_of(point) in tip.inner_text() and "seeds: 2" in tip.inner_text(), 10)
 
 
-@pytest.mark.parametrize("title", ["the frontier", "accuracy while training", "what stopping there costs"])
-def test_figures_are_saved(tab, tmp_path, title):
+def test_figures_are_saved(tab, tmp_path):
     loaded(tab, tmp_path)
-    drawn = ElementTree.fromstring(saved(tab, title, "SVG").path().read_text())
-    assert drawn.get("width")
-    assert saved(tab, title, "PNG").path().stat().st_size > 1000
+    for title in ("the frontier", "accuracy while training", "what stopping there costs"):
+        drawn = ElementTree.fromstring(saved(tab, title, "SVG").path().read_text())
+        assert drawn.get("width")
+        assert saved(tab, title, "PNG").path().stat().st_size > 1000
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 390)])
 def test_nothing_serious_with_results(page, server, axe, tmp_path, scheme, width):  # noqa: F811
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 900})
-    shown(page, server.url)
+    shown(opened(page, server.url))
     loaded(page, tmp_path)
     for summary in page.locator(".zx-train summary").all():
         summary.click()
     page.wait_for_timeout(500)
     assert serious(page, axe) == "[]"
-    until(page, lambda: page.evaluate("document.documentElement.scrollWidth") <= width, 10)
+    narrow_enough(page, width)
 
 
 @pytest.mark.proof  # with results the same is looked at each time
-def test_nothing_serious_while_training(tab, axe):  # noqa: F811
-    begun(tab)
+def test_nothing_serious_while_training(page, server, axe):  # noqa: F811
+    tab = begun(shown(opened(page, server.url)), server)
     assert serious(tab, axe) == "[]"
     button(tab, "Cancel").click()
     tab.get_by_text("Cancelled.").wait_for()

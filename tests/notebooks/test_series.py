@@ -1,10 +1,11 @@
 """Every notebook runs from top to bottom, offline, without a warning; its solutions run too; git holds it without outputs."""
 
+import asyncio
 import re
-import resource
 
 import nbformat
 import pytest
+from jupyter_client import AsyncKernelManager
 from nbclient import NotebookClient
 
 from tests.notebooks.conftest import FOLDER, ROOT, SERIES
@@ -12,6 +13,7 @@ from tests.notebooks.conftest import FOLDER, ROOT, SERIES
 SOLUTION = re.compile(r"```python\n(.*?)```", re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 MOST_SECONDS = 120  # of processor time
+SPENT = "import resource as r\nprint(sum(sum(r.getrusage(who)[:2]) for who in (r.RUSAGE_SELF, r.RUSAGE_CHILDREN)))"
 WIDEST = 88  # what a narrow window and a printed page show of a line
 
 
@@ -20,14 +22,39 @@ def solutions(notebook):
     return [code for cell in notebook.cells if cell.cell_type == "markdown" for code in SOLUTION.findall(cell.source)]
 
 
-@pytest.fixture
-def offline(monkeypatch, tmp_path):
-    """A kernel that finds this package, keeps what it writes to itself, and gets nothing from the network."""
-    monkeypatch.setenv("PANEL_INLINE", "1")
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
-    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")  # nobody listens there
+@pytest.fixture(scope="module")
+def offline(tmp_path_factory):
+    """Kernels find this package, keep what they write to themselves, and get nothing from the network."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PANEL_INLINE", "1")
+        environment.setenv("PYTHONPATH", str(ROOT))
+        environment.setenv("IPYTHONDIR", str(tmp_path_factory.mktemp("ipython")))
+        for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
+            environment.setenv(name, "http://127.0.0.1:9")  # nobody listens there
+        yield
+
+
+@pytest.fixture(scope="module")
+def kernel(offline):
+    """One kernel for the series, begun by the first notebook: most of what a notebook takes is what it imports."""
+    kernel = AsyncKernelManager()
+    yield kernel
+    asyncio.run(kernel.shutdown_kernel(now=True))
+
+
+def executed(notebook, kernel=None):
+    """Run a notebook, in its own kernel or in one whose names are forgotten first. Returns the processor time in seconds."""
+    forget, time = (nbformat.v4.new_code_cell(code) for code in ("%reset -f\n" + SPENT, SPENT))
+    notebook.cells = [forget, *notebook.cells, time]
+    client = NotebookClient(notebook, km=kernel, timeout=600, resources={"metadata": {"path": str(FOLDER)}})
+    try:
+        client.execute()
+    finally:
+        if kernel:
+            client.kc.stop_channels()
+    notebook.cells = notebook.cells[1:-1]
+    before, after = (float(cell.outputs[0].text) for cell in (forget, time))
+    return after - before
 
 
 def test_the_series_is_numbered_without_a_gap():
@@ -69,13 +96,11 @@ def test_its_links_lead_somewhere(notebook):
                 assert (FOLDER / target).exists(), target
 
 
-def test_it_runs_and_so_do_its_solutions(notebook, offline):
+@pytest.mark.parametrize("alone", [False, pytest.param(True, marks=pytest.mark.proof)], ids=["in turn", "alone"])
+def test_it_runs_and_so_do_its_solutions(notebook, offline, kernel, alone):
     count = len(notebook.cells)
     notebook.cells += [nbformat.v4.new_code_cell(code) for code in solutions(notebook)]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(FOLDER)}}).execute()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < MOST_SECONDS
+    assert executed(notebook, None if alone else kernel) < MOST_SECONDS
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
             assert output.output_type != "error"

@@ -18,6 +18,7 @@ from zoexplore.views.explorer import Explorer
 from zoexplore.views.figures.factors import Factors
 from zoexplore.views.figures.inside import describe_trajectory
 from zoexplore.views.panels.colophon import Colophon
+from zoexplore.views.panels.measures import said as said_odds
 from zoexplore.views.panels.planner import Planner, _found
 from zoexplore.views.panels.theory import Theory
 
@@ -36,6 +37,21 @@ def test_short_numbers(x, shown):
 @pytest.mark.parametrize(("T", "said"), [(1, "the one step is counted"), (2, "both steps are"), (5, "all 5 steps are")])
 def test_steps_are_counted_in_words(T, said):
     assert said in describe_trajectory(guarantee(DEMONSTRATION.replace(T=T), "sharp"))
+
+
+def test_reasons_are_sentences_without_ids():
+    run = DEMONSTRATION.replace(batch=100, sampling="poisson", neighbours="add-remove", K=300, lipschitz=5.0)
+    view = Readouts(State(run))
+    view.fold.collapsed = False
+    said = " ".join(plain(view.assumptions.object + view.table.object))
+    assert "drawn as Poisson, and one record added or removed" in said and "'" not in said.replace("'s ", "")
+    assert "never acts. The clip may act" in said and "2K ≤ d. 2K = 600 exceeds" in said
+
+
+def test_odds_that_round_to_all_are_not_told_as_a_bound():
+    allowed = guarantee(DEMONSTRATION.replace(sigma=3e-4), "composition").risk
+    assert 0.99 < allowed.true_positive_rate(0.01) < 1
+    assert "nearly every member" in said_odds(allowed)
 
 
 def test_when_hiding_pays_off():

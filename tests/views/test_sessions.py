@@ -101,7 +101,7 @@ def test_who_waits_for_runs_with_batches_keeps_nobody_else_waiting(origin, monke
         slow, quick = await Reader.open(origin), await Reader.open(origin)
         line = [pool().submit(time.sleep, (600,), urgent=True) for _ in range(pool().count)]
         await slow.unfold("Everything else")
-        slow.set(slow.find("TextInput", "b records a step"), "value", "100")
+        slow.set(slow.find("TextInput", "b records per step"), "value", "100")
         redrawn = asyncio.create_task(slow.redrawn())
         slider = quick.find("Slider", "σ noise scale")
         for step in (1, 2, 1, 2):

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from zoexplore import Accounting, guarantee
-from zoexplore.formatting import format_number
+from zoexplore.formatting import format_number, format_percent
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Explorer
 from zoexplore.views.panels.story import STEPS
@@ -71,6 +71,31 @@ def test_steps_follow_one_another_and_end(explorer):
     story.buttons["skip"].clicks += 1
     assert story.step == "" and not story.panel.visible
     assert explorer.controls.sole == "" and explorer.tabs.switch.visible and explorer.tabs.selected == "curves"
+
+
+def test_a_step_shows_the_curves_that_it_tells_of_and_their_number(explorer):
+    explorer.address.read("?story=2")
+    curves = explorer.curves
+    drawn = {name for name, line in curves.lines.items() if line.visible}
+    assert drawn == {"composition"} and not curves.legend.visible and not curves.annotations.data["label"]
+    g = guarantee(DEMONSTRATION.replace(**STEPS["2"].run), "composition")
+    assert format_number(g.epsilon) in explorer.readouts.verdict.object
+    assert "gives less here" not in explorer.readouts.verdict.object, "other bounds do"
+    assert "T*" not in curves.meaning.object
+    assert format_percent(float(g.true_positive_rate(0.01))) in explorer.odds.pane.object
+    explorer.address.read("?story=3")
+    assert {name for name, line in curves.lines.items() if line.visible} == {"composition", "sharp"}
+    explorer.story.buttons["skip"].clicks += 1
+    assert all(line.visible for line in curves.lines.values()) and curves.legend.visible and "T*" in curves.meaning.object
+    assert "gives the smallest" in explorer.readouts.verdict.object
+
+
+def test_an_answer_that_is_seen_in_motion_plays_by_itself(explorer):
+    explorer.address.read("?story=4")
+    player = explorer.tabs["motion"].player
+    player.param.update(value=player.end, direction=0)
+    explorer.story.guesses[2].clicks += 1
+    assert (player.value, player.direction) == (0, 1)
 
 
 def test_the_steps_are_short():

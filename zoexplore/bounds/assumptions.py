@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from zoexplore.bounds.run_arrays import RunArrays
+from zoexplore.formatting import format_count, format_short
 from zoexplore.setting import NEIGHBOURS, Accounting
 
 
@@ -61,7 +62,7 @@ START = Assumption("The start lies in the ball and does not depend on the data."
 LAST_ITERATE = Assumption(
     "Only the last iterate is released, and nobody who chooses the data knows the directions.",
     lambda r, a: r.releases == 1,
-    lambda r: f"{r.releases:.0f} iterates are released, and this bound covers the last one alone",
+    lambda r: f"{format_count(r.releases)} iterates are released, and this bound covers the last one alone",
     vouched=True,
 )
 LAST_RELEASED = Assumption("Only the last iterate is released.", LAST_ITERATE.holds, LAST_ITERATE.shortfall, vouched=True)
@@ -84,13 +85,13 @@ STEP_SIZE = Assumption(
 
 def _steepness(r: RunArrays) -> str:
     known = np.isfinite(r.lipschitz)
-    return f"what is clipped is {float(r.lipschitz):g}-Lipschitz" if known else "no slope is known of what is clipped"
+    return f"what is clipped is {format_short(r.lipschitz, 6)}-Lipschitz" if known else "no slope is known of what is clipped"
 
 
 LIPSCHITZ = Assumption(
     "The loss that is clipped is Δ-Lipschitz on the ball of radius R + ξ, so the clip never acts.",
     lambda r, a: ~r.acting,
-    lambda r: f"the clip may act, as {_steepness(r)} and Δ = {r.clip:g}: this bound needs it idle",
+    lambda r: f"the clip may act, as {_steepness(r)} and Δ = {format_short(r.clip, 6)}: this bound needs it idle",
     vouched=True,
 )
 CLIPPED = Assumption("Every record's difference quotient is clipped at Δ. Nothing is assumed of the loss.")
@@ -109,8 +110,8 @@ CLIP_IDLE = Assumption(
     "The strong convexity that is inside the clip leaves the clip idle: (m − ridge)(R + ξ) ≤ Δ.",
     clip_idle,
     lambda r: (
-        f"the clip cannot be idle: (m − ridge)(R + ξ) = {(r.m - r.ridge) * (r.R + r.xi):.4g} exceeds "
-        f"{'Δ' if r.lipschitz == r.clip else 'L'} = {r.lipschitz:.4g}; "
+        f"the clip cannot be idle: (m − ridge)(R + ξ) = {format_short((r.m - r.ridge) * (r.R + r.xi), 4)} exceeds "
+        f"{'Δ' if r.lipschitz == r.clip else 'L'} = {format_short(r.lipschitz, 4)}; "
         "add the strong convexity as a ridge outside the clip, or shrink R"
     ),
     unless=lambda r: r.lipschitz == np.inf,
@@ -119,19 +120,29 @@ CLIP_IDLE = Assumption(
 HALF_DIMENSION = Assumption(
     "At most half the dimension is probed in a step: 2K ≤ d.",
     lambda r, a: 2 * r.K <= r.d,
-    lambda r: f"2K = {2 * r.K:.0f} exceeds d = {r.d:.0f}",
+    lambda r: f"2K = {format_count(2 * r.K)} exceeds d = {format_count(r.d)}",
 )
 
 FULL_BATCH = Assumption(
     "Every step uses all n records.",
     lambda r, a: r.batch == r.n,
-    lambda r: f"batch = {r.batch:.0f} is below n = {r.n:.0f}, and this bound has no account of mini-batches",
+    lambda r: f"b = {format_count(r.batch)} is below n = {format_count(r.n)}, and this bound has no account of mini-batches",
 )
+
+
+_DRAWN = {
+    "without-replacement": "drawn afresh",
+    "poisson": "drawn as Poisson",
+    "cyclic": "in fixed turns",
+    "shuffled": "in shuffled turns",
+}
+_DIFFERS = {"replace-one": "replaced", "add-remove": "added or removed"}
 
 
 def _named(runs: RunArrays) -> str:
     s = runs.setting
-    return f"batches of {runs.batch:.0f} of {runs.n:.0f} records, sampling = {s.sampling!r}, neighbours = {s.neighbours!r}"
+    batches = f"batches of {format_count(runs.batch)} of {format_count(runs.n)} records"
+    return f"{batches}, {_DRAWN[s.sampling]}, and one record {_DIFFERS[s.neighbours]}"
 
 
 def drawn(*allowed: tuple[str, str], words: str) -> Assumption:
@@ -139,7 +150,7 @@ def drawn(*allowed: tuple[str, str], words: str) -> Assumption:
     return Assumption(
         words,
         lambda r, a: (r.batch == r.n) | ((r.setting.sampling, r.setting.neighbours) in allowed),
-        lambda r: f"there is no account of {_named(r)} here",
+        lambda r: f"there is no account here of {_named(r)}",
         vouched=True,
     )
 
@@ -165,14 +176,14 @@ COMPOSED = drawn(
 PEOPLE = Assumption(
     "Nobody has more records than the run says; on batches, one.",
     lambda r, a: (r.batch == r.n) | (r.records_per_person == 1),
-    lambda r: f"a person has up to {r.records_per_person:.0f} records, which is covered where every step uses all records only",
+    lambda r: f"a person has up to {format_count(r.records_per_person)} records, covered only where every step uses all records",
     vouched=True,
 )
 
 DIRECTIONAL_NOISE = Assumption(
     "Some noise lies along the directions: β > 0 (or the share is free).",
     lambda r, a: (r.beta > 0) | (a.schedule == "optimal"),
-    lambda r: f"β = {r.beta:g} leaves no noise along the directions to hide one step's data",
+    lambda r: f"β = {format_short(r.beta, 6)} leaves no noise along the directions to hide one step's data",
 )
 
 FINITE_BALL = Assumption(

@@ -20,7 +20,7 @@ from zoexplore.bounds.contraction import corollary_theta, k_min, tail_exponent
 from zoexplore.bounds.explanation import of_hidden_iterates, record_in_tex
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.documents import Reference
-from zoexplore.formatting import format_short, format_tex
+from zoexplore.formatting import format_count, format_short, format_tex
 from zoexplore.setting import Accounting
 
 if TYPE_CHECKING:
@@ -91,12 +91,13 @@ def _too_few(runs: RunArrays) -> str:
         return "no K is enough without contraction"
     need = least_directions(runs, Accounting())
     if need == np.inf:
-        return f"K = {runs.K:.0f} is too small, and no K up to d/2 = {runs.d // 2:.0f} keeps the chance of failure within δ/2"
+        small = f"K = {format_count(runs.K)} is too small"
+        return f"{small}, and no K up to d/2 = {format_count(runs.d // 2)} keeps the chance of failure within δ/2"
     sufficient = float(k_min(runs))
-    paper = f" (the paper's sufficient K_min is {sufficient:.0f})" if sufficient < np.inf else ""
+    paper = f" (the paper's sufficient K_min is {format_count(sufficient)})" if sufficient < np.inf else ""
     if runs.K >= need:
-        return f"K = {runs.K:.0f} is not enough at this step size, though K = {need:.0f} is{paper}"
-    return f"K = {runs.K:.0f} is below the needed {need:.0f}{paper}"
+        return f"K = {format_count(runs.K)} is not enough at this step size, though K = {format_count(need)} is{paper}"
+    return f"K = {format_count(runs.K)} is below the needed {format_count(need)}{paper}"
 
 
 def _no_contraction(runs: RunArrays) -> str:
@@ -138,7 +139,7 @@ COROLLARY = Bound(
         Assumption(
             "The noise is shared: 0 < β < 1.",
             lambda r, a: ((r.beta > 0) & (r.beta < 1)) | a.printed,
-            lambda r: f"β = {r.beta:g} is not strictly between 0 and 1",
+            lambda r: f"β = {format_short(r.beta, 6)} is not strictly between 0 and 1",
         ),
         Assumption(
             "K is large enough for δ/2 to cover the chance that a step fails to contract.",

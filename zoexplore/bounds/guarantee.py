@@ -14,6 +14,7 @@ from zoexplore.bounds.registry import BOUNDS
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.subsampling import by_losses, remark
 from zoexplore.bounds.tradeoff import TradeOff
+from zoexplore.formatting import format_short
 from zoexplore.setting import Accounting, Setting
 
 DEFAULT = Accounting()
@@ -228,8 +229,8 @@ def _about_share(g: Guarantee) -> str:
     constant = "beta" in g._solved.extra
     if constant and g.beta == g.setting.beta:
         return ""
-    share = f"the share β = {g.beta:.4g}" if constant else "shares β_t (`beta`)"
-    return f"for {share} of the accountant's choice, not for a run at β = {g.setting.beta:g}"
+    share = f"the share β = {format_short(g.beta, 4)}" if constant else "shares β_t (`beta`)"
+    return f"for {share} of the accountant's choice, not for a run at β = {format_short(g.setting.beta, 6)}"
 
 
 def epsilon(setting: Setting, bound: str, accounting: Accounting = DEFAULT) -> float:

@@ -4,7 +4,7 @@ N counted steps pay N r_alpha for the differing record and alpha times a Gaussia
 turns: over what sets the budget at a fixed order alpha, then over alpha. Whatever they return is sound.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import reduce
 from typing import Any
 
@@ -21,7 +21,7 @@ from zoexplore.bounds.subsampling import Sampled, composed, exact, of_losses, so
 from zoexplore.setting import NUMERIC_FIELDS, Accounting
 
 FIRST_ORDER, FIRST_SHARE = 1.2, 0.1  # low, so that it is on this side of where full batches show
-ROUNDS = 8
+ROUNDS, AGAIN = 8, 2  # of the theorem's search, from the start and from what neighbours found
 LATE_SHARES = np.array(
     [0.5, 0.7, 0.8, 0.87, 0.92, 0.95, 0.975, 0.99, 0.995, 0.998]
 )  # of the span's noise, for the differing record, at every step
@@ -30,7 +30,9 @@ FIRST_ORDERS = np.array([1.0, 3.0, 8.0, 27.0, 81.0, 243.0, 729.0, 3000.0, 11000.
 NEAR = 6  # orders of the norm to either side of the best of a few
 EDGES = kernels.block_ends()
 MOST_SCANNED = 5  # of those at which the whole range is looked at
-MOST_NODES = 25  # rows at which the sharper bound's choices are made; those in between interpolate them
+MOST_NODES = 25  # rows at which choices are made; those in between interpolate them
+STRIDE = 3  # at every third of them both of the sharper bound's forms are tried
+WORSE = 1.01  # a form that is worse than the other by that much at both of these around a row is not tried there
 
 
 def theorem(runs: RunArrays, accounting: Accounting, geometry) -> Solved:
@@ -50,42 +52,81 @@ def theorem(runs: RunArrays, accounting: Accounting, geometry) -> Solved:
 
 
 def _counted(runs: RunArrays, accounting: Accounting, geometry: tuple, T) -> Solved:
-    """The best counted steps, split of delta, order and, where free, beta, for runs of T steps (inf: any number)."""
+    """The best counted steps, split of delta, order and, where free, beta, for runs of T steps (inf: any number).
+
+    Of many rows some are searched from the start; the others begin at what these found, interpolated.
+    """
     free = accounting.schedule == "optimal"
-    fixed = (runs.delta, runs.batch, runs.n, runs.sigma, runs.clip, runs.beta, *geometry)
-    shape = np.broadcast_shapes(*map(np.shape, (T, *fixed)))
-    share, alpha = np.full(shape, FIRST_SHARE), np.full(shape, FIRST_ORDER)
-    beta = np.full(shape, 0.5) if free else np.broadcast_to(runs.beta, shape)
+    fixed = (runs.delta, runs.batch, runs.n, runs.sigma, runs.clip, runs.beta, *geometry, T)
+    shape = np.broadcast_shapes(*map(np.shape, fixed))
+    size = int(np.prod(shape))
+    start, rounds = (FIRST_SHARE, FIRST_ORDER, 0.5 if free else runs.beta), ROUNDS
+    if size > 2 * MOST_NODES:
+        nodes = _nodes(size)
+        columns: dict[str, Any] = {name: _at(getattr(runs, name), shape, nodes) for name in NUMERIC_FIELDS if name != "T"}
+        some = replace(runs, **columns, T=np.ones(()))
+        at_nodes = tuple(_at(x, shape, nodes) for x in (*geometry, T))
+        begun = tuple(np.full(nodes.shape, x) if np.ndim(x) == 0 else _at(x, shape, nodes) for x in start)
+        _, share, alpha, _, beta = _choices(some, accounting, at_nodes[:-1], at_nodes[-1], begun, ROUNDS, free)
+        mixed = (np.exp(_mix(np.log(share), nodes, size)), 1 + np.exp(_mix(np.log(alpha - 1), nodes, size)))
+        start, rounds = (*mixed, _mix(beta, nodes, size) if free else runs.beta), AGAIN
+        free = False  # beta is settled
+    begun = tuple(np.broadcast_to(np.reshape(x, shape) if np.size(x) == size else x, shape) for x in start)
+    N, share, alpha, cost, beta = _choices(runs, accounting, geometry, T, begun, rounds, free)
+    diameter, separation = geometry[3], geometry[4]
+    z = np.where(np.isfinite(T), np.minimum(diameter, separation * (T - N)), diameter)
+    sampled, budget = Sampled.of(runs, beta / runs.K, accounting), _budget(runs, geometry, T, N, share, beta)
+    if exact(accounting):
+        return of_losses(sampled.losses(N, budget), runs.delta, share * runs.delta, N, z, beta=beta)
+    return solved(N * cost + alpha * budget, alpha, runs.delta, accounting, share * runs.delta, N, z, beta=beta)
+
+
+def _choices(runs: RunArrays, accounting: Accounting, geometry: tuple, T, start: tuple, rounds: int, free: bool) -> tuple:
+    """(N, share of delta, order, its cost, beta) after so many rounds from (share, order, beta)."""
+    share, alpha, beta = start
     most = np.where(np.isfinite(T), T - 1, shifted_divergence.MOST_STEPS)
 
     def sampled(beta):
         return Sampled.of(runs, beta / runs.K, accounting)
 
-    def budget(N, share, beta):
-        return shifted_divergence.theorem_rho(N, T, np.log(share * runs.delta), *geometry, beta, 0.0, runs.d / 2)
-
     def epsilon(N, share, beta, alpha, cost):
-        divergence = N * cost + alpha * budget(N, share, beta)
+        divergence = N * cost + alpha * _budget(runs, geometry, T, N, share, beta)
         return epsilon_at_order(divergence, alpha, runs.delta * (1 - share), accounting.conversion)
 
-    cost = sampled(beta).divergence(alpha)
-    for _ in range(ROUNDS):
+    cost, N = sampled(beta).divergence(alpha), np.ones(np.shape(share))
+    for _ in range(rounds):
         at = (np.log(share * runs.delta), *geometry, beta, beta * cost, alpha * runs.d / 2)
         N = shifted_divergence.theorem_steps(T, most, *at)
-        share = best_share(lambda x, N=N, cost=cost, beta=beta, alpha=alpha: epsilon(N, x, beta, alpha, cost), shape)
+        share = best_share(lambda x, N=N, cost=cost, beta=beta, alpha=alpha: epsilon(N, x, beta, alpha, cost), N.shape)
         if free:
 
             def by_beta(x, N=N, share=share, alpha=alpha):
                 return epsilon(N, share, x, alpha, sampled(x).divergence(alpha))
 
-            beta = golden(by_beta, np.zeros(shape), np.ones(shape), 14)
-        alpha, cost = sampled(beta).best_order(N, budget(N, share, beta), runs.delta * (1 - share), accounting, alpha)
-    diameter, separation = geometry[3], geometry[4]
-    z = np.where(np.isfinite(T), np.minimum(diameter, separation * (T - N)), diameter)
-    if exact(accounting):
-        return of_losses(sampled(beta).losses(N, budget(N, share, beta)), runs.delta, share * runs.delta, N, z, beta=beta)
-    divergence = N * cost + alpha * budget(N, share, beta)
-    return solved(divergence, alpha, runs.delta, accounting, share * runs.delta, N, z, beta=beta)
+            beta = golden(by_beta, np.zeros(N.shape), np.ones(N.shape), 14)
+        budget = _budget(runs, geometry, T, N, share, beta)
+        alpha, cost = sampled(beta).best_order(N, budget, runs.delta * (1 - share), accounting, alpha)
+    return N, share, alpha, cost, beta
+
+
+def _budget(runs: RunArrays, geometry: tuple, T, N, share, beta):
+    """What the shifts of N counted steps cost."""
+    return shifted_divergence.theorem_rho(N, T, np.log(share * runs.delta), *geometry, beta, 0.0, runs.d / 2)
+
+
+def _nodes(size: int) -> np.ndarray:
+    """Rows of so many at which choices are made."""
+    return np.unique(np.linspace(0, size - 1, min(size, MOST_NODES)).round().astype(int))
+
+
+def _at(x, shape: tuple[int, ...], index: np.ndarray) -> np.ndarray:
+    """Some rows of what broadcasts to the shape."""
+    return np.broadcast_to(x, shape).reshape(-1)[index]
+
+
+def _mix(found: np.ndarray, nodes: np.ndarray, size: int) -> np.ndarray:
+    """What was found at some rows, interpolated."""
+    return np.interp(np.arange(size), nodes, found)
 
 
 def _from_forward_tracking(runs: RunArrays, accounting: Accounting, geometry, everything: Sampled, best: Solved) -> Solved:
@@ -138,17 +179,24 @@ class Capped:
 
     def settle(self) -> "Choice":
         """The choices of every row, by search: the whole range at some, and near those at their neighbours."""
-        size, q, mu = self.rows.K.size, self.sampled.q, self.sampled.mu
+        size = self.rows.K.size
         whole = np.unique(np.linspace(0, size - 1, min(size, MOST_SCANNED)).round().astype(int))
         some = self.at(whole)
         tables = some._tables(np.tile(FIRST_ORDERS, (whole.size, 1)))
         first = kernels.scan(some.rows, some.sampled.q, some.sampled.mu, FIRST_ORDERS, *tables, *self._how)
         nearest = np.abs(np.arange(size)[:, None] - whole[None, :]).argmin(axis=1)
         found, omega, alpha, share = (x[nearest] for x in first)
-        orders = _around(FIRST_ORDERS[found.astype(int)])
-        found = kernels.seek(self.rows, q, mu, orders, *self._tables(orders), *self._how, omega, alpha, share)
+        return self.settle_near(Choice(FIRST_ORDERS[found.astype(int)], omega, alpha, share))
+
+    def settle_near(self, first: "Choice") -> "Choice":
+        """The choices of every row, by search from others."""
+        orders = _around(first.order)
+        found = kernels.seek(
+            self.rows, self.sampled.q, self.sampled.mu, orders, *self._tables(orders), *self._how, first.omega, first.alpha,
+            first.share,
+        )  # fmt: skip
         chosen, omega, alpha, share = found
-        return Choice(orders[np.arange(size), chosen.astype(int)], omega, alpha, share)
+        return Choice(orders[np.arange(self.rows.K.size), chosen.astype(int)], omega, alpha, share)
 
     def _tables(self, orders: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Where the table of each row's orders is, the tables, and their rays."""
@@ -193,6 +241,14 @@ class Choice:
     alpha: np.ndarray
     share: np.ndarray
 
+    def at(self, index) -> "Choice":
+        """Some of the rows."""
+        return Choice(*(getattr(self, f.name)[index] for f in fields(self)))
+
+    def insert(self, at, other: "Choice") -> "Choice":
+        """The other's rows among these, before those at the indices."""
+        return Choice(*(np.insert(getattr(self, f.name), at, getattr(other, f.name)) for f in fields(self)))
+
     def between(self, nodes, rows) -> "Choice":
         """Choices made at some rows, interpolated: those in between have their neighbours'."""
 
@@ -214,24 +270,58 @@ def sharp(runs: RunArrays, accounting: Accounting) -> Solved:
 
     From distance 0 it is never below composition, which pays for as many steps and for no drift; nor is it, so, where N > T.
     """
-    fields = {name: getattr(runs, name) for name in NUMERIC_FIELDS if name != "T"}
-    shape = np.broadcast_shapes(*(x.shape for x in fields.values()))
-    flat: dict[str, Any] = {name: np.broadcast_to(x, shape).reshape(-1) for name, x in fields.items()}
+    columns = {name: getattr(runs, name) for name in NUMERIC_FIELDS if name != "T"}
+    shape = np.broadcast_shapes(*(x.shape for x in columns.values()))
+    flat: dict[str, Any] = {name: np.broadcast_to(x, shape).reshape(-1) for name, x in columns.items()}
     everyone = replace(runs, **flat, T=np.ones(1))
     count = everyone.n.size
-    nodes = np.unique(np.linspace(0, count - 1, min(count, MOST_NODES)).round().astype(int))
-    found = []
-    for every in (True, False):
-        beta = everyone.beta
-        if accounting.schedule == "optimal":
-            beta = np.interp(np.arange(count), nodes, _best_beta(everyone, nodes, accounting, every))
-        all_rows = Capped.of(everyone, beta, accounting, every)
-        some = all_rows.at(nodes)
-        choice = some.reshared(some.settle())
-        found.append(all_rows.solved(choice.between(nodes, np.arange(count)) if count > nodes.size else choice))
+    nodes = _nodes(count)
+    few = nodes if count <= 2 * MOST_NODES else nodes[::STRIDE]
+    forms = [Capped.of(everyone, _share(everyone, nodes, accounting, every), accounting, every) for every in (True, False)]
+    choices = [some.reshared(some.settle()) for some in (form.at(few) for form in forms)]
+    found = [form.at(few).solved(choice) for form, choice in zip(forms, choices, strict=True)]
+    if count > few.size:
+        wanted = _worth_it(found, few, count)
+        found = [_at_rows(*each, few, nodes) for each in zip(forms, choices, wanted, strict=True)]
     best = reduce(Solved.minimum, found)
     best = best.mask(np.isfinite(best.epsilon)).reshape(shape)
     return replace(best, N=np.minimum(best.N, runs.T))
+
+
+def _worth_it(found: list[Solved], nodes: np.ndarray, count: int) -> list[np.ndarray]:
+    """Of each form the rows between nodes at one of which it is nearly the best."""
+    least = np.minimum.reduce([x.epsilon for x in found])
+    rows = np.arange(count)
+    below = np.searchsorted(nodes, rows, side="right") - 1
+    above = np.minimum(below + 1, nodes.size - 1)
+    near = [x.epsilon <= least * WORSE for x in found]
+    return [np.flatnonzero(x[below] | x[above]) for x in near]
+
+
+def _at_rows(form: Capped, choice: Choice, rows: np.ndarray, few: np.ndarray, nodes: np.ndarray) -> Solved:
+    """A form at the rows wanted, its choices made at the nodes among them from those at a few, and interpolated."""
+    more = np.setdiff1d(np.intersect1d(nodes, rows), few)
+    if more.size:
+        nearest = np.abs(more[:, None] - few[None, :]).argmin(axis=1)
+        some = form.at(more)
+        found = some.reshared(some.settle_near(choice.at(nearest)))
+        place = np.searchsorted(few, more)
+        choice, few = choice.insert(place, found), np.insert(few, place, more)
+    if not rows.size:
+        return _nowhere(form.rows.K.size)
+    return form.at(rows).solved(choice.between(few, rows)).scatter(rows, (form.rows.K.size,))
+
+
+def _nowhere(count: int) -> Solved:
+    nan = np.full(count, np.nan)
+    return Solved(np.full(count, np.inf), nan, nan, nan, nan)
+
+
+def _share(runs: RunArrays, nodes: np.ndarray, accounting: Accounting, every: bool) -> np.ndarray:
+    """beta, the best one found where it is free."""
+    if accounting.schedule != "optimal":
+        return runs.beta
+    return _mix(_best_beta(runs, nodes, accounting, every), nodes, runs.n.size)
 
 
 def _best_beta(runs: RunArrays, nodes: np.ndarray, accounting: Accounting, every: bool) -> np.ndarray:

@@ -9,7 +9,7 @@ from zoexplore.bounds.assumptions import CLIPPED, FINITE_BALL, LAST_RELEASED, ST
 from zoexplore.bounds.bound import Bound, Solved, Style
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.documents import Reference
-from zoexplore.formatting import format_number, format_tex
+from zoexplore.formatting import format_number, format_short, format_tex
 from zoexplore.setting import NEIGHBOURS, Accounting
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ISOTROPIC_NOISE = Assumption(
     "Some noise lies in every direction: β < 1 (or K = d, where the directions span everything).",
     lambda r, a: (r.beta < 1) | ((r.K == r.d) & (not a.printed)),
-    lambda r: f"β = {r.beta:g} leaves no noise outside the span of the directions to hide the distance",
+    lambda r: f"β = {format_short(r.beta, 6)} leaves no noise outside the span of the directions to hide the distance",
 )
 
 

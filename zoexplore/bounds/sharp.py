@@ -15,7 +15,7 @@ from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.sharp_search import FINE, Outcome, Rows, improve, nearest_order, settle, walk
 from zoexplore.bounds.subsampling import by_batch_kind
 from zoexplore.documents import Reference
-from zoexplore.formatting import format_tex
+from zoexplore.formatting import format_short, format_tex
 from zoexplore.setting import NUMERIC_FIELDS, Accounting
 
 if TYPE_CHECKING:
@@ -289,8 +289,9 @@ def about_clip(runs: RunArrays, solved: Solved) -> str:
     said = "the clip may act, so that nothing contracts but the ridge"
     if not np.isfinite(need):
         return f"{said}, and at this step size no ridge is enough"
-    share = f"{need / most:.2g} of the smoothness of what is clipped"
-    return f"{said}: a step contracts from a ridge of {need:.3g} on ({share}); the run's is {float(runs.ridge):.3g}"
+    share = f"{format_short(need / most, 2)} of the smoothness of what is clipped"
+    own = format_short(runs.ridge)
+    return f"{said}: a step contracts from a ridge of {format_short(need)} on ({share}); the run's is {own}"
 
 
 def needed_ridge(runs: RunArrays, order: float) -> float:

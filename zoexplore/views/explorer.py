@@ -51,9 +51,10 @@ class Explorer(pn.viewable.Viewer):
         self.pinned, self.pinned_curves = Pinned(self.state, self.pins), PinnedCurves(self.curves, self.pins)
         self._teach()
         self.story = Story(self.state, self.tabs, self.controls, invites=search is not None and not search.strip("?"))
+        self.story.param.watch(self._tell_of, "by")
         self.bridge = Bridge(visible=False) if search is not None else None
-        turned = {"tab": (self.tabs, "selected"), "against": (self.curves, "along"), "story": (self.story, "step")}
-        turned["hide"] = self.curves.legend, "muted"
+        turned = {"tab": (self.tabs, "selected"), "against": (self.curves, "along"), "hide": (self.curves.legend, "muted")}
+        turned["story"] = self.story, "step"  # last, since it turns the others, too
         self.address = Address(self.state, self.bridge, self.lesson, turned, self.pins, self.tabs) if self.bridge else None
         if self.address:
             self.address.read(search or "")
@@ -65,6 +66,10 @@ class Explorer(pn.viewable.Viewer):
         self.dark = self.tools.dark
         self.dark.param.watch(self._paint, "value")
         self._paint()
+
+    def _tell_of(self, event: Any) -> None:
+        """Let the number above the figure, and what it means, be a bound's."""
+        self.readouts.by = self.odds.by = event.new
 
     def _paint(self, *_: Any) -> None:
         self.tabs.paint(self.dark.value)

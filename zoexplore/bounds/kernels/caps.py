@@ -182,10 +182,12 @@ def _data(alpha, q, mu, omega, every):
 
 @njit(cache=True, error_model="numpy")
 def _suited(run, i, table, rays, order, omega, alpha, q, mu, every, share, cks, times, work):
-    """`_settled` and the Renyi order, that and the steps chosen in turns, so many times: (epsilon, N, share, budget, alpha)."""
+    """`_settled` and the Renyi order, that and the steps chosen in turns, so many times: (epsilon, N, share, budget, alpha, the
+    data's divergence).
+    """
     once, each = _data(alpha, q, mu, omega, every)
     best = _settled(run, i, table, rays, order, omega, alpha, once, each, every, share, cks, work)
-    at, now = alpha, best
+    at, now, data = alpha, best, once + (best[1] - 1.0) * each
     for _ in range(times):
         if not now[3] < inf:
             break
@@ -195,10 +197,10 @@ def _suited(run, i, table, rays, order, omega, alpha, q, mu, every, share, cks, 
         once = each if every else _data(at, q, mu, omega, True)[0]
         now = _settled(run, i, table, rays, order, omega, at, once, each, every, now[2], cks, work)
         if now[0] < best[0]:
-            best, alpha = now, at
+            best, alpha, data = now, at, once + (now[1] - 1.0) * each
         if abs(log((at - 1.0) / (before - 1.0))) < NEAR:
             break
-    return best[0], best[1], best[2], best[3], alpha
+    return best[0], best[1], best[2], best[3], alpha, data
 
 
 @njit(cache=True, error_model="numpy")
@@ -250,21 +252,22 @@ def seek(run, q, mu, orders, places, tables, rays, every, cks, edges, first, alp
                 wide *= 0.4
             omega = 1.0 / (1.0 + exp(-tried))
             now = _suited(run, i, table, rays, order, omega, alpha, q[i], mu[i], every, share, cks, 2, work)
-            at = k
+            at, alpha_now, (once, each) = k, now[4], _data(now[4], q[i], mu[i], omega, every)
+            least, share_now = now[0], now[2]
             for way in (1, -1):
                 while 0 <= at + way < count:
                     beside, next_order = tables[places[i, at + way]], orders[i, at + way]
-                    other = _suited(run, i, beside, rays, next_order, omega, now[4], q[i], mu[i], every, now[2], cks, 0, work)
-                    if not other[0] < now[0]:
+                    other = _settled(run, i, beside, rays, next_order, omega, alpha_now, once, each, every, share_now, cks, work)
+                    if not other[0] < least:
                         break
-                    now, at = other, at + way
-            if not now[0] < best:
+                    least, share_now, at = other[0], other[2], at + way
+            if not least < best:
                 if abs(move) < 0.1 or wide < 0.1:
                     break
                 wide *= 0.5
                 continue
-            gain = best - now[0]
-            best, x, k, alpha, share = now[0], tried, at, now[4], now[2]
+            gain = best - least
+            best, x, k, alpha, share = least, tried, at, alpha_now, share_now
             chosen[i], omegas[i], found_alphas[i], found_shares[i] = float(k), omega, alpha, share
             if gain < 1e-5 * best and wide < 0.3:
                 break
@@ -281,9 +284,7 @@ def finish(run, q, mu, tables, rays, every, cks, edges, omegas, alphas):
     work = edges, empty((5, edges.size)), empty(edges.size)
     steps, shares, budgets, orders, data = empty(rows), empty(rows), empty(rows), empty(rows), empty(rows)
     for i in range(rows):
-        _, steps[i], shares[i], budgets[i], orders[i] = _suited(
+        _, steps[i], shares[i], budgets[i], orders[i], data[i] = _suited(
             run, i, tables[run.table[i]], rays, run.order[i], omegas[i], alphas[i], q[i], mu[i], every, run.share[i], cks, 2, work
         )
-        once, each = _data(orders[i], q[i], mu[i], omegas[i], every)
-        data[i] = once + (steps[i] - 1.0) * each
     return steps, shares, budgets, orders, data

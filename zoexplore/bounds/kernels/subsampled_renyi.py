@@ -18,7 +18,7 @@ LEAST_EXCESS, MOST_EXCESS = 1e-6, 1e6  # of an order over 1, where the best one 
 DEEP = 36.0  # what is exp(-DEEP) of the largest value is left out
 CELLS = 2048
 FAR = 1e12  # alpha mu beyond which the full batch's cost is returned, which is no less
-NEWTON, CLOSE = 9, 1e-6  # steps towards the best order at most, and how near it they end, relative
+NEWTON, CLOSE = 9, 1e-4  # steps towards the best order at most, and how near it they end: epsilon is then off by 1e-8 of it
 UP = 1e-10  # relative error of the integral: quadrature, parts left out, rounding
 ULPS = 1e-15  # of the exponents' size: their rounding
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
@@ -53,7 +53,8 @@ def _ceiling(low, high, v_low, v_high, alpha, mu):
 
 @njit(cache=True, error_model="numpy")
 def _panels(alpha, q, mu, panels):
-    """Cut the line into panels short enough for the quadrature: (their number, the largest logarithm met).
+    """Cut the line into panels short enough for the quadrature, (low, high, ceiling of the integral's logarithm): (their number,
+    the largest logarithm met).
 
     Cells are halved, level by level, until they are short beside a normal's width and their distance to h's turn from 1 to
     its exponential growth, over which h^alpha has a branch point at the height pi/mu. Those that cannot matter are left out.
@@ -71,13 +72,14 @@ def _panels(alpha, q, mu, panels):
         halved = 0
         for i in range(count):
             low, high, v_low, v_high = now[i]
-            if _ceiling(low, high, v_low, v_high, alpha, mu) < best - DEEP:
+            ceiling = _ceiling(low, high, v_low, v_high, alpha, mu)
+            if ceiling < best - DEEP:
                 continue
             apart = max(low - turn, turn - high)
             if high - low <= min(2.0, max(3.0 / mu, apart)):
                 if kept == CELLS:
                     return -1, best
-                panels[kept] = now[i]
+                panels[kept] = (low, high, ceiling)
                 kept += 1
                 continue
             if halved + 2 > CELLS:
@@ -100,22 +102,30 @@ def _cumulant(alpha, q, mu):
     gaussian = 0.5 * alpha * s * mu * mu
     if not alpha * mu < FAR:
         return gaussian, (alpha - 0.5) * mu * mu, mu * mu
-    panels = empty((CELLS, 4))
+    panels = empty((CELLS, 3))
     count, best = _panels(alpha, q, mu, panels)
     if count < 0:
         return gaussian, (alpha - 0.5) * mu * mu, mu * mu
     total, slope, bend, size = 0.0, 0.0, 0.0, 0.0
     for i in range(count):
-        low, high, v_low, v_high = panels[i]
-        if _ceiling(low, high, v_low, v_high, alpha, mu) < best - DEEP:
+        low, high, ceiling = panels[i]
+        if ceiling < best - DEEP:
             continue
         half, middle = 0.5 * (high - low), 0.5 * (high + low)
         for j in range(NODES.size):
             y = middle + half * NODES[j]
-            v, x = _log_ratio(y, q, mu), y + 0.5 * mu
+            x, rise = y + 0.5 * mu, mu * y
+            if rise > 700.0:
+                v, once = rise + log(q), -1.0
+            else:
+                grown = q * expm1(rise)
+                v, once = log1p(grown), -grown / (1.0 + grown)
+            # expm1(-k v) for k = 1, s, alpha = s + 1 and alpha + s; sums of one sign lose no digits
+            by_s = expm1(-s * v)
+            by_alpha = by_s + once + by_s * once
+            fall = by_alpha + by_s + by_alpha * by_s
             weight = half * WEIGHTS[j] * exp(alpha * v - 0.5 * x * x - best)
-            total += weight * expm1(-s * v) * expm1(-alpha * v)
-            fall = expm1(-(alpha + s) * v)
+            total += weight * by_s * by_alpha
             slope -= weight * v * fall
             bend += weight * v * v * (2.0 + fall)
             if weight > 0.0:
@@ -217,10 +227,13 @@ def scalar_order(near, N, budget, q, mu, delta, cks):
 
 @njit(cache=True)
 def _orders(near, N, budget, q, mu, delta, cks):
-    alpha, cost, last = empty(N.size), empty(N.size), nan
+    alpha, cost, last, before = empty(N.size), empty(N.size), nan, nan
     for i in range(N.size):
-        alpha[i], cost[i] = scalar_order(near[i] if near[i] == near[i] else last, N[i], budget[i], q[i], mu[i], delta[i], cks)
-        last = log(alpha[i] - 1.0)
+        start = near[i]
+        if start != start:  # the rows before, continued
+            start = 2.0 * last - before if before == before else last
+        alpha[i], cost[i] = scalar_order(start, N[i], budget[i], q[i], mu[i], delta[i], cks)
+        before, last = last, log(alpha[i] - 1.0)
     return alpha, cost
 
 

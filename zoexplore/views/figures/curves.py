@@ -19,7 +19,7 @@ from bokeh.models import (
 )  # fmt: skip
 from bokeh.plotting import figure
 
-from zoexplore.bounds import BOUNDS
+from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.formatting import format_count, format_number, format_short
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import REFERENCE, CurveSet, curve_set, guarantees
@@ -85,6 +85,8 @@ class Curves(View):
         super().__init__(state, dark, **params)
         self._over: str | None = None  # the field that is drawn; the one chosen may still be computed
         self.source = ColumnDataSource({name: [] for name in ("x", "value", *BOUNDS, REFERENCE)}, name="curves")
+        self._found: dict[str, Guarantee] = {}  # of the run that is drawn
+        self._annotated: dict[str, float] = {}
         self.guests: list[Guest] = []  # what others draw into the figure
         self._fitted: tuple[float, float] | None = None  # the frame we chose, and not the reader
         self._fitted_x: tuple[float, float] | None = None
@@ -271,7 +273,6 @@ class Curves(View):
             axis.formatter = CustomJSTickFormatter(args={"texts": list(a.ticks().items())}, code=_INTERVAL)
         else:
             axis.ticker, axis.formatter = LogTicker(), CustomJSTickFormatter(code=LOG_TICKS)
-        self.meaning.object = f"<p>{MEANINGS.get(self.along, '')}</p>"
         self._fitted_x = None
 
     async def refresh(self) -> None:
@@ -311,9 +312,11 @@ class Curves(View):
 
     def _annotate(self, found: dict[str, float]) -> None:
         """Name what is worth it along the axis, in rows where labels would meet."""
+        self._annotated = found
         start, end = self.abscissa.frame(self.state.setting)
         shown = {label: float(self.abscissa.place(value)) for label, value in found.items()}
-        shown = {label: x for label, x in shown.items() if start <= x <= end}
+        muted = tuple(f", {BOUNDS[bound].short}" for bound in self.legend.muted if bound in BOUNDS)
+        shown = {label: x for label, x in shown.items() if start <= x <= end and not label.endswith(muted)}
         row = rows(list(shown.values()), _LABEL * log10(end / start))
         y = [self.figure.y_range.end] * len(shown)  # above the frame, where no curve and no name is
         height = 1.3 * float(self.annotation_words.glyph.text_font_size.removesuffix("px"))
@@ -328,6 +331,9 @@ class Curves(View):
         }
         if data != self.annotations.data:
             self.annotations.data = data
+        meaning = f"<p>{MEANINGS.get(self.abscissa.field, '') if shown else ''}</p>"
+        if self.meaning.object != meaning:
+            self.meaning.object = meaning
 
     def fit(self, fresh: bool = False) -> None:
         """Show the curves' decades, unless the reader has zoomed or panned."""
@@ -361,14 +367,16 @@ class Curves(View):
                 absent = not np.isfinite(self._curves.epsilon[bound]).any()
                 why = f"absent: {found[bound].reason.partition(';')[0]}" if absent else ""
                 entries.append(entry(bound, found[bound].title, style, why, absent))
-        return [*entries, entry(REFERENCE, f"{REFERENCE_TITLE}, every iterate public", theme.REFERENCE)]
+        return [*entries, entry(REFERENCE, REFERENCE_TITLE, theme.REFERENCE, "every iterate public")]
 
     def _mute(self, *_: Any) -> None:
         """Draw no curve that the reader has switched off, nor its mark and name. The frame stays as it is."""
         with pn.io.hold():
             for name, line in self.lines.items():
                 line.visible = name not in self.legend.muted
-            self.marks.data = self._marks()
+            if self._found:
+                self.marks.data = self._marks()
+                self._annotate(self._annotated)
         pn.io.push_notebook(self.pane)
 
     async def picture(self) -> str:

@@ -72,8 +72,7 @@ def describe_trajectory(g: Guarantee) -> str:
         return (
             f"The bound applies, with ε = {format_number(g.epsilon)}, but with mini-batches of "
             f"{format_count(g.setting.batch or 0)} records there are no steps to draw: which records a step sees is up to "
-            "chance too, and what a step then costs depends on the Rényi order; costs add up at one order "
-            "only, and are no budget that is spent step by step."
+            "chance, too, and what it costs is no number that adds up to ε step by step."
         )
     total = path.rho.sum()
     last = int(np.searchsorted(np.cumsum(path.rho[::-1]), total / 2) + 1)

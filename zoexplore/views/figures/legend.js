@@ -4,8 +4,8 @@ const SVG = "http://www.w3.org/2000/svg";
 function swatch({light, dark, dash, width}) {
   const picture = document.createElementNS(SVG, "svg");
   const line = document.createElementNS(SVG, "line");
-  for (const [name, value] of Object.entries({class: "swatch", width: 34, height: 10, "aria-hidden": true})) picture.setAttribute(name, value);
-  for (const [name, value] of Object.entries({x1: 1, x2: 33, y1: 5, y2: 5, "stroke-width": width, "stroke-dasharray": dash.join(" ")})) line.setAttribute(name, value);
+  for (const [name, value] of Object.entries({class: "swatch", width: 26, height: 10, "aria-hidden": true})) picture.setAttribute(name, value);
+  for (const [name, value] of Object.entries({x1: 1, x2: 25, y1: 5, y2: 5, "stroke-width": width, "stroke-dasharray": dash.join(" ")})) line.setAttribute(name, value);
   line.style.stroke = `light-dark(${light},${dark})`;
   picture.append(line);
   return picture;

@@ -118,6 +118,10 @@ class Motion(View):
             self.player.param.update(start=0, end=run.T, value=at)
             self._moved()
 
+    def play(self) -> None:
+        """Play from the first step."""
+        self.player.param.update(value=0, direction=1)
+
     def _fit(self) -> None:
         """One scale for both axes, that of the clouds, the pair's start and, where it is not far off, the ball."""
         run, motion = self._run, self._played.motion  # type: ignore[union-attr]
@@ -187,8 +191,8 @@ class Motion(View):
             )
         epsilon = "No bound of the accountant applies to it."
         if found.epsilon < inf:
-            by, least = BOUNDS[found.bound].in_text, f"at least {floor(100 * found.least)}\u202f% to the best attacker"
-            epsilon = f"The accountant gives this miniature ε = {format_number(found.epsilon)} by {by}: that leaves {least}."
+            by, least = BOUNDS[found.bound].in_text, f"at least {floor(100 * found.least)}\u202f%"
+            epsilon = f"The accountant gives this miniature ε = {format_number(found.epsilon)} by {by}: an overlap of {least}."
         return (
             f"{head}The two clouds overlap by <b>{shared}</b>: who sees the last iterate alone names the run rightly "
             f"{format_measured_share(1 - overlap / 2)} of the time, and half would be guessing. For somebody who sees every step "

@@ -19,8 +19,7 @@ from zoexplore.views.style import theme
 from zoexplore.views.view import View
 
 SHOWN = {bound.title: bound.id for bound in reversed(BOUNDS.values()) if bound.hides_iterates}
-
-
+_NOTHING = 1e-6  # of the distance, and less
 MOST_FRAMES = 60  # of longer runs, the last steps
 _DRAWN = (
     "along", "across", "next", "hidden-along", "hidden-across", "distance", "walked", "budget", "spent", "now", "paid",
@@ -205,10 +204,15 @@ def describe_step(g: Guarantee, t: int) -> str:
     step, T = format_count(path.tau + t + 1), format_count(g.setting.T)
     where = f"<b>Step {step} of {T}.</b> Before it the runs are at most {format_number(path.z[t])} apart"
     if path.alpha is None and g.bound == "sharp":
-        hides = f"The directions span everything; noise hides a length of {format_number(path.p[t])}"
+        hides = f"The directions span everything; noise hides {_length(path.p[t], path.z[t])}"
     elif path.alpha is None or path.pi is None:
-        hides = f"Noise along the directions hides the record's data, all noise a length of {format_number(path.a[t])}"
+        hides = f"Noise along the directions hides the record's data, all noise {_length(path.a[t], path.z[t])}"
     else:
         along, across = format_measured_share(path.pi[t]), format_measured_share(path.alpha[t])
         hides = f"Noise hides {along} of what lies along the directions and {across} of what lies across them"
     return f"{where}, after it {format_number(path.z[t + 1])}. {hides}. {format_measured_share(spent, 1)} of the budget is spent."
+
+
+def _length(hidden: float, apart: float) -> str:
+    """What noise hides of the distance between the runs."""
+    return f"a length of {format_number(hidden)}" if hidden > _NOTHING * apart else "nearly nothing"

@@ -6,13 +6,14 @@ from html import escape
 from typing import Any, ClassVar
 
 import panel as pn
+import param
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.formatting import format_number, format_percent, format_share
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import attack, guarantees, stated
-from zoexplore.views.panels.readouts import smallest
+from zoexplore.views.panels.readouts import smallest, told_of
 from zoexplore.views.panels.toolbar import copier
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
@@ -55,6 +56,8 @@ def said(allowed: TradeOff, fpr: float = FPR) -> str:
     if found >= 1:
         return f"At {share} false alarms an attacker may find every member: this rules nothing out."
     most = format_percent(found)
+    if most == format_percent(1):
+        return f"At {share} false alarms an attacker may find nearly every member."
     return f"At {share} false alarms the best attacker finds at most {most} of members; blind guessing finds {share}."
 
 
@@ -63,9 +66,15 @@ class Odds(Written):
 
     css_class, sheet = "zx-odds", "said"
 
+    by = param.String("", doc="the bound that the odds are by; empty for the smallest")
+
+    def __init__(self, *args: Any, **params: Any) -> None:
+        super().__init__(*args, **params)
+        self.param.watch(self.changed, "by")
+
     async def refresh(self) -> None:
         run = self.state.setting, self.state.accounting
-        best = smallest(await ask(guarantees, *run))
+        best = told_of(await ask(guarantees, *run), self.by)
         printed = self.state.accounting.printed and bool(BOUNDS[best.bound].printed)
         told = said(await ask(attack, *run, best.bound)) if best.valid and not printed else ""
         self.pane.object = f"<p>{told}</p>"
@@ -78,7 +87,7 @@ def rows(g: Guarantee) -> list[tuple[str, str, str]]:
         found = [
             ("μ", "Gaussian privacy, μ-GDP", format_number(g.gaussian_dp.mu)),
             ("ρ", "zero-concentrated, ρ-zCDP", format_number(g.zero_concentrated.rho)),
-            *([("δ_f", "but for a chance of", format_number(g.delta_f))] if g.delta_f else []),
+            *([("δ_f", "except with a chance of", format_number(g.delta_f))] if g.delta_f else []),
             *found,
         ]
     return found

@@ -101,7 +101,7 @@ class Pinned(View):
 
     def __init__(self, state: State | None = None, pins: Pins | None = None, **params: Any) -> None:
         super().__init__(state, pins=pins, **params)
-        names = {"each one's smallest": "", **{BOUNDS[b].title: b for b in BOUNDS}}
+        names = {"each run's smallest": "", **{BOUNDS[b].title: b for b in BOUNDS}}
         self.compare = pn.widgets.Select(
             options=names, value=self.pins.compare, label="curves of", css_classes=["zx-select"],
             stylesheets=[theme.css("select", "along")], **theme.STRETCH,

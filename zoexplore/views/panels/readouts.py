@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 import panel as pn
+import param
 
 from zoexplore.bounds import BOUNDS, Guarantee
-from zoexplore.formatting import format_count, format_exact, format_number, format_short
+from zoexplore.formatting import format_count, format_exact, format_number, format_sentence, format_short
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import T_VALUES, CurveSet, curve_set, guarantees, public_epsilon, shares
 from zoexplore.views.state import State
@@ -32,6 +33,11 @@ def smallest(found: dict[str, Guarantee]) -> Guarantee:
     return min((g for bound, g in found.items() if of_this_run(bound)), key=lambda g: g.epsilon)
 
 
+def told_of(found: dict[str, Guarantee], by: str) -> Guarantee:
+    """The guarantee by a bound, by the smallest where none is named."""
+    return found[by] if by else smallest(found)
+
+
 def _why(g: Guarantee) -> str:
     explain = BOUNDS[g.bound].explain
     return explain(g) if explain else ""
@@ -39,6 +45,8 @@ def _why(g: Guarantee) -> str:
 
 class Readouts(View):
     """Three panes that change together: `verdict`, `table`, `assumptions`."""
+
+    by = param.String("", doc="the bound that the verdict is by; empty for the smallest")
 
     def __init__(self, state: State | None = None, **params: Any) -> None:
         super().__init__(state, **params)
@@ -53,6 +61,7 @@ class Readouts(View):
         )
         self.param.watch(self._veil, "waiting")
         self.fold.param.watch(self._unfold, "collapsed")
+        self.param.watch(self.changed, "by")
         self.follow(precedence=1)  # after whatever figure is shown, which a hand on a slider is waiting for
 
     def _pane(self, name: str) -> pn.pane.HTML:
@@ -83,17 +92,20 @@ class Readouts(View):
             self.assumptions.object = self._assumptions(self._found)
 
     def _verdict(self, found: dict[str, Guarantee], public: float, curves: CurveSet) -> str:
-        best, s = smallest(found), self.state.setting
+        best, s = told_of(found, self.by), self.state.setting
         printed = self._as_printed(best)
         warning, kind = (_AS_PRINTED, "number") if printed else ("", "guarantee")
         if not best.valid:
             said = "No bound applies to this run: the table says what each one lacks."
             return f'{warning}<p class="epsilon"><i>ε</i> = ∞</p><p>{said}</p>'
+        words = f"<b>{escape(best.title)}</b> gives the smallest {kind} of this run. {_why(best)} "
+        words += self._publishing(best, public, curves)
+        if self.by:
+            words = f"<b>{escape(best.title)}.</b> {escape(BOUNDS[best.bound].summary)}"
         return (
             f'{warning}<p class="epsilon"><i>ε</i> = {format_number(best.epsilon)} <small>at <i>δ</i> = {format_short(s.delta)}, '
             f"after {format_count(s.T)} step{'s' if s.T > 1 else ''}</small></p>"
-            f"<p><b>{escape(best.title)}</b> gives the smallest {kind} of this run. "
-            f"{_why(best)} {self._publishing(best, public, curves)}</p>"
+            f"<p>{words}</p>"
         )
 
     def _share(self, best: Guarantee, along: float, across: float) -> str:
@@ -187,7 +199,7 @@ def _cells(swatch: str, title: str, epsilon: float, kind: str, note: str, says: 
 def _assumption(words: str, met: bool | None, shortfall: str, titles: list[str], bounds: int) -> str:
     mark, kind, name = _MARKS[met]
     who = "every bound" if len(titles) == bounds else ", ".join(titles)
-    lacks = f' <span class="lacks">{escape(shortfall)}.</span>' if shortfall else ""
+    lacks = f' <span class="lacks">{escape(format_sentence(shortfall))}.</span>' if shortfall else ""
     return (
         f'<li><span class="{kind}" role="img" aria-label="{name}">{mark}</span>'
         f"<span>{escape(words)}{lacks} <small>{escape(who)}</small></span></li>"

@@ -39,6 +39,8 @@ class Step:
         question: what is to be guessed, and `guesses` the guesses.
         then: what is changed for the answer.
         tells: the answer, from what the accountant finds before and after.
+        shows: the bounds whose curves are drawn; all of them where it is empty.
+        by: the bound whose number stands above the figure; the smallest one's where it is empty.
     """
 
     title: str
@@ -51,6 +53,8 @@ class Step:
     then: dict[str, Any]
     tells: Callable[[Found, Found], str]
     turned: dict[str, Any] = field(default_factory=dict)
+    shows: tuple[str, ...] = ()
+    by: str = ""
 
 
 def _least(found: Found) -> float:
@@ -88,7 +92,7 @@ def _saturates(before: Found, after: Found) -> str:
     change = "ε does not change" if now <= was * 1.001 else f"ε grows from {format_number(was)}"
     return (
         f"{change}: it is {format_number(now)}. Every step pulls the two runs together and covers the rest with fresh noise. "
-        "Press play: runs that start as far apart as the ball allows are the same cloud after a few steps. Only the last few "
+        "Watch them: runs that start as far apart as the ball allows are the same cloud after a few steps. Only the last few "
         "steps leave a trace, so the curve stops growing."
     )
 
@@ -113,8 +117,8 @@ def _cost(before: Found, after: Found) -> str:
 STEPS = {
     "1": Step(
         "What leaks",
-        "Two runs differ in one person's record. Whoever gets the trained model tries to tell which run it came from: below, "
-        "blue or orange. "
+        "Two runs differ in one person's record. Whoever gets the trained model tries to tell which run it came from: blue or "
+        "orange in the picture. "
         "ε bounds how well anybody can. Noise σ hides the record.",
         "sigma", "motion", {}, "Will twice the noise halve ε?",
         ("Yes, about half", "Less than half is left", "More than half is left"), {"sigma": 2e-3}, _twice_the_noise,
@@ -124,13 +128,14 @@ STEPS = {
         "Composition grows",
         "Suppose every step of the training is published. Then every step is paid for: that is composition, the orange line.",
         "T", "curves", {"T": 10}, "A hundred times as many steps: how much larger is ε?",
-        ("Not at all", "10 to 30 times", "100 times or more"), {"T": 1000}, _composition, {"along": "T"},
+        ("Not at all", "10 to 30 times", "100 times or more"), {"T": 1000}, _composition, {"along": "T"}, ("composition",),
+        "composition",
     ),
     "3": Step(
         "Hide the iterates",
         "Mostly nobody needs the steps in between. Publish the last iterate alone, with the same noise and the same 200 steps.",
         "T", "curves", {}, "How much of composition's ε is left?",
-        ("Nearly all", "About half", "A fifth or less"), {}, _hidden, {"along": "T"},
+        ("Nearly all", "About half", "A fifth or less"), {}, _hidden, {"along": "T"}, ("composition", "sharp"),
     ),
     "4": Step(
         "It saturates",
@@ -144,7 +149,7 @@ STEPS = {
         "energy. "
         "Now all of it goes along them.",
         "beta", "curves", {"beta": 1.0}, "Move half of the noise off the directions. What does ε do?",
-        ("It rises", "It stays", "It falls"), {"beta": 0.5}, _share, {"along": "beta"},
+        ("It rises", "It stays", "It falls"), {"beta": 0.5}, _share, {"along": "beta"}, ("composition", "sharp"),
     ),
     "6": Step(
         "What it costs",
@@ -161,6 +166,7 @@ class Story(pn.viewable.Viewer):
 
     step = param.Selector(default="", objects=["", *STEPS], doc="the step that is told; empty for none")
     guess = param.String("", doc="what was guessed; empty before")
+    by = param.String("", doc="the bound whose number is told; empty for the smallest")
 
     def __init__(self, state: State, tabs: Tabs, controls: Controls, invites: bool = False, **params: Any) -> None:
         """With `invites` the page begins with an invitation to the story."""
@@ -197,7 +203,11 @@ class Story(pn.viewable.Viewer):
         self.guess = ""
         with pn.io.hold():
             self.controls.sole = told.control if told else ""
-            self.tabs.switch.visible = self.tabs["curves"].choice.visible = told is None
+            curves, shown = self.tabs["curves"], told.shows if told else ()
+            self.tabs.switch.visible = curves.choice.visible = told is None
+            curves.legend.visible = not shown  # the names at the curves' ends say as much
+            curves.legend.muted = [name for name in curves.lines if name not in shown] if shown else []
+            self.by = told.by if told else ""
             if told:
                 self.state.replace(DEMONSTRATION.replace(**told.run), Accounting())
                 self.tabs[told.view].param.update(**told.turned)
@@ -245,6 +255,8 @@ class Story(pn.viewable.Viewer):
         after = await ask(guarantees, DEMONSTRATION.replace(**told.run | told.then), Accounting())
         self.answer.object = f'<p role="status"><b>You said: {escape(self.guess)}.</b> {escape(told.tells(before, after))}</p>'
         self.state.ask(**told.then)
+        if told.view == "motion":
+            self.tabs["motion"].play()
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self.panel

@@ -12,7 +12,7 @@ import panel as pn
 from zoexplore import paper
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.documents import Reference, as_html
-from zoexplore.formatting import format_tex, round_up
+from zoexplore.formatting import format_sentence, format_tex, round_up
 from zoexplore.paper import ERRATA
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import guarantees
@@ -22,7 +22,10 @@ from zoexplore.views.view import View
 
 _DOI = re.compile(r"doi:(10\.[^\s,;]+)")
 _MARKS = {True: ("✓", "met", "met"), False: ("✗", "unmet", "not met"), None: ("○", "supposed", "supposed")}
-_NO_BUDGET = "On batches there is no budget ρ to put numbers into: what a step costs depends on the Rényi order"
+_NO_BUDGET = (
+    "On batches no number ρ adds up over the steps: their privacy losses are composed as whole distributions, or at one "
+    "Rényi order"
+)
 _DERIVED = Reference("bounds", "What is misprinted in the paper")
 _PRINTED = """<h2>Misprints in the paper, and which way they err</h2>
 <p>With the box ticked, every number on this page is what the paper's printed constants give. Those are no
@@ -49,7 +52,8 @@ class Theory(View):
         with pn.io.hold():
             for bound, g in found.items():
                 formula = substituted(g)
-                self.numbers[bound].object = _formula(formula) if formula else f"<p>{escape(g.reason or _NO_BUDGET)}.</p>"
+                why = escape(format_sentence(g.reason or _NO_BUDGET))
+                self.numbers[bound].object = _formula(formula) if formula else f"<p>{why}.</p>"
                 self.checks[bound].object = _checks(g)
 
     def _section(self, bound: str) -> pn.viewable.Viewable:
@@ -132,7 +136,7 @@ def _checks(g: Guarantee) -> str:
     rows = []
     for check in g.checks:
         mark, kind, name = _MARKS[check.met]
-        lacks = f' <span class="lacks">{escape(check.shortfall)}.</span>' if check.shortfall else ""
+        lacks = f' <span class="lacks">{escape(format_sentence(check.shortfall))}.</span>' if check.shortfall else ""
         words = f"<span>{escape(check.words)}{lacks}</span>"
         rows.append(f'<li><span class="{kind}" role="img" aria-label="{name}">{mark}</span>{words}</li>')
     count = {name: sum(_MARKS[check.met][2] == name for check in g.checks) for _, _, name in _MARKS.values()}

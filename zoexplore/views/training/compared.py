@@ -14,6 +14,7 @@ from zoexplore.training import METHODS, Frontier, Point
 from zoexplore.training.costs import kept, passes
 from zoexplore.views.figures.bokeh_style import blank, dress, plain
 from zoexplore.views.style import theme
+from zoexplore.views.training import tables
 from zoexplore.views.training.marks import MARKERS, at_delta, name_of, spread
 
 _COLOURS = {
@@ -24,7 +25,7 @@ _COLOURS = {
 AXIS = "return texts.find(([x]) => Math.abs(tick / x - 1) < 1e-9)?.[1] ?? ''"
 _SHORT = {
     "noisy-gd": "Noisy GD", "aggzo": "Joint clip", "isotropic": "Isotropic", "dp-sgd": "DP-SGD",
-    "zeroth-order": "Zeroth order, no noise",
+    "zeroth-order": "Zeroth order",
 }  # fmt: skip
 _ROOM = 0.05  # of the axis, above and below
 _APART = 0.052  # of the axis, between names
@@ -107,7 +108,7 @@ class Compared:
         )
         dots.nonselection_glyph = dots.selection_glyph = None
         words = {"text_font_size": "12px", "text_baseline": "middle", "text_color": "colour", "text_font": {"value": theme.FONT}}
-        fig.text("x", "y", "text", source=self.names, x_offset=8, y_offset=0, text_align="left", **words)
+        fig.text("x", "y", "text", source=self.names, x_offset=8, y_offset=0, text_align="left", level="overlay", **words)
         fig.text("x", "y", "text", source=self.said, x_offset=7, y_offset=0, text_align="left", **words)
         tooltip = f'<div class="tip"><style>{theme.css("mark")}</style>@tip{{safe}}</div>'
         fig.add_tools(HoverTool(renderers=[dots], tooltips=tooltip, visible=False, point_policy="snap_to_data"))
@@ -243,7 +244,6 @@ def _decades(low: float, high: float) -> list[float]:
 def table(frontier: Frontier) -> str:
     """Every point of the comparison as rows of a table: what was chosen, what it reached, what it cost."""
     titles = ("method", "ε", "accuracy", "counted by", "K", "T", "η/K", "Δ", "β", "batch", "forward passes", "kept of a record")
-    head = "".join(f'<th scope="col">{escape(t)}</th>' for t in titles)
     rows = []
     for p in (p for p in frontier.points if p.run):
         run, by = p.run, p.by
@@ -256,6 +256,5 @@ def table(frontier: Frontier) -> str:
             format_count(int(run["batch"])) if run["batch"] else "all", f"{passes(p):.2g}", format_count(int(kept(p))),
         )  # fmt: skip
         title = METHODS[p.method].title if p.method in METHODS else p.method
-        rows.append(f'<tr><th scope="row">{escape(title)}</th>' + "".join(f"<td>{escape(c)}</td>" for c in cells) + "</tr>")
-    inner = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    return f'<div class="wide" tabindex="0" role="region" aria-label="the comparison in numbers">{inner}</div>'
+        rows.append([title, *cells])
+    return tables.table(titles, rows, "the comparison in numbers")

@@ -129,9 +129,9 @@ def tip(frontier: Frontier, point: Point, bound: str) -> str:
 
 
 def spread(point: Point, utility: str, step: int = -1) -> str:
-    """A mean with its standard error, where several seeds allow one."""
-    error = point.error(utility, step)
-    return f"{point.mean(utility, step):.3f}" + ("" if isnan(error) else f" ± {error:.3f}")
+    """A mean with its standard error, where several seeds allow one; a dash where it was not measured."""
+    mean, error = point.mean(utility, step), point.error(utility, step)
+    return "–" if isnan(mean) else f"{mean:.3f}" + ("" if isnan(error) else f" ± {error:.3f}")
 
 
 def infinite(frontier: Frontier, bounds: tuple[str, ...]) -> dict[tuple[str, str], list[str]]:

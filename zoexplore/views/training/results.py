@@ -18,6 +18,7 @@ from zoexplore.views.server.limits import largest_upload
 from zoexplore.views.style import theme
 from zoexplore.views.training.jobs import read
 from zoexplore.views.training.marks import infinite, name_of, spread, supposed
+from zoexplore.views.training.tables import table
 
 
 class Results(pn.viewable.Viewer):
@@ -103,15 +104,11 @@ def _supposed(frontier: Frontier, bounds: tuple[str, ...]) -> str:
 def _numbers(frontier: Frontier, bounds: tuple[str, ...]) -> str:
     """Every point in a table."""
     titles = ("method and σ", "accuracy", "loss", *(f"ε, {BOUNDS[b].title.lower()}" for b in bounds))
-    head = "".join(f'<th scope="col">{escape(title)}</th>' for title in titles)
-    rows = "".join(
-        f'<tr><th scope="row">{escape(name_of(p))}</th><td>{spread(p, "accuracy")}</td><td>{spread(p, "loss")}</td>'
-        + "".join(f"<td>{format_number(p.epsilon[b])}</td>" for b in bounds)
-        + "</tr>"
+    rows = [
+        [name_of(p), spread(p, "accuracy"), spread(p, "loss"), *(format_number(p.epsilon[b]) for b in bounds)]
         for p in frontier.points
-    )
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-    wide = f'<div class="wide" tabindex="0" role="region" aria-label="the points in numbers">{table}</div>'
+    ]
+    wide = table(titles, rows, "the points in numbers")
     said = "".join(f"<li><span><b>{escape(m.title)}</b> {escape(m.summary)}</span></li>" for m in METHODS.values())
     methods = f"<details><summary>The methods</summary><ul>{said}</ul></details>"
     return f"<details><summary>The points in numbers</summary>{wide}</details>{methods}"
