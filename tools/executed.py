@@ -20,17 +20,20 @@ NOTEBOOKS, KEPT = ROOT / "notebooks", ROOT / "build" / "executed"
 HIDDEN = re.compile(r"<details><summary>(Solution|Answer)</summary>\n(.*?)\n</details>", re.DOTALL)
 HINT = re.compile(r"<details><summary>Hint</summary>\n(.*?)\n</details>", re.DOTALL)
 CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
-# Run before a notebook's own cells: a player that is shown alone is kept with what it shows at every step, so that pages play it.
-PLAYED = """
+# Run before a notebook's own cells. What takes long is computed at once, so that a page has it; a player that is shown alone is
+# kept with what it shows at every step, so that pages play it.
+PREPARED = """
 import panel as pn
+from zoexplore.views.compute import ask
 
+ask.quick, ask.goes_on_beside = (lambda *_: True), (lambda: False)
 live = pn.Column._repr_mimebundle_
 
 
-def played(column, **given):
+def played(column, *given, **named):
     widgets = list(column.select(pn.widgets.Widget))
     if [type(widget) for widget in widgets] != [pn.widgets.Player]:
-        return live(column, **given)
+        return live(column, *given, **named)
     steps = list(range(widgets[0].start, widgets[0].end + 1))
     return column.embed(progress=False, states={widgets[0]: steps})._repr_mimebundle_()
 
@@ -55,10 +58,10 @@ def executed(path: Path) -> NotebookNode:
     if not kept.exists():
         print(f"running {path.name}", flush=True)
         notebook = with_answers(nbformat.read(path, as_version=4))
-        notebook.cells.insert(0, nbformat.v4.new_code_cell(PLAYED))
+        notebook.cells.insert(0, nbformat.v4.new_code_cell(PREPARED))
         os.environ.update(PANEL_INLINE="1", PYTHONPATH=str(ROOT))
         NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(NOTEBOOKS)}}).execute()
-        del notebook.cells[0]
+        _uncount(notebook)
         KEPT.mkdir(parents=True, exist_ok=True)
         for older in KEPT.glob(f"{path.stem}-*.ipynb"):
             older.unlink()
@@ -66,10 +69,19 @@ def executed(path: Path) -> NotebookNode:
     return nbformat.read(kept, as_version=4)
 
 
+def _uncount(notebook: NotebookNode) -> None:
+    """Leave out the first cell, and count the others as if it had not been."""
+    del notebook.cells[0]
+    for cell in notebook.cells:
+        for counted in (cell, *cell.get("outputs", ())):
+            if counted.get("execution_count"):
+                counted.execution_count -= 1
+
+
 def _key(path: Path) -> str:
     """A hash of everything of ours that the outputs depend on."""
     code = sorted(file for file in (ROOT / "zoexplore").rglob("*") if file.suffix in {".py", ".css", ".js"})
-    digest = sha256()
+    digest = sha256(PREPARED.encode())
     for file in (path, *code):
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]

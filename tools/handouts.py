@@ -24,6 +24,7 @@ KINDS = ("handouts", "answers", "slides")
 LOOK = """
 body:not(:has(.reveal)) { max-width: 980px; margin: 0 auto; padding: 0 16px; }
 .reveal section { text-align: left; } .reveal :is(h1, h2, h3) { text-transform: none; } .reveal pre { font-size: 16px; }
+.jp-OutputArea-output pre { word-break: normal; overflow-wrap: anywhere; }
 @media print { details { display: block; } .jp-Cell { break-inside: avoid; } }
 """
 

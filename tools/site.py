@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+from hashlib import sha256
 from html import unescape
 from pathlib import Path
 
@@ -78,7 +79,18 @@ def _notebook(path: Path, execute: bool) -> None:
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = re.sub(r"\]\(((?!https?:)[^)#]+)\.(?:ipynb|md)", r"](\1.html", cell.source)
+        for output in cell.get("outputs", ()):
+            _shared(output)
     nbformat.write(notebook, PAGES / "notebooks" / path.name)
+
+
+def _shared(output: nbformat.NotebookNode) -> None:
+    """Put the scripts that a notebook loads, some megabytes and the same in all, into a file of their own."""
+    if "application/vnd.holoviews_load.v0+json" in output.get("data", {}):
+        script = output.data["application/javascript"].encode()
+        name = f"load-{sha256(script).hexdigest()[:16]}.js"
+        (PAGES / "bokeh" / name).write_bytes(script)
+        output.data = {"text/html": f'<script src="../bokeh/{name}"></script>'}
 
 
 def build(folder: Path = SITE) -> None:
