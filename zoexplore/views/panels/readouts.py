@@ -10,7 +10,7 @@ import param
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.formatting import format_count, format_exact, format_number, format_sentence, format_short
 from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.curve_set import T_VALUES, CurveSet, curve_set, guarantees, public_epsilon, shares
+from zoexplore.views.compute.curve_set import T_VALUES, CurveSet, curve_set, guarantees, public_epsilon, shares, sketched
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
 from zoexplore.views.view import View
@@ -76,7 +76,10 @@ class Readouts(View):
     async def refresh(self) -> None:
         run = self.state.setting, self.state.accounting
         self._found = found = await ask(guarantees, *run)
-        public, ends, curves = await ask(public_epsilon, *run), await ask(shares, *run), await ask(curve_set, *run, "T")
+        public, ends = await ask(public_epsilon, *run), await ask(shares, *run)
+        counted = sketched(*run, "T") if self.state.moving else run[1]
+        self.sketch = counted != run[1]
+        curves = await ask(curve_set, run[0], counted, "T")
         with pn.io.hold():
             self.verdict.object = self._verdict(found, public, curves)
             self.table.object = self._table(found, public, ends)

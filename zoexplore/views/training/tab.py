@@ -116,8 +116,7 @@ class Train(View):
     async def refresh(self) -> None:
         """Follow the sliders where that was asked for; draw what is known, unless it is drawn."""
         with pn.io.hold():
-            if self.choices.follow:
-                self.choices.fill()
+            self.choices.fill()
             said = about(self.frontier, self.state.setting.delta, self.state.accounting) if self.frontier else _SAYS
             self.about.object = f"<p>{escape(said)}</p>"
             if not self._drawn:
