@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.client import Reader, token_of
 from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, asked, memory, watched
+from zoexplore.views.server.limits import MOVES, READERS_PER_ADDRESS
 
 pytestmark = pytest.mark.proof
 # Legal extremes, all on the full batch: many steps, and assumptions under which bounds are searched for.
@@ -19,6 +20,7 @@ SLOW = (
     "?T=100000&delta=1e-300&against=sigma",
 )
 PINS = "&".join(f"pin=T:{10**i},beta:0.{i}~p{i}" for i in range(1, 7))
+DRAG = 8  # seconds that tabs of one address drag their sliders
 ROOM = 500  # MB that a server may have grown by when 300 sessions have gone
 
 
@@ -42,6 +44,27 @@ def test_slow_questions_in_an_address(server, query):
         async with watched(server.origin) as watch:
             address = next(ADDRESSES)
             await asyncio.gather(*(asked(server.origin, f"/app{query}", address=address) for _ in range(3)))
+        return watch
+
+    asyncio.run(run()).unharmed()
+
+
+def test_many_tabs_of_one_address_do_not_hold_up_another(server):
+    """As many as an address may have, and a slider dragged in each."""
+
+    async def drag(attacker):
+        slider = attacker.find("Slider", SLIDER)
+        value = slider["attributes"]["value"]
+        for i in range(DRAG * MOVES.default):
+            attacker.set(slider, "value", value + i % 20)
+            await asyncio.sleep(1 / MOVES.default)
+        attacker.close()
+
+    async def run():
+        address = next(ADDRESSES)
+        tabs = [await Attacker.open(server.origin, address=address) for _ in range(READERS_PER_ADDRESS.default)]
+        async with watched(server.origin) as watch:
+            await asyncio.gather(*(drag(tab) for tab in tabs))
         return watch
 
     asyncio.run(run()).unharmed()

@@ -13,7 +13,6 @@ from tests.browser.acts import IDLE, becomes, data, narrow_enough, opened, reado
 from tests.browser.conftest import served
 from tests.browser.test_accessible import axe, serious  # noqa: F401 (axe is a fixture)
 from tests.views import train_jobs
-from zoexplore.presets import DEMONSTRATION
 from zoexplore.training import NOT_COVERED
 from zoexplore.training.frontier_files import from_csv, to_csv
 from zoexplore.views.training.marks import name_of
@@ -49,7 +48,8 @@ def tab(explorer):
 def shown(page):
     """The tab of a page, set to a small task and a long run."""
     show(page, "train")
-    page.get_by_label("task", exact=True).select_option("Breast cancer, n = 455")
+    for task in ("Two Gaussian classes, n = 20 000", "Breast cancer, n = 455"):  # which sets the sliders to the task's run
+        page.get_by_label("task", exact=True).select_option(task)
     until(page, lambda: page.get_by_label("K directions", exact=True).input_value() == "15")
     fill(page, "σ noise scales", "0.01, 0.1")
     fill(page, "T steps to train", "100000")
@@ -155,16 +155,11 @@ def test_what_is_wrong_is_said(tab):
     fill(tab, "K directions", "15")
 
 
-def test_the_sliders_values_are_used_when_asked_for(tab):
-    use = tab.get_by_label("use the sliders' values")
-    use.check()
-    until(tab, lambda: tab.get_by_label("K directions", exact=True).input_value() == str(DEMONSTRATION.K))
+def test_form_and_sliders_move_together(tab):
     settled(tab, lambda: type_in(tab, "T", "50"), lambda: readouts(tab))
     until(tab, lambda: tab.get_by_label("T steps to train", exact=True).input_value() == "50")
-    becomes(tab, tab.get_by_label("T steps to train", exact=True).is_disabled, True)
-    use.uncheck()
-    becomes(tab, tab.get_by_label("T steps to train", exact=True).is_disabled, False)
-    fill(tab, "K directions", "15")
+    fill(tab, "T steps to train", "60")
+    until(tab, lambda: "T=60" in tab.url)
 
 
 def test_a_mark_says_what_it_is(tab, tmp_path):

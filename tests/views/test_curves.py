@@ -61,6 +61,22 @@ def test_moving_t_moves_the_marks_and_not_the_curves():
     assert marked == {bound: guarantee(DEMONSTRATION.replace(T=1000), bound).epsilon for bound in BOUNDS}
 
 
+def test_on_batches_a_slider_moves_a_sketch_and_leaves_the_exact_curves_nowhere_higher():
+    run = DEMONSTRATION.replace(n=1000, batch=20, sigma=0.02, K=100)
+    view = Curves(State(run))
+    view.state.slide(sigma=0.021)
+    moved = run.replace(sigma=0.021)
+    sketch = curve(moved, "T", T_VALUES, accounting=Accounting(conversion="cks"))
+    np.testing.assert_array_equal(view.source.data["sharp"], finite(sketch["sharp"]))
+    view.state.moving = False
+    exact = curve(moved, "T", T_VALUES)
+    for bound in ("composition", "theorem", "sharp"):
+        np.testing.assert_array_equal(view.source.data[bound], finite(np.minimum(exact[bound], sketch[bound])))
+    assert (view.source.data["sharp"] < finite(sketch["sharp"])).all()
+    view.state.slide(sigma=0.02)  # what was found already is drawn as it is
+    np.testing.assert_array_equal(view.source.data["sharp"], finite(curve(run, "T", T_VALUES)["sharp"]))
+
+
 def test_an_absent_bound_is_in_the_legend_with_its_reason():
     view = Curves()
     assert "absent" not in " ".join(view.legend.words)

@@ -40,3 +40,11 @@ def test_a_page_keeps_its_folds_for_later_and_a_notebook_does_not():
         later_on = [len(card) for card in page.__panel__().select(pn.Card)]
     assert min(folds) >= 1 and later_on == [0] * len(folds)
     assert page.controls.fields["batch"].text.value == "all"  # it can be set and asked, seen or not
+
+
+def test_a_page_has_few_models():
+    """What it costs to make a page goes with their number."""
+    document = Document()
+    with set_curdoc(document):
+        pn.panel(Explorer(search="?T=300")).server_doc(document)
+    assert len(document.models) < 230

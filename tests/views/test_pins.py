@@ -1,5 +1,7 @@
 """Pins keep settings, survive in an address, are drawn, and compared by what differs."""
 
+import asyncio
+
 import numpy as np
 import pytest
 
@@ -32,6 +34,22 @@ def test_pinning_keeps_what_is_set_and_names_it():
 def test_as_many_as_fit():
     pins = Pins()
     assert [pins.add(State(DEMONSTRATION.replace(T=T + 1))) for T in range(MOST + 1)] == [True] * MOST + [False]
+
+
+def test_a_page_is_there_before_what_is_pinned_is_computed(monkeypatch):
+    """An address may name pins that take long, for whose curves their page does not wait."""
+
+    async def never(*_):
+        await asyncio.get_running_loop().create_future()
+
+    async def read():
+        page = Explorer(search="?pin=T:10~a&pin=T:20~b")
+        page.dark.value = True
+        return page
+
+    monkeypatch.setattr("zoexplore.views.panels.pinned.ask", never)
+    page = asyncio.run(read())
+    assert [pin.name for pin in page.pins.pins] == ["a", "b"] and page.pinned_curves.source.data["ys"] == []
 
 
 def test_rename_and_remove():

@@ -109,9 +109,8 @@ class TestChoices:
         assert asked.sigmas == asked.task.sigmas
         assert asked.size is None and asked.trained_on is asked.task
 
-    def test_the_sliders_values_are_taken_and_followed(self):
+    def test_form_and_sliders_say_the_same(self):
         tab = Train(State(DEMONSTRATION.replace(K=20, d=50, n=300, T=7, sigma=0.02, beta=0.25, delta=1e-6)))
-        tab.choices.follow = True
         asked = tab.choices.asked()
         assert (asked.K, asked.T, asked.beta, asked.delta, asked.size) == (20, 7, 0.25, 1e-6, (300, 50))
         assert asked.sigmas == pytest.approx((0.006, 0.02, 0.06, 0.2))
@@ -120,9 +119,13 @@ class TestChoices:
         assert data.X.shape == (300, 50)
         tab.state.ask(T=8)
         assert tab.choices.asked().T == 8
-        assert tab.choices.texts["T"].disabled
-        tab.choices.follow = False
-        assert tab.choices.asked().T == 200
+        tab.choices.texts["K"].value, tab.choices.texts["sigmas"].value = "9", "0.1, 0.5"
+        assert (tab.state.K, tab.state.sigma) == (9, 0.5)
+        tab.state.ask(sigma=1.0)
+        assert tab.choices.asked().sigmas == pytest.approx((0.2, 1.0))
+        tab.choices.task = "breast-cancer"
+        assert (tab.state.K, tab.state.T, tab.state.sigma) == (15, 100, 1e-2)
+        assert tab.choices.asked().sigmas == pytest.approx(tab.choices.asked().task.sigmas)
 
     def test_targets_in_place_of_noise_scales_use_what_was_tuned(self):
         made = Choices(State(), task="digits-cosines")
@@ -136,7 +139,7 @@ class TestChoices:
             made.asked()
 
     def test_more_data_than_there_is_room_for_are_refused(self):
-        asked = Choices(State(DEMONSTRATION.replace(n=10**8)), follow=True).asked()
+        asked = Choices(State(DEMONSTRATION.replace(n=10**8))).asked()
         with pytest.raises(ValueError, match="too much to draw"):
             _ = asked.trained_on
 
@@ -226,8 +229,10 @@ class TestRunning:
 
     def test_a_real_run(self):
         task, methods = Choices(State(), task="breast-cancer").chosen, ("noisy-zogd", "non-private")
-        asked = Asked(task, methods, (1e-2,), K=5, beta=0.5, T=4, seeds=1, delta=1e-5, accounting=Accounting())
-        *_, last = jobs.trained(asked)
+        asked = Asked(task, methods, (1e-2,), K=5, beta=0.5, T=4, seeds=1, delta=1e-5, accounting=Accounting(), epsilons=(1.0,))
+        told = list(jobs.trained(asked))
+        assert told[0].doing == jobs.START and any(p.doing == jobs.SOLVES and (p.done, p.total) == (2, 2) for p in told)
+        last = told[-1]
         assert (last.done, last.total, last.seconds_left) == (4, 4, 0.0)
         assert [p.method for p in last.frontier.points] == ["noisy-zogd", "non-private"]
         assert last.frontier.points[0].setting.T == 4
@@ -358,7 +363,9 @@ class TestCompared:
     def test_the_tab_opens_with_a_finished_comparison(self):
         tab = Train()
         shown = tab.finished
-        assert shown.comparison and len(shown.compared.marks.data["x"]) == 5 * 6
+        noisy = [p for p in shown.frontier.points if p.target is not None]
+        assert len(noisy) == 5 * 6 and len(shown.compared.marks.data["x"]) == len(noisy)
+        assert "forward passes of a record" in shown.head.object and "numbers of a record" in shown.head.object
         said = shown.words.object
         assert shown.comparison.date[:10] in said and "price of tuning" in said and "torch" in said
         shown.open.clicks += 1

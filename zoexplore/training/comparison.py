@@ -2,92 +2,92 @@
 
     python -m zoexplore.training.comparison
 
-It tunes, trains and writes `comparison.json` beside this file: results, what was chosen, date, versions and seeds. With names of
-tasks it does these anew and keeps the others. `zoexplore.training.finished.load` reads it.
+It tunes, trains and writes `comparison.json` beside this file: results, what was chosen, date, versions, seeds and budget. With
+names of tasks it does these anew and keeps the others. `zoexplore.training.finished.load` reads it.
 """
 
 import argparse
+import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from time import perf_counter
 
+from zoexplore.training import hiding
 from zoexplore.training.aims import Choice
 from zoexplore.training.executors import Processes
 from zoexplore.training.finished import FILE, Comparison, load, save
+from zoexplore.training.hiding import nearness
 from zoexplore.training.methods import COMPARED
 from zoexplore.training.results import Frontier
 from zoexplore.training.sweeps import sweep
 from zoexplore.training.tasks import TASKS, Task
+from zoexplore.training.tuning import RANGES, TRIALS, Ranges, trials, tuned
 from zoexplore.training.tuning import SEEDS as TUNING_SEEDS
-from zoexplore.training.tuning import TRIALS, trials, tuned
 
-EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
-SEEDS = 5
-KEPT = 5  # recorded steps of a point
+KEPT = 3  # recorded steps of a point
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What is spent on a task: the same for every method.
+
+    Args:
+        epsilons: targets.
+        trials: of each method for each target.
+        seeds: of each result.
+        ranges: what trials are drawn from.
+        methods: keys of `METHODS`.
+    """
+
+    epsilons: tuple[float, ...]
+    trials: int = TRIALS
+    seeds: int = 3
+    ranges: Ranges = RANGES
+    methods: tuple[str, ...] = COMPARED
+
+
+FEWER = ("noisy-zogd", "aggzo", "noisy-gd", "dp-sgd", "non-private")
+BUDGETS = {
+    "digits-cosines": Budget((0.5, 1.0, 2.0, 4.0, 8.0)),
+    "flights": Budget((0.002, 0.01, 0.05), trials=8, ranges=Ranges((10, 30, 100), (100,), (300, 1000))),
+    "languages": Budget((1.0, 4.0), trials=8, ranges=Ranges((10, 30, 60), (60,), (200,), (16,)), methods=FEWER),
+    "mnist": Budget((0.5, 2.0, 8.0), trials=8),
+}
 HIDING = "hiding"  # the part on hidden iterates, among the names of tasks
-HIDING_TASK, HIDING_EPSILONS, HIDING_SEEDS, HIDING_K = "mixture", (0.002, 0.005, 0.01, 0.02), 10, 52
-LONG = 300  # steps of a run that goes on whatever it costs
-PARTS = ("digits-cosines", HIDING)
+PARTS = ("digits-cosines", HIDING, "flights", "languages", "mnist")
 
 Told = Callable[[str], None]
 
 
 def compare(
-    task: Task, methods: Sequence[str], epsilons: Sequence[float], executor: Executor, *, count: int = TRIALS,
-    seeds: int = SEEDS, tell: Told = lambda _: None, hidden: bool = True, drawn: Callable[..., list[Choice]] = trials,
-) -> tuple[Frontier, dict[str, dict]]:  # fmt: skip
+    task: Task, budget: Budget, executor: Executor, *, tell: Told = lambda _: None,
+    drawn: Callable[..., list[Choice]] = trials,
+) -> tuple[Frontier, dict[str, float]]:  # fmt: skip
     """One task: all methods tuned alike, then trained with other seeds on all but the test part, and measured on that.
 
     Returns:
-        The frontier, with a few of its recorded steps; what was chosen, by "method at epsilon".
+        The frontier, with a few of its recorded steps; by "method at epsilon" the accuracy of what was chosen on the validation
+        part.
     """
-    found = tuned(task, methods, epsilons, executor, count=count, tell=tell, hidden=hidden, drawn=drawn)
+    methods, epsilons = budget.methods, budget.epsilons
+    found = tuned(task, methods, epsilons, executor, count=budget.trials, tell=tell, drawn=drawn)
     *_, last = _told(
         sweep(
-            task=task, methods=methods, epsilons=tuple(epsilons), choices=found.choices, seeds=seeds, executor=executor,
-            hidden=hidden,
+            task=task, methods=methods, epsilons=epsilons, choices=found.choices, seeds=budget.seeds, executor=executor,
         ), task, tell,
     )  # fmt: skip
-    chosen = {
-        f"{method} at {target:g}": asdict(choice) | {"validation": round(found.accuracy[method, target], 4)}
-        for (method, target), choice in found.choices.items()
-    }
-    return thinned(last.frontier), chosen
+    validation = {f"{method} at {target:g}": round(value, 4) for (method, target), value in found.accuracy.items()}
+    return thinned(last.frontier), validation
 
 
 def _told(updates, task: Task, tell: Told):
     for update in updates:
         tell(f"{task.name}: {update.done / update.total:.0%} of the results")
         yield update
-
-
-def hiding_grid(task: Task, method: str, count: int, steps: Sequence[int] = (10, 30, 100, LONG)) -> list[Choice]:
-    """Steps, step sizes and shares with which hiding the iterates might pay: the clip idle, convexity from the ridge alone."""
-    constants = task.constants
-    return [
-        Choice(HIDING_K, T, rate / constants.M, constants.lipschitz, beta=beta)
-        for T in steps
-        for rate in (0.25, 0.5, 1.0)
-        for beta in (0.5, 0.9, 1.0)
-    ]
-
-
-def hiding(executor: Executor, tell: Told = lambda _: None) -> dict[str, Frontier]:
-    """Noisy-ZOGD tuned over the same grid with the last iterate alone released, and with all of them: for runs of LONG steps, and
-    for runs whose number of steps is tuned too.
-    """
-    return {
-        f"{name}, {length}": compare(
-            TASKS[HIDING_TASK], ("noisy-zogd",), HIDING_EPSILONS, executor, seeds=HIDING_SEEDS, tell=tell, hidden=hidden,
-            drawn=drawn,
-        )[0]
-        for length, drawn in ((f"{LONG} steps", partial(hiding_grid, steps=(LONG,))), ("steps tuned", hiding_grid))
-        for name, hidden in (("hidden", True), ("public", False))
-    }  # fmt: skip
 
 
 def thinned(frontier: Frontier) -> Frontier:
@@ -109,23 +109,29 @@ def thinned(frontier: Frontier) -> Frontier:
 def main() -> None:
     """Make the comparison, one part after the other; what is done is saved after each."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("parts", nargs="*", default=PARTS, help=f"tasks, and {HIDING!r}; {' '.join(PARTS)} where none is named")
-    parser.add_argument("--trials", type=int, default=TRIALS)
+    parser.add_argument("parts", nargs="*", help=f"of {' '.join(PARTS)}; all, from nothing, where none is named")
+    parser.add_argument("--trials", type=int, help="of each method for each epsilon, in place of each task's own number")
+    parser.add_argument("--seeds", type=int, help="of each result, likewise")
+    parser.add_argument("--workers", type=int, help="processes; as many as there are cores where not told")
     parser.add_argument("--out", type=Path, default=FILE)
     asked = parser.parse_args()
-    made = load(asked.out) if asked.out.exists() else Comparison("", {}, tuple(TUNING_SEEDS), {}, {}, {})
+    made = load(asked.out) if asked.parts and asked.out.exists() else Comparison("", tuple(TUNING_SEEDS), {}, {}, {}, {})
+    less = {name: getattr(asked, name) for name in ("trials", "seeds") if getattr(asked, name)}
 
     def tell(said: str) -> None:
         print(said, flush=True)
 
-    with Processes() as executor:
-        for part in asked.parts:
+    with Processes(asked.workers) as executor:
+        for part in asked.parts or PARTS:
             began = perf_counter()
             if part == HIDING:
-                made = replace(made, hiding=hiding(executor, tell))
+                made = replace(made, hiding=nearness(hiding.TASK, hiding.EPSILONS, executor, tell=tell))
             else:
-                frontier, chosen = compare(TASKS[part], COMPARED, EPSILONS, executor, count=asked.trials, tell=tell)
-                made.frontiers[part], made.chosen[part], made.trials[part] = frontier, chosen, asked.trials
+                budget = replace(BUDGETS[part], **less)
+                made.frontiers[part], made.validation[part] = compare(
+                    TASKS[part], budget, executor, tell=tell, drawn=partial(trials, ranges=budget.ranges)
+                )
+                made.budgets[part] = json.loads(json.dumps(asdict(budget)))  # as it is read again
             made.seconds[part] = round(perf_counter() - began)
             made = replace(made, date=datetime.now(UTC).isoformat(timespec="minutes"))
             save(made, asked.out)

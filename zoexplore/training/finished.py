@@ -1,16 +1,43 @@
 """A finished comparison, as the page opens with it: kept as JSON beside this file, read without torch."""
 
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
+from math import inf, isfinite
 from pathlib import Path
+from typing import Any
 
 from zoexplore.training.frontier_files import of_dict, to_json
 from zoexplore.training.results import Frontier
 from zoexplore.writing import write
 
 FILE = Path(__file__).with_name("comparison.json")
-_FRONTIERS = ("frontiers", "hiding")
+_WORDS = ("reason", "counted")
+
+
+@dataclass(frozen=True)
+class Nearness:
+    """How near the best run of a kind comes to the minimum at fixed epsilon.
+
+    Args:
+        hidden: whether its last iterate alone is released.
+        epsilon: that it was tuned for.
+        K, T, beta, rate, sigma: the run: directions, steps, share of the noise along them, eta/K, noise scale.
+        excess: seed by seed, the objective's excess over its minimum, as a share of that before the first step.
+        accuracy: seed by seed, on the test part.
+        counted: how.
+    """
+
+    hidden: bool
+    epsilon: float
+    K: int
+    T: int
+    beta: float
+    rate: float
+    sigma: float
+    excess: tuple[float, ...]
+    accuracy: tuple[float, ...]
+    counted: str
 
 
 @dataclass(frozen=True)
@@ -19,29 +46,29 @@ class Comparison:
 
     Args:
         date: when it was made, ISO 8601, UTC.
-        trials: of each method and target, task by task.
         tuning_seeds: of the trials; no result uses them.
+        budgets: trials and seeds of each method and target, and the ranges of the trials, task by task.
         seconds: that it took, task by task.
         frontiers: task by task.
-        chosen: task by task, "method at epsilon" to what was tuned and its accuracy on the validation part.
-        hiding: Noisy-ZOGD on one task, tuned with its last iterate alone released, "hidden, ...", and with all, "public, ...":
-            for runs of a fixed number of steps, and with that tuned too.
+        validation: task by task, "method at epsilon" to the accuracy of what was chosen on the validation part. What was chosen
+            stands with the points.
+        hiding: how near Noisy-ZOGD comes to the minimum of an objective, tuned with its last iterate alone released and with all.
     """
 
     date: str
-    trials: dict[str, int]
     tuning_seeds: tuple[int, ...]
+    budgets: dict[str, dict]
     seconds: dict[str, float]
     frontiers: dict[str, Frontier]
-    chosen: dict[str, dict[str, dict]]
-    hiding: dict[str, Frontier] = field(default_factory=dict)
+    validation: dict[str, dict[str, float]]
+    hiding: tuple[Nearness, ...] = ()
 
 
 def save(found: Comparison, path: Path = FILE) -> None:
     """Write it as JSON. Raises OSError where it cannot be written."""
-    about = asdict(replace(found, frontiers={}, hiding={}))
-    for part in _FRONTIERS:
-        about[part] = {name: json.loads(to_json(frontier)) for name, frontier in getattr(found, part).items()}
+    about, words = asdict(replace(found, frontiers={})), {}
+    about["frontiers"] = {name: _short(json.loads(to_json(frontier)), words) for name, frontier in found.frontiers.items()}
+    about["words"] = list(words)
     write(path, json.dumps(about, separators=(",", ":")).encode())
 
 
@@ -49,6 +76,34 @@ def save(found: Comparison, path: Path = FILE) -> None:
 def load(path: Path = FILE) -> Comparison:
     """What was saved. Raises OSError or ValueError where there is none."""
     about = json.loads(path.read_text())
-    for part in _FRONTIERS:
-        about[part] = {name: of_dict(found) for name, found in about[part].items()}
+    words = about.pop("words")
+    about["frontiers"] = {name: of_dict(_long(found, words)) for name, found in about["frontiers"].items()}
+    about["hiding"] = tuple(
+        Nearness(**near | {name: tuple(near[name]) for name in ("excess", "accuracy")}) for near in about["hiding"]
+    )
     return Comparison(**about | {"tuning_seeds": tuple(about["tuning_seeds"])})
+
+
+def _short(found: dict[str, Any], words: dict[str, int]) -> dict[str, Any]:
+    """A frontier's dictionary without what repeats itself: settings and words, and bounds that do not apply."""
+    first = found["setting"] = next((p["setting"] for p in found["points"] if p["setting"]), None)
+    for p in found["points"]:
+        given = p["setting"]
+        p["setting"] = None if given is None else {name: value for name, value in given.items() if value != first[name]}
+        del p["epsilon"]  # the last of epsilons
+        p["epsilons"] = {bound: values if any(map(isfinite, values)) else 0 for bound, values in p["epsilons"].items()}
+        for name in _WORDS:
+            p[name] = {bound: words.setdefault(text, len(words)) for bound, text in p[name].items()}
+    return found
+
+
+def _long(found: dict[str, Any], words: list[str]) -> dict[str, Any]:
+    """What `_short` was given."""
+    first = found.pop("setting")
+    for p in found["points"]:
+        p["setting"] = None if p["setting"] is None else first | p["setting"]
+        p["epsilons"] = {bound: values or [inf] * len(p["steps"]) for bound, values in p["epsilons"].items()}
+        p["epsilon"] = {bound: values[-1] for bound, values in p["epsilons"].items()}
+        for name in _WORDS:
+            p[name] = {bound: words[place] for bound, place in p[name].items()}
+    return found

@@ -1,6 +1,6 @@
 """`Plan`: what a sweep runs, checked before anything starts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, inf
@@ -11,7 +11,7 @@ from zoexplore.training.aims import Choice, Choices, aimed
 from zoexplore.training.dpsgd import SgdJob
 from zoexplore.training.engine import Configuration, Job, Seed
 from zoexplore.training.methods import DEFAULT_METHODS, METHODS, OPACUS
-from zoexplore.training.models import MODELS, Perceptron
+from zoexplore.training.models import MODELS, NETWORKS
 from zoexplore.training.tasks import TASKS, Task
 
 RECORDS = 30  # steps at which a run's progress is noted, at most
@@ -20,6 +20,7 @@ COLUMNS = 32  # runs that one product with the data serves; more would gain litt
 LEAST_PARTS = 2  # of the work, as few as are worth having a second core for
 OTHERS = ("batch", "xi", "eta", "delta", "R", "clip", "ridge")  # fields of `Setting` that a plan may set
 LARGEST_SEED = 2**31
+Solved = Mapping[tuple[str, float], Configuration | None]  # by method and epsilon; None: no noise is enough
 NOISE_SEED = 2**32  # above every seed that directions can have
 
 
@@ -60,7 +61,7 @@ class Plan:
         )
 
     def _groups(self, seeds: list[Seed], members: list[Configuration], by_opacus: bool) -> list[tuple[Seed, ...]]:
-        alone = by_opacus or isinstance(MODELS[self.task.model], Perceptron) or not members[0].setting.full_batch
+        alone = by_opacus or isinstance(MODELS[self.task.model], NETWORKS) or not members[0].setting.full_batch
         at_once = 1 if alone else max(1, min(COLUMNS // len(members), ceil(len(seeds) / LEAST_PARTS)))
         return [tuple(seeds[i : i + at_once]) for i in range(0, len(seeds), at_once)]
 
@@ -83,6 +84,7 @@ def plan(
     epsilons: Sequence[float] | None = None,
     choices: Choices | None = None,
     hidden: bool = True,
+    solved: Solved | None = None,
     **others: Any,
 ) -> Plan:
     """A checked plan; what is left out is the task's own.
@@ -99,6 +101,7 @@ def plan(
         noise_seed: of the noise; every one of the seeds is added to it.
         accounting: how privacy is counted.
         hidden: whether runs that aim at an epsilon may be counted as releasing their last iterate alone.
+        solved: by method and target, what `aimed` made of them, where that is known; the others are solved here.
         others: batch, xi, eta, delta, R or clip, as in `Setting`.
 
     Raises:
@@ -128,7 +131,8 @@ def plan(
     if unknown:
         raise ValueError(f"{unknown[0]} is not part of a plan; besides the named ones it takes {', '.join(OTHERS)}")
     if epsilons is not None:
-        found = _aimed(task, names, epsilons, choices, accounting, hidden, {"K": K, "beta": beta, "T": T, **others})
+        asked = targets(task, names, epsilons, choices, K=K, beta=beta, T=T, **others)
+        found = [_aimed(task, *each, accounting, hidden, solved or {}) for each in asked]
     else:
         if OPACUS in names and others.get("batch") is not None:
             raise ValueError(
@@ -147,25 +151,24 @@ def plan(
     return made
 
 
+def targets(
+    task: Task, methods: Sequence[str], epsilons: Sequence[float], choices: Choices | None = None, **given: Any
+) -> list[tuple[str, Choice, float]]:  # fmt: skip
+    """Method, choice and epsilon of each run that `plan` solves sigma for; without noise there is one, of infinite epsilon."""
+    return [
+        (name, (choices or {}).get((name, target)) or Choice.start(task, name, **given), target)
+        for name in methods
+        for target in (epsilons if METHODS[name].noisy else (inf,))
+    ]
+
+
 def _aimed(
-    task: Task,
-    names: tuple[str, ...],
-    epsilons: Sequence[float],
-    choices: Choices | None,
-    accounting: Accounting,
-    hidden: bool,
-    given: dict,
-) -> list[Configuration]:
-    """A configuration for each method and epsilon; one only for a method without noise."""
-    found = []
-    for name in names:
-        for target in epsilons if METHODS[name].noisy else (inf,):
-            choice = (choices or {}).get((name, target)) or Choice.start(task, name, **given)
-            made = aimed(task, name, choice, target, accounting, hidden=hidden)
-            if made is None:
-                raise ValueError(f"{METHODS[name].title} cannot reach epsilon = {target:g} on this task")
-            found.append(made)
-    return found
+    task: Task, name: str, choice: Choice, target: float, accounting: Accounting, hidden: bool, solved: Solved
+) -> Configuration:  # fmt: skip
+    made = solved[name, target] if (name, target) in solved else aimed(task, name, choice, target, accounting, hidden=hidden)
+    if made is None:
+        raise ValueError(f"{METHODS[name].title} cannot reach epsilon = {target:g} on this task")
+    return made
 
 
 def task_of(task: str | Task) -> Task:

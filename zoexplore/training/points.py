@@ -17,14 +17,14 @@ LIBRARIES = ("zoexplore", "numpy", "scipy", "numba", "torch", "scikit-learn", "o
 CLIP_ACTED = "the clip acted, so that the loss is not Δ-Lipschitz as was supposed"
 
 
-def gathered(plan: Plan, states: list[State | None], privacies: tuple[Privacy, ...]) -> Frontier:
+def gathered(plan: Plan, states: list[State | None], privacies: tuple[Privacy, ...] | None) -> Frontier:
     """What is known so far.
 
     If some seeds are done: those. Else all that have begun, as far as they all are; such points are complete in themselves, as
     runs of fewer steps.
     """
     points = []
-    for configuration, known in zip(plan.configurations, privacies, strict=True):
+    for configuration, known in zip(plan.configurations, privacies, strict=True) if privacies else ():
         begun = [
             _Run(seed.number, state, i * len(job.configurations) + job.configurations.index(configuration))
             for job, state in zip(plan.jobs, states, strict=True)

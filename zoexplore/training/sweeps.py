@@ -42,7 +42,8 @@ class Update:
     Args:
         done, total: steps, of all seeds together.
         seconds_left: a guess from the pace so far; inf before there is one.
-        frontier: what is known so far: the seeds that are done, or all of them as far as they all are if none is.
+        frontier: what is known so far: the seeds that are done, or all of them as far as they all are if none is. It has no
+            points before privacy is accounted for.
     """
 
     done: int
@@ -52,7 +53,7 @@ class Update:
 
     @property
     def finished(self) -> bool:
-        return self.done == self.total
+        return self.done == self.total and bool(self.frontier.points)
 
 
 def sweep(
@@ -93,7 +94,7 @@ def frontier(
     for update in sweep(executor=executor, dask=dask, cancel=cancel, **asked):
         if progress is not None:
             progress(update)
-    if update is None:
+    if update is None or not update.frontier.points:
         raise ValueError("the sweep was cancelled before its first result")
     return update.frontier
 
@@ -139,8 +140,8 @@ class _Sweep:
                 finished, _ = wait(self.pending, timeout=LOOK, return_when=FIRST_COMPLETED)
                 for future in finished:
                     self._take(self.pending.pop(future), future)
-                if finished and self.privacies is not None:
-                    yield self._update(self.privacies)
+                if finished:
+                    yield self._update()
         finally:
             for future in self.pending:
                 future.cancel()
@@ -173,10 +174,10 @@ class _Sweep:
         if result.t < self.jobs[i].T:
             self.waiting.append(i)
 
-    def _update(self, privacies: tuple[Privacy, ...]) -> Update:
+    def _update(self) -> Update:
         done = sum(state.t * len(state.draws) for state in self.states if state is not None)
         total = sum(job.T * len(job.seeds) for job in self.jobs)
-        return Update(done, total, self._left(done, total), gathered(self.plan, self.states, privacies))
+        return Update(done, total, self._left(done, total), gathered(self.plan, self.states, self.privacies))
 
     def _left(self, done: int, total: int) -> float:
         """Seconds left at the pace since the first steps came in: before that, workers start and load the data."""

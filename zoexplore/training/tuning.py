@@ -19,43 +19,76 @@ from zoexplore.training.methods import METHODS, OPACUS, Method
 from zoexplore.training.plans import NOISE_SEED, Plan
 from zoexplore.training.tasks import Task
 
-TRIALS = 8
+TRIALS = 12
+ALIKE = 4  # trials of the same directions, steps and batch
 SEEDS = (1000,)  # of the trials
-STEPS, STEPS_WITHOUT_NOISE, STEPS_OF_GRADIENTS = (10, 30, 100), (100, 300), (300, 1000, 3000)
 RATES = tuple(2.0**i for i in range(-2, 6))  # in units of 1/M
 PARTS_OF_D = (64, 16, 4)  # one direction for so many parameters
 MOST_DIRECTIONS = 256
 CLIPS = (1.0, 1.0, 0.5, 0.25, 0.1)  # of a gradient, as parts of the Lipschitz constant; at all of it no clip acts
 SHARES = (0.25, 0.5, 0.9)
 RIDGES = (None, None, 1e-2)  # None: the task's own
-BATCHES = (None, 4, 16)  # a batch has one of so many records
 ACCOUNTING = Accounting(sensitivity="lipschitz")
 
 
-def trials(task: Task, method: str, count: int = TRIALS, seed: int = 0) -> list[Choice]:
-    """That many runs to try, all different, from the ranges above; the same for every epsilon."""
+@dataclass(frozen=True)
+class Ranges:
+    """What of the ranges depends on how long a task's step takes.
+
+    Args:
+        steps: with noise.
+        without_noise: along directions.
+        of_gradients: without noise.
+        batches: a batch has one of so many records, all of them where None.
+    """
+
+    steps: tuple[int, ...] = (10, 30, 100)
+    without_noise: tuple[int, ...] = (100, 300)
+    of_gradients: tuple[int, ...] = (300, 1000, 3000)
+    batches: tuple[int | None, ...] = (None, 4, 16)
+
+
+RANGES = Ranges()
+
+
+def trials(task: Task, method: str, count: int = TRIALS, seed: int = 0, ranges: Ranges = RANGES) -> list[Choice]:
+    """That many runs to try, all different, from the ranges above and these; the same for every epsilon.
+
+    `ALIKE` at a time have the same directions, steps and batch, so that they train side by side.
+    """
     rng = np.random.default_rng([seed, crc32(method.encode())])
     found: dict[Choice, None] = {}
     while len(found) < count:
-        found[_drawn(task, METHODS[method], rng)] = None
-    return list(found)
+        shape = _shape(task, METHODS[method], rng, ranges)
+        for _ in range(ALIKE):
+            found[_drawn(task, METHODS[method], shape, rng)] = None
+    return list(found)[:count]
 
 
-def _drawn(task: Task, method: Method, rng: np.random.Generator) -> Choice:
-    def one(values: Sequence):
-        return values[int(rng.integers(len(values)))]
+def _one(values: Sequence, rng: np.random.Generator):
+    return values[int(rng.integers(len(values)))]
 
-    d, n, constants = task.d, len(task.data.X), task.constants
-    K = d if method.every_direction else method.K or min(max(2, d // one(PARTS_OF_D)), MOST_DIRECTIONS)
-    rate = one(RATES) / constants.M
+
+def _shape(task: Task, method: Method, rng: np.random.Generator, ranges: Ranges) -> tuple[int, int, int | None]:
+    """Directions, steps and batch. Without noise the batch is of all records, where it may be."""
+    d, n = task.d, len(task.data.X)
+    K = d if method.every_direction else method.K or min(max(2, d // _one(PARTS_OF_D, rng)), MOST_DIRECTIONS)
+    steps = ranges.steps if method.noisy else ranges.of_gradients if method.every_direction else ranges.without_noise
+    part = _one(ranges.batches, rng) if method.noisy or None not in ranges.batches else None
+    return K, _one(steps, rng), None if part is None else max(1, n // part)
+
+
+def _drawn(task: Task, method: Method, shape: tuple[int, int, int | None], rng: np.random.Generator) -> Choice:
+    K, T, batch = shape
+    d, constants = task.d, task.constants
+    rate = _one(RATES, rng) / constants.M
     if not method.noisy:
-        return Choice(K, one(STEPS_OF_GRADIENTS if method.every_direction else STEPS_WITHOUT_NOISE), rate, 1e300)
-    part = one(CLIPS)
+        return Choice(K, T, rate, 1e300, batch=batch)
+    part = _one(CLIPS, rng)
     seen = 1.0 if part == 1.0 or K == d else 2 * sqrt(K / d)  # a gradient's part in K of d directions, with room
-    clip = constants.lipschitz * part * seen
-    beta = one(SHARES) if method.beta is None else method.beta
-    parts = one(BATCHES)
-    return Choice(K, one(STEPS), rate, clip, "joint", beta, None if parts is None else max(1, n // parts), one(RIDGES))
+    beta = _one(SHARES, rng) if method.beta is None else method.beta
+    ridge = _one(RIDGES, rng) if constants.m else None
+    return Choice(K, T, rate, constants.lipschitz * part * seen, "joint", beta, batch, ridge)
 
 
 @dataclass(frozen=True)
@@ -97,7 +130,7 @@ def tuned(
     made = list(executor.map(_aimed, *zip(*((part, *each, hidden) for each in asked), strict=True), chunksize=8))
     runs = tuple(c for c in made if c is not None)
     jobs = [_last_only(job) for job in Plan(part, tuple(dict.fromkeys(runs)), SEEDS, NOISE_SEED, ACCOUNTING).jobs]
-    jobs = [piece for job in jobs for piece in _pieces(job)]
+    jobs = [piece for job in jobs for piece in pieces(job)]
     pending = {executor.submit(_ended, job): job for job in sorted(jobs, key=lambda job: -job.T * len(job.configurations))}
     score: dict[Configuration, float] = {}
     for i, future in enumerate(as_completed(pending)):
@@ -127,7 +160,7 @@ def _last_only(job: Job) -> Job:
     return replace(job, records=(job.T,))
 
 
-def _pieces(job: Job) -> list[Job]:
+def pieces(job: Job) -> list[Job]:
     """By the number of directions, which is what configurations share; DP-SGD's, which share nothing, a few at a time."""
     groups: dict[tuple, list[Configuration]] = {}
     for i, c in enumerate(job.configurations):

@@ -20,7 +20,7 @@ from zoexplore.views.style import theme
 _LOG = logging.getLogger("zoexplore")
 _LOST = """The connection to the server is lost: nothing here follows the controls any more.
 <a href="">Load the page again</a>: its address keeps what is set."""
-_begun: WeakKeyDictionary[Document, Explorer | str] = WeakKeyDictionary()
+_begun: WeakKeyDictionary[Document, pn.viewable.Viewable] = WeakKeyDictionary()
 _TEMPLATE = """{% extends base %}
 {% block postamble %}
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -57,25 +57,22 @@ def begin() -> None:
     _begun[pn.state.curdoc] = _made(pn.state.curdoc)
 
 
-def _made(document: Document | None) -> Explorer | str:
-    """The explorer; or why there is none, where all seats are taken."""
+def _made(document: Document | None) -> pn.viewable.Viewable:
+    """The explorer's components; or where all seats are taken, words that say so."""
     _prepare()
     pn.extension("mathjax", notifications=True, exception_handler=report, disconnect_notification=_LOST)
     if document is None:
-        return Explorer()
+        return pn.panel(Explorer())
     _dress(document)
-    return sessions.take(document) or Explorer(search=pn.state.location.search)
+    if full := sessions.take(document):
+        return pn.pane.HTML(f"<h1>zoexplore</h1><p>{full}</p>")
+    return pn.panel(Explorer(search=pn.state.location.search))
 
 
-def serve() -> Explorer | None:
-    """The explorer, made servable on the current document; None where all seats are taken, and the document says so."""
+def serve() -> None:
+    """Put the explorer on the current document."""
     document = pn.state.curdoc
-    begun = _begun.pop(document) if document in _begun else _made(document)
-    if isinstance(begun, str):
-        pn.pane.HTML(f"<h1>zoexplore</h1><p>{begun}</p>").servable(title="zoexplore")
-        return None
-    begun.servable(title="zoexplore")  # which returns another thing than the explorer
-    return begun
+    (_begun.pop(document) if document in _begun else _made(document)).servable(title="zoexplore")
 
 
 def _dress(document: Document) -> None:

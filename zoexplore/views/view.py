@@ -32,12 +32,19 @@ class View(pn.viewable.Viewer):
         self._stale = False
         self._redrawing: Task | None = None
         self._behind = False  # whether the state has moved on while this was being computed
+        self.sketch = False  # whether what is drawn is to be drawn better once no slider is held
+        self.refining = False  # whether that is being computed: a change does not wait for it
 
     def follow(self, precedence: int = 0) -> None:
         """Redraw now, and with every change of the run or of the accounting; among views in the order of their precedence."""
         self.changed()
         self.state.param.watch(self.changed, ["setting", "accounting"], precedence=precedence)
+        self.state.param.watch(self._rests, "moving", precedence=precedence)
         self.param.watch(self._woken, "active")
+
+    def _rests(self, *_: Any) -> None:
+        if self.sketch and not self.state.moving:
+            self.changed()
 
     def changed(self, *_: Any) -> None:
         """Redraw now, or as soon as somebody looks.
@@ -45,6 +52,9 @@ class View(pn.viewable.Viewer):
         An earlier state that is still computed is not drawn any more, unless a slider is held: then it is, so that something
         moves under the hand, and the state of then is next.
         """
+        if self.refining:
+            self._stop()
+            self.refining = False
         if self.state.moving and self.active and self._redrawing and self._redrawing.waits:
             self._behind = True
             return
@@ -57,7 +67,7 @@ class View(pn.viewable.Viewer):
     async def _catch_up(self) -> None:
         self._behind = True
         while self._behind:
-            self._behind = False
+            self._behind = self.sketch = False
             await self.refresh()
         self.waiting = False
 
@@ -74,7 +84,7 @@ class View(pn.viewable.Viewer):
 
     async def settle(self) -> None:
         """Catch up, seen or not: what is saved must be of the state that its title names."""
-        if self.waiting or self._stale:
+        if self.waiting or self._stale or self.sketch:
             await self.refresh()
 
     async def refresh(self) -> None:

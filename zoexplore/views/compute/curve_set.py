@@ -16,10 +16,10 @@ from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.export import to_csv
 from zoexplore.setting import LARGEST_INTEGER, Accounting, Setting
 from zoexplore.statement import statement
-from zoexplore.views.compute.remember import remembered
+from zoexplore.views.compute.remember import recall, remembered
 from zoexplore.views.figures.axes import AXES, T_MOST, T_VALUES
 
-__all__ = ["REFERENCE", "T_MOST", "T_VALUES", "CurveSet", "curve_set", "guarantees", "public_epsilon", "shares"]
+__all__ = ["REFERENCE", "T_MOST", "T_VALUES", "CurveSet", "curve_set", "guarantees", "public_epsilon", "shares", "sketched"]
 REFERENCE = "reference"  # the column of composition at beta = 1
 _EVEN = np.linspace(0.01, 0.99, 99)
 _FEW = np.geomspace(1e-6, 0.01, 81)
@@ -39,6 +39,11 @@ class CurveSet:
         for array in (self.values, *self.epsilon.values(), self.reference):
             array.flags.writeable = False
 
+    def minimum(self, other: "CurveSet") -> "CurveSet":
+        """Of two accounts of one run along the same values the smaller: either is a bound."""
+        least = {bound: np.minimum(epsilon, other.epsilon[bound]) for bound, epsilon in self.epsilon.items()}
+        return CurveSet(self.values, least, np.minimum(self.reference, other.reference))
+
     def __reduce__(self) -> tuple:
         """Made anew by another process, so that nobody writes to it there either."""
         return CurveSet, (self.values, self.epsilon, self.reference)
@@ -50,6 +55,20 @@ def any_T(setting: Setting, accounting: Accounting, field: str) -> tuple:
         return setting, accounting, field
     T = setting.T if setting.T <= T_MOST else 10 ** ceil(log10(setting.T))
     return setting.replace(T=min(T, LARGEST_INTEGER) if T > T_MOST else 1), accounting, field
+
+
+def sketched(setting: Setting, accounting: Accounting, field: str) -> Accounting:
+    """How a run's curves are counted until there is time: on batches drawn afresh by Renyi divergence, sound and found many times
+    sooner than what is exact; as they are asked for elsewhere, and where that was found already.
+    """
+    afresh = not setting.full_batch and setting.sampling in ("without-replacement", "poisson")
+    if not afresh or accounting.printed or accounting.conversion != "gaussian":
+        return accounting
+    try:
+        recall(curve_set, any_T(setting, accounting, field))
+    except KeyError:
+        return accounting.replace(conversion="cks")
+    return accounting
 
 
 @remembered(any_T)
@@ -72,6 +91,16 @@ def csv(setting: Setting, accounting: Accounting, field: str) -> str:
 def guarantees(setting: Setting, accounting: Accounting) -> dict[str, Guarantee]:
     """Every bound's guarantee, in the registry's order."""
     return {bound: guarantee(setting, bound, accounting) for bound in BOUNDS}
+
+
+def of_this_run(bound: str) -> bool:
+    """Whether a bound is of the run that is set, and not of another mechanism beside it."""
+    return not BOUNDS[bound].comparator
+
+
+def smallest(found: dict[str, Guarantee]) -> Guarantee:
+    """The guarantee of this run with the least epsilon; the first in the registry's order where several tie."""
+    return min((g for bound, g in found.items() if of_this_run(bound)), key=lambda g: g.epsilon)
 
 
 @remembered()

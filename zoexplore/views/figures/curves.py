@@ -21,8 +21,9 @@ from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.formatting import format_count, format_number, format_short
+from zoexplore.setting import Accounting, Setting
 from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.curve_set import REFERENCE, CurveSet, curve_set, guarantees
+from zoexplore.views.compute.curve_set import REFERENCE, CurveSet, curve_set, guarantees, sketched
 from zoexplore.views.figures.annotations import MEANINGS, annotations, rows
 from zoexplore.views.figures.axes import AXES, FieldAxis, frame, steady
 from zoexplore.views.figures.bokeh_style import LOG_TICKS, blank, decades, dress, hover, tooltip
@@ -172,8 +173,7 @@ class Curves(View):
 
     def _styles(self) -> dict[str, theme.Style]:
         """Everything drawn, in drawing order: the reference first, our own bound on top."""
-        order = {bound: place for place, bound in enumerate(BOUNDS)}
-        return {REFERENCE: theme.REFERENCE, **{bound: theme.style_of(bound, order[bound]) for bound in BOUNDS}}
+        return {REFERENCE: theme.REFERENCE, **{bound: theme.style_of(bound) for bound in BOUNDS}}
 
     def _rows(self) -> dict[str, tuple[str, theme.Style]]:
         """The rows of the hover."""
@@ -249,7 +249,7 @@ class Curves(View):
             self.now.location = None if isnan(self._now()) else self._now()
 
     def _colour(self, bound: str) -> str:
-        return theme.style_of(bound, list(BOUNDS).index(bound)).colour[theme.DARK if self.dark else theme.LIGHT]
+        return theme.style_of(bound).hue(self.dark)
 
     def _now(self) -> float:
         """The place of the current value."""
@@ -276,11 +276,25 @@ class Curves(View):
         self._fitted_x = None
 
     async def refresh(self) -> None:
-        """After a change: one replacement of each source's data, and nothing else that is not different."""
-        run = self.state.setting, self.state.accounting
-        found = await ask(guarantees, *run)
-        curves = await ask(curve_set, *run, self.along)
-        named = await ask(annotations, *run, self.along)
+        """After a change: one replacement of each source's data, and nothing else that is not different.
+
+        On batches curves are sketched first; the exact ones, nowhere higher, follow when no slider is held.
+        """
+        setting, accounting = self.state.setting, self.state.accounting
+        counted = sketched(setting, accounting, self.along)
+        self.sketch = counted != accounting
+        await self._drawn(setting, counted)
+        if self.sketch and not self.state.moving:
+            sketch, self.refining, self.waiting = self._curves, True, False
+            exact = await ask(curve_set, setting, accounting, self.along)
+            await self._drawn(setting, accounting, exact.minimum(sketch))
+            self.sketch = self.refining = False
+
+    async def _drawn(self, setting: Setting, accounting: Accounting, curves: CurveSet | None = None) -> None:
+        """Draw a run's curves, accounted so, and what belongs to them."""
+        found = await ask(guarantees, setting, accounting)
+        curves = curves or await ask(curve_set, setting, accounting, self.along)
+        named = await ask(annotations, setting, accounting, self.along)
         for guest in self.guests:
             await guest.find()
         self._found, self._curves = found, curves
@@ -394,7 +408,7 @@ class Curves(View):
         super().paint(dark)
         dress(self.figure, dark)
         for name, style in self._styles().items():
-            self.lines[name].glyph.line_color = style.colour[theme.DARK if dark else theme.LIGHT]
+            self.lines[name].glyph.line_color = style.hue(dark)
         muted = theme.colour("muted", dark)
         self.now.line_color = self.annotation_lines.glyph.line_color = self.annotation_words.glyph.text_color = muted
         self.cross.line_color = muted

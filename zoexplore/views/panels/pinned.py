@@ -49,6 +49,7 @@ class PinnedCurves:
         )  # fmt: skip
         self._drawn: tuple = ()
         self._found: list[CurveSet] = []  # of each pin
+        self._found_for: tuple = ((), "")  # which pins, and over which field
         curves.guests.append(self)
         if pins.pins:
             curves.changed()
@@ -56,7 +57,9 @@ class PinnedCurves:
 
     async def find(self) -> None:
         """Compute every pin's curves."""
-        self._found = [await ask(curve_set, pin.setting, pin.accounting, self.curves.along) for pin in self.pins.pins]
+        pins, along = tuple(self.pins.pins), self.curves.along
+        found = [await ask(curve_set, pin.setting, pin.accounting, along) for pin in pins]
+        self._found, self._found_for = found, (pins, along)
 
     def heights(self) -> list[np.ndarray]:
         """The epsilons of every pin's curve."""
@@ -76,7 +79,9 @@ class PinnedCurves:
         return [(Stroke(s.colour[theme.LIGHT], s.width, s.dash), name) for name, s in pin_lines.styles(self.pins).values()]
 
     def draw(self) -> None:
-        """Draw what is pinned now, in the colours of the figure's scheme, unless that is what is drawn."""
+        """Draw what is pinned now, in the colours of the figure's scheme, unless that is what is drawn or not computed yet."""
+        if self._found_for != (tuple(self.pins.pins), self.curves.along):
+            return
         wanted = (*self.pins.pins, *self.pins.places(), self.pins.compare, self.curves.along, self.curves.dark)
         if wanted == self._drawn:
             return

@@ -14,6 +14,7 @@ from tornado.web import HTTPError, RequestHandler
 from zoexplore.views.server import headers, patches, sessions
 from zoexplore.views.server.admission import Admission, Full, Gone, give_way
 from zoexplore.views.server.limits import FRAGMENTS, MESSAGE, MOVES, PULLS
+from zoexplore.views.server.pace import Pace
 from zoexplore.views.server.patches import Malformed
 from zoexplore.views.server.pending import Pending
 from zoexplore.views.server.visitors import address_of
@@ -28,6 +29,7 @@ _TOLD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>zoe
 <h1>zoexplore</h1><p role="alert">{why}</p></body></html>"""
 _connected: WeakKeyDictionary[ServerSession, "Socket"] = WeakKeyDictionary()
 admission = Admission()
+pace = Pace()
 
 
 def borrowed(request: Any) -> bool:
@@ -163,6 +165,7 @@ class Socket(WSHandler):
         elif message.msgtype == "PULL-DOC-REQ":
             self._pulls += 1
             await asyncio.sleep(1 if self._pulls > PULLS.value else 0)
+            await self._turn()
             await self._handle_now(message)
         else:
             raise Malformed(f"{str(message.msgtype)[:40]!r} is no message of this page")
@@ -184,12 +187,17 @@ class Socket(WSHandler):
         loop = asyncio.get_running_loop()
         try:
             while self._pending and self._session_taken is not None:
+                await self._turn()
                 began = loop.time()
                 message.content = {"events": self._pending.take()}
                 await self._handle_now(message)
                 await asyncio.sleep(max(1 / MOVES.value, loop.time() - began))
         finally:
             self._draining = False
+
+    async def _turn(self) -> None:
+        """Wait for this address's next turn."""
+        await asyncio.sleep(pace.wait(address_of(self.request), id(self), asyncio.get_running_loop().time()))
 
     async def _handle_now(self, message: Any) -> None:
         """Have Bokeh act on a message, and send its reply."""

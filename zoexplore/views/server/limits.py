@@ -51,6 +51,7 @@ MESSAGE = Limit("MESSAGE", 6_000_000, "bytes", "one websocket message; a file to
 TEXT = Limit("TEXT", 20_000, "characters", "one text that a browser sets, other than a file")
 EVENTS = Limit("EVENTS", 200, "events", "changes and clicks in one message, and those of one session that wait")
 MOVES = Limit("MOVES", 20, "a second", "times that a session's changes are taken up; of those in between, the newest count")
+MOVES_PER_ADDRESS = Limit("MOVES_PER_ADDRESS", 20, "a second", "the same, of one address; fewer while the process is busy")
 FRAGMENTS = Limit("FRAGMENTS", 300, "a second", "parts of messages that are read from one connection; a change has three")
 PULLS = Limit("PULLS", 5, "a second", "times that one connection may fetch the whole document; a page does once")
 RUNS_PER_ADDRESS = Limit("RUNS_PER_ADDRESS", 1, "runs", "trainings of one address at a time")

@@ -17,7 +17,7 @@ from panel.io.state import set_curdoc
 
 from zoexplore.views.server import defaults, headers, memory, metrics
 from zoexplore.views.server.admission import give_way
-from zoexplore.views.server.handlers import Alive, Nothing, Page, Socket
+from zoexplore.views.server.handlers import Alive, Nothing, Page, Socket, pace
 from zoexplore.views.server.limits import LINGER_SECONDS, MESSAGE, REQUEST
 
 _LOG = logging.getLogger("zoexplore")
@@ -76,7 +76,8 @@ def serve(
             },
             **_sign_in(),
         )  # fmt: skip
-    server.io_loop.spawn_callback(metrics.watch)
+    for watch in (metrics.watch, pace.watch):
+        server.io_loop.spawn_callback(watch)
     if start:
         server.start()
         server.io_loop.start()

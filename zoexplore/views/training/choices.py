@@ -21,7 +21,8 @@ from zoexplore.views.training.jobs import NETWORK, Asked, checked
 MOST_SEEDS = 50
 SEEDS = 2
 MODELS = {"linear, convex": False, "small network, not convex": True}
-_TIMES = (0.3, 1, 3, 10)  # the noise scales around the slider's
+MIXTURE = (20_000, 520)  # n and d of the data that are drawn, unless the sliders say others
+_ANCHOR = 1  # the place of the slider's noise scale among the others, or 0 where there is one alone
 _LABELS = {
     "seeds": "seeds", "sigmas": "σ noise scales", "K": "K directions", "beta": "β share along", "T": "T steps to train",
     "epsilons": "ε in place of σ",
@@ -33,7 +34,6 @@ class Choices(pn.viewable.Viewer):
 
     task = param.Selector(default="mixture", objects=[n for n in TASKS if n != NETWORK.name], doc="what to train on")
     network = param.Selector(default=False, objects=[False, True], doc="a small network in place of the linear model")
-    follow = param.Boolean(False, doc="whether the sliders say K, beta, T and sigma, and the size of data that are drawn")
     problem = param.String("", doc="what is wrong with the table that was given last")
 
     def __init__(self, state: State, **params: Any) -> None:
@@ -62,8 +62,6 @@ class Choices(pn.viewable.Viewer):
             name: pn.widgets.Checkbox(label=method.title, value=name in DEFAULT_METHODS, **box)
             for name, method in METHODS.items()
         }
-        self.sliders = pn.widgets.Checkbox.from_param(self.param.follow, label="use the sliders' values", **box)
-        self.sliders.description = None
         self.upload = pn.widgets.FileInput(
             accept=".csv,.txt,.parquet,.npz", tags=["train on a table of your own, as CSV", largest_upload()],
             stylesheets=[theme.css("upload")], margin=0,
@@ -73,8 +71,12 @@ class Choices(pn.viewable.Viewer):
             label="its label column", placeholder="the last", css_classes=["zx-field"], width=190,
             stylesheets=[theme.css("field", "choice")],
         )  # fmt: skip
-        self.param.watch(self.fill, ["task", "network", "follow"])
+        self.times = self._times(self.chosen)
+        self._shown: tuple[float, ...] = ()
+        self.param.watch(self._begin, ["task", "network"])
         self.fill()
+        for name in ("K", "beta", "T", "sigmas"):
+            self.texts[name].param.watch(partial(self._typed, name), "value")
 
     @property
     def chosen(self) -> Task:
@@ -84,18 +86,51 @@ class Choices(pn.viewable.Viewer):
     def _titles(self) -> dict[str, str]:
         return {t.title: name for name, t in {**TASKS, **self.tables}.items() if name != NETWORK.name}
 
-    def fill(self, *_: Any) -> None:
-        """Write the numbers that the task starts from, or the sliders'."""
-        task, s = self.chosen, self.state.setting
-        if self.follow:
-            values = {"sigmas": tuple(times * s.sigma for times in _TIMES), "K": s.K, "beta": s.beta, "T": s.T}
-        else:
-            start = NETWORK if self.network and task.name == "digits" else task
-            values = {name: getattr(start, name) for name in ("sigmas", "K", "beta", "T")}
-        for name, value in values.items():
+    @staticmethod
+    def _times(task: Task) -> tuple[float, ...]:
+        """The noise scales as multiples of the slider's."""
+        return tuple(sigma / task.sigmas[min(_ANCHOR, len(task.sigmas) - 1)] for sigma in task.sigmas)
+
+    def _begin(self, *_: Any) -> None:
+        """Set the sliders to the run that a task starts from."""
+        task = NETWORK if self.network and self.task == "digits" else self.chosen
+        self.times = self._times(task)
+        sigma = task.sigmas[min(_ANCHOR, len(task.sigmas) - 1)]
+        self.state.ask(K=task.K, beta=task.beta, T=task.T, sigma=sigma)
+        self.fill()
+
+    def fill(self) -> None:
+        """Write the sliders' numbers, unless they stand there already."""
+        s = self.state.setting
+        if self._shown == (values := (s.K, s.beta, s.T, s.sigma, *self.times)):
+            return
+        self._shown = values
+        sigmas = tuple(times * s.sigma for times in self.times)
+        for name, value in {"sigmas": sigmas, "K": s.K, "beta": s.beta, "T": s.T}.items():
             many = value if isinstance(value, tuple) else (value,)
             self.texts[name].value = ", ".join(format_exact(float(f"{x:.6g}") if isinstance(x, float) else x) for x in many)
-            self.texts[name].disabled = self.follow
+
+    def _typed(self, name: str, event: Any) -> None:
+        """Move the sliders to what was typed, where it can be read; what cannot be is told when it is asked for."""
+        try:
+            if name != "sigmas":
+                self._move(**{name: self._number(name)})
+            elif sigmas := self._several("sigmas"):
+                sigma = sigmas[min(_ANCHOR, len(sigmas) - 1)]
+                if min(sigmas) > 0:
+                    self.times = tuple(x / sigma for x in sigmas)
+                    self._move(sigma=sigma)
+        except ValueError:
+            return
+
+    def _move(self, **value: float) -> None:
+        """Move a slider, if it does not stand there already but for what a text rounds."""
+        ((name, x),) = value.items()
+        now = getattr(self.state.setting, name)
+        if float(f"{now:.6g}") != x:
+            self.state.ask(**{name: int(x) if isinstance(now, int) and x == int(x) else x})
+        s = self.state.setting
+        self._shown = (s.K, s.beta, s.T, s.sigma, *self.times)
 
     def asked(self) -> Asked:
         """The sweep that is chosen.
@@ -116,12 +151,13 @@ class Choices(pn.viewable.Viewer):
             seeds = format_exact(values["seeds"])
             raise ValueError(f"seeds = {seeds} is not allowed: give a whole number from 1 to {MOST_SEEDS}")
         s = self.state.setting
+        size = (s.n, s.d) if self.task == "mixture" and (s.n, s.d) != MIXTURE else None
         for sigma in sigmas:  # refuses what no run may have, before a process begins
             Setting(n=LARGEST_INTEGER, d=LARGEST_INTEGER, sigma=sigma, **{k: values[k] for k in ("K", "beta", "T")})
         task = NETWORK if self.network and self.task == "digits" else self.chosen
         return Asked(
             task, methods, sigmas, int(values["K"]), float(values["beta"]), int(values["T"]), int(values["seeds"]), s.delta,
-            self.state.accounting.replace(schedule="constant"), self.network, (s.n, s.d) if self.follow else None,
+            self.state.accounting.replace(schedule="constant"), self.network, size,
             epsilons=epsilons,
         )  # fmt: skip
 
@@ -166,7 +202,7 @@ class Choices(pn.viewable.Viewer):
 
         row = {"css_classes": ["zx-tools"], "stylesheets": [theme.css("tools")], "margin": (0, 0, 6, 0)}
         chosen = pn.Column(
-            *self.menus, *self.texts.values(), self.sliders,
+            *self.menus, *self.texts.values(),
             css_classes=["zx-choices"], stylesheets=[theme.css("choices")], **theme.STRETCH,
         )  # fmt: skip
         return pn.Column(

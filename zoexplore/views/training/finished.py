@@ -81,10 +81,11 @@ def how(comparison: Comparison, task: str) -> str:
     seeds = max(len(p.seeds) for p in frontier.points)
     libraries = [f"{name} {frontier.versions[name]}" for name in ("zoexplore", "torch", "numpy") if name in frontier.versions]
     licence = TASKS[task].licence if task in TASKS else ""
+    trials = comparison.budgets[task]["trials"]
     return (
         f"Made {comparison.date[:10]} by {_COMMAND} in {comparison.seconds[task] / 60:.0f} min ({', '.join(libraries)}). Each "
-        f"method had {comparison.trials[task]} trials for each ε, drawn at random from ranges of its own and judged with other "
-        "seeds on a part of the training records; ε does not cover the price of tuning. Marks are means over "
+        f"method had {trials} trials for each ε, drawn at random from ranges of its own and judged with other seeds on a part of "
+        "the training records; ε does not cover the price of tuning. Marks are means over "
         f"{seeds} seeds, bars one standard error, that of the test part included. One record more or less is hidden, and the "
         f"last iterate alone is released. Data: {licence}."
     )

@@ -1,7 +1,8 @@
 """What the computing processes do for the Train tab. No Panel here, and no torch before it is needed."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Generator, Iterator
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from math import inf
@@ -18,7 +19,10 @@ from zoexplore.training.tasks import mixture
 
 if TYPE_CHECKING:
     from zoexplore.training.aims import Choices
+    from zoexplore.training.plans import Solved
 
+START = "The workers start and load the data"
+SOLVES = "σ is solved for"
 PAUSE = 0.3  # seconds between two looks at how far it is
 MOST_POINTS, MOST_SEEDS, MOST_NAMES = 300, 100, 20  # of results that are drawn
 LONGEST_NAME = 100  # characters
@@ -85,12 +89,16 @@ class Drawn:
 
 
 class Progress(NamedTuple):
-    """How far a sweep is: steps done and in all, a guess at the seconds left (inf before there is one), and what is known."""
+    """How far a sweep is: steps done and in all, a guess at the seconds left (inf before there is one), and what is known.
+
+    Before the first step `doing` says what is done first, and the numbers count that; a total of 0 is one that is not known.
+    """
 
     done: int
     total: int
     seconds_left: float
-    frontier: Frontier
+    frontier: Frontier | None
+    doing: str = ""
 
 
 def missing() -> tuple[str, ...]:
@@ -108,25 +116,32 @@ def trained(asked: Asked, dask: str | None = None) -> Iterator[Progress]:
     """
     dask = dask or os.environ.get(VARIABLE)
     os.environ["PYTHONWARNINGS"] = "ignore:resource_tracker"  # which complains where a run is cancelled, and tidies up then
+    until = monotonic() + asked.seconds
     executor = None if dask else Processes()
     try:
-        if executor:
-            for _ in range(executor.count):
-                executor.submit(_prepared, asked)  # while torch is imported here
-        from zoexplore.training import plan, sweep
+        yield Progress(0, 0, inf, None, START)
+        ready = [executor.submit(_prepared, asked) for _ in range(executor.count)] if executor else []
+        from zoexplore.training import plan, sweep  # which takes seconds, as the workers do
 
-        aims = {"epsilons": asked.epsilons, "choices": tuned(asked.trained_on)} if asked.epsilons else {"sigmas": asked.sigmas}
+        for done in _waited(ready, until, asked):
+            yield Progress(done, len(ready), inf, None, START)
+        aims: dict[str, Any] = {"sigmas": asked.sigmas}
+        accounting = asked.accounting
+        if asked.epsilons:
+            accounting = accounting.replace(printed=False)
+            aims = {"epsilons": asked.epsilons, "choices": tuned(asked.trained_on)}
+            aims["solved"] = yield from _solved(asked, accounting, aims["choices"], executor, until)
         planned = plan(
             asked.trained_on, asked.methods, K=asked.K, beta=asked.beta, T=asked.T, seeds=asked.seeds, delta=asked.delta,
-            accounting=asked.accounting.replace(printed=False) if asked.epsilons else asked.accounting, **aims,
+            accounting=accounting, **aims,
         )  # fmt: skip
-        began = told = monotonic()
+        told = monotonic()
         for update in sweep(plan=planned, executor=executor, dask=dask):
             if update.finished or monotonic() - told > PAUSE:
                 told = monotonic()
                 yield Progress(update.done, update.total, update.seconds_left, update.frontier)
-            if monotonic() - began > asked.seconds and not update.finished:
-                raise ValueError(f"it was ended after {asked.seconds:g} s, as long as a run may take here; what was done is kept")
+            if not update.finished:
+                _check(until, asked)
     except ImportError as error:
         raise ValueError(f"{error.name} is not installed, and this needs it: {INSTALL}") from error
     finally:
@@ -134,19 +149,60 @@ def trained(asked: Asked, dask: str | None = None) -> Iterator[Progress]:
             executor.shutdown(cancel_futures=True)
 
 
+def _check(until: float, asked: Asked) -> None:
+    if monotonic() > until:
+        raise ValueError(f"it was ended after {asked.seconds:g} s, as long as a run may take here; what was done is kept")
+
+
+def _waited(futures: list[Future], until: float, asked: Asked) -> Iterator[int]:
+    """How many are done, now and then, until all are."""
+    done: Collection[Future] = ()
+    while len(done) < len(futures):
+        done, _ = wait(futures, timeout=PAUSE)
+        yield len(done)
+        _check(until, asked)
+
+
+def _solved(
+    asked: Asked, accounting: Accounting, choices: "Choices", executor: Processes | None, until: float
+) -> Generator[Progress, None, "Solved"]:
+    """The runs that reach their epsilons, by method and target: solved by the workers, and told one by one."""
+    from zoexplore.training.aims import aimed
+    from zoexplore.training.plans import targets
+
+    task = asked.trained_on
+    given = {"K": asked.K, "beta": asked.beta, "T": asked.T, "delta": asked.delta}
+    rows = targets(task, asked.methods, asked.epsilons, choices, **given)
+    if executor is None:
+        found = []
+        for row in rows:
+            yield Progress(len(found), len(rows), inf, None, SOLVES)
+            _check(until, asked)
+            found.append(aimed(task, *row, accounting))
+    else:
+        futures = [executor.submit(aimed, task, *row, accounting) for row in rows]
+        for done in _waited(futures, until, asked):
+            yield Progress(done, len(rows), inf, None, SOLVES)
+        found = [future.result() for future in futures]
+    return {(method, target): made for (method, _, target), made in zip(rows, found, strict=True)}
+
+
 def tuned(task: Task) -> "Choices":
     """What the finished comparison chose on a task, by method and epsilon; nothing where it has not been there."""
     from zoexplore.training.aims import Choice
 
     try:
-        found = load().chosen.get(task.name, {})
+        known = load().frontiers.get(task.name)
     except (OSError, ValueError):
         return {}
-    choices = {}
-    for key, chosen in found.items():
-        method, _, target = key.partition(" at ")
-        choices[method, float(target)] = Choice(**{name: value for name, value in chosen.items() if name != "validation"})
-    return choices
+    return {
+        (p.method, inf if p.target is None else p.target): Choice(
+            int(run["K"]), int(run["T"]), run["eta"] / run["K"], run["clip"], beta=run["beta"], batch=int(run["batch"]) or None,
+            ridge=run["ridge"],
+        )
+        for p in (known.points if known else ())
+        if (run := p.run)
+    }  # fmt: skip
 
 
 def _prepared(asked: Asked) -> None:

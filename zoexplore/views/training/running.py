@@ -16,8 +16,9 @@ from zoexplore.views.compute.process import Died
 from zoexplore.views.compute.task import Task
 from zoexplore.views.style import theme
 from zoexplore.views.training.allowance import granted
-from zoexplore.views.training.jobs import INSTALL, Asked, Progress, missing, trained
+from zoexplore.views.training.jobs import INSTALL, START, Asked, Progress, missing, trained
 
+_MOVING = -1  # of a bar that moves without saying how far it is
 _KILLED = "The training process ended unexpectedly: it was killed, or ran out of memory. What was done by then is kept."
 
 
@@ -61,8 +62,8 @@ class Running(pn.viewable.Viewer):
             self.refuse(str(error))
             return
         self._busy(True)
-        self.bar.value = 0
-        self.say("The workers start and load the data.")
+        self.bar.value = _MOVING
+        self.say(f"{START}.")
         self._end()
         self._work = Task(partial(self._run, asked))
 
@@ -103,11 +104,15 @@ class Running(pn.viewable.Viewer):
         self.note.object = f'<p class="warn" role="alert">{escape(problem)}</p>' if problem else ""
 
     def _progress(self, progress: Progress) -> None:
-        part, left = progress.done / progress.total, progress.seconds_left
+        left = progress.seconds_left
         with pn.io.hold():
-            self.bar.value = round(100 * part)
-            self.say(format_measured_share(part) + (f", {max(left, 1):.0f} s left" if isfinite(left) else ""))
-            if progress.frontier.points:
+            self.bar.value = round(100 * progress.done / progress.total) if progress.total else _MOVING
+            if progress.doing:
+                self.say(progress.doing + (f": {progress.done} of {progress.total}" if progress.total else "") + ".")
+            else:
+                part = format_measured_share(progress.done / progress.total)
+                self.say(part + (f", {max(left, 1):.0f} s left" if isfinite(left) else ""))
+            if progress.frontier and progress.frontier.points:
                 self._show(progress.frontier)
 
     def _busy(self, busy: bool) -> None:
