@@ -45,7 +45,10 @@ def losses(outputs, targets):
 
 
 class SeedReplay:
-    """Directions made again from seeds, as in MeZO (Malladi et al. 2023), not orthonormal; clip and both kinds of noise added."""
+    """Directions made again from seeds, as in MeZO (Malladi et al. 2023, arXiv:2305.17333), not orthonormal; clip and both kinds
+    of noise added. As there the parameters are moved four times a direction: to one point, to the other, back, and to the update;
+    MeZO's own code also holds the moved tensor beside the old one for a moment, which this does not.
+    """
 
     def __init__(self, module, K, xi, lr):
         self.module, self.K, self.xi, self.lr = module, K, xi, lr

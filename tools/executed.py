@@ -26,7 +26,12 @@ PREPARED = """
 import panel as pn
 from zoexplore.views.compute import ask
 
-ask.quick, ask.goes_on_beside = (lambda *_: True), (lambda: False)
+
+async def at_once(function, args, urgent):
+    return ask.timed(function, *args)
+
+
+ask._elsewhere = at_once
 live = pn.Column._repr_mimebundle_
 
 

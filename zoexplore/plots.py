@@ -82,7 +82,7 @@ def style(bound: str) -> dict[str, Any]:
     >>> style("sharp")["line_width"]
     4.0
     """
-    drawn = theme.style_of(bound, list(BOUNDS).index(bound) if bound in BOUNDS else 0)
+    drawn = theme.style_of(bound)
     return {"color": drawn.colour[theme.LIGHT], "line_width": drawn.width, "line_dash": list(drawn.dash) or "solid"}
 
 

@@ -7,7 +7,7 @@ from scipy import stats
 from zoexplore.mechanism import Sources
 from zoexplore.mechanism.frames import Dense, Mover, Streamed
 from zoexplore.mechanism.parameters import Copy, Parameters, add
-from zoexplore.mechanism.rng import Replay
+from zoexplore.mechanism.rng import Column, Replay
 
 
 def parameters(*sizes, kind=torch.float64, block=7):
@@ -91,6 +91,15 @@ def test_numbers_of_a_column_are_normal_independent_and_come_again(kind):
     assert abs(float(torch.corrcoef(torch.stack([first[:half], first[half : 2 * half]]))[0, 1])) < 5 / half**0.5
     assert abs(float(torch.corrcoef(torch.stack([first[:half] ** 2, first[half + 1 : 2 * half + 1] ** 2]))[0, 1])) < 5 / half**0.5
     assert not torch.equal(Replay(source, sizes, device).start().fill(torch.empty(sizes[0], dtype=kind)), second[: sizes[0]])
+
+
+def test_torchs_generators_fill_columns_as_well():
+    """As on a GPU, where NumPy's cannot."""
+    replay = Replay(torch.Generator().manual_seed(3), (2000, 1000), torch.device("cpu"))
+    column = Column(torch.Generator().manual_seed(4), replay.lengths)
+    found = torch.cat([column.fill(torch.empty(size)) for size in (2000, 1000)])
+    assert found.norm() == pytest.approx(1, abs=1e-6)
+    assert stats.kstest(found.double() * 3000**0.5, "norm").pvalue > 1e-3
 
 
 def test_lengths_of_a_columns_blocks_have_the_beta_law():

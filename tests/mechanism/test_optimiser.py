@@ -14,7 +14,7 @@ from zoexplore.mechanism.schedule import planned
 from zoexplore.presets import DEMONSTRATION
 
 INF = float("inf")
-DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here"))]
 
 
 def gradients(w):
@@ -136,12 +136,13 @@ def test_a_module_and_the_same_function_of_a_vector_train_alike(xi, chunk_size):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("xi, batch", [(0.0, None), (1e-4, 9)])
-def test_a_run_stays_on_its_device_and_resumes_there(device, xi, batch):
+@pytest.mark.parametrize("xi, batch, directions", [(0.0, None, "dense"), (1e-4, 9, "dense"), (1e-4, None, "streamed")])
+def test_a_run_stays_on_its_device_and_resumes_there(device, xi, batch, directions):
     setting = SETTING.replace(d=51, xi=xi, batch=batch, R=INF)
 
     def made(*seeds):
-        return NoisyZOGD(network(), cross_entropy, setting, sources=Sources(*seeds, device=device), device=device)
+        sources = Sources(*seeds, device=device)
+        return NoisyZOGD(network(), cross_entropy, setting, sources=sources, device=device, directions=directions)
 
     straight, first, second = run(made(1, 2), 8, classes()), run(made(1, 2), 3, classes()), made(7, 8)
     second.load_state_dict(first.state_dict())

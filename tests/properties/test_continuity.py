@@ -15,13 +15,13 @@ from tests.bounds.strategies import powers
 from tests.effort import examples
 from tests.properties.runs import IDS, accountings, lively
 from zoexplore import curve, guarantee
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import INTEGER_FIELDS, NUMERIC_FIELDS
 
 POINTS, WIDTH = 40, 1.04  # points of a grid, and the factor from its first to its last
+# What the sharper bound's search may give away (tests/bounds/test_search.py): one neighbour may, and the other not.
 ALLOWED = 0.005
-# The sharper bound's searches settle in one of several optima, apart by the most that one was found to leave on the table
-# ("What the search leaves on the table" in docs/bounds.md).
-SEARCHED = {"sharp": 0.012}
+ALONE = 0.002  # single runs have no neighbours' choices to start from, and agree better
 SMALL = 0.05  # below it epsilon runs into 0, and shares of it say nothing
 
 GRIDS = {  # where there are neighbours at all: counts in the hundreds
@@ -52,7 +52,7 @@ def grid(field, first):
 def allowed(run, field, value, bound, accounting):
     """How much may be lost by a search, or by a number of steps that is whole."""
     if bound != "corollary":
-        return SEARCHED.get(bound, ALLOWED)
+        return ALLOWED
     return ALLOWED + 1 / guarantee(run.replace(**{field: value}), bound, accounting).N
 
 
@@ -71,6 +71,15 @@ def test_no_step_of_a_fine_grid_stands_out(field, data, accounting):
 @examples(4)
 def test_nor_does_one_between_batches(data, accounting):
     check("batch", data, accounting)
+
+
+def test_nor_does_one_where_distances_grow_until_the_end():
+    """Rounds from other T's choices once stopped short there: 0.7 % between T = 5373 and 5379."""
+    run = DEMONSTRATION.replace(
+        n=100, d=40, K=1, T=1, sigma=1.0, beta=1e-6, regime="non-convex", R=inf, clip=10.0, M=1.0, delta=1e-5
+    )
+    line = curve(run, "T", grid("T", 5172), ["sharp"])["sharp"]
+    assert np.diff(np.log(line)).max() < ALLOWED
 
 
 def check(field, data, accounting):
@@ -94,7 +103,7 @@ def check(field, data, accounting):
 
 @given(st.data(), accountings, st.sampled_from([f for f in GRIDS if f not in INTEGER_FIELDS]))
 @examples(40)
-def test_a_part_in_a_million_moves_no_number_by_half_a_per_cent(data, accounting, field):
+def test_a_part_in_a_million_moves_no_number_by_two_thousandths(data, accounting, field):
     run = data.draw(lively(xi=powers(-8, -4), **{k: v for k, v in FIXED.get(field, {}).items() if k != "xi"}))
     value = data.draw(GRIDS[field])
     try:
@@ -104,4 +113,4 @@ def test_a_part_in_a_million_moves_no_number_by_half_a_per_cent(data, accounting
     for bound in ("composition", "output-perturbation", "theorem", "sharp", "noisy-gd"):
         before, after = (guarantee(s, bound, accounting).epsilon for s in (here, there))
         if SMALL < before < inf and after < inf:
-            assert after == pytest.approx(before, rel=SEARCHED.get(bound, ALLOWED)), bound
+            assert after == pytest.approx(before, rel=ALONE), bound

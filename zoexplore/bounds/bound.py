@@ -101,6 +101,10 @@ class Style:
     dash: tuple[int, ...] = ()
     width: float = 2.0
 
+    def hue(self, dark: bool) -> str:
+        """Its colour on the ground of a scheme."""
+        return self.colour[dark]
+
 
 @dataclass(frozen=True)
 class Bound:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ANCHOR = 4.0  # choices are made at powers of it in T, and interpolated between: a curve's many T share a few
 MOST_NODES = 25  # rows at which choices are made along other fields
-AGAIN = 2, 5  # rounds at least and at most, from choices that neighbours made
+AGAIN = 2, 12  # rounds at least and, where epsilon still falls, at most, from choices that neighbours made
 TIE = 1e-4  # relative; starts that agree so far are the same
 FLAT = 1e-5  # a growth of epsilon between anchors that is not worth resolving
 COMPOSED, ALL_DIRECTIONS, SPLIT = 0.0, 1.0, 2.0  # what a bound was the least by

@@ -134,15 +134,7 @@ def calibrate(
     if field == "beta":  # what is asked for is the share that is counted
         accounting = accounting.replace(schedule="constant")
     search = _Search(setting, field, bound, accounting, target)
-    found = search.verified(search.best(_LADDERS[field](setting)))
-    share = guarantee(found, bound, accounting).beta
-    if accounting.schedule == "constant" or not isinstance(share, float):
-        return found
-    run, counted = found.replace(beta=share), accounting.replace(schedule="constant")
-    try:
-        return calibrate(run, field, epsilon=epsilon, advantage=advantage, tpr=tpr, bound=bound, accounting=counted)
-    except Unreachable:  # at that share it was a hair's breadth above the target
-        return found
+    return search.with_its_share(search.found())
 
 
 def _geometric(low: int, high: int) -> np.ndarray:
@@ -193,6 +185,25 @@ class _Search:
             excess = log(found / most) if found > 0 else -inf
             self.known[value] = max(excess, 1e-300) if found > most else excess  # the ratio may round to 1
         return self.known[value]
+
+    def found(self) -> Setting:
+        """The run with the field's best value.
+
+        Raises:
+            Unreachable: as `best` does.
+        """
+        return self.verified(self.best(_LADDERS[self.field](self.setting)))
+
+    def with_its_share(self, found: Setting) -> Setting:
+        """The same answer for a run that keeps the share which the accountant chose, where it chose one; else what was found."""
+        share = guarantee(found, self.bound, self.accounting).beta
+        if self.accounting.schedule == "constant" or not isinstance(share, float):
+            return found
+        counted = self.accounting.replace(schedule="constant")
+        try:
+            return _Search(found.replace(beta=share), self.field, self.bound, counted, self.target).found()
+        except Unreachable:  # at that share it was a hair's breadth above the target
+            return found
 
     def best(self, ladder: np.ndarray) -> float:
         """The best value, from a ladder of them, best first.

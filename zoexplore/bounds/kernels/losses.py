@@ -323,7 +323,7 @@ def _line(kind, N, rho, q, mu, t, found, epsilon, window, work, size, phase):
     variation = _variation(kind, t, q, mu, panels, count)
     deviation = sqrt(N * variance + 2.0 * rho)
     at_0 = 1.0 / (t * (1.0 + t))
-    period = max(8.4 * deviation, 17.0 / t)
+    period = max(10.0 * deviation, 24.0 / t)
     level, step, terms, added = 0.0, 1.0, -1, 0.0
     for _ in range(5):
         step = 2.0 * pi / period

@@ -93,6 +93,16 @@ def guarantees(setting: Setting, accounting: Accounting) -> dict[str, Guarantee]
     return {bound: guarantee(setting, bound, accounting) for bound in BOUNDS}
 
 
+def of_this_run(bound: str) -> bool:
+    """Whether a bound is of the run that is set, and not of another mechanism beside it."""
+    return not BOUNDS[bound].comparator
+
+
+def smallest(found: dict[str, Guarantee]) -> Guarantee:
+    """The guarantee of this run with the least epsilon; the first in the registry's order where several tie."""
+    return min((g for bound, g in found.items() if of_this_run(bound)), key=lambda g: g.epsilon)
+
+
 @remembered()
 def public_epsilon(setting: Setting, accounting: Accounting) -> float:
     """Composition at beta = 1: the same noise energy, and every iterate public."""

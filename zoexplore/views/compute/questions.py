@@ -4,12 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zoexplore.bounds import BOUNDS
 from zoexplore.directions import one_step_factors
 from zoexplore.motion import Motion, simulate
 from zoexplore.planning import Plan, Unreachable, calibrate, recommend
 from zoexplore.setting import Accounting, Setting
-from zoexplore.views.compute.curve_set import guarantees
+from zoexplore.views.compute.curve_set import guarantees, smallest
 from zoexplore.views.compute.remember import remembered
 
 Wanted = float | tuple[float, float]
@@ -69,6 +68,6 @@ class Miniature:
 def played(of: Miniature) -> Played:
     """Simulate and account a miniature."""
     found = guarantees(of.run, of.accounting)
-    best = min((g for g in found.values() if not BOUNDS[g.bound].comparator), key=lambda g: g.epsilon)
+    best = smallest(found)
     least = 1 - best.advantage if best.valid else 0.0
     return Played(simulate(of.run, of.apart), best.bound, best.epsilon, least)

@@ -14,14 +14,13 @@ from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.formatting import format_percent, format_share
 from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.curve_set import RATES, attack, attacks, guarantees
+from zoexplore.views.compute.curve_set import RATES, attack, attacks, guarantees, smallest
 from zoexplore.views.figures import pin_lines
 from zoexplore.views.figures.bokeh_style import blank, dress, hover, tooltip
 from zoexplore.views.figures.glyphs import Stroke
 from zoexplore.views.figures.picture import Saves, svg
 from zoexplore.views.panels.inputs import Percent
 from zoexplore.views.panels.pins import LETTERS, Pin
-from zoexplore.views.panels.readouts import smallest
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
 from zoexplore.views.view import View
@@ -89,8 +88,8 @@ class Attack(View):
         fig.add_layout(Span(location=self.fpr, dimension="height", line_width=1.2, line_dash=[2, 3]))
         pins = {"source": self.pinned_source, "line_color": "colour", "line_width": pin_lines.WIDTH, "line_dash": pin_lines.DASH}
         fig.multi_line("rates", of_pins, **pins)
-        for order, bound in enumerate(BOUNDS):
-            style = theme.style_of(bound, order)
+        for bound in BOUNDS:
+            style = theme.style_of(bound)
             look = {"line_width": style.width, "line_dash": list(style.dash), "line_join": "round"}
             fig.line("rate", column(bound), source=self.source, name=bound, **look)
         probe = fig.line("rate", "probe", source=self.source, line_alpha=0)
@@ -99,7 +98,7 @@ class Attack(View):
 
     def _rows(self) -> dict[str, tuple[str, theme.Style]]:
         """The rows of the hover."""
-        bounds = {b: (BOUNDS[b].title, theme.style_of(b, order)) for order, b in enumerate(BOUNDS)}
+        bounds = {b: (BOUNDS[b].title, theme.style_of(b)) for b in BOUNDS}
         return bounds | pin_lines.styles(self.pins)
 
     async def refresh(self) -> None:
@@ -204,8 +203,8 @@ class Attack(View):
             next(span for span in fig.center if isinstance(span, Span)).line_color = muted
             lines = {line.name: line.glyph for line in fig.renderers}
             lines["guessing"].line_color = muted
-            for order, bound in enumerate(BOUNDS):
-                lines[bound].line_color = theme.style_of(bound, order).colour[theme.DARK if dark else theme.LIGHT]
+            for bound in BOUNDS:
+                lines[bound].line_color = theme.style_of(bound).hue(dark)
         drawn = len(self.pinned_source.data["rates"])
         self.pinned_source.data = {**self.pinned_source.data, "colour": pin_lines.colours(self.pins, dark)[:drawn]}
 
@@ -223,7 +222,7 @@ def _missed(bound: str) -> str:
 
 
 def _swatch(bound: str) -> str:
-    return theme.swatch(theme.style_of(bound, list(BOUNDS).index(bound)))
+    return theme.swatch(theme.style_of(bound))
 
 
 def _letter(letter: str, light: str, dark: str) -> str:

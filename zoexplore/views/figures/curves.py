@@ -173,8 +173,7 @@ class Curves(View):
 
     def _styles(self) -> dict[str, theme.Style]:
         """Everything drawn, in drawing order: the reference first, our own bound on top."""
-        order = {bound: place for place, bound in enumerate(BOUNDS)}
-        return {REFERENCE: theme.REFERENCE, **{bound: theme.style_of(bound, order[bound]) for bound in BOUNDS}}
+        return {REFERENCE: theme.REFERENCE, **{bound: theme.style_of(bound) for bound in BOUNDS}}
 
     def _rows(self) -> dict[str, tuple[str, theme.Style]]:
         """The rows of the hover."""
@@ -250,7 +249,7 @@ class Curves(View):
             self.now.location = None if isnan(self._now()) else self._now()
 
     def _colour(self, bound: str) -> str:
-        return theme.style_of(bound, list(BOUNDS).index(bound)).colour[theme.DARK if self.dark else theme.LIGHT]
+        return theme.style_of(bound).hue(self.dark)
 
     def _now(self) -> float:
         """The place of the current value."""
@@ -409,7 +408,7 @@ class Curves(View):
         super().paint(dark)
         dress(self.figure, dark)
         for name, style in self._styles().items():
-            self.lines[name].glyph.line_color = style.colour[theme.DARK if dark else theme.LIGHT]
+            self.lines[name].glyph.line_color = style.hue(dark)
         muted = theme.colour("muted", dark)
         self.now.line_color = self.annotation_lines.glyph.line_color = self.annotation_words.glyph.text_color = muted
         self.cross.line_color = muted

@@ -208,7 +208,7 @@ class Inside(View):
             dress(fig, dark)
             dress_legend(fig, dark)
         for renderer, bound in self.lines.values():
-            hue = theme.style_of(bound).colour[theme.DARK if dark else theme.LIGHT]
+            hue = theme.style_of(bound).hue(dark)
             renderer.glyph.line_color = hue
             if hasattr(renderer.glyph, "fill_color"):
                 renderer.glyph.fill_color = hue

@@ -213,7 +213,7 @@ class Motion(View):
         )
 
     def _hue(self, bound: str) -> str:
-        return theme.style_of(bound).colour[theme.DARK if self.dark else theme.LIGHT]
+        return theme.style_of(bound).hue(self.dark)
 
     def paint(self, dark: bool) -> None:
         super().paint(dark)

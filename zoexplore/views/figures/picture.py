@@ -1,5 +1,8 @@
 """A figure of the page as a picture for a paper or a slide: the frame that is shown, its legend, and the setting in small print;
 and the buttons that save it, which work in a notebook cell as on the page.
+
+Not Bokeh's own export: on the server that drives a browser, and in the browser it knows neither the legend, which is not on the
+canvas, nor the setting, and draws in dark colours on a dark page.
 """
 
 from collections.abc import Awaitable, Callable, Iterable

@@ -3,9 +3,8 @@
 import numpy as np
 
 from zoexplore.bounds.bound import Style
-from zoexplore.views.compute.curve_set import CurveSet
+from zoexplore.views.compute.curve_set import CurveSet, of_this_run
 from zoexplore.views.panels.pins import LETTERS, Pins
-from zoexplore.views.panels.readouts import of_this_run
 from zoexplore.views.style import theme
 
 WIDTH, DASH = 1.7, (7, 2)
@@ -26,7 +25,7 @@ def styles(pins: Pins) -> dict[str, tuple[str, Style]]:
 
 def colours(pins: Pins, dark: bool) -> list[str]:
     """Of every pin."""
-    return [style.colour[theme.DARK if dark else theme.LIGHT] for _, style in styles(pins).values()]
+    return [style.hue(dark) for _, style in styles(pins).values()]
 
 
 def least(curves: CurveSet, bound: str = "") -> np.ndarray:

@@ -57,8 +57,8 @@ class Profile(View):
         self.now = Span(location=self.state.setting.delta, dimension="width", line_width=1.2, line_dash=[2, 3])
         self.figure.add_layout(self.now)
         self.lines = {}
-        for order, bound in enumerate(BOUNDS):
-            style = theme.style_of(bound, order)
+        for bound in BOUNDS:
+            style = theme.style_of(bound)
             look = {"line_width": style.width, "line_dash": list(style.dash), "line_join": "round"}
             self.lines[bound] = self.figure.line(bound, "delta", source=self.source, name=bound, **look)
         self.pinned_source = ColumnDataSource({"xs": [], "ys": [], "colour": []}, name="profile-pins")
@@ -79,7 +79,7 @@ class Profile(View):
 
     def _rows(self) -> dict[str, tuple[str, theme.Style]]:
         """The rows of the hover."""
-        bounds = {b: (BOUNDS[b].title, theme.style_of(b, order)) for order, b in enumerate(BOUNDS)}
+        bounds = {b: (BOUNDS[b].title, theme.style_of(b)) for b in BOUNDS}
         return bounds | pin_lines.styles(self.pins)
 
     def _pointed(self, curves: CurveSet, pinned: list[CurveSet]) -> dict[str, np.ndarray]:
@@ -124,10 +124,7 @@ class Profile(View):
         x.start, x.end = self._fitted
 
     def _entries(self) -> list[dict[str, Any]]:
-        return [
-            entry(bound, g.title, theme.style_of(bound, order), absent=not g.valid)
-            for order, (bound, g) in enumerate(self._found.items())
-        ]
+        return [entry(bound, g.title, theme.style_of(bound), absent=not g.valid) for bound, g in self._found.items()]
 
     def _mute(self, *_: Any) -> None:
         """Draw no line that the reader has switched off."""
@@ -147,8 +144,8 @@ class Profile(View):
         super().paint(dark)
         dress(self.figure, dark)
         self.now.line_color = theme.colour("muted", dark)
-        for order, (bound, line) in enumerate(self.lines.items()):
-            line.glyph.line_color = theme.style_of(bound, order).colour[theme.DARK if dark else theme.LIGHT]
+        for bound, line in self.lines.items():
+            line.glyph.line_color = theme.style_of(bound).hue(dark)
         drawn = len(self.pinned_source.data["xs"])
         self.pinned_source.data = {**self.pinned_source.data, "colour": pin_lines.colours(self.pins, dark)[:drawn]}
 

@@ -12,8 +12,8 @@ from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.formatting import format_number, format_percent, format_share
 from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.curve_set import attack, guarantees, stated
-from zoexplore.views.panels.readouts import smallest, told_of
+from zoexplore.views.compute.curve_set import attack, guarantees, smallest, stated
+from zoexplore.views.panels.readouts import told_of
 from zoexplore.views.panels.toolbar import copier
 from zoexplore.views.state import State
 from zoexplore.views.style import theme

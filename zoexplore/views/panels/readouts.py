@@ -10,7 +10,17 @@ import param
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.formatting import format_count, format_exact, format_number, format_sentence, format_short
 from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.curve_set import T_VALUES, CurveSet, curve_set, guarantees, public_epsilon, shares, sketched
+from zoexplore.views.compute.curve_set import (
+    T_VALUES,
+    CurveSet,
+    curve_set,
+    guarantees,
+    of_this_run,
+    public_epsilon,
+    shares,
+    sketched,
+    smallest,
+)
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
 from zoexplore.views.view import View
@@ -20,17 +30,7 @@ _AS_PRINTED = (
     '<p class="printed" role="status"><b>As printed: not a guarantee.</b> '
     "The paper's constants are used as printed, errors included.</p>"
 )
-_MARKS = {True: ("✓", "met", "met"), False: ("✗", "unmet", "not met"), None: ("○", "supposed", "supposed")}
-
-
-def of_this_run(bound: str) -> bool:
-    """Whether a bound is of the run that is set, and not of another mechanism beside it."""
-    return not BOUNDS[bound].comparator
-
-
-def smallest(found: dict[str, Guarantee]) -> Guarantee:
-    """The guarantee of this run with the least epsilon; the first in the registry's order where several tie."""
-    return min((g for bound, g in found.items() if of_this_run(bound)), key=lambda g: g.epsilon)
+MARKS = {True: ("✓", "met", "met"), False: ("✗", "unmet", "not met"), None: ("○", "supposed", "supposed")}
 
 
 def told_of(found: dict[str, Guarantee], by: str) -> Guarantee:
@@ -165,7 +165,7 @@ class Readouts(View):
         )
 
     def _row(self, g: Guarantee, best: bool) -> str:
-        swatch = theme.swatch(theme.style_of(g.bound, list(BOUNDS).index(g.bound)))
+        swatch = theme.swatch(theme.style_of(g.bound))
         kind = "best" if best else "" if g.valid else "absent"
         note = "; ".join(filter(None, (g.reason, g.note)))
         return _cells(swatch, g.title, g.epsilon, kind, note, BOUNDS[g.bound].summary)
@@ -176,8 +176,8 @@ class Readouts(View):
         for g in found.values():
             for c in g.checks:
                 rests.setdefault((c.words, c.met, c.shortfall), []).append(g.title)
-        rows = "".join(_assumption(*key, titles, len(found)) for key, titles in rests.items())
-        key = ", ".join(f'<span class="{kind}">{mark}</span> {name}' for mark, kind, name in _MARKS.values())
+        rows = "".join(assumption(*key, _who(titles, len(found))) for key, titles in rests.items())
+        key = ", ".join(f'<span class="{kind}">{mark}</span> {name}' for mark, kind, name in MARKS.values())
         return f'<p class="key">{key}: no number here can decide it, so it is yours to vouch for.</p><ul>{rows}</ul>'
 
     def __panel__(self) -> pn.viewable.Viewable:
@@ -199,11 +199,13 @@ def _cells(swatch: str, title: str, epsilon: float, kind: str, note: str, says: 
     return row + (f'<tr class="reason"><td></td><td colspan="2">{escape(note)}</td></tr>' if note else "")
 
 
-def _assumption(words: str, met: bool | None, shortfall: str, titles: list[str], bounds: int) -> str:
-    mark, kind, name = _MARKS[met]
-    who = "every bound" if len(titles) == bounds else ", ".join(titles)
+def _who(titles: list[str], bounds: int) -> str:
+    return "every bound" if len(titles) == bounds else ", ".join(titles)
+
+
+def assumption(words: str, met: bool | None, shortfall: str, who: str = "") -> str:
+    """An item of a list: whether an assumption is met, what it lacks, and who rests on it."""
+    mark, kind, name = MARKS[met]
     lacks = f' <span class="lacks">{escape(format_sentence(shortfall))}.</span>' if shortfall else ""
-    return (
-        f'<li><span class="{kind}" role="img" aria-label="{name}">{mark}</span>'
-        f"<span>{escape(words)}{lacks} <small>{escape(who)}</small></span></li>"
-    )
+    small = f" <small>{escape(who)}</small>" if who else ""
+    return f'<li><span class="{kind}" role="img" aria-label="{name}">{mark}</span><span>{escape(words)}{lacks}{small}</span></li>'

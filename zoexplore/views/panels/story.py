@@ -13,10 +13,9 @@ from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import Accounting
 from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.curve_set import guarantees
+from zoexplore.views.compute.curve_set import guarantees, smallest
 from zoexplore.views.compute.task import Task
 from zoexplore.views.panels.controls import Controls
-from zoexplore.views.panels.readouts import smallest
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
 from zoexplore.views.tabs import Tabs

@@ -16,12 +16,12 @@ from zoexplore.formatting import format_sentence, format_tex, round_up
 from zoexplore.paper import ERRATA
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import guarantees
+from zoexplore.views.panels.readouts import MARKS, assumption
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
 from zoexplore.views.view import View
 
 _DOI = re.compile(r"doi:(10\.[^\s,;]+)")
-_MARKS = {True: ("✓", "met", "met"), False: ("✗", "unmet", "not met"), None: ("○", "supposed", "supposed")}
 _NO_BUDGET = (
     "On batches no number ρ adds up over the steps: their privacy losses are composed as whole distributions, or at one "
     "Rényi order"
@@ -58,7 +58,7 @@ class Theory(View):
 
     def _section(self, bound: str) -> pn.viewable.Viewable:
         entry = BOUNDS[bound]
-        swatch = theme.swatch(theme.style_of(bound, list(BOUNDS).index(bound)))
+        swatch = theme.swatch(theme.style_of(bound))
         head = f"<h2>{swatch} {escape(entry.title)}</h2><p>{escape(entry.summary)}</p>"
         source = [_html(f"<p><small>Source: {_linked(entry.source)}</small></p>")] if entry.source else []
         return pn.Column(
@@ -133,15 +133,10 @@ def _formula(latex: str) -> str:
 
 
 def _checks(g: Guarantee) -> str:
-    rows = []
-    for check in g.checks:
-        mark, kind, name = _MARKS[check.met]
-        lacks = f' <span class="lacks">{escape(format_sentence(check.shortfall))}.</span>' if check.shortfall else ""
-        words = f"<span>{escape(check.words)}{lacks}</span>"
-        rows.append(f'<li><span class="{kind}" role="img" aria-label="{name}">{mark}</span>{words}</li>')
-    count = {name: sum(_MARKS[check.met][2] == name for check in g.checks) for _, _, name in _MARKS.values()}
+    rows = "".join(assumption(check.words, check.met, check.shortfall) for check in g.checks)
+    count = {name: sum(check.met is met for check in g.checks) for met, (_, _, name) in MARKS.items()}
     summary = ", ".join(f"{number} {name}" for name, number in count.items() if number)
-    return f"<details><summary>Assumptions: {summary}</summary><ul>{''.join(rows)}</ul></details>"
+    return f"<details><summary>Assumptions: {summary}</summary><ul>{rows}</ul></details>"
 
 
 def _errata() -> str:

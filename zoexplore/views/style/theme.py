@@ -59,9 +59,9 @@ _LIGHT_OF = {
 }
 
 
-def style_of(bound: str, order: int = 0) -> Style:
+def style_of(bound: str) -> Style:
     """The style of a bound; one of a few spare ones, by its place in the registry, where it has none of its own."""
-    return STYLES.get(bound) or _OTHERS[order % len(_OTHERS)]
+    return STYLES.get(bound) or _OTHERS[list(BOUNDS).index(bound) % len(_OTHERS) if bound in BOUNDS else 0]
 
 
 def colour(name: str, dark: bool) -> str:

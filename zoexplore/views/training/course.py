@@ -35,8 +35,8 @@ class Course:
         self.errors = learnt.multi_line("xs", "ys", source=self.bars, line_width=1.2)
         self.line = learnt.line("T", "utility", source=self.source, line_width=3, line_join="round")
         self.lines = {}
-        for order, bound in enumerate(BOUNDS):
-            style = theme.style_of(bound, order)
+        for bound in BOUNDS:
+            style = theme.style_of(bound)
             look = {"line_width": style.width, "line_dash": list(style.dash), "line_join": "round"}
             self.lines[bound] = cost.line("T", bound, source=self.source, name=f"course-{bound}", **look)
         self.panes = {name: pn.pane.Bokeh(fig, **theme.STRETCH) for name, fig in self.figures.items()}
@@ -118,8 +118,8 @@ class Course:
             dress(fig, dark)
         self.line.glyph.line_color = self.errors.glyph.line_color = theme.colour("ink", dark)
         self.faint.glyph.line_color = theme.colour("edge", dark)
-        for order, (bound, line) in enumerate(self.lines.items()):
-            line.glyph.line_color = theme.style_of(bound, order).colour[theme.DARK if dark else theme.LIGHT]
+        for bound, line in self.lines.items():
+            line.glyph.line_color = theme.style_of(bound).hue(dark)
 
 
 def _by(bound: str) -> str:

@@ -8,11 +8,13 @@ from zoexplore.bounds import BOUNDS
 from zoexplore.formatting import format_count, format_exact, format_number, format_power
 from zoexplore.setting import Accounting
 from zoexplore.training import METHODS, TASKS, Frontier, Point
+from zoexplore.views.figures.glyphs import shape
 
 MARKERS = {
     "noisy-zogd": "circle", "isotropic": "square", "dpzero": "triangle", "noisy-gd": "diamond",
     "dp-sgd": "inverted_triangle", "non-private": "star", "aggzo": "hex", "zeroth-order": "plus",
 }  # fmt: skip
+_LOOK = 'fill="currentColor" stroke="currentColor"'  # of a mark in the legend
 UTILITIES = ("accuracy", "loss")
 DEFAULT_BOUNDS = ("composition", "theorem", "corollary", "sharp")
 _STRIP = 0.2  # the share of the axis that is left for what has no finite epsilon
@@ -164,3 +166,15 @@ def about(frontier: Frontier, delta: float, accounting: Accounting) -> str:
     if frontier.delta != delta or frontier.accounting != accounting.replace(schedule="constant"):
         said += f" ε is counted at {at_delta(frontier.delta)} as the page was set then; train again to count it as it is now."
     return said
+
+
+def legend(frontier: Frontier | None) -> str:
+    """Which mark is which method, as HTML; nothing before there is a frontier."""
+    used = {point.method for point in frontier.points} if frontier else set()
+    marks = [
+        f'<li><svg width="14" height="14" aria-hidden="true">{shape(marker, 7, 7, 5, _LOOK)}</svg>'
+        f"{escape(METHODS[method].title)}</li>"
+        for method, marker in MARKERS.items()
+        if method in used
+    ]
+    return f"<ul>{''.join(marks)}</ul>" if marks else ""

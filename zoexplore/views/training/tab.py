@@ -16,8 +16,7 @@ from zoexplore.views.training.choices import Choices
 from zoexplore.views.training.compared import Compared
 from zoexplore.views.training.course import TITLES, Course
 from zoexplore.views.training.finished import Finished
-from zoexplore.views.training.legend import legend
-from zoexplore.views.training.marks import DEFAULT_BOUNDS, UTILITIES, about, name_of
+from zoexplore.views.training.marks import DEFAULT_BOUNDS, UTILITIES, about, legend, name_of
 from zoexplore.views.training.results import Results
 from zoexplore.views.training.running import Running
 from zoexplore.views.training.utility import UtilityFigure
@@ -191,7 +190,7 @@ class Train(View):
 
 def _line(bound: str) -> dict[str, Any]:
     """The look of a bound's box: a stretch of its line after its name."""
-    style = theme.style_of(bound, list(BOUNDS).index(bound))
+    style = theme.style_of(bound)
     light, dark = style.colour
     kind = "solid" if not style.dash else "dotted" if style.dash[0] < 4 else "dashed"
     line = f".bk-label::after {{ border-top: {style.width}px {kind} light-dark({light},{dark}); }}"

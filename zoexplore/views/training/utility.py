@@ -43,8 +43,8 @@ class UtilityFigure:
         )  # fmt: skip
         self.border = fig.vspan("x", source=self.edge, line_width=1, line_dash=[2, 3])
         self.steps = {}
-        for order, bound in enumerate(BOUNDS):
-            style = theme.style_of(bound, order)
+        for bound in BOUNDS:
+            style = theme.style_of(bound)
             look = {"line_width": 0.7 * style.width, "line_dash": list(style.dash), "line_alpha": 0.75, "line_join": "round"}
             self.steps[bound] = fig.line("x", "y", source=self.fronts[bound], name=f"front-{bound}", **look)
         self.errors = fig.multi_line("xs", "ys", source=self.source, line_color="line", line_width=1.4)
@@ -88,7 +88,7 @@ class UtilityFigure:
     def _colour(self, bound: str) -> str:
         if not bound:
             return theme.colour("muted", self.dark)
-        return theme.style_of(bound, list(BOUNDS).index(bound)).colour[theme.DARK if self.dark else theme.LIGHT]
+        return theme.style_of(bound).hue(self.dark)
 
     def _size(self, bound: str) -> float:
         order = list(BOUNDS).index(bound) if bound else 0
