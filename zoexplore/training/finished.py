@@ -66,7 +66,8 @@ class Comparison:
 
 def save(found: Comparison, path: Path = FILE) -> None:
     """Write it as JSON. Raises OSError where it cannot be written."""
-    about, words = asdict(replace(found, frontiers={})), {}
+    about = asdict(replace(found, frontiers={}))
+    words: dict[str, int] = {}
     about["frontiers"] = {name: _short(json.loads(to_json(frontier)), words) for name, frontier in found.frontiers.items()}
     about["words"] = list(words)
     write(path, json.dumps(about, separators=(",", ":")).encode())
@@ -86,7 +87,8 @@ def load(path: Path = FILE) -> Comparison:
 
 def _short(found: dict[str, Any], words: dict[str, int]) -> dict[str, Any]:
     """A frontier's dictionary without what repeats itself: settings and words, and bounds that do not apply."""
-    first = found["setting"] = next((p["setting"] for p in found["points"] if p["setting"]), None)
+    first: dict[str, Any] = next((p["setting"] for p in found["points"] if p["setting"]), {})
+    found["setting"] = first
     for p in found["points"]:
         given = p["setting"]
         p["setting"] = None if given is None else {name: value for name, value in given.items() if value != first[name]}

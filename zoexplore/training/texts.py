@@ -65,6 +65,14 @@ class Transformer(nn.Module):
         base: the frozen part, by name; it is drawn anew, and trained, where None.
     """
 
+    letters: Tensor
+    places: Tensor
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    out: Tensor
+    inner: Tensor
+    outer: Tensor
     FROZEN = ("letters", "places", "query", "key", "value", "out", "inner", "outer")
 
     def __init__(self, classes: int, base: dict[str, Tensor] | None = None) -> None:

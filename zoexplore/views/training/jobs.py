@@ -174,7 +174,7 @@ def _solved(
     given = {"K": asked.K, "beta": asked.beta, "T": asked.T, "delta": asked.delta}
     rows = targets(task, asked.methods, asked.epsilons, choices, **given)
     if executor is None:
-        found = []
+        found: list[Any] = []
         for row in rows:
             yield Progress(len(found), len(rows), inf, None, SOLVES)
             _check(until, asked)
