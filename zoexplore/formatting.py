@@ -3,6 +3,7 @@
 import re
 from decimal import ROUND_CEILING, Context, Decimal
 from math import inf, isfinite, isnan, nan
+from typing import SupportsFloat
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 THIN = "\u202f"  # narrow, and not to be broken at
@@ -98,13 +99,15 @@ def format_sentence(words: str) -> str:
     return words[0].upper() + words[1:] if first.isalpha() and len(first) > 1 else words
 
 
-def format_count(x: float) -> str:
+def format_count(count: SupportsFloat) -> str:
     """A count, in groups of three digits."""
+    x = float(count)
     return f"{x:,.0f}".replace(",", THIN) if x < 1e15 else format_number(x)
 
 
-def format_short(x: float, figures: int = 3) -> str:
+def format_short(number: SupportsFloat, figures: int = 3) -> str:
     """A number as short as it may be, to so many digits, to the nearest: 10⁻⁵, 2 × 10⁻⁶, 0.001, 0.25, 1 000, ∞."""
+    x = float(number)
     if not isfinite(x) or x == 0:
         return format_number(x)
     mantissa, exponent = f"{x:.{figures - 1}e}".split("e")

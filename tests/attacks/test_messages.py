@@ -11,6 +11,7 @@ import pytest
 from benchmarks.client import Reader, _models, token_of
 from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, memory, patch, watched
 from zoexplore.views.server.limits import MESSAGE
+from zoexplore.views.server.pending import Pending
 
 SCRIPT = "<img src=x onerror=window.hacked=1>"
 BOMB = 1_400_000  # bytes of base64
@@ -211,3 +212,15 @@ def test_the_server_outlives_it_all(server):
 
     asyncio.run(run())
     assert server.process.poll() is None and "Traceback" not in server.log.read_text()
+
+
+def test_of_a_drag_over_a_figure_the_last_event_counts_and_clicks_stay_apart():
+    def event(name, x):
+        return {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": {"type": "event", "name": name, "x": x}}
+
+    pending = Pending()
+    moves = [event("pan", x) for x in range(100)]
+    pending.add([event("panstart", 0), *moves, event("panend", 99), event("tap", 1), event("tap", 2)])
+    assert [(e["msg_data"]["name"], e["msg_data"]["x"]) for e in pending.take()] == [
+        ("panstart", 0), ("pan", 99), ("panend", 99), ("tap", 1), ("tap", 2),
+    ]  # fmt: skip

@@ -51,9 +51,10 @@ class Address:
 
     def _follow(self, *_: Any) -> None:
         """Follow what is asked in the views that there are by now."""
-        for name in set(self.tabs.views) - self._watched if self.tabs else ():
+        views = self.tabs.views if self.tabs else {}
+        for name in set(views) - self._watched:
             self._watched.add(name)
-            view = self.tabs.views[name]
+            view = views[name]
             if view.asks:
                 view.param.watch(self.write, list(view.asks))
 
@@ -111,13 +112,14 @@ class Address:
 
     def _asked(self) -> dict[str, str]:
         """What differs, in the views that there are, from what they ask at first."""
-        there = {key: (self.tabs.views[view], name) for key, (view, name) in self._askable().items() if view in self.tabs.views}
+        views = self.tabs.views if self.tabs else {}
+        there = {key: (views[view], name) for key, (view, name) in self._askable().items() if view in views}
         return {key: text_of(value) for key, (v, name) in there.items() if (value := getattr(v, name)) != v.param[name].default}
 
     def _ask(self, key: str, asked: str | None) -> str:
         """Set what an address asks of a view, which is built for it, or what it asks at first. Returns what is wrong."""
         view, name = self._askable()[key]
-        if asked is None and view not in self.tabs.views:
+        if self.tabs is None or (asked is None and view not in self.tabs.views):
             return ""
         owner = self.tabs[view]
         return taken(owner, name, key, asked, owner.param[name].default)
@@ -137,9 +139,10 @@ def taken(owner: param.Parameterized, name: str, key: str, asked: str | None, fi
         setattr(owner, name, first if asked is None else _value(parameter, asked))
     except ValueError:
         setattr(owner, name, first)
+        said = (asked or "")[:40]
         if isinstance(parameter, param.Selector):
-            return f"{key} = {asked[:40]!r} is not one of {', '.join(parameter.objects)}"
-        return f"{key} = {asked[:40]!r} is not allowed"
+            return f"{key} = {said!r} is not one of {', '.join(parameter.objects)}"
+        return f"{key} = {said!r} is not allowed"
     return ""
 
 

@@ -60,7 +60,7 @@ class Map(View):
     bound = param.Selector(default="sharp", objects=list(BOUNDS), doc="the bound that is drawn")
     x = param.Selector(default="K", objects=list(AXES), doc="the field from left to right")
     y = param.Selector(default="sigma", objects=list(AXES), doc="the field from bottom to top")
-    targets = Targets([0.1, 1.0, 10.0], item_type=float, bounds=(0, MOST_TARGETS), doc="epsilons with a line of their own")
+    targets: Any = Targets([0.1, 1.0, 10.0], item_type=float, bounds=(0, MOST_TARGETS), doc="epsilons with a line of their own")
     done = param.Number(1.0, bounds=(0, 1), doc="how much of the map is computed")
 
     def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
