@@ -155,9 +155,7 @@ def theorem(s, schedule):
             ends.append(least_whole(lambda x: rho(s.T - x, delta_f), s.T - 1)[0])
         return gaussian(min(ends), s.delta - delta_f)
 
-    split = minimize_scalar(
-        lambda x: at(exp(x)), bounds=(log(1e-4), log(0.95)), method="bounded", options={"xatol": 1e-2}
-    )
+    split = minimize_scalar(lambda x: at(exp(x)), bounds=(log(1e-4), log(0.95)), method="bounded", options={"xatol": 1e-2})
     return min(best, split.fun)
 
 

@@ -93,7 +93,7 @@ def utility(setting: Setting, *, r: float, gap: float, B_loss: float, L: float |
 
 def _inapplicable(setting: Setting) -> str:
     """Why the bound does not apply, whatever the step size; empty where it may."""
-    if not setting.full_batch:
+    if setting.batch is not None and not setting.full_batch:
         return (
             f"b = {format_count(setting.batch)} is below n = {format_count(setting.n)}, and the bound has no term for the "
             "variance of a sampled gradient"

@@ -39,5 +39,10 @@ def keep() -> None:
             kept[key] = default
         return default
 
-    HasProps._overridden_defaults = classmethod(cache(HasProps._overridden_defaults.__func__))
-    PropertyDescriptor.has_unstable_default, PropertyDescriptor._get_default = has_unstable_default, get_default
+    once: Any = cache(vars(HasProps)["_overridden_defaults"].__func__)
+    for owner, name, instead in (
+        (HasProps, "_overridden_defaults", classmethod(once)),
+        (PropertyDescriptor, "has_unstable_default", has_unstable_default),
+        (PropertyDescriptor, "_get_default", get_default),
+    ):
+        setattr(owner, name, instead)
