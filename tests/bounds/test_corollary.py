@@ -120,7 +120,7 @@ def test_K_min_suffices_for_the_minimum(extra, m, delta, n):
 @pytest.mark.parametrize(
     ("change", "condition"),
     [
-        ({"K": 501}, "2K = 1002 exceeds d = 1000"),
+        ({"K": 501}, "2K = 1\u202f002 exceeds d = 1\u202f000"),
         ({"regime": "convex"}, "does not contract"),
         ({"regime": "non-convex"}, "does not contract"),
         ({"eta": 500.0}, "does not contract"),
@@ -129,7 +129,7 @@ def test_K_min_suffices_for_the_minimum(extra, m, delta, n):
         ({"beta": 1.0}, "β = 1"),
         ({"xi": 1e-3, "ridge": 0.9}, "ξ = 0.001 exceeds 4.47\u202f×\u202f10⁻⁵"),
         ({"R": 1.2}, "1.08 exceeds Δ = 1"),
-        ({"batch": 10}, "batch = 10"),
+        ({"batch": 10}, "b = 10 is below n"),
         ({"K": 10}, "K = 10 is below the needed"),
         ({"m": 0.1}, "K = 200 is too small"),
     ],
@@ -163,6 +163,6 @@ def test_as_printed_the_minimum_has_half_its_own_two_terms():
 def test_reasons_name_the_condition_that_fails():
     """More than half of the directions are not too few; without a ball there is no K_min to speak of."""
     reason = guarantee(DEMONSTRATION.replace(K=520), "corollary").reason
-    assert "2K = 1040 exceeds d = 520" in reason and "below the needed" not in reason
+    assert "2K = 1\u202f040 exceeds d = 520" in reason and "below the needed" not in reason
     reason = guarantee(DEMONSTRATION.replace(K=52, R=inf), "corollary").reason
     assert "inf" not in reason and "K_min" not in reason

@@ -239,7 +239,7 @@ def test_poisson_batches_are_composed_for_a_record_more_or_less():
     for other in (run.replace(neighbours="replace-one"), run.replace(sampling="without-replacement")):
         refused = guarantee(other, "composition")
         assert refused.epsilon == inf and "no account" in refused.reason
-    assert guarantee(run, "sharp").epsilon == inf and "poisson" in guarantee(run, "sharp").reason
+    assert guarantee(run, "sharp").epsilon == inf and "Poisson" in guarantee(run, "sharp").reason
 
 
 def test_a_loss_steeper_than_the_clip_is_not_taken_for_the_clip():

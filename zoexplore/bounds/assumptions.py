@@ -150,7 +150,7 @@ def drawn(*allowed: tuple[str, str], words: str) -> Assumption:
     return Assumption(
         words,
         lambda r, a: (r.batch == r.n) | ((r.setting.sampling, r.setting.neighbours) in allowed),
-        lambda r: f"there is no account here of {_named(r)}",
+        lambda r: f"this bound has no account of {_named(r)}",
         vouched=True,
     )
 
