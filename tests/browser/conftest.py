@@ -70,14 +70,14 @@ class Server:
 
 
 @contextmanager
-def served(script, log, port=0, **limits):
-    """A script served as `make app` serves the explorer, with room for many; on a free port if none is given."""
+def served(log, port=0, script=None, **limits):
+    """What `make app` serves, with room for many, or a script in its place; on a free port if none is given."""
     with socket.socket() as free:
         free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         free.bind(("127.0.0.1", port))
         port = free.getsockname()[1]
-    origin, name = f"127.0.0.1:{port}", Path(script).stem
-    pages = {name: str(script)}
+    origin, name = f"127.0.0.1:{port}", Path(script or "app").stem
+    pages = {name: str(script)} if script else None
     command = f"from zoexplore.views.server import serve; serve({port}, origins=[{origin!r}], pages={pages})"
     room = {"READERS": 1000, "READERS_PER_ADDRESS": 1000, "LOADING": 100, **limits}
     environment = {**os.environ, **{f"ZOEXPLORE_{name}": str(limit) for name, limit in room.items()}}
@@ -88,8 +88,8 @@ def served(script, log, port=0, **limits):
 
 @pytest.fixture(scope="session")
 def app_url(tmp_path_factory):
-    """The address of app.py, served as `make app` serves it: one server for all that ask it for nothing unusual."""
-    with served("app.py", tmp_path_factory.mktemp("server") / "panel.log") as server:
+    """The address of the explorer, served as `make app` serves it: one server for all that ask it for nothing unusual."""
+    with served(tmp_path_factory.mktemp("server") / "panel.log") as server:
         yield server.url
 
 

@@ -4,9 +4,16 @@ import errno
 import os
 import time
 
-from zoexplore.views import serve
+from zoexplore.views import Explorer, app
 
-explorer = serve()
+
+class Faulty(Explorer):
+    """It serves every page of this process."""
+
+    def __init__(self, **given):
+        super().__init__(**given)
+        self.state.param.watch(fail, "T")
+        self.files.downloads[1].callback = self.curves.saves.draw = full
 
 
 def fail(event):
@@ -20,5 +27,5 @@ def full():
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-explorer.state.param.watch(fail, "T")
-explorer.files.downloads[1].callback = explorer.curves.saves.draw = full
+app.Explorer = Faulty
+app.serve()

@@ -53,7 +53,7 @@ def harmless(page):
 
 @pytest.fixture(scope="module")
 def faulty(tmp_path_factory):
-    with served("tests/browser/faulty.py", tmp_path_factory.mktemp("faulty") / "panel.log") as server:
+    with served(tmp_path_factory.mktemp("faulty") / "panel.log", script="tests/browser/faulty.py") as server:
         yield server
 
 
@@ -212,11 +212,11 @@ def test_a_process_that_is_killed_again_and_again_while_it_draws_a_map_is_told_a
 
 def test_a_page_whose_server_went_away_says_so_and_its_address_brings_it_back(page, tmp_path, console_errors):
     log = tmp_path / "panel.log"
-    with served("app.py", log) as server:
+    with served(log) as server:
         opened(page, f"{server.url}?T=9")
     told(page, "The connection to the server is lost").wait_for()
     console_errors.clear()  # Bokeh logs that it cannot connect
-    with served("app.py", log, int(server.url.rpartition(":")[2].partition("/")[0])):
+    with served(log, int(server.url.rpartition(":")[2].partition("/")[0])):
         told(page, "The connection").get_by_role("link", name="Load the page again").click()
         opened(page, page.url)
         reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=9), "composition").epsilon)

@@ -45,7 +45,7 @@ PLACES = """() => {
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with served("app.py", tmp_path_factory.mktemp("server") / "panel.log", LINGER_SECONDS=LINGER) as server:
+    with served(tmp_path_factory.mktemp("server") / "panel.log", LINGER_SECONDS=LINGER) as server:
         yield server
 
 

@@ -186,7 +186,7 @@ def test_cancel_in_processes(processes):
     cancel = threading.Event()
     running = sweep(task="breast-cancer", T=10_000_000, seeds=2, executor=processes, cancel=cancel)
     for update in running:
-        if update.done:
+        if update.frontier.points:
             break
     threading.Timer(0.2, cancel.set).start()
     rest = list(running)
