@@ -68,6 +68,7 @@ def shown(page):
     until(page, lambda: page.get_by_label("K directions", exact=True).input_value() == "15")
     fill(page, "σ noise scales", "0.01, 0.1")
     fill(page, "T steps to train", "100000")
+    until(page, lambda: "T=100000" in page.url and "sigma=0.1" in page.url)  # the sliders have followed, and move no more
     return page
 
 
