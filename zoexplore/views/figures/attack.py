@@ -93,13 +93,8 @@ class Attack(View):
             look = {"line_width": style.width, "line_dash": list(style.dash), "line_join": "round"}
             fig.line("rate", column(bound), source=self.source, name=bound, **look)
         probe = fig.line("rate", "probe", source=self.source, line_alpha=0)
-        fig.add_tools(hover(probe, _POINTED, self._rows(), absent="–"))
+        fig.add_tools(hover(probe, _POINTED, pin_lines.rows(self.pins), absent="–"))
         return fig
-
-    def _rows(self) -> dict[str, tuple[str, theme.Style]]:
-        """The rows of the hover."""
-        bounds = {b: (BOUNDS[b].title, theme.style_of(b)) for b in BOUNDS}
-        return bounds | pin_lines.styles(self.pins)
 
     async def refresh(self) -> None:
         run = self.state.setting, self.state.accounting
@@ -127,7 +122,7 @@ class Attack(View):
         found = [each.true_positive_rate(RATES) for each in allowed]
         self.source.data = data | dict(zip(pin_lines.styles(self.pins), found, strict=True))
         for fig in self.figures.values():
-            fig.select_one(HoverTool).tooltips = tooltip(_POINTED, self._rows())
+            fig.select_one(HoverTool).tooltips = tooltip(_POINTED, pin_lines.rows(self.pins))
         self.pinned_source.data = {
             "rates": [RATES] * len(allowed),
             "missed": [each.misses(RATES) for each in allowed],

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.bound import Style
 from zoexplore.views.compute.curve_set import CurveSet, of_this_run
 from zoexplore.views.panels.pins import LETTERS, Pins
@@ -21,6 +22,11 @@ def styles(pins: Pins) -> dict[str, tuple[str, Style]]:
         column(LETTERS[place]): (f"{LETTERS[place]}: {pin.name}", Style(theme.PINS[place], DASH, WIDTH))
         for place, pin in zip(pins.places(), pins.pins, strict=True)
     }
+
+
+def rows(pins: Pins) -> dict[str, tuple[str, Style]]:
+    """The rows of a hover that tells of every bound and every pin, by the names of their columns."""
+    return {bound: (BOUNDS[bound].title, theme.style_of(bound)) for bound in BOUNDS} | styles(pins)
 
 
 def colours(pins: Pins, dark: bool) -> list[str]:

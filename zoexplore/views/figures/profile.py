@@ -66,7 +66,7 @@ class Profile(View):
         self.figure.multi_line("xs", "ys", source=self.pinned_source, **pinned)
         self.pointed = ColumnDataSource({name: [] for name in ("x", "value", "probe", *BOUNDS)}, name="profile-hover")
         probe = self.figure.line("value", "probe", source=self.pointed, line_alpha=0)
-        self.hover = hover(probe, _POINTED, self._rows(), absent="–")
+        self.hover = hover(probe, _POINTED, pin_lines.rows(self.pins), absent="–")
         self.figure.add_tools(self.hover)
         self.saves = Saves(self.picture, title="the privacy profile", name_of_file="zoexplore-profile")
         self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
@@ -76,11 +76,6 @@ class Profile(View):
         self.paint(dark)
         self.follow()
         self.pins.param.watch(self.changed, ["pins", "compare"])
-
-    def _rows(self) -> dict[str, tuple[str, theme.Style]]:
-        """The rows of the hover."""
-        bounds = {b: (BOUNDS[b].title, theme.style_of(b)) for b in BOUNDS}
-        return bounds | pin_lines.styles(self.pins)
 
     def _pointed(self, curves: CurveSet, pinned: list[CurveSet]) -> dict[str, np.ndarray]:
         """What the hover says: along epsilon, every bound's delta, and every pin's."""
@@ -109,7 +104,7 @@ class Profile(View):
             }
             self._fit(data, self.pinned_source.data["xs"])
             self.pointed.data = self._pointed(curves, pinned)
-            self.hover.tooltips = tooltip(_POINTED, self._rows())
+            self.hover.tooltips = tooltip(_POINTED, pin_lines.rows(self.pins))
             self.legend.entries = self._entries()
         pn.io.push_notebook(self.pane)
 
