@@ -6,7 +6,7 @@ from bokeh.document import Document
 from panel.io.state import set_curdoc
 
 from zoexplore.views import Explorer
-from zoexplore.views.panels.later import later
+from zoexplore.views.style.widgets import later
 
 
 @pytest.mark.parametrize(

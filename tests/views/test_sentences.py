@@ -14,10 +14,9 @@ from zoexplore.planning import Unreachable, calibrate
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import LARGEST_INTEGER
 from zoexplore.views import Readouts, State
-from zoexplore.views.explorer import Explorer
+from zoexplore.views.explorer import Explorer, colophon
 from zoexplore.views.figures.factors import Factors
 from zoexplore.views.figures.inside import describe_trajectory
-from zoexplore.views.panels.colophon import Colophon
 from zoexplore.views.panels.measures import said as said_odds
 from zoexplore.views.panels.planner import Planner, _found
 from zoexplore.views.panels.theory import Theory
@@ -112,7 +111,7 @@ class TestPaper:
         words = " ".join(str(pane.object) for pane in Explorer().__panel__().select() if hasattr(pane, "object"))
         for said in (paper.TITLE, paper.URL, *paper.AUTHORS, __version__, paper.LICENCE, "How to cite"):
             assert said in words
-        assert Colophon().copy.tags == [paper.BIBTEX]
+        assert colophon()[1].tags == [paper.BIBTEX]
 
     def test_is_what_sources_lead_to(self):
         sources = [line for pane in Theory().__panel__().select() if "Source:" in (line := str(getattr(pane, "object", "")))]

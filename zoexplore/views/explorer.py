@@ -1,18 +1,17 @@
 """The explorer: controls, tabs and read-outs over one state."""
 
+from html import escape
 from typing import Any
 
 import panel as pn
 
-from zoexplore import paper
+from zoexplore import __version__, paper
 from zoexplore.setting import Accounting, Setting
 from zoexplore.views.browser.address import Address
 from zoexplore.views.browser.bridge import Bridge
 from zoexplore.views.browser.lessons import SETTABLE, Lesson
-from zoexplore.views.panels.colophon import Colophon
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.panels.downloads import Files, presenter
-from zoexplore.views.panels.later import later
 from zoexplore.views.panels.measures import Measures, Odds, Stated
 from zoexplore.views.panels.pinned import Pinned, PinnedCurves
 from zoexplore.views.panels.pins import Pins
@@ -20,12 +19,25 @@ from zoexplore.views.panels.readouts import Readouts
 from zoexplore.views.panels.story import Story
 from zoexplore.views.panels.toolbar import Toolbar
 from zoexplore.views.state import State
-from zoexplore.views.style import theme
+from zoexplore.views.style import widgets
 from zoexplore.views.tabs import VIEWS, Tabs
 
 _TITLE = f"""<h1>zoexplore</h1>
 <p>How private is a zeroth-order training run of which only the last iterate is released?
 <a href="{paper.URL}" target="_blank" rel="noopener">{paper.SHORT}</a>, made interactive.</p>"""
+
+
+_COLOPHON = f"""<p>Mechanism and hidden-state theorem: {", ".join(paper.AUTHORS)},
+<a href="{paper.URL}" target="_blank" rel="noopener"><i>{escape(paper.TITLE)}</i></a>, {paper.VENUE}, {paper.ARXIV}.
+The sharper bound, the proofs and the errata are zoexplore's own: they open under Theory.</p>
+<p>zoexplore {__version__}, {paper.LICENCE}.</p>
+<details><summary>How to cite</summary><pre tabindex="0" aria-label="BibTeX">{escape(paper.BIBTEX)}</pre></details>"""
+
+
+def colophon() -> pn.Column:
+    """A few lines at the end of the page: the paper, how to cite it and the software, its version and licence."""
+    copy = widgets.copier("Copy BibTeX", paper.BIBTEX)
+    return widgets.component("colophon", widgets.html(_COLOPHON, "colophon"), copy, sheet="foot")
 
 
 class Explorer(pn.viewable.Viewer):
@@ -86,9 +98,9 @@ class Explorer(pn.viewable.Viewer):
 
     def _prompt(self) -> pn.viewable.Viewable:
         """What a lesson says, where the story else is; and what could not be used of its address, where there are no controls."""
-        words = pn.pane.HTML(self.lesson.html(), stylesheets=[theme.css("text", "words", "story")], **theme.STRETCH)
+        words = widgets.html(self.lesson.html(), "words", "story")
         notice = [] if self.lesson.shows(*SETTABLE) else [self.controls.notice]
-        prompt = pn.Column(words, *notice, css_classes=["zx-told"], stylesheets=[theme.root("told")], **theme.STRETCH)
+        prompt = widgets.component("told", words, *notice, sheet="told")
 
         def show(*_: Any) -> None:
             prompt.visible = bool(words.object) or any(each.visible for each in notice)
@@ -99,9 +111,9 @@ class Explorer(pn.viewable.Viewer):
 
     def __panel__(self) -> pn.viewable.Viewable:
         shows = self.lesson.shows
-        title = pn.pane.HTML(_TITLE, stylesheets=[theme.css("text", "title")], **theme.STRETCH)
+        title = widgets.html(_TITLE, "title")
         heading = [part for of, part in (("title", title), ("tools", self.tools.__panel__())) if shows(of)]
-        row = pn.Row(*heading, stylesheets=[theme.css("heading")], **theme.STRETCH)
+        row = widgets.row("heading", *heading)
         header = [("title" if shows("title") else "tools", row), ("tools", self.files.drawer)]
         answer = [("verdict", self.readouts.verdict), ("verdict", self.odds.pane), ("tabs", self.tabs.__panel__())]
         more = self.measures.pane, self.readouts.fold, self.stated.fold
@@ -109,9 +121,10 @@ class Explorer(pn.viewable.Viewer):
 
         def area(name: str, parts: list[tuple[str, Any]]) -> list[pn.viewable.Viewable]:
             seen = [part for of, part in parts if shows(*VIEWS if of == "tabs" else (of,))]
-            return [pn.Column(*seen, css_classes=[f"zx-{name}"], **theme.STRETCH)] if seen else []
+            return [widgets.stack(*seen, css_classes=[f"zx-{name}"])] if seen else []
 
-        parts = pn.Column(
+        parts = widgets.component(
+            "explorer",
             *area("header", header),
             *([self._prompt()] if self.lesson.html() or not shows(*SETTABLE) else []),
             *([self.story.panel] if self.bridge and not (self.lesson.show or self.lesson.html()) else []),
@@ -120,8 +133,7 @@ class Explorer(pn.viewable.Viewer):
             *area("numbers", numbers),
             *([self.pinned.board] if shows("pins") else []),
             *([self.bridge] if self.bridge else []),
-            stylesheets=[theme.root("explorer")],
-            **theme.STRETCH,
+            sheet="explorer",
         )
 
         def narrow(*_: Any) -> None:
@@ -132,7 +144,7 @@ class Explorer(pn.viewable.Viewer):
         narrow()
         if self.bridge:  # in a notebook that is saved as it is, a card opens without a server
             for closed in (*parts.select(pn.Card), self.files.drawer, self.story.panel, self.pinned.board):
-                later(closed)
+                widgets.later(closed)
         # what fits side by side depends on the width that there is, which in a notebook is not the window's
-        foot = [] if self.lesson.present else [Colophon()]
-        return pn.Column(parts, *foot, css_classes=["zx-room"], stylesheets=[theme.root("room")], **theme.STRETCH)
+        foot = [] if self.lesson.present else [colophon()]
+        return widgets.component("room", parts, *foot, sheet="room")

@@ -16,7 +16,7 @@ from zoexplore.views.panels.pins import Pins
 from zoexplore.views.panels.planner import Planner
 from zoexplore.views.panels.theory import Theory
 from zoexplore.views.state import State
-from zoexplore.views.style import theme
+from zoexplore.views.style import theme, widgets
 from zoexplore.views.training.tab import Train
 from zoexplore.views.view import View
 
@@ -50,18 +50,10 @@ class Tabs(pn.viewable.Viewer):
         self.state, self.pins = state or State(), pins or Pins()
         self._dark, self._type_size = dark, type_size
         self.views: dict[str, View] = {}
-        self.switch = pn.widgets.RadioBoxGroup.from_param(
-            self.param.selected,
-            options={title: name for name, (title, _) in VIEWS.items()},
-            label="",
-            inline=True,
-            tags=["view"],
-            css_classes=["zx-radio", "zx-tabs"],
-            stylesheets=[theme.css("radio", "tabs")],
-            **theme.STRETCH,
-        )
+        titles = {title: name for name, (title, _) in VIEWS.items()}
+        self.switch = widgets.radio("view", titles, "tabs", of=self.param.selected, css_classes=["zx-tabs"])
         self._frames: dict[str, pn.Column] = {}
-        self._holder = pn.Column(css_classes=["zx-shown"], **theme.STRETCH)
+        self._holder = widgets.stack()
         self._show()
         self.param.watch(self._show, "selected")
 
@@ -95,13 +87,8 @@ class Tabs(pn.viewable.Viewer):
         if self._type_size != 1:
             for pane in panel.select(pn.pane.Bokeh):
                 enlarge(pane.object, self._type_size)
-        frame = pn.Column(panel, stylesheets=[theme.root("waiting")], **theme.STRETCH)
-
-        def veil(*_: Any) -> None:
-            frame.css_classes = [theme.WAITING] if view.waiting else []
-
-        view.param.watch(veil, "waiting")
-        veil()
+        frame = widgets.stack(panel, stylesheets=[theme.root("waiting")])
+        view.veil(frame)
         return frame
 
     def paint(self, dark: bool) -> None:
@@ -111,6 +98,4 @@ class Tabs(pn.viewable.Viewer):
             view.paint(dark)
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return pn.Column(
-            self.switch, self._holder, css_classes=["zx-center"], stylesheets=[theme.root("curves")], **theme.STRETCH
-        )
+        return widgets.component("center", self.switch, self._holder)

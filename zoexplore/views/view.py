@@ -9,6 +9,7 @@ from zoexplore.views.browser.in_order import send_in_order
 from zoexplore.views.compute.task import Task
 from zoexplore.views.panels.pins import Pins
 from zoexplore.views.state import State
+from zoexplore.views.style import theme
 
 send_in_order()
 
@@ -41,6 +42,16 @@ class View(pn.viewable.Viewer):
         self.state.param.watch(self.changed, ["setting", "accounting"], precedence=precedence)
         self.state.param.watch(self._rests, "moving", precedence=precedence)
         self.param.watch(self._woken, "active")
+
+    def veil(self, part: pn.viewable.Viewable, kind: str = theme.WAITING) -> None:
+        """Have a part say by its class that it is of an earlier state, for as long as it is."""
+        plain = list(part.css_classes)
+
+        def show(*_: Any) -> None:
+            part.css_classes = [*plain, *([kind] if self.waiting else [])]
+
+        self.param.watch(show, "waiting")
+        show()
 
     def _rests(self, *_: Any) -> None:
         if self.sketch and not self.state.moving:

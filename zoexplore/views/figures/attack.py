@@ -19,7 +19,7 @@ from zoexplore.views.figures import pin_lines
 from zoexplore.views.figures.bokeh_style import blank, dress, hover, tooltip
 from zoexplore.views.figures.glyphs import Stroke
 from zoexplore.views.figures.picture import Saves, svg
-from zoexplore.views.panels.inputs import Percent
+from zoexplore.views.panels.inputs import percent
 from zoexplore.views.panels.pins import LETTERS, Pin
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
@@ -64,7 +64,7 @@ class Attack(View):
         ]
         self.grid = pn.Column(*cells, css_classes=["zx-panels"], stylesheets=[theme.css("panels")], **theme.STRETCH)
         labels = {"fpr": "false alarms", "prior": "chance of membership before", "guess": "chance to guess the record anyway"}
-        self.boxes = {name: Percent(self, name, label) for name, label in labels.items()}
+        self.boxes = {name: percent(self, name, label) for name, label in labels.items()}
         self.refused = pn.pane.HTML("", visible=False, stylesheets=[theme.css("notice")], margin=0)
         self.words = pn.pane.HTML(_SAYS, stylesheets=[theme.css("text", "words")], **theme.STRETCH)
         self.table = pn.pane.HTML("", stylesheets=[theme.css("text", "table", "odds")], **theme.STRETCH)

@@ -1,6 +1,7 @@
 """The controls: seven always in view, and everything else in one fold."""
 
 from collections.abc import Callable
+from html import escape
 from math import inf, isinf
 from typing import Any, ClassVar
 
@@ -12,9 +13,9 @@ from zoexplore.fields import FIELDS
 from zoexplore.formatting import format_exact, parse_number
 from zoexplore.setting import Refused
 from zoexplore.views.browser.lessons import Lesson
-from zoexplore.views.panels.inputs import Ladder, Quick, decades, interval
+from zoexplore.views.panels.inputs import Ladder, Quick, Typed, decades, interval
 from zoexplore.views.state import State
-from zoexplore.views.style import theme
+from zoexplore.views.style import theme, widgets
 
 HINTS = {  # what the labels of the fold do not explain
     "z": "The noise along the directions, divided by the most that one record can add to a step, as in DP-SGD. Typing it sets σ.",
@@ -37,6 +38,7 @@ SAMPLING_NAMES = {
 }  # fmt: skip
 _OPTIONS = ("neighbours", "sampling", "conversion", "sensitivity", "schedule", "printed")
 SLIDERS = ("K", "beta", "sigma", "n", "d", "T")
+_BESIDE = (2, 0, 0, 0)  # the margin of a box below the number that it is about
 IN_FOLD = ("R", "eta", "clip", "M", "m", "ridge", "xi", "delta", "batch", "lipschitz", "releases", "records_per_person")
 
 
@@ -48,78 +50,46 @@ def ladder_of(state: State, name: str) -> Ladder:
     return decades(low, state.d if name == "K" else high, whole=name != "sigma")
 
 
-class Field(pn.viewable.Viewer):
-    """One number of the state as text: type it and press Enter. What cannot be is refused, and the text goes back."""
+class Field(Typed):
+    """One number of the state as text; it is the state that says why it cannot be."""
+
+    EMPTY: ClassVar = {"batch": "all", "lipschitz": "≤ Δ", "eta": ""}  # the words for what may be left out
 
     def __init__(self, state: State, field: str, **params: Any) -> None:
-        super().__init__(**params)
         self.state, self.field = state, field
-        self.text = pn.widgets.TextInput(
-            label=FIELDS[field].caption,
-            value=self.shown(),
-            css_classes=["zx-field"],
-            stylesheets=[theme.css("field")],
-            **theme.STRETCH,
-        )
-        self.text.param.watch(self._typed, "value")
-        state.param.watch(self.show, field)
+        super().__init__(state, field, FIELDS[field].caption, read=self.parsed, **params)
 
     @property
     def symbol(self) -> str:
         return FIELDS[self.field].symbol
 
-    def show(self, *_: Any) -> None:
-        """Write the state's value into the text."""
-        self.text.value = self.shown()
-
     def shown(self) -> str:
-        """The state's value as text."""
-        return format_exact(getattr(self.state, self.field))
-
-    def _typed(self, event: Any) -> None:
-        if event.new == self.shown():
-            return
-        try:
-            value = self.parsed(event.new)
-        except ValueError as error:
-            hint = str(error) if "," in event.new else "give a number"
-            told = str(error) if isinstance(error, Refused) else f"{self.symbol} = {event.new} is not allowed: {hint}"
-            self.state.refusal = told
-        else:
-            self.state.ask(**{self.field: value})
-        self.show()
+        return super().shown() if getattr(self.state, self.field) is not None else self.EMPTY[self.field]
 
     def parsed(self, text: str) -> float | None:
         """The text as a value. Raises ValueError where it is no number."""
-        return parse_number(text)
+        empty = self.EMPTY.get(self.field)
+        return None if empty is not None and text.strip() in ("", empty) else parse_number(text)
 
-    def __panel__(self) -> pn.viewable.Viewable:
-        return self.text
+    def take(self, value: Any) -> None:
+        self.state.ask(**{self.field: value})
+
+    def refuse(self, text: str, error: ValueError) -> None:
+        hint = str(error) if "," in text else "give a number"
+        self.state.refusal = str(error) if isinstance(error, Refused) else f"{self.symbol} = {text} is not allowed: {hint}"
 
 
 class StepSize(Field):
-    """The step size, which follows K/M where the text is left empty."""
+    """The step size, which follows K/M where the text is left empty, and is then shown as the number that it is."""
+
+    def __init__(self, state: State, field: str = "eta", **params: Any) -> None:
+        super().__init__(state, field, **params)
+        state.param.watch(self.show, ["K", "M"])
 
     def shown(self) -> str:
-        if self.state.eta is None:
-            eta = self.state.setting.eta
-            return "not set" if eta is None else f"{eta:.5g}"
-        return super().shown()
-
-    def parsed(self, text: str) -> float | None:
-        return parse_number(text) if text.strip() else None
-
-
-class Optional(Field):
-    """A number that may be left out: the text is then empty, or the word for it."""
-
-    WORDS: ClassVar = {"batch": "all", "lipschitz": "≤ Δ"}
-
-    def shown(self) -> str:
-        return self.WORDS[self.field] if getattr(self.state, self.field) is None else super().shown()
-
-    def parsed(self, text: str) -> float | None:
-        return None if text.strip() in ("", self.WORDS[self.field]) else parse_number(text)
+        eta = self.state.setting.eta
+        follows = "not set" if eta is None else f"{eta:.5g}"
+        return follows if self.state.eta is None else super().shown()
 
 
 class Multiplier(Field):
@@ -146,18 +116,11 @@ class Dial(Field):
         super().__init__(state, field, **params)
         self.ladder = ladder_of(state, field)
         self.slider = Quick(
-            value=self.ladder.rung(getattr(state, field)),
-            start=0,
-            end=self.ladder.top,
-            step=1,
-            format=self._format(),
-            show_value=False,
-            tooltips=False,
+            value=self.ladder.rung(getattr(state, field)), start=0, end=self.ladder.top, step=1,
+            format=self._format(), show_value=False, tooltips=False,
             tags=[FIELDS[field].caption],  # its name for screen readers, which the page's script puts on the handle
-            css_classes=["zx-slider"],
-            stylesheets=[theme.css("slider")],
-            **theme.STRETCH,
-        )
+            **widgets.look("slider", **theme.STRETCH),
+        )  # fmt: skip
         self.slider.param.watch(self._moved, "value")
         self.slider.param.watch(self._released, "value_throttled")
         if field == "K":
@@ -191,7 +154,19 @@ class Dial(Field):
         return CustomJSTickFormatter(args={"texts": texts}, code="return texts[Math.round(tick)] ?? ''")
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return pn.Column(self.text, self.slider, css_classes=["zx-dial"], stylesheets=[theme.root()], **theme.STRETCH)
+        return widgets.component("dial", self.text, self.slider, sheet="")
+
+
+def follow(widget: Any, state: State, field: str) -> Any:
+    """Have a widget show one of the state's fields, and ask for what is chosen on it."""
+    widget.param.watch(lambda event: state.ask(**{field: event.new}), "value")
+    state.param.watch(lambda event: widget.param.update(value=event.new), field)
+    return widget
+
+
+def escaped(notice: str, kind: str, role: str) -> str:
+    """A line of the notice."""
+    return f'<p class="{kind}" role="{role}">{escape(notice, quote=False)}</p>' if notice else ""
 
 
 class Controls(pn.viewable.Viewer):
@@ -204,7 +179,7 @@ class Controls(pn.viewable.Viewer):
         self.state, self.lesson = state or State(), lesson or Lesson()
         self.dials = {field: Dial(self.state, field) for field in SLIDERS}
         self.multiplier = Multiplier(self.state)
-        self.fields = {f: _KINDS.get(f, Field)(self.state, f) for f in IN_FOLD}
+        self.fields = {f: (StepSize if f == "eta" else Field)(self.state, f) for f in IN_FOLD}
         radio, select = pn.widgets.RadioBoxGroup, pn.widgets.Select
         self.regime = self._choice(radio, "regime", REGIME_NAMES, inline=True, tags=["regime of the loss"])
         self.conversion = self._choice(select, "conversion", CONVERSION_NAMES, label="conversion")
@@ -212,14 +187,13 @@ class Controls(pn.viewable.Viewer):
         self.sensitivity = self._choice(select, "sensitivity", SENSITIVITY_NAMES, label="sensitivity")
         self.neighbours = self._choice(select, "neighbours", NEIGHBOUR_NAMES, label="neighbours")
         self.sampling = self._choice(select, "sampling", SAMPLING_NAMES, label="batches are")
-        self.printed = self._switch("printed", "constants as printed: no guarantee", bool, True)
+        self.printed = follow(
+            widgets.box("constants as printed: no guarantee", self.state.printed, margin=_BESIDE), self.state, "printed"
+        )
         self.unbounded = self._switch("R", "no ball: R = ∞", isinf, inf)
         self.idle = self._switch("lipschitz", "the clip never acts", lambda L: L is None, None)
         self.follows = self._switch("eta", "follow K/M", lambda eta: eta is None, None)
-        for name in ("K", "M"):  # an η that follows them is shown as the number it is
-            self.state.param.watch(self.fields["eta"].show, name)
-        self.notice = pn.pane.HTML("", css_classes=["zx-notice"], stylesheets=[theme.css("notice")], margin=0)
-        self.notice.visible = False
+        self.notice = pn.pane.HTML("", visible=False, **widgets.look("notice", margin=0))
         self.state.param.watch(self._tell, ["refusal", "note"])
         self._lock()
 
@@ -237,23 +211,15 @@ class Controls(pn.viewable.Viewer):
 
     def _choice(self, widget: type, field: str, names: dict[str, str], **params: Any) -> Any:
         """A widget that selects one of a field's options, by their names."""
-        sheet = "radio" if widget is pn.widgets.RadioBoxGroup else "select"
-        made = widget(
-            options={name: option for option, name in names.items()},
-            value=getattr(self.state, field),
-            css_classes=[f"zx-{sheet}"],
-            stylesheets=[theme.css(sheet)],
-            **theme.STRETCH,
-            **params,
-        )
-        made.param.watch(lambda event: self.state.ask(**{field: event.new}), "value")
-        self.state.param.watch(lambda event: made.param.update(value=event.new), field)
-        return made
+        kind = "radio" if widget is pn.widgets.RadioBoxGroup else "select"
+        options = {name: option for option, name in names.items()}
+        made = widget(options=options, value=getattr(self.state, field), **widgets.look(kind, **theme.STRETCH), **params)
+        return follow(made, self.state, field)
 
     def _switch(self, field: str, label: str, is_on: Callable[[Any], bool], on: Any) -> pn.widgets.Checkbox:
         """A box that sets a field to a special value, and back to the last ordinary one."""
         now = getattr(self.state, field)
-        box = pn.widgets.Checkbox(label=label, value=is_on(now), stylesheets=[theme.css("check")], margin=(2, 0, 0, 0))
+        box = widgets.box(label, is_on(now), margin=_BESIDE)
         first = State.param[field].default
         last = {"value": now if not is_on(now) else first if not is_on(first) else inf}
 
@@ -272,16 +238,12 @@ class Controls(pn.viewable.Viewer):
         return box
 
     def _tell(self, *_: Any) -> None:
-        refusal, note = self.state.refusal, self.state.note
-        lines = [f'<p class="refused" role="alert">{_escape(refusal)}. Nothing was changed.</p>'] if refusal else []
-        lines += [f'<p class="note" role="status">{_escape(note)}</p>'] if note else []
-        self.notice.object = "".join(lines)
-        self.notice.visible = bool(lines)
+        refusal = f"{self.state.refusal}. Nothing was changed." if self.state.refusal else ""
+        self.notice.object = escaped(refusal, "refused", "alert") + escaped(self.state.note, "note", "status")
+        self.notice.visible = bool(self.notice.object)
 
     def __panel__(self) -> pn.viewable.Viewable:
-        title = pn.pane.HTML("<h2>The run</h2>", stylesheets=[theme.css("text")], margin=0)
-        label = pn.pane.HTML('<p class="label">the loss is</p>', stylesheets=[theme.css("text")], margin=0)
-        regime = pn.Column(label, self.regime, css_classes=["zx-dial"], **theme.STRETCH)
+        regime = widgets.stack(widgets.label("the loss is"), self.regime, css_classes=["zx-dial"])
         parts = {field: dial.__panel__() for field, dial in self.dials.items() if self.lesson.shows(field)}
         parts |= {"regime": regime} if self.lesson.shows("regime") else {}
         fold = self._fold()
@@ -292,39 +254,24 @@ class Controls(pn.viewable.Viewer):
 
         self.param.watch(narrow, "sole")
         narrow()
-        return pn.Column(
-            title,
+        return widgets.component(
+            "controls",
+            widgets.short("<h2>The run</h2>"),
             *parts.values(),
             self.notice,  # below the dials, so that none of them moves under the reader's hand
             *([fold] if len(fold) else []),
-            css_classes=["zx-controls"],
-            stylesheets=[theme.root("controls")],
-            **theme.STRETCH,
+            sheet="controls",
         )
 
     def _fold(self) -> pn.Card:
-        cell = {"css_classes": ["zx-cell"], **theme.STRETCH}
         beside = {"R": self.unbounded, "eta": self.follows, "lipschitz": self.idle}
-        widgets = {"z": self.multiplier.text} | {name: field.text for name, field in self.fields.items()}
-        widgets |= {name: getattr(self, name) for name in _OPTIONS}
+        inputs = {"z": self.multiplier.text} | {name: field.text for name, field in self.fields.items()}
+        inputs |= {name: getattr(self, name) for name in _OPTIONS}
         parts = {}
-        for name, widget in widgets.items():
+        for name, widget in inputs.items():
             more = [beside[name]] if name in beside else []
             if name in HINTS:
-                more.append(pn.pane.HTML(f"<p>{HINTS[name]}</p>", stylesheets=[theme.css("text", "hint")], margin=0))
-            parts[name] = pn.Column(widget, *more, **cell) if more else widget
-        return pn.Card(
-            *(part for name, part in parts.items() if self.lesson.shows(name)),
-            title="Everything else",
-            collapsed=not self.lesson.show,  # what a lesson asks for, it wants to be seen
-            css_classes=["zx-fold"],
-            stylesheets=[theme.css("fold")],
-            **theme.STRETCH,
-        )
-
-
-_KINDS = {"eta": StepSize, "batch": Optional, "lipschitz": Optional}
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+                more.append(widgets.short(f"<p>{HINTS[name]}</p>", "hint"))
+            parts[name] = widgets.stack(widget, *more) if more else widget
+        shown = (part for name, part in parts.items() if self.lesson.shows(name))
+        return widgets.fold("Everything else", *shown, collapsed=not self.lesson.show)  # what a lesson asks for, is to be seen

@@ -14,9 +14,8 @@ from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import csv
 from zoexplore.views.compute.task import Task
 from zoexplore.views.figures.curves import Curves
-from zoexplore.views.panels.toolbar import copier
 from zoexplore.views.server.headers import FRAMES
-from zoexplore.views.style import theme
+from zoexplore.views.style import widgets
 
 _PRESENT = """
 const there = new URL(window.location.href);
@@ -31,15 +30,9 @@ button.tags = [`<iframe src="${to}" title="zoexplore" width="100%" height="640" 
 
 def presenter(present: bool) -> pn.widgets.Button:
     """A button that opens the page as it is in large type for a lecture hall, or in ordinary type if that is how it is."""
-    look = {"css_classes": ["zx-button"], "stylesheets": [theme.css("button")], "margin": 0}
-    button = pn.widgets.Button(label="Ordinary type" if present else "Present", **look)
+    button = widgets.button("Ordinary type" if present else "Present")
     button.js_on_click(code=_PRESENT.replace("ON", "false" if present else "true"))
     return button
-
-
-def framer() -> pn.widgets.Button:
-    """A button that copies a line of HTML which shows the page as it is within another."""
-    return copier("Copy frame", "#", before=_FRAME)
 
 
 class Files(pn.viewable.Viewer):
@@ -53,22 +46,14 @@ class Files(pn.viewable.Viewer):
         self.page = page
         self.curves = curves
         self.state = curves.state
-        look = {"css_classes": ["zx-button"], "stylesheets": [theme.css("button")], "margin": 0}
-        self.toggle = pn.widgets.Toggle(label="Export", **look)
+        self.toggle = widgets.toggle("Export")
         self.downloads = [
-            pn.widgets.FileDownload(
-                label=text.__name__.upper(), filename=f"zoexplore.{text.__name__}",
-                callback=partial(_file, text), icon=None, **look,
-            )
+            widgets.download(text.__name__.upper(), f"zoexplore.{text.__name__}", partial(_file, text))
             for text in (self.csv, self.yaml, self.ipynb)
-        ]  # fmt: skip
-        self.upload = pn.widgets.FileInput(
-            accept=".yaml,.yml,.txt", tags=["load a setting from a YAML file", LARGEST_FILE],
-            stylesheets=[theme.css("upload")], margin=0,
-        )  # fmt: skip
-        self.upload.param.watch(self._given, "value")
-        self.code = pn.pane.HTML("", stylesheets=[theme.css("text", "code")], **theme.STRETCH)
-        self.copy = copier("Copy code", "#")
+        ]
+        self.upload = widgets.upload("load a setting from a YAML file", ".yaml,.yml,.txt", LARGEST_FILE, self._given)
+        self.code = widgets.html("", "code")
+        self.copy = widgets.copier("Copy code", "#")
         self._writing: Task | None = None
         self.drawer = self._drawer()
         self.toggle.param.watch(self._open, "value")
@@ -86,16 +71,15 @@ class Files(pn.viewable.Viewer):
         """A notebook of the setting."""
         return await ask(to_notebook, self.state.setting, self.state.accounting)
 
-    def _given(self, event: Any) -> None:
-        if event.new:
-            Task(partial(self._load, event.new.decode("utf-8", "replace")))
+    def _given(self, content: bytes, name: str) -> None:
+        Task(partial(self._load, content.decode("utf-8", "replace"), name))
 
-    async def _load(self, text: str) -> None:
+    async def _load(self, text: str, name: str) -> None:
         loaded = await ask(from_yaml, text)
         said = "; ".join(loaded.problems)
         if loaded.read:
             self.state.replace(loaded.setting, loaded.accounting)
-            self.state.note = f"Of this file, {said}" if said else f"Loaded {self.upload.filename or 'the file'}."
+            self.state.note = f"Of this file, {said}" if said else f"Loaded {name or 'the file'}."
         else:
             self.state.note = f"Of this file, {said}; nothing of it can be used, and nothing was changed"
 
@@ -115,33 +99,32 @@ class Files(pn.viewable.Viewer):
         self.copy.tags = [code]
 
     def _drawer(self) -> pn.Column:
-        def words(text: str) -> pn.pane.HTML:
-            return pn.pane.HTML(f'<p class="label">{text}</p>', stylesheets=[theme.css("text", "beside")], margin=0)
-
-        row = {"css_classes": ["zx-tools"], "stylesheets": [theme.css("tools")], "margin": 0}
-        return pn.Column(
-            pn.Row(
-                words("the curves"), self.downloads[0], words("the setting"), self.downloads[1],
-                words("a notebook"), self.downloads[2],
-                words("load a setting"), self.upload, words("pictures: below each figure"), **row,
-            ),
-            *([self._elsewhere(words, row)] if self.page else []),
-            pn.Row(words("Python that prints these numbers"), self.copy, **row),
+        kept = zip(("the curves", "the setting", "a notebook"), self.downloads, strict=True)
+        keeps = [part for words, download in kept for part in (_words(words), download)]
+        loads = _words("load a setting"), self.upload, _words("pictures: below each figure")
+        return widgets.component(
+            "files",
+            widgets.tools(*keeps, *loads),
+            *([self._elsewhere()] if self.page else []),
+            widgets.tools(_words("Python that prints these numbers"), self.copy),
             self.code,
+            sheet="files",
             visible=False,
-            css_classes=["zx-files"],
-            stylesheets=[theme.root("files")],
-            **theme.STRETCH,
-        )  # fmt: skip
+        )
 
-    def _elsewhere(self, words: Callable[[str], pn.pane.HTML], row: dict[str, Any]) -> pn.Row:
-        """The page in a lecture hall, and within another page."""
+    def _elsewhere(self) -> pn.Row:
+        """The page in a lecture hall, and within another page: a button copies the line of HTML that shows it there."""
         allowed = os.environ.get(FRAMES, "")
         where = f"for a page of {escape(allowed)}" if allowed else f"for another page, once {FRAMES} allows it here"
-        return pn.Row(words("for a lecture, in large type"), presenter(present=False), words(where), framer(), **row)
+        framer = widgets.copier("Copy frame", "#", before=_FRAME)
+        return widgets.tools(_words("for a lecture, in large type"), presenter(present=False), _words(where), framer)
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return pn.Column(self.toggle, self.drawer, **theme.STRETCH)
+        return widgets.stack(self.toggle, self.drawer)
+
+
+def _words(text: str) -> pn.pane.HTML:
+    return widgets.label(text, "beside")
 
 
 async def _file(text: Callable[[], Awaitable[str]]) -> StringIO:

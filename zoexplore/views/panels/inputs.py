@@ -1,6 +1,7 @@
-"""Inputs that Panel has not: values that a slider steps through, a slider that is followed as fast as it moves, a percentage."""
+"""Inputs that Panel has not: a param as text, values that a slider steps through, a slider followed as fast as it moves."""
 
 from bisect import bisect_left
+from collections.abc import Callable
 from functools import lru_cache
 from math import ceil, floor, log10
 from typing import Any
@@ -10,8 +11,8 @@ import param
 from bokeh.document import Document
 from panel.widgets import IntSlider
 
-from zoexplore.formatting import format_share, parse_share
-from zoexplore.views.style import theme
+from zoexplore.formatting import format_exact, format_share, parse_number, parse_share
+from zoexplore.views.style import widgets
 
 STEPS_PER_DECADE = 40
 
@@ -89,38 +90,58 @@ async def _written(doc: Document) -> None:
                 pass
 
 
-class Percent(pn.viewable.Viewer):
-    """One param that is a probability, typed as a share or as a percentage; what cannot be is refused, and the text goes back."""
+class Typed(pn.viewable.Viewer):
+    """A param as text: type it and press Enter. What cannot be is refused, and the text goes back.
+
+    Args:
+        owner, of: whose param, and its name.
+        label: what it says before the text.
+        sheets: style sheets beside that of fields.
+        write, read: from a value to its text and back; `read` raises ValueError where a text is none.
+    """
 
     refusal = param.String("", doc="why the last text was refused; empty once one is accepted")
 
-    def __init__(self, owner: param.Parameterized, name: str, label: str, sheet: str = "share", **params: Any) -> None:
+    def __init__(
+        self, owner: param.Parameterized, of: str, label: str, *sheets: str,
+        write: Callable[[Any], str] = format_exact, read: Callable[[str], Any] = parse_number, **params: Any,
+    ) -> None:  # fmt: skip
         super().__init__(**params)
-        self.owner, self.of = owner, name
-        self.text = pn.widgets.TextInput(
-            label=label, value=self.shown(), css_classes=["zx-field"],
-            stylesheets=[theme.css("field", "target", sheet)], **theme.STRETCH,
-        )  # fmt: skip
+        self.owner, self.of, self.write, self.read = owner, of, write, read
+        self.text = widgets.field(label, *sheets, value=self.shown())
         self.text.param.watch(self._typed, "value")
-        owner.param.watch(self.show, name)
+        owner.param.watch(self.show, of)
 
     def shown(self) -> str:
-        """The param's value as text."""
-        return format_share(getattr(self.owner, self.of))
+        """The value as text."""
+        return self.write(getattr(self.owner, self.of))
 
     def show(self, *_: Any) -> None:
-        """Write the param's value into the text."""
+        """Write the value into the text."""
         self.text.value = self.shown()
+
+    def take(self, value: Any) -> None:
+        """Give the param a value. Raises ValueError where it cannot be."""
+        self.owner.param.update(**{self.of: value})
+
+    def refuse(self, text: str, error: ValueError) -> None:
+        """Say why a text cannot be."""
+        self.refusal = f"{self.text.label} = {text[:40]!r} is not allowed: {error}"
 
     def _typed(self, event: Any) -> None:
         if event.new == self.shown():
             return
+        self.refusal = ""
         try:
-            self.owner.param.update(**{self.of: parse_share(event.new)})
-            self.refusal = ""
+            self.take(self.read(event.new))
         except ValueError as error:
-            self.refusal = f"{self.text.label} = {event.new[:40]!r} is not allowed: {error}"
+            self.refuse(event.new, error)
         self.show()
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self.text
+
+
+def percent(owner: param.Parameterized, of: str, label: str, sheet: str = "share") -> Typed:
+    """A param that is a probability, typed as a share or as a percentage."""
+    return Typed(owner, of, label, "target", sheet, write=format_share, read=parse_share)

@@ -14,9 +14,8 @@ from zoexplore.formatting import format_number, format_percent, format_share
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import attack, guarantees, smallest, stated
 from zoexplore.views.panels.readouts import told_of
-from zoexplore.views.panels.toolbar import copier
 from zoexplore.views.state import State
-from zoexplore.views.style import theme
+from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 FPR = 0.01
@@ -27,18 +26,13 @@ _SAYS = "<p>For a paper or a model card: what is protected, what may be seen, wh
 class Written(View):
     """Its `refresh` writes the pane, which is veiled while it is of an earlier state; no figure waits for it."""
 
-    css_class: ClassVar[str]
-    sheet: ClassVar[str]
+    kind: ClassVar[str]  # the name of its style sheet
 
     def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
         super().__init__(state, dark, **params)
-        sheets = [theme.root("text", self.sheet, "waiting")]
-        self.pane = pn.pane.HTML("", css_classes=[self.css_class], stylesheets=sheets, **theme.STRETCH)
-        self.param.watch(self._veil, "waiting")
+        self.pane = widgets.answer(self.kind)
+        self.veil(self.pane, theme.VEILED)
         self.follow(precedence=1)
-
-    def _veil(self, *_: Any) -> None:
-        self.pane.css_classes = [self.css_class, *([theme.VEILED] if self.waiting else [])]
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self.pane
@@ -64,7 +58,7 @@ def said(allowed: TradeOff, fpr: float = FPR) -> str:
 class Odds(Written):
     """The sentence under the verdict. It is asked for beside everything else, since no figure waits for it."""
 
-    css_class, sheet = "zx-odds", "said"
+    kind = "said"
 
     by = param.String("", doc="the bound that the odds are by; empty for the smallest")
 
@@ -96,7 +90,7 @@ def rows(g: Guarantee) -> list[tuple[str, str, str]]:
 class Measures(Written):
     """A short table under the bounds' numbers."""
 
-    css_class, sheet = "zx-measures", "measures"
+    kind = "measures"
 
     async def refresh(self) -> None:
         g = smallest(await ask(guarantees, self.state.setting, self.state.accounting))
@@ -118,19 +112,11 @@ class Stated(View):
 
     def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
         super().__init__(state, dark, active=False, **params)
-        self.text = pn.pane.HTML("", stylesheets=[theme.css("text", "code", "statement")], **theme.STRETCH)
-        self.copiers = {"text": copier("Copy text", "#"), "json": copier("Copy JSON", "#")}
-        look = {"css_classes": ["zx-tools"], "stylesheets": [theme.css("tools")], "margin": 0}
-        row = pn.Row(*self.copiers.values(), **look)
-        self.fold = pn.Card(
-            pn.pane.HTML(_SAYS, stylesheets=[theme.css("text", "hint")], margin=0),
-            pn.Column(row, self.text, **theme.STRETCH),  # which a closed card hides; the row's own sheet would show it
-            title="Statement to copy",
-            collapsed=True,
-            css_classes=["zx-fold"],
-            stylesheets=[theme.css("fold")],
-            **theme.STRETCH,
-        )
+        self.text = widgets.html("", "code", "statement")
+        self.copiers = {"text": widgets.copier("Copy text", "#"), "json": widgets.copier("Copy JSON", "#")}
+        row = widgets.tools(*self.copiers.values())
+        # in a column, which a closed card hides; the row's own sheet would show it
+        self.fold = widgets.fold("Statement to copy", widgets.short(_SAYS, "hint"), widgets.stack(row, self.text))
         self.fold.param.watch(lambda event: self.param.update(active=not event.new), "collapsed")
         self.follow(precedence=1)
 

@@ -21,7 +21,7 @@ from zoexplore.views.figures.curves import Curves
 from zoexplore.views.figures.glyphs import Stroke
 from zoexplore.views.panels.pins import LETTERS, Pin, Pins
 from zoexplore.views.state import State
-from zoexplore.views.style import theme
+from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 _EMPTY = {"eta": "K/M", "batch": "all", "lipschitz": "≤ Δ"}
@@ -107,20 +107,12 @@ class Pinned(View):
     def __init__(self, state: State | None = None, pins: Pins | None = None, **params: Any) -> None:
         super().__init__(state, pins=pins, **params)
         names = {"each run's smallest": "", **{BOUNDS[b].title: b for b in BOUNDS}}
-        self.compare = pn.widgets.Select(
-            options=names, value=self.pins.compare, label="curves of", css_classes=["zx-select"],
-            stylesheets=[theme.css("select", "along")], **theme.STRETCH,
-        )  # fmt: skip
-        self.compare.param.watch(lambda event: self.pins.param.update(compare=event.new), "value")
-        self.pins.param.watch(lambda event: self.compare.param.update(value=event.new), "compare")
-        self.rows = pn.Column(**theme.STRETCH)
+        self.compare = widgets.select("curves of", names, "along", of=self.pins.param.compare)
+        self.rows = widgets.stack()
         self.table = pn.pane.HTML("", stylesheets=[theme.root("text", "table", "pinned", "waiting")], **theme.STRETCH)
-        self.board = pn.Column(
-            pn.pane.HTML("<h2>Pinned</h2>", stylesheets=[theme.css("text")], margin=0),
-            self.compare, self.rows, self.table,
-            css_classes=["zx-pinned"], stylesheets=[theme.root("board")], **theme.STRETCH,
-        )  # fmt: skip
-        self.param.watch(self._veil, "waiting")
+        self.veil(self.table)
+        title = widgets.short("<h2>Pinned</h2>")
+        self.board = widgets.component("pinned", title, self.compare, self.rows, self.table, sheet="board")
         self._list()
         self.pins.param.watch(self._list, "pins")
         self.follow()
@@ -132,21 +124,12 @@ class Pinned(View):
 
     def _row(self, place: int, pin: Pin) -> pn.Row:
         at = self.pins.places()[place]
-        letter, look = LETTERS[at], {"stylesheets": [theme.css("button")], "margin": 0}
-        light, dark = theme.PINS[at]
+        letter, (light, dark) = LETTERS[at], theme.PINS[at]
         colour = f"label::first-letter{{color:light-dark({light},{dark})}}"
-        name = pn.widgets.TextInput(
-            label=letter, value=pin.name, css_classes=["zx-name"], stylesheets=[theme.css("field", "name"), colour],
-            **theme.STRETCH,
-        )  # fmt: skip
+        name = widgets.field(letter, value=pin.name, stylesheets=[theme.css("field", "name"), colour])
         name.param.watch(lambda event: self.pins.rename(place, event.new), "value")
-        use, unpin = (pn.widgets.Button(label=f"{word} {letter}", **look) for word in ("Use", "Unpin"))
-        use.on_click(lambda _: self.state.replace(pin.setting, pin.accounting))
-        unpin.on_click(lambda _: self.pins.remove(place))
-        return pn.Row(name, use, unpin, css_classes=["zx-pin"], stylesheets=[theme.css("pin")], **theme.STRETCH)
-
-    def _veil(self, *_: Any) -> None:
-        self.table.css_classes = [theme.WAITING] if self.waiting else []
+        use = widgets.button(f"Use {letter}", lambda: self.state.replace(pin.setting, pin.accounting))
+        return widgets.row("pin", name, use, widgets.button(f"Unpin {letter}", lambda: self.pins.remove(place)))
 
     async def refresh(self) -> None:
         if self.pins.pins:

@@ -20,9 +20,9 @@ from zoexplore.views.compute.curve_set import guarantees
 from zoexplore.views.compute.questions import Wanted, recommended, solved
 from zoexplore.views.compute.task import Task
 from zoexplore.views.figures.axes import AXES
-from zoexplore.views.panels.inputs import Percent
+from zoexplore.views.panels.inputs import Typed, percent
 from zoexplore.views.state import State
-from zoexplore.views.style import theme
+from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 _FREE = """<p>Solve finds one value with everything else as it is set. Recommend chooses directions, step size, noise
@@ -48,37 +48,32 @@ class Planner(View):
 
     def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
         super().__init__(state, dark, **params)
-        select, look = pn.widgets.Select.from_param, {"css_classes": ["zx-select"], **theme.STRETCH}
-        sheet = [theme.css("select", "along", "pair")]
         names = {AXES[f].label: f for f in SOLVABLE_FIELDS}
         titles = {BOUNDS[bound].title: bound for bound in BOUNDS}
+        texts = [
+            Typed(self, "target", "target ε", "target", "pair", read=_positive),
+            Typed(self.state, "delta", "at δ", "target", "pair", read=lambda text: float(parse_number(text))),
+        ]
         self.choices = [
-            self._text("target ε", "target"),
-            self._text("at δ", "delta"),
-            select(self.param.field, options=names, label="solve for", stylesheets=sheet, **look),
-            select(self.param.bound, options=titles, label="by", stylesheets=sheet, **look),
+            *(each.text for each in texts),
+            widgets.select("solve for", names, "along", "pair", of=self.param.field),
+            widgets.select("by", titles, "along", "pair", of=self.param.bound),
         ]
         aims = {words: aim for aim, words in AIMS.items()}
-        self.kind = select(self.param.aim, options=aims, label="a target for", stylesheets=sheet, **look)
-        for choice in (self.kind, *self.choices[2:]):
-            choice.description = None
+        self.kind = widgets.select("a target for", aims, "along", "pair", of=self.param.aim)
         labels = {"advantage": "at most", "tpr": "at most", "fpr": "at false alarms of"}
-        self.shares = {name: Percent(self, name, label, "pair") for name, label in labels.items()}
-        for share in self.shares.values():
-            share.param.watch(self._refuse_share, "refusal")
+        self.shares = {name: percent(self, name, label, "pair") for name, label in labels.items()}
+        for typed in (*texts, *self.shares.values()):
+            typed.param.watch(self._refuse_text, "refusal")
         self.param.watch(self._aimed, "aim")
+        beside = {"margin": (0, 8, 0, 0)}
         self.buttons = {
-            name: pn.widgets.Button(label=label, stylesheets=[theme.css("button")], margin=(0, 8, 0, 0))
-            for name, label in (
-                ("solve", "Solve"), ("recommend", "Recommend a run"), ("cancel", "Cancel"),
-                ("apply", "Apply to the sliders"),
-            )
-        }  # fmt: skip
-        self.buttons["solve"].on_click(lambda _: self.ask(self._solve))
-        self.buttons["recommend"].on_click(lambda _: self.ask(self._recommend))
-        self.buttons["cancel"].on_click(lambda _: self.stop())
-        self.buttons["apply"].on_click(lambda _: self.apply())
-        self.words = pn.pane.HTML(_FREE, stylesheets=[theme.css("text", "words", "plan")], **theme.STRETCH)
+            "solve": widgets.button("Solve", lambda: self.ask(self._solve), **beside),
+            "recommend": widgets.button("Recommend a run", lambda: self.ask(self._recommend), **beside),
+            "cancel": widgets.button("Cancel", self.stop, **beside),
+            "apply": widgets.button("Apply to the sliders", self.apply, **beside),
+        }
+        self.words = widgets.html(_FREE, "words", "plan")
         self._looking: Task | None = None  # for an answer
         self._aimed()
         self.follow()
@@ -96,11 +91,10 @@ class Planner(View):
         self._busy(False)
         self.words.object = _FREE
 
-    def _refuse_share(self, event: Any) -> None:
+    def _refuse_text(self, event: Any) -> None:
         if event.new:
             self._drop()
-            self._busy(False)
-            self.words.object = f'<p class="warn" role="alert">{escape(event.new)}.</p>'
+            self._refuse(event.new)
 
     @property
     def wanted(self) -> Wanted:
@@ -116,30 +110,6 @@ class Planner(View):
         if self.aim == "tpr":
             return f"gives an attacker at most {format_share(self.tpr)} true positives at {format_share(self.fpr)} false alarms"
         return f"gives ε\u00a0≤\u00a0{self.target:g} at δ\u00a0=\u00a0{format_short(self.state.setting.delta)}"
-
-    def _text(self, label: str, name: str) -> pn.widgets.TextInput:
-        """A number as text: the target of this view, or the state's delta."""
-        owner = self if name == "target" else self.state
-        box = pn.widgets.TextInput(
-            label=label, value=format_exact(getattr(owner, name)), css_classes=["zx-field"],
-            stylesheets=[theme.css("field", "target", "pair")], **theme.STRETCH,
-        )  # fmt: skip
-
-        def typed(event: Any) -> None:
-            try:
-                value = float(parse_number(event.new))  # a whole number and its float are written differently
-                if name == "target" and not 0 < value < inf:
-                    raise ValueError("give a number above 0")
-                owner.param.update(**{name: value})
-            except ValueError as error:
-                self._drop()
-                self._busy(False)
-                self.words.object = f'<p class="warn" role="alert">{escape(f"{label} = {event.new[:40]!r}: {error}")}.</p>'
-            box.value = format_exact(getattr(owner, name))
-
-        box.param.watch(typed, "value")
-        owner.param.watch(lambda event: box.param.update(value=format_exact(event.new)), name)
-        return box
 
     def ask(self, question: Callable[[], Coroutine]) -> None:
         """Have a question answered in another process, in place of an earlier one that is still in the air."""
@@ -160,8 +130,7 @@ class Planner(View):
             self._looking.stop()
 
     def _failed(self, error: Exception) -> None:
-        self._busy(False)
-        self.words.object = f'<p class="warn" role="alert">{escape(no_answer(error))}</p>'
+        self._refuse(no_answer(error).removesuffix("."))
 
     def apply(self) -> None:
         """Set the sliders to the run found."""
@@ -176,14 +145,14 @@ class Planner(View):
             g = (await ask(guarantees, found, accounting))[bound]
             self._tell(found, _solution(setting, field, goal, found, g))
         else:
-            self._refuse(found)
+            self._refuse(_sentence(found))
 
     async def _recommend(self) -> None:
         found = await ask(recommended, self.state.setting, float(self.target), self.bound, self.state.accounting)
         if isinstance(found, Plan):
             self._tell(found.setting, _plan(found))
         else:
-            self._refuse(found)
+            self._refuse(_sentence(found))
 
     async def refresh(self) -> None:
         """Another run than the one that was asked about: no answer is for it."""
@@ -200,7 +169,7 @@ class Planner(View):
 
     def _refuse(self, reason: str) -> None:
         with pn.io.hold():
-            self.words.object = f'<p class="warn" role="alert">{escape(_sentence(reason))}.</p>'
+            self.words.object = f'<p class="warn" role="alert">{escape(reason)}.</p>'
             self._busy(False)
 
     def _busy(self, busy: bool) -> None:
@@ -212,9 +181,8 @@ class Planner(View):
     def __panel__(self) -> pn.viewable.Viewable:
         target = [share.text for share in self.shares.values()]
         asked = [self.kind, *self.choices[:2], *target, *self.choices[2:]]
-        chosen = pn.Column(*asked, css_classes=["zx-choices"], stylesheets=[theme.css("choices")], **theme.STRETCH)
-        row = pn.Row(*self.buttons.values(), css_classes=["zx-buttons"], stylesheets=[theme.css("buttons")], **theme.STRETCH)
-        return pn.Column(chosen, row, self.words, css_classes=["zx-plan"], stylesheets=[theme.root("curves")], **theme.STRETCH)
+        row = widgets.row("buttons", *self.buttons.values())
+        return widgets.component("plan", widgets.column("choices", *asked), row, self.words)
 
 
 def _solution(setting: Setting, field: str, goal: str, run: Setting, g: Guarantee) -> str:
@@ -228,6 +196,14 @@ def _solution(setting: Setting, field: str, goal: str, run: Setting, g: Guarante
     )
     supposed = [check.words for check in g.checks if check.met is None]
     return first + _listed("To be aware of", [g.reason]) + _listed("Supposed, since no number can show it", supposed)
+
+
+def _positive(text: str) -> float:
+    """A number to aim at. Raises ValueError where the text is none."""
+    value = float(parse_number(text))  # a whole number and its float are written differently
+    if not 0 < value < inf:
+        raise ValueError("give a number above 0")
+    return value
 
 
 def _safe(field: str, value: float) -> str:

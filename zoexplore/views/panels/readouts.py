@@ -22,7 +22,7 @@ from zoexplore.views.compute.curve_set import (
     smallest,
 )
 from zoexplore.views.state import State
-from zoexplore.views.style import theme
+from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 _ALONG = "all noise along the directions (β\u00a0=\u00a01)"
@@ -50,28 +50,13 @@ class Readouts(View):
 
     def __init__(self, state: State | None = None, **params: Any) -> None:
         super().__init__(state, **params)
-        self.verdict, self.table, self.assumptions = (self._pane(name) for name in ("verdict", "table", "assumptions"))
-        self.fold = pn.Card(
-            self.assumptions,
-            title="What is assumed",
-            collapsed=True,
-            css_classes=["zx-fold"],
-            stylesheets=[theme.css("fold")],
-            **theme.STRETCH,
-        )
-        self.param.watch(self._veil, "waiting")
+        self.verdict, self.table, self.assumptions = map(widgets.answer, ("verdict", "table", "assumptions"))
+        self.veil(self.verdict)  # which says what is going on
+        self.veil(self.table, theme.VEILED)
+        self.fold = widgets.fold("What is assumed", self.assumptions)
         self.fold.param.watch(self._unfold, "collapsed")
         self.param.watch(self.changed, "by")
         self.follow(precedence=1)  # after whatever figure is shown, which a hand on a slider is waiting for
-
-    def _pane(self, name: str) -> pn.pane.HTML:
-        return pn.pane.HTML("", css_classes=[f"zx-{name}"], stylesheets=[theme.root("text", name, "waiting")], **theme.STRETCH)
-
-    def _veil(self, *_: Any) -> None:
-        """Show that the numbers are of an earlier state; the verdict says what is going on."""
-        for name, pane in (("verdict", self.verdict), ("table", self.table)):
-            veil = [theme.WAITING] if name == "verdict" else [theme.VEILED]
-            pane.css_classes = [f"zx-{name}", *(veil if self.waiting else [])]
 
     async def refresh(self) -> None:
         run = self.state.setting, self.state.accounting
@@ -181,14 +166,7 @@ class Readouts(View):
         return f'<p class="key">{key}: no number here can decide it, so it is yours to vouch for.</p><ul>{rows}</ul>'
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return pn.Column(
-            self.verdict,
-            self.table,
-            self.fold,
-            css_classes=["zx-readouts"],
-            stylesheets=[theme.root()],
-            **theme.STRETCH,
-        )
+        return widgets.component("readouts", self.verdict, self.table, self.fold, sheet="")
 
 
 def _cells(swatch: str, title: str, epsilon: float, kind: str, note: str, says: str = "") -> str:

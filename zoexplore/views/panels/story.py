@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -17,7 +18,7 @@ from zoexplore.views.compute.curve_set import guarantees, smallest
 from zoexplore.views.compute.task import Task
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.state import State
-from zoexplore.views.style import theme
+from zoexplore.views.style import widgets
 from zoexplore.views.tabs import Tabs
 
 Found = dict[str, Guarantee]
@@ -171,21 +172,15 @@ class Story(pn.viewable.Viewer):
         """With `invites` the page begins with an invitation to the story."""
         super().__init__(**params)
         self.state, self.tabs, self.controls, self.invites = state, tabs, controls, invites
-        text = {"stylesheets": [theme.css("text", "words", "story")], **theme.STRETCH}
-        self.words, self.answer = pn.pane.HTML("", **text), pn.pane.HTML("", **text)
-        look = {"css_classes": ["zx-button"], "stylesheets": [theme.css("button")], "margin": 0}
-        labels = {"begin": "Begin", "back": "Back", "next": "Next", "skip": "Skip: show the whole page"}
-        self.buttons = {name: pn.widgets.Button(label=label, **look) for name, label in labels.items()}
-        self.buttons["begin"].on_click(lambda _: self.go(1))
-        self.buttons["back"].on_click(lambda _: self.go(int(self.step) - 1))
-        self.buttons["next"].on_click(lambda _: self.go(int(self.step) + 1))
-        self.buttons["skip"].on_click(lambda _: self.go(0))
-        row = {"stylesheets": [theme.css("guesses")], **theme.STRETCH}
-        self.guesses, self.moves = pn.Row(**row), pn.Row(*self.buttons.values(), **row)
-        self.panel = pn.Column(
-            self.words, self.guesses, self.answer, self.moves,
-            css_classes=["zx-told"], stylesheets=[theme.root("told")], **theme.STRETCH,
-        )  # fmt: skip
+        self.words, self.answer = (widgets.html("", "words", "story") for _ in range(2))
+        self.buttons = {
+            "begin": widgets.button("Begin", lambda: self.go(1)),
+            "back": widgets.button("Back", lambda: self.go(int(self.step) - 1)),
+            "next": widgets.button("Next", lambda: self.go(int(self.step) + 1)),
+            "skip": widgets.button("Skip: show the whole page", lambda: self.go(0)),
+        }
+        self.guesses, self.moves = widgets.row("guesses"), widgets.row("guesses", *self.buttons.values())
+        self.panel = widgets.component("told", self.words, self.guesses, self.answer, self.moves, sheet="told")
         self._answering: Task | None = None
         self.param.watch(self._tell, "step")
         self._show()
@@ -227,17 +222,12 @@ class Story(pn.viewable.Viewer):
                 f"<h2><small>{self.step} of {len(STEPS)}</small> {escape(told.title)}</h2><p>{escape(told.summary)}</p>"
                 f'<p class="question">{escape(told.question)}</p>'
             )
-            self.guesses[:] = [self._guess(text) for text in told.guesses]
+            self.guesses[:] = [widgets.button(text, partial(self.take, text)) for text in told.guesses]
         for name, button in self.buttons.items():
             button.visible = (name in ("begin", "skip")) if told is None else name != "begin"
         self.buttons["back"].disabled = self.step == "1"
         self.buttons["next"].label = "Explore on your own" if self.step == str(len(STEPS)) else "Next"
         self.buttons["skip"].label = "No, thanks" if told is None else "Skip: show the whole page"
-
-    def _guess(self, text: str) -> pn.widgets.Button:
-        button = pn.widgets.Button(label=text, css_classes=["zx-button"], stylesheets=[theme.css("button")], margin=0)
-        button.on_click(lambda _: self.take(text))
-        return button
 
     def take(self, guess: str) -> None:
         """Take a guess, and answer the question."""

@@ -16,9 +16,10 @@ from zoexplore.formatting import format_sentence, format_tex, round_up
 from zoexplore.paper import ERRATA
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import guarantees
+from zoexplore.views.panels.controls import follow
 from zoexplore.views.panels.readouts import MARKS, assumption
 from zoexplore.views.state import State
-from zoexplore.views.style import theme
+from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 _DOI = re.compile(r"doi:(10\.[^\s,;]+)")
@@ -39,12 +40,8 @@ class Theory(View):
         super().__init__(state, dark, **params)
         self.numbers = {bound: _math("") for bound in BOUNDS}
         self.checks = {bound: _html("", "assumptions") for bound in BOUNDS}
-        self.printed = pn.widgets.Checkbox(
-            label="Draw with the paper's printed constants", value=self.state.printed,
-            stylesheets=[theme.css("check")], margin=(6, 0, 4, 0),
-        )  # fmt: skip
-        self.printed.param.watch(lambda event: self.state.ask(printed=event.new), "value")
-        self.state.param.watch(lambda event: self.printed.param.update(value=event.new), "printed")
+        box = widgets.box("Draw with the paper's printed constants", self.state.printed, margin=(6, 0, 4, 0))
+        self.printed = follow(box, self.state, "printed")
         self.follow()
 
     async def refresh(self) -> None:
@@ -61,35 +58,26 @@ class Theory(View):
         swatch = theme.swatch(theme.style_of(bound))
         head = f"<h2>{swatch} {escape(entry.title)}</h2><p>{escape(entry.summary)}</p>"
         source = [_html(f"<p><small>Source: {_linked(entry.source)}</small></p>")] if entry.source else []
-        return pn.Column(
-            _html(head), _math(_formula(entry.latex)), self.numbers[bound], self.checks[bound], *source,
-            *(self._proof(reference) for reference in entry.proofs),
-            css_classes=["zx-bound"], stylesheets=[theme.css("bound")], **theme.STRETCH,
-        )  # fmt: skip
+        formulas = _math(_formula(entry.latex)), self.numbers[bound], self.checks[bound]
+        return widgets.column("bound", _html(head), *formulas, *source, *map(self._proof, entry.proofs))
 
     def _proof(self, reference: Reference, title: str = "") -> pn.Column:
         """A fold with a section of the project's own pages, which is rendered when it is opened first."""
         title = title or f"Statement and proof: {reference.heading}" + (", mini-batches" if reference.page == "minibatch" else "")
-        sheet = theme.css("button", "wrapped")
-        toggle = pn.widgets.Toggle(label=title, css_classes=["zx-button"], stylesheets=[sheet], margin=(4, 0, 0, 0))
-        text = pn.pane.HTML(
-            "", disable_math=False, visible=False, stylesheets=[theme.css("text", "words", "document")], **theme.STRETCH
-        )
+        toggle = widgets.toggle(title, "wrapped", margin=(4, 0, 0, 0))
+        text = _html("", "document", disable_math=False, visible=False)
 
         def opened(event: Any) -> None:
             text.object = as_html(reference) if event.new else text.object
             text.visible = event.new
 
         toggle.param.watch(opened, "value")
-        return pn.Column(toggle, text, **theme.STRETCH)
+        return widgets.stack(toggle, text)
 
     def __panel__(self) -> pn.viewable.Viewable:
-        errata = pn.Column(
-            _html(_PRINTED), self.printed, _html(_errata(), "errata"), self._proof(_DERIVED, "Every misprint, derived"),
-            css_classes=["zx-bound"], stylesheets=[theme.css("bound")], **theme.STRETCH,
-        )  # fmt: skip
-        sections = [self._section(bound) for bound in BOUNDS]
-        return pn.Column(*sections, errata, css_classes=["zx-theory"], stylesheets=[theme.root("curves")], **theme.STRETCH)
+        derived = self._proof(_DERIVED, "Every misprint, derived")
+        errata = widgets.column("bound", _html(_PRINTED), self.printed, _html(_errata(), "errata"), derived)
+        return widgets.component("theory", *map(self._section, BOUNDS), errata)
 
 
 def substituted(g: Guarantee) -> str:
@@ -117,13 +105,13 @@ def _link(url: str, text: str) -> str:
     return f'<a href="{url}" target="_blank" rel="noopener">{text}</a>'
 
 
-def _html(text: str, *sheets: str) -> pn.pane.HTML:
-    return pn.pane.HTML(text, stylesheets=[theme.css("text", "words", *sheets)], **theme.STRETCH)
+def _html(text: str, *sheets: str, **more: Any) -> pn.pane.HTML:
+    return widgets.html(text, "words", *sheets, **more)
 
 
 def _math(text: str) -> pn.pane.HTML:
     """A pane for TeX. Not Markdown, which takes underscores and backslashes for its own."""
-    return pn.pane.HTML(text, disable_math=False, stylesheets=[theme.css("text", "math")], **theme.STRETCH)
+    return widgets.html(text, "math", disable_math=False)
 
 
 def _formula(latex: str) -> str:

@@ -8,27 +8,9 @@ from zoexplore.presets import PRESETS
 from zoexplore.views.browser.bridge import Bridge
 from zoexplore.views.panels.pins import MOST, Pins
 from zoexplore.views.state import State
-from zoexplore.views.style import theme
+from zoexplore.views.style import widgets
 
 _SCHEME = "document.documentElement.style.setProperty('--zx-scheme', cb_obj.active ? 'dark' : 'light')"
-_COPY = """
-const say = (label) => { button.label = label; setTimeout(() => { button.label = "LABEL"; }, 1800); };
-const text = button.tags[0] || window.location.href;
-const by_hand = () => window.prompt("This browser does not let a page copy. Copy it by hand:", text);
-if (navigator.clipboard) navigator.clipboard.writeText(text).then(() => say("Copied"), by_hand);
-else by_hand();
-"""
-
-
-def copier(label: str, text: str = "", before: str = "") -> pn.widgets.Button:
-    """A button that copies a text to the clipboard, the page's address where there is none, and says so.
-
-    The text is the first tag of the `button`, which the script `before` may write.
-    """
-    button = pn.widgets.Button(label=label, css_classes=["zx-button"], stylesheets=[theme.css("button")], margin=0)
-    button.tags = [text]
-    button.js_on_click(args={"button": button}, code=before + _COPY.replace("LABEL", label))
-    return button
 
 
 class Toolbar(pn.viewable.Viewer):
@@ -37,27 +19,18 @@ class Toolbar(pn.viewable.Viewer):
     def __init__(self, state: State | None = None, bridge: Bridge | None = None, pins: Pins | None = None, **params: Any) -> None:
         super().__init__(**params)
         self.state, self.bridge, self.pins = state or State(), bridge, pins or Pins()
-        look = {"css_classes": ["zx-button"], "stylesheets": [theme.css("button")], "margin": 0}
-        self.preset = pn.widgets.Select(
-            options={"Presets": "", **{preset.name: key for key, preset in PRESETS.items()}},
-            value=self._shown()[0],
-            css_classes=["zx-preset"],
-            stylesheets=[theme.css("preset")],
-            tags=["preset"],
-            width=190,
-            margin=0,
-        )
+        presets = {"Presets": "", **{preset.name: key for key, preset in PRESETS.items()}}
+        look = widgets.look("preset", width=190, margin=0)
+        self.preset = pn.widgets.Select(options=presets, value=self._shown()[0], tags=["preset"], **look)
         self._following = False
         self.preset.param.watch(self._picked, "value")
         self.state.param.watch(self._follow, ["setting", "accounting"])
-        self.reset = pn.widgets.Button(label="Reset", **look)
-        self.reset.on_click(lambda _: self._start_over())
-        self.pin = pn.widgets.Button(label="Pin", **look)
-        self.pin.on_click(lambda _: self.pins.add(self.state))
+        self.reset = widgets.button("Reset", self._start_over)
+        self.pin = widgets.button("Pin", lambda: self.pins.add(self.state))
         self.pins.param.watch(lambda event: self.pin.param.update(disabled=len(event.new) == MOST), "pins")
-        self.link = copier("Copy link") if bridge else None
+        self.link = widgets.copier("Copy link") if bridge else None
         self.more: list[pn.viewable.Viewable] = []  # between the link and the scheme
-        self.dark = pn.widgets.Toggle(label="Dark", **look | {"css_classes": ["zx-button", "zx-scheme"]})
+        self.dark = widgets.toggle("Dark", css_classes=["zx-button", "zx-scheme"])
         self.dark.jscallback(active=_SCHEME)
         self.dark.param.watch(lambda event: self.dark.param.update(label="Light" if event.new else "Dark"), "value")
         self._follow_the_browser()
@@ -103,4 +76,4 @@ class Toolbar(pn.viewable.Viewer):
     def __panel__(self) -> pn.viewable.Viewable:
         scheme = self.dark if self.bridge else None  # of a notebook, whose page is not ours, everything is light
         tools = [tool for tool in (self.preset, self.reset, self.pin, self.link, *self.more, scheme) if tool]
-        return pn.Row(*tools, css_classes=["zx-tools"], stylesheets=[theme.css("tools")], margin=0)
+        return widgets.tools(*tools)

@@ -1,0 +1,178 @@
+"""Panel's widgets and panes as the page has them: each with the style sheets of its kind, and its kind as its class, `zx-kind`.
+
+`sheets` are the names of further style sheets (`theme.css`); whatever else is given goes to Panel as it is.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import panel as pn
+import param
+from bokeh.plotting import figure
+
+from zoexplore.views.style import theme
+
+
+def look(kind: str, *sheets: str, **more: Any) -> dict[str, Any]:
+    """What a component of a kind is given."""
+    return {"css_classes": [f"zx-{kind}"], "stylesheets": [theme.css(kind, *sheets)], **more}
+
+
+def html(text: str = "", *sheets: str, **more: Any) -> pn.pane.HTML:
+    """Text that fills the width."""
+    return pn.pane.HTML(text, stylesheets=[theme.css("text", *sheets)], **theme.STRETCH | more)
+
+
+def short(text: str = "", *sheets: str, **more: Any) -> pn.pane.HTML:
+    """Text as wide as it is, for a row or a cell."""
+    return pn.pane.HTML(text, stylesheets=[theme.css("text", *sheets)], **{"margin": 0} | more)
+
+
+def answer(kind: str) -> pn.pane.HTML:
+    """Text that a view writes, and that shows while it is of an earlier state (`View.veil`)."""
+    return pn.pane.HTML("", css_classes=[f"zx-{kind}"], stylesheets=[theme.root("text", kind, "waiting")], **theme.STRETCH)
+
+
+def label(text: str, *sheets: str) -> pn.pane.HTML:
+    """What a row or a group of widgets is about."""
+    return short(f'<p class="label">{text}</p>', *sheets)
+
+
+def button(text: str, do: Callable[[], Any] | None = None, **more: Any) -> pn.widgets.Button:
+    """A button, and what it does."""
+    made = pn.widgets.Button(label=text, **look("button", margin=0) | more)
+    if do:
+        made.on_click(lambda _: do())
+    return made
+
+
+def toggle(text: str, *sheets: str, **more: Any) -> pn.widgets.Toggle:
+    """A button that stays down."""
+    return pn.widgets.Toggle(label=text, **look("button", *sheets, margin=0) | more)
+
+
+def copier(text: str, copied: str = "", before: str = "") -> pn.widgets.Button:
+    """A button that copies a text to the clipboard, the page's address where there is none, and says so.
+
+    The text is the first tag of the `button`, which the script `before` may write.
+    """
+    made = button(text, tags=[copied])
+    made.js_on_click(args={"button": made}, code=before + _COPY.replace("LABEL", text))
+    return made
+
+
+_COPY = """
+const say = (label) => { button.label = label; setTimeout(() => { button.label = "LABEL"; }, 1800); };
+const text = button.tags[0] || window.location.href;
+const by_hand = () => window.prompt("This browser does not let a page copy. Copy it by hand:", text);
+if (navigator.clipboard) navigator.clipboard.writeText(text).then(() => say("Copied"), by_hand);
+else by_hand();
+"""
+
+
+def select(text: str, options: Any, *sheets: str, of: param.Parameter | None = None, **more: Any) -> pn.widgets.Select:
+    """A menu, if of a param, then with its value."""
+    given = look("select", *sheets, **theme.STRETCH, **more)
+    if of is None:
+        return pn.widgets.Select(label=text, options=options, **given)
+    made = pn.widgets.Select.from_param(of, label=text, options=options, **given)
+    made.description = None
+    return made
+
+
+def radio(name: str, options: Any, *sheets: str, of: param.Parameter, **more: Any) -> pn.widgets.RadioBoxGroup:
+    """A row of which one is chosen, for a param; it is named for screen readers only."""
+    given = look("radio", *sheets, **theme.STRETCH) | more
+    return pn.widgets.RadioBoxGroup.from_param(of, label="", options=options, inline=True, tags=[name], **given)
+
+
+def field(text: str, *sheets: str, **more: Any) -> pn.widgets.TextInput:
+    """A line to type into."""
+    return pn.widgets.TextInput(label=text, **look("field", *sheets) | (theme.STRETCH if "width" not in more else {}) | more)
+
+
+def box(text: str, value: bool, **more: Any) -> pn.widgets.Checkbox:
+    """A box to tick."""
+    return pn.widgets.Checkbox(label=text, value=value, **{"stylesheets": [theme.css("check")], "margin": (2, 14, 2, 0)} | more)
+
+
+def download(text: str, filename: str, callback: Callable[[], Any], **more: Any) -> pn.widgets.FileDownload:
+    """A button that saves what `callback` returns as a file."""
+    return pn.widgets.FileDownload(label=text, filename=filename, callback=callback, icon=None, **look("button", margin=0) | more)
+
+
+def upload(name: str, accept: str, longest: int, taken: Callable[[bytes, str], Any]) -> pn.widgets.FileInput:
+    """A file to be read: `taken` is called with what is in it and with its name, which may be empty. No longer one is sent."""
+    made = pn.widgets.FileInput(accept=accept, tags=[name, longest], stylesheets=[theme.css("upload")], margin=0)
+    made.param.watch(lambda event: event.new and taken(event.new, made.filename or ""), "value")
+    return made
+
+
+def bar(name: str) -> pn.indicators.Progress:
+    """How far something is, in percent."""
+    sheet = [theme.css("bar")]
+    return pn.indicators.Progress(
+        value=0, max=100, width=120, height=8, margin=(0, 10, 0, 0), align="center", tags=[name], stylesheets=sheet
+    )
+
+
+def player(interval: int) -> pn.widgets.Player:
+    """Plays steps, one every so many milliseconds."""
+    return pn.widgets.Player(
+        label="step", start=0, end=1, value=0, interval=interval, loop_policy="once", show_loop_controls=False, width=320,
+        visible_buttons=["first", "previous", "pause", "play", "next", "last"], value_align="start", show_value=False,
+    )  # fmt: skip
+
+
+def canvas(fig: figure) -> pn.pane.Bokeh:
+    """A figure that fills the width."""
+    return pn.pane.Bokeh(fig, **theme.STRETCH)
+
+
+def row(kind: str, *parts: Any, **more: Any) -> pn.Row:
+    """Parts beside each other, in the layout of their kind, over the whole width."""
+    return pn.Row(*parts, **look(kind, **theme.STRETCH) | more)
+
+
+def tools(*parts: Any, margin: Any = 0) -> pn.Row:
+    """Buttons and their labels in a row that wraps."""
+    return pn.Row(*parts, **look("tools", margin=margin))
+
+
+def column(kind: str, *parts: Any, **more: Any) -> pn.Column:
+    """Parts in the layout of their kind, over the whole width."""
+    return pn.Column(*parts, **look(kind, **theme.STRETCH) | more)
+
+
+def stack(*parts: Any, **more: Any) -> pn.Column:
+    """Parts below each other."""
+    return pn.Column(*parts, **theme.STRETCH | more)
+
+
+def fold(title: str, *parts: Any, collapsed: bool = True) -> pn.Card:
+    """What is shown when its title is clicked."""
+    return pn.Card(*parts, title=title, collapsed=collapsed, **look("fold", **theme.STRETCH))
+
+
+def component(name: str, *parts: Any, sheet: str = "curves", **more: Any) -> pn.Column:
+    """Parts as a component that looks right wherever it is, in a notebook's cell too: a view, or an area of the page."""
+    sheets = [theme.root(*([sheet] if sheet else []))]
+    return pn.Column(*parts, css_classes=[f"zx-{name}"], stylesheets=sheets, **theme.STRETCH | more)
+
+
+def later(holder: pn.layout.ListLike) -> None:
+    """Have a holder's parts rendered when they are first looked at: a card's when it is opened, others' when they are visible.
+
+    They exist, keep up with the state and can be asked; it is their models that a page opens sooner without.
+    """
+    switch = "collapsed" if isinstance(holder, pn.Card) else "visible"
+    closed = switch == "collapsed"
+    if getattr(holder, switch) != closed:
+        return
+    parts, holder.objects = list(holder), []
+
+    def open_(*_: Any) -> None:
+        holder.param.unwatch(watcher)
+        holder.objects = parts
+
+    watcher = holder.param.watch(open_, switch)
