@@ -1,12 +1,13 @@
 """`View`: what all views of a state have in common."""
 
+import asyncio
 from typing import Any, ClassVar
 
 import panel as pn
 import param
 
 from zoexplore.views.browser.in_order import send_in_order
-from zoexplore.views.compute.task import Task
+from zoexplore.views.compute.task import Task, goes_on_beside
 from zoexplore.views.panels.pins import Pins
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
@@ -22,6 +23,7 @@ class View(pn.viewable.Viewer):
     """
 
     asks: ClassVar[tuple[str, ...]] = ()  # the params that a reader sets here and that an address keeps
+    rest: ClassVar[float] = 0.0  # seconds from one redraw to the next while a slider is held
 
     active = param.Boolean(True, doc="whether anybody looks at it")
     waiting = param.Boolean(False, doc="whether what is drawn is of an earlier state, and the present one is computed")
@@ -32,7 +34,8 @@ class View(pn.viewable.Viewer):
         self.dark = dark
         self._stale = False
         self._redrawing: Task | None = None
-        self._behind = False  # whether the state has moved on while this was being computed
+        self._behind = False  # whether the state has moved on while this was being computed, or rested
+        self._resting = False
         self.sketch = False  # whether what is drawn is to be drawn better once no slider is held
         self.refining = False  # whether that is being computed: a change does not wait for it
 
@@ -73,16 +76,21 @@ class View(pn.viewable.Viewer):
         self._stale = not self.active
         if self.active:
             self._redrawing = Task(self._catch_up, lambda _: self.param.update(waiting=False))
-            self.waiting = self._redrawing.waits
+            self.waiting = self._redrawing.waits and not self._resting
 
     async def _catch_up(self) -> None:
         self._behind = True
         while self._behind:
             self._behind = self.sketch = False
             await self.refresh()
-        self.waiting = False
+            self.waiting = False
+            if self.rest and self.state.moving and goes_on_beside():
+                self._resting = True
+                await asyncio.sleep(self.rest)
+                self._resting = False
 
     def _stop(self) -> None:
+        self._resting = False
         if self._redrawing:
             self._redrawing.stop()
 
@@ -95,7 +103,7 @@ class View(pn.viewable.Viewer):
 
     async def settle(self) -> None:
         """Catch up, seen or not: what is saved must be of the state that its title names."""
-        if self.waiting or self._stale or self.sketch:
+        if self.waiting or self._stale or self._behind or self.sketch:
             await self.refresh()
 
     async def refresh(self) -> None:

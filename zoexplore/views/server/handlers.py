@@ -191,7 +191,8 @@ class Socket(WSHandler):
                 began = loop.time()
                 message.content = {"events": self._pending.take()}
                 await self._handle_now(message)
-                await asyncio.sleep(max(1 / MOVES.value, loop.time() - began))
+                took = loop.time() - began
+                await asyncio.sleep(max(1 / MOVES.value - took, took))
         finally:
             self._draining = False
 
