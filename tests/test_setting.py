@@ -201,7 +201,7 @@ def test_nothing_is_assumed_of_a_loss_that_nobody_described():
     assert guarantee(run, "composition").epsilon == guarantee(run.replace(M=2.0), "composition").epsilon < inf
     for bound in set(BOUNDS) - {"composition", "output-perturbation"}:
         g = guarantee(run, bound)
-        assert g.epsilon == inf and "M = ∞ says nothing of how smooth the loss is" in g.reason and "nan" not in g.reason
+        assert g.epsilon == inf and "M = ∞ says nothing about how smooth the loss is" in g.reason and "nan" not in g.reason
     assert "η is not set" in guarantee(run, "output-perturbation").reason
     moved = run.replace(R=1.0, eta=0.5)
     assert guarantee(moved, "output-perturbation").epsilon < inf

@@ -1,7 +1,10 @@
-"""What the page says, in every state that makes it say something else: `python -m tools.sentences`, to be read aloud."""
+"""What the page says, in every state that makes it say something else, to be read aloud: `python -m tools.sentences`, or of
+some parts of it, `python -m tools.sentences plans refusals`.
+"""
 
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Collection, Iterator
 from html import unescape
 from math import inf
 from typing import Any
@@ -14,6 +17,8 @@ from zoexplore.presets import DEMONSTRATION as RUN
 from zoexplore.presets import PRESETS
 from zoexplore.views import Explorer
 from zoexplore.views.figures.legend import Legend
+from zoexplore.views.panels.story import STEPS
+from zoexplore.views.training.jobs import checked, read
 
 _NON_CONVEX = {"regime": "non-convex", "m": 0.0, "ridge": 0.0}
 STATES: dict[str, tuple[Setting, Accounting]] = {
@@ -75,46 +80,187 @@ def said(explorer: Explorer) -> Iterator[str]:
     yield from filter(None, map(str, explorer.curves.annotations.data["label"]))
 
 
-def states() -> Iterator[tuple[str, list[str]]]:
-    """State -> what the page says in it, by one explorer that goes from state to state; after the first, what is new."""
-    explorer, known = Explorer(), set[str]()
-    explorer.readouts.fold.collapsed = False
+def states(parts: Collection[str] = ()) -> Iterator[tuple[str, list[str]]]:
+    """State -> what the page says in it that no state before it has said; of the `parts` named in `PARTS`, or of all."""
+    known = set[str]()
+    for name in parts or PARTS:
+        for state, lines in PARTS[name]():
+            new = [line for line in dict.fromkeys(lines) if line not in known]
+            known.update(new)
+            yield state, new
 
-    def new() -> list[str]:
-        lines = [line for line in dict.fromkeys(said(explorer)) if line not in known]
-        known.update(lines)
-        return lines
 
-    for name in ("curves", "profile", "attack", "inside", "theory", "plan"):
+States = Iterator[tuple[str, Iterator[str]]]
+
+
+def _runs() -> States:
+    """Every view at first, and what three of them and the read-outs say of many runs."""
+    explorer = _opened()
+    for name in ("curves", "motion", "profile", "attack", "inside", "theory", "plan", "train"):
         explorer.tabs.selected = name
-        yield f"tab: {name}", new()
+        yield f"tab: {name}", said(explorer)
     for name, (setting, accounting) in STATES.items():
         for tab in ("curves", "inside", "theory"):
             explorer.tabs.selected = tab
             explorer.state.replace(setting, accounting)
-        yield name, new()
-    explorer.state.replace(RUN, Accounting())
+        yield name, said(explorer)
+
+
+def _presets() -> States:
+    """What is said of a preset when it is chosen, and in the statement of its run."""
+    explorer = _opened()
+    explorer.stated.fold.collapsed = False
+    explorer.tabs.selected = "attack"
+    for key in PRESETS:
+        explorer.tools.preset.value = key
+        yield f"preset: {key}", said(explorer)
+
+
+def _plans() -> States:
+    """What Plan finds, what is out of reach, and what it refuses."""
+    explorer = _opened()
     planner = explorer.tabs["plan"]
     explorer.tabs.selected = "plan"
     for field in SOLVABLE_FIELDS:
         for target in {1.0, TARGETS[field], 1e6}:
             planner.param.update(field=field, target=target)
             planner.buttons["solve"].clicks += 1
-            yield f"plan: {field} for epsilon = {target:g}", new()
-    for target in (1e-3, 1.0, 30.0):
-        planner.target = target
-        planner.buttons["recommend"].clicks += 1
-        yield f"plan: a run for epsilon = {target:g}", new()
-    for field, text in {"sigma": "-1", "K": "600", "n": "1,5", "T": "x", "beta": "2", "m": "9", "ridge": "9", "R": "0"}.items():
-        box = (explorer.controls.dials | explorer.controls.fields)[field].text
+            yield f"plan: {field} for epsilon = {target:g}", said(explorer)
+    planner.param.update(field="sigma", target=1.0)
+    runs = {
+        "non-convex": RUN.replace(**_NON_CONVEX),
+        "short": RUN.replace(T=3),
+        "unknown": RUN.replace(M=inf, eta=None, **_NON_CONVEX),
+    }
+    for name, run in {"the demonstration": RUN, **runs}.items():
+        explorer.state.replace(run, Accounting())
+        for target in (1e-3, 1.0, 30.0):
+            planner.target = target
+            planner.buttons["recommend"].clicks += 1
+            yield f"plan: {name}, a run for epsilon = {target:g}", said(explorer)
+    explorer.state.replace(RUN, Accounting())
+    for aim in ("advantage", "tpr"):
+        planner.aim = aim
+        planner.buttons["solve"].clicks += 1
+        yield f"plan: sigma for {aim}", said(explorer)
+    for name, box in planner.shares.items():
+        box.text.value = "5"
+        yield f"plan: {name} of 5", said(explorer)
+    for box, text in ((planner.choices[0], "x"), (planner.choices[0], "∞"), (planner.choices[1], "2"), (planner.choices[1], "x")):
         box.value = text
-        yield f"typed: {field} = {text}", new()
-    explorer.state.ask(d=100)
-    yield "d below K", new()
+        yield f"plan: {box.label} {text}", said(explorer)
+
+
+def _refusals() -> States:
+    """What every box says of what it cannot take."""
+    explorer = _opened()
+    boxes = {"z": explorer.controls.multiplier.text} | {
+        name: field.text for name, field in (explorer.controls.dials | explorer.controls.fields).items()
+    }
+    for field, box in boxes.items():
+        for text in ("-1", "x", "", "1,5", "1.5", "∞", "1e300", "9" * 400):
+            box.value = text
+            yield f"typed: {field} = {text[:20]}", said(explorer)
+        explorer.state.replace(RUN, Accounting())
+    for changes in ({"K": 600}, {"beta": 2.0}, {"m": 9.0}, {"ridge": 9.0}, {"batch": 30_000}, {"d": 100}, {"releases": 500},
+                    {"neighbours": "add-remove", "batch": 10}, {"sampling": "cyclic"}):  # fmt: skip
+        explorer.state.ask(**changes)
+        yield f"asked: {changes}", said(explorer)
+        explorer.state.replace(RUN, Accounting())
+    attack = explorer.tabs["attack"]
+    explorer.tabs.selected = "attack"
+    for name, box in attack.boxes.items():
+        box.text.value = "150 %"
+        yield f"attack: {name} of 150 %", said(explorer)
+    explorer.tabs.selected = "map"
+    explorer.tabs["map"].targets_text.value = "0, x"
+    yield "map: lines at 0 and x", said(explorer)
+    explorer.tabs["map"].param.update(x="K", y="K")
+    yield "map: twice the same field", said(explorer)
+    for content in ("", "- 1", "K: 0\nmoon: 1", "K: [", "K: 52", "setting: 7"):
+        explorer.files.upload.value = content.encode() or b" "
+        yield f"a setting's file: {content!r}", said(explorer)
+        explorer.state.replace(RUN, Accounting())
+    for _ in range(7):
+        explorer.pins.add(explorer.state)
+    explorer.state.ask(beta=0.2, regime="convex")
+    explorer.pins.remove(1)
+    explorer.pins.add(explorer.state)
+    yield "pins", said(explorer)
+
+
+def _training() -> States:
+    """What Train says before it trains, of what it cannot train, and of tables that it cannot read."""
+    explorer = _opened()
+    explorer.tabs.selected = "train"
+    train = explorer.tabs["train"]
+    choices, running = train.choices, train.running
+    tried = {"K": ("x", "0", "9" * 400), "T": ("1.5", ""), "beta": ("2",), "seeds": ("0", "99")}
+    tried |= {"sigmas": ("", "1, 1", "-1", "1;2"), "epsilons": ("0", "1, 1", "x")}
+    for name, texts in tried.items():
+        first = choices.texts[name].value
+        for text in texts:
+            choices.texts[name].value = text
+            try:
+                choices.asked()
+            except ValueError as error:
+                running.refuse(str(error))
+            yield f"train: {name} = {text[:20]}", said(explorer)
+        choices.texts[name].value = first
+    for box in choices.methods.values():
+        box.value = False
+    running.begin()
+    yield "train: no method", said(explorer)
+    tables = ("", "1,2", "1;2\n3", "a,b\nx,y\n" * 30, "1,2,0\n3,4,1\n" * 2, "\n".join(f"{i},{i}" for i in range(500)),
+              "1,x1,0\n2,3,1\n" * 20, "\udce9".encode("utf-8", "surrogateescape"))  # fmt: skip
+    for table in tables:
+        content = table if isinstance(table, bytes) else table.encode() or b" "
+        choices._taken("table.csv", checked(content, "table", ""))
+        yield f"train: the table {content[:20]!r}", said(explorer)
+    for content, name in ((b"{}", "x.json"), (b"[", "x.json"), (b"a,b", "x.csv"), (b"PAR1", "x.parquet")):
+        found = read(content, name)
+        yield f"train: the results {content!r}", iter([str(found)])
+    train._loaded(train.finished.frontier)
+    yield "train: the finished comparison", said(explorer)
+    for point in train.frontier.points[:: max(len(train.frontier.points) // 12, 1)]:
+        train.picked = point.method, point.sigma
+        yield f"train: {point.method}", said(explorer)
+
+
+def _story() -> States:
+    """The invitation, every step, and the answer to every guess."""
+    explorer = Explorer(search="")
+    yield "story: the invitation", said(explorer)
+    for number, step in STEPS.items():
+        explorer.story.go(int(number))
+        yield f"story: step {number}", said(explorer)
+        explorer.story.take(step.guesses[0])
+        yield f"story: step {number}, answered", said(explorer)
+
+
+def _lessons() -> States:
+    """Addresses of lessons, and those that say what does not exist."""
+    for query in (
+        "show=curves,K&say=Move+K.&say=What+changes%3F", "show=moon&lock=sun", "say=" + "&say=".join("abcdefghijk"),
+        "K=0&moon=1&T=x&against=nonsense&story=9&attack.fpr=7", "pin=K:9999~x&compare=moon", "pin=K:20~a&" * 7,
+    ):  # fmt: skip
+        explorer = Explorer(search=f"?{query}")
+        yield f"address: {query[:60]}", said(explorer)
+
+
+PARTS: dict[str, Callable[[], States]] = {
+    part.__name__.strip("_"): part for part in (_runs, _presets, _plans, _refusals, _training, _story, _lessons)
+}
+
+
+def _opened() -> Explorer:
+    explorer = Explorer()
+    explorer.readouts.fold.collapsed = False
+    return explorer
 
 
 if __name__ == "__main__":
     pn.extension()
-    for state, lines in states():
+    for state, lines in states(sys.argv[1:]):
         if lines:
             print(f"\n== {state}", *lines, sep="\n")

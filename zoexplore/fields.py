@@ -6,6 +6,8 @@
 import re
 from dataclasses import dataclass
 
+from zoexplore.formatting import THIN
+
 
 @dataclass(frozen=True)
 class Field:
@@ -55,7 +57,7 @@ FIELDS = {
         Field("sigma", "σ", "noise scale", "noise scale; one step's noise energy is (ησ)²", 1e-6, 10.0, best="the least noise"),
         Field("n", "n", "records", "dataset size, records", 1, 1e8, whole=True, best="the fewest records"),
         Field("d", "d", "parameters", "dimension, trainable parameters", 1, 1e9, whole=True),
-        Field("delta", "δ", "target", "target δ", 1e-12, 0.1),
+        Field("delta", "δ", "chance of an exception", "target δ", 1e-12, 0.1),
         Field(
             "R", "R", "radius of the ball", "radius of the ball that iterates are projected onto; inf is allowed", 1e-3, 1e3,
             best="the largest ball",
@@ -87,14 +89,24 @@ FIELDS = {
         Field("records_per_person", "g", "records per person", "the most records that one person has", 1, 1e3, whole=True),
     )
 }  # fmt: skip
+_LONG = re.compile(r"(?<![\w.])\d{4,}(?![\w.])")
+_IN_WORDS = {str(2**53): "2⁵³", "1e-300": "10⁻³⁰⁰", ", or None for all": ", or leave it empty for all"}
+_PLAINER = re.compile("|".join(map(re.escape, _IN_WORDS)))
 _NAMED = re.compile(rf"\b({'|'.join(FIELDS)})\b(?= = )")
 
 
 def in_symbols(message: str) -> str:
-    """A message with symbols in place of the fields' names, and ∞ in place of inf.
+    """A message with symbols in place of the fields' names, ∞ in place of inf, and what is allowed in groups of three digits.
 
     >>> in_symbols("sigma = -1 is not allowed: give a finite number above 0")
     'σ = -1 is not allowed: give a finite number above 0'
+    >>> in_symbols("T = 0 is not allowed: give a whole number from 1 to 9007199254740992")
+    'T = 0 is not allowed: give a whole number from 1 to 2⁵³'
     """
     message = _NAMED.sub(lambda found: FIELDS[found[1]].symbol, message)
-    return re.sub(r"\binf\b", "∞", message)
+    given, colon, allowed = re.sub(r"\binf\b", "∞", message).partition(": give ")
+    return given + colon + _LONG.sub(_grouped, _PLAINER.sub(lambda found: _IN_WORDS[found[0]], allowed))
+
+
+def _grouped(digits: re.Match[str]) -> str:
+    return f"{int(digits[0]):,}".replace(",", THIN)

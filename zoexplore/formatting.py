@@ -85,7 +85,7 @@ def parse_share(text: str) -> float:
     except ValueError:
         x = nan
     if rest.strip() or not 0 < x < 1:
-        raise ValueError("give a share above 0 and below 1, as 0.01 or 1 %")
+        raise ValueError("give a share above 0 and below 1, such as 0.01 or 1 %")
     return x
 
 
@@ -146,21 +146,27 @@ def parse_number(text: str) -> float:
     if _GROUPED.fullmatch(cleaned):
         cleaned = cleaned.replace(",", "")
     elif "," in cleaned:
-        raise ValueError("give a number with a point and without commas, as 0.001 or 20000")
+        raise ValueError("give a number with a decimal point and no commas, such as 0.001 or 20000")
     if cleaned in ("∞", "+∞"):
         return inf
-    return int(cleaned) if cleaned.lstrip("+-").isdigit() else float(cleaned)
+    try:
+        return int(cleaned) if cleaned.lstrip("+-").isdigit() else float(cleaned)
+    except ValueError:
+        raise ValueError("give a number, such as 20, 0.001 or 1e-3") from None
 
 
 def format_tex(x: float, figures: int = 4) -> str:
-    """A number in TeX: 0.5, 20\\,000, 2.75 \\cdot 10^{6}."""
+    """A number in TeX, to the nearest: 0.5, 20\\,000, 2.75\\cdot 10^{6}, 10^{-6}."""
     if not isfinite(x):
         return r"\infty" if x > 0 else r"-\infty"
     if x == int(x) and abs(x) < 1e6:
         return f"{int(x):,}".replace(",", r"\,")
-    text = f"{x:.{figures}g}"
-    mantissa, e, exponent = text.partition("e")
-    return rf"{mantissa}\cdot 10^{{{int(exponent)}}}" if e else mantissa
+    mantissa, e, exponent = f"{x:.{figures}g}".partition("e")
+    if not e:
+        whole, point, rest = mantissa.partition(".")
+        return f"{int(whole):,}".replace(",", r"\,") + point + rest if len(whole) > 3 else mantissa
+    power = f"10^{{{int(exponent)}}}"
+    return power if mantissa == "1" else rf"{mantissa}\cdot {power}"
 
 
 def round_up(x: float, figures: int = 4) -> float:

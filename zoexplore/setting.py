@@ -256,9 +256,14 @@ def _number(
     most_name: str = "",
     infinite: bool = False,
 ) -> float:
-    shown = f"{most_name} = {most}" if most_name else f"{most}"
     lower = f"above {above:g}" if above > -inf else f"of at least {least:g}"
-    upper = f" and below {below:g}" if below < inf else f" and at most {shown}" if most < inf else ""
+    upper = (
+        f" and below {below:g}"
+        if below < inf
+        else f" and at most {f'{most_name} = {most}' if most_name else f'{most:g}'}"
+        if most < inf
+        else ""
+    )
     allowed = f"a {'' if infinite else 'finite '}number {lower}{upper}{' (inf is allowed)' if infinite else ''}"
     if not _is_real(value):
         raise _refuse(name, value, allowed)

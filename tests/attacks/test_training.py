@@ -6,6 +6,7 @@ import panel as pn
 import pytest
 
 from zoexplore import Accounting
+from zoexplore.formatting import format_count
 from zoexplore.training import TASKS
 from zoexplore.views.server.limits import RUN_SECONDS, RUN_STEPS
 from zoexplore.views.training import allowance
@@ -37,7 +38,7 @@ def at(monkeypatch):
 
 def test_too_many_steps_are_refused(at):
     at("198.51.100.1")
-    with pytest.raises(ValueError, match=f"at most {RUN_STEPS.value:,}"):
+    with pytest.raises(ValueError, match=f"at most {format_count(RUN_STEPS.value)}"):
         allowance.granted(asked(T=10**9, seeds=50), Tab())
     assert allowance.granted(asked(), Tab()).seconds == RUN_SECONDS.value
 

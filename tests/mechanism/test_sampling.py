@@ -125,7 +125,7 @@ class TestReports:
             found = {bound: g.epsilon for bound, g in report.guarantees.items() if g.epsilon < inf}
             assert found == {bound: epsilon(setting, bound) for bound in valid}
             assert f"neighbours: {setting.neighbours}" in repr(report)
-        assert "this bound has no account of batches of 100 of 2\u202f000 records" in report.guarantees["sharp"].reason
+        assert "this bound does not cover batches of 100 of 2\u202f000 records" in report.guarantees["sharp"].reason
 
     @staticmethod
     def record(setting, **others):

@@ -109,7 +109,7 @@ def test_without_an_address_nothing_is_written():
 def test_a_lesson_stays_in_the_address_and_reports_what_it_cannot_do():
     explorer = Explorer(search="?show=curves,K,moon&lock=n,sun&K=9")
     assert explorer.lesson == Lesson(("curves", "K"), ("n",), explorer.lesson.problems)
-    assert "'moon' is nothing to show" in explorer.state.note and "'sun' is nothing to lock" in explorer.state.note
+    assert "there is no 'moon' to show" in explorer.state.note and "there is no 'sun' to lock" in explorer.state.note
     explorer.state.ask(K=10)
     assert explorer.bridge.search == "?show=curves,K&lock=n&K=10"
 
@@ -150,7 +150,7 @@ def test_what_could_not_be_used_is_told_once(shown, where):
     """Beside the controls; in a lesson without any, above the figure."""
     explorer = Explorer(search=f"?show={shown}")
     told = [pane for pane in explorer.__panel__().select(pn.pane.HTML) if "Of this address" in str(pane.object)]
-    assert len(told) == 1 and where in parts(explorer) and "'moon' is nothing to show" in told[0].object
+    assert len(told) == 1 and where in parts(explorer) and "there is no 'moon' to show" in told[0].object
     quiet = Explorer(search="?show=curves").__panel__()[0]
     assert [part.visible for part in quiet if "zx-told" in part.css_classes] == [False]
 

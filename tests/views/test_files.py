@@ -59,4 +59,4 @@ def test_a_file_of_which_nothing_can_be_used_changes_nothing_and_says_so(content
     files = Files(Curves(State(DEMONSTRATION.replace(T=7))))
     load(files, content)
     assert files.state.setting == DEMONSTRATION.replace(T=7)
-    assert "nothing was changed" in files.state.note
+    assert "Nothing was changed" in files.state.note

@@ -43,7 +43,7 @@ def test_reasons_are_sentences_without_ids():
     view = Readouts(State(run))
     view.fold.collapsed = False
     said = " ".join(plain(view.assumptions.object + view.table.object))
-    assert "drawn as Poisson, and one record added or removed" in said and "'" not in said.replace("'s ", "")
+    assert "drawn as Poisson, with one record added or removed" in said and "'" not in said.replace("'s ", "")
     assert "never acts. The clip may act" in said and "2K ≤ d. 2K = 600 exceeds" in said
 
 

@@ -65,7 +65,7 @@ def test_whole_numbers_stay_whole():
 
 @pytest.mark.parametrize("text", ["0,001", "1,5", "20,000", "1,000", "1e-3,5", "0,000,001"])
 def test_a_comma_that_may_be_a_point_is_refused_with_a_hint(text):
-    with pytest.raises(ValueError, match="with a point and without commas"):
+    with pytest.raises(ValueError, match="with a decimal point and no commas"):
         parse_number(text)
 
 

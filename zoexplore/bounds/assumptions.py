@@ -67,25 +67,29 @@ LAST_ITERATE = Assumption(
 )
 LAST_RELEASED = Assumption("Only the last iterate is released.", LAST_ITERATE.holds, LAST_ITERATE.shortfall, vouched=True)
 RELEASED = Assumption(
-    "Only the last iterate is released, or as many, evenly spaced, as the run says; and nobody who chooses the data knows the "
+    "Only the last iterate is released, or as many as stated, evenly spaced; and nobody who chooses the data knows the "
     "directions."
 )
 SMOOTH = Assumption(
     "Every record's loss is M-smooth, and convex or m-strongly convex where the regime says so.",
     lambda r, a: np.isfinite(r.M),
-    lambda r: "M = ∞ says nothing of how smooth the loss is: give the smoothness of every record's loss, the ridge's included",
+    lambda r: "M = ∞ says nothing about how smooth the loss is: give the smoothness of every record's loss, the ridge's included",
     vouched=True,
 )
 STEP_SIZE = Assumption(
     "The step size is set.",
     lambda r, a: np.isfinite(r.eta),
-    lambda r: "η is not set, and M = ∞ gives no K/M to take for it: give a step size",
+    lambda r: "η is not set, and with M = ∞ there is no K/M to use instead: give a step size",
 )
 
 
 def _steepness(r: RunArrays) -> str:
     known = np.isfinite(r.lipschitz)
-    return f"what is clipped is {format_short(r.lipschitz, 6)}-Lipschitz" if known else "no slope is known of what is clipped"
+    return (
+        f"what is clipped is {format_short(r.lipschitz, 6)}-Lipschitz"
+        if known
+        else "nothing is known about the slope of what is clipped"
+    )
 
 
 LIPSCHITZ = Assumption(
@@ -126,7 +130,7 @@ HALF_DIMENSION = Assumption(
 FULL_BATCH = Assumption(
     "Every step uses all n records.",
     lambda r, a: r.batch == r.n,
-    lambda r: f"b = {format_count(r.batch)} is below n = {format_count(r.n)}, and this bound has no account of mini-batches",
+    lambda r: f"b = {format_count(r.batch)} is below n = {format_count(r.n)}, and this bound does not cover mini-batches",
 )
 
 
@@ -142,15 +146,15 @@ _DIFFERS = {"replace-one": "replaced", "add-remove": "added or removed"}
 def _named(runs: RunArrays) -> str:
     s = runs.setting
     batches = f"batches of {format_count(runs.batch)} of {format_count(runs.n)} records"
-    return f"{batches}, {_DRAWN[s.sampling]}, and one record {_DIFFERS[s.neighbours]}"
+    return f"{batches}, {_DRAWN[s.sampling]}, with one record {_DIFFERS[s.neighbours]}"
 
 
 def drawn(*allowed: tuple[str, str], words: str) -> Assumption:
-    """That a run's batches are all records, or of a sampling and with neighbours that the bound has an account of."""
+    """That a run's batches are all records, or of a sampling and with neighbours that the bound covers."""
     return Assumption(
         words,
         lambda r, a: (r.batch == r.n) | ((r.setting.sampling, r.setting.neighbours) in allowed),
-        lambda r: f"this bound has no account of {_named(r)}",
+        lambda r: f"this bound does not cover {_named(r)}",
         vouched=True,
     )
 
@@ -162,21 +166,23 @@ BATCHES = drawn(
 EPOCHS = drawn(
     ("without-replacement", "replace-one"),
     *((sampling, who) for sampling in ("cyclic", "shuffled") for who in NEIGHBOURS),
-    words="Every step uses all n records, or a batch: drawn afresh, uniformly without replacement, that nobody sees; or, of "
-    "batches that were cut whatever they contain, the next one (cyclic), or one whose turn was drawn secretly (shuffled).",
+    words="Every step uses all n records, or a batch: a fresh one, drawn uniformly without replacement, that nobody sees; or one "
+    "part of a partition made without looking at the data, in order (cyclic) or in a secret random order (shuffled).",
 )  # fmt: skip
 COMPOSED = drawn(
     ("without-replacement", "replace-one"),
     ("poisson", "add-remove"),
     *((sampling, who) for sampling in ("cyclic", "shuffled") for who in NEIGHBOURS),
-    words="Every step uses all n records, or a batch: drawn afresh, uniformly without replacement or as Poisson, that nobody "
-    "sees; or, of batches that were cut whatever they contain, the next one (cyclic), or one whose turn was drawn secretly "
+    words="Every step uses all n records, or a batch: a fresh one, drawn uniformly without replacement or as Poisson, that "
+    "nobody sees; or one part of a partition made without looking at the data, in order (cyclic) or in a secret random order "
     "(shuffled).",
 )  # fmt: skip
 PEOPLE = Assumption(
-    "Nobody has more records than the run says; on batches, one.",
+    "Nobody has more records than stated; with batches, nobody has more than one.",
     lambda r, a: (r.batch == r.n) | (r.records_per_person == 1),
-    lambda r: f"a person has up to {format_count(r.records_per_person)} records, covered only where every step uses all records",
+    lambda r: (
+        f"a person may have {format_count(r.records_per_person)} records, which is covered only if every step uses all n records"
+    ),
     vouched=True,
 )
 

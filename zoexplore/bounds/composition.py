@@ -113,7 +113,7 @@ def substitute(g: "Guarantee") -> tuple[str, ...]:
     s = g.setting
     if g.accounting.sensitivity == "lipschitz":
         return (r"\rho",)
-    span = rf"{format_tex(s.beta)} + {format_tex(1 - s.beta)}\cdot {format_tex(s.K)}/{format_tex(s.d)}"
+    span = rf"{format_tex(s.beta)} + {format_tex(1 - s.beta)}\cdot\tfrac{{{format_tex(s.K)}}}{{{format_tex(s.d)}}}"
     return (rf"\rho = {format_tex(s.T)}\cdot\frac{{{record_in_tex(g)}}}{{2\cdot({format_tex(s.sigma)})^2\,({span})}}",)
 
 

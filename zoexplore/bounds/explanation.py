@@ -12,11 +12,11 @@ def of_hidden_iterates(g: "Guarantee") -> str:
     """Why the loss stops growing: which steps are counted, and from which distance."""
     released = min(g.setting.releases, g.setting.T)
     if released > 1:
-        return _of_releases(released, g.setting.T)
+        return _of_releases(released, g.setting.T, whose(g))
     if g.start == 0:
         return (
-            "Only the last iterate is released. Two runs that differ in one record start at the same point; "
-            "later steps shrink the record's early influence and bury it in noise."
+            f"Only the last iterate is released. Two runs that differ in {in_whom(g)} start at the same point; "
+            f"later steps shrink {whose(g)} early influence and bury it in noise."
         )
     earlier = g.setting.T - g.N
     free = (
@@ -33,15 +33,39 @@ def of_hidden_iterates(g: "Guarantee") -> str:
     )
 
 
-def _of_releases(released: int, T: int) -> str:
+def in_whom(g: "Guarantee") -> str:
+    """What two runs differ in, with its number."""
+    return "one record" if g.setting.records_per_person == 1 else "one person's records"
+
+
+def whose(g: "Guarantee") -> str:
+    """Whose influence the guarantee bounds."""
+    return "the record's" if g.setting.records_per_person == 1 else "the person's"
+
+
+def _of_releases(released: int, T: int, whose: str) -> str:
     if released == T:
         return f"All {format_count(T)} iterates are released, so nothing is hidden."
     return (
         f"Of {format_count(T)} iterates {format_count(released)} are released, evenly spaced. Between two of them the "
-        "steps shrink the record's influence and bury it in noise; every release pays anew for what is left."
+        f"steps shrink {whose} influence and bury it in noise; every release pays anew for what is left."
     )
 
 
 def record_in_tex(g: "Guarantee") -> str:
     """(2 Delta/n)^2 with the run's numbers."""
     return rf"(2\cdot {format_tex(g.setting.clip)}/{format_tex(g.setting.n)})^2"
+
+
+def why_undrawn(g: "Guarantee") -> str:
+    """Why a bound that applies has no steps to be drawn."""
+    s = g.setting
+    if s.batch is not None and s.batch < s.n:
+        batches = f"with mini-batches of {format_count(s.batch)} records it is up to chance which records a step sees"
+        return f"{batches}, and what it costs does not add up to ε step by step"
+    return f"{format_count(min(s.releases, s.T))} iterates are released, and each has a path of its own"
+
+
+def counted_in_tex(g: "Guarantee") -> str:
+    """How many steps are counted, up to the distance that they start from."""
+    return rf"N = {format_tex(g.N)}\ \text{{step{'s' if g.N > 1 else ''} from}}"

@@ -229,8 +229,8 @@ def _about_share(g: Guarantee) -> str:
     constant = "beta" in g._solved.extra
     if constant and g.beta == g.setting.beta:
         return ""
-    share = f"the share β = {format_short(g.beta, 4)}" if constant else "shares β_t (`beta`)"
-    return f"for {share} of the accountant's choice, not for a run at β = {format_short(g.setting.beta, 6)}"
+    share = f"the share β = {format_short(g.beta, 4)}" if constant else "shares β_t that vary with the step"
+    return f"for {share}, which the accountant chose; not for this run's β = {format_short(g.setting.beta, 6)}"
 
 
 def epsilon(setting: Setting, bound: str, accounting: Accounting = DEFAULT) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from zoexplore.bounds import composition, epochs, full_span, minibatch
 from zoexplore.bounds.assumptions import CLIP_IDLE, EPOCHS, LIPSCHITZ, PEOPLE, RELEASED, SMOOTH, START
 from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
-from zoexplore.bounds.explanation import of_hidden_iterates
+from zoexplore.bounds.explanation import counted_in_tex, of_hidden_iterates
 from zoexplore.bounds.kernels import norms as kernels_norms
 from zoexplore.bounds.kernels import sharp as kernels
 from zoexplore.bounds.run_arrays import RunArrays
@@ -267,7 +267,7 @@ def substitute(g: "Guarantee") -> tuple[str, ...]:
     return (
         rf"c = {format_tex(float(runs.c))},\quad B = {format_tex(float(runs.B) * unit)},\quad"
         rf" S = {format_tex(float(runs.s1 + runs.s2) * unit**2)},\quad s_2 = {format_tex(float(runs.s2) * unit**2)}",
-        rf"N = {format_tex(g.N)}\ \text{{steps from}}\ z = {format_tex(g.start)},\quad \delta_f = {format_tex(g.delta_f)}",
+        rf"{counted_in_tex(g)}\ z = {format_tex(g.start)},\quad \delta_f = {format_tex(g.delta_f)}",
         r"\rho",
     )
 
@@ -286,12 +286,12 @@ def about_clip(runs: RunArrays, solved: Solved) -> str:
         return ""
     order = float(solved.extra.get("moment", np.nan))
     need, most = needed_ridge(runs, order if np.isfinite(order) else 10.0), float(runs.M - runs.ridge)
-    said = "the clip may act, so that nothing contracts but the ridge"
+    said = "the clip may act, so only the ridge pulls two runs together"
     if not np.isfinite(need):
         return f"{said}, and at this step size no ridge is enough"
     share = f"{format_short(need / most, 2)} of the smoothness of what is clipped"
     own = format_short(runs.ridge)
-    return f"{said}: a step contracts from a ridge of {format_short(need)} on ({share}); the run's is {own}"
+    return f"{said}: it must be at least {format_short(need)} ({share}), and is {own}"
 
 
 def needed_ridge(runs: RunArrays, order: float) -> float:

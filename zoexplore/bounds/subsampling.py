@@ -123,7 +123,7 @@ def remark(accounting: Accounting, alpha: float) -> str:
     """What to know of an epsilon that was converted at the order alpha; empty where it was not."""
     if np.isnan(alpha):
         return ""
-    said = f"Rényi divergence at the order {alpha:.6g}"
+    said = f"by the Rényi divergence of order {alpha:.4g}"
     if accounting.conversion == "gaussian":
         said += ", converted by 'cks'"
     ends = {"smallest": alpha <= LEAST_ORDER * (1 + 1e-9), "largest": alpha >= MOST_ORDER * (1 - 1e-4)}

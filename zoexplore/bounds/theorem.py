@@ -19,7 +19,7 @@ from zoexplore.bounds.assumptions import (
 from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
 from zoexplore.bounds.contraction import gap
 from zoexplore.bounds.conversion import epsilon_of
-from zoexplore.bounds.explanation import of_hidden_iterates
+from zoexplore.bounds.explanation import counted_in_tex, of_hidden_iterates
 from zoexplore.bounds.kernels import shifted_divergence
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import best_share
@@ -171,7 +171,7 @@ def substitute(g: "Guarantee") -> tuple[str, ...]:
     runs, distance = RunArrays.of(g.setting), _cost_of_distance(g)
     data = g.rho - distance
     return (
-        rf"c = {format_tex(float(runs.c))},\quad N = {format_tex(g.N)}\ \text{{steps from}}\ z = {format_tex(g.start)}",
+        rf"c = {format_tex(float(runs.c))},\quad {counted_in_tex(g)}\ z = {format_tex(g.start)}",
         rf"\delta_f = {format_tex(g.delta_f)}",
         rf"\rho = \underbrace{{{format_tex(data)}}}_{{\text{{data}}}}"
         rf" + \underbrace{{{format_tex(g.rho - data)}}}_{{\text{{distance}}}}",
@@ -191,7 +191,7 @@ THEOREM = Bound(
     title="Hidden-state theorem",
     latex=r"\rho = \min_{\tau,\,a_t,\,\vartheta}\ \sum_{t=\tau}^{T-1}\left[\frac{(2\Delta/n)^2}{2\beta_t\sigma^2}"
     r" + \frac{a_t^2\,d}{2\eta^2(1-\beta_t)\sigma^2}\right],\quad z_t = \frac{z_{t+1} + a_t - c_2}{\bar c_1},\ z_T = 0",
-    summary="Only the last iterate is released: isotropic noise works off the distance that earlier steps left, so longer runs "
+    summary="Only the last iterate is released: isotropic noise wears down the distance that earlier steps left, so longer runs "
     "cost no more.",
     source="Paper, hidden-state DP bound",
     proofs=(

@@ -5,10 +5,10 @@ from math import ceil, inf, log, log1p
 
 import numpy as np
 
-from zoexplore.bounds import BOUNDS, curve, epsilon, guarantee
+from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
 from zoexplore.bounds.contraction import gap, lipschitz
 from zoexplore.bounds.guarantee import DEFAULT
-from zoexplore.formatting import format_count
+from zoexplore.formatting import format_count, format_short
 from zoexplore.planning.calibration import Unreachable, calibrate
 from zoexplore.setting import Accounting, Refused, Setting
 
@@ -49,7 +49,8 @@ class Plan:
         relative_energy: the same over the squared mean step for a gradient of length 1, (d sigma)^2.
         passes: forward passes per record over the whole run, 2 K T.
         reasons: why these values, with numbers.
-        warnings: what is only supposed, and what it costs.
+        supposed: what it rests on and no number can show.
+        warnings: what else to be aware of, and what it costs.
         alternative: composition with fewer steps.
     """
 
@@ -59,6 +60,7 @@ class Plan:
     relative_energy: float
     passes: int
     reasons: tuple[str, ...]
+    supposed: tuple[str, ...]
     warnings: tuple[str, ...]
     alternative: Alternative
 
@@ -199,58 +201,59 @@ class _Target:
         return quieter if quieter.sigma <= louder.sigma else best
 
     def plan(self, run: Setting) -> Plan:
+        g = guarantee(run, self.bound, self.accounting)
         return Plan(
             setting=run,
-            epsilon=epsilon(run, self.bound, self.accounting),
+            epsilon=g.epsilon,
             energy=(run.eta * run.sigma) ** 2,
             relative_energy=(run.d * run.sigma) ** 2,
             passes=2 * run.K * run.T,
             reasons=tuple(self._reasons(run)),
-            warnings=tuple(self._warnings(run)),
+            supposed=tuple(check.words for check in g.checks if check.met is None),
+            warnings=tuple(self._warnings(g)),
             alternative=_alternative(run, self.epsilon, self.accounting),
         )
 
     def _reasons(self, run: Setting):
-        least = f"σ = {run.sigma:.4g} is the least noise with which {BOUNDS[self.bound].in_text} gives ε ≤ {self.epsilon:g}"
-        mean = f"{run.d * run.sigma:.3g} times as long as its mean for a gradient of length 1"
-        yield f"{least} for T = {format_count(run.T)} steps. One step's noise is {mean}."
+        least = f"the least noise with which {BOUNDS[self.bound].in_text} gives ε ≤ {format_short(self.epsilon, 6)}"
+        mean = f"{format_short(run.d * run.sigma)} times as long as the mean step along a gradient of length 1"
+        yield f"This σ is {least} for T = {format_count(run.T)} steps. One step's noise is {mean}."
         public = self.public(run).sigma
         if run.sigma >= public * (1 - SETTLED):
-            yield "Composition is the least, with β = 1: all noise along the directions."
+            yield "Composition gives the least, with β = 1: all noise along the directions."
             if self.accounting.sensitivity == "clip":
-                yield "Its cost does not depend on K: more directions learn more a step, for more forward passes."
+                yield "Its cost does not depend on K: with more directions a step learns more, and takes more forward passes."
         else:
-            yield f"By composition σ would be {public / run.sigma:.3g} times that, with β = 1."
+            yield f"By composition, with β = 1, σ would have to be {format_short(public / run.sigma)} times as large."
             if run.K == run.d:
                 yield "β makes no difference: the directions span everything."
             elif self.accounting.schedule == "constant":
-                yield f"β = {run.beta:.3g} needs the least."
+                yield f"β = {format_short(run.beta)} needs the least noise."
             yield from self._fewer(run)
         learnt = steps_to_learn(run)
         if learnt <= run.T:
-            falls = f"falls {LEARNT} times in {format_count(learnt)} of the {format_count(run.T)} steps"
-            yield f"The mean distance between two runs {falls}."
+            falls = f"to 1/{LEARNT} within {format_count(learnt)} of the {format_count(run.T)} steps"
+            yield f"The mean distance between two runs falls {falls}."
 
     def _fewer(self, run: Setting):
         fewer = max(run.K // 4, self.fewest)
         if fewer >= run.K:
             return
-        instead = f"With K = {fewer} directions in place of {run.K}"
+        instead = f"With K = {format_count(fewer)} directions instead of {format_count(run.K)}"
         try:
             ratio = self.quietest(fewer, 0.5 if run.K == run.d else run.beta).sigma / run.sigma
-            yield f"{instead} σ would be {ratio:.3g} times that."
+            yield f"{instead}, σ would have to be {format_short(ratio)} times as large."
         except Unreachable:
-            yield f"{instead} the bound does not apply."
+            yield f"{instead}, the bound does not apply."
 
-    def _warnings(self, run: Setting):
-        g = guarantee(run, self.bound, self.accounting)
+    def _warnings(self, g: Guarantee):
+        run = g.setting
         yield from filter(None, (g.reason, g.note))
-        for supposed in (check.words for check in g.checks if check.met is None):
-            yield f"Supposed, since no number can show it: {supposed}"
-        yield f"{format_count(2 * run.K * run.T)} forward passes per record: two for each of K = {run.K} directions, T times."
+        passes = format_count(2 * run.K * run.T)
+        yield f"{passes} forward passes per record: two for each of the K directions, at each of the T steps."
         learnt = steps_to_learn(run)
         if run.T < learnt < inf:
-            falls = f"falls {LEARNT} times only in {format_count(learnt)} steps"
+            falls = f"takes {format_count(learnt)} steps to fall to 1/{LEARNT}"
             yield f"T = {format_count(run.T)} is short: with K = {format_count(run.K)} the mean distance {falls}."
 
 
@@ -260,20 +263,20 @@ def _alternative(run: Setting, target: float, accounting: Accounting) -> Alterna
     try:
         afforded = calibrate(public, "T", epsilon=target, bound="composition", accounting=accounting)
     except Unreachable:
-        return Alternative(0, None, False, "At this noise composition does not afford a single step.")
+        return Alternative(0, None, False, "At this noise composition does not allow a single step.")
     steps, learnt = afforded.T, steps_to_learn(run)
     shorter = afforded.replace(T=min(steps, run.T))
-    falls, T = f"the mean distance falls {LEARNT} times", format_count(run.T)
-    affords = f"At this noise composition affords {format_count(steps)} step{'s' if steps > 1 else ''}"
+    falls, T = f"for the mean distance to fall to 1/{LEARNT}", format_count(run.T)
+    affords = f"At this noise composition allows {format_count(steps)} step{'s' if steps > 1 else ''}"
     if steps >= run.T:
         nothing = "hides no iterate" + (" and assumes nothing of the loss" if accounting.sensitivity == "clip" else "")
         reason = f"{affords}, and T = {T}: it is the better plan, since it {nothing}."
     elif learnt <= steps:
-        reason = f"{affords}, and {falls} in {format_count(learnt)}: stopping there is the better plan."
+        reason = f"{affords}, and {format_count(learnt)} are enough {falls}: stopping there is the better plan."
     elif learnt <= run.T:
-        reason = f"{affords}, too few: {falls} in {format_count(learnt)}. Hiding the iterates is worth it."
+        reason = f"{affords}, which is too few: it takes {format_count(learnt)} {falls}. Hiding the iterates is worth it."
     elif learnt < inf:
-        reason = f"{affords}, and {falls} only in {format_count(learnt)}: T = {T} is too few as well."
+        reason = f"{affords}; it takes {format_count(learnt)} {falls}, so T = {T} is too few as well."
     else:
-        reason = f"{affords}. If the loss has levelled off by then, stop there; what the bound buys is not having to know."
+        reason = f"{affords}. If the loss has levelled off by then, stop there; what the bound buys is not having to know when."
     return Alternative(steps, shorter, steps >= run.T or learnt <= steps, reason)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from zoexplore.bounds import BOUNDS
+from zoexplore.formatting import format_count
 from zoexplore.setting import Accounting, Setting
 from zoexplore.training.results import Frontier, Point
 from zoexplore.writing import write
@@ -204,7 +205,7 @@ def _check_size(metadata: Any) -> None:
     """
     unpacked = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
     if metadata.num_rows > MOST_ROWS:
-        raise ValueError(f"it has {metadata.num_rows:,} rows: give at most {MOST_ROWS:,}")
+        raise ValueError(f"it has {format_count(metadata.num_rows)} rows: give at most {format_count(MOST_ROWS)}")
     if unpacked > LARGEST_UNPACKED:
         raise ValueError(f"it unpacks to {unpacked / 1e6:.0f} MB: give at most {LARGEST_UNPACKED // 1_000_000} MB")
 

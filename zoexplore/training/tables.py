@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from zoexplore.formatting import format_count
 from zoexplore.training.data import Data, prepare, within
 from zoexplore.training.tasks import RANGES, Task
 
@@ -207,7 +208,7 @@ def _parquet(content: bytes) -> Any:
 
     try:
         if parquet.read_metadata(BytesIO(content)).num_rows > MOST_RECORDS:
-            raise ValueError(f"the table has more than {MOST_RECORDS:,} records")
+            raise ValueError(f"the table has more than {format_count(MOST_RECORDS)} records")
         return parquet.read_table(BytesIO(content), arrow_extensions_enabled=False).to_pandas()
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError(f"this Parquet file cannot be read: {error}") from None
@@ -273,7 +274,7 @@ def _understood(columns: Columns, label: str | int | None, missing: str) -> Read
         fields, lines, dropped = _whole(fields, lines)
         notes += [f"{dropped} records with missing values are left out."] if dropped else []
     if not FEWEST <= len(lines) <= MOST_RECORDS:
-        many = f"give at least {FEWEST}" if len(lines) < FEWEST else f"give at most {MOST_RECORDS:,}"
+        many = f"give at least {FEWEST}" if len(lines) < FEWEST else f"give at most {format_count(MOST_RECORDS)}"
         raise ValueError(f"the table has {len(lines)} records: {many}")
     made, categories = [], False
     for c in (c for c in range(len(fields)) if c != chosen):

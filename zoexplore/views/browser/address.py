@@ -7,6 +7,7 @@ import param
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.export import from_fields, to_fields
+from zoexplore.fields import in_symbols
 from zoexplore.formatting import format_exact, parse_number
 from zoexplore.views.browser.bridge import Bridge
 from zoexplore.views.browser.lessons import Lesson
@@ -91,7 +92,7 @@ class Address:
             self._reading = False
         problems = (*loaded.problems, *turned, *pinned, *self.lesson.problems)
         if problems:
-            self.state.note = "Of this address, " + "; ".join(problems)
+            self.state.note = "Of this address, " + "; ".join(map(in_symbols, problems))
 
     def _pin(self, pairs: list[tuple[str, str]]) -> list[str]:
         """Take over the pins. Returns what is wrong with them."""

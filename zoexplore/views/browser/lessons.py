@@ -39,8 +39,8 @@ class Lesson:
         for key, names in known.items():
             asked = [name for name in given.get(key, "").split(",") if name]
             taken[key] = tuple(name for name in asked if name in names)
-            problems += [f"{name[:40]!r} is nothing to {key}" for name in asked if name not in names]
-        problems += [f"only {MOST_SAID} sentences are said"] if len(said) > MOST_SAID else []
+            problems += [f"there is no {name[:40]!r} to {key}" for name in asked if name not in names]
+        problems += [f"only the first {MOST_SAID} prompts are shown"] if len(said) > MOST_SAID else []
         present = given.get("present", "0") != "0"
         return cls(**taken, say=tuple(said[:MOST_SAID]), problems=tuple(problems), present=present)
 

@@ -162,7 +162,7 @@ class Attack(View):
         return (
             "",
             f"finds, at {fpr} false alarms",
-            "advantage, found less false alarms",
+            "advantage: found minus false alarms",
             f"an alarm lifts {prior} to",
             f"reconstructs, if {guess} guessed",
         )

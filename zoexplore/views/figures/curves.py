@@ -379,7 +379,8 @@ class Curves(View):
         for bound, style in self._styles().items():
             if bound != REFERENCE:
                 absent = not np.isfinite(self._curves.epsilon[bound]).any()
-                why = f"absent: {found[bound].reason.partition(';')[0]}" if absent else ""
+                lacks = next((c.shortfall for c in found[bound].checks if c.shortfall), found[bound].reason)
+                why = f"absent: {lacks.partition(';')[0]}" if absent else ""
                 entries.append(entry(bound, found[bound].title, style, why, absent))
         return [*entries, entry(REFERENCE, REFERENCE_TITLE, theme.REFERENCE, "every iterate public")]
 

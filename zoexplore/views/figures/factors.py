@@ -9,7 +9,7 @@ from bokeh.models import ColumnDataSource, Legend, LegendItem, Range1d
 from zoexplore.bounds import Guarantee
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.directions import moment_factor, tail_factor
-from zoexplore.formatting import format_count, format_number
+from zoexplore.formatting import format_count, format_number, format_short
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import guarantees
 from zoexplore.views.compute.questions import KINDS, histograms
@@ -81,7 +81,9 @@ class Factors(View):
         d, K, c = s.d, s.K, float(RunArrays.of(s).c)
         nothing = ""
         if not np.isfinite(c):
-            nothing = "Without a step size and a smoothness M nobody knows what a gradient step does to the distance."
+            nothing = (
+                "Without a step size and a smoothness M nothing can be said about what a gradient step does to the distance."
+            )
         elif K > MOST_DIRECTIONS:
             nothing = f"K = {format_count(K)} directions are too many to be drawn one by one here."
         self.pane.visible = not nothing
@@ -110,15 +112,15 @@ class Factors(View):
         }
         centres = (drawn["left"] + drawn["right"]) / 2
         means = {kind: float(np.average(centres, weights=drawn[kind])) for kind in _COLOURS}
-        orthonormal, independent = (format_number(means[kind]) for kind in ("orthonormal", "independent"))
+        orthonormal, independent = (format_short(means[kind]) for kind in ("orthonormal", "independent"))
         seen = (
             f"one random direction of d = {format_count(d)}, a step leaves {orthonormal} of it on average"
             if K == 1
             else f"K = {format_count(K)} random directions of d = {format_count(d)}, it leaves {orthonormal} of it on average "
-            f"if they are orthonormal, and {independent} if they are independent: those overlap, and overshoot where they do"
+            f"if they are orthonormal, and {independent} if independent, since those overlap, and overshoot where they do"
         )
         self.words.object = (
-            f"<p>A gradient step multiplies the distance by c = {format_number(c)} at most. Seen through {seen}. "
+            f"<p>A gradient step multiplies the distance by at most c = {format_short(c)}. Seen through {seen}. "
             "The dashed lines mark what the proofs use: the root mean square for the sharper bound, and for the theorem a value "
             "that all but a rare step stays below.</p>"
         )

@@ -13,6 +13,7 @@ from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.bound import Trajectory
+from zoexplore.bounds.explanation import in_whom, why_undrawn
 from zoexplore.formatting import format_count, format_number
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import guarantees
@@ -69,24 +70,35 @@ def describe_trajectory(g: Guarantee) -> str:
     if not g.valid:
         return f"There is nothing to draw, since the bound does not apply: {g.reason}."
     if path is None:
-        return (
-            f"The bound applies, with ε = {format_number(g.epsilon)}, but with mini-batches of "
-            f"{format_count(g.setting.batch or 0)} records there are no steps to draw: which records a step sees is up to "
-            "chance, too, and what it costs is no number that adds up to ε step by step."
-        )
+        return f"The bound applies, with ε = {format_number(g.epsilon)}, but there are no steps to draw: {why_undrawn(g)}."
     total = path.rho.sum()
     last = int(np.searchsorted(np.cumsum(path.rho[::-1]), total / 2) + 1)
     first = (
-        f"Two runs that differ in one record start at the same point, and {_all(path.rho.size)} counted."
+        f"Two runs that differ in {in_whom(g)} start at the same point, and {_all(path.rho.size)} counted."
         if g.start == 0
-        else f"Counting starts {format_count(path.rho.size)} steps before the end. By then the two runs are at most "
-        f"{format_number(g.start)} apart, whatever happened in the {format_count(path.tau)} steps before; those cost nothing."
+        else f"Counting starts {_steps(path.rho.size)} before the end. By then the two runs are at most "
+        f"{format_number(g.start)} apart, whatever happened before{_earlier(path.tau)}."
     )
+    share = "" if path.rho.size == 1 else f", half of it in the last {_steps(last) if last > 1 else 'step'}"
     end = (
-        f"At the end the distance is 0. All of it together costs ρ = {format_number(total)}; half of that falls on the last "
-        f"{'step' if last == 1 else f'{format_count(last)} steps'}. That is ε = {format_number(g.epsilon)}."
+        f"At the end the distance is 0. Altogether that costs ρ = {format_number(total)}{share}: ε = {format_number(g.epsilon)}."
     )
     return " ".join((first, _middle(g, path), end))
+
+
+def _steps(count: int) -> str:
+    return "one step" if count == 1 else f"{format_count(count)} steps"
+
+
+def _earlier(steps: int) -> str:
+    """That so many earlier steps cost nothing."""
+    return (
+        f": the {format_count(steps)} earlier steps cost nothing"
+        if steps > 1
+        else ": the step before costs nothing"
+        if steps
+        else ""
+    )
 
 
 def _all(steps: int) -> str:
@@ -101,7 +113,9 @@ def _middle(g: Guarantee, path: Trajectory) -> str:
             "distance by the noise in all directions; the step itself shrinks what is left."
         )
     if path.alpha is not None and (path.alpha == 1).all():
-        return "Every step is hidden at once, so the runs never part: this is composition."
+        if g.start > 0:
+            return "The noise of that step hides all of it at once."
+        return "The noise of every step hides at once what the step adds, so the runs never part: this is composition."
     return (
         "Early on nearly nothing is hidden: the distance may grow, because later steps shrink it for free. Towards the "
         "end the noise hides a growing fraction, π of what lies along the directions and α of what lies across them, "

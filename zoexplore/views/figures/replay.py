@@ -1,5 +1,6 @@
 """A bound's argument played step by step: how far apart two runs may be, what noise hides of it, and what that costs."""
 
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.bound import Trajectory
+from zoexplore.bounds.explanation import why_undrawn
 from zoexplore.formatting import format_count, format_measured_share, format_number
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import guarantees
@@ -132,7 +134,7 @@ class Replay(View):
         path = g.trajectory
         self.player.disabled = path is None
         if path is None:
-            self.words.object = f"<p>There is nothing to play: {g.reason or 'this bound does not apply'}.</p>"
+            self.words.object = f"<p>There is nothing to play: {escape(g.reason or why_undrawn(g))}.</p>"
             return
         steps = self.frames
         last = int(steps.size - 1)
@@ -210,7 +212,8 @@ def describe_step(g: Guarantee, t: int) -> str:
     else:
         along, across = format_measured_share(path.pi[t]), format_measured_share(path.alpha[t])
         hides = f"Noise hides {along} of what lies along the directions and {across} of what lies across them"
-    return f"{where}, after it {format_number(path.z[t + 1])}. {hides}. {format_measured_share(spent, 1)} of the budget is spent."
+    by_then = f"By then {format_measured_share(spent, 1)} of the budget is spent."
+    return f"{where}, after it {format_number(path.z[t + 1])}. {hides}. {by_then}"
 
 
 def _length(hidden: float, apart: float) -> str:

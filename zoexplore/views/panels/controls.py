@@ -9,11 +9,11 @@ import panel as pn
 import param
 from bokeh.models import CustomJSTickFormatter
 
-from zoexplore.fields import FIELDS
+from zoexplore.fields import FIELDS, in_symbols
 from zoexplore.formatting import format_exact, parse_number
 from zoexplore.setting import Refused
 from zoexplore.views.browser.lessons import Lesson
-from zoexplore.views.panels.inputs import Ladder, Quick, Typed, decades, interval
+from zoexplore.views.panels.inputs import Ladder, Quick, Typed, decades, interval, refused
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 
@@ -23,10 +23,10 @@ HINTS = {  # what the labels of the fold do not explain
         "How steep a record's loss may be. Up to Δ the clip never acts. Above it, or at ∞ if nothing is known, it may act; then "
         "only the ridge outside the clip pulls two runs together, and the table says how large it must be."
     ),
-    "releases": "How many iterates are released, evenly spaced, the last included. Choosing the best of them then costs nothing.",
-    "records_per_person": "The most records that one person has: ε is for the person, with all of them.",
+    "releases": "How many iterates are released, evenly spaced, the last included. Choosing among them then costs nothing more.",
+    "records_per_person": "The most records that one person has. ε protects the person, with all of them.",
     "neighbours": "What an attacker tries to tell apart: this record or another in its place, or this record or none.",
-    "sampling": "How a batch is chosen, where it is not all n records: fresh draws hide who is in it, fixed turns hide nothing.",
+    "sampling": "How a batch of fewer than n records is chosen. Fresh draws hide who is in it; fixed turns hide nothing.",
 }
 REGIME_NAMES = {"strongly-convex": "strongly convex", "convex": "convex", "non-convex": "non-convex"}
 CONVERSION_NAMES = {"gaussian": "Gaussian, exact", "cks": "Rényi, Canonne et al.", "mironov": "Rényi, Mironov"}
@@ -75,8 +75,7 @@ class Field(Typed):
         self.state.ask(**{self.field: value})
 
     def refuse(self, text: str, error: ValueError) -> None:
-        hint = str(error) if "," in text else "give a number"
-        self.state.refusal = str(error) if isinstance(error, Refused) else f"{self.symbol} = {text} is not allowed: {hint}"
+        self.state.refusal = in_symbols(str(error)) if isinstance(error, Refused) else refused(self.symbol, text, error)
 
 
 class StepSize(Field):
@@ -88,7 +87,7 @@ class StepSize(Field):
 
     def shown(self) -> str:
         eta = self.state.setting.eta
-        follows = "not set" if eta is None else f"{eta:.5g}"
+        follows = "not set" if eta is None else format_exact(float(f"{eta:.5g}"))
         return follows if self.state.eta is None else super().shown()
 
 
@@ -103,7 +102,7 @@ class Multiplier(Field):
         state.param.watch(self.show, "setting")
 
     def shown(self) -> str:
-        return f"{self.state.setting.noise_multiplier:.5g}"
+        return format_exact(float(f"{self.state.setting.noise_multiplier:.5g}"))
 
     def parsed(self, text: str) -> float:
         return self.state.setting.with_noise_multiplier(parse_number(text)).sigma

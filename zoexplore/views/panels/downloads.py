@@ -10,6 +10,7 @@ from typing import Any
 import panel as pn
 
 from zoexplore.export import LARGEST_FILE, from_yaml, to_notebook, to_python, to_yaml
+from zoexplore.fields import in_symbols
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import csv
 from zoexplore.views.compute.task import Task
@@ -76,12 +77,12 @@ class Files(pn.viewable.Viewer):
 
     async def _load(self, text: str, name: str) -> None:
         loaded = await ask(from_yaml, text)
-        said = "; ".join(loaded.problems)
+        said = "; ".join(map(in_symbols, loaded.problems))
         if loaded.read:
             self.state.replace(loaded.setting, loaded.accounting)
             self.state.note = f"Of this file, {said}" if said else f"Loaded {name or 'the file'}."
         else:
-            self.state.note = f"Of this file, {said}; nothing of it can be used, and nothing was changed"
+            self.state.note = f"Nothing in this file can be used: {said}. Nothing was changed."
 
     def _open(self, *_: Any) -> None:
         self._write()

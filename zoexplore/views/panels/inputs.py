@@ -15,6 +15,7 @@ from zoexplore.formatting import format_exact, format_share, parse_number, parse
 from zoexplore.views.style import widgets
 
 STEPS_PER_DECADE = 40
+LONGEST_TYPED = 40  # characters of a number
 
 
 class Ladder:
@@ -90,6 +91,13 @@ async def _written(doc: Document) -> None:
                 pass
 
 
+def refused(label: str, typed: str, why: ValueError) -> str:
+    """What is said of a text that cannot be taken."""
+    if not typed.strip():
+        return f"{label} cannot be left empty: {why}"
+    return f"{label} = {typed if len(typed) <= LONGEST_TYPED else f'{typed[:LONGEST_TYPED]}…'} is not allowed: {why}"
+
+
 class Typed(pn.viewable.Viewer):
     """A param as text: type it and press Enter. What cannot be is refused, and the text goes back.
 
@@ -126,13 +134,15 @@ class Typed(pn.viewable.Viewer):
 
     def refuse(self, text: str, error: ValueError) -> None:
         """Say why a text cannot be."""
-        self.refusal = f"{self.text.label} = {text[:40]!r} is not allowed: {error}"
+        self.refusal = refused(self.text.label, text, error)
 
     def _typed(self, event: Any) -> None:
         if event.new == self.shown():
             return
         self.refusal = ""
         try:
+            if len(event.new) > LONGEST_TYPED:
+                raise ValueError(f"give a number of at most {LONGEST_TYPED} characters")
             self.take(self.read(event.new))
         except ValueError as error:
             self.refuse(event.new, error)

@@ -10,22 +10,23 @@ import param
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.tradeoff import TradeOff
-from zoexplore.formatting import format_number, format_percent, format_share
+from zoexplore.formatting import format_number, format_percent, format_share, format_short
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import attack, guarantees, smallest, stated
-from zoexplore.views.panels.readouts import told_of
+from zoexplore.views.panels.readouts import REST, told_of
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 FPR = 0.01
-_NONE = "On batches there is no Gaussian budget, and so neither μ nor ρ."
+_NONE = "With batches there is no Gaussian budget, and so neither μ nor ρ."
 _SAYS = "<p>For a paper or a model card: what is protected, what may be seen, what was assumed and what is not covered.</p>"
 
 
 class Written(View):
     """Its `refresh` writes the pane, which is veiled while it is of an earlier state; no figure waits for it."""
 
+    rest = REST
     kind: ClassVar[str]  # the name of its style sheet
 
     def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
@@ -76,7 +77,7 @@ class Odds(Written):
 
 def rows(g: Guarantee) -> list[tuple[str, str, str]]:
     """Symbol, meaning and number of every measure that a guarantee has."""
-    found = [("z", "noise multiplier of a step", f"{g.setting.noise_multiplier:.4g}")]
+    found = [("z", "noise multiplier of a step", format_short(g.setting.noise_multiplier, 4))]
     if g.gaussian_dp and g.zero_concentrated:
         found = [
             ("μ", "Gaussian privacy, μ-GDP", format_number(g.gaussian_dp.mu)),

@@ -11,7 +11,6 @@ from bokeh.models import ColumnDataSource
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.bound import Style
 from zoexplore.export import every_field
-from zoexplore.fields import FIELDS
 from zoexplore.formatting import THIN, format_number, format_short
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import CurveSet, curve_set, guarantees
@@ -19,7 +18,7 @@ from zoexplore.views.figures import pin_lines
 from zoexplore.views.figures.axes import AXES
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.figures.glyphs import Stroke
-from zoexplore.views.panels.pins import LETTERS, Pin, Pins
+from zoexplore.views.panels.pins import LETTERS, Pin, Pins, symbol_of
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
@@ -141,8 +140,7 @@ class Pinned(View):
         """Only the fields that differ, and epsilon of every bound."""
         texts = [every_field(run.setting, run.accounting) for run in runs]
         differ = [name for name in texts[0] if len({text[name] for text in texts}) > 1]
-        symbols = {name: FIELDS[name].symbol if name in FIELDS else name for name in differ}
-        rows = [_line(symbols[name], [text[name] or _EMPTY[name] for text in texts]) for name in differ]
+        rows = [_line(symbol_of(name), [text[name] or _EMPTY[name] for text in texts]) for name in differ]
         rows += [_line(bound.title, _ratios([f[name].epsilon for f in found])) for name, bound in BOUNDS.items()]
         heads = "".join(f'<th scope="col">{head}</th>' for head in ("now", *(LETTERS[place] for place in self.pins.places())))
         head = f'<thead><tr><th scope="col">what differs, and ε</th>{heads}</tr></thead>'

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 import param
 
 from zoexplore.export import from_fields, to_fields
+from zoexplore.fields import FIELDS
 from zoexplore.presets import Preset
 from zoexplore.setting import Accounting, Setting
 from zoexplore.views.state import State
@@ -49,7 +50,7 @@ class Pins(param.Parameterized):
         if len(self.pins) == MOST:
             return False
         fields = to_fields(state.setting, state.accounting)
-        name = ", ".join(f"{key} = {value}" for key, value in fields.items()) or "the training default"
+        name = ", ".join(f"{symbol_of(key)} = {value}" for key, value in fields.items()) or "the training default"
         taken = {LETTERS[place] for place in self.places()}
         letter = next(letter for letter in LETTERS if letter not in taken)
         self.pins = [*self._lettered(), Pin(_short(name), state.setting, state.accounting, letter)]
@@ -97,6 +98,11 @@ class Pins(param.Parameterized):
         self.param.update(pins=[pin for pin, _ in read], compare=compare)
         problems = [f"pin {letter}: {said}" for letter, (_, p) in zip(LETTERS, read, strict=False) for said in p]
         return problems + ([f"only {MOST} pins fit"] if len(texts) > MOST else [])
+
+
+def symbol_of(field: str) -> str:
+    """A field's symbol; an option's name."""
+    return FIELDS[field].symbol if field in FIELDS else field
 
 
 def _short(name: str) -> str:

@@ -25,10 +25,9 @@ from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
-_FREE = """<p>Solve finds one value with everything else as it is set. Recommend chooses directions, step size, noise
-and its share, for the data, the loss, the ball and the steps that are set.</p>"""
-
-
+_FREE = """<p><b>Solve</b> finds one value and leaves everything else as it is. <b>Recommend a run</b> keeps the data, the loss,
+the ball and the number of steps, and chooses the directions, the step size, the noise and its share β.</p>"""
+_SUPPOSED = "Supposed, since no number can show it"
 AIMS = {"epsilon": "ε", "advantage": "advantage", "tpr": "true positives"}
 
 
@@ -52,7 +51,7 @@ class Planner(View):
         titles = {BOUNDS[bound].title: bound for bound in BOUNDS}
         texts = [
             Typed(self, "target", "target ε", "target", "pair", read=_positive),
-            Typed(self.state, "delta", "at δ", "target", "pair", read=lambda text: float(parse_number(text))),
+            _Delta(self.state, "delta", "at δ", "target", "pair", read=lambda text: float(parse_number(text))),
         ]
         self.choices = [
             *(each.text for each in texts),
@@ -61,7 +60,7 @@ class Planner(View):
         ]
         aims = {words: aim for aim, words in AIMS.items()}
         self.kind = widgets.select("a target for", aims, "along", "pair", of=self.param.aim)
-        labels = {"advantage": "at most", "tpr": "at most", "fpr": "at false alarms of"}
+        labels = {"advantage": "advantage, at most", "tpr": "true positives, at most", "fpr": "at false alarms of"}
         self.shares = {name: percent(self, name, label, "pair") for name, label in labels.items()}
         for typed in (*texts, *self.shares.values()):
             typed.param.watch(self._refuse_text, "refusal")
@@ -109,7 +108,7 @@ class Planner(View):
             return f"gives an attacker an advantage of at most {format_share(self.advantage)}"
         if self.aim == "tpr":
             return f"gives an attacker at most {format_share(self.tpr)} true positives at {format_share(self.fpr)} false alarms"
-        return f"gives ε\u00a0≤\u00a0{self.target:g} at δ\u00a0=\u00a0{format_short(self.state.setting.delta)}"
+        return f"gives ε\u00a0≤\u00a0{format_short(self.target, 6)} at δ\u00a0=\u00a0{format_short(self.state.setting.delta)}"
 
     def ask(self, question: Callable[[], Coroutine]) -> None:
         """Have a question answered in another process, in place of an earlier one that is still in the air."""
@@ -188,21 +187,33 @@ class Planner(View):
 def _solution(setting: Setting, field: str, goal: str, run: Setting, g: Guarantee) -> str:
     """The field that was found, and what it rests on."""
     a, value = AXES[field], getattr(run, field)
+    found, by = _found(field, value), escape(BOUNDS[g.bound].in_text)
+    most = (
+        f"{by[0].upper()}{by[1:]} {goal} however large {a.symbol} is"
+        if found == "∞"
+        else f"That is {FIELDS[field].best} with which {by} {goal}"
+    )
     first = (
-        f'<p class="found"><i>{a.symbol}</i> = {_found(field, value)}</p><p>That is {FIELDS[field].best} with which '
-        f"{escape(BOUNDS[g.bound].in_text)} {goal}, "
-        "all else as it is set. "
-        f"Now {a.symbol} is {_set(getattr(setting, field))}.</p>"
+        f'<p class="found"><i>{a.symbol}</i> = {found}</p><p>{most}, everything else as it is set. '
+        f"Now {a.symbol} = {_set(getattr(setting, field))}.</p>"
     )
     supposed = [check.words for check in g.checks if check.met is None]
-    return first + _listed("To be aware of", [g.reason]) + _listed("Supposed, since no number can show it", supposed)
+    return first + _listed("To be aware of", [g.reason]) + _listed(_SUPPOSED, supposed)
+
+
+class _Delta(Typed):
+    """The state's delta as text, refused in the state's own words."""
+
+    def take(self, value: float) -> None:
+        if not self.owner.ask(delta=value):
+            raise ValueError(self.owner.refusal.partition(": ")[2])
 
 
 def _positive(text: str) -> float:
     """A number to aim at. Raises ValueError where the text is none."""
     value = float(parse_number(text))  # a whole number and its float are written differently
     if not 0 < value < inf:
-        raise ValueError("give a number above 0")
+        raise ValueError("give a finite number above 0")
     return value
 
 
@@ -235,11 +246,12 @@ def _plan(plan: Plan) -> str:
     """A recommended run with its reasons, warnings and the alternative."""
     s = plan.setting
     head = (
-        f'<p class="found"><i>K</i> = {format_count(s.K)}, <i>β</i> = {s.beta:.3g}, <i>σ</i> = {_found("sigma", s.sigma)}</p>'
+        f'<p class="found"><i>K</i> = {format_count(s.K)}, <i>β</i> = {format_short(s.beta)}, '
+        f"<i>σ</i> = {_found('sigma', s.sigma)}</p>"
         f"<p>ε = {format_number(plan.epsilon)} after {format_count(s.T)} steps of size η = {format_short(s.eta)}.</p>"
     )
     rest = _listed("Why", plan.reasons) + _listed("To be aware of", plan.warnings)
-    return head + rest + _listed("Instead", [plan.alternative.reason])
+    return head + rest + _listed("Instead", [plan.alternative.reason]) + _listed(_SUPPOSED, plan.supposed)
 
 
 def _listed(title: str, lines: Any) -> str:

@@ -1,6 +1,7 @@
 """The read-outs: every bound's epsilon now, the smallest and why, what does not apply and why, and what is assumed."""
 
 from html import escape
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
+REST = 0.12  # seconds: nobody reads faster, and every text that changes costs the browser a layout
 _ALONG = "all noise along the directions (β\u00a0=\u00a01)"
 _AS_PRINTED = (
     '<p class="printed" role="status"><b>As printed: not a guarantee.</b> '
@@ -46,6 +48,7 @@ def _why(g: Guarantee) -> str:
 class Readouts(View):
     """Three panes that change together: `verdict`, `table`, `assumptions`."""
 
+    rest = REST
     by = param.String("", doc="the bound that the verdict is by; empty for the smallest")
 
     def __init__(self, state: State | None = None, **params: Any) -> None:
@@ -98,33 +101,41 @@ class Readouts(View):
 
     def _share(self, best: Guarantee, along: float, across: float) -> str:
         """What the isotropic share of the noise costs or buys: the smallest epsilon with it, without it, and with it alone."""
+        if best.epsilon == inf:
+            return ""
         s = self.state.setting
         chosen, now = self.state.accounting.schedule == "optimal", format_number(best.epsilon)
         said = [] if s.beta == 0 and not chosen else [f"With β\u00a0=\u00a00 it would be {format_number(across)}."]
         if s.beta == 1 and not chosen:
             said.insert(0, f"No noise is isotropic, and ε is {now}.")
         else:
-            share = "A share that the accountant chooses at every step"
-            if not chosen:
-                share = f"A share 1 − β = {format_exact(round(1 - s.beta, 12))}" if s.beta > 0 else "All"
+            share = f"A share 1 − β = {format_exact(round(1 - s.beta, 12))} of the noise goes" if s.beta > 0 else "All noise goes"
+            if chosen:
+                share = "At every step the accountant chooses a share of the noise that goes"
             verb = "lowers" if best.epsilon < along else "raises"
             moves = f"leaves ε at {now}" if best.epsilon == along else f"{verb} ε from {format_number(along)} to {now}"
+            if along == inf:
+                moves = f"gives ε = {now}; without it no bound applies"
             said.insert(0, (
-                f"{share} of the noise goes in all directions, and not along the sampled ones only. At the same noise energy "
-                f"this {moves}, compared with no such share (β\u00a0=\u00a01)."
+                f"{share} in all directions, not only along the sampled ones. Compared with β\u00a0=\u00a01 at the same noise "
+                f"energy, this {moves}."
             ))  # fmt: skip
         return f'<p class="share"><b>The isotropic share.</b> {" ".join(said)}</p>'
 
     def _publishing(self, best: Guarantee, public: float, curves: CurveSet) -> str:
         """How the smallest compares with what one would run if every iterate were public."""
+        if public == inf:
+            return "If every iterate were published, no bound would apply."
         if best.epsilon < public:
             return f"Publishing every iterate would cost {format_number(public)}, even with {_ALONG}."
         first = self._pays_from(curves)
-        when = f"from T = {format_count(first)} on" if first else f"at no T up to {format_count(T_VALUES[-1])}"
+        when = (
+            f"pays off from T = {format_count(first)} on" if first else f"does not pay off up to T = {format_count(T_VALUES[-1])}"
+        )
         if best.bound == "composition":
-            return f"Hiding the iterates pays off {when}."
+            return f"Hiding the iterates {when}."
         cost = f"would cost only {format_number(public)}"
-        return f"Publishing every iterate of a run with {_ALONG} {cost}; hiding the iterates pays off {when}."
+        return f"Publishing every iterate of a run with {_ALONG} {cost}; hiding the iterates {when}."
 
     def _pays_from(self, curves: CurveSet) -> float | None:
         """The first T drawn from which some bound of this run stays below composition at beta = 1."""
@@ -163,7 +174,7 @@ class Readouts(View):
                 rests.setdefault((c.words, c.met, c.shortfall), []).append(g.title)
         rows = "".join(assumption(*key, _who(titles, len(found))) for key, titles in rests.items())
         key = ", ".join(f'<span class="{kind}">{mark}</span> {name}' for mark, kind, name in MARKS.values())
-        return f'<p class="key">{key}: no number here can decide it, so it is yours to vouch for.</p><ul>{rows}</ul>'
+        return f'<p class="key">{key}: nothing here can check it, so you have to vouch for it.</p><ul>{rows}</ul>'
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("readouts", self.verdict, self.table, self.fold, sheet="")

@@ -66,8 +66,8 @@ def _twice_the_noise(before: Found, after: Found) -> str:
     part = now / was
     size = "about half" if 0.45 < part < 0.55 else "less than half" if part < 0.5 else "more than half"
     return (
-        f"ε falls from {format_number(was)} to {format_number(now)}: {size} is left. At small ε twice the noise leaves half, for "
-        "large less. Nothing brings ε to 0 but noise without end."
+        f"ε falls from {format_number(was)} to {format_number(now)}: {size} is left. Where ε is small, twice the noise leaves "
+        "half of it; where ε is large, less than half."
     )
 
 
@@ -83,7 +83,7 @@ def _hidden(before: Found, after: Found) -> str:
     every, last = after["composition"].epsilon, after["sharp"].epsilon
     return (
         f"Of ε = {format_number(every)} only {format_number(last)} is left: the green line instead of the orange one. The "
-        "run is the same; the steps in between are just not shown to anybody."
+        "run is the same; the steps in between are simply not shown to anybody."
     )
 
 
@@ -100,17 +100,16 @@ def _saturates(before: Found, after: Found) -> str:
 def _share(before: Found, after: Found) -> str:
     was, now = _least(before), _least(after)
     return (
-        f"ε falls from {format_number(was)} to {format_number(now)}. Next step's directions are new ones: noise along "
-        "today's cannot cover what lies across them, noise in all directions can. What it gives up along the directions is "
-        "little."
+        f"ε falls from {format_number(was)} to {format_number(now)}. Every step has new directions. Noise along them cannot "
+        "cover what earlier steps left across them; noise in all directions can, and along the directions it gives up little."
     )
 
 
 def _cost(before: Found, after: Found) -> str:
     return (
-        "Nobody knows before trying: press Train below. It trains the run at several noises here and now, and draws what is "
-        "learnt against ε. "
-        "Stopping at the right step is cheapest of all; the hidden state buys not having to know it."
+        "Nobody knows before trying: press Train below. It trains this run at several noise scales, here and now, and draws "
+        "accuracy against ε. Stopping at the right step would be cheapest of all; hiding the iterates spares you having to know "
+        "which step that is."
     )
 
 
@@ -133,7 +132,7 @@ STEPS = {
     ),
     "3": Step(
         "Hide the iterates",
-        "Mostly nobody needs the steps in between. Publish the last iterate alone, with the same noise and the same 200 steps.",
+        "Usually nobody needs the steps in between. Publish the last iterate alone, with the same noise and the same 200 steps.",
         "T", "curves", {}, "How much of composition's ε is left?",
         ("Nearly all", "About half", "A fifth or less"), {}, _hidden, {"along": "T"}, ("composition", "sharp"),
     ),
@@ -153,7 +152,7 @@ STEPS = {
     ),
     "6": Step(
         "What it costs",
-        "Noise hides the record, and disturbs the training. A guarantee is worth something if the model still learns.",
+        "Noise hides the record and disturbs the training. A guarantee is worth something only if the model still learns.",
         "sigma", "train", {}, "Does this run learn at all with an ε below 1?",
         ("Yes", "Hardly", "No"), {}, _cost,
     ),
@@ -161,8 +160,7 @@ STEPS = {
 
 
 class Story(pn.viewable.Viewer):
-    """The steps in a panel above the page, of which they leave one control and one view. An empty `step` is the page as a "
-    "whole."""
+    """The steps in a panel above the page, of which they leave one control and one view. An empty `step` is the whole page."""
 
     step = param.Selector(default="", objects=["", *STEPS], doc="the step that is told; empty for none")
     guess = param.String("", doc="what was guessed; empty before")

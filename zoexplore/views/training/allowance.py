@@ -6,6 +6,7 @@ from weakref import WeakKeyDictionary
 
 import panel as pn
 
+from zoexplore.formatting import format_count
 from zoexplore.views.server.limits import RUN_SECONDS, RUN_STEPS, RUNS_PER_ADDRESS
 from zoexplore.views.server.visitors import address_of
 from zoexplore.views.training.jobs import Asked
@@ -29,8 +30,10 @@ def granted(asked: Asked, owner: Any) -> Asked:
     points = len(asked.methods) * max(len(asked.epsilons or asked.sigmas), 1)
     steps = points * asked.seeds * asked.T
     if steps > RUN_STEPS.value:
-        said = f"{points} points of {asked.seeds} seeds and T = {asked.T:,} are {steps:,} steps"
-        raise ValueError(f"{said}: this server takes at most {RUN_STEPS.value:,}. Lower T, the seeds or the number of points")
+        said = f"{points} points with {asked.seeds} seeds and T = {format_count(asked.T)} take {format_count(steps)} steps"
+        raise ValueError(
+            f"{said}; this server allows at most {format_count(RUN_STEPS.value)}. Lower T, the seeds or the number of points"
+        )
     if _going_on(address_of(context.request), owner) >= RUNS_PER_ADDRESS.value:
         said = "A run of yours, or of somebody at your address, is going on in another tab"
         raise ValueError(f"{said}: train again when it has ended")

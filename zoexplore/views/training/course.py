@@ -104,7 +104,7 @@ class Course:
             return f"{head} {stop} {going}."
         return (
             f"{head} {stop} {going} and {format_number(point.epsilons['composition'][-1])} by composition. "
-            "Stopping at the right step is cheapest of all; the hidden state buys not having to know it."
+            "Stopping at the right step is cheapest of all; hiding the iterates spares you having to know which step that is."
         )
 
     def key(self) -> list[tuple[Stroke, str]]:

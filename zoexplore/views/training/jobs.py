@@ -9,6 +9,7 @@ from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from zoexplore.formatting import format_count
 from zoexplore.setting import Accounting
 from zoexplore.training import TASKS, Frontier, Processes, Task, table
 from zoexplore.training.data import Data
@@ -69,7 +70,8 @@ class Asked:
         if self.size is not None and task.name == "mixture":
             n, d = self.size
             if n * d > LARGEST_DRAWN:
-                raise ValueError(f"n d = {n * d:,} is too much to draw: set n and d so that it is at most {LARGEST_DRAWN:,}")
+                most = format_count(LARGEST_DRAWN)
+                raise ValueError(f"n d = {format_count(n * d)} is too much to draw: set n and d so that it is at most {most}")
             task = replace(task, source=Drawn(n, d))
         if self.network and task.model != NETWORK.model:
             task = replace(task, name=f"{task.name}-mlp", model=NETWORK.model, ridge=0.0, R=NETWORK.R)
