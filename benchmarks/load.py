@@ -16,8 +16,9 @@ import psutil
 from benchmarks.client import Reader
 from benchmarks.serving import served
 from benchmarks.timing import table
+from zoexplore.fields import FIELDS
 
-SLIDER, RECORDS, BATCH = "σ noise scale", "n records", "b records a step"
+SLIDER, RECORDS, BATCH = (FIELDS[name].caption for name in ("sigma", "n", "batch"))
 FOLD = "Everything else"  # where the batch is set
 EVERY = 2.0  # seconds between a reader's moves
 AT_ONCE = 10  # sessions opened side by side when many are opened and closed

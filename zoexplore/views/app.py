@@ -1,6 +1,7 @@
 """The explorer as a page of its own: the document around it, and what happens when a callback fails."""
 
 import logging
+from collections.abc import Iterator
 from functools import cache
 from html import escape
 from weakref import WeakKeyDictionary
@@ -13,11 +14,12 @@ from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import Accounting
 from zoexplore.views.compute.ask import pool
 from zoexplore.views.compute.grid import Sheet, row
-from zoexplore.views.explorer import Explorer
+from zoexplore.views.explorer import Explorer, Parts
 from zoexplore.views.server import memory, sessions
 from zoexplore.views.style import theme
 
 _LOG = logging.getLogger("zoexplore")
+MOST_TOLD, LONGEST_TOLD = 5, 500  # failures that a page keeps; characters of one
 _LOST = """The connection to the server is lost: nothing here follows the controls any more.
 <a href="">Load the page again</a>: its address keeps what is set."""
 _begun: WeakKeyDictionary[Document, pn.viewable.Viewable] = WeakKeyDictionary()
@@ -32,11 +34,12 @@ _TEMPLATE = """{% extends base %}
 
 
 def report(error: Exception) -> None:
-    """Log an exception of a callback, and tell the reader that what is shown may be old."""
+    """Log an exception of a callback, and tell the reader that what is shown may be old. Of many, the latest are kept."""
     _LOG.exception("a callback failed", exc_info=error)
-    if pn.state.notifications:
+    if area := pn.state.notifications:
         told = f"{type(error).__name__}: {told_of(error)}. What is shown may not match the controls."
-        pn.state.notifications.error(escape(told), duration=0)  # which are shown as HTML
+        area.notifications = area.notifications[-MOST_TOLD + 1 :]
+        area.error(escape(told[:LONGEST_TOLD]), duration=0)  # which are shown as HTML
 
 
 def told_of(error: Exception) -> str:
@@ -52,27 +55,51 @@ def _prepare() -> None:
     pool().begin()
 
 
-def begin() -> None:
-    """Make the current document's explorer, whose models `serve` makes later."""
-    _begun[pn.state.curdoc] = _made(pn.state.curdoc)
-
-
-def _made(document: Document | None) -> pn.viewable.Viewable:
-    """The explorer's components; or where all seats are taken, words that say so."""
+def begin() -> Iterator[None]:
+    """Make the current document's page, stage by stage, between which others may go first. `serve` puts it on the document."""
+    document = pn.state.curdoc
     _prepare()
-    pn.extension("mathjax", notifications=True, exception_handler=report, disconnect_notification=_LOST)
-    if document is None:
-        return pn.panel(Explorer())
+    _extend()
     _dress(document)
     if full := sessions.take(document):
-        return pn.pane.HTML(f"<h1>zoexplore</h1><p>{full}</p>")
-    return pn.panel(Explorer(search=pn.state.location.search))
+        _begun[document] = pn.pane.HTML(f"<h1>zoexplore</h1><p>{full}</p>")
+        return
+    search = pn.state.location.search
+    parts = Parts(search=search)
+    for _ in parts.make():
+        yield
+    explorer = Explorer(search=search, parts=parts)
+    yield
+    page = _begun[document] = pn.panel(explorer)
+    yield
+    yield from _rendered(page, document)
+
+
+def _rendered(page: pn.Column, document: Document) -> Iterator[None]:
+    """Make the models of a page's parts one after another. Panel keeps these, and makes all others in one go."""
+    root, holder = page._bokeh_model(), page[0]._bokeh_model()
+    page._bokeh_model, page[0]._bokeh_model = (lambda: root), (lambda: holder)
+    for part in page[0]:
+        part._get_model(document, root, holder)
+        yield
+    yield
 
 
 def serve() -> None:
-    """Put the explorer on the current document."""
+    """Put the explorer on the current document, or in a script on the notebook's; where `begin` has made it, what that made."""
     document = pn.state.curdoc
-    (_begun.pop(document) if document in _begun else _made(document)).servable(title="zoexplore")
+    if document is not None and document not in _begun:
+        for _ in begin():
+            pass
+    elif document is None:
+        _prepare()
+        _extend()
+    page = pn.panel(Explorer()) if document is None else _begun.pop(document)
+    page.servable(title="zoexplore")
+
+
+def _extend() -> None:
+    pn.extension("mathjax", notifications=True, exception_handler=report, disconnect_notification=_LOST)
 
 
 def _dress(document: Document) -> None:

@@ -1,5 +1,6 @@
 """The explorer: controls, tabs and read-outs over one state."""
 
+from collections.abc import Iterator
 from html import escape
 from typing import Any
 
@@ -40,6 +41,23 @@ def colophon() -> pn.Column:
     return widgets.component("colophon", widgets.html(_COLOPHON, "colophon"), copy, sheet="foot")
 
 
+class Parts:
+    """What takes longest to make of an explorer: `make` makes one after another, so that a server can do other things between."""
+
+    def __init__(
+        self, setting: Setting | None = None, accounting: Accounting | None = None, search: str | None = None
+    ) -> None:  # fmt: skip
+        self.state, self.pins = State(setting, accounting), Pins()
+        self.lesson = Lesson.of(search or "", VIEWS)
+
+    def make(self) -> Iterator[None]:
+        """Make the controls, then the view that is open."""
+        self.controls = Controls(self.state, self.lesson)
+        yield
+        self.tabs = Tabs(self.state, pins=self.pins, type_size=1.4 if self.lesson.present else 1.0)
+        yield
+
+
 class Explorer(pn.viewable.Viewer):
     """The whole page as one component, for `app.py` and for a notebook cell alike."""
 
@@ -48,15 +66,17 @@ class Explorer(pn.viewable.Viewer):
         setting: Setting | None = None,
         accounting: Accounting | None = None,
         search: str | None = None,
+        parts: Parts | None = None,
         **params: Any,
     ) -> None:
-        """`search` is the query of the page's address, which the state then follows and is followed by."""
+        """`search` is the query of the page's address, which the state follows and is followed by; `parts` are made of these."""
         super().__init__(**params)
-        self.state = State(setting, accounting)
-        self.lesson = Lesson.of(search or "", VIEWS)
-        self.controls = Controls(self.state, self.lesson)
-        self.pins = Pins()
-        self.tabs = Tabs(self.state, pins=self.pins, type_size=1.4 if self.lesson.present else 1.0)
+        if parts is None:
+            parts = Parts(setting, accounting, search)
+            for _ in parts.make():
+                pass
+        self.state, self.lesson, self.pins = parts.state, parts.lesson, parts.pins
+        self.controls, self.tabs = parts.controls, parts.tabs
         self.readouts = Readouts(self.state)
         self.odds, self.measures, self.stated = (part(self.state) for part in (Odds, Measures, Stated))
         self.curves = self.tabs["curves"]

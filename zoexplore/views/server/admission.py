@@ -16,7 +16,7 @@ from zoexplore.views.server.limits import WAITING, WAITING_PER_ADDRESS
 
 REST, LONGEST_REST = 0.02, 1.0  # seconds between two sessions, at least and at most
 LOOK_AGAIN = 0.1  # seconds until those are looked at again whose address has too many pages loading
-PAUSE, LATE, LONGEST_PAUSE = 0.02, 0.01, 0.3  # seconds between stages of a page; how late one ends if others are at it; in all
+PAUSE, LATE, LONGEST_PAUSE = 0.01, 0.005, 0.3  # seconds between stages of a page; how late one ends if others are at it; in all
 LONGEST = 60  # seconds that one request may take before the next has its turn anyway
 QUEUE_FULL = "So many people are opening the page just now that it has no room for more: please try again in a moment."
 

@@ -15,7 +15,7 @@ from panel.io.application import Application, build_applications
 from panel.io.server import COMPONENT_PATH, get_server
 from panel.io.state import set_curdoc
 
-from zoexplore.views.server import defaults, headers, memory, metrics
+from zoexplore.views.server import defaults, headers, logs, memory, metrics
 from zoexplore.views.server.admission import give_way
 from zoexplore.views.server.handlers import Alive, Nothing, Page, Socket, pace
 from zoexplore.views.server.limits import LINGER_SECONDS, MESSAGE, REQUEST
@@ -57,6 +57,7 @@ def serve(
         OSError: the port is taken.
     """
     frames = headers.framed_by(os.environ.get(headers.FRAMES, ""))
+    logs.to_standard_error()
     import_module(EXPLORER)  # now, which takes seconds, and not while the first reader waits
     memory.settle()
     settings.perform_document_validation = False  # looks all models of a new session through for mistakes of ours: tests do that
@@ -85,14 +86,21 @@ def serve(
 
 
 class Staged(Application):
-    """The explorer, made in two stages: its components, and later their models. In between, others go first."""
+    """The explorer, made in stages: its components, and then the models of one part of the page after another."""
 
     async def on_session_created(self, session_context: Any) -> None:
-        """Bokeh's hook for what comes before the models."""
+        """Bokeh's hook for what comes before a document is put together. Between stages, others go first."""
         await super().on_session_created(session_context)
-        with set_curdoc(session_context._document):  # which has no public name before there is a session
-            import_module(EXPLORER).begin()
-        await give_way()
+        document = session_context._document  # which has no public name before there is a session
+        stages = import_module(EXPLORER).begin()
+        while self._went_on(stages, document):
+            await give_way()
+
+    @staticmethod
+    def _went_on(stages: Iterator[None], document: Any) -> bool:
+        """Whether there was another stage, which is done now."""
+        with set_curdoc(document):
+            return next(stages, True) is None
 
 
 def _staged() -> Staged:

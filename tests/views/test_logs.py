@@ -1,0 +1,70 @@
+"""What goes wrong is logged, and what goes wrong again and again is logged sparingly."""
+
+import io
+import logging
+
+import pytest
+
+from zoexplore.views.server import logs
+
+
+@pytest.fixture
+def log():
+    """A logger, and what it has written."""
+    written, logger = io.StringIO(), logging.getLogger("tests.logs")
+    handler = logging.StreamHandler(written)
+    handler.setFormatter(logs.Short(logs.FORMAT))
+    handler.addFilter(logs.Sparing())
+    logger.addHandler(handler)
+    logger.propagate = False
+    yield logger, written.getvalue
+    logger.removeHandler(handler)
+
+
+def fail(kind, said):
+    raise kind(said)
+
+
+def failed(logger, kind=ValueError, said=""):
+    try:
+        fail(kind, said)
+    except kind:
+        logger.exception("a callback failed")
+
+
+def test_a_failure_that_comes_again_and_again_is_told_once_with_its_traceback_and_then_with_how_often(log, monkeypatch):
+    logger, written = log
+    for i in range(1000):
+        failed(logger, said=f"visitor's text {i}")
+    assert written().count("Traceback") == 1 and "visitor's text 0" in written() and "visitor's text 1" not in written()
+    monkeypatch.setattr(logs, "AGAIN", 0.0)
+    failed(logger)
+    assert written().count("Traceback") == 2 and "999 times more" in written()
+    failed(logger)
+    assert written().count("times more") == 1
+
+
+def test_what_fails_elsewhere_or_otherwise_is_told_too(log):
+    logger, written = log
+    failed(logger)
+    failed(logger, KeyError)
+    try:
+        raise ValueError("in another line")
+    except ValueError:
+        logger.exception("a callback failed")
+    logger.warning("no error at all")
+    assert written().count("Traceback") == 3 and "another line" in written() and "no error at all" in written()
+
+
+def test_of_a_long_text_both_ends_are_told(log):
+    logger, written = log
+    logger.error("begins %s ends", "x" * 10**6)
+    assert len(written()) < 2 * logs.LONGEST and "begins" in written() and "ends" in written()
+
+
+def test_no_more_kinds_are_kept_apart_than_there_is_room_for(log, monkeypatch):
+    monkeypatch.setattr(logs, "MOST", 3)
+    sparing = logs.Sparing()
+    for i in range(10):
+        assert sparing.filter(logging.LogRecord("x", logging.ERROR, "file.py", i, "said", (), None))
+    assert len(sparing._told) <= 3
