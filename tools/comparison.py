@@ -36,7 +36,6 @@ def drawn(frontier: Frontier) -> str:
     """The figure of one task."""
     figure = Compared()
     figure.draw(frontier, "accuracy")
-    figure.paint(False)
     title = TASKS[frontier.task].title if frontier.task in TASKS else frontier.task
     return svg(figure.figure, State(), title=title, caption=[describe_frontier(frontier)])
 

@@ -242,7 +242,7 @@ def test_pins_are_within_the_frame():
     explorer.state.ask(n=10**6, sigma=1e-2)
     explorer.pins.add(explorer.state)
     explorer.state.ask(n=20_000, sigma=1e-3)
-    pinned = np.concatenate(explorer.pinned_curves.source.data["ys"])
+    pinned = np.concatenate(explorer.curves.pinned.source.data["ys"])
     assert explorer.curves.figure.y_range.start <= np.nanmin(pinned) < low
     explorer.pins.remove(0)
     assert explorer.curves.figure.y_range.start > np.nanmin(pinned)

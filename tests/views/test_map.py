@@ -169,10 +169,10 @@ def test_a_click_sets_both_sliders(small):
 
 def test_targets_are_typed_and_nonsense_is_put_back(small):
     view = computed(x="T", y="sigma")
-    view.targets_text.value = "2, 0.5"
+    view.levels.text.value = "2, 0.5"
     assert view.targets == [0.5, 2.0] and set(view.lines.data["label"]) <= {"ε = 0.5", "ε = 2"}
-    view.targets_text.value = "many"
-    assert view.targets_text.value == "0.5, 2" and view.targets == [0.5, 2.0]
+    view.levels.text.value = "many"
+    assert view.levels.text.value == "0.5, 2" and view.targets == [0.5, 2.0]
     assert "decimal point" in view.note.object
 
 

@@ -49,7 +49,7 @@ def test_a_page_is_there_before_what_is_pinned_is_computed(monkeypatch):
 
     monkeypatch.setattr("zoexplore.views.panels.pinned.ask", never)
     page = asyncio.run(read())
-    assert [pin.name for pin in page.pins.pins] == ["a", "b"] and page.pinned_curves.source.data["ys"] == []
+    assert [pin.name for pin in page.pins.pins] == ["a", "b"] and page.curves.pinned.source.data["ys"] == []
 
 
 def test_rename_and_remove():
@@ -119,7 +119,7 @@ def test_the_table_has_what_differs_and_every_epsilon():
 def test_pins_are_drawn_by_the_accountants_numbers():
     explorer = Explorer()
     explorer.tools.apply("figure-1a")
-    source, preset = explorer.pinned_curves.source, PRESETS["figure-1a"]
+    source, preset = explorer.curves.pinned.source, PRESETS["figure-1a"]
     assert len(source.data["xs"]) == len(preset.pins)
     for ys, (_, setting) in zip(source.data["ys"], preset.pins, strict=True):
         expected = curve(setting, "T", T_VALUES, ["corollary"], preset.accounting)["corollary"]
@@ -137,8 +137,8 @@ def test_pins_are_drawn_by_the_accountants_numbers():
 
 def test_a_bound_that_never_applies_is_drawn_as_nothing():
     explorer = Explorer(search="?pin=K:300&compare=theorem")
-    assert np.isnan(explorer.pinned_curves.source.data["ys"][0]).all()
-    assert np.isnan(explorer.pinned_curves.ends.data["x"][0])
+    assert np.isnan(explorer.curves.pinned.source.data["ys"][0]).all()
+    assert np.isnan(explorer.curves.pinned.ends.data["x"][0])
 
 
 def test_a_figures_pins_go_with_it_and_ones_own_stay():
@@ -173,11 +173,11 @@ def test_a_pin_keeps_its_letter_and_colour_when_another_is_unpinned():
     for T in (10, 20, 30):
         explorer.state.ask(sigma=T * 1e-3)
         explorer.pins.add(explorer.state)
-    colours = explorer.pinned_curves.source.data["colour"]
+    colours = explorer.curves.pinned.source.data["colour"]
     explorer.pins.remove(0)
-    assert explorer.pinned_curves.source.data["colour"] == colours[1:]
+    assert explorer.curves.pinned.source.data["colour"] == colours[1:]
     assert [row[0].label for row in explorer.pinned.rows] == ["B", "C"]
-    ends = explorer.pinned_curves.ends.data["x"]
+    ends = explorer.curves.pinned.ends.data["x"]
     assert np.isnan(ends[0]) and np.isfinite(ends[1])
     explorer.state.ask(sigma=0.04)
     explorer.pins.add(explorer.state)

@@ -14,7 +14,7 @@ from zoexplore.views.browser.lessons import SETTABLE, Lesson
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.panels.downloads import Files, presenter
 from zoexplore.views.panels.measures import Measures, Odds, Stated
-from zoexplore.views.panels.pinned import Pinned, PinnedCurves
+from zoexplore.views.panels.pinned import Pinned
 from zoexplore.views.panels.pins import Pins
 from zoexplore.views.panels.readouts import Readouts
 from zoexplore.views.panels.story import Story
@@ -80,7 +80,7 @@ class Explorer(pn.viewable.Viewer):
         self.readouts = Readouts(self.state)
         self.odds, self.measures, self.stated = (part(self.state) for part in (Odds, Measures, Stated))
         self.curves = self.tabs["curves"]
-        self.pinned, self.pinned_curves = Pinned(self.state, self.pins), PinnedCurves(self.curves, self.pins)
+        self.pinned = Pinned(self.state, self.pins)
         self._teach()
         self.story = Story(self.state, self.tabs, self.controls, invites=search is not None and not search.strip("?"))
         self.story.param.watch(self._tell_of, "by")
@@ -96,16 +96,11 @@ class Explorer(pn.viewable.Viewer):
         if self.lesson.present:
             self.tools.more.append(presenter(present=True))
         self.dark = self.tools.dark
-        self.dark.param.watch(self._paint, "value")
-        self._paint()
+        self.dark.param.watch(lambda event: self.tabs.paint(event.new), "value")
 
     def _tell_of(self, event: Any) -> None:
         """Let the number above the figure, and what it means, be a bound's."""
         self.readouts.by = self.odds.by = event.new
-
-    def _paint(self, *_: Any) -> None:
-        self.tabs.paint(self.dark.value)
-        self.pinned_curves.draw()
 
     def _teach(self) -> None:
         """Keep the switch to the views that a lesson shows."""

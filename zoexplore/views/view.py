@@ -5,9 +5,11 @@ from typing import Any, ClassVar
 
 import panel as pn
 import param
+from bokeh.plotting import figure
 
 from zoexplore.views.browser.in_order import send_in_order
 from zoexplore.views.compute.task import Task, goes_on_beside
+from zoexplore.views.figures.bokeh_style import paint
 from zoexplore.views.panels.pins import Pins
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
@@ -19,7 +21,8 @@ class View(pn.viewable.Viewer):
     """A view of a state that can be put to sleep: while `active` is false it computes nothing; shown, it catches up.
 
     Subclasses build themselves in `__init__`, redraw in the coroutine `refresh`, and call `follow` last. What takes long they
-    await: `found = await ask(function, *args)`. What is pinned beside the state is in `pins`.
+    await: `found = await ask(function, *args)`. What is pinned beside the state is in `pins`. Their figures they build in light
+    colours and show in a `canvas`.
     """
 
     asks: ClassVar[tuple[str, ...]] = ()  # the params that a reader sets here and that an address keeps
@@ -32,6 +35,7 @@ class View(pn.viewable.Viewer):
         super().__init__(**params)
         self.state, self.pins = state or State(), pins or Pins()
         self.dark = dark
+        self.panes: list[pn.pane.Bokeh] = []  # the figures
         self._stale = False
         self._redrawing: Task | None = None
         self._behind = False  # whether the state has moved on while this was being computed, or rested
@@ -41,6 +45,8 @@ class View(pn.viewable.Viewer):
 
     def follow(self, precedence: int = 0) -> None:
         """Redraw now, and with every change of the run or of the accounting; among views in the order of their precedence."""
+        if self.dark:
+            self.repaint()
         self.changed()
         self.state.param.watch(self.changed, ["setting", "accounting"], precedence=precedence)
         self.state.param.watch(self._rests, "moving", precedence=precedence)
@@ -109,6 +115,23 @@ class View(pn.viewable.Viewer):
     async def refresh(self) -> None:
         """Show what the state is now."""
 
+    def canvas(self, fig: figure, **more: Any) -> pn.pane.Bokeh:
+        """A figure of this view as wide as there is room, painted with it, and followed by a notebook."""
+        self.panes.append(pn.pane.Bokeh(fig, **theme.STRETCH | more))
+        return self.panes[-1]
+
+    def push(self) -> None:
+        """Have a notebook's cell show what was drawn."""
+        for pane in self.panes:
+            pn.io.push_notebook(pane)
+
     def paint(self, dark: bool) -> None:
         """Draw in the colours of a scheme."""
-        self.dark = dark
+        if dark != self.dark:
+            self.dark = dark
+            self.repaint()
+
+    def repaint(self) -> None:
+        """Give the figures the colours of the scheme."""
+        for pane in self.panes:
+            paint(pane.object, self.dark)

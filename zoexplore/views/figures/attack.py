@@ -16,13 +16,13 @@ from zoexplore.formatting import format_percent, format_share
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import RATES, attack, attacks, guarantees, smallest
 from zoexplore.views.figures import pin_lines
-from zoexplore.views.figures.bokeh_style import blank, dress, hover, tooltip
+from zoexplore.views.figures.bokeh_style import blank, hover, stroke, tooltip
 from zoexplore.views.figures.glyphs import Stroke
 from zoexplore.views.figures.picture import Saves, svg
 from zoexplore.views.panels.inputs import percent
 from zoexplore.views.panels.pins import LETTERS, Pin
 from zoexplore.views.state import State
-from zoexplore.views.style import theme
+from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 _SAYS = """<p>Somebody who sees the released model, and knows every other record, tests whether a person's record was used.
@@ -53,22 +53,17 @@ class Attack(View):
             "trade-off": self._figure("What it misses, at least", _missed, "missed", 0.0, "linear"),
             "found": self._figure("What it finds, at most", str, "found", _LEAST, "log"),
         }
-        self.panes = [pn.pane.Bokeh(fig, **theme.STRETCH) for fig in self.figures.values()]
-        cells = [
-            pn.Column(
-                pane,
-                Saves(partial(self.picture, name), title=f"the {name} curves", name_of_file=f"zoexplore-{name}"),
-                **theme.STRETCH,
-            )
-            for name, pane in zip(self.figures, self.panes, strict=True)
-        ]
-        self.grid = pn.Column(*cells, css_classes=["zx-panels"], stylesheets=[theme.css("panels")], **theme.STRETCH)
+        saves = {
+            name: Saves(partial(self.picture, name), title=f"the {name} curves", name_of_file=f"zoexplore-{name}")
+            for name in self.figures
+        }
+        cells = [widgets.stack(self.canvas(fig), saves[name]) for name, fig in self.figures.items()]
+        self.grid = widgets.column("panels", *cells)
         labels = {"fpr": "false alarms", "prior": "chance of membership before", "guess": "chance to guess the record anyway"}
         self.boxes = {name: percent(self, name, label) for name, label in labels.items()}
         self.refused = pn.pane.HTML("", visible=False, stylesheets=[theme.css("notice")], margin=0)
-        self.words = pn.pane.HTML(_SAYS, stylesheets=[theme.css("text", "words")], **theme.STRETCH)
-        self.table = pn.pane.HTML("", stylesheets=[theme.css("text", "table", "odds")], **theme.STRETCH)
-        self.paint(dark)
+        self.words = widgets.html(_SAYS, "words")
+        self.table = widgets.html("", "table", "odds")
         self.follow()
         self.param.watch(self._tell, list(labels))
         for box in self.boxes.values():
@@ -84,14 +79,12 @@ class Attack(View):
         for axis in fig.axis:
             axis.formatter = CustomJSTickFormatter(code=_PERCENT)
         blind = 1 - _GUESSING if of_pins == "missed" else _GUESSING
-        fig.line(_GUESSING, blind, line_dash=[1, 3], line_width=1.4, name="guessing")
-        fig.add_layout(Span(location=self.fpr, dimension="height", line_width=1.2, line_dash=[2, 3]))
-        pins = {"source": self.pinned_source, "line_color": "colour", "line_width": pin_lines.WIDTH, "line_dash": pin_lines.DASH}
-        fig.multi_line("rates", of_pins, **pins)
+        muted = theme.colour("muted")
+        fig.line(_GUESSING, blind, line_color=muted, line_dash=[1, 3], line_width=1.4, name="guessing")
+        fig.add_layout(Span(location=self.fpr, dimension="height", line_color=muted, line_width=1.2, line_dash=[2, 3]))
+        pin_lines.lines(fig, self.pinned_source, "rates", of_pins)
         for bound in BOUNDS:
-            style = theme.style_of(bound)
-            look = {"line_width": style.width, "line_dash": list(style.dash), "line_join": "round"}
-            fig.line("rate", column(bound), source=self.source, name=bound, **look)
+            fig.line("rate", column(bound), source=self.source, name=bound, **stroke(theme.style_of(bound)))
         probe = fig.line("rate", "probe", source=self.source, line_alpha=0)
         fig.add_tools(hover(probe, _POINTED, pin_lines.rows(self.pins), absent="–"))
         return fig
@@ -104,8 +97,7 @@ class Attack(View):
         with pn.io.hold():
             self._draw()
             self._tell()
-        for pane in self.panes:
-            pn.io.push_notebook(pane)
+        self.push()
 
     async def _of_pin(self, pin: Pin) -> tuple[Guarantee, TradeOff]:
         """A pin's guarantee by the bound that pins are compared by, or else its smallest."""
@@ -190,25 +182,9 @@ class Attack(View):
         key = [(Stroke.of(lines[b].glyph), g.title) for b, g in self._given.items() if g.valid]
         return svg(self.figures[name], self.state, key, title=self.figures[name].title.text)
 
-    def paint(self, dark: bool) -> None:
-        super().paint(dark)
-        for fig in self.figures.values():
-            dress(fig, dark)
-            muted = theme.colour("muted", dark)
-            next(span for span in fig.center if isinstance(span, Span)).line_color = muted
-            lines = {line.name: line.glyph for line in fig.renderers}
-            lines["guessing"].line_color = muted
-            for bound in BOUNDS:
-                lines[bound].line_color = theme.style_of(bound).hue(dark)
-        drawn = len(self.pinned_source.data["rates"])
-        self.pinned_source.data = {**self.pinned_source.data, "colour": pin_lines.colours(self.pins, dark)[:drawn]}
-
     def __panel__(self) -> pn.viewable.Viewable:
-        asked = pn.Column(*self.boxes.values(), css_classes=["zx-choices"], stylesheets=[theme.css("choices")], **theme.STRETCH)
-        return pn.Column(
-            self.words, self.grid, asked, self.refused, self.table,
-            css_classes=["zx-attack"], stylesheets=[theme.root("curves")], **theme.STRETCH,
-        )  # fmt: skip
+        asked = widgets.column("choices", *self.boxes.values())
+        return widgets.component("attack", self.words, self.grid, asked, self.refused, self.table)
 
 
 def _missed(bound: str) -> str:

@@ -112,6 +112,11 @@ AXES = {
 }
 
 
+def drawable(epsilon: np.ndarray) -> np.ndarray:
+    """What a log axis has a place for; nan elsewhere."""
+    return np.where(np.isfinite(epsilon) & (epsilon > 0), epsilon, np.nan)
+
+
 def frame(own: np.ndarray, others: np.ndarray, now: np.ndarray = _NONE) -> tuple[float, float]:
     """The decades worth showing: `MOST_DECADES` up from the lowest value of this run's bounds, and comparators below.
 

@@ -1,9 +1,23 @@
-"""What every figure's canvas has in common: its colours, and how its axes write numbers."""
+"""What every figure's canvas has in common: its colours, how its axes write numbers, and what hovering shows."""
 
+from collections.abc import Sequence
+from functools import cache
 from html import escape
+from typing import Any
 
 from bokeh.events import Tap
-from bokeh.models import CustomJS, CustomJSHover, CustomJSTickFormatter, GlyphRenderer, HoverTool
+from bokeh.model import Model
+from bokeh.models import (
+    ColumnDataSource,
+    CustomJS,
+    CustomJSHover,
+    CustomJSTickFormatter,
+    FixedTicker,
+    GlyphRenderer,
+    HoverTool,
+    Legend,
+    Range1d,
+)  # fmt: skip
 from bokeh.plotting import figure
 
 from zoexplore.views.style import theme
@@ -34,6 +48,8 @@ if (e >= -4 && e < 5) return Number(mantissa + "e" + e).toFixed(Math.max(2 - e, 
 const up = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 return mantissa + " × 10" + [...String(e)].map(c => c == "-" ? "⁻" : up[Number(c)]).join("");
 """
+
+_TOLD = "return texts.find(([x]) => Math.abs(tick - x) <= 1e-9 * (Math.abs(x) || 1))?.[1] ?? ''"
 
 # A finger that is lifted has left the figure, and with it goes what hovering shows. So a tap is followed by a move, which stays
 # until something else is touched.
@@ -87,7 +103,7 @@ def tooltip(caption: str, rows: dict[str, tuple[str, theme.Style]]) -> str:
 
 
 def blank(name: str, sheet: str = "figure", **params) -> figure:
-    """An empty figure as the page has them: no logo, a toolbar that hides, and a finger on it scrolls the page."""
+    """An empty figure as the page has them, in light colours: no logo, a toolbar that hides, a finger on it scrolls the page."""
     fig = figure(
         **{
             "height": 500,
@@ -104,13 +120,69 @@ def blank(name: str, sheet: str = "figure", **params) -> figure:
     )
     fig.toolbar.logo = None
     fig.toolbar.autohide = True
+    ink = theme.colour("ink")
+    fig.background_fill_color = fig.border_fill_color = fig.outline_line_color = None
+    for grid in fig.grid:
+        grid.grid_line_color = theme.colour("rule")
     for axis in fig.axis:
         axis.minor_tick_line_color = None
+        axis.axis_line_color = axis.major_tick_line_color = theme.colour("edge")
+        axis.major_label_text_color, axis.axis_label_text_color = theme.colour("muted"), ink
         axis.axis_label_text_font_size, axis.major_label_text_font_size = "14px", "12.5px"
+        axis.major_label_text_font = axis.axis_label_text_font = theme.FONT
+        axis.axis_label_text_font_style = "normal"
     if fig.title:
-        fig.title.text_font_size = "13px"
+        fig.title.update(text_font_size="13px", text_color=ink, text_font=theme.FONT, text_font_style="bold")
     fig.js_on_event(Tap, CustomJS(code=TAP))
     return fig
+
+
+def paint(fig: figure, dark: bool) -> None:
+    """Give whatever has a colour in a figure, its data's columns included, its partner in a scheme (`theme.partner`)."""
+    for model in fig.references():
+        if isinstance(model, ColumnDataSource):
+            columns = {name: values for name, values in model.data.items() if _are_colours(values)}
+            if columns:
+                model.data = {**model.data, **{n: [theme.partner(c, dark) for c in values] for n, values in columns.items()}}
+        for name in _coloured(type(model)):
+            colour = getattr(model, name)
+            if isinstance(colour, str) and (partner := theme.partner(colour, dark)) != colour:
+                setattr(model, name, partner)
+
+
+@cache
+def _coloured(kind: type[Model]) -> list[str]:
+    """The names of a model's properties that are colours."""
+    return [name for name in kind.properties() if name.endswith("color")]
+
+
+def _are_colours(values: Sequence[Any]) -> bool:
+    return len(values) > 0 and isinstance(values[0], str) and values[0].startswith("#")
+
+
+def stroke(style: theme.Style) -> dict[str, Any]:
+    """How a line in a style is drawn, in its light colour."""
+    look = {"line_width": style.width, "line_dash": list(style.dash), "line_join": "round"}
+    return {"line_color": style.colour[theme.LIGHT], **look}
+
+
+class FittedRange:
+    """A range that shows what fits, unless the reader has zoomed or panned."""
+
+    def __init__(self, span: Range1d) -> None:
+        self.span = span
+        self.ends: tuple[float, float] | None = None  # that we chose, and not the reader
+
+    @property
+    def ours(self) -> bool:
+        """Whether the reader has left it as we chose it."""
+        return self.ends in (None, (self.span.start, self.span.end))
+
+    def show(self, ends: tuple[float, float]) -> None:
+        """Show what is between these ends."""
+        self.ends = ends
+        if (self.span.start, self.span.end) != ends:
+            self.span.update(start=ends[0], end=ends[1])
 
 
 def enlarge(fig: figure, times: float) -> None:
@@ -130,31 +202,31 @@ def decades(axis) -> None:
     axis.formatter = CustomJSTickFormatter(code=TICKS)
 
 
-def dress(fig: figure, dark: bool) -> None:
-    """Give a figure's frame, axes and grid the colours and fonts of a scheme."""
-    ink, muted, rule = (theme.colour(name, dark) for name in ("ink", "muted", "rule"))
-    fig.background_fill_color = fig.border_fill_color = None
-    fig.outline_line_color = None
-    for grid in fig.grid:
-        grid.grid_line_color = rule
-    for axis in fig.axis:
-        axis.axis_line_color = axis.major_tick_line_color = theme.colour("edge", dark)
-        axis.major_label_text_color, axis.axis_label_text_color = muted, ink
-        axis.major_label_text_font = axis.axis_label_text_font = theme.FONT
-        axis.axis_label_text_font_style = "normal"
-    if fig.title:
-        fig.title.text_color, fig.title.text_font = ink, theme.FONT
-        fig.title.text_font_style = "bold"
-
-
 def plain(axis) -> None:
     """Let a linear axis write its numbers as short as they are."""
     axis.formatter = CustomJSTickFormatter(code="return String(Number(tick.toPrecision(3)))")
 
 
-def dress_legend(fig: figure, dark: bool) -> None:
-    """A figure's legends without boxes, in the colours of a scheme."""
-    for legend in fig.legend:
-        legend.background_fill_color = legend.border_line_color = None
-        legend.label_text_color, legend.label_text_font = theme.colour("ink", dark), theme.FONT
-        legend.label_text_font_size, legend.padding, legend.margin, legend.spacing = "12px", 0, 4, 14
+def tell(axis, texts: dict[float, str]) -> None:
+    """Let an axis have ticks at these places and say these texts there.
+
+    It keeps its models from then on: a notebook that missed a new one could not follow any more.
+    """
+    if not isinstance(axis.ticker, FixedTicker):
+        axis.update(ticker=FixedTicker(ticks=[]), formatter=CustomJSTickFormatter(code=_TOLD, args={"texts": []}))
+    axis.ticker.ticks = [float(x) for x in texts]
+    axis.formatter.args = {"texts": [[float(x), text] for x, text in texts.items()]}
+
+
+def plain_legend(legend: Legend) -> None:
+    """A legend without a box."""
+    legend.background_fill_color = legend.border_line_color = None
+    legend.label_text_color, legend.label_text_font = theme.colour("ink"), theme.FONT
+    legend.label_text_font_size, legend.padding, legend.margin, legend.spacing = "12px", 0, 4, 14
+
+
+def add_legend(fig: figure, items: Sequence[Any]) -> None:
+    """Put a legend of `LegendItem`s above a figure."""
+    legend = Legend(items=list(items), orientation="horizontal", location="top_left")
+    plain_legend(legend)
+    fig.add_layout(legend, "above")

@@ -1,22 +1,14 @@
 """The curves: every bound's epsilon against a field, in one figure that is built once and only ever given new data."""
 
 from math import isnan, log10
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import panel as pn
 import param
 from bokeh.core.properties import value as fixed
 from bokeh.events import Reset
-from bokeh.models import (
-    ColumnDataSource,
-    CrosshairTool,
-    CustomJSTickFormatter,
-    FixedTicker,
-    LogTicker,
-    Range1d,
-    Span,
-)  # fmt: skip
+from bokeh.models import ColumnDataSource, CrosshairTool, CustomJSTickFormatter, LogTicker, Range1d, Span
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
@@ -24,22 +16,21 @@ from zoexplore.formatting import format_count, format_number, format_short
 from zoexplore.setting import Accounting, Setting
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import REFERENCE, CurveSet, curve_set, guarantees, sketched
+from zoexplore.views.figures import pin_lines
 from zoexplore.views.figures.annotations import MEANINGS, annotations, rows
-from zoexplore.views.figures.axes import AXES, FieldAxis, frame, steady
-from zoexplore.views.figures.bokeh_style import LOG_TICKS, blank, decades, dress, hover, tooltip
+from zoexplore.views.figures.axes import AXES, FieldAxis, drawable, frame, steady
+from zoexplore.views.figures.bokeh_style import LOG_TICKS, FittedRange, blank, decades, hover, stroke, tell, tooltip
 from zoexplore.views.figures.glyphs import Stroke
 from zoexplore.views.figures.legend import Legend, entry
 from zoexplore.views.figures.picture import Saves, svg
 from zoexplore.views.state import State
-from zoexplore.views.style import theme
+from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 REFERENCE_TITLE = "Composition at β = 1"
 _APART = 0.035  # of the axis's decades: names at the curves' ends are no nearer to each other
 _SAME = 1e-3  # curves whose ends differ by less share one name
 _LABEL = 0.45  # of the axis's decades: annotations nearer to each other have their labels in rows of their own
-_INTERVAL = "return texts.find(([x]) => Math.abs(tick / x - 1) < 1e-9)?.[1] ?? ''"
-
 
 _ANNOTATED = ("x", "y", "dx", "dy", "align", "label")
 _MARKS = (*_ANNOTATED, "bound", "epsilon", "marker", "colour", "end_x", "end_y", "name")
@@ -51,34 +42,12 @@ def columns(curves: CurveSet, field: str = "T") -> dict[str, np.ndarray]:
     What is not positive and finite is nan, which a log axis leaves out.
     """
     drawn = {**curves.epsilon, REFERENCE: curves.reference}
-    data = {name: np.where(np.isfinite(values) & (values > 0), values, np.nan) for name, values in drawn.items()}
+    data = {name: drawable(values) for name, values in drawn.items()}
     return {"x": AXES[field].place(curves.values), "value": curves.values, **data}
 
 
-class Guest(Protocol):
-    """Who draws curves of its own into the figure."""
-
-    async def find(self) -> None:
-        """Compute what `draw` draws."""
-
-    def draw(self) -> None:
-        """Draw over the figure's field, unless that is what is drawn."""
-
-    def heights(self) -> list[np.ndarray]:
-        """The epsilons that the frame has to have room for."""
-
-    def columns(self, values: np.ndarray) -> dict[str, np.ndarray]:
-        """The epsilons that the hover tells at the figure's values, by the names of `rows`; nan where one is not known."""
-
-    def rows(self) -> dict[str, tuple[str, theme.Style]]:
-        """The rows of the hover."""
-
-    def key(self) -> list[tuple[Stroke, str]]:
-        """What is drawn, for the legend of a picture."""
-
-
 class Curves(View):
-    """Epsilon against a field for every bound, with the current value marked."""
+    """Epsilon against a field for every bound and every pin, with the current value marked."""
 
     along = param.Selector(default="T", objects=list(AXES), doc="the field that the curves run over")
 
@@ -88,27 +57,20 @@ class Curves(View):
         self.source = ColumnDataSource({name: [] for name in ("x", "value", *BOUNDS, REFERENCE)}, name="curves")
         self._found: dict[str, Guarantee] = {}  # of the run that is drawn
         self._annotated: dict[str, float] = {}
-        self.guests: list[Guest] = []  # what others draw into the figure
-        self._fitted: tuple[float, float] | None = None  # the frame we chose, and not the reader
-        self._fitted_x: tuple[float, float] | None = None
+
         self.marks = ColumnDataSource({name: [] for name in _MARKS}, name="marks")
         self.annotations = ColumnDataSource({name: [] for name in _ANNOTATED}, name="annotations")
         self.figure = self._figure()
-        self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
+        self.across, self.up = FittedRange(self.figure.x_range), FittedRange(self.figure.y_range)
+        self.pinned = pin_lines.PinnedCurves(self.figure, self.pins)
+        self.pane = self.canvas(self.figure)
         self.legend = Legend()
-        self.choice = pn.widgets.Select.from_param(
-            self.param.along,
-            options={a.label: field for field, a in AXES.items()},
-            label="ε against",
-            css_classes=["zx-select"],
-            stylesheets=[theme.css("select", "along")],
-            **theme.STRETCH,
-        )
-        self.choice.description = None
-        self.meaning = pn.pane.HTML("", stylesheets=[theme.css("text", "says")], **theme.STRETCH)
+        names = {a.label: field for field, a in AXES.items()}
+        self.choice = widgets.select("ε against", names, "along", of=self.param.along)
+        self.meaning = widgets.html("", "says")
         self.saves = Saves(self.picture, title="the curves", name_of_file="zoexplore-curves")
-        self.paint(dark)
         self.follow()
+        self.pins.param.watch(self.changed, ["pins", "compare"])
         self.param.watch(self.changed, "along")
         self.legend.param.watch(self._mute, "muted")
 
@@ -121,52 +83,35 @@ class Curves(View):
         ranges = {"x_range": Range1d(1, 10), "y_range": Range1d(1e-2, 1e4)}
         fig = blank("epsilon-against-T", x_axis_type="log", y_axis_type="log", min_border_top=34, **ranges)
         decades(fig.yaxis)
-        self.now = Span(location=1, dimension="height", line_width=1.6, line_dash=[2, 3], editable=True)
+        muted, surface = theme.colour("muted"), theme.colour("surface")
+        now = {"dimension": "height", "line_color": muted, "line_width": 1.6, "line_dash": [2, 3]}
+        self.now = Span(location=1, editable=True, **now)
         self.now.on_change("location", self._dragged)
         fig.add_layout(self.now)
-        self.annotation_lines = fig.vspan("x", source=self.annotations, line_width=1, line_dash=[1, 4])
-        self.lines = {}
+        fig.vspan("x", source=self.annotations, line_color=muted, line_width=1, line_dash=[1, 4])
         thick_first = sorted(self._styles().items(), key=lambda each: -each[1].width)  # so that none hides another
-        for name, style in thick_first:
-            look = {"line_width": style.width, "line_dash": list(style.dash), "line_join": "round"}
-            self.lines[name] = fig.line("x", name, source=self.source, name=name, **look)
-        self.points = fig.scatter(
-            "x", "y", source=self.marks, size=9, marker="marker", fill_color="colour", line_width=1.5, level="overlay"
-        )
+        self.lines = {name: fig.line("x", name, source=self.source, name=name, **stroke(s)) for name, s in thick_first}
+        fig.scatter(
+            "x", "y", source=self.marks, size=9, marker="marker", fill_color="colour", line_color=surface, line_width=1.5,
+            level="overlay",
+        )  # fmt: skip
         words = {"level": "overlay", "text_font": {"value": theme.FONT}}
+        over = words | {"background_fill_color": surface}
         fig.text(
-            "x",
-            "y",
-            "label",
-            source=self.marks,
-            x_offset="dx",
-            y_offset="dy",
-            text_color="colour",
-            text_align="align",
-            text_baseline="top",
-            text_font_size="12px",
-            text_line_height=1.25,
-            **words,
-        )
-        self.names = fig.text(
+            "x", "y", "label", source=self.marks, x_offset="dx", y_offset="dy", text_color="colour", text_align="align",
+            text_baseline="top", text_font_size="12px", text_line_height=1.25, **words,
+        )  # fmt: skip
+        fig.text(
             "end_x", "end_y", "name", source=self.marks, x_offset=-4, y_offset=-3, text_color="colour", text_align="right",
-            text_baseline="bottom", text_font_size="11.5px", background_fill_alpha=0.7, **words,
+            text_baseline="bottom", text_font_size="11.5px", background_fill_alpha=0.7, **over,
         )  # fmt: skip
         self.annotation_words = fig.text(
-            "x",
-            "y",
-            "label",
-            source=self.annotations,
-            x_offset="dx",
-            y_offset="dy",
-            text_align="align",
-            text_font_size="11.5px",
-            background_fill_alpha=0.8,
-            **words,
-        )
+            "x", "y", "label", source=self.annotations, x_offset="dx", y_offset="dy", text_color=muted, text_align="align",
+            text_font_size="11.5px", background_fill_alpha=0.8, **over,
+        )  # fmt: skip
         self.probe = fig.line("x", fixed(fig.y_range.end), source=self.source, line_alpha=0, name="probe")
         self.hover = hover(self.probe, self._caption(), self._rows(), above=True)
-        self.cross = Span(dimension="height", line_width=1, line_alpha=0.6)
+        self.cross = Span(dimension="height", line_color=muted, line_width=1, line_alpha=0.6)
         fig.add_tools(self.hover, CrosshairTool(overlay=self.cross, visible=False))
         fig.on_event(Reset, lambda _: self.fit(fresh=True))
         return fig
@@ -179,7 +124,7 @@ class Curves(View):
         """The rows of the hover."""
         styles = self._styles()
         own = {name: (title, styles[name]) for name, title in self._titles().items()}
-        return own | {name: row for guest in self.guests for name, row in guest.rows().items()}
+        return own | pin_lines.styles(self.pins)
 
     def _titles(self) -> dict[str, str]:
         return {**{bound: BOUNDS[bound].title for bound in BOUNDS}, REFERENCE: REFERENCE_TITLE}
@@ -196,7 +141,7 @@ class Curves(View):
         found = self._found
         drawn = {bound for bound, g in found.items() if g.valid and g.epsilon > 0} - {*self.legend.muted}
         epsilon = {bound: g.epsilon if bound in drawn else np.nan for bound, g in found.items()}
-        low, high = self._fitted or (0.0, np.inf)
+        low, high = self.up.ends or (0.0, np.inf)
         above = [bound for bound, value in epsilon.items() if value > high]
         start, end = self.abscissa.frame(self.state.setting)
         left = self._now() <= (start * end) ** 0.5 * 3  # is there more room to the right of the mark
@@ -210,13 +155,13 @@ class Curves(View):
             "dx": [12 if left else -12] * len(found),
             "dy": [36 * above.index(bound) + 2 if bound in above else 0 for bound in found],
             "align": ["left" if left else "right"] * len(found),
-            "colour": [self._colour(bound) for bound in found],
+            "colour": [theme.style_of(bound).hue(self.dark) for bound in found],
             **self._named(),
         }
 
     def _named(self) -> dict[str, list[Any]]:
         """A name at the right end of every curve within the frame; curves that end at the same place share one."""
-        x, (low, high) = self.source.data["x"], self._fitted or (0.0, np.inf)
+        x, (low, high) = self.source.data["x"], self.up.ends or (0.0, np.inf)
         ends: dict[str, tuple[float, float]] = {}
         for bound in (bound for bound in BOUNDS if bound not in self.legend.muted):
             values = np.asarray(self.source.data[bound])
@@ -248,9 +193,6 @@ class Curves(View):
         if not self.state.ask(**{self.abscissa.field: value}) or self._now() != new:
             self.now.location = None if isnan(self._now()) else self._now()
 
-    def _colour(self, bound: str) -> str:
-        return theme.style_of(bound).hue(self.dark)
-
     def _now(self) -> float:
         """The place of the current value."""
         value = getattr(self.state.setting, self.abscissa.field)
@@ -269,11 +211,9 @@ class Curves(View):
         axis, a = self.figure.xaxis[0], self.abscissa
         axis.axis_label = a.label
         if a.linear:
-            axis.ticker = FixedTicker(ticks=list(a.ticks()))
-            axis.formatter = CustomJSTickFormatter(args={"texts": list(a.ticks().items())}, code=_INTERVAL)
+            tell(axis, a.ticks())
         else:
             axis.ticker, axis.formatter = LogTicker(), CustomJSTickFormatter(code=LOG_TICKS)
-        self._fitted_x = None
 
     async def refresh(self) -> None:
         """After a change: one replacement of each source's data, and nothing else that is not different.
@@ -295,8 +235,7 @@ class Curves(View):
         found = await ask(guarantees, setting, accounting)
         curves = curves or await ask(curve_set, setting, accounting, self.along)
         named = await ask(annotations, setting, accounting, self.along)
-        for guest in self.guests:
-            await guest.find()
+        await self.pinned.find(self.along)
         self._found, self._curves = found, curves
         self._draw(named)
 
@@ -305,10 +244,8 @@ class Curves(View):
         with pn.io.hold():
             if fresh:
                 self._turn()
-            data = columns(self._curves, self.along)
-            for guest in self.guests:
-                guest.draw()
-                data |= guest.columns(self._curves.values)
+            data = columns(self._curves, self.along) | self.pinned.columns(self._curves.values)
+            self.pinned.draw(self.along, self.dark)
             drawn = self.source.data
             if data.keys() != drawn.keys() or any(not np.array_equal(data[k], drawn[k], equal_nan=True) for k in data):
                 self.source.data = data
@@ -322,7 +259,7 @@ class Curves(View):
             self.marks.data = self._marks()
             self._annotate(named)
             self.legend.entries = self._entries()
-        pn.io.push_notebook(self.pane)
+        self.push()
 
     def _annotate(self, found: dict[str, float]) -> None:
         """Name what is worth it along the axis, in rows where labels would meet."""
@@ -351,24 +288,19 @@ class Curves(View):
 
     def fit(self, fresh: bool = False) -> None:
         """Show the curves' decades, unless the reader has zoomed or panned."""
-        x, y, ends = self.figure.x_range, self.figure.y_range, self.abscissa.frame(self.state.setting)
-        if fresh or self._fitted_x in (None, (x.start, x.end)):
-            self._fitted_x = ends
-            if (x.start, x.end) != ends:
-                x.start, x.end = ends
-        if not fresh and self._fitted not in (None, (y.start, y.end)):
-            return
-        self._fitted = steady(self._wanted(), None if fresh else self._fitted)
-        if (y.start, y.end) != self._fitted:
-            y.start, y.end = self._fitted
-            self.probe.glyph.y = fixed(y.end)  # the hover stands on it
+        if fresh or self.across.ours:
+            self.across.show(self.abscissa.frame(self.state.setting))
+        if fresh or self.up.ours:
+            self.up.show(steady(self._wanted(), None if fresh else self.up.ends))
+            if self.probe.glyph.y != (top := fixed(self.figure.y_range.end)):
+                self.probe.glyph.y = top  # the hover stands on it
 
     def _wanted(self) -> tuple[float, float]:
         own: list[np.ndarray] = []
         others = [self.source.data[REFERENCE]]
         for bound in BOUNDS:
             (others if BOUNDS[bound].comparator else own).append(self.source.data[bound])
-        own += [heights for guest in self.guests for heights in guest.heights()]
+        own += list(self.pinned.source.data["ys"])
         now = np.array([g.epsilon for bound, g in self._found.items() if not BOUNDS[bound].comparator and 0 < g.epsilon < np.inf])
         drawn, beside = (np.concatenate(arrays) for arrays in (own, others))
         return frame(drawn[np.isfinite(drawn)], beside[np.isfinite(beside)], now)
@@ -392,7 +324,7 @@ class Curves(View):
             if self._found:
                 self.marks.data = self._marks()
                 self._annotate(self._annotated)
-        pn.io.push_notebook(self.pane)
+        self.push()
 
     async def picture(self) -> str:
         """The figure as SVG, with a legend of what is in the frame."""
@@ -401,31 +333,8 @@ class Curves(View):
         highest = self.figure.y_range.end
         seen = [name for name, line in self.lines.items() if line.visible and (self.source.data[name] <= highest).any()]
         key = [(Stroke.of(self.lines[name].glyph), titles[name]) for name in seen]
-        key += [entry for guest in self.guests for entry in guest.key()]
+        key += pin_lines.key(self.pins)
         return svg(self.figure, self.state, key, without=(self.along,))
 
-    def paint(self, dark: bool) -> None:
-        """Give the canvas the colours of a scheme."""
-        super().paint(dark)
-        dress(self.figure, dark)
-        for name, style in self._styles().items():
-            self.lines[name].glyph.line_color = style.hue(dark)
-        muted = theme.colour("muted", dark)
-        self.now.line_color = self.annotation_lines.glyph.line_color = self.annotation_words.glyph.text_color = muted
-        self.cross.line_color = muted
-        for words in (self.annotation_words, self.names):
-            words.glyph.background_fill_color = theme.colour("surface", dark)
-        self.points.glyph.line_color = theme.colour("surface", dark)
-        self.marks.data = {**self.marks.data, "colour": [self._colour(bound) for bound in self.marks.data["bound"]]}
-
     def __panel__(self) -> pn.viewable.Viewable:
-        return pn.Column(
-            self.choice,
-            self.legend,
-            self.pane,
-            self.meaning,
-            self.saves,
-            css_classes=["zx-curves"],
-            stylesheets=[theme.root("curves")],
-            **theme.STRETCH,
-        )
+        return widgets.component("curves", self.choice, self.legend, self.pane, self.meaning, self.saves)

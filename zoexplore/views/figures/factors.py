@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import panel as pn
-from bokeh.models import ColumnDataSource, Legend, LegendItem, Range1d
+from bokeh.models import ColumnDataSource, LegendItem, Range1d
 
 from zoexplore.bounds import Guarantee
 from zoexplore.bounds.run_arrays import RunArrays
@@ -13,10 +13,10 @@ from zoexplore.formatting import format_count, format_number, format_short
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import guarantees
 from zoexplore.views.compute.questions import KINDS, histograms
-from zoexplore.views.figures.bokeh_style import blank, dress, dress_legend, plain
+from zoexplore.views.figures.bokeh_style import add_legend, blank, plain
 from zoexplore.views.figures.picture import Saves, svg
 from zoexplore.views.state import State
-from zoexplore.views.style import theme
+from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 MOST_DIRECTIONS = 5000  # of which independent ones are drawn one by one
@@ -47,32 +47,23 @@ class Factors(View):
         self.figure.xaxis.axis_label = "distance after the step over distance before"
         plain(self.figure.xaxis)
         self.figure.yaxis.visible = False
-        self.bars = {
-            kind: self.figure.quad(
-                "left", "right", kind, 0, source=self.source, fill_alpha=0.45, hatch_pattern=hatch, hatch_alpha=0.5
-            )
-            for kind, hatch in zip(_COLOURS, (" ", "/"), strict=True)
-        }
-        self.ruled = self.figure.vspan("x", source=self.bounds, line_width=2, line_dash=[6, 3])
-        self.labels = self.figure.text(
-            "x",
-            "y",
-            "label",
-            source=self.bounds,
-            x_offset="dx",
-            y_offset="dy",
-            text_align="align",
-            text_font_size="11.5px",
-            level="overlay",
-            text_font={"value": theme.FONT},
-        )
-        items = [LegendItem(label=f"{kind} directions", renderers=[bar]) for kind, bar in self.bars.items()]
-        self.figure.add_layout(Legend(items=items, orientation="horizontal", location="top_left"), "above")
-        self.words = pn.pane.HTML("", stylesheets=[theme.css("text", "words")], **theme.STRETCH)
-        self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
+        items = []
+        for kind, hatch in zip(_COLOURS, (" ", "/"), strict=True):
+            hue = theme.style_of(_COLOURS[kind]).colour[theme.LIGHT]
+            look = {"fill_color": hue, "fill_alpha": 0.45, "line_color": hue, "hatch_color": hue, "hatch_alpha": 0.5}
+            bar = self.figure.quad("left", "right", kind, 0, source=self.source, hatch_pattern=hatch, **look)
+            items.append(LegendItem(label=f"{kind} directions", renderers=[bar]))
+        add_legend(self.figure, items)
+        ink = theme.colour("ink")
+        self.figure.vspan("x", source=self.bounds, line_color=ink, line_width=2, line_dash=[6, 3])
+        self.figure.text(
+            "x", "y", "label", source=self.bounds, x_offset="dx", y_offset="dy", text_color=ink, text_align="align",
+            text_font_size="11.5px", level="overlay", text_font={"value": theme.FONT},
+        )  # fmt: skip
+        self.words = widgets.html("", "words")
+        self.pane = self.canvas(self.figure)
         self.saves = Saves(self.picture, title="one step's factors", name_of_file="zoexplore-factors")
         self._drawn: Any = None
-        self.paint(dark)
         self.follow()
 
     async def refresh(self) -> None:
@@ -124,25 +115,13 @@ class Factors(View):
             "The dashed lines mark what the proofs use: the root mean square for the sharper bound, and for the theorem a value "
             "that all but a rare step stays below.</p>"
         )
-        pn.io.push_notebook(self.pane)
+        self.push()
 
     async def picture(self) -> str:
         """The histogram as SVG."""
         await self.settle()
         return svg(self.figure, self.state, title=self.figure.title.text)
 
-    def paint(self, dark: bool) -> None:
-        super().paint(dark)
-        dress(self.figure, dark)
-        side = theme.DARK if dark else theme.LIGHT
-        for kind, bar in self.bars.items():
-            hue = theme.style_of(_COLOURS[kind]).colour[side]
-            bar.glyph.fill_color = bar.glyph.line_color = bar.glyph.hatch_color = hue
-        ink = theme.colour("ink", dark)
-        self.ruled.glyph.line_color = self.labels.glyph.text_color = ink
-        dress_legend(self.figure, dark)
-
     def __panel__(self) -> pn.viewable.Viewable:
-        words = "<h2>Why the directions are orthonormal</h2>"
-        title = pn.pane.HTML(words, stylesheets=[theme.css("text")], margin=(14, 0, 0, 0))
-        return pn.Column(title, self.words, self.pane, self.saves, stylesheets=[theme.root("curves")], **theme.STRETCH)
+        title = widgets.short("<h2>Why the directions are orthonormal</h2>", margin=(14, 0, 0, 0))
+        return widgets.component("factors", title, self.words, self.pane, self.saves)

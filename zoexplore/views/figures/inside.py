@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import panel as pn
 import param
-from bokeh.models import ColumnDataSource, CustomJSTickFormatter, FixedTicker, Legend, LegendItem, Range1d
+from bokeh.models import ColumnDataSource, CustomJSTickFormatter, FixedTicker, LegendItem, Range1d
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
@@ -17,13 +17,13 @@ from zoexplore.bounds.explanation import in_whom, why_undrawn
 from zoexplore.formatting import format_count, format_number
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import guarantees
-from zoexplore.views.figures.bokeh_style import TICKS, blank, dress, dress_legend, plain
+from zoexplore.views.figures.bokeh_style import TICKS, add_legend, blank, plain
 from zoexplore.views.figures.factors import Factors
 from zoexplore.views.figures.glyphs import Stroke
 from zoexplore.views.figures.picture import Saves, svg
 from zoexplore.views.figures.replay import SHOWN, Replay
 from zoexplore.views.state import State
-from zoexplore.views.style import theme
+from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 MOST_POINTS = 300
@@ -131,24 +131,20 @@ class Inside(View):
     def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
         super().__init__(state, dark, **params)
         self.source = ColumnDataSource({name: [] for name in _COLUMNS}, name="inside")
-        self.words = pn.pane.HTML("", stylesheets=[theme.css("text", "words")], **theme.STRETCH)
+        self.words = widgets.html("", "words")
         self.range, self.ticker = Range1d(10, 1), FixedTicker(ticks=[1, 10])
-        self.lines: dict[str, tuple[Any, str]] = {}
+        self.lines: dict[str, Any] = {}
         self.figures = {name: self._figure(name, *spec) for name, spec in PANELS.items()}
-        self.panes = [pn.pane.Bokeh(fig, **theme.STRETCH) for fig in self.figures.values()]
-        self.saves = [
-            Saves(partial(self.picture, name), title=title, name_of_file=f"zoexplore-{name}")
+        saves = {
+            name: Saves(partial(self.picture, name), title=title, name_of_file=f"zoexplore-{name}")
             for name, (title, _) in PANELS.items()
-        ]
-        cells = [pn.Column(*cell, **theme.STRETCH) for cell in zip(self.panes, self.saves, strict=True)]
-        self.grid = pn.Column(*cells, css_classes=["zx-panels"], stylesheets=[theme.css("panels")], **theme.STRETCH)
+        }
+        cells = [widgets.stack(self.canvas(fig), saves[name]) for name, fig in self.figures.items()]
+        self.grid = widgets.column("panels", *cells)
         self.replay = Replay(state=self.state, dark=dark, active=self.active)
         self.factors = Factors(state=self.state, dark=dark, active=self.active)
-        self.choice = pn.widgets.RadioBoxGroup.from_param(
-            self.param.bound, options=SHOWN, label="", inline=True, tags=["bound to open"],
-            css_classes=["zx-radio"], stylesheets=[theme.css("radio")], width=330, margin=(0, 0, 12, 0),
-        )  # fmt: skip
-        self.paint(dark)
+        fixed = {"sizing_mode": None, "width": 330, "margin": (0, 0, 12, 0)}
+        self.choice = widgets.radio("bound to open", SHOWN, of=self.param.bound, **fixed)
         self.follow()
         self.param.watch(self.changed, "bound")
         for part in (self.replay, self.factors):
@@ -166,14 +162,13 @@ class Inside(View):
         plain(fig.yaxis)
         items = []
         for order, (column, label, bound) in enumerate(drawn):
-            dash = [[], [6, 3], [2, 3]][order]
-            line = fig.line("left", column, source=self.source, line_width=2.4, line_dash=dash)
-            dots = fig.scatter("left", column, source=self.source, size=4)
-            self.lines[f"{name}-{column}"] = (line, bound)
-            self.lines[f"{name}-{column}-dots"] = (dots, bound)
+            dash, hue = [[], [6, 3], [2, 3]][order], theme.style_of(bound).colour[theme.LIGHT]
+            line = fig.line("left", column, source=self.source, line_color=hue, line_width=2.4, line_dash=dash)
+            self.lines[f"{name}-{column}"] = line
+            self.lines[f"{name}-{column}-dots"] = fig.scatter("left", column, source=self.source, size=4, color=hue)
             items.append(LegendItem(label=label, renderers=[line], name=column))
         if len(items) > 1:
-            fig.add_layout(Legend(items=items, orientation="horizontal", location="top_left"), "above")
+            add_legend(fig, items)
         return fig
 
     async def refresh(self) -> None:
@@ -186,7 +181,7 @@ class Inside(View):
             else:
                 self.source.data = thinned(g.trajectory)
                 self._fit()
-                for name, (renderer, _) in self.lines.items():
+                for name, renderer in self.lines.items():
                     renderer.visible = not name.endswith("-dots") or g.trajectory.rho.size <= MOST_DOTS
                 for item in self.figures["shares"].legend[0].items:
                     item.visible = item.name == "beta" or g.trajectory.alpha is not None
@@ -195,8 +190,7 @@ class Inside(View):
                     self.range.update(start=ends[0], end=ends[1])
                     mantissas = (1, 2, 5) if ends[0] < 1000 else (1,)
                     self.ticker.ticks = [m * 10**k for k in range(16) for m in mantissas if m * 10**k <= ends[0]]
-        for pane in self.panes:
-            pn.io.push_notebook(pane)
+        self.push()
 
     def _fit(self) -> None:
         """Let every panel reach from 0 to the round number above its lines."""
@@ -211,24 +205,13 @@ class Inside(View):
         bound, key = BOUNDS[self.bound].title, []
         if not self.figures[name].legend:
             ((column, label, _),) = PANELS[name][1]
-            key = [(Stroke.of(self.lines[f"{name}-{column}"][0].glyph), label)]
+            key = [(Stroke.of(self.lines[f"{name}-{column}"].glyph), label)]
         return svg(self.figures[name], self.state, key, title=f"{PANELS[name][0]} ({bound})")
 
     def paint(self, dark: bool) -> None:
         super().paint(dark)
         self.replay.paint(dark)
         self.factors.paint(dark)
-        for fig in self.figures.values():
-            dress(fig, dark)
-            dress_legend(fig, dark)
-        for renderer, bound in self.lines.values():
-            hue = theme.style_of(bound).hue(dark)
-            renderer.glyph.line_color = hue
-            if hasattr(renderer.glyph, "fill_color"):
-                renderer.glyph.fill_color = hue
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return pn.Column(
-            self.choice, self.replay.__panel__(), self.words, self.grid, self.factors.__panel__(),
-            css_classes=["zx-inside"], stylesheets=[theme.root("curves")], **theme.STRETCH,
-        )  # fmt: skip
+        return widgets.component("inside", self.choice, self.replay, self.words, self.grid, self.factors)

@@ -10,7 +10,6 @@ import panel as pn
 import param
 from bokeh.events import Pan, PanEnd, PanStart, Tap
 from bokeh.models import ColorBar, ColumnDataSource, CustomJSTickFormatter, FixedTicker, LinearColorMapper, Range1d
-from bokeh.palettes import cividis
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS
@@ -21,12 +20,13 @@ from zoexplore.views.compute.grid import SIZE, Sheet, row
 from zoexplore.views.compute.task import Task, goes_on_beside
 from zoexplore.views.figures import pin_lines
 from zoexplore.views.figures.axes import AXES
-from zoexplore.views.figures.bokeh_style import TICKS, blank, dress
+from zoexplore.views.figures.bokeh_style import TICKS, blank, tell
 from zoexplore.views.figures.contours import bands, heights, level_lines
 from zoexplore.views.figures.picture import Saves, decades, svg
+from zoexplore.views.panels.inputs import Typed
 from zoexplore.views.panels.pins import LETTERS
 from zoexplore.views.state import State
-from zoexplore.views.style import theme
+from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 DECADES = (-3, 4)  # of epsilon, what the colours tell apart
@@ -40,7 +40,6 @@ _COARSE = 8  # every so manieth row comes first
 _NEAR = 0.04  # of an axis: from how far the dot is taken hold of
 _BETWEEN = 0.2  # seconds between two looks at how far it is
 _POWERS = TICKS.replace("const e = Math.round(Math.log10(tick));", "const e = Math.round(tick); tick = 10 ** tick;")
-_AXIS = "return texts.find(([x]) => Math.abs(tick - x) < 1e-9)?.[1] ?? ''"
 
 
 class Targets(param.List):
@@ -77,79 +76,63 @@ class Map(View):
         self._computing: Task | None = None
         self._shown = False
         self.figure = self._figure()
-        self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
+        self.pane = self.canvas(self.figure)
         self.saves = Saves(self.picture, title="the map", name_of_file="zoexplore-map")
         self._build()
-        self.paint(dark)
         self.follow()
         self.param.watch(self.changed, ["bound", "x", "y"])
         self.param.watch(self._contour, "targets")
-        self.param.watch(self._write_targets, "targets")
         self.pins.param.watch(self._mark, "pins")
 
     def _build(self) -> None:
         """The choices above the map, and the bar under them."""
         names = {a.label: field for field, a in AXES.items()}
-        look = {"css_classes": ["zx-select"], "stylesheets": [theme.css("select", "along", "pair")], **theme.STRETCH}
         titles = {BOUNDS[bound].title: bound for bound in BOUNDS}
-        select = pn.widgets.Select.from_param
         self.choices = [
-            select(self.param.bound, options=titles, label="ε by", **look),
-            select(self.param.x, options=names, label="from left to right", **look),
-            select(self.param.y, options=names, label="from bottom to top", **look),
+            widgets.select("ε by", titles, "along", "pair", of=self.param.bound),
+            widgets.select("from left to right", names, "along", "pair", of=self.param.x),
+            widgets.select("from bottom to top", names, "along", "pair", of=self.param.y),
         ]
-        for choice in self.choices:
-            choice.description = None
-        self.targets_text = pn.widgets.TextInput(
-            label="lines at ε =", value="0.1, 1, 10", css_classes=["zx-field"],
-            stylesheets=[theme.css("field", "target", "pair")], **theme.STRETCH,
-        )  # fmt: skip
-        self.targets_text.param.watch(self._targets_typed, "value")
-        self.bar = pn.indicators.Progress(
-            value=0, max=100, width=110, height=8, margin=(0, 10, 0, 0), align="center", tags=["how much of the map is computed"],
-            stylesheets=[theme.css("bar")],
-        )  # fmt: skip
-        self.note = pn.pane.HTML("", stylesheets=[theme.css("text")], margin=0, align="center")
-        button = {"stylesheets": [theme.css("button")], "margin": (0, 0, 0, 12)}
-        self.cancel, self.again = (pn.widgets.Button(label=label, **button) for label in ("Cancel", "Draw it"))
-        self.cancel.on_click(lambda _: self.stop())
-        self.again.on_click(self.changed)
-        self.progress = pn.Row(
-            self.bar, self.note, self.cancel, self.again,
-            css_classes=["zx-progress"], stylesheets=[theme.css("progress")], **theme.STRETCH,
-        )  # fmt: skip
+        self.levels = Typed(self, "targets", "lines at ε =", "target", "pair", write=_listed, read=_numbers)
+        self.levels.param.watch(self._refuse_levels, "refusal")
+        self.bar = widgets.bar("how much of the map is computed")
+        self.note = widgets.short(align="center")
+        self.cancel = widgets.button("Cancel", self.stop, margin=(0, 0, 0, 12))
+        self.again = widgets.button("Draw it", self.changed, margin=(0, 0, 0, 12))
+        self.progress = widgets.row("progress", self.bar, self.note, self.cancel, self.again)
         self._show_progress(False)
 
     def _figure(self) -> figure:
         fig = blank("map", x_range=Range1d(0, 1), y_range=Range1d(0, 1), tools="pan,wheel_zoom,box_zoom,reset,save")
-        self.mapper = LinearColorMapper(palette=cividis(len(EDGES) - 1), low=0, high=len(EDGES) - 2)
-        colour = {"field": "band", "transform": self.mapper}
+        ink, surface, palette = theme.colour("ink"), theme.colour("surface"), theme.map_colours(len(EDGES) - 1)
+        colour = {"field": "band", "transform": LinearColorMapper(palette=palette, low=0, high=len(EDGES) - 2)}
         fig.multi_polygons("xs", "ys", source=self.fill, line_color=colour, fill_color=colour)
-        self.level = fig.multi_line("xs", "ys", source=self.lines, line_width=2)
-        self.level_words = fig.text(
-            "at_x", "at_y", "label", source=self.lines, text_font_size="12px", text_align="center",
-            text_baseline="middle", text_font={"value": theme.FONT}, padding=3, background_fill_alpha=0.85,
+        fig.multi_line("xs", "ys", source=self.lines, line_color=theme.LEVEL, line_width=2)
+        words = {"text_align": "center", "text_baseline": "middle", "text_font": {"value": theme.FONT}}
+        words["background_fill_color"] = surface
+        fig.text(
+            "at_x", "at_y", "label", source=self.lines, text_color=ink, text_font_size="12px", padding=3,
+            background_fill_alpha=0.85, **words,
         )  # fmt: skip
-        self.letters = fig.text(
-            "x", "y", "letter", source=self.pinned, text_color="colour", text_font_size="13px", text_font_style="bold",
-            text_align="center", text_baseline="middle", text_font={"value": theme.FONT}, padding=4, border_radius=10,
-            level="overlay",
+        fig.text(
+            "x", "y", "letter", source=self.pinned, text_color="colour", text_font_size="13px", text_font_style="bold", padding=4,
+            border_radius=10, level="overlay", **words,
         )  # fmt: skip
-        self.cross = fig.scatter("x", "y", source=self.here, size=13, marker="circle", line_width=2.5, level="overlay")
-        scale = LinearColorMapper(palette=cividis(len(EDGES) - 1), low=DECADES[0], high=DECADES[1])
-        ticks = FixedTicker(ticks=list(range(DECADES[0], DECADES[1] + 1)))
+        here = {"fill_color": theme.HERE, "line_color": surface, "line_width": 2.5}
+        fig.scatter("x", "y", source=self.here, size=13, marker="circle", level="overlay", **here)
         self.colours = ColorBar(
-            color_mapper=scale, ticker=ticks, formatter=CustomJSTickFormatter(code=_POWERS),
-            width=14, padding=6,
+            color_mapper=LinearColorMapper(palette=palette, low=DECADES[0], high=DECADES[1]),
+            ticker=FixedTicker(ticks=list(range(DECADES[0], DECADES[1] + 1))),
+            formatter=CustomJSTickFormatter(code=_POWERS),
+            width=14, padding=6, background_fill_color=None, major_label_text_color=ink, major_label_text_font=theme.FONT,
         )  # fmt: skip
         fig.add_layout(self.colours, "right")
         fig.on_event(Tap, self._tapped)
         fig.on_event(PanStart, self._taken)
         fig.on_event(Pan, self._dragged)
         fig.on_event(PanEnd, self._let_go)
-        for axis in fig.axis:  # given other values, never replaced: a notebook that missed a new model could not follow any more
-            axis.ticker = FixedTicker(ticks=[])
-            axis.formatter = CustomJSTickFormatter(code=_AXIS, args={"texts": []})
+        for axis in fig.axis:
+            tell(axis, {})
         return fig
 
     async def refresh(self) -> None:
@@ -233,7 +216,7 @@ class Map(View):
             if complete:
                 nothing = "" if np.isfinite(epsilon).any() else f"{BOUNDS[sheet.bound].title} applies nowhere here."
                 self._show_progress(bool(nothing), nothing, busy=False)
-        pn.io.push_notebook(self.pane)
+        self.push()
 
     def _axes(self, sheet: Sheet) -> None:
         for axis, field, span, values in (
@@ -244,9 +227,7 @@ class Map(View):
             axis.axis_label = a.label
             at = np.log10(a.place(values))
             ticks = a.ticks() if a.linear else decades(values[0], values[-1])
-            texts = [[float(np.log10(x)), text] for x, text in ticks.items()]
-            axis.ticker.ticks = [x for x, _ in texts]
-            axis.formatter.args = {"texts": texts}
+            tell(axis, {float(np.log10(x)): text for x, text in ticks.items()})
             span.update(start=float(at[0]), end=float(max(at[-1], at[0] + 1e-3)))
 
     def _contour(self, *_: Any) -> None:
@@ -309,14 +290,8 @@ class Map(View):
         if self._held:
             self._held = self.state.moving = False
 
-    def _write_targets(self, *_: Any) -> None:
-        self.targets_text.value = ", ".join(f"{x:g}" for x in self.targets)
-
-    def _targets_typed(self, event: Any) -> None:
-        try:
-            self.targets = sorted({float(parse_number(text)) for text in event.new.split(",") if text.strip()})
-        except ValueError:
-            self._write_targets()
+    def _refuse_levels(self, event: Any) -> None:
+        if event.new:
             told = "Lines: give numbers above 0, with a decimal point and commas between them, as 0.1, 1, 10."
             self._show_progress(True, told, busy=False)
 
@@ -334,30 +309,20 @@ class Map(View):
         title = f"ε by {BOUNDS[self._sheet.bound].title}" if self._sheet else ""
         return svg(self.figure, self.state, without=(self.x, self.y), title=title)
 
-    def paint(self, dark: bool) -> None:
-        super().paint(dark)
-        dress(self.figure, dark)
-        ink, surface = theme.colour("ink", dark), theme.colour("surface", dark)
-        self.level.glyph.line_color, self.level_words.glyph.text_color = "#ffffff", ink
-        self.level_words.glyph.background_fill_color = surface
-        self.letters.glyph.background_fill_color = surface
-        self.pinned.data = {**self.pinned.data, "colour": pin_lines.colours(self.pins, dark)[: len(self.pinned.data["letter"])]}
-        self.cross.glyph.line_color, self.cross.glyph.fill_color = surface, "#d1360a"
-        self.colours.background_fill_color = None
-        self.colours.major_label_text_color, self.colours.major_label_text_font = ink, theme.FONT
-
     def __panel__(self) -> pn.viewable.Viewable:
         self._shown = True
         if self._computing is None:
             self._want(self._wanted)
-        chosen = pn.Column(
-            *self.choices, self.targets_text,
-            css_classes=["zx-choices"], stylesheets=[theme.css("choices")], **theme.STRETCH,
-        )  # fmt: skip
-        return pn.Column(
-            chosen, self.progress, self.pane, self.saves,
-            css_classes=["zx-map"], stylesheets=[theme.root("curves")], **theme.STRETCH,
-        )  # fmt: skip
+        chosen = widgets.column("choices", *self.choices, self.levels)
+        return widgets.component("map", chosen, self.progress, self.pane, self.saves)
+
+
+def _listed(numbers: list[float]) -> str:
+    return ", ".join(f"{x:g}" for x in numbers)
+
+
+def _numbers(text: str) -> list[float]:
+    return sorted({float(parse_number(part)) for part in text.split(",") if part.strip()})
 
 
 def _logarithm(field: str, value: float | None) -> float:

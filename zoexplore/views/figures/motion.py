@@ -16,9 +16,9 @@ from zoexplore.motion import FRACTION, miniature
 from zoexplore.setting import Setting
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.questions import Miniature, Played, played
-from zoexplore.views.figures.bokeh_style import blank, dress, plain
+from zoexplore.views.figures.bokeh_style import blank, plain
 from zoexplore.views.state import State
-from zoexplore.views.style import theme
+from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 _ONE, _OTHER, _PUBLIC = "theorem", "composition", "corollary"  # the bounds whose colours are borrowed
@@ -37,26 +37,18 @@ class Motion(View):
 
     def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
         super().__init__(state, dark, **params)
-        self.player = pn.widgets.Player(
-            label="step", start=0, end=1, value=0, interval=250, loop_policy="once", show_loop_controls=False, width=320,
-            visible_buttons=["first", "previous", "pause", "play", "next", "last"], value_align="start", show_value=False,
-        )  # fmt: skip
-        self.choice = pn.widgets.RadioBoxGroup.from_param(
-            self.param.apart, options=STARTS, label="", inline=True, tags=["where the two runs start"],
-            css_classes=["zx-radio"], stylesheets=[theme.css("radio")], **theme.STRETCH,
-        )  # fmt: skip
+        self.player = widgets.player(interval=250)
+        self.choice = widgets.radio("where the two runs start", STARTS, of=self.param.apart)
         self._run: Setting | None = None
         self._played: Played | None = None
-        text = {"stylesheets": [theme.css("text", "words")], **theme.STRETCH}
-        self.words, self.about = pn.pane.HTML("", **text), pn.pane.HTML("", **text)
+        self.words, self.about = (widgets.html("", "words") for _ in range(2))
         names = ("one", "other", "ball", "directions", "noise", "overlap", "reached", "public", "least")
         self.sources = {name: ColumnDataSource({"x": [], "y": []}, name=f"motion-{name}") for name in names}
         for name in ("pair", "trail"):
             self.sources[name] = ColumnDataSource({"x": [], "y": [], "colour": []}, name=f"motion-{name}")
         self.plane, self.course = self._plane(), self._course()
-        fixed = {"sizing_mode": "fixed", "width": _SIDE, "height": _SIDE, "margin": 0}
-        self.panes = [pn.pane.Bokeh(self.plane, **fixed), pn.pane.Bokeh(self.course, **theme.STRETCH)]
-        self.paint(dark)
+        self.canvas(self.plane, sizing_mode="fixed", width=_SIDE, height=_SIDE)
+        self.canvas(self.course)
         self.follow()
         self.player.param.watch(self._moved, "value")
         self.param.watch(self.changed, "apart")
@@ -68,16 +60,15 @@ class Motion(View):
             y_range=Range1d(-1, 1),
         )  # fmt: skip
         fig.xaxis.axis_label, fig.yaxis.axis_label = "the way in which the record pulls", "another direction"
-        self.inks: list[tuple[Any, str]] = []
-        line, source = fig.line, self.sources
-        self.ball = line("x", "y", source=source["ball"], line_width=1.2, line_dash=[4, 3])
-        self.lines = fig.multi_line("x", "y", source=source["directions"], line_width=1, line_alpha=0.45)
+        source, muted = self.sources, theme.colour("muted")
+        fig.line("x", "y", source=source["ball"], line_color=muted, line_width=1.2, line_dash=[4, 3])
+        fig.multi_line("x", "y", source=source["directions"], line_color=muted, line_width=1, line_alpha=0.45)
         for name, bound in (("one", _ONE), ("other", _OTHER)):
-            dots = fig.scatter("x", "y", source=source[name], size=5, fill_alpha=0.4, line_color=None)
-            self.inks.append((dots, bound))
-        self.noise = line("x", "y", source=source["noise"], line_width=2.4)
-        self.trail = fig.multi_line("x", "y", source=source["trail"], line_width=1.8, line_color="colour")
-        self.pair = fig.scatter("x", "y", source=source["pair"], size=12, line_width=2, fill_color="colour")
+            fig.scatter("x", "y", source=source[name], size=5, fill_color=_light(bound), fill_alpha=0.4, line_color=None)
+        fig.line("x", "y", source=source["noise"], line_color=_light("sharp"), line_width=2.4)
+        fig.multi_line("x", "y", source=source["trail"], line_width=1.8, line_color="colour")
+        pair = {"fill_color": "colour", "line_color": theme.colour("surface"), "line_width": 2}
+        fig.scatter("x", "y", source=source["pair"], size=12, **pair)
         return self._plain(fig)
 
     def _course(self) -> figure:
@@ -86,14 +77,14 @@ class Motion(View):
             x_range=Range1d(0, 1), y_range=Range1d(0, 1.02),
         )  # fmt: skip
         fig.xaxis.axis_label, fig.yaxis.axis_label = "step", "overlap"
-        source = self.sources
         look = {"line_width": 1.4, "line_dash": [4, 3]}
         looks: tuple[tuple[str, str, dict[str, Any]], ...] = (
             ("overlap", _ONE, look), ("reached", _ONE, {"line_width": 3}), ("public", _PUBLIC, _SEEN), ("least", "sharp", _LEAST),
         )  # fmt: skip
         for name, bound, more in looks:
-            self.inks.append((fig.line("x", "y", source=source[name], **more), bound))
-        self.now = Span(location=0, dimension="height", line_width=1.2, line_dash=[2, 3])
+            fig.line("x", "y", source=self.sources[name], line_color=_light(bound), **more)
+        now = {"dimension": "height", "line_color": theme.colour("muted"), "line_width": 1.2, "line_dash": [2, 3]}
+        self.now = Span(location=0, **now)
         fig.add_layout(self.now)
         return self._plain(fig)
 
@@ -147,7 +138,7 @@ class Motion(View):
             for side, name in enumerate(("one", "other")):
                 self._put(name, *motion.places[t, side].T)
             first = motion.places[max(t - _TRAIL, 0) : t + 1, :, 0]
-            hues = [self._hue(bound) for bound in (_ONE, _OTHER)]
+            hues = [theme.style_of(bound).hue(self.dark) for bound in (_ONE, _OTHER)]
             self.sources["trail"].data = {"x": list(first[..., 0].T), "y": list(first[..., 1].T), "colour": hues}
             x, y = motion.places[t, :, 0].T
             self.sources["pair"].data = {"x": x, "y": y, "colour": hues}
@@ -155,8 +146,7 @@ class Motion(View):
             self._put("reached", np.arange(t + 1), motion.overlap[: t + 1])
             self.now.location = t
             self.words.object = self._told(t)
-        for pane in self.panes:
-            pn.io.push_notebook(pane)
+        self.push()
 
     def _step(self, t: int) -> None:
         """The directions and the noise of the step that led here, from where the first run was."""
@@ -212,30 +202,15 @@ class Motion(View):
             f"a pair shares directions and noise.{' The ball is larger than the picture.' if hidden else ''}</small></p>"
         )
 
-    def _hue(self, bound: str) -> str:
-        return theme.style_of(bound).hue(self.dark)
-
-    def paint(self, dark: bool) -> None:
-        super().paint(dark)
-        for renderer, bound in self.inks:
-            kind = "fill_color" if hasattr(renderer.glyph, "fill_color") else "line_color"
-            setattr(renderer.glyph, kind, self._hue(bound))
-        muted = theme.colour("muted", dark)
-        self.ball.glyph.line_color = self.lines.glyph.line_color = self.now.line_color = muted
-        self.noise.glyph.line_color = self._hue("sharp")
-        self.pair.glyph.line_color = theme.colour("surface", dark)
-        for fig in (self.plane, self.course):
-            dress(fig, dark)
-        self._moved()
-
     def __panel__(self) -> pn.viewable.Viewable:
-        figures = pn.Row(*self.panes, stylesheets=[theme.css("stage")], **theme.STRETCH)
+        figures = widgets.row("stage", *self.panes)
         legend = pn.pane.HTML(_legend(), stylesheets=[theme.css("key")], **theme.STRETCH)
-        label = pn.pane.HTML('<p class="label">the two runs start</p>', stylesheets=[theme.css("text")], margin=0)
-        return pn.Column(
-            label, self.choice, self.player, self.words, legend, figures, self.about,
-            css_classes=["zx-motion"], stylesheets=[theme.root("curves")], **theme.STRETCH,
-        )  # fmt: skip
+        start = widgets.label("the two runs start")
+        return widgets.component("motion", start, self.choice, self.player, self.words, legend, figures, self.about)
+
+
+def _light(bound: str) -> str:
+    return theme.style_of(bound).colour[theme.LIGHT]
 
 
 def _legend() -> str:

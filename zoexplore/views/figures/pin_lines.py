@@ -1,25 +1,32 @@
 """What is pinned, as lines: every pin's name, colour and smallest epsilon, for all figures that draw the pins."""
 
+from typing import Any
+
 import numpy as np
+from bokeh.models import ColumnDataSource, GlyphRenderer
+from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.bound import Style
-from zoexplore.views.compute.curve_set import CurveSet, of_this_run
+from zoexplore.views.compute.ask import ask
+from zoexplore.views.compute.curve_set import CurveSet, curve_set, of_this_run
+from zoexplore.views.figures.axes import AXES, drawable
+from zoexplore.views.figures.glyphs import Stroke
 from zoexplore.views.panels.pins import LETTERS, Pins
 from zoexplore.views.style import theme
 
 WIDTH, DASH = 1.7, (7, 2)
 
 
-def column(letter: str) -> str:
-    """The name of a pin's column in a figure's data."""
-    return f"pin {letter}"
+def lines(fig: figure, source: ColumnDataSource, xs: str = "xs", ys: str = "ys") -> GlyphRenderer:
+    """The pins' lines in a figure, from a source with their colours in "colour"."""
+    return fig.multi_line(xs, ys, source=source, line_color="colour", line_width=WIDTH, line_dash=DASH)
 
 
 def styles(pins: Pins) -> dict[str, tuple[str, Style]]:
-    """Column -> a pin's letter and name, and how its line is drawn."""
+    """The name of a pin's column in a figure's data -> its letter and name, and how its line is drawn."""
     return {
-        column(LETTERS[place]): (f"{LETTERS[place]}: {pin.name}", Style(theme.PINS[place], DASH, WIDTH))
+        f"pin {LETTERS[place]}": (f"{LETTERS[place]}: {pin.name}", Style(theme.PINS[place], DASH, WIDTH))
         for place, pin in zip(pins.places(), pins.pins, strict=True)
     }
 
@@ -34,13 +41,65 @@ def colours(pins: Pins, dark: bool) -> list[str]:
     return [style.hue(dark) for _, style in styles(pins).values()]
 
 
+def key(pins: Pins) -> list[tuple[Stroke, str]]:
+    """Every pin's line and name, for the legend of a picture."""
+    return [(Stroke(s.colour[theme.LIGHT], s.width, s.dash), name) for name, s in styles(pins).values()]
+
+
 def least(curves: CurveSet, bound: str = "") -> np.ndarray:
     """A pin's epsilon along its curves' values: of one bound, or of the smallest of its run at each; inf where none applies."""
     taken = [values for name, values in curves.epsilon.items() if (name == bound if bound else of_this_run(name))]
     return np.minimum.reduce(taken)
 
 
-def at(curves: CurveSet, bound: str, values: np.ndarray) -> np.ndarray:
-    """A pin's epsilon at the values that its own curve has, too; nan at others, since none is made up between two."""
-    place = np.clip(np.searchsorted(curves.values, values), 0, curves.values.size - 1)
-    return np.where(curves.values[place] == values, least(curves, bound)[place], np.nan)
+class PinnedCurves:
+    """The pins in the figure of curves, from a source of their own that changes with the pins alone."""
+
+    def __init__(self, fig: figure, pins: Pins) -> None:
+        self.pins = pins
+        self.source = ColumnDataSource({"xs": [], "ys": [], "colour": []}, name="pins")
+        self.ends = ColumnDataSource({"x": [], "y": [], "letter": [], "colour": []})
+        lines(fig, self.source)
+        fig.text(
+            "x", "y", "letter", source=self.ends, text_color="colour", text_align="right", text_baseline="bottom",
+            x_offset=-3, y_offset=-1, text_font={"value": theme.FONT}, text_font_size="13px", text_font_style="bold",
+        )  # fmt: skip
+        self._drawn: tuple = ()
+        self._found: list[CurveSet] = []  # of each pin
+        self._found_for: tuple = ((), "")  # which pins, and over which field
+
+    async def find(self, along: str) -> None:
+        """Compute every pin's curves over a field."""
+        pins = tuple(self.pins.pins)
+        found = [await ask(curve_set, pin.setting, pin.accounting, along) for pin in pins]
+        self._found, self._found_for = found, (pins, along)
+
+    def columns(self, values: np.ndarray) -> dict[str, np.ndarray]:
+        """For the hover, every pin's epsilon at the values that its own curve has, too; nan at others: none is made up."""
+        found = {}
+        for name, curves in zip(styles(self.pins), self._found, strict=False):
+            place = np.clip(np.searchsorted(curves.values, values), 0, curves.values.size - 1)
+            found[name] = np.where(curves.values[place] == values, least(curves, self.pins.compare)[place], np.nan)
+        return found
+
+    def draw(self, along: str, dark: bool) -> None:
+        """Draw what is pinned now, unless that is what is drawn, or is not computed yet."""
+        wanted = (*self.pins.pins, *self.pins.places(), self.pins.compare, along)
+        if wanted == self._drawn or self._found_for != (tuple(self.pins.pins), along):
+            return
+        self._drawn = wanted
+        xs = [AXES[along].place(curves.values) for curves in self._found]
+        ys = [drawable(least(curves, self.pins.compare)) for curves in self._found]
+        self.source.data = {"xs": xs, "ys": ys, "colour": colours(self.pins, dark)}
+        ends: dict[int, Any] = dict.fromkeys(
+            range(len(LETTERS)), (np.nan, np.nan)
+        )  # a row for every letter, always, as among marks
+        for place, x, y in zip(self.pins.places(), xs, ys, strict=True):
+            for last in np.flatnonzero(np.isfinite(y))[-1:]:
+                ends[place] = x[last], y[last]
+        self.ends.data = {
+            "x": [float(x) for x, _ in ends.values()],
+            "y": [float(y) for _, y in ends.values()],
+            "letter": list(LETTERS),
+            "colour": [pair[dark] for pair in theme.PINS],
+        }

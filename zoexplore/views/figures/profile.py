@@ -10,13 +10,13 @@ from zoexplore.bounds import BOUNDS
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import CurveSet, curve_set, guarantees
 from zoexplore.views.figures import pin_lines
-from zoexplore.views.figures.axes import frame, steady
-from zoexplore.views.figures.bokeh_style import blank, decades, dress, hover, tooltip
+from zoexplore.views.figures.axes import drawable, frame, steady
+from zoexplore.views.figures.bokeh_style import FittedRange, blank, decades, hover, stroke, tooltip
 from zoexplore.views.figures.glyphs import Stroke
 from zoexplore.views.figures.legend import Legend, entry
 from zoexplore.views.figures.picture import Saves, svg
 from zoexplore.views.state import State
-from zoexplore.views.style import theme
+from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 _SAYS = """<p>A guarantee is not one number but a curve: the smaller the chance δ of an exception, the larger the ε that
@@ -35,18 +35,13 @@ def least_deltas(epsilons: np.ndarray, values: np.ndarray, deltas: np.ndarray) -
     return np.where(allowed.any(axis=1), deltas[allowed.argmax(axis=1)], np.nan)
 
 
-def _drawn(epsilon: np.ndarray) -> np.ndarray:
-    """What a log axis has a place for; nan elsewhere."""
-    return np.where(np.isfinite(epsilon) & (epsilon > 0), epsilon, np.nan)
-
-
 class Profile(View):
     """delta against epsilon, a line a bound and a line a pin: epsilon is asked of the accountant at every delta drawn."""
 
     def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
         super().__init__(state, dark, **params)
         self.source = ColumnDataSource({name: [] for name in ("delta", *BOUNDS)}, name="profile")
-        self._fitted: tuple[float, float] | None = None
+
         self.figure = blank(
             "delta-against-epsilon", x_axis_type="log", y_axis_type="log", x_range=Range1d(1e-2, 1e2),
             y_range=Range1d(1e-12, 0.1),
@@ -54,26 +49,25 @@ class Profile(View):
         self.figure.xaxis.axis_label, self.figure.yaxis.axis_label = "ε", "δ"
         for axis in self.figure.axis:
             decades(axis)
-        self.now = Span(location=self.state.setting.delta, dimension="width", line_width=1.2, line_dash=[2, 3])
+        self.across = FittedRange(self.figure.x_range)
+        now = {"dimension": "width", "line_color": theme.colour("muted"), "line_width": 1.2, "line_dash": [2, 3]}
+        self.now = Span(location=self.state.setting.delta, **now)
         self.figure.add_layout(self.now)
-        self.lines = {}
-        for bound in BOUNDS:
-            style = theme.style_of(bound)
-            look = {"line_width": style.width, "line_dash": list(style.dash), "line_join": "round"}
-            self.lines[bound] = self.figure.line(bound, "delta", source=self.source, name=bound, **look)
+        self.lines = {
+            bound: self.figure.line(bound, "delta", source=self.source, name=bound, **stroke(theme.style_of(bound)))
+            for bound in BOUNDS
+        }
         self.pinned_source = ColumnDataSource({"xs": [], "ys": [], "colour": []}, name="profile-pins")
-        pinned = {"line_color": "colour", "line_width": pin_lines.WIDTH, "line_dash": pin_lines.DASH}
-        self.figure.multi_line("xs", "ys", source=self.pinned_source, **pinned)
+        pin_lines.lines(self.figure, self.pinned_source)
         self.pointed = ColumnDataSource({name: [] for name in ("x", "value", "probe", *BOUNDS)}, name="profile-hover")
         probe = self.figure.line("value", "probe", source=self.pointed, line_alpha=0)
         self.hover = hover(probe, _POINTED, pin_lines.rows(self.pins), absent="–")
         self.figure.add_tools(self.hover)
         self.saves = Saves(self.picture, title="the privacy profile", name_of_file="zoexplore-profile")
-        self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
-        self.words = pn.pane.HTML(_SAYS, stylesheets=[theme.css("text", "words")], **theme.STRETCH)
+        self.pane = self.canvas(self.figure)
+        self.words = widgets.html(_SAYS, "words")
         self.legend = Legend()
         self.legend.param.watch(self._mute, "muted")
-        self.paint(dark)
         self.follow()
         self.pins.param.watch(self.changed, ["pins", "compare"])
 
@@ -92,13 +86,13 @@ class Profile(View):
         self._found = await ask(guarantees, *run)
         curves = await ask(curve_set, *run, "delta")
         pinned = [await ask(curve_set, pin.setting, pin.accounting, "delta") for pin in self.pins.pins]
-        shown = {b: _drawn(e) for b, e in curves.epsilon.items()}
+        shown = {b: drawable(e) for b, e in curves.epsilon.items()}
         data = {"delta": curves.values, **shown}
         with pn.io.hold():
             self.source.data = data
             self.now.location = self.state.setting.delta
             self.pinned_source.data = {
-                "xs": [_drawn(pin_lines.least(of_pin, self.pins.compare)) for of_pin in pinned],
+                "xs": [drawable(pin_lines.least(of_pin, self.pins.compare)) for of_pin in pinned],
                 "ys": [of_pin.values for of_pin in pinned],
                 "colour": pin_lines.colours(self.pins, self.dark),
             }
@@ -106,17 +100,15 @@ class Profile(View):
             self.pointed.data = self._pointed(curves, pinned)
             self.hover.tooltips = tooltip(_POINTED, pin_lines.rows(self.pins))
             self.legend.entries = self._entries()
-        pn.io.push_notebook(self.pane)
+        self.push()
 
     def _fit(self, data: dict[str, np.ndarray], pinned: list[np.ndarray]) -> None:
         """Show the decades of this run's bounds and of what is pinned, unless the reader has zoomed or panned."""
-        x = self.figure.x_range
-        if self._fitted not in (None, (x.start, x.end)):
+        if not self.across.ours:
             return
         own = np.concatenate([*(data[b] for b in BOUNDS if not BOUNDS[b].comparator), *pinned])
         others = np.concatenate([data[b] for b in BOUNDS if BOUNDS[b].comparator])
-        self._fitted = steady(frame(own[np.isfinite(own)], others[np.isfinite(others)]), self._fitted)
-        x.start, x.end = self._fitted
+        self.across.show(steady(frame(own[np.isfinite(own)], others[np.isfinite(others)]), self.across.ends))
 
     def _entries(self) -> list[dict[str, Any]]:
         return [entry(bound, g.title, theme.style_of(bound), absent=not g.valid) for bound, g in self._found.items()]
@@ -126,26 +118,13 @@ class Profile(View):
         with pn.io.hold():
             for bound, line in self.lines.items():
                 line.visible = bound not in self.legend.muted
-        pn.io.push_notebook(self.pane)
+        self.push()
 
     async def picture(self) -> str:
         """The figure as SVG."""
         await self.settle()
         key = [(Stroke.of(self.lines[b].glyph), g.title) for b, g in self._found.items() if g.valid and self.lines[b].visible]
-        key += [(Stroke(s.colour[theme.LIGHT], s.width, s.dash), name) for name, s in pin_lines.styles(self.pins).values()]
-        return svg(self.figure, self.state, key, without=("delta",))
-
-    def paint(self, dark: bool) -> None:
-        super().paint(dark)
-        dress(self.figure, dark)
-        self.now.line_color = theme.colour("muted", dark)
-        for bound, line in self.lines.items():
-            line.glyph.line_color = theme.style_of(bound).hue(dark)
-        drawn = len(self.pinned_source.data["xs"])
-        self.pinned_source.data = {**self.pinned_source.data, "colour": pin_lines.colours(self.pins, dark)[:drawn]}
+        return svg(self.figure, self.state, key + pin_lines.key(self.pins), without=("delta",))
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return pn.Column(
-            self.words, self.legend, self.pane, self.saves,
-            css_classes=["zx-profile"], stylesheets=[theme.root("curves")], **theme.STRETCH,
-        )  # fmt: skip
+        return widgets.component("profile", self.words, self.legend, self.pane, self.saves)

@@ -15,9 +15,9 @@ from zoexplore.bounds.explanation import why_undrawn
 from zoexplore.formatting import format_count, format_measured_share, format_number
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import guarantees
-from zoexplore.views.figures.bokeh_style import blank, dress, dress_legend, plain
+from zoexplore.views.figures.bokeh_style import blank, plain, plain_legend
 from zoexplore.views.state import State
-from zoexplore.views.style import theme
+from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 SHOWN = {bound.title: bound.id for bound in reversed(BOUNDS.values()) if bound.hides_iterates}
@@ -61,15 +61,12 @@ class Replay(View):
 
     def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
         super().__init__(state, dark, **params)
-        self.player = pn.widgets.Player(
-            label="step", start=0, end=1, value=0, interval=350, loop_policy="once", show_loop_controls=False, width=320,
-            visible_buttons=["first", "previous", "pause", "play", "next", "last"], value_align="start", show_value=False,
-        )  # fmt: skip
-        self.words = pn.pane.HTML("", stylesheets=[theme.css("text", "words")], **theme.STRETCH)
+        self.player = widgets.player(interval=350)
+        self.words = widgets.html("", "words")
         self.sources = {name: ColumnDataSource({"x": [], "y": []}, name=f"replay-{name}") for name in _DRAWN}
         self.step, self.distance, self.budget = self._step(), self._distance(), self._budget()
-        self.panes = [pn.pane.Bokeh(fig, **theme.STRETCH) for fig in (self.step, self.distance, self.budget)]
-        self.paint(dark)
+        for fig in (self.step, self.distance, self.budget):
+            self.canvas(fig)
         self.follow()
         self.player.param.watch(self._moved, "value")
         self.param.watch(self.changed, "bound")
@@ -86,6 +83,8 @@ class Replay(View):
         self._line(fig, "along", _ALONG, 8, [], "")
         self._line(fig, "across", _ACROSS, 8, [], "")
         self._line(fig, "next", _NEXT, 3, [], "left: the next distance")
+        plain_legend(fig.legend[0])
+        fig.legend.location = "top_right"
         return self._finish(fig)
 
     def _distance(self) -> figure:
@@ -152,8 +151,7 @@ class Replay(View):
             self._draw_step(g, t)
             self._draw_run(opened(g), t)
             self.words.object = f"<p>{describe_step(g, t)}</p>"
-        for pane in self.panes:
-            pn.io.push_notebook(pane)
+        self.push()
 
     def _draw_step(self, g: Guarantee, t: int) -> None:
         path = opened(g)
@@ -183,20 +181,9 @@ class Replay(View):
     def _put(self, source: str, x: Any, y: Any) -> None:
         self.sources[source].data = {"x": np.asarray(x, float), "y": np.asarray(y, float)}
 
-    def paint(self, dark: bool) -> None:
-        super().paint(dark)
-        for fig in (self.step, self.distance, self.budget):
-            dress(fig, dark)
-        dress_legend(self.step, dark)
-        self.step.legend.location = "top_right"
-
     def __panel__(self) -> pn.viewable.Viewable:
-        run = pn.Column(*self.panes[1:], **theme.STRETCH)
-        figures = pn.Column(self.panes[0], run, stylesheets=[theme.css("abreast")], **theme.STRETCH)
-        return pn.Column(
-            self.player, self.words, figures, css_classes=["zx-replay"], stylesheets=[theme.root("curves")], max_width=900,
-            sizing_mode="stretch_width",
-        )  # fmt: skip
+        figures = widgets.column("abreast", self.panes[0], widgets.stack(*self.panes[1:]))
+        return widgets.component("replay", self.player, self.words, figures, max_width=900)
 
 
 def describe_step(g: Guarantee, t: int) -> str:

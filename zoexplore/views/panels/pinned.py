@@ -1,103 +1,22 @@
-"""The pins on the page: their curves in the figure, and a table of what differs."""
+"""The pins on the page: rows to rename, use or remove them, and a table of what differs."""
 
 from html import escape
 from math import inf
 from typing import Any
 
-import numpy as np
 import panel as pn
-from bokeh.models import ColumnDataSource
 
 from zoexplore.bounds import BOUNDS, Guarantee
-from zoexplore.bounds.bound import Style
 from zoexplore.export import every_field
 from zoexplore.formatting import THIN, format_number, format_short
 from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.curve_set import CurveSet, curve_set, guarantees
-from zoexplore.views.figures import pin_lines
-from zoexplore.views.figures.axes import AXES
-from zoexplore.views.figures.curves import Curves
-from zoexplore.views.figures.glyphs import Stroke
+from zoexplore.views.compute.curve_set import guarantees
 from zoexplore.views.panels.pins import LETTERS, Pin, Pins, symbol_of
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 _EMPTY = {"eta": "K/M", "batch": "all", "lipschitz": "≤ Δ"}
-
-
-def along(curves: CurveSet, field: str, bound: str) -> tuple[np.ndarray, np.ndarray]:
-    """A pin's curve over a field, in places on the axis; nan where a log axis has no place for it."""
-    least = pin_lines.least(curves, bound)
-    return AXES[field].place(curves.values), np.where(np.isfinite(least) & (least > 0), least, np.nan)
-
-
-class PinnedCurves:
-    """Draws the pins into a figure of curves, from a source of its own that changes with the pins alone."""
-
-    def __init__(self, curves: Curves, pins: Pins) -> None:
-        self.curves, self.pins = curves, pins
-        self.source = ColumnDataSource({"xs": [], "ys": [], "colour": []}, name="pins")
-        self.ends = ColumnDataSource({"x": [], "y": [], "letter": [], "colour": []})
-        figure = curves.figure
-        look = {"line_color": "colour", "line_width": pin_lines.WIDTH, "line_dash": pin_lines.DASH}
-        figure.multi_line("xs", "ys", source=self.source, **look)
-        figure.text(
-            "x", "y", "letter", source=self.ends, text_color="colour", text_align="right", text_baseline="bottom",
-            x_offset=-3, y_offset=-1, text_font={"value": theme.FONT}, text_font_size="13px", text_font_style="bold",
-        )  # fmt: skip
-        self._drawn: tuple = ()
-        self._found: list[CurveSet] = []  # of each pin
-        self._found_for: tuple = ((), "")  # which pins, and over which field
-        curves.guests.append(self)
-        if pins.pins:
-            curves.changed()
-        pins.param.watch(curves.changed, ["pins", "compare"])
-
-    async def find(self) -> None:
-        """Compute every pin's curves."""
-        pins, along = tuple(self.pins.pins), self.curves.along
-        found = [await ask(curve_set, pin.setting, pin.accounting, along) for pin in pins]
-        self._found, self._found_for = found, (pins, along)
-
-    def heights(self) -> list[np.ndarray]:
-        """The epsilons of every pin's curve."""
-        return list(self.source.data["ys"])
-
-    def columns(self, values: np.ndarray) -> dict[str, np.ndarray]:
-        """Every pin's epsilon at the figure's values, for the hover."""
-        names = pin_lines.styles(self.pins)
-        return {name: pin_lines.at(curves, self.pins.compare, values) for name, curves in zip(names, self._found, strict=True)}
-
-    def rows(self) -> dict[str, tuple[str, Style]]:
-        """Every pin's row in the hover."""
-        return pin_lines.styles(self.pins)
-
-    def key(self) -> list[tuple[Stroke, str]]:
-        """Every pin's line and name."""
-        return [(Stroke(s.colour[theme.LIGHT], s.width, s.dash), name) for name, s in pin_lines.styles(self.pins).values()]
-
-    def draw(self) -> None:
-        """Draw what is pinned now, in the colours of the figure's scheme, unless that is what is drawn or not computed yet."""
-        if self._found_for != (tuple(self.pins.pins), self.curves.along):
-            return
-        wanted = (*self.pins.pins, *self.pins.places(), self.pins.compare, self.curves.along, self.curves.dark)
-        if wanted == self._drawn:
-            return
-        self._drawn = wanted
-        drawn = [along(curves, self.curves.along, self.pins.compare) for curves in self._found]
-        colours = [pair[theme.DARK if self.curves.dark else theme.LIGHT] for pair in theme.PINS]
-        last = [np.flatnonzero(np.isfinite(y))[-1:] for _, y in drawn]
-        shown = pin_lines.colours(self.pins, self.curves.dark)
-        self.source.data = {"xs": [x for x, _ in drawn], "ys": [y for _, y in drawn], "colour": shown}
-        ends = {p: (x[at][0], y[at][0]) for p, (x, y), at in zip(self.pins.places(), drawn, last, strict=True) if at.size}
-        self.ends.data = {
-            # a row for every letter, always, as among the curves' marks
-            "x": [float(ends.get(place, (np.nan, np.nan))[0]) for place in range(len(LETTERS))],
-            "y": [float(ends.get(place, (np.nan, np.nan))[1]) for place in range(len(LETTERS))],
-            "letter": list(LETTERS),
-            "colour": colours,
-        }
 
 
 class Pinned(View):

@@ -8,6 +8,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+from bokeh.palettes import cividis
+
 from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.bound import Style
 
@@ -29,7 +31,7 @@ COLOURS = {
     "rule": ("#e2dfd7", "#2f353d"),
     "edge": ("#8b9299", "#737b84"),
     "accent": ("#14599b", "#7db7ee"),
-    "on-accent": ("#ffffff", "#10151b"),
+    "on-accent": ("#ffffff", "#10151b"),  # of no figure: in these #ffffff is the surface
     "warn-ink": ("#7d2f06", "#ffc39b"),
     "warn": ("#fdeee2", "#3a2417"),
     "note-ink": ("#1d4a73", "#b9d9f5"),
@@ -54,9 +56,9 @@ PINS = (
     ("#3d3d3d", "#d0d0d0"),
     ("#6b8e00", "#c4e84a"),
 )
-_LIGHT_OF = {
-    dark: light for light, dark in (*COLOURS.values(), *(s.colour for s in (*STYLES.values(), *_OTHERS, REFERENCE)), *PINS)
-}
+LEVEL, HERE = "white", "#d1360a"  # on the map, of either scheme: lines at chosen epsilons, and what is set
+_PAIRS = (*COLOURS.values(), *(s.colour for s in (*STYLES.values(), *_OTHERS, REFERENCE)), *PINS)
+_PARTNERS = ({dark: light for light, dark in _PAIRS}, {light: dark for light, dark in reversed(_PAIRS)})
 
 
 def style_of(bound: str) -> Style:
@@ -64,14 +66,24 @@ def style_of(bound: str) -> Style:
     return STYLES.get(bound) or _OTHERS[list(BOUNDS).index(bound) % len(_OTHERS) if bound in BOUNDS else 0]
 
 
-def colour(name: str, dark: bool) -> str:
+def map_colours(bands: int) -> tuple[str, ...]:
+    """The map's colours, from the smallest epsilon to the largest: one scale for either scheme, that reads in grey, too."""
+    return cividis(bands)
+
+
+def colour(name: str, dark: bool = False) -> str:
     """A named colour for the canvas."""
     return COLOURS[name][DARK if dark else LIGHT]
 
 
+def partner(colour: str, dark: bool) -> str:
+    """What a colour of either scheme is in one of them; any other colour as it is."""
+    return _PARTNERS[dark].get(colour, colour)
+
+
 def light(colour: str) -> str:
-    """The light partner of a colour of either scheme; any other colour as it is."""
-    return _LIGHT_OF.get(colour, colour)
+    """What a colour of either scheme is in the light one."""
+    return partner(colour, False)
 
 
 def _pairs() -> str:

@@ -8,7 +8,6 @@ from typing import Any
 
 import panel as pn
 import param
-from bokeh.plotting import figure
 
 from zoexplore.views.style import theme
 
@@ -122,11 +121,6 @@ def player(interval: int) -> pn.widgets.Player:
         label="step", start=0, end=1, value=0, interval=interval, loop_policy="once", show_loop_controls=False, width=320,
         visible_buttons=["first", "previous", "pause", "play", "next", "last"], value_align="start", show_value=False,
     )  # fmt: skip
-
-
-def canvas(fig: figure) -> pn.pane.Bokeh:
-    """A figure that fills the width."""
-    return pn.pane.Bokeh(fig, **theme.STRETCH)
 
 
 def row(kind: str, *parts: Any, **more: Any) -> pn.Row:

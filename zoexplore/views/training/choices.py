@@ -15,7 +15,7 @@ from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.task import Task as Beside
 from zoexplore.views.server.limits import largest_upload
 from zoexplore.views.state import State
-from zoexplore.views.style import theme
+from zoexplore.views.style import widgets
 from zoexplore.views.training.jobs import NETWORK, Asked, checked
 
 MOST_SEEDS = 50
@@ -40,37 +40,17 @@ class Choices(pn.viewable.Viewer):
         super().__init__(**params)
         self.state = state
         self.tables: dict[str, Task] = {}
-        sheet, select = [theme.css("select", "choice")], pn.widgets.Select.from_param
-        look = {"css_classes": ["zx-select"], "stylesheets": sheet, **theme.STRETCH}
-        wide = look | {"stylesheets": [*sheet, theme.css("row")]}
         self.menus = [
-            select(self.param.task, options=self._titles(), label="task", **wide),
-            select(self.param.network, options=MODELS, label="model", **look),
+            widgets.select("task", self._titles(), "choice", "row", of=self.param.task),
+            widgets.select("model", MODELS, "choice", of=self.param.network),
         ]
-        for menu in self.menus:
-            menu.description = None
-        self.texts = {
-            name: pn.widgets.TextInput(
-                label=label, css_classes=["zx-field"], stylesheets=[theme.css("field", "choice")], **theme.STRETCH
-            )
-            for name, label in _LABELS.items()
-        }
+        self.texts = {name: widgets.field(label, "choice") for name, label in _LABELS.items()}
         self.texts["seeds"].value = str(SEEDS)
         self.texts["epsilons"].placeholder = "targets: σ is solved for"
-        box = {"stylesheets": [theme.css("check")], "margin": (2, 14, 2, 0)}
-        self.methods = {
-            name: pn.widgets.Checkbox(label=method.title, value=name in DEFAULT_METHODS, **box)
-            for name, method in METHODS.items()
-        }
-        self.upload = pn.widgets.FileInput(
-            accept=".csv,.txt,.parquet,.npz", tags=["train on a table of your own, as CSV", largest_upload()],
-            stylesheets=[theme.css("upload")], margin=0,
-        )  # fmt: skip
-        self.upload.param.watch(self._given, "value")
-        self.label = pn.widgets.TextInput(
-            label="its label column", placeholder="the last", css_classes=["zx-field"], width=190,
-            stylesheets=[theme.css("field", "choice")],
-        )  # fmt: skip
+        self.methods = {name: widgets.box(method.title, name in DEFAULT_METHODS) for name, method in METHODS.items()}
+        accepted = "train on a table of your own, as CSV", ".csv,.txt,.parquet,.npz"
+        self.upload = widgets.upload(*accepted, largest_upload(), self._given)
+        self.label = widgets.field("its label column", "choice", placeholder="the last", width=190)
         self.times = self._times(self.chosen)
         self._shown: tuple[float, ...] = ()
         self.param.watch(self._begin, ["task", "network"])
@@ -176,9 +156,8 @@ class Choices(pn.viewable.Viewer):
             pass
         raise ValueError(f"{_LABELS[name]}: {text.strip()[:40]!r} is not allowed: give a number")
 
-    def _given(self, event: Any) -> None:
-        if event.new:
-            Beside(partial(self._check, event.new, self.upload.filename or "table.csv"))
+    def _given(self, content: bytes, filename: str) -> None:
+        Beside(partial(self._check, content, filename or "table.csv"))
 
     async def _check(self, content: bytes, filename: str) -> None:
         found = await ask(checked, content, filename.rpartition(".")[0][:40] or "table", self.label.value.strip()[:100])
@@ -197,15 +176,9 @@ class Choices(pn.viewable.Viewer):
         self.param.update(task=found.name, problem="")
 
     def __panel__(self) -> pn.viewable.Viewable:
-        def words(text: str) -> pn.pane.HTML:
-            return pn.pane.HTML(f'<p class="label">{text}</p>', stylesheets=[theme.css("text", "aside")], margin=0)
-
-        row = {"css_classes": ["zx-tools"], "stylesheets": [theme.css("tools")], "margin": (0, 0, 6, 0)}
-        chosen = pn.Column(
-            *self.menus, *self.texts.values(),
-            css_classes=["zx-choices"], stylesheets=[theme.css("choices")], **theme.STRETCH,
-        )  # fmt: skip
-        return pn.Column(
-            chosen, pn.Row(words("methods"), *self.methods.values(), **row),
-            pn.Row(words("your own table"), self.label, self.upload, **row), **theme.STRETCH,
-        )  # fmt: skip
+        below = {"margin": (0, 0, 6, 0)}
+        return widgets.stack(
+            widgets.column("choices", *self.menus, *self.texts.values()),
+            widgets.tools(widgets.label("methods", "aside"), *self.methods.values(), **below),
+            widgets.tools(widgets.label("your own table", "aside"), self.label, self.upload, **below),
+        )

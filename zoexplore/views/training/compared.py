@@ -4,15 +4,14 @@ from html import escape
 from math import isfinite, log10
 from typing import NamedTuple
 
-import panel as pn
-from bokeh.models import ColumnDataSource, CustomJSTickFormatter, FixedTicker, HoverTool, Range1d
+from bokeh.models import ColumnDataSource, GlyphRenderer, HoverTool, Range1d
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.formatting import format_count, format_exact, format_number
 from zoexplore.training import METHODS, Frontier, Point
 from zoexplore.training.costs import kept, passes
-from zoexplore.views.figures.bokeh_style import blank, dress, plain
+from zoexplore.views.figures.bokeh_style import blank, plain, tell
 from zoexplore.views.style import theme
 from zoexplore.views.training import tables
 from zoexplore.views.training.marks import MARKERS, at_delta, name_of, spread
@@ -22,7 +21,7 @@ _COLOURS = {
     "noisy-gd": theme.PINS[1], "dp-sgd": theme.PINS[2], "zeroth-order": theme.COLOURS["muted"],
     "non-private": theme.COLOURS["ink"],
 }  # fmt: skip
-AXIS = "return texts.find(([x]) => Math.abs(tick / x - 1) < 1e-9)?.[1] ?? ''"
+
 _SHORT = {
     "noisy-gd": "Noisy GD", "aggzo": "Joint clip", "isotropic": "Isotropic", "dp-sgd": "DP-SGD",
     "zeroth-order": "Zeroth order",
@@ -77,20 +76,25 @@ def gap(found: list[Line]) -> tuple[float, Line, Line, float, float] | None:
     return None
 
 
+def tells(fig: figure, dots: GlyphRenderer) -> None:
+    """Have a figure's marks say what their column "tip" does, as HTML, to who points at them; none looks selected."""
+    dots.nonselection_glyph = dots.selection_glyph = None
+    tooltip = f'<div class="tip"><style>{theme.css("mark")}</style>@tip{{safe}}</div>'
+    fig.add_tools(HoverTool(renderers=[dots], tooltips=tooltip, visible=False, point_policy="snap_to_data"))
+
+
 class Compared:
-    """The figure of one frontier."""
+    """The figure of one frontier, in light colours."""
 
     def __init__(self) -> None:
-        names = ("x", "y", "text", "colour", "xs", "ys", "tip", "marker", "method")
+        names = ("x", "y", "colour", "xs", "ys", "tip", "marker", "method")
         self.marks = ColumnDataSource({n: [] for n in names}, name="compared")
-        self.paths = ColumnDataSource({"xs": [], "ys": [], "method": [], "colour": []})
-        self.levels = ColumnDataSource({"xs": [], "ys": [], "method": [], "colour": []})
-        self.names = ColumnDataSource({"x": [], "y": [], "text": [], "method": [], "colour": []}, name="compared-names")
-        self.between = ColumnDataSource({"xs": [], "ys": [], "colour": []})
-        self.said = ColumnDataSource({"x": [], "y": [], "text": [], "colour": []}, name="compared-gap")
+        self.paths = ColumnDataSource({"xs": [], "ys": [], "colour": []})
+        self.levels = ColumnDataSource({"xs": [], "ys": [], "colour": []})
+        self.names = ColumnDataSource({"x": [], "y": [], "text": [], "colour": []}, name="compared-names")
+        self.between = ColumnDataSource({"xs": [], "ys": []})
+        self.said = ColumnDataSource({"x": [], "y": [], "text": []}, name="compared-gap")
         self.figure = self._figure()
-        self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
-        self.dark = False
 
     def _figure(self) -> figure:
         fig = blank(
@@ -98,20 +102,18 @@ class Compared:
             tools="pan,wheel_zoom,reset,save",
         )  # fmt: skip
         plain(fig.yaxis)
-        fig.xaxis.formatter = CustomJSTickFormatter(code=AXIS, args={"texts": []})
+        tell(fig.xaxis[0], {})
         fig.multi_line("xs", "ys", source=self.levels, line_color="colour", line_width=1.6, line_dash=[5, 4])
         fig.multi_line("xs", "ys", source=self.paths, line_color="colour", line_width=2.4)
-        fig.multi_line("xs", "ys", source=self.between, line_color="colour", line_width=1.4)
+        fig.multi_line("xs", "ys", source=self.between, line_color=theme.colour("ink"), line_width=1.4)
         fig.multi_line("xs", "ys", source=self.marks, line_color="colour", line_width=1.2)
         dots = fig.scatter(
             "x", "y", source=self.marks, size=9, marker="marker", fill_color="colour", line_color="colour", level="overlay"
         )
-        dots.nonselection_glyph = dots.selection_glyph = None
-        words = {"text_font_size": "12px", "text_baseline": "middle", "text_color": "colour", "text_font": {"value": theme.FONT}}
-        fig.text("x", "y", "text", source=self.names, x_offset=8, y_offset=0, text_align="left", level="overlay", **words)
-        fig.text("x", "y", "text", source=self.said, x_offset=7, y_offset=0, text_align="left", **words)
-        tooltip = f'<div class="tip"><style>{theme.css("mark")}</style>@tip{{safe}}</div>'
-        fig.add_tools(HoverTool(renderers=[dots], tooltips=tooltip, visible=False, point_policy="snap_to_data"))
+        words = {"text_font_size": "12px", "text_baseline": "middle", "text_align": "left", "text_font": {"value": theme.FONT}}
+        fig.text("x", "y", "text", source=self.names, text_color="colour", x_offset=8, y_offset=0, level="overlay", **words)
+        fig.text("x", "y", "text", source=self.said, text_color=theme.colour("ink"), x_offset=7, y_offset=0, **words)
+        tells(fig, dots)
         return fig
 
     def draw(self, frontier: Frontier | None, utility: str) -> None:
@@ -126,9 +128,7 @@ class Compared:
         self.figure.x_range.update(start=low, end=high * _NAMES)
         ticks = sorted({float(f"{x:.2g}") for x in epsilons})
         ticks = ticks if len(ticks) <= _MOST_TICKS else _decades(low, high)
-        self.figure.xaxis.ticker = FixedTicker(ticks=ticks)
-        texts = [[t, format_exact(t)] for t in ticks]
-        self.figure.xaxis.formatter = CustomJSTickFormatter(code=AXIS, args={"texts": texts})
+        tell(self.figure.xaxis[0], {tick: format_exact(tick) for tick in ticks})
         self.figure.xaxis.axis_label = f"ε at {at_delta(frontier.delta)}, by the best account"
         self.figure.yaxis.axis_label = f"{utility} on held-out data"
         values = [y + s * e for line in found for y, e in zip(line.y, line.error, strict=True) for s in (-1, 1)]
@@ -142,51 +142,39 @@ class Compared:
     def _fill(self, found: list[Line], low: float, high: float, places: list[float]) -> None:
         noisy, silent = [line for line in found if line.x], [line for line in found if not line.x]
         rows = [
-            (x, y, e, self._colour(line.method), tip(p), MARKERS.get(line.method, "circle"), line.method)
+            (x, y, e, colour_of(line.method), tip(p), MARKERS.get(line.method, "circle"), line.method)
             for line in noisy
             for x, y, e, p in zip(line.x, line.y, line.error, line.points, strict=True)
         ]
         self.marks.data = {
-            "x": [r[0] for r in rows], "y": [r[1] for r in rows], "text": [""] * len(rows), "colour": [r[3] for r in rows],
+            "x": [r[0] for r in rows], "y": [r[1] for r in rows], "colour": [r[3] for r in rows],
             "xs": [[r[0], r[0]] for r in rows], "ys": [[r[1] - r[2], r[1] + r[2]] for r in rows], "tip": [r[4] for r in rows],
             "marker": [r[5] for r in rows], "method": [r[6] for r in rows],
         }  # fmt: skip
-        self.paths.data = self._several([(line.x, line.y, line.method) for line in noisy])
-        self.levels.data = self._several([([low, high], [line.y[-1]] * 2, line.method) for line in silent])
+        hues = [colour_of(line.method) for line in noisy]
+        self.paths.data = {"xs": [line.x for line in noisy], "ys": [line.y for line in noisy], "colour": hues}
+        hues = [colour_of(line.method) for line in silent]
+        self.levels.data = {"xs": [[low, high]] * len(silent), "ys": [[line.y[-1]] * 2 for line in silent], "colour": hues}
         methods = [line.method for line in found]
         self.names.data = {
-            "x": [high] * len(found), "y": places, "method": methods, "colour": [self._colour(m) for m in methods],
+            "x": [high] * len(found), "y": places, "colour": list(map(colour_of, methods)),
             "text": [_SHORT.get(m) or (METHODS[m].title if m in METHODS else m) for m in methods],
         }  # fmt: skip
 
-    def _several(self, rows: list[tuple[list[float], list[float], str]]) -> dict[str, list]:
-        return {
-            "xs": [r[0] for r in rows], "ys": [r[1] for r in rows], "method": [r[2] for r in rows],
-            "colour": [self._colour(r[2]) for r in rows],
-        }  # fmt: skip
-
     def _gap(self, found: list[Line]) -> None:
-        known, ink = gap(found), theme.colour("ink", self.dark)
+        known = gap(found)
         if known is None:
-            self.between.data, self.said.data = {"xs": [], "ys": [], "colour": []}, {"x": [], "y": [], "text": [], "colour": []}
+            self.between.data, self.said.data = {"xs": [], "ys": []}, {"x": [], "y": [], "text": []}
             return
         target, _, _, high, low = known
         at = target * 1.06
-        self.between.data = {"xs": [[at, at]], "ys": [[low, high]], "colour": [ink]}
-        words = f"{abs(high - low):.3f}"
-        self.said.data = {"x": [at], "y": [(high + low) / 2], "text": [words], "colour": [ink]}
+        self.between.data = {"xs": [[at, at]], "ys": [[low, high]]}
+        self.said.data = {"x": [at], "y": [(high + low) / 2], "text": [f"{abs(high - low):.3f}"]}
 
-    def _colour(self, method: str) -> str:
-        return _COLOURS.get(method, theme.COLOURS["edge"])[theme.DARK if self.dark else theme.LIGHT]
 
-    def paint(self, dark: bool) -> None:
-        """Draw in the colours of a scheme."""
-        self.dark = dark
-        dress(self.figure, dark)
-        for source in (self.marks, self.paths, self.levels, self.names):
-            source.data = {**source.data, "colour": [self._colour(m) for m in source.data["method"]]}
-        for source in (self.between, self.said):
-            source.data = {**source.data, "colour": [theme.colour("ink", dark)] * len(source.data["colour"])}
+def colour_of(method: str) -> str:
+    """A method's colour; that of edges for one that is not known."""
+    return _COLOURS.get(method, theme.COLOURS["edge"])[theme.LIGHT]
 
 
 def apart(values: list[float], least: float) -> list[float]:

@@ -3,7 +3,6 @@
 from math import isfinite, isnan, nan
 
 import numpy as np
-import panel as pn
 from bokeh.models import ColumnDataSource, Range1d
 from bokeh.plotting import figure
 
@@ -11,7 +10,7 @@ from zoexplore.bounds import BOUNDS
 from zoexplore.formatting import format_count, format_number
 from zoexplore.training import Frontier, Point
 from zoexplore.views.figures.axes import frame
-from zoexplore.views.figures.bokeh_style import blank, decades, dress, plain
+from zoexplore.views.figures.bokeh_style import blank, decades, plain, stroke
 from zoexplore.views.figures.glyphs import Stroke
 from zoexplore.views.style import theme
 from zoexplore.views.training.marks import at_delta, name_of, stopping
@@ -22,7 +21,10 @@ _MUCH = 0.9  # the share of composition's epsilon below which hiding the steps b
 
 
 class Course:
-    """Two figures over the same steps, of one point of a frontier; beside it, faintly, those with as much noise and with none."""
+    """Two figures over the same steps, of one point of a frontier; beside it, faintly, those with as much noise and with none.
+
+    They are in light colours.
+    """
 
     def __init__(self) -> None:
         self.source = ColumnDataSource({"T": [], "utility": [], **{bound: [] for bound in BOUNDS}}, name="course")
@@ -31,15 +33,14 @@ class Course:
         self.steps = Range1d(1, 10)
         self.figures = {name: self._figure(name, title) for name, title in TITLES.items()}
         learnt, cost = self.figures.values()
-        self.faint = learnt.multi_line("xs", "ys", source=self.others, line_width=1.2)
-        self.errors = learnt.multi_line("xs", "ys", source=self.bars, line_width=1.2)
-        self.line = learnt.line("T", "utility", source=self.source, line_width=3, line_join="round")
-        self.lines = {}
-        for bound in BOUNDS:
-            style = theme.style_of(bound)
-            look = {"line_width": style.width, "line_dash": list(style.dash), "line_join": "round"}
-            self.lines[bound] = cost.line("T", bound, source=self.source, name=f"course-{bound}", **look)
-        self.panes = {name: pn.pane.Bokeh(fig, **theme.STRETCH) for name, fig in self.figures.items()}
+        ink = theme.colour("ink")
+        learnt.multi_line("xs", "ys", source=self.others, line_color=theme.colour("edge"), line_width=1.2)
+        learnt.multi_line("xs", "ys", source=self.bars, line_color=ink, line_width=1.2)
+        learnt.line("T", "utility", source=self.source, line_color=ink, line_width=3, line_join="round")
+        self.lines = {
+            bound: cost.line("T", bound, source=self.source, name=f"course-{bound}", **stroke(theme.style_of(bound)))
+            for bound in BOUNDS
+        }
         self.point: Point | None = None
 
     def _figure(self, name: str, title: str) -> figure:
@@ -111,15 +112,6 @@ class Course:
         """The legend of the picture of the costs."""
         drawn = [b for b in BOUNDS if any(isfinite(e) for e in self.source.data[b])]
         return [(Stroke.of(self.lines[b].glyph), BOUNDS[b].title) for b in drawn]
-
-    def paint(self, dark: bool) -> None:
-        """Draw in the colours of a scheme."""
-        for fig in self.figures.values():
-            dress(fig, dark)
-        self.line.glyph.line_color = self.errors.glyph.line_color = theme.colour("ink", dark)
-        self.faint.glyph.line_color = theme.colour("edge", dark)
-        for bound, line in self.lines.items():
-            line.glyph.line_color = theme.style_of(bound).hue(dark)
 
 
 def _by(bound: str) -> str:

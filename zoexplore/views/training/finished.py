@@ -5,35 +5,36 @@ from html import escape
 
 import panel as pn
 import param
+from bokeh.plotting import figure
 
 from zoexplore.training import TASKS, Frontier
 from zoexplore.training.finished import Comparison, load
-from zoexplore.views.style import theme
+from zoexplore.views.style import widgets
 from zoexplore.views.training.compared import Compared, describe_frontier, table
 
 _COMMAND = "python -m zoexplore.training.comparison"
 
 
 class Finished(pn.viewable.Viewer):
-    """One task of the comparison at a time; `opened` is called with the frontier to be looked at under all bounds."""
+    """One task of the comparison at a time.
+
+    `opened` is called with the frontier to be looked at under all bounds; `canvas` makes the pane of the figure.
+    """
 
     task = param.Selector(default="", objects=[""], doc="which task of the comparison is shown")
 
-    def __init__(self, opened: Callable[[Frontier], None], **params) -> None:
+    def __init__(self, opened: Callable[[Frontier], None], canvas: Callable[[figure], pn.pane.Bokeh], **params) -> None:
         super().__init__(**params)
         self.comparison = known()
         names = list(self.comparison.frontiers) if self.comparison else []
         self.compared = Compared()
+        self.pane = canvas(self.compared.figure)
         titles = {TASKS[name].title if name in TASKS else name: name for name in names} or {"": ""}
         self.param.task.objects = list(titles.values())
         self.task = next(iter(titles.values()))
-        look = {"css_classes": ["zx-select"], "stylesheets": [theme.css("select", "along")], **theme.STRETCH}
-        self.menu = pn.widgets.Select.from_param(self.param.task, options=titles, label="measured on", **look)
-        self.menu.description = None
-        self.open = pn.widgets.Button(label="Look at it under all bounds", stylesheets=[theme.css("button")], margin=0)
-        self.open.on_click(lambda _: opened(self.frontier) if self.frontier else None)
-        text = {"stylesheets": [theme.css("text", "words", "plan", "numbers")], **theme.STRETCH}
-        self.head, self.words = pn.pane.HTML("", **text), pn.pane.HTML("", **text)
+        self.menu = widgets.select("measured on", titles, "along", of=self.param.task)
+        self.open = widgets.button("Look at it under all bounds", lambda: opened(self.frontier) if self.frontier else None)
+        self.head, self.words = (widgets.html("", "words", "plan", "numbers") for _ in range(2))
         self.param.watch(self.draw, "task")
         self.draw()
 
@@ -54,17 +55,9 @@ class Finished(pn.viewable.Viewer):
             f"<details><summary>The comparison in numbers</summary>{table(frontier)}</details>"
         )
 
-    def paint(self, dark: bool) -> None:
-        """Draw in the colours of a scheme."""
-        self.compared.paint(dark)
-
     def __panel__(self) -> pn.viewable.Viewable:
-        tools = {"css_classes": ["zx-tools"], "stylesheets": [theme.css("tools")], "margin": (4, 0, 4, 0)}
-        return pn.Column(
-            self.menu, self.head, self.compared.pane, pn.Row(self.open, **tools), self.words,
-            pn.pane.HTML("<p><b>Train here, now</b></p>", stylesheets=[theme.css("text", "words")], **theme.STRETCH),
-            visible=self.comparison is not None, **theme.STRETCH,
-        )  # fmt: skip
+        below = widgets.tools(self.open, margin=(4, 0, 4, 0)), self.words, widgets.html("<p><b>Train here, now</b></p>", "words")
+        return widgets.stack(self.menu, self.head, self.pane, *below, visible=self.comparison is not None)
 
 
 def known() -> Comparison | None:

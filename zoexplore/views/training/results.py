@@ -15,7 +15,7 @@ from zoexplore.training.frontier_files import to_csv, to_json, to_parquet
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.task import Task
 from zoexplore.views.server.limits import largest_upload
-from zoexplore.views.style import theme
+from zoexplore.views.style import widgets
 from zoexplore.views.training.jobs import read
 from zoexplore.views.training.marks import infinite, name_of, spread, supposed
 from zoexplore.views.training.tables import table
@@ -28,21 +28,13 @@ class Results(pn.viewable.Viewer):
         super().__init__(**params)
         self.frontier: Frontier | None = None
         self._loaded, self._refused = loaded, refused
-        look = {"css_classes": ["zx-button"], "stylesheets": [theme.css("button")], "margin": 0, "icon": None, "disabled": True}
+        kinds = {"JSON": self.json, "CSV": self.csv, "Parquet": self.parquet}
         self.downloads = {
-            kind: pn.widgets.FileDownload(label=title, filename=f"zoexplore-frontier.{kind}", callback=content, **look)
-            for kind, title, content in (
-                ("json", "JSON", self.json),
-                ("csv", "CSV", self.csv),
-                ("parquet", "Parquet", self.parquet),
-            )
+            kind.lower(): widgets.download(kind, f"zoexplore-frontier.{kind.lower()}", content, disabled=True)
+            for kind, content in kinds.items()
         }
-        self.upload = pn.widgets.FileInput(
-            accept=".json,.csv,.parquet", tags=["load results from a file", largest_upload()], stylesheets=[theme.css("upload")],
-            margin=0,
-        )  # fmt: skip
-        self.upload.param.watch(self._given, "value")
-        self.words = pn.pane.HTML("", stylesheets=[theme.css("text", "words", "plan", "assumptions", "numbers")], **theme.STRETCH)
+        self.upload = widgets.upload("load results from a file", ".json,.csv,.parquet", largest_upload(), self._given)
+        self.words = widgets.html("", "words", "plan", "assumptions", "numbers")
 
     def json(self) -> BytesIO:
         """The frontier as JSON."""
@@ -63,9 +55,8 @@ class Results(pn.viewable.Viewer):
             download.disabled = frontier is None
         self.words.object = "".join(part(frontier, bounds) for part in (_infinite, _supposed, _numbers)) if frontier else ""
 
-    def _given(self, event: Any) -> None:
-        if event.new:
-            Task(partial(self._read, event.new, self.upload.filename or "results.csv"))
+    def _given(self, content: bytes, filename: str) -> None:
+        Task(partial(self._read, content, filename or "results.csv"))
 
     async def _read(self, content: bytes, filename: str) -> None:
         found = await ask(read, content, filename)
@@ -75,15 +66,9 @@ class Results(pn.viewable.Viewer):
             self._loaded(found)
 
     def __panel__(self) -> pn.viewable.Viewable:
-        def words(text: str) -> pn.pane.HTML:
-            return pn.pane.HTML(f'<p class="label">{text}</p>', stylesheets=[theme.css("text", "aside")], margin=0)
-
-        row = pn.Row(
-            words("the results"), *self.downloads.values(), words("load results"), self.upload,
-            css_classes=["zx-tools"], stylesheets=[theme.css("tools")], margin=(8, 0, 4, 0),
-        )  # fmt: skip
-        covered = pn.pane.HTML(f"<p>{escape(NOT_COVERED)}</p>", stylesheets=[theme.css("text", "words")], **theme.STRETCH)
-        return pn.Column(covered, self.words, row, **theme.STRETCH)
+        keep = widgets.label("the results", "aside"), *self.downloads.values()
+        row = widgets.tools(*keep, widgets.label("load results", "aside"), self.upload, margin=(8, 0, 4, 0))
+        return widgets.stack(widgets.html(f"<p>{escape(NOT_COVERED)}</p>", "words"), self.words, row)
 
 
 def _infinite(frontier: Frontier, bounds: tuple[str, ...]) -> str:

@@ -14,7 +14,7 @@ from zoexplore.training import Frontier
 from zoexplore.views.compute.long import LongWork
 from zoexplore.views.compute.process import Died
 from zoexplore.views.compute.task import Task
-from zoexplore.views.style import theme
+from zoexplore.views.style import theme, widgets
 from zoexplore.views.training.allowance import granted
 from zoexplore.views.training.jobs import INSTALL, START, Asked, Progress, missing, trained
 
@@ -39,16 +39,11 @@ class Running(pn.viewable.Viewer):
         super().__init__()
         self._asked, self._show = asked, show
         self._work: Task | None = None
-        look = {"stylesheets": [theme.css("button")], "margin": (0, 8, 0, 0)}
-        self.train = pn.widgets.Button(label="Train", **look)
-        self.cancel = pn.widgets.Button(label="Cancel", **look)
-        self.train.on_click(lambda _: self.begin())
-        self.cancel.on_click(lambda _: self.stop("Cancelled. What was done by then is kept."))
-        self.bar = pn.indicators.Progress(
-            value=0, max=100, width=130, height=8, margin=(0, 10, 0, 0), align="center", tags=["how much of it is trained"],
-            stylesheets=[theme.css("bar")],
-        )  # fmt: skip
-        self.note = pn.pane.HTML("", stylesheets=[theme.css("text", "plan")], align="center", **theme.STRETCH)
+        beside = {"margin": (0, 8, 0, 0)}
+        self.train = widgets.button("Train", self.begin, **beside)
+        self.cancel = widgets.button("Cancel", lambda: self.stop("Cancelled. What was done by then is kept."), **beside)
+        self.bar = widgets.bar("how much of it is trained")
+        self.note = widgets.html("", "plan", align="center")
         self._busy(False)
         if lacks := missing():
             self.train.disabled = True
@@ -121,7 +116,4 @@ class Running(pn.viewable.Viewer):
         self.train.label = "Train anew" if busy else "Train"
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return pn.Row(
-            self.train, self.cancel, self.bar, self.note,
-            css_classes=["zx-buttons"], stylesheets=[theme.css("buttons")], **theme.STRETCH,
-        )  # fmt: skip
+        return widgets.row("buttons", self.train, self.cancel, self.bar, self.note)

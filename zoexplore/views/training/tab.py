@@ -11,7 +11,7 @@ from zoexplore.bounds import BOUNDS
 from zoexplore.training import METHODS, Frontier, Point
 from zoexplore.views.figures.picture import Saves, svg
 from zoexplore.views.state import State
-from zoexplore.views.style import theme
+from zoexplore.views.style import theme, widgets
 from zoexplore.views.training.choices import Choices
 from zoexplore.views.training.compared import Compared
 from zoexplore.views.training.course import TITLES, Course
@@ -41,8 +41,11 @@ class Train(View):
         super().__init__(state, dark, **params)
         self.choices = Choices(self.state)
         self.running = Running(self.choices.asked, self._trained)
-        self.finished = Finished(self._loaded)
+        self.finished = Finished(self._loaded, self.canvas)
+        self.finished.param.watch(lambda _: self.repaint(), "task")
         self.marks, self.course, self.compared = UtilityFigure(self._clicked), Course(), Compared()
+        figures = {"marks": self.marks.figure, "compared": self.compared.figure, **self.course.figures}
+        self.pane_of = {name: self.canvas(fig) for name, fig in figures.items()}
         self.results = Results(self._loaded, self.running.refuse)
         self._build()
         titles = {"frontier": "the frontier", **{name: title.lower() for name, title in TITLES.items()}}
@@ -53,30 +56,21 @@ class Train(View):
         self.choices.param.watch(lambda event: self.running.refuse(event.new), "problem")
         self.param.watch(self._redraw, ["utility", "bounds", "frontier", "picked", "shown"])
         self.both = self._both()
-        self.paint(dark)
-        self._redraw()
+        self._drawn = False
         self.follow()
 
     def _build(self) -> None:
         """What chooses what is drawn, and the words around it."""
-        look = {"css_classes": ["zx-select"], **theme.STRETCH}
-        sheets = {name: [theme.css("select", name)] for name in ("along", "choice")}
-        self.measure = pn.widgets.Select.from_param(self.param.utility, label="utility", stylesheets=sheets["along"], **look)
-        self.measure.description = None
+        self.measure = widgets.select("utility", list(UTILITIES), "along", of=self.param.utility)
         modes = {"every mark by all bounds": "bounds", "every method by its best": "methods"}
-        self.mode = pn.widgets.Select.from_param(
-            self.param.shown, options=modes, label="shown", stylesheets=sheets["along"], **look
-        )
-        self.mode.description = None
-        self.boxes = {b: pn.widgets.Checkbox(label=BOUNDS[b].title, value=b in self.bounds, **_line(b)) for b in BOUNDS}
+        self.mode = widgets.select("shown", modes, "along", of=self.param.shown)
+        self.boxes = {bound: widgets.box(BOUNDS[bound].title, bound in self.bounds, **_line(bound)) for bound in BOUNDS}
         for box in self.boxes.values():
             box.param.watch(lambda _: self.param.update(bounds=[b for b in BOUNDS if self.boxes[b].value]), "value")
-        self.menu = pn.widgets.Select(label="training curve of", options={}, stylesheets=sheets["choice"], **look)
+        self.menu = widgets.select("training curve of", {}, "choice")
         self.menu.param.watch(lambda event: self.param.update(picked=event.new), "value")
-        self.apply = pn.widgets.Button(label="Set the sliders to it", stylesheets=[theme.css("button")], margin=0)
-        self.apply.on_click(lambda _: self.take(self.point))
-        text = {"stylesheets": [theme.css("text", "words", "plan")], **theme.STRETCH}
-        self.about, self.story = pn.pane.HTML("", **text), pn.pane.HTML("", **text)
+        self.apply = widgets.button("Set the sliders to it", lambda: self.take(self.point))
+        self.about, self.story = (widgets.html("", "words", "plan") for _ in range(2))
         self.legend = pn.pane.HTML("", stylesheets=[theme.css("key")], **theme.STRETCH)
 
     @property
@@ -129,14 +123,16 @@ class Train(View):
         self.marks.draw(*shown, self.point)
         self.compared.draw(self.frontier, self.utility)
         several = self.shown == "bounds"
-        self.marks.pane.visible = self.saves["frontier"].visible = self.ticks.visible = self.legend.visible = several
-        self.compared.pane.visible = not several
+        for part in (self.pane_of["marks"], self.saves["frontier"], self.ticks, self.legend):
+            part.visible = several
+        self.pane_of["compared"].visible = not several
         self.course.draw(*shown, self.point)
+        if self.dark:
+            self.repaint()
         self.legend.object = legend(self.frontier)
         self.story.object = f"<p>{escape(self.course.describe(*shown[1:]))}</p>"
         self.results.show(*shown[:2])
-        for pane in (self.marks.pane, *self.course.panes.values()):
-            pn.io.push_notebook(pane)
+        self.push()
 
     def _offer(self, point: Point | None) -> None:
         """The points in the menu, and the button to take the one that is shown."""
@@ -158,34 +154,20 @@ class Train(View):
         key = self.course.key() if name == "cost" else []
         return svg(self.course.figures[name], self.state, key, title=title, caption=small)
 
-    def paint(self, dark: bool) -> None:
-        super().paint(dark)
-        self.marks.paint(dark)
-        self.course.paint(dark)
-        self.compared.paint(dark)
-        self.finished.paint(dark)
-
     def _both(self) -> pn.Column:
         """The frontier, and beside or below it the course of a point."""
-        tools = {"css_classes": ["zx-tools"], "stylesheets": [theme.css("tools")], "margin": (4, 0, 4, 0)}
-        self.ticks = pn.Row(*self.boxes.values(), **tools)
-        frontier = pn.Column(
-            self.measure, self.mode, self.ticks, self.legend, self.marks.pane, self.saves["frontier"], self.compared.pane,
-            **theme.STRETCH,
-        )  # fmt: skip
-        course = pn.Column(
-            self.menu, pn.Row(self.apply, **tools),
-            *(part for name, pane in self.course.panes.items() for part in (pane, self.saves[name])), self.story,
-            **theme.STRETCH,
-        )  # fmt: skip
-        side_by_side = pn.Column(frontier, course, css_classes=["zx-both"], stylesheets=[theme.css("both")], **theme.STRETCH)
-        return pn.Column(side_by_side, **theme.STRETCH)  # hidden as a whole: a grid by its own style sheet stays visible
+        between = {"margin": (4, 0, 4, 0)}
+        self.ticks = widgets.tools(*self.boxes.values(), **between)
+        drawn = self.pane_of["marks"], self.saves["frontier"], self.pane_of["compared"]
+        frontier = widgets.stack(self.measure, self.mode, self.ticks, self.legend, *drawn)
+        drawn = (part for name in TITLES for part in (self.pane_of[name], self.saves[name]))
+        course = widgets.stack(self.menu, widgets.tools(self.apply, **between), *drawn, self.story)
+        # in a column, hidden as a whole: a grid by its own style sheet stays visible
+        return widgets.stack(widgets.column("both", frontier, course))
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return pn.Column(
-            self.finished, self.choices, self.running, self.about, self.both, self.results,
-            css_classes=["zx-train"], stylesheets=[theme.root("curves")], **theme.STRETCH,
-        )  # fmt: skip
+        parts = self.finished, self.choices, self.running, self.about, self.both, self.results
+        return widgets.component("train", *parts)
 
 
 def _line(bound: str) -> dict[str, Any]:

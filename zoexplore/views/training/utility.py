@@ -2,17 +2,16 @@
 
 from typing import Any
 
-import panel as pn
-from bokeh.models import ColumnDataSource, CustomJSTickFormatter, FixedTicker, HoverTool, Range1d, TapTool
+from bokeh.models import ColumnDataSource, Range1d, TapTool
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.training import METHODS, Frontier, Point
-from zoexplore.views.figures.bokeh_style import blank, dress, plain
+from zoexplore.views.figures.bokeh_style import blank, plain, stroke, tell
 from zoexplore.views.figures.glyphs import Mark, Stroke
 from zoexplore.views.figures.picture import decades
 from zoexplore.views.style import theme
-from zoexplore.views.training.compared import AXIS
+from zoexplore.views.training.compared import tells
 from zoexplore.views.training.marks import MARKERS, Scale, at_delta, front, marks
 
 _NONE: dict[str, list] = {
@@ -23,7 +22,7 @@ _ROOM = 0.06  # of the axis, above and below the marks
 
 
 class UtilityFigure:
-    """Draws a frontier; `picked` is called with a point's place when its mark is clicked."""
+    """Draws a frontier in light colours; `picked` is called with a point's place when its mark is clicked."""
 
     def __init__(self, picked: Any) -> None:
         self.source = ColumnDataSource(dict(_NONE), name="frontier")
@@ -31,9 +30,7 @@ class UtilityFigure:
         self.edge = ColumnDataSource({"x": []}, name="frontier-edge")
         self.fronts = {bound: ColumnDataSource({"x": [], "y": []}, name=f"front-{bound}") for bound in BOUNDS}
         self.figure = self._figure()
-        self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
         self.picked = picked
-        self.dark = False
         self.source.selected.on_change("indices", self._selected)
 
     def _figure(self) -> figure:
@@ -41,24 +38,23 @@ class UtilityFigure:
             "utility-against-epsilon", "frontier", x_axis_type="log", x_range=Range1d(0.01, 100), y_range=Range1d(0, 1),
             tools="pan,wheel_zoom,box_zoom,reset,save",
         )  # fmt: skip
-        self.border = fig.vspan("x", source=self.edge, line_width=1, line_dash=[2, 3])
+        fig.vspan("x", source=self.edge, line_color=theme.colour("edge"), line_width=1, line_dash=[2, 3])
         self.steps = {}
         for bound in BOUNDS:
             style = theme.style_of(bound)
-            look = {"line_width": 0.7 * style.width, "line_dash": list(style.dash), "line_alpha": 0.75, "line_join": "round"}
+            look = stroke(style) | {"line_width": 0.7 * style.width, "line_alpha": 0.75}
             self.steps[bound] = fig.line("x", "y", source=self.fronts[bound], name=f"front-{bound}", **look)
-        self.errors = fig.multi_line("xs", "ys", source=self.source, line_color="line", line_width=1.4)
-        self.rings = fig.scatter("x", "y", source=self.ring, size=20, marker="circle", line_width=1.2)
-        self.dots = fig.scatter(
+        errors = fig.multi_line("xs", "ys", source=self.source, line_color="line", line_width=1.4)
+        errors.nonselection_glyph = errors.selection_glyph = None
+        ring = {"line_color": theme.colour("ink"), "fill_color": theme.colour("sunken"), "line_width": 1.2}
+        fig.scatter("x", "y", source=self.ring, size=20, marker="circle", **ring)
+        dots = fig.scatter(
             "x", "y", source=self.source, size="size", marker="marker", fill_color="fill", line_color="line", line_width=1.8,
             level="overlay", name="points",
         )  # fmt: skip
-        self.dots.nonselection_glyph = self.dots.selection_glyph = None
-        self.errors.nonselection_glyph = self.errors.selection_glyph = None
-        tooltip = f'<div class="tip"><style>{theme.css("mark")}</style>@tip{{safe}}</div>'
-        fig.add_tools(HoverTool(renderers=[self.dots], tooltips=tooltip, visible=False, point_policy="snap_to_data"))
-        fig.add_tools(TapTool(renderers=[self.dots], visible=False))
-        fig.xaxis.formatter = CustomJSTickFormatter(code=AXIS, args={"texts": []})
+        tells(fig, dots)
+        fig.add_tools(TapTool(renderers=[dots], visible=False))
+        tell(fig.xaxis[0], {})
         plain(fig.yaxis)
         return fig
 
@@ -75,8 +71,8 @@ class UtilityFigure:
 
     def _looks(self, columns: dict[str, list]) -> dict[str, list]:
         """Colours by bound, hollow where something is only supposed; error bars as lines."""
-        line = [self._colour(bound) for bound in columns["bound"]]
-        surface = theme.colour("surface", self.dark)
+        line = [theme.style_of(b).colour[theme.LIGHT] if b else theme.colour("muted") for b in columns["bound"]]
+        surface = theme.colour("surface")
         return {
             "line": line,
             "size": [self._size(bound) for bound in columns["bound"]],
@@ -85,20 +81,13 @@ class UtilityFigure:
             "ys": [list(ends) for ends in zip(columns["low"], columns["high"], strict=True)],
         }
 
-    def _colour(self, bound: str) -> str:
-        if not bound:
-            return theme.colour("muted", self.dark)
-        return theme.style_of(bound).hue(self.dark)
-
     def _size(self, bound: str) -> float:
         order = list(BOUNDS).index(bound) if bound else 0
         return SIZES[0] + (SIZES[1] - SIZES[0]) * order / (len(BOUNDS) - 1)
 
     def _axes(self, frontier: Frontier | None, scale: Scale, utility: str) -> None:
         fig = self.figure
-        texts = [*decades(scale.low, scale.high).items(), (scale.infinity, "∞")]
-        fig.xaxis.ticker = FixedTicker(ticks=[x for x, _ in texts])
-        fig.xaxis.formatter = CustomJSTickFormatter(code=AXIS, args={"texts": [list(pair) for pair in texts]})
+        tell(fig.xaxis[0], {**decades(scale.low, scale.high), scale.infinity: "∞"})
         fig.x_range.update(start=scale.at(-0.03), end=scale.end)
         self.edge.data = {"x": [scale.high * 1.0001]}
         fig.xaxis.axis_label = f"ε at {at_delta(frontier.delta)}, a mark for each bound" if frontier else "ε"
@@ -124,17 +113,6 @@ class UtilityFigure:
         """The legend of a picture: the fronts by bound, the methods by mark."""
         drawn = [bound for bound, source in self.fronts.items() if bound in self.source.data["bound"]]
         used = [method for method, marker in MARKERS.items() if marker in self.source.data["marker"]]
-        ink = theme.colour("ink", False)
+        ink = theme.colour("ink")
         lines = [(Stroke.of(self.steps[bound].glyph), BOUNDS[bound].title) for bound in drawn]
         return lines + [(Mark(MARKERS[method], ink), METHODS[method].title) for method in used]
-
-    def paint(self, dark: bool) -> None:
-        """Draw in the colours of a scheme."""
-        self.dark = dark
-        dress(self.figure, dark)
-        for bound, line in self.steps.items():
-            line.glyph.line_color = self._colour(bound)
-        self.border.glyph.line_color = theme.colour("edge", dark)
-        self.rings.glyph.line_color, self.rings.glyph.fill_color = theme.colour("ink", dark), theme.colour("sunken", dark)
-        if self.source.data["x"]:
-            self.source.data = {**self.source.data, **self._looks(self.source.data)}
