@@ -22,8 +22,8 @@ from bokeh.themes import Theme
 from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
 from zoexplore.bounds.bound import Trajectory
 from zoexplore.setting import Accounting, Setting
-from zoexplore.views.compute.grid import Sheet, row
-from zoexplore.views.figures.axes import AXES
+from zoexplore.views.compute.questions import Sheet, row
+from zoexplore.views.figures.axes import AXES, drawable
 from zoexplore.views.figures.contours import heights, level_lines
 from zoexplore.views.style import theme
 
@@ -138,7 +138,7 @@ def profile(
     at = np.asarray(list(deltas), float)
     found = curve(setting, "delta", at, list(bounds), accounting)
     frame = _FRAME | {"logx": True, "logy": True}
-    lines = {bound: (np.where(np.isfinite(_positive(e)), e, np.nan), at) for bound, e in found.items()}
+    lines = {bound: (drawable(e), at) for bound, e in found.items()}
     return _lines(lines, hv.Dimension("epsilon", label="ε"), hv.Dimension("delta", label="δ"), frame, "bottom_left")
 
 
@@ -206,7 +206,7 @@ def grid(
     edges = _edges(sheet.columns, logs["logx"]), _edges(sheet.rows, logs["logy"])
     paths, words = _contours(sheet, epsilon, levels, logs)
     frame = _FRAME | logs | {"height": 420, "show_grid": False, "title": f"ε by {BOUNDS[bound].title}"}
-    mesh = hv.QuadMesh((*edges, _positive(epsilon)), dims, height).opts(
+    mesh = hv.QuadMesh((*edges, drawable(epsilon)), dims, height).opts(
         cmap="cividis", cnorm="log", colorbar=True, tools=["hover"], **frame
     )
     lines = hv.Contours(paths, dims, height).opts(color="white", line_width=2, tools=["hover"], **frame)
@@ -320,17 +320,13 @@ def _lines(
     """Curves of bounds; what a log axis cannot show is a gap."""
     drawn = []
     for bound, (at, values) in lines.items():
-        shown = _positive(values) if frame.get("logy") else values
+        shown = drawable(values) if frame.get("logy") else values
         drawn.append(hv.Curve((at, shown), x, y, label=BOUNDS[bound].title).opts(tools=["hover"], **style(bound), **frame))
     return _legend(hv.Overlay(drawn), corner)
 
 
 def _legend(drawn: hv.Overlay, corner: str) -> hv.Overlay:
     return drawn.opts({"Overlay": {"legend_position": corner}}, backend="bokeh")
-
-
-def _positive(values: np.ndarray) -> np.ndarray:
-    return np.where(np.isfinite(values) & (values > 0), values, np.nan)
 
 
 def _values(setting: Setting, field: str) -> np.ndarray:
@@ -385,7 +381,7 @@ def _contours(
         return [], []
     on_x, on_y = logs["logx"], logs["logy"]
     x, y = (np.log10(v) if log else v for v, log in ((sheet.columns, on_x), (sheet.rows, on_y)))
-    found = level_lines(x, y, heights(_positive(epsilon)), list(levels))
+    found = level_lines(x, y, heights(drawable(epsilon)), list(levels))
 
     def back(places: Any, log: bool) -> Any:
         return 10.0**places if log else places

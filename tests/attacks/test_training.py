@@ -9,7 +9,7 @@ from zoexplore import Accounting
 from zoexplore.formatting import format_count
 from zoexplore.training import TASKS
 from zoexplore.views.server.limits import RUN_SECONDS, RUN_STEPS
-from zoexplore.views.training import allowance
+from zoexplore.views.training import running as allowance
 from zoexplore.views.training.jobs import Asked, trained
 
 

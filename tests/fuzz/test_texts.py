@@ -14,14 +14,12 @@ from tests.fuzz.strings import HOSTILE, damaged, fields_of, good_files, good_que
 from zoexplore import Accounting, Setting
 from zoexplore.export import LARGEST_FILE, from_fields, from_query, from_yaml, to_csv, to_python, to_query, to_yaml
 from zoexplore.presets import DEMONSTRATION
-from zoexplore.views.browser.address import LONGEST, Address
-from zoexplore.views.browser.bridge import Bridge
+from zoexplore.views.browser.address import LONGEST, Address, Bridge
 from zoexplore.views.browser.lessons import Lesson
 from zoexplore.views.explorer import Explorer
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.panels.downloads import Files
-from zoexplore.views.panels.pins import MOST, Pins
-from zoexplore.views.state import State
+from zoexplore.views.state import MOST_PINS, Pins, State
 from zoexplore.views.tabs import VIEWS
 
 LONGEST_PROBLEM = 2000  # characters
@@ -111,7 +109,7 @@ def test_any_address_can_be_visited(query):
     """The page's own path: the state is valid, the note is short, and the address written back is one that can be read."""
     address = Address(State(), Bridge(), Lesson.of(query, VIEWS), {"tab": (CURVES, "along")}, Pins())
     within_a_second(lambda: address.read("?" + query))
-    assert len(address.pins.pins) <= MOST and len(address.state.note) < 30 * LONGEST_PROBLEM
+    assert len(address.pins.pins) <= MOST_PINS and len(address.state.note) < 30 * LONGEST_PROBLEM
     assert "Traceback" not in address.state.note and "site-packages" not in address.state.note
     written = address.search()
     assert len(written) <= LONGEST + len(query) + 1

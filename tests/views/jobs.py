@@ -5,9 +5,10 @@ import signal
 import sys
 import time
 
-from zoexplore.views.compute import grid, questions
+from zoexplore.views.compute import questions
 
-NEEDED = (questions.solved, questions.recommended, grid.row, questions.histograms)  # all that the page has computed elsewhere
+# all that the page has computed elsewhere
+NEEDED = (questions.solved, questions.recommended, questions.row, questions.histograms)
 
 
 def modules():

@@ -9,8 +9,7 @@ import pytest
 from zoexplore import Accounting
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Explorer
-from zoexplore.views.browser.address import Address
-from zoexplore.views.browser.bridge import Bridge
+from zoexplore.views.browser.address import Address, Bridge
 from zoexplore.views.browser.lessons import Lesson
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
@@ -160,7 +159,7 @@ def test_a_lecture_has_large_type_and_keeps_it_in_the_address():
     for explorer in (lecture, usual):
         explorer.__panel__()
     assert lecture.address.search() == "?present=1&T=9"
-    sizes = [float(explorer.curves.names.glyph.text_font_size.removesuffix("px")) for explorer in (lecture, usual)]
+    sizes = [float(explorer.curves.annotation_words.glyph.text_font_size.removesuffix("px")) for explorer in (lecture, usual)]
     assert sizes[0] > 1.3 * sizes[1]
     room, *foot = lecture.__panel__()
     assert "zx-present" in room.css_classes and not foot

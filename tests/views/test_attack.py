@@ -11,7 +11,7 @@ from zoexplore.formatting import format_percent, format_share, parse_share
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Attack, State
 from zoexplore.views.panels.measures import Odds
-from zoexplore.views.panels.pins import Pin, Pins
+from zoexplore.views.state import Pin, Pins
 
 
 def rows(view):

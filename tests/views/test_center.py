@@ -1,10 +1,12 @@
 """The tabs and what they show: the accountant's numbers, step by step, in words and in TeX."""
 
 import re
+from collections import Counter
 
 import numpy as np
 import panel as pn
 import pytest
+from bokeh.models import ColumnDataSource
 
 from zoexplore import BOUNDS, Accounting, curve, guarantee
 from zoexplore.directions import moment_factor, tail_factor
@@ -16,6 +18,8 @@ from zoexplore.views.compute.questions import histograms
 from zoexplore.views.figures.factors import lines
 from zoexplore.views.figures.inside import MOST_POINTS, describe_trajectory, thinned
 from zoexplore.views.panels.theory import substituted
+from zoexplore.views.state import Pin, Pins
+from zoexplore.views.style import theme
 from zoexplore.views.tabs import VIEWS
 
 CHANGES = [
@@ -59,6 +63,32 @@ def test_every_tab_has_a_title_and_can_be_painted():
         tabs.selected = name
     tabs.paint(True)
     assert all(view.dark for view in tabs.views.values())
+
+
+def painted(view):
+    """Every colour in a view's figures, those of data included, by where it is."""
+    found = Counter()
+    panes = [
+        pane for part in (view, getattr(view, "replay", None), getattr(view, "factors", None)) if part for pane in part.panes
+    ]
+    for model in {model for pane in panes for model in pane.object.references()}:
+        given = [(name, getattr(model, name)) for name in model.properties() if name.endswith("color")]
+        if isinstance(model, ColumnDataSource):
+            given += [(f"{model.name} {name}", c) for name, column in model.data.items() for c in column]
+        found.update((type(model).__name__, name, c) for name, c in given if isinstance(c, str) and c.startswith("#"))
+    return found
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_is_painted_as_it_would_be_built_and_back(name):
+    pins = Pins(pins=[Pin("louder", DEMONSTRATION.replace(sigma=0.01), Accounting())])
+    light, dark = (VIEWS[name][1](State(), dark=dark, pins=pins) for dark in (False, True))
+    first = painted(light)
+    light.paint(True)
+    assert painted(light) == painted(dark)
+    assert not {colour for *_, colour in painted(dark)} & {pair[theme.LIGHT] for pair in theme.COLOURS.values()}
+    light.paint(False)
+    assert painted(light) == first
 
 
 def test_the_profile_is_the_accountants():

@@ -8,8 +8,8 @@ from zoexplore.planning import crossover_step
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Curves, Explorer, State
 from zoexplore.views.compute.curve_set import REFERENCE, T_VALUES, curve_set
-from zoexplore.views.figures.annotations import pays_from, rows
-from zoexplore.views.figures.axes import AXES, frame, steady
+from zoexplore.views.compute.questions import pays_from
+from zoexplore.views.figures.axes import AXES, frame, rows, steady
 
 SETTINGS = [
     DEMONSTRATION,

@@ -10,7 +10,7 @@ from zoexplore import BOUNDS, Accounting
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Curves, State
 from zoexplore.views.compute.process import Answer
-from zoexplore.views.figures.annotations import annotations
+from zoexplore.views.compute.questions import annotations
 from zoexplore.views.panels.pinned import _ratios
 from zoexplore.views.view import View
 

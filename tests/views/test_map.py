@@ -12,11 +12,11 @@ import pytest
 from zoexplore import Accounting, curve, epsilon
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Map, State
-from zoexplore.views.compute.grid import SIZE, Sheet, row
+from zoexplore.views.compute.questions import SIZE, Sheet, row
 from zoexplore.views.figures.axes import AXES
 from zoexplore.views.figures.contours import bands, heights, level_lines
 from zoexplore.views.figures.map import EDGES
-from zoexplore.views.panels.pins import Pin, Pins
+from zoexplore.views.state import Pin, Pins
 from zoexplore.views.style import theme
 
 

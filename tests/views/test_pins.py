@@ -13,8 +13,7 @@ from zoexplore.views import Explorer, Profile
 from zoexplore.views.figures.axes import T_VALUES
 from zoexplore.views.figures.picture import _caption
 from zoexplore.views.panels.pinned import Pinned
-from zoexplore.views.panels.pins import LONGEST_NAME, MOST, Pin, Pins
-from zoexplore.views.state import State
+from zoexplore.views.state import LONGEST_NAME, MOST_PINS, Pin, Pins, State
 
 
 def pinned(*settings):
@@ -33,7 +32,7 @@ def test_pinning_keeps_what_is_set_and_names_it():
 
 def test_as_many_as_fit():
     pins = Pins()
-    assert [pins.add(State(DEMONSTRATION.replace(T=T + 1))) for T in range(MOST + 1)] == [True] * MOST + [False]
+    assert [pins.add(State(DEMONSTRATION.replace(T=T + 1))) for T in range(MOST_PINS + 1)] == [True] * MOST_PINS + [False]
 
 
 def test_a_page_is_there_before_what_is_pinned_is_computed(monkeypatch):
@@ -47,7 +46,8 @@ def test_a_page_is_there_before_what_is_pinned_is_computed(monkeypatch):
         page.dark.value = True
         return page
 
-    monkeypatch.setattr("zoexplore.views.panels.pinned.ask", never)
+    for module in ("panels.pinned", "figures.pin_lines"):
+        monkeypatch.setattr(f"zoexplore.views.{module}.ask", never)
     page = asyncio.run(read())
     assert [pin.name for pin in page.pins.pins] == ["a", "b"] and page.curves.pinned.source.data["ys"] == []
 
@@ -84,7 +84,7 @@ def test_bad_pins_are_reported_and_used_as_far_as_they_go():
 
 def test_pins_too_long_for_an_address_are_left_out_aloud():
     explorer = Explorer(search="?T=9")
-    for T in range(MOST):
+    for T in range(MOST_PINS):
         explorer.state.ask(T=T + 1, sigma=0.123456789012345, R=0.123456789012345, delta=1.2345678901e-9, xi=1e-17)
         explorer.state.ask(M=0.78901234567890, m=0.51234567890123, ridge=0.21234567890123, clip=0.91234567890123)
         explorer.state.ask(n=987654321, eta=1.23456789012345, beta=0.123456789012345, regime="convex")
@@ -147,7 +147,7 @@ def test_a_figures_pins_go_with_it_and_ones_own_stay():
     plain = next(key for key, preset in PRESETS.items() if not preset.pins)
     explorer.tools.apply(figure)
     explorer.state.ask(T=77)
-    explorer.pins.add(explorer.state) if len(explorer.pins.pins) < MOST else None
+    explorer.pins.add(explorer.state) if len(explorer.pins.pins) < MOST_PINS else None
     own = [pin for pin in explorer.pins.pins if pin.setting.T == 77]
     explorer.tools.apply(plain)
     assert explorer.pins.pins == own and own and explorer.pins.compare == ""

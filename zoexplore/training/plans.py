@@ -6,7 +6,7 @@ from functools import cached_property
 from math import ceil, inf
 from typing import Any
 
-from zoexplore.setting import Accounting
+from zoexplore.setting import Accounting, Setting
 from zoexplore.training.aims import Choice, Choices, aimed
 from zoexplore.training.dpsgd import SgdJob
 from zoexplore.training.engine import Configuration, Job, Seed
@@ -111,17 +111,12 @@ def plan(
     names = _each("methods", methods, METHODS)
     if sigmas is not None and epsilons is not None:
         raise ValueError("both sigmas and epsilons were given: give one of them")
-    sigmas = tuple(task.sigmas if sigmas is None else sigmas)
-    epsilons = epsilons if epsilons is None else tuple(map(float, epsilons))
-    seeds = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
-    for name, values in (("sigmas", sigmas), ("epsilons", (1.0,) if epsilons is None else epsilons), ("seeds", seeds)):
-        if not values or len(set(values)) < len(values):
-            raise ValueError(f"{name} = {list(values)!r} is not allowed: give at least one value, none of them twice")
+    sigmas = _distinct("sigmas", tuple(task.sigmas if sigmas is None else sigmas))
+    epsilons = epsilons if epsilons is None else _distinct("epsilons", tuple(map(float, epsilons)))
+    seeds = _distinct("seeds", tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds))
     for seed in seeds:
-        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < LARGEST_SEED:
-            raise ValueError(f"seed = {seed!r} is not allowed: give a whole number from 0 to {LARGEST_SEED - 1}")
-    if isinstance(noise_seed, bool) or not isinstance(noise_seed, int) or not LARGEST_SEED <= noise_seed < 2**63:
-        raise ValueError(f"noise_seed = {noise_seed!r} is not allowed: give a whole number from {LARGEST_SEED} to {2**63 - 1}")
+        _check_seed("seed", seed, 0, LARGEST_SEED)
+    _check_seed("noise_seed", noise_seed, LARGEST_SEED, 2**63)
     accounting = accounting or Accounting(sensitivity="clip" if epsilons is None else "lipschitz")
     if accounting.schedule != "constant":
         raise ValueError(
@@ -134,21 +129,37 @@ def plan(
         asked = targets(task, names, epsilons, choices, K=K, beta=beta, T=T, **others)
         found = [_aimed(task, *each, accounting, hidden, solved or {}) for each in asked]
     else:
-        if OPACUS in names and others.get("batch") is not None:
-            raise ValueError(
-                f"batch = {others['batch']!r} is not allowed with {OPACUS!r} and σ: aim at epsilons, or leave one out"
-            )
-        start = task.setting(sigmas[0], K, beta, T, **others)
-        found = []
-        for name in names:
-            method = METHODS[name]
-            for sigma in map(float, sigmas if method.noisy else sigmas[:1]):
-                setting = method.setting(task, sigma, start.K, start.beta, start.T, **others)
-                found.append(Configuration(name, setting, method.noisy, method.every_direction, method.clipping))
+        found = _at_scales(task, names, sigmas, task.setting(sigmas[0], K, beta, T, **others), others)
     made = Plan(task, tuple(found), seeds, noise_seed, accounting)
     if len(made.configurations) * len(seeds) > MOST_RUNS:
         raise ValueError(f"{len(made.configurations) * len(seeds)} runs are too many for one sweep: give at most {MOST_RUNS}")
     return made
+
+
+def _distinct(name: str, values: tuple) -> tuple:
+    if not values or len(set(values)) < len(values):
+        raise ValueError(f"{name} = {list(values)!r} is not allowed: give at least one value, none of them twice")
+    return values
+
+
+def _check_seed(name: str, seed: Any, low: int, end: int) -> None:
+    if isinstance(seed, bool) or not isinstance(seed, int) or not low <= seed < end:
+        raise ValueError(f"{name} = {seed!r} is not allowed: give a whole number from {low} to {end - 1}")
+
+
+def _at_scales(
+    task: Task, methods: Sequence[str], sigmas: Sequence[float], start: Setting, others: dict[str, Any]
+) -> list[Configuration]:  # fmt: skip
+    """Every method at every noise scale; one without noise once."""
+    if OPACUS in methods and others.get("batch") is not None:
+        raise ValueError(f"batch = {others['batch']!r} is not allowed with {OPACUS!r} and σ: aim at epsilons, or leave one out")
+    found = []
+    for name in methods:
+        method = METHODS[name]
+        for sigma in map(float, sigmas if method.noisy else sigmas[:1]):
+            setting = method.setting(task, sigma, start.K, start.beta, start.T, **others)
+            found.append(Configuration(name, setting, method.noisy, method.every_direction, method.clipping))
+    return found
 
 
 def targets(

@@ -13,7 +13,7 @@ from panel.io.resources import parse_template
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import Accounting
 from zoexplore.views.compute.ask import pool
-from zoexplore.views.compute.grid import Sheet, row
+from zoexplore.views.compute.questions import Sheet, row
 from zoexplore.views.explorer import Explorer, Parts
 from zoexplore.views.server import memory, sessions
 from zoexplore.views.style import theme

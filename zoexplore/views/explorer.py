@@ -8,28 +8,27 @@ import panel as pn
 
 from zoexplore import __version__, paper
 from zoexplore.setting import Accounting, Setting
-from zoexplore.views.browser.address import Address
-from zoexplore.views.browser.bridge import Bridge
+from zoexplore.views.browser.address import Address, Bridge
 from zoexplore.views.browser.lessons import SETTABLE, Lesson
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.panels.downloads import Files, presenter
 from zoexplore.views.panels.measures import Measures, Odds, Stated
 from zoexplore.views.panels.pinned import Pinned
-from zoexplore.views.panels.pins import Pins
 from zoexplore.views.panels.readouts import Readouts
 from zoexplore.views.panels.story import Story
 from zoexplore.views.panels.toolbar import Toolbar
-from zoexplore.views.state import State
+from zoexplore.views.state import Pins, State
 from zoexplore.views.style import widgets
+from zoexplore.views.style.markup import link
 from zoexplore.views.tabs import VIEWS, Tabs
 
 _TITLE = f"""<h1>zoexplore</h1>
 <p>How private is a zeroth-order training run of which only the last iterate is released?
-<a href="{paper.URL}" target="_blank" rel="noopener">{paper.SHORT}</a>, made interactive.</p>"""
+{link(paper.URL, paper.SHORT)}, made interactive.</p>"""
 
 
 _COLOPHON = f"""<p>Mechanism and hidden-state theorem: {", ".join(paper.AUTHORS)},
-<a href="{paper.URL}" target="_blank" rel="noopener"><i>{escape(paper.TITLE)}</i></a>, {paper.VENUE}, {paper.ARXIV}.
+{link(paper.URL, f"<i>{escape(paper.TITLE)}</i>")}, {paper.VENUE}, {paper.ARXIV}.
 The sharper bound, the proofs and the errata are zoexplore's own: they open under Theory.</p>
 <p>zoexplore {__version__}, {paper.LICENCE}.</p>
 <details><summary>How to cite</summary><pre tabindex="0" aria-label="BibTeX">{escape(paper.BIBTEX)}</pre></details>"""

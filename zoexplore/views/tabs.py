@@ -12,10 +12,9 @@ from zoexplore.views.figures.inside import Inside
 from zoexplore.views.figures.map import Map
 from zoexplore.views.figures.motion import Motion
 from zoexplore.views.figures.profile import Profile
-from zoexplore.views.panels.pins import Pins
 from zoexplore.views.panels.planner import Planner
 from zoexplore.views.panels.theory import Theory
-from zoexplore.views.state import State
+from zoexplore.views.state import Pins, State
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.training.tab import Train
 from zoexplore.views.view import View

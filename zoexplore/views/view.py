@@ -10,8 +10,7 @@ from bokeh.plotting import figure
 from zoexplore.views.browser.in_order import send_in_order
 from zoexplore.views.compute.task import Task, goes_on_beside
 from zoexplore.views.figures.bokeh_style import paint
-from zoexplore.views.panels.pins import Pins
-from zoexplore.views.state import State
+from zoexplore.views.state import Pins, State
 from zoexplore.views.style import theme
 
 send_in_order()

@@ -1,21 +1,35 @@
-"""The address: a URL for every state, and a state for every URL."""
+"""The address: a URL for every state, and a state for every URL; and the way to the browser that has it."""
 
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+import panel as pn
 import param
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.export import from_fields, to_fields
 from zoexplore.fields import in_symbols
 from zoexplore.formatting import format_exact, parse_number
-from zoexplore.views.browser.bridge import Bridge
 from zoexplore.views.browser.lessons import Lesson
-from zoexplore.views.panels.pins import Pins
-from zoexplore.views.state import State
+from zoexplore.views.state import Pins, State
 from zoexplore.views.tabs import Tabs
 
 LONGEST = 2000  # characters of a query that every browser, mail and chat lets through
+
+
+class Bridge(pn.custom.JSComponent):
+    """`search` is written by the page and by the browser; the other params come from the browser.
+
+    A new `search` becomes an entry in the browser's history; going back and forth sets it and counts in `visits`.
+    """
+
+    search = param.String("", doc="the query of the page's address, with its question mark")
+    visits = param.Integer(0, doc="how often the reader has gone back or forth")
+    scheme = param.String("", doc="the colour scheme that this browser was last used with, or else prefers: dark or light")
+    ready = param.Boolean(False, doc="whether a browser is there")
+
+    _esm = Path(__file__).parent / "bridge.js"
 
 
 class Address:
@@ -35,29 +49,31 @@ class Address:
         pins: Pins | None = None,
         tabs: Tabs | None = None,
     ) -> None:
-        self.state, self.bridge, self.lesson, self.views = state, bridge, lesson or Lesson(), views or {}
+        self.state, self.bridge, self.lesson = state, bridge, lesson or Lesson()
         self.pins, self.tabs = pins or Pins(), tabs
-        self._watched: set[str] = set()  # the tabs whose answers this follows
+        self._kept: dict[str, tuple[param.Parameterized, str, Any]] = {}  # by its name here: whose param, and its value at first
+        for key, (owner, name) in (views or {}).items():
+            self._keep(key, owner, name)
         if tabs:
             tabs.param.watch(self._follow, "built")
             self._follow()
         self.pins.param.watch(self.write, ["pins", "compare"])
-        self._first = {key: getattr(*view) for key, view in self.views.items()}
-        for owner, name in self.views.values():
-            owner.param.watch(self.write, name)
         self._reading = False  # going back must not be a step forward
         # last: where the address is a state's, the page shows it
         self.state.param.watch(self.write, ["setting", "accounting", "moving"], precedence=2)
         self.bridge.param.watch(lambda _: self.read(self.bridge.search), "visits")
 
+    def _keep(self, key: str, owner: param.Parameterized, name: str) -> None:
+        """Have a param in the address from now on, unless it is already."""
+        if key not in self._kept:
+            self._kept[key] = owner, name, getattr(owner, name)
+            owner.param.watch(self.write, name)
+
     def _follow(self, *_: Any) -> None:
-        """Follow what is asked in the views that there are by now."""
-        views = self.tabs.views if self.tabs else {}
-        for name in set(views) - self._watched:
-            self._watched.add(name)
-            view = views[name]
-            if view.asks:
-                view.param.watch(self.write, list(view.asks))
+        """Keep what is asked in the views that there are by now."""
+        for tab, view in self.tabs.views.items() if self.tabs else ():
+            for name in view.asks:
+                self._keep(f"{tab}.{name}", view, name)
 
     def write(self, *_: Any) -> None:
         """Give the browser the address of the state, unless a slider is still held."""
@@ -67,9 +83,9 @@ class Address:
     def search(self) -> str:
         """The query of the state, with its question mark; empty where there is nothing to say."""
         fields = to_fields(self.state.setting, self.state.accounting)
-        views = {key: getattr(*view) for key, view in self.views.items()}
-        turned = {key: text_of(value) for key, value in views.items() if value != self._first[key]} | self._asked()
-        query = _query([*self.lesson.fields(), *turned.items(), *fields.items()])
+        kept = {key: (getattr(owner, name), first) for key, (owner, name, first) in self._kept.items()}
+        turned = [(key, text_of(value)) for key, (value, first) in kept.items() if value != first]
+        query = _query([*self.lesson.fields(), *turned, *fields.items()])
         longer = _query([*parse_qsl(query, keep_blank_values=True), *self.pins.fields()])
         if len(longer) <= LONGEST:
             query = longer
@@ -80,17 +96,20 @@ class Address:
     def read(self, search: str) -> None:
         """Take over the state of an address."""
         pairs = parse_qsl(search.removeprefix("?"), keep_blank_values=True)
-        others = (*Lesson.NAMES, *self.views, *self._askable(), "pin", "compare")
+        given = dict(pairs)
+        for tab, names in self.tabs.asks().items() if self.tabs else ():
+            if self.tabs and any(f"{tab}.{name}" in given for name in names):
+                self.tabs[tab]  # builds it, and it is followed
+        others = (*Lesson.NAMES, *self._kept, "pin", "compare")
         loaded = from_fields({name: text for name, text in pairs if name not in others})
         self._reading = True
         try:
             self.state.replace(loaded.setting, loaded.accounting)
             pinned = self._pin(pairs)
-            turned = [problem for key in self.views if (problem := self._turn(key, dict(pairs).get(key)))]
-            turned += [problem for key in self._askable() if (problem := self._ask(key, dict(pairs).get(key)))]
+            turned = [taken(owner, name, key, given.get(key), first) for key, (owner, name, first) in list(self._kept.items())]
         finally:
             self._reading = False
-        problems = (*loaded.problems, *turned, *pinned, *self.lesson.problems)
+        problems = (*loaded.problems, *filter(None, turned), *pinned, *self.lesson.problems)
         if problems:
             self.state.note = "Of this address, " + "; ".join(map(in_symbols, problems))
 
@@ -100,30 +119,6 @@ class Address:
         known = not compare or compare in BOUNDS
         problems = self.pins.read([text for name, text in pairs if name == "pin"], compare if known else "")
         return problems + ([] if known else [f"compare = {compare[:40]!r} is not one of {', '.join(BOUNDS)}"])
-
-    def _turn(self, key: str, asked: str | None) -> str:
-        """Select what an address asks for, or what is selected at first. Returns what is wrong with it."""
-        owner, name = self.views[key]
-        return taken(owner, name, key, asked, self._first[key])
-
-    def _askable(self) -> dict[str, tuple[str, str]]:
-        """Every key of the form view.param, and which view and param that is."""
-        named = self.tabs.asks().items() if self.tabs else ()
-        return {f"{view}.{name}": (view, name) for view, names in named for name in names}
-
-    def _asked(self) -> dict[str, str]:
-        """What differs, in the views that there are, from what they ask at first."""
-        views = self.tabs.views if self.tabs else {}
-        there = {key: (views[view], name) for key, (view, name) in self._askable().items() if view in views}
-        return {key: text_of(value) for key, (v, name) in there.items() if (value := getattr(v, name)) != v.param[name].default}
-
-    def _ask(self, key: str, asked: str | None) -> str:
-        """Set what an address asks of a view, which is built for it, or what it asks at first. Returns what is wrong."""
-        view, name = self._askable()[key]
-        if self.tabs is None or (asked is None and view not in self.tabs.views):
-            return ""
-        owner = self.tabs[view]
-        return taken(owner, name, key, asked, owner.param[name].default)
 
 
 def text_of(value: Any) -> str:

@@ -20,9 +20,9 @@ from zoexplore.views.figures.bokeh_style import blank, hover, stroke, tooltip
 from zoexplore.views.figures.glyphs import Stroke
 from zoexplore.views.figures.picture import Saves, svg
 from zoexplore.views.panels.inputs import percent
-from zoexplore.views.panels.pins import LETTERS, Pin
-from zoexplore.views.state import State
+from zoexplore.views.state import LETTERS, Pin, State
 from zoexplore.views.style import theme, widgets
+from zoexplore.views.style.markup import region
 from zoexplore.views.view import View
 
 _SAYS = """<p>Somebody who sees the released model, and knows every other record, tests whether a person's record was used.
@@ -143,10 +143,10 @@ class Attack(View):
         )
         heads = "".join(f'<th scope="col">{head}</th>' for head in self._heads())
         pins = f"<tbody>{_group('Pinned')}{pinned}</tbody>" if pinned else ""
-        self.table.object = (
-            '<div tabindex="0" role="region" aria-label="what an attacker can do"><table>'
-            f"<thead><tr><th></th>{heads}</tr></thead>"
-            f"<tbody>{own}</tbody><tbody>{_group('For comparison, another mechanism')}{others}</tbody>{pins}</table></div>"
+        self.table.object = region(
+            "what an attacker can do",
+            f"<table><thead><tr><th></th>{heads}</tr></thead><tbody>{own}</tbody>"
+            f"<tbody>{_group('For comparison, another mechanism')}{others}</tbody>{pins}</table>",
         )
 
     def _heads(self) -> tuple[str, ...]:

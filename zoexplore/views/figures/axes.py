@@ -144,3 +144,15 @@ def steady(wanted: tuple[float, float], shown: tuple[float, float] | None) -> tu
     start = shown[0] if shown[0] <= wanted[0] * 1.01 < 99 * shown[0] else wanted[0]
     end = shown[1] if wanted[1] <= shown[1] * 1.01 and shown[1] < 99 * wanted[1] else wanted[1]
     return start, end
+
+
+def rows(places: list[float], apart: float) -> list[int]:
+    """A row for each label so that those in one row are `apart` decades or more from each other; the last is in the first row."""
+    taken: list[float] = []
+    chosen = [0] * len(places)
+    for i in np.argsort(places)[::-1]:
+        at = np.log10(places[i])
+        row = next((r for r, last in enumerate(taken) if last - at >= apart), len(taken))
+        taken[row : row + 1] = [at]
+        chosen[i] = row
+    return chosen

@@ -16,9 +16,9 @@ from zoexplore.formatting import format_count, format_number, format_short
 from zoexplore.setting import Accounting, Setting
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import REFERENCE, CurveSet, curve_set, guarantees, sketched
+from zoexplore.views.compute.questions import annotations
 from zoexplore.views.figures import pin_lines
-from zoexplore.views.figures.annotations import MEANINGS, annotations, rows
-from zoexplore.views.figures.axes import AXES, FieldAxis, drawable, frame, steady
+from zoexplore.views.figures.axes import AXES, FieldAxis, drawable, frame, rows, steady
 from zoexplore.views.figures.bokeh_style import LOG_TICKS, FittedRange, blank, decades, hover, stroke, tell, tooltip
 from zoexplore.views.figures.glyphs import Stroke
 from zoexplore.views.figures.legend import Legend, entry
@@ -27,6 +27,13 @@ from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
+# What the names stand for, by the field that they are on.
+MEANINGS = {
+    "T": "T*: from this step on a bound for hidden iterates is below composition at the same β. The sentence above compares with "
+    "all noise along the directions, β\u00a0=\u00a01.",
+    "K": "Kₘᵢₙ: what the paper asks of K for its closed form; fewer may do. 2K = d: the most that the theorem allows.",
+    "d": "2K = d: the fewest parameters with which the theorem allows so many directions.",
+}
 REFERENCE_TITLE = "Composition at β = 1"
 _APART = 0.035  # of the axis's decades: names at the curves' ends are no nearer to each other
 _SAME = 1e-3  # curves whose ends differ by less share one name

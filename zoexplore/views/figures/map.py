@@ -16,7 +16,7 @@ from zoexplore.bounds import BOUNDS
 from zoexplore.formatting import format_measured_share, parse_number
 from zoexplore.setting import Setting
 from zoexplore.views.compute.ask import ask, no_answer
-from zoexplore.views.compute.grid import SIZE, Sheet, row
+from zoexplore.views.compute.questions import SIZE, Sheet, row
 from zoexplore.views.compute.task import Task, goes_on_beside
 from zoexplore.views.figures import pin_lines
 from zoexplore.views.figures.axes import AXES
@@ -24,9 +24,9 @@ from zoexplore.views.figures.bokeh_style import TICKS, blank, tell
 from zoexplore.views.figures.contours import bands, heights, level_lines
 from zoexplore.views.figures.picture import Saves, decades, svg
 from zoexplore.views.panels.inputs import Typed
-from zoexplore.views.panels.pins import LETTERS
-from zoexplore.views.state import State
+from zoexplore.views.state import LETTERS, State
 from zoexplore.views.style import theme, widgets
+from zoexplore.views.style.markup import status
 from zoexplore.views.view import View
 
 DECADES = (-3, 4)  # of epsilon, what the colours tell apart
@@ -296,7 +296,7 @@ class Map(View):
             self._show_progress(True, told, busy=False)
 
     def _show_progress(self, visible: bool, words: str = "", busy: bool = True, again: bool = False) -> None:
-        self.note.object = f'<p role="status">{words}</p>'
+        self.note.object = status(words)
         self.bar.visible = self.cancel.visible = visible and busy
         self.again.visible = again
         self.progress.css_classes = ["zx-progress", *([theme.BUSY] if busy else [])] if visible else ["zx-progress", "zx-idle"]

@@ -12,7 +12,7 @@ from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import CurveSet, curve_set, of_this_run
 from zoexplore.views.figures.axes import AXES, drawable
 from zoexplore.views.figures.glyphs import Stroke
-from zoexplore.views.panels.pins import LETTERS, Pins
+from zoexplore.views.state import LETTERS, Pins
 from zoexplore.views.style import theme
 
 WIDTH, DASH = 1.7, (7, 2)

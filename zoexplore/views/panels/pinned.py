@@ -11,9 +11,9 @@ from zoexplore.export import every_field
 from zoexplore.formatting import THIN, format_number, format_short
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import guarantees
-from zoexplore.views.panels.pins import LETTERS, Pin, Pins, symbol_of
-from zoexplore.views.state import State
+from zoexplore.views.state import LETTERS, Pin, Pins, State, symbol_of
 from zoexplore.views.style import theme, widgets
+from zoexplore.views.style.markup import region
 from zoexplore.views.view import View
 
 _EMPTY = {"eta": "K/M", "batch": "all", "lipschitz": "≤ Δ"}
@@ -63,7 +63,7 @@ class Pinned(View):
         rows += [_line(bound.title, _ratios([f[name].epsilon for f in found])) for name, bound in BOUNDS.items()]
         heads = "".join(f'<th scope="col">{head}</th>' for head in ("now", *(LETTERS[place] for place in self.pins.places())))
         head = f'<thead><tr><th scope="col">what differs, and ε</th>{heads}</tr></thead>'
-        return f'<div tabindex="0" role="region" aria-label="differences"><table>{head}{"".join(rows)}</table></div>'
+        return region("differences", f"<table>{head}{''.join(rows)}</table>")
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self.board

@@ -23,6 +23,7 @@ from zoexplore.views.figures.axes import AXES
 from zoexplore.views.panels.inputs import Typed, percent
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
+from zoexplore.views.style.markup import listed, status, warning
 from zoexplore.views.view import View
 
 _FREE = """<p><b>Solve</b> finds one value and leaves everything else as it is. <b>Recommend a run</b> keeps the data, the loss,
@@ -115,14 +116,14 @@ class Planner(View):
         self._drop()
         self.answer = None
         self._busy(True)
-        self.words.object = '<p role="status">Looking …</p>'
+        self.words.object = status("Looking …")
         self._looking = Task(question, self._failed)
 
     def stop(self) -> None:
         """Look no longer for an answer."""
         self._drop()
         self._busy(False)
-        self.words.object = '<p role="status">Cancelled.</p>'
+        self.words.object = status("Cancelled.")
 
     def _drop(self) -> None:
         if self._looking:
@@ -168,7 +169,7 @@ class Planner(View):
 
     def _refuse(self, reason: str) -> None:
         with pn.io.hold():
-            self.words.object = f'<p class="warn" role="alert">{escape(reason)}.</p>'
+            self.words.object = warning(f"{reason}.")
             self._busy(False)
 
     def _busy(self, busy: bool) -> None:
@@ -198,7 +199,7 @@ def _solution(setting: Setting, field: str, goal: str, run: Setting, g: Guarante
         f"Now {a.symbol} = {_set(getattr(setting, field))}.</p>"
     )
     supposed = [check.words for check in g.checks if check.met is None]
-    return first + _listed("To be aware of", [g.reason]) + _listed(_SUPPOSED, supposed)
+    return first + listed("To be aware of", [g.reason]) + listed(_SUPPOSED, supposed)
 
 
 class _Delta(Typed):
@@ -250,10 +251,5 @@ def _plan(plan: Plan) -> str:
         f"<i>σ</i> = {_found('sigma', s.sigma)}</p>"
         f"<p>ε = {format_number(plan.epsilon)} after {format_count(s.T)} steps of size η = {format_short(s.eta)}.</p>"
     )
-    rest = _listed("Why", plan.reasons) + _listed("To be aware of", plan.warnings)
-    return head + rest + _listed("Instead", [plan.alternative.reason]) + _listed(_SUPPOSED, plan.supposed)
-
-
-def _listed(title: str, lines: Any) -> str:
-    items = "".join(f"<li>{escape(line)}</li>" for line in lines if line)
-    return f"<h3>{title}</h3><ul>{items}</ul>" if items else ""
+    rest = listed("Why", plan.reasons) + listed("To be aware of", plan.warnings)
+    return head + rest + listed("Instead", [plan.alternative.reason]) + listed(_SUPPOSED, plan.supposed)

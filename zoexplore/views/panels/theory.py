@@ -20,6 +20,7 @@ from zoexplore.views.panels.controls import follow
 from zoexplore.views.panels.readouts import MARKS, assumption
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
+from zoexplore.views.style.markup import link, region
 from zoexplore.views.view import View
 
 _DOI = re.compile(r"doi:(10\.[^\s,;]+)")
@@ -97,12 +98,8 @@ def _linked(source: str) -> str:
     """A source as HTML: the paper and what has a DOI as links."""
     text = escape(source)
     if source.startswith("Paper"):
-        text = text.replace("Paper", _link(paper.URL, paper.SHORT), 1)
-    return _DOI.sub(lambda found: _link(f"https://doi.org/{found[1]}", found[0]), text)
-
-
-def _link(url: str, text: str) -> str:
-    return f'<a href="{url}" target="_blank" rel="noopener">{text}</a>'
+        text = text.replace("Paper", link(paper.URL, paper.SHORT), 1)
+    return _DOI.sub(lambda found: link(f"https://doi.org/{found[1]}", found[0]), text)
 
 
 def _html(text: str, *sheets: str, **more: Any) -> pn.pane.HTML:
@@ -133,4 +130,4 @@ def _errata() -> str:
         f'<tr><th scope="row">{escape(e.where)}</th>{"".join(f"<td>{escape(x)}</td>" for x in e[1:])}</tr>' for e in ERRATA
     )
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-    return f'<div class="wide" tabindex="0" role="region" aria-label="misprints">{table}</div>'
+    return region("misprints", table, "wide")

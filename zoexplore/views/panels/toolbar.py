@@ -5,9 +5,8 @@ from typing import Any
 import panel as pn
 
 from zoexplore.presets import PRESETS
-from zoexplore.views.browser.bridge import Bridge
-from zoexplore.views.panels.pins import MOST, Pins
-from zoexplore.views.state import State
+from zoexplore.views.browser.address import Bridge
+from zoexplore.views.state import MOST_PINS, Pins, State
 from zoexplore.views.style import widgets
 
 _SCHEME = "document.documentElement.style.setProperty('--zx-scheme', cb_obj.active ? 'dark' : 'light')"
@@ -27,7 +26,7 @@ class Toolbar(pn.viewable.Viewer):
         self.state.param.watch(self._follow, ["setting", "accounting"])
         self.reset = widgets.button("Reset", self._start_over)
         self.pin = widgets.button("Pin", lambda: self.pins.add(self.state))
-        self.pins.param.watch(lambda event: self.pin.param.update(disabled=len(event.new) == MOST), "pins")
+        self.pins.param.watch(lambda event: self.pin.param.update(disabled=len(event.new) == MOST_PINS), "pins")
         self.link = widgets.copier("Copy link") if bridge else None
         self.more: list[pn.viewable.Viewable] = []  # between the link and the scheme
         self.dark = widgets.toggle("Dark", css_classes=["zx-button", "zx-scheme"])

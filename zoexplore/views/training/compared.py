@@ -12,8 +12,7 @@ from zoexplore.formatting import format_count, format_exact, format_number
 from zoexplore.training import METHODS, Frontier, Point
 from zoexplore.training.costs import kept, passes
 from zoexplore.views.figures.bokeh_style import blank, plain, tell
-from zoexplore.views.style import theme
-from zoexplore.views.training import tables
+from zoexplore.views.style import markup, theme
 from zoexplore.views.training.marks import MARKERS, at_delta, name_of, spread
 
 _COLOURS = {
@@ -257,4 +256,4 @@ def table(frontier: Frontier) -> str:
         )  # fmt: skip
         title = METHODS[p.method].title if p.method in METHODS else p.method
         rows.append([title, *cells])
-    return tables.table(titles, rows, "the comparison in numbers")
+    return markup.table(titles, rows, "the comparison in numbers")

@@ -16,9 +16,9 @@ from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.task import Task
 from zoexplore.views.server.limits import largest_upload
 from zoexplore.views.style import widgets
+from zoexplore.views.style.markup import table
 from zoexplore.views.training.jobs import read
 from zoexplore.views.training.marks import infinite, name_of, spread, supposed
-from zoexplore.views.training.tables import table
 
 
 class Results(pn.viewable.Viewer):

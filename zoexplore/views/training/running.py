@@ -1,25 +1,65 @@
-"""A run on its way: begin, progress with the time left, cancel, and what is said when it ends."""
+"""A run on its way: what a visitor may have, begin, progress with the time left, cancel, and what is said when it ends."""
 
 import argparse
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from html import escape
 from math import isfinite
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import panel as pn
 
-from zoexplore.formatting import format_measured_share
+from zoexplore.formatting import format_count, format_measured_share
 from zoexplore.training import Frontier
 from zoexplore.views.compute.long import LongWork
 from zoexplore.views.compute.process import Died
 from zoexplore.views.compute.task import Task
+from zoexplore.views.server.limits import RUN_SECONDS, RUN_STEPS, RUNS_PER_ADDRESS
+from zoexplore.views.server.visitors import address_of
 from zoexplore.views.style import theme, widgets
-from zoexplore.views.training.allowance import granted
+from zoexplore.views.style.markup import status, warning
 from zoexplore.views.training.jobs import INSTALL, START, Asked, Progress, missing, trained
 
 _MOVING = -1  # of a bar that moves without saying how far it is
 _KILLED = "The training process ended unexpectedly: it was killed, or ran out of memory. What was done by then is kept."
+_begun: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # who has begun a run, and in which session
+
+
+def granted(asked: Asked, owner: Any) -> Asked:
+    """What is asked for, with the time that it may take, if that is not more than a visitor may have. In a notebook everything is
+    allowed.
+
+    Args:
+        asked: the run.
+        owner: what runs it; its `busy` says whether it is at a run.
+
+    Raises:
+        ValueError: it takes too many steps, or this visitor has a run going on already.
+    """
+    context = pn.state.curdoc.session_context if pn.state.curdoc else None
+    if context is None or context.request is None:
+        return asked
+    points = len(asked.methods) * max(len(asked.epsilons or asked.sigmas), 1)
+    steps = points * asked.seeds * asked.T
+    if steps > RUN_STEPS.value:
+        said = f"{points} points with {asked.seeds} seeds and T = {format_count(asked.T)} take {format_count(steps)} steps"
+        most = format_count(RUN_STEPS.value)
+        raise ValueError(f"{said}; this server allows at most {most}. Lower T, the seeds or the number of points")
+    if _going_on(address_of(context.request), owner) >= RUNS_PER_ADDRESS.value:
+        said = "A run of yours, or of somebody at your address, is going on in another tab"
+        raise ValueError(f"{said}: train again when it has ended")
+    _begun[owner] = context
+    return replace(asked, seconds=RUN_SECONDS.value)
+
+
+def _going_on(address: str, owner: Any) -> int:
+    """How many runs of this address go on, the owner's apart, which a new one replaces."""
+    return sum(
+        other is not owner and other.busy and not context.destroyed and address_of(context.request) == address
+        for other, context in _begun.items()
+    )
 
 
 def dask_address(arguments: list[str]) -> str | None:
@@ -92,11 +132,11 @@ class Running(pn.viewable.Viewer):
 
     def say(self, words: str) -> None:
         """Tell how it stands."""
-        self.note.object = f'<p role="status">{escape(words)}</p>'
+        self.note.object = status(words)
 
     def refuse(self, problem: str) -> None:
         """Tell what is wrong."""
-        self.note.object = f'<p class="warn" role="alert">{escape(problem)}</p>' if problem else ""
+        self.note.object = warning(problem) if problem else ""
 
     def _progress(self, progress: Progress) -> None:
         left = progress.seconds_left
