@@ -282,10 +282,9 @@ class TestPostProcessing:
         w = torch.nn.Parameter(torch.zeros(6, dtype=torch.float64))
         lr = setting.eta / setting.K
         twin = torch.optim.SGD([w], lr, momentum=0.9) if torchs == "sgd" else torch.optim.Adam([w], lr)
-        for t in range(5):
+        for _ in range(5):
             plain = optimiser(setting, start=w.detach().clone(), directions=directions)
             plain.sources.load_state_dict(made.sources.state_dict())
-            plain._look_at_losses = made._look_at_losses if t else plain._look_at_losses
             before = plain.w
             run(plain, 1)
             run(made, 1)

@@ -96,7 +96,7 @@ class TestParameters:
     def test_a_step_that_was_interrupted_while_it_was_written_is_counted_and_ends_the_run(self, monkeypatch):
         made = run(optimiser(TOLD), 2)
         monkeypatch.setattr(made._parameters, "length", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt()))
-        made._check_parameters = lambda: None
+        monkeypatch.setattr(made._parameters, "check_unchanged", lambda: None)
         with pytest.raises(KeyboardInterrupt):
             run(made, 1)
         assert made.steps == 3

@@ -1,20 +1,39 @@
 """What an optimiser is made with, held against what can be."""
 
 from math import inf
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from zoexplore.mechanism.clipping import RULES
+from zoexplore.mechanism.declaration import Declared
 from zoexplore.mechanism.parameters import Parameters
-from zoexplore.mechanism.post_processing import PostProcessing
+from zoexplore.mechanism.post_processing import Adam, Momentum, PostProcessing
+from zoexplore.mechanism.rng import Sources
 from zoexplore.setting import Setting
 
 ESTIMATORS = {True: "two-point", False: "directional"}  # by whether xi > 0
 
 
+KINDS = {
+    "setting": (Setting,),
+    "sources": (Sources,),
+    "declared": (Declared,),
+    "post_processing": (type(None), Momentum, Adam),
+}
 DONE = {"releases": 1, "records_per_person": 1}  # of others there is no account here; what is released, the report is told
 SAMPLED = ("without-replacement", "poisson", "cyclic")
+
+
+def check_kinds(**given: Any) -> None:
+    """Raises TypeError where an argument that the report rests on is of a kind of its own, which might answer it otherwise."""
+    for name, value in given.items():
+        if type(value) not in KINDS[name]:
+            words = " or ".join(kind.__name__ for kind in KINDS[name])
+            raise TypeError(
+                f"{name} of the type {type(value).__name__} is not allowed: give a plain {words}, no class made of it"
+            )
 
 
 def check(setting: Setting, clipping: str, estimator: str | None, microbatch: int | None, chunk_size: int | None) -> None:
@@ -38,16 +57,16 @@ def check(setting: Setting, clipping: str, estimator: str | None, microbatch: in
         raise ValueError("eta is not set: give the setting an eta (K times the learning rate), or M, from which eta = K/M")
 
 
-def checked_start(parameters: Parameters, setting: Setting) -> float:
-    """The start's length."""
+def check_start(parameters: Parameters, setting: Setting) -> None:
+    """Raises ValueError where the start is not one of the setting's."""
     if parameters.d != setting.d:
         raise ValueError(f"d = {setting.d} is not allowed: there are {parameters.d} parameters to train")
     if not all(bool(block.isfinite().all()) for block in parameters.blocks):
         raise ValueError("the start has numbers that are not finite")
-    length = parameters.length()
-    if length > setting.R:
-        raise ValueError(f"the start has length {length:.4g}, beyond R = {setting.R:.4g}: scale it down, or take a larger R")
-    return length
+    if parameters.settled > setting.R:
+        raise ValueError(
+            f"the start has length {parameters.settled:.4g}, beyond R = {setting.R:.4g}: scale it down, or take a larger R"
+        )
 
 
 def slots(process: PostProcessing | None, parameters: Parameters) -> list[list[Tensor]]:

@@ -20,7 +20,8 @@ class Batch:
 
     Args:
         records: their indices in the data set, distinct, shape (b,); under Poisson sampling b varies, and may be 0.
-        data: what the loss takes: tensors, or lists, tuples and dicts of them, with the b records in the first dimension.
+        data: what the loss takes: tensors, or lists, tuples and dicts of them, with the b records in the first dimension, each
+            made of its record alone.
     """
 
     records: Tensor
@@ -58,7 +59,9 @@ class PrivateSampler(Sampler):
             yield self.optimiser.drawn(t).tolist()
 
     def loader(self, collate_fn: Callable[[list], Any] = default_collate, **options: Any) -> DataLoader:
-        """A loader of the remaining steps' batches; options as of `DataLoader`, but for those that choose records."""
+        """A loader of the remaining steps' batches; options as of `DataLoader`, but for those that choose records. `collate_fn`
+        must make each record's part of the batch of that record alone.
+        """
         return DataLoader(self.dataset, batch_sampler=self, collate_fn=Collate(collate_fn), **options)
 
 
@@ -180,10 +183,19 @@ def plain(batch: Any) -> Any:
 
 
 def _tensors(batch: Any) -> list[Tensor]:
-    tensors = [x for x in tree_leaves(batch) if isinstance(x, Tensor)]
-    if not tensors:
-        raise ValueError("the batch holds no tensor")
-    return tensors
+    """All that is in a batch.
+
+    Raises:
+        ValueError: there is nothing, or something else, which would be every record's: nobody knows what of it is whose.
+    """
+    leaves = [x for x in tree_leaves(batch) if x is not None]
+    others = {type(x).__name__ for x in leaves if not isinstance(x, Tensor)}
+    if others or not leaves:
+        raise ValueError(
+            f"a batch of {', '.join(sorted(others)) or 'nothing'} is not allowed: give tensors, with the records in their first "
+            "dimension; what is the same for all of them belongs into the loss"
+        )
+    return leaves
 
 
 def _is_columns(dataset: Any) -> bool:

@@ -1,8 +1,12 @@
 """What an optimiser's state holds, and how another one goes on from it."""
 
 from dataclasses import asdict
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+from torch import Tensor
+
+from zoexplore.mechanism.examination import Examination
 from zoexplore.mechanism.run_record import Counts, Ledger
 
 if TYPE_CHECKING:
@@ -16,15 +20,13 @@ def of(optimiser: "NoisyZOGD") -> dict[str, Any]:
     return {
         "run": optimiser.setting.as_dict() | {f"declared {k}": v for k, v in asdict(optimiser.declared).items()},
         "rate": optimiser.setting.eta / optimiser.setting.K,
-        "dtype": str(optimiser._parameters.kind),
         "param_groups": [{name: x for name, x in group.items() if name != "params"} for group in optimiser.param_groups],
         "w": [tensor.detach().clone() for tensor in optimiser._parameters.tensors],
         "ledger": optimiser._ledger.state_dict(),
         "counts": asdict(optimiser.counts),
-        "drawn": dict(optimiser._drawn),
+        "draws": optimiser._draws.state_dict(),
         "kept": [[x.clone() for x in slots] for slots in optimiser._kept],
-        "quotient_error": optimiser._quotient_error,
-        "seen_together": optimiser._seen_together,
+        "quotient_error": optimiser._examination.quotient_error,
         "sources": optimiser.sources.state_dict(),
     }
 
@@ -42,10 +44,11 @@ def load(optimiser: "NoisyZOGD", state: dict[str, Any]) -> None:
     for slots, kept in zip(optimiser._kept, state["kept"], strict=True):
         for x, saved in zip(slots, kept, strict=True):
             x.copy_(saved)
-    optimiser._length = optimiser._parameters.length()
+    optimiser._parameters.settled = optimiser._parameters.length()
     optimiser._ledger, optimiser._counts = Ledger.of(state["ledger"]), Counts(**state["counts"])
-    optimiser._drawn, optimiser._quotient_error = dict(state["drawn"]), state["quotient_error"]
-    optimiser._seen_together, optimiser._writing = state["seen_together"], False
+    optimiser._draws.load_state_dict(state["draws"], optimiser.steps)
+    optimiser._examination = Examination()  # of losses that may be others
+    optimiser._examination.quotient_error, optimiser._writing = state["quotient_error"], False
     goes_on = state["rate"] == optimiser.setting.eta / optimiser.setting.K
     for group, saved in zip(optimiser.param_groups, state["param_groups"], strict=True):
         group.update({name: x for name, x in saved.items() if goes_on or name != "lr"})  # else the new setting's rate holds
@@ -54,7 +57,8 @@ def load(optimiser: "NoisyZOGD", state: dict[str, Any]) -> None:
 def _check(optimiser: "NoisyZOGD", state: dict[str, Any]) -> None:
     own, T, made = of(optimiser), optimiser.setting.T, state["counts"]["steps"]
     compared = {name: (x, own["run"][name]) for name, x in state["run"].items() if name in SHARED or name.startswith("declared")}
-    for name, (saved, mine) in (compared | {"dtype": (state["dtype"], own["dtype"])}).items():
+    kinds = {f"parameter {i}": (_kind(saved), _kind(mine)) for i, (saved, mine) in enumerate(zip_longest(state["w"], own["w"]))}
+    for name, (saved, mine) in (compared | kinds).items():
         if mine != saved:
             raise ValueError(f"the saved run had {name} = {saved!r}, this one has {mine!r}: make it the same way")
     if made != sum(count for _, count in state["ledger"]["stages"]):
@@ -63,3 +67,7 @@ def _check(optimiser: "NoisyZOGD", state: dict[str, Any]) -> None:
         raise ValueError(f"the saved run had made {made} steps, more than T = {T}: give the setting a larger T")
     if [len(slots) for slots in state["kept"]] != [len(slots) for slots in optimiser._kept]:
         raise ValueError("the saved run had other post-processing than this one: make it the same way")
+
+
+def _kind(tensor: Tensor | None) -> str:
+    return "none" if tensor is None else f"{tensor.dtype}, shape {tuple(tensor.shape)}"

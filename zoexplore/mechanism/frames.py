@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from zoexplore.mechanism.directions import stiefel
-from zoexplore.mechanism.parameters import SMALL, Copy, Parameters
+from zoexplore.mechanism.parameters import MIDDLING, SMALL, Copy, Parameters
 from zoexplore.mechanism.rng import Generator, Replay
 
 STREAMED_ABOVE = 2**20  # numbers in a dense frame beyond which streaming is as fast, or saves memory
@@ -44,8 +44,8 @@ class Frame(Protocol):
         """<w, u_k>, shape (K,), float64, at the parameters as they were when the frame was made."""
 
     def combined(self, coefficients: Tensor, probes: dict[int, float]) -> Iterator[Tensor]:
-        """sum_k c_k u_k and a sum over some probes, block by block, in the working kind, to do
-        with what one likes until the next.
+        """sum_k c_k u_k and a sum over some probes, block by block, in float64, so that nothing is rounded before noise is added;
+        to do with what one likes until the next.
         """
 
 
@@ -75,10 +75,10 @@ class Dense:
         return self._inner
 
     def combined(self, coefficients: Tensor, probes: dict[int, float]) -> Iterator[Tensor]:
-        along = coefficients.to(self.U, copy=True)
+        along = coefficients.to(self.U.device, torch.float64, copy=True)
         for k, c in probes.items():
             along[k] += c
-        return (part @ along for part in self._parts)
+        return (part.double() @ along for part in self._parts)
 
 
 class Streamed:
@@ -97,7 +97,7 @@ class Streamed:
         self.K, self.parameters = K, parameters
         longest = parameters.longest_block
         self._buffer = torch.empty(longest, dtype=parameters.working, device=parameters.device)
-        self._sum = torch.empty_like(self._buffer) if K > 1 else self._buffer
+        self._sum = torch.empty_like(self._buffer, dtype=torch.float64)
         sizes = [len(block) for block in parameters.blocks]
         self._replays = [Replay(directions, sizes, parameters.device) for _ in range(K)]
         self._A, self._inner = torch.eye(K, dtype=torch.float64), torch.zeros(K, dtype=torch.float64)
@@ -130,10 +130,9 @@ class Streamed:
             along[k] += c
         columns = [replay.start() for replay in self._replays]
         for block in self.parameters.blocks:
-            first, *others = zip(columns, along.tolist(), strict=True)
-            total = first[0].fill(self._sum[: len(block)]).mul_(first[1])
-            for column, c in others:
-                total.add_(column.fill(self._buffer[: len(block)]), alpha=c)
+            total, buffer = self._sum[: len(block)].zero_(), self._buffer[: len(block)]
+            for column, c in zip(columns, along.tolist(), strict=True):
+                total.add_(column.fill(buffer), alpha=c)
             yield total
 
     def _gram(self, position: bool) -> tuple[Tensor, Tensor]:
@@ -149,7 +148,7 @@ class Streamed:
             gram += _products(rows)
             if position:
                 inner += (rows @ block.to(rows.dtype)).double().cpu()
-        return gram, inner
+        return gram.fill_diagonal_(1.0), inner  # as its columns are unit vectors to more digits than their products
 
 
 def _products(rows: Tensor) -> Tensor:
@@ -179,6 +178,20 @@ def is_streamed(kind: str, parameters: Parameters, K: int) -> bool:
     return kind == "streamed" or (kind == "auto" and fits and large)
 
 
+def is_copied(keep_copy: bool | None, parameters: Parameters, K: int, xi: float) -> bool:
+    """Whether parameters are copied before they are moved: as asked, or where they are few or in half precision.
+
+    Raises:
+        ValueError: no copy is asked for where the way back would lose too many digits.
+    """
+    if parameters.has_halves:
+        if keep_copy is False:
+            raise ValueError("keep_copy = False is not allowed in half precision, whose digits would be lost on the way back")
+        return True
+    few = parameters.d <= (SMALL if K == 1 else MIDDLING)  # one direction has no memory of its own
+    return xi > 0 and (few if keep_copy is None else keep_copy)
+
+
 class Mover:
     """Goes from w to w + xi v_k, to w - xi v_k and on, and back to w: by a copy, or by taking back what was added.
 
@@ -193,6 +206,13 @@ class Mover:
         self.pending: dict[int, float] = {}
         if copy is not None:
             copy.take()
+
+    def __enter__(self) -> "Mover":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Whatever happened, the parameters are where they were, or where an update took them."""
+        self.back()
 
     def to(self, k: int, xi: float) -> None:
         """To w + xi v_k; from the other side of the same probe by one addition."""

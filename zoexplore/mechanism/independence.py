@@ -1,5 +1,6 @@
 """Whether a record's loss is its own: no clip bounds what a record says through the losses of others."""
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from zoexplore.mechanism.slopes import Losses
 LOOKED_AT = 16  # records, spread over the batch, that are looked at in several orders
 
 
-def check(losses: Losses, batch: Any, kind: torch.dtype) -> None:
+def check(losses: Losses, batch: Any, kind: torch.dtype, scale: float) -> None:
     """Some records' losses, in their batch, among themselves, in reverse, shuffled, and the first, middle and last of them alone.
 
     Costs one evaluation of all records and of some fifty more, at the parameters as they stand. Take a point off the start, where
@@ -19,12 +20,13 @@ def check(losses: Losses, batch: Any, kind: torch.dtype) -> None:
 
     Args:
         kind: the least precise that the losses are computed in.
+        scale: a difference of losses that matters, where losses themselves are smaller than that.
 
     Raises:
         ValueError: a record's loss depends on others, on their order or on chance.
     """
-    b = number_of(batch)
-    chosen = torch.linspace(0, b - 1, min(b, LOOKED_AT)).round().long()
+    b, same = number_of(batch), partial(_compare, tolerance=torch.finfo(kind).eps ** 0.5, scale=scale)
+    chosen = torch.linspace(0, b - 1, min(b, LOOKED_AT), dtype=torch.float64).round().long()
     whole = losses.here(batch)[chosen.to(_device(batch))].double()
     some = part(batch, chosen)
     s = len(chosen)
@@ -35,9 +37,9 @@ def check(losses: Losses, batch: Any, kind: torch.dtype) -> None:
     }
     for how, order in orders.items():
         found = losses.here(part(some, order)).double()
-        _compare(whole[order.to(whole.device)], found, chosen[order], how, kind)
+        same(whole[order.to(whole.device)], found, chosen[order], how)
     for i in sorted({0, s // 2, s - 1}):
-        _compare(whole[i : i + 1], losses.here(part(some, slice(i, i + 1))).double(), chosen[i : i + 1], "alone", kind)
+        same(whole[i : i + 1], losses.here(part(some, slice(i, i + 1))).double(), chosen[i : i + 1], "alone")
 
 
 def check_buffers(before: dict[str, Tensor], after: dict[str, Tensor]) -> None:
@@ -53,9 +55,9 @@ def check_buffers(before: dict[str, Tensor], after: dict[str, Tensor]) -> None:
             )
 
 
-def _compare(whole: Tensor, found: Tensor, records: Tensor, how: str, kind: torch.dtype) -> None:
-    tolerance = torch.finfo(kind).eps ** 0.5 * (1 + whole.abs())
-    same = ((whole - found).abs() <= tolerance) | (whole.isfinite().logical_not() & found.isfinite().logical_not())
+def _compare(whole: Tensor, found: Tensor, records: Tensor, how: str, *, tolerance: float, scale: float) -> None:
+    neither = whole.isfinite().logical_not() & found.isfinite().logical_not()
+    same = ((whole - found).abs() <= tolerance * (scale + whole.abs())) | neither
     if not same.all():
         i = int(same.long().argmin())
         raise ValueError(

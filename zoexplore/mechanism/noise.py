@@ -32,17 +32,17 @@ def hybrid(
     d, K = U.shape[-2:]
     sigma, beta, eta = (torch.as_tensor(x, dtype=U.dtype, device=U.device) for x in (sigma, beta, eta))
     runs = np.broadcast_shapes(U.shape[:-2], sigma.shape, beta.shape, eta.shape)  # torch's would import sympy first
-    s1, s2 = (s.expand(runs).unsqueeze(-1) for s in variances(sigma, beta, eta, d, K))
+    along, across = (s.expand(runs).unsqueeze(-1) for s in deviations(sigma, beta, eta, d, K))
 
     def draw(size: int) -> Tensor:
         if isinstance(generator, Sequence):
             return torch.stack([normal(g, (size,), dtype=U.dtype, device=U.device) for g in generator])
         return normal(generator, (*runs, size), dtype=U.dtype, device=U.device)
 
-    along = s1.sqrt() * draw(K)
-    if not s2.any():  # where all noise is directional, none of it is drawn for nothing
-        return combine(U, along)
-    return combine(U, along) + s2.sqrt() * draw(d)
+    inside = combine(U, along * draw(K))
+    if not across.any():  # where all noise is directional, none of it is drawn for nothing
+        return inside
+    return inside + across * draw(d)
 
 
 def combine(U: Tensor, coefficients: Tensor) -> Tensor:
@@ -53,6 +53,11 @@ def combine(U: Tensor, coefficients: Tensor) -> Tensor:
 
 
 def variances(sigma, beta, eta, d: int, K: int):
-    """(s1, s2): the variance that is added along each direction, and the one in every coordinate ."""
-    power = (eta * sigma) ** 2
-    return power * beta / K, power * (1 - beta) / d
+    """(s1, s2): the variance that is added along each direction, and the one in every coordinate."""
+    along, across = deviations(sigma, beta, eta, d, K)
+    return along**2, across**2
+
+
+def deviations(sigma, beta, eta, d: int, K: int):
+    """Their square roots, of which none is 0 where eta and sigma are small and their squares would be."""
+    return eta * sigma * (beta / K) ** 0.5, eta * sigma * ((1 - beta) / d) ** 0.5

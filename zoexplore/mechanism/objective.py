@@ -48,7 +48,7 @@ class OfVector:
     def check(self) -> None:
         """A function has no state to check."""
 
-    def modes(self) -> tuple[bool, ...]:
+    def structure(self) -> tuple:
         return ()
 
     def buffers(self) -> dict[str, Tensor]:
@@ -88,16 +88,20 @@ class OfModule:
             return self._of(model, batch)
 
     def check(self) -> None:
-        """Raises ValueError where a part of the module mixes records."""
+        """Raises ValueError where a part of the module mixes records, RuntimeError where its parameters are others by now."""
+        now = dict(self.plain.named_parameters())
+        if any(now.get(name) is not p for name, p in self.trained.items()):
+            raise RuntimeError("the module's parameters were replaced since the optimiser was made: change the module first")
         for name, part in self.plain.named_modules():
             if isinstance(part, _BatchNorm) and (part.training or not part.track_running_stats):
                 raise ValueError(
                     f"{name or 'the module'} normalises over the batch and mixes records: use LayerNorm or GroupNorm, or eval()"
                 )
 
-    def modes(self) -> tuple[bool, ...]:
-        """Of every part of the module, whether it is in training."""
-        return tuple(part.training for part in self.plain.modules())
+    def structure(self) -> tuple:
+        """What may change how records meet: the parts, their modes and hooks, and whether buffers were written to."""
+        parts = ((id(m), type(m), m.training, *m._forward_pre_hooks, *m._forward_hooks) for m in self.plain.modules())
+        return tuple(parts), tuple((id(b), b.is_inference() or b._version) for b in self.plain.buffers())
 
     def buffers(self) -> dict[str, Tensor]:
         """What the module holds beside its parameters, by name."""

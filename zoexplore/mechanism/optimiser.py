@@ -1,33 +1,34 @@
 """`NoisyZOGD`: differentially private training from loss values along random directions, for a model of one's own."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from math import isfinite, nan
+from threading import Lock
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from zoexplore.mechanism import arguments, batches, checkpoint, independence, precision, slopes, targets
+from zoexplore.mechanism import arguments, batches, checkpoint, slopes, targets
 from zoexplore.mechanism.batches import Batch
 from zoexplore.mechanism.clipping import RULES
 from zoexplore.mechanism.declaration import Declared
-from zoexplore.mechanism.frames import Dense, Frame, Mover, frame, is_streamed
+from zoexplore.mechanism.draws import Draws
+from zoexplore.mechanism.examination import Examination
+from zoexplore.mechanism.frames import Dense, Frame, Mover, frame, is_copied, is_streamed
 from zoexplore.mechanism.objective import objective
-from zoexplore.mechanism.parameters import MIDDLING, SAME_LENGTH, SMALL, Copy, Parameters
+from zoexplore.mechanism.parameters import Copy, Parameters
 from zoexplore.mechanism.post_processing import PostProcessing
 from zoexplore.mechanism.progress import Progress, Shown
 from zoexplore.mechanism.report import Report, privacy_report
 from zoexplore.mechanism.rng import Sources, untouched_on_error
 from zoexplore.mechanism.run_record import Counts, Ledger, RunRecord, Step
 from zoexplore.mechanism.schedule import SCHEDULED, Schedule, planned
-from zoexplore.mechanism.update import apply, into_ball
+from zoexplore.mechanism.update import apply, check_noise, into_ball
 from zoexplore.setting import Setting
 
 UNDECLARED = Declared()
 AT_ONCE = 2**23  # numbers that vmap may hold by itself where nobody said otherwise
-ENOUGH = 2  # records in a batch from which losses that mix them can be told
 
 
 class NoisyZOGD(torch.optim.Optimizer):
@@ -95,11 +96,12 @@ class NoisyZOGD(torch.optim.Optimizer):
         post_processing: PostProcessing | None = None,
         device: torch.device | str | None = None,
     ) -> None:
+        arguments.check_kinds(setting=setting, sources=sources, declared=declared, post_processing=post_processing)
         arguments.check(setting, clipping, estimator, microbatch, chunk_size)
         declared.describe(setting)  # refuses what cannot be
         self.objective = objective(parameters, loss, loss_of, device)
         self._parameters = Parameters(self.objective.tensors)
-        self._length = arguments.checked_start(self._parameters, setting)
+        arguments.check_start(self._parameters, setting)
         self._setting, self._declared, self._clipping = setting, declared, clipping
         self._sources, self._schedule = sources, planned(schedule, setting)
         kind = "dense" if skip_idle_clip and directions == "auto" else directions
@@ -111,16 +113,11 @@ class NoisyZOGD(torch.optim.Optimizer):
         if skip_idle_clip and (setting.xi > 0 or self._streamed):
             raise ValueError("skip_idle_clip = True is not allowed: it needs xi = 0 and directions that are not streamed")
         self._skip_idle_clip = skip_idle_clip
-        affordable = self._parameters.d <= (SMALL if setting.K == 1 else MIDDLING)  # one direction has no memory of its own
-        copied = affordable or self._parameters.has_halves if keep_copy is None else keep_copy
-        self._copy = Copy(self._parameters) if copied and setting.xi > 0 else None
+        self._copy = Copy(self._parameters) if is_copied(keep_copy, self._parameters, setting.K, setting.xi) else None
         self._process, self._kept = post_processing, arguments.slots(post_processing, self._parameters)
         self._counts, self._ledger = Counts(), Ledger()
-        self._quotient_error: float | None = None
-        self._drawn: dict[int, Tensor] = {}  # by step, in order, not used yet
-        self._seen_together = 0  # records of the batch whose losses were looked at, by a module in these modes
-        self._modes = self.objective.modes()
-        self._writing = False
+        self._draws = Draws(setting.n, setting.sampling, self._schedule.get("batch") or setting.batch or setting.n, sources)
+        self._examination, self._turn, self._writing = Examination(), Lock(), False
         super().__init__(self.objective.tensors, {"lr": setting.eta / setting.K})
 
     @classmethod
@@ -156,6 +153,10 @@ class NoisyZOGD(torch.optim.Optimizer):
             ValueError: the target cannot be met, or an argument is not allowed.
         """
         tensors = [p for p in parameters.parameters() if p.requires_grad] if isinstance(parameters, nn.Module) else [parameters]
+        if "schedule" in options:
+            raise ValueError(
+                "a schedule is not allowed here: sigma is chosen for T equal steps; leave it out, or make the optimiser itself"
+            )
         chosen = {name: options.pop(name) for name in ("batch", "beta", "xi", "R", "ridge") if name in options}
         d = sum(p.numel() for p in tensors)
         setting = targets.setting_for(epsilon=epsilon, delta=delta, n=n, d=d, T=T, K=K, lr=lr, clip=clip, **chosen)
@@ -196,7 +197,7 @@ class NoisyZOGD(torch.optim.Optimizer):
             self._ledger.stretch,
             self._parameters.has_halves,
             "" if self._process is None else repr(self._process),
-            self._quotient_error,
+            self._examination.quotient_error,
         )
 
     def privacy_report(self, **options: Any) -> Report:
@@ -204,17 +205,14 @@ class NoisyZOGD(torch.optim.Optimizer):
         return privacy_report(self.record, **options)
 
     def drawn(self, t: int) -> Tensor:
-        """The records of step t, indices of shape (b,), as the setting's `sampling` says. The same until the step is made."""
-        n, sampling = self._setting.n, self._setting.sampling
-        size = self._planned("batch", t) or n
-        if size == n:
-            return torch.arange(n)
-        if sampling == "cyclic":
-            return batches.turn(n, size, t)
-        draw = batches.poisson if sampling == "poisson" else batches.draw
-        for step in range(next(reversed(self._drawn), self.steps - 1) + 1, t + 1):
-            self._drawn[step] = draw(n, self._planned("batch", step) or n, self.sources.data)
-        return self._drawn[t]
+        """The records of step t, indices of shape (b,), as the setting's `sampling` says. The same until the step is made.
+
+        Raises:
+            ValueError: it was made already, or is none of the T steps.
+        """
+        if not self.steps <= t < self._setting.T:
+            raise ValueError(f"t = {t!r} is not allowed: give a step from {self.steps} to {self._setting.T - 1}")
+        return self._draws.of(t)
 
     def batch(self, dataset: Any) -> Batch:
         """The next step's records of a data set.
@@ -259,23 +257,31 @@ class NoisyZOGD(torch.optim.Optimizer):
         Raises:
             TypeError, ValueError: the batch is not the one that was drawn, the losses are not one a record or depend on other
                 records, or rounding swamps the two-point quotients.
-            RuntimeError: all T steps are done, or parameters were changed since the last one.
+            RuntimeError: all T steps are done, another one is being made, or parameters were changed since the last one.
         """
+        if not self._turn.acquire(blocking=False):
+            raise RuntimeError("a step is being made, by another thread or by this one's loss: make one after the other")
+        try:
+            return self._step(batch)
+        finally:
+            self._turn.release()
+
+    def _step(self, batch: Batch) -> float:
         self._check_turn()
         step, drawn = self._next_step(), self.drawn(self.steps)
         data = batches.checked(batch, drawn, self._parameters.device)
         if step.eta == 0:  # as at either end of many learning rates' schedules
             self._write_down(step, 1.0, self._counts.after())
             return float("nan")
-        self._check_parameters()
+        self.objective.check()
+        self._parameters.check_unchanged()
         ambient = slopes.Ambient(self._parameters.device)
         losses = slopes.Losses(self.objective, max(1, min(self._microbatch, len(drawn))), ambient)
         with ambient.off(), untouched_on_error(self.sources.directions):
             directions = self._frame(step)
-            with self._mover(directions) as mover:
-                if self._seen_together < min(len(drawn), ENOUGH) or (len(drawn) and self._modes != self.objective.modes()):
-                    self._look_at_losses(losses, mover, data, step)
-                    self._seen_together, self._modes = len(drawn), self.objective.modes()
+            with Mover(self._parameters, directions, self._copy) as mover:
+                if self._examination.is_due(len(drawn), self.objective.structure()):
+                    self._examination.make(losses, mover, data, step, moved=any(s.eta > 0 for s, _ in self._ledger.stages))
                 estimate, loss, counts = self._estimate(losses, directions, mover, data if len(drawn) else None, step)
                 back = mover.leave_to_update()
                 self._write_down(step, directions.stretch if step.xi > 0 else 1.0, counts)
@@ -305,8 +311,12 @@ class NoisyZOGD(torch.optim.Optimizer):
         super().add_param_group(param_group)
 
     def __getstate__(self) -> dict[str, Any]:
-        """All of it: torch's own would leave out what makes this one private."""
-        return self.__dict__.copy()
+        """All but the lock: torch's own would leave out what makes this one private."""
+        return {name: x for name, x in self.__dict__.items() if name != "_turn"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._turn = Lock()
 
     def _planned(self, name: str, t: int) -> Any:
         return self._schedule[name][t] if name in self._schedule else getattr(self._setting, name)
@@ -318,35 +328,12 @@ class NoisyZOGD(torch.optim.Optimizer):
         eta = setting.eta if lr == setting.eta / setting.K else lr * setting.K
         varied: dict[str, Any] = {name: self._planned(name, t) for name in SCHEDULED}
         fixed: dict[str, Any] = {name: getattr(setting, name) for name in ("K", "xi", "ridge", "R", "sampling")}
-        return Step(eta=eta, clipping=self._clipping, **varied, **fixed)
+        step = Step(eta=eta, clipping=self._clipping, **varied, **fixed)
+        check_noise(step)
+        return step
 
     def _frame(self, step: Step) -> Frame:
         return frame(self._parameters, step.K, self.sources.directions, streamed=self._streamed, position=step.ridge > 0)
-
-    @contextmanager
-    def _mover(self, directions: Frame) -> Iterator[Mover]:
-        """Whatever happens, the parameters are where they were, or where the update takes them."""
-        mover = Mover(self._parameters, directions, self._copy)
-        try:
-            yield mover
-        finally:
-            mover.back()
-
-    def _look_at_losses(self, losses: slopes.Losses, mover: Mover, data: Any, step: Step) -> None:
-        """Before the first step on several records, and where parts of the module went from eval() to train() or back: one loss a
-        record, of that record alone, which leaves the module as it was; and how precise differences of them are.
-        """
-        kind, buffers = losses.ambient.least(self._parameters), self.objective.buffers()
-        before = {name: buffer.clone() for name, buffer in buffers.items()}
-        mover.to(0, max(1.0, step.xi))
-        independence.check(losses, data, kind)
-        mover.back()
-        independence.check_buffers(before, self.objective.buffers())
-        self._check_parameters()
-        if step.xi > 0 and self._quotient_error is None:
-            error = precision.quotient_error(losses, mover, data, step.xi)
-            precision.check(error, step.xi, self._setting.d, kind)
-            self._quotient_error = error
 
     def _estimate(
         self, losses: slopes.Losses, directions: Frame, mover: Mover, data: Any, step: Step
@@ -374,7 +361,7 @@ class NoisyZOGD(torch.optim.Optimizer):
 
     def _write_down(self, step: Step, stretch: float, counts: Counts) -> None:
         """Count the step before anybody can see it."""
-        self._drawn.pop(self.steps, None)
+        self._draws.used(self.steps)
         self._ledger.add(step, stretch)
         self._counts = counts
 
@@ -383,7 +370,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         process = None if self._process is None else self._processed(step.eta / step.K)
         rounding = self._rounding() if self._parameters.has_halves else None
         apply(self._parameters, directions, step, estimate, self.sources.noise, back, rounding, process)
-        hit, self._length = into_ball(self._parameters, step.R)
+        hit, self._parameters.settled = into_ball(self._parameters, step.R)
         if hit:
             self._counts = Counts(**asdict(self._counts) | {"projected": self._counts.projected + 1})
         self._writing = False
@@ -406,13 +393,3 @@ class NoisyZOGD(torch.optim.Optimizer):
             )
         if self._writing:
             raise RuntimeError("the last step was interrupted while it was written: load a state_dict from before it")
-
-    def _check_parameters(self) -> None:
-        self.objective.check()
-        self._parameters.check_in_place()
-        length = self._parameters.length(exactly=False)
-        if abs(length - self._length) > SAME_LENGTH * max(length, self._length):
-            raise RuntimeError(
-                f"the parameters were changed since the last step, or by the loss (their length was {self._length:.6g} and is "
-                f"{length:.6g}), so that the report would not be of this model: load a state_dict, or begin a run"
-            )

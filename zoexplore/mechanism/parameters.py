@@ -1,6 +1,7 @@
 """The trained tensors as one vector of length d: read, moved and restored in place, block by block."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import sqrt
 
 import torch
@@ -25,10 +26,11 @@ class Parameters:
     Attributes:
         d: how many numbers there are.
         blocks: flat views of the tensors, each of at most `block` numbers, in the order of w.
+        settled: |w| as the last step left it.
         working: the kind that sums are made in: float64, or float32 where no tensor is as precise.
 
     Raises:
-        ValueError: there is none, or they are on several devices, sparse, sharded or not floating-point numbers.
+        ValueError: there is none, or they are on several devices, sparse, sharded, not floating-point numbers, or share memory.
     """
 
     def __init__(self, tensors: Sequence[Tensor], block: int | None = None) -> None:
@@ -55,6 +57,8 @@ class Parameters:
         self._firsts = [of_tensor[0] for of_tensor in parts]
         self.blocks = [part for of_tensor in parts for part in of_tensor]
         self.longest_block = max(len(part) for part in self.blocks)
+        self._check_apart()
+        self.settled = self.length()  # their length when they were last seen
 
     @property
     def size(self) -> int:
@@ -90,10 +94,22 @@ class Parameters:
         ]
         return sqrt(sum(float(x) ** 2 for x in squares))
 
-    def check_in_place(self) -> None:
-        """Raises RuntimeError where a tensor was given other memory, as `model.to(...)` does."""
+    def check_unchanged(self) -> None:
+        """Raises RuntimeError where a tensor was given other memory, as `model.to(...)` does, or numbers of another length."""
         if any(t.data_ptr() != first.data_ptr() for t, first in zip(self.tensors, self._firsts, strict=True)):
             raise RuntimeError("the parameters were moved since the optimiser was made: move the model first, then make it")
+        length = self.length(exactly=False)
+        if abs(length - self.settled) > SAME_LENGTH * max(length, self.settled):
+            raise RuntimeError(
+                f"the parameters were changed since the last step, or by the loss (their length was {self.settled:.6g} and is "
+                f"{length:.6g}), so that the report would not be of this model: load a state_dict, or begin a run"
+            )
+
+    def _check_apart(self) -> None:
+        """Raises ValueError where numbers belong to two tensors: they would be moved twice and counted twice."""
+        spans = sorted((first.data_ptr(), t.nbytes) for first, t in zip(self._firsts, self.tensors, strict=True))
+        if any(start + size > after for (start, size), (after, _) in pairwise(spans)):
+            raise ValueError("parameters that share memory are not allowed: tie them as one nn.Parameter, or clone one of them")
 
 
 class Copy:
@@ -119,11 +135,11 @@ class Copy:
 
 
 def add(block: Tensor, update: Tensor, rounding: torch.Generator | None) -> None:
-    """Add numbers of the working kind, shape (numbers,), to a block. In half precision the sum is rounded up or down by chance,
-    so that updates below the last digit count on average; noise was added before, so that this is post-processing.
+    """Add numbers, shape (numbers,), to a block; `update` may be overwritten. In half precision the sum is rounded up or down by
+    chance, so that updates below the last digit count on average; noise was added before, so that this is post-processing.
     """
     if block.dtype not in HALVES or rounding is None:
-        block.add_(update)
+        block.copy_(update.double().add_(block))  # several times as quick as adding to fewer digits in place
         return
     total = block.float().add_(update)
     down = total.to(block.dtype)

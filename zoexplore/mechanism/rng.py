@@ -151,7 +151,8 @@ def normal(
     if isinstance(generator, np.random.Generator):
         if dtype == torch.float32 and prod(shape) >= MANY:
             count = prod(shape)
-            return _single(generator.bit_generator, torch.empty(count + count % 2))[:count].view(shape).to(device=device)
+            out = torch.empty(count + count % 2, dtype=dtype, device="cpu")  # whatever the defaults are
+            return _single(generator.bit_generator, out)[:count].view(shape).to(device=device)
         return torch.as_tensor(generator.standard_normal(shape)).to(device=device, dtype=dtype)
     return torch.randn(shape, generator=generator, dtype=dtype, device=generator.device).to(device=device)
 
@@ -190,7 +191,8 @@ class Column:
     def fill(self, out: Tensor) -> Tensor:
         """The next block, in place of the numbers in `out`, shape (numbers,)."""
         self._draw(out)
-        return out.mul_(next(self.lengths) / torch.linalg.vector_norm(out).clamp_min(torch.finfo(out.dtype).tiny))
+        length = torch.dot(out, out).sqrt_()  # in single precision right to its last digits, as `vector_norm` is not
+        return out.mul_(next(self.lengths) / length.clamp_min(torch.finfo(out.dtype).tiny))
 
     def _draw(self, out: Tensor) -> None:
         if isinstance(self.source, torch.Generator):

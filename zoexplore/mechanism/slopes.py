@@ -171,7 +171,7 @@ def from_gradients(losses: Losses, parameters: Parameters, frame: Dense, batch: 
         finite = found.isfinite().all(1)
         missing += int((~finite).sum()) * frame.K
         found = found.where(finite.unsqueeze(1), 0.0)
-        idle = found.norm(dim=1) <= clip
+        idle = torch.linalg.vector_norm(found, dim=1, dtype=torch.float64) <= clip  # half precision would let longer ones pass
         total += found[idle].sum(0, dtype=torch.float64)
         longer.append(found[~idle].double() @ U.double())
     values, overflown = _finite(torch.cat(longer))

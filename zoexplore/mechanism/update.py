@@ -1,18 +1,19 @@
 """The update of a step, block by block: estimate, noise and whatever is made of them are summed before a parameter is touched."""
 
 from collections.abc import Callable
-from math import inf, sqrt
+from math import inf
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from zoexplore.mechanism.frames import Frame
-from zoexplore.mechanism.noise import variances
+from zoexplore.mechanism.noise import deviations
 from zoexplore.mechanism.parameters import Parameters, add
 from zoexplore.mechanism.rng import normal
 from zoexplore.mechanism.run_record import Step
 
+LEAST_NOISE = 1e-270  # eta sigma; far enough from the least double for the square root of a share and a dimension beside it
 Process = Callable[[int, Tensor], Tensor]  # a block's number and update to another update of it
 
 
@@ -26,7 +27,8 @@ def apply(
     rounding: torch.Generator | None,
     process: Process | None = None,
 ) -> None:
-    """w <- w - (eta/K) sum_k g_k u_k + noise. In half precision the sum is rounded once, after the noise is in it.
+    """w <- w - (eta/K) sum_k g_k u_k + noise. Sums are made in float64 until all noise is in them: what is rounded afterwards, to
+    the parameters' own kind, is made of what was released.
 
     Args:
         estimate: g, shape (K,).
@@ -35,15 +37,24 @@ def apply(
         rounding: the generator that rounds in half precision.
         process: what to make of an update.
     """
-    s1, s2 = variances(step.sigma, step.beta, step.eta, parameters.d, step.K)
-    along = -(step.eta / step.K) * estimate.double().cpu() + sqrt(s1) * normal(noise, (step.K,))
+    inside, everywhere = deviations(step.sigma, step.beta, step.eta, parameters.d, step.K)
+    along = -(step.eta / step.K) * estimate.double().cpu() + inside * normal(noise, (step.K,))
     if process is not None and back:
         frame.add(back)
         back = {}
     for i, (block, moved) in enumerate(zip(parameters.blocks, frame.combined(along, back), strict=True)):
-        if s2 > 0:
-            moved.add_(normal(noise, (len(block),), dtype=moved.dtype, device=moved.device), alpha=sqrt(s2))
-        add(block, moved if process is None else process(i, moved), rounding)
+        if everywhere > 0:
+            moved.add_(normal(noise, (len(block),), dtype=parameters.working, device=moved.device), alpha=everywhere)
+        add(block, moved if process is None else process(i, moved.to(parameters.working)), rounding)
+
+
+def check_noise(step: Step) -> None:
+    """Raises ValueError where doubles do not hold the noise of a step with all their digits: a move without it would tell all."""
+    if step.eta > 0 and not LEAST_NOISE <= step.eta * step.sigma < inf:
+        raise ValueError(
+            f"lr = {step.eta / step.K!r} with sigma = {step.sigma!r} is not allowed: the noise would be lost to rounding; "
+            "give an lr of 0, or both of usual size"
+        )
 
 
 def into_ball(parameters: Parameters, R: float) -> tuple[bool, float]:

@@ -1,0 +1,154 @@
+"""A run that goes on with another setting, loss or model has the batches, the checks and the noise that its report counts."""
+
+import copy
+import io
+
+import pytest
+import torch
+from torch import nn
+
+from tests.mechanism.problems import DECLARED, SETTING, classes, cross_entropy, data, logistic, network, optimiser, run
+from tests.mechanism.test_rounding import FREE
+from zoexplore.mechanism import Adam, Momentum, NoisyZOGD, Sources, draws
+
+
+def resumed(first, **options):
+    second = optimiser(**options)
+    second.load_state_dict(first.state_dict())
+    return second
+
+
+class TestDraws:
+    """Records are drawn as the step that takes them is counted."""
+
+    @pytest.mark.parametrize("before, after", [(23, 1), (1, 23), (23, None)])
+    def test_batches_that_were_drawn_ahead_are_not_taken_for_others(self, before, after):
+        """23 of 24 records, drawn for the next steps, would pass for a batch of 1, in which a record hardly ever is."""
+        first = run(optimiser(FREE.replace(batch=before)), 1)
+        first.drawn(6)
+        second = resumed(first, setting=FREE.replace(batch=after))
+        for batch in second.batches(data()):
+            assert len(batch.records) == (after or 24)
+            second.step(batch)
+        assert [(step.batch, count) for step, count in second.record.stages] == [(before, 1), (after, 7)]
+
+    def test_nor_those_drawn_in_another_way(self):
+        poisson = {"sampling": "poisson", "neighbours": "add-remove"}
+        first = run(optimiser(FREE.replace(batch=4, neighbours="add-remove")), 1)
+        first.drawn(7)
+        sizes = {
+            len(resumed(first, setting=FREE.replace(batch=4, **poisson), seeds=(s, 99)).drawn(t))
+            for s in (1,)
+            for t in range(1, 8)
+        }
+        assert len(sizes) > 1  # as Poisson's are
+
+    def test_a_schedule_of_batches_is_drawn_as_it_says_and_goes_on_so(self):
+        sizes = [24, 3, 9, 24, 1, 24, 24, 2]
+        straight, first = (optimiser(FREE, schedule={"batch": sizes}) for _ in range(2))
+        first.drawn(6)
+        run(first, 2)
+        second = resumed(first, setting=FREE, schedule={"batch": sizes}, seeds=(8, 9))
+        assert [len(second.drawn(t)) for t in range(2, 8)] == sizes[2:]
+        assert torch.equal(run(second, 6).w, run(straight, 8).w)
+
+    def test_a_shorter_plan_leaves_what_was_drawn_for_later_steps(self):
+        sizes = [3, 4, 5, 6, 7, 8, 9, 10]
+        first = run(optimiser(FREE, schedule={"batch": sizes}), 1)
+        first.drawn(7)
+        second = resumed(first, setting=FREE.replace(T=3), schedule={"batch": sizes[:3]})
+        assert torch.equal(second.drawn(2), first.drawn(2)) and run(second, 2).steps == 3
+
+    def test_a_late_step_is_drawn_as_fast_as_the_first(self, monkeypatch):
+        """Every step's records are drawn once, however often they are asked for; a run that goes on draws none of the past."""
+        seen = []
+        monkeypatch.setattr(draws.batches, "draw", lambda *args, draw=draws.batches.draw: seen.append(1) or draw(*args))
+        made = optimiser(FREE.replace(batch=2, T=300), loss=lambda w, X: X @ w)
+        for t, batch in enumerate(made.batches(data()[0])):
+            assert torch.equal(made.drawn(t), batch.records) and len(seen) == t + 1
+            made.step(batch)
+        late = resumed(made, setting=FREE.replace(batch=2, T=301))
+        late.drawn(300)
+        assert len(seen) == 301
+
+    @pytest.mark.parametrize("t", [0, 8])
+    def test_steps_that_are_made_or_none_have_no_records(self, t):
+        with pytest.raises(ValueError, match=f"t = {t} is not allowed: give a step from 1 to 7"):
+            run(optimiser(FREE.replace(batch=2)), 1).drawn(t)
+
+
+class TestChecks:
+    """What was looked at in one phase says nothing of another one's losses."""
+
+    def test_losses_that_mix_records_are_found_in_a_second_phase_too(self):
+        def mixing(w, batch):
+            return logistic(w, batch) - logistic(w, batch).mean()
+
+        second = resumed(run(optimiser(FREE), 2), setting=FREE, loss=mixing)
+        with pytest.raises(ValueError, match="a loss must depend on its own record alone"):
+            run(second, 1)
+        assert second.steps == 2
+
+    @pytest.mark.parametrize("options", [{}, {"keep_copy": False}], ids=str)
+    @pytest.mark.parametrize("xi", [0.0, 0.1])
+    def test_looking_again_changes_no_bit(self, xi, options):
+        def made():
+            module, setting = network().float(), FREE.replace(d=51, xi=xi, batch=6)
+            return NoisyZOGD(module, cross_entropy, setting, sources=Sources(1, 2), directions="streamed", **options)
+
+        batch = classes()[0].float(), classes()[1]
+        straight, first, second = run(made(), 8, batch), run(made(), 3, batch), made()
+        second.load_state_dict(first.state_dict())
+        assert torch.equal(run(second, 5, batch).w, straight.w)
+
+    def test_another_models_parameters_are_refused_and_nothing_is_changed(self):
+        """As many numbers, in other shapes or kinds: 36 of them."""
+
+        def made(module):
+            return NoisyZOGD(module, cross_entropy, FREE.replace(d=36), sources=Sources(1, 2))
+
+        one, other = (
+            made(nn.Sequential(nn.Linear(6, 4, bias=False), nn.Linear(4, 3, bias=False)).double()),
+            made(nn.Linear(6, 6, bias=False).double()),
+        )
+        before, directions = other.w, repr(other.sources.state_dict())
+        with pytest.raises(ValueError, match=r"the saved run had parameter 0 = 'torch.float64, shape \(4, 6\)'"):
+            other.load_state_dict(one.state_dict())
+        assert torch.equal(other.w, before) and repr(other.sources.state_dict()) == directions
+
+    def test_a_model_in_half_precision_does_not_become_one_that_never_was(self):
+        def made(first, second):
+            module = nn.ParameterList([torch.zeros(4, dtype=first), torch.zeros(4, dtype=second)])
+            return NoisyZOGD(
+                module,
+                lambda m, X: X @ (m[0].double() + m[1].double()),
+                FREE.replace(d=8),
+                sources=Sources(1, 2),
+                loss_of="model",
+            )
+
+        one, other = made(torch.float32, torch.bfloat16), made(torch.float32, torch.float64)
+        with pytest.raises(ValueError, match=r"the saved run had parameter 1 = 'torch\.bfloat16"):
+            other.load_state_dict(one.state_dict())
+
+    @pytest.mark.parametrize("after", [None, Adam(), Momentum(0.1)])
+    def test_memory_of_earlier_estimates_is_not_forgotten(self, after):
+        """A run with momentum goes on with momentum, or not at all: no bound for the last iterate comes back."""
+        first = run(optimiser(SETTING, declared=DECLARED, post_processing=Momentum(0.9)), 3)
+        if not isinstance(after, Momentum):
+            with pytest.raises(ValueError, match="other post-processing"):
+                resumed(first, setting=SETTING, declared=DECLARED, post_processing=after)
+        else:
+            second = run(resumed(first, setting=SETTING, declared=DECLARED, post_processing=after), 2)
+            assert [b for b, g in second.privacy_report().guarantees.items() if g.valid] == ["composition"]
+
+
+def test_a_state_holds_no_part_of_the_optimiser_that_went_on():
+    made = run(optimiser(FREE.replace(batch=5)), 2)
+    made.drawn(7)
+    state = made.state_dict()
+    file = io.BytesIO()
+    torch.save(copy.deepcopy(state), file)
+    run(made, 5)
+    file.seek(0)
+    assert repr(torch.load(file, weights_only=True)) == repr(state)

@@ -1,0 +1,66 @@
+"""Whose records are in which step's batch: drawn in the steps' order, once, and kept until the step is made."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+
+from zoexplore.mechanism import batches
+from zoexplore.mechanism.rng import Sources
+
+
+class Draws:
+    """The records of every step of a run.
+
+    Args:
+        n: how many there are.
+        sampling: as in `Setting`.
+        sizes: of every step's batch, or of all of them.
+        sources: `sources.data` draws.
+    """
+
+    def __init__(self, n: int, sampling: str, sizes: Sequence[int] | int, sources: Sources) -> None:
+        self.n, self.sampling, self.sizes, self.sources = n, sampling, sizes, sources
+        self._kept: dict[int, Tensor] = {}  # by step, not used yet
+        self._next = 0  # the first step that nothing was drawn for
+
+    def of(self, t: int) -> Tensor:
+        """Indices of shape (b,), the same until the step is made."""
+        if not self._is_chance(t):
+            return batches.turn(self.n, self._size(t), t)
+        draw = batches.poisson if self.sampling == "poisson" else batches.draw
+        for step in range(self._next, t + 1):
+            if self._is_chance(step):
+                self._kept[step] = draw(self.n, self._size(step), self.sources.data)
+        self._next = max(self._next, t + 1)
+        return self._kept[t]
+
+    def used(self, t: int) -> None:
+        """Forget a step that was made."""
+        self._kept.pop(t, None)
+        self._next = max(self._next, t + 1)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What was drawn and not used yet, and how."""
+        return {"next": self._next, "kept": {t: [*self._how(t), records] for t, records in self._kept.items()}}
+
+    def load_state_dict(self, state: dict[str, Any], made: int) -> None:
+        """Go on after so many steps. From the first one on that would be drawn in another way here, all are drawn anew."""
+        self._kept, self._next = {}, made
+        steps = state["next"] if isinstance(self.sizes, int) else min(state["next"], len(self.sizes))
+        for t in range(made, steps):
+            *how, records = state["kept"].get(t, [None])
+            if self._is_chance(t) and how != self._how(t):
+                return
+            if how:
+                self._kept[t] = records
+            self._next = t + 1
+
+    def _size(self, t: int) -> int:
+        return self.sizes if isinstance(self.sizes, int) else self.sizes[t]
+
+    def _is_chance(self, t: int) -> bool:
+        return self.sampling != "cyclic" and self._size(t) < self.n
+
+    def _how(self, t: int) -> list[Any]:
+        return [self.sampling, self._size(t)]
