@@ -310,6 +310,9 @@ class NoisyZOGD(torch.optim.Optimizer):
             raise ValueError("another parameter group is not allowed: d is part of the run; make the optimiser with all of them")
         super().add_param_group(param_group)
 
+    def __copy__(self) -> "NoisyZOGD":
+        raise TypeError("a shallow copy would move the same model, each step unknown to one of two reports: take copy.deepcopy")
+
     def __getstate__(self) -> dict[str, Any]:
         """All but the lock: torch's own would leave out what makes this one private."""
         return {name: x for name, x in self.__dict__.items() if name != "_turn"}
