@@ -53,6 +53,20 @@ def test_a_curve_is_csv_that_says_of_what(capsys, file):
     assert from_yaml(header.partition("\n")[2]).setting == DEMONSTRATION
 
 
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_curve_of_infinities_is_no_answer(capsys, file, form):
+    code, answer, _ = ask(capsys, "curve", file, "--values", "1,10", "--set", "K=300", "--bound", "theorem", *form)
+    assert code == 1 and answer.count("inf") >= 2
+
+
+def test_a_curve_on_batches_complains_of_nothing():
+    """Of nothing that is a library's business, either."""
+    batches = to_yaml(DEMONSTRATION.replace(batch=100), Accounting())
+    command = [sys.executable, "-W", "error", "-m", "zoexplore", "curve", "-", "--along", "batch", "--values", "100,200"]
+    done = subprocess.run([*command, "--bound", "composition"], input=batches, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_calibrate_writes_a_run_that_keeps_the_target(capsys, file):
     code, answer, _ = ask(capsys, "calibrate", file, "sigma", "--epsilon", "1")
     solved = from_yaml(answer).setting
@@ -138,7 +152,17 @@ def test_a_file_that_is_not_there_is_told(capsys):
     assert ask(capsys, "epsilon", "/no/such/run.yaml") == (2, "", "zoexplore: /no/such/run.yaml: No such file or directory\n")
 
 
-@pytest.mark.parametrize("arguments", [[], ["epsilon"], ["calibrate", "run.yaml", "colour", "--epsilon", "1"], ["dance"]])
+def test_an_unknown_field_is_answered_with_those_there_are(capsys, file):
+    _, _, complaint = ask(capsys, "epsilon", file, "--set", "colour=red")
+    assert "the fields are n, d, K, T, sigma" in complaint
+
+
+def test_the_command_alone_says_what_it_can_do(capsys):
+    code, answer, complaint = ask(capsys)
+    assert (code, answer) == (2, "") and "calibrate" in complaint and "Exit codes" in complaint
+
+
+@pytest.mark.parametrize("arguments", [["epsilon"], ["calibrate", "run.yaml", "colour", "--epsilon", "1"], ["dance"]])
 def test_wrong_usage_ends_with_two(capsys, arguments):
     with pytest.raises(SystemExit) as ended:
         main(arguments)

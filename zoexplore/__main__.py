@@ -38,6 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command, and return its exit code."""
     parser = _parser()
     given = parser.parse_args(arguments)
+    if given.run is None:
+        parser.print_help(sys.stderr)
+        return WRONG
     try:
         return given.run(given)
     except Wrong as wrong:
@@ -64,9 +67,11 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Exit codes: 0 an answer; 1 none, since no bound applies or no value meets the target; 2 the question is wrong.",
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"zoexplore {zoexplore.__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    parser.set_defaults(run=None)
+    commands = parser.add_subparsers(metavar="COMMAND")
 
-    serving = commands.add_parser("serve", help="serve the explorer in a browser")
+    words = "serve the explorer in a browser"
+    serving = commands.add_parser("serve", help=words, description=_sentence(words))
     serving.add_argument("--port", type=int, default=5006, help="to listen on; 0 for any free one (default: 5006)")
     address = "to listen on; 0.0.0.0 for all of the machine's (default: 127.0.0.1)"
     serving.add_argument("--address", default="127.0.0.1", help=address)
@@ -103,8 +108,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
+
+
 def _question(commands: Any, name: str, run: Any, words: str) -> argparse.ArgumentParser:
-    parser = commands.add_parser(name, help=words, description=words[0].upper() + words[1:] + ".")
+    parser = commands.add_parser(name, help=words, description=_sentence(words))
     parser.add_argument("file", metavar="RUN.yaml", help=RUN)
     instead = "in place of the file's; may come twice"
     parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help=instead)
@@ -130,7 +139,8 @@ def _read(given: argparse.Namespace) -> Loaded:
         raise Wrong(f"{given.file} is not text in UTF-8") from None
     loaded = from_yaml(_with(raw, given.set))
     if loaded.problems:
-        raise Wrong("\n".join(f"{given.file}: {problem}" for problem in loaded.problems))
+        allowed = [f"the fields are {', '.join(SETTING_FIELDS)}"] if "is not a field" in "".join(loaded.problems) else []
+        raise Wrong("\n".join(f"{given.file}: {problem}" for problem in [*loaded.problems, *allowed]))
     return loaded
 
 
@@ -194,13 +204,14 @@ def _epsilon(given: argparse.Namespace) -> int:
 def _curve(given: argparse.Namespace) -> int:
     loaded, values = _read(given), _values(given.values)
     if given.json:
-        bounds = given.bound or list(BOUNDS)
-        found = curve(loaded.setting, given.along, values, bounds, loaded.accounting)
+        found = curve(loaded.setting, given.along, values, given.bound or list(BOUNDS), loaded.accounting)
         rows = {given.along: values, **{bound: epsilon.tolist() for bound, epsilon in found.items()}}
         print(json.dumps(plain(rows), indent=2))
-    else:
-        print(to_csv(loaded.setting, loaded.accounting, given.along, values, given.bound), end="")
-    return ANSWER
+        return ANSWER if any((epsilon < inf).any() for epsilon in found.values()) else NONE
+    text = to_csv(loaded.setting, loaded.accounting, given.along, values, given.bound)
+    print(text, end="")
+    _, *lines = (line for line in text.splitlines() if not line.startswith("#"))
+    return ANSWER if any(float(cell) < inf for line in lines for cell in line.split(",")[1:]) else NONE
 
 
 def _values(text: str) -> list[float]:

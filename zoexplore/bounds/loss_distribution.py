@@ -51,7 +51,7 @@ class Losses:
 
     def _answer(self, wanted: int, given) -> np.ndarray:
         columns = np.broadcast_arrays(*(np.asarray(x, float) for x in (self.N, self.rho, self.q, self.mu, given)))
-        N, rho, q, mu, given = (x.reshape(-1) for x in columns)
+        N, rho, q, mu, given = (x.flatten() for x in columns)  # copies: numba and NumPy warn of arrays that share memory
         with np.errstate(all="ignore"):
             whole = (q >= 1) | (N <= 0) | (mu <= 0)
             gaussian = rho + np.where(N > 0, N * mu**2 / 2, 0.0)  # never less than what is sampled costs
