@@ -104,6 +104,12 @@ def test_the_examples_of_extending_run(block):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "releasing.md"], ids=names)
+def test_no_page_installs_what_is_on_no_index(page):
+    """The project is installed from its clone; what an index has under its name may be anybody's."""
+    assert not re.search(r"pip install [^`\n]*(?<![\w/])zoexplore", page.read_text())
+
+
 def test_the_citation_is_one():
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert {"cff-version", "message", "title", "authors", "version", "license"} <= cited.keys()
