@@ -21,10 +21,14 @@ from zoexplore.writing import write
 
 BUILD = ROOT / "build"
 KINDS = ("handouts", "answers", "slides")
+BESIDE = 420  # characters of text that leave room for a figure on a slide
+LONGEST = 1300  # that fit on one without
 LOOK = """
 body:not(:has(.reveal)) { max-width: 980px; margin: 0 auto; padding: 0 16px; }
 .reveal section { text-align: left; } .reveal :is(h1, h2, h3) { text-transform: none; } .reveal pre { font-size: 16px; }
+.reveal .slides section { max-height: 700px; overflow-x: hidden; overflow-y: auto; }
 .jp-OutputArea-output pre { word-break: normal; overflow-wrap: anywhere; }
+details { margin-bottom: 1em; }
 @media print { details { display: block; } .jp-Cell { break-inside: avoid; } }
 """
 
@@ -51,17 +55,32 @@ def without_answers(notebook: NotebookNode) -> NotebookNode:
 
 def cut(notebook: NotebookNode) -> NotebookNode:
     """A slide for each heading and each text below it, with what the cells after it show. Exercises have hints, no solutions."""
-    cells = []
+    cells, full = [], False
     for cell in without_answers(notebook).cells:
         if cell.cell_type == "code":
-            cell.metadata["slideshow"] = {"slide_type": "-" if cell.outputs else "skip"}
+            tall = any(o.output_type == "execute_result" and "text/html" in o.data for o in cell.outputs)
+            kind = "subslide" if tall and full else "-"
+            cell.metadata["slideshow"] = {"slide_type": kind if cell.outputs else "skip"}
             cells.append(cell)
+            full |= tall
             continue
         for part in re.split(r"\n(?=## |\*\*\d\. )", cell.source.strip()):
             kind = "slide" if part.startswith(("# ", "## ")) else "subslide"
-            cells.append(nbformat.v4.new_markdown_cell(part, metadata={"slideshow": {"slide_type": kind}}))
+            for piece in _pieces(part):
+                cells.append(nbformat.v4.new_markdown_cell(piece, metadata={"slideshow": {"slide_type": kind}}))
+                kind, full = "subslide", len(piece) > BESIDE
     notebook.cells = cells
     return notebook
+
+
+def _pieces(text: str) -> list[str]:
+    """A text in pieces of whole paragraphs that fit on a slide each. One that unfolds stays whole."""
+    pieces = [""]
+    for paragraph in re.split(r"\n\n(?![^<]*</details>)", text):
+        if pieces[-1] and len(pieces[-1]) + len(paragraph) > LONGEST:
+            pieces.append("")
+        pieces[-1] += f"{paragraph}\n\n"
+    return [piece.strip() for piece in pieces]
 
 
 def page(notebook: NotebookNode, kind: str) -> str:
@@ -90,7 +109,8 @@ def offline(text: str, more: str = "") -> str:
     scripts = "".join(f"<script>{_read(folder / name)}</script>" for name in ("katex.min.js", "auto-render.min.js"))
     head, _, body = text.partition("</head>")
     body, _, _ = body.rpartition("</body>")
-    return linked_as_data(f"{head}<style>{style}{LOOK}</style>{scripts}</head>{body}{more}<script>{DRAWN}</script></body></html>")
+    body += f"{more}<style>{LOOK}</style><script>{DRAWN}</script></body></html>"
+    return linked_as_data(f"{head}<style>{style}</style>{scripts}</head>{body}")
 
 
 def _font(file: Path) -> str:

@@ -32,6 +32,25 @@ def test_answers_are_text_and_code_to_run(notebook):
             compile(cell.source, "answer", "exec")
 
 
+def test_a_slide_holds_no_more_than_fits(notebook):
+    """Long texts are several slides, and a figure below a long one has a slide of its own."""
+    figure = nbformat.v4.new_output("execute_result", {"text/html": "<div></div>"})
+    paragraphs = "\n\n".join(f"{n} {'word ' * 60}" for n in range(9))
+    unfolded = f"<details><summary>Hint</summary>\n\n{paragraphs}\n\n</details>"
+    new = nbformat.v4
+    notebook.cells = [
+        new.new_markdown_cell(f"## Long\n\n{paragraphs}"), new.new_code_cell("a", outputs=[figure]),
+        new.new_markdown_cell("## Short"), new.new_code_cell("b", outputs=[figure]), new.new_code_cell("c", outputs=[figure]),
+        new.new_markdown_cell(f"**1. Check.** Why?\n\n{unfolded}"),
+    ]  # fmt: skip
+    cells = handouts.cut(notebook).cells
+    kinds = {cell.source: cell.metadata.slideshow.slide_type for cell in cells}
+    assert (kinds["a"], kinds["b"], kinds["c"], kinds["## Short"]) == ("subslide", "-", "subslide", "slide")
+    long = [cell.source for cell in cells[: [cell.source for cell in cells].index("a")]]
+    assert len(long) > 1 and max(map(len, long)) <= handouts.LONGEST and "\n\n".join(long).count("word") == 540
+    assert cells[-1].source.endswith("</details>") and unfolded in "\n\n".join(cell.source for cell in cells)
+
+
 @pytest.mark.parametrize("kind", handouts.KINDS)
 def test_a_page_asks_nobody_for_anything(kind, notebook, tmp_path, page, console_errors):
     file, asked = tmp_path / "page.html", []
