@@ -21,6 +21,7 @@ from bokeh.themes import Theme
 
 from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
 from zoexplore.bounds.bound import Trajectory
+from zoexplore.formatting import format_short
 from zoexplore.setting import Accounting, Setting
 from zoexplore.views.compute.questions import Sheet, row
 from zoexplore.views.figures.axes import AXES, drawable
@@ -70,10 +71,11 @@ def use() -> None:
     For the first cell of a notebook, after `hv.extension("bokeh")`. What an element sets by `.opts` counts over it.
     """
     hv.Store.set_current_backend("bokeh")
-    hv.renderer("bokeh").theme = THEME
-    options = hv.Store.options("bokeh")
+    renderer, options = hv.renderer("bokeh"), hv.Store.options("bokeh")
+    renderer.theme, renderer.webgl = THEME, False  # WebGL leaves barbs where a line has many points
     for kind in ("Curve", "Scatter", "Points", "Histogram", "Area", "Bars", "ErrorBars", "Rectangles", "Labels", "Path"):
         options[kind] = hv.Options("plot", **{name: value for name, value in _FRAME.items() if name != "backend"})
+    options.Labels = hv.Options("style", text_color=_INK)
 
 
 def style(bound: str) -> dict[str, Any]:
@@ -112,7 +114,8 @@ def curves(
     at = np.asarray(list(_values(setting, along) if values is None else values), float)
     found = curve(setting, along, at, list(bounds), accounting)
     linear = along in AXES and AXES[along].linear
-    x, y = hv.Dimension(along, label=_label(along)), hv.Dimension("epsilon", label=_epsilon(setting, along))
+    height = "ε" if along == "delta" else _epsilon(setting.delta)
+    x, y = hv.Dimension(along, label=_label(along)), hv.Dimension("epsilon", label=height)
     frame = _FRAME | {"logx": not linear, "logy": True}
     return _lines({bound: (at, found[bound]) for bound in bounds}, x, y, frame, "top_left")
 
@@ -166,7 +169,7 @@ def tradeoff(
     x, y = hv.Dimension("false_alarms", label="false alarms"), hv.Dimension("misses", label="misses, at least")
     frame = _FRAME | {"xlim": (0, 1), "ylim": (0, 1)}
     blind = hv.Curve([(0, 1), (1, 0)], x, y, label="guessing").opts(color=_MUTED, line_dash="dotted", line_width=1, **frame)
-    return _legend(blind * _lines(lines, x, y, frame), "top_right")
+    return _legend(blind * _lines(lines, x, y, frame, "top_right"), "top_right")
 
 
 def grid(
@@ -206,9 +209,8 @@ def grid(
     edges = _edges(sheet.columns, logs["logx"]), _edges(sheet.rows, logs["logy"])
     paths, words = _contours(sheet, epsilon, levels, logs)
     frame = _FRAME | logs | {"height": 420, "show_grid": False, "title": f"ε by {BOUNDS[bound].title}"}
-    mesh = hv.QuadMesh((*edges, drawable(epsilon)), dims, height).opts(
-        cmap="cividis", cnorm="log", colorbar=True, tools=["hover"], **frame
-    )
+    look = {"cmap": "cividis", "cnorm": "log", "colorbar": True, "tools": ["hover"]}
+    mesh = hv.QuadMesh((*edges, drawable(epsilon)), dims, height).opts(**look, **frame)
     lines = hv.Contours(paths, dims, height).opts(color="white", line_width=2, tools=["hover"], **frame)
     labels = hv.Labels(words, dims, "words").opts(text_color="white", text_font_size="12px", text_baseline="bottom", **frame)
     return mesh * lines * labels
@@ -284,8 +286,8 @@ def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "shar
 
     if utility not in ("accuracy", "loss"):
         raise ValueError(f"utility = {utility!r} is not allowed: give 'accuracy' or 'loss'")
-    x, y = hv.Dimension("epsilon", label=f"ε at δ = {found.delta:g}"), hv.Dimension(utility, label=f"held-out {utility}")
-    frame = _FRAME | {"logx": True}
+    x, y = hv.Dimension("epsilon", label=_epsilon(found.delta)), hv.Dimension(utility, label=f"held-out {utility}")
+    frame = _FRAME | {"logx": True, "padding": 0.06}
     parts: list[Any] = []
     for method in dict.fromkeys(point.method for point in found.points):
         points = [p for p in found.points if p.method == method]
@@ -311,11 +313,7 @@ def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "shar
 
 
 def _lines(
-    lines: dict[str, tuple[np.ndarray, np.ndarray]],
-    x: hv.Dimension,
-    y: hv.Dimension,
-    frame: dict[str, Any],
-    corner: str = "right",
+    lines: dict[str, tuple[np.ndarray, np.ndarray]], x: hv.Dimension, y: hv.Dimension, frame: dict[str, Any], corner: str
 ) -> hv.Overlay:
     """Curves of bounds; what a log axis cannot show is a gap."""
     drawn = []
@@ -336,11 +334,11 @@ def _values(setting: Setting, field: str) -> np.ndarray:
 
 
 def _label(field: str) -> str:
-    return AXES[field].label if field in AXES else field
+    return AXES[field].label if field in AXES else {"batch": "b, records per step"}.get(field, field)
 
 
-def _epsilon(setting: Setting, along: str) -> str:
-    return "ε" if along == "delta" else f"ε at δ = {setting.delta:g}"
+def _epsilon(delta: float) -> str:
+    return f"ε at δ = {format_short(delta)}"
 
 
 def _path(g: Guarantee) -> Trajectory:
