@@ -113,4 +113,6 @@ def test_no_page_installs_what_is_on_no_index(page):
 def test_the_citation_is_one():
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert {"cff-version", "message", "title", "authors", "version", "license"} <= cited.keys()
-    assert cited["version"] == __version__ and f"## {__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    heading = f"## {__version__}, {cited['date-released'].day} {cited['date-released']:%B %Y}"
+    assert cited["version"] == __version__
+    assert re.findall(r"^## .*$", (ROOT / "CHANGELOG.md").read_text(), re.M)[0] == heading
