@@ -64,7 +64,7 @@ def executed(path: Path) -> NotebookNode:
         print(f"running {path.name}", flush=True)
         notebook = with_answers(nbformat.read(path, as_version=4))
         notebook.cells.insert(0, nbformat.v4.new_code_cell(PREPARED))
-        os.environ.update(PANEL_INLINE="1", PYTHONPATH=str(ROOT))
+        os.environ.update(PANEL_INLINE="1", PYTHONPATH=str(ROOT), OPENBLAS_NUM_THREADS="1")  # many threads wait for one another
         NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(NOTEBOOKS)}}).execute()
         _uncount(notebook)
         KEPT.mkdir(parents=True, exist_ok=True)
