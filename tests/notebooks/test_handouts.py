@@ -35,7 +35,7 @@ def test_answers_are_text_and_code_to_run(notebook):
 def test_a_slide_holds_no_more_than_fits(notebook):
     """Long texts are several slides, and a figure below a long one has a slide of its own."""
     figure = nbformat.v4.new_output("execute_result", {"text/html": "<div></div>"})
-    paragraphs = "\n\n".join(f"{n} {'word ' * 60}" for n in range(9))
+    paragraphs = "\n\n".join(f"{n} {'word ' * 60}" for n in range(8))
     unfolded = f"<details><summary>Hint</summary>\n\n{paragraphs}\n\n</details>"
     new = nbformat.v4
     notebook.cells = [
@@ -47,7 +47,7 @@ def test_a_slide_holds_no_more_than_fits(notebook):
     kinds = {cell.source: cell.metadata.slideshow.slide_type for cell in cells}
     assert (kinds["a"], kinds["b"], kinds["c"], kinds["## Short"]) == ("subslide", "-", "subslide", "slide")
     long = [cell.source for cell in cells[: [cell.source for cell in cells].index("a")]]
-    assert len(long) > 1 and max(map(len, long)) <= handouts.LONGEST and "\n\n".join(long).count("word") == 540
+    assert len(long) > 1 and max(map(len, long)) <= handouts.LONGEST and "\n\n".join(long).count("word") == 480
     assert cells[-1].source.endswith("</details>") and unfolded in "\n\n".join(cell.source for cell in cells)
 
 
