@@ -15,8 +15,7 @@ from zoexplore import plots
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import Accounting
 from zoexplore.training.finished import load
-from zoexplore.views.compute.grid import Sheet, row
-from zoexplore.views.compute.questions import histograms
+from zoexplore.views.compute.questions import Sheet, histograms, row
 from zoexplore.views.figures.contours import heights, level_lines
 from zoexplore.views.figures.factors import Factors
 from zoexplore.views.figures.map import Map
