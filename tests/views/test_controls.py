@@ -99,20 +99,24 @@ def test_one_dimension_leaves_one_direction():
 
 def test_choices_reach_the_state_and_follow_it():
     controls = Controls()
-    controls.regime.value, controls.conversion.value, controls.schedule.value = "convex", "cks", "optimal"
+    controls.options["regime"].value, controls.options["conversion"].value, controls.options["schedule"].value = (
+        "convex",
+        "cks",
+        "optimal",
+    )
     state = controls.state
     assert state.setting.regime == "convex"
     assert state.accounting == Accounting(conversion="cks", schedule="optimal")
     state.regime = "non-convex"
-    assert controls.regime.value == "non-convex"
+    assert controls.options["regime"].value == "non-convex"
 
 
 def test_the_ball_can_be_done_without():
     controls = Controls(State(DEMONSTRATION.replace(R=2.0)))
-    controls.unbounded.value = True
+    controls.switches["R"].value = True
     assert controls.state.R == inf
     assert controls.fields["R"].text.value == "∞"
-    controls.unbounded.value = False
+    controls.switches["R"].value = False
     assert controls.state.R == 2.0
 
 
@@ -120,32 +124,32 @@ def test_the_step_size_follows_until_it_is_set():
     controls = Controls()
     eta = controls.fields["eta"]
     controls.state.K = 30
-    assert controls.follows.value and eta.text.value == "40"
+    assert controls.switches["eta"].value and eta.text.value == "40"
     eta.text.value = "7"
-    assert (controls.state.eta, controls.follows.value) == (7.0, False)
+    assert (controls.state.eta, controls.switches["eta"].value) == (7.0, False)
     controls.state.K = 60
     assert controls.state.setting.eta == 7.0
     eta.text.value = ""
-    assert controls.state.eta is None and controls.follows.value
+    assert controls.state.eta is None and controls.switches["eta"].value
     assert eta.text.value == "80"
-    controls.follows.value = False
+    controls.switches["eta"].value = False
     assert controls.state.eta == 80.0
 
 
 def test_the_clip_never_acts_until_it_may():
     controls = Controls()
     slope = controls.fields["lipschitz"]
-    assert slope.text.value == "≤ Δ" and controls.idle.value
-    controls.idle.value = False
+    assert slope.text.value == "≤ Δ" and controls.switches["lipschitz"].value
+    controls.switches["lipschitz"].value = False
     assert (controls.state.setting.lipschitz, slope.text.value) == (inf, "∞")
     slope.text.value = "3.5"
     assert controls.state.setting.lipschitz == 3.5
-    controls.idle.value = True
+    controls.switches["lipschitz"].value = True
     assert controls.state.setting.lipschitz is None
-    controls.idle.value = False
+    controls.switches["lipschitz"].value = False
     assert controls.state.setting.lipschitz == 3.5
     slope.text.value = ""
-    assert controls.state.setting.lipschitz is None and controls.idle.value
+    assert controls.state.setting.lipschitz is None and controls.switches["lipschitz"].value
 
 
 def test_a_noise_multiplier_sets_sigma_and_follows_the_run():
@@ -163,13 +167,13 @@ def test_a_noise_multiplier_sets_sigma_and_follows_the_run():
 def test_what_is_released_and_who_is_protected_can_be_set():
     controls = Controls()
     controls.fields["releases"].text.value, controls.fields["records_per_person"].text.value = "5", "3"
-    controls.neighbours.value, controls.sampling.value = "add-remove", "cyclic"
+    controls.options["neighbours"].value, controls.options["sampling"].value = "add-remove", "cyclic"
     expected = {"releases": 5, "records_per_person": 3, "neighbours": "add-remove", "sampling": "cyclic"}
     assert controls.state.setting == DEMONSTRATION.replace(**expected)
     controls.fields["releases"].text.value = "0"
     assert "r = 0 is not allowed" in controls.notice.object
     controls.state.replace(DEMONSTRATION, Accounting())
-    assert (controls.neighbours.value, controls.fields["releases"].text.value) == ("replace-one", "1")
+    assert (controls.options["neighbours"].value, controls.fields["releases"].text.value) == ("replace-one", "1")
 
 
 def test_every_number_and_choice_of_a_run_has_its_control():
@@ -191,14 +195,14 @@ def test_the_batch_is_all_until_it_is_set():
 
 def test_sensitivity_and_printed_constants():
     controls = Controls()
-    controls.sensitivity.value, controls.printed.value = "lipschitz", True
+    controls.options["sensitivity"].value, controls.options["printed"].value = "lipschitz", True
     assert controls.state.accounting == Accounting(sensitivity="lipschitz", printed=True)
     controls.state.ask(printed=False, sensitivity="clip")
-    assert (controls.sensitivity.value, controls.printed.value) == ("clip", False)
+    assert (controls.options["sensitivity"].value, controls.options["printed"].value) == ("clip", False)
 
 
 def test_every_control_has_a_name():
     controls = Controls()
     assert all(field.text.label for field in (*controls.dials.values(), *controls.fields.values()))
     assert all(dial.slider.tags for dial in controls.dials.values())
-    assert controls.regime.tags and controls.conversion.label and controls.schedule.label
+    assert controls.options["regime"].tags and controls.options["conversion"].label and controls.options["schedule"].label

@@ -35,7 +35,7 @@ def test_every_part_renders_alone(part):
 def test_explore_opens_at_a_setting():
     explorer = zoexplore.explore(DEMONSTRATION.replace(T=9), Accounting(conversion="mironov"))
     assert explorer.state.setting == DEMONSTRATION.replace(T=9)
-    assert explorer.controls.conversion.value == "mironov"
+    assert explorer.controls.options["conversion"].value == "mironov"
 
 
 def test_a_failure_is_logged(caplog):

@@ -1,8 +1,7 @@
 """The controls: seven always in view, and everything else in one fold."""
 
-from collections.abc import Callable
 from html import escape
-from math import inf, isinf
+from math import inf
 from typing import Any, ClassVar
 
 import panel as pn
@@ -29,14 +28,18 @@ HINTS = {  # what the labels of the fold do not explain
     "sampling": "How a batch of fewer than n records is chosen. Fresh draws hide who is in it; fixed turns hide nothing.",
 }
 REGIME_NAMES = {"strongly-convex": "strongly convex", "convex": "convex", "non-convex": "non-convex"}
-CONVERSION_NAMES = {"gaussian": "Gaussian, exact", "cks": "Rényi, Canonne et al.", "mironov": "Rényi, Mironov"}
-SCHEDULE_NAMES = {"constant": "β as it is set", "optimal": "the best β"}
-SENSITIVITY_NAMES = {"clip": "clip norm alone", "lipschitz": "Lipschitz loss"}
-NEIGHBOUR_NAMES = {"replace-one": "replace one", "add-remove": "add or remove"}
-SAMPLING_NAMES = {
-    "without-replacement": "drawn afresh", "poisson": "Poisson", "cyclic": "in fixed turns", "shuffled": "in shuffled turns",
+MENUS = {  # of a field: what its menu says, and what it calls the values
+    "neighbours": ("neighbours", {"replace-one": "replace one", "add-remove": "add or remove"}),
+    "sampling": ("batches are", {
+        "without-replacement": "drawn afresh", "poisson": "Poisson", "cyclic": "in fixed turns", "shuffled": "in shuffled turns",
+    }),
+    "conversion": ("conversion", {"gaussian": "Gaussian, exact", "cks": "Rényi, Canonne et al.", "mironov": "Rényi, Mironov"}),
+    "sensitivity": ("sensitivity", {"clip": "clip norm alone", "lipschitz": "Lipschitz loss"}),
+    "schedule": ("noise share", {"constant": "β as it is set", "optimal": "the best β"}),
 }  # fmt: skip
-_OPTIONS = ("neighbours", "sampling", "conversion", "sensitivity", "schedule", "printed")
+SWITCHES = {  # beside a number: a box, and the value that it sets
+    "R": ("no ball: R = ∞", inf), "lipschitz": ("the clip never acts", None), "eta": ("follow K/M", None),
+}  # fmt: skip
 SLIDERS = ("K", "beta", "sigma", "n", "d", "T")
 _BESIDE = (2, 0, 0, 0)  # the margin of a box below the number that it is about
 IN_FOLD = ("R", "eta", "clip", "M", "m", "ridge", "xi", "delta", "batch", "lipschitz", "releases", "records_per_person")
@@ -163,11 +166,6 @@ def follow(widget: Any, state: State, field: str) -> Any:
     return widget
 
 
-def escaped(notice: str, kind: str, role: str) -> str:
-    """A line of the notice."""
-    return f'<p class="{kind}" role="{role}">{escape(notice, quote=False)}</p>' if notice else ""
-
-
 class Controls(pn.viewable.Viewer):
     """All of the state's controls. With `state` they share it with other components, else they have their own."""
 
@@ -179,19 +177,14 @@ class Controls(pn.viewable.Viewer):
         self.dials = {field: Dial(self.state, field) for field in SLIDERS}
         self.multiplier = Multiplier(self.state)
         self.fields = {f: (StepSize if f == "eta" else Field)(self.state, f) for f in IN_FOLD}
-        radio, select = pn.widgets.RadioBoxGroup, pn.widgets.Select
-        self.regime = self._choice(radio, "regime", REGIME_NAMES, inline=True, tags=["regime of the loss"])
-        self.conversion = self._choice(select, "conversion", CONVERSION_NAMES, label="conversion")
-        self.schedule = self._choice(select, "schedule", SCHEDULE_NAMES, label="noise share")
-        self.sensitivity = self._choice(select, "sensitivity", SENSITIVITY_NAMES, label="sensitivity")
-        self.neighbours = self._choice(select, "neighbours", NEIGHBOUR_NAMES, label="neighbours")
-        self.sampling = self._choice(select, "sampling", SAMPLING_NAMES, label="batches are")
-        self.printed = follow(
-            widgets.box("constants as printed: no guarantee", self.state.printed, margin=_BESIDE), self.state, "printed"
-        )
-        self.unbounded = self._switch("R", "no ball: R = ∞", isinf, inf)
-        self.idle = self._switch("lipschitz", "the clip never acts", lambda L: L is None, None)
-        self.follows = self._switch("eta", "follow K/M", lambda eta: eta is None, None)
+        self.options = {
+            "regime": self._choice(pn.widgets.RadioBoxGroup, "regime", REGIME_NAMES, inline=True, tags=["regime of the loss"])
+        }
+        for field, (label, names) in MENUS.items():
+            self.options[field] = self._choice(pn.widgets.Select, field, names, label=label)
+        printed = widgets.box("constants as printed: no guarantee", self.state.printed, margin=_BESIDE)
+        self.options["printed"] = follow(printed, self.state, "printed")
+        self.switches = {field: self._switch(field, *switch) for field, switch in SWITCHES.items()}
         self.notice = pn.pane.HTML("", visible=False, **widgets.look("notice", margin=0))
         self.state.param.watch(self._tell, ["refusal", "note"])
         self._lock()
@@ -204,8 +197,7 @@ class Controls(pn.viewable.Viewer):
         self.multiplier.text.disabled = "sigma" in lock
         for field, dial in self.dials.items():
             dial.slider.disabled = field in lock
-        named = {name: getattr(self, name) for name in ("regime", *_OPTIONS)}
-        for field, widget in {**named, "R": self.unbounded, "eta": self.follows, "lipschitz": self.idle}.items():
+        for field, widget in (*self.options.items(), *self.switches.items()):
             widget.disabled = field in lock
 
     def _choice(self, widget: type, field: str, names: dict[str, str], **params: Any) -> Any:
@@ -215,22 +207,21 @@ class Controls(pn.viewable.Viewer):
         made = widget(options=options, value=getattr(self.state, field), **widgets.look(kind, **theme.STRETCH), **params)
         return follow(made, self.state, field)
 
-    def _switch(self, field: str, label: str, is_on: Callable[[Any], bool], on: Any) -> pn.widgets.Checkbox:
+    def _switch(self, field: str, label: str, on: Any) -> pn.widgets.Checkbox:
         """A box that sets a field to a special value, and back to the last ordinary one."""
-        now = getattr(self.state, field)
-        box = widgets.box(label, is_on(now), margin=_BESIDE)
-        first = State.param[field].default
-        last = {"value": now if not is_on(now) else first if not is_on(first) else inf}
+        now, first = getattr(self.state, field), State.param[field].default
+        box = widgets.box(label, now == on, margin=_BESIDE)
+        last = {"value": now if now != on else first if first != on else inf}
 
         def ticked(event: Any) -> None:
-            if event.new != is_on(getattr(self.state, field)):
+            if event.new != (getattr(self.state, field) == on):
                 off = self.state.setting.eta if field == "eta" else last["value"]
                 self.state.ask(**{field: on if event.new else off})
 
         def changed(event: Any) -> None:
-            if not is_on(event.new):
+            if event.new != on:
                 last["value"] = event.new
-            box.value = is_on(event.new)
+            box.value = event.new == on
 
         box.param.watch(ticked, "value")
         self.state.param.watch(changed, field)
@@ -238,11 +229,13 @@ class Controls(pn.viewable.Viewer):
 
     def _tell(self, *_: Any) -> None:
         refusal = f"{self.state.refusal}. Nothing was changed." if self.state.refusal else ""
-        self.notice.object = escaped(refusal, "refused", "alert") + escaped(self.state.note, "note", "status")
+        told = (refusal, "refused", "alert"), (self.state.note, "note", "status")
+        lines = [f'<p class="{kind}" role="{role}">{escape(words, quote=False)}</p>' for words, kind, role in told if words]
+        self.notice.object = "".join(lines)
         self.notice.visible = bool(self.notice.object)
 
     def __panel__(self) -> pn.viewable.Viewable:
-        regime = widgets.stack(widgets.label("the loss is"), self.regime, css_classes=["zx-dial"])
+        regime = widgets.stack(widgets.label("the loss is"), self.options["regime"], css_classes=["zx-dial"])
         parts = {field: dial.__panel__() for field, dial in self.dials.items() if self.lesson.shows(field)}
         parts |= {"regime": regime} if self.lesson.shows("regime") else {}
         fold = self._fold()
@@ -263,12 +256,11 @@ class Controls(pn.viewable.Viewer):
         )
 
     def _fold(self) -> pn.Card:
-        beside = {"R": self.unbounded, "eta": self.follows, "lipschitz": self.idle}
         inputs = {"z": self.multiplier.text} | {name: field.text for name, field in self.fields.items()}
-        inputs |= {name: getattr(self, name) for name in _OPTIONS}
+        inputs |= {name: widget for name, widget in self.options.items() if name != "regime"}
         parts = {}
         for name, widget in inputs.items():
-            more = [beside[name]] if name in beside else []
+            more = [self.switches[name]] if name in self.switches else []
             if name in HINTS:
                 more.append(widgets.short(f"<p>{HINTS[name]}</p>", "hint"))
             parts[name] = widgets.stack(widget, *more) if more else widget
