@@ -18,12 +18,13 @@ from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Curves, Inside, Map, Profile, Readouts, State, Theory
 from zoexplore.views.compute import ask as asking
 from zoexplore.views.compute.ask import REDRAW, ask, pool, quick
-from zoexplore.views.compute.curve_set import T_VALUES, curve_set, guarantees, shares
+from zoexplore.views.compute.curve_set import curve_set, guarantees, shares
 from zoexplore.views.compute.long import MOST, Busy, LongWork
 from zoexplore.views.compute.pool import Pool, TooLong
 from zoexplore.views.compute.process import Died, Process
 from zoexplore.views.compute.remember import forget, recall, remember, remembered, size
 from zoexplore.views.compute.task import Task
+from zoexplore.views.figures.axes import T_VALUES
 from zoexplore.views.server.limits import WORKER_MEGABYTES
 
 PATIENCE = 120  # seconds, on a machine that is busy with other things

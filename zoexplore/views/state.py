@@ -1,6 +1,6 @@
 """The explorer's state: what a reader has set, always valid, and what is pinned beside it. Free of Panel."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import param
@@ -21,7 +21,7 @@ from zoexplore.setting import (
     Setting,
 )
 
-OPTIONS = ("conversion", "sensitivity", "schedule", "printed")
+OPTIONS = tuple(option.name for option in fields(Accounting))
 MOST_PINS = 6
 LETTERS = "ABCDEF"
 LONGEST_NAME = 40
@@ -128,11 +128,11 @@ class State(param.Parameterized):
 
     def _ask(self, values: dict[str, Any]) -> bool:
         try:
-            fields = _part(values, SETTING_FIELDS)
-            follows = {"K": 1} if "d" in fields and "K" not in fields else {}  # K is held at d, whatever it is now
-            new = self.setting.replace(**follows, **fields).as_dict()
+            run = _part(values, SETTING_FIELDS)
+            follows = {"K": 1} if "d" in run and "K" not in run else {}  # K is held at d, whatever it is now
+            new = self.setting.replace(**follows, **run).as_dict()
             accounting = self.accounting.replace(**_part(values, OPTIONS))
-            self.param.update(**{name: new[name] for name in fields}, **_part(_options(accounting), tuple(values)))
+            self.param.update(**{name: new[name] for name in run}, **_part(_options(accounting), tuple(values)))
         except ValueError as error:
             self.refusal = in_symbols(str(error))
             return False
@@ -196,8 +196,8 @@ class Pins(param.Parameterized):
         """Pin what is set now, by the name of what it is. Returns whether there was room."""
         if len(self.pins) == MOST_PINS:
             return False
-        fields = to_fields(state.setting, state.accounting)
-        name = ", ".join(f"{symbol_of(key)} = {value}" for key, value in fields.items()) or "the training default"
+        differs = to_fields(state.setting, state.accounting)
+        name = ", ".join(f"{symbol_of(key)} = {value}" for key, value in differs.items()) or "the training default"
         taken = {LETTERS[place] for place in self.places()}
         letter = next(letter for letter in LETTERS if letter not in taken)
         self.pins = [*self._lettered(), Pin(_shortened(name), state.setting, state.accounting, letter)]

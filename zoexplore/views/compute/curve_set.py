@@ -17,9 +17,8 @@ from zoexplore.export import to_csv
 from zoexplore.setting import LARGEST_INTEGER, Accounting, Setting
 from zoexplore.statement import statement
 from zoexplore.views.compute.remember import recall, remembered
-from zoexplore.views.figures.axes import AXES, T_MOST, T_VALUES
+from zoexplore.views.figures.axes import AXES, T_MOST
 
-__all__ = ["REFERENCE", "T_MOST", "T_VALUES", "CurveSet", "curve_set", "guarantees", "public_epsilon", "shares", "sketched"]
 REFERENCE = "reference"  # the column of composition at beta = 1
 _EVEN = np.linspace(0.01, 0.99, 99)
 _FEW = np.geomspace(1e-6, 0.01, 81)

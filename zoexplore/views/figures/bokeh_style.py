@@ -16,13 +16,14 @@ from bokeh.models import (
     GlyphRenderer,
     HoverTool,
     Legend,
+    LogAxis,
     Range1d,
-)  # fmt: skip
+)
 from bokeh.plotting import figure
 
 from zoexplore.views.style import theme
 
-# Only whole decades are written.
+# Log axes write whole decades only.
 TICKS = """
 const e = Math.round(Math.log10(tick));
 if (Math.abs(tick / 10 ** e - 1) > 1e-6) return "";
@@ -49,6 +50,7 @@ const up = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 return mantissa + " × 10" + [...String(e)].map(c => c == "-" ? "⁻" : up[Number(c)]).join("");
 """
 
+_SHORT = "return String(Number(tick.toPrecision(3)))"  # linear axes
 _TOLD = "return texts.find(([x]) => Math.abs(tick - x) <= 1e-9 * (Math.abs(x) || 1))?.[1] ?? ''"
 
 # A finger that is lifted has left the figure, and with it goes what hovering shows. So a tap is followed by a move, which stays
@@ -103,7 +105,9 @@ def tooltip(caption: str, rows: dict[str, tuple[str, theme.Style]]) -> str:
 
 
 def blank(name: str, sheet: str = "figure", **params) -> figure:
-    """An empty figure as the page has them, in light colours: no logo, a toolbar that hides, a finger on it scrolls the page."""
+    """An empty figure as the page has them, in light colours: short numbers or decades at its axes, no logo, a toolbar that
+    hides; a finger on it scrolls the page.
+    """
     fig = figure(
         **{
             "height": 500,
@@ -125,6 +129,7 @@ def blank(name: str, sheet: str = "figure", **params) -> figure:
     for grid in fig.grid:
         grid.grid_line_color = theme.colour("rule")
     for axis in fig.axis:
+        axis.formatter = CustomJSTickFormatter(code=TICKS if isinstance(axis, LogAxis) else _SHORT)
         axis.minor_tick_line_color = None
         axis.axis_line_color = axis.major_tick_line_color = theme.colour("edge")
         axis.major_label_text_color, axis.axis_label_text_color = theme.colour("muted"), ink
@@ -197,17 +202,7 @@ def enlarge(fig: figure, times: float) -> None:
                     setattr(model, name, f"{float(size.removesuffix('px')) * times:g}px")
 
 
-def decades(axis) -> None:
-    """Let a log axis write its decades."""
-    axis.formatter = CustomJSTickFormatter(code=TICKS)
-
-
-def plain(axis) -> None:
-    """Let a linear axis write its numbers as short as they are."""
-    axis.formatter = CustomJSTickFormatter(code="return String(Number(tick.toPrecision(3)))")
-
-
-def tell(axis, texts: dict[float, str]) -> None:
+def fixed_ticks(axis, texts: dict[float, str]) -> None:
     """Let an axis have ticks at these places and say these texts there.
 
     It keeps its models from then on: a notebook that missed a new one could not follow any more.

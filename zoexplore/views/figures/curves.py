@@ -19,7 +19,7 @@ from zoexplore.views.compute.curve_set import REFERENCE, CurveSet, curve_set, gu
 from zoexplore.views.compute.questions import annotations
 from zoexplore.views.figures import pin_lines
 from zoexplore.views.figures.axes import AXES, FieldAxis, drawable, frame, rows, steady
-from zoexplore.views.figures.bokeh_style import LOG_TICKS, FittedRange, blank, decades, hover, stroke, tell, tooltip
+from zoexplore.views.figures.bokeh_style import LOG_TICKS, FittedRange, blank, fixed_ticks, hover, stroke, tooltip
 from zoexplore.views.figures.glyphs import Stroke
 from zoexplore.views.figures.legend import Legend, entry
 from zoexplore.views.figures.picture import Saves, svg
@@ -89,7 +89,6 @@ class Curves(View):
     def _figure(self) -> figure:
         ranges = {"x_range": Range1d(1, 10), "y_range": Range1d(1e-2, 1e4)}
         fig = blank("epsilon-against-T", x_axis_type="log", y_axis_type="log", min_border_top=34, **ranges)
-        decades(fig.yaxis)
         muted, surface = theme.colour("muted"), theme.colour("surface")
         now = {"dimension": "height", "line_color": muted, "line_width": 1.6, "line_dash": [2, 3]}
         self.now = Span(location=1, editable=True, **now)
@@ -218,7 +217,7 @@ class Curves(View):
         axis, a = self.figure.xaxis[0], self.abscissa
         axis.axis_label = a.label
         if a.linear:
-            tell(axis, a.ticks())
+            fixed_ticks(axis, a.ticks())
         else:
             axis.ticker, axis.formatter = LogTicker(), CustomJSTickFormatter(code=LOG_TICKS)
 

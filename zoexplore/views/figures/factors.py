@@ -13,7 +13,7 @@ from zoexplore.formatting import format_count, format_number, format_short
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import guarantees
 from zoexplore.views.compute.questions import KINDS, histograms
-from zoexplore.views.figures.bokeh_style import add_legend, blank, plain
+from zoexplore.views.figures.bokeh_style import add_legend, blank
 from zoexplore.views.figures.picture import Saves, svg
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
@@ -45,7 +45,6 @@ class Factors(View):
             toolbar_location=None, y_range=Range1d(0, 1), x_range=Range1d(0, 1),
         )  # fmt: skip
         self.figure.xaxis.axis_label = "distance after the step over distance before"
-        plain(self.figure.xaxis)
         self.figure.yaxis.visible = False
         items = []
         for kind, hatch in zip(_COLOURS, (" ", "/"), strict=True):

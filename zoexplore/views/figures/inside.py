@@ -17,7 +17,7 @@ from zoexplore.bounds.explanation import in_whom, why_undrawn
 from zoexplore.formatting import format_count, format_number
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import guarantees
-from zoexplore.views.figures.bokeh_style import TICKS, add_legend, blank, plain
+from zoexplore.views.figures.bokeh_style import TICKS, add_legend, blank
 from zoexplore.views.figures.factors import Factors
 from zoexplore.views.figures.glyphs import Stroke
 from zoexplore.views.figures.picture import Saves, svg
@@ -159,7 +159,6 @@ class Inside(View):
         fig.xaxis.axis_label = "steps left"
         fig.xaxis.ticker = self.ticker
         fig.xaxis.formatter = CustomJSTickFormatter(code=f"if (tick < 1000) return String(tick);{TICKS}")
-        plain(fig.yaxis)
         items = []
         for order, (column, label, bound) in enumerate(drawn):
             dash, hue = [[], [6, 3], [2, 3]][order], theme.style_of(bound).colour[theme.LIGHT]

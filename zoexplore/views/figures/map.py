@@ -20,7 +20,7 @@ from zoexplore.views.compute.questions import SIZE, Sheet, row
 from zoexplore.views.compute.task import Task, goes_on_beside
 from zoexplore.views.figures import pin_lines
 from zoexplore.views.figures.axes import AXES
-from zoexplore.views.figures.bokeh_style import TICKS, blank, tell
+from zoexplore.views.figures.bokeh_style import TICKS, blank, fixed_ticks
 from zoexplore.views.figures.contours import bands, heights, level_lines
 from zoexplore.views.figures.picture import Saves, decades, svg
 from zoexplore.views.panels.inputs import Typed
@@ -132,7 +132,7 @@ class Map(View):
         fig.on_event(Pan, self._dragged)
         fig.on_event(PanEnd, self._let_go)
         for axis in fig.axis:
-            tell(axis, {})
+            fixed_ticks(axis, {})
         return fig
 
     async def refresh(self) -> None:
@@ -227,7 +227,7 @@ class Map(View):
             axis.axis_label = a.label
             at = np.log10(a.place(values))
             ticks = a.ticks() if a.linear else decades(values[0], values[-1])
-            tell(axis, {float(np.log10(x)): text for x, text in ticks.items()})
+            fixed_ticks(axis, {float(np.log10(x)): text for x, text in ticks.items()})
             span.update(start=float(at[0]), end=float(max(at[-1], at[0] + 1e-3)))
 
     def _contour(self, *_: Any) -> None:

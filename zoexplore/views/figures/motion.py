@@ -16,7 +16,7 @@ from zoexplore.motion import FRACTION, miniature
 from zoexplore.setting import Setting
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.questions import Miniature, Played, played
-from zoexplore.views.figures.bokeh_style import blank, plain
+from zoexplore.views.figures.bokeh_style import blank
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
@@ -69,7 +69,7 @@ class Motion(View):
         fig.multi_line("x", "y", source=source["trail"], line_width=1.8, line_color="colour")
         pair = {"fill_color": "colour", "line_color": theme.colour("surface"), "line_width": 2}
         fig.scatter("x", "y", source=source["pair"], size=12, **pair)
-        return self._plain(fig)
+        return fig
 
     def _course(self) -> figure:
         fig = blank(
@@ -86,11 +86,6 @@ class Motion(View):
         now = {"dimension": "height", "line_color": theme.colour("muted"), "line_width": 1.2, "line_dash": [2, 3]}
         self.now = Span(location=0, **now)
         fig.add_layout(self.now)
-        return self._plain(fig)
-
-    def _plain(self, fig: figure) -> figure:
-        for axis in fig.axis:
-            plain(axis)
         return fig
 
     async def refresh(self) -> None:

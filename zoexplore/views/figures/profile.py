@@ -11,7 +11,7 @@ from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import CurveSet, curve_set, guarantees
 from zoexplore.views.figures import pin_lines
 from zoexplore.views.figures.axes import drawable, frame, steady
-from zoexplore.views.figures.bokeh_style import FittedRange, blank, decades, hover, stroke, tooltip
+from zoexplore.views.figures.bokeh_style import FittedRange, blank, hover, stroke, tooltip
 from zoexplore.views.figures.glyphs import Stroke
 from zoexplore.views.figures.legend import Legend, entry
 from zoexplore.views.figures.picture import Saves, svg
@@ -47,8 +47,6 @@ class Profile(View):
             y_range=Range1d(1e-12, 0.1),
         )  # fmt: skip
         self.figure.xaxis.axis_label, self.figure.yaxis.axis_label = "ε", "δ"
-        for axis in self.figure.axis:
-            decades(axis)
         self.across = FittedRange(self.figure.x_range)
         now = {"dimension": "width", "line_color": theme.colour("muted"), "line_width": 1.2, "line_dash": [2, 3]}
         self.now = Span(location=self.state.setting.delta, **now)

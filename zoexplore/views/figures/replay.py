@@ -15,7 +15,7 @@ from zoexplore.bounds.explanation import why_undrawn
 from zoexplore.formatting import format_count, format_measured_share, format_number
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import guarantees
-from zoexplore.views.figures.bokeh_style import blank, plain, plain_legend
+from zoexplore.views.figures.bokeh_style import blank, plain_legend
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
@@ -85,14 +85,14 @@ class Replay(View):
         self._line(fig, "next", _NEXT, 3, [], "left: the next distance")
         plain_legend(fig.legend[0])
         fig.legend.location = "top_right"
-        return self._finish(fig)
+        return fig
 
     def _distance(self) -> figure:
         fig = self._small("replay-distance", "How far apart the two runs may be")
         self._line(fig, "distance", _NEXT, 1.4, [4, 3], "")
         self._line(fig, "walked", _NEXT, 3, [], "")
         self._dot(fig, "now", _NEXT)
-        return self._finish(fig)
+        return fig
 
     def _budget(self) -> figure:
         fig = self._small("replay-budget", "Budget spent so far, ρ")
@@ -100,7 +100,7 @@ class Replay(View):
         self._line(fig, "budget", _COST, 1.4, [4, 3], "")
         self._line(fig, "spent", _COST, 3, [], "")
         self._dot(fig, "paid", _COST)
-        return self._finish(fig)
+        return fig
 
     def _small(self, name: str, title: str) -> figure:
         return blank(
@@ -116,11 +116,6 @@ class Replay(View):
     def _dot(self, fig: figure, source: str, bound: str) -> None:
         hue = theme.style_of(bound).colour[theme.LIGHT]
         fig.scatter("x", "y", source=self.sources[source], size=10, fill_color=hue, line_color="white")
-
-    def _finish(self, fig: figure) -> figure:
-        for axis in fig.axis:
-            plain(axis)
-        return fig
 
     @property
     def frames(self) -> np.ndarray:

@@ -12,7 +12,6 @@ from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.formatting import format_count, format_exact, format_number, format_sentence, format_short
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import (
-    T_VALUES,
     CurveSet,
     curve_set,
     guarantees,
@@ -22,6 +21,7 @@ from zoexplore.views.compute.curve_set import (
     sketched,
     smallest,
 )
+from zoexplore.views.figures.axes import T_VALUES
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View

@@ -11,7 +11,7 @@ from zoexplore.bounds import BOUNDS
 from zoexplore.formatting import format_count, format_exact, format_number
 from zoexplore.training import METHODS, Frontier, Point
 from zoexplore.training.costs import kept, passes
-from zoexplore.views.figures.bokeh_style import blank, plain, tell
+from zoexplore.views.figures.bokeh_style import blank, fixed_ticks
 from zoexplore.views.style import markup, theme
 from zoexplore.views.training.marks import MARKERS, at_delta, name_of, spread
 
@@ -100,8 +100,7 @@ class Compared:
             "accuracy-at-epsilon", "frontier", x_axis_type="log", x_range=Range1d(0.3, 30), y_range=Range1d(0, 1),
             tools="pan,wheel_zoom,reset,save",
         )  # fmt: skip
-        plain(fig.yaxis)
-        tell(fig.xaxis[0], {})
+        fixed_ticks(fig.xaxis[0], {})
         fig.multi_line("xs", "ys", source=self.levels, line_color="colour", line_width=1.6, line_dash=[5, 4])
         fig.multi_line("xs", "ys", source=self.paths, line_color="colour", line_width=2.4)
         fig.multi_line("xs", "ys", source=self.between, line_color=theme.colour("ink"), line_width=1.4)
@@ -127,7 +126,7 @@ class Compared:
         self.figure.x_range.update(start=low, end=high * _NAMES)
         ticks = sorted({float(f"{x:.2g}") for x in epsilons})
         ticks = ticks if len(ticks) <= _MOST_TICKS else _decades(low, high)
-        tell(self.figure.xaxis[0], {tick: format_exact(tick) for tick in ticks})
+        fixed_ticks(self.figure.xaxis[0], {tick: format_exact(tick) for tick in ticks})
         self.figure.xaxis.axis_label = f"ε at {at_delta(frontier.delta)}, by the best account"
         self.figure.yaxis.axis_label = f"{utility} on held-out data"
         values = [y + s * e for line in found for y, e in zip(line.y, line.error, strict=True) for s in (-1, 1)]

@@ -10,7 +10,7 @@ from zoexplore.bounds import BOUNDS
 from zoexplore.formatting import format_count, format_number
 from zoexplore.training import Frontier, Point
 from zoexplore.views.figures.axes import frame
-from zoexplore.views.figures.bokeh_style import blank, decades, plain, stroke
+from zoexplore.views.figures.bokeh_style import blank, stroke
 from zoexplore.views.figures.glyphs import Stroke
 from zoexplore.views.style import theme
 from zoexplore.views.training.marks import at_delta, name_of, stopping
@@ -49,11 +49,6 @@ class Course:
             f"course-{name}", "course", height=260, title=title, x_axis_type="log", x_range=self.steps, tools="",
             toolbar_location=None, **y,
         )  # fmt: skip
-        decades(fig.xaxis)
-        if name == "cost":
-            decades(fig.yaxis)
-        else:
-            plain(fig.yaxis)
         fig.xaxis.axis_label = "T, steps"
         return fig
 

@@ -7,7 +7,7 @@ from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.training import METHODS, Frontier, Point
-from zoexplore.views.figures.bokeh_style import blank, plain, stroke, tell
+from zoexplore.views.figures.bokeh_style import blank, fixed_ticks, stroke
 from zoexplore.views.figures.glyphs import Mark, Stroke
 from zoexplore.views.figures.picture import decades
 from zoexplore.views.style import theme
@@ -54,8 +54,7 @@ class UtilityFigure:
         )  # fmt: skip
         tells(fig, dots)
         fig.add_tools(TapTool(renderers=[dots], visible=False))
-        tell(fig.xaxis[0], {})
-        plain(fig.yaxis)
+        fixed_ticks(fig.xaxis[0], {})
         return fig
 
     def draw(self, frontier: Frontier | None, bounds: tuple[str, ...], utility: str, chosen: Point | None) -> None:
@@ -87,7 +86,7 @@ class UtilityFigure:
 
     def _axes(self, frontier: Frontier | None, scale: Scale, utility: str) -> None:
         fig = self.figure
-        tell(fig.xaxis[0], {**decades(scale.low, scale.high), scale.infinity: "∞"})
+        fixed_ticks(fig.xaxis[0], {**decades(scale.low, scale.high), scale.infinity: "∞"})
         fig.x_range.update(start=scale.at(-0.03), end=scale.end)
         self.edge.data = {"x": [scale.high * 1.0001]}
         fig.xaxis.axis_label = f"ε at {at_delta(frontier.delta)}, a mark for each bound" if frontier else "ε"
