@@ -88,7 +88,7 @@ class View(pn.viewable.Viewer):
         while self._behind:
             self._behind = self.sketch = False
             await self.refresh()
-            self.waiting = False
+            self.waiting = self._behind and not self.rest
             if self.rest and self.state.moving and goes_on_beside():
                 self._resting = True
                 await asyncio.sleep(self.rest)
