@@ -30,7 +30,7 @@ def canvases(within="document"):
 
 @contextmanager
 def served(folder, package, home):
-    """The address of a JupyterLab on a copy of a folder, with settings of its own."""
+    """The address of a JupyterLab on a copy of a folder, with settings of its own: it is dark."""
     shutil.copytree(folder, home / "notebooks", ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
     private = {f"JUPYTER_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
     environment = os.environ | private | {"PANEL_INLINE": "1", "PYTHONPATH": str(package), "IPYTHONDIR": str(home / "ipython")}
@@ -42,6 +42,9 @@ def served(folder, package, home):
         "--IdentityProvider.token=", "--ServerApp.disable_check_xsrf=True", "--LabApp.expose_app_in_browser=True",
         "--LabApp.news_url=None", f"--ServerApp.root_dir={home / 'notebooks'}",
     ]  # fmt: skip
+    themes = home / "config/lab/user-settings/@jupyterlab/apputils-extension/themes.jupyterlab-settings"
+    themes.parent.mkdir(parents=True)
+    themes.write_text('{"theme": "JupyterLab Dark"}')
     log = home / "lab.log"
     with running(command, log, env=environment, cwd=home) as server:
         wait_until_served(f"http://127.0.0.1:{port}/api/status", server, log, SECONDS)

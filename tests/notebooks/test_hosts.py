@@ -12,6 +12,7 @@ import pytest
 from bokeh.settings import settings
 from panel.io.resources import DIST_DIR
 
+from tests.browser.acts import heard, steady
 from tests.notebooks.conftest import ROOT
 from tests.notebooks.lab import PANEL, canvases
 from tests.running import running
@@ -83,13 +84,8 @@ def moves(page):
     slider, field = page.locator(".zx-slider .noUi-handle").first, page.locator(".zx-field input").first
     slider.wait_for(timeout=SECONDS * 1000)
     page.wait_for_function(f"() => ({canvases()})().length >= 1")
-    page.wait_for_timeout(1000)
-    before, was, tries = page.evaluate(canvases()), field.input_value(), 5
-    while field.input_value() == was and tries:  # a key pressed while the page still opens its channels is lost
-        slider.focus()
-        slider.press("ArrowRight")
-        page.wait_for_timeout(2000)
-        tries -= 1
+    before, was = steady(page, lambda: page.evaluate(canvases())), field.input_value()
+    heard(page, lambda: slider.press("ArrowRight"), field.input_value)
     assert float(field.input_value()) > float(was)
     page.wait_for_function(f"before => ({canvases()})().some((c, i) => c != before[i])", arg=before, timeout=20_000)
 

@@ -5,6 +5,7 @@ import re
 import pytest
 from panel.io.resources import DIST_DIR
 
+from tests.browser.acts import heard, steady
 from tests.notebooks.conftest import FOLDER, ROOT
 from tests.notebooks.lab import PANEL, SECONDS, canvases, run_all, serve_panel_here, served
 from zoexplore.views.style import theme
@@ -44,6 +45,12 @@ def of_the_splash(error):
     return "removeChild" in error and bool(frames) and all("/static/lab/jlab_core." in frame for frame in frames)
 
 
+def drawn_at(page, part):
+    """What all canvases show once a part is scrolled to and nothing moves any more."""
+    part.scroll_into_view_if_needed()
+    return steady(page, lambda: page.evaluate(canvases(NOTEBOOK)))
+
+
 def redrawn(page, before, figures):
     """Wait until so many canvases show something else."""
     script = f"before => ({canvases(NOTEBOOK)})().filter((c, i) => c != before[i]).length >= {figures}"
@@ -53,12 +60,8 @@ def redrawn(page, before, figures):
 def test_the_first_notebook_in_a_dark_lab(lab, notebook_page):
     """One run of it for all that it shows: running it takes far longer than looking."""
     page = notebook_page
-    page.goto(lab)
-    page.wait_for_function("window.jupyterapp?.commands.hasCommand('apputils:change-theme')", timeout=SECONDS * 1000)
-    page.evaluate("void jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
-    page.wait_for_function("document.body.dataset.jpThemeLight == 'false'", timeout=SECONDS * 1000)
-    page.wait_for_timeout(2000)  # until the server has the setting
     run_all(page, lab, "1-start-here.ipynb")
+    assert page.evaluate("document.body.dataset.jpThemeLight") == "false"
     page.get_by_text("Guarantees of this run").first.wait_for()
     what_is_drawn_shows_on_its_ground(page)
     the_explorer_drops_a_mark_as_its_page_is_laid_out_anew(page)
@@ -75,11 +78,9 @@ def what_is_drawn_shows_on_its_ground(page):
 def the_explorer_drops_a_mark_as_its_page_is_laid_out_anew(page):
     explorer = page.locator(".zx-explorer")
     slider, field = explorer.locator(".zx-slider .noUi-handle").first, explorer.locator(".zx-field input").first
-    slider.scroll_into_view_if_needed()
-    page.wait_for_timeout(1000)
-    before, marks = page.evaluate(canvases(NOTEBOOK)), page.evaluate(MARKS)
+    before, marks = drawn_at(page, slider), page.evaluate(MARKS)
     assert field.input_value() == "260" and marks["theorem"] > 0  # 2K = d, the last K that the theorem has
-    until_heard(page, slider, field)
+    heard(page, lambda: slider.press("ArrowRight"), field.input_value)
     page.wait_for_function(f"{MARKS}.theorem == null && {MARKS}.sharp > 0", timeout=SECONDS * 1000)
     redrawn(page, before, 1)
 
@@ -88,25 +89,12 @@ def a_slider_redraws_the_curves_of_every_cell_that_shares_its_state(page):
     sliders = page.locator(".zx-slider .noUi-handle")
     assert sliders.count() == 3 + 6  # one at a time, then the explorer's
     sigma, field = (page.locator(".zx-dial").nth(2).locator(part) for part in (".zx-slider .noUi-handle", ".zx-field input"))
-    sigma.scroll_into_view_if_needed()
-    page.wait_for_timeout(1000)
-    before, was = page.evaluate(canvases(NOTEBOOK)), field.input_value()
-    until_heard(page, sigma, field)
+    before, was = drawn_at(page, sigma), field.input_value()
+    heard(page, lambda: sigma.press("ArrowRight"), field.input_value)
     for _ in range(5):
         sigma.press("ArrowRight")
     redrawn(page, before, 2)  # the curves against T and those against K
     assert float(field.input_value()) > float(was)
-
-
-def until_heard(page, slider, field, tries=30):
-    """Press an arrow until the field has another number: a key pressed while the page still opens its channels is lost."""
-    was = field.input_value()
-    while field.input_value() == was and tries:
-        slider.focus()
-        slider.press("ArrowRight")
-        page.wait_for_timeout(2000)
-        tries -= 1
-    assert field.input_value() != was
 
 
 @pytest.mark.proof  # the player of a file is tested each time
@@ -114,12 +102,6 @@ def test_the_player_steps_through_the_bound(lab, notebook_page):
     page = notebook_page
     run_all(page, lab, "4-why-hidden-state-helps.ipynb")
     told = page.locator("p", has_text="Before it the runs are").first
-    told.scroll_into_view_if_needed()
-    page.wait_for_timeout(1000)
-    before, words, tries = page.evaluate(canvases(NOTEBOOK)), told.inner_text(), 30
-    while told.inner_text() == words and tries:  # a click while the page still opens its channels to the kernel is lost
-        page.locator(".next").first.click()
-        page.wait_for_timeout(2000)
-        tries -= 1
+    before = drawn_at(page, told)
+    heard(page, page.locator(".next").first.click, told.inner_text)
     redrawn(page, before, 3)
-    assert told.inner_text() != words
