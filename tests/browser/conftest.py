@@ -4,12 +4,13 @@ import os
 import socket
 import subprocess
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
+import psutil
 import pytest
 
 from tests.browser.acts import VIEWPORT, anew, opened
@@ -68,6 +69,21 @@ class Server:
     process: subprocess.Popen
     log: Path
 
+    def computing(self):
+        """The processes that compute for it."""
+        return psutil.Process(self.process.pid).children()
+
+    @contextmanager
+    def held(self):
+        """Whatever is asked meanwhile is computed afterwards: a computation that takes as long as it must, and no processor."""
+        processes = self.computing()
+        for process in processes:
+            process.suspend()
+        yield
+        for process in processes:
+            with suppress(psutil.NoSuchProcess):
+                process.resume()
+
 
 @contextmanager
 def served(log, port=0, script=None, **limits):
@@ -87,10 +103,16 @@ def served(log, port=0, script=None, **limits):
 
 
 @pytest.fixture(scope="session")
-def app_url(tmp_path_factory):
-    """The address of the explorer, served as `make app` serves it: one server for all that ask it for nothing unusual."""
+def usual(tmp_path_factory):
+    """The explorer, served as `make app` serves it: one server for all that ask it for nothing unusual."""
     with served(tmp_path_factory.mktemp("server") / "panel.log") as server:
-        yield server.url
+        yield server
+
+
+@pytest.fixture(scope="module")
+def app_url(usual):
+    """Where the page is that tests share."""
+    return usual.url
 
 
 @pytest.fixture

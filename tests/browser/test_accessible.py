@@ -8,7 +8,7 @@ import tarfile
 
 import pytest
 
-from tests.browser.acts import PATIENCE, becomes, open_export, open_fold, opened, show, type_in, visit
+from tests.browser.acts import PATIENCE, VISIT, becomes, open_export, open_fold, opened, show, visit
 from zoexplore.views.tabs import VIEWS
 
 AXE = "axe-core@4.14.1"
@@ -43,20 +43,19 @@ def serious(page, axe):
     return json.dumps(found, indent=1, ensure_ascii=False)
 
 
-def test_nothing_serious_open_or_closed_wide_or_narrow_light_or_dark(explorer, axe):
+def test_nothing_serious_with_all_that_opens_wide_or_narrow_light_or_dark(explorer, axe):
+    """Colours are the scheme's and places the width's: whatever is wrong with one of them is wrong in one of two pages."""
     visit(explorer, "K=300&pin=K:20~fewer&printed=1&T=x")
-    assert serious(explorer, axe) == "[]"
     open_export(explorer)
     open_fold(explorer)
     explorer.get_by_text("What is assumed").click()
     assert not explorer.get_by_role("button", name="Copy JSON").is_visible()
     explorer.get_by_text("Statement to copy").click()
     explorer.get_by_label("statement of the guarantee").wait_for()
-    for width in (1440, 390):
+    for width, scheme in ((1440, "light"), (390, "dark")):
         explorer.set_viewport_size({"width": width, "height": 900})
-        for scheme in ("light", "dark"):
-            explorer.emulate_media(color_scheme=scheme)
-            assert serious(explorer, axe) == "[]", f"{width} wide, {scheme}"
+        explorer.emulate_media(color_scheme=scheme)
+        assert serious(explorer, axe) == "[]", f"{width} wide, {scheme}"
 
 
 def test_nothing_serious_in_any_view(explorer, axe):
@@ -65,27 +64,28 @@ def test_nothing_serious_in_any_view(explorer, axe):
         assert serious(explorer, axe) == "[]", tab
 
 
-def test_what_is_computed_is_told(explorer, axe):
-    visit(explorer, "batch=100")
+def test_what_is_computed_is_told(explorer, usual, axe):
+    visit(explorer, "delta=0.0003")  # whose map no other test has left behind
     told = explorer.locator(".zx-told[role=status]")
-    show(explorer, "map")
-    told.get_by_text("Computing …").wait_for()
-    explorer.get_by_role("progressbar", name="how much of the map is computed").wait_for()
-    explorer.locator("[aria-busy=true]").first.wait_for()
-    assert serious(explorer, axe) == "[]"
-    explorer.get_by_role("button", name="Cancel").click()
-    told.get_by_text("No longer computing.").wait_for()
+    with usual.held():
+        show(explorer, "map")
+        told.get_by_text("Computing …").wait_for()
+        explorer.get_by_role("progressbar", name="how much of the map is computed").wait_for()
+        explorer.locator("[aria-busy=true]").first.wait_for()
+        assert serious(explorer, axe) == "[]"
+        explorer.get_by_role("button", name="Cancel").click()
+        told.get_by_text("No longer computing.").wait_for()
     becomes(explorer, explorer.locator("[aria-busy=true]").count, 0)
     assert serious(explorer, axe) == "[]"
 
 
-def test_a_curve_that_is_waited_for_is_told(explorer):
-    visit(explorer, "batch=100")
+def test_a_curve_that_is_waited_for_is_told(explorer, usual):
     told = explorer.locator(".zx-told[role=status]")
-    for T in (3001, 3002, 3003):
-        type_in(explorer, "T", str(T))
-    told.get_by_text("Computing …").wait_for()
-    told.get_by_text("No longer computing.").wait_for()
+    with usual.held():
+        explorer.evaluate(VISIT, "?batch=100")
+        told.get_by_text("Computing …").wait_for()
+        visit(explorer)
+        told.get_by_text("No longer computing.").wait_for()
 
 
 def test_nothing_serious_in_a_lesson(page, app_url, axe):

@@ -1,13 +1,11 @@
 """What goes wrong is said and the page stays usable; what is typed, loaded or linked is text and never runs."""
 
-import os
 import re
-import signal
 from contextlib import suppress
-from pathlib import Path
 from urllib.parse import quote
 from xml.etree import ElementTree
 
+import psutil
 import pytest
 
 from tests.browser.acts import (
@@ -164,21 +162,12 @@ def test_a_picture_that_the_browser_cannot_make_is_told(explorer):
     explorer.evaluate("() => { HTMLCanvasElement.prototype.toBlob = window.made }")
 
 
-def children(pid):
-    """The ids of a process's children."""
-    return [int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()]
-
-
 def kill(server):
-    for pid in children(server.process.pid):
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+    for process in server.computing():
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
-in_proc = pytest.mark.skipif(not Path("/proc").is_dir(), reason="there is no /proc here to find the process in")
-
-
-@in_proc
 def test_a_killed_process_is_replaced_and_the_map_is_drawn(page, faulty):
     opened(page, faulty.url)
     kill(faulty)
@@ -193,7 +182,6 @@ def drawn(page, bound):
 
 
 @pytest.mark.proof  # a minute and a half; the pool's own tests kill its processes each time
-@in_proc
 def test_a_process_that_is_killed_again_and_again_while_it_draws_a_map_is_told_and_the_next_map_is_drawn(page, faulty):
     opened(page, f"{faulty.url}?batch=100")  # whose rows take long enough to be killed in
     show(page, "map")
