@@ -138,7 +138,14 @@ def test_a_run_from_start_to_results(page, server, tmp_path):
     until(tab, lambda: data(tab, "frontier", "x") == marks, 10)
 
 
-def test_a_killed_worker_is_said_the_page_stays_usable_and_a_closed_one_ends_its_processes(page, server):
+def test_a_closed_page_ends_its_processes(page, server):
+    begun(shown(opened(page, server.url)), server)
+    page.goto("about:blank")
+    until(page, lambda: not workers(server), 90)
+
+
+@pytest.mark.proof  # the tab's own tests kill the process each time, and a sweep's tests its workers
+def test_a_killed_worker_is_said_and_the_page_stays_usable(page, server):
     tab = begun(shown(opened(page, server.url)), server)
     os.kill(next(iter(workers(server).values())), signal.SIGKILL)
     tab.get_by_role("alert").get_by_text("ended unexpectedly").wait_for()
@@ -146,8 +153,6 @@ def test_a_killed_worker_is_said_the_page_stays_usable_and_a_closed_one_ends_its
     until(tab, lambda: not workers(server), 20)
     settled(tab, lambda: type_in(tab, "T", "50"), lambda: readouts(tab))
     begun(tab, server)
-    page.goto("about:blank")
-    until(page, lambda: not workers(server), 90)
 
 
 def loaded(page, folder):
@@ -196,16 +201,15 @@ def test_figures_are_saved(tab, tmp_path):
         assert saved(tab, title, "PNG").path().stat().st_size > 1000
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 390)])
-def test_nothing_serious_with_results(page, server, axe, tmp_path, scheme, width):  # noqa: F811
-    page.emulate_media(color_scheme=scheme)
-    page.set_viewport_size({"width": width, "height": 900})
-    shown(opened(page, server.url))
-    loaded(page, tmp_path)
-    for summary in page.locator(".zx-train summary").all():
+def test_nothing_serious_with_results(tab, axe, tmp_path):  # noqa: F811
+    loaded(tab, tmp_path)
+    for summary in tab.locator(".zx-train summary").all():
         summary.click()
-    assert serious(page, axe) == "[]"
-    narrow_enough(page, width)
+    for scheme, width in (("light", 1440), ("dark", 390)):
+        tab.emulate_media(color_scheme=scheme)
+        tab.set_viewport_size({"width": width, "height": 900})
+        assert serious(tab, axe) == "[]", f"{width} wide, {scheme}"
+        narrow_enough(tab, width)
 
 
 @pytest.mark.proof  # with results the same is looked at each time
