@@ -69,7 +69,7 @@ def test_who_waits_for_runs_with_batches_keeps_nobody_else_waiting(origin, monke
         pool().grace = 0.0
         for call in line:
             pool().drop(call)
-        await redrawn
+        redrawn.cancel()
         slow.close()
         quick.close()
 

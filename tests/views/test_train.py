@@ -17,6 +17,7 @@ from tests.views import train_jobs
 from tests.views.train_jobs import frontier, point, without_noise
 from zoexplore import Accounting
 from zoexplore.presets import DEMONSTRATION
+from zoexplore.training import Here
 from zoexplore.training.frontier_files import to_csv, to_parquet
 from zoexplore.views import State, Train
 from zoexplore.views.training import choices, compared, jobs, results, running
@@ -38,6 +39,12 @@ def here(monkeypatch):
 
     for module in (choices, results):
         monkeypatch.setattr(module, "ask", ask)
+
+
+class One(Here):
+    """Stands in for processes that train."""
+
+    count = 1
 
 
 def trained(monkeypatch, job):
@@ -227,7 +234,9 @@ class TestRunning:
         assert dask_address(["serve", "app.py"]) is None
         assert dask_address(["--dask"]) is None
 
-    def test_a_real_run(self):
+    def test_a_real_run(self, monkeypatch):
+        """In this process: a browser's run has processes that train."""
+        monkeypatch.setattr(jobs, "Processes", One)
         task, methods = Choices(State(), task="breast-cancer").chosen, ("noisy-zogd", "non-private")
         asked = Asked(task, methods, (1e-2,), K=5, beta=0.5, T=4, seeds=1, delta=1e-5, accounting=Accounting(), epsilons=(1.0,))
         told = list(jobs.trained(asked))

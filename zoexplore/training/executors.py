@@ -13,6 +13,7 @@ from typing import Any
 MOST_PROCESSES = 8
 NICE = 10
 VARIABLE = "ZOEXPLORE_DASK"
+PATIENCE = 10  # seconds until a scheduler must have answered
 
 
 class Here(Executor):
@@ -95,7 +96,7 @@ def executor_of(executor: Executor | None, dask: str | None) -> Iterator[Executo
     except ImportError:
         raise ValueError("Dask is not installed: pip install 'zoexplore[cluster]'") from None
     try:
-        client = Client(address, timeout=10, set_as_default=False)
+        client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ValueError(f"no Dask scheduler answers at {address!r} ({error}): give one such as tcp://host:8786") from error
     try:
