@@ -2,7 +2,8 @@
 PORT ?= 5006
 ARGS ?=
 BIN := .venv/bin
-PYTEST = $(BIN)/python -m pytest --numprocesses logical --dist worksteal
+# Dozens of processes are begun, which would all compile their modules anew if none were kept.
+PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses logical --dist worksteal
 READY := .venv/.ready
 READY_APP := .venv/.ready-app
 

@@ -1,5 +1,6 @@
-"""One thread a process, and hypothesis tries as hard as effort asks."""
+"""One thread a process, nothing that stays is looked through for garbage, and hypothesis tries as hard as effort asks."""
 
+import gc
 import os
 
 from hypothesis import settings
@@ -12,3 +13,8 @@ for library in ("OMP", "OPENBLAS", "MKL"):
 
 settings.register_profile("effort", examples(USUAL))
 settings.load_profile("effort")
+
+
+def pytest_collection_finish():
+    """A million objects of modules and tests stay to the end: a collection that goes through them takes most of a second."""
+    gc.freeze()
