@@ -85,7 +85,7 @@ def button(page, name):
 def begun(page, server):
     """Press the button and wait for the first marks, and for the processes."""
     button(page, "Train").click()
-    until(page, lambda: workers(server) and data(page, "frontier", "x"), 120)
+    until(page, lambda: workers(server) and data(page, "frontier", "x"), 600)  # which begin last on a busy machine
     return page
 
 

@@ -92,7 +92,7 @@ def test_what_is_computed_for_a_reader_ends_when_the_reader_leaves(origin, monke
         reader.close()
 
     asyncio.run(leaves())
-    assert pool().submit(abs, (-1,)).answer.result(60) == 1
+    assert pool().submit(abs, (-1,)).answer.result(600) == 1  # seconds, for a busy machine
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "many", "1.5", ""])
