@@ -84,8 +84,8 @@ def test_a_curve_that_is_waited_for_is_told(explorer, usual):
     with usual.held():
         explorer.evaluate(VISIT, "?batch=100")
         told.get_by_text("Computing …").wait_for()
-        visit(explorer)
-        told.get_by_text("No longer computing.").wait_for()
+    visit(explorer)
+    told.get_by_text("No longer computing.").wait_for()
 
 
 def test_nothing_serious_in_a_lesson(page, app_url, axe):
