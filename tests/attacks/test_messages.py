@@ -5,11 +5,10 @@ import base64
 import gzip
 import json
 
-import psutil
 import pytest
 
 from benchmarks.client import Reader, _models, token_of
-from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, memory, patch, watched
+from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, memory, patch, spent, watched
 from zoexplore.views.server.limits import MESSAGE
 from zoexplore.views.server.pending import Pending
 
@@ -114,11 +113,6 @@ def bombs():
         {"type": "map", "entries": [["x", data]]},
         {"type": "object", "name": "Slider", "id": "q1", "attributes": {"name": data}},
     ]
-
-
-def spent(server):
-    """Seconds of a processor that the serving process has used: a measure that others on this machine do not change."""
-    return sum(psutil.Process(server.process.pid).cpu_times()[:2])
 
 
 def test_what_is_packed_is_not_unpacked(server):

@@ -64,7 +64,7 @@ def begin() -> Iterator[None]:
     if full := sessions.take(document):
         _begun[document] = pn.pane.HTML(f"<h1>zoexplore</h1><p>{full}</p>")
         return
-    search = pn.state.location.search
+    search = _search(document)
     parts = Parts(search=search)
     for _ in parts.make():
         yield
@@ -73,6 +73,13 @@ def begin() -> Iterator[None]:
     page = _begun[document] = pn.panel(explorer)
     yield
     yield from _rendered(page, document)
+
+
+def _search(document: Document) -> str:
+    """The query of a page's address, with its question mark. Panel's own `Location` would evaluate what stands in it."""
+    request = document.session_context.request if document.session_context else None
+    query = str(getattr(request, "uri", "")).partition("?")[2].partition("#")[0]
+    return f"?{query}" if query else ""
 
 
 def _rendered(page: pn.Column, document: Document) -> Iterator[None]:
@@ -95,7 +102,7 @@ def serve() -> None:
         _prepare()
         _extend()
     page = pn.panel(Explorer()) if document is None else _begun.pop(document)
-    page.servable(title="zoexplore")
+    page.servable(title="zoexplore", location=False)
 
 
 def _extend() -> None:

@@ -85,7 +85,9 @@ class Explorer(pn.viewable.Viewer):
         self.story.param.watch(self._tell_of, "by")
         self.bridge = Bridge(visible=False) if search is not None else None
         turned = {"tab": (self.tabs, "selected"), "against": (self.curves, "along"), "hide": (self.curves.legend, "muted")}
-        turned["story"] = self.story, "step"  # last, since it turns the others, too
+        self._tells = not (self.lesson.show or self.lesson.html())  # a lesson is a story of its own
+        if self._tells:
+            turned["story"] = self.story, "step"  # last, since it turns the others, too
         self.address = Address(self.state, self.bridge, self.lesson, turned, self.pins, self.tabs) if self.bridge else None
         if self.address:
             self.address.read(search or "")
@@ -107,6 +109,7 @@ class Explorer(pn.viewable.Viewer):
         self.curves.choice.visible = self.lesson.shows("axis")
         if self.lesson.show and views:
             self.tabs.selected = views[0]
+            self.tabs.param.selected.objects = views  # an address cannot turn to another one
             self.tabs.switch.options = {VIEWS[name][0]: name for name in views}
             self.tabs.switch.visible = len(views) > 1
 
@@ -141,7 +144,7 @@ class Explorer(pn.viewable.Viewer):
             "explorer",
             *area("header", header),
             *([self._prompt()] if self.lesson.html() or not shows(*SETTABLE) else []),
-            *([self.story.panel] if self.bridge and not (self.lesson.show or self.lesson.html()) else []),
+            *([self.story.panel] if self.bridge and self._tells else []),
             *([self.controls.__panel__()] if shows(*SETTABLE) else []),
             *area("answer", answer),
             *area("numbers", numbers),

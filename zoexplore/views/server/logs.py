@@ -29,7 +29,9 @@ def to_standard_error() -> None:
         logger.handlers.clear()
         logger.propagate = True
         logger.setLevel(logging.NOTSET)
-    logging.getLogger("tornado.access").propagate = False  # who asked for what is up to the proxy to write down, or not
+    access = logging.getLogger("tornado.access")  # who asked for what is up to the proxy to write down, or not
+    access.propagate = False
+    access.addHandler(logging.NullHandler())
 
 
 class Short(logging.Formatter):

@@ -38,7 +38,6 @@ SETTABLE: dict[str, frozenset[str]] = {
         "Player": "value value_throttled direction",
         "FileDownload": "clicks _transfers",
         "BrowserInfo": "dark_mode",
-        "Location": "search hash",
     }.items()
 }
 FILES = frozenset({("FileInput", "value")})  # the one text that may be as long as a message

@@ -1,0 +1,210 @@
+"""Every view, and every address: what is asked of them from outside fills a page, or is told to be wrong, and harms nobody."""
+
+import asyncio
+import json
+import random
+from html import unescape
+from urllib.parse import quote
+
+import pytest
+
+from benchmarks.client import Reader, _models
+from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, asked, memory, spent, watched
+from tests.attacks.conftest import guarded
+from zoexplore.views.server.limits import EVENTS, MOVES
+from zoexplore.views.server.patches import SETTABLE
+from zoexplore.views.tabs import VIEWS
+
+HTML = "<img src=x onerror=window.hacked=1>"
+IMAGE = quote(HTML)
+WORK = 20  # s of a processor that a server may spend on any of these
+ROOM = 300  # MB by which it may grow
+LARGEST = 200_000  # characters by which a page may grow with what it says of its address
+ADDRESSES_WITH_TRICKS = {
+    "scripts in a lesson": f"say={IMAGE}&say={IMAGE}&show={IMAGE},sigma,curves&lock={IMAGE}&present={IMAGE}",
+    "much to say": "&".join(["say=" + "x" * 300] * 40),
+    "much to show": "show=" + ",".join(["sigma", "x", "curves"] * 800),
+    "much to lock": "lock=" + ",".join(["y" * 50] * 250),
+    "a step that there is not": "story=7&story=-1",
+    "a script as a step": f"story={IMAGE}",
+    "a step, and all of the rest": "story=4&tab=map&hide=sharp&show=train&T=0&pin=T:9~a&present=1",
+    "scripts in names": f"hide={IMAGE}&tab={IMAGE}&against={IMAGE}&compare={IMAGE}&map.bound={IMAGE}&pin=T:9~{IMAGE}",
+    "many hidden": "hide=" + ",".join(["sharp", "x"] * 1000),
+    "many pins": "&".join(f"pin=T:{i}~{i}" for i in range(900)),
+    "a pin of much": "pin=" + ",".join(f"x{i}:{i}" for i in range(800)) + "~" + "n" * 2000,
+    "pins of nothing": "pin=~&pin=&pin=,,,:::~~~&pin=%00&pin=%ff%fe~%ed%a0%80",
+    "names of Python's": "tab=__class__&against=__init__&map.x=__dict__&plan.field=__doc__&__class__=1&attack.__init__=1",
+    "numbers that are none": "attack.fpr=nan&attack.prior=inf&attack.guess=-1&plan.target=1e999&map.targets=nan,inf,-1,0,1e400",
+    "many contours": "tab=map&map.targets=" + ",".join(["1e-3"] * 3000),
+    "a map of one field": "tab=map&map.x=T&map.y=T",
+    "a map of extremes": "tab=map&T=9007199254740992&sigma=1e-300&d=9007199254740992&K=9007199254740992&beta=1",
+    "digits": "T=" + "9" * 5000 + "&sigma=" + "9" * 5000,
+    "other digits": "T=%D9%A3&K=%EF%BC%99&n=1_000&d=0x10&sigma=1e-400&beta=-0",
+    "what Python evaluates": "a=" + "[" * 7000 + "&b=[" + "-" * 5000 + "1]&c={__import__('os'):1}&d=%C2%B2",
+    "a setting twice, encoded": "%54=9&T=10&T=%00&%00=1&T%00=1",
+    "many parameters": "&".join(f"{i:x}=" for i in range(2500)),
+    "statements": f"tab=attack&releases=9007199254740992&records_per_person=9007199254740992&neighbours={IMAGE}",
+    "motion of extremes": "tab=motion&K=1&d=1&sigma=1e300&R=1e-300&eta=1e300",
+    "a view by a number": "tab=5&tab=",
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """One server for all of these, with seats for them."""
+    with guarded(tmp_path_factory.mktemp("server"), READERS=200, LINGER_SECONDS=20) as server:
+        yield server
+
+
+def words(document):
+    """What a page shows as HTML, as its browser reads it: Panel escapes that once on the way."""
+    return [unescape(m["attributes"].get("text", "")) for m in _models(document) if m["name"].endswith("HTML")]
+
+
+@pytest.fixture(scope="module")
+def usual(server):
+    """The characters of a page of an ordinary address."""
+
+    async def length():
+        reader = await Reader.open(server.origin, address=next(ADDRESSES))
+        reader.close()
+        return len(json.dumps(reader.document))
+
+    return asyncio.run(length())
+
+
+@pytest.mark.parametrize("trick", ADDRESSES_WITH_TRICKS)
+def test_no_address_does_more_than_fill_a_page(server, usual, trick):
+    before, began = server.log.read_text(), spent(server)
+
+    async def run():
+        attacker = await Attacker.open(server.origin, f"?{ADDRESSES_WITH_TRICKS[trick]}", next(ADDRESSES))
+        await attacker.look()
+        assert len(json.dumps(attacker.document)) < 3 * usual + LARGEST
+        assert words(attacker.document) and not any("<img" in text for text in words(attacker.document))
+        attacker.close()
+
+    asyncio.run(run())
+    assert "Traceback" not in server.log.read_text()[len(before) :] and spent(server) - began < WORK
+
+
+def test_an_address_that_is_too_long_is_refused_before_it_is_read(server):
+    """Of a hundred thousand parameters."""
+    with pytest.raises(OSError):  # the connection is closed while it is still being sent
+        assert asyncio.run(asked(server.origin, "/app?" + "&".join(f"p{i}=" for i in range(100_000)))).code == 200
+    assert asyncio.run(asked(server.origin, "/liveness")).code == 200
+
+
+NOT_JSON = [{"type": "number", "value": value} for value in ("nan", "+inf", "-inf")]
+VALUES = [
+    *NOT_JSON, 0, -1, 1e308, -1e308, 5e-324, 2**53, 10**400, 1.5, True, None, "", "\ud800", "\x00", HTML, "9" * 5000, "=1+1",
+    "nan", "1e999", [], [1, 2], [[1], [2]], ["a"] * 100, NOT_JSON, "e30=", "not base64",
+]  # fmt: skip
+
+
+def settable(model):
+    """The properties of a model that a server lets a browser set, as far as its name tells."""
+    kinds = {"Slider": "AbstractSlider", "TextInput": "TextLikeInput", "Button": "AbstractButton", "Toggle": "AbstractButton",
+             "RadioGroup": "ToggleInputGroup", "Checkbox": "ToggleInput", "Switch": "ToggleInput"}  # fmt: skip
+    kind = model["name"].split(".")[-1]
+    return [a for name in (kind, kinds.get(kind)) for a in SETTABLE.get(name, ())]
+
+
+class Patient(Attacker):
+    """One who is told that a value is not allowed and goes on."""
+
+    async def _until(self, kind):
+        while True:
+            try:
+                return await super()._until(kind)
+            except RuntimeError:
+                pass
+
+
+async def confused(attacker, tab, rounds):
+    """Set all that can be set in a tab to what it should not be, again and again."""
+    values = random.Random(tab)
+    switch = attacker.find("RadioGroup", VIEWS["train"][0])
+    await attacker.show(VIEWS[tab][0])
+    changes = [(m, a) for m in _models(attacker.document) if m is not switch for a in settable(m)]
+    assert len(changes) > 30
+    for _ in range(rounds):
+        mixed = [
+            {"kind": "ModelChanged", "model": {"id": model["id"]}, "attr": attribute, "new": values.choice(VALUES)}
+            for model, attribute in values.sample(changes, len(changes)) if model["id"] != switch["id"]
+        ]  # fmt: skip
+        for start in range(0, len(mixed), EVENTS.default):
+            attacker.patch(*mixed[start : start + EVENTS.default])
+        await asyncio.sleep(2 / MOVES.default)
+        await attacker.look()
+
+
+@pytest.mark.parametrize(
+    ("tab", "rounds"),
+    [*((tab, 4) for tab in ("motion", "attack", "train")), *(pytest.param(tab, 60, marks=pytest.mark.proof) for tab in VIEWS)],
+)
+def test_no_widget_is_confused(server, tab, rounds):
+    async def run():
+        attacker = await Patient.open(server.origin, address=next(ADDRESSES))
+        held, began = memory(server.process), spent(server)
+        await confused(attacker, tab, rounds)
+        honest = await Reader.open(server.origin, address=next(ADDRESSES))
+        slider = honest.find("Slider", SLIDER)
+        await honest.move(slider, slider["attributes"]["value"] + 1)
+        assert memory(server.process) - held < ROOM and spent(server) - began < rounds * WORK / 4
+        for one in (attacker, honest):
+            one.close()
+
+    asyncio.run(run())
+    assert server.process.poll() is None
+
+
+def test_a_callback_that_fails_again_and_again_is_logged_once(server):
+    async def run():
+        attacker = await Patient.open(server.origin, address=next(ADDRESSES))
+        select = attacker.find("CustomSelect", "preset")
+        for _ in range(40):
+            attacker.set(select, "value", NOT_JSON[0])
+            await attacker.look()
+        attacker.close()
+
+    before = server.log.read_text().count("Traceback")
+    asyncio.run(run())
+    assert 0 < server.log.read_text().count("Traceback") - before <= 3
+
+
+def test_an_address_over_the_websocket_costs_no_more_than_others(server):
+    """Of all views, which it builds, with pins; as long as a text may be; and going back and forth."""
+    views = "tab=map&map.x=T&attack.fpr=0.5&plan.aim=tpr&story=4"
+    search = f"?{views}&" + "&".join(f"pin=T:{i},sigma:1e-{i}~{'x' * 500}" for i in range(1, 7)) + "&say=" + "x" * 15_000
+
+    async def run():
+        attacker = await Patient.open(server.origin, address=next(ADDRESSES))
+        began = spent(server)
+        bridge = attacker.find("Bridge", "")
+        for i in range(1, 21):
+            attacker.set(bridge, "search", search if i % 2 else "")
+            attacker.set(bridge, "visits", i)
+            await asyncio.sleep(2 / MOVES.default)
+        await attacker.look()
+        assert spent(server) - began < WORK
+        attacker.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.proof
+def test_an_honest_reader_does_not_wait_while_the_story_is_leafed_through(server):
+    async def run():
+        async with watched(server.origin) as watch:
+            attacker = await Patient.open(server.origin, address=next(ADDRESSES))
+            for _ in range(6 * MOVES.default):
+                for label in ("Begin", "Next", "Next", "Back", "Skip"):
+                    for button in _models(attacker.document):
+                        if button["name"].endswith("Button") and label in json.dumps(button["attributes"].get("label", "")):
+                            attacker.press(button)
+                await asyncio.sleep(1 / MOVES.default)
+            attacker.close()
+        return watch
+
+    asyncio.run(run()).unharmed()
