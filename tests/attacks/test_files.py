@@ -11,10 +11,14 @@ from pyarrow import parquet
 
 from tests.training.small import small_task
 from zoexplore.export import LARGEST_FILE, from_yaml
+from zoexplore.export import to_csv as curves_to_csv
+from zoexplore.presets import DEMONSTRATION
+from zoexplore.setting import Accounting
 from zoexplore.training import METHODS
 from zoexplore.training import frontier as trained
 from zoexplore.training.frontier_files import KEY, KIND, from_csv, from_parquet, to_csv, to_parquet
-from zoexplore.views.training.jobs import MOST_POINTS, read
+from zoexplore.views.server.limits import largest_upload
+from zoexplore.views.training.jobs import MOST_POINTS, checked, read
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +50,21 @@ def test_a_bomb_of_long_texts_is_not_unpacked():
     assert len(bomb) < 400_000
     with pytest.raises(ValueError, match=r"longer than|unpacks to"):
         from_parquet(bomb)
+
+
+def test_an_npz_bomb_is_not_unpacked(monkeypatch):
+    """Some 100 kB that would be 400 MB; only the archive's own account of itself is read."""
+    out = BytesIO()
+    np.savez_compressed(out, X=np.zeros((1_000_000, 51)), y=np.zeros(1_000_000))
+    assert len(out.getvalue()) < largest_upload()
+    monkeypatch.setattr(np, "load", lambda *_, **__: pytest.fail("it was unpacked"))
+    assert "unpacks to" in checked(out.getvalue(), "a.npz")
+
+
+def test_no_object_in_an_npz_file_is_unpickled():
+    out = BytesIO()
+    np.savez(out, X=np.array([[Trap()]] * 30, object), y=np.arange(30))
+    assert "cannot be read" in checked(out.getvalue(), "a.npz") and not Trap.sprung
 
 
 class Trap:
@@ -84,6 +103,11 @@ def test_no_cell_of_what_is_saved_is_a_formula(task, frontier):
     cells = [cell for line in text.splitlines() for cell in line.split(",")]
     assert not any(cell.startswith(("=", "+", "@", "\t")) for cell in cells)
     assert from_csv(text) == saved
+
+
+def test_no_cell_of_the_curves_is_a_formula():
+    cells = [cell for line in curves_to_csv(DEMONSTRATION, Accounting(), "T", [1, 2]).splitlines() for cell in line.split(",")]
+    assert len(cells) > 30 and not any(cell.startswith(("=", "+", "-", "@", "\t")) for cell in cells)
 
 
 def test_more_points_than_can_be_drawn_are_refused(frontier):

@@ -9,6 +9,7 @@ from io import BytesIO, StringIO
 from math import isfinite, sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import ZipFile
 
 import numpy as np
 
@@ -192,6 +193,10 @@ def _decoded(content: bytes) -> str:
 
 def _npz(content: bytes) -> Columns:
     try:
+        with ZipFile(BytesIO(content)) as archive:
+            unpacked = sum(part.file_size for part in archive.infolist())
+        if unpacked > LARGEST_FILE:
+            raise ValueError(f"it unpacks to {unpacked:,} bytes, and {LARGEST_FILE:,} are the most that is read")
         with np.load(BytesIO(content), allow_pickle=False) as found:
             X, y = np.asarray(found["X"]), np.asarray(found["y"])
     except Exception as error:  # whatever a damaged archive raises

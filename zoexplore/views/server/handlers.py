@@ -47,7 +47,7 @@ class Page(DocHandler):
     async def prepare(self) -> None:
         """Refuse a borrowed session before anything else is done."""
         if borrowed(self.request):
-            raise HTTPError(403, "a borrowed session", reason="Forbidden")
+            raise HTTPError(403, reason="Forbidden")
         await super().prepare()
 
     async def get(self, *args: Any, **kwargs: Any) -> None:
