@@ -17,6 +17,7 @@ PARAMETERS = 16  # d of a miniature
 FEWER, FRACTION = 10, "tenth"  # how many times fewer its records are
 STEPS, RUNS, DRAWN = 40, 1000, 220
 SEED = 20260
+_LEAST = 1e-30  # of what is drawn in single precision; the most is as far away
 
 
 def miniature(setting: Setting) -> Setting | None:
@@ -69,9 +70,14 @@ def simulate(run: Setting, apart: bool = False, runs: int = RUNS, seed: int = SE
         apart: whether the pairs start as far apart as the ball allows rather than together.
         runs: how many pairs.
         seed: of the generator; the same runs for the same seed.
+
+    Raises:
+        FloatingPointError: the runs leave the range of numbers that can be drawn.
     """
     s, rng = run, np.random.default_rng(seed)
     curvature, slope = _loss(s)
+    if not all(_LEAST < size < 1 / _LEAST for size in (s.eta, s.eta * s.sigma, s.eta * s.clip / s.n)):
+        raise FloatingPointError("a step or its noise is too large or too small for a picture")
     start = s.R if apart and s.R < inf else 0.0
     x = np.zeros((2, runs, s.d))
     x[0, :, 0], x[1, :, 0] = start, -start

@@ -101,3 +101,19 @@ class TestView:
     def test_without_a_step_size_there_is_nothing_to_play(self, view):
         view.state.ask(M=float("inf"), eta=None, regime="non-convex", m=0, ridge=0)
         assert "nothing to play" in view.words.object and view.player.disabled
+
+
+@pytest.mark.parametrize("changes", [
+    {"sigma": 1e300}, {"sigma": 5e-324}, {"eta": 1e300}, {"R": 5e-324, "clip": 5e-324}, {"R": 1e308, "sigma": 1e308, "M": 1e308},
+])  # fmt: skip
+def test_numbers_that_no_picture_shows_are_told_and_the_next_run_is_played(changes):
+    state = State()
+    motion = Motion(state)
+    state.replace(DEMONSTRATION.replace(**changes), state.accounting)
+    assert "too large or too small" in motion.words.object and motion.player.disabled
+    state.replace(DEMONSTRATION, state.accounting)
+    assert "overlap" in motion.words.object and not motion.player.disabled
+
+
+def test_a_ball_that_is_larger_than_the_picture_is_told():
+    assert "larger than the picture" in Motion(State(DEMONSTRATION.replace(R=100.0))).about.object

@@ -13,7 +13,7 @@ from bokeh.plotting import figure
 from zoexplore.bounds import BOUNDS
 from zoexplore.formatting import format_count, format_measured_share, format_number, format_short
 from zoexplore.motion import FRACTION, miniature
-from zoexplore.setting import Setting
+from zoexplore.setting import Refused, Setting
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.questions import Miniature, Played, played
 from zoexplore.views.figures.bokeh_style import blank
@@ -28,6 +28,10 @@ _SIDE = 330  # pixels, with the texts of the axes, which take as much below as b
 STARTS = {"together": False, "as far apart as the ball allows": True}
 _SEEN, _LEAST = {"line_width": 2.0, "line_dash": [8, 3]}, {"line_width": 1.6, "line_dash": [2, 3]}
 _CIRCLE = np.linspace(0, 2 * np.pi, 181)
+
+
+_NO_PICTURE = "its steps or its noise are too large or too small for a picture"
+_UNKNOWN = "without a step size and a smoothness M no step is known"
 
 
 class Motion(View):
@@ -89,13 +93,17 @@ class Motion(View):
         return fig
 
     async def refresh(self) -> None:
-        run = miniature(self.state.setting)
+        try:
+            run = miniature(self.state.setting)
+            found = await ask(played, Miniature(run, self.state.accounting, self.apart)) if run else None
+            why = _UNKNOWN
+        except (FloatingPointError, Refused):
+            run, found, why = None, None, _NO_PICTURE
         self.player.disabled = run is None
-        if run is None:
+        if run is None or found is None:
             self._run = self._played = None
-            self.words.object = "<p>There is nothing to play: without a step size and a smoothness M no step is known.</p>"
+            self.words.object = f"<p>There is nothing to play: {why}.</p>"
             return
-        found = await ask(played, Miniature(run, self.state.accounting, self.apart))
         self._run, self._played = run, found
         self._fit()
         at = self.player.value if self.player.value <= run.T and self.player.end == run.T else run.T
@@ -188,7 +196,7 @@ class Motion(View):
         """What is simulated, and what of the run it keeps."""
         run, s = self._run, self.state.setting
         assert run is not None
-        hidden = run.R < inf and not self.sources["ball"].data["x"].size
+        hidden = run.R < inf and not len(self.sources["ball"].data["x"])
         return (
             f"<p><small>Simulated, not drawn: a miniature of the run with d = {run.d}, K = {run.K} and n = "
             f"{format_count(run.n)}, a {FRACTION} of the records so that one is seen, over {format_count(run.T)} of "
