@@ -8,6 +8,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from panel.io.resources import CDN_DIST, DIST_DIR
 
 from tests.browser.conftest import browser, chromium_path, console_errors, page  # noqa: F401  (fixtures)
 from tools import site
@@ -47,6 +48,13 @@ def pages(folder):
     return [file for file in folder.rglob("*.html") if file.name != "404.html" and not re.match("gallery-|lesson", file.name)]
 
 
+def test_an_output_finds_panels_style_sheets_in_the_site(tmp_path, monkeypatch):
+    monkeypatch.setattr(site, "PAGES", tmp_path)
+    brought = site._brought(f'{{"url": "{CDN_DIST}css/listpanel.css?v=1.2"}}, {{"url": "{CDN_DIST}css/none.css"}}')
+    assert brought == f'{{"url": "../panel/css/listpanel.css"}}, {{"url": "{CDN_DIST}css/none.css"}}'
+    assert (tmp_path / "panel/css/listpanel.css").read_bytes() == (DIST_DIR / "css/listpanel.css").read_bytes()
+
+
 @pytest.mark.proof
 def test_every_link_leads_somewhere(built):
     known = {file: links(file) for file in pages(built)}
@@ -73,6 +81,9 @@ def test_formulas_are_drawn_and_found_without_a_network(built, page):  # noqa: F
         page.on("request", lambda request: asked.append(request.url))
         page.goto(f"http://127.0.0.1:{server.server_port}/docs/bounds.html")
         page.locator("article .katex").first.wait_for()
+        page.set_viewport_size({"width": 390, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") == 390  # a wide formula scrolls, the page does not
+        page.set_viewport_size({"width": 1440, "height": 900})
         page.keyboard.press("f")
         page.keyboard.type("contraction")
         page.locator(".md-search-result__item").first.wait_for()

@@ -18,6 +18,7 @@ import bokeh
 import marimo
 import nbformat
 import panel
+from panel.io.resources import CDN_DIST, DIST_DIR
 
 from tools import pages
 from tools.executed import ROOT, as_written, executed, paths
@@ -30,6 +31,9 @@ _DELIMITERS = """[{left: "\\\\(", right: "\\\\)", display: false}, {left: "\\\\[
   {left: "$$", right: "$$", display: true}, {left: "$", right: "$", display: false}]"""
 DRAWN = f"renderMathInElement(document.body, {{delimiters: {_DELIMITERS}, throwOnError: false}})"
 RENDER = f"document$.subscribe(() => {DRAWN});\n"
+# Room for code cells of 88 characters; on a telephone a wide formula scrolls, and not the page.
+LOOK = ".md-grid { max-width: 76rem; }\n.katex-display { overflow-x: auto; overflow-y: hidden; }\n"
+_LINKED = re.compile(re.escape(CDN_DIST) + r"([\w./-]+\.\w+)(?:\?v=[\w.]+)?")
 
 
 def slug(text: str, separator: str) -> str:
@@ -56,6 +60,7 @@ def assemble(execute: bool = True) -> None:
         page.write_text(page.read_text(encoding="utf-8").replace("../README.md", "../index.md"), encoding="utf-8")
     katex(PAGES / "katex")
     (PAGES / "katex" / "render.js").write_text(RENDER, encoding="utf-8")
+    (PAGES / "katex" / "look.css").write_text(LOOK, encoding="utf-8")
     (PAGES / "notebooks").mkdir()
     for path in paths():
         _notebook(path, execute)
@@ -81,16 +86,32 @@ def _notebook(path: Path, execute: bool) -> None:
             cell.source = re.sub(r"\]\(((?!https?:)[^)#]+)\.(?:ipynb|md)", r"](\1.html", cell.source)
         for output in cell.get("outputs", ()):
             _shared(output)
+            if "text/html" in output.get("data", {}):
+                output.data["text/html"] = _brought(output.data["text/html"])
     nbformat.write(notebook, PAGES / "notebooks" / path.name)
 
 
 def _shared(output: nbformat.NotebookNode) -> None:
     """Put the scripts that a notebook loads, some megabytes and the same in all, into a file of their own."""
     if "application/vnd.holoviews_load.v0+json" in output.get("data", {}):
-        script = output.data["application/javascript"].encode()
+        script = _brought(output.data["application/javascript"]).encode()
         name = f"load-{sha256(script).hexdigest()[:16]}.js"
         (PAGES / "bokeh" / name).write_bytes(script)
         output.data = {"text/html": f'<script src="../bokeh/{name}"></script>'}
+
+
+def _brought(text: str) -> str:
+    """An output that finds Panel's style sheets in the site, where it would ask Panel's own."""
+
+    def bring(found: re.Match[str]) -> str:
+        file = PAGES / "panel" / found[1]
+        if not (DIST_DIR / found[1]).is_file():
+            return found[0]
+        file.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(DIST_DIR / found[1], file)
+        return f"../panel/{found[1]}"
+
+    return _LINKED.sub(bring, text)
 
 
 def build(folder: Path = SITE) -> None:
