@@ -32,7 +32,12 @@ _DELIMITERS = """[{left: "\\\\(", right: "\\\\)", display: false}, {left: "\\\\[
 DRAWN = f"renderMathInElement(document.body, {{delimiters: {_DELIMITERS}, throwOnError: false}})"
 RENDER = f"document$.subscribe(() => {DRAWN});\n"
 # Room for code cells of 88 characters; on a telephone a wide formula scrolls, and not the page.
-LOOK = ".md-grid { max-width: 76rem; }\n.katex-display { overflow-x: auto; overflow-y: hidden; }\n"
+LOOK = """
+.md-grid { max-width: 76rem; }
+.md-typeset__scrollwrap { position: relative; }
+.katex-display { position: relative; overflow-x: auto; overflow-y: hidden; }
+@media (max-width: 45em) { .md-typeset p:has(.katex) { position: relative; overflow-x: auto; overflow-y: hidden; } }
+"""
 _LINKED = re.compile(re.escape(CDN_DIST) + r"([\w./-]+\.\w+)(?:\?v=[\w.]+)?")
 
 
