@@ -226,7 +226,7 @@ class _Plain(yaml.SafeLoader):
 
 
 def _nothing(why: str) -> Loaded:
-    return Loaded(DEMONSTRATION, Accounting(), (f"{why}; nothing was read",), read=False)
+    return Loaded(DEMONSTRATION, Accounting(), (why,), read=False)
 
 
 def _text(value: Any) -> str:

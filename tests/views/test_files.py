@@ -40,7 +40,7 @@ def test_a_file_that_is_no_setting_changes_nothing(content):
     files = Files(Curves(State(DEMONSTRATION.replace(T=7))))
     load(files, content)
     assert files.state.setting == DEMONSTRATION.replace(T=7)
-    assert "nothing was read" in files.state.note
+    assert "Nothing in this file can be used" in files.state.note
 
 
 def test_the_code_follows_while_the_drawer_is_open():

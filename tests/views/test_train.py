@@ -374,7 +374,7 @@ class TestCompared:
         shown = tab.finished
         noisy = [p for p in shown.frontier.points if p.target is not None]
         assert len(noisy) == 5 * 6 and len(shown.compared.marks.data["x"]) == len(noisy)
-        assert "forward passes of a record" in shown.head.object and "numbers of a record" in shown.head.object
+        assert "forward passes per record" in shown.head.object and "numbers per record" in shown.head.object
         said = shown.words.object
         assert shown.comparison.date[:10] in said and "price of tuning" in said and "torch" in said
         shown.open.clicks += 1

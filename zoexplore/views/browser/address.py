@@ -137,7 +137,7 @@ def taken(owner: param.Parameterized, name: str, key: str, asked: str | None, fi
         setattr(owner, name, first)
         said = (asked or "")[:40]
         if isinstance(parameter, param.Selector):
-            return f"{key} = {said!r} is not one of {', '.join(parameter.objects)}"
+            return f"{key} = {said!r} is not one of {', '.join(filter(None, parameter.objects))}"
         return f"{key} = {said!r} is not allowed"
     return ""
 

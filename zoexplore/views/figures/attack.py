@@ -26,8 +26,8 @@ from zoexplore.views.style.markup import region
 from zoexplore.views.view import View
 
 _SAYS = """<p>Somebody who sees the released model, and knows every other record, tests whether a person's record was used.
-No test does better than these curves: each is what one bound leaves to the best of them. The dotted line is blind guessing, and
-the table has the numbers, all of them at most.</p>"""
+No test does better than these curves: each shows what one bound leaves to the best test. The dotted line is blind guessing. Every
+number in the table is an upper limit.</p>"""
 _POINTED = "found, at most, at a rate of false alarms of @{x}{value}"
 _PERCENT = "return String(Number((100 * tick).toPrecision(3))) + ' %'"
 _GUESSING = np.array([RATES[0], RATES[-1]])

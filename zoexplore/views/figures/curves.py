@@ -179,9 +179,9 @@ class Curves(View):
             same = (b for b in names if ends[b][0] == at and abs(ends[b][1] / value - 1) < _SAME)
             first = next(same, bound)
             names[first] = f"{names[first]} = {BOUNDS[bound].title}" if first in names else BOUNDS[bound].title
-        least, places = 0.0, dict[str, float]()
+        least, apart, places = 0.0, (high / low) ** _APART if names else 1.0, dict[str, float]()
         for bound in sorted(names, key=lambda b: ends[b][1]):  # from below, each far enough above the last
-            places[bound] = least = max(ends[bound][1], least * (high / low) ** _APART)
+            places[bound] = least = max(min(ends[bound][1], high / apart**2), least * apart)  # above the frame are annotations
         none = (np.nan, np.nan)
         return {
             "end_x": [ends.get(bound, none)[0] for bound in BOUNDS],

@@ -187,9 +187,9 @@ class Motion(View):
             by, least = BOUNDS[found.bound].in_text, f"at least {floor(100 * found.least)}\u202f%"
             epsilon = f"The accountant gives this miniature ε = {format_number(found.epsilon)} by {by}: an overlap of {least}."
         return (
-            f"{head}The two clouds overlap by <b>{shared}</b>: who sees the last iterate alone names the run rightly "
-            f"{format_measured_share(1 - overlap / 2)} of the time, and half would be guessing. For somebody who sees every step "
-            f"the runs overlap by <b>{seen}</b>. {epsilon}</p>"
+            f"{head}The two clouds overlap by <b>{shared}</b>: whoever sees only the last iterate picks the right run "
+            f"{format_measured_share(1 - overlap / 2)} of the time; guessing would do so half of the time. For somebody who sees "
+            f"every step the runs overlap by <b>{seen}</b>. {epsilon}</p>"
         )
 
     def _about(self) -> str:
@@ -197,11 +197,12 @@ class Motion(View):
         run, s = self._run, self.state.setting
         assert run is not None
         hidden = run.R < inf and not len(self.sources["ball"].data["x"])
+        steps = f"all {run.T}" if run.T == s.T else f"{run.T} of {format_count(s.T)}"
         return (
             f"<p><small>Simulated, not drawn: a miniature of the run with d = {run.d}, K = {run.K} and n = "
-            f"{format_count(run.n)}, a {FRACTION} of the records so that one is seen, over {format_count(run.T)} of "
-            f"{format_count(s.T)} steps. It keeps K/d, β = {format_short(s.beta)}, σ = {format_short(s.sigma)}, the contraction, "
-            f"and the ball in steps' noises. The lines through the first run are its {run.K} directions, seen in this plane; "
+            f"{format_count(run.n)}, a {FRACTION} of the records so that a single one can be seen, over {steps} steps. "
+            f"It keeps K/d, β = {format_short(s.beta)}, σ = {format_short(s.sigma)}, the contraction, and the ratio of the ball "
+            f"to a step's noise. The lines through the first run are its {run.K} directions, seen in this plane; "
             f"a pair shares directions and noise.{' The ball is larger than the picture.' if hidden else ''}</small></p>"
         )
 

@@ -26,7 +26,7 @@ from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.markup import listed, status, warning
 from zoexplore.views.view import View
 
-_FREE = """<p><b>Solve</b> finds one value and leaves everything else as it is. <b>Recommend a run</b> keeps the data, the loss,
+_FREE = """<p><b>Solve</b> finds one value and leaves all others as they are. <b>Recommend a run</b> keeps the data, the loss,
 the ball and the number of steps, and chooses the directions, the step size, the noise and its share β.</p>"""
 _SUPPOSED = "Supposed, since no number can show it"
 AIMS = {"epsilon": "ε", "advantage": "advantage", "tpr": "true positives"}
@@ -195,7 +195,7 @@ def _solution(setting: Setting, field: str, goal: str, run: Setting, g: Guarante
         else f"That is {FIELDS[field].best} with which {by} {goal}"
     )
     first = (
-        f'<p class="found"><i>{a.symbol}</i> = {found}</p><p>{most}, everything else as it is set. '
+        f'<p class="found"><i>{a.symbol}</i> = {found}</p><p>{most}, all others as they are set. '
         f"Now {a.symbol} = {_set(getattr(setting, field))}.</p>"
     )
     supposed = [check.words for check in g.checks if check.met is None]

@@ -8,7 +8,7 @@ from bokeh.models import ColumnDataSource, GlyphRenderer, HoverTool, Range1d
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS
-from zoexplore.formatting import format_count, format_exact, format_number
+from zoexplore.formatting import format_count, format_exact, format_number, format_short
 from zoexplore.training import METHODS, Frontier, Point
 from zoexplore.training.costs import kept, passes
 from zoexplore.views.figures.bokeh_style import blank, fixed_ticks
@@ -198,9 +198,9 @@ def describe_frontier(frontier: Frontier) -> str:
     target, first, zeroth, high, low = known
     one, other = METHODS[first.method].title, METHODS[zeroth.method].title
     best = next((line.y[-1] for line in lines(frontier) if line.method == "non-private"), None)
-    ceiling = f"; without privacy gradients reach {best:.3f}" if best is not None else ""
-    head = f"At ε = {format_number(target)} the best by gradients, {one}, reaches {high:.3f}"
-    found = f"{head}, the best by directions, {other}, {low:.3f}{ceiling}."
+    ceiling = f" Without privacy, gradients reach {best:.3f}." if best is not None else ""
+    head = f"At ε = {format_number(target)} the best method with gradients, {one}, reaches an accuracy of {high:.3f}"
+    found = f"{head}; the best with random directions, {other}, {low:.3f}.{ceiling}"
     return f"{found} {_costs(target, first, zeroth)}" if first.points[0].run and zeroth.points[0].run else found
 
 
@@ -209,9 +209,9 @@ def _costs(target: float, first: Line, zeroth: Line) -> str:
     gradient, few = (next(p for p in line.points if p.target == target) for line in (first, zeroth))
     more, less = passes(few) / passes(gradient), kept(gradient) / kept(few)
     return (
-        f"By directions that took {format_number(passes(few))} forward passes of a record, {format_number(more)} times those of "
-        f"the gradients; a clipped step kept {format_count(int(kept(few)))} numbers of a record in place of "
-        f"{format_count(int(kept(gradient)))} and activations, {format_number(less)} times fewer."
+        f"The directions took {format_number(passes(few))} forward passes per record, {format_number(more)} times as many as the "
+        f"gradients; a clipped step kept {format_count(int(kept(few)))} numbers per record instead of "
+        f"{format_count(int(kept(gradient)))} and the activations, {format_number(less)} times fewer."
     )
 
 
@@ -231,7 +231,9 @@ def tip(point: Point) -> str:
             f"K = {format_count(int(run['K']))}, T = {format_count(int(run['T']))}, Δ = {format_number(run['clip'])}{batch}"
         )
         if "n" in run:
-            rows.append(f"{passes(point):.2g} forward passes; {format_count(int(kept(point)))} numbers kept of a record")
+            rows.append(
+                f"{format_short(passes(point), 2)} forward passes; {format_count(int(kept(point)))} numbers kept of a record"
+            )
     return "".join(f"<p>{row}</p>" for row in rows)
 
 
@@ -251,7 +253,7 @@ def table(frontier: Frontier) -> str:
             format_number(p.epsilon[by]) if by else "∞", spread(p, "accuracy"), counted,
             format_count(int(run["K"])), format_count(int(run["T"])), format_number(rate),
             format_number(run["clip"]) if by else "–", format_exact(run["beta"]),
-            format_count(int(run["batch"])) if run["batch"] else "all", f"{passes(p):.2g}", format_count(int(kept(p))),
+            format_count(int(run["batch"])) if run["batch"] else "all", format_short(passes(p), 2), format_count(int(kept(p))),
         )  # fmt: skip
         title = METHODS[p.method].title if p.method in METHODS else p.method
         rows.append([title, *cells])

@@ -79,6 +79,6 @@ def how(comparison: Comparison, task: str) -> str:
         f"Made {comparison.date[:10]} by {_COMMAND} in {comparison.seconds[task] / 60:.0f} min ({', '.join(libraries)}). Each "
         f"method had {trials} trials for each ε, drawn at random from ranges of its own and judged with other seeds on a part of "
         "the training records; ε does not cover the price of tuning. Marks are means over "
-        f"{seeds} seeds, bars one standard error, that of the test part included. One record more or less is hidden, and the "
-        f"last iterate alone is released. Data: {licence}."
+        f"{seeds} seeds; bars are one standard error, the test records' included. ε is for one record more or less, with "
+        f"only the last iterate released. Data: {licence}."
     )
