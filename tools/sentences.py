@@ -12,6 +12,7 @@ from typing import Any
 import panel as pn
 
 from zoexplore import Accounting, Setting
+from zoexplore.fields import in_symbols
 from zoexplore.planning import SOLVABLE_FIELDS
 from zoexplore.presets import DEMONSTRATION as RUN
 from zoexplore.presets import PRESETS
@@ -204,7 +205,7 @@ def _training() -> States:
             try:
                 choices.asked()
             except ValueError as error:
-                running.refuse(str(error))
+                running.refuse(in_symbols(str(error)))
             yield f"train: {name} = {text[:20]}", said(explorer)
         choices.texts[name].value = first
     for box in choices.methods.values():

@@ -9,17 +9,23 @@ from tests.test_project import ROOT
 from tools.sentences import plain
 from zoexplore import Accounting, __version__, guarantee, paper
 from zoexplore.bounds import BOUNDS
-from zoexplore.formatting import THIN, format_short
-from zoexplore.planning import Unreachable, calibrate
+from zoexplore.formatting import THIN, format_short, format_tex
+from zoexplore.planning import Unreachable, calibrate, recommend
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import LARGEST_INTEGER
 from zoexplore.views import Readouts, State
 from zoexplore.views.explorer import Explorer, colophon
+from zoexplore.views.figures.curves import Curves
 from zoexplore.views.figures.factors import Factors
 from zoexplore.views.figures.inside import describe_trajectory
+from zoexplore.views.figures.replay import Replay
+from zoexplore.views.panels.controls import Controls
 from zoexplore.views.panels.measures import said as said_odds
-from zoexplore.views.panels.planner import Planner, _found
-from zoexplore.views.panels.theory import Theory
+from zoexplore.views.panels.planner import Planner, _found, _plan, _solution
+from zoexplore.views.panels.theory import Theory, substituted
+from zoexplore.views.training.tab import Train
+
+GIVEN = guarantee(DEMONSTRATION, "sharp")
 
 
 @pytest.mark.parametrize(
@@ -69,6 +75,78 @@ def test_a_refusal_is_in_symbols():
     assert state.refusal == "σ = -1.0 is not allowed: give a finite number above 0"
     state.ask(R=-1.0)
     assert "∞ is allowed" in state.refusal and "inf" not in state.refusal
+
+
+def test_a_refusal_has_no_number_that_only_a_machine_reads():
+    controls = Controls()
+    boxes = {name: field.text for name, field in (controls.dials | controls.fields).items()}
+    for name, typed, said in (
+        ("T", "0", "T = 0 is not allowed: give a whole number from 1 to 2⁵³"),
+        ("batch", "30000", f"b = 30000 is not allowed: give a whole number from 1 to n = 20{THIN}000, or leave it empty for all"),
+        ("delta", "0", "δ = 0 is not allowed: give a finite number of at least 10⁻³⁰⁰ and below 1"),
+        ("sigma", "", "σ cannot be left empty: give a number"),
+        ("n", "9" * 400, f"n = {'9' * 40}… is not allowed"),
+    ):
+        boxes[name].value = typed
+        assert said in controls.state.refusal
+
+
+def test_what_train_refuses_is_in_symbols():
+    tab = Train(State(DEMONSTRATION))
+    tab.choices.texts["sigmas"].value = "-1"
+    tab.running.begin()
+    assert "σ = -1.0 is not allowed" in tab.running.note.object
+
+
+def test_a_plan_writes_large_targets_as_powers():
+    planner = Planner(target=1e6)
+    found = _solution(DEMONSTRATION, "T", planner._goal(), DEMONSTRATION.replace(T=LARGEST_INTEGER), GIVEN)
+    assert f"The sharper bound gives ε\u00a0≤\u00a0{format_short(1e6)} at δ\u00a0=\u00a010⁻⁵ however large T is" in found
+
+
+def test_a_plan_says_once_what_is_supposed():
+    plan = recommend(DEMONSTRATION.replace(K=52), epsilon=1.0, most_directions=52)
+    said = plain(_plan(plan))
+    assert said.count("Supposed, since no number can show it") == 1 and not any("Supposed" in line for line in plan.warnings)
+    assert "The start lies in the ball and does not depend on the data." in said
+
+
+def test_a_person_with_several_records_is_a_person():
+    g = guarantee(DEMONSTRATION.replace(records_per_person=3), "sharp")
+    assert "differ in one person's records" in describe_trajectory(g)
+    assert "the person's early influence" in BOUNDS["sharp"].explain(g)
+
+
+def test_why_a_bound_that_applies_has_no_steps_to_draw():
+    said = describe_trajectory(guarantee(DEMONSTRATION.replace(releases=5), "sharp"))
+    assert "5 iterates are released" in said and "mini-batches" not in said
+    replay = Replay(state=State(DEMONSTRATION.replace(batch=100, T=5)))
+    assert "with mini-batches of 100 records it is up to chance which" in replay.words.object
+
+
+def test_one_counted_step_is_no_plural():
+    said = describe_trajectory(guarantee(DEMONSTRATION.replace(n=1), "sharp"))
+    assert "Counting starts one step before the end" in said and "composition" not in said
+    assert r"N = 1\ \text{step from}" in substituted(guarantee(DEMONSTRATION.replace(T=1), "sharp"))
+
+
+def test_where_no_bound_applies_to_public_iterates_no_infinity_is_told_as_a_price():
+    view = Readouts(State(DEMONSTRATION.replace(records_per_person=3, batch=100, T=50)))
+    said = " ".join(plain(view.verdict.object + view.table.object))
+    assert "If every iterate were published, no bound would apply." in said and "cost ∞" not in said and "from ∞" not in said
+
+
+def test_a_curve_is_absent_for_what_it_lacks_not_for_its_misprints():
+    curves = Curves(State(DEMONSTRATION.replace(beta=0.0), Accounting(printed=True)))
+    (why,) = (entry["why"] for entry in curves.legend.entries if entry["key"] == "theorem")
+    assert why == "absent: β = 0 leaves no noise along the directions to hide one step's data"
+
+
+@pytest.mark.parametrize(
+    ("x", "shown"), [(1331.2, r"1\,331"), (4257.0, r"4\,257"), (1e6, "10^{6}"), (1e-6, "10^{-6}"), (2.5e7, r"2.5\cdot 10^{7}")]
+)
+def test_numbers_in_formulas(x, shown):
+    assert format_tex(x) == shown
 
 
 def test_what_is_out_of_reach_says_how_near_it_comes():

@@ -51,7 +51,7 @@ class Factors(View):
             hue = theme.style_of(_COLOURS[kind]).colour[theme.LIGHT]
             look = {"fill_color": hue, "fill_alpha": 0.45, "line_color": hue, "hatch_color": hue, "hatch_alpha": 0.5}
             bar = self.figure.quad("left", "right", kind, 0, source=self.source, hatch_pattern=hatch, **look)
-            items.append(LegendItem(label=f"{kind} directions", renderers=[bar]))
+            items.append(LegendItem(label=kind, renderers=[bar]))
         add_legend(self.figure, items)
         ink = theme.colour("ink")
         self.figure.vspan("x", source=self.bounds, line_color=ink, line_width=2, line_dash=[6, 3])

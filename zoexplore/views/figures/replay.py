@@ -73,7 +73,7 @@ class Replay(View):
 
     def _step(self) -> figure:
         fig = blank(
-            "replay-step", height=330, title="One step: what is hidden, what is left", tools="", toolbar_location=None,
+            "replay-step", height=330, title="One step: hidden and left", tools="", toolbar_location=None,
             stylesheets=[], x_range=Range1d(0, 1), y_range=Range1d(0, 1),
         )  # fmt: skip
         fig.xaxis.axis_label = "along the directions"

@@ -60,7 +60,8 @@ class Field(Typed):
 
     def __init__(self, state: State, field: str, **params: Any) -> None:
         self.state, self.field = state, field
-        super().__init__(state, field, FIELDS[field].caption, read=self.parsed, **params)
+        worded = ["worded"] if FIELDS[field].symbol.isalpha() and len(FIELDS[field].symbol) > 1 else []  # a word, no letter
+        super().__init__(state, field, FIELDS[field].caption, *worded, read=self.parsed, **params)
 
     @property
     def symbol(self) -> str:

@@ -92,6 +92,10 @@ class Course:
         head = f"{name_of(point)}: {utility} is within 0.01 of where it ends from step {format_count(early)} on."
         if not finite:
             return f"{head} No bound that is drawn gives it a finite ε."
+        if early == T:
+            by = min(finite, key=lambda b: point.epsilons[b][-1])
+            cost = f"ε = {format_number(point.epsilons[by][-1])} {_by(by)}"
+            return f"{name_of(point)}: {utility} is still moving at the end, T = {format_count(T)}, where it costs {cost}."
         least = min(finite, key=lambda b: point.epsilons[b][-1])
         cheap = min(finite, key=lambda b: point.epsilons[b][good])
         stop = f"Stopped there it costs ε = {format_number(point.epsilons[cheap][good])} {_by(cheap)};"

@@ -5,7 +5,7 @@ from html import escape
 from math import ceil, floor, inf, isfinite, isnan, log10
 
 from zoexplore.bounds import BOUNDS
-from zoexplore.formatting import format_count, format_exact, format_number, format_power
+from zoexplore.formatting import format_count, format_exact, format_number, format_power, format_short
 from zoexplore.setting import Accounting
 from zoexplore.training import METHODS, TASKS, Frontier, Point
 from zoexplore.views.figures.glyphs import shape
@@ -61,7 +61,7 @@ class Scale:
 def name_of(point: Point) -> str:
     """What a menu calls a point."""
     title = METHODS[point.method].title if point.method in METHODS else point.method
-    return f"{title}, σ = {format_exact(float(f'{point.sigma:.3g}'))}" if point.sigma else title
+    return f"{title}, σ = {format_short(point.sigma)}" if point.sigma else title
 
 
 def task_title(frontier: Frontier) -> str:

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 import panel as pn
 
+from zoexplore.fields import in_symbols
 from zoexplore.formatting import format_count, format_measured_share
 from zoexplore.training import Frontier
 from zoexplore.views.compute.long import LongWork
@@ -94,7 +95,7 @@ class Running(pn.viewable.Viewer):
         try:
             asked = granted(self._asked(), self)
         except ValueError as error:
-            self.refuse(str(error))
+            self.refuse(in_symbols(str(error)))
             return
         self._busy(True)
         self.bar.value = _MOVING
@@ -110,7 +111,7 @@ class Running(pn.viewable.Viewer):
         except Died:
             self.refuse(_KILLED)
         except Exception as error:  # whatever a run raises is told where its results would be
-            self.refuse(f"It did not run: {error}")
+            self.refuse(f"It did not run: {in_symbols(str(error))}")
         else:
             self.say("Done.")
         self._busy(False)
