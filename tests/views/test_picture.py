@@ -77,7 +77,7 @@ def test_every_panel_inside_the_bound_and_the_factors():
         for column in {"distance": "z", "shifts": "p", "budget": "rho", "shares": "pi"}[name].split():
             assert (inside.source.data[column] <= end).all() and start == 0
     inside.active = True
-    assert {"orthonormal directions", "independent directions"} <= set(texts(asyncio.run(inside.factors.picture())))
+    assert {"orthonormal", "independent"} <= set(texts(asyncio.run(inside.factors.picture())))
 
 
 def test_the_map_has_its_colours_lines_and_mark():
