@@ -9,6 +9,7 @@ import tarfile
 import pytest
 
 from tests.browser.acts import PATIENCE, VISIT, becomes, open_export, open_fold, opened, show, visit
+from zoexplore.views.panels.story import STEPS
 from zoexplore.views.tabs import VIEWS
 
 AXE = "axe-core@4.14.1"
@@ -91,3 +92,27 @@ def test_a_curve_that_is_waited_for_is_told(explorer, usual):
 def test_nothing_serious_in_a_lesson(page, app_url, axe):
     opened(page, f"{app_url}?show=curves,K,T&lock=K")
     assert serious(page, axe) == "[]"
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_nothing_serious_in_a_step_of_the_story_asked_or_answered(page, app_url, axe, step):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme="dark" if int(step) % 2 else "light")
+    opened(page, f"{app_url}?story={step}")
+    assert serious(page, axe) == "[]"
+    page.get_by_role("button", name=STEPS[step].guesses[0]).click()
+    page.get_by_text("You said").wait_for()
+    assert serious(page, axe) == "[]"
+
+
+def test_nothing_serious_in_a_lecture_hall(page, app_url, axe):
+    opened(page, f"{app_url}?present=1&say=Look.&say=Guess.")
+    assert serious(page, axe) == "[]"
+
+
+def test_nothing_serious_in_any_view_on_a_phone_at_night(explorer, axe):
+    explorer.set_viewport_size({"width": 390, "height": 844})
+    explorer.emulate_media(color_scheme="dark")
+    for tab in VIEWS:
+        show(explorer, tab)
+        assert serious(explorer, axe) == "[]", tab

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from bokeh.document import Document
 
 from zoexplore import BOUNDS, Accounting, curve, epsilon, guarantee
 from zoexplore.planning import crossover_step
@@ -48,6 +49,15 @@ def test_a_change_replaces_the_data_once_and_keeps_the_figure():
     assert view.figure is figure and view.source is source
     expected = curve(DEMONSTRATION.replace(sigma=0.002), "T", T_VALUES, accounting=Accounting(conversion="cks"))
     np.testing.assert_array_equal(source.data["composition"], finite(expected["composition"]))
+
+
+def test_only_columns_that_have_changed_are_sent():
+    view, page, sent = Curves(), Document(), []
+    page.add_root(view.figure)
+    page.on_change(lambda event: sent.append(event) if getattr(event, "model", None) is view.source else None)
+    view.state.ask(sigma=0.002)
+    (event,) = sent
+    assert {"composition", "sharp"} <= set(event.cols) and not {"x", "value"} & set(event.cols)
 
 
 def test_moving_t_moves_the_marks_and_not_the_curves():

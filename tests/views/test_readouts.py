@@ -1,5 +1,6 @@
 """The read-outs say the accountant's numbers, the smallest, and what does not apply and why."""
 
+import asyncio
 import re
 from html import escape
 
@@ -10,6 +11,7 @@ from zoexplore.formatting import format_number, parse_number
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Readouts, State
 from zoexplore.views.compute.curve_set import of_this_run, smallest
+from zoexplore.views.panels.readouts import REST
 
 
 def rows(view):
@@ -145,3 +147,30 @@ def test_released_checkpoints_are_not_said_to_be_hidden():
     some, every = (Readouts(State(DEMONSTRATION.replace(releases=r))).verdict.object for r in (5, 10**6))
     assert "Of 200 iterates 5 are released" in some
     assert "last iterate" not in some and "last iterate" not in every
+
+
+def test_texts_rest_while_a_slider_is_held_and_end_with_the_last_move():
+    async def dragged():
+        view, written = Readouts(State()), []
+        view.verdict.param.watch(lambda event: written.append(event.new), "object")
+        for sigma in range(11, 31):
+            view.state.slide(sigma=sigma * 1e-4)
+            await asyncio.sleep(0)
+        moves = len(written)
+        view.state.moving = False
+        for _ in range(200):
+            await asyncio.sleep(REST / 4)
+            if written[-1] != written[0] and not view._redrawing.waits:
+                break
+        return view, moves
+
+    view, moves = asyncio.run(dragged())
+    assert moves < 10, "a redraw for every move"
+    assert format_number(epsilon(DEMONSTRATION.replace(sigma=0.003), "sharp")) in view.verdict.object
+
+
+def test_texts_follow_at_once_what_is_no_drag():
+    view = Readouts(State())
+    for sigma in (0.002, 0.003):
+        view.state.ask(sigma=sigma)
+        assert format_number(epsilon(DEMONSTRATION.replace(sigma=sigma), "sharp")) in view.verdict.object

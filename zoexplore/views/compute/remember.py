@@ -14,13 +14,15 @@ MOST = 100_000_000  # bytes of answers
 
 def size(answer: Any) -> int:
     """About how many bytes an answer takes."""
+    if answer is None or isinstance(answer, (str, int, float)):  # most of what there is
+        return 100
     if isinstance(answer, np.ndarray):
         return answer.nbytes + 100
     if isinstance(answer, Mapping):
         return 100 + sum(map(size, answer.values()))
     if is_dataclass(answer):
         return 100 + sum(size(getattr(answer, field.name)) for field in fields(answer))
-    if isinstance(answer, Iterable) and not isinstance(answer, str):
+    if isinstance(answer, Iterable):
         return 100 + sum(map(size, answer))
     return 100
 

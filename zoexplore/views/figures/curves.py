@@ -253,8 +253,10 @@ class Curves(View):
             data = columns(self._curves, self.along) | self.pinned.columns(self._curves.values)
             self.pinned.draw(self.along, self.dark)
             drawn = self.source.data
-            if data.keys() != drawn.keys() or any(not np.array_equal(data[k], drawn[k], equal_nan=True) for k in data):
+            if data.keys() != drawn.keys() or data["x"].shape != np.shape(drawn["x"]):
                 self.source.data = data
+            elif changed := {k: data[k] for k in data if not np.array_equal(data[k], drawn[k], equal_nan=True)}:
+                drawn.update(changed)  # a frame on the wire for each column: what is as it was is not sent
             told = tooltip(self._caption(), self._rows())
             if self.hover.tooltips != told:
                 self.hover.tooltips = told
