@@ -1,0 +1,71 @@
+"""The story and what is taken from the page: steps in a browser, large type for a hall, links, frames and statements to copy."""
+
+import json
+
+import pytest
+
+from tests.browser.acts import handle_of, open_export, opened, until
+from zoexplore.presets import DEMONSTRATION
+from zoexplore.statement import statement
+from zoexplore.views.panels.story import STEPS
+
+
+def test_a_reader_is_led_through_six_steps_with_one_slider_each(page, app_url):
+    opened(page, f"{app_url}?story=1")
+    for number, step in STEPS.items():
+        page.get_by_role("heading", name=step.title).wait_for()
+        handle_of(page, step.control).wait_for()
+        assert page.locator(".noUi-handle[aria-label]:visible").count() == 1 + page.get_by_label("step", exact=True).count()
+        assert page.get_by_text("You said").count() == 0 and f"story={number}" in page.url
+        page.get_by_role("button", name=step.guesses[0]).click()
+        page.get_by_text(f"You said: {step.guesses[0]}.").wait_for()
+        last = number == list(STEPS)[-1]
+        page.get_by_role("button", name="Explore on your own" if last else "Next", exact=True).click()
+    page.get_by_role("heading", name=STEPS["6"].title).wait_for(state="detached")
+    handle_of(page, "K").wait_for()
+    assert "story=" not in page.url
+
+
+@pytest.fixture
+def clipboard(page):
+    """What a button has copied."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+
+    def copied(button):
+        page.evaluate("navigator.clipboard.writeText('')")
+        page.get_by_role("button", name=button, exact=True).click()
+        until(page, lambda: page.evaluate("navigator.clipboard.readText()"), told=f"what {button!r} copies")
+        return page.evaluate("navigator.clipboard.readText()")
+
+    return copied
+
+
+def test_what_is_copied_is_what_is_shown(page, app_url, clipboard):
+    opened(page, f"{app_url}?T=57&pin=K:52~few&compare=sharp")
+    run = DEMONSTRATION.replace(T=57)
+    assert clipboard("Copy link") == page.url and "T=57" in page.url and "pin=K:52" in page.url
+    open_export(page)
+    address = page.url.replace("&", "&amp;")
+    assert clipboard("Copy frame") == (
+        f'<iframe src="{address}" title="zoexplore" width="100%" height="640" loading="lazy"></iframe>'
+    )
+    assert "T=57" in clipboard("Copy code")
+    page.get_by_role("button", name="Export").click()
+    page.get_by_text("Statement to copy").click()
+    page.get_by_label("statement of the guarantee").wait_for()
+    told = statement(run, "sharp")
+    assert clipboard("Copy text") == str(told)
+    assert json.loads(clipboard("Copy JSON")) == json.loads(json.dumps(told.as_dict()))
+
+
+def test_a_hall_has_large_type(page, app_url):
+    opened(page, f"{app_url}?T=57")
+    title = page.get_by_role("heading", name="zoexplore")
+    small = title.evaluate("el => parseFloat(getComputedStyle(el).fontSize)")
+    open_export(page)
+    page.get_by_role("button", name="Present", exact=True).click()
+    page.wait_for_url("**present=1**")
+    opened(page, page.url)
+    assert title.evaluate("el => parseFloat(getComputedStyle(el).fontSize)") > 1.3 * small
+    page.get_by_role("button", name="Ordinary type").click()
+    page.wait_for_url(lambda url: "present" not in url and "T=57" in url)
