@@ -32,7 +32,7 @@ def opened(page, url):
     page.goto(url, wait_until="commit")  # what the page loads is waited for below
     page.wait_for_function(IDLE)
     for part in ("canvas", ".noUi-handle[aria-label]"):
-        page.locator(part).first.wait_for()
+        page.locator(f"{part}:visible").first.wait_for()  # of a story, the first one may be hidden
     if not any(part in url for part in ("show=", "story=", "present=")):  # a lesson may do without the table
         page.locator(".zx-table td.number").first.wait_for()
     return page
