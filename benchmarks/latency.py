@@ -10,6 +10,9 @@ import statistics
 import time
 from itertools import pairwise
 
+import numpy as np
+import psutil
+
 from benchmarks.serving import served
 from benchmarks.timing import table
 from tools import chromium
@@ -56,27 +59,35 @@ def presses(page, handle):
     return found
 
 
-def drag(page, handle):
-    """Redraws a second while a slider is dragged to and fro, and the processor milliseconds that the page spends on one."""
-    browser = page.context.new_cdp_session(page)
-    browser.send("Performance.enable")
+def drag(page, handle, process):
+    """Redraws a second while a slider is dragged to and fro, and what one of them takes: the server's and the page's processor
+    milliseconds, of the page's those in scripts, styles and layout, and kilobytes on the wire.
+    """
+    browser, wire = page.context.new_cdp_session(page), []
+    for command in ("Performance.enable", "Network.enable"):
+        browser.send(command)
+    browser.on("Network.webSocketFrameReceived", lambda frame: wire.append(len(frame["response"]["payloadData"])))
+    parts = ("ProcessTime", "ScriptDuration", "RecalcStyleDuration", "LayoutDuration")
 
     def spent():
-        return next(m["value"] for m in browser.send("Performance.getMetrics")["metrics"] if m["name"] == "ProcessTime")
+        found = {metric["name"]: metric["value"] for metric in browser.send("Performance.getMetrics")["metrics"]}
+        return np.array([sum(process.cpu_times()[:2]), *(found[name] for name in parts)])
 
     at = page.locator(handle).bounding_box()
     x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
     page.mouse.move(x, y)
     page.mouse.down()
     page.evaluate("window.zx.strokes = []")
+    wire.clear()
     begun, before = time.monotonic(), spent()
     while (passed := time.monotonic() - begun) < DRAG:
         page.mouse.move(x + 50 * math.sin(2 * passed), y)
     strokes = page.evaluate("window.zx.strokes")
-    worked = spent() - before
+    worked, sent = spent() - before, sum(wire)
     page.mouse.up()
-    redrawn = sum(b - a > BURST / 2 for a, b in pairwise(strokes)) + bool(strokes)
-    return redrawn / passed, 1000 * worked / max(redrawn, 1)
+    redrawn = max(sum(b - a > BURST / 2 for a, b in pairwise(strokes)) + bool(strokes), 1)
+    browser.detach()
+    return redrawn / passed, *(1000 * worked / redrawn), sent / redrawn / 1000
 
 
 def row(tab, slider, found):
@@ -144,12 +155,13 @@ def run():
         print("latency: from key press, ms")
         rows = [*measure(*pages, server.page), bare(pages[0], other.page)]
         alone(pages[0], f"{server.page}?n=40000", TABS[0])
-        drags = [(name, *drag(pages[0], named(label))) for name, label in SLIDERS.items()]
+        process = psutil.Process(server.process.pid)
+        drags = [(name, *drag(pages[0], named(label), process)) for name, label in SLIDERS.items()]
         browser.close()
     header = ("tab", "slider", "redrawn, median", "p95", "last stroke, median", "p95")
     table(header, [(tab, slider, *(f"{ms:.0f}" for ms in times)) for tab, slider, *times in rows])
     print("latency: while a slider is dragged")
-    header = ("slider", "redraws a second", "browser's ms of processor for one")
-    table(header, [(name, f"{rate:.1f}", f"{ms:.0f}") for name, rate, ms in drags])
+    header = ("slider", "redraws a second", "for one: server, ms", "page, ms", "scripts", "styles", "layout", "kB")
+    table(header, [(name, f"{rate:.1f}", *(f"{each:.0f}" for each in taken)) for name, rate, *taken in drags])
     *ours, (_, _, peer, *_) = rows
     return [(f"key press to redraw, {tab}, {slider}", "bare Panel page", "", peer / median) for tab, slider, median, *_ in ours]
