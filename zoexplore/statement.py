@@ -10,8 +10,8 @@ from importlib.metadata import version
 from math import inf, isfinite, isnan
 from typing import Any
 
-from zoexplore.bounds import guarantee
-from zoexplore.formatting import format_count, format_number
+from zoexplore.bounds import BOUNDS, guarantee
+from zoexplore.formatting import format_count, format_number, format_short
 from zoexplore.setting import Accounting, Setting
 
 COMPUTED_WITH = ("zoexplore", "numpy", "scipy", "numba")
@@ -73,12 +73,15 @@ class Statement:
 
     def __str__(self) -> str:
         """The statement in words; epsilon rounded up to three digits."""
+        by = BOUNDS[self.bound].in_text + (
+            ", as printed" if self.accounting.get("printed") and BOUNDS[self.bound].printed else ""
+        )
         if self.epsilon == inf:
-            head = f"No guarantee by {self.title} (bound {self.bound}): {self.reason}."
+            head = f"No guarantee by {by}: {self.reason}."
         else:
             head = (
-                f"The release is (ε, δ) = ({format_number(self.epsilon)}, {self.delta:g})-differentially private "
-                f"by {self.title} (bound {self.bound})."
+                f"The release is (ε, δ) = ({format_number(self.epsilon)}, {format_short(self.delta)})-differentially private "
+                f"by {by}."
             )
             head += f"\n{self.reason}." if self.reason else ""
         told = {"Unit": self.unit, "Neighbours": self.neighbours, "Sampling": self.sampling, "Released": self.released}
