@@ -45,6 +45,24 @@ def test_every_step_has_an_address_one_control_and_an_answer_by_the_accountant(e
     assert all(button.disabled for button in story.guesses)
 
 
+@pytest.mark.parametrize("step", [number for number, told in STEPS.items() if told.reveals])
+def test_nothing_shows_the_answer_before_the_guess(step):
+    page = Explorer(search=f"?story={step}")
+    page.__panel__()
+    before, after = (
+        guarantee(DEMONSTRATION.replace(**STEPS[step].run | changes), bound).epsilon
+        for changes, bound in (({}, "composition"), (STEPS[step].then, "sharp"))
+    )
+
+    def said():
+        return page.readouts.verdict.object
+
+    assert "sharp" in page.curves.legend.muted and "composition" not in page.curves.legend.muted
+    assert f"= {format_number(before)} " in said() and f"= {format_number(after)} " not in said()
+    page.story.guesses[0].clicks += 1
+    assert "sharp" not in page.curves.legend.muted and f"= {format_number(after)} " in said()
+
+
 def test_the_guesses_have_the_answer_among_them():
     """Which one it is follows from the accountant's numbers."""
 

@@ -41,6 +41,8 @@ class Step:
         tells: the answer, from what the accountant finds before and after.
         shows: the bounds whose curves are drawn; all of them where it is empty.
         by: the bound whose number stands above the figure; the smallest one's where it is empty.
+        reveals: the bounds whose curves are drawn with the answer, of which the smallest one's number then stands there; those of
+            before where it is empty.
     """
 
     title: str
@@ -55,6 +57,7 @@ class Step:
     turned: dict[str, Any] = field(default_factory=dict)
     shows: tuple[str, ...] = ()
     by: str = ""
+    reveals: tuple[str, ...] = ()
 
 
 def _least(found: Found) -> float:
@@ -134,7 +137,8 @@ STEPS = {
         "Hide the iterates",
         "Usually nobody needs the steps in between. Publish the last iterate alone, with the same noise and the same 200 steps.",
         "T", "curves", {}, "How much of composition's ε is left?",
-        ("Nearly all", "About half", "A fifth or less"), {}, _hidden, {"along": "T"}, ("composition", "sharp"),
+        ("Nearly all", "About half", "A fifth or less"), {}, _hidden, {"along": "T"}, ("composition",), "composition",
+        ("composition", "sharp"),
     ),
     "4": Step(
         "It saturates",
@@ -148,7 +152,8 @@ STEPS = {
         "energy. "
         "Now all of it goes along them.",
         "beta", "curves", {"beta": 1.0}, "Move half of the noise off the directions. What does ε do?",
-        ("It rises", "It stays", "It falls"), {"beta": 0.5}, _share, {"along": "beta"}, ("composition", "sharp"),
+        ("It rises", "It stays", "It falls"), {"beta": 0.5}, _share, {"along": "beta"}, ("composition",), "",
+        ("composition", "sharp"),
     ),
     "6": Step(
         "What it costs",
@@ -198,7 +203,7 @@ class Story(pn.viewable.Viewer):
             curves, shown = self.tabs["curves"], told.shows if told else ()
             self.tabs.switch.visible = curves.choice.visible = told is None
             curves.legend.visible = not shown  # the names at the curves' ends say as much
-            curves.legend.muted = [name for name in curves.lines if name not in shown] if shown else []
+            self._draw(shown)
             self.by = told.by if told else ""
             if told:
                 self.state.replace(DEMONSTRATION.replace(**told.run), Accounting())
@@ -207,6 +212,11 @@ class Story(pn.viewable.Viewer):
             elif event.old:
                 self.tabs.selected = "curves"
             self._show()
+
+    def _draw(self, shown: tuple[str, ...]) -> None:
+        """Draw the curves of these bounds; all of them where there are none."""
+        curves = self.tabs["curves"]
+        curves.legend.muted = [name for name in curves.lines if name not in shown] if shown else []
 
     def _show(self) -> None:
         told = STEPS.get(self.step)
@@ -242,6 +252,9 @@ class Story(pn.viewable.Viewer):
         after = await ask(guarantees, DEMONSTRATION.replace(**told.run | told.then), Accounting())
         self.answer.object = f'<p role="status"><b>You said: {escape(self.guess)}.</b> {escape(told.tells(before, after))}</p>'
         self.state.ask(**told.then)
+        if told.reveals:
+            self._draw(told.reveals)
+            self.by = ""
         if told.view == "motion":
             self.tabs["motion"].play()
 
