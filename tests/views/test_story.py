@@ -102,6 +102,8 @@ def test_a_step_shows_the_curves_that_it_tells_of_and_their_number(explorer):
     assert "T*" not in curves.meaning.object
     assert format_percent(float(g.true_positive_rate(0.01))) in explorer.odds.pane.object
     explorer.address.read("?story=3")
+    assert {name for name, line in curves.lines.items() if line.visible} == {"composition"}
+    explorer.story.guesses[0].clicks += 1
     assert {name for name, line in curves.lines.items() if line.visible} == {"composition", "sharp"}
     explorer.story.buttons["skip"].clicks += 1
     assert all(line.visible for line in curves.lines.values()) and curves.legend.visible and "T*" in curves.meaning.object
