@@ -182,7 +182,10 @@ class Story(pn.viewable.Viewer):
             "next": widgets.button("Next", lambda: self.go(int(self.step) + 1)),
             "skip": widgets.button("Skip: show the whole page", lambda: self.go(0)),
         }
-        self.guesses, self.moves = widgets.row("guesses"), widgets.row("guesses", *self.buttons.values())
+        # The same buttons for every step: of those that a page gets later, a browser may send what the server does not take.
+        most = max(len(step.guesses) for step in STEPS.values())
+        self.guesses = widgets.row("guesses", *(widgets.button("", partial(self._taken, place)) for place in range(most)))
+        self.moves = widgets.row("guesses", *self.buttons.values())
         self.panel = widgets.component("told", self.words, self.guesses, self.answer, self.moves, sheet="told")
         self._answering: Task | None = None
         self.param.watch(self._tell, "step")
@@ -224,18 +227,23 @@ class Story(pn.viewable.Viewer):
         self.answer.object = ""
         if told is None:
             self.words.object = _INVITATION
-            self.guesses[:] = []
         else:
             self.words.object = (
                 f"<h2><small>{self.step} of {len(STEPS)}</small> {escape(told.title)}</h2><p>{escape(told.summary)}</p>"
                 f'<p class="question">{escape(told.question)}</p>'
             )
-            self.guesses[:] = [widgets.button(text, partial(self.take, text)) for text in told.guesses]
+        guesses = told.guesses if told else ()
+        for place, button in enumerate(self.guesses):
+            text = guesses[place] if place < len(guesses) else ""
+            button.param.update(label=text or "–", visible=bool(text), disabled=False)
         for name, button in self.buttons.items():
             button.visible = (name in ("begin", "skip")) if told is None else name != "begin"
         self.buttons["back"].disabled = self.step == "1"
         self.buttons["next"].label = "Explore on your own" if self.step == str(len(STEPS)) else "Next"
         self.buttons["skip"].label = "No, thanks" if told is None else "Skip: show the whole page"
+
+    def _taken(self, place: int) -> None:
+        self.take(STEPS[self.step].guesses[place])
 
     def take(self, guess: str) -> None:
         """Take a guess, and answer the question."""
