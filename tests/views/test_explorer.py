@@ -1,15 +1,19 @@
 """The parts share one state, explorers share none, and failures are told."""
 
 import logging
+from collections import Counter
 
 import panel as pn
 import pytest
+from bokeh.document import Document
+from panel.io.notifications import NotificationArea
+from panel.io.state import set_curdoc
 
 import zoexplore
 from zoexplore import Accounting
 from zoexplore.presets import DEMONSTRATION
-from zoexplore.views import Controls, Curves, Explorer, Readouts
-from zoexplore.views.app import report, told_of
+from zoexplore.views import Controls, Curves, Explorer, Readouts, app
+from zoexplore.views.app import LONGEST_TOLD, MOST_TOLD, report, told_of
 
 
 def test_the_parts_share_one_state():
@@ -42,6 +46,29 @@ def test_a_failure_is_logged(caplog):
     with caplog.at_level(logging.ERROR, logger="zoexplore"):
         report(RuntimeError("no luck"))
     assert "no luck" in caplog.text
+
+
+def test_of_many_failures_a_page_keeps_the_latest(monkeypatch):
+    area = NotificationArea()
+    monkeypatch.setattr(type(pn.state), "notifications", area)
+    for i in range(30):
+        report(RuntimeError(f"failure {i} " + "x" * 700))
+    assert len(area.notifications) == MOST_TOLD and "failure 29" in area.notifications[-1].message
+    assert all(len(one.message) <= LONGEST_TOLD for one in area.notifications)
+
+
+def test_a_page_that_is_made_in_stages_is_the_page_that_is_made_at_once():
+    def kinds(page, document):
+        page.server_doc(document, location=False)
+        return Counter(type(model).__name__ for model in document.models)
+
+    in_stages, at_once = Document(), Document()
+    with set_curdoc(in_stages):
+        assert sum(1 for _ in app.begin()) > 8
+        found = kinds(app._begun[in_stages], in_stages)
+    with set_curdoc(at_once):
+        assert found == kinds(pn.panel(Explorer(search="")), at_once)
+    assert found["figure"] == 1 and found["Slider"] > 3
 
 
 def test_a_reader_is_told_of_no_file_of_the_servers():
