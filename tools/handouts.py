@@ -25,7 +25,8 @@ BESIDE = 420  # characters of text that leave room for a figure on a slide
 LONGEST = 1300  # that fit on one without
 LOOK = """
 body:not(:has(.reveal)) { max-width: 980px; margin: 0 auto; padding: 0 16px; }
-.reveal section { text-align: left; } .reveal :is(h1, h2, h3) { text-transform: none; } .reveal pre { font-size: 16px; }
+.reveal section { text-align: left; } .reveal :is(h1, h2, h3) { text-transform: none; }
+.reveal .jp-OutputArea-output pre { font-size: 15px !important; width: auto; }
 .reveal .slides section { max-height: 700px; overflow-x: hidden; overflow-y: auto; }
 .jp-OutputArea-output pre { word-break: normal; overflow-wrap: anywhere; }
 details { margin-bottom: 1em; }
