@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from tests.effort import examples
 from zoexplore.training import plan, table, train
-from zoexplore.training.tables import CATEGORIES, FEWEST, LARGEST, parse
+from zoexplore.training.table_columns import FEWEST
+from zoexplore.training.table_files import LARGEST
+from zoexplore.training.tables import CATEGORIES, parse
 
 
 def lines(count=40, labels=("no", "yes"), columns=3, seed=0):
