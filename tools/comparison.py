@@ -3,22 +3,28 @@
 python -m tools.comparison
 """
 
-from math import sqrt
+from math import hypot, sqrt
 from pathlib import Path
 from statistics import fmean, stdev
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.formatting import format_count, format_number
 from zoexplore.training import METHODS, TASKS, Frontier
+from zoexplore.training.comparison import HIDING
 from zoexplore.training.costs import kept, passes
 from zoexplore.training.finished import Comparison, Nearness, load
 from zoexplore.views.figures.picture import svg
 from zoexplore.views.state import State
 from zoexplore.views.training.compared import Compared, describe_frontier
+from zoexplore.views.training.costs import COSTS, Costs, describe_costs
 from zoexplore.views.training.finished import how
 from zoexplore.views.training.marks import spread
 
 DOCS = Path(__file__).parents[1] / "docs"
+MEASURED = (
+    ("objective", "excess", "excess of the objective over its minimum, as a share of that before the first step"),
+    ("decisions", "differing", "test records that are decided otherwise than at the minimum, as a share"),
+)  # measure, what of a result has it, what a table calls it
 BEGIN, END = "<!-- the comparison, by tools.comparison -->", "<!-- end of the comparison -->"
 
 
@@ -30,14 +36,15 @@ def main() -> None:
     page.write_text(before + BEGIN + "\n\n" + written(found) + "\n" + END + after)
     for task, frontier in found.frontiers.items():
         (DOCS / f"comparison-{task}.svg").write_text(drawn(frontier))
+        for cost in COSTS:
+            (DOCS / f"comparison-{task}-{cost}.svg").write_text(drawn(frontier, cost))
 
 
-def drawn(frontier: Frontier) -> str:
-    """The figure of one task."""
-    figure = Compared()
-    figure.draw(frontier, "accuracy")
-    title = TASKS[frontier.task].title if frontier.task in TASKS else frontier.task
-    return svg(figure.figure, State(), title=title, caption=[describe_frontier(frontier)])
+def drawn(frontier: Frontier, cost: str = "") -> str:
+    """The figure of one task against epsilon, or against a cost."""
+    figure: Compared | Costs = Costs() if cost else Compared()
+    figure.draw(frontier, cost or "accuracy")
+    return svg(figure.figure, State(), title=TASKS[frontier.task].title, caption=[])
 
 
 def written(found: Comparison) -> str:
@@ -48,8 +55,13 @@ def written(found: Comparison) -> str:
             f"### {TASKS[task].title}",
             f"![Accuracy against ε on {task}](comparison-{task}.svg)",
             describe_frontier(frontier),
+            accuracies(frontier),
+            f"![Accuracy against memory on {task}](comparison-{task}-memory.svg)",
+            f"![Accuracy against forward passes on {task}](comparison-{task}-passes.svg)",
+            describe_costs(frontier),
+            costs(frontier),
+            how(found, task),
         ]
-        parts += [accuracies(frontier), costs(frontier), how(found, task)]
     return "\n\n".join([*parts, *hiding(found)]) + "\n"
 
 
@@ -85,33 +97,47 @@ def costs(frontier: Frontier) -> str:
 
 
 def hiding(found: Comparison) -> list[str]:
-    """The excess objective with the last iterate alone released, and with all of them."""
+    """What is lost with the last iterate alone released, and with all of them, by each measure."""
     if not found.hiding:
         return []
-    targets = sorted({near.epsilon for near in found.hiding})
-    of = {(near.hidden, near.K, near.epsilon): near for near in found.hiding}
-    rows = []
-    for K in sorted({near.K for near in found.hiding}):
-        for hidden in (True, False):
-            cells = [_excess(of[hidden, K, target]) for target in targets]
-            rows.append((f"{'hidden' if hidden else 'public'}, K = {K}", *cells))
-        gains = [fmean(of[False, K, t].excess) / fmean(of[True, K, t].excess) for t in targets]
-        rows.append(("public over hidden", *(f"{gain:.2f}" for gain in gains)))
-    head = _table(("excess, iterates", *(f"ε = {format_number(t)}" for t in targets)), rows)
     right = [fmean(near.accuracy) for near in found.hiding]
-    seeds = len(found.hiding[0].excess)
     says = (
-        "Excess of the trained objective over its minimum, as a share of that before the first step: means over "
-        f"{seeds} seeds and one standard error; in brackets, what was chosen. Accuracy on the test part is from "
-        f"{min(right):.3f} to {max(right):.3f} in all of them."
+        f"Means over {len(found.hiding[0].excess)} seeds and one standard error; in brackets, what was chosen for this measure. "
+        f"In accuracy on the test part all of them lie between {min(right):.4f} and {max(right):.4f}. Made "
+        f"{found.dates[HIDING][:10]} in {found.seconds[HIDING] / 60:.0f} minutes of processor time."
     )
-    return ["### What hiding the iterates buys", head, says]
+    return ["### What hiding the iterates buys", *(_measured(found.hiding, *each) for each in MEASURED), says]
 
 
-def _excess(near: Nearness) -> str:
-    mean, error = fmean(near.excess), stdev(near.excess) / sqrt(len(near.excess))
+def _measured(found: list[Nearness], measure: str, field: str, title: str) -> str:
+    """One measure, from each number of directions, and by how much public iterates are worse."""
+    of = {(near.hidden, near.K, near.epsilon): near for near in found if near.measure == measure}
+    targets, rows = sorted({near.epsilon for near in found}), []
+    for K in sorted({near.K for near in found}):
+        for hidden in (True, False):
+            cells = [_cell(of[hidden, K, target], field) for target in targets]
+            rows.append((f"{'hidden' if hidden else 'public'}, K = {K}", *cells))
+        pairs = [(getattr(of[False, K, t], field), getattr(of[True, K, t], field)) for t in targets]
+        rows.append(("public over hidden", *(_ratio(*pair) for pair in pairs)))
+    return _table((title, *(f"ε = {format_number(t)}" for t in targets)), rows)
+
+
+def _cell(near: Nearness, field: str) -> str:
+    values = getattr(near, field)
     chosen = f"T = {near.T}, β = {near.beta:g}, η/K = {near.rate:.2g}"
-    return f"{mean:.2g} ± {error:.1g} ({chosen})"
+    return f"{fmean(values):.2g} ± {_error(values):.1g} ({chosen})"
+
+
+def _error(values: tuple[float, ...]) -> float:
+    return stdev(values) / sqrt(len(values))
+
+
+def _ratio(public: tuple[float, ...], hidden: tuple[float, ...]) -> str:
+    """Of the means, with its standard error, and how many standard errors the difference has."""
+    above, below = fmean(public), fmean(hidden)
+    ratio, error = above / below, hypot(_error(public), _error(hidden))
+    relative = hypot(_error(public) / above, _error(hidden) / below)
+    return f"{ratio:.2f} ± {ratio * relative:.2f} ({(above - below) / error:+.1f} errors)"
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

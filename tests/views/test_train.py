@@ -20,7 +20,7 @@ from zoexplore.presets import DEMONSTRATION
 from zoexplore.training import Here
 from zoexplore.training.frontier_files import to_csv, to_parquet
 from zoexplore.views import State, Train
-from zoexplore.views.training import choices, compared, jobs, results, running
+from zoexplore.views.training import choices, compared, costs, jobs, results, running
 from zoexplore.views.training.choices import Choices
 from zoexplore.views.training.jobs import Asked, checked, read
 from zoexplore.views.training.marks import Scale, about, front, infinite, marks, name_of, stopping, supposed
@@ -374,11 +374,23 @@ class TestCompared:
         shown = tab.finished
         noisy = [p for p in shown.frontier.points if p.target is not None]
         assert len(noisy) == 5 * 6 and len(shown.compared.marks.data["x"]) == len(noisy)
-        assert "forward passes per record" in shown.head.object and "numbers per record" in shown.head.object
         said = shown.words.object
-        assert shown.comparison.date[:10] in said and "price of tuning" in said and "torch" in said
+        assert shown.comparison.dates[shown.task][:10] in said and "price of tuning" in said and "torch" in said
         shown.open.clicks += 1
         assert tab.frontier is shown.frontier and tab.both.visible
+
+    @pytest.mark.parametrize("cost", ["memory", "passes"])
+    def test_accuracy_against_a_cost_at_one_target(self, cost):
+        shown = Train().finished
+        shown.against = cost
+        assert shown.costs.pane.visible and not shown.compared.pane.visible
+        target, points = costs.at_one_target(shown.frontier)
+        marks, of = shown.costs.marks.data, costs.COSTS[cost][0]
+        assert {p.method for p in points} == {p.method for p in shown.frontier.points if p.target == target}
+        assert marks["x"] == [of(p) for p in points] and marks["y"] == [p.mean("accuracy") for p in points]
+        axis = shown.costs.figure.x_range
+        assert axis.start < min(marks["x"]) and axis.end > max(marks["x"])
+        assert "forward passes" in shown.head.object and "numbers of a record" in shown.head.object
 
     def test_names_stand_apart_and_near_their_lines(self):
         places = compared.apart([0.9, 0.9, 0.5, 0.91], 0.05)

@@ -2,28 +2,29 @@
 
     python -m zoexplore.training.comparison
 
-It tunes, trains and writes `comparison.json` beside this file: results, what was chosen, date, versions, seeds and budget. With
-names of tasks it does these anew and keeps the others. `zoexplore.training.finished.load` reads it.
+It tunes, trains and writes `comparison.json` beside this file, after every method: results, what was chosen, dates, versions,
+seeds, budget and processor time. With names of tasks it does these anew and keeps the others; with `--resume` it goes on where a
+run was cut off. `zoexplore.training.finished.load` reads it.
 """
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from time import perf_counter
 
 from zoexplore.training import hiding
 from zoexplore.training.aims import Choice
-from zoexplore.training.executors import Processes
+from zoexplore.training.executors import Here, Processes
 from zoexplore.training.finished import FILE, Comparison, load, save
 from zoexplore.training.hiding import nearness
 from zoexplore.training.methods import COMPARED
 from zoexplore.training.results import Frontier
-from zoexplore.training.sweeps import sweep
+from zoexplore.training.sweeps import Update, sweep
 from zoexplore.training.tasks import TASKS, Task
 from zoexplore.training.tuning import RANGES, TRIALS, Ranges, trials, tuned
 from zoexplore.training.tuning import SEEDS as TUNING_SEEDS
@@ -53,12 +54,12 @@ class Budget:
 FEWER = ("noisy-zogd", "aggzo", "noisy-gd", "dp-sgd", "non-private")
 BUDGETS = {
     "digits-cosines": Budget((0.5, 1.0, 2.0, 4.0, 8.0)),
-    "flights": Budget((0.002, 0.01, 0.05), trials=8, ranges=Ranges((10, 30, 100), (100,), (300, 1000))),
-    "languages": Budget((1.0, 4.0), trials=8, ranges=Ranges((10, 30, 60), (60,), (200,), (16,)), methods=FEWER),
-    "mnist": Budget((0.5, 2.0, 8.0), trials=8),
+    "flights": Budget((0.002, 0.01, 0.05), ranges=Ranges((10, 30, 100), (100,), (300, 1000))),
+    "languages": Budget((0.5, 2.0, 8.0), ranges=Ranges((10, 30, 60), (60,), (200,), (16,)), methods=FEWER),
+    "mnist": Budget((0.5, 2.0, 8.0)),
 }
 HIDING = "hiding"  # the part on hidden iterates, among the names of tasks
-PARTS = ("digits-cosines", HIDING, "flights", "languages", "mnist")
+PARTS = (*BUDGETS, HIDING)
 
 Told = Callable[[str], None]
 
@@ -84,9 +85,13 @@ def compare(
     return thinned(last.frontier), validation
 
 
-def _told(updates, task: Task, tell: Told):
+def _told(updates: Iterable[Update], task: Task, tell: Told) -> Iterator[Update]:
+    said = -1
     for update in updates:
-        tell(f"{task.name}: {update.done / update.total:.0%} of the results")
+        tenths = 10 * update.done // update.total
+        if tenths > said:
+            tell(f"{task.name}: {tenths / 10:.0%} of the results")
+        said = tenths
         yield update
 
 
@@ -106,35 +111,81 @@ def thinned(frontier: Frontier) -> Frontier:
     return replace(frontier, points=tuple(points))
 
 
+def joined(found: Frontier | None, more: Frontier) -> Frontier:
+    """The points of both."""
+    return more if found is None else replace(more, points=(*found.points, *more.points))
+
+
 def main() -> None:
-    """Make the comparison, one part after the other; what is done is saved after each."""
+    """Make the comparison, one part after the other; what is done is saved after each method."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("parts", nargs="*", help=f"of {' '.join(PARTS)}; all, from nothing, where none is named")
     parser.add_argument("--trials", type=int, help="of each method for each epsilon, in place of each task's own number")
     parser.add_argument("--seeds", type=int, help="of each result, likewise")
     parser.add_argument("--workers", type=int, help="processes; as many as there are cores where not told")
+    parser.add_argument("--resume", action="store_true", help="keep the methods that the file has by the same budget")
     parser.add_argument("--out", type=Path, default=FILE)
     asked = parser.parse_args()
-    made = load(asked.out) if asked.parts and asked.out.exists() else Comparison("", tuple(TUNING_SEEDS), {}, {}, {}, {})
+    keep = (asked.parts or asked.resume) and asked.out.exists()
+    made = load(asked.out) if keep else Comparison({}, tuple(TUNING_SEEDS), {}, {}, {}, {})
     less = {name: getattr(asked, name) for name in ("trials", "seeds") if getattr(asked, name)}
+    for part in asked.parts or PARTS:
+        if part == HIDING:
+            _remake_hiding(made, asked.workers, asked.out, asked.resume)
+        else:
+            _remake(made, part, replace(BUDGETS[part], **less), asked.workers, asked.out, asked.resume)
 
-    def tell(said: str) -> None:
-        print(said, flush=True)
 
-    with Processes(asked.workers) as executor:
-        for part in asked.parts or PARTS:
-            began = perf_counter()
-            if part == HIDING:
-                made = replace(made, hiding=nearness(hiding.TASK, hiding.EPSILONS, executor, tell=tell))
-            else:
-                budget = replace(BUDGETS[part], **less)
-                made.frontiers[part], made.validation[part] = compare(
-                    TASKS[part], budget, executor, tell=tell, drawn=partial(trials, ranges=budget.ranges)
-                )
-                made.budgets[part] = json.loads(json.dumps(asdict(budget)))  # as it is read again
-            made.seconds[part] = round(perf_counter() - began)
-            made = replace(made, date=datetime.now(UTC).isoformat(timespec="minutes"))
-            save(made, asked.out)
+def _remake(made: Comparison, part: str, budget: Budget, workers: int | None, out: Path, resume: bool) -> None:
+    """One task, method by method."""
+    told = json.loads(json.dumps(asdict(budget)))  # as it is read again
+    if not resume or made.budgets.get(part) != told:
+        for kept in (made.frontiers, made.validation, made.seconds):
+            kept.pop(part, None)
+    made.budgets[part] = told
+    for method in budget.methods:
+        known = made.frontiers.get(part)
+        if known and any(p.method == method for p in known.points):
+            continue
+        began = processor_seconds()
+        with _executor(workers) as executor:
+            found, validation = compare(
+                TASKS[part], replace(budget, methods=(method,)), executor, tell=_tell, drawn=partial(trials, ranges=budget.ranges)
+            )
+        made.frontiers[part] = joined(known, found)
+        made.validation[part] = made.validation.get(part, {}) | validation
+        _keep(made, part, processor_seconds() - began, out)
+
+
+def _remake_hiding(made: Comparison, workers: int | None, out: Path, resume: bool) -> None:
+    """The part on hidden iterates."""
+    if resume and made.hiding:
+        return
+    made.seconds.pop(HIDING, None)
+    began = processor_seconds()
+    with _executor(workers) as executor:
+        made.hiding[:] = nearness(hiding.TASK, hiding.EPSILONS, executor, tell=_tell)
+    _keep(made, HIDING, processor_seconds() - began, out)
+
+
+def _executor(workers: int | None) -> Executor:
+    return Here() if workers == 1 else Processes(workers)
+
+
+def _tell(said: str) -> None:
+    print(said, flush=True)
+
+
+def _keep(made: Comparison, part: str, seconds: float, out: Path) -> None:
+    made.seconds[part] = round(made.seconds.get(part, 0) + seconds, 1)
+    made.dates[part] = datetime.now(UTC).isoformat(timespec="minutes")
+    save(made, out)
+
+
+def processor_seconds() -> float:
+    """That this process has taken, and those of its children that have ended."""
+    taken = os.times()
+    return taken.user + taken.system + taken.children_user + taken.children_system
 
 
 if __name__ == "__main__":

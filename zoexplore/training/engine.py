@@ -6,6 +6,7 @@ that of independent runs. The state of a job is all there is to it, so that it m
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
@@ -28,7 +29,7 @@ from zoexplore.training.network import Network
 from zoexplore.training.problem import Problem
 from zoexplore.training.tasks import Task
 
-LARGE = 5_000_000  # numbers in a data set whose products are taken in single precision
+LARGE = 500_000  # numbers in a data set whose products are taken in single precision
 
 
 @dataclass(frozen=True)
@@ -248,6 +249,17 @@ class State:
     t: int = 0
     loss: list[list[float]] = field(default_factory=list)
     accuracy: list[list[float]] = field(default_factory=list)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Torch's work on one thread: as many as there are parts at work is what a machine has cores for."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 @lru_cache(maxsize=2)

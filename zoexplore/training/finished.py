@@ -1,7 +1,7 @@
 """A finished comparison, as the page opens with it: kept as JSON beside this file, read without torch."""
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from math import inf, isfinite
 from pathlib import Path
@@ -20,14 +20,17 @@ class Nearness:
     """How near the best run of a kind comes to the minimum at fixed epsilon.
 
     Args:
+        measure: that it was tuned by, "objective" or "decisions".
         hidden: whether its last iterate alone is released.
         epsilon: that it was tuned for.
         K, T, beta, rate, sigma: the run: directions, steps, share of the noise along them, eta/K, noise scale.
         excess: seed by seed, the objective's excess over its minimum, as a share of that before the first step.
+        differing: seed by seed, the share of the test part that is decided otherwise than at the minimum.
         accuracy: seed by seed, on the test part.
         counted: how.
     """
 
+    measure: str
     hidden: bool
     epsilon: float
     K: int
@@ -36,6 +39,7 @@ class Nearness:
     rate: float
     sigma: float
     excess: tuple[float, ...]
+    differing: tuple[float, ...]
     accuracy: tuple[float, ...]
     counted: str
 
@@ -45,23 +49,23 @@ class Comparison:
     """Methods tuned alike and measured at fixed epsilon.
 
     Args:
-        date: when it was made, ISO 8601, UTC.
+        dates: when it was made, ISO 8601, UTC, task by task.
         tuning_seeds: of the trials; no result uses them.
         budgets: trials and seeds of each method and target, and the ranges of the trials, task by task.
-        seconds: that it took, task by task.
+        seconds: of processor time, task by task.
         frontiers: task by task.
         validation: task by task, "method at epsilon" to the accuracy of what was chosen on the validation part. What was chosen
             stands with the points.
         hiding: how near Noisy-ZOGD comes to the minimum of an objective, tuned with its last iterate alone released and with all.
     """
 
-    date: str
+    dates: dict[str, str]
     tuning_seeds: tuple[int, ...]
     budgets: dict[str, dict]
     seconds: dict[str, float]
     frontiers: dict[str, Frontier]
     validation: dict[str, dict[str, float]]
-    hiding: tuple[Nearness, ...] = ()
+    hiding: list[Nearness] = field(default_factory=list)
 
 
 def save(found: Comparison, path: Path = FILE) -> None:
@@ -79,9 +83,9 @@ def load(path: Path = FILE) -> Comparison:
     about = json.loads(path.read_text())
     words = about.pop("words")
     about["frontiers"] = {name: of_dict(_long(found, words)) for name, found in about["frontiers"].items()}
-    about["hiding"] = tuple(
-        Nearness(**near | {name: tuple(near[name]) for name in ("excess", "accuracy")}) for near in about["hiding"]
-    )
+    about["hiding"] = [
+        Nearness(**near | {name: tuple(near[name]) for name in ("excess", "differing", "accuracy")}) for near in about["hiding"]
+    ]
     return Comparison(**about | {"tuning_seeds": tuple(about["tuning_seeds"])})
 
 

@@ -13,9 +13,7 @@ from math import inf
 from time import monotonic
 from typing import Any, Protocol
 
-import torch
-
-from zoexplore.training.engine import Job, State
+from zoexplore.training.engine import Job, State, one_thread
 from zoexplore.training.executors import Here, executor_of
 from zoexplore.training.plans import Plan, plan, records, task_of
 from zoexplore.training.points import gathered
@@ -196,13 +194,8 @@ def _lost(error: Exception) -> bool:
 
 
 def _advance(job: Job, state: State | None) -> State:
-    """A part of a job, on one thread: as many as there are parts at work is what the machine has cores for."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with one_thread():
         return job.advance(state, PART)
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _account(planned: Plan) -> tuple[Privacy, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from zoexplore.setting import Accounting
 from zoexplore.training.aims import Choice, aimed
-from zoexplore.training.engine import Configuration, Job, State
+from zoexplore.training.engine import Configuration, Job, State, one_thread
 from zoexplore.training.methods import METHODS, OPACUS, Method
 from zoexplore.training.plans import NOISE_SEED, Plan
 from zoexplore.training.tasks import Task
@@ -171,7 +171,8 @@ def pieces(job: Job) -> list[Job]:
 def _ended(job: Job) -> dict[Configuration, float]:
     """The accuracy on held-out records of each configuration of a job, the mean over seeds; none where a loss is not finite."""
     try:
-        state: State = job.advance(None, inf)
+        with one_thread():
+            state: State = job.advance(None, inf)
     except ValueError:  # one diverged: each on its own
         if len(job.configurations) == 1:
             return {}

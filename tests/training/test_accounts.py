@@ -1,0 +1,73 @@
+"""What the comparison's points are charged, against accountants that share no code with ours."""
+
+from math import exp, sqrt
+
+import dp_accounting
+import pytest
+from dp_accounting import pld
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+from zoexplore.training import METHODS
+from zoexplore.training.finished import load
+
+WIDTH = 2e-4  # of the other accountant's intervals of loss, as a share of epsilon
+
+
+def multiplier(point):
+    """Noise over what one record adds, both of a step's movement along one direction: sensitivity is (eta/K) clip over the
+    records, noise eta sigma of which beta lies in K directions and the rest in all d.
+    """
+    run = point.run
+    noise = point.sigma * sqrt(run["beta"] / run["K"] + (1 - run["beta"]) / run["d"])
+    return noise * run["K"] * (run["batch"] or run["n"]) / run["clip"]
+
+
+def gaussian(mu, delta):
+    """Epsilon of a Gaussian mechanism, exactly (Balle, Wang 2018)."""
+
+    def beyond(e):
+        return norm.cdf(mu / 2 - e / mu) - exp(e + norm.logcdf(-mu / 2 - e / mu)) - delta
+
+    return brentq(beyond, 0, 1e5)
+
+
+def poisson(z, rate, T, delta, target):
+    other = pld.PLDAccountant(value_discretization_interval=WIDTH * target)
+    other.compose(dp_accounting.PoissonSampledDpEvent(rate, dp_accounting.GaussianDpEvent(z)), T)
+    return other.get_epsilon(delta)
+
+
+def of_kind(*counted):
+    """Private points of the comparison that are counted by composition of what begins so."""
+    return [
+        pytest.param(p, found.delta, id=f"{task} {p.method} {p.target:g}")
+        for task, found in load().frontiers.items()
+        for p in found.points
+        if METHODS[p.method].noisy and p.by == "composition" and p.counted[p.by].startswith(counted)
+    ]
+
+
+CLIPPED = of_kind("each record's clipped")
+
+
+@pytest.mark.parametrize("point, delta", [p for p in CLIPPED if not p.values[0].run["batch"]])
+def test_all_records_as_a_gaussian_mechanism(point, delta):
+    mu = sqrt(point.run["T"]) / multiplier(point)
+    assert gaussian(mu, delta) == pytest.approx(point.target, rel=1e-4)
+
+
+@pytest.mark.parametrize("point, delta", [p for p in CLIPPED if p.values[0].run["batch"]])
+def test_poisson_batches_as_google_counts_them(point, delta):
+    rate = point.run["batch"] / point.run["n"]
+    assert poisson(multiplier(point), rate, int(point.run["T"]), delta, point.target) == pytest.approx(
+        point.target, rel=5e-3, abs=2e-4
+    )
+
+
+@pytest.mark.parametrize("point, delta", of_kind("the loss's Lipschitz constant"))
+def test_a_clip_that_is_idle_costs_no_more_than_one_that_acts(point, delta):
+    """Directions are random, and see a part of the gradient: never more than all of it, and not less than its mean square."""
+    mu = sqrt(point.run["T"]) / multiplier(point)
+    share = point.run["K"] / point.run["d"]
+    assert gaussian(mu * sqrt(share), delta) * (1 - 1e-4) <= point.target <= gaussian(mu, delta) * (1 + 1e-4)
