@@ -383,7 +383,7 @@ class TestCompared:
     def test_accuracy_against_a_cost_at_one_target(self, cost):
         shown = Train().finished
         shown.against = cost
-        assert shown.costs.pane.visible and not shown.compared.pane.visible
+        assert shown.over_cost.visible and not shown.over_epsilon.visible
         target, points = costs.at_one_target(shown.frontier)
         marks, of = shown.costs.marks.data, costs.COSTS[cost][0]
         assert {p.method for p in points} == {p.method for p in shown.frontier.points if p.target == target}

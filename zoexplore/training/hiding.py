@@ -22,11 +22,12 @@ from zoexplore.training.engine import Configuration, Job, one_thread
 from zoexplore.training.finished import Nearness
 from zoexplore.training.plans import NOISE_SEED, Plan
 from zoexplore.training.tasks import TASKS, Task
-from zoexplore.training.tuning import ACCOUNTING, SEEDS, pieces
+from zoexplore.training.tuning import ACCOUNTING, pieces
 
 EPSILONS = (0.3, 1.0, 3.0, 8.0)
-RESULTS = 12  # seeds of a result
-STEPS = (25, 50, 100, 200, 400)
+TRIED = (1000, 1001, 1002)  # seeds that are chosen by
+RESULTS = 24  # seeds of a result
+STEPS = (12, 25, 50, 100, 200, 400)
 FEW = 8  # directions
 METHOD = "noisy-zogd"
 PART = 8  # one record of so many is trained on
@@ -84,7 +85,7 @@ def nearness(
     tell(f"hiding: solves sigma of {len(asked)} runs")
     made = list(executor.map(_aimed, *zip(*((task, *each) for each in asked), strict=True), chunksize=4))
     runs = [c for c in made if c is not None]
-    tried_out = _ended(task, runs, tuple(SEEDS), executor, tell)
+    tried_out = _ended(task, runs, TRIED, executor, tell)
     best: dict[tuple[str, int, float, bool], Configuration] = {}
     for measure in MEASURES:
         for c in runs:
