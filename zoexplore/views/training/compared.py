@@ -21,14 +21,15 @@ _COLOURS = {
     "non-private": theme.COLOURS["ink"],
 }  # fmt: skip
 
-_SHORT = {
+SHORT = {
     "noisy-gd": "Noisy GD", "aggzo": "Joint clip", "isotropic": "Isotropic", "dp-sgd": "DP-SGD",
     "zeroth-order": "Zeroth order",
 }  # fmt: skip
-_ROOM = 0.05  # of the axis, above and below
-_APART = 0.064  # of the axis, between names
+ROOM = 0.05  # of the axis, above and below
+APART = 0.064  # of the axis, between names
 _MOST_TICKS = 8
-_NAMES = 3.4  # times the largest epsilon is as far as names reach
+_NAMES = 4.0  # times the largest epsilon is as far as names reach
+_LEAD = 1.18  # times the largest epsilon is where names begin, a thin line from the method's last mark to each
 
 
 class Line(NamedTuple):
@@ -91,6 +92,7 @@ class Compared:
         self.paths = ColumnDataSource({"xs": [], "ys": [], "colour": []})
         self.levels = ColumnDataSource({"xs": [], "ys": [], "colour": []})
         self.names = ColumnDataSource({"x": [], "y": [], "text": [], "colour": []}, name="compared-names")
+        self.leads = ColumnDataSource({"xs": [], "ys": [], "colour": []})
         self.between = ColumnDataSource({"xs": [], "ys": []})
         self.said = ColumnDataSource({"x": [], "y": [], "text": []}, name="compared-gap")
         self.figure = self._figure()
@@ -103,13 +105,14 @@ class Compared:
         fixed_ticks(fig.xaxis[0], {})
         fig.multi_line("xs", "ys", source=self.levels, line_color="colour", line_width=1.6, line_dash=[5, 4])
         fig.multi_line("xs", "ys", source=self.paths, line_color="colour", line_width=2.4)
+        fig.multi_line("xs", "ys", source=self.leads, line_color="colour", line_width=0.8)
         fig.multi_line("xs", "ys", source=self.between, line_color=theme.colour("ink"), line_width=1.4)
         fig.multi_line("xs", "ys", source=self.marks, line_color="colour", line_width=1.2)
         dots = fig.scatter(
             "x", "y", source=self.marks, size=9, marker="marker", fill_color="colour", line_color="colour", level="overlay"
         )
         words = {"text_font_size": "12px", "text_baseline": "middle", "text_align": "left", "text_font": {"value": theme.FONT}}
-        fig.text("x", "y", "text", source=self.names, text_color="colour", x_offset=8, y_offset=0, level="overlay", **words)
+        fig.text("x", "y", "text", source=self.names, text_color="colour", x_offset=4, y_offset=0, level="overlay", **words)
         fig.text("x", "y", "text", source=self.said, text_color=theme.colour("ink"), x_offset=7, y_offset=0, **words)
         tells(fig, dots)
         return fig
@@ -119,7 +122,7 @@ class Compared:
         found = lines(frontier, utility) if frontier else []
         epsilons = [x for line in found for x in line.x]
         if frontier is None or not epsilons:
-            for source in (self.marks, self.paths, self.levels, self.names, self.between, self.said):
+            for source in (self.marks, self.paths, self.levels, self.names, self.leads, self.between, self.said):
                 source.data = {name: [] for name in source.data}
             return
         low, high = min(epsilons) / 1.25, max(epsilons)
@@ -131,8 +134,8 @@ class Compared:
         self.figure.yaxis.axis_label = f"{utility} on held-out data"
         values = [y + s * e for line in found for y, e in zip(line.y, line.error, strict=True) for s in (-1, 1)]
         span = max(max(values) - min(values), 0.02)
-        places = apart([line.y[-1] for line in found], _APART * span)
-        room = _ROOM * span
+        places = apart([line.y[-1] for line in found], APART * span)
+        room = ROOM * span
         self.figure.y_range.update(start=min(*values, *places) - room, end=max(*values, *places) + room)
         self._fill(found, low, high, places)
         self._gap(found if utility == "accuracy" else [])
@@ -153,10 +156,12 @@ class Compared:
         self.paths.data = {"xs": [line.x for line in noisy], "ys": [line.y for line in noisy], "colour": hues}
         hues = [colour_of(line.method) for line in silent]
         self.levels.data = {"xs": [[low, high]] * len(silent), "ys": [[line.y[-1]] * 2 for line in silent], "colour": hues}
-        methods = [line.method for line in found]
+        methods, begin = [line.method for line in found], high * _LEAD
+        hues, ends = list(map(colour_of, methods)), [[line.y[-1], place] for line, place in zip(found, places, strict=True)]
+        self.leads.data = {"xs": [[high, begin]] * len(found), "ys": ends, "colour": hues}
         self.names.data = {
-            "x": [high] * len(found), "y": places, "colour": list(map(colour_of, methods)),
-            "text": [_SHORT.get(m) or (METHODS[m].title if m in METHODS else m) for m in methods],
+            "x": [begin] * len(found), "y": places, "colour": hues,
+            "text": [SHORT.get(m) or (METHODS[m].title if m in METHODS else m) for m in methods],
         }  # fmt: skip
 
     def _gap(self, found: list[Line]) -> None:
@@ -198,20 +203,10 @@ def describe_frontier(frontier: Frontier) -> str:
     target, first, zeroth, high, low = known
     one, other = METHODS[first.method].title, METHODS[zeroth.method].title
     best = next((line.y[-1] for line in lines(frontier) if line.method == "non-private"), None)
-    ceiling = f" Without privacy, gradients reach {best:.3f}." if best is not None else ""
-    head = f"At ε = {format_number(target)} the best method with gradients, {one}, reaches an accuracy of {high:.3f}"
-    found = f"{head}; the best with random directions, {other}, {low:.3f}.{ceiling}"
-    return f"{found} {_costs(target, first, zeroth)}" if first.points[0].run and zeroth.points[0].run else found
-
-
-def _costs(target: float, first: Line, zeroth: Line) -> str:
-    """Where zeroth order loses, and what it saves, at one epsilon."""
-    gradient, few = (next(p for p in line.points if p.target == target) for line in (first, zeroth))
-    more, less = passes(few) / passes(gradient), kept(gradient) / kept(few)
+    ceiling = f"; without privacy gradients reach {best:.3f}" if best is not None else ""
     return (
-        f"The directions took {format_number(passes(few))} forward passes per record, {format_number(more)} times as many as the "
-        f"gradients; a clipped step kept {format_count(int(kept(few)))} numbers per record instead of "
-        f"{format_count(int(kept(gradient)))} and the activations, {format_number(less)} times fewer."
+        f"At ε = {format_number(target)} the best by gradients, {one}, reaches {high:.3f}, the best by directions, {other}, "
+        f"{low:.3f}{ceiling}."
     )
 
 

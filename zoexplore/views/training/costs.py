@@ -2,16 +2,15 @@
 
 from math import isfinite
 
-import panel as pn
-from bokeh.models import ColumnDataSource, HoverTool, Range1d
+from bokeh.models import ColumnDataSource, Range1d
 from bokeh.plotting import figure
 
 from zoexplore.formatting import format_count, format_number
 from zoexplore.training import METHODS, Frontier, Point
 from zoexplore.training.costs import kept, passes
-from zoexplore.views.figures.bokeh_style import blank, decades, dress, plain
+from zoexplore.views.figures.bokeh_style import blank
 from zoexplore.views.style import theme
-from zoexplore.views.training.compared import APART, COLOURS, ROOM, SHORT, apart, tip
+from zoexplore.views.training.compared import APART, ROOM, SHORT, apart, colour_of, tells, tip
 from zoexplore.views.training.marks import MARKERS
 
 COSTS = {
@@ -49,33 +48,27 @@ def describe_costs(frontier: Frontier) -> str:
 
 
 class Costs:
-    """The figure of one frontier."""
+    """The figure of one frontier, in light colours."""
 
     def __init__(self) -> None:
         names = ("x", "y", "xs", "ys", "at", "text", "tip", "marker", "method", "colour")
         self.marks = ColumnDataSource({n: [] for n in names}, name="costs")
         self.figure = self._figure()
-        self.pane = pn.pane.Bokeh(self.figure, **theme.STRETCH)
-        self.dark = False
 
     def _figure(self) -> figure:
         fig = blank(
             "accuracy-at-cost", "frontier", x_axis_type="log", x_range=Range1d(1, 1e4), y_range=Range1d(0, 1),
             tools="pan,wheel_zoom,reset,save",
         )  # fmt: skip
-        plain(fig.yaxis)
-        decades(fig.xaxis)
         fig.multi_line("xs", "ys", source=self.marks, line_color="colour", line_width=1.2)
         dots = fig.scatter(
             "x", "y", source=self.marks, size=11, marker="marker", fill_color="colour", line_color="colour", level="overlay"
         )
-        dots.nonselection_glyph = dots.selection_glyph = None
         fig.text(
             "x", "at", "text", source=self.marks, x_offset=10, y_offset=0, text_align="left", level="overlay",
             text_font_size="12px", text_baseline="middle", text_color="colour", text_font={"value": theme.FONT},
         )  # fmt: skip
-        tooltip = f'<div class="tip"><style>{theme.css("mark")}</style>@tip{{safe}}</div>'
-        fig.add_tools(HoverTool(renderers=[dots], tooltips=tooltip, visible=False, point_policy="snap_to_data"))
+        tells(fig, dots)
         return fig
 
     def draw(self, frontier: Frontier | None, cost: str) -> None:
@@ -100,17 +93,8 @@ class Costs:
             "ys": [[a - e, a + e] for a, e in zip(y, errors, strict=True)],
             "text": [SHORT.get(m, METHODS[m].title) for m in methods], "tip": [tip(p) for p in points],
             "marker": [MARKERS.get(m, "circle") for m in methods], "method": methods,
-            "colour": [self._colour(m) for m in methods],
+            "colour": list(map(colour_of, methods)),
         }  # fmt: skip
-
-    def _colour(self, method: str) -> str:
-        return COLOURS.get(method, theme.COLOURS["edge"])[theme.DARK if self.dark else theme.LIGHT]
-
-    def paint(self, dark: bool) -> None:
-        """Draw in the colours of a scheme."""
-        self.dark = dark
-        dress(self.figure, dark)
-        self.marks.data = {**self.marks.data, "colour": [self._colour(m) for m in self.marks.data["method"]]}
 
 
 def _places(x: list[float], y: list[float], least: float) -> list[float]:

@@ -42,7 +42,7 @@ class Train(View):
         self.choices = Choices(self.state)
         self.running = Running(self.choices.asked, self._trained)
         self.finished = Finished(self._loaded, self.canvas)
-        self.finished.param.watch(lambda _: self.repaint(), "task")
+        self.finished.param.watch(lambda _: self.repaint(), ["task", "against"])
         self.marks, self.course, self.compared = UtilityFigure(self._clicked), Course(), Compared()
         figures = {"marks": self.marks.figure, "compared": self.compared.figure, **self.course.figures}
         self.pane_of = {name: self.canvas(fig) for name, fig in figures.items()}
@@ -123,9 +123,7 @@ class Train(View):
         self.marks.draw(*shown, self.point)
         self.compared.draw(self.frontier, self.utility)
         several = self.shown == "bounds"
-        for part in (self.pane_of["marks"], self.saves["frontier"], self.ticks, self.legend):
-            part.visible = several
-        self.pane_of["compared"].visible = not several
+        self.by_bounds.visible, self.by_methods.visible = several, not several
         self.course.draw(*shown, self.point)
         if self.dark:
             self.repaint()
@@ -158,8 +156,10 @@ class Train(View):
         """The frontier, and beside or below it the course of a point."""
         between = {"margin": (4, 0, 4, 0)}
         self.ticks = widgets.tools(*self.boxes.values(), **between)
-        drawn = self.pane_of["marks"], self.saves["frontier"], self.pane_of["compared"]
-        frontier = widgets.stack(self.measure, self.mode, self.ticks, self.legend, *drawn)
+        # in stacks, since a pane of Bokeh that was hidden cannot be shown again (Panel 1.9)
+        self.by_bounds = widgets.stack(self.ticks, self.legend, self.pane_of["marks"], self.saves["frontier"])
+        self.by_methods = widgets.stack(self.pane_of["compared"], visible=False)
+        frontier = widgets.stack(self.measure, self.mode, self.by_bounds, self.by_methods)
         drawn = (part for name in TITLES for part in (self.pane_of[name], self.saves[name]))
         course = widgets.stack(self.menu, widgets.tools(self.apply, **between), *drawn, self.story)
         # in a column, hidden as a whole: a grid by its own style sheet stays visible
