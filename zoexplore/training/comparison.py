@@ -54,8 +54,8 @@ class Budget:
 FEWER = ("noisy-zogd", "aggzo", "noisy-gd", "dp-sgd", "non-private")
 BUDGETS = {
     "digits-cosines": Budget((0.5, 1.0, 2.0, 4.0, 8.0)),
-    "flights": Budget((0.002, 0.01, 0.05), ranges=Ranges((10, 30), (100,), (300,))),
-    "languages": Budget((0.5, 2.0, 8.0), ranges=Ranges((10, 30, 60), (60,), (200,), (16,)), methods=FEWER),
+    "flights": Budget((0.002, 0.01, 0.05), ranges=Ranges((10, 30), (100, 300), (100, 300))),
+    "languages": Budget((0.5, 2.0, 8.0), ranges=Ranges((10, 30, 60), (60,), (100, 200), (16,)), methods=FEWER),
     "mnist": Budget((0.5, 2.0, 8.0)),
 }
 HIDING = "hiding"  # the part on hidden iterates, among the names of tasks

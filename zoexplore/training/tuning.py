@@ -20,6 +20,7 @@ from zoexplore.training.plans import NOISE_SEED, Plan
 from zoexplore.training.tasks import Task
 
 TRIALS = 12
+DRAWS = 20  # for each trial, until there are enough that differ
 ALIKE = 4  # trials of the same directions, steps and batch
 SEEDS = (1000,)  # of the trials
 RATES = tuple(2.0**i for i in range(-2, 6))  # in units of 1/M
@@ -55,14 +56,19 @@ def trials(task: Task, method: str, count: int = TRIALS, seed: int = 0, ranges: 
     """That many runs to try, all different, from the ranges above and these; the same for every epsilon.
 
     `ALIKE` at a time have the same directions, steps and batch, so that they train side by side.
+
+    Raises:
+        ValueError: the ranges have fewer.
     """
     rng = np.random.default_rng([seed, crc32(method.encode())])
     found: dict[Choice, None] = {}
-    while len(found) < count:
+    for _ in range(DRAWS * count):
         shape = _shape(task, METHODS[method], rng, ranges)
         for _ in range(ALIKE):
             found[_drawn(task, METHODS[method], shape, rng)] = None
-    return list(found)[:count]
+        if len(found) >= count:
+            return list(found)[:count]
+    raise ValueError(f"{count} trials of {method!r} were asked for and its ranges have {len(found)}: give wider ranges, or fewer")
 
 
 def _one(values: Sequence, rng: np.random.Generator):

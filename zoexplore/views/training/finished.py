@@ -85,11 +85,10 @@ def how(comparison: Comparison, task: str) -> str:
     libraries = [f"{name} {frontier.versions[name]}" for name in ("zoexplore", "torch", "numpy") if name in frontier.versions]
     licence = TASKS[task].licence if task in TASKS else ""
     trials = comparison.budgets[task]["trials"]
+    taken = f" in {comparison.seconds[task] / 60:.0f} minutes of processor time" if task in comparison.seconds else ""
     return (
-        f"Made {comparison.dates[task][:10]} by {_COMMAND} in {comparison.seconds[task] / 60:.0f} minutes of processor time "
-        f"({', '.join(libraries)}). Each "
-        f"method had {trials} trials for each ε, drawn at random from ranges of its own and judged with other seeds on a part of "
-        "the training records; ε does not cover the price of tuning. Marks are means over "
-        f"{seeds} seeds; bars are one standard error, the test records' included. ε is for one record more or less, with "
-        f"only the last iterate released. Data: {licence}."
+        f"Made {comparison.dates[task][:10]} by {_COMMAND}{taken} ({', '.join(libraries)}). Each method had {trials} trials for "
+        "each ε, drawn at random from ranges of its own and judged with other seeds on a part of the training records; ε does "
+        f"not cover the price of tuning. Marks are means over {seeds} seeds, bars one standard error, that of the test part "
+        f"included. One record more or less is hidden, and the last iterate alone is released. Data: {licence}."
     )
