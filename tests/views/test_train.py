@@ -390,7 +390,7 @@ class TestCompared:
         assert marks["x"] == [of(p) for p in points] and marks["y"] == [p.mean("accuracy") for p in points]
         axis = shown.costs.figure.x_range
         assert axis.start < min(marks["x"]) and axis.end > max(marks["x"])
-        assert "forward passes" in shown.head.object and "numbers of a record" in shown.head.object
+        assert "forward passes" in shown.head.object and "numbers per record" in shown.head.object
 
     def test_names_stand_apart_and_near_their_lines(self):
         places = compared.apart([0.9, 0.9, 0.5, 0.91], 0.05)

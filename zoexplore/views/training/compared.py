@@ -203,11 +203,9 @@ def describe_frontier(frontier: Frontier) -> str:
     target, first, zeroth, high, low = known
     one, other = METHODS[first.method].title, METHODS[zeroth.method].title
     best = next((line.y[-1] for line in lines(frontier) if line.method == "non-private"), None)
-    ceiling = f"; without privacy gradients reach {best:.3f}" if best is not None else ""
-    return (
-        f"At ε = {format_number(target)} the best by gradients, {one}, reaches {high:.3f}, the best by directions, {other}, "
-        f"{low:.3f}{ceiling}."
-    )
+    ceiling = f" Without privacy, gradients reach {best:.3f}." if best is not None else ""
+    head = f"At ε = {format_number(target)} the best method with gradients, {one}, reaches an accuracy of {high:.3f}"
+    return f"{head}; the best with random directions, {other}, {low:.3f}.{ceiling}"
 
 
 def tip(point: Point) -> str:

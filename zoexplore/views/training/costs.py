@@ -38,12 +38,12 @@ def describe_costs(frontier: Frontier) -> str:
         return ""
     first, few = (max(kind, key=lambda p: p.mean("accuracy")) for kind in kinds)
     lost, more, less = first.mean("accuracy") - few.mean("accuracy"), passes(few) / passes(first), kept(first) / kept(few)
-    compared = f"{lost:.3f} of accuracy lower" if lost > 0 else f"{-lost:.3f} of accuracy higher"
+    compared = f"{lost:.3f} below" if lost > 0 else f"{-lost:.3f} above"
     return (
-        f"At ε = {format_number(target)} the best by directions, {METHODS[few.method].title}, ends {compared} than the best by "
-        f"gradients, {METHODS[first.method].title}. It takes {format_number(more)} times as many forward passes, "
-        f"{format_number(passes(few))} of a record; a clipped step keeps {format_count(int(kept(few)))} numbers of a record in "
-        f"place of {format_count(int(kept(first)))} and activations, {format_number(less)} times fewer."
+        f"At ε = {format_number(target)} the best method with random directions, {METHODS[few.method].title}, is {compared} the "
+        f"best with gradients, {METHODS[first.method].title}. It took {format_number(passes(few))} forward passes of a "
+        f"record, {format_number(more)} times as many; a clipped step kept {format_count(int(kept(few)))} numbers per record "
+        f"instead of {format_count(int(kept(first)))} and the activations, {format_number(less)} times fewer."
     )
 
 

@@ -89,6 +89,6 @@ def how(comparison: Comparison, task: str) -> str:
     return (
         f"Made {comparison.dates[task][:10]} by {_COMMAND}{taken} ({', '.join(libraries)}). Each method had {trials} trials for "
         "each ε, drawn at random from ranges of its own and judged with other seeds on a part of the training records; ε does "
-        f"not cover the price of tuning. Marks are means over {seeds} seeds, bars one standard error, that of the test part "
-        f"included. One record more or less is hidden, and the last iterate alone is released. Data: {licence}."
+        f"not cover the price of tuning. Marks are means over {seeds} seeds; bars are one standard error, the test records' "
+        f"included. ε is for one record more or less, with only the last iterate released. Data: {licence}."
     )
