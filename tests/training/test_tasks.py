@@ -12,6 +12,8 @@ from zoexplore import Accounting, epsilon
 from zoexplore.bounds import BOUNDS
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.training import TASKS, frontier, plan, train
+from zoexplore.training.data import Data
+from zoexplore.training.models import MODELS, Constants
 
 HERE = [name for name in TASKS if name != "covertype"]
 
@@ -89,6 +91,26 @@ def test_where_the_clip_acted_only_what_the_clip_alone_carries_is_claimed():
         finite = {b for b in BOUNDS if point.epsilon[b] < float("inf")}
         assert finite == (kept or {"output-perturbation"})
         assert "Lipschitz" in point.reason["sharp"]
+
+
+def test_where_it_acted_against_what_was_supposed_nothing_that_needs_it_idle_is_claimed(monkeypatch):
+    """A network that is supposed to be flatter than it is."""
+    flat = Constants("non-convex", 1.0, 0.0, 0.05, ("the loss is 0.05-Lipschitz",))
+    monkeypatch.setattr(type(MODELS["perceptron"]), "constants", staticmethod(lambda ridge: flat))
+    point = train(small_task("perceptron", R=3.0), sigma=0.1)
+    assert point.clipped > 0
+    assert {b for b in BOUNDS if point.epsilon[b] < float("inf")} == {"composition", "output-perturbation"}
+    assert "the clip acted, so that the loss is not" in point.reason["sharp"]
+
+
+@pytest.mark.parametrize("labels", [(1, 2), (-1, 1), (0, 0.5), (0, float("nan")), (0, 2)], ids=str)
+@pytest.mark.parametrize("held_out", [False, True])
+def test_labels_that_are_not_counted_from_zero_are_refused(labels, held_out):
+    """Two-class losses of labels 1 and 2 would be linear, and steeper than is proved."""
+    X, good, wrong = np.eye(4), np.array([0, 1, 0, 1]), np.array([*labels, *labels])
+    Data(X, good, X, good, 2)
+    with pytest.raises(ValueError, match=r"has the label .*: give whole numbers from 0 to classes - 1 = 1"):
+        Data(X, *((good, X, wrong) if held_out else (wrong, X, good)), 2)
 
 
 def test_a_clip_below_the_lipschitz_constant_rules_the_hidden_state_out_whether_or_not_it_acts():
