@@ -62,6 +62,19 @@ class TestModules:
         with pytest.raises(ValueError, match=MIXES):
             run(made, 1, classes())
 
+    def test_a_part_that_is_taught_another_way(self):
+        module = network()
+        made = run(over(module), 1, classes())
+        module[1].forward = lambda x: torch.tanh(x - x.mean(0))
+        with pytest.raises(ValueError, match=MIXES):
+            run(made, 1, classes())
+
+    def test_another_loss(self):
+        made = run(optimiser(FREE), 1)
+        made.objective.loss = lambda w, batch: logistic(w, batch) - logistic(w, batch).mean()
+        with pytest.raises(ValueError, match=MIXES):
+            run(made, 1)
+
     def test_a_buffer_that_learns_from_a_later_step_on(self):
         module = WithBuffer()
         made = run(over(module), 2, classes())

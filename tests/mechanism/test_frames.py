@@ -5,7 +5,7 @@ import torch
 from scipy import stats
 
 from zoexplore.mechanism import Sources
-from zoexplore.mechanism.frames import Dense, Mover, Streamed
+from zoexplore.mechanism.frames import Dense, Mover, Streamed, is_streamed
 from zoexplore.mechanism.parameters import Copy, Parameters, add
 from zoexplore.mechanism.rng import Column, Replay
 
@@ -68,6 +68,16 @@ def test_a_mover_goes_there_and_back(copied, kind, near):
             assert torch.allclose(p.vector(), w + sign * 0.3 * probes[:, k], atol=1e-5 if kind == torch.float32 else 1e-12)
     mover.back()
     assert torch.equal(p.vector(), w) if copied else (p.vector() - w).abs().max() < near
+
+
+@pytest.mark.parametrize(
+    "d, K, streamed",
+    [(6, 3, False), (6, 6, False), (2**19, 1, False), (2**19 + 1, 1, True), (2**16, 64, True), (2**16, 2**15 + 1, False)],
+)
+def test_frames_are_dense_where_that_is_faster_and_possible(d, K, streamed):
+    p = parameters(d)
+    assert is_streamed("auto", p, K) == streamed
+    assert not is_streamed("dense", p, K)
 
 
 def test_half_the_dimension_at_most_is_streamed():

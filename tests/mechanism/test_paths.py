@@ -154,6 +154,20 @@ def test_float32_quotients_agree_with_float64_where_xi_is_not_too_small(kind):
     assert "two points were off by" in repr(made.privacy_report())
 
 
+@pytest.mark.parametrize("xi", [1e-2, 0.1, 1.0])
+def test_float32_steps_are_those_of_float64_to_a_thousandth(xi):
+    """Hardly any noise, and a clip that does not act: what moves the parameters is the quotients' mean."""
+    moves = []
+    for kind in (torch.float32, torch.float64):
+        setting = SETTING.replace(d=51, K=4, xi=xi, R=float("inf"), clip=10.0, sigma=1e-9, ridge=0, m=0)
+        module = network().to(kind)
+        made = NoisyZOGD(module, cross_entropy, setting, sources=Sources(1, 2), directions="dense")
+        before = made.w.double()
+        run(made, 1, (classes()[0].to(kind), classes()[1]))
+        moves.append(made.w.double() - before)
+    assert (moves[0] - moves[1]).norm() < 1e-3 * moves[1].norm()
+
+
 def test_the_data_are_looked_at_only_after_the_frame_is_drawn_and_before_the_noise():
     """An error in between gives back the frame, and no noise was drawn."""
     made = NoisyZOGD(torch.zeros(6, dtype=torch.float64), lambda w, b: 1 / 0, SETTING, sources=Sources(1, 2))

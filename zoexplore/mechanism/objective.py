@@ -49,7 +49,7 @@ class OfVector:
         """A function has no state to check."""
 
     def structure(self) -> tuple:
-        return ()
+        return (id(self.loss),)
 
     def buffers(self) -> dict[str, Tensor]:
         return {}
@@ -99,9 +99,12 @@ class OfModule:
                 )
 
     def structure(self) -> tuple:
-        """What may change how records meet: the parts, their modes and hooks, and whether buffers were written to."""
-        parts = ((id(m), type(m), m.training, *m._forward_pre_hooks, *m._forward_hooks) for m in self.plain.modules())
-        return tuple(parts), tuple((id(b), b.is_inference() or b._version) for b in self.plain.buffers())
+        """What may change how records meet: the loss, the parts, their modes and hooks, and whether buffers were written to."""
+        parts = (
+            (id(m), type(m), id(vars(m).get("forward")), m.training, *m._forward_pre_hooks, *m._forward_hooks)
+            for m in self.plain.modules()
+        )
+        return id(self.loss), tuple(parts), tuple((id(b), b.is_inference() or b._version) for b in self.plain.buffers())
 
     def buffers(self) -> dict[str, Tensor]:
         """What the module holds beside its parameters, by name."""
