@@ -2,6 +2,7 @@
 
 import copy
 import io
+import pickle
 
 import pytest
 import torch
@@ -141,6 +142,35 @@ class TestChecks:
         else:
             second = run(resumed(first, setting=SETTING, declared=DECLARED, post_processing=after), 2)
             assert [b for b, g in second.privacy_report().guarantees.items() if g.valid] == ["composition"]
+
+
+class TestCopies:
+    """A copy of an optimiser goes on with its own model, or says that it cannot."""
+
+    @pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["deepcopy", "pickle"])
+    def test_of_a_module(self, copied):
+        module = network()
+        made = run(NoisyZOGD(module, cross_entropy, FREE.replace(d=51), sources=Sources(1, 2)), 1, classes())
+        twin = copied(made)
+        with pytest.raises(RuntimeError, match="parameters were moved"):
+            run(twin, 1, classes())
+        assert run(made, 1, classes()).steps == 2
+
+    def test_that_would_share_the_model_is_refused(self):
+        with pytest.raises(TypeError, match="a shallow copy would move the same model"):
+            copy.copy(optimiser(FREE))
+
+    def test_a_state_with_another_record_is_refused(self):
+        state = run(optimiser(FREE), 3).state_dict()
+        state["ledger"]["stages"] = [[state["ledger"]["stages"][0][0], 1]]
+        with pytest.raises(ValueError, match="3 steps and a record of others"):
+            optimiser(FREE).load_state_dict(state)
+
+    def test_param_groups_of_others_change_nothing(self):
+        made, other = optimiser(FREE), torch.zeros(6, dtype=torch.float64, requires_grad=True)
+        made.param_groups[0]["params"] = [other]
+        run(made, 1)
+        assert torch.equal(other, torch.zeros(6, dtype=torch.float64)) and made.w.norm() > 0
 
 
 def test_a_state_holds_no_part_of_the_optimiser_that_went_on():

@@ -43,11 +43,11 @@ def test_in_single_precision_a_step_is_summed_up_in_double_until_the_noise_is_in
     assert float(apart) == pytest.approx(3e-10, rel=1e-3)
 
 
-@pytest.mark.parametrize("d, K", [(5000, 4), (20_000, 64), (300_000, 16)])
+@pytest.mark.parametrize("d, K", [(20_000, 64), (1_200_000, 4)])
 def test_streamed_directions_are_orthonormal_to_the_last_digits_of_single_precision(d, K):
     frame = Streamed(Parameters([torch.zeros(d)]), K, Sources(1, 2).directions)
     U = torch.stack([torch.cat([x.clone() for x in frame.combined(e, {})]) for e in torch.eye(K)], 1)
-    assert torch.linalg.matrix_norm(U.T @ U - torch.eye(K), 2) < 16 * SINGLE
+    assert torch.linalg.matrix_norm(U.T @ U - torch.eye(K), 2) < 8 * SINGLE
 
 
 class TestSmallNumbers:

@@ -150,6 +150,21 @@ class TestMixing:
         assert made.steps == 0
         assert torch.allclose(made.w, torch.zeros(6, dtype=torch.float64), atol=1e-15)
 
+    @pytest.mark.parametrize("pair", [(0, 1), (3, 4), (6, 7)], ids=["first", "middle", "last"])
+    def test_the_first_the_middle_and_the_last_are_looked_at_alone(self, pair):
+        """Two of eight records meet, in whatever order; the others are alone already."""
+        X, y = data(8)
+        group = torch.arange(8.0).index_fill(0, torch.tensor(pair), 9.0)
+
+        def loss(w, batch):
+            X, y, group = batch
+            together = (group[:, None] == group).double()
+            own = logistic(w, (X, y))
+            return own - together @ own / together.sum(1)
+
+        with pytest.raises(ValueError, match="a loss must depend on its own record alone"):
+            run(optimiser(SETTING.replace(n=8), loss=loss), 1, (X, y, group))
+
     @pytest.mark.parametrize("mixes", [True, False])
     def test_a_causal_encoder_whose_batch_is_its_sequence(self, mixes):
         module = Attention(mixes)
@@ -277,35 +292,6 @@ def test_a_record_of_enormous_slopes_is_clipped_or_not_counted(clipping, options
     for seed in range(8):
         made = optimiser(TOLD.replace(xi=xi, K=3), loss=loss, clipping=clipping, seeds=(seed + 10, seed), **options)
         assert run(made, 1, (X, y)).w.norm() < 100
-
-
-class TestCopies:
-    """A copy of an optimiser goes on with its own model, or says that it cannot."""
-
-    @pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["deepcopy", "pickle"])
-    def test_of_a_module(self, copied):
-        module = network()
-        made = run(NoisyZOGD(module, cross_entropy, TOLD.replace(d=51), sources=Sources(1, 2)), 1, classes())
-        twin = copied(made)
-        with pytest.raises(RuntimeError, match="parameters were moved"):
-            run(twin, 1, classes())
-        assert run(made, 1, classes()).steps == 2
-
-    def test_that_would_share_the_model_is_refused(self):
-        with pytest.raises(TypeError, match="a shallow copy would move the same model"):
-            copy.copy(optimiser(TOLD))
-
-    def test_a_state_with_another_record_is_refused(self):
-        state = run(optimiser(TOLD), 3).state_dict()
-        state["ledger"]["stages"] = [[state["ledger"]["stages"][0][0], 1]]
-        with pytest.raises(ValueError, match="3 steps and a record of others"):
-            optimiser(TOLD).load_state_dict(state)
-
-    def test_param_groups_of_others_change_nothing(self):
-        made, other = optimiser(TOLD), torch.zeros(6, dtype=torch.float64, requires_grad=True)
-        made.param_groups[0]["params"] = [other]
-        run(made, 1)
-        assert torch.equal(other, torch.zeros(6, dtype=torch.float64)) and made.w.norm() > 0
 
 
 def test_one_unnormalised_row_is_clipped_where_gradients_stand_in_for_quotients():
