@@ -4,6 +4,7 @@ import copy
 import io
 import os
 import pickle
+from itertools import combinations
 from math import inf
 
 import pytest
@@ -150,9 +151,9 @@ class TestMixing:
         assert made.steps == 0
         assert torch.allclose(made.w, torch.zeros(6, dtype=torch.float64), atol=1e-15)
 
-    @pytest.mark.parametrize("pair", [(0, 1), (3, 4), (6, 7)], ids=["first", "middle", "last"])
-    def test_the_first_the_middle_and_the_last_are_looked_at_alone(self, pair):
-        """Two of eight records meet, in whatever order; the others are alone already."""
+    @pytest.mark.parametrize("pair", list(combinations(range(8), 2)), ids=str)
+    def test_any_two_records_that_meet_are_found(self, pair):
+        """In whatever order; the other six of the batch are alone already."""
         X, y = data(8)
         group = torch.arange(8.0).index_fill(0, torch.tensor(pair), 9.0)
 

@@ -13,10 +13,11 @@ LOOKED_AT = 16  # records, spread over the batch, that are looked at in several 
 
 
 def check(losses: Losses, batch: Any, kind: torch.dtype, scale: float) -> None:
-    """Some records' losses, in their batch, among themselves, in reverse, shuffled, and the first, middle and last of them alone.
+    """Some records' losses, in their batch, among themselves, in reverse, shuffled, in halves that part any two of them, and the
+    first, middle and last of them alone.
 
-    Costs one evaluation of all records and of some fifty more, at the parameters as they stand. Take a point off the start, where
-    symmetry (all parameters 0, say) may hide what depends on what.
+    Costs one evaluation of all records and of some hundred more, at the parameters as they stand. Take a point off the start,
+    where symmetry (all parameters 0, say) may hide what depends on what.
 
     Args:
         kind: the least precise that the losses are computed in.
@@ -30,12 +31,14 @@ def check(losses: Losses, batch: Any, kind: torch.dtype, scale: float) -> None:
     whole = losses.here(batch)[chosen.to(_device(batch))].double()
     some = part(batch, chosen)
     s = len(chosen)
-    orders = {
-        "without the other records": torch.arange(s),
-        "with the records in reverse": torch.arange(s).flip(0),
-        "with the records shuffled": torch.randperm(s, generator=torch.Generator().manual_seed(s)),
-    }
-    for how, order in orders.items():
+    bits = [torch.arange(s) >> i & 1 for i in range((s - 1).bit_length())]  # of their numbers, of which any two differ in one
+    ways = [
+        ("without the other records", torch.arange(s)),
+        ("with the records in reverse", torch.arange(s).flip(0)),
+        ("with the records shuffled", torch.randperm(s, generator=torch.Generator().manual_seed(s))),
+        *(("with some of the records", (bit == side).nonzero().squeeze(1)) for bit in bits for side in (0, 1)),
+    ]
+    for how, order in ways:
         found = losses.here(part(some, order)).double()
         same(whole[order.to(whole.device)], found, chosen[order], how)
     for i in sorted({0, s // 2, s - 1}):
