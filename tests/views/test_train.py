@@ -161,7 +161,7 @@ class TestChoices:
         ("name", "text", "said"),
         [
             ("K", "many", "K directions: 'many' is not allowed"), ("K", "0", "K = 0 is not allowed"), ("T", "1.5", "T = 1.5"),
-            ("beta", "2", "beta = 2"), ("sigmas", "1e-3, -1", "sigma = -1"), ("sigmas", "", "at least one"),
+            ("beta", "2", "β = 2"), ("sigmas", "1e-3, -1", "σ = -1"), ("sigmas", "", "at least one"),
             ("sigmas", "1, 1", "none of them twice"), ("seeds", "0", "from 1 to 50"), ("seeds", "1000", "from 1 to 50"),
             ("T", "inf", "give a number"), ("K", "9" * 400, "give a number"), ("sigmas", "1e-3; 2", "give a number"),
         ],
