@@ -1,6 +1,6 @@
 """What every figure's canvas has in common: its colours, how its axes write numbers, and what hovering shows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from html import escape
 from typing import Any
@@ -144,7 +144,7 @@ def blank(name: str, sheet: str = "figure", **params) -> figure:
 
 def paint(fig: figure, dark: bool) -> None:
     """Give whatever has a colour in a figure, its data's columns included, its partner in a scheme (`theme.partner`)."""
-    for model in fig.references():
+    for model in _drawn(fig):
         if isinstance(model, ColumnDataSource):
             columns = {name: values for name, values in model.data.items() if _are_colours(values)}
             if columns:
@@ -153,6 +153,19 @@ def paint(fig: figure, dark: bool) -> None:
             colour = getattr(model, name)
             if isinstance(colour, str) and (partner := theme.partner(colour, dark)) != colour:
                 setattr(model, name, partner)
+
+
+def _drawn(fig: figure) -> Iterator[Model]:
+    """What of a figure may have colours: many times sooner than all that it refers to."""
+    yield fig
+    yield from (fig.title,) if fig.title else ()
+    for side in (fig.left, fig.right, fig.above, fig.below, fig.center):
+        yield from side
+    for renderer in fig.renderers:
+        glyphs = renderer.glyph, renderer.nonselection_glyph, renderer.muted_glyph, renderer.selection_glyph
+        yield from (glyph for glyph in glyphs if isinstance(glyph, Model))
+        yield renderer.data_source
+    yield from (tool.overlay for tool in fig.tools if isinstance(getattr(tool, "overlay", None), Model))
 
 
 @cache
