@@ -91,7 +91,7 @@ def test_nothing_in_a_file_is_run_and_each_field_is_told(explorer, tmp_path):
     settled(explorer, lambda: upload.set_input_files(bad), lambda: readouts(explorer))
     explorer.get_by_text("Of this file").wait_for()
     said = notice(explorer)
-    assert "K = " in said and "sigma = -1" in said and HTML in said and harmless(explorer)
+    assert "K = " in said and "σ = -1" in said and HTML in said and harmless(explorer)
     (tmp_path / "worse.yaml").write_bytes(b"\xff\xfe{]: !!python/object/apply:os.system ['true']")
     settled(explorer, lambda: upload.set_input_files(tmp_path / "worse.yaml"), lambda: notice(explorer))
     reads(explorer, "Composition", guarantee(DEMONSTRATION.replace(T=9), "composition").epsilon)
