@@ -149,7 +149,7 @@ def paint(fig: figure, dark: bool) -> None:
             columns = {name: values for name, values in model.data.items() if _are_colours(values)}
             if columns:
                 model.data = {**model.data, **{n: [theme.partner(c, dark) for c in values] for n, values in columns.items()}}
-        for name in _coloured(type(model)):
+        for name in _coloured(type(model)):  # type: ignore[arg-type]
             colour = getattr(model, name)
             if isinstance(colour, str) and (partner := theme.partner(colour, dark)) != colour:
                 setattr(model, name, partner)
