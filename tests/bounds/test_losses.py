@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from tests.bounds.strategies import powers
 from zoexplore.bounds.conversion import delta_of, epsilon_at_order, epsilon_of
-from zoexplore.bounds.kernels import losses, subsampled_renyi
+from zoexplore.bounds.kernels import losses, sampled_loss, subsampled_renyi
 from zoexplore.bounds.loss_distribution import Losses
 
 PROOF = pytest.mark.proof
@@ -67,11 +67,11 @@ def test_reference_values(q, mu, T, renyi_epsilon, exact):
     ("q", "mu", "N", "step"), [(0.1, 0.5, 20, 2e-4), pytest.param(0.1, 0.5, 200, 2e-4, marks=PROOF), (0.02, 1.5, 50, 4e-4)]
 )
 def test_densities_convolved_on_a_grid_agree(pair, q, mu, N, step):
-    kind = {"without": losses.WITHOUT_REPLACEMENT, "remove": losses.REMOVE, "add": losses.ADD}[pair]
+    kind = {"without": sampled_loss.WITHOUT_REPLACEMENT, "remove": sampled_loss.REMOVE, "add": sampled_loss.ADD}[pair]
     rows = [np.array([x], float) for x in (N, 0.0, q, mu)]
-    (start,) = losses.solve(losses.EPSILON, kind, *rows, np.array([1e-4]))
+    (start,) = losses.epsilons(kind, *rows, np.array([1e-4]))
     for epsilon in (0.5 * start, start):
-        (ours,) = losses.solve(losses.DELTA, kind, *rows, np.array([epsilon]))
+        (ours,) = losses.deltas(kind, *rows, np.array([epsilon]))
         grid = convolved(pair, q, mu, N, epsilon, step, 12.0)
         assert ours == pytest.approx(grid, rel=5e-3) and ours > grid * (1 - 5e-4)
 
@@ -170,20 +170,20 @@ def test_the_transform_is_summed_to_its_digits(epsilon):
     assert float(Losses(N, rho, q, mu).delta(epsilon)) == pytest.approx(exact, rel=1e-4)
 
 
-PAIRS = [losses.WITHOUT_REPLACEMENT, losses.REMOVE, losses.ADD]
+PAIRS = [sampled_loss.WITHOUT_REPLACEMENT, sampled_loss.REMOVE, sampled_loss.ADD]
 
 
 def through(monkeypatch, kind, N, q, mu, epsilon, delta, cut, counted):
     """(epsilon at delta, delta at epsilon) with a window that leaves out `cut` in place of CUT, counted against delta or not."""
-    window = losses._window.py_func
+    window = sampled_loss.window_for.py_func
 
     def narrow(*run):
         low, high, off, drift = window(*run)
         return low, high, off if counted else 0.0, drift
 
     with monkeypatch.context() as patched:
-        patched.setattr(losses, "CUT", cut)
-        patched.setattr(losses, "_window", narrow)
+        patched.setattr(sampled_loss, "CUT", cut)
+        patched.setattr(losses, "window_for", narrow)
         patched.setattr(losses, "FIRST_DELTA", delta)
         work = losses._workspace(), np.empty(losses.MOST_TERMS + 1), np.empty(losses.MOST_TERMS + 1)
         run = kind, N, 0.0, q, mu
@@ -200,8 +200,8 @@ def test_losses_beyond_a_narrow_window_still_count(kind, monkeypatch):
     """
     N, q, mu, delta = 50.0, 0.02, 1.5, 1e-4
     run = [np.array([x]) for x in (N, 0.0, q, mu)]
-    (epsilon,) = losses.solve(losses.EPSILON, kind, *run, np.array([delta]))
-    (true,) = losses.solve(losses.DELTA, kind, *run, np.array([epsilon]))
+    (epsilon,) = losses.epsilons(kind, *run, np.array([delta]))
+    (true,) = losses.deltas(kind, *run, np.array([epsilon]))
     for counted in (True, False):
         found = np.array(through(monkeypatch, kind, N, q, mu, epsilon, delta, 3.0, counted)) / (epsilon, true)
         assert (found > 1).all() if counted else (found < 0.99).all()
@@ -209,11 +209,11 @@ def test_losses_beyond_a_narrow_window_still_count(kind, monkeypatch):
 
 def test_what_wraps_around_a_short_period_is_counted(monkeypatch):
     """The code's own sum over a period far too short is delta here and at every period on, each with its weight."""
-    kind, N, rho, q, mu, epsilon, t = losses.WITHOUT_REPLACEMENT, 20.0, 0.05, 0.1, 0.5, 0.5, 11.0
+    kind, N, rho, q, mu, epsilon, t = sampled_loss.WITHOUT_REPLACEMENT, 20.0, 0.05, 0.1, 0.5, 0.5, 11.0
     run = Losses(N, rho, q, mu)
     work, size, phase = losses._workspace(), np.empty(losses.MOST_TERMS + 1), np.empty(losses.MOST_TERMS + 1)
-    window = losses._window(kind, N, q, mu, 1e-9)
-    count, excess, mean, _ = losses._measure(kind, t, q, mu, window, work)
+    window = sampled_loss.window_for(kind, N, q, mu, 1e-9)
+    count, excess, mean, _ = sampled_loss.measure(kind, t, q, mu, window, work)
     monkeypatch.setattr(losses, "ALIAS", np.inf)  # the first period is taken as it is
     found = count, excess, mean, 0.0
     level, step, terms, at_0, added = losses._line.py_func(kind, N, rho, q, mu, t, found, epsilon, window, work, size, phase)
@@ -230,23 +230,25 @@ def test_terms_left_out_are_within_their_bound(kind, N, q, mu):
     """Each term beyond a height, computed, against the bound on their sum there."""
     N, t = np.round(N), 2.0
     work, size, phase = losses._workspace(), np.empty(losses.MOST_TERMS + 1), np.empty(losses.MOST_TERMS + 1)
-    panels, finer, v, both, odd, sums, heights, tails = work
-    window = losses._window(kind, N, q, mu, 1e-5)
-    count, excess, _, variance = losses._measure(kind, t, q, mu, window, work)
+    panels, finer, v, both, odd, sums, outer, heights, moduli, tails = work
+    window = sampled_loss.window_for(kind, N, q, mu, 1e-5)
+    count, excess, _, variance = sampled_loss.measure(kind, t, q, mu, window, work)
     step, deviation = 0.3 / np.sqrt(N * variance), np.sqrt(N * variance)
-    variation = losses._variation(kind, t, q, mu, panels, count)
-    atom = losses._atom(kind, q, mu) + window[2]
-    losses._left_out(3 / deviation, step, N, 0.0, 1 + excess, atom, variation, sums, count, heights, tails)
+    heights[:] = 3 / deviation * sampled_loss.RUNG ** np.arange(heights.size)
+    atom = sampled_loss.mass_at_zero(kind, q, mu) + window[2]
+    sampled_loss.outer_variation(kind, t, q, mu, panels, count, outer)
+    sampled_loss.bound_moduli(1 + excess, atom, sums, outer, count, heights, moduli)
+    losses._left_out(step, N, 0.0, heights, moduli, tails)
     terms = 60
-    made = losses._split(terms * step, q, mu, panels, count, finer)
+    made = sampled_loss.split(terms * step, q, mu, panels, count, finer)
     if made < 0:
         return
-    excess = losses._fill(kind, t, q, mu, window[3], finer, made, v, both, odd, finer)
-    drift = window[3] if kind == losses.ADD else -window[3]
-    many = losses.POINTS * made
+    excess = sampled_loss.fill(kind, t, q, mu, window[3], finer, made, v, both, odd, finer)
+    drift = window[3] if kind == sampled_loss.ADD else -window[3]
+    many = sampled_loss.POINTS * made
     losses._terms(step, terms, N, 0.0, t, excess, drift, v[:many], both[:many], odd[:many], size, phase)
     heights_of_terms = np.arange(1, terms + 1) * step
-    for k in range(0, 8):
+    for k in range(0, 16):
         assert size[1 : terms + 1][heights_of_terms > heights[k]].sum() <= tails[k]
 
 

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from zoexplore.bounds.conversion import ROUND_UP, delta_of, epsilon_at_order, epsilon_of
-from zoexplore.bounds.kernels import losses, subsampled_renyi
+from zoexplore.bounds.kernels import losses, sampled_loss, subsampled_renyi
 
 ORDERS = {  # of the neighbours, whose pairs' losses must both be counted
-    "without-replacement": (losses.WITHOUT_REPLACEMENT,),
-    "poisson": (losses.REMOVE, losses.ADD),
+    "without-replacement": (sampled_loss.WITHOUT_REPLACEMENT,),
+    "poisson": (sampled_loss.REMOVE, sampled_loss.ADD),
 }
+EPSILON, DELTA = 0, 1  # what is wanted
 LEAST_RATE, LEAST_SHIFT = 1e-100, 1e-8  # q and mu below which losses are lost in rounding: one Renyi order answers there
 
 
@@ -43,11 +44,11 @@ class Losses:
 
     def epsilon(self, delta) -> np.ndarray:
         """epsilon >= 0 at `delta`; inf where delta <= 0 or a budget is infinite."""
-        return self._answer(losses.EPSILON, delta)
+        return self._answer(EPSILON, delta)
 
     def delta(self, epsilon) -> np.ndarray:
         """delta at `epsilon` >= 0, at most 1: in the worse order of the neighbours."""
-        return self._answer(losses.DELTA, epsilon)
+        return self._answer(DELTA, epsilon)
 
     def _answer(self, wanted: int, given) -> np.ndarray:
         columns = np.broadcast_arrays(*(np.asarray(x, float) for x in (self.N, self.rho, self.q, self.mu, given)))
@@ -57,8 +58,8 @@ class Losses:
             gaussian = rho + np.where(N > 0, N * mu**2 / 2, 0.0)  # never less than what is sampled costs
             tiny = ~whole & ((q < LEAST_RATE) | (mu < LEAST_SHIFT))
             summed = ~whole & ~tiny & np.isfinite(gaussian)
-            by_order = tiny & np.isfinite(gaussian) & (wanted == losses.EPSILON)
-            found = epsilon_of(gaussian, given) if wanted == losses.EPSILON else delta_of(gaussian, given)
+            by_order = tiny & np.isfinite(gaussian) & (wanted == EPSILON)
+            found = epsilon_of(gaussian, given) if wanted == EPSILON else delta_of(gaussian, given)
             found = np.array(found, float)
             one = (N == 1) & (rho == 0)
             for rows, answer in ((summed & one, _of_one), (summed & ~one, self._summed), (by_order, _at_one_order)):
@@ -70,10 +71,10 @@ class Losses:
         rows = tuple(np.ascontiguousarray(x) for x in (N, rho, q, mu, given))
         worse = np.zeros(N.shape)
         for kind in ORDERS[self.sampling]:
-            answer = losses.solve(wanted, kind, *rows)
+            answer = (losses.epsilons if wanted == EPSILON else losses.deltas)(kind, *rows)
             worse = np.fmax(worse, np.where(np.isnan(answer), np.inf, answer))
         lost = ~np.isfinite(worse)
-        if wanted == losses.EPSILON and lost.any():
+        if wanted == EPSILON and lost.any():
             worse[lost] = _at_one_order(wanted, *(x[lost] for x in rows))
         return worse
 
@@ -86,6 +87,6 @@ def _at_one_order(wanted: int, N, rho, q, mu, delta) -> np.ndarray:
 
 def _of_one(wanted: int, N, rho, q, mu, given) -> np.ndarray:
     """A single step's profile, q delta_G(gamma) at 1 + q (gamma - 1), in the worse order (docs/minibatch.md, Lemma 1)."""
-    if wanted == losses.DELTA:
+    if wanted == DELTA:
         return q * delta_of(mu**2 / 2, np.log1p(np.expm1(given) / q))
     return np.log1p(q * np.expm1(epsilon_of(mu**2 / 2, np.minimum(given / q, 1.0)))) * ROUND_UP

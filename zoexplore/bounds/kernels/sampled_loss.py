@@ -1,0 +1,209 @@
+"""One step's privacy loss on a sampled batch (docs/loss_distributions.md): the quadrature of its law, tilted by exp(t L), and
+bounds on how fast its transform M(t + iy) = E exp((t + iy) L) falls.
+"""
+
+from math import erf, erfc, exp, expm1, log, log1p, pi, sqrt
+
+from numba import njit
+
+from zoexplore.bounds.kernels.subsampled_renyi import NODES, WEIGHTS, _above_line, _log_ratio
+
+WITHOUT_REPLACEMENT, REMOVE, ADD = 0, 1, 2  # whose pair: docs/loss_distributions.md
+CELLS, POINTS = 1024, 12
+SQRT_2, SQRT_2PI = sqrt(2.0), sqrt(2.0 * pi)
+CUT = 1e-6  # of delta: losses beyond the window, as likely as that in all steps together, count as infinite
+NEAR, SHORT, LONG = 3.0, 1.0, 2.0  # panels are short where most of the mass is
+TURN = 8.0  # radians, or logarithm of a growth, over which twelve nodes are off by less than 1e-16
+NOTHING = 40.0  # logarithm of what a part is below the largest to be lost beside it
+LEVELS, RUNG = 128, 2.0**0.25  # heights at which the transform is bounded, and what they grow by
+MOST_EXPONENT = 600.0
+ROUNDED = 1e-11  # of a modulus: what its quadrature may be off
+
+
+@njit(cache=True)
+def _put(rows, i, a, b, c, d):
+    """Set a row, number by number: Numba takes a second to compile the assignment of a tuple."""
+    rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3] = a, b, c, d
+
+
+@njit(cache=True, error_model="numpy")
+def window_for(kind, N, q, mu, delta):
+    """(low, high, off, drift): beyond x = low + mu/2 and high + mu/2 a step's loss counts as infinite, with probability `off`;
+    `drift` is the integral of phi (h - 1) beyond the window.
+    """
+    each = log(N / (CUT * delta))
+    reach = sqrt(2.0 * each)
+    right = max(reach, mu + sqrt(max(2.0 * (each + log(q)), 0.0)))
+    above = 0.5 * erfc(right / SQRT_2), 0.5 * erfc((right - mu) / SQRT_2)
+    if kind == WITHOUT_REPLACEMENT:
+        return 0.0, right - 0.5 * mu, (2.0 - q) * above[0] + q * above[1], 0.0
+    left = 0.5 * erfc(reach / SQRT_2), 0.5 * erfc((reach + mu) / SQRT_2)
+    drift = q * (above[1] - above[0] - left[0] + left[1])
+    if kind == REMOVE:
+        off = (1.0 - q) * (above[0] + left[0]) + q * (above[1] + left[1])
+    else:
+        off = above[0] + left[0]
+    return -reach - 0.5 * mu, right - 0.5 * mu, off, drift
+
+
+@njit(cache=True)
+def _steep(x, x_end, rise, rise_end, least):
+    """Whether exp(rise) phi changes too much over a panel in which it is not negligible."""
+    nearest = min(max(0.0, x), x_end)
+    change = rise_end - rise - 0.5 * (x_end - x) * (x_end + x)
+    return abs(change) > TURN and rise_end - 0.5 * nearest * nearest > least
+
+
+@njit(cache=True, error_model="numpy")
+def cover(kind, t, low, high, q, mu, panels):
+    """Cut the window into panels for the quadrature: short beside a normal's width and the distance to h's turn from 1 to its
+    exponential growth, over which h^z has branch points at the height pi/mu, and where h^t changes little, and h^(1 + t) phi
+    unless it is nothing beside its peak. Their number, or -1.
+    """
+    turn, tilt = log((1.0 - q) / q) / mu, 1.0 + t
+    at, v, count = low, _log_ratio(low, q, mu), 0
+    x = min(max(tilt * mu, low + 0.5 * mu), high + 0.5 * mu)
+    least = tilt * _log_ratio(x - 0.5 * mu, q, mu) - 0.5 * x * x - NOTHING
+    while at < high:
+        if count == CELLS:
+            return -1
+        apart = turn - at if at < turn else at - turn
+        length = min(SHORT if abs(at) < NEAR else LONG, max(3.0 / mu, 0.5 * apart))
+        end = high if high - at < 1.25 * length else at + length
+        v_end = _log_ratio(end, q, mu)
+        while t * (v_end - v) > TURN or (kind != ADD and _steep(at + 0.5 * mu, end + 0.5 * mu, tilt * v, tilt * v_end, least)):
+            end = at + 0.5 * (end - at)
+            v_end = _log_ratio(end, q, mu)
+        _put(panels, count, at, end, v, v_end)
+        count += 1
+        at, v = end, v_end
+    return count
+
+
+@njit(cache=True, error_model="numpy")
+def fill(kind, t, q, mu, drift, panels, count, v, both, odd, sums):
+    """Nodes of the tilted law: losses v, weights of v plus those of -v, and their difference; `sums` by panel: the largest |v|,
+    mass, first and second moment. Returns M(t) - 1, without a cancellation.
+    """
+    excess = -(1.0 + t) * drift if kind == REMOVE else t * drift
+    for i in range(count):
+        low, high = panels[i, 0], panels[i, 1]
+        half, middle = 0.5 * (high - low), 0.5 * (high + low)
+        mass, first, second = 0.0, 0.0, 0.0
+        for j in range(POINTS):
+            y = middle + half * NODES[j]
+            loss, x = _log_ratio(y, q, mu), y + 0.5 * mu
+            weight = half * WEIGHTS[j] / SQRT_2PI
+            up = down = 0.0
+            if kind != ADD:
+                up = weight * exp((1.0 + t) * loss - 0.5 * x * x)
+            if kind != REMOVE:
+                down = weight * exp(-t * loss - 0.5 * x * x)
+            if kind == WITHOUT_REPLACEMENT:
+                excess += up * expm1(-t * loss) * expm1(-(1.0 + t) * loss)
+            elif kind == REMOVE:
+                a = (1.0 + t) * loss
+                if a > 1.0:
+                    excess += up * (1.0 - (1.0 + a) * exp(-a)) - weight * exp(-0.5 * x * x) * (1.0 + t) * _above_line(loss)
+                else:
+                    excess += weight * exp(-0.5 * x * x) * (_above_line(a) - (1.0 + t) * _above_line(loss))
+            else:
+                excess += weight * exp(-0.5 * x * x) * (_above_line(-t * loss) + t * _above_line(loss))
+            k = POINTS * i + j
+            v[k], both[k], odd[k] = loss, up + down, up - down
+            mass += up + down
+            first += (up - down) * loss
+            second += (up + down) * loss * loss
+        _put(sums, i, max(abs(panels[i, 2]), abs(panels[i, 3])), mass, first, second)
+    return excess
+
+
+@njit(cache=True)
+def mass_at_zero(kind, q, mu):
+    """The mass of a loss of exactly 0."""
+    return (1.0 - q) * erf(0.5 * mu / SQRT_2) if kind == WITHOUT_REPLACEMENT else 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def outer_variation(kind, t, q, mu, panels, count, outer):
+    """Fill `outer`, shape (CELLS + 1,): the total variation of the tilted loss's density beyond each panel's low end (in both
+    directions, where losses have two signs), from above. The density has at most two maxima upwards, and none downwards.
+    """
+    tilt = 1.0 - t if kind == ADD else 2.0 + t
+    grows = max(tilt, 0.0)
+    best = 0.0
+    outer[count] = 0.0
+    for i in range(count - 1, -1, -1):
+        low, high, v_low, v_high = panels[i]
+        slope = grows * (v_high - v_low) / (high - low)
+        y = min(max(slope - 1.5 * mu, low), high)
+        x = y + 0.5 * mu
+        best = max(best, exp(tilt * v_low + slope * (y - low) - mu * y - 0.5 * x * x))
+        outer[i] = 4.0 * best
+        if kind == WITHOUT_REPLACEMENT:
+            x = low + 0.5 * mu
+            outer[i] += 2.0 * exp((1.0 - t) * v_low - mu * low - 0.5 * x * x)
+        outer[i] /= SQRT_2PI * mu * q
+
+
+@njit(cache=True, error_model="numpy")
+def bound_moduli(M, atom, sums, outer, count, heights, moduli):
+    """Fill `moduli`, shape (LEVELS + 1,): bounds on log |M(t + iy)/M(t)|, each from its height to the next.
+
+    Under the tilted law |M(t + iy)/M(t)|^2 = 1 - E[1 - cos(y D)], D = L - L'. Losses within +-theta/(2y) alone make that at most
+    1 - 2 (1 - cos theta)/theta^2 y^2 p^2 V, p their mass, V their variance. And, wherever the losses are cut in two, |M| is at
+    most the mass of the inner ones and 1/y times the total variation of the outer ones' density.
+    """
+    for k in range(LEVELS + 1):
+        y, spread = heights[k], 0.0
+        for share, factor in ((1.0, 0.4), (0.65, 0.69)):  # of theta = pi, 0.65 pi, rounded down
+            most = share * 0.5 * pi / heights[k + 1] if k < LEVELS else 0.0
+            mass, first, second = atom, 0.0, 0.0
+            for i in range(count):
+                if sums[i, 0] <= most:
+                    mass += sums[i, 1]
+                    first += sums[i, 2]
+                    second += sums[i, 3]
+            spread = max(spread, factor * max(mass * second * (1.0 - 1e-9) - first * first, 0.0) * (y / M) ** 2)
+        inner, least = atom, M
+        for i in range(count):
+            least = min(least, inner + outer[i] / y)
+            inner += sums[i, 1]
+            if inner > least:
+                break
+        moduli[k] = min(0.5 * log1p(-min(spread, 0.999)), log(least / M + ROUNDED))
+
+
+@njit(cache=True)
+def split(Y, q, mu, panels, count, finer):
+    """Cut panels in which exp(i Y L) turns too far; the number of panels, or -1."""
+    made = 0
+    for i in range(count):
+        low, high, v_low, v_high = panels[i]
+        parts = int(Y * (v_high - v_low) / TURN) + 1
+        if made + parts > CELLS:
+            return -1
+        before, v_before = low, v_low
+        for part in range(parts):
+            end = high if part == parts - 1 else low + (high - low) * (part + 1) / parts
+            v_end = v_high if part == parts - 1 else _log_ratio(end, q, mu)
+            _put(finer, made, before, end, v_before, v_end)
+            before, v_before = end, v_end
+            made += 1
+    return made
+
+
+@njit(cache=True, error_model="numpy")
+def measure(kind, t, q, mu, window, work):
+    """(number of panels or -1, M(t) - 1, mean and variance of the tilted loss)."""
+    panels, _, v, both, odd, sums = work[:6]
+    low, high, _, drift = window
+    count = cover(kind, t, low, high, q, mu, panels)
+    if count < 0 or t * panels[count - 1, 3] > MOST_EXPONENT or -t * panels[0, 2] > MOST_EXPONENT:
+        return -1, 0.0, 0.0, 0.0
+    excess = fill(kind, t, q, mu, drift, panels, count, v, both, odd, sums)
+    M, first, second = 1.0 + excess, drift if kind == ADD else -drift, 0.0
+    for i in range(count):
+        first += sums[i, 2]
+        second += sums[i, 3]
+    return count, excess, first / M, max(second / M - (first / M) ** 2, 0.0)
