@@ -12,7 +12,7 @@ from numpy import empty
 from zoexplore.bounds.kernels.norms import ROUNDING, norm
 from zoexplore.bounds.kernels.rounding import SUMS_UP, UP
 from zoexplore.bounds.kernels.sharp import _affine, _step
-from zoexplore.bounds.kernels.subsampled_renyi import _cumulant, scalar_order
+from zoexplore.bounds.kernels.subsampled_renyi import _cumulant, order_from
 
 SINGLES, GROWTH = 16.0, 0.07  # steps one by one, then blocks of this share of their distance to the end
 BLOCKS, LONGEST = 380, 2.0**40
@@ -172,35 +172,31 @@ def _settled(run, i, table, rays, order, omega, alpha, once, each, every, share,
 
 
 @njit(cache=True, error_model="numpy")
-def _data(alpha, q, mu, omega, every):
-    """(the last step's Renyi divergence for its record, every other step's)."""
-    if mu == 0.0:
-        return 0.0, 0.0
-    last = _cumulant(alpha, q, mu / sqrt(omega))[0] / (alpha - 1.0)
-    return last, last if every else _cumulant(alpha, q, mu)[0] / (alpha - 1.0)
-
-
-@njit(cache=True, error_model="numpy")
 def _suited(run, i, table, rays, order, omega, alpha, q, mu, every, share, cks, times, work):
     """`_settled` and the Renyi order, that and the steps chosen in turns, so many times: (epsilon, N, share, budget, alpha, the
-    data's divergence).
+    last step's divergence for its record, every other step's).
     """
-    once, each = _data(alpha, q, mu, omega, every)
+    x, shared = log(alpha - 1.0), mu / sqrt(omega)
+    noise = shared if every else mu  # where the last step alone shares its noise, as if none did
+    cumulant = _cumulant(alpha, q, noise)
+    each = cumulant[0] / (alpha - 1.0)
+    once = each if every else _cumulant(alpha, q, shared)[0] / (alpha - 1.0)
     best = _settled(run, i, table, rays, order, omega, alpha, once, each, every, share, cks, work)
-    at, now, data = alpha, best, once + (best[1] - 1.0) * each
+    at, now, data = alpha, best, (once, each)
     for _ in range(times):
         if not now[3] < inf:
             break
-        # where the last step alone shares its noise, as if none did
-        noise, before = mu / sqrt(omega) if every else mu, at
-        at, each = scalar_order(log(at - 1.0), now[1], now[3], q, noise, run.delta[i] * (1.0 - now[2]), cks)
-        once = each if every else _data(at, q, mu, omega, True)[0]
+        before = x
+        x, cumulant = order_from(x, cumulant, now[1], now[3], q, noise, run.delta[i] * (1.0 - now[2]), cks)
+        at = 1.0 + exp(x)
+        each = cumulant[0] / exp(x)
+        once = each if every else _cumulant(at, q, shared)[0] / exp(x)
         now = _settled(run, i, table, rays, order, omega, at, once, each, every, now[2], cks, work)
         if now[0] < best[0]:
-            best, alpha, data = now, at, once + (now[1] - 1.0) * each
-        if abs(log((at - 1.0) / (before - 1.0))) < NEAR:
+            best, alpha, data = now, at, (once, each)
+        if abs(x - before) < NEAR:
             break
-    return best[0], best[1], best[2], best[3], alpha, data
+    return best[0], best[1], best[2], best[3], alpha, data[0], data[1]
 
 
 @njit(cache=True, error_model="numpy")
@@ -212,13 +208,16 @@ def scan(run, q, mu, orders, places, tables, rays, every, cks, edges):
     for i in range(rows):
         best = inf
         chosen[i], omegas[i], alphas[i], shares[i] = 0.0, 0.5, FIRST_ORDER, 0.1
+        first, end = 0, orders.size
         for omega in (0.6 if every else 0.9, 0.995):
-            for k in range(orders.size):
+            for k in range(first, end):
                 found = _suited(
                     run, i, tables[places[i, k]], rays, orders[k], omega, FIRST_ORDER, q[i], mu[i], every, 0.1, cks, 4, work
                 )
                 if found[0] < best:
                     best, chosen[i], omegas[i], alphas[i], shares[i] = found[0], float(k), omega, found[4], found[2]
+            if best < inf:  # with another share of the noise it is at most the next one
+                first, end = max(int(chosen[i]) - 1, 0), min(int(chosen[i]) + 2, orders.size)
     return chosen, omegas, alphas, shares
 
 
@@ -252,7 +251,7 @@ def seek(run, q, mu, orders, places, tables, rays, every, cks, edges, first, alp
                 wide *= 0.4
             omega = 1.0 / (1.0 + exp(-tried))
             now = _suited(run, i, table, rays, order, omega, alpha, q[i], mu[i], every, share, cks, 2, work)
-            at, alpha_now, (once, each) = k, now[4], _data(now[4], q[i], mu[i], omega, every)
+            at, alpha_now, once, each = k, now[4], now[5], now[6]
             least, share_now = now[0], now[2]
             for way in (1, -1):
                 while 0 <= at + way < count:
@@ -284,7 +283,8 @@ def finish(run, q, mu, tables, rays, every, cks, edges, omegas, alphas):
     work = edges, empty((5, edges.size)), empty(edges.size)
     steps, shares, budgets, orders, data = empty(rows), empty(rows), empty(rows), empty(rows), empty(rows)
     for i in range(rows):
-        _, steps[i], shares[i], budgets[i], orders[i], data[i] = _suited(
+        _, steps[i], shares[i], budgets[i], orders[i], once, each = _suited(
             run, i, tables[run.table[i]], rays, run.order[i], omegas[i], alphas[i], q[i], mu[i], every, run.share[i], cks, 2, work
         )
+        data[i] = once + (steps[i] - 1.0) * each
     return steps, shares, budgets, orders, data

@@ -16,9 +16,9 @@ from numpy import empty
 
 LEAST_EXCESS, MOST_EXCESS = 1e-6, 1e6  # of an order over 1, where the best one is sought
 DEEP = 36.0  # what is exp(-DEEP) of the largest value is left out
-CELLS = 2048
+CELLS, LONGEST = 2048, 4.0  # panels; their length: twelve nodes are then off by 2e-12 of a normal density
 FAR = 1e12  # alpha mu beyond which the full batch's cost is returned, which is no less
-NEWTON, CLOSE = 9, 1e-4  # steps towards the best order at most, and how near it they end: epsilon is then off by 1e-8 of it
+NEWTON, CLOSE = 9, 5e-4  # steps towards the best order at most, and how near it they end: epsilon is then off by 1e-7 of it
 UP = 1e-10  # relative error of the integral: quadrature, parts left out, rounding
 ULPS = 1e-15  # of the exponents' size: their rounding
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
@@ -76,7 +76,7 @@ def _panels(alpha, q, mu, panels):
             if ceiling < best - DEEP:
                 continue
             apart = max(low - turn, turn - high)
-            if high - low <= min(2.0, max(3.0 / mu, apart)):
+            if high - low <= min(LONGEST, max(3.0 / mu, apart)):
                 if kept == CELLS:
                     return -1, best
                 panels[kept] = (low, high, ceiling)
@@ -149,16 +149,16 @@ def sampled_divergence(alpha, q, mu):
 
 
 @njit(cache=True, error_model="numpy")
-def _imbalance(log_s, N, budget, q, mu, loss, cks):
-    """(what increases in s = alpha - 1 and is 0 at the best order, where the slope of epsilon times s^2 vanishes; its derivative;
-    (alpha-1) r_alpha), in logarithms.
+def _imbalance(log_s, cumulant, N, budget, loss, cks):
+    """(what increases in s = alpha - 1 and is 0 at the best order, where epsilon's slope times s^2 vanishes; its derivative), in
+    logarithms; `cumulant` is what `_cumulant` says there.
     """
     s = exp(log_s)
-    value, slope, bend = _cumulant(1.0 + s, q, mu)
+    value, slope, bend = cumulant
     total, rise = N * (s * slope - value) + budget * s * s, s * s * (N * bend + 2.0 * budget)
     if cks:
         total, rise = total + log1p(s), rise + s / (1.0 + s)
-    return min(max(log(max(total, 1e-300) / loss), -3.0), 3.0), rise / max(total, 1e-300), value
+    return min(max(log(max(total, 1e-300) / loss), -3.0), 3.0), rise / max(total, 1e-300)
 
 
 @njit(cache=True, error_model="numpy")
@@ -174,18 +174,18 @@ def _root(a, N, budget, q, mu, loss, cks):
     doi:10.1016/S0965-9978(96)00051-8).
     """
     low, high = log(LEAST_EXCESS), log(MOST_EXCESS)
-    at_a = _imbalance(a, N, budget, q, mu, loss, cks)[0]
+    at_a = _imbalance(a, _cumulant(1.0 + exp(a), q, mu), N, budget, loss, cks)[0]
     b, at_b, step = a, at_a, 0.2 - 0.6 * at_a if at_a < 0.0 else -0.2 - 0.6 * at_a
     while at_a * at_b > 0.0:
         if (b == low and at_b > 0.0) or (b == high and at_b < 0.0):
             return b
         a, at_a, b = b, at_b, min(max(b + step, low), high)
-        at_b = _imbalance(b, N, budget, q, mu, loss, cks)[0]
+        at_b = _imbalance(b, _cumulant(1.0 + exp(b), q, mu), N, budget, loss, cks)[0]
         step *= 1.6
     c, at_c, t = a, at_a, at_a / (at_a - at_b) if at_a != at_b else 0.5
     for _ in range(50):
         x = a + t * (b - a)
-        at_x = _imbalance(x, N, budget, q, mu, loss, cks)[0]
+        at_x = _imbalance(x, _cumulant(1.0 + exp(x), q, mu), N, budget, loss, cks)[0]
         if at_x * at_a > 0.0:
             c, at_c, a, at_a = a, at_a, x, at_x
         else:
@@ -202,27 +202,36 @@ def _root(a, N, budget, q, mu, loss, cks):
 
 
 @njit(cache=True, error_model="numpy")
-def scalar_order(near, N, budget, q, mu, delta, cks):
-    """(alpha, r_alpha): the order at which N r_alpha(q, mu) + alpha budget converts to the least epsilon at delta, near enough.
+def order_from(x, cumulant, N, budget, q, mu, delta, cks):
+    """(ln(alpha - 1), what `_cumulant` says there) of the order at which N r_alpha(q, mu) + alpha budget converts to the least
+    epsilon at delta, near enough, from ln(alpha - 1) = x, at which the cumulant is known.
 
-    (alpha-1) r_alpha is convex in alpha, so that epsilon falls and then rises: a root, found by Newton's steps in logarithms from
-    ln(alpha - 1) = `near` (nan: a guess), and with a bracket where these fail. LEAST_EXCESS to MOST_EXCESS over 1.
+    (alpha-1) r_alpha is convex in alpha, so that epsilon falls and then rises: a root, found by Newton's steps in logarithms, and
+    with a bracket where these fail. LEAST_EXCESS to MOST_EXCESS over 1.
     """
     low, high = log(LEAST_EXCESS), log(MOST_EXCESS)
     if not (0.0 < delta < 1.0 and 0.0 < mu < 1e150 and N * mu * mu + budget < inf):
-        s = LEAST_EXCESS if mu > 0.0 or budget > 0.0 else MOST_EXCESS
-        return 1.0 + s, _cumulant(1.0 + s, q, mu)[0] / s
+        x = low if mu > 0.0 or budget > 0.0 else high
+        return x, _cumulant(1.0 + exp(x), q, mu)
     loss = -log(delta)
-    guess = min(max(_first_order(N, budget, q, mu, loss), low), high)
-    x = min(max(near, low), high) if near == near else guess
     for _ in range(NEWTON):
-        excess, rise, value = _imbalance(x, N, budget, q, mu, loss, cks)
+        excess, rise = _imbalance(x, cumulant, N, budget, loss, cks)
         if abs(excess) < CLOSE or (x == low and excess > 0.0) or (x == high and excess < 0.0):
-            s = exp(x)
-            return 1.0 + s, value / s
+            return x, cumulant
         x = min(max(x - min(max(excess / rise, -1.0), 1.0), low), high)
-    s = exp(_root(guess, N, budget, q, mu, loss, cks))
-    return 1.0 + s, _cumulant(1.0 + s, q, mu)[0] / s
+        cumulant = _cumulant(1.0 + exp(x), q, mu)
+    guess = min(max(_first_order(N, budget, q, mu, loss), low), high)
+    x = _root(guess, N, budget, q, mu, loss, cks)
+    return x, _cumulant(1.0 + exp(x), q, mu)
+
+
+@njit(cache=True, error_model="numpy")
+def scalar_order(near, N, budget, q, mu, delta, cks):
+    """(alpha, r_alpha): `order_from` ln(alpha - 1) = `near` (nan: a guess)."""
+    x = near if near == near else _first_order(N, budget, q, mu, -log(delta))
+    x = min(max(x, log(LEAST_EXCESS)), log(MOST_EXCESS))
+    x, cumulant = order_from(x, _cumulant(1.0 + exp(x), q, mu), N, budget, q, mu, delta, cks)
+    return 1.0 + exp(x), cumulant[0] / exp(x)
 
 
 @njit(cache=True)
