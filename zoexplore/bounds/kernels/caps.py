@@ -137,7 +137,7 @@ def _caps(run, i, table, rays, order, omega, alpha, once, each, every, share, wo
     plain = max(abs(run.r[i] - run.low[i]), abs(run.r[i] - run.top[i])) + ROUNDING if idle else inf
     plain *= plain
     certain, e, h0 = run.certain[i], run.bias_term[i], run.z0[i] * run.z0[i]
-    path[:] = max(sqrt(c2) * run.z0[i], LEAST_REACH * e) if e > 0.0 else 1.0
+    path.fill(max(sqrt(c2) * run.z0[i], LEAST_REACH * e) if e > 0.0 else 1.0)
     log_f0 = 0.0 if certain else -log(share * run.delta[i])
     N, random, paid = 1.0, inf, inf
     for _ in range(TOUCHES if e > 0.0 else 1):

@@ -129,8 +129,8 @@ def improve(run, visits, quiet, tables, rays, lipschitz, conversion, rounds):
             e = run.bias_term[i]
             if done == 0:
                 start = max(w, z0) if run.high[i] else w
-                paths[:] = max(sqrt(norm(table, rays, 1.0, c2)[2] * c2) * start, LEAST_REACH * w)
-                fractions[:] = 1.0
+                paths.fill(max(sqrt(norm(table, rays, 1.0, c2)[2] * c2) * start, LEAST_REACH * w))
+                fractions.fill(1.0)
             twice, random = _backward(
                 visits[i], lengths, segments, paths, fractions, z0, run.far[i], run.times[i], table, rays, c2, w, w_f, w_0, w_0f,
                 e, f, per_S, per_s2,

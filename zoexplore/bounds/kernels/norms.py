@@ -134,10 +134,9 @@ def _log_sum(logs, ratios, step, peak, concave):
 def tabled_norm(K, d, order, rays):
     """J(1 - t, t) = E[((1-t)(1-gamma) + t gamma)^order]^(1/order) on rays, shape (rays,), from above, by its series."""
     size = rays.shape[1]
-    table = empty(size)
     if K == d:
-        table[:] = rays[0]
-        return table
+        return rays[0].copy()
+    table = empty(size)
     logs = _log_weights(K, d, order)
     count = int(order)
     ratios = empty(count)

@@ -6,7 +6,7 @@ from math import erf, erfc, exp, expm1, log, log1p, pi, sqrt
 
 from numba import njit
 
-from zoexplore.bounds.kernels.subsampled_renyi import NODES, WEIGHTS, _above_line, _log_ratio
+from zoexplore.bounds.kernels.subsampled_renyi import NODES, WEIGHTS, _above_line, _log_ratio, put
 
 WITHOUT_REPLACEMENT, REMOVE, ADD = 0, 1, 2  # whose pair: docs/loss_distributions.md
 CELLS, POINTS = 1024, 12
@@ -18,12 +18,6 @@ NOTHING = 40.0  # logarithm of what a part is below the largest to be lost besid
 LEVELS, RUNG = 128, 2.0**0.25  # heights at which the transform is bounded, and what they grow by
 MOST_EXPONENT = 600.0
 ROUNDED = 1e-11  # of a modulus: what its quadrature may be off
-
-
-@njit(cache=True)
-def _put(rows, i, a, b, c, d):
-    """Set a row, number by number: Numba takes a second to compile the assignment of a tuple."""
-    rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3] = a, b, c, d
 
 
 @njit(cache=True, error_model="numpy")
@@ -74,7 +68,7 @@ def cover(kind, t, low, high, q, mu, panels):
         while t * (v_end - v) > TURN or (kind != ADD and _steep(at + 0.5 * mu, end + 0.5 * mu, tilt * v, tilt * v_end, least)):
             end = at + 0.5 * (end - at)
             v_end = _log_ratio(end, q, mu)
-        _put(panels, count, at, end, v, v_end)
+        put(panels, count, at, end, v, v_end)
         count += 1
         at, v = end, v_end
     return count
@@ -114,7 +108,7 @@ def fill(kind, t, q, mu, drift, panels, count, v, both, odd, sums):
             mass += up + down
             first += (up - down) * loss
             second += (up + down) * loss * loss
-        _put(sums, i, max(abs(panels[i, 2]), abs(panels[i, 3])), mass, first, second)
+        put(sums, i, max(abs(panels[i, 2]), abs(panels[i, 3])), mass, first, second)
     return excess
 
 
@@ -187,7 +181,7 @@ def split(Y, q, mu, panels, count, finer):
         for part in range(parts):
             end = high if part == parts - 1 else low + (high - low) * (part + 1) / parts
             v_end = v_high if part == parts - 1 else _log_ratio(end, q, mu)
-            _put(finer, made, before, end, v_before, v_end)
+            put(finer, made, before, end, v_before, v_end)
             before, v_before = end, v_end
             made += 1
     return made

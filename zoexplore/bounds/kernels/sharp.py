@@ -274,6 +274,13 @@ def first_guess(run, tables, rays, lipschitz, singles, growth):
     return path
 
 
+@njit(cache=True)
+def _copy(values, into):
+    """Number by number: the assignment of a slice takes Numba two seconds to compile."""
+    for i in range(values.size):
+        into[i] = values[i]
+
+
 @njit(cache=True, error_model="numpy")
 def improve(run, tables, rays, lipschitz, conversion, singles, growth, paths, rounds, settled, most_rounds):
     """Rounds of the recursion for every row: fractions and rho backward along the typical drifts, these forward, then a better
@@ -295,9 +302,9 @@ def improve(run, tables, rays, lipschitz, conversion, singles, growth, paths, ro
         far, z0, share, path, table = run.far[i], run.z0[i], run.share[i], paths[i], tables[run.table[i]]
         cut = _cut(run.most[i], far, singles, growth, edges)
         epsilons[i], rhos[i], steps[i], shares[i] = inf, inf, run.most[i], share
-        best_paths[i] = path
+        _copy(path, best_paths[i])
         for done in range(most_rounds):
-            started[:] = path
+            _copy(path, started)
             c2, w, w_f, w_0, w_0f, f, chance, per_S, per_s2 = _step(run, i, lipschitz, share)
             twice, random, N = _backward(
                 edges, cut, path, z0, far, run.times[i], fractions, table, rays, c2, w, w_f, w_0, w_0f, f, per_S, per_s2
@@ -308,7 +315,7 @@ def improve(run, tables, rays, lipschitz, conversion, singles, growth, paths, ro
             gain = 1.0 - epsilon / epsilons[i] if epsilon < epsilons[i] else 0.0
             if gain > 0.0:
                 epsilons[i], rhos[i], steps[i], shares[i] = epsilon, rho, N, share
-                best_paths[i] = started
+                _copy(started, best_paths[i])
             if done + 1 >= rounds and gain <= settled:
                 break
             if isfinite(rho):
@@ -317,7 +324,7 @@ def improve(run, tables, rays, lipschitz, conversion, singles, growth, paths, ro
                     count -= 1
                 _forward(edges, count, path, z0, N, fractions, c2, w, w_0)
             else:  # drifts that run away are not gone on from
-                path[:] = best_paths[i]
+                _copy(best_paths[i], path)
             slope = random + (twice - random) * chance / w_f
             share = scalar_share(conversion, rho, slope, epsilon, run.order[i], delta_p)
     return epsilons, rhos, steps, shares, best_paths

@@ -26,6 +26,12 @@ HALF_LOG_2PI = 0.9189385332046727
 
 
 @njit(cache=True)
+def put(rows, i, a, b, c, d):
+    """Set a row, number by number: the assignment of a tuple or of a slice takes Numba a second or two to compile."""
+    rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3] = a, b, c, d
+
+
+@njit(cache=True)
 def _log_ratio(y, q, mu):
     """v = ln h."""
     rise = mu * y
@@ -64,10 +70,12 @@ def _panels(alpha, q, mu, panels):
     now, then = empty((CELLS, 4)), empty((CELLS, 4))
     v_end = _log_ratio(end, q, mu)
     count, kept, best = 1, 0, -inf
-    now[0] = (0.0, end, 0.0, v_end)
+    put(now, 0, 0.0, end, 0.0, v_end)
     if 0.0 < turn < end:
         v_turn = _log_ratio(turn, q, mu)
-        now[0], now[1], count = (0.0, turn, 0.0, v_turn), (turn, end, v_turn, v_end), 2
+        put(now, 0, 0.0, turn, 0.0, v_turn)
+        put(now, 1, turn, end, v_turn, v_end)
+        count = 2
     while count > 0:
         halved = 0
         for i in range(count):
@@ -79,7 +87,7 @@ def _panels(alpha, q, mu, panels):
             if high - low <= min(LONGEST, max(3.0 / mu, apart)):
                 if kept == CELLS:
                     return -1, best
-                panels[kept] = (low, high, ceiling)
+                panels[kept, 0], panels[kept, 1], panels[kept, 2] = low, high, ceiling
                 kept += 1
                 continue
             if halved + 2 > CELLS:
@@ -87,7 +95,8 @@ def _panels(alpha, q, mu, panels):
             middle = 0.5 * (low + high)
             v, x = _log_ratio(middle, q, mu), middle + 0.5 * mu
             best = max(best, alpha * v - 0.5 * x * x + _log_edge(v, alpha))
-            then[halved], then[halved + 1] = (low, middle, v_low, v), (middle, high, v, v_high)
+            put(then, halved, low, middle, v_low, v)
+            put(then, halved + 1, middle, high, v, v_high)
             halved += 2
         now, then, count = then, now, halved
     return kept, best
