@@ -76,9 +76,10 @@ def _counted(runs: RunArrays, accounting: Accounting, geometry: tuple, T) -> Sol
     diameter, separation = geometry[3], geometry[4]
     z = np.where(np.isfinite(T), np.minimum(diameter, separation * (T - N)), diameter)
     sampled, budget = Sampled.of(runs, beta / runs.K, accounting), _budget(runs, geometry, T, N, share, beta)
-    if exact(accounting):
-        return of_losses(sampled.losses(N, budget), runs.delta, share * runs.delta, N, z, beta=beta)
-    return solved(N * cost + alpha * budget, alpha, runs.delta, accounting, share * runs.delta, N, z, beta=beta)
+    by_order = solved(N * cost + alpha * budget, alpha, runs.delta, accounting, share * runs.delta, N, z, beta=beta)
+    if not exact(accounting):
+        return by_order
+    return of_losses(sampled.losses(N, budget), runs.delta, share * runs.delta, N, z, beta=beta).minimum(by_order)
 
 
 def _choices(runs: RunArrays, accounting: Accounting, geometry: tuple, T, start: tuple, rounds: int, free: bool) -> tuple:
@@ -212,10 +213,11 @@ class Capped:
         N, share, budget, alpha, data = found
         delta_f = np.where(rows.certain, 0.0, share * rows.delta)
         extra = {"beta": rows.beta, "moment": choice.order}
-        if exact(self.accounting):
-            losses = replace(sampled, mu=sampled.mu / np.sqrt(choice.omega)).losses(N, budget)
-            return of_losses(losses, rows.delta, delta_f, N, rows.z0, **extra)
-        return solved(data + alpha * budget, alpha, rows.delta, self.accounting, delta_f, N, rows.z0, **extra)
+        by_order = solved(data + alpha * budget, alpha, rows.delta, self.accounting, delta_f, N, rows.z0, **extra)
+        if not exact(self.accounting):
+            return by_order
+        losses = replace(sampled, mu=sampled.mu / np.sqrt(choice.omega)).losses(N, budget)
+        return of_losses(losses, rows.delta, delta_f, N, rows.z0, **extra).minimum(by_order)
 
     def reshared(self, choice: "Choice") -> "Choice":
         """The share omega that exact conversion does best with: it differs from what the search found by Renyi divergence, and
@@ -227,7 +229,7 @@ class Capped:
             odds = (choice.omega / (1 - choice.omega))[None, :] * NEAR_ODDS[:, None]
             omegas = odds / (1 + odds)
         else:
-            omegas = np.tile(LATE_SHARES[:, None], choice.omega.size)
+            omegas = np.vstack([np.tile(LATE_SHARES[:, None], choice.omega.size), choice.omega])
         found = np.array([self.solved(replace(choice, omega=omega)).epsilon for omega in omegas])
         return replace(choice, omega=omegas[found.argmin(axis=0), np.arange(choice.omega.size)])
 

@@ -92,10 +92,11 @@ def exact(accounting: Accounting) -> bool:
 
 def composed(sampled: Sampled, N, delta, accounting: Accounting, **extra) -> Solved:
     """N steps on batches and nothing else."""
-    if exact(accounting):
-        return of_losses(sampled.losses(N, 0.0), delta, N=N, **extra)
     alpha, cost = sampled.best_order(N, 0.0, delta, accounting)
-    return solved(N * cost, alpha, delta, accounting, N=N, **extra)
+    by_order = solved(N * cost, alpha, delta, accounting, N=N, **extra)
+    if not exact(accounting):
+        return by_order
+    return of_losses(sampled.losses(N, 0.0), delta, N=N, **extra).minimum(by_order)
 
 
 def of_losses(losses: Losses, delta, delta_f=0.0, N=np.nan, z=0.0, **extra) -> Solved:

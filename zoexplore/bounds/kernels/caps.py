@@ -183,7 +183,7 @@ def _suited(run, i, table, rays, order, omega, alpha, q, mu, every, share, cks, 
     once = each if every else _cumulant(alpha, q, shared)[0] / (alpha - 1.0)
     best = _settled(run, i, table, rays, order, omega, alpha, once, each, every, share, cks, work)
     at, now, data = alpha, best, (once, each)
-    for _ in range(times):
+    for _ in range(int(times)):  # a float: each number that is a literal would be compiled for
         if not now[3] < inf:
             break
         before = x
@@ -208,16 +208,13 @@ def scan(run, q, mu, orders, places, tables, rays, every, cks, edges):
     for i in range(rows):
         best = inf
         chosen[i], omegas[i], alphas[i], shares[i] = 0.0, 0.5, FIRST_ORDER, 0.1
-        first, end = 0, orders.size
         for omega in (0.6 if every else 0.9, 0.995):
-            for k in range(first, end):
+            for k in range(orders.size):
                 found = _suited(
-                    run, i, tables[places[i, k]], rays, orders[k], omega, FIRST_ORDER, q[i], mu[i], every, 0.1, cks, 4, work
+                    run, i, tables[places[i, k]], rays, orders[k], omega, FIRST_ORDER, q[i], mu[i], every, 0.1, cks, 4.0, work
                 )
                 if found[0] < best:
                     best, chosen[i], omegas[i], alphas[i], shares[i] = found[0], float(k), omega, found[4], found[2]
-            if best < inf:  # with another share of the noise it is at most the next one
-                first, end = max(int(chosen[i]) - 1, 0), min(int(chosen[i]) + 2, orders.size)
     return chosen, omegas, alphas, shares
 
 
@@ -240,7 +237,7 @@ def seek(run, q, mu, orders, places, tables, rays, every, cks, edges, first, alp
                     values[1] = best
                     continue
                 omega = 1.0 / (1.0 + exp(-x - (side - 1.0) * wide))
-                values[side] = _suited(run, i, table, rays, order, omega, alpha, q[i], mu[i], every, share, cks, 1, work)[0]
+                values[side] = _suited(run, i, table, rays, order, omega, alpha, q[i], mu[i], every, share, cks, 1.0, work)[0]
             bend, move = values[0] - 2.0 * values[1] + values[2], 0.0
             if bend > 0.0 and bend < inf:
                 move = wide * min(max(0.5 * (values[0] - values[2]) / bend, -1.5), 1.5)
@@ -250,7 +247,7 @@ def seek(run, q, mu, orders, places, tables, rays, every, cks, edges, first, alp
             if abs(move) < wide:
                 wide *= 0.4
             omega = 1.0 / (1.0 + exp(-tried))
-            now = _suited(run, i, table, rays, order, omega, alpha, q[i], mu[i], every, share, cks, 2, work)
+            now = _suited(run, i, table, rays, order, omega, alpha, q[i], mu[i], every, share, cks, 2.0, work)
             at, alpha_now, once, each = k, now[4], now[5], now[6]
             least, share_now = now[0], now[2]
             for way in (1, -1):
@@ -283,8 +280,9 @@ def finish(run, q, mu, tables, rays, every, cks, edges, omegas, alphas):
     work = edges, empty((5, edges.size)), empty(edges.size)
     steps, shares, budgets, orders, data = empty(rows), empty(rows), empty(rows), empty(rows), empty(rows)
     for i in range(rows):
+        table, order, omega, alpha = tables[run.table[i]], run.order[i], omegas[i], alphas[i]
         _, steps[i], shares[i], budgets[i], orders[i], once, each = _suited(
-            run, i, tables[run.table[i]], rays, run.order[i], omegas[i], alphas[i], q[i], mu[i], every, run.share[i], cks, 2, work
+            run, i, table, rays, order, omega, alpha, q[i], mu[i], every, run.share[i], cks, 2.0, work
         )
         data[i] = once + (steps[i] - 1.0) * each
     return steps, shares, budgets, orders, data

@@ -31,11 +31,11 @@ from zoexplore.bounds.kernels.sampled_loss import (
 
 QUADRATURE = 1e-12  # relative error of M's integrals
 ULP = 1e-15
-TAIL = 1e-4  # of the sum: how much of it may be left out, and added
+TAIL = 1e-5  # of the sum, and of t epsilon where that is below 1: how much of it may be left out, and added
 PAD = 4e-4  # of epsilon: what a Gaussian shift that makes the sum short may cost
 FEW_TERMS, MOST_TERMS = 200, 3000
-DEVIATIONS = 8.0  # of the tilted loss: the period that is tried first
-ALIAS = 3e-3  # of the sum at half the period: at the whole one it is about the square
+DEVIATIONS = 10.0  # of the tilted loss: the period that is tried first
+ALIAS = 1e-3  # of the sum at half the period: at the whole one it is about the square
 MOST_TRIED = 40  # values of t
 TRIES = 6  # other lines, where one would take too long or its start was far off
 FIRST_DELTA, LEAST_DELTA = 1e-12, 1e-250  # where the window for a wanted delta is first set, and the least it is set for
@@ -187,7 +187,7 @@ def _line(kind, N, rho, q, mu, t, found, epsilon, window, work, size, phase):
     level, step, terms, added = 0.0, 1.0, -1, 0.0
     for _ in range(5):
         step = 2.0 * pi / period
-        enough = TAIL * at_0 * min(1.0 / deviation, t) / step
+        enough = TAIL * min(1.0, t * epsilon) * at_0 * min(1.0 / deviation, t) / step
         k, pad = 0, 0.0
         for padded in range(2):
             pad = PAD * epsilon / (1.0 + t) if padded else 0.0
