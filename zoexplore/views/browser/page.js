@@ -4,6 +4,7 @@ function* views(view) {
   yield view;
   for (const child of view.children_views?.() ?? view.child_views ?? []) yield* views(child);
 }
+const PLAYS = {first: "to the first step", previous: "one step back", pause: "pause", play: "play", next: "one step on", last: "to the last step"};
 function name(view) {
   const label = view.model.tags?.[0];
   const within = (selector) => view.shadow_el?.querySelector(selector);
@@ -17,6 +18,8 @@ function name(view) {
     new MutationObserver(tell).observe(handle, {attributes: true, attributeFilter: ["aria-valuenow", "aria-valuetext"]});
     tell();
   }
+  for (const [kind, does] of Object.entries(PLAYS)) within(`button.${kind}`)?.setAttribute("aria-label", does);
+  within("input[type=range]")?.setAttribute("aria-label", view.model.title ?? label);
   const box = within("input[type=checkbox]");
   if (box) box.setAttribute("aria-label", view.model.label ?? label);
   const file = within("input[type=file]");
