@@ -3,6 +3,7 @@
 python -m tools.comparison
 """
 
+from collections.abc import Sequence
 from math import hypot, sqrt
 from pathlib import Path
 from statistics import fmean, stdev
@@ -140,7 +141,7 @@ def _ratio(public: tuple[float, ...], hidden: tuple[float, ...]) -> str:
     return f"{ratio:.2f} ± {ratio * relative:.2f} ({(above - below) / error:+.1f} errors)"
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ("---",) * len(head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
