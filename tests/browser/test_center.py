@@ -120,12 +120,12 @@ def test_inside_the_bound(explorer):
     until(explorer, lambda: data(explorer, "inside", "rho"))
     spent = pytest.approx(guarantee(DEMONSTRATION, "sharp").rho, rel=1e-3)
     becomes(explorer, lambda: sum(data(explorer, "inside", "rho")), spent)
-    explorer.get_by_text("half of that falls on the last").wait_for()
+    explorer.get_by_text("half of it in the last").wait_for()
     theorem = explorer.get_by_role("radiogroup").get_by_text("Hidden-state theorem")
     settled(explorer, theorem.click, lambda: data(explorer, "inside", "rho"))
     explorer.get_by_text(re.compile(r"Counting starts \d+ steps before the end")).wait_for()
     until(explorer, lambda: data(explorer, "factors", "orthonormal"))
-    explorer.get_by_text("if they are independent").wait_for()
+    explorer.get_by_text("if independent, since those overlap").wait_for()
 
 
 def test_theory_is_typeset_with_the_current_numbers(explorer):
