@@ -10,6 +10,7 @@ from scipy.signal import fftconvolve
 from scipy.stats import norm
 
 from tests.bounds.strategies import powers
+from zoexplore.bounds import few_steps
 from zoexplore.bounds.conversion import delta_of, epsilon_at_order, epsilon_of
 from zoexplore.bounds.kernels import losses, sampled_loss, subsampled_renyi
 from zoexplore.bounds.loss_distribution import Losses
@@ -90,6 +91,51 @@ def test_poisson_is_the_accountant_of_others_to_five_digits(q, mu, T, delta):
     event = SelfComposedDpEvent(PoissonSampledDpEvent(q, GaussianDpEvent(1 / mu)), T)
     theirs = accountant.compose(event).get_epsilon(delta)
     assert float(Losses(T, 0.0, q, mu, "poisson").epsilon(delta)) == pytest.approx(theirs, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("q", "mu", "N", "delta", "most"),
+    [(8.9e-5, 1.6, 3, 3e-5, 1.35), (8.9e-5, 1.6, 3, 8e-6, 1.12), (8.9e-5, 1.6, 3, 1e-7, 1.02), (1e-3, 1.0, 2, 1e-6, 1.02)],
+)
+@pytest.mark.parametrize("sampling", ["poisson", "without-replacement"])
+def test_few_steps_that_hardly_ever_hold_the_record(q, mu, N, delta, most, sampling):
+    """Epsilon is near that of densities convolved on a grid much finer than it, and not below."""
+    epsilon = float(Losses(N, 0.0, q, mu, sampling).epsilon(delta))
+    step = epsilon / 200
+    pair = "remove" if sampling == "poisson" else "without"
+    on_grid = convolved(pair, q, mu, N, epsilon, step, 1000 * step + 1.5)
+    assert on_grid * (1 - 1e-3) <= float(Losses(N, 0.0, q, mu, sampling).delta(epsilon)) <= delta * (1 + 1e-6)
+    assert convolved(pair, q, mu, N, epsilon / most, step, 1000 * step + 1.5) > delta
+
+
+@given(powers(0.31, 1.5), powers(-5, -0.5), powers(-1, 1), powers(-2, 0.5))
+def test_the_largest_loss_bounds_few_steps_from_above(N, q, mu, tail):
+    """Against losses drawn from the law itself, with what chance may do to a mean of them."""
+    N, generator = int(N), np.random.default_rng(round(1e6 * tail))
+    hit = generator.random((20_000, N)) < q
+    losses_of = np.log1p(q * np.expm1(mu * (generator.standard_normal(hit.shape) + mu * hit) - mu**2 / 2)).sum(axis=1)
+    epsilon = tail * max(float(np.std(losses_of)), 1e-12)
+    drawn = np.maximum(-np.expm1(epsilon - losses_of), 0)
+    bound = few_steps.delta_at(sampled_loss.REMOVE, *(np.array([float(x)]) for x in (N, q, mu, epsilon)))[0]
+    assert np.mean(drawn) <= bound + 5 * np.std(drawn) / np.sqrt(drawn.size) + 1e-300
+
+
+@given(powers(0.31, 4), powers(-6, -0.1), powers(-1, 0.7), powers(-9, -1))
+def test_what_an_added_record_can_tell_is_bounded(N, q, mu, delta):
+    """No loss of one step exceeds that of a batch that cannot hold the record, -log(1 - q)."""
+    row = (np.array([x]) for x in (np.round(N), q, mu))
+    found = few_steps.epsilon_at(sampled_loss.ADD, *row, np.array([delta]), np.array([np.inf]))
+    assert found[0] == pytest.approx(-np.round(N) * np.log1p(-q), rel=1e-8) and found[0] >= -np.round(N) * np.log1p(-q)
+
+
+@pytest.mark.parametrize(
+    ("q", "mu", "N", "delta"), [(8.9e-5, 1.6, 3, 1e-5), (8.9e-5, 1.6, 60, 8e-6), (0.01, 1.0, 100, 1e-5), (0.2, 4.0, 300, 1e-9)]
+)
+@pytest.mark.parametrize("sampling", ["poisson", "without-replacement"])
+def test_exact_conversion_is_never_above_one_order(q, mu, N, delta, sampling):
+    alpha = subsampled_renyi.best_order(N, 0.0, q, mu, delta, True)[0]
+    by_order = epsilon_at_order(N * subsampled_renyi.sampled_divergence(alpha, q, mu), alpha, delta, "cks")
+    assert float(Losses(N, 0.0, q, mu, sampling).epsilon(delta)) <= by_order
 
 
 @pytest.mark.parametrize("budget", [0.0, 0.01, 1.0])

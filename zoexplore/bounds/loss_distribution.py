@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from zoexplore.bounds import few_steps
 from zoexplore.bounds.conversion import ROUND_UP, delta_of, epsilon_at_order, epsilon_of
 from zoexplore.bounds.kernels import losses, sampled_loss, subsampled_renyi
 
@@ -72,11 +73,19 @@ class Losses:
         worse = np.zeros(N.shape)
         for kind in ORDERS[self.sampling]:
             answer = (losses.epsilons if wanted == EPSILON else losses.deltas)(kind, *rows)
-            worse = np.fmax(worse, np.where(np.isnan(answer), np.inf, answer))
+            answer = np.where(np.isnan(answer), np.inf, answer)
+            worse = np.fmax(worse, np.where(rho == 0, _of_few(wanted, kind, N, q, mu, given, answer), answer))
         lost = ~np.isfinite(worse)
         if wanted == EPSILON and lost.any():
             worse[lost] = _at_one_order(wanted, *(x[lost] for x in rows))
         return worse
+
+
+def _of_few(wanted: int, kind: int, N, q, mu, given, found) -> np.ndarray:
+    """What was found, or what the largest loss says where that is less."""
+    if wanted == DELTA:
+        return np.fmin(found, few_steps.delta_at(kind, N, q, mu, given))
+    return few_steps.epsilon_at(kind, N, q, mu, given, found)
 
 
 def _at_one_order(wanted: int, N, rho, q, mu, delta) -> np.ndarray:

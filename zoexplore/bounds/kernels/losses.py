@@ -219,13 +219,16 @@ def _line(kind, N, rho, q, mu, t, found, epsilon, window, work, size, phase):
 
 @njit(cache=True, error_model="numpy")
 def _root(level, t, step, terms, at_0, added, size, phase, delta, start):
-    """The least epsilon >= 0 found at which the sum is at most delta: Newton's steps, then to the right until it is."""
+    """The least epsilon >= 0 found at which the sum is at most delta: Newton's steps, or halving where they leave what is known
+    to hold the root, then to the right until it is; inf for none.
+    """
     log_delta, epsilon, near = log(delta), start, 0.0
+    low, high = -1.0, inf
     for _ in range(40):
         total, slope, _ = _sum(epsilon, step, terms, size, phase)
         value = at_0 + 2.0 * total + added
         if not 0.0 < value < inf:
-            return inf
+            return high
         gap = level - t * epsilon + log(step / (2.0 * pi) * value) - log_delta
         if gap <= 0.0 and epsilon == 0.0:
             return 0.0
@@ -237,9 +240,15 @@ def _root(level, t, step, terms, at_0, added, size, phase, delta, start):
             near *= 2.0
             epsilon += near
             continue
+        if gap <= 0.0:
+            high = min(high, epsilon)
+        else:
+            low = max(low, epsilon)
         epsilon = max(0.0, epsilon + min(max(move, -3.0 / t), 3.0 / t))
+        if high < inf and not low < epsilon < high:
+            epsilon = 0.5 * (max(low, 0.0) + high)
         near = 1e-10 * epsilon + 1e-13 / t
-    return inf
+    return high
 
 
 @njit(cache=True)

@@ -1,0 +1,58 @@
+"""A few steps on batches that hardly ever hold the differing record: the largest loss decides (docs/loss_distributions.md)."""
+
+import numpy as np
+from scipy.special import ndtr
+
+from zoexplore.bounds.kernels.sampled_loss import ADD
+
+MOST_STEPS = 32  # beyond them the other losses are too many to count as the largest of them
+CELLS = 128  # that the largest of the other losses is looked for in
+REACH = 9.0  # standard deviations beyond mu at which the last cell ends; two losses beyond it have a chance of 1e-37
+SLACK = 1e-9  # of delta, for roundings
+ROUNDED = 1e-15  # of a probability
+HALVINGS = 50
+
+
+def epsilon_at(kind: int, N, q, mu, delta, most) -> np.ndarray:
+    """The least epsilon found at which `delta_at` is at most delta, or `most` where that is less; arrays of shape (P,)."""
+    if kind == ADD:
+        return np.minimum(most, _largest_of_addition(N, q))
+    low, high = np.zeros_like(most), np.array(most)
+    better = np.flatnonzero((N <= MOST_STEPS) & np.isfinite(most))
+    better = better[delta_at(kind, *(x[better] for x in (N, q, mu, most))) <= delta[better]]
+    run = tuple(x[better] for x in (N, q, mu))
+    for _ in range(HALVINGS if better.size else 0):
+        middle = 0.5 * (low[better] + high[better])
+        enough = delta_at(kind, *run, middle) <= delta[better]
+        high[better] = np.where(enough, middle, high[better])
+        low[better] = np.where(enough, low[better], middle)
+    return high
+
+
+def delta_at(kind: int, N, q, mu, epsilon) -> np.ndarray:
+    """An upper bound on delta at `epsilon` >= 0, arrays of shape (P,): at most 1, and 1 beyond `MOST_STEPS`."""
+    if kind == ADD:
+        return np.where(epsilon >= _largest_of_addition(N, q), 0.0, 1.0)
+    N, q, mu, epsilon = (x[:, None] for x in (N, q, mu, epsilon))
+    x = 0.5 * mu + (0.5 * mu + REACH) * np.linspace(0, 1, CELLS)  # the cells' upper ends; below the first no loss is positive
+    loss = np.log1p(q * np.expm1(mu * x - 0.5 * mu**2))
+    loss[:, 0] = 0.0
+    below = (1 - _beyond(x, q, mu)) ** (N - 1)
+    likely = np.diff(below, axis=1, prepend=0.0) + ROUNDED
+    shifted = epsilon - (N - 1) * loss
+    own = np.log1p(np.expm1(np.maximum(shifted, 0)) / q) / mu + 0.5 * mu  # where one loss is as large as `shifted`
+    own[:, 1:] = np.maximum(own[:, 1:], x[:, :-1])
+    exceeds = q * (ndtr(mu - own) - ndtr(-own)) - np.expm1(shifted) * ndtr(-own) + ROUNDED * q * ndtr(mu - own)
+    far = (1 - below[:, -1:] + ROUNDED) * _beyond(x[:, -1:], q, mu)
+    found = N[:, 0] * (np.sum(likely * exceeds, axis=1) + far[:, 0]) * (1 + SLACK)
+    return np.where(N[:, 0] <= MOST_STEPS, np.minimum(found, 1.0), 1.0)
+
+
+def _beyond(x, q, mu):
+    """How likely one step's loss is beyond that of x, x >= mu/2."""
+    return (1 - q) * ndtr(-x) + q * ndtr(mu - x)
+
+
+def _largest_of_addition(N, q):
+    """What the losses of N steps that add a record cannot exceed: one is at most -log(1 - q)."""
+    return -N * np.log1p(-q) * (1 + SLACK)
