@@ -91,9 +91,11 @@ class Reader:
             await self.look()
 
     async def move(self, slider: dict[str, Any], value: float) -> float:
-        """Set a slider; seconds until the figure's new data arrive."""
+        """Set a slider; seconds until the figure's new data arrive. What arrives before the server has taken up the change is
+        of an earlier move: on batches the exact curves follow a while after the ones that a slider draws.
+        """
         start = time.perf_counter()
-        self.set(slider, "value", value)
+        await self._until("OK", self.set(slider, "value", value))
         await self.redrawn()
         return time.perf_counter() - start
 
@@ -104,10 +106,10 @@ class Reader:
             if any(event["kind"] == "ColumnDataChanged" for event in events):
                 return
 
-    def set(self, model: dict[str, Any], attribute: str, value: Any) -> None:
-        """Change one attribute of a model, as its widget in a browser would."""
+    def set(self, model: dict[str, Any], attribute: str, value: Any) -> str:
+        """Change one attribute of a model, as its widget in a browser would; the message's id."""
         change = {"kind": "ModelChanged", "model": {"id": model["id"]}, "attr": attribute, "new": value}
-        self._send("PATCH-DOC", {"events": [change]})
+        return self._send("PATCH-DOC", {"events": [change]})
 
     def press(self, button: dict[str, Any]) -> None:
         """Click a button."""
@@ -121,12 +123,16 @@ class Reader:
         event = {"type": "event", "name": name, "values": {"type": "map", "entries": entries}}
         self._send("PATCH-DOC", {"events": [{"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": event}]})
 
-    def _send(self, kind: str, content: dict[str, Any]) -> None:
-        for part in ({"msgid": uuid4().hex, "msgtype": kind}, {}, content):
+    def _send(self, kind: str, content: dict[str, Any]) -> str:
+        name = uuid4().hex
+        for part in ({"msgid": name, "msgtype": kind}, {}, content):
             self.socket.write_message(json.dumps(part))
+        return name
 
-    async def _until(self, kind: str) -> dict[str, Any]:
-        """The content of the next message of that kind; what comes before it is dropped."""
+    async def _until(self, kind: str, answered: str = "") -> dict[str, Any]:
+        """The content of the next message of that kind, in answer to a certain one if its id is given; what comes before it is
+        dropped.
+        """
         while True:
             header = json.loads(await self._part())
             await self._part()
@@ -135,7 +141,7 @@ class Reader:
                 await self._part()
             if header["msgtype"] == "ERROR":
                 raise RuntimeError(content["text"])
-            if header["msgtype"] == kind:
+            if header["msgtype"] == kind and answered in ("", header.get("reqid")):
                 return content
 
     async def _part(self) -> str:
