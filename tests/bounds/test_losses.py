@@ -313,3 +313,11 @@ def test_rare_large_losses_make_no_jump():
     steps = np.array([50.0, 56.0, 60.0])
     found = Losses(steps, 0.0, 1 / 831, 1.2987).epsilon(1e-12)
     assert found[0] < found[1] < found[2] < 1.02 * found[0]
+
+
+@pytest.mark.parametrize("sampling", ["poisson", "without-replacement"])
+def test_steps_that_hide_nothing_cost_what_one_order_says(sampling):
+    """Shifts of more deviations than any sum could follow: far beyond use, and asked for by every search for a noise."""
+    mu = np.array([900.0, 1e4, 1e58])
+    found = Losses(50.0, 0.0, 0.1, mu, sampling).epsilon(1e-5)
+    assert (found <= 50 * mu**2 / 2 * (1 + 1e-2)).all() and (found >= 5 * mu**2 / 2).all()

@@ -18,6 +18,7 @@ ORDERS = {  # of the neighbours, whose pairs' losses must both be counted
 }
 EPSILON, DELTA = 0, 1  # what is wanted
 LEAST_RATE, LEAST_SHIFT = 1e-100, 1e-8  # q and mu below which losses are lost in rounding: one Renyi order answers there
+MOST_SHIFT = 1e3  # and mu above which they are too many to be summed
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,9 @@ class Losses:
         with np.errstate(all="ignore"):
             whole = (q >= 1) | (N <= 0) | (mu <= 0)
             gaussian = rho + np.where(N > 0, N * mu**2 / 2, 0.0)  # never less than what is sampled costs
-            tiny = ~whole & ((q < LEAST_RATE) | (mu < LEAST_SHIFT))
-            summed = ~whole & ~tiny & np.isfinite(gaussian)
-            by_order = tiny & np.isfinite(gaussian) & (wanted == EPSILON)
+            beyond = ~whole & ((q < LEAST_RATE) | (mu < LEAST_SHIFT) | (mu > MOST_SHIFT))
+            summed = ~whole & ~beyond & np.isfinite(gaussian)
+            by_order = beyond & np.isfinite(gaussian) & (wanted == EPSILON)
             found = epsilon_of(gaussian, given) if wanted == EPSILON else delta_of(gaussian, given)
             found = np.array(found, float)
             one = (N == 1) & (rho == 0)

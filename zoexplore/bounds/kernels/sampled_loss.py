@@ -67,6 +67,8 @@ def cover(kind, t, low, high, q, mu, panels):
         v_end = _log_ratio(end, q, mu)
         while t * (v_end - v) > TURN or (kind != ADD and _steep(at + 0.5 * mu, end + 0.5 * mu, tilt * v, tilt * v_end, least)):
             end = at + 0.5 * (end - at)
+            if not end > at:  # shifts so large that no panel is as short as it has to be
+                return -1
             v_end = _log_ratio(end, q, mu)
         put(panels, count, at, end, v, v_end)
         count += 1
