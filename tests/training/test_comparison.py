@@ -21,7 +21,7 @@ from zoexplore.training.engine import Configuration
 from zoexplore.training.finished import load, save
 from zoexplore.training.hiding import differing, excess
 from zoexplore.training.methods import COMPARED
-from zoexplore.training.tuning import RATES, Ranges, trials, tuned
+from zoexplore.training.tuning import FAINT_RIDGES, RATES, Ranges, trials, tuned
 
 LIPSCHITZ = Accounting(sensitivity="lipschitz")
 
@@ -74,7 +74,7 @@ def test_what_differs_from_the_minimum_is_zero_there_and_half_for_what_is_unlike
     assert excess(task, np.array([best]))[0] == pytest.approx(0, abs=1e-12) and excess(task, np.array([2 * best]))[0] > 1e-6
 
 
-@pytest.mark.parametrize("task, strengths", [("digits-cosines", (100, 1000)), ("flights", (1,))])
+@pytest.mark.parametrize("task, strengths", [("digits-cosines", (100, 1000)), ("flights", (1,)), ("mnist", (100,))])
 def test_without_privacy_it_is_as_good_as_scikit_learn(comparison, task, strengths):
     from sklearn.linear_model import LogisticRegression
 
@@ -109,6 +109,8 @@ def test_a_run_that_was_cut_off_goes_on_where_it_was(tmp_path, monkeypatch):
     again = ask("--resume")
     assert done == [("non-private",)] and again.frontiers == whole.frontiers
     assert again.seconds["small"] >= whole.seconds["small"]
+    again = ask("--methods", "aggzo")
+    assert done == [("aggzo",)] and again.frontiers == whole.frontiers
     ask("--resume", "--seeds", "2")
     assert done == [("aggzo",), ("non-private",)]
 
@@ -129,9 +131,10 @@ def test_trials_are_as_many_for_each_method_and_the_same_again():
 
 def test_ranges_that_have_fewer_trials_are_refused():
     task, one = small_task("softmax", n=200), Ranges((3,), (3,), (5,), (None,))
-    assert len(trials(task, "non-private", len(RATES), ranges=one)) == len(RATES)
-    with pytest.raises(ValueError, match="its ranges have 8: give wider ranges"):
-        trials(task, "non-private", len(RATES) + 1, ranges=one)
+    most = len(RATES) * len(FAINT_RIDGES)
+    assert len(trials(task, "non-private", most, ranges=one)) == most
+    with pytest.raises(ValueError, match=f"its ranges have {most}: give wider ranges"):
+        trials(task, "non-private", most + 1, ranges=one)
 
 
 def test_tuning_never_sees_the_test_part():
@@ -163,6 +166,13 @@ def test_a_target_that_no_noise_reaches_is_said():
     assert aimed(small_task(), "aggzo", Choice(3, 5, 1.0, 0.5), 1.0, LIPSCHITZ) is not None
     with pytest.raises(ValueError, match="epsilon = -1"):
         frontier(task=small_task(), methods=("aggzo",), epsilons=(-1.0,))
+
+
+def test_without_noise_there_is_no_ball():
+    noisy, free = frontier(
+        task=small_task(R=0.01), methods=("noisy-gd", "non-private"), epsilons=(1.0,), K=3, T=4, seeds=1
+    ).points
+    assert noisy.projected == 1 and free.projected == 0
 
 
 def test_directions_cost_passes_and_save_memory():

@@ -3,8 +3,8 @@
     python -m zoexplore.training.comparison
 
 It tunes, trains and writes `comparison.json` beside this file, after every method: results, what was chosen, dates, versions,
-seeds, budget and processor time. With names of tasks it does these anew and keeps the others; with `--resume` it goes on where a
-run was cut off. `zoexplore.training.finished.load` reads it.
+seeds, budget and processor time. With names of tasks it does these anew and keeps the others; with `--methods` it does some
+methods of them anew; with `--resume` it goes on where a run was cut off. `zoexplore.training.finished.load` reads it.
 """
 
 import argparse
@@ -111,9 +111,10 @@ def thinned(frontier: Frontier) -> Frontier:
     return replace(frontier, points=tuple(points))
 
 
-def joined(found: Frontier | None, more: Frontier) -> Frontier:
-    """The points of both."""
-    return more if found is None else replace(more, points=(*found.points, *more.points))
+def joined(found: Frontier | None, more: Frontier, methods: Sequence[str]) -> Frontier:
+    """The points of both, in the order of the methods."""
+    points = (*(found.points if found else ()), *more.points)
+    return replace(more, points=tuple(sorted(points, key=lambda p: methods.index(p.method))))
 
 
 def main() -> None:
@@ -124,16 +125,26 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, help="of each result, likewise")
     parser.add_argument("--workers", type=int, help="processes; as many as there are cores where not told")
     parser.add_argument("--resume", action="store_true", help="keep the methods that the file has by the same budget")
+    parser.add_argument("--methods", nargs="+", choices=COMPARED, default=(), help="these anew, and otherwise as with --resume")
     parser.add_argument("--out", type=Path, default=FILE)
     asked = parser.parse_args()
-    keep = (asked.parts or asked.resume) and asked.out.exists()
+    resume = asked.resume or bool(asked.methods)
+    keep = (asked.parts or resume) and asked.out.exists()
     made = load(asked.out) if keep else Comparison({}, tuple(TUNING_SEEDS), {}, {}, {}, {})
     less = {name: getattr(asked, name) for name in ("trials", "seeds") if getattr(asked, name)}
     for part in asked.parts or PARTS:
         if part == HIDING:
-            _remake_hiding(made, asked.workers, asked.out, asked.resume)
+            _remake_hiding(made, asked.workers, asked.out, resume)
         else:
-            _remake(made, part, replace(BUDGETS[part], **less), asked.workers, asked.out, asked.resume)
+            _without(made, part, asked.methods)
+            _remake(made, part, replace(BUDGETS[part], **less), asked.workers, asked.out, resume)
+
+
+def _without(made: Comparison, part: str, methods: Sequence[str]) -> None:
+    """Forget these methods of a task."""
+    if part in made.frontiers:
+        found = made.frontiers[part]
+        made.frontiers[part] = replace(found, points=tuple(p for p in found.points if p.method not in methods))
 
 
 def _remake(made: Comparison, part: str, budget: Budget, workers: int | None, out: Path, resume: bool) -> None:
@@ -152,7 +163,7 @@ def _remake(made: Comparison, part: str, budget: Budget, workers: int | None, ou
             found, validation = compare(
                 TASKS[part], replace(budget, methods=(method,)), executor, tell=_tell, drawn=partial(trials, ranges=budget.ranges)
             )
-        made.frontiers[part] = joined(known, found)
+        made.frontiers[part] = joined(known, found, budget.methods)
         made.validation[part] = made.validation.get(part, {}) | validation
         _keep(made, part, processor_seconds() - began, out)
 

@@ -29,6 +29,7 @@ MOST_DIRECTIONS = 256
 CLIPS = (1.0, 1.0, 0.5, 0.25, 0.1)  # of a gradient, as parts of the Lipschitz constant; at all of it no clip acts
 SHARES = (0.25, 0.5, 0.9)
 RIDGES = (None, None, 1e-2)  # None: the task's own
+FAINT_RIDGES = (None, 1e-5, 0.0)  # without noise, which is what a stronger one is for
 ACCOUNTING = Accounting(sensitivity="lipschitz")
 
 
@@ -89,7 +90,7 @@ def _drawn(task: Task, method: Method, shape: tuple[int, int, int | None], rng: 
     d, constants = task.d, task.constants
     rate = _one(RATES, rng) / constants.M
     if not method.noisy:
-        return Choice(K, T, rate, 1e300, batch=batch)
+        return Choice(K, T, rate, 1e300, batch=batch, ridge=_one(FAINT_RIDGES, rng) if constants.m else None)
     part = _one(CLIPS, rng)
     seen = 1.0 if part == 1.0 or K == d else 2 * sqrt(K / d)  # a gradient's part in K of d directions, with room
     beta = _one(SHARES, rng) if method.beta is None else method.beta
