@@ -168,6 +168,16 @@ def test_a_target_that_no_noise_reaches_is_said():
         frontier(task=small_task(), methods=("aggzo",), epsilons=(-1.0,))
 
 
+def test_delta_and_the_ball_are_those_that_were_asked_for():
+    found = frontier(task=small_task(), methods=("aggzo",), epsilons=(1.0,), K=3, T=4, seeds=1, delta=1e-7, R=0.5)
+    (point,) = found.points
+    assert found.delta == point.setting.delta == 1e-7 and point.setting.R == 0.5
+    (usual,) = frontier(task=small_task(), methods=("aggzo",), epsilons=(1.0,), K=3, T=4, seeds=1).points
+    assert point.sigma > usual.sigma
+    with pytest.raises(ValueError, match=r"xi = 0\.1 is not allowed with epsilons"):
+        frontier(task=small_task(), methods=("aggzo",), epsilons=(1.0,), xi=0.1)
+
+
 def test_without_noise_there_is_no_ball():
     noisy, free = frontier(
         task=small_task(R=0.01), methods=("noisy-gd", "non-private"), epsilons=(1.0,), K=3, T=4, seeds=1

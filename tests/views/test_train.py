@@ -238,13 +238,13 @@ class TestRunning:
         """In this process: a browser's run has processes that train."""
         monkeypatch.setattr(jobs, "Processes", One)
         task, methods = Choices(State(), task="breast-cancer").chosen, ("noisy-zogd", "non-private")
-        asked = Asked(task, methods, (1e-2,), K=5, beta=0.5, T=4, seeds=1, delta=1e-5, accounting=Accounting(), epsilons=(1.0,))
+        asked = Asked(task, methods, (1e-2,), K=5, beta=0.5, T=4, seeds=1, delta=1e-6, accounting=Accounting(), epsilons=(1.0,))
         told = list(jobs.trained(asked))
         assert told[0].doing == jobs.START and any(p.doing == jobs.SOLVES and (p.done, p.total) == (2, 2) for p in told)
         last = told[-1]
         assert (last.done, last.total, last.seconds_left) == (4, 4, 0.0)
         assert [p.method for p in last.frontier.points] == ["noisy-zogd", "non-private"]
-        assert last.frontier.points[0].setting.T == 4
+        assert last.frontier.points[0].setting.T == 4 and last.frontier.points[0].setting.delta == last.frontier.delta == 1e-6
 
 
 def load(tab, name, content):

@@ -1,7 +1,7 @@
 """`Plan`: what a sweep runs, checked before anything starts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, inf
 from typing import Any
@@ -126,6 +126,9 @@ def plan(
     if unknown:
         raise ValueError(f"{unknown[0]} is not part of a plan; besides the named ones it takes {', '.join(OTHERS)}")
     if epsilons is not None:
+        if others.get("xi"):
+            raise ValueError(f"xi = {others['xi']!r} is not allowed with epsilons: leave it out, or give sigmas")
+        task = replace(task, **{name: others[name] for name in ("delta", "R") if name in others})
         asked = targets(task, names, epsilons, choices, K=K, beta=beta, T=T, **others)
         found = [_aimed(task, *each, accounting, hidden, solved or {}) for each in asked]
     else:

@@ -172,8 +172,8 @@ def _solved(
     from zoexplore.training.aims import aimed
     from zoexplore.training.plans import targets
 
-    task = asked.trained_on
-    given = {"K": asked.K, "beta": asked.beta, "T": asked.T, "delta": asked.delta}
+    task = replace(asked.trained_on, delta=asked.delta)
+    given = {"K": asked.K, "beta": asked.beta, "T": asked.T}
     rows = targets(task, asked.methods, asked.epsilons, choices, **given)
     if executor is None:
         found: list[Any] = []
