@@ -323,6 +323,17 @@ def test_hidden_states_are_converted_exactly_too(bound, batch):
     assert isnan(exact.order) and 0.8 * by_order.epsilon < exact.epsilon < 0.97 * by_order.epsilon
 
 
+@pytest.mark.parametrize("bound", ["composition", "theorem", "sharp"])
+@pytest.mark.parametrize("sampling", ["without-replacement", "poisson"])
+@pytest.mark.parametrize(
+    "changes", [{"batch": 5}, {"batch": 500}, {"batch": 900, "sigma": 5e-5}, {"batch": 1, "T": 3, "delta": 1e-7}]
+)
+def test_exact_conversion_is_never_above_one_order(bound, sampling, changes):
+    """Also where epsilon is in the tens of thousands, and one order is what the sharper bound keeps."""
+    run = PAPER.replace(sampling=sampling, neighbours="add-remove" if sampling == "poisson" else "replace-one", **changes)
+    assert 0 < epsilon(run, bound) <= epsilon(run, bound, CKS)
+
+
 def test_less_noise_fewer_records_and_larger_balls_never_cost_the_sharper_bound_less():
     """Of runs of this size: of any, tests/properties/test_slopes.py has the other bounds' slopes."""
     run = PAPER.replace(batch=50, T=10**4, ridge=0.9)
