@@ -172,7 +172,7 @@ def test_what_is_wrong_is_said(tab):
     tab.get_by_label("train on a table of your own, as CSV").set_input_files(
         {"name": "mine.csv", "mimeType": "text/csv", "buffer": b"a,label\n1,x\n2\n"}
     )
-    tab.get_by_role("alert").get_by_text("mine.csv: line 3 has 1 columns").wait_for()
+    tab.get_by_role("alert").get_by_text("mine.csv: line 3 has 1 column").wait_for()
     fill(tab, "K directions", "15")
 
 

@@ -102,6 +102,11 @@ def test_any_bytes_are_refused(kind, content):
         FORMATS[kind][1](content)
 
 
+def test_what_is_not_there_is_named():
+    with pytest.raises(ValueError, match=r"damaged: it has no 'kind'$"):
+        from_json("{}")
+
+
 def test_rows_may_not_be_left_out_or_changed(found):
     lines = to_csv(found).splitlines(keepends=True)
     with pytest.raises(ValueError, match="rows"):

@@ -83,6 +83,7 @@ def replaced(i, row, count=40):
         (text(f"{i};{i},5;{i % 2}" for i in range(60)), "line 1, column 2 holds '0,5', which is no finite number"),
         (text(lines(FEWEST - 1)), f"has {FEWEST - 1} records: give at least {FEWEST}"),
         (replaced(6, "1,2,no"), "line 7 has 3 columns, the first one has 4"),
+        (replaced(6, "no"), "line 7 has 1 column, the first one has 4"),
         (replaced(6, "1,x,2,no"), "line 7, column 2 holds 'x', which is no finite number"),
         (replaced(6, "1,,2,no"), "line 7, column 2 is empty"),
         (replaced(6, "1,nan,2,no"), "line 7, column 2 holds 'nan'"),
@@ -137,7 +138,7 @@ def test_missing_values_are_told_or_their_records_left_out():
     with pytest.raises(ValueError, match=r"record 8, column 3 \(age\) holds 'nan'.*missing='drop'"):
         table(frame, label="sick")
     task = table(frame, label="sick", missing="drop")
-    assert "1 records with missing values are left out" in task.summary and len(task.data.X) + len(task.data.X_test) == 59
+    assert "1 record with missing values is left out" in task.summary and len(task.data.X) + len(task.data.X_test) == 59
     with pytest.raises(ValueError, match="label = 'ill' is no column of the table: give 'sick', 'place', 'age'"):
         table(frame, label="ill")
 

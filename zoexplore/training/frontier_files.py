@@ -238,7 +238,10 @@ def _suffix(path: Path) -> str:
 
 
 def _said(error: Exception) -> str:
-    return f"{type(error).__name__} {error}" if not isinstance(error, ValueError) else str(error)
+    """What is wrong with a file, for its reader."""
+    if isinstance(error, KeyError):
+        return f"it has no {error}"
+    return str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
 
 
 def _rest(frontier: Frontier) -> dict[str, Any]:

@@ -65,10 +65,12 @@ def understood(columns: Columns, label: str | int | None, missing: str) -> Read:
     chosen, notes = _label(label, len(fields), names), []
     if missing == "drop":
         fields, lines, dropped = _whole(fields, lines)
-        notes += [f"{dropped} records with missing values are left out."] if dropped else []
+        notes += (
+            [f"{counted(dropped, 'record')} with missing values {'is' if dropped == 1 else 'are'} left out."] if dropped else []
+        )
     if not FEWEST <= len(lines) <= MOST_RECORDS:
         many = f"give at least {FEWEST}" if len(lines) < FEWEST else f"give at most {format_count(MOST_RECORDS)}"
-        raise ValueError(f"the table has {len(lines)} records: {many}")
+        raise ValueError(f"the table has {counted(len(lines), 'record')}: {many}")
     made, categories = [], False
     for c in (c for c in range(len(fields)) if c != chosen):
         if names and names[c].strip().lower() in INDEX and _counts(fields[c]):
@@ -85,6 +87,11 @@ def understood(columns: Columns, label: str | int | None, missing: str) -> Read:
     classes = sorted(counts, key=_order)
     place = {value: i for i, value in enumerate(classes)}
     return Read(np.column_stack(made), np.array([place[v] for v in labels]), classes, tuple(notes), categories)
+
+
+def counted(count: int, noun: str) -> str:
+    """1 record, 2 records."""
+    return f"{format_count(count)} {noun}{'' if count == 1 else 's'}"
 
 
 def _label(label: str | int | None, width: int, names: list[str] | None) -> int:

@@ -10,7 +10,7 @@ from zipfile import ZipFile
 import numpy as np
 
 from zoexplore.formatting import format_count
-from zoexplore.training.table_columns import MOST_RECORDS, Columns, finite
+from zoexplore.training.table_columns import MOST_RECORDS, Columns, counted, finite
 
 LARGEST = 20_000_000  # bytes of a text or an upload
 LARGEST_FILE = 400_000_000  # bytes
@@ -113,7 +113,9 @@ def text_columns(text: str) -> Columns:
         raise ValueError(f"line {lines[0]} has one column: separate the columns by commas, semicolons or tabs")
     for row, line in zip(rows, lines, strict=True):
         if len(row) != width:
-            raise ValueError(f"line {line} has {len(row)} columns, the first one has {width}: give every record the same")
+            raise ValueError(
+                f"line {line} has {counted(len(row), 'column')}, the first one has {width}: give every record the same"
+            )
     fields: list[Sequence] = list(zip(*rows, strict=True))
     if _names_columns(fields):
         return Columns([f[1:] for f in fields], [name.strip() for name in rows[0]], lines[1:])
