@@ -63,7 +63,7 @@ def test_an_epsilon_for_other_shares_than_the_runs_says_so(bound):
     optimal, setting = Accounting(schedule="optimal"), DEMONSTRATION.replace(beta=0.05)
     g = guarantee(setting, bound, optimal)
     assert g.epsilon < epsilon(setting, bound)
-    assert "not for a run at β = 0.05" in g.note
+    assert "not for this run's β = 0.05" in g.note
     assert guarantee(setting, bound).note == "" == guarantee(setting, "composition", optimal).note
 
 
