@@ -18,12 +18,12 @@ def epsilon_at(kind: int, N, q, mu, delta, most) -> np.ndarray:
     if kind == ADD:
         return np.minimum(most, _largest_of_addition(N, q))
     low, high = np.zeros_like(most), np.array(most)
-    better = np.flatnonzero((N <= MOST_STEPS) & np.isfinite(most))
-    better = better[delta_at(kind, *(x[better] for x in (N, q, mu, most))) <= delta[better]]
-    run = tuple(x[better] for x in (N, q, mu))
+    few = np.flatnonzero((N <= MOST_STEPS) & np.isfinite(most))
+    better = few[delta_at(kind, N[few], q[few], mu[few], most[few]) <= delta[few]]
+    N, q, mu, delta = (x[better] for x in (N, q, mu, delta))
     for _ in range(HALVINGS if better.size else 0):
         middle = 0.5 * (low[better] + high[better])
-        enough = delta_at(kind, *run, middle) <= delta[better]
+        enough = delta_at(kind, N, q, mu, middle) <= delta
         high[better] = np.where(enough, middle, high[better])
         low[better] = np.where(enough, low[better], middle)
     return high
