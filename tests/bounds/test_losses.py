@@ -262,7 +262,8 @@ def test_what_wraps_around_a_short_period_is_counted(monkeypatch):
     count, excess, mean, _ = sampled_loss.measure(kind, t, q, mu, window, work)
     monkeypatch.setattr(losses, "ALIAS", np.inf)  # the first period is taken as it is
     found = count, excess, mean, 0.0
-    level, step, terms, at_0, added = losses._line.py_func(kind, N, rho, q, mu, t, found, epsilon, window, work, size, phase)
+    line = losses._line.py_func
+    level, step, terms, at_0, added = line(kind, N, rho, q, mu, t, found, epsilon, 1.0, window, work, size, phase)
     total = losses._sum(epsilon, step, terms, size, phase)[0]
     ours = np.exp(level - t * epsilon) * step / (2 * np.pi) * (at_0 + 2 * total + added)
     period = 2 * np.pi / step

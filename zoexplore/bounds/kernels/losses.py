@@ -31,7 +31,7 @@ from zoexplore.bounds.kernels.sampled_loss import (
 
 QUADRATURE = 1e-12  # relative error of M's integrals
 ULP = 1e-15
-TAIL = 1e-5  # of the sum, and of t epsilon where that is below 1: how much of it may be left out, and added
+TAIL = 1e-5  # of the sum, and of t epsilon where epsilon is wanted and that is below 1: what may be left out, and added
 PAD = 4e-4  # of epsilon: what a Gaussian shift that makes the sum short may cost
 FEW_TERMS, MOST_TERMS = 200, 3000
 DEVIATIONS = 10.0  # of the tilted loss: the period that is tried first
@@ -168,8 +168,9 @@ def _tilt(kind, N, rho, q, mu, epsilon, delta, guess, window, work):
 
 
 @njit(cache=True, error_model="numpy")
-def _line(kind, N, rho, q, mu, t, found, epsilon, window, work, size, phase):
+def _line(kind, N, rho, q, mu, t, found, epsilon, share, window, work, size, phase):
     """The sum's terms on the line with real part t: (level, step, terms, value at 0, added), -1 terms where they are too many.
+    `share` of what `TAIL` says may be left out.
 
     log delta(epsilon) <= level - t epsilon + log(step/(2 pi) (at_0 + 2 sum of the terms + added)).
     """
@@ -187,7 +188,7 @@ def _line(kind, N, rho, q, mu, t, found, epsilon, window, work, size, phase):
     level, step, terms, added = 0.0, 1.0, -1, 0.0
     for _ in range(5):
         step = 2.0 * pi / period
-        enough = TAIL * min(1.0, t * epsilon) * at_0 * min(1.0 / deviation, t) / step
+        enough = TAIL * share * at_0 * min(1.0 / deviation, t) / step
         k, pad = 0, 0.0
         for padded in range(2):
             pad = PAD * epsilon / (1.0 + t) if padded else 0.0
@@ -274,7 +275,9 @@ def _scalar_epsilon(kind, N, rho, q, mu, delta, guess, work, size, phase):
         at_order = min(at_order, max((cost - log(within) + t * log(t) - (1.0 + t) * log1p(t)) / t, 0.0) * (1.0 + SLACK))
         start = min(best, at_order)
         found = (count, excess, mean, variance)
-        level, step, terms, at_0, added = _line(kind, N, rho, q, mu, t, found, start, window, work, size, phase)
+        level, step, terms, at_0, added = _line(
+            kind, N, rho, q, mu, t, found, start, min(1.0, t * start), window, work, size, phase
+        )
         epsilon = inf
         if terms >= 0:
             epsilon = _root(level, t, step, terms, at_0, added, size, phase, within, start)
@@ -309,7 +312,7 @@ def _scalar_delta(kind, N, rho, q, mu, epsilon, guess, work, size, phase):
         cost = (N * log1p(excess) + rho * t * (1.0 + t)) * (1.0 + SLACK) - t * epsilon + t * log(t) - (1.0 + t) * log1p(t)
         best = min(best, exp(min(cost, 0.0)) * (1.0 + SLACK) + N * window[2])  # Canonne, Kamath, Steinke's at the order 1 + t
         found = (count, excess, mean, variance)
-        level, step, terms, at_0, added = _line(kind, N, rho, q, mu, t, found, epsilon, window, work, size, phase)
+        level, step, terms, at_0, added = _line(kind, N, rho, q, mu, t, found, epsilon, 1.0, window, work, size, phase)
         if terms >= 0:
             total, _, _ = _sum(epsilon, step, terms, size, phase)
             value = at_0 + 2.0 * total + added
