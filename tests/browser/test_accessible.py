@@ -110,5 +110,6 @@ def test_nothing_serious_in_any_view_on_a_phone_at_night(explorer, axe):
     explorer.set_viewport_size({"width": 390, "height": 844})
     explorer.emulate_media(color_scheme="dark")
     for tab in VIEWS:
+        explorer.evaluate("scrollTo(0, 0)")  # the titles have scrolled away below the header where a view was looked through
         show(explorer, tab)
         assert serious(explorer, axe) == "[]", tab

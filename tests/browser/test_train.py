@@ -27,7 +27,7 @@ from tests.browser.acts import (
 from tests.browser.conftest import served
 from tests.browser.test_accessible import axe, serious  # noqa: F401 (axe is a fixture)
 from tests.views import train_jobs
-from zoexplore.training import NOT_COVERED
+from zoexplore.training import NOT_COVERED, TASKS
 from zoexplore.training.frontier_files import from_csv, to_csv
 from zoexplore.views.training.marks import name_of
 
@@ -63,9 +63,10 @@ def tab(explorer):
 def shown(page):
     """The tab of a page, set to a small task and a long run."""
     show(page, "train")
-    for task in ("Two Gaussian classes, n = 20 000", "Breast cancer, n = 455"):  # which sets the sliders to the task's run
-        page.get_by_label("task", exact=True).select_option(task)
-    until(page, lambda: page.get_by_label("K directions", exact=True).input_value() == "15")
+    directions = page.get_by_label("K directions", exact=True)
+    for task in (TASKS["digits"], TASKS["breast-cancer"]):  # another one first: the page may have been left with this one
+        page.get_by_label("task", exact=True).select_option(task.title)
+        until(page, lambda task=task: directions.input_value() == str(task.K))  # the sliders are set to the task's run
     fill(page, "σ noise scales", "0.01, 0.1")
     fill(page, "T steps to train", "100000")
     until(page, lambda: "T=100000" in page.url and "sigma=0.1" in page.url)  # the sliders have followed, and move no more

@@ -7,6 +7,7 @@ import sys
 import time
 from math import inf
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -34,6 +35,7 @@ def test_a_closed_session_is_let_go():
 
 def test_one_reader_too_many_is_told_so_and_a_seat_is_given_back(origin, monkeypatch):
     monkeypatch.setenv(READERS.variable, "1")
+    monkeypatch.setattr(sessions, "_taken", WeakKeyDictionary())  # without the seats of pages that other tests made here
 
     async def readers():
         first, second = await Reader.open(origin), await Reader.open(origin)
