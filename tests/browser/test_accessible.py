@@ -106,10 +106,10 @@ def test_nothing_serious_in_the_story(page, app_url, axe):
         page.get_by_role("button", name="Explore on your own" if number == "6" else "Next", exact=True).click()
 
 
-def test_nothing_serious_in_any_view_on_a_phone_at_night(explorer, axe):
-    explorer.set_viewport_size({"width": 390, "height": 844})
-    explorer.emulate_media(color_scheme="dark")
+def test_nothing_serious_in_any_view_on_a_phone_at_night(page, app_url, axe):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme="dark")
+    opened(page, app_url)
     for tab in VIEWS:
-        explorer.evaluate("scrollTo(0, 0)")  # the titles have scrolled away below the header where a view was looked through
-        show(explorer, tab)
-        assert serious(explorer, axe) == "[]", tab
+        show(page, tab)
+        assert serious(page, axe) == "[]", tab
