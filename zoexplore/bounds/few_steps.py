@@ -33,7 +33,13 @@ def delta_at(kind: int, N, q, mu, epsilon) -> np.ndarray:
     """An upper bound on delta at `epsilon` >= 0, arrays of shape (P,): at most 1, and 1 beyond `MOST_STEPS`."""
     if kind == ADD:
         return np.where(epsilon >= _largest_of_addition(N, q), 0.0, 1.0)
-    N, q, mu, epsilon = (x[:, None] for x in (N, q, mu, epsilon))
+    few, found = N <= MOST_STEPS, np.ones(N.shape)
+    found[few] = np.minimum(_by_the_largest(*(x[few, None] for x in (N, q, mu, epsilon))), 1.0)
+    return found
+
+
+def _by_the_largest(N, q, mu, epsilon) -> np.ndarray:
+    """The bound on delta, a sum over cells of the largest of the other losses, of arrays of shape (P, 1)."""
     x = 0.5 * mu + (0.5 * mu + REACH) * np.linspace(0, 1, CELLS)  # the cells' upper ends; below the first no loss is positive
     loss = np.log1p(q * np.expm1(mu * x - 0.5 * mu**2))
     loss[:, 0] = 0.0
@@ -44,8 +50,7 @@ def delta_at(kind: int, N, q, mu, epsilon) -> np.ndarray:
     own[:, 1:] = np.maximum(own[:, 1:], x[:, :-1])
     exceeds = q * (ndtr(mu - own) - ndtr(-own)) - np.expm1(shifted) * ndtr(-own) + ROUNDED * q * ndtr(mu - own)
     far = (1 - below[:, -1:] + ROUNDED) * _beyond(x[:, -1:], q, mu)
-    found = N[:, 0] * (np.sum(likely * exceeds, axis=1) + far[:, 0]) * (1 + SLACK)
-    return np.where(N[:, 0] <= MOST_STEPS, np.minimum(found, 1.0), 1.0)
+    return N[:, 0] * (np.sum(likely * exceeds, axis=1) + far[:, 0]) * (1 + SLACK)
 
 
 def _beyond(x, q, mu):
