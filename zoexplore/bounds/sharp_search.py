@@ -30,8 +30,11 @@ Blocks = tuple[int, float]
 FINE, ROUGH, ROUGHEST = (12, 0.26), (6, 0.3), (6, 0.5)
 ROUNDS, WARM = 6, 3  # of the recursion: for what is reported, and before orders are compared
 SETTLED, MOST_ROUNDS = 2e-4, 24  # a relative gain of epsilon in the last round that is worth another, and how many at most
-BESIDE = (0.85, 1.18)  # multiples of the order found that are tried last, from the drifts that it met
+# Multiples of the order found that are tried last, and shifts of a free beta, from the drifts that were met: there the choices
+# are compared fairly, while the first few rounds favour orders at which the recursion settles soon.
+BESIDE, BESIDE_BETA = (4.0, 0.85, 1.18), (-0.15, 0.15, -0.05, 0.05)
 BESIDE_ROUNDS, MOST_BESIDE = 3, 8
+LARGEST_BETA = 1 - 1e-9  # below 1: some noise stays outside the span
 
 
 class Rows(NamedTuple):
@@ -160,11 +163,19 @@ def settle(rows: Rows, accounting: Accounting) -> tuple[Rows, Outcome]:
     rows = _refine_order(rows, accounting, ROUGH)
     found = improve(rows, accounting, FINE, first_guess(rows, accounting, FINE), ROUNDS, MOST_ROUNDS)
     for factor in BESIDE:
-        other = rows._replace(order=nearest_order(rows.order * factor), share=found.share)
-        tried = improve(other, accounting, FINE, found.path.copy(), BESIDE_ROUNDS, MOST_BESIDE)
-        rows = rows._replace(order=np.where(tried.epsilon < found.epsilon, other.order, rows.order))
-        found = found.minimum(tried)
+        rows, found = _better(rows, found, accounting, order=nearest_order(rows.order * factor))
+    for shift in BESIDE_BETA if accounting.schedule == "optimal" else ():
+        rows, found = _better(rows, found, accounting, beta=np.clip(rows.beta + shift, 0.0, LARGEST_BETA))
     return rows._replace(share=found.share), found
+
+
+def _better(rows: Rows, found: Outcome, accounting: Accounting, **choice: np.ndarray) -> tuple[Rows, Outcome]:
+    """The rows with another choice where that is better, told from the drifts that were found without it."""
+    other = rows._replace(share=found.share, **choice)
+    tried = improve(other, accounting, FINE, found.path.copy(), BESIDE_ROUNDS, MOST_BESIDE)
+    gains = tried.epsilon < found.epsilon
+    kept = {name: np.where(gains, values, getattr(rows, name)) for name, values in choice.items()}
+    return rows._replace(**kept), found.minimum(tried)
 
 
 def _tried(rows: Rows, orders: np.ndarray, accounting: Accounting, blocks: Blocks, rounds: int) -> Outcome:
@@ -199,4 +210,4 @@ def _best_beta(rows: Rows, accounting: Accounting, blocks: Blocks) -> Rows:
     def epsilon_at(beta):
         return improve(rows._replace(beta=beta), accounting, blocks, typical, 2).epsilon
 
-    return rows._replace(beta=golden(epsilon_at, np.zeros(rows.K.size), np.full(rows.K.size, 1 - 1e-9), 8))
+    return rows._replace(beta=golden(epsilon_at, np.zeros(rows.K.size), np.full(rows.K.size, LARGEST_BETA), 8))
