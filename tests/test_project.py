@@ -79,6 +79,17 @@ def test_no_file_names_a_package_index(name):
     assert not re.search(r"https?://|--?(extra-)?index|find-links|file:", text)
 
 
+def test_the_container_is_given_all_that_the_wheel_is_made_of():
+    wheel = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
+    needed = {*wheel["packages"], *wheel["force-include"], PROJECT["readme"], *PROJECT["license-files"], "pyproject.toml"}
+    copied = re.findall(r"^COPY (.*) \S+$", (ROOT / "Containerfile").read_text(), re.MULTILINE)
+    assert needed <= {name for line in copied for name in line.split()}
+
+
+def test_the_container_has_the_page_and_not_the_accountant_alone():
+    assert re.search(r"pip install .* '\.\[app\]'", (ROOT / "Containerfile").read_text())
+
+
 def test_importing_the_accountant_loads_neither_torch_nor_the_page():
     heavy = {"torch", "panel", "bokeh", "holoviews", "sklearn"}
     code = f"import sys, zoexplore; print(*sorted({heavy} & sys.modules.keys()))"
