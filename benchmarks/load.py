@@ -12,6 +12,7 @@ from itertools import count, cycle
 from math import nan
 
 import psutil
+from tornado.simple_httpclient import HTTPTimeoutError
 
 from benchmarks.client import Reader
 from benchmarks.serving import served
@@ -22,9 +23,9 @@ SLIDER, RECORDS, BATCH = (FIELDS[name].caption for name in ("sigma", "n", "batch
 FOLD = "Everything else"  # where the batch is set
 EVERY = 2.0  # seconds between a reader's moves
 AT_ONCE = 10  # sessions opened side by side when many are opened and closed
-LINGER = 1  # seconds after which the server forgets a session that was left
+LINGER = 5  # seconds after which the server forgets a session that was left; a busy client may take one to connect
 ROOM = 1000  # readers, all of one address
-SETTLE = 5.0  # seconds for that
+SETTLE = 10.0  # seconds for that
 OWN = 1000  # records, times the readers: the first of the readers' runs
 AGAIN = 15.0  # seconds after which those who train start once more
 
@@ -132,14 +133,21 @@ def quantiles(name: str, waits: list[float]) -> tuple[str, ...]:
 
 
 async def crowds(origin: str, sizes: list[int], seconds: float) -> list[tuple[str, ...]]:
-    """A row for so many readers at values of their own, on the full batch and then on batches."""
+    """A row for so many readers at values of their own, on the full batch and then on batches; each is printed as it comes, since
+    a server that cannot keep up takes minutes. Of a crowd that does not even come in, the row says so.
+    """
     rows = []
     for kind, field in (("the full batch", RECORDS), ("batches", BATCH)):
         for size in sizes:
-            began = time.perf_counter()
-            waits, _ = await steady(origin, size, seconds, OWN * size, field)
-            rows.append(quantiles(f"{size} readers, values of their own, {kind}", waits))
-            print(f"load: {size} readers took {time.perf_counter() - began - seconds:.1f} s to come in")
+            name, began = f"{size} readers, values of their own, {kind}", time.perf_counter()
+            try:
+                waits, _ = await steady(origin, size, seconds, OWN * size, field)
+                rows.append(quantiles(name, waits))
+            except (HTTPTimeoutError, TimeoutError):
+                rows.append((name, "not all came in", "", "", ""))
+            took = time.perf_counter() - began - seconds
+            print("load:", *rows[-1], f"({took:.0f} s to come in)", flush=True)
+            await asyncio.sleep(SETTLE)
     return rows
 
 
