@@ -1,6 +1,6 @@
 """What the comparison's points are charged, against accountants that share no code with ours."""
 
-from math import exp, sqrt
+from math import exp, inf, sqrt
 
 import dp_accounting
 import pytest
@@ -8,8 +8,12 @@ from dp_accounting import pld
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from zoexplore.training import METHODS
+from zoexplore.setting import Accounting
+from zoexplore.training import METHODS, TASKS
+from zoexplore.training.accounts import accounts
+from zoexplore.training.engine import Configuration
 from zoexplore.training.finished import load
+from zoexplore.training.privacy import privacy
 
 WIDTH = 2e-4  # of the other accountant's intervals of loss, as a share of epsilon
 
@@ -71,3 +75,15 @@ def test_a_clip_that_is_idle_costs_no_more_than_one_that_acts(point, delta):
     mu = sqrt(point.run["T"]) / multiplier(point)
     share = point.run["K"] / point.run["d"]
     assert gaussian(mu * sqrt(share), delta) * (1 - 1e-4) <= point.target <= gaussian(mu, delta) * (1 + 1e-4)
+
+
+def test_a_clip_that_may_act_along_the_parameters_own_axes_is_not_the_sharper_bounds():
+    """Its proof for such a clip is of directions that are drawn at random."""
+    task = TASKS["mixture"]
+    setting = task.setting(1e-3, K=task.d, clip=0.5, lipschitz=1.0, eta=1.0)
+    for own, known in ((True, False), (False, True)):
+        (account,) = accounts(task, Configuration("noisy-gd", setting, own_basis=own), Accounting())
+        assert ("sharp" in account.bounds) == known
+        found = privacy(task, Configuration("noisy-gd", setting, own_basis=own), (1, 10), Accounting())
+        assert (found.epsilon["sharp"] < inf) == known
+        assert known or "drawn at random" in found.reason["sharp"]
