@@ -64,6 +64,15 @@ def test_a_file_by_hand():
     assert both.problems == ("n, d, K, sigma, beta are not in the file: they are taken from the demonstration run",)
 
 
+@pytest.mark.parametrize("text", ["1", "true", "yes", "True"])
+def test_a_linear_model_is_read_from_a_query_and_a_file(text):
+    run = DEMONSTRATION.replace(linear=True)
+    assert from_query(f"linear={text}") == from_query(to_query(run, Accounting())) == Loaded(run, Accounting())
+    assert from_yaml(to_yaml(run, Accounting())).setting == run
+    assert "linear=True" in to_python(run, Accounting())
+    assert from_query("linear=2").problems == ("linear = '2' is not allowed: give True or False",)
+
+
 def test_bad_values_are_reported_one_by_one_and_the_rest_is_used():
     loaded = from_query("K=0&T=many&sigma=0.01&bogus=3&regime=flat&conversion=cks&printed=perhaps&delta=nan")
     assert loaded.setting == DEMONSTRATION.replace(sigma=0.01)

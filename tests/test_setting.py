@@ -89,6 +89,11 @@ def test_a_regime_is_one_of_three_words(value):
     refuses("regime", value, "'strongly-convex', 'convex', 'non-convex'")
 
 
+@pytest.mark.parametrize("value", [None, 1, 0, "1", "true", np.bool_(True), [True]])
+def test_whether_a_model_is_linear_is_true_or_false(value):
+    refuses("linear", value, "True or False")
+
+
 @pytest.mark.parametrize("value", [10**5000, Fraction(10**400), Fraction(1, 3)], ids=["int", "large-fraction", "fraction"])
 @pytest.mark.parametrize("name", ["n", "T", "K", "batch"])
 def test_numbers_beyond_any_float_are_refused_like_others(name, value):
@@ -247,7 +252,7 @@ def test_unknown_options_are_refused(option, value, allowed):
 def test_a_setting_is_what_its_own_fields_make(run):
     assert Setting(**run.as_dict()) == run == run.replace() and hash(run.replace()) == hash(run)
     assert eval(repr(run), {"Setting": Setting, "inf": inf}).replace(eta=run.as_dict()["eta"]) == run
-    as_floats = {k: v if v is None or isinstance(v, str) else float(v) for k, v in run.as_dict().items()}
+    as_floats = {k: v if v is None or isinstance(v, (str, bool)) else float(v) for k, v in run.as_dict().items()}
     assert Setting(**as_floats) == run
 
 

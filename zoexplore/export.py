@@ -24,6 +24,7 @@ _UNASSUMING = Setting(**{name: getattr(DEMONSTRATION, name) for name in OWN})
 LARGEST_FILE = 10_000  # characters; a setting takes a few hundred
 DEEPEST = 10  # lists and mappings within one another; a setting takes two
 _WORDS = ("regime", "neighbours", "sampling", "conversion", "sensitivity", "schedule")
+_SWITCHES = ("linear", "printed")
 _TRUTH = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 _AT_MOST = {"K": "d", "m": "M", "ridge": "m"}  # what is lowered where only the other was given
 _FOLLOWS = {"eta": "M"}  # what is blamed on the other: K/M is beyond numbers
@@ -248,7 +249,7 @@ def _value(name: str, raw: Any) -> Any:
     text = raw.strip()
     if name in _WORDS:
         return text
-    if name == "printed":
+    if name in _SWITCHES:
         return _TRUTH.get(text.lower(), text)
     if not text and name in ("eta", "batch", "lipschitz"):
         return None

@@ -61,6 +61,9 @@ class Setting:
         batch: records a step, drawn as `sampling` says; `None` means all n.
         lipschitz: Lipschitz constant of what is clipped of every record's loss. `None` means at most `clip`, so that the clip
             never acts; where it is larger, `inf` included, the clip may act.
+        linear: what is clipped of every record's loss is a function of one linear form of the parameters, as in a generalised
+            linear model with one score: logistic, Poisson, Huber or least-squares regression. A softmax over several classes
+            is none, nor is a loss with a regulariser of its own. "sharp" uses it, where the clip may act or xi is not 0.
         neighbours: "replace-one" record by another, or "add-remove" one, the mean being taken over n in either case.
         sampling: of batches. "without-replacement" or "poisson": drawn afresh each step and hidden. "cyclic": the records are cut
             once into n/batch batches, whatever they contain, that take turns. "shuffled": the same in an order that is drawn
@@ -89,6 +92,7 @@ class Setting:
     delta: float = 1e-5
     batch: int | None = None
     lipschitz: float | None = None
+    linear: bool = False
     neighbours: str = "replace-one"
     sampling: str = "without-replacement"
     releases: int = 1
@@ -102,6 +106,7 @@ class Setting:
         put("regime", _option("regime", self.regime, REGIMES))
         put("neighbours", _option("neighbours", self.neighbours, NEIGHBOURS))
         put("sampling", _option("sampling", self.sampling, SAMPLINGS))
+        put("linear", _switch("linear", self.linear))
         for name in ("n", "d", "T", "releases", "records_per_person"):
             put(name, _whole(name, getattr(self, name), 1, LARGEST_INTEGER, f"1 to {LARGEST_INTEGER}"))
         put("K", _whole("K", self.K, 1, self.d, f"1 to d = {self.d}"))
@@ -201,8 +206,7 @@ class Accounting:
         _option("conversion", self.conversion, CONVERSIONS)
         _option("sensitivity", self.sensitivity, SENSITIVITIES)
         _option("schedule", self.schedule, SCHEDULES)
-        if not isinstance(self.printed, bool):
-            raise _refuse("printed", self.printed, "True or False")
+        _switch("printed", self.printed)
 
     def replace(self, **changes: Any) -> "Accounting":
         """The same accounting with some options changed. Raises `Refused` as the constructor does."""
@@ -229,6 +233,12 @@ def shown(value: Any) -> str:
 def _option(name: str, value: Any, options: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in options:
         raise _refuse(name, value, "one of " + ", ".join(repr(o) for o in options))
+    return value
+
+
+def _switch(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _refuse(name, value, "True or False")
     return value
 
 

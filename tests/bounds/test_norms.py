@@ -12,7 +12,7 @@ from tests.bounds.strategies import powers
 from tests.truth.statement import drift_constant as by_brute_force
 from tests.truth.statement import norm as by_its_series
 from zoexplore import Setting, epsilon, guarantee
-from zoexplore.bounds.kernels.norms import knots, norm, step_constant, tabled_norm
+from zoexplore.bounds.kernels.norms import knots, linear_growth, linear_norm, norm, step_constant, tabled_norm
 from zoexplore.bounds.sharp_search import RAYS
 from zoexplore.presets import DEMONSTRATION
 
@@ -105,6 +105,44 @@ def test_no_clip_moves_runs_further_apart_than_the_norm(seed):
         worst = max(worst, ((A * across + C * span) ** order).mean() ** (1 / order))
     bound = by_its_series(K, d, order, A, C * c2)[0]
     assert 0.85 * bound < worst <= bound * 1.01
+
+
+@pytest.mark.parametrize("d", [2, 3, 4, 10, 520, 10**6, 10**9])
+@pytest.mark.parametrize("order", [1, 2, 7, 50, 1000])
+def test_the_growth_of_linear_models_is_its_product_from_above(d, order):
+    """||1 + beta|| / kappa_1^2, and the bound on kappa_1 costs little."""
+    with mp.workdps(60):
+        half = mpf(d - 1) / 2
+        product = mp.loggamma(half + order) - mp.loggamma(half) + mp.loggamma(2 * half) - mp.loggamma(2 * half + order)
+        kappa = mp.exp(2 * mp.loggamma(mpf(d) / 2) - mp.loggamma(half) - mp.loggamma(half + 1))
+        exact = 2 * mp.exp(product / order) / kappa**2
+    ours = linear_growth(float(d), float(order))
+    assert exact * (1 - 1e-13) <= ours <= exact * (1 + 0.7 / d) + 1e-13
+
+
+@given(
+    st.sampled_from([(1, 2), (2, 3), (1, 520), (260, 520), (4, 4), (10**4, 10**6)]), st.sampled_from([1, 2, 30, 600]),
+    st.sampled_from([0.3, 0.9, 1.0]), powers(-4, 4),
+)  # fmt: skip
+@settings(max_examples=60)
+def test_the_norm_of_linear_models_is_the_lower_hull_of_both(size, order, ratio, C):
+    """Never above either, and no line between two points of them gives less."""
+    (K, d), growth = map(float, size), linear_growth(float(size[1]), float(order))
+    table = tabled_norm(K, d, float(order), RAYS)
+    ours = norm(linear_norm(table, RAYS, growth, ratio), RAYS, 1.0, C)[0]
+
+    def least(A, C):
+        return min(by_its_series(*size, order, A, C)[0], growth * by_its_series(*size, order, A, ratio * C)[0])
+
+    assert ours <= norm(table, RAYS, 1.0, C)[0] * (1 + 1e-12)
+    assert ours <= growth * norm(table, RAYS, 1.0, ratio * C)[0] * (1 + 2e-3)
+    x, here = np.geomspace(1e-6, 1e6, 601), C / (1 + C)
+    t = x / (1 + x)
+    values = np.array([least(1 / (1 + each), each / (1 + each)) for each in x])
+    below, above = t < here, t > here
+    weight = (here - t[below, None]) / (t[above] - t[below, None])
+    lines = values[below, None] * (1 - weight) + values[above] * weight
+    assert min(lines.min(), least(1 - here, here)) * (1 + C) * (1 - 1e-4) <= ours
 
 
 REFERENCES = [  # epsilon, and the number it was derived to be by another program

@@ -114,6 +114,31 @@ class TestActingClip:
         assert varied > epsilons(ran(shares=shares))["sharp"]
 
 
+class TestOneLinearForm:
+    """It is declared or it is not known: the setting only supposes it."""
+
+    DECLARED = replace(DECLARED, lipschitz=inf, linear=True)
+    RUN = SETTING.replace(xi=1e-3)
+
+    def test_what_is_declared_counts(self):
+        found = privacy_report(ran(self.RUN, declared=self.DECLARED))
+        assert found.guarantees["sharp"].epsilon == epsilon(self.RUN.replace(lipschitz=inf, linear=True), "sharp")
+        assert found.guarantees["sharp"].epsilon < epsilon(self.RUN.replace(lipschitz=inf), "sharp")
+        assert "of one linear form" in repr(found)
+
+    def test_what_the_setting_supposes_does_not(self):
+        found = ran(self.RUN.replace(linear=True), declared=replace(self.DECLARED, linear=False))
+        assert epsilons(found)["sharp"] == epsilon(self.RUN.replace(lipschitz=inf), "sharp")
+
+    def test_two_points_along_other_vectors_than_the_directions_tell_of_several_forms(self):
+        stretched = epsilons(ran(self.RUN, declared=self.DECLARED, stretch=1.25))["sharp"]
+        assert stretched == epsilon(self.RUN.replace(lipschitz=inf, xi=1.25e-3), "sharp")
+
+    def test_it_is_true_or_false(self):
+        with pytest.raises(ValueError, match="linear = 1 is not allowed"):
+            Declared(M=1.0, linear=1)
+
+
 def test_a_clip_that_acted_disproves_what_was_declared():
     report = privacy_report(ran(clipped=3))
     for bound in HIDDEN:

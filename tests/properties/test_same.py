@@ -78,7 +78,7 @@ def test_a_value_given_twice_has_one_answer(data, field, accounting):
 @examples(30)
 def test_whole_numbers_floats_and_fractions_are_the_same_numbers(run, accounting):
     given_as = run.as_dict()
-    numbers = {k: v for k, v in given_as.items() if isinstance(v, int | float)}
+    numbers = {k: v for k, v in given_as.items() if isinstance(v, int | float) and not isinstance(v, bool)}
     as_floats = given_as | {k: float(v) for k, v in numbers.items()}
     as_numpy = given_as | {k: np.int64(v) if k in INTEGER_FIELDS else np.float64(v) for k, v in numbers.items()}
     as_fractions = given_as | {k: Fraction(v) for k, v in numbers.items() if v < inf}

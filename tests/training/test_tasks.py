@@ -39,7 +39,7 @@ def test_a_task_s_own_run_is_a_setting_that_bounds_take(name):
 
 def test_the_default_setting_is_the_mixture_s():
 
-    assert TASKS["mixture"].setting(1e-3) == DEMONSTRATION
+    assert TASKS["mixture"].setting(1e-3) == DEMONSTRATION.replace(linear=True)
 
 
 def test_the_mixture_is_drawn_as_it_says():

@@ -140,6 +140,35 @@ def clipped(s, adversary, count, seed, start=0.0, steps=None):
     return np.sqrt(np.maximum(0.0, (x * _solve(C, x)).sum(axis=1)))
 
 
+def of_one_form(s, adversary, turn, kept, count, seed, steps=None):
+    """`clipped` where a record's loss is of one linear form: of the data's part the clip lets through what is a function of how
+    much a direction sees of the form, a unit vector at the angle `turn` from the difference of the means.
+
+    Args:
+        kept: of |<u, a>| sqrt(d), the share of the curvature that is let through, between low/top and 1.
+    """
+    run, rng, d = Run.of(s), np.random.default_rng(seed), s.d
+    top = curvatures(s)[1]
+    r, step, fixed = 1 - s.eta / s.K * s.ridge, s.eta / s.K, np.ones(d) / sqrt(d)
+    x, C = np.zeros((count, d)), np.zeros((count, d, d))
+    steps = run.T if steps is None else steps
+    for t in range(steps):
+        along = _unit(x, fixed)
+        beside = rng.standard_normal(x.shape)
+        beside = _unit(beside - (beside * along).sum(axis=1, keepdims=True) * along, fixed)
+        a = np.cos(turn) * along + np.sin(turn) * beside  # of the past alone
+        aim = _aim(run, adversary, rng, r * x, C, fixed, steps - t)
+        U = directions(rng, count, d, run.K)
+        seen = np.einsum("sdk,sd->sk", U, a)
+        through = step * top * kept(np.abs(seen) * sqrt(d)) * seen
+        V = r * U.swapaxes(1, 2) - through[:, :, None] * a[:, None, :]
+        A = np.eye(d) + U @ (V - U.swapaxes(1, 2))
+        C = A @ C @ A.swapaxes(1, 2) + run.s1 * (U @ U.swapaxes(1, 2)) + run.s2 * np.eye(d)
+        x = np.einsum("sde,se->sd", A, x)
+        x = x + _push(run, adversary, U, aim, x, C, steps - t)
+    return np.sqrt(np.maximum(0.0, (x * _solve(C, x)).sum(axis=1)))
+
+
 def drift_map(run, kind):
     d = run.d
     if kind == "shrink":

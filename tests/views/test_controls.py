@@ -176,9 +176,17 @@ def test_what_is_released_and_who_is_protected_can_be_set():
     assert (controls.options["neighbours"].value, controls.fields["releases"].text.value) == ("replace-one", "1")
 
 
+def test_a_linear_model_can_be_vouched_for():
+    controls = Controls()
+    controls.options["linear"].value = True
+    assert controls.state.setting == DEMONSTRATION.replace(linear=True)
+    controls.state.replace(DEMONSTRATION, Accounting())
+    assert controls.options["linear"].value is False
+
+
 def test_every_number_and_choice_of_a_run_has_its_control():
     controls = Controls()
-    assert set(SETTING_FIELDS) == {*controls.dials, *controls.fields, "regime", "neighbours", "sampling"}
+    assert set(SETTING_FIELDS) == {*controls.dials, *controls.fields, "regime", "linear", "neighbours", "sampling"}
 
 
 def test_the_batch_is_all_until_it_is_set():

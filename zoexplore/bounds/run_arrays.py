@@ -1,6 +1,6 @@
 """Many runs at once: a setting whose fields are arrays, so that a curve is one call and one code path serves a point too."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ class RunArrays:
     lipschitz: np.ndarray  # the clip where the setting leaves it open
     releases: np.ndarray
     records_per_person: np.ndarray
+    by_form: bool = False  # counted by the norm of linear models, for which even an idle clip is one that may act
     composed: dict[Any, Any] = field(default_factory=dict, init=False)  # composition by accounting, once it was asked for
 
     @classmethod
@@ -72,6 +73,12 @@ class RunArrays:
         if setting.lipschitz is None and field == "clip":
             columns["lipschitz"] = values
         return cls(setting, **columns)
+
+    def counted_by_form(self, by_form: bool = True) -> "RunArrays":
+        """The same runs counted by the norm of linear models, or not; composition, which does not ask, is shared."""
+        other = replace(self, by_form=by_form)
+        object.__setattr__(other, "composed", self.composed)
+        return other
 
     @property
     def regime(self) -> str:
@@ -153,9 +160,29 @@ class RunArrays:
         return self.quotient_bias * np.minimum(self.records_per_person / self.n, 1.0)
 
     @property
+    def linear(self) -> np.ndarray:
+        """Whether it counts that what is clipped is a function of one linear form: not where it is said to be strongly convex,
+        which no such function is beyond one dimension, where it says nothing new.
+        """
+        return self.setting.linear & (self.low_curvature <= 0) & (self.d > 1)
+
+    @property
+    def remainder(self) -> np.ndarray:
+        """`quotient_bias`, or for linear models what is left of it: nothing of convex ones whose clip may act, less by sqrt(K) of
+        others.
+        """
+        known = np.where(self.acting & (self.low_curvature == 0), 0.0, self.quotient_bias / np.sqrt(self.K))
+        return np.where(self.linear, known, self.quotient_bias)
+
+    @property
+    def remainder_at_zero(self) -> np.ndarray:
+        """The record's own part of it."""
+        return self.remainder * np.minimum(self.records_per_person / self.n, 1.0)
+
+    @property
     def acting(self) -> np.ndarray:
         """Whether the clip may act."""
-        return self.lipschitz > self.clip
+        return (self.lipschitz > self.clip) | self.by_form
 
     @property
     def certain_c(self) -> np.ndarray:
@@ -204,7 +231,7 @@ def _length(x) -> np.ndarray:
     return np.maximum(x, LEAST_LENGTH)
 
 
-def _columns(setting: Setting) -> dict[str, np.ndarray]:
+def _columns(setting: Setting) -> dict[str, Any]:
     whole = {
         "batch": setting.n if setting.batch is None else setting.batch,
         "lipschitz": setting.clip if setting.lipschitz is None else setting.lipschitz,

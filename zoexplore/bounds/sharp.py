@@ -1,18 +1,19 @@
 """Our sharper bound: every step split into span and complement, and one budget for the whole trajectory."""
 
+from bisect import bisect_left
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from zoexplore.bounds import composition, epochs, full_span, minibatch
-from zoexplore.bounds.assumptions import CLIP_IDLE, EPOCHS, LIPSCHITZ, PEOPLE, RELEASED, SMOOTH, START
+from zoexplore.bounds.assumptions import CLIP_IDLE, EPOCHS, LIPSCHITZ, PEOPLE, RELEASED, SMOOTH, START, Assumption
 from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
 from zoexplore.bounds.explanation import counted_in_tex, of_hidden_iterates
 from zoexplore.bounds.kernels import norms as kernels_norms
 from zoexplore.bounds.kernels import sharp as kernels
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.bounds.sharp_search import FINE, Outcome, Rows, improve, nearest_order, settle, walk
+from zoexplore.bounds.sharp_search import FINE, Outcome, Rows, improve, nearest_order, settle, stretch, walk
 from zoexplore.bounds.subsampling import by_batch_kind
 from zoexplore.documents import Reference
 from zoexplore.formatting import format_short, format_tex
@@ -31,8 +32,28 @@ FEW = 12  # orders below it are tried as they are at both anchors: whole numbers
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """The sharper bound's least epsilon; on batches of b < n records as they are drawn. Never above composition."""
-    return by_batch_kind(_of_all, _of_batches, runs, accounting)
+    """The sharper bound's least epsilon; on batches of b < n records as they are drawn. Never above composition.
+
+    Linear models are tried by their own norm besides, whose choices lie elsewhere. It is for a clip that may act: an idle one is
+    one that may and does not, and otherwise has a lesser constant and a remainder of two-point quotients.
+    """
+    form = _of_form(runs)
+    if not form.any():
+        return _counted(runs, accounting)
+    found = _counted(runs.counted_by_form(), accounting).mask(form)
+    if (form & runs.acting & (runs.batch < runs.n)).all():  # where choices are searched for widely enough
+        return found
+    return _counted(runs, accounting).minimum(found)
+
+
+def _of_form(runs: RunArrays) -> np.ndarray:
+    """Whether it helps to know that what is clipped is a function of one linear form."""
+    return runs.linear & (runs.acting | (runs.xi > 0))
+
+
+def _counted(runs: RunArrays, accounting: Accounting) -> Solved:
+    found = by_batch_kind(_of_all, _of_batches, runs, accounting)
+    return replace(found, extra=found.extra | {"by_form": np.full((), float(runs.by_form))})
 
 
 def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
@@ -236,7 +257,7 @@ def _all_directions(runs: RunArrays, accounting: Accounting) -> Solved:
 def _all_directions_step(runs: RunArrays, accounting: Accounting):
     """Drift and noise variance of a step in all directions."""
     data = np.minimum(runs.B_lipschitz, runs.B) if accounting.sensitivity == "lipschitz" else runs.B
-    return data + runs.quotient_bias, runs.s1 + runs.s2
+    return data + runs.remainder, runs.s1 + runs.s2
 
 
 def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Trajectory | None:
@@ -246,6 +267,7 @@ def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Traje
     if "renyi_order" in solved.extra or runs.releases > 1 or runs.batch < runs.n:
         return None
     extra = {k: v.item() for k, v in solved.extra.items()}
+    runs = runs.counted_by_form(extra["by_form"] == 1.0)
     N, tau = int(solved.N), int(runs.T - solved.N)
     if extra["kind"] == COMPOSED:  # everything is shifted away at once
         flat, ones, beta = np.full(N, float(solved.rho) / N), np.ones(N), extra["beta"]
@@ -280,7 +302,23 @@ SMOOTH_DATA = replace(
 IDLE = replace(LIPSCHITZ, holds=None, shortfall=None, vouched=False, unless=lambda r: r.acting)
 
 
-def about_clip(runs: RunArrays, solved: Solved) -> str:
+LINEAR = Assumption(
+    "What is clipped of every record's loss is a function of one linear form of the parameters (a generalised linear model).",
+    unless=lambda r: not _of_form(r),
+)
+NOT_LINEAR = (
+    "what is clipped is said to be strongly convex (m exceeds the ridge), which no function of one linear form is: "
+    "nothing is made of its being one"
+)
+
+
+def remark(runs: RunArrays, solved: Solved) -> str:
+    """What of the run the bound makes no use of, and with a clip that acts what contracts."""
+    ignored = runs.setting.linear and runs.low_curvature > 0 and runs.d > 1
+    return "; ".join(filter(None, (NOT_LINEAR if ignored else "", _about_clip(runs, solved))))
+
+
+def _about_clip(runs: RunArrays, solved: Solved) -> str:
     """With a clip that acts: what contracts, and how much of it that takes."""
     if not runs.acting:
         return ""
@@ -303,8 +341,14 @@ def needed_ridge(runs: RunArrays, order: float) -> float:
     step = float(runs.eta / runs.K)
     tried = np.geomspace(1e-4, 1.0, 2000) * 2 / step
     low, top = float(runs.low_curvature), float(runs.top_curvature)
-    c = kernels_norms.step_constant(1 - step * tried, low, top, float(runs.d), order, 1.0)
-    return float(tried[np.argmax(c < 1)]) if (c < 1).any() else np.inf
+    d, r = float(runs.d), 1 - step * tried
+    c = kernels_norms.step_constant(r, low, top, d, order, 1.0)
+    first = int(np.argmax(c < 1)) if (c < 1).any() else tried.size
+    if runs.linear:  # of one linear form: less may do, and does the better the more it is, up to a step of half the curvature
+        up_to = min(first, int(np.count_nonzero(r >= top / 2)))
+        found = bisect_left(range(up_to), True, key=lambda i: stretch(float(runs.K), d, order, float(r[i]), low, top) < 1)
+        first = found if found < up_to else first
+    return float(tried[first]) if first < tried.size else np.inf
 
 
 SHARP = Bound(
@@ -315,13 +359,14 @@ SHARP = Bound(
     summary="Span and complement are each hidden by the noise they see; chance is budgeted over the whole run, not step by step.",
     source="",
     proofs=(
-        Reference("sharp", "The norm"), Reference("sharp", "Proof"), Reference("epochs", "Released checkpoints"),
-        Reference("epochs", "Neighbours"), Reference("minibatch", "The sharper bound: caps"),
+        Reference("sharp", "The norm"), Reference("sharp", "Proof"), Reference("sharp", "Linear models"),
+        Reference("epochs", "Released checkpoints"), Reference("epochs", "Neighbours"),
+        Reference("minibatch", "The sharper bound: caps"),
     ),
-    assumptions=(START, RELEASED, SMOOTH_DATA, IDLE, CLIP_IDLE, EPOCHS, PEOPLE),
+    assumptions=(START, RELEASED, SMOOTH_DATA, LINEAR, IDLE, CLIP_IDLE, EPOCHS, PEOPLE),
     solve=solve,
     trajectory=trajectory,
-    remark=about_clip,
+    remark=remark,
     chooses_share=True,
     style=Style(("#00594c", "#3fd6b2"), (), 4.0),
     explain=of_hidden_iterates,

@@ -13,6 +13,7 @@ from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels import norms
 from zoexplore.bounds.kernels import sharp as kernels
 from zoexplore.bounds.kernels.gaussian import FIRST_SHARE
+from zoexplore.bounds.kernels.rounding import UP
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import golden
 from zoexplore.setting import Accounting
@@ -52,6 +53,7 @@ class Rows(NamedTuple):
     low: np.ndarray
     top: np.ndarray
     acting: np.ndarray
+    linear: np.ndarray  # counted by the norm of linear models
     certain: np.ndarray
     B: np.ndarray
     data: np.ndarray
@@ -75,8 +77,9 @@ class Rows(NamedTuple):
         size = int(np.prod(runs.shape))
         idle = (runs.K == runs.d) & ~runs.acting
         columns = (
-            runs.K, runs.d, runs.ridge_factor, runs.low_curvature, runs.top_curvature, runs.acting, idle | (runs.d == 1),
-            runs.B, runs.B_lipschitz, runs.quotient_bias, runs.bias_at_zero, runs.delta, runs.releases,
+            runs.K, runs.d, runs.ridge_factor, runs.low_curvature, runs.top_curvature, runs.acting,
+            runs.linear & runs.by_form, idle | (runs.d == 1),
+            runs.B, runs.B_lipschitz, runs.remainder, runs.remainder_at_zero, runs.delta, runs.releases,
             most, z0, far, high, beta, 9.0, FIRST_SHARE, 0,
         )  # fmt: skip
         return cls(*(np.array(np.broadcast_to(x, (size,))) for x in columns))
@@ -95,15 +98,29 @@ RAYS = norms.knots(FINE_RAYS)  # J is tabled on so many, from above by its conve
 
 
 @lru_cache(maxsize=KEPT_TABLES)
-def _table(K: float, d: float, order: float) -> np.ndarray:
-    return norms.tabled_norm(K, d, order, RAYS)
+def _table(K: float, d: float, order: float, *drift: float) -> np.ndarray:
+    """J; with a drift's r and least and largest curvature, that of linear models whose clip acts."""
+    if not drift:
+        return norms.tabled_norm(K, d, order, RAYS)
+    c2 = norms.drift_constant(*drift, d, order, True, False)
+    ratio = norms.certain_constant(*drift, 1.0) ** 2 / c2 * UP if c2 < np.inf else 1.0
+    return norms.linear_norm(_table(K, d, order), RAYS, norms.linear_growth(d, order), ratio)
 
 
 def tabled(rows: Rows) -> tuple[Rows, np.ndarray]:
-    """The rows told where their tables are, and the tables: of each K, d and order once."""
-    found: dict[tuple[float, float, float], int] = {}
-    which = [found.setdefault(key, len(found)) for key in zip(*(x.tolist() for x in (rows.K, rows.d, rows.order)), strict=True)]
+    """The rows told where their tables are, and the tables: of each K, d and order once, for linear models of each drift too."""
+    found: dict[tuple[float, ...], int] = {}
+    keys: list[tuple[float, ...]] = list(zip(*(x.tolist() for x in (rows.K, rows.d, rows.order)), strict=True))
+    for i in np.flatnonzero(rows.linear):
+        keys[i] = (*keys[i], float(rows.r[i]), float(rows.low[i]), float(rows.top[i]))
+    which = [found.setdefault(key, len(found)) for key in keys]
     return rows._replace(table=np.array(which)), np.array([_table(*key) for key in found])
+
+
+def stretch(K: float, d: float, order: float, r: float, low: float, top: float) -> float:
+    """By how much a step of a linear model whose clip may act lengthens a squared distance at most, in the norm of the order."""
+    c2 = norms.drift_constant(r, low, top, d, order, True, False)
+    return norms.norm(_table(K, d, order, r, low, top), RAYS, 1.0, c2)[0]
 
 
 def nearest_order(order) -> np.ndarray:

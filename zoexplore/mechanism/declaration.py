@@ -22,6 +22,7 @@ class Declared:
         m: strong convexity, the ridge's included; needed in the regime "strongly-convex".
         lipschitz: of the data's part, the one that is clipped, on the ball of radius R + xi. inf, as good as None, claims
             nothing: the clip may act.
+        linear: the data's part is a function of one linear form of the parameters, as in `Setting`; used where M is declared.
 
     Raises:
         ValueError: a constant is not a positive number, m exceeds M, or m is missing.
@@ -31,10 +32,13 @@ class Declared:
     M: float | None = None
     m: float | None = None
     lipschitz: float | None = None
+    linear: bool = False
 
     def __post_init__(self) -> None:
         if self.regime not in REGIMES:
             raise ValueError(f"regime = {self.regime!r} is not allowed: give one of {', '.join(map(repr, REGIMES))}")
+        if not isinstance(self.linear, bool):
+            raise ValueError(f"linear = {self.linear!r} is not allowed: give True or False")
         for name in ("M", "m", "lipschitz"):
             value = getattr(self, name)
             if value is not None and not (value > 0 and (isfinite(value) or (name == "lipschitz" and value == inf))):
@@ -54,7 +58,7 @@ class Declared:
         if self.M is None:
             return setting.replace(eta=setting.eta)
         m = self.m if self.m is not None else setting.ridge  # outside "strongly-convex" no bound looks at m
-        return setting.replace(eta=setting.eta, M=self.M, m=m, regime=self.regime)
+        return setting.replace(eta=setting.eta, M=self.M, m=m, regime=self.regime, linear=self.linear)
 
     def _check_ball(self, setting: Setting) -> None:
         """Between opposite ends of the ball, 2 (R + xi) apart, the gradient of an m-strongly convex loss changes by at least

@@ -112,7 +112,7 @@ def _checks(record: RunRecord, released: str) -> tuple[Check, ...]:
     checks = [
         Check(smooth, False, "M is not.")
         if declared.M is None
-        else Check(smooth, None, f"{declared.regime}, M = {declared.M:g}."),
+        else Check(smooth, None, f"{declared.regime}, M = {declared.M:g}{', of one linear form' if declared.linear else ''}."),
         Check(idle, False, f"{acts[0].upper()}{acts[1:]}.") if acts else Check(idle, None),
         Check("A record's loss depends on no other record; some were looked at, at the first step.", None),
         Check("The start did not depend on the data, as the outcome of an earlier run on them does.", None),

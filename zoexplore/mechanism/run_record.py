@@ -85,8 +85,8 @@ class RunRecord:
     """A run as far as it went. Its steps alone are accounted; nothing that is set afterwards changes them.
 
     Args:
-        setting: as the run is to be; of it n, d, delta, the neighbours and, in words, T count. Its regime, M and m are
-            suppositions, those of `declared` count.
+        setting: as the run is to be; of it n, d, delta, the neighbours and, in words, T count. Its regime, M, m and linear
+            are suppositions, those of `declared` count.
         stages: the steps made, in order: equal ones in a row, and how many.
         counts: what was counted.
         declared: what the user vouches for.
@@ -138,7 +138,8 @@ class RunRecord:
 
     def of(self, step: Step, count: int, **changes: Any) -> Setting:
         """That many such steps as a setting, with what is declared in place of what was only supposed. The clip is as it
-        stands, each quotient's or joint, and may act unless what is declared proves it idle; xi allows for the stretch.
+        stands, each quotient's or joint, and may act unless what is declared proves it idle; xi allows for the stretch, under
+        which two points along each direction no longer tell of one linear form.
         """
         fields: dict[str, Any] = {"K": step.K, "sigma": step.sigma, "beta": step.beta, "eta": step.eta, "clip": step.clip}
         fields |= {
@@ -150,10 +151,14 @@ class RunRecord:
             "T": count,
         } | changes
         # what the clip does is proved from what is declared, never taken from the setting
-        supposed = {"regime": "non-convex", "M": max(self.setting.M, step.ridge), "m": step.ridge, "lipschitz": None}
+        supposed = {"regime": "non-convex", "M": max(self.setting.M, step.ridge), "m": step.ridge}
+        supposed |= {"lipschitz": None, "linear": False}
         if self.unproved:
             supposed["lipschitz"] = max(self.declared.lipschitz or inf, nextafter(fields["clip"], inf))
-        return self.declared.describe(self.setting.replace(**supposed | fields))
+        described = self.declared.describe(self.setting.replace(**supposed | fields))
+        if described.xi > 0 and self.stretch > 1:  # a quotient is then a sum of several, no odd function of its own direction
+            return described.replace(linear=False)
+        return described
 
     @cached_property
     def unproved(self) -> str:

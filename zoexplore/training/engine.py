@@ -66,8 +66,9 @@ class Configuration:
         return self.noisy and self.method != OPACUS
 
     def noise_seed(self, seed: "Seed") -> int:
-        """The seed of this configuration's noise: its own, and the same whatever else is trained beside it."""
-        said = f"{seed.noise} {self.method} {self.noisy} {self.own_basis} {self.clipping} {self.setting.as_dict()}"
+        """The seed of this configuration's noise: its own, whatever else is trained beside it, or said of its loss."""
+        run = {name: value for name, value in self.setting.as_dict().items() if name != "linear"}
+        said = f"{seed.noise} {self.method} {self.noisy} {self.own_basis} {self.clipping} {run}"
         return int.from_bytes(sha256(said.encode()).digest()[:16])
 
 

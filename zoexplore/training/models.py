@@ -24,6 +24,7 @@ class Constants:
         m: strong convexity, the ridge included.
         lipschitz: of the part that is clipped.
         supposed: what is not proved, in words; empty where everything is.
+        linear: what is clipped is a function of one linear form of the parameters.
     """
 
     regime: str
@@ -31,13 +32,15 @@ class Constants:
     m: float
     lipschitz: float
     supposed: tuple[str, ...] = ()
+    linear: bool = False
 
 
 class Logistic:
     """Two classes, one score z = w . x, ell = ln(1 + e^z) - y z with y in {0, 1}.
 
     With s = 1/(1 + e^-z): the gradient is (s - y) x, so that its length is at most |x| <= 1. The Hessian is s(1 - s) x x', whose
-    eigenvalues lie between 0 and |x|^2/4 <= 1/4. With the ridge: m = ridge, M = 1/4 + ridge, Lipschitz constant 1.
+    eigenvalues lie between 0 and |x|^2/4 <= 1/4. With the ridge: m = ridge, M = 1/4 + ridge, Lipschitz constant 1. The loss is a
+    function of z alone, one linear form of w.
     """
 
     @staticmethod
@@ -46,7 +49,7 @@ class Logistic:
 
     @staticmethod
     def constants(ridge: float) -> Constants:
-        return Constants("strongly-convex" if ridge > 0 else "convex", 0.25 + ridge, ridge, 1.0)
+        return Constants("strongly-convex" if ridge > 0 else "convex", 0.25 + ridge, ridge, 1.0, linear=True)
 
     @staticmethod
     def losses(z: Tensor, y: Tensor) -> Tensor:
@@ -83,6 +86,7 @@ class Softmax:
     The Hessian is (diag(p) - p p') (x) x x'. For a unit vector v, v'(diag(p) - pp')v is the variance of v_J with J drawn by p:
     at least 0, and at most (max v - min v)^2/4 <= 1/2 (Popoviciu; two coordinates of a unit vector are at most sqrt(2) apart). So
     its eigenvalues lie between 0 and |x|^2/2 <= 1/2. With the ridge: m = ridge, M = 1/2 + ridge, Lipschitz constant sqrt(2).
+    The loss is a function of c linear forms of w, not of one.
     """
 
     @staticmethod

@@ -90,7 +90,7 @@ class Task:
             "n": len(self.data.X), "d": self.d, "K": self.K if K is None else K, "T": self.T if T is None else T,
             "sigma": sigma, "beta": self.beta if beta is None else beta, "regime": known.regime, "R": self.R,
             "clip": known.lipschitz if self.clip is None else self.clip, "M": known.M, "m": known.m,
-            "ridge": self.ridge if known.m else 0.0, "delta": self.delta,
+            "ridge": self.ridge if known.m else 0.0, "delta": self.delta, "linear": known.linear,
         }  # fmt: skip
         return Setting(**(values | others))
 

@@ -69,6 +69,7 @@ class State(param.Parameterized):
     delta = _number("delta", bounds=(0.0, 1.0), inclusive_bounds=(False, False), softbounds=None)
     batch = _number("batch", allow_None=True)
     lipschitz = _number("lipschitz", allow_None=True, **_POSITIVE)
+    linear = param.Boolean(DEMONSTRATION.linear, doc="what is clipped is a function of one linear form of the parameters")
     neighbours = param.Selector(default=DEMONSTRATION.neighbours, objects=list(NEIGHBOURS), doc="what two datasets differ by")
     sampling = param.Selector(default=DEMONSTRATION.sampling, objects=list(SAMPLINGS), doc="how batches are drawn")
     releases = _number("releases")

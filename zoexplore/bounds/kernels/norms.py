@@ -6,7 +6,7 @@ gamma ~ Beta(K/2, (d-K)/2) is the part of a vector's square that a random span s
 from math import atan2, cos, exp, inf, log, log1p, pi, sin, sqrt
 
 from numba import njit, vectorize
-from numpy import empty
+from numpy import empty, int64
 
 from zoexplore.bounds.kernels.rounding import UP
 
@@ -172,6 +172,45 @@ def norm(table, rays, A, C):
         slope = -slope
         return total * value * UP, value - slope * (1.0 - small), value + slope * small
     return total * value * UP, value - slope * small, value + slope * (1.0 - small)
+
+
+@njit(cache=True)
+def linear_growth(d, order):
+    """f_lambda, from above: ||1 + beta|| / kappa_1^2, beta a coordinate of a uniform direction, so that (1 + beta)/2 is a Beta
+    variable, and kappa_1 the mean of sqrt(1 - beta^2), by Watson's bounds; d >= 2.
+    """
+    return 2.0 * moment(d - 1.0, 2.0 * (d - 1.0), order) ** 2 * (d - 0.36) / (d - 1.5) * MOMENT_UP
+
+
+@njit(cache=True, error_model="numpy")
+def linear_norm(table, rays, growth, ratio):
+    """J on rays for linear models whose clip acts: the least of J(A, C) and growth J(A, ratio C), and what is between by chords.
+
+    What both bound is convex in (A, C), so at most the lower hull of the two together.
+    """
+    size = rays.shape[1]
+    least, corners, count = empty(size), empty(size, int64), 0
+    for k in range(size):
+        least[k] = min(table[k], growth * norm(table, rays, rays[1, k], ratio * rays[0, k])[0])
+        while count > 1:
+            i, j = corners[count - 2], corners[count - 1]
+            if least[j] < _chord(least, rays, i, j, k):
+                break
+            count -= 1
+        corners[count] = k
+        count += 1
+    for c in range(count - 1):
+        i, k = corners[c], corners[c + 1]
+        for j in range(i + 1, k):
+            least[j] = _chord(least, rays, i, j, k)
+    return least * UP
+
+
+@njit(cache=True, error_model="numpy")
+def _chord(values, rays, i, j, k):
+    """At ray j the line through the values on rays i and k, with the digits of whichever of t and 1 - t is small."""
+    side = 1 if rays[0, j] > 0.5 else 0
+    return values[i] + (values[k] - values[i]) * ((rays[side, j] - rays[side, i]) / (rays[side, k] - rays[side, i]))
 
 
 # ---------------------------------------------------------------- the drift's constant

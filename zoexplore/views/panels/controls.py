@@ -22,6 +22,11 @@ HINTS = {  # what the labels of the fold do not explain
         "How steep a record's loss may be. Up to Δ the clip never acts. Above it, or at ∞ if nothing is known, it may act; then "
         "only the ridge outside the clip pulls two runs together, and the table says how large it must be."
     ),
+    "linear": (
+        "Each record's loss knows the parameters through one weighted sum of them, as in logistic, Poisson or least-squares "
+        "regression, and has no regulariser of its own; several classes at once are no such loss. The sharper bound is lower for "
+        "it where the clip may act or ξ is not 0."
+    ),
     "releases": "How many iterates are released, evenly spaced, the last included. Choosing among them then costs nothing more.",
     "records_per_person": "The most records that one person has. ε protects the person, with all of them.",
     "neighbours": "What an attacker tries to tell apart: this record or another in its place, or this record or none.",
@@ -181,10 +186,10 @@ class Controls(pn.viewable.Viewer):
         self.options = {
             "regime": self._choice(pn.widgets.RadioBoxGroup, "regime", REGIME_NAMES, inline=True, tags=["regime of the loss"])
         }
+        self.options["linear"] = self._box("linear", "a linear model, one score a record")
         for field, (label, names) in MENUS.items():
             self.options[field] = self._choice(pn.widgets.Select, field, names, label=label)
-        printed = widgets.box("constants as printed: no guarantee", self.state.printed, margin=_BESIDE)
-        self.options["printed"] = follow(printed, self.state, "printed")
+        self.options["printed"] = self._box("printed", "constants as printed: no guarantee")
         self.switches = {field: self._switch(field, *switch) for field, switch in SWITCHES.items()}
         self.notice = pn.pane.HTML("", visible=False, **widgets.look("notice", margin=0))
         self.state.param.watch(self._tell, ["refusal", "note"])
@@ -207,6 +212,10 @@ class Controls(pn.viewable.Viewer):
         options = {name: option for option, name in names.items()}
         made = widget(options=options, value=getattr(self.state, field), **widgets.look(kind, **theme.STRETCH), **params)
         return follow(made, self.state, field)
+
+    def _box(self, field: str, label: str) -> pn.widgets.Checkbox:
+        """A box for a field that is true or false."""
+        return follow(widgets.box(label, getattr(self.state, field), margin=_BESIDE), self.state, field)
 
     def _switch(self, field: str, label: str, on: Any) -> pn.widgets.Checkbox:
         """A box that sets a field to a special value, and back to the last ordinary one."""
