@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from zoexplore.mechanism.directions import stiefel
-from zoexplore.mechanism.parameters import MIDDLING, SMALL, Copy, Parameters
+from zoexplore.mechanism.parameters import MIDDLING, SMALL, Copy, Parameters, pieces
 from zoexplore.mechanism.rng import Generator, Replay
 
 STREAMED_ABOVE = 2**20  # numbers in a dense frame beyond which streaming is as fast, or saves memory
@@ -132,7 +132,8 @@ class Streamed:
         for block in self.parameters.blocks:
             total, buffer = self._sum[: len(block)].zero_(), self._buffer[: len(block)]
             for column, c in zip(columns, along.tolist(), strict=True):
-                total.add_(column.fill(buffer), alpha=c)
+                for part, numbers in zip(pieces(total), pieces(column.fill(buffer)), strict=True):
+                    part.add_(numbers, alpha=c)
             yield total
 
     def _gram(self, position: bool) -> tuple[Tensor, Tensor]:

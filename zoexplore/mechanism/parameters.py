@@ -10,6 +10,7 @@ from torch import Tensor
 BLOCK = 2**17  # numbers that are worked on at once: few enough for a processor's cache, enough to keep it busy
 PARTS = 8  # that a small model is cut into all the same, so that what is made of a block is small beside it
 LEAST = 2**14  # numbers that are worth a block
+PIECE = 2**15  # numbers of two kinds that are added at once, on a CPU
 SMALL, MIDDLING = 2**19, 2**22  # numbers of a model whose memory is no matter, or does not matter beside its directions'
 HALVES = (torch.bfloat16, torch.float16)
 KINDS = (torch.float64, torch.float32, *HALVES)
@@ -148,6 +149,11 @@ def add(block: Tensor, update: Tensor, rounding: torch.Generator | None) -> None
     gap = (other.float() - down.float()).abs_()
     chance = torch.rand(len(total), generator=rounding, device=total.device)
     block.copy_(torch.where(chance * gap < rest.abs(), other, down))
+
+
+def pieces(numbers: Tensor) -> tuple[Tensor, ...]:
+    """Views of a block, a part each: on a CPU torch copies what is added to numbers of another kind, and so copies little."""
+    return numbers.split(PIECE) if numbers.device.type == "cpu" else (numbers,)
 
 
 def _next(x: Tensor, up: Tensor) -> Tensor:

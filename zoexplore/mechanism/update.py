@@ -9,7 +9,7 @@ from torch import Tensor
 
 from zoexplore.mechanism.frames import Frame
 from zoexplore.mechanism.noise import deviations
-from zoexplore.mechanism.parameters import Parameters, add
+from zoexplore.mechanism.parameters import Parameters, add, pieces
 from zoexplore.mechanism.rng import normal
 from zoexplore.mechanism.run_record import Step
 
@@ -43,9 +43,11 @@ def apply(
         frame.add(back)
         back = {}
     for i, (block, moved) in enumerate(zip(parameters.blocks, frame.combined(along, back), strict=True)):
-        if everywhere > 0:
-            moved.add_(normal(noise, (len(block),), dtype=parameters.working, device=moved.device), alpha=everywhere)
-        add(block, moved if process is None else process(i, moved.to(parameters.working)), rounding)
+        for part in pieces(moved) if everywhere > 0 else ():
+            part.add_(normal(noise, (len(part),), dtype=parameters.working, device=moved.device), alpha=everywhere)
+        update = moved if process is None else process(i, moved.to(parameters.working))
+        for part, change in zip(pieces(block), pieces(update), strict=True):
+            add(part, change, rounding)
 
 
 def check_noise(step: Step) -> None:
