@@ -107,6 +107,29 @@ def test_what_is_not_there_is_named():
         from_json("{}")
 
 
+@pytest.mark.parametrize("content", ["[]", "[1, 2]", "3", '"text"', "null", "true"])
+def test_json_of_another_kind_is_refused_in_words(content):
+    with pytest.raises(ValueError, match=r"damaged: it does not hold one object with a frontier's fields$"):
+        from_json(content)
+
+
+KINDS = [("points", 3), ("points", [[]]), ("points", ["text"]), ("accounting", []), ("versions", 1)]
+
+
+@pytest.mark.parametrize("name, value", KINDS)
+def test_what_a_field_of_another_kind_raises_is_told_in_words(found, name, value):
+    content = json.loads(to_json(found)) | {name: value}
+    content["digest"] = frontier_files._digest({key: value for key, value in content.items() if key != "digest"}, {})
+    with pytest.raises(ValueError, match=r"damaged: a value in it is of another kind than a frontier's$"):
+        from_json(json.dumps(content))
+
+
+def test_a_first_line_of_csv_that_is_no_object_is_refused_in_words(found):
+    _, _, rows = to_csv(found).partition("\n")
+    with pytest.raises(ValueError, match=r"damaged: a value in it is of another kind than a frontier's$"):
+        from_csv(f"# {frontier_files.KIND} []\n{rows}")
+
+
 def test_rows_may_not_be_left_out_or_changed(found):
     lines = to_csv(found).splitlines(keepends=True)
     with pytest.raises(ValueError, match="rows"):

@@ -33,6 +33,12 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a cell of a spreadsheet that begin
 NOT_YET = "this bound was added after the point was computed"
 DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)  # what reading it may raise
 
+_AMISS: dict[type[Exception], str] = {
+    **dict.fromkeys((TypeError, AttributeError, IndexError), "a value in it is of another kind than a frontier's"),
+    OverflowError: "a number in it is too large",
+    RecursionError: "it is nested deeper than any frontier",
+}
+
 
 def save(frontier: Frontier, path: str | Path) -> None:
     """Write a .json, .csv or .parquet file, by the name's ending.
@@ -97,6 +103,8 @@ def of_dict(found: dict[str, Any]) -> Frontier:
     Raises:
         ValueError, KeyError, TypeError: it is none.
     """
+    if not isinstance(found, dict):
+        raise ValueError("it does not hold one object with a frontier's fields")
     if found["kind"] != KIND:
         raise ValueError(f"its kind is not {KIND!r}")
     rest = {name: value for name, value in found.items() if name != "digest"}
@@ -241,7 +249,7 @@ def _said(error: Exception) -> str:
     """What is wrong with a file, for its reader."""
     if isinstance(error, KeyError):
         return f"it has no {error}"
-    return str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
+    return _AMISS.get(type(error), str(error))
 
 
 def _rest(frontier: Frontier) -> dict[str, Any]:
