@@ -120,6 +120,23 @@ def test_many_records_are_taken_in_blocks(monkeypatch):
     assert whole[1].tolist() == blocks[1].tolist()
 
 
+@pytest.mark.parametrize("model", ["logistic", "softmax"])
+@pytest.mark.parametrize("rows", [None, torch.tensor([3, 57, 8]), torch.zeros(0, dtype=torch.long)])
+def test_a_gradient_is_that_of_torch_in_one_block_and_in_many(monkeypatch, model, rows):
+    task = small_task(model, n=60)
+    w = torch.randn(4, task.d, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    problem, at = problem_of(task), losses(task)
+    batch = problem.records(rows)
+    each = [[grad(lambda v, one: at(v, one).sum())(v, (x[None], y[None])) for x, y in zip(*batch, strict=True)] for v in w]
+    expected = torch.stack([sum(found, torch.zeros(task.d, dtype=torch.float64)) / max(1, len(batch[0])) for found in each])
+    longest = torch.tensor([max((float(g.norm()) for g in found), default=0.0) for found in each], dtype=torch.float64)
+    for block in (10**6, 70, 1):
+        monkeypatch.setattr("zoexplore.training.linear.BLOCK", block)
+        mean, length = problem.gradient(w, rows)
+        torch.testing.assert_close(mean, expected)
+        torch.testing.assert_close(length, longest)
+
+
 def test_single_precision_for_large_data_moves_a_step_by_rounding_alone(monkeypatch):
     task = small_task("logistic", n=500)
     setting = task.setting(0.05)

@@ -16,7 +16,7 @@ from zoexplore.setting import Setting
 from zoexplore.training.engine import Job, State, drawn
 from zoexplore.training.problem import Problem
 
-CHUNK = 20_000_000  # numbers that the gradients of one block of records may hold
+CHUNK = 1_000_000  # numbers that the gradients of one block of records may hold: few enough to be kept by the processor
 
 
 def multiplier(setting: Setting) -> float:
@@ -72,7 +72,7 @@ def _moved(problem: Problem, setting: Setting, w: Tensor, generator: torch.Gener
         optimizer.signal_skip_step(i < len(parts) - 1)
         inputs = X.detach().requires_grad_()  # else torch warns of Opacus's hooks
         (problem.losses(module(inputs)[None], y).mean() * (not nobody)).backward()
-        lengths = torch.cat([g.flatten(1) for g in optimizer.grad_samples], dim=1).norm(dim=1)
+        lengths = torch.stack([g.flatten(1).norm(dim=1) for g in optimizer.grad_samples]).norm(dim=0)
         clipped += int((~problem.idle(lengths, torch.tensor(setting.clip))).sum())
         optimizer.step()
         optimizer.zero_grad()

@@ -7,6 +7,8 @@ from zoexplore.training.models import LinearModel
 from zoexplore.training.problem import CHUNK, Problem
 from zoexplore.training.tasks import Task
 
+BLOCK = 500_000  # numbers of a block of records: few enough to be kept by the processor between two products with them
+
 
 class Linear(Problem):
     """A linear model: one product with the data serves all parameter vectors, another one all directions."""
@@ -15,12 +17,13 @@ class Linear(Problem):
         super().__init__(task, dtype)
         self.model = model
         self.width = self.model.scores(self.classes)
-        self.transposed = self.X.T.contiguous()  # the product with it is twice as fast as with a view
         self.length = self.X.norm(dim=1)
 
     def scores(self, w: Tensor, X: Tensor) -> Tensor:
-        flat = X @ w.to(self.dtype).reshape(len(w) * self.width, -1).T
-        return flat.view(len(X), len(w), self.width).transpose(0, 1)
+        flat = w.to(self.dtype).reshape(len(w) * self.width, -1)
+        if self.width == 1:
+            return (flat @ X.T).unsqueeze(-1)  # with the few rows first the product is faster by half
+        return (X @ flat.T).view(len(X), len(w), self.width).transpose(0, 1)
 
     def losses(self, z: Tensor, y: Tensor) -> Tensor:
         return self.model.losses(z, y)
@@ -35,10 +38,15 @@ class Linear(Problem):
         return nn.Linear(self.X.shape[1], self.width, bias=False, dtype=self.dtype)
 
     def gradient(self, w: Tensor, rows: Tensor | None = None, count: int | None = None) -> tuple[Tensor, Tensor]:
-        X, y = self.records(rows)
-        residual = self.model.residual(self.scores(w, X), y)
-        longest = self._lengths(residual, rows).amax(-1) if len(X) else w.new_zeros(len(w))
-        return self._mean(residual, rows, count).to(w.dtype), longest
+        total, longest = w.new_zeros(len(w), self.d), w.new_zeros(len(w))
+        records = *self.records(rows), self.length if rows is None else self.length[rows]
+        block = max(1, BLOCK // self.X.shape[1])
+        for X, y, length in zip(*(part.split(block) for part in records), strict=True):
+            if len(X):
+                residual = self.model.residual(self.scores(w, X), y)
+                longest = torch.maximum(longest, (residual.norm(dim=-1) * length).amax(-1))
+                total += self._sum(residual, X)
+        return total / (count or max(1, len(records[0]))), longest
 
     def jointly_clipped(
         self, w: Tensor, U: Tensor | None, clip: Tensor, xi: float, rows: Tensor | None = None, count: int | None = None
@@ -48,14 +56,11 @@ class Linear(Problem):
             return super().jointly_clipped(w, U, clip, xi, rows, count)
         X, y = self.records(rows)
         residual = self.model.residual(self.scores(w, X), y)
-        length = self._lengths(residual, rows) if U is None else self._lengths_along(residual, X, U)
+        alone = self.length if rows is None else self.length[rows]
+        length = residual.norm(dim=-1) * alone if U is None else self._lengths_along(residual, X, U)
         left = (clip[:, None] / length).clamp(max=1.0).nan_to_num(nan=1.0).to(residual.dtype)
-        mean = self._mean(residual * left.unsqueeze(-1), rows, count).to(w.dtype)
+        mean = self._sum(residual * left.unsqueeze(-1), X).to(w.dtype) / (count or max(1, len(X)))
         return (mean if U is None else mean @ U), (length > clip[:, None]).sum(-1)
-
-    def _lengths(self, residual: Tensor, rows: Tensor | None) -> Tensor:
-        """Of the records' gradients, shape (C, n)."""
-        return residual.norm(dim=-1) * (self.length if rows is None else self.length[rows])
 
     def _lengths_along(self, residual: Tensor, X: Tensor, U: Tensor) -> Tensor:
         """Of the records' derivatives along the directions, shape (C, n)."""
@@ -67,11 +72,10 @@ class Linear(Problem):
             found[:, part] = (self._along(X[part], U) @ residual[:, part].permute(1, 2, 0)).norm(dim=1).T
         return found
 
-    def _mean(self, residual: Tensor, rows: Tensor | None, count: int | None) -> Tensor:
-        """The mean gradient, shape (C, d), of records with these derivatives by the scores."""
-        flat = residual.transpose(0, 1).reshape(residual.shape[1], -1)
-        sums = (self.transposed if rows is None else self.X[rows].T) @ flat
-        return sums.T.reshape(len(residual), self.d) / (count or max(1, residual.shape[1]))
+    def _sum(self, residual: Tensor, X: Tensor) -> Tensor:
+        """The sum of the gradients, shape (C, d), of records X with these derivatives by the scores."""
+        flat = residual.transpose(1, 2).reshape(-1, len(X))
+        return (flat @ X).view(len(residual), self.d)
 
     def _along(self, X: Tensor, U: Tensor) -> Tensor:
         """What directions add to the scores of records, shape (n, K, c)."""
