@@ -4,7 +4,7 @@ import nbformat
 import pytest
 
 from tests.notebooks.conftest import SERIES
-from tools import executed, handouts
+from tools import executed, handouts, slides
 
 EXERCISES = SERIES[4]  # its figures are not needed here: nothing is run
 
@@ -43,11 +43,11 @@ def test_a_slide_holds_no_more_than_fits(notebook):
         new.new_markdown_cell("## Short"), new.new_code_cell("b", outputs=[figure]), new.new_code_cell("c", outputs=[figure]),
         new.new_markdown_cell(f"**1. Check.** Why?\n\n{unfolded}"),
     ]  # fmt: skip
-    cells = handouts.cut(notebook).cells
+    cells = slides.cut(handouts.without_answers(notebook)).cells
     kinds = {cell.source: cell.metadata.slideshow.slide_type for cell in cells}
     assert (kinds["a"], kinds["b"], kinds["c"], kinds["## Short"]) == ("subslide", "-", "subslide", "slide")
     long = [cell.source for cell in cells[: [cell.source for cell in cells].index("a")]]
-    assert len(long) > 1 and max(map(len, long)) <= handouts.LONGEST and "\n\n".join(long).count("word") == 480
+    assert len(long) > 1 and max(map(len, long)) <= slides.LONGEST and "\n\n".join(long).count("word") == 480
     assert cells[-1].source.endswith("</details>") and unfolded in "\n\n".join(cell.source for cell in cells)
 
 

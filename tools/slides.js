@@ -1,0 +1,61 @@
+// Slides that fill whatever window they have, at their true size: under a scale of Reveal's own, Bokeh's figures are cut and take
+// the mouse to be elsewhere. Figures get the height that the text leaves them, and text that is too much gets smaller; what is
+// taller even so, as the explorer, scrolls.
+(() => {
+  const LEAST = 180, MOST = 2.5, SMALLEST = 0.7; // pixels of a figure; times its own height; times the text's own size
+  const laidOut = () => new Promise((done) => setTimeout(done, 60)); // Bokeh's figures follow a little later
+
+  function figures(node) {
+    if (node.classList?.contains("bk-Figure")) return [node];
+    return [...(node.shadowRoot?.children ?? []), ...node.children].flatMap(figures);
+  }
+
+  function own(elements) {
+    for (const { style } of elements) style.height = style.maxHeight = style.width = "";
+  }
+
+  function sized(drawn, times) {
+    for (const { style, height, width } of drawn) {
+      const square = Math.abs(Math.log(width / height)) < 0.25; // its shape says something
+      const tall = Math.max(Math.min(LEAST, height), Math.round(height * (square ? Math.min(1, times) : times)));
+      style.height = style.maxHeight = `${tall}px`;
+      if (square) style.width = `${Math.round((tall * width) / height)}px`;
+    }
+  }
+
+  function left(slide) {
+    const ends = [...slide.children].map((child) => child.offsetTop + child.offsetHeight);
+    return slide.clientHeight - parseFloat(getComputedStyle(slide).paddingBottom) - Math.max(...ends);
+  }
+
+  async function filled(slide) {
+    const elements = figures(slide);
+    own(elements);
+    await laidOut();
+    const drawn = elements.map(({ style, offsetHeight, offsetWidth }) => ({ style, height: offsetHeight, width: offsetWidth }));
+    const before = left(slide);
+    sized(drawn, 0.8);
+    await laidOut();
+    const together = (left(slide) - before) / 0.2; // how tall they are, one below the other
+    if (together > 0) sized(drawn, Math.min(MOST, 1 + before / together));
+    else own(elements);
+    await laidOut();
+  }
+
+  async function fit(slide) {
+    slide.style.setProperty("--smaller", 1);
+    await filled(slide);
+    for (let size = 0.95; left(slide) < -1 && size >= SMALLEST; size -= 0.05) {
+      slide.style.setProperty("--smaller", size.toFixed(2));
+      await laidOut();
+    }
+    if (left(slide) < -1) slide.style.setProperty("--smaller", 1); // it has to scroll in any case
+    slide.dataset.fitted = `${innerWidth} x ${innerHeight}`;
+  }
+
+  const current = () => fit(Reveal.getCurrentSlide());
+  const options = { history: true, disableLayout: true, transition: "none", center: false };
+  Reveal.initialize(options).then(() => setTimeout(current, 300)); // until its figures are there
+  Reveal.on("slidechanged", current);
+  window.addEventListener("resize", current);
+})();
