@@ -216,6 +216,30 @@ def test_the_transform_is_summed_to_its_digits(epsilon):
     assert float(Losses(N, rho, q, mu).delta(epsilon)) == pytest.approx(exact, rel=1e-4)
 
 
+@given(st.integers(1, 300), powers(-3, 1), st.floats(-1, 1))
+def test_sums_over_many_angles_are_those_of_each(terms, step, lean):
+    """1 - cos and sin of every multiple of every node's angle, weighed and summed, small ones with all of their digits."""
+    v = np.geomspace(1e-9, 5, 301) * np.where(np.arange(301) % 2, 1, lean)
+    both = np.linspace(1, 2, v.size)
+    odd, real, imaginary = lean * both, np.empty(terms + 1), np.empty(terms + 1)
+    for many in (1, 127, 128, v.size):
+        losses._transform(step, terms, v[:many], both[:many], odd[:many], real, imaginary)
+        angles = np.arange(1, terms + 1)[:, None] * step * v[:many]
+        np.testing.assert_allclose(real[1:], 2 * np.sin(angles / 2) ** 2 @ both[:many], rtol=1e-11)
+        sizes = np.minimum(np.abs(angles), 1) @ both[:many]
+        assert (np.abs(imaginary[1:] - np.sin(angles) @ odd[:many]) <= 1e-12 * sizes).all()
+
+
+@given(st.integers(1, 200), st.floats(0, 30), powers(-3, 0))
+def test_terms_turned_back_a_block_at_a_time_are_each(terms, epsilon, step):
+    j = np.arange(1, terms + 1)
+    real, imaginary = np.append(np.nan, 1 / j), np.append(np.nan, -1 / (j + 3) ** 2)
+    turned = (real + 1j * imaginary)[1:] * np.exp(-1j * j * step * epsilon)
+    total, slope = losses._sum(epsilon, step, terms, real, imaginary)
+    assert total == pytest.approx(turned.real.sum(), abs=1e-11)
+    assert slope == pytest.approx((j * step * turned.imag).sum(), abs=1e-11 * terms)
+
+
 PAIRS = [sampled_loss.WITHOUT_REPLACEMENT, sampled_loss.REMOVE, sampled_loss.ADD]
 
 
@@ -257,14 +281,14 @@ def test_what_wraps_around_a_short_period_is_counted(monkeypatch):
     """The code's own sum over a period far too short is delta here and at every period on, each with its weight."""
     kind, N, rho, q, mu, epsilon, t = sampled_loss.WITHOUT_REPLACEMENT, 20.0, 0.05, 0.1, 0.5, 0.5, 11.0
     run = Losses(N, rho, q, mu)
-    work, size, phase = losses._workspace(), np.empty(losses.MOST_TERMS + 1), np.empty(losses.MOST_TERMS + 1)
+    work, real, imaginary = losses._workspace(), np.empty(losses.MOST_TERMS + 1), np.empty(losses.MOST_TERMS + 1)
     window = sampled_loss.window_for(kind, N, q, mu, 1e-9)
     count, excess, mean, _ = sampled_loss.measure(kind, t, q, mu, window, work)
     monkeypatch.setattr(losses, "ALIAS", np.inf)  # the first period is taken as it is
     found = count, excess, mean, 0.0
     line = losses._line.py_func
-    level, step, terms, at_0, added = line(kind, N, rho, q, mu, t, found, epsilon, 1.0, window, work, size, phase)
-    total = losses._sum(epsilon, step, terms, size, phase)[0]
+    level, step, terms, at_0, added = line(kind, N, rho, q, mu, t, found, epsilon, 1.0, window, work, real, imaginary)
+    total = losses._sum(epsilon, step, terms, real, imaginary)[0]
     ours = np.exp(level - t * epsilon) * step / (2 * np.pi) * (at_0 + 2 * total + added)
     period = 2 * np.pi / step
     wrapped = sum(np.exp(t * k * period) * float(run.delta(epsilon + k * period)) for k in range(4))
@@ -276,7 +300,7 @@ def test_what_wraps_around_a_short_period_is_counted(monkeypatch):
 def test_terms_left_out_are_within_their_bound(kind, N, q, mu):
     """Each term beyond a height, computed, against the bound on their sum there."""
     N, t = np.round(N), 2.0
-    work, size, phase = losses._workspace(), np.empty(losses.MOST_TERMS + 1), np.empty(losses.MOST_TERMS + 1)
+    work, real, imaginary = losses._workspace(), np.empty(losses.MOST_TERMS + 1), np.empty(losses.MOST_TERMS + 1)
     panels, finer, v, both, odd, sums, outer, heights, moduli, tails = work
     window = sampled_loss.window_for(kind, N, q, mu, 1e-5)
     count, excess, _, variance = sampled_loss.measure(kind, t, q, mu, window, work)
@@ -287,16 +311,17 @@ def test_terms_left_out_are_within_their_bound(kind, N, q, mu):
     sampled_loss.bound_moduli(1 + excess, atom, sums, outer, count, heights, moduli)
     losses._left_out(step, N, 0.0, heights, moduli, tails)
     terms = 60
-    made = sampled_loss.split(terms * step, q, mu, panels, count, finer)
+    few, made = sampled_loss.split(terms * step, q, mu, panels, count, finer)
     if made < 0:
         return
-    excess = sampled_loss.fill(kind, t, q, mu, window[3], finer, made, v, both, odd, finer)
+    excess = sampled_loss.fill(kind, t, q, mu, window[3], finer, made, few, v, both, odd, finer)
     drift = window[3] if kind == sampled_loss.ADD else -window[3]
-    many = sampled_loss.POINTS * made
-    losses._terms(step, terms, N, 0.0, t, excess, drift, v[:many], both[:many], odd[:many], size, phase)
+    many = sampled_loss.POINTS * few + sampled_loss.MANY_POINTS * (made - few)
+    losses._terms(step, terms, N, 0.0, t, excess, drift, v[:many], both[:many], odd[:many], real, imaginary)
+    size = np.hypot(real, imaginary)[1 : terms + 1]
     heights_of_terms = np.arange(1, terms + 1) * step
     for k in range(0, 16):
-        assert size[1 : terms + 1][heights_of_terms > heights[k]].sum() <= tails[k]
+        assert size[heights_of_terms > heights[k]].sum() <= tails[k]
 
 
 @pytest.mark.parametrize("sampling", ["without-replacement", "poisson"])

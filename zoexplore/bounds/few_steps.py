@@ -17,15 +17,16 @@ def epsilon_at(kind: int, N, q, mu, delta, most) -> np.ndarray:
     """The least epsilon found at which `delta_at` is at most delta, or `most` where that is less; arrays of shape (P,)."""
     if kind == ADD:
         return np.minimum(most, _largest_of_addition(N, q))
-    low, high = np.zeros_like(most), np.array(most)
+    high = np.array(most)
     few = np.flatnonzero((N <= MOST_STEPS) & np.isfinite(most))
     better = few[delta_at(kind, N[few], q[few], mu[few], most[few]) <= delta[few]]
     N, q, mu, delta = (x[better] for x in (N, q, mu, delta))
+    low = np.zeros(better.size)
     for _ in range(HALVINGS if better.size else 0):
-        middle = 0.5 * (low[better] + high[better])
+        middle = 0.5 * (low + high[better])
         enough = delta_at(kind, N, q, mu, middle) <= delta
         high[better] = np.where(enough, middle, high[better])
-        low[better] = np.where(enough, low[better], middle)
+        low = np.where(enough, low, middle)
     return high
 
 

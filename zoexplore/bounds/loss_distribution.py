@@ -75,7 +75,10 @@ class Losses:
         for kind in ORDERS[self.sampling]:
             answer = (losses.epsilons if wanted == EPSILON else losses.deltas)(kind, *rows)
             answer = np.where(np.isnan(answer), np.inf, answer)
-            worse = np.fmax(worse, np.where(rho == 0, _of_few(wanted, kind, N, q, mu, given, answer), answer))
+            few = np.flatnonzero(rho == 0)
+            if few.size:
+                answer[few] = _of_few(wanted, kind, *(x[few] for x in (N, q, mu, given, answer)))
+            worse = np.fmax(worse, answer)
         lost = ~np.isfinite(worse)
         if wanted == EPSILON and lost.any():
             worse[lost] = _at_one_order(wanted, *(x[lost] for x in rows))

@@ -79,6 +79,7 @@ def _counted(runs: RunArrays, accounting: Accounting, geometry: tuple, T) -> Sol
     by_order = solved(N * cost + alpha * budget, alpha, runs.delta, accounting, share * runs.delta, N, z, beta=beta)
     if not exact(accounting):
         return by_order
+    budget = np.where(N <= runs.T.max(), budget, np.inf)  # whoever counts more steps than there are costs more than composition
     return of_losses(sampled.losses(N, budget), runs.delta, share * runs.delta, N, z, beta=beta).minimum(by_order)
 
 

@@ -18,6 +18,7 @@ from zoexplore.bounds.kernels.sampled_loss import (
     ADD,
     CELLS,
     LEVELS,
+    MANY_POINTS,
     POINTS,
     RUNG,
     bound_moduli,
@@ -34,6 +35,7 @@ ULP = 1e-15
 TAIL = 1e-5  # of the sum, and of t epsilon where epsilon is wanted and that is below 1: what may be left out, and added
 PAD = 4e-4  # of epsilon: what a Gaussian shift that makes the sum short may cost
 FEW_TERMS, MOST_TERMS = 200, 3000
+HALF, FEW, BLOCK = 8, 128, 32  # small steps to either side of a large one; nodes, and terms, that are summed together
 DEVIATIONS = 10.0  # of the tilted loss: the period that is tried first
 ALIAS = 1e-3  # of the sum at half the period: at the whole one it is about the square
 MOST_TRIED = 40  # values of t
@@ -42,65 +44,141 @@ FIRST_DELTA, LEAST_DELTA = 1e-12, 1e-250  # where the window for a wanted delta 
 SLACK = 1e-9  # of delta, for the roundings of its logarithm
 
 
+@njit(cache=True)
+def _add_pair(real, imaginary, middle, r, terms, a, b, c, e):
+    """The parts of the angles r small steps before and after a large one's, unless they are beyond the last."""
+    if middle - r <= terms:
+        real[middle - r] += a - b
+        imaginary[middle - r] += c - e
+    if middle + r <= terms:
+        real[middle + r] += a + b
+        imaginary[middle + r] += c + e
+
+
 @njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
-def _turn(both, odd, d, s, d_1, s_1):
-    """Turn every node by its angle, kept as 1 - cos and sin so that small ones keep their digits; the sums of both."""
-    real, imaginary = 0.0, 0.0
-    for i in range(both.size):
-        turned = d[i] + d_1[i] - d[i] * d_1[i] + s[i] * s_1[i]
-        s[i] = s[i] * (1.0 - d_1[i]) + (1.0 - d[i]) * s_1[i]
-        d[i] = turned
-        real += both[i] * turned
-        imaginary += odd[i] * s[i]
-    return real, imaginary
+def _transform(step, terms, v, both, odd, real, imaginary):
+    """Sums over nodes of both (1 - cos(j step v)) and odd sin(j step v) for j = 1 .. `terms`.
+
+    Every angle is a large step's and up to HALF small ones' more or less. 1 - cos and sin of sums are sums of products, in which
+    small angles keep their digits. A few nodes at a time, so that all of theirs is at hand.
+    """
+    span = 2 * HALF + 1
+    real[: terms + 1] = 0.0
+    imaginary[: terms + 1] = 0.0
+    d, s = zeros((span + 1, FEW)), zeros((span + 1, FEW))  # of the angles of 1, 2, .. `span` small steps; 0: of the large one's
+    weights, by_both, by_odd = zeros((2, FEW)), zeros((2, FEW)), zeros((2, FEW))
+    small = zeros((HALF + 1, 2))
+    for first in range(0, v.size, FEW):
+        for i in range(FEW):
+            k, d[1, i], s[1, i], weights[0, i], weights[1, i] = first + i, 0.0, 0.0, 0.0, 0.0
+            if k < v.size:
+                half = sin(0.5 * step * v[k])
+                d[1, i], s[1, i], weights[0, i], weights[1, i] = 2.0 * half * half, sin(step * v[k]), both[k], odd[k]
+        for r in range(2, span + 1):
+            for i in range(FEW):
+                d[r, i] = d[r - 1, i] + d[1, i] - d[r - 1, i] * d[1, i] + s[r - 1, i] * s[1, i]
+                s[r, i] = s[r - 1, i] * (1.0 - d[1, i]) + (1.0 - d[r - 1, i]) * s[1, i]
+        for r in range(1, HALF + 1):
+            x = y = 0.0
+            for i in range(FEW):
+                x += weights[0, i] * d[r, i]
+                y += weights[1, i] * s[r, i]
+            small[r, 0], small[r, 1] = x, y
+            if r <= terms:
+                real[r] += x
+                imaginary[r] += y
+        for i in range(FEW):
+            d[0, i], s[0, i] = d[span, i], s[span, i]
+        for middle in range(span, terms + HALF + 1, span):
+            x = y = 0.0
+            for i in range(FEW):
+                by_both[0, i], by_both[1, i] = weights[0, i] * d[0, i], weights[0, i] * s[0, i]
+                by_odd[0, i], by_odd[1, i] = weights[1, i] * d[0, i], weights[1, i] * s[0, i]
+                x += by_both[0, i]
+                y += by_odd[1, i]
+            if middle <= terms:
+                real[middle] += x
+                imaginary[middle] += y
+            for r in range(1, HALF, 2):
+                a = b = c = e = a_2 = b_2 = c_2 = e_2 = 0.0
+                for i in range(FEW):
+                    a += by_both[0, i] * d[r, i]
+                    b += by_both[1, i] * s[r, i]
+                    c += by_odd[1, i] * d[r, i]
+                    e += by_odd[0, i] * s[r, i]
+                    a_2 += by_both[0, i] * d[r + 1, i]
+                    b_2 += by_both[1, i] * s[r + 1, i]
+                    c_2 += by_odd[1, i] * d[r + 1, i]
+                    e_2 += by_odd[0, i] * s[r + 1, i]
+                _add_pair(real, imaginary, middle, r, terms, x + small[r, 0] - a, b, y - c, small[r, 1] - e)
+                _add_pair(real, imaginary, middle, r + 1, terms, x + small[r + 1, 0] - a_2, b_2, y - c_2, small[r + 1, 1] - e_2)
+            for i in range(FEW):
+                turned = d[0, i] + d[span, i] - d[0, i] * d[span, i] + s[0, i] * s[span, i]
+                s[0, i] = s[0, i] * (1.0 - d[span, i]) + (1.0 - d[0, i]) * s[span, i]
+                d[0, i] = turned
 
 
 @njit(cache=True, error_model="numpy")
-def _terms(step, terms, N, rho, t, excess, drift, v, both, odd, size, phase):
-    """Modulus and phase of the terms j = 1 .. `terms`, over the one at 0 times t (1 + t); what they may be off in all."""
-    d, s, d_1, s_1 = zeros(v.size), zeros(v.size), empty(v.size), empty(v.size)
+def _terms(step, terms, N, rho, t, excess, drift, v, both, odd, real, imaginary):
+    """Real and imaginary parts of the terms j = 1 .. `terms`, over the one at 0 times t (1 + t); what they may be off in all."""
+    _transform(step, terms, v, both, odd, real, imaginary)
     absolute = 0.0
     for i in range(v.size):
-        half = sin(0.5 * step * v[i])
-        d_1[i], s_1[i] = 2.0 * half * half, sin(step * v[i])
         absolute += both[i] * abs(v[i])
     M = 1.0 + excess
     log_0 = log1p(excess)
     off = 0.0
     for j in range(1, terms + 1):
         y = j * step
-        real, imaginary = _turn(both, odd, d, s, d_1, s_1)
-        imaginary += y * drift
-        a = excess - real
-        square = 2.0 * a + a * a + imaginary * imaginary
-        log_size = 0.5 * log1p(square) if square > -1.0 else -inf
-        error = (QUADRATURE * (excess + real) + (QUADRATURE + j * ULP) * min(y * absolute, 2.0 * M)) / M
-        turn = N * atan2(imaginary, 1.0 + a)
-        turn += rho * y * (1.0 + 2.0 * t)
-        inverse = 1.0 / sqrt((t * t + y * y) * ((1.0 + t) * (1.0 + t) + y * y))
-        modulus = exp(N * (log_size - log_0) - rho * y * y)
-        size[j] = modulus * inverse
-        phase[j] = turn - atan2(y, t) - atan2(y, 1.0 + t)
-        ratio = exp(log_size - log_0)
+        a, b = excess - real[j], imaginary[j] + y * drift
+        square = 2.0 * a + a * a + b * b
+        log_ratio = (0.5 * log1p(square) if square > -1.0 else -inf) - log_0
+        error = (QUADRATURE * (excess + real[j]) + (QUADRATURE + j * ULP) * min(y * absolute, 2.0 * M)) / M
+        turn = N * atan2(b, 1.0 + a) + rho * y * (1.0 + 2.0 * t)
+        low, across = t * (1.0 + t) - y * y, y * (1.0 + 2.0 * t)  # z (1 + z)
+        square = (t * t + y * y) * ((1.0 + t) * (1.0 + t) + y * y)
+        modulus = exp(N * log_ratio - rho * y * y) / square
+        along, beside = cos(turn), sin(turn)
+        real[j] = modulus * (along * low + beside * across)
+        imaginary[j] = modulus * (beside * low - along * across)
+        size = modulus * sqrt(square)
+        ratio = exp(log_ratio)
         if ratio > 1e3 * error:
-            off += size[j] * (expm1(N * error / ratio * 1.001) + ULP * (abs(turn) + 10.0))
+            off += size * (expm1(N * error / ratio * 1.001) + ULP * (abs(turn) + 20.0))
         else:
-            off += exp(N * log(ratio + error) - rho * y * y) * inverse + size[j]
+            off += exp(N * log(ratio + error) - rho * y * y) / sqrt(square) + size
     return off
 
 
+@njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
+def _turned(real, imaginary, c, s, before, found):
+    """Fill `found`: the sums of a block's terms turned back by its angles, as they are and times their places; both parts."""
+    a, b, later_a, later_b = 0.0, 0.0, 0.0, 0.0
+    for r in range(real.size):
+        x = real[r] * c[r] + imaginary[r] * s[r]
+        y = imaginary[r] * c[r] - real[r] * s[r]
+        a += x
+        b += y
+        later_a += (before + r) * x
+        later_b += (before + r) * y
+    found[0], found[1], found[2], found[3] = a, b, later_a, later_b
+
+
 @njit(cache=True)
-def _sum(epsilon, step, terms, size, phase):
-    """The sum of the terms from j = 1 on, its derivative, and the sum of those with an even j."""
-    total, slope, even = 0.0, 0.0, 0.0
-    for j in range(1, terms + 1):
-        angle = phase[j] - j * step * epsilon
-        part = size[j] * cos(angle)
-        total += part
-        slope += size[j] * sin(angle) * j * step
-        if j % 2 == 0:
-            even += part
-    return total, slope, even
+def _sum(epsilon, step, terms, real, imaginary):
+    """The sum of the terms from j = 1 on, each turned back by j step epsilon, and minus its slope in epsilon."""
+    total, slope = 0.0, 0.0
+    c, s, found = empty(BLOCK), empty(BLOCK), empty(4)
+    angle = step * epsilon
+    for r in range(BLOCK):
+        c[r], s[r] = cos(r * angle), sin(r * angle)
+    for first in range(1, terms + 1, BLOCK):
+        end = min(first + BLOCK, terms + 1)
+        _turned(real[first:end], imaginary[first:end], c, s, float(first), found)
+        along, beside = cos(first * angle), sin(first * angle)
+        total += found[0] * along + found[1] * beside
+        slope += found[3] * along - found[2] * beside
+    return total, slope * step
 
 
 @njit(cache=True, error_model="numpy")
@@ -168,7 +246,7 @@ def _tilt(kind, N, rho, q, mu, epsilon, delta, guess, window, work):
 
 
 @njit(cache=True, error_model="numpy")
-def _line(kind, N, rho, q, mu, t, found, epsilon, share, window, work, size, phase):
+def _line(kind, N, rho, q, mu, t, found, epsilon, share, window, work, real, imaginary):
     """The sum's terms on the line with real part t: (level, step, terms, value at 0, added), -1 terms where they are too many.
     `share` of what `TAIL` says may be left out.
 
@@ -201,32 +279,32 @@ def _line(kind, N, rho, q, mu, t, found, epsilon, share, window, work, size, pha
                 break
         if terms > MOST_TERMS:
             return 0.0, step, -1, 0.0, 0.0
-        made = split(terms * step, q, mu, panels, count, finer)
+        few, made = split(terms * step, q, mu, panels, count, finer)
         if made < 0:
             return 0.0, step, -1, 0.0, 0.0
-        excess = fill(kind, t, q, mu, window[3], finer, made, v, both, odd, finer)
+        excess = fill(kind, t, q, mu, window[3], finer, made, few, v, both, odd, finer)
         level = N * log1p(excess) + (rho + pad) * t * (1.0 + t)
-        many = POINTS * made
-        error = _terms(step, terms, N, rho + pad, t, excess, drift, v[:many], both[:many], odd[:many], size, phase)
+        many = POINTS * few + MANY_POINTS * (made - few)
+        error = _terms(step, terms, N, rho + pad, t, excess, drift, v[:many], both[:many], odd[:many], real, imaginary)
         error += at_0 * (N * QUADRATURE * excess / M + ULP * (abs(level) + terms))
         added = 2.0 * (error + tails[k])
-        total, _, even = _sum(epsilon, step, terms, size, phase)
-        whole, half = at_0 + 2.0 * total, 2.0 * (at_0 + 2.0 * even)
-        if abs(half - whole) <= ALIAS * whole:
+        total, _ = _sum(epsilon, step, terms, real, imaginary)
+        alternating, _ = _sum(epsilon + 0.5 * period, step, terms, real, imaginary)
+        if abs(at_0 + 2.0 * alternating) <= ALIAS * (at_0 + 2.0 * total):
             break
         period *= 1.6
     return level, step, terms, at_0, added
 
 
 @njit(cache=True, error_model="numpy")
-def _root(level, t, step, terms, at_0, added, size, phase, delta, start):
+def _root(level, t, step, terms, at_0, added, real, imaginary, delta, start):
     """The least epsilon >= 0 found at which the sum is at most delta: Newton's steps, or halving where they leave what is known
     to hold the root, then to the right until it is; inf for none.
     """
     log_delta, epsilon, near = log(delta), start, 0.0
     low, high = -1.0, inf
     for _ in range(40):
-        total, slope, _ = _sum(epsilon, step, terms, size, phase)
+        total, slope = _sum(epsilon, step, terms, real, imaginary)
         value = at_0 + 2.0 * total + added
         if not 0.0 < value < inf:
             return high
@@ -256,13 +334,13 @@ def _root(level, t, step, terms, at_0, added, size, phase, delta, start):
 def _workspace():
     """Panels, finer ones, nodes' losses and weights, the panels' sums and outer variations; heights, moduli, tails."""
     return (
-        empty((CELLS, 4)), empty((CELLS, 4)), empty(POINTS * CELLS), empty(POINTS * CELLS), empty(POINTS * CELLS),
+        empty((CELLS, 4)), empty((CELLS, 4)), empty(MANY_POINTS * CELLS), empty(MANY_POINTS * CELLS), empty(MANY_POINTS * CELLS),
         empty((CELLS, 4)), empty(CELLS + 1), empty(LEVELS + 1), empty(LEVELS + 1), empty(LEVELS + 1),
     )  # fmt: skip
 
 
 @njit(cache=True, error_model="numpy")
-def _scalar_epsilon(kind, N, rho, q, mu, delta, guess, work, size, phase):
+def _scalar_epsilon(kind, N, rho, q, mu, delta, guess, work, real, imaginary):
     """epsilon in one order of the neighbours; by one Renyi order where the sum would be too long."""
     window = window_for(kind, N, q, mu, delta)
     within = (delta - N * window[2]) * (1.0 - ULP)
@@ -276,11 +354,11 @@ def _scalar_epsilon(kind, N, rho, q, mu, delta, guess, work, size, phase):
         start = min(best, at_order)
         found = (count, excess, mean, variance)
         level, step, terms, at_0, added = _line(
-            kind, N, rho, q, mu, t, found, start, min(1.0, t * start), window, work, size, phase
+            kind, N, rho, q, mu, t, found, start, min(1.0, t * start), window, work, real, imaginary
         )
         epsilon = inf
         if terms >= 0:
-            epsilon = _root(level, t, step, terms, at_0, added, size, phase, within, start)
+            epsilon = _root(level, t, step, terms, at_0, added, real, imaginary, within, start)
         if epsilon < inf:
             near = epsilon > 0.9 * best if best < inf else 0.7 * start < epsilon < start
             best = min(best, epsilon, at_order)
@@ -294,7 +372,7 @@ def _scalar_epsilon(kind, N, rho, q, mu, delta, guess, work, size, phase):
 
 
 @njit(cache=True, error_model="numpy")
-def _scalar_delta(kind, N, rho, q, mu, epsilon, guess, work, size, phase):
+def _scalar_delta(kind, N, rho, q, mu, epsilon, guess, work, real, imaginary):
     """delta in one order of the neighbours, at most 1."""
     likely = FIRST_DELTA
     t = guess
@@ -312,9 +390,9 @@ def _scalar_delta(kind, N, rho, q, mu, epsilon, guess, work, size, phase):
         cost = (N * log1p(excess) + rho * t * (1.0 + t)) * (1.0 + SLACK) - t * epsilon + t * log(t) - (1.0 + t) * log1p(t)
         best = min(best, exp(min(cost, 0.0)) * (1.0 + SLACK) + N * window[2])  # Canonne, Kamath, Steinke's at the order 1 + t
         found = (count, excess, mean, variance)
-        level, step, terms, at_0, added = _line(kind, N, rho, q, mu, t, found, epsilon, 1.0, window, work, size, phase)
+        level, step, terms, at_0, added = _line(kind, N, rho, q, mu, t, found, epsilon, 1.0, window, work, real, imaginary)
         if terms >= 0:
-            total, _, _ = _sum(epsilon, step, terms, size, phase)
+            total, _ = _sum(epsilon, step, terms, real, imaginary)
             value = at_0 + 2.0 * total + added
             if 0.0 < value < inf:
                 best = min(best, exp(level - t * epsilon + log(step / (2.0 * pi) * value)) * (1.0 + SLACK) + N * window[2])
@@ -329,21 +407,21 @@ def _scalar_delta(kind, N, rho, q, mu, epsilon, guess, work, size, phase):
 @njit(cache=True, error_model="numpy")
 def epsilons(kind, N, rho, q, mu, delta):
     """epsilon at delta row by row, arrays of one shape (P,): rounded up; inf where nothing is found."""
-    work, size, phase = _workspace(), empty(MOST_TERMS + 1), empty(MOST_TERMS + 1)
+    work, real, imaginary = _workspace(), empty(MOST_TERMS + 1), empty(MOST_TERMS + 1)
     answers = empty(N.size)
     for i in range(N.size):  # each by itself, so that a row is the same whatever its neighbours
         guess = _first_tilt(N[i], rho[i], q[i], mu[i], -log(delta[i]))
-        answers[i] = _scalar_epsilon(kind, N[i], rho[i], q[i], mu[i], delta[i], guess, work, size, phase)
+        answers[i] = _scalar_epsilon(kind, N[i], rho[i], q[i], mu[i], delta[i], guess, work, real, imaginary)
     return answers
 
 
 @njit(cache=True, error_model="numpy")
 def deltas(kind, N, rho, q, mu, epsilon):
     """delta at epsilon row by row, arrays of one shape (P,): rounded up, at most 1."""
-    work, size, phase = _workspace(), empty(MOST_TERMS + 1), empty(MOST_TERMS + 1)
+    work, real, imaginary = _workspace(), empty(MOST_TERMS + 1), empty(MOST_TERMS + 1)
     answers = empty(N.size)
     for i in range(N.size):
         bend = N[i] * q[i] * q[i] * expm1(min(mu[i] * mu[i], 1.0)) + 2.0 * rho[i]  # of the exponent, where orders are small
         guess = min(max(epsilon[i] / bend, 1e-3), 1e6)
-        answers[i] = _scalar_delta(kind, N[i], rho[i], q[i], mu[i], epsilon[i], guess, work, size, phase)
+        answers[i] = _scalar_delta(kind, N[i], rho[i], q[i], mu[i], epsilon[i], guess, work, real, imaginary)
     return answers

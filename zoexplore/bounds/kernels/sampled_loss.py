@@ -5,15 +5,17 @@ bounds on how fast its transform M(t + iy) = E exp((t + iy) L) falls.
 from math import erf, erfc, exp, expm1, log, log1p, pi, sqrt
 
 from numba import njit
+from numpy.polynomial.legendre import leggauss
 
 from zoexplore.bounds.kernels.subsampled_renyi import NODES, WEIGHTS, _above_line, _log_ratio, put
 
 WITHOUT_REPLACEMENT, REMOVE, ADD = 0, 1, 2  # whose pair: docs/loss_distributions.md
-CELLS, POINTS = 1024, 12
+CELLS, POINTS, MANY_POINTS = 1024, 12, 24
+MANY_NODES, MANY_WEIGHTS = leggauss(MANY_POINTS)
 SQRT_2, SQRT_2PI = sqrt(2.0), sqrt(2.0 * pi)
 CUT = 1e-6  # of delta: losses beyond the window, as likely as that in all steps together, count as infinite
 NEAR, SHORT, LONG = 3.0, 1.0, 2.0  # panels are short where most of the mass is
-TURN = 8.0  # radians, or logarithm of a growth, over which twelve nodes are off by less than 1e-16
+TURN, MANY_TURN = 8.0, 27.0  # radians, or a growth's logarithm, over which 12 nodes, or 24, are off by less than 1e-15
 NOTHING = 40.0  # logarithm of what a part is below the largest to be lost beside it
 LEVELS, RUNG = 128, 2.0**0.25  # heights at which the transform is bounded, and what they grow by
 MOST_EXPONENT = 600.0
@@ -77,40 +79,52 @@ def cover(kind, t, low, high, q, mu, panels):
 
 
 @njit(cache=True, error_model="numpy")
-def fill(kind, t, q, mu, drift, panels, count, v, both, odd, sums):
+def _fill_panel(kind, t, q, mu, low, high, nodes, weights, k, v, both, odd):
+    """A panel's nodes, from the place k on: (their part of M(t) - 1, mass, first and second moment)."""
+    half, middle = 0.5 * (high - low), 0.5 * (high + low)
+    excess, mass, first, second = 0.0, 0.0, 0.0, 0.0
+    for j in range(nodes.size):
+        y = middle + half * nodes[j]
+        loss, x = _log_ratio(y, q, mu), y + 0.5 * mu
+        weight = half * weights[j] / SQRT_2PI
+        up = down = 0.0
+        if kind != ADD:
+            up = weight * exp((1.0 + t) * loss - 0.5 * x * x)
+        if kind == WITHOUT_REPLACEMENT:
+            by_t, once = expm1(-t * loss), expm1(-loss)
+            by_both = by_t + once + by_t * once  # of one sign: no digits are lost
+            excess += up * by_t * by_both
+            down = up * (1.0 + by_both) * (1.0 + by_t)
+        elif kind == REMOVE:
+            a, weight = (1.0 + t) * loss, weight * exp(-0.5 * x * x)
+            if a > 1.0:
+                excess += up * (1.0 - (1.0 + a) * exp(-a)) - weight * (1.0 + t) * _above_line(loss)
+            else:
+                excess += weight * (_above_line(a) - (1.0 + t) * _above_line(loss))
+        else:
+            down = weight * exp(-t * loss - 0.5 * x * x)
+            excess += weight * exp(-0.5 * x * x) * (_above_line(-t * loss) + t * _above_line(loss))
+        v[k + j], both[k + j], odd[k + j] = loss, up + down, up - down
+        mass += up + down
+        first += (up - down) * loss
+        second += (up + down) * loss * loss
+    return excess, mass, first, second
+
+
+@njit(cache=True, error_model="numpy")
+def fill(kind, t, q, mu, drift, panels, count, few, v, both, odd, sums):
     """Nodes of the tilted law: losses v, weights of v plus those of -v, and their difference; `sums` by panel: the largest |v|,
-    mass, first and second moment. Returns M(t) - 1, without a cancellation.
+    mass, first and second moment. The first `few` panels have 12 nodes, the others 24. Returns M(t) - 1, without a cancellation.
     """
     excess = -(1.0 + t) * drift if kind == REMOVE else t * drift
+    k = 0
     for i in range(count):
-        low, high = panels[i, 0], panels[i, 1]
-        half, middle = 0.5 * (high - low), 0.5 * (high + low)
-        mass, first, second = 0.0, 0.0, 0.0
-        for j in range(POINTS):
-            y = middle + half * NODES[j]
-            loss, x = _log_ratio(y, q, mu), y + 0.5 * mu
-            weight = half * WEIGHTS[j] / SQRT_2PI
-            up = down = 0.0
-            if kind != ADD:
-                up = weight * exp((1.0 + t) * loss - 0.5 * x * x)
-            if kind != REMOVE:
-                down = weight * exp(-t * loss - 0.5 * x * x)
-            if kind == WITHOUT_REPLACEMENT:
-                excess += up * expm1(-t * loss) * expm1(-(1.0 + t) * loss)
-            elif kind == REMOVE:
-                a = (1.0 + t) * loss
-                if a > 1.0:
-                    excess += up * (1.0 - (1.0 + a) * exp(-a)) - weight * exp(-0.5 * x * x) * (1.0 + t) * _above_line(loss)
-                else:
-                    excess += weight * exp(-0.5 * x * x) * (_above_line(a) - (1.0 + t) * _above_line(loss))
-            else:
-                excess += weight * exp(-0.5 * x * x) * (_above_line(-t * loss) + t * _above_line(loss))
-            k = POINTS * i + j
-            v[k], both[k], odd[k] = loss, up + down, up - down
-            mass += up + down
-            first += (up - down) * loss
-            second += (up + down) * loss * loss
-        put(sums, i, max(abs(panels[i, 2]), abs(panels[i, 3])), mass, first, second)
+        low, high, v_low, v_high = panels[i]
+        nodes, weights = (NODES, WEIGHTS) if i < few else (MANY_NODES, MANY_WEIGHTS)
+        part, mass, first, second = _fill_panel(kind, t, q, mu, low, high, nodes, weights, k, v, both, odd)
+        excess += part
+        k += nodes.size
+        put(sums, i, max(abs(v_low), abs(v_high)), mass, first, second)
     return excess
 
 
@@ -172,13 +186,23 @@ def bound_moduli(M, atom, sums, outer, count, heights, moduli):
 
 @njit(cache=True)
 def split(Y, q, mu, panels, count, finer):
-    """Cut panels in which exp(i Y L) turns too far; the number of panels, or -1."""
-    made = 0
+    """Cut panels in which exp(i Y L) turns too far for 12 nodes: (how many are whole, the number of panels with those that were
+    cut, and need 24 nodes, after them, or -1).
+    """
+    few = 0
     for i in range(count):
         low, high, v_low, v_high = panels[i]
-        parts = int(Y * (v_high - v_low) / TURN) + 1
+        if Y * (v_high - v_low) <= TURN:
+            put(finer, few, low, high, v_low, v_high)
+            few += 1
+    made = few
+    for i in range(count):
+        low, high, v_low, v_high = panels[i]
+        if Y * (v_high - v_low) <= TURN:
+            continue
+        parts = int(Y * (v_high - v_low) / MANY_TURN) + 1
         if made + parts > CELLS:
-            return -1
+            return few, -1
         before, v_before = low, v_low
         for part in range(parts):
             end = high if part == parts - 1 else low + (high - low) * (part + 1) / parts
@@ -186,7 +210,7 @@ def split(Y, q, mu, panels, count, finer):
             put(finer, made, before, end, v_before, v_end)
             before, v_before = end, v_end
             made += 1
-    return made
+    return few, made
 
 
 @njit(cache=True, error_model="numpy")
@@ -197,7 +221,7 @@ def measure(kind, t, q, mu, window, work):
     count = cover(kind, t, low, high, q, mu, panels)
     if count < 0 or t * panels[count - 1, 3] > MOST_EXPONENT or -t * panels[0, 2] > MOST_EXPONENT:
         return -1, 0.0, 0.0, 0.0
-    excess = fill(kind, t, q, mu, drift, panels, count, v, both, odd, sums)
+    excess = fill(kind, t, q, mu, drift, panels, count, count, v, both, odd, sums)
     M, first, second = 1.0 + excess, drift if kind == ADD else -drift, 0.0
     for i in range(count):
         first += sums[i, 2]
