@@ -361,13 +361,15 @@ def test_caps_are_what_the_statement_says_of_the_fractions(xi, regime):
     choice = capped.settle()
     found = capped.solved(choice)
     order, omega, N, delta_f = (float(x[0]) for x in (choice.order, choice.omega, found.N, found.delta_f))
-    edges, some, tables = EDGES, *tabled(capped.rows._replace(order=choice.order, share=choice.share))
+    edges, some, tables = EDGES, *tabled(capped.rows._replace(order=choice.order))
     lines, path = np.empty((5, edges.size)), np.empty(edges.size)
     alpha = float(found.extra["renyi_order"][0])
     each = float(sampled_divergence(alpha, capped.sampled.q[0], capped.sampled.mu[0] / omega**0.5))
+    step = kernels.run_of(capped._steps[0], 0)
     steps, random, certain = kernels._caps(
-        some, 0, tables[0], RAYS, order, omega, alpha, each, each, True, float(choice.share[0]), (edges, lines, path)
-    )
+        step, tables[0], RAYS, order, kernels.constant_of(step, order), omega, alpha, each, each, True, float(choice.share[0]),
+        (edges, lines, path),
+    )  # fmt: skip
     h, powers, p = float(some.z0[0]) ** 2, 0.0, order / (order + 1)
     for t in range(int(steps)):
         b = int(np.searchsorted(edges, steps - t) - 1)

@@ -179,13 +179,19 @@ class Capped:
     def _how(self) -> tuple:
         return self.every, self.accounting.conversion != "mironov", EDGES
 
+    @property
+    def _steps(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What a step does, row by row, and how far its record moves it."""
+        columns = [getattr(self.rows, name) for name in kernels.COLUMNS]
+        return np.array(columns, float).T.copy(), self.sampled.q, self.sampled.mu
+
     def settle(self) -> "Choice":
         """The choices of every row, by search: the whole range at some, and near those at their neighbours."""
         size = self.rows.K.size
         whole = np.unique(np.linspace(0, size - 1, min(size, MOST_SCANNED)).round().astype(int))
         some = self.at(whole)
         tables = some._tables(np.tile(FIRST_ORDERS, (whole.size, 1)))
-        first = kernels.scan(some.rows, some.sampled.q, some.sampled.mu, FIRST_ORDERS, *tables, *self._how)
+        first = kernels.scan(*some._steps, FIRST_ORDERS, *tables, *self._how)
         nearest = np.abs(np.arange(size)[:, None] - whole[None, :]).argmin(axis=1)
         found, omega, alpha, share = (x[nearest] for x in first)
         return self.settle_near(Choice(FIRST_ORDERS[found.astype(int)], omega, alpha, share))
@@ -193,10 +199,7 @@ class Capped:
     def settle_near(self, first: "Choice") -> "Choice":
         """The choices of every row, by search from others."""
         orders = _around(first.order)
-        found = kernels.seek(
-            self.rows, self.sampled.q, self.sampled.mu, orders, *self._tables(orders), *self._how, first.omega, first.alpha,
-            first.share,
-        )  # fmt: skip
+        found = kernels.seek(*self._steps, orders, *self._tables(orders), *self._how, first.omega, first.alpha, first.share)
         chosen, omega, alpha, share = found
         return Choice(orders[np.arange(self.rows.K.size), chosen.astype(int)], omega, alpha, share)
 
@@ -208,9 +211,11 @@ class Capped:
 
     def solved(self, choice: "Choice") -> Solved:
         """The bound under the choices. Exact conversion takes one pair for all steps: each shares its noise as the last does."""
-        rows, tables = tabled(self.rows._replace(order=choice.order, share=choice.share))
+        rows, tables = tabled(self.rows._replace(order=choice.order))
         sampled = self.sampled
-        found = kernels.finish(rows, sampled.q, sampled.mu, tables, RAYS, *self._how, choice.omega, choice.alpha)
+        found = kernels.finish(
+            *self._steps, choice.order, rows.table, tables, RAYS, *self._how, choice.omega, choice.alpha, choice.share
+        )
         N, share, budget, alpha, data = found
         delta_f = np.where(rows.certain, 0.0, share * rows.delta)
         extra = {"beta": rows.beta, "moment": choice.order}

@@ -4,14 +4,15 @@ Steps are counted from the end of the run, one by one and then in blocks that gr
 the fractions are constant and (x + e)^2 is bounded by a line that touches it at a typical drift: sound anywhere.
 """
 
-from math import exp, inf, log, log1p, sqrt
+from math import exp, inf, log, log1p, nan, sqrt
+from typing import NamedTuple
 
 from numba import njit
 from numpy import empty
 
-from zoexplore.bounds.kernels.norms import ROUNDING, norm
+from zoexplore.bounds.kernels.norms import ROUNDING, drift_constant, norm
 from zoexplore.bounds.kernels.rounding import SUMS_UP, UP
-from zoexplore.bounds.kernels.sharp import _affine, _step
+from zoexplore.bounds.kernels.sharp import _affine
 from zoexplore.bounds.kernels.subsampled_renyi import _cumulant, order_from
 
 SINGLES, GROWTH = 16.0, 0.07  # steps one by one, then blocks of this share of their distance to the end
@@ -23,8 +24,46 @@ ROUNDS, WIDEST = 7, 1.2  # of the search, and its first step in the logit of ome
 FIRST_ORDER, NEAR = 1.2, 0.02  # low, so that it is on this side of where full batches show; changes that end the turns
 
 
+COLUMNS = ("K", "d", "r", "low", "top", "acting", "certain", "bias_term", "z0", "delta", "beta")  # of `Rows`, in `cells`
+
+
+class Run(NamedTuple):
+    """One of the runs, as numbers: what a step makes of distances, what it adds, where they start, and what shifts cost."""
+
+    K: float
+    d: float
+    r: float
+    low: float
+    top: float
+    acting: float
+    certain: float
+    e: float
+    h0: float
+    delta: float
+    per_S: float
+    per_s2: float
+    plain: float
+
+
+@njit(cache=True, error_model="numpy")
+def run_of(cells, i):
+    """A row of `cells`, whose columns are COLUMNS."""
+    K, d, r, low, top, beta = cells[i, 0], cells[i, 1], cells[i, 2], cells[i, 3], cells[i, 4], cells[i, 10]
+    s2 = (1.0 - beta) / d
+    plain = inf if cells[i, 5] else max(abs(r - low), abs(r - top)) + ROUNDING
+    return Run(
+        K, d, r, low, top, cells[i, 5], cells[i, 6], cells[i, 7], cells[i, 8] * cells[i, 8], cells[i, 9],
+        K / (beta + s2 * K), 0.0 if K == d else 1.0 / s2, plain * plain,
+    )  # fmt: skip
+
+
 @njit(cache=True)
-def block_ends():
+def constant_of(run, order):
+    """c_lambda^2."""
+    return drift_constant(run.r, run.low, run.top, run.d, order, run.acting > 0.0, run.certain > 0.0)
+
+
+def block_ends():  # once, so not compiled
     """Steps to the end at which blocks begin and end."""
     edges = empty(BLOCKS + 1)
     edges[0], count = 0.0, 0
@@ -128,24 +167,20 @@ def _forward(edges, lines, path, h0, N, order, certain, e):
 
 
 @njit(cache=True, error_model="numpy")
-def _caps(run, i, table, rays, order, omega, alpha, once, each, every, share, work):
+def _caps(run, table, rays, order, c2, omega, alpha, once, each, every, share, work):
     """(N, and what `_forward` returns) for one choice of the rest."""
     edges, lines, path = work
-    run.order[i] = order
-    c2, _, _, _, _, f, _, per_S, per_s2 = _step(run, i, False, share)
-    idle = not run.acting[i]
-    plain = max(abs(run.r[i] - run.low[i]), abs(run.r[i] - run.top[i])) + ROUNDING if idle else inf
-    plain *= plain
-    certain, e, h0 = run.certain[i], run.bias_term[i], run.z0[i] * run.z0[i]
-    path.fill(max(sqrt(c2) * run.z0[i], LEAST_REACH * e) if e > 0.0 else 1.0)
-    log_f0 = 0.0 if certain else -log(share * run.delta[i])
+    certain, e = run.certain > 0.0, run.e
+    log_f0 = 0.0 if certain else -log(share * run.delta)
+    f = exp(log_f0 / (2.0 * order))
+    path.fill(max(sqrt(c2 * run.h0), LEAST_REACH * e) if e > 0.0 else 1.0)
     N, random, paid = 1.0, inf, inf
     for _ in range(TOUCHES if e > 0.0 else 1):
         N = _backward(
-            edges, lines, path, h0, e, f, c2, plain, per_S / (1.0 - omega), per_s2, every, table, rays, once, each, alpha, log_f0,
-            order,
+            edges, lines, path, run.h0, e, f, c2, run.plain, run.per_S / (1.0 - omega), run.per_s2, every, table, rays, once,
+            each, alpha, log_f0, order,
         )  # fmt: skip
-        random, paid = _forward(edges, lines, path, h0, N, order, certain, e)
+        random, paid = _forward(edges, lines, path, run.h0, N, order, certain, e)
     return N, random, paid
 
 
@@ -157,61 +192,68 @@ def _epsilon(divergence, alpha, delta, cks):
 
 
 @njit(cache=True, error_model="numpy")
-def _settled(run, i, table, rays, order, omega, alpha, once, each, every, share, cks, work):
+def _settled(run, table, rays, order, c2, omega, alpha, once, each, every, share, cks, work):
     """(epsilon, N, share, budget) at the order alpha of the Renyi divergence: the split follows from where the slope vanishes."""
-    certain, delta = run.certain[i], run.delta[i]
-    N, random, paid = _caps(run, i, table, rays, order, omega, alpha, once, each, every, share, work)
-    if certain:
-        budget = 0.5 * (random + paid)
-        return _epsilon(once + (N - 1.0) * each + alpha * budget, alpha, delta, cks), N, 0.0, budget
-    for _ in range(3):
-        odds = alpha * (alpha - 1.0) * random * exp(-log(share * delta) / order) / (2.0 * order)
-        share = min(max(odds / (1.0 + odds), LEAST_SHARE), MOST_SHARE) if odds < inf else MOST_SHARE
-    budget = 0.5 * (random * exp(-log(share * delta) / order) + paid)
+    delta = run.delta
+    N, random, paid = _caps(run, table, rays, order, c2, omega, alpha, once, each, every, share, work)
+    if run.certain > 0.0:
+        budget, share = 0.5 * (random + paid), 0.0
+    else:
+        for _ in range(3):
+            odds = alpha * (alpha - 1.0) * random * exp(-log(share * delta) / order) / (2.0 * order)
+            share = min(max(odds / (1.0 + odds), LEAST_SHARE), MOST_SHARE) if odds < inf else MOST_SHARE
+        budget = 0.5 * (random * exp(-log(share * delta) / order) + paid)
     return _epsilon(once + (N - 1.0) * each + alpha * budget, alpha, delta * (1.0 - share), cks), N, share, budget
 
 
 @njit(cache=True, error_model="numpy")
-def _suited(run, i, table, rays, order, omega, alpha, q, mu, every, share, cks, times, work):
-    """`_settled` and the Renyi order, that and the steps chosen in turns, so many times: (epsilon, N, share, budget, alpha, the
-    last step's divergence for its record, every other step's).
+def _data(alpha, q, mu, omega, every):
+    """What `_cumulant` says of a step at the order alpha, and the last step's divergence for its record. Where that step alone
+    shares its noise, the others have all of theirs.
     """
-    x, shared = log(alpha - 1.0), mu / sqrt(omega)
-    noise = shared if every else mu  # where the last step alone shares its noise, as if none did
-    cumulant = _cumulant(alpha, q, noise)
-    each = cumulant[0] / (alpha - 1.0)
-    once = each if every else _cumulant(alpha, q, shared)[0] / (alpha - 1.0)
-    best = _settled(run, i, table, rays, order, omega, alpha, once, each, every, share, cks, work)
-    at, now, data = alpha, best, (once, each)
-    for _ in range(int(times)):  # a float: each number that is a literal would be compiled for
-        if not now[3] < inf:
-            break
-        before = x
-        x, cumulant = order_from(x, cumulant, now[1], now[3], q, noise, run.delta[i] * (1.0 - now[2]), cks)
-        at = 1.0 + exp(x)
-        each = cumulant[0] / exp(x)
-        once = each if every else _cumulant(at, q, shared)[0] / exp(x)
-        now = _settled(run, i, table, rays, order, omega, at, once, each, every, now[2], cks, work)
-        if now[0] < best[0]:
-            best, alpha, data = now, at, (once, each)
-        if abs(x - before) < NEAR:
-            break
-    return best[0], best[1], best[2], best[3], alpha, data[0], data[1]
+    shared = mu / sqrt(omega)
+    cumulant = _cumulant(alpha, q, shared if every else mu)
+    return cumulant, (cumulant if every else _cumulant(alpha, q, shared))[0] / (alpha - 1.0)
 
 
 @njit(cache=True, error_model="numpy")
-def scan(run, q, mu, orders, places, tables, rays, every, cks, edges):
+def _suited(run, table, rays, order, c2, omega, alpha, data, q, mu, every, share, cks, times, work):
+    """`_settled` and the Renyi order, that and the steps chosen in turns, so many times: (epsilon, N, share, budget, alpha, the
+    last step's divergence for its record, every other step's). `data` is what `_data` says at the order alpha.
+    """
+    x, before, turn, cumulant, once = log(alpha - 1.0), nan, 0.0, data[0], data[1]
+    shared = mu / sqrt(omega)
+    best = inf, 1.0, share, inf, alpha, inf, inf
+    while True:
+        each = cumulant[0] / (alpha - 1.0)
+        if turn > 0.0:
+            once = each if every else _cumulant(alpha, q, shared)[0] / (alpha - 1.0)
+        now = _settled(run, table, rays, order, c2, omega, alpha, once, each, every, share, cks, work)
+        if now[0] < best[0] or turn == 0.0:
+            best = now[0], now[1], now[2], now[3], alpha, once, each
+        if turn == times or not now[3] < inf or abs(x - before) < NEAR:
+            return best
+        before, share, turn = x, now[2], turn + 1.0
+        noise = shared if every else mu
+        x, cumulant = order_from(x, cumulant, now[1], now[3], q, noise, run.delta * (1.0 - share), cks)
+        alpha = 1.0 + exp(x)
+
+
+@njit(cache=True, error_model="numpy")
+def scan(cells, q, mu, orders, places, tables, rays, every, cks, edges):
     """The order of the norm among `orders` that promises most: (its index, omega, alpha, share) of every row."""
-    rows = run.K.size
+    rows = cells.shape[0]
     work = edges, empty((5, edges.size)), empty(edges.size)
     chosen, omegas, alphas, shares = empty(rows), empty(rows), empty(rows), empty(rows)
     for i in range(rows):
-        best = inf
+        run, best = run_of(cells, i), inf
         chosen[i], omegas[i], alphas[i], shares[i] = 0.0, 0.5, FIRST_ORDER, 0.1
         for omega in (0.6 if every else 0.9, 0.995):
+            data = _data(FIRST_ORDER, q[i], mu[i], omega, every)
             for k in range(orders.size):
+                table, c2 = tables[places[i, k]], constant_of(run, orders[k])
                 found = _suited(
-                    run, i, tables[places[i, k]], rays, orders[k], omega, FIRST_ORDER, q[i], mu[i], every, 0.1, cks, 4.0, work
+                    run, table, rays, orders[k], c2, omega, FIRST_ORDER, data, q[i], mu[i], every, 0.1, cks, 4.0, work
                 )
                 if found[0] < best:
                     best, chosen[i], omegas[i], alphas[i], shares[i] = found[0], float(k), omega, found[4], found[2]
@@ -219,44 +261,64 @@ def scan(run, q, mu, orders, places, tables, rays, every, cks, edges):
 
 
 @njit(cache=True, error_model="numpy")
-def seek(run, q, mu, orders, places, tables, rays, every, cks, edges, first, alphas, shares):
+def seek(cells, q, mu, orders, places, tables, rays, every, cks, edges, first, alphas, shares):
     """The choices of every row, from what `scan` found, shape (rows,): (index among the row's orders, omega, alpha, share).
 
     In turns: omega along a parabola, the order of the norm among its neighbours.
     """
     rows, count = orders.shape
-    work, values = (edges, empty((5, edges.size)), empty(edges.size)), empty(3)
+    work, values, c2 = (edges, empty((5, edges.size)), empty(edges.size)), empty(3), empty(count)
     chosen, omegas, found_alphas, found_shares = empty(rows), empty(rows), empty(rows), empty(rows)
     for i in range(rows):
+        run, now = run_of(cells, i), (inf, 1.0, 0.1, inf, FIRST_ORDER, inf, inf)
+        for k in range(count):
+            c2[k] = constant_of(run, orders[i, k])
         k, alpha, share, x, wide, best = count // 2, alphas[i], shares[i], log(first[i] / (1.0 - first[i])), WIDEST, inf
         chosen[i], omegas[i], found_alphas[i], found_shares[i] = float(k), 1.0 / (1.0 + exp(-x)), alpha, share
         for turn in range(ROUNDS):
-            table, order = tables[places[i, k]], orders[i, k]
-            for side in range(3):
+            move = omega = 0.0
+            for side in range(4):  # to both sides of omega, and then where a parabola through these is least
                 if side == 1 and turn > 0:
                     values[1] = best
                     continue
-                omega = 1.0 / (1.0 + exp(-x - (side - 1.0) * wide))
-                values[side] = _suited(run, i, table, rays, order, omega, alpha, q[i], mu[i], every, share, cks, 1.0, work)[0]
-            bend, move = values[0] - 2.0 * values[1] + values[2], 0.0
-            if bend > 0.0 and bend < inf:
-                move = wide * min(max(0.5 * (values[0] - values[2]) / bend, -1.5), 1.5)
-            elif values[0] != values[2]:
-                move = wide if values[2] < values[0] else -wide
+                tried = x + (side - 1.0) * wide
+                if side == 3:
+                    bend = values[0] - 2.0 * values[1] + values[2]
+                    if bend > 0.0 and bend < inf:
+                        move = wide * min(max(0.5 * (values[0] - values[2]) / bend, -1.5), 1.5)
+                    elif values[0] != values[2]:
+                        move = wide if values[2] < values[0] else -wide
+                    tried = min(max(x + move, -7.0), 9.0)
+                    if abs(move) < wide:
+                        wide *= 0.4
+                omega = 1.0 / (1.0 + exp(-tried))
+                now = _suited(
+                    run, tables[places[i, k]], rays, orders[i, k], c2[k], omega, alpha, _data(alpha, q[i], mu[i], omega, every),
+                    q[i], mu[i], every, share, cks, 2.0 if side == 3 else 1.0, work,
+                )  # fmt: skip
+                if side < 3:
+                    values[side] = now[0]
             tried = min(max(x + move, -7.0), 9.0)
-            if abs(move) < wide:
-                wide *= 0.4
-            omega = 1.0 / (1.0 + exp(-tried))
-            now = _suited(run, i, table, rays, order, omega, alpha, q[i], mu[i], every, share, cks, 2.0, work)
-            at, alpha_now, once, each = k, now[4], now[5], now[6]
-            least, share_now = now[0], now[2]
-            for way in (1, -1):
-                while 0 <= at + way < count:
-                    beside, next_order = tables[places[i, at + way]], orders[i, at + way]
-                    other = _settled(run, i, beside, rays, next_order, omega, alpha_now, once, each, every, share_now, cks, work)
-                    if not other[0] < least:
+            (
+                at,
+                way,
+            ) = k, 1
+            least, share_now, alpha_now, once, each = now[0], now[2], now[4], now[5], now[6]
+            while True:
+                gained = False
+                if 0 <= at + way < count:
+                    beside = at + way
+                    other = _settled(
+                        run, tables[places[i, beside]], rays, orders[i, beside], c2[beside], omega, alpha_now, once, each, every,
+                        share_now, cks, work,
+                    )  # fmt: skip
+                    gained = other[0] < least
+                    if gained:
+                        least, share_now, at = other[0], other[2], beside
+                if not gained:
+                    if way < 0:
                         break
-                    least, share_now, at = other[0], other[2], at + way
+                    way = -1
             if not least < best:
                 if abs(move) < 0.1 or wide < 0.1:
                     break
@@ -271,18 +333,17 @@ def seek(run, q, mu, orders, places, tables, rays, every, cks, edges, first, alp
 
 
 @njit(cache=True, error_model="numpy")
-def finish(run, q, mu, tables, rays, every, cks, edges, omegas, alphas):
-    """What every row comes to under its choices: (steps, share of delta, budget of the shifts, alpha, the data's divergence).
-
-    run: with the orders of the norm, and where their tables are.
-    """
-    rows = run.K.size
+def finish(cells, q, mu, orders, places, tables, rays, every, cks, edges, omegas, alphas, shares):
+    """What every row comes to under its choices: (steps, share of delta, budget of the shifts, alpha, the data's divergence)."""
+    rows = cells.shape[0]
     work = edges, empty((5, edges.size)), empty(edges.size)
-    steps, shares, budgets, orders, data = empty(rows), empty(rows), empty(rows), empty(rows), empty(rows)
+    steps, lost, budgets, found_orders, data = empty(rows), empty(rows), empty(rows), empty(rows), empty(rows)
     for i in range(rows):
-        table, order, omega, alpha = tables[run.table[i]], run.order[i], omegas[i], alphas[i]
-        _, steps[i], shares[i], budgets[i], orders[i], once, each = _suited(
-            run, i, table, rays, order, omega, alpha, q[i], mu[i], every, run.share[i], cks, 2.0, work
-        )
+        run, order = run_of(cells, i), orders[i]
+        table, first = tables[places[i]], _data(alphas[i], q[i], mu[i], omegas[i], every)
+        _, steps[i], lost[i], budgets[i], found_orders[i], once, each = _suited(
+            run, table, rays, order, constant_of(run, order), omegas[i], alphas[i], first, q[i], mu[i], every, shares[i], cks,
+            2.0, work,
+        )  # fmt: skip
         data[i] = once + (steps[i] - 1.0) * each
-    return steps, shares, budgets, orders, data
+    return steps, lost, budgets, found_orders, data

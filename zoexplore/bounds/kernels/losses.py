@@ -12,7 +12,7 @@ of M and rounding may be off.
 from math import atan2, cos, exp, expm1, inf, log, log1p, nan, pi, sin, sqrt
 
 from numba import njit
-from numpy import empty, zeros
+from numpy import empty
 
 from zoexplore.bounds.kernels.sampled_loss import (
     ADD,
@@ -29,13 +29,13 @@ from zoexplore.bounds.kernels.sampled_loss import (
     split,
     window_for,
 )  # fmt: skip
+from zoexplore.bounds.kernels.turns import transform, turned_sum
 
 QUADRATURE = 1e-12  # relative error of M's integrals
 ULP = 1e-15
 TAIL = 1e-5  # of the sum, and of t epsilon where epsilon is wanted and that is below 1: what may be left out, and added
 PAD = 4e-4  # of epsilon: what a Gaussian shift that makes the sum short may cost
 FEW_TERMS, MOST_TERMS = 200, 3000
-HALF, FEW, BLOCK = 8, 128, 32  # small steps to either side of a large one; nodes, and terms, that are summed together
 DEVIATIONS = 10.0  # of the tilted loss: the period that is tried first
 ALIAS = 1e-3  # of the sum at half the period: at the whole one it is about the square
 MOST_TRIED = 40  # values of t
@@ -44,84 +44,10 @@ FIRST_DELTA, LEAST_DELTA = 1e-12, 1e-250  # where the window for a wanted delta 
 SLACK = 1e-9  # of delta, for the roundings of its logarithm
 
 
-@njit(cache=True)
-def _add_pair(real, imaginary, middle, r, terms, a, b, c, e):
-    """The parts of the angles r small steps before and after a large one's, unless they are beyond the last."""
-    if middle - r <= terms:
-        real[middle - r] += a - b
-        imaginary[middle - r] += c - e
-    if middle + r <= terms:
-        real[middle + r] += a + b
-        imaginary[middle + r] += c + e
-
-
-@njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
-def _transform(step, terms, v, both, odd, real, imaginary):
-    """Sums over nodes of both (1 - cos(j step v)) and odd sin(j step v) for j = 1 .. `terms`.
-
-    Every angle is a large step's and up to HALF small ones' more or less. 1 - cos and sin of sums are sums of products, in which
-    small angles keep their digits. A few nodes at a time, so that all of theirs is at hand.
-    """
-    span = 2 * HALF + 1
-    real[: terms + 1] = 0.0
-    imaginary[: terms + 1] = 0.0
-    d, s = zeros((span + 1, FEW)), zeros((span + 1, FEW))  # of the angles of 1, 2, .. `span` small steps; 0: of the large one's
-    weights, by_both, by_odd = zeros((2, FEW)), zeros((2, FEW)), zeros((2, FEW))
-    small = zeros((HALF + 1, 2))
-    for first in range(0, v.size, FEW):
-        for i in range(FEW):
-            k, d[1, i], s[1, i], weights[0, i], weights[1, i] = first + i, 0.0, 0.0, 0.0, 0.0
-            if k < v.size:
-                half = sin(0.5 * step * v[k])
-                d[1, i], s[1, i], weights[0, i], weights[1, i] = 2.0 * half * half, sin(step * v[k]), both[k], odd[k]
-        for r in range(2, span + 1):
-            for i in range(FEW):
-                d[r, i] = d[r - 1, i] + d[1, i] - d[r - 1, i] * d[1, i] + s[r - 1, i] * s[1, i]
-                s[r, i] = s[r - 1, i] * (1.0 - d[1, i]) + (1.0 - d[r - 1, i]) * s[1, i]
-        for r in range(1, HALF + 1):
-            x = y = 0.0
-            for i in range(FEW):
-                x += weights[0, i] * d[r, i]
-                y += weights[1, i] * s[r, i]
-            small[r, 0], small[r, 1] = x, y
-            if r <= terms:
-                real[r] += x
-                imaginary[r] += y
-        for i in range(FEW):
-            d[0, i], s[0, i] = d[span, i], s[span, i]
-        for middle in range(span, terms + HALF + 1, span):
-            x = y = 0.0
-            for i in range(FEW):
-                by_both[0, i], by_both[1, i] = weights[0, i] * d[0, i], weights[0, i] * s[0, i]
-                by_odd[0, i], by_odd[1, i] = weights[1, i] * d[0, i], weights[1, i] * s[0, i]
-                x += by_both[0, i]
-                y += by_odd[1, i]
-            if middle <= terms:
-                real[middle] += x
-                imaginary[middle] += y
-            for r in range(1, HALF, 2):
-                a = b = c = e = a_2 = b_2 = c_2 = e_2 = 0.0
-                for i in range(FEW):
-                    a += by_both[0, i] * d[r, i]
-                    b += by_both[1, i] * s[r, i]
-                    c += by_odd[1, i] * d[r, i]
-                    e += by_odd[0, i] * s[r, i]
-                    a_2 += by_both[0, i] * d[r + 1, i]
-                    b_2 += by_both[1, i] * s[r + 1, i]
-                    c_2 += by_odd[1, i] * d[r + 1, i]
-                    e_2 += by_odd[0, i] * s[r + 1, i]
-                _add_pair(real, imaginary, middle, r, terms, x + small[r, 0] - a, b, y - c, small[r, 1] - e)
-                _add_pair(real, imaginary, middle, r + 1, terms, x + small[r + 1, 0] - a_2, b_2, y - c_2, small[r + 1, 1] - e_2)
-            for i in range(FEW):
-                turned = d[0, i] + d[span, i] - d[0, i] * d[span, i] + s[0, i] * s[span, i]
-                s[0, i] = s[0, i] * (1.0 - d[span, i]) + (1.0 - d[0, i]) * s[span, i]
-                d[0, i] = turned
-
-
 @njit(cache=True, error_model="numpy")
 def _terms(step, terms, N, rho, t, excess, drift, v, both, odd, real, imaginary):
     """Real and imaginary parts of the terms j = 1 .. `terms`, over the one at 0 times t (1 + t); what they may be off in all."""
-    _transform(step, terms, v, both, odd, real, imaginary)
+    transform(step, terms, v, both, odd, real, imaginary)
     absolute = 0.0
     for i in range(v.size):
         absolute += both[i] * abs(v[i])
@@ -136,49 +62,18 @@ def _terms(step, terms, N, rho, t, excess, drift, v, both, odd, real, imaginary)
         error = (QUADRATURE * (excess + real[j]) + (QUADRATURE + j * ULP) * min(y * absolute, 2.0 * M)) / M
         turn = N * atan2(b, 1.0 + a) + rho * y * (1.0 + 2.0 * t)
         low, across = t * (1.0 + t) - y * y, y * (1.0 + 2.0 * t)  # z (1 + z)
-        square = (t * t + y * y) * ((1.0 + t) * (1.0 + t) + y * y)
-        modulus = exp(N * log_ratio - rho * y * y) / square
-        along, beside = cos(turn), sin(turn)
-        real[j] = modulus * (along * low + beside * across)
-        imaginary[j] = modulus * (beside * low - along * across)
-        size = modulus * sqrt(square)
-        ratio = exp(log_ratio)
-        if ratio > 1e3 * error:
-            off += size * (expm1(N * error / ratio * 1.001) + ULP * (abs(turn) + 20.0))
+        apart = low * low + across * across
+        modulus = exp(N * log_ratio - rho * y * y) / apart
+        along, beside = modulus * cos(turn), modulus * sin(turn)
+        real[j] = along * low + beside * across
+        imaginary[j] = beside * low - along * across
+        ratio, size = sqrt(max(1.0 + square, 0.0)) / M, modulus * sqrt(apart)
+        grown = N * error / ratio * 1.001
+        if ratio > 1e3 * error and grown < 1.0:
+            off += size * (grown * (1.0 + grown) + ULP * (abs(turn) + 20.0))  # exp(x) - 1 <= x (1 + x) at x < 1
         else:
-            off += exp(N * log(ratio + error) - rho * y * y) / sqrt(square) + size
+            off += exp(N * log(ratio + error) - rho * y * y) / sqrt(apart) + size
     return off
-
-
-@njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
-def _turned(real, imaginary, c, s, before, found):
-    """Fill `found`: the sums of a block's terms turned back by its angles, as they are and times their places; both parts."""
-    a, b, later_a, later_b = 0.0, 0.0, 0.0, 0.0
-    for r in range(real.size):
-        x = real[r] * c[r] + imaginary[r] * s[r]
-        y = imaginary[r] * c[r] - real[r] * s[r]
-        a += x
-        b += y
-        later_a += (before + r) * x
-        later_b += (before + r) * y
-    found[0], found[1], found[2], found[3] = a, b, later_a, later_b
-
-
-@njit(cache=True)
-def _sum(epsilon, step, terms, real, imaginary):
-    """The sum of the terms from j = 1 on, each turned back by j step epsilon, and minus its slope in epsilon."""
-    total, slope = 0.0, 0.0
-    c, s, found = empty(BLOCK), empty(BLOCK), empty(4)
-    angle = step * epsilon
-    for r in range(BLOCK):
-        c[r], s[r] = cos(r * angle), sin(r * angle)
-    for first in range(1, terms + 1, BLOCK):
-        end = min(first + BLOCK, terms + 1)
-        _turned(real[first:end], imaginary[first:end], c, s, float(first), found)
-        along, beside = cos(first * angle), sin(first * angle)
-        total += found[0] * along + found[1] * beside
-        slope += found[3] * along - found[2] * beside
-    return total, slope * step
 
 
 @njit(cache=True, error_model="numpy")
@@ -288,8 +183,8 @@ def _line(kind, N, rho, q, mu, t, found, epsilon, share, window, work, real, ima
         error = _terms(step, terms, N, rho + pad, t, excess, drift, v[:many], both[:many], odd[:many], real, imaginary)
         error += at_0 * (N * QUADRATURE * excess / M + ULP * (abs(level) + terms))
         added = 2.0 * (error + tails[k])
-        total, _ = _sum(epsilon, step, terms, real, imaginary)
-        alternating, _ = _sum(epsilon + 0.5 * period, step, terms, real, imaginary)
+        total, _ = turned_sum(epsilon, step, terms, real, imaginary)
+        alternating, _ = turned_sum(epsilon + 0.5 * period, step, terms, real, imaginary)
         if abs(at_0 + 2.0 * alternating) <= ALIAS * (at_0 + 2.0 * total):
             break
         period *= 1.6
@@ -304,7 +199,7 @@ def _root(level, t, step, terms, at_0, added, real, imaginary, delta, start):
     log_delta, epsilon, near = log(delta), start, 0.0
     low, high = -1.0, inf
     for _ in range(40):
-        total, slope = _sum(epsilon, step, terms, real, imaginary)
+        total, slope = turned_sum(epsilon, step, terms, real, imaginary)
         value = at_0 + 2.0 * total + added
         if not 0.0 < value < inf:
             return high
@@ -392,7 +287,7 @@ def _scalar_delta(kind, N, rho, q, mu, epsilon, guess, work, real, imaginary):
         found = (count, excess, mean, variance)
         level, step, terms, at_0, added = _line(kind, N, rho, q, mu, t, found, epsilon, 1.0, window, work, real, imaginary)
         if terms >= 0:
-            total, _ = _sum(epsilon, step, terms, real, imaginary)
+            total, _ = turned_sum(epsilon, step, terms, real, imaginary)
             value = at_0 + 2.0 * total + added
             if 0.0 < value < inf:
                 best = min(best, exp(level - t * epsilon + log(step / (2.0 * pi) * value)) * (1.0 + SLACK) + N * window[2])

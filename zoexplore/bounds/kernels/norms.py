@@ -81,8 +81,7 @@ def _log_weights(K, d, order):
     return logs
 
 
-@njit(cache=True)
-def knots(half):
+def knots(half):  # once, so not compiled
     """The rays A : C on which J is tabled, as (t, 1 - t), t = C/(A + C): shape (2, 2 half + 1), denser around A = C."""
     rays = empty((2, 2 * half + 1))
     for k in range(2 * half + 1):

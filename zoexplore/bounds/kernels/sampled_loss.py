@@ -5,13 +5,16 @@ bounds on how fast its transform M(t + iy) = E exp((t + iy) L) falls.
 from math import erf, erfc, exp, expm1, log, log1p, pi, sqrt
 
 from numba import njit
+from numpy import zeros
 from numpy.polynomial.legendre import leggauss
 
-from zoexplore.bounds.kernels.subsampled_renyi import NODES, WEIGHTS, _above_line, _log_ratio, put
+from zoexplore.bounds.kernels.subsampled_renyi import NO_DIGITS_LOST, NODES, WEIGHTS, _above_line, _log_ratio, put
 
 WITHOUT_REPLACEMENT, REMOVE, ADD = 0, 1, 2  # whose pair: docs/loss_distributions.md
 CELLS, POINTS, MANY_POINTS = 1024, 12, 24
-MANY_NODES, MANY_WEIGHTS = leggauss(MANY_POINTS)
+RULES = zeros((2, 2, MANY_POINTS))  # of twelve nodes and of 24: the nodes, and their weights
+RULES[0, 0, :POINTS], RULES[0, 1, :POINTS] = NODES, WEIGHTS
+RULES[1] = leggauss(MANY_POINTS)
 SQRT_2, SQRT_2PI = sqrt(2.0), sqrt(2.0 * pi)
 CUT = 1e-6  # of delta: losses beyond the window, as likely as that in all steps together, count as infinite
 NEAR, SHORT, LONG = 3.0, 1.0, 2.0  # panels are short where most of the mass is
@@ -79,19 +82,20 @@ def cover(kind, t, low, high, q, mu, panels):
 
 
 @njit(cache=True, error_model="numpy")
-def _fill_panel(kind, t, q, mu, low, high, nodes, weights, k, v, both, odd):
+def _fill_panel(kind, t, q, mu, low, high, rule, k, v, both, odd):
     """A panel's nodes, from the place k on: (their part of M(t) - 1, mass, first and second moment)."""
     half, middle = 0.5 * (high - low), 0.5 * (high + low)
     excess, mass, first, second = 0.0, 0.0, 0.0, 0.0
-    for j in range(nodes.size):
-        y = middle + half * nodes[j]
+    for j in range(MANY_POINTS if rule else POINTS):
+        y = middle + half * RULES[rule, 0, j]
         loss, x = _log_ratio(y, q, mu), y + 0.5 * mu
-        weight = half * weights[j] / SQRT_2PI
+        weight = half * RULES[rule, 1, j] / SQRT_2PI
         up = down = 0.0
         if kind != ADD:
             up = weight * exp((1.0 + t) * loss - 0.5 * x * x)
         if kind == WITHOUT_REPLACEMENT:
-            by_t, once = expm1(-t * loss), expm1(-loss)
+            by_t = exp(-t * loss) - 1.0 if t * loss > NO_DIGITS_LOST else expm1(-t * loss)
+            once = exp(-loss) - 1.0 if loss > NO_DIGITS_LOST else expm1(-loss)
             by_both = by_t + once + by_t * once  # of one sign: no digits are lost
             excess += up * by_t * by_both
             down = up * (1.0 + by_both) * (1.0 + by_t)
@@ -120,10 +124,10 @@ def fill(kind, t, q, mu, drift, panels, count, few, v, both, odd, sums):
     k = 0
     for i in range(count):
         low, high, v_low, v_high = panels[i]
-        nodes, weights = (NODES, WEIGHTS) if i < few else (MANY_NODES, MANY_WEIGHTS)
-        part, mass, first, second = _fill_panel(kind, t, q, mu, low, high, nodes, weights, k, v, both, odd)
+        rule = int(i >= few)
+        part, mass, first, second = _fill_panel(kind, t, q, mu, low, high, rule, k, v, both, odd)
         excess += part
-        k += nodes.size
+        k += MANY_POINTS if rule else POINTS
         put(sums, i, max(abs(v_low), abs(v_high)), mass, first, second)
     return excess
 
