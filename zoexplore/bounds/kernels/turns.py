@@ -100,7 +100,7 @@ def _turned(real, imaginary, c, s, before, found):
 
 @njit(cache=True)
 def turned_sum(epsilon, step, terms, real, imaginary):
-    """The sum of the terms from j = 1 on, each turned back by j step epsilon, and minus its slope in epsilon."""
+    """The sum of the terms from j = 1 on, each turned back by j step epsilon, and its slope in epsilon."""
     total, slope = 0.0, 0.0
     c, s, found = empty(BLOCK), empty(BLOCK), empty(4)
     angle = step * epsilon
