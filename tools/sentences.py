@@ -35,6 +35,8 @@ STATES: dict[str, tuple[Setting, Accounting]] = {
     "a large step": (RUN.replace(eta=1e3), Accounting()),
     "the clip is not idle": (RUN.replace(ridge=0.0, R=10.0), Accounting()),
     "the clip may act": (RUN.replace(lipschitz=5.0), Accounting()),
+    "the clip may act, a linear model": (RUN.replace(lipschitz=5.0, linear=True, xi=1e-4), Accounting()),
+    "a linear model that is none": (RUN.replace(ridge=0.4, lipschitz=inf, linear=True), Accounting()),
     "nothing is known": (RUN.replace(M=inf, eta=None, **_NON_CONVEX), Accounting()),
     "a perturbation": (RUN.replace(xi=1.0), Accounting()),
     "batches": (RUN.replace(batch=100, T=50), Accounting()),

@@ -24,7 +24,7 @@ _CHOSEN = "n, d, σ, β and δ are chosen here, since the paper's text does not 
 
 _HEAD = Setting(
     n=67_349, d=1024, K=128, T=400, sigma=5e-5, beta=0.5,
-    regime="convex", clip=0.1, lipschitz=1.0, M=0.35, m=0.1, ridge=0.1,
+    regime="convex", clip=0.1, lipschitz=1.0, linear=True, M=0.35, m=0.1, ridge=0.1,
 )  # fmt: skip
 
 

@@ -64,6 +64,39 @@ def norm(K, d, order, A, C):
     return J, (1 - share) * J / A if A > 0 else 0.0, share * J / C if C > 0 else 0.0
 
 
+RAYS = np.linspace(-1, 1, 641)  # the accountant's and more between them: its lines are not below those between neighbours here
+
+
+@cache
+def hull(K, d, order, ratio):
+    """Of linear models' norm, at rays (1 - t, t): t, and the lower hull of J and of its growth times J at (1 - t, ratio t)."""
+    with mp.workdps(40):
+        half, many = mpf(d - 1) / 2, mpf(order)
+        product = mp.loggamma(half + many) - mp.loggamma(half) + mp.loggamma(2 * half) - mp.loggamma(2 * half + many)
+        kappa = mp.exp(2 * mp.loggamma(mpf(d) / 2) - mp.loggamma(half) - mp.loggamma(half + 1))
+        growth = float(2 * mp.exp(product / many) / kappa**2)
+    x = np.exp(RAYS * (4 + 14 * RAYS**6))
+    t = np.concatenate([[0.0], x[1:-1] / (1 + x[1:-1]), [1.0]])
+    values = [min(norm(K, d, order, 1 - c, c)[0], growth * norm(K, d, order, 1 - c, ratio * c)[0]) for c in t]
+    kept = []
+    for k in range(t.size):
+        while len(kept) > 1 and values[kept[-1]] >= np.interp(t[kept[-1]], t[[kept[-2], k]], [values[kept[-2]], values[k]]):
+            kept.pop()
+        kept.append(k)
+    return t[kept], np.array(values)[kept]
+
+
+def linear_norm(K, d, order, ratio, A, C):
+    """`norm` for linear models whose clip may act, C to include the constant of any such clip."""
+    t, values = hull(K, d, order, ratio)
+    k = min(max(int(np.searchsorted(t, C / (A + C))), 1), t.size - 1)
+    slope = (values[k] - values[k - 1]) / (t[k] - t[k - 1])
+    of_A = values[k - 1] - slope * t[k - 1]
+    J, J_A, J_C = norm(K, d, order, A, C)
+    line = A * of_A + C * (of_A + slope)
+    return (line, of_A, of_A + slope) if line < J else (J, J_A, J_C)
+
+
 def curvatures(s):
     """The least and the largest curvature of what is clipped."""
     top = s.M - s.ridge
@@ -106,14 +139,23 @@ class Step:
     f: float
     S: float
     s2: float
+    ratio: float | None = None  # of linear models: their constant's square over c2
+
+    def norm(self, A, C):
+        """J and its slopes, C to include c2."""
+        if self.ratio is None:
+            return norm(self.K, self.d, self.order, A, C)
+        return linear_norm(self.K, self.d, self.order, self.ratio, A, C)
 
     @classmethod
-    def of(cls, s, beta, order, delta_f, sensitivity="clip", acting=False):
+    def of(cls, s, beta, order, delta_f, sensitivity="clip", acting=False, by_form=False):
         f = delta_f ** (-1 / (2 * order)) if delta_f > 0 else 1.0
         s2 = s.eta**2 * (1 - beta) * s.sigma**2 / s.d
         S = s.eta**2 * beta * s.sigma**2 / s.K + s2
         low, top = curvatures(s)
         remainder = s.eta * (top - low) / 2 * s.xi / sqrt(s.K)
+        if s.linear and low <= 0 and s.d > 1:
+            remainder = 0.0 if acting and low == 0 else remainder / sqrt(s.K)
         B = 2 * s.eta * s.clip / (s.n * sqrt(s.K))
         c2 = drift_constant(s, order, acting)
         w = w_f = B + remainder
@@ -123,7 +165,9 @@ class Step:
             tail = min(f * g, 1.0)  # a projection shortens by g in the moment, and never lengthens
             w, w_f = min(g * data, B) + remainder, min(tail * data, B) + remainder
             w_0, w_0f = min(g * data + own, B), min(tail * data + own, B)
-        return cls(s.K, s.d, order, c2, w, w_f, w_0, w_0f, f, S, s2)
+        r, step = 1 - s.eta / s.K * s.ridge, s.eta / s.K
+        ratio = max(abs(r), abs(r - step * top), abs(r - step * low)) ** 2 / c2 if by_form else None
+        return cls(s.K, s.d, order, c2, w, w_f, w_0, w_0f, f, S, s2, ratio)
 
 
 def backward(step, start, alpha, pi, drift):
@@ -140,7 +184,7 @@ def backward(step, start, alpha, pi, drift):
         paid += p * p * step.w_f * (step.w_f + step.f * x) / step.S
         A = (a * a / step.s2 if a > 0 and step.K < step.d else 0.0) + v * (1 - a) ** 2
         C = p * p / step.S * (1 + step.w_f / (step.f * x)) + v * (1 - p) ** 2 * (1 + step.w / x)
-        v, J_A, J_C = norm(step.K, step.d, step.order, A, C * step.c2)
+        v, J_A, J_C = step.norm(A, C * step.c2)
         slopes.append((J_A, J_C * step.c2))
     return 0.5 * (step.f**2 * (v * start**2 + worth) + paid), slopes[::-1]
 

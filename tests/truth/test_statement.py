@@ -11,7 +11,7 @@ from tests.bounds import exact
 from tests.bounds.strategies import powers, settings_of_runs, whole_powers
 from tests.effort import examples
 from tests.truth.statement import Step, backward, exact_moments, order_for_data
-from zoexplore import Accounting, curve, epsilon, guarantee
+from zoexplore import Accounting, Setting, curve, epsilon, guarantee
 from zoexplore.bounds.kernels import norms as kernels
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import CONVERSIONS, SCHEDULES, SENSITIVITIES
@@ -54,7 +54,9 @@ def check_certificate(s, accounting):
         assert 0 <= min(inside.alpha.min(), inside.pi.min()) and max(inside.alpha.max(), inside.pi.max()) <= 1
         assert order >= 1 and order == round(order)
         assert g.start > 0 or g.N == s.T
-        step = Step.of(s, float(inside.beta[0]), int(order), g.delta_f, accounting.sensitivity)
+        by_form = g._solved.extra["by_form"] == 1
+        acting = by_form or (s.lipschitz or 0) > s.clip
+        step = Step.of(s, float(inside.beta[0]), int(order), g.delta_f, accounting.sensitivity, acting, by_form)
         assert backward(step, g.start, inside.alpha, inside.pi, inside.drift)[0] <= g.rho * (1 + 1e-9)
     at_least = float(exact.EXACT[accounting.conversion](g.rho, s.delta - g.delta_f)) if g.rho > 0 else 0.0
     assert g.epsilon >= at_least * (1 - 1e-9)
@@ -71,6 +73,15 @@ def test_rho_is_the_theorems_for_the_fractions_shown(s, accounting):
 @examples(40)
 def test_rho_is_the_theorems_where_hiding_pays(s, accounting):
     assume(check_certificate(s, accounting))
+
+
+@pytest.mark.parametrize("changes", [{}, {"xi": 1e-4}, {"regime": "non-convex", "m": 0.9, "ridge": 0.9, "xi": 1e-6}, {"R": 0.02}])
+@pytest.mark.parametrize("T", [3, 40, 300])
+@pytest.mark.parametrize("lipschitz", [None, inf])
+@pytest.mark.parametrize("sensitivity", SENSITIVITIES)
+def test_rho_is_the_theorems_for_linear_models(changes, T, lipschitz, sensitivity):
+    run = Setting(n=1000, d=520, K=260, T=T, sigma=0.1, beta=0.5, regime="strongly-convex", M=1.1, m=0.1, ridge=0.1, linear=True)
+    check_certificate(run.replace(lipschitz=lipschitz, **changes), Accounting(sensitivity=sensitivity))
 
 
 @pytest.mark.parametrize("T", [1, 2, 3, 13, 40, 200, 1000])

@@ -162,8 +162,9 @@ def _legend(entries: list[tuple[Stroke | Mark, str]], top: float) -> str:
 def _caption(state: State, without: set[str]) -> list[str]:
     """The setting in lines of small print."""
     fields = every_field(state.setting, state.accounting)
-    fields = {name: value for name, value in fields.items() if value and name not in without | {"printed"}}
+    fields = {name: value for name, value in fields.items() if value and name not in without | {"linear", "printed"}}
     said = [f"{FIELDS[name].symbol if name in FIELDS else name} = {value}" for name, value in fields.items()]
+    said += ["linear model"] if state.setting.linear else []
     said += ["as printed: not a guarantee"] if state.accounting.printed else []
     return [", ".join(said[at : at + 9]) for at in range(0, len(said), 9)]
 
