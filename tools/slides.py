@@ -9,7 +9,7 @@ from nbconvert import SlidesExporter
 from nbformat import NotebookNode
 
 HERE = Path(__file__).parent
-LINE, LINES = 75, 18  # characters of a line, lines of a slide
+LINE, LINES = 85, 18  # characters of a line, lines of a slide
 FIGURE = 12  # lines that a figure takes
 LONGEST = LINE * LINES
 BREAK = re.compile(r"\n(?=## |\*\*(?!1\.)\d\. )")  # the first exercise stands below their heading

@@ -51,12 +51,13 @@ class Budget:
     methods: tuple[str, ...] = COMPARED
 
 
+TARGETS = (0.5, 1.0, 2.0, 4.0, 8.0)
 FEWER = ("noisy-zogd", "aggzo", "noisy-gd", "dp-sgd", "non-private")
 BUDGETS = {
-    "digits-cosines": Budget((0.5, 1.0, 2.0, 4.0, 8.0)),
+    "digits-cosines": Budget(TARGETS),
     "flights": Budget((0.002, 0.01, 0.05), ranges=Ranges((10, 30), (100, 300), (100, 300))),
     "languages": Budget((0.5, 2.0, 8.0), ranges=Ranges((10, 30, 60), (60,), (100, 200), (16,)), methods=FEWER),
-    "mnist": Budget((0.5, 2.0, 8.0)),
+    "mnist": Budget(TARGETS),
 }
 HIDING = "hiding"  # the part on hidden iterates, among the names of tasks
 PARTS = (*BUDGETS, HIDING)
