@@ -19,7 +19,7 @@ from tools import chromium
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 PRESSES, PAUSE = 20, 0.35  # of a slider, and seconds between them
-DRAG = 4  # seconds
+DRAG, REPORTS = 4, 8  # seconds, and milliseconds between two reports of a mouse
 SLIDERS = {"σ": "σ noise scale", "T": "T steps", "K": "K directions per step"}
 TABS = ("Curves", "δ against ε", "Inside the bound", "Theory")
 IDLE = "() => window.Bokeh && Bokeh.documents.length > 0 && Bokeh.documents[0].is_idle"
@@ -82,6 +82,7 @@ def drag(page, handle, process):
     begun, before = time.monotonic(), spent()
     while (passed := time.monotonic() - begun) < DRAG:
         page.mouse.move(x + 50 * math.sin(2 * passed), y)
+        page.wait_for_timeout(REPORTS)
     strokes = page.evaluate("window.zx.strokes")
     worked, sent = spent() - before, sum(wire)
     page.mouse.up()

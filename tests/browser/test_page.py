@@ -144,6 +144,22 @@ def test_the_figure_is_never_rebuilt(explorer):
     assert explorer.evaluate("window.first === Bokeh.documents[0].get_model_by_name('epsilon-against-T')")
 
 
+def test_what_says_the_same_is_not_written_again(explorer):
+    sheet = explorer.evaluate("""() => {
+      const sheet = new Bokeh.index.roots[0].style.constructor("a {}"), text = sheet.el.firstChild;
+      sheet.replace("a {}");
+      const kept = sheet.el.firstChild === text;
+      sheet.replace("b {}");
+      return [kept, sheet.css];
+    }""")
+    assert sheet == [True, "b {}"]
+    title = explorer.locator(".zx-legend button span").first
+    written = title.evaluate_handle("title => title.firstChild")
+    entries = explorer.locator(".zx-legend li")
+    settled(explorer, lambda: press(explorer, "K", "End"), entries.all_text_contents)
+    assert title.evaluate("(title, written) => title.firstChild === written", written)
+
+
 def test_sessions_share_nothing(explorer, browser, app_url):
     context = browser.new_context()
     other = opened(context.new_page(), app_url)

@@ -52,11 +52,13 @@ class View(pn.viewable.Viewer):
         self.param.watch(self._woken, "active")
 
     def veil(self, part: pn.viewable.Viewable, kind: str = theme.WAITING) -> None:
-        """Have a part say by its class that it is of an earlier state, for as long as it is."""
-        plain = list(part.css_classes)
+        """Have a part say by its style that it is of an earlier state, for as long as it is.
+
+        Not by its class: whenever one changes, Bokeh lays out the whole page again, which takes a browser longer than the figure.
+        """
 
         def show(*_: Any) -> None:
-            part.css_classes = [*plain, *([kind] if self.waiting else [])]
+            part.styles = {theme.STATE: kind if self.waiting else "shown"}
 
         self.param.watch(show, "waiting")
         show()

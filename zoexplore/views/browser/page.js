@@ -53,9 +53,18 @@ function remember(view) {
   const keep = () => { try { localStorage.setItem(KEPT, view.model.active ? "dark" : "light"); } catch {} };
   view.el.addEventListener("click", () => setTimeout(keep)); // the button itself is drawn anew with every label
 }
+// With every repaint Bokeh writes the style sheets of a figure's parts anew, and the browser looks each time for what they change:
+// a third of a repaint. Those that say what they said before are left as they are.
+let sparing = false;
+function spare(view) {
+  const sheet = Object.getPrototypeOf(view.style), write = sheet._update;
+  sparing = true;
+  if (write) sheet._update = function(css) { if (this.css !== css) write.call(this, css); };
+}
 const named = new WeakSet(); // tabs bring views of their own when they are first shown
 function nameAll() {
   for (const root of window.Bokeh?.index?.roots ?? []) for (const view of views(root)) {
+    if (!sparing && view.style) spare(view);
     if (named.has(view) || !view.shadow_el || !view.has_finished?.()) continue;
     named.add(view);
     if (view === root) view.el.setAttribute("role", "main");
@@ -74,7 +83,7 @@ function keepFigure() {
   }
   if (!answer) return;
   const below = figure ? answer.getBoundingClientRect().bottom - figure.getBoundingClientRect().top : Infinity;
-  if (innerWidth < 820 && below < 0.62 * innerHeight) {
+  if (innerWidth < 820 && below < 0.7 * innerHeight) {
     answer.style.setProperty("--kept", Math.round(answer.offsetHeight - below));
     answer.dataset.kept = "";
   } else delete answer.dataset.kept;
@@ -90,7 +99,8 @@ function tellWhatIsComputed() {
   let some = false;
   for (const root of window.Bokeh?.index?.roots ?? []) for (const view of views(root)) {
     if (!view.el) continue;
-    const busy = COMPUTED.some((name) => view.model.css_classes?.includes?.(name));
+    const state = view.el.style?.getPropertyValue("--zx-state");
+    const busy = COMPUTED.some((name) => name == state || view.model.css_classes?.includes?.(name));
     if (busy != (view.el.ariaBusy == "true")) view.el.ariaBusy = busy ? "true" : null;
     some ||= busy && view.el.offsetParent != null;
   }

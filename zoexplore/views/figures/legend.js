@@ -11,6 +11,11 @@ function swatch({light, dark, dash, width}) {
   return picture;
 }
 
+// What says the same already is left as it is: writing it again would cost the browser a layout, with every redraw.
+function tell(element, words) {
+  if (element.textContent !== words) element.textContent = words;
+}
+
 export function render({model}) {
   const list = document.createElement("ul");
   const items = new Map();
@@ -32,8 +37,9 @@ export function render({model}) {
   const draw = () => {
     for (const entry of model.entries) {
       const {item, button, title, why} = items.get(entry.key) ?? added(entry);
-      title.textContent = entry.title;
-      why.textContent = why.title = entry.why;
+      tell(title, entry.title);
+      tell(why, entry.why);
+      if (why.title !== entry.why) why.title = entry.why;
       item.classList.toggle("absent", entry.absent);
       button.setAttribute("aria-pressed", !model.muted.includes(entry.key));
     }

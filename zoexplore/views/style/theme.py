@@ -14,7 +14,8 @@ from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.bound import Style
 
 LIGHT, DARK = 0, 1
-VEILED, WAITING = "zx-veiled", "zx-waiting"  # classes of what is of an earlier state; with the second it says so
+STATE = "--zx-state"  # the variable that says of a part that it is of an earlier state, by one of the next two
+VEILED, WAITING = "zx-veiled", "zx-waiting"  # with the second it says so in words
 BUSY = "zx-busy"  # the class of what tells by itself that it is computed; the page tells screen readers of all three
 STRETCH = {"sizing_mode": "stretch_width", "margin": 0}  # the layout of nearly everything; style sheets do the rest
 _FOLDER = Path(__file__).parent / "css"
