@@ -20,7 +20,7 @@ DEMONSTRATION = Setting(
 )  # fmt: skip
 _PAPER = Setting(n=1000, d=10_000, K=1000, T=1000, sigma=0.05, beta=0.5, regime="strongly-convex", R=1.0, clip=1.0, M=1.0, m=0.9)
 _NONCONVEX = _PAPER.replace(regime="non-convex", m=0.0, K=4000, T=10_000)
-_CHOSEN = "n, d, σ, β and δ are chosen here, since the paper's text does not say them."
+_CHOSEN = "n, d, σ, β and δ are chosen here, since the paper's text does not give them."
 
 _HEAD = Setting(
     n=67_349, d=1024, K=128, T=400, sigma=5e-5, beta=0.5,
@@ -57,7 +57,7 @@ PRESETS = {
     ),
     "figure-1a": Preset(
         "Figure 1a: several K",
-        f"Strongly convex losses, several numbers of directions, with the printed constants. Those K, {_CHOSEN}",
+        f"Strongly convex losses, several numbers of directions, with the printed constants. These K, {_CHOSEN}",
         _PAPER,
         AS_PRINTED,
         tuple((f"K = {K}", _PAPER.replace(K=K)) for K in (500, 1000, 2000, 4000)),
@@ -65,14 +65,14 @@ PRESETS = {
     ),
     "figure-1b": Preset(
         "Figure 1b: several Δ",
-        f"Strongly convex losses, several clip norms, with the printed constants. Those Δ, {_CHOSEN}",
+        f"Strongly convex losses, several clip norms, with the printed constants. These Δ, {_CHOSEN}",
         _PAPER,
         AS_PRINTED,
         tuple((f"Δ = {clip:g}", _PAPER.replace(clip=clip)) for clip in (1.0, 2.0, 4.0)),
         "corollary",
     ),
     "non-convex": Preset(
-        "Non-convex: n = 1000 and 2000",
+        "Non-convex figure: several n",
         f"Smooth losses that need not be convex, two sizes of dataset, with the printed constants. K, {_CHOSEN[3:]}",
         _NONCONVEX,
         AS_PRINTED,

@@ -11,7 +11,7 @@ _HIDDEN = (
     "Hidden states gain nothing, since all noise is along the directions (β = 1); with some of it across them they could, "
     "given a ridge outside the clip or a ball."
 )
-_NOISE = "The noise is inferred: it is what gives the claim as it was accounted."
+_NOISE = "The noise is inferred: it is what gives the claimed ε by the claim's own accounting."
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import panel as pn
 import pytest
 
 from zoexplore import BOUNDS, Accounting, guarantee
-from zoexplore.formatting import format_percent, format_share, parse_share
+from zoexplore.formatting import THIN, format_percent, format_share, parse_share
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Attack, State
 from zoexplore.views.panels.measures import Odds
@@ -47,7 +47,7 @@ def test_rates_can_be_typed_and_what_cannot_be_is_refused():
     view = Attack()
     view.boxes["fpr"].text.value, view.boxes["prior"].text.value, view.boxes["guess"].text.value = "5 %", "0.1", "2%"
     assert rows(view)["Sharper bound"] == expected(guarantee(DEMONSTRATION, "sharp"), 0.05, 0.1, 0.02)
-    assert "finds, at 5 % false alarms" in view.table.object
+    assert f"finds, at 5{THIN}% false alarms" in view.table.object
     view.boxes["fpr"].text.value = "<b>120 %"
     assert (view.fpr, view.boxes["fpr"].text.value) == (0.05, "5 %")
     assert view.refused.visible and "above 0 and below 1" in view.refused.object and "<b>120" not in view.refused.object

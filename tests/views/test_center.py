@@ -149,6 +149,13 @@ def test_too_many_directions_are_not_simulated():
     assert "too many" in Factors(State(DEMONSTRATION.replace(d=10**6, K=10**5))).words.object
 
 
+def test_a_figure_that_was_hidden_comes_back():
+    view = Factors(State(DEMONSTRATION.replace(d=10**6, K=10**5)))
+    assert not view.drawing.visible and view.pane.visible, "a hidden pane of Bokeh stays blank when it is shown again"
+    view.state.ask(d=520, K=52)
+    assert view.drawing.visible and len(view.source.data["left"])
+
+
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_formulas_have_the_numbers_where_they_apply(setting):
     for bound in BOUNDS:

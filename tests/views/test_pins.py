@@ -9,7 +9,7 @@ from zoexplore import BOUNDS, Accounting, curve, guarantee
 from zoexplore.export import from_query, from_yaml, to_query, to_yaml
 from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION, PRESETS
-from zoexplore.views import Explorer, Profile
+from zoexplore.views import Curves, Explorer, Profile
 from zoexplore.views.figures.axes import T_VALUES
 from zoexplore.views.figures.picture import _caption
 from zoexplore.views.panels.pinned import Pinned
@@ -210,3 +210,13 @@ def test_delta_against_epsilon_draws_the_pins():
     view.paint(True)
     pins.pins = []
     assert view.pinned_source.data["xs"] == [] and "few" not in view.hover.tooltips
+
+
+def test_letters_of_lines_that_end_close_together_stand_beside_each_other():
+    pins = Pins()
+    figure = Curves(State(), pins=pins)
+    for sigma in (1e-3, 1.1e-3, 1e-1):
+        pins.add(State(DEMONSTRATION.replace(sigma=sigma)))
+    dx = figure.pinned.ends.data["dx"]
+    assert len(dx) == len(figure.pinned.ends.data["letter"])
+    assert len({*dx[:2]}) == 2 and dx[2] == max(dx), "the third is far below"

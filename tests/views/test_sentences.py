@@ -20,6 +20,7 @@ from zoexplore.views.figures.factors import Factors
 from zoexplore.views.figures.inside import describe_trajectory
 from zoexplore.views.figures.replay import Replay
 from zoexplore.views.panels.controls import Controls
+from zoexplore.views.panels.inputs import refused
 from zoexplore.views.panels.measures import said as said_odds
 from zoexplore.views.panels.planner import Planner, _found, _plan, _solution
 from zoexplore.views.panels.theory import Theory, substituted
@@ -89,6 +90,11 @@ def test_a_refusal_has_no_number_that_only_a_machine_reads():
     ):
         boxes[name].value = typed
         assert said in controls.state.refusal
+
+
+def test_a_refusal_of_what_has_a_label_in_words_reads_as_a_sentence():
+    assert refused("advantage, at most", "5", ValueError("give a share")) == "advantage, at most 5 is not allowed: give a share"
+    assert refused("target ε", "x", ValueError("give a number")) == "target ε = x is not allowed: give a number"
 
 
 def test_what_train_refuses_is_in_symbols():
@@ -175,7 +181,7 @@ def test_every_bound_has_a_name_for_sentences():
 
 def test_without_a_step_size_nothing_is_simulated():
     view = Factors(State(DEMONSTRATION.replace(M=float("inf"), eta=None, regime="non-convex", m=0.0, ridge=0.0)))
-    assert "Without a step size" in view.words.object and not view.pane.visible
+    assert "Without a step size" in view.words.object and not view.drawing.visible
 
 
 class TestPaper:

@@ -263,14 +263,14 @@ def _alternative(run: Setting, target: float, accounting: Accounting) -> Alterna
     try:
         afforded = calibrate(public, "T", epsilon=target, bound="composition", accounting=accounting)
     except Unreachable:
-        return Alternative(0, None, False, "At this noise composition does not allow a single step.")
+        return Alternative(0, None, False, "At this noise, composition does not allow a single step.")
     steps, learnt = afforded.T, steps_to_learn(run)
     shorter = afforded.replace(T=min(steps, run.T))
     falls, T = f"for the mean distance to fall to 1/{LEARNT}", format_count(run.T)
-    affords = f"At this noise composition allows {format_count(steps)} step{'s' if steps > 1 else ''}"
+    affords = f"At this noise, composition allows {format_count(steps)} step{'s' if steps > 1 else ''}"
     if steps >= run.T:
         nothing = "hides no iterate" + (" and assumes nothing of the loss" if accounting.sensitivity == "clip" else "")
-        reason = f"{affords}, and T = {T}: it is the better plan, since it {nothing}."
+        reason = f"{affords}, and this run has T = {T}: it is the better plan, since it {nothing}."
     elif learnt <= steps:
         reason = f"{affords}, and {format_count(learnt)} are enough {falls}: stopping there is the better plan."
     elif learnt <= run.T:

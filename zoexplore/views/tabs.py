@@ -86,6 +86,7 @@ class Tabs(pn.viewable.Viewer):
         if self._type_size != 1:
             for pane in panel.select(pn.pane.Bokeh):
                 enlarge(pane.object, self._type_size)
+            view.changed()  # what stands in rows stands further apart
         frame = widgets.stack(panel, stylesheets=[theme.root("waiting")])
         view.veil(frame)
         return frame

@@ -12,7 +12,7 @@ from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.tradeoff import TradeOff
-from zoexplore.formatting import format_percent, format_share
+from zoexplore.formatting import THIN, format_percent, format_share
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import RATES, attack, attacks, guarantees, smallest
 from zoexplore.views.figures import pin_lines
@@ -150,7 +150,7 @@ class Attack(View):
         )
 
     def _heads(self) -> tuple[str, ...]:
-        fpr, prior, guess = (format_share(x) for x in (self.fpr, self.prior, self.guess))
+        fpr, prior, guess = (format_share(x).replace(" ", THIN) for x in (self.fpr, self.prior, self.guess))
         return (
             "",
             f"finds, at {fpr} false alarms",

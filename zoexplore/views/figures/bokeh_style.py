@@ -117,7 +117,7 @@ def blank(name: str, sheet: str = "figure", **params) -> figure:
             "active_scroll": None,
             "toolbar_location": "above",
             "name": name,
-            "stylesheets": [theme.css(sheet)],
+            "stylesheets": [theme.css("canvas", sheet)],
             "min_border_right": 18,
             **params,
         }

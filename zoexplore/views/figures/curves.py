@@ -1,6 +1,6 @@
 """The curves: every bound's epsilon against a field, in one figure that is built once and only ever given new data."""
 
-from math import isnan, log10
+from math import ceil, isnan, log10
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,8 @@ MEANINGS = {
     "d": "2K = d: the fewest parameters with which the theorem allows so many directions.",
 }
 REFERENCE_TITLE = "Composition at β = 1"
-_APART = 0.035  # of the axis's decades: names at the curves' ends are no nearer to each other
+_APART = 0.045  # of the axis's decades: names at the curves' ends are no nearer to each other
+_LINE = 2  # names that share a place are written so many to a line, which a narrow figure has room for
 _SAME = 1e-3  # curves whose ends differ by less share one name
 _LABEL = 0.45  # of the axis's decades: annotations nearer to each other have their labels in rows of their own
 
@@ -51,6 +52,12 @@ def columns(curves: CurveSet, field: str = "T") -> dict[str, np.ndarray]:
     drawn = {**curves.epsilon, REFERENCE: curves.reference}
     data = {name: drawable(values) for name, values in drawn.items()}
     return {"x": AXES[field].place(curves.values), "value": curves.values, **data}
+
+
+def _shared(names: list[str]) -> str:
+    """The names of curves that coincide, as one."""
+    lines = [names[at : at + _LINE] for at in range(0, len(names), _LINE)]
+    return "\n= ".join(map(" = ".join, lines))
 
 
 class Curves(View):
@@ -174,19 +181,21 @@ class Curves(View):
             seen = np.flatnonzero((values >= low) & (values <= high))
             if seen.size and (seen[-1] == values.size - 1 or not np.isfinite(values[seen[-1] + 1])):
                 ends[bound] = float(x[seen[-1]]), float(values[seen[-1]])
-        names: dict[str, str] = {}
+        names: dict[str, list[str]] = {}
         for bound, (at, value) in ends.items():
             same = (b for b in names if ends[b][0] == at and abs(ends[b][1] / value - 1) < _SAME)
             first = next(same, bound)
-            names[first] = f"{names[first]} = {BOUNDS[bound].title}" if first in names else BOUNDS[bound].title
+            names.setdefault(first, []).append(BOUNDS[bound].title)
         least, apart, places = 0.0, (high / low) ** _APART if names else 1.0, dict[str, float]()
         for bound in sorted(names, key=lambda b: ends[b][1]):  # from below, each far enough above the last
-            places[bound] = least = max(min(ends[bound][1], high / apart**2), least * apart)  # above the frame are annotations
+            lines = ceil(len(names[bound]) / _LINE)
+            places[bound] = max(min(ends[bound][1], high / apart ** (1 + lines)), least)  # above the frame are annotations
+            least = places[bound] * apart**lines
         none = (np.nan, np.nan)
         return {
             "end_x": [ends.get(bound, none)[0] for bound in BOUNDS],
             "end_y": [places.get(bound, np.nan) for bound in BOUNDS],
-            "name": [names.get(bound, "") for bound in BOUNDS],
+            "name": [_shared(names.get(bound, [])) for bound in BOUNDS],
         }
 
     def _dragged(self, attr: str, old: Any, new: Any) -> None:

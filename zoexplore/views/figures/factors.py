@@ -62,6 +62,8 @@ class Factors(View):
         self.words = widgets.html("", "words")
         self.pane = self.canvas(self.figure)
         self.saves = Saves(self.picture, title="one step's factors", name_of_file="zoexplore-factors")
+        # hidden as one: a pane of Bokeh alone would not come back (Panel 1.9)
+        self.drawing = widgets.stack(self.pane, self.saves)
         self._drawn: Any = None
         self.follow()
 
@@ -76,7 +78,7 @@ class Factors(View):
             )
         elif K > MOST_DIRECTIONS:
             nothing = f"K = {format_count(K)} directions are too many to be drawn one by one here."
-        self.pane.visible = not nothing
+        self.drawing.visible = not nothing
         if nothing:
             self.words.object, self._drawn = f"<p>{nothing}</p>", None
             return
@@ -123,4 +125,4 @@ class Factors(View):
 
     def __panel__(self) -> pn.viewable.Viewable:
         title = widgets.short("<h2>Why the directions are orthonormal</h2>", margin=(14, 0, 0, 0))
-        return widgets.component("factors", title, self.words, self.pane, self.saves)
+        return widgets.component("factors", title, self.words, self.drawing)

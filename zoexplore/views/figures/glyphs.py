@@ -212,7 +212,9 @@ def _texts(glyph: Any, data: Any, frame: Frame) -> str:
             continue
         bold = ' font-weight="700"' if glyph.text_font_style == "bold" else ""
         style = f'font-size="{size:g}" text-anchor="{_ANCHOR[align]}" fill="{theme.light(colour)}"{bold}{halo}'
-        parts += [text(right, below + 1.25 * size * row, line, style) for row, line in enumerate(words.split("\n"))]
+        lines = words.split("\n")
+        above = len(lines) - 1 if baseline == "bottom" else 0
+        parts += [text(right, below + 1.25 * size * (row - above), line, style) for row, line in enumerate(lines)]
     return "".join(parts)
 
 

@@ -11,11 +11,13 @@ from zoexplore.bounds.bound import Style
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import CurveSet, curve_set, of_this_run
 from zoexplore.views.figures.axes import AXES, drawable
+from zoexplore.views.figures.axes import rows as rows_of
 from zoexplore.views.figures.glyphs import Stroke
 from zoexplore.views.state import LETTERS, Pins
 from zoexplore.views.style import theme
 
 WIDTH, DASH = 1.7, (7, 2)
+_APART, _ASIDE = 0.3, 14  # decades between letters above each other; how far to the left the next one stands else, in pixels
 
 
 def lines(fig: figure, source: ColumnDataSource, xs: str = "xs", ys: str = "ys") -> GlyphRenderer:
@@ -58,11 +60,11 @@ class PinnedCurves:
     def __init__(self, fig: figure, pins: Pins) -> None:
         self.pins = pins
         self.source = ColumnDataSource({"xs": [], "ys": [], "colour": []}, name="pins")
-        self.ends = ColumnDataSource({"x": [], "y": [], "letter": [], "colour": []})
+        self.ends = ColumnDataSource({"x": [], "y": [], "dx": [], "letter": [], "colour": []})
         lines(fig, self.source)
         fig.text(
             "x", "y", "letter", source=self.ends, text_color="colour", text_align="right", text_baseline="bottom",
-            x_offset=-3, y_offset=-1, text_font={"value": theme.FONT}, text_font_size="13px", text_font_style="bold",
+            x_offset="dx", y_offset=-1, text_font={"value": theme.FONT}, text_font_size="13px", text_font_style="bold",
         )  # fmt: skip
         self._drawn: tuple = ()
         self._found: list[CurveSet] = []  # of each pin
@@ -97,9 +99,12 @@ class PinnedCurves:
         for place, x, y in zip(self.pins.places(), xs, ys, strict=True):
             for last in np.flatnonzero(np.isfinite(y))[-1:]:
                 ends[place] = x[last], y[last]
+        seen = {place: y for place, (_, y) in ends.items() if np.isfinite(y)}
+        aside = dict(zip(seen, rows_of(list(seen.values()), _APART), strict=True))
         self.ends.data = {
             "x": [float(x) for x, _ in ends.values()],
             "y": [float(y) for _, y in ends.values()],
+            "dx": [-3 - _ASIDE * aside.get(place, 0) for place in ends],
             "letter": list(LETTERS),
             "colour": [pair[dark] for pair in theme.PINS],
         }

@@ -95,7 +95,8 @@ def refused(label: str, typed: str, why: ValueError) -> str:
     """What is said of a text that cannot be taken."""
     if not typed.strip():
         return f"{label} cannot be left empty: {why}"
-    return f"{label} = {typed if len(typed) <= LONGEST_TYPED else f'{typed[:LONGEST_TYPED]}…'} is not allowed: {why}"
+    equals = " =" if len(label.split()[-1]) == 1 else ""  # after a symbol; a label in words runs on
+    return f"{label}{equals} {typed if len(typed) <= LONGEST_TYPED else f'{typed[:LONGEST_TYPED]}…'} is not allowed: {why}"
 
 
 class Typed(pn.viewable.Viewer):

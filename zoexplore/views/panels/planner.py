@@ -195,11 +195,11 @@ def _solution(setting: Setting, field: str, goal: str, run: Setting, g: Guarante
         else f"That is {FIELDS[field].best} with which {by} {goal}"
     )
     first = (
-        f'<p class="found"><i>{a.symbol}</i> = {found}</p><p>{most}, all others as they are set. '
+        f'<p class="found"><i>{a.symbol}</i> = {found}</p><p>{most}, with everything else as it is. '
         f"Now {a.symbol} = {_set(getattr(setting, field))}.</p>"
     )
     supposed = [check.words for check in g.checks if check.met is None]
-    return first + listed("To be aware of", [g.reason]) + listed(_SUPPOSED, supposed)
+    return first + listed("Keep in mind", [g.reason]) + listed(_SUPPOSED, supposed)
 
 
 class _Delta(Typed):
@@ -251,5 +251,5 @@ def _plan(plan: Plan) -> str:
         f"<i>σ</i> = {_found('sigma', s.sigma)}</p>"
         f"<p>ε = {format_number(plan.epsilon)} after {format_count(s.T)} steps of size η = {format_short(s.eta)}.</p>"
     )
-    rest = listed("Why", plan.reasons) + listed("To be aware of", plan.warnings)
+    rest = listed("Why", plan.reasons) + listed("Keep in mind", plan.warnings)
     return head + rest + listed("Instead", [plan.alternative.reason]) + listed(_SUPPOSED, plan.supposed)
