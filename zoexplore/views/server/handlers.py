@@ -55,7 +55,9 @@ class Page(DocHandler):
         address = address_of(self.request)
         try:
             async with admission.turn(address, lambda: self.gone):
-                await super().get(*args, **kwargs)
+                answer = super().get(*args, **kwargs)
+                if answer is not None:  # none where the reader is led to sign in
+                    await answer
         except Full as why:
             self.set_status(503)
             self.set_header("Retry-After", str(COME_BACK))

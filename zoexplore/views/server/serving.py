@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import panel as pn
@@ -14,6 +15,7 @@ from bokeh.settings import settings
 from panel.io.application import Application, build_applications
 from panel.io.server import COMPONENT_PATH, get_server
 from panel.io.state import set_curdoc
+from tornado.web import StaticFileHandler
 
 from zoexplore.views.server import defaults, headers, logs, memory, metrics
 from zoexplore.views.server.admission import give_way
@@ -27,6 +29,8 @@ CHECK = 2000  # ms between two looks for sessions that have ended
 PING = 15_000  # ms between two pings, which find out connections that are lost
 SLOW = 60  # seconds that a client may take over a request, or do nothing between two
 HEADERS = 16_384  # bytes of a request's headers
+SIGN_IN = Path(__file__).with_name("sign_in.html")  # Panel's own asks another site for its pictures
+ICON = ("/(favicon.ico)", StaticFileHandler, {"path": Path(pn.__file__).with_name("dist") / "images"})  # beneath a prefix, too
 
 
 def serve(
@@ -67,7 +71,7 @@ def serve(
         server = get_server(
             dict(pages or {"app": _staged()}), port=port, address=address, start=False, show=False, verbose=False,
             websocket_origin=list(origins) or [f"{host}:{port}" for host in ("127.0.0.1", "localhost")],
-            extra_patterns=[("/liveness", Alive), ("/metrics", metrics.Metrics), (f"/{COMPONENT_PATH}.*", Nothing)],
+            extra_patterns=[("/liveness", Alive), ("/metrics", metrics.Metrics), (f"/{COMPONENT_PATH}.*", Nothing), ICON],
             secret_key=os.environ.get(KEY, secrets.token_urlsafe(32)).encode(), sign_sessions=True, generate_session_ids=True,
             transforms=[frames], websocket_max_message_size=MESSAGE.value, use_xheaders=behind_proxy, prefix=prefix,
             check_unused_sessions_milliseconds=CHECK, unused_session_lifetime_milliseconds=1000 * LINGER_SECONDS.value,
@@ -126,4 +130,5 @@ def _guarded(frames: str) -> Iterator[None]:
 def _sign_in() -> dict[str, Any]:
     """Who may come in, from Panel's own environment variables: docs/deploy.md."""
     names = ("basic_auth", "oauth_provider", "oauth_key", "oauth_secret", "oauth_redirect_uri", "cookie_secret")
-    return {name: value for name in names if (value := getattr(pn.config, name, None))}
+    found = {name: value for name in names if (value := getattr(pn.config, name, None))}
+    return found | {"basic_login_template": str(SIGN_IN)} if "basic_auth" in found else found
