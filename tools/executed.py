@@ -6,6 +6,7 @@ changes.
 
 import os
 import re
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -94,13 +95,24 @@ def _key(path: Path) -> str:
 
 def with_answers(notebook: NotebookNode) -> NotebookNode:
     """A notebook that ends with its questions and their answers, whose code is cells; all of these are tagged `answer`."""
-    asked = [cell for cell in notebook.cells if cell.cell_type == "markdown" and HIDDEN.search(cell.source)]
-    for cell in asked:
-        text = HINT.sub("", cell.source)
+    for asked in list(_asked(notebook)):
+        text = HINT.sub("", asked)
         for i, part in enumerate(CODE.split(HIDDEN.sub(r"**\1.** \2", text))):
             new = nbformat.v4.new_code_cell if i % 2 else nbformat.v4.new_markdown_cell
             notebook.cells.append(new(part.strip(), metadata={"tags": ["answer"]}))
     return notebook
+
+
+def _asked(notebook: NotebookNode) -> Iterator[str]:
+    """Of each text that has answers the parts below headings that do, after the question where it stands in the text before."""
+    before = ""
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            if HIDDEN.search(cell.source):
+                question = before.rpartition("\n\n")[2] if cell.source.startswith("<details>") else ""
+                parts = [part for part in re.split(r"\n(?=## )", cell.source) if HIDDEN.search(part)]
+                yield "\n\n".join(filter(None, (question, *parts)))
+            before = "" if HIDDEN.search(cell.source) else cell.source  # what has answers is shown with all its questions
 
 
 def is_answer(cell: NotebookNode) -> bool:

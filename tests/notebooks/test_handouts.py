@@ -32,6 +32,19 @@ def test_answers_are_text_and_code_to_run(notebook):
             compile(cell.source, "answer", "exec")
 
 
+def test_answers_have_their_questions_and_no_other_text(notebook):
+    new = nbformat.v4.new_markdown_cell
+    answer = "<details><summary>Answer</summary>\n\nYes.\n\n</details>"
+    notebook.cells = [
+        new("# Title"), new("## Before\n\nText.\n\n**First.** Is it so?"), nbformat.v4.new_code_cell("1"),
+        new(f"{answer}\n\n**Then.** And this?"), new(f"{answer}\n\n## Another\n\nMore text."),
+        new(f"Closing words.\n\n## Exercises\n\n**1.** Why?\n\n{answer}"),
+    ]  # fmt: skip
+    shown = text(executed.only_answers(executed.with_answers(notebook)))
+    assert shown.index("Is it so?") < shown.index("Yes.") and shown.count("And this?") == 1 and "Why?" in shown
+    assert shown.count("**Answer.**") == 3 and not any(word in shown for word in ("Before", "Text", "Another", "More", "Closing"))
+
+
 def test_a_slide_holds_no_more_than_fits(notebook):
     """Long texts are several slides, and a figure below a long one has a slide of its own."""
     figure = nbformat.v4.new_output("execute_result", {"text/html": "<div></div>"})
