@@ -4,6 +4,7 @@ The truth is that of linear dynamics with the directions revealed (tests/truth),
 what any proof that reveals the directions can give; on batches that of a whole run on a line, by quadrature.
 """
 
+from itertools import product
 from math import inf
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy as np
 from benchmarks.timing import table
 from tests.properties.test_truth import Batched
 from tests.truth.hidden import Linear
-from tests.truth.revealed import Run, Truth, clipped, mahalanobis
+from tests.truth.revealed import Run, Truth, clipped, mahalanobis, of_one_form
+from tests.truth.test_linear_models import KEPT, PUSHES, TURNS
 from tests.truth.test_revealed import CANDIDATES, run_of
 from tests.truth.test_runs_as_made import acting
 from zoexplore import Accounting, Setting, epsilon
@@ -82,6 +84,9 @@ def run(draws=1000, delta=1e-3):
     header = ("run", "composition", "sharp", "truth", "+-", "sharp/truth")
     print("\nThe same where the clip acts")
     table(header, [with_clip(*parameters, draws, delta) for parameters in ACTING])
+    print("\nThe same where it is known that losses are of one linear form")
+    linear = [of_linear_models(*parameters, draws, delta) for parameters in ACTING if parameters[1] > 1]
+    table(("run", "any loss", *header[2:]), linear)
     print("\nThe same with released checkpoints")
     table(header, [with_releases(*parameters, draws, delta) for parameters in RELEASED])
     print("\nHidden batches on a line")
@@ -96,6 +101,18 @@ def with_clip(regime, d, K, T, beta, step, ridge, draws, delta):
     draws = draws if d <= 10 else draws // 10
     best = max(CANDIDATES, key=lambda adversary: Truth(clipped(s, adversary, draws // 10, 2)).epsilon(delta))
     return row(f"{regime}, K = {K} of {d}, T = {T}, ridge = {ridge:g}", s, Truth(clipped(s, best, draws, 3)))
+
+
+def of_linear_models(regime, d, K, T, beta, step, ridge, draws, delta):
+    s = acting(regime, d, K, T, beta, step, ridge).replace(delta=delta, linear=True)
+    draws = draws if d <= 10 else draws // 10
+
+    def truth(case, count, seed):
+        return Truth(of_one_form(s, *case, count, seed))
+
+    best = max(product(PUSHES.values(), TURNS, KEPT.values()), key=lambda case: truth(case, draws // 10, 2).epsilon(delta))
+    name, _, *others = row(f"{regime}, K = {K} of {d}, T = {T}, ridge = {ridge:g}", s, truth(best, draws, 3))
+    return name, f"{epsilon(s.replace(linear=False), 'sharp'):.4g}", *others
 
 
 def with_releases(c, d, K, T, beta, releases, draws, delta):
