@@ -13,7 +13,7 @@ from tests.bounds.strategies import powers
 from zoexplore.bounds import few_steps
 from zoexplore.bounds.conversion import delta_of, epsilon_at_order, epsilon_of
 from zoexplore.bounds.kernels import losses, sampled_loss, subsampled_renyi, turns
-from zoexplore.bounds.loss_distribution import Losses
+from zoexplore.bounds.loss_distribution import EPSILON, HARDLY, LONGER, MORE, SMALL, Losses
 
 PROOF = pytest.mark.proof
 PAPER_RATES = [  # q, mu, T, by Renyi divergence and cks, exactly: at delta = 1e-5
@@ -332,6 +332,30 @@ def test_the_smallest_shift_still_costs(mu, sampling):
         for N in (1.0, 2.0, 200.0):
             delta = 0.39 * q * mu * np.array([1e-2, 1e-8, 1e-100])
             assert (Losses(N=N, rho=0.0, q=q, mu=mu, sampling=sampling).epsilon(delta) > 0).all()
+
+
+@given(powers(-6, -3), powers(-0.5, 0.5), powers(0, 3), powers(-2, 0), st.sampled_from(["without-replacement", "poisson"]))
+def test_a_run_never_costs_more_than_a_longer_one_that_is_looked_at(q, mu, N, delta, sampling):
+    """A run is the beginning of a longer one. (Beyond an epsilon of 1 no longer run is looked at.)"""
+    N = np.array([np.round(N)])
+    longer = LONGER[LONGER > N][:MORE]
+    if N * q > HARDLY or longer.size == 0:
+        return
+    run = Losses(N, 0.0, q, mu, sampling)
+    found = run.epsilon(q * delta)
+    of_longer = run._in_both_orders(EPSILON, longer, *(np.full(longer.size, x) for x in (0.0, q, mu, q * delta)))
+    assert found[0] >= SMALL or N == 1 or (found <= of_longer).all()
+
+
+@given(powers(0, 3), powers(-4, -0.5), powers(-1, 0.5), powers(-8, -3))
+def test_poisson_is_the_worse_order(N, q, mu, delta):
+    """Also where what an added record can tell at most spares the sum of its losses."""
+    row = [np.array([x]) for x in (np.round(N) + 1, 0.0, q, mu, delta)]
+    remove, add = (losses.epsilons(kind, *row)[0] for kind in (sampled_loss.REMOVE, sampled_loss.ADD))
+    found = Losses(*row[:4], "poisson").epsilon(delta)[0]
+    assert found <= max(remove, add) and (found >= SMALL or found <= remove)
+    if found >= SMALL:  # else a closed form of few steps, or of longer runs, may be less
+        assert found >= remove * (1 - 1e-12)
 
 
 def test_rare_large_losses_make_no_jump():

@@ -16,7 +16,7 @@ HALVINGS = 50
 def epsilon_at(kind: int, N, q, mu, delta, most) -> np.ndarray:
     """The least epsilon found at which `delta_at` is at most delta, or `most` where that is less; arrays of shape (P,)."""
     if kind == ADD:
-        return np.minimum(most, _largest_of_addition(N, q))
+        return np.minimum(most, largest_of_addition(N, q))
     high = np.array(most)
     few = np.flatnonzero((N <= MOST_STEPS) & np.isfinite(most))
     better = few[delta_at(kind, N[few], q[few], mu[few], most[few]) <= delta[few]]
@@ -33,7 +33,7 @@ def epsilon_at(kind: int, N, q, mu, delta, most) -> np.ndarray:
 def delta_at(kind: int, N, q, mu, epsilon) -> np.ndarray:
     """An upper bound on delta at `epsilon` >= 0, arrays of shape (P,): at most 1, and 1 beyond `MOST_STEPS`."""
     if kind == ADD:
-        return np.where(epsilon >= _largest_of_addition(N, q), 0.0, 1.0)
+        return np.where(epsilon >= largest_of_addition(N, q), 0.0, 1.0)
     few, found = N <= MOST_STEPS, np.ones(N.shape)
     found[few] = np.minimum(_by_the_largest(*(x[few, None] for x in (N, q, mu, epsilon))), 1.0)
     return found
@@ -59,6 +59,6 @@ def _beyond(x, q, mu):
     return (1 - q) * ndtr(-x) + q * ndtr(mu - x)
 
 
-def _largest_of_addition(N, q):
+def largest_of_addition(N, q):
     """What the losses of N steps that add a record cannot exceed: one is at most -log(1 - q)."""
     return -N * np.log1p(-q) * (1 + SLACK)

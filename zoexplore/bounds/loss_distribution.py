@@ -17,6 +17,8 @@ ORDERS = {  # of the neighbours, whose pairs' losses must both be counted
     "poisson": (sampled_loss.REMOVE, sampled_loss.ADD),
 }
 EPSILON, DELTA = 0, 1  # what is wanted
+LONGER, MORE = np.unique(np.round(2 ** (np.arange(2, 27) / 2))), 7  # steps of longer runs, so many of which are looked at
+HARDLY, SMALL = 0.05, 1.0  # times that batches hold the record, and epsilon, below which these may have a smaller bound
 LEAST_RATE, LEAST_SHIFT = 1e-100, 1e-8  # q and mu below which losses are lost in rounding: one Renyi order answers there
 MOST_SHIFT = 1e3  # and mu above which they are too many to be summed
 
@@ -70,15 +72,40 @@ class Losses:
         return found.reshape(columns[0].shape)
 
     def _summed(self, wanted: int, N, rho, q, mu, given) -> np.ndarray:
+        found = self._in_both_orders(wanted, N, rho, q, mu, given)
+        hardly = np.flatnonzero((rho == 0) & (N * q <= HARDLY) & (found < SMALL)) if wanted == EPSILON else []
+        if len(hardly):
+            found[hardly] = np.fmin(found[hardly], self._of_longer(*(x[hardly] for x in (N, q, mu, given))))
+        return found
+
+    def _of_longer(self, N, q, mu, delta) -> np.ndarray:
+        """The least epsilon found of some longer runs, which a run is the beginning of; each that several rows ask for once."""
+        first = np.searchsorted(LONGER, N, side="right")
+        steps = np.append(LONGER, np.full(MORE, np.inf))[first[:, None] + np.arange(MORE)]
+        asked = np.stack(np.broadcast_arrays(steps, *(x[:, None] for x in (q, mu, delta))), axis=-1)
+        once, places = np.unique(asked[np.isfinite(steps)], axis=0, return_inverse=True)
+        longer = np.full(steps.shape, np.inf)
+        if once.size:
+            n, q, mu, delta = once.T
+            longer[np.isfinite(steps)] = self._in_both_orders(EPSILON, n, np.zeros(n.size), q, mu, delta)[places.reshape(-1)]
+        return longer.min(axis=1)
+
+    def _in_both_orders(self, wanted: int, N, rho, q, mu, given) -> np.ndarray:
         rows = tuple(np.ascontiguousarray(x) for x in (N, rho, q, mu, given))
         worse = np.zeros(N.shape)
         for kind in ORDERS[self.sampling]:
-            answer = (losses.epsilons if wanted == EPSILON else losses.deltas)(kind, *rows)
+            left = np.ones(N.shape, bool)
+            if kind == sampled_loss.ADD and wanted == EPSILON:  # what an added record can tell at most may be less than was found
+                left = ~(few_steps.largest_of_addition(N, q) + epsilon_of(rho, given) <= worse)
+            if not left.any():
+                continue
+            some = tuple(x[left] for x in rows)
+            answer = (losses.epsilons if wanted == EPSILON else losses.deltas)(kind, *some)
             answer = np.where(np.isnan(answer), np.inf, answer)
-            few = np.flatnonzero(rho == 0)
+            few = np.flatnonzero(some[1] == 0)
             if few.size:
-                answer[few] = _of_few(wanted, kind, *(x[few] for x in (N, q, mu, given, answer)))
-            worse = np.fmax(worse, answer)
+                answer[few] = _of_few(wanted, kind, *(x[few] for x in (some[0], *some[2:], answer)))
+            worse[left] = np.fmax(worse[left], answer)
         lost = ~np.isfinite(worse)
         if wanted == EPSILON and lost.any():
             worse[lost] = _at_one_order(wanted, *(x[lost] for x in rows))

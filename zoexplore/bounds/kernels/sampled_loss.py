@@ -121,13 +121,12 @@ def fill(kind, t, q, mu, drift, panels, count, few, v, both, odd, sums):
     mass, first and second moment. The first `few` panels have 12 nodes, the others 24. Returns M(t) - 1, without a cancellation.
     """
     excess = -(1.0 + t) * drift if kind == REMOVE else t * drift
-    k = 0
     for i in range(count):
         low, high, v_low, v_high = panels[i]
         rule = int(i >= few)
+        k = POINTS * min(i, few) + MANY_POINTS * max(i - few, 0)
         part, mass, first, second = _fill_panel(kind, t, q, mu, low, high, rule, k, v, both, odd)
         excess += part
-        k += MANY_POINTS if rule else POINTS
         put(sums, i, max(abs(v_low), abs(v_high)), mass, first, second)
     return excess
 
