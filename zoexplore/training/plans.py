@@ -107,36 +107,53 @@ def plan(
     Raises:
         ValueError: a value is not allowed, or the task's data cannot be had.
     """
-    task = task_of(task)
-    names = _each("methods", methods, METHODS)
+    task, names = task_of(task), _each("methods", methods, METHODS)
     if sigmas is not None and epsilons is not None:
         raise ValueError("both sigmas and epsilons were given: give one of them")
-    sigmas = _distinct("sigmas", tuple(task.sigmas if sigmas is None else sigmas))
-    epsilons = epsilons if epsilons is None else _distinct("epsilons", tuple(map(float, epsilons)))
-    seeds = _distinct("seeds", tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds))
-    for seed in seeds:
+    accounting = _checked(accounting or Accounting(sensitivity="clip" if epsilons is None else "lipschitz"))
+    seeds = _seeds(seeds, noise_seed)
+    _check_names(others)
+    if epsilons is None:
+        scales = _distinct("sigmas", tuple(task.sigmas if sigmas is None else sigmas))
+        found = _at_scales(task, names, scales, task.setting(scales[0], K, beta, T, **others), others)
+    else:
+        task = _aiming(task, others)
+        aims = _distinct("epsilons", tuple(map(float, epsilons)))
+        asked = targets(task, names, aims, choices, K=K, beta=beta, T=T, **others)
+        found = [_aimed(task, *each, accounting, hidden, solved or {}) for each in asked]
+    if len(found) * len(seeds) > MOST_RUNS:
+        raise ValueError(f"{len(found) * len(seeds)} runs are too many for one sweep: give at most {MOST_RUNS}")
+    return Plan(task, tuple(found), seeds, noise_seed, accounting)
+
+
+def _seeds(seeds: int | Sequence[int], noise_seed: int) -> tuple[int, ...]:
+    """Which seeds were asked for, checked."""
+    found = _distinct("seeds", tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds))
+    for seed in found:
         _check_seed("seed", seed, 0, LARGEST_SEED)
     _check_seed("noise_seed", noise_seed, LARGEST_SEED, 2**63)
-    accounting = accounting or Accounting(sensitivity="clip" if epsilons is None else "lipschitz")
+    return found
+
+
+def _checked(accounting: Accounting) -> Accounting:
     if accounting.schedule != "constant":
         raise ValueError(
             f"schedule = {accounting.schedule!r} is not allowed: the runs keep their share of the noise; give schedule='constant'"
         )
+    return accounting
+
+
+def _check_names(others: dict[str, Any]) -> None:
     unknown = sorted(set(others) - set(OTHERS))
     if unknown:
         raise ValueError(f"{unknown[0]} is not part of a plan; besides the named ones it takes {', '.join(OTHERS)}")
-    if epsilons is not None:
-        if others.get("xi"):
-            raise ValueError(f"xi = {others['xi']!r} is not allowed with epsilons: leave it out, or give sigmas")
-        task = replace(task, **{name: others[name] for name in ("delta", "R") if name in others})
-        asked = targets(task, names, epsilons, choices, K=K, beta=beta, T=T, **others)
-        found = [_aimed(task, *each, accounting, hidden, solved or {}) for each in asked]
-    else:
-        found = _at_scales(task, names, sigmas, task.setting(sigmas[0], K, beta, T, **others), others)
-    made = Plan(task, tuple(found), seeds, noise_seed, accounting)
-    if len(made.configurations) * len(seeds) > MOST_RUNS:
-        raise ValueError(f"{len(made.configurations) * len(seeds)} runs are too many for one sweep: give at most {MOST_RUNS}")
-    return made
+
+
+def _aiming(task: Task, others: dict[str, Any]) -> Task:
+    """The task as runs that aim at an epsilon have it: its delta and radius are those that were given."""
+    if others.get("xi"):
+        raise ValueError(f"xi = {others['xi']!r} is not allowed with epsilons: leave it out, or give sigmas")
+    return replace(task, **{name: others[name] for name in ("delta", "R") if name in others})
 
 
 def _distinct(name: str, values: tuple) -> tuple:
