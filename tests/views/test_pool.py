@@ -1,0 +1,189 @@
+"""Processes and the pool of them: calls are computed in turn; whatever is dropped, late or killed, the next answer is right."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.views import jobs
+from tests.views.waiting import PATIENCE, gone, soon
+from zoexplore import BOUNDS, Accounting, guarantee
+from zoexplore.presets import DEMONSTRATION
+from zoexplore.views.compute.curve_set import guarantees
+from zoexplore.views.compute.pool import Pool, TooLong
+from zoexplore.views.compute.process import Died, Process
+from zoexplore.views.server.limits import WORKER_MEGABYTES
+
+
+@pytest.fixture(scope="module")
+def process():
+    """One for all that leave it as it is: beginning one takes a second."""
+    process = Process()
+    yield process
+    process.end()
+
+
+@pytest.fixture
+def fresh():
+    """Pools of their own, ended with the test."""
+    made = []
+
+    def make(**given):
+        made.append(Pool(**given))
+        return made[-1]
+
+    yield make
+    for each in made:
+        for line in each._lines.values():
+            line.clear()
+        for call in each._running.values():
+            call.again = True  # it is not begun once more
+        for process in [*each._idle, *each._running]:
+            process.end()
+
+
+# A process
+
+
+def test_a_worker_imports_the_accountant_only(process):
+    loaded = process.submit(jobs.modules).result(PATIENCE)
+    assert {"zoexplore.bounds", "zoexplore.planning"} <= loaded
+    assert not {"panel", "bokeh", "param", "tornado", "torch", "pandas"} & loaded
+
+
+def test_calls_are_answered_in_turn_and_errors_come_back(process):
+    first, wrong, last = (process.submit(divmod, pair) for pair in ((7, 2), (7, 0), (9, 2)))
+    assert first.result(PATIENCE) == (3, 1) and last.result(PATIENCE) == (4, 1)
+    with pytest.raises(ZeroDivisionError) as told:
+        wrong.result()
+    assert "worker.py" in "".join(told.value.__notes__)
+    with pytest.raises(FileNotFoundError):
+        process.submit(open, ("/no/such/file",)).result(PATIENCE)
+    assert process.submit(abs, (-1,)).result(PATIENCE) == 1
+
+
+def test_what_a_call_prints_does_not_get_between_the_answers(process):
+    assert process.submit(print, ("hello",)).result(PATIENCE) is None
+    assert process.submit(os.system, ("echo hello",)).result(PATIENCE) == 0
+
+
+def test_an_interrupt_for_all_processes_is_nothing_to_it(process):
+    pid = process.submit(os.getpid).result(PATIENCE)
+    busy = process.submit(jobs.busy, (0.5,))
+    for _ in range(5):
+        os.kill(pid, signal.SIGINT)
+        time.sleep(0.05)
+    assert busy.result(PATIENCE) is None and process.submit(os.getpid).result(PATIENCE) == pid
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
+def test_it_takes_no_more_memory_than_it_may(monkeypatch):
+    monkeypatch.setenv(WORKER_MEGABYTES.variable, "500")
+    process = Process()
+    with pytest.raises(MemoryError):
+        process.submit(bytearray, (600 * 2**20,)).result(PATIENCE)
+    assert process.submit(abs, (-1,)).result(PATIENCE) == 1
+    process.end()
+
+
+def test_ending_ends_it_whatever_it_does():
+    process = Process()
+    pid = process.submit(os.getpid).result(PATIENCE)
+    busy = process.submit(jobs.busy, (600,))
+    process.end()
+    soon(lambda: gone(pid))
+    assert isinstance(busy.exception(PATIENCE), Died)
+
+
+def test_workers_end_with_the_process_that_began_them():
+    begin = "from zoexplore.views.compute.process import Process; import os"
+    code = f"{begin}; print(Process().submit(os.getpid).result(60), flush=True); os._exit(0)"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True)
+    soon(lambda: gone(int(told.stdout)))
+
+
+# The pool
+
+
+def test_calls_dropped_at_any_moment_leave_no_process_that_answers_wrongly(fresh):
+    """As where a reader changes an axis of the map twice on a fresh server, while the theorem's kernels load."""
+    run, accounting = DEMONSTRATION.replace(T=37), Accounting()
+    for pause in (0.0, 0.2, 0.5):
+        waits = fresh(count=2)
+        dropped = waits.submit(guarantees, (run, accounting))
+        end = time.monotonic() + pause
+        while time.monotonic() < end:
+            again = waits.submit(guarantees, (run, accounting))
+            time.sleep(0.05)
+            waits.drop(again)
+        waits.drop(dropped)
+        found = waits.submit(guarantees, (run, accounting)).answer.result(PATIENCE)
+        assert {b: g.epsilon for b, g in found.items()} == {b: guarantee(run, b, accounting).epsilon for b in BOUNDS}
+
+
+def test_sessions_take_turns_however_much_each_asks(fresh, tmp_path):
+    line, go = fresh(count=2), tmp_path / "go"
+    calls = [line.submit(jobs.after, (str(go), name), session=name) for name in "aaaab"]
+    go.touch()
+    for call in calls:
+        call.answer.result(PATIENCE)
+    assert (tmp_path / "go-order").read_text().index("b") <= 2
+
+
+def test_what_follows_a_slider_waits_for_nobodys_map(fresh):
+    both = fresh(count=2)
+    for session in range(5):
+        both.submit(jobs.busy, (600,), session=session)
+    assert both.submit(abs, (-1,), urgent=True).answer.result(PATIENCE) == 1
+    assert len(both._running) == 1
+
+
+def test_a_call_in_line_that_is_dropped_never_begins(fresh, tmp_path):
+    line, go = fresh(count=2), tmp_path / "go"
+    first = line.submit(jobs.after, (str(go), "1"))
+    waiting = line.submit(jobs.after, (str(go), "2"))
+    line.drop(waiting)
+    go.touch()
+    assert first.answer.result(PATIENCE) is None and waiting.answer.cancelled()
+    assert line.submit(abs, (-1,)).answer.result(PATIENCE) == 1
+    assert (tmp_path / "go-order").read_text() == "1"
+
+
+def test_a_dropped_call_that_goes_on_for_long_costs_its_process_its_life(fresh):
+    line = fresh(count=2, grace=0.1)
+    call = line.submit(jobs.busy, (600,))
+    (process,) = line._running
+    line.drop(call)
+    soon(lambda: gone(process.pid))
+    assert call.answer.cancelled() and line.submit(abs, (-1,)).answer.result(PATIENCE) == 1
+
+
+def test_a_call_that_takes_too_long_is_told_so_and_its_process_replaced(fresh):
+    line = fresh(count=2, longest=0.2)
+    call = line.submit(jobs.busy, (600,))
+    (process,) = line._running
+    with pytest.raises(TooLong, match=r"longer than the 0.2 s"):
+        call.answer.result(PATIENCE)
+    soon(lambda: gone(process.pid))
+    line.longest = PATIENCE
+    assert line.submit(abs, (-1,)).answer.result(PATIENCE) == 1
+
+
+def test_a_call_whose_process_is_killed_is_computed_once_more_and_no_more(fresh, tmp_path):
+    line = fresh(count=2)
+    assert line.submit(jobs.killed_once, (str(tmp_path / "mark"),)).answer.result(PATIENCE) == "the second time"
+    with pytest.raises(Died):
+        line.submit(os._exit, (1,)).answer.result(PATIENCE)
+    assert line.submit(abs, (-1,)).answer.result(PATIENCE) == 1
+
+
+def test_processes_that_are_killed_while_idle_cost_no_call_anything(fresh):
+    line = fresh(count=3)
+    line.begin()
+    for process in line._idle:
+        os.kill(process.pid, signal.SIGKILL)
+        soon(lambda process=process: not process.alive)
+    assert line.submit(abs, (-1,)).answer.result(PATIENCE) == 1
