@@ -4,16 +4,17 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import psutil
 import pytest
 
 from tests.browser.acts import VIEWPORT, anew, opened
+from tests.browser.axe import packed
 from tests.running import running, wait_until_served
 from tools import chromium
 
@@ -61,13 +62,19 @@ def browser(chromium_path):
         browser.close()
 
 
-@dataclass(frozen=True)
+@dataclass
 class Server:
-    """A script that is being served."""
+    """A script that is being served; `begin` serves it again at the same address."""
 
     url: str
-    process: subprocess.Popen
     log: Path
+    begin: Callable[[], None]
+    process: subprocess.Popen | None = None
+
+    def end(self):
+        """Have it go away, whoever is there."""
+        self.process.terminate()
+        self.process.wait(20)
 
     def computing(self):
         """The processes that compute for it."""
@@ -86,20 +93,26 @@ class Server:
 
 
 @contextmanager
-def served(log, port=0, script=None, **limits):
-    """What `make app` serves, with room for many, or a script in its place; on a free port if none is given."""
+def served(log, script=None, **limits):
+    """What `make app` serves, with room for many, or a script in its place."""
     with socket.socket() as free:
-        free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        free.bind(("127.0.0.1", port))
+        free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     origin, name = f"127.0.0.1:{port}", Path(script or "app").stem
     pages = {name: str(script)} if script else None
     command = f"from zoexplore.views.server import serve; serve({port}, origins=[{origin!r}], pages={pages})"
     room = {"READERS": 1000, "READERS_PER_ADDRESS": 1000, "LOADING": 100, **limits}
     environment = {**os.environ, **{f"ZOEXPLORE_{name}": str(limit) for name, limit in room.items()}}
-    with running([sys.executable, "-c", command], log, cwd=ROOT, env=environment) as process:
-        wait_until_served(f"http://{origin}/{name}", process, log)
-        yield Server(f"http://{origin}/{name}", process, log)
+    with ExitStack() as processes:
+
+        def begin():
+            command_line = [sys.executable, "-c", command]
+            server.process = processes.enter_context(running(command_line, log, cwd=ROOT, env=environment))
+            wait_until_served(server.url, server.process, log)
+
+        server = Server(f"http://{origin}/{name}", log, begin)
+        begin()
+        yield server
 
 
 @pytest.fixture(scope="session")
@@ -149,29 +162,62 @@ def page(browser, console_errors):
         yield page
 
 
-@pytest.fixture(scope="module")
-def pages(browser, app_url):
-    """The pages that a module's tests take over from each other: one, and another after each test that failed."""
-    with ExitStack() as open_pages:
+class Pages:
+    """The pages that a module's tests take over from each other: one of each server, and another after each test that failed."""
 
-        def load():
+    def __init__(self, browser, open_pages):
+        self._browser, self._open_pages, self._kept = browser, open_pages, {}
+
+    @contextmanager
+    def lent(self, url, session):
+        """A page as it is at first. Loading it takes seconds, so that a test goes on with the page of the one before."""
+        failed = session.testsfailed
+        if url in self._kept:
+            page, errors = self._kept.pop(url)
+            anew(page)
+        else:
             errors = []
-            return opened(open_pages.enter_context(new_page(browser, errors)), app_url), errors
+            page = opened(self._open_pages.enter_context(new_page(self._browser, errors)), url)
+        yield page
+        assert not errors, "\n".join(errors)
+        if session.testsfailed == failed:
+            self._kept[url] = page, errors
 
-        yield SimpleNamespace(load=load, kept=None)
+    def forget(self, url):
+        """The next test has a fresh one."""
+        self._kept.pop(url, None)
+
+
+@pytest.fixture(scope="module")
+def pages(browser):
+    with ExitStack() as open_pages:
+        yield Pages(browser, open_pages)
 
 
 @pytest.fixture
-def explorer(pages, request):
-    """The explorer as it is at first. Loading it takes seconds, so that a test goes on with the page of the one before."""
-    failed = request.session.testsfailed
-    if pages.kept:
-        page, errors = pages.kept
-        anew(page)
-    else:
-        page, errors = pages.load()
-    pages.kept = None
-    yield page
-    assert not errors, "\n".join(errors)
-    if request.session.testsfailed == failed:
-        pages.kept = page, errors
+def explorer(pages, app_url, request):
+    """The explorer as it is at first."""
+    with pages.lent(app_url, request.session) as page:
+        yield page
+
+
+@pytest.fixture(scope="session")
+def packed_axe(tmp_path_factory):
+    return packed(tmp_path_factory.mktemp("axe"))
+
+
+@pytest.fixture
+def axe_if_any(packed_axe):
+    """axe-core's source; empty where there is none. In CI it must be there."""
+    source, why = packed_axe
+    if why and os.environ.get("CI") == "true":
+        pytest.fail(why)
+    return source
+
+
+@pytest.fixture
+def axe(axe_if_any, packed_axe):
+    """axe-core's source; without it the test is skipped."""
+    if not axe_if_any:
+        pytest.skip(packed_axe[1])
+    return axe_if_any

@@ -10,7 +10,6 @@ from tests.browser.acts import (
     becomes,
     column,
     data,
-    narrow_enough,
     press,
     readouts,
     reads,
@@ -175,11 +174,3 @@ def test_a_plan_is_found_and_applied(explorer):
     explorer.get_by_role("button", name="Apply to the sliders").click(timeout=60_000)
     found = calibrate(DEMONSTRATION, "sigma", epsilon=1.0)
     reads(explorer, "Sharper bound", guarantee(found, "sharp").epsilon)
-
-
-def test_no_tab_scrolls_sideways_at_390(explorer):
-    explorer.set_viewport_size({"width": 390, "height": 844})
-    for name in VIEWS:
-        show(explorer, name)
-        explorer.wait_for_timeout(400)
-        narrow_enough(explorer, 390)

@@ -9,9 +9,11 @@ import psutil
 import pytest
 
 from tests.browser.acts import (
+    PATIENCE,
     becomes,
     box_of,
     data,
+    drawn,
     handle_of,
     open_export,
     opened,
@@ -55,6 +57,13 @@ def faulty(tmp_path_factory):
         yield server
 
 
+@pytest.fixture
+def faulty_page(pages, faulty, request):
+    """Its page as it is at first."""
+    with pages.lent(faulty.url, request.session) as page:
+        yield page
+
+
 def test_nothing_in_an_address_is_run(page, app_url):
     html = quote(HTML)
     fields = f"K={html}&n={html}&{html}={html}&regime={html}&conversion={html}&T=9"
@@ -78,7 +87,6 @@ def test_no_name_of_a_pin_is_run_on_the_page_or_in_a_picture(page, app_url):
     picture = ElementTree.fromstring(saved(page, "the curves", "SVG").path().read_text())
     assert any(element.text == f"A: {HTML}" for element in picture.iter())
     assert not any(element.tag.endswith(("img", "image", "script")) for element in picture.iter())
-    page.reload()
     opened(page, page.url)
     assert harmless(page)
 
@@ -99,8 +107,8 @@ def test_nothing_in_a_file_is_run_and_each_field_is_told(explorer, tmp_path):
     assert "T = " in notice(explorer) and harmless(explorer)
 
 
-def test_a_callback_that_fails_is_told_and_logged_and_the_page_goes_on(page, faulty):
-    opened(page, faulty.url)
+def test_a_callback_that_fails_is_told_and_logged_and_the_page_goes_on(faulty_page, faulty):
+    page = faulty_page
     type_in(page, "T", "13")
     told(page, "is one too many").wait_for()
     told(page, "may not match the controls").wait_for()
@@ -111,8 +119,8 @@ def test_a_callback_that_fails_is_told_and_logged_and_the_page_goes_on(page, fau
     reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=14), "composition").epsilon)
 
 
-def test_what_is_moved_while_the_server_is_held_up_is_not_lost(page, faulty):
-    opened(page, faulty.url)
+def test_what_is_moved_while_the_server_is_held_up_is_not_lost(faulty_page):
+    page = faulty_page
     type_in(page, "T", "15")
     handle = handle_of(page, "sigma")
     handle.focus()
@@ -138,8 +146,8 @@ def test_what_is_moved_while_the_server_is_held_up_is_not_lost(page, faulty):
     assert follows() and float(box.input_value()) == sigma
 
 
-def test_what_cannot_be_saved_is_told_and_the_page_goes_on(page, faulty):
-    opened(page, faulty.url)
+def test_what_cannot_be_saved_is_told_and_the_page_goes_on(faulty_page):
+    page = faulty_page
     full = told(page, "No space left on device")
     open_export(page)
     page.get_by_role("button", name="YAML").or_(page.get_by_text("YAML", exact=True)).first.click()
@@ -168,17 +176,16 @@ def kill(server):
             process.kill()
 
 
-def test_a_killed_process_is_replaced_and_the_map_is_drawn(page, faulty):
-    opened(page, faulty.url)
+def test_a_killed_process_is_replaced_and_the_map_is_drawn(faulty_page, faulty):
     kill(faulty)
-    show(page, "map")
-    drawn(page, "Composition")
+    show(faulty_page, "map")
+    map_drawn(faulty_page, "Composition")
 
 
-def drawn(page, bound):
+def map_drawn(page, bound):
     """Have the map of a bound drawn to its end."""
     page.get_by_label("ε by", exact=True).select_option(bound)
-    until(page, lambda: data(page, "map-bands", "band") and page.locator(".zx-idle").count(), 120)
+    until(page, lambda: data(page, "map-bands", "band") and page.locator(".zx-idle").count(), PATIENCE)
 
 
 @pytest.mark.proof  # a minute and a half; the pool's own tests kill its processes each time
@@ -195,17 +202,18 @@ def test_a_process_that_is_killed_again_and_again_while_it_draws_a_map_is_told_a
     told(page, "the computing process ended unexpectedly").first.wait_for()
     until(page, lambda: "Died" in faulty.log.read_text(), 10)
     type_in(page, "T", "14")
-    drawn(page, "Composition")
+    map_drawn(page, "Composition")
 
 
-def test_a_page_whose_server_went_away_says_so_and_its_address_brings_it_back(page, tmp_path, console_errors):
-    log = tmp_path / "panel.log"
-    with served(log) as server:
-        opened(page, f"{server.url}?T=9")
+def test_a_page_whose_server_went_away_says_so_and_its_address_brings_it_back(page, pages, faulty, console_errors):
+    pages.forget(faulty.url)
+    opened(page, f"{faulty.url}?T=9")
+    faulty.end()
     told(page, "The connection to the server is lost").wait_for()
     console_errors.clear()  # Bokeh logs that it cannot connect
-    with served(log, int(server.url.rpartition(":")[2].partition("/")[0])):
+    faulty.begin()
+    with page.expect_navigation(wait_until="commit"):
         told(page, "The connection").get_by_role("link", name="Load the page again").click()
-        opened(page, page.url)
-        reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=9), "composition").epsilon)
-        console_errors.clear()
+    drawn(page)
+    reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=9), "composition").epsilon)
+    console_errors.clear()

@@ -130,7 +130,6 @@ def test_the_browsers_preference_for_dark_is_followed_and_another_choice_is_reme
     becomes(page, lambda: page.evaluate(AXIS), theme.colour("ink", dark=True))
     becomes(page, lambda: data(page, "pins", "colour")[0], theme.PINS[0][1])
     settled(page, page.get_by_role("button", name="Light").click, lambda: background(page))
-    page.reload()
     opened(page, page.url)
     page.get_by_role("button", name="Dark").wait_for()
     until(page, lambda: lightness(background(page)) > 200, 10)

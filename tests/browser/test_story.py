@@ -4,15 +4,18 @@ import json
 
 import pytest
 
-from tests.browser.acts import handle_of, open_export, opened, until
+from tests.browser.acts import becomes, handle_of, open_export, opened, until
+from tests.browser.axe import serious
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.statement import statement
 from zoexplore.views.panels.story import STEPS
 
 
-def test_a_reader_is_led_through_six_steps_with_one_slider_each(page, app_url):
+def test_a_reader_is_led_through_six_steps_with_one_slider_each_and_axe_finds_nothing_serious(page, app_url, axe_if_any):
+    page.set_viewport_size({"width": 390, "height": 844})
     opened(page, f"{app_url}?story=1")
     for number, step in STEPS.items():
+        page.emulate_media(color_scheme="dark" if int(number) % 2 else "light")
         page.get_by_role("heading", name=step.title).wait_for()
         handle_of(page, step.control).wait_for()
         handles = page.locator('.noUi-handle[aria-label]:not([aria-label="step"]):visible')  # but for a player's
@@ -20,6 +23,8 @@ def test_a_reader_is_led_through_six_steps_with_one_slider_each(page, app_url):
         assert page.get_by_text("You said").count() == 0 and f"story={number}" in page.url
         page.get_by_role("button", name=step.guesses[0]).click()
         page.get_by_text(f"You said: {step.guesses[0]}.").wait_for()
+        becomes(page, page.locator("[aria-busy=true]").count, 0)  # a veil takes the colours of what is below it
+        assert not axe_if_any or serious(page, axe_if_any) == "[]", step.title
         last = number == list(STEPS)[-1]
         page.get_by_role("button", name="Explore on your own" if last else "Next", exact=True).click()
     page.get_by_role("heading", name=STEPS["6"].title).wait_for(state="detached")

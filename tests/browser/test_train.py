@@ -7,12 +7,13 @@ import subprocess
 from xml.etree import ElementTree
 
 import numpy as np
+import psutil
 import pytest
 
 from tests.browser.acts import (
-    IDLE,
     becomes,
     data,
+    idle,
     narrow_enough,
     opened,
     readouts,
@@ -24,8 +25,8 @@ from tests.browser.acts import (
     type_in,
     until,
 )
+from tests.browser.axe import serious
 from tests.browser.conftest import served
-from tests.browser.test_accessible import axe, serious  # noqa: F401 (axe is a fixture)
 from tests.views import train_jobs
 from zoexplore.training import NOT_COVERED, TASKS
 from zoexplore.training.frontier_files import from_csv, to_csv
@@ -140,9 +141,16 @@ def test_a_run_from_start_to_results(page, server, tmp_path):
 
 
 def test_a_closed_page_ends_its_processes(page, server):
-    begun(shown(opened(page, server.url)), server)
+    button(shown(opened(page, server.url)), "Train").click()
+    until(page, lambda: workers(server), 600)
+    training = [psutil.Process(pid) for pid in workers(server)]
+    for process in training:
+        process.suspend()  # until the page is given up: what is trained by then is nothing to this test
     page.goto("about:blank")
     until(page, lambda: not workers(server), 90)
+    for process in training:
+        process.resume()
+    assert psutil.wait_procs(training, timeout=60)[1] == []
 
 
 @pytest.mark.proof  # the tab's own tests kill the process each time, and a sweep's tests its workers
@@ -163,7 +171,7 @@ def loaded(page, folder):
     page.get_by_label("load results from a file").set_input_files(kept)
     page.get_by_text("Loaded.").wait_for()
     until(page, lambda: data(page, "frontier", "x"), 30)
-    page.wait_for_function(IDLE)
+    idle(page)
 
 
 def test_what_is_wrong_is_said(tab):
@@ -202,7 +210,7 @@ def test_figures_are_saved(tab, tmp_path):
         assert saved(tab, title, "PNG").path().stat().st_size > 1000
 
 
-def test_nothing_serious_with_results(tab, axe, tmp_path):  # noqa: F811
+def test_nothing_serious_with_results(tab, axe, tmp_path):
     loaded(tab, tmp_path)
     for summary in tab.locator(".zx-train summary").all():
         summary.click()
@@ -214,7 +222,7 @@ def test_nothing_serious_with_results(tab, axe, tmp_path):  # noqa: F811
 
 
 @pytest.mark.proof  # with results the same is looked at each time
-def test_nothing_serious_while_training(page, server, axe):  # noqa: F811
+def test_nothing_serious_while_training(page, server, axe):
     tab = begun(shown(opened(page, server.url)), server)
     assert serious(tab, axe) == "[]"
     button(tab, "Cancel").click()

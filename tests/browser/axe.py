@@ -1,0 +1,36 @@
+"""axe-core, which looks a page through for what keeps people with disabilities from using it."""
+
+import json
+import shutil
+import subprocess
+import tarfile
+
+from tests.browser.acts import PATIENCE
+
+AXE = "axe-core@4.14.1"
+# Without `preload` it does not load every style sheet of every shadow root once more, of which no rule that is on has a use.
+SERIOUS = """async () => (await axe.run(document, {resultTypes: ["violations"], preload: false})).violations
+  .filter(v => ["serious", "critical"].includes(v.impact))
+  .map(v => ({id: v.id, nodes: v.nodes.map(n => n.target.flat().join(" ") + ": " + n.html.slice(0, 160))}))"""
+
+
+def packed(folder):
+    """Its source, from the npm registry or from what npm keeps of it; and why there is none."""
+    npm = shutil.which("npm")
+    command = [npm or "npm", "pack", AXE, "--silent", "--prefer-offline", "--pack-destination", str(folder)]
+    done = npm and subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    if not done or done.returncode:
+        return "", f"NO AXE: `npm pack {AXE}` failed: {done.stderr[-500:] if done else 'npm is not installed'}"
+    with tarfile.open(next(folder.glob("*.tgz"))) as archive:
+        return archive.extractfile("package/axe.min.js").read().decode(), ""
+
+
+def serious(page, axe):
+    """What axe finds once the page has had the time to name what it has just drawn."""
+    page.evaluate(axe)
+    for _ in range(PATIENCE * 2):
+        found = page.evaluate(SERIOUS)
+        if not found:
+            break
+        page.wait_for_timeout(500)
+    return json.dumps(found, indent=1, ensure_ascii=False)
