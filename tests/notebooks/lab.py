@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 from tests.running import running, wait_until_served
 
 SECONDS = 600  # a page that waits for a kernel on a busy machine
+LOOK = 200  # ms between two looks at what is waited for: a look at every frame, as is usual, takes the processor from the kernel
 PANEL = "https://cdn.holoviz.org/panel/"
 _CELLS = "[...jupyterapp.shell.currentWidget.content.model.cells].filter(cell => cell.type == 'code')"
 _KERNEL = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status == 'idle'"
@@ -54,9 +55,10 @@ def served(folder, package, home):
 def run_all(page, lab, name):
     """Open a notebook, run all of its cells in order, and see that none failed."""
     page.goto(f"{lab}/tree/{name}?reset")
-    page.wait_for_function(_KERNEL, timeout=SECONDS * 1000)  # before that, running asks for a kernel in a dialog
+    page.wait_for_function(_KERNEL, polling=LOOK, timeout=SECONDS * 1000)  # before that, running asks for a kernel in a dialog
     page.evaluate("void jupyterapp.commands.execute('notebook:run-all-cells')")  # not awaited: see the design's notes
-    page.wait_for_function(f"{_CELLS}.every(cell => cell.executionCount) && {_KERNEL}", timeout=SECONDS * 1000)
+    done = f"{_CELLS}.every(cell => cell.executionCount) && {_KERNEL}"
+    page.wait_for_function(done, polling=LOOK, timeout=SECONDS * 1000)
     kinds = page.evaluate(f"{_CELLS}.flatMap(cell => cell.outputs.toJSON()).map(o => o.output_type + (o.name || ''))")
     assert "error" not in kinds and "streamstderr" not in kinds
 

@@ -14,7 +14,7 @@ from panel.io.resources import DIST_DIR
 
 from tests.browser.acts import heard, steady
 from tests.notebooks.conftest import ROOT
-from tests.notebooks.lab import PANEL, canvases
+from tests.notebooks.lab import LOOK, PANEL, canvases
 from tests.running import running
 
 CELL = """import panel as pn
@@ -83,11 +83,12 @@ def moves(page):
     """Move the slider, and wait until the number beside it and the figure have followed."""
     slider, field = page.locator(".zx-slider .noUi-handle").first, page.locator(".zx-field input").first
     slider.wait_for(timeout=SECONDS * 1000)
-    page.wait_for_function(f"() => ({canvases()})().length >= 1")
+    page.wait_for_function(f"() => ({canvases()})().length >= 1", polling=LOOK)
     before, was = steady(page, lambda: page.evaluate(canvases())), field.input_value()
     heard(page, lambda: slider.press("ArrowRight"), field.input_value)
     assert float(field.input_value()) > float(was)
-    page.wait_for_function(f"before => ({canvases()})().some((c, i) => c != before[i])", arg=before, timeout=20_000)
+    redrawn = f"before => ({canvases()})().some((c, i) => c != before[i])"
+    page.wait_for_function(redrawn, arg=before, polling=LOOK, timeout=20_000)
 
 
 @pytest.mark.proof
@@ -115,7 +116,7 @@ def test_notebook_7(page, console_errors, tmp_path):
     with served(tmp_path, ["notebook", *options], port) as host:
         page.goto(f"{host}/notebooks/run.ipynb")
         idle = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status == 'idle'"
-        page.wait_for_function(idle, timeout=SECONDS * 1000)
+        page.wait_for_function(idle, polling=LOOK, timeout=SECONDS * 1000)
         page.evaluate("void jupyterapp.commands.execute('notebook:run-all-cells')")
         moves(page)
         page.goto("about:blank")  # before the host ends, which an open page would say is an error

@@ -7,7 +7,7 @@ from panel.io.resources import DIST_DIR
 
 from tests.browser.acts import heard, steady
 from tests.notebooks.conftest import FOLDER, ROOT
-from tests.notebooks.lab import PANEL, SECONDS, canvases, run_all, serve_panel_here, served
+from tests.notebooks.lab import LOOK, PANEL, SECONDS, canvases, run_all, serve_panel_here, served
 from zoexplore.views.style import theme
 
 # How high the marks of now are in the last figure that has them, the explorer's, bound by bound; null where there is none.
@@ -54,7 +54,7 @@ def drawn_at(page, part):
 def redrawn(page, before, figures):
     """Wait until so many canvases show something else."""
     script = f"before => ({canvases(NOTEBOOK)})().filter((c, i) => c != before[i]).length >= {figures}"
-    page.wait_for_function(script, arg=before, timeout=SECONDS * 1000)
+    page.wait_for_function(script, arg=before, polling=LOOK, timeout=SECONDS * 1000)
 
 
 def test_the_first_notebook_in_a_dark_lab(lab, notebook_page):
@@ -81,7 +81,7 @@ def the_explorer_drops_a_mark_as_its_page_is_laid_out_anew(page):
     before, marks = drawn_at(page, slider), page.evaluate(MARKS)
     assert field.input_value() == "260" and marks["theorem"] > 0  # 2K = d, the last K that the theorem has
     heard(page, lambda: slider.press("ArrowRight"), field.input_value)
-    page.wait_for_function(f"{MARKS}.theorem == null && {MARKS}.sharp > 0", timeout=SECONDS * 1000)
+    page.wait_for_function(f"{MARKS}.theorem == null && {MARKS}.sharp > 0", polling=LOOK, timeout=SECONDS * 1000)
     redrawn(page, before, 1)
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.browser.acts import steady
-from tests.notebooks.lab import canvases
+from tests.notebooks.lab import LOOK, canvases
 from tools.lesson import RUN, html
 from zoexplore import guarantee
 from zoexplore.formatting import format_number
@@ -19,11 +19,12 @@ def test_the_player_moves_the_figures_of_a_file(bound, tmp_path, page):
     page.on("request", lambda request: asked.append(request.url))
     page.goto(file.as_uri())
     page.get_by_text("Why hidden state helps").first.wait_for()
-    page.wait_for_function(f"() => ({canvases()})().length >= 3")
+    page.wait_for_function(f"() => ({canvases()})().length >= 3", polling=LOOK)
     told = page.locator("p", has_text="Before it the runs are").first
     words, pictures = told.inner_text(), steady(page, lambda: page.evaluate(canvases()))
     page.locator(".next").first.click()
-    page.wait_for_function(f"before => ({canvases()})().filter((c, i) => c != before[i]).length >= 3", arg=pictures)
+    redrawn = f"before => ({canvases()})().filter((c, i) => c != before[i]).length >= 3"
+    page.wait_for_function(redrawn, arg=pictures, polling=LOOK)
     assert told.inner_text() != words
     page.locator(".last").first.click()
     page.get_by_text(re.compile(r"100\.0\s% of the budget is spent")).wait_for()
