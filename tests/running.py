@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-START = 120  # seconds that a server may take to answer
+START = 600  # seconds that a server may take to answer
 
 
 @contextmanager
