@@ -61,6 +61,7 @@ def visit(page, query=""):
 def anew(page):
     """Take a page that has been used back to where it began: all that its address does not say is closed."""
     page.mouse.move(0, 0)
+    page.evaluate("scrollTo(0, 0)")  # else what is open in the header may lie over the titles of the views
     page.set_viewport_size(VIEWPORT)
     page.emulate_media(color_scheme="light")
     if "tab=" in page.url:  # of the runs below no other view is to draw anything

@@ -176,10 +176,11 @@ def kill(server):
             process.kill()
 
 
-def test_a_killed_process_is_replaced_and_the_map_is_drawn(faulty_page, faulty):
+def test_a_killed_process_is_replaced_and_the_map_is_drawn(page, faulty):
+    opened(page, faulty.url)
     kill(faulty)
-    show(faulty_page, "map")
-    map_drawn(faulty_page, "Composition")
+    show(page, "map")
+    map_drawn(page, "Composition")
 
 
 def map_drawn(page, bound):
