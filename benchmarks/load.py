@@ -132,13 +132,13 @@ def quantiles(name: str, waits: list[float]) -> tuple[str, ...]:
     return name, str(len(waits)), *(f"{x:.0f}" for x in shown)
 
 
-async def crowds(origin: str, sizes: list[int], seconds: float) -> list[tuple[str, ...]]:
+async def crowds(origin: str, sizes: list[int], of_batches: list[int], seconds: float) -> list[tuple[str, ...]]:
     """A row for so many readers at values of their own, on the full batch and then on batches; each is printed as it comes, since
     a server that cannot keep up takes minutes. Of a crowd that does not even come in, the row says so.
     """
     rows = []
-    for kind, field in (("the full batch", RECORDS), ("batches", BATCH)):
-        for size in sizes:
+    for kind, field, numbers in (("the full batch", RECORDS, sizes), ("batches", BATCH, of_batches)):
+        for size in numbers:
             name, began = f"{size} readers, values of their own, {kind}", time.perf_counter()
             try:
                 waits, _ = await steady(origin, size, seconds, OWN * size, field)
@@ -157,7 +157,7 @@ def tell(rows: list[tuple[str, ...]]) -> None:
     table(("", "moves", "median", "p95", "longest"), rows)
 
 
-async def measure(sessions: int, seconds: float, visits: int, sizes: list[int]) -> None:
+async def measure(sessions: int, seconds: float, visits: int, sizes: list[int], of_batches: list[int]) -> None:
     """Serve, load, print."""
     with served(READERS=ROOM, READERS_PER_ADDRESS=ROOM, MOVES_PER_ADDRESS=ROOM, LOADING=AT_ONCE, LINGER_SECONDS=LINGER) as server:
         process = Process(server.process.pid)
@@ -165,7 +165,7 @@ async def measure(sessions: int, seconds: float, visits: int, sizes: list[int]) 
         await asyncio.sleep(SETTLE)
         waits, memory = await steady(server.origin, sessions, seconds, process=process)
         rows = [quantiles(f"{sessions} readers, the same values", waits)]
-        rows += await crowds(server.origin, sizes, seconds / 3)
+        rows += await crowds(server.origin, sizes, of_batches, seconds / 3)
         others = await opened(server.origin, 3)
         at_work = asyncio.create_task(work(others))
         waits, _ = await steady(server.origin, sessions, seconds / 3)
@@ -189,13 +189,16 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, default=50, help="readers at the same values")
     parser.add_argument("--seconds", type=float, default=180.0, help="that they move sliders; crowds do for a third of it")
     parser.add_argument("--visits", type=int, default=500, help="sessions that come and go in the end")
-    parser.add_argument("--crowds", type=int, nargs="+", default=[10, 25, 50, 100], help="readers at values of their own")
+    parser.add_argument(
+        "--crowds", type=int, nargs="+", default=[10, 25, 50, 100], help="readers at values of their own, on all records"
+    )
+    parser.add_argument("--batches", type=int, nargs="+", default=[5, 10, 25], help="the same, with batches")
     parser.add_argument("--origin", help="HOST:PORT of a server that runs already, as behind a proxy: the crowds alone")
     given = parser.parse_args()
     if given.origin:
-        tell(asyncio.run(crowds(given.origin, given.crowds, given.seconds / 3)))
+        tell(asyncio.run(crowds(given.origin, given.crowds, given.batches, given.seconds / 3)))
     else:
-        asyncio.run(measure(given.sessions, given.seconds, given.visits, given.crowds))
+        asyncio.run(measure(given.sessions, given.seconds, given.visits, given.crowds, given.batches))
 
 
 if __name__ == "__main__":

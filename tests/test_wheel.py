@@ -48,7 +48,7 @@ def serves(python, folder, **environment):
 
 def test_the_wheel_has_the_package_with_its_sheets_and_scripts_and_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
-    kinds = {".py", ".css", ".js", ".json", ".typed"}
+    kinds = {".py", ".css", ".js", ".html", ".json", ".typed"}
     inside = {path.relative_to(ROOT).as_posix() for path in (ROOT / "zoexplore").rglob("*") if path.suffix in kinds}
     inside |= {f"zoexplore/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "docs").rglob("*") if path.is_file()}
     assert {name for name in names if not name.split("/")[0].endswith(".dist-info")} == inside

@@ -22,6 +22,12 @@ DATA = """([name, column]) => {
   const values = data?.get ? data.get(column) : data?.[column];
   return values && Array.from(values, x => typeof x != "number" || isFinite(x) ? x : null);
 }"""
+RESTED = """() => {
+  const late = (view) => /zx-(veiled|waiting)/.test(view.el?.getAttribute("style") ?? "")
+    || [...(view.child_views ?? [])].some(late);
+  if (Bokeh.index.roots.some(late)) window.restless = performance.now();
+  return performance.now() - window.restless > 1000;
+}"""
 # In one go, so that no row is of another moment; what is not shown yet has no text.
 ROWS = """rows => rows.map(row => [row.querySelector("th").innerText, row.querySelector("td.number").innerText])"""
 
@@ -56,6 +62,12 @@ def visit(page, query=""):
     reads(page, g.title, g.epsilon)
     idle(page)
     return page
+
+
+def rested(page):
+    """Wait until nothing on the page has been of an earlier state for a second."""
+    page.evaluate("void (window.restless = performance.now())")
+    page.wait_for_function(RESTED, polling=50)
 
 
 def anew(page):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.browser.acts import VISIT, becomes, narrow_enough, open_export, open_fold, opened, show, visit
+from tests.browser.acts import VISIT, becomes, narrow_enough, open_export, open_fold, opened, rested, show, visit
 from tests.browser.axe import serious
 from zoexplore.views.tabs import VIEWS
 
@@ -24,6 +24,7 @@ def test_nothing_serious_with_all_that_opens_wide_or_narrow_light_or_dark(explor
 
 def test_what_is_computed_is_told(explorer, usual, axe):
     visit(explorer, "delta=0.0003")  # whose map no other test has left behind
+    rested(explorer)
     told = explorer.locator(".zx-told[role=status]")
     with usual.held():
         show(explorer, "map")

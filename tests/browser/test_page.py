@@ -129,6 +129,7 @@ def test_an_absent_bound_says_why_where_the_curves_are_and_in_the_table(explorer
 
 def test_hover_shows_every_bound_at_that_t(explorer):
     settled(explorer, lambda: type_in(explorer, "K", "300"), lambda: readouts(explorer))
+    explorer.locator("canvas").first.scroll_into_view_if_needed()
     at = explorer.locator("canvas").first.bounding_box()
     explorer.mouse.move(at["x"] + at["width"] * 0.6, at["y"] + at["height"] * 0.5)
     tip = explorer.locator(".bk-Tooltip table")
