@@ -41,6 +41,11 @@ def elsewhere(monkeypatch):
     return made
 
 
+def same(found, expected):
+    """But for the last digit: a loop that was compiled here and one from the cache may add in another order."""
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
 def test_runs_on_batches_are_never_quick_and_others_as_they_were_lately(monkeypatch):
     monkeypatch.setattr(asking, "_seconds", {})
     full, long, batch, account = DEMONSTRATION, DEMONSTRATION.replace(T=10**6), DEMONSTRATION.replace(batch=100), Accounting()
@@ -83,7 +88,8 @@ def test_slow_settings_are_computed_elsewhere_and_the_last_one_is_drawn(elsewher
     last = DEMONSTRATION.replace(batch=103)
     asked = [call for call in elsewhere if call[0] is guarantees]
     assert asked and len(asked) == len(set(asked)), "five views ask for the same, and it is computed once"
-    assert (views[0].source.data["sharp"] <= curve(last, "T", T_VALUES)["sharp"]).all(), "where the sketch is smaller it stays"
+    exact = curve(last, "T", T_VALUES)["sharp"]
+    assert (views[0].source.data["sharp"] <= exact * (1 + 1e-12)).all(), "where the sketch is smaller it stays"
     assert format_number(guarantee(last, "sharp").epsilon) in views[4].verdict.object
     with pytest.raises(KeyError):
         recall(curve_set, (DEMONSTRATION.replace(batch=102), Accounting(), "delta"))
@@ -101,7 +107,7 @@ def test_a_quick_state_overtakes_a_slow_one():
 
     asyncio.run(move())
     assert len(seen) == 1
-    np.testing.assert_array_equal(seen[0]["sharp"], curve(DEMONSTRATION.replace(sigma=0.003), "T", T_VALUES)["sharp"])
+    same(seen[0]["sharp"], curve(DEMONSTRATION.replace(sigma=0.003), "T", T_VALUES)["sharp"])
 
 
 def test_another_field_keeps_its_axis_with_its_curves():
@@ -125,7 +131,7 @@ def test_what_is_saved_is_of_the_state_that_it_names():
         return await view.picture()
 
     assert "b = 401" in asyncio.run(save())
-    np.testing.assert_array_equal(view.source.data["sharp"], curve(DEMONSTRATION.replace(batch=401), "T", T_VALUES)["sharp"])
+    same(view.source.data["sharp"], curve(DEMONSTRATION.replace(batch=401), "T", T_VALUES)["sharp"])
 
 
 def test_a_view_that_falls_asleep_computes_no_further_and_catches_up():
@@ -169,7 +175,7 @@ def test_answers_are_remembered_up_to_a_size_and_are_the_same_from_elsewhere():
     run = DEMONSTRATION.replace(batch=601)
     found = pool().submit(curve_set, (run, Accounting(), "T")).answer.result(PATIENCE)
     for bound, values in curve_set(run, Accounting(), "T").epsilon.items():
-        np.testing.assert_array_equal(found.epsilon[bound], values)
+        same(found.epsilon[bound], values)
     assert not found.reference.flags.writeable
     assert size(found) > 8 * 200 * 7
     forget()
