@@ -77,15 +77,15 @@ def test_on_batches_a_slider_moves_a_sketch_and_leaves_the_exact_curves_nowhere_
     view.state.slide(sigma=0.021)
     moved = run.replace(sigma=0.021)
     sketch = curve(moved, "T", T_VALUES, accounting=Accounting(conversion="cks"))
-    np.testing.assert_array_equal(view.source.data["sharp"], finite(sketch["sharp"]))
+    np.testing.assert_allclose(view.source.data["sharp"], finite(sketch["sharp"]), rtol=1e-8)
     view.state.moving = False
     exact = curve(moved, "T", T_VALUES)
     for bound in ("composition", "theorem", "sharp"):
         both = finite(np.minimum(exact[bound], sketch[bound]))
-        np.testing.assert_allclose(view.source.data[bound], both, rtol=1e-12)  # together, sums are made in another order
+        np.testing.assert_allclose(view.source.data[bound], both, rtol=1e-8)  # what a search for a root leaves open
     assert (view.source.data["sharp"] < finite(sketch["sharp"])).all()
     view.state.slide(sigma=0.02)  # what was found already is drawn as it is
-    np.testing.assert_allclose(view.source.data["sharp"], finite(curve(run, "T", T_VALUES)["sharp"]), rtol=1e-12)
+    np.testing.assert_allclose(view.source.data["sharp"], finite(curve(run, "T", T_VALUES)["sharp"]), rtol=1e-8)
 
 
 def test_an_absent_bound_is_in_the_legend_with_its_reason():
