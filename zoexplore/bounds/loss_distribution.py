@@ -73,8 +73,8 @@ class Losses:
 
     def _summed(self, wanted: int, N, rho, q, mu, given) -> np.ndarray:
         found = self._in_both_orders(wanted, N, rho, q, mu, given)
-        hardly = np.flatnonzero((rho == 0) & (N * q <= HARDLY) & (found < SMALL)) if wanted == EPSILON else []
-        if len(hardly):
+        hardly = (rho == 0) & (N * q <= HARDLY) & (found < SMALL)
+        if wanted == EPSILON and hardly.any():
             found[hardly] = np.fmin(found[hardly], self._of_longer(*(x[hardly] for x in (N, q, mu, given))))
         return found
 
