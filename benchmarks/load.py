@@ -64,21 +64,23 @@ async def steady(
     """
     before = process.holds()[0] if process else 0.0
     readers = await opened(origin, sessions)
-    for i, reader in enumerate(readers if own else ()):
-        if field == BATCH:
-            await reader.unfold(FOLD)
-        reader.set(reader.find("TextInput", field), "value", str(own + i))
-        await reader.redrawn()
-    start = time.monotonic()
-    waits = await asyncio.gather(
-        *(
-            moves(reader, start + seconds, start + EVERY * i / sessions, count(1) if own else cycle((1, 2, 3, 2)))
-            for i, reader in enumerate(readers)
+    try:
+        for i, reader in enumerate(readers if own else ()):
+            if field == BATCH:
+                await reader.unfold(FOLD)
+            reader.set(reader.find("TextInput", field), "value", str(own + i))
+            await reader.redrawn()
+        start = time.monotonic()
+        waits = await asyncio.gather(
+            *(
+                moves(reader, start + seconds, start + EVERY * i / sessions, count(1) if own else cycle((1, 2, 3, 2)))
+                for i, reader in enumerate(readers)
+            )
         )
-    )
-    memory = (process.holds()[0] - before) / sessions if process else nan
-    for reader in readers:
-        reader.close()
+        memory = (process.holds()[0] - before) / sessions if process else nan
+    finally:  # also of a crowd that does not keep up, which would go on taking the server's time
+        for reader in readers:
+            reader.close()
     return [wait for reader in waits for wait in reader], memory
 
 

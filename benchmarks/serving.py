@@ -5,13 +5,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-START = 60  # seconds that a server may take to answer
+START = 120  # seconds that a server may take to answer
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,9 @@ class Server:
 
 
 @contextmanager
-def served(script: str = "app.py", **limits: int) -> Iterator[Server]:
+def served(
+    script: str = "app.py", options: Sequence[str] = (), environment: Mapping[str, str] | None = None, **limits: int
+) -> Iterator[Server]:
     """The explorer as `zoexplore serve` serves it, or another script by `panel serve`, on a free port; ended with the block.
 
     `limits` are those of `zoexplore.views.server.limits`, by name.
@@ -41,8 +43,9 @@ def served(script: str = "app.py", **limits: int) -> Iterator[Server]:
     if script != "app.py":
         command = ["panel", "serve", script, "--address", "127.0.0.1", "--allow-websocket-origin", origin]
     process = subprocess.Popen(
-        [sys.executable, "-m", *command, "--port", str(port)], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        env={**os.environ, **{f"ZOEXPLORE_{name}": str(limit) for name, limit in limits.items()}},
+        [sys.executable, "-m", *command, *options, "--port", str(port)], cwd=ROOT,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env={**os.environ, **(environment or {}), **{f"ZOEXPLORE_{name}": str(limit) for name, limit in limits.items()}},
     )  # fmt: skip
     try:
         _wait(port)

@@ -1,40 +1,23 @@
 """A password before the page, and the page beneath a path: a server of its own, as docs/deploy.md has it."""
 
-import os
-import socket
-import subprocess
-import sys
-import time
 import urllib.request
 from http.cookiejar import CookieJar
-from urllib.error import URLError
 from urllib.parse import urlencode
 
 import pytest
 
-PATIENCE = 120  # seconds until a server answers
+from benchmarks.serving import served
+
+PATIENCE = 120  # seconds for an answer
 PASSWORD, PATH = "lecture", "course"
 
 
 @pytest.fixture(scope="module")
 def page():
     """The address of the explorer, below which are its other ones."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    environment = os.environ | {"PANEL_BASIC_AUTH": PASSWORD, "PANEL_COOKIE_SECRET": "c" * 32}
-    command = [sys.executable, "-m", "zoexplore", "serve", "--port", str(port), "--prefix", PATH]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        origin, deadline = f"http://127.0.0.1:{port}/{PATH}", time.monotonic() + PATIENCE
-        while True:
-            try:
-                urllib.request.urlopen(f"{origin}/liveness", timeout=PATIENCE).close()
-                break
-            except URLError:
-                assert time.monotonic() < deadline and process.poll() is None
-                time.sleep(0.2)
-        yield origin
-        process.terminate()
+    environment = {"PANEL_BASIC_AUTH": PASSWORD, "PANEL_COOKIE_SECRET": "c" * 32}
+    with served(options=["--prefix", PATH], environment=environment) as server:
+        yield f"http://{server.origin}/{PATH}"
 
 
 def signed_in(page, password):

@@ -157,7 +157,7 @@ class RunArrays:
     @property
     def bias_at_zero(self) -> np.ndarray:
         """The record's own part of the remainder, all that is left of it where the two runs' iterates agree."""
-        return self.quotient_bias * np.minimum(self.records_per_person / self.n, 1.0)
+        return self.quotient_bias * self._own_part
 
     @property
     def linear(self) -> np.ndarray:
@@ -177,7 +177,12 @@ class RunArrays:
     @property
     def remainder_at_zero(self) -> np.ndarray:
         """The record's own part of it."""
-        return self.remainder * np.minimum(self.records_per_person / self.n, 1.0)
+        return self.remainder * self._own_part
+
+    @property
+    def _own_part(self) -> np.ndarray:
+        """The share of a mean that is the record's, or the person's."""
+        return np.minimum(self.records_per_person / self.n, 1.0)
 
     @property
     def acting(self) -> np.ndarray:

@@ -54,14 +54,12 @@ def accounts(task: Task, configuration: Configuration, accounting: Accounting) -
 
 
 def _allowed(configuration: Configuration) -> tuple[str, ...]:
-    """All bounds, but that of gradient descent for what takes no gradient steps, and in the parameters' own basis, where the clip
-    may act, the sharper one: of such a clip it needs directions that are drawn at random.
+    """All bounds, but that of gradient descent for what takes no gradient steps, and the sharper one where a clip may act in the
+    parameters' own basis.
     """
-    own, setting = configuration.own_basis, configuration.setting
-    missing = {"noisy-gd"} if not own or setting.xi > 0 else set()
-    if own and (setting.lipschitz or 0) > setting.clip:
-        missing.add("sharp")
-    return tuple(bound for bound in BOUNDS if bound not in missing)
+    gradient = configuration.own_basis and configuration.setting.xi == 0
+    missing = {"noisy-gd": not gradient, "sharp": configuration.clips_own_basis}
+    return tuple(bound for bound in BOUNDS if not missing.get(bound))
 
 
 def _of_clip(configuration: Configuration) -> str:

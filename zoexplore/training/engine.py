@@ -65,6 +65,11 @@ class Configuration:
         """Whether the setting says all there is to the run, so that the sliders can show it."""
         return self.noisy and self.method != OPACUS
 
+    @property
+    def clips_own_basis(self) -> bool:
+        """Whether a clip may act along the parameters' own basis: of such a clip the sharper bound needs random directions."""
+        return self.own_basis and (self.setting.lipschitz or 0) > self.setting.clip
+
     def noise_seed(self, seed: "Seed") -> int:
         """The seed of this configuration's noise: its own, whatever else is trained beside it, or said of its loss."""
         run = {name: value for name, value in self.setting.as_dict().items() if name != "linear"}

@@ -73,7 +73,7 @@ def _refused(task: Task, configuration: Configuration, accounting: Accounting) -
         refused |= dict.fromkeys(trusting(accounting), why)
     if configuration.method == OPACUS:
         return refused
-    if configuration.own_basis and (setting.lipschitz or 0) > setting.clip:
+    if configuration.clips_own_basis:
         refused["sharp"] = "where the clip may act, the directions must be drawn at random, and these are the parameters' own"
     if not configuration.own_basis:
         refused["noisy-gd"] = f"{METHODS[configuration.method].title} does not take gradient steps"

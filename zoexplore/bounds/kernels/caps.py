@@ -261,6 +261,17 @@ def scan(cells, q, mu, orders, places, tables, rays, every, cks, edges):
 
 
 @njit(cache=True, error_model="numpy")
+def _towards_least(values):
+    """Where a parabola through the values at -1, 0 and 1 is least, or which of its ends is lower; at most 1.5 away."""
+    bend = values[0] - 2.0 * values[1] + values[2]
+    if bend > 0.0 and bend < inf:
+        return min(max(0.5 * (values[0] - values[2]) / bend, -1.5), 1.5)
+    if values[0] == values[2]:
+        return 0.0
+    return 1.0 if values[2] < values[0] else -1.0
+
+
+@njit(cache=True, error_model="numpy")
 def seek(cells, q, mu, orders, places, tables, rays, every, cks, edges, first, alphas, shares):
     """The choices of every row, from what `scan` found, shape (rows,): (index among the row's orders, omega, alpha, share).
 
@@ -276,18 +287,14 @@ def seek(cells, q, mu, orders, places, tables, rays, every, cks, edges, first, a
         k, alpha, share, x, wide, best = count // 2, alphas[i], shares[i], log(first[i] / (1.0 - first[i])), WIDEST, inf
         chosen[i], omegas[i], found_alphas[i], found_shares[i] = float(k), 1.0 / (1.0 + exp(-x)), alpha, share
         for turn in range(ROUNDS):
-            move = omega = 0.0
+            move, omega, tried = 0.0, 0.0, x
             for side in range(4):  # to both sides of omega, and then where a parabola through these is least
                 if side == 1 and turn > 0:
                     values[1] = best
                     continue
                 tried = x + (side - 1.0) * wide
                 if side == 3:
-                    bend = values[0] - 2.0 * values[1] + values[2]
-                    if bend > 0.0 and bend < inf:
-                        move = wide * min(max(0.5 * (values[0] - values[2]) / bend, -1.5), 1.5)
-                    elif values[0] != values[2]:
-                        move = wide if values[2] < values[0] else -wide
+                    move = wide * _towards_least(values)
                     tried = min(max(x + move, -7.0), 9.0)
                     if abs(move) < wide:
                         wide *= 0.4
@@ -298,11 +305,7 @@ def seek(cells, q, mu, orders, places, tables, rays, every, cks, edges, first, a
                 )  # fmt: skip
                 if side < 3:
                     values[side] = now[0]
-            tried = min(max(x + move, -7.0), 9.0)
-            (
-                at,
-                way,
-            ) = k, 1
+            at, way = k, 1
             least, share_now, alpha_now, once, each = now[0], now[2], now[4], now[5], now[6]
             while True:
                 gained = False

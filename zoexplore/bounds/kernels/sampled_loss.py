@@ -2,13 +2,13 @@
 bounds on how fast its transform M(t + iy) = E exp((t + iy) L) falls.
 """
 
-from math import erf, erfc, exp, expm1, log, log1p, pi, sqrt
+from math import erf, erfc, exp, log, log1p, pi, sqrt
 
 from numba import njit
 from numpy import zeros
 from numpy.polynomial.legendre import leggauss
 
-from zoexplore.bounds.kernels.subsampled_renyi import NO_DIGITS_LOST, NODES, WEIGHTS, _above_line, _log_ratio, put
+from zoexplore.bounds.kernels.subsampled_renyi import NODES, WEIGHTS, _above_line, _log_ratio, put, quick_expm1
 
 WITHOUT_REPLACEMENT, REMOVE, ADD = 0, 1, 2  # whose pair: docs/loss_distributions.md
 CELLS, POINTS, MANY_POINTS = 1024, 12, 24
@@ -94,8 +94,7 @@ def _fill_panel(kind, t, q, mu, low, high, rule, k, v, both, odd):
         if kind != ADD:
             up = weight * exp((1.0 + t) * loss - 0.5 * x * x)
         if kind == WITHOUT_REPLACEMENT:
-            by_t = exp(-t * loss) - 1.0 if t * loss > NO_DIGITS_LOST else expm1(-t * loss)
-            once = exp(-loss) - 1.0 if loss > NO_DIGITS_LOST else expm1(-loss)
+            by_t, once = quick_expm1(-t * loss), quick_expm1(-loss)
             by_both = by_t + once + by_t * once  # of one sign: no digits are lost
             excess += up * by_t * by_both
             down = up * (1.0 + by_both) * (1.0 + by_t)

@@ -20,7 +20,7 @@ CELLS, LONGEST = 2048, 4.0  # panels; their length: twelve nodes are then off by
 FAR = 1e12  # alpha mu beyond which the full batch's cost is returned, which is no less
 NEWTON, CLOSE = 9, 5e-4  # steps towards the best order at most, and how near it they end: epsilon is then off by 1e-7 of it
 UP = 1e-10  # relative error of the integral: quadrature, parts left out, rounding
-NO_DIGITS_LOST = 0.7  # from here on exp(x) - 1 and log(1 + x) are as good as expm1 and log1p, and found sooner
+NO_DIGITS_LOST = 0.7  # farther from 0 exp(x) - 1, and log(1 + x) above it, are as good as expm1 and log1p, and found sooner
 ULPS = 1e-15  # of the exponents' size: their rounding
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 HALF_LOG_2PI = 0.9189385332046727
@@ -33,13 +33,24 @@ def put(rows, i, a, b, c, d):
 
 
 @njit(cache=True)
+def quick_expm1(x):
+    """exp(x) - 1, to its last digits."""
+    return exp(x) - 1.0 if abs(x) > NO_DIGITS_LOST else expm1(x)
+
+
+@njit(cache=True)
+def quick_log1p(x):
+    """log(1 + x), to its last digits."""
+    return log(1.0 + x) if x > NO_DIGITS_LOST else log1p(x)
+
+
+@njit(cache=True)
 def _log_ratio(y, q, mu):
     """v = ln h."""
     rise = mu * y
     if rise > 700.0:
         return rise + log(q)
-    grown = q * (exp(rise) - 1.0 if rise > NO_DIGITS_LOST else expm1(rise))
-    return log(1.0 + grown) if grown > NO_DIGITS_LOST else log1p(grown)
+    return quick_log1p(q * quick_expm1(rise))
 
 
 @njit(cache=True)
@@ -129,10 +140,10 @@ def _cumulant(alpha, q, mu):
             if rise > 700.0:
                 v, once = rise + log(q), -1.0
             else:
-                grown = q * (exp(rise) - 1.0 if rise > NO_DIGITS_LOST else expm1(rise))
-                v, once = log(1.0 + grown) if grown > NO_DIGITS_LOST else log1p(grown), -grown / (1.0 + grown)
+                grown = q * quick_expm1(rise)
+                v, once = quick_log1p(grown), -grown / (1.0 + grown)
             # expm1(-k v) for k = 1, s, alpha = s + 1 and alpha + s; sums of one sign lose no digits
-            by_s = exp(-s * v) - 1.0 if s * v > NO_DIGITS_LOST else expm1(-s * v)
+            by_s = quick_expm1(-s * v)
             by_alpha = by_s + once + by_s * once
             fall = by_alpha + by_s + by_alpha * by_s
             weight = half * WEIGHTS[j] * exp(alpha * v - 0.5 * x * x - best)
