@@ -1,5 +1,7 @@
 """Addresses, presets, and what a browser remembers, in a real browser."""
 
+from urllib.parse import parse_qsl
+
 import pytest
 
 from tests.browser.acts import (
@@ -23,10 +25,11 @@ from tests.browser.acts import (
     visit,
 )
 from zoexplore import Accounting, curve, guarantee
-from zoexplore.export import to_csv, to_python, to_yaml
+from zoexplore.export import from_fields, to_csv, to_python, to_yaml
 from zoexplore.presets import DEMONSTRATION, PRESETS
 from zoexplore.views.figures.axes import AXES, T_VALUES
 from zoexplore.views.style import theme
+from zoexplore.views.tabs import VIEWS
 
 AXIS = "Bokeh.documents[0].get_model_by_name('epsilon-against-T').left[0].axis_label_text_color"
 
@@ -68,6 +71,19 @@ def test_back_steps_through_what_was_meant(explorer):
     becomes(explorer, lambda: query(explorer), "T=50")
     reads(explorer, "Composition", guarantee(DEMONSTRATION.replace(T=50), "composition").epsilon)
     settled(explorer, explorer.go_forward, lambda: readouts(explorer))
+
+
+@pytest.mark.parametrize("milliseconds", [0, 20, 40, 60, 90, 150, 300])
+def test_going_back_at_once_shows_the_run_of_the_address(explorer, milliseconds):
+    """However long after turning to another view: the server has heard of it or not, and has answered or not."""
+    settled(explorer, lambda: type_in(explorer, "T", "50"), lambda: query(explorer))
+    turn = explorer.locator(".zx-tabs").get_by_text(VIEWS["attack"][0], exact=True)
+    turn.evaluate("(tab, wait) => { tab.click(); setTimeout(() => history.back(), wait); }", milliseconds)
+    until(explorer, lambda: "tab=" not in steady(explorer, lambda: query(explorer)))
+    loaded = from_fields(dict(parse_qsl(query(explorer))))
+    assert loaded.setting.T in (50, DEMONSTRATION.T)
+    reads(explorer, "Composition", guarantee(loaded.setting, "composition").epsilon)
+    explorer.locator(".zx-legend:visible").wait_for()
 
 
 def test_a_drag_is_one_step(explorer):

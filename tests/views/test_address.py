@@ -22,7 +22,7 @@ def address():
 
 
 def visit(address, search):
-    address.bridge.search = search
+    address.bridge.went = search
     address.bridge.visits += 1
 
 
@@ -56,6 +56,15 @@ def test_going_back_sets_the_state_and_is_no_step_forward(address):
     assert address.bridge.search == "?T=9"
     visit(address, "")
     assert address.state.setting == DEMONSTRATION
+
+
+def test_what_the_page_writes_while_the_reader_goes_back_changes_nothing_of_where_to(address):
+    address.state.ask(T=9)
+    address.bridge.went = ""
+    address.state.ask(K=9)  # on its way when the reader went
+    assert address.bridge.search == "?K=9&T=9" and address.bridge.heard == 0
+    address.bridge.visits += 1
+    assert address.state.setting == DEMONSTRATION and (address.bridge.search, address.bridge.heard) == ("", 1)
 
 
 def test_what_cannot_be_used_is_said_and_the_rest_is_used(address):

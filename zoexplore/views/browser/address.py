@@ -19,12 +19,14 @@ LONGEST = 2000  # characters of a query that every browser, mail and chat lets t
 
 
 class Bridge(pn.custom.JSComponent):
-    """`search` is written by the page and by the browser; the other params come from the browser.
+    """`search` and `heard` are written by the page, the other params by the browser: none by both, which may write at once.
 
-    A new `search` becomes an entry in the browser's history; going back and forth sets it and counts in `visits`.
+    A new `search` becomes an entry in the browser's history, unless the reader has gone elsewhere meanwhile, as `heard` tells.
     """
 
     search = param.String("", doc="the query of the page's address, with its question mark")
+    heard = param.Integer(0, doc="of how many steps back or forth the page knows")
+    went = param.String("", doc="the query that the last of them led to")
     visits = param.Integer(0, doc="how often the reader has gone back or forth")
     scheme = param.String("", doc="the colour scheme that this browser was last used with, or else prefers: dark or light")
     ready = param.Boolean(False, doc="whether a browser is there")
@@ -61,7 +63,7 @@ class Address:
         self._reading = False  # going back must not be a step forward
         # last: where the address is a state's, the page shows it
         self.state.param.watch(self.write, ["setting", "accounting", "moving"], precedence=2)
-        self.bridge.param.watch(lambda _: self.read(self.bridge.search), "visits")
+        self.bridge.param.watch(self._visited, "visits")
 
     def _keep(self, key: str, owner: param.Parameterized, name: str) -> None:
         """Have a param in the address from now on, unless it is already."""
@@ -74,6 +76,11 @@ class Address:
         for tab, view in self.tabs.views.items() if self.tabs else ():
             for name in view.asks:
                 self._keep(f"{tab}.{name}", view, name)
+
+    def _visited(self, *_: Any) -> None:
+        """Show the state that the reader has gone back or forth to. Its address is in the browser already."""
+        self.bridge.param.update(heard=self.bridge.visits, search=self.bridge.went)
+        self.read(self.bridge.went)
 
     def write(self, *_: Any) -> None:
         """Give the browser the address of the state, unless a slider is still held."""

@@ -7,10 +7,11 @@ function scheme() {
   try { return localStorage.getItem(KEPT) ?? preferred; } catch { return preferred; }
 }
 
+// While the server has not heard of the last step back or forth, what it writes is of a run that the reader has left.
 function follow(model) {
   let last = -Infinity;
   model.on("search", () => {
-    if (model.search === location.search) return;
+    if (model.heard < model.visits || model.search === location.search) return;
     const url = location.pathname + model.search + location.hash;
     const now = performance.now();
     history[now - last < BURST ? "replaceState" : "pushState"]({}, "", url);
@@ -18,7 +19,7 @@ function follow(model) {
   });
   window.addEventListener("popstate", () => {
     last = -Infinity;
-    model.search = location.search;
+    model.went = location.search;
     model.visits += 1;
   });
 }

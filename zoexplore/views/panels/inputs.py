@@ -8,7 +8,6 @@ from typing import Any
 
 import panel as pn
 import param
-from bokeh.document import Document
 from panel.widgets import IntSlider
 
 from zoexplore.formatting import format_exact, format_share, parse_number, parse_share
@@ -69,26 +68,12 @@ def _two_digits(x: float, whole: bool) -> float:
 
 
 class Quick(IntSlider):
-    """A slider whose moves reach the state as soon as the server has acknowledged them, rather than after Panel's 50 ms.
+    """A slider whose moves reach the state at once, rather than after Panel's 50 ms.
 
-    While an acknowledgement is on its way, Panel 1.9 holds back whatever a callback writes until the callback ends, so that the
-    figure would wait for the texts. Moves that come while the last one is still being worked on are merged by Panel.
+    Moves that come while the last one is still being worked on are merged by Panel.
     """
 
     _debounce = 1
-
-    async def _change_coroutine(self, doc: Document, event_id: str | None = None) -> None:
-        await _written(doc)
-        await super()._change_coroutine(doc, event_id)
-
-
-async def _written(doc: Document) -> None:
-    """Wait until what is being written to the document's readers is written."""
-    for connection in doc.session_context.session._subscribed_connections:
-        lock = getattr(connection._socket, "write_lock", None)
-        if lock:
-            with await lock.acquire():
-                pass
 
 
 def refused(label: str, typed: str, why: ValueError) -> str:

@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
+from collections.abc import Awaitable
 from html import escape
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from bokeh.server.session import ServerSession
 from bokeh.util.token import get_session_id
+from panel.io.document import dispatch_tornado
 from panel.io.server import DocHandler, WSHandler
 from tornado.web import HTTPError, RequestHandler
 
@@ -15,7 +17,7 @@ from zoexplore.views.server import headers, patches, sessions
 from zoexplore.views.server.admission import Admission, Full, Gone, give_way
 from zoexplore.views.server.limits import FRAGMENTS, MESSAGE, MOVES, PULLS
 from zoexplore.views.server.pace import Pace
-from zoexplore.views.server.patches import Malformed
+from zoexplore.views.server.patches import Malformed, Patch
 from zoexplore.views.server.pending import Pending
 from zoexplore.views.server.visitors import address_of
 
@@ -136,6 +138,14 @@ class Socket(WSHandler):
         self._session_taken = None
         super().on_close()
 
+    def send_message(self, message: Any) -> Awaitable[Any]:
+        """Put a message on the wire, all of it and now; what is returned waits until it is written.
+
+        Bokeh puts it there when it is awaited, and Panel some of its own at once. A patch that sends a new model could then come
+        after one that only names it, which a browser cannot apply.
+        """
+        return asyncio.gather(*dispatch_tornado(self.connection, msg=message), return_exceptions=True)
+
     async def on_message(self, fragment: str | bytes) -> None:
         """Take one fragment of a message, and act on the message where it is complete."""
         if self._session_taken is None or self.receiver is None:
@@ -191,8 +201,7 @@ class Socket(WSHandler):
             while self._pending and self._session_taken is not None:
                 await self._turn()
                 began = loop.time()
-                message.content = {"events": self._pending.take()}
-                await self._handle_now(message)
+                await self._handle_now(Patch(message.header, message.metadata, {"events": self._pending.take()}))
                 took = loop.time() - began
                 await asyncio.sleep(max(1 / MOVES.value - took, took))
         finally:

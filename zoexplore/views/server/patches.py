@@ -2,7 +2,7 @@
 
 Bokeh's server applies whatever patch it gets, to any property of any model, and unpacks what is packed before it looks at it.
 Here every event of a patch is looked at first. Only plain values pass, to the properties in `SETTABLE`; no text that is shown as
-HTML is among those.
+HTML is among those. A patch is looked at again when it is applied, since a model that it names may be gone by then.
 """
 
 import logging
@@ -10,6 +10,7 @@ from typing import Any
 
 from bokeh.document import Document
 from bokeh.model import DataModel, Model
+from bokeh.protocol.messages.patch_doc import patch_doc
 
 from zoexplore.views.server.limits import EVENTS, MESSAGE, TEXT
 
@@ -69,12 +70,22 @@ def accepted(content: Any, document: Document) -> list[dict[str, Any]]:
     return passed
 
 
+class Patch(patch_doc):
+    """A message whose events are `accepted` once more when it is applied: of one that names a lost model, Bokeh applies nothing."""
+
+    def apply_to_document(self, doc: Document, setter: Any = None) -> None:
+        """Bokeh's hook, called under the session's lock."""
+        left = {"events": accepted(self.payload.content, doc)}
+        patch_doc(self.header, self.metadata, left).apply_to_document(doc, setter)
+
+
 def _passes(event: dict[str, Any], document: Document) -> bool:
     kind = event.get("kind")
     if kind == "ModelChanged":
         return event.keys() == {"kind", "model", "attr", "new"} and _settable(event, document)
     if kind == "MessageSent":
-        return event.keys() == {"kind", "msg_type", "msg_data"} and event["msg_type"] == BOKEH and _event(event["msg_data"])
+        named = event.keys() == {"kind", "msg_type", "msg_data"} and event["msg_type"] == BOKEH
+        return named and _event(event["msg_data"], document)
     return False
 
 
@@ -117,7 +128,7 @@ def plain(value: Any, longest: int = 1000, depth: int = DEPTH) -> bool:
     return False
 
 
-def _event(data: Any) -> bool:
+def _event(data: Any, document: Document) -> bool:
     """Whether it is a click or the like: a name that pages use, and plain values by name."""
     if not isinstance(data, dict) or data.get("type") != "event" or data.get("name") not in EVENTS_OF_PAGES:
         return False
@@ -125,15 +136,15 @@ def _event(data: Any) -> bool:
     if not isinstance(values, dict) or values.get("type") != "map" or not values.keys() <= {"type", "entries"}:
         return False
     entries = values.get("entries", [])
-    return isinstance(entries, list) and len(entries) <= EVENTS.value and all(_entry(entry) for entry in entries)
+    return isinstance(entries, list) and len(entries) <= EVENTS.value and all(_entry(entry, document) for entry in entries)
 
 
-def _entry(entry: Any) -> bool:
+def _entry(entry: Any, document: Document) -> bool:
     if not (isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str)):
         return False
     key, value = entry
     if key == "model":
-        return value is None or (isinstance(value, dict) and value.keys() == {"id"} and isinstance(value["id"], str))
+        return value is None or _model(value, document) is not None
     if key == "modifiers":
         return _modifiers(value)
     return plain(value)

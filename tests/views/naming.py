@@ -1,0 +1,24 @@
+"""A page whose buttons bring a model and name it at once, as a view does that is shown for the first time, and take one away."""
+
+import panel as pn
+from bokeh.models import Button, Column, Div, Slider
+
+brought, named, kept = Column(name="brought"), Column(name="named"), Slider(start=0, end=9, value=0, name="kept")
+lost = Column(Slider(start=0, end=9, value=0, name="lost"), Button(label="lost"))
+bring, lose = Button(label="bring"), Button(label="lose")
+
+
+def do_bring():
+    new = Div(text="new")
+    brought.children = [*brought.children, new]  # which Bokeh sends when this has ended
+    with pn.io.hold():  # and this Panel sends at once
+        named.children = [new]
+
+
+def do_lose():
+    lost.children = []
+
+
+bring.on_click(do_bring)
+lose.on_click(do_lose)
+pn.state.curdoc.add_root(Column(brought, named, kept, lost, bring, lose))

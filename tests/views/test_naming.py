@@ -1,0 +1,136 @@
+"""A browser is sent no name of a model that it does not have, and what it says of one that is gone harms nothing."""
+
+import asyncio
+import json
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+from bokeh.document import Document
+from bokeh.models import Button, Column, Slider
+
+from benchmarks.client import Reader
+from tests.running import running, wait_until_served
+from zoexplore.views.server.patches import Patch
+from zoexplore.views.tabs import VIEWS
+
+NAMING = {"app": str(Path(__file__).with_name("naming.py"))}
+SERVE = "from zoexplore.views.server import serve; serve({port}, pages={pages!r})"
+
+
+@pytest.fixture(scope="module")
+def served(request, tmp_path_factory):
+    """Where these pages are served, and what the server logs."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = tmp_path_factory.mktemp("server") / "server.log"
+    with running([sys.executable, "-c", SERVE.format(port=port, pages=request.param)], log) as process:
+        wait_until_served(f"http://127.0.0.1:{port}/liveness", process, log)
+        yield f"127.0.0.1:{port}", log
+
+
+class Checking(Reader):
+    """A reader who has only the models that were sent, as a browser has."""
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        self.sent, self.unknown = set(), []
+
+    async def check(self):
+        """Read all that comes, for as long as somebody wants to; note what patches name and has not been sent."""
+        self.sent = {model["id"] for model in models(self.document) if "name" in model}
+        while True:
+            found = list(models(await self._until("PATCH-DOC")))
+            self.sent |= {model["id"] for model in found if "name" in model}
+            self.unknown += [model["id"] for model in found if model["id"] not in self.sent]
+
+
+def models(tree):
+    """Every model in a message: with its name where it is sent, by its id alone where it is only named."""
+    if isinstance(tree, dict):
+        if tree.get("type") == "bytes":  # in a part of its own, by the id of that
+            return
+        if isinstance(tree.get("id"), str) and ("name" in tree or tree.keys() == {"id"}):
+            yield tree
+        tree = list(tree.values())
+    for part in tree if isinstance(tree, list) else ():
+        yield from models(part)
+
+
+async def brought(reader):
+    """Have new models sent and named."""
+    for _ in range(5):
+        reader.press(reader.find("Button", "bring"))
+        await asyncio.sleep(0.3)
+
+
+async def turned(reader):
+    """Show every view of the explorer for the first time."""
+    switch = reader.find("RadioGroup", VIEWS["train"][0])
+    for place in range(len(VIEWS)):
+        reader.set(switch, "active", place)
+        await asyncio.sleep(1)
+
+
+@pytest.mark.parametrize(("served", "act"), [(NAMING, brought), (None, turned)], indirect=["served"])
+def test_no_patch_names_a_model_before_it_is_sent(served, act):
+    origin, log = served
+
+    async def run():
+        reader = await Checking.open(origin)
+        checking = asyncio.create_task(reader.check())
+        await act(reader)
+        checking.cancel()
+        reader.close()
+        return reader
+
+    reader = asyncio.run(run())
+    assert len(reader.sent) > len({model["id"] for model in models(reader.document)}) and not reader.unknown
+    assert "Traceback" not in log.read_text()
+
+
+def change(model, value):
+    return {"kind": "ModelChanged", "model": {"id": model}, "attr": "value", "new": value}
+
+
+def click(model):
+    event = {"type": "event", "name": "button_click", "values": {"type": "map", "entries": [["model", {"id": model}]]}}
+    return {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": event}
+
+
+def test_what_is_said_of_a_model_that_is_gone_is_left_out_and_the_rest_is_taken():
+    document, told = Document(), []
+    kept, gone, pressed, lost = Slider(start=0, end=9, value=0), Slider(start=0, end=9, value=0), Button(), Button()
+    for button in (pressed, lost):
+        button.on_click(lambda button=button: told.append(button))
+    page = Column(kept, gone, pressed, lost)
+    document.add_root(page)
+    events = [change(gone.id, 5), click(lost.id), change(kept.id, 7), click(pressed.id)]
+    patch = Patch({"msgid": "1", "msgtype": "PATCH-DOC"}, {}, {"events": events})
+    page.children = [kept, pressed]
+    patch.apply_to_document(document)
+    assert (kept.value, gone.value, told) == (7, 0, [pressed])
+
+
+@pytest.mark.parametrize("served", [NAMING], indirect=True)
+def test_a_browser_may_still_move_what_the_server_has_just_taken_away(served):
+    origin, log = served
+
+    async def run():
+        reader = await Reader.open(origin)
+        kept, lost = (reader.find("Slider", name)["id"] for name in ("kept", "lost"))
+        lose, button = (reader.find("Button", name) for name in ("lose", "lost"))
+        for value in range(1, 10):
+            if value == 4:
+                reader.press(lose)
+            reader._send("PATCH-DOC", {"events": [change(lost, value), click(button["id"]), change(kept, value)]})
+        await asyncio.sleep(0.5)
+        await reader.look()
+        assert reader.find("Slider", "kept")["attributes"]["value"] == 9
+        assert "lost" not in json.dumps(reader.find("Column", "kept"))
+        reader.close()
+
+    asyncio.run(run())
+    assert not any(word in log.read_text() for word in ("Traceback", "ERROR", "error"))
