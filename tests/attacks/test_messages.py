@@ -67,6 +67,22 @@ def test_no_browser_changes_what_no_widget_changes(server):
     asyncio.run(run())
 
 
+def test_a_number_that_no_float_holds_is_not_taken_up(server):
+    """A page with one could not be sent any more."""
+
+    async def run():
+        attacker = await Attacker.open(server.origin, address=next(ADDRESSES))
+        figure = attacker.find("Range1d", "")
+        for number in (10**400, -(10**400), [10**400]):
+            attacker.change(figure, "start", number)
+        await attacker.look()
+        assert len(attacker.document["doc"]["roots"]) > 0
+        attacker.close()
+
+    asyncio.run(run())
+    assert "Traceback" not in server.log.read_text()
+
+
 def message(kind="PATCH-DOC", content='{"events": []}', **header):
     return [json.dumps({"msgid": "1", "msgtype": kind, **header}), "{}", content]
 

@@ -6,6 +6,7 @@ HTML is among those. A patch is looked at again when it is applied, since a mode
 """
 
 import logging
+import sys
 from typing import Any
 
 from bokeh.document import Document
@@ -47,6 +48,7 @@ EVENTS_OF_PAGES = frozenset(
 )
 BOKEH = "bokeh_event"
 DEPTH = 4  # lists within lists
+LARGEST = int(sys.float_info.max)
 
 
 class Malformed(ValueError):
@@ -116,9 +118,15 @@ def _model(reference: Any, document: Document) -> Model | None:
 
 
 def plain(value: Any, longest: int = 1000, depth: int = DEPTH) -> bool:
-    """Whether a value is a number, a truth value, a text of at most `longest` characters, or a list of such."""
-    if value is None or isinstance(value, (bool, int, float)):
+    """Whether a value is a number, a truth value, a text of at most `longest` characters, or a list of such.
+
+    JSON may have a whole number of any size. A browser writes none that is larger than its largest float, and a document that
+    holds one can no longer be sent.
+    """
+    if value is None or isinstance(value, (bool, float)):
         return True
+    if isinstance(value, int):
+        return abs(value) <= LARGEST
     if isinstance(value, str):
         return len(value) <= longest
     if isinstance(value, list):
