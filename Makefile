@@ -2,8 +2,8 @@
 PORT ?= 5006
 ARGS ?=
 BIN := .venv/bin
-# Dozens of processes are begun, which would all compile their modules anew if none were kept.
-PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses logical --dist worksteal
+# Dozens of processes are begun, which would all compile their modules anew if none were kept. A file's tests share servers and pages.
+PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
 READY := .venv/.ready
 READY_APP := .venv/.ready-app
 

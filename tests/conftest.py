@@ -1,9 +1,12 @@
-"""A process more than cores, of one thread each, little garbage collection, and as many examples as effort asks for."""
+"""Processes of one thread each, little garbage collection, kernels compiled once, and as many examples as effort asks for."""
 
 import gc
 import os
+import subprocess
 import sys
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 from tests.effort import USUAL, examples
@@ -18,6 +21,17 @@ sys.modules["rfc3987_syntax"] = None
 settings.register_profile("effort", examples(USUAL))
 settings.load_profile("effort")
 
+TESTS = Path(__file__).parent
+# Folders whose tests take long or wait for pages and other processes: they begin first, so that nothing long is left for the end.
+FIRST = ("browser", "notebooks", "attacks", "training", "views", "truth")
+COMPILING = pytest.StashKey[subprocess.Popen]()
+
+
+def pytest_collection_modifyitems(items):
+    """Put what is to begin first first; what shares a file, and its servers with it, stays together."""
+    places = {TESTS / folder: place for place, folder in enumerate(FIRST)}
+    items.sort(key=lambda item: places.get(item.path.parent, len(FIRST)))
+
 
 def pytest_collection_finish():
     """A million objects of modules and tests stay to the end: a collection that goes through them takes most of a second."""
@@ -25,5 +39,15 @@ def pytest_collection_finish():
 
 
 def pytest_xdist_auto_num_workers():
-    """Tests that wait for a page or for another process leave a core to the rest."""
-    return 1 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    """Two more than cores: tests that wait for a page or for another process leave theirs to the rest."""
+    return 2 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+def pytest_xdist_setupnodes(config):
+    """Compile while the test processes collect."""
+    config.stash[COMPILING] = subprocess.Popen([sys.executable, "-m", "tests.compiled"], cwd=TESTS.parent)
+
+
+def pytest_xdist_node_collection_finished(node):
+    """Nothing begins before it is compiled: whatever does would compile the same."""
+    node.config.stash[COMPILING].wait()

@@ -99,15 +99,22 @@ def test_what_breaks_yaml_parsers_breaks_nothing(text):
     sound(within_a_second(lambda: from_yaml(text)))
 
 
-CURVES = Curves()  # one for all visits, since it takes far longer to make than to use
-FILES = Files(CURVES)
+@pytest.fixture(scope="module")
+def curves():
+    """One for all visits, since it takes far longer to make than to use."""
+    return Curves()
 
 
-@given(queries)
+@pytest.fixture(scope="module")
+def files(curves):
+    return Files(curves)
+
+
+@given(query=queries)
 @examples(150)
-def test_any_address_can_be_visited(query):
+def test_any_address_can_be_visited(curves, query):
     """The page's own path: the state is valid, the note is short, and the address written back is one that can be read."""
-    address = Address(State(), Bridge(), Lesson.of(query, VIEWS), {"tab": (CURVES, "along")}, Pins())
+    address = Address(State(), Bridge(), Lesson.of(query, VIEWS), {"tab": (curves, "along")}, Pins())
     within_a_second(lambda: address.read("?" + query))
     assert len(address.pins.pins) <= MOST_PINS and len(address.state.note) < 30 * LONGEST_PROBLEM
     assert "Traceback" not in address.state.note and "site-packages" not in address.state.note
@@ -118,13 +125,18 @@ def test_any_address_can_be_visited(query):
     assert (address.state.setting, address.state.accounting) == (setting, accounting)
 
 
-@given(st.one_of(st.binary(max_size=200), texts.map(lambda t: t.encode("utf-8", "replace")), damaged(good_files).map(str.encode)))
+contents = st.one_of(
+    st.binary(max_size=200), texts.map(lambda t: t.encode("utf-8", "replace")), damaged(good_files).map(str.encode)
+)  # fmt: skip
+
+
+@given(content=contents)
 @examples(100)
-def test_any_upload_leaves_a_valid_state(content):
-    FILES.upload.value, FILES.state.note = None, ""
-    within_a_second(lambda: FILES.upload.param.update(filename="<b>mine</b>.yaml", value=content))
-    assert isinstance(FILES.state.setting, Setting)
-    assert not content or FILES.state.note
+def test_any_upload_leaves_a_valid_state(files, content):
+    files.upload.value, files.state.note = None, ""
+    within_a_second(lambda: files.upload.param.update(filename="<b>mine</b>.yaml", value=content))
+    assert isinstance(files.state.setting, Setting)
+    assert not content or files.state.note
 
 
 @given(st.one_of(good_queries, damaged(good_queries)))
