@@ -73,7 +73,7 @@ def accepted(content: Any, document: Document) -> list[dict[str, Any]]:
 
 
 class Patch(patch_doc):
-    """A message whose events are `accepted` once more when it is applied: of one that names a lost model, Bokeh applies nothing."""
+    """A message whose events are `accepted` once more when it is applied: where one names a lost model, Bokeh applies none."""
 
     def apply_to_document(self, doc: Document, setter: Any = None) -> None:
         """Bokeh's hook, called under the session's lock."""
