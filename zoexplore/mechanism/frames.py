@@ -95,8 +95,7 @@ class Streamed:
                 f"K = {K} is not allowed for streamed directions in dimension {parameters.d}: give at most half of it"
             )
         self.K, self.parameters = K, parameters
-        longest = parameters.longest_block
-        self._buffer = torch.empty(longest, dtype=parameters.working, device=parameters.device)
+        self._buffer = torch.empty(parameters.longest_block, dtype=parameters.working, device=parameters.device)
         self._sum = torch.empty_like(self._buffer, dtype=torch.float64)
         sizes = [len(block) for block in parameters.blocks]
         self._replays = [Replay(directions, sizes, parameters.device) for _ in range(K)]
@@ -110,7 +109,7 @@ class Streamed:
         columns = {k: self._replays[k].start() for k in coefficients}
         for block in self.parameters.blocks:
             for k, column in columns.items():
-                block.add_(column.fill(self._buffer[: len(block)]), alpha=coefficients[k])
+                block.add_(column.fill(self._buffer[: block.numel()]), alpha=coefficients[k])
 
     def probe(self, k: int) -> Tensor:
         column, found = self._replays[k].start(), self._buffer.new_empty(self.parameters.d)
@@ -130,7 +129,7 @@ class Streamed:
             along[k] += c
         columns = [replay.start() for replay in self._replays]
         for block in self.parameters.blocks:
-            total, buffer = self._sum[: len(block)].zero_(), self._buffer[: len(block)]
+            total, buffer = self._sum[: block.numel()].zero_(), self._buffer[: block.numel()]
             for column, c in zip(columns, along.tolist(), strict=True):
                 for part, numbers in zip(pieces(total), pieces(column.fill(buffer)), strict=True):
                     part.add_(numbers, alpha=c)

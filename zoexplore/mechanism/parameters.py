@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 BLOCK = 2**17  # numbers that are worked on at once: few enough for a processor's cache, enough to keep it busy
-PARTS = 8  # that a small model is cut into all the same, so that what is made of a block is small beside it
+PARTS = 32  # that a small model is cut into all the same, so that what is made of a block is small beside it
 LEAST = 2**14  # numbers that are worth a block
 PIECE = 2**15  # numbers of two kinds that are added at once, on a CPU
 SMALL, MIDDLING = 2**19, 2**22  # numbers of a model whose memory is no matter, or does not matter beside its directions'
@@ -153,7 +153,9 @@ def add(block: Tensor, update: Tensor, rounding: torch.Generator | None) -> None
 
 def pieces(numbers: Tensor) -> tuple[Tensor, ...]:
     """Views of a block, a part each: on a CPU torch copies what is added to numbers of another kind, and so copies little."""
-    return numbers.split(PIECE) if numbers.device.type == "cpu" else (numbers,)
+    if numbers.numel() <= PIECE or numbers.device.type != "cpu":
+        return (numbers,)
+    return numbers.chunk(-(-numbers.numel() // PIECE))
 
 
 def _next(x: Tensor, up: Tensor) -> Tensor:

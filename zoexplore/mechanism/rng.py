@@ -151,8 +151,9 @@ def normal(
     if isinstance(generator, np.random.Generator):
         if dtype == torch.float32 and prod(shape) >= MANY:
             count = prod(shape)
-            out = torch.empty(count + count % 2, dtype=dtype, device="cpu")  # whatever the defaults are
-            return _single(generator.bit_generator, out)[:count].view(shape).to(device=device)
+            out = np.empty(count + count % 2, np.float32)
+            _single(generator.bit_generator, out)
+            return torch.from_numpy(out)[:count].view(shape).to(device=device)
         return torch.as_tensor(generator.standard_normal(shape)).to(device=device, dtype=dtype)
     return torch.randn(shape, generator=generator, dtype=dtype, device=generator.device).to(device=device)
 
@@ -191,54 +192,66 @@ class Column:
     def fill(self, out: Tensor) -> Tensor:
         """The next block, in place of the numbers in `out`, shape (numbers,)."""
         self._draw(out)
-        length = torch.dot(out, out).sqrt_()  # in single precision right to its last digits, as `vector_norm` is not
-        return out.mul_(next(self.lengths) / length.clamp_min(torch.finfo(out.dtype).tiny))
+        square: Tensor | float = torch.dot(out, out)  # in single precision right to its last digits, as `vector_norm` is not
+        if out.device.type == "cpu":  # there a number is quicker than a tensor of one; elsewhere one would have to wait for it
+            square = float(square)
+        return out.mul_(next(self.lengths) / (square + torch.finfo(out.dtype).tiny) ** 0.5)
 
     def _draw(self, out: Tensor) -> None:
-        if isinstance(self.source, torch.Generator):
+        if not isinstance(self.source, np.random.SFC64):
             out.normal_(generator=self.source)
         elif out.dtype == torch.float64:
             np.random.Generator(self.source).standard_normal(out=out.numpy())
         elif out.numel() % 2:
-            out.copy_(_quick(self.source, out.new_empty(out.numel() + 1))[:-1])
+            even = np.empty(out.numel() + 1, np.float32)
+            _quick(self.source, even)
+            out.numpy()[:] = even[:-1]
         else:
-            _quick(self.source, out)
+            _quick(self.source, out.numpy())
 
 
-def _quick(source: np.random.SFC64, out: Tensor) -> Tensor:
+def _quick(source: np.random.SFC64, out: np.ndarray) -> None:
     """Single precision from 64 bits a pair, in place of an even count of numbers.
 
     Of a radius's 32 bits one, the sign, is left out, so that the least radius keeps its digits; the greatest is 6.7.
     """
-    radius, angle = out.view(2, -1)
-    bits = torch.from_numpy(np.asarray(source.random_raw(len(radius))).view(np.int32)).view(2, -1)
-    radius.copy_(bits[0]).abs_().add_(0.5).mul_(2.0**-31)
-    _box_muller(radius, angle.copy_(bits[1]), bits[0].view(torch.float32))
-    return out
+    radius, angle = out.reshape(2, -1)
+    bits = np.asarray(source.random_raw(len(radius))).view(np.int32).reshape(2, -1)
+    radius[:], angle[:] = bits
+    np.abs(radius, out=radius)
+    radius += np.float32(0.5)
+    radius *= np.float32(2.0**-31)
+    _box_muller(radius, angle, bits[0].view(np.float32))
 
 
-def _single(source: Any, out: Tensor) -> Tensor:
+def _single(source: Any, out: np.ndarray) -> None:
     """Single precision from 96 bits a pair, several times quicker than NumPy's, in place of an even count of numbers. Radii
     reach 8.6: a tail cut off at the 6.7 of 32 bits would tell neighbours apart with a chance of about 1e-10 sqrt(d), not small
     beside delta.
     """
-    radius, angle = out.view(2, -1)
+    radius, angle = out.reshape(2, -1)
     half = len(radius)
-    bits = torch.from_numpy(np.asarray(source.random_raw(half)).view(np.int64))
-    radius.copy_(bits.bitwise_and_(2**53 - 1)).add_(0.5).mul_(2.0**-53)
-    turns = torch.from_numpy(np.asarray(source.random_raw((half + 1) // 2)).view(np.int32))
-    _box_muller(radius, angle.copy_(turns[:half]), bits.view(torch.float32)[:half])
-    return out
+    bits = np.asarray(source.random_raw(half)).view(np.int64)
+    bits &= 2**53 - 1
+    radius[:] = bits
+    radius += np.float32(0.5)
+    radius *= np.float32(2.0**-53)
+    angle[:] = np.asarray(source.random_raw((half + 1) // 2)).view(np.int32)[:half]
+    _box_muller(radius, angle, bits.view(np.float32)[:half])
 
 
-def _box_muller(radius: Tensor, angle: Tensor, spare: Tensor) -> None:
+def _box_muller(radius: np.ndarray, angle: np.ndarray, spare: np.ndarray) -> None:
     """Pairs of normal numbers in place (Box and Muller 1958, doi:10.1214/aoms/1177706645), of uniform numbers in (0, 1] and of
-    angles in turns over 2^32: the quickest way on a CPU. `spare` is overwritten.
+    angles in turns over 2^32: the quickest way on a CPU, by NumPy's functions rather than torch's. `spare` is overwritten.
     """
-    radius.log_().mul_(-2).sqrt_()
-    torch.sin(angle.mul_(tau * 2.0**-32), out=spare)
-    angle.cos_().mul_(radius)
-    radius.mul_(spare)
+    np.log(radius, out=radius)
+    radius *= np.float32(-2)
+    np.sqrt(radius, out=radius)
+    angle *= np.float32(tau * 2.0**-32)
+    np.sin(angle, out=spare)
+    np.cos(angle, out=angle)
+    angle *= radius
+    radius *= spare
 
 
 def _words(generator: Generator) -> np.ndarray:
