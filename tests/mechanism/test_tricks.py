@@ -101,7 +101,7 @@ class TestParameters:
         with pytest.raises(KeyboardInterrupt):
             run(made, 1)
         assert made.steps == 3
-        with pytest.raises(RuntimeError, match="interrupted while it was written"):
+        with pytest.raises(RuntimeError, match="interrupted while it moved the parameters"):
             run(made, 1)
 
 

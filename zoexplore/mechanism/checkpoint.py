@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from itertools import zip_longest
+from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
@@ -44,11 +45,11 @@ def load(optimiser: "NoisyZOGD", state: dict[str, Any]) -> None:
     for slots, kept in zip(optimiser._kept, state["kept"], strict=True):
         for x, saved in zip(slots, kept, strict=True):
             x.copy_(saved)
-    optimiser._parameters.settled = optimiser._parameters.length()
+    optimiser._parameters.settled, optimiser._parameters.astray = optimiser._parameters.length(), False
     optimiser._ledger, optimiser._counts = Ledger.of(state["ledger"]), Counts(**state["counts"])
     optimiser._draws.load_state_dict(state["draws"], optimiser.steps)
     optimiser._examination = Examination()  # of losses that may be others
-    optimiser._examination.quotient_error, optimiser._writing = state["quotient_error"], False
+    optimiser._examination.quotient_error = state["quotient_error"]
     goes_on = state["rate"] == optimiser.setting.eta / optimiser.setting.K
     for group, saved in zip(optimiser.param_groups, state["param_groups"], strict=True):
         group.update({name: x for name, x in saved.items() if goes_on or name != "lr"})  # else the new setting's rate holds
@@ -65,6 +66,10 @@ def _check(optimiser: "NoisyZOGD", state: dict[str, Any]) -> None:
         raise ValueError(f"the saved run has {made} steps and a record of others: it was changed")
     if made > T:
         raise ValueError(f"the saved run had made {made} steps, more than T = {T}: give the setting a larger T")
+    R, before = optimiser.setting.R, state["run"]["R"]
+    length = sqrt(sum(float(w.double().norm()) ** 2 for w in state["w"])) if R < before else 0.0
+    if length > R:
+        raise ValueError(f"the saved run had come to length {length:.4g}, beyond R = {R:.4g}: take a larger R")
     if [len(slots) for slots in state["kept"]] != [len(slots) for slots in optimiser._kept]:
         raise ValueError("the saved run had other post-processing than this one: make it the same way")
 

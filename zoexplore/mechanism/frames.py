@@ -195,7 +195,8 @@ def is_copied(keep_copy: bool | None, parameters: Parameters, K: int, xi: float)
 class Mover:
     """Goes from w to w + xi v_k, to w - xi v_k and on, and back to w: by a copy, or by taking back what was added.
 
-    With a copy the way back is exact. Without, each step back and forth rounds every number up to three times more.
+    With a copy the way back is exact, whatever stopped the way there. Without, each step back and forth rounds every number up to
+    three times more, and a move that is stopped halfway, by Ctrl-C, say, leaves the parameters `astray`.
 
     Args:
         pending: probes, by number, that the parameters are still away from w by, times their coefficients.
@@ -204,6 +205,7 @@ class Mover:
     def __init__(self, parameters: Parameters, frame: Frame, copy: Copy | None) -> None:
         self.parameters, self.frame, self.copy = parameters, frame, copy
         self.pending: dict[int, float] = {}
+        self._is_lost = False  # where w is nothing to go back to
         if copy is not None:
             copy.take()
 
@@ -216,30 +218,38 @@ class Mover:
 
     def to(self, k: int, xi: float) -> None:
         """To w + xi v_k; from the other side of the same probe by one addition."""
-        if self.copy is not None:
-            if self.pending == {k: -xi}:
-                self.copy.mirror()
-            else:
-                self.back()
-                self.frame.add({k: xi})
+        self.parameters.astray = True
+        if self.copy is None:
+            change = {j: -c for j, c in self.pending.items()}
+            change[k] = change.get(k, 0.0) + xi
+            self._add(change)
             self.pending = {k: xi}
-            return
-        change = {j: -c for j, c in self.pending.items()}
-        change[k] = change.get(k, 0.0) + xi
-        self.frame.add(change)
-        self.pending = {k: xi}
+        elif self.pending == {k: -xi}:
+            self.copy.mirror()
+            self.pending = {k: xi}
+        else:
+            self.back()
+            self.parameters.astray, self.pending = True, {k: xi}
+            self.frame.add({k: xi})
 
     def back(self) -> None:
-        """To w."""
+        """To w, if that is where it leads."""
+        if self._is_lost:
+            return
         if self.pending and self.copy is not None:
             self.copy.restore()
         elif self.pending:
-            self.frame.add({j: -c for j, c in self.pending.items()})
-        self.pending = {}
+            self._add({j: -c for j, c in self.pending.items()})
+        self.pending, self.parameters.astray = {}, False
 
     def leave_to_update(self) -> dict[int, float]:
-        """What the update has to take back too, as it passes over all numbers anyway."""
+        """What the update has to take back too, as it passes over all numbers anyway; until it is done they are astray."""
         if self.copy is not None:
             self.back()
-        left, self.pending = {j: -c for j, c in self.pending.items()}, {}
-        return left
+        self.parameters.astray = self._is_lost = True
+        return {j: -c for j, c in self.pending.items()}
+
+    def _add(self, change: dict[int, float]) -> None:
+        self._is_lost = True
+        self.frame.add(change)
+        self._is_lost = False

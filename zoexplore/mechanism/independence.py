@@ -12,6 +12,10 @@ from zoexplore.mechanism.slopes import Losses
 LOOKED_AT = 16  # records, spread over the batch, that are looked at in several orders
 
 
+class Mixed(ValueError):
+    """A record's loss is not its own."""
+
+
 def check(losses: Losses, batch: Any, kind: torch.dtype, scale: float) -> None:
     """Some records' losses, in their batch, among themselves, in reverse, shuffled, in halves that part any two of them, and the
     first, middle and last of them alone.
@@ -24,7 +28,7 @@ def check(losses: Losses, batch: Any, kind: torch.dtype, scale: float) -> None:
         scale: a difference of losses that matters, where losses themselves are smaller than that.
 
     Raises:
-        ValueError: a record's loss depends on others, on their order or on chance.
+        Mixed: a record's loss depends on others, on their order or on chance.
     """
     b, same = number_of(batch), partial(_compare, tolerance=torch.finfo(kind).eps ** 0.5, scale=scale)
     chosen = torch.linspace(0, b - 1, min(b, LOOKED_AT), dtype=torch.float64).round().long()
@@ -46,13 +50,13 @@ def check(losses: Losses, batch: Any, kind: torch.dtype, scale: float) -> None:
 
 
 def check_buffers(before: dict[str, Tensor], after: dict[str, Tensor]) -> None:
-    """Raises ValueError where computing losses changed a buffer: it would take what records say past clip and noise. One that was
+    """Raises Mixed where computing losses changed a buffer: it would take what records say past clip and noise. One that was
     made anew in another shape, as a cache is, may.
     """
     for name, buffer in before.items():
         found = after.get(name, buffer)
         if found.shape == buffer.shape and not ((found == buffer) | ((found != found) & (buffer != buffer))).all():
-            raise ValueError(
+            raise Mixed(
                 f"the buffer {name!r} was changed while losses were computed: it would remember records that no noise covers "
                 "(statistics of a normalisation? call eval(), or switch them off)"
             )
@@ -63,7 +67,7 @@ def _compare(whole: Tensor, found: Tensor, records: Tensor, how: str, *, toleran
     same = ((whole - found).abs() <= tolerance * (scale + whole.abs())) | neither
     if not same.all():
         i = int(same.long().argmin())
-        raise ValueError(
+        raise Mixed(
             f"the loss of record {int(records[i])} of the batch is {float(whole[i]):.6g} in its batch and {float(found[i]):.6g} "
             f"{how}: a loss must depend on its own record alone (is the batch the first dimension everywhere?), and not on "
             "chance (dropout: call eval())"

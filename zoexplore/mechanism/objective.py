@@ -1,6 +1,6 @@
 """The records' losses at the parameters as they stand, and as a function of them, of a module or of a flat vector."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.modules import module as of_all
 from torch.nn.modules.batchnorm import _BatchNorm
 
 Loss = Callable[[Any, Any], Tensor]
@@ -49,7 +50,7 @@ class OfVector:
         """A function has no state to check."""
 
     def structure(self) -> tuple:
-        return (id(self.loss),)
+        return _structure(self.loss)
 
     def buffers(self) -> dict[str, Tensor]:
         return {}
@@ -99,12 +100,8 @@ class OfModule:
                 )
 
     def structure(self) -> tuple:
-        """What may change how records meet: the loss, the parts, their modes and hooks, and whether buffers were written to."""
-        parts = (
-            (id(m), type(m), id(vars(m).get("forward")), m.training, *m._forward_pre_hooks, *m._forward_hooks)
-            for m in self.plain.modules()
-        )
-        return id(self.loss), tuple(parts), tuple((id(b), b.is_inference() or b._version) for b in self.plain.buffers())
+        """What may change how records meet: the loss, the parts, and whether buffers were written to."""
+        return _structure(self.loss), _structure(self.plain), tuple((id(b), _version(b)) for b in self.plain.buffers())
 
     def buffers(self) -> dict[str, Tensor]:
         """What the module holds beside its parameters, by name."""
@@ -117,6 +114,26 @@ class OfModule:
         if isinstance(inputs, Mapping):
             return self.loss(model(**inputs), targets)
         return self.loss(model(*inputs) if isinstance(inputs, tuple | list) else model(inputs), targets)
+
+
+def _structure(of: Any) -> tuple:
+    """The parts of a module, their switches and hooks, those of all modules included; of another function that it is this one."""
+    if not isinstance(of, nn.Module):
+        return (id(of),)
+    hooks = (*of_all._global_forward_pre_hooks, *of_all._global_forward_hooks)
+    return hooks, *((id(m), type(m), *_switches(m), *m._forward_pre_hooks, *m._forward_hooks) for m in of.modules())
+
+
+def _switches(part: nn.Module) -> Iterator[tuple]:
+    """Attributes that are on or off, a word or a function: `training`, another `forward`, an activation."""
+    for name, x in vars(part).items():
+        if isinstance(x, bool | str) or callable(x):
+            yield name, x if isinstance(x, bool | str) else id(x)
+
+
+def _version(buffer: Tensor) -> int:
+    """How often it was written to; torch does not count where tensors are for inference alone."""
+    return -1 if buffer.is_inference() else buffer._version
 
 
 def _inputs_and_targets(batch: Any) -> tuple[Any, Any]:

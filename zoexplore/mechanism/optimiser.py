@@ -1,6 +1,7 @@
 """`NoisyZOGD`: differentially private training from loss values along random directions, for a model of one's own."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from math import isfinite, nan
 from threading import Lock
@@ -9,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from zoexplore.mechanism import arguments, batches, checkpoint, slopes, targets
+from zoexplore.mechanism import arguments, batches, checkpoint, independence, slopes, targets
 from zoexplore.mechanism.batches import Batch
 from zoexplore.mechanism.clipping import RULES
 from zoexplore.mechanism.declaration import Declared
@@ -117,7 +118,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         self._process, self._kept = post_processing, arguments.slots(post_processing, self._parameters)
         self._counts, self._ledger = Counts(), Ledger()
         self._draws = Draws(setting.n, setting.sampling, self._schedule.get("batch") or setting.batch or setting.n, sources)
-        self._examination, self._turn, self._writing = Examination(), Lock(), False
+        self._examination, self._turn = Examination(), Lock()
         super().__init__(self.objective.tensors, {"lr": setting.eta / setting.K})
 
     @classmethod
@@ -198,6 +199,7 @@ class NoisyZOGD(torch.optim.Optimizer):
             self._parameters.has_halves,
             "" if self._process is None else repr(self._process),
             self._examination.quotient_error,
+            self._ledger.doubt,
         )
 
     def privacy_report(self, **options: Any) -> Report:
@@ -259,15 +261,21 @@ class NoisyZOGD(torch.optim.Optimizer):
                 records, or rounding swamps the two-point quotients.
             RuntimeError: all T steps are done, another one is being made, or parameters were changed since the last one.
         """
+        with self._alone():
+            return self._step(batch)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
         if not self._turn.acquire(blocking=False):
             raise RuntimeError("a step is being made, by another thread or by this one's loss: make one after the other")
         try:
-            return self._step(batch)
+            yield
         finally:
             self._turn.release()
 
     def _step(self, batch: Batch) -> float:
         self._check_turn()
+        self._check_way()
         step, drawn = self._next_step(), self.drawn(self.steps)
         data = batches.checked(batch, drawn, self._parameters.device)
         if step.eta == 0:  # as at either end of many learning rates' schedules
@@ -280,8 +288,8 @@ class NoisyZOGD(torch.optim.Optimizer):
         with ambient.off(), untouched_on_error(self.sources.directions):
             directions = self._frame(step)
             with Mover(self._parameters, directions, self._copy) as mover:
-                if self._examination.is_due(len(drawn), self.objective.structure()):
-                    self._examination.make(losses, mover, data, step, moved=any(s.eta > 0 for s, _ in self._ledger.stages))
+                if self._examination.is_due(len(drawn), self.objective.structure(), self.steps + 1 == self._setting.T):
+                    self._examine(losses, mover, data, step)
                 estimate, loss, counts = self._estimate(losses, directions, mover, data if len(drawn) else None, step)
                 back = mover.leave_to_update()
                 self._write_down(step, directions.stretch if step.xi > 0 else 1.0, counts)
@@ -289,8 +297,14 @@ class NoisyZOGD(torch.optim.Optimizer):
         return loss
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that an exact resume needs, to be given to `torch.save`. As secret as the iterates are."""
-        return checkpoint.of(self)
+        """Everything that an exact resume needs, to be given to `torch.save`. As secret as the iterates are.
+
+        Raises:
+            RuntimeError: a step is being made, or the last one was interrupted while it moved the parameters.
+        """
+        with self._alone():
+            self._check_way()
+            return checkpoint.of(self)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` was taken: the same numbers follow, unless the sources are secure.
@@ -301,8 +315,10 @@ class NoisyZOGD(torch.optim.Optimizer):
         Raises:
             ValueError: the saved run was on other data or another model, declared something else, or drew from sources of
                 another kind. Nothing is changed then.
+            RuntimeError: a step is being made.
         """
-        checkpoint.load(self, state)
+        with self._alone():
+            checkpoint.load(self, state)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Refused after construction: the number of parameters is part of what was accounted."""
@@ -338,6 +354,15 @@ class NoisyZOGD(torch.optim.Optimizer):
     def _frame(self, step: Step) -> Frame:
         return frame(self._parameters, step.K, self.sources.directions, streamed=self._streamed, position=step.ridge > 0)
 
+    def _examine(self, losses: slopes.Losses, mover: Mover, data: Any, step: Step) -> None:
+        """Where losses mix records that did not when they were looked at before, nobody knows since when."""
+        try:
+            self._examination.make(losses, mover, data, step, moved=any(s.eta > 0 for s, _ in self._ledger.stages))
+        except independence.Mixed as found:
+            if self._examination.was_passed_by(self.objective.structure()):
+                self._ledger.doubt = f"at step {self.steps + 1} {found}; how many of the steps before were so is not known"
+            raise
+
     def _estimate(
         self, losses: slopes.Losses, directions: Frame, mover: Mover, data: Any, step: Step
     ) -> tuple[Tensor, float, Counts]:
@@ -369,14 +394,13 @@ class NoisyZOGD(torch.optim.Optimizer):
         self._counts = counts
 
     def _move(self, directions: Frame, step: Step, estimate: Tensor, back: dict[int, float]) -> None:
-        self._writing = True
         process = None if self._process is None else self._processed(step.eta / step.K)
         rounding = self._rounding() if self._parameters.has_halves else None
         apply(self._parameters, directions, step, estimate, self.sources.noise, back, rounding, process)
         hit, self._parameters.settled = into_ball(self._parameters, step.R)
         if hit:
             self._counts = Counts(**asdict(self._counts) | {"projected": self._counts.projected + 1})
-        self._writing = False
+        self._parameters.astray = False
 
     def _processed(self, rate: float) -> Callable[[int, Tensor], Tensor]:
         """The update is -rate times the noisy estimate."""
@@ -394,5 +418,7 @@ class NoisyZOGD(torch.optim.Optimizer):
                 f"all T = {self._setting.T} steps are done; for more, make the optimiser with a larger T and load this one's "
                 "state_dict"
             )
-        if self._writing:
-            raise RuntimeError("the last step was interrupted while it was written: load a state_dict from before it")
+
+    def _check_way(self) -> None:
+        if self._parameters.astray:
+            raise RuntimeError("the last step was interrupted while it moved the parameters: load a state_dict from before it")

@@ -28,6 +28,7 @@ class Parameters:
         d: how many numbers there are.
         blocks: flat views of the tensors, each of at most `block` numbers, in the order of w.
         settled: |w| as the last step left it.
+        astray: whether they are on their way to another point, or something stopped them there.
         working: the kind that sums are made in: float64, or float32 where no tensor is as precise.
 
     Raises:
@@ -59,7 +60,7 @@ class Parameters:
         self.blocks = [part for of_tensor in parts for part in of_tensor]
         self.longest_block = max(len(part) for part in self.blocks)
         self._check_apart()
-        self.settled = self.length()  # their length when they were last seen
+        self.settled, self.astray = self.length(), False
 
     @property
     def size(self) -> int:

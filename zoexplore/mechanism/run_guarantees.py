@@ -58,8 +58,8 @@ def of_last(record: RunRecord, bound: str, accounting: Accounting) -> Guarantee:
 
 def against(record: RunRecord, bound: str) -> list[str]:
     """What keeps a bound from applying to a run, beyond what the accountant itself asks."""
-    if bound == "composition":
-        return []
+    if bound == "composition" or record.doubt:
+        return [record.doubt] if record.doubt else []
     missing = []
     if record.remembers:
         missing.append(f"later steps remember earlier estimates ({record.remembers}), which composition alone allows for")

@@ -60,10 +60,13 @@ class Counts:
 
 @dataclass
 class Ledger:
-    """What an optimiser writes down: stages of equal steps, in order, and the most that quotients were stretched."""
+    """What an optimiser writes down: stages of equal steps, in order, the most that quotients were stretched, and what speaks
+    against all of it.
+    """
 
     stages: list[tuple[Step, int]] = field(default_factory=list)
     stretch: float = 1.0
+    doubt: str = ""
 
     def add(self, step: Step, stretch: float) -> None:
         self.stretch = max(self.stretch, stretch)
@@ -73,11 +76,11 @@ class Ledger:
             self.stages.append((step, 1))
 
     def state_dict(self) -> dict[str, Any]:
-        return {"stretch": self.stretch, "stages": [[asdict(step), count] for step, count in self.stages]}
+        return {"stretch": self.stretch, "doubt": self.doubt, "stages": [[asdict(step), count] for step, count in self.stages]}
 
     @classmethod
     def of(cls, state: dict[str, Any]) -> "Ledger":
-        return cls([(Step(**step), count) for step, count in state["stages"]], state["stretch"])
+        return cls([(Step(**step), count) for step, count in state["stages"]], state["stretch"], state["doubt"])
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,7 @@ class RunRecord:
         remembers: what later steps remember of earlier estimates (momentum, say); empty where nothing.
         quotient_error: of the two-point quotients at the first step, relative (`precision.quotient_error`); None where not
             measured.
+        doubt: why nobody knows what the steps revealed; empty where they did no more than they were to.
     """
 
     setting: Setting
@@ -107,6 +111,7 @@ class RunRecord:
     rounded: bool = False
     remembers: str = ""
     quotient_error: float | None = None
+    doubt: str = ""
 
     @cached_property
     def moving(self) -> dict[Step, int]:
