@@ -55,8 +55,8 @@ TARGETS = (0.5, 1.0, 2.0, 4.0, 8.0)
 FEWER = ("noisy-zogd", "aggzo", "noisy-gd", "dp-sgd", "non-private")
 BUDGETS = {
     "digits-cosines": Budget(TARGETS),
-    "flights": Budget((0.002, 0.01, 0.05), ranges=Ranges((10, 30), (100, 300), (100, 300))),
-    "languages": Budget((0.5, 2.0, 8.0), ranges=Ranges((10, 30, 60), (60,), (100, 200), (16,)), methods=FEWER),
+    "flights": Budget((0.002, 0.01, 0.05, *TARGETS), ranges=Ranges((10, 30), (100, 300), (100, 300))),
+    "languages": Budget(TARGETS, ranges=Ranges((10, 30, 60), (60,), (100, 200), (16,)), methods=FEWER),
     "mnist": Budget(TARGETS),
 }
 HIDING = "hiding"  # the part on hidden iterates, among the names of tasks
