@@ -12,12 +12,10 @@ import subprocess
 import sys
 from hashlib import sha256
 from html import unescape
+from importlib.util import find_spec
 from pathlib import Path
 
-import bokeh
-import marimo
 import nbformat
-import panel
 from panel.io.resources import CDN_DIST, DIST_DIR
 
 from tools import pages
@@ -25,7 +23,7 @@ from tools.executed import ROOT, as_written, executed, paths
 from zoexplore import plots
 
 PAGES, SITE = ROOT / "build" / "pages", ROOT / "build" / "site"
-_BOKEH, _PANEL, _MARIMO = (Path(package.__file__ or "").parent for package in (bokeh, panel, marimo))
+_BOKEH, _PANEL, _MARIMO = (Path(find_spec(package).origin).parent for package in ("bokeh", "panel", "marimo"))
 COPIED = ("CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff", "LICENSE", "app.py", "Containerfile")
 _DELIMITERS = """[{left: "\\\\(", right: "\\\\)", display: false}, {left: "\\\\[", right: "\\\\]", display: true},
   {left: "$$", right: "$$", display: true}, {left: "$", right: "$", display: false}]"""
