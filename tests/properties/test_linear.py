@@ -64,8 +64,8 @@ def test_whatever_the_run_it_is_used_and_listed(changes, options):
 
 
 def test_where_it_says_nothing_it_is_not_listed():
-    """An idle clip without two points, and one dimension, where every loss is of one linear form."""
-    for run in (ACTING.replace(lipschitz=None), ACTING.replace(d=1, K=1)):
+    """An idle clip without two points, one dimension, where every loss is of one linear form, and losses without curvature."""
+    for run in (ACTING.replace(lipschitz=None), ACTING.replace(d=1, K=1), ACTING.replace(M=0.1)):
         found = guarantee(run.replace(linear=True), "sharp")
         assert found.epsilon == epsilon(run, "sharp") and WORDS not in " ".join(c.words for c in found.checks)
 

@@ -97,3 +97,23 @@ def test_on_batches(field, data, accounting):
     lines = curve(run, field, along(run, field, spread)[:: POINTS // 4], ["composition", "sharp"], accounting)
     if np.isfinite(lines["sharp"]).any():
         assert (lines["sharp"] <= lines["composition"] * (1 + 1e-9)).all()
+
+
+@given(lively(), accountings, powers(0.5, 5))
+@examples(20)
+def test_the_sharper_bound_never_falls_along_steps(run, accounting, spread):
+    """Not by a rounding: a longer run's bound serves a shorter one."""
+    line = curve(run, "T", along(run, "T", spread), ["sharp"], accounting)["sharp"]
+    assert (line[:-1] <= line[1:] * (1 + 1e-12)).all()
+
+
+@given(
+    lively(n=st.just(10**6), batch=st.integers(1, 1000), sigma=powers(-1.5, 1)),
+    st.sampled_from(["without-replacement", "poisson"]),
+)
+@examples(20)
+def test_nor_does_composition_of_a_few_steps_that_hardly_hold_the_record(run, sampling):
+    """Where some numbers of steps are converted more tightly than others."""
+    run = run.replace(sampling=sampling, neighbours="add-remove" if sampling == "poisson" else "replace-one")
+    line = curve(run, "T", np.arange(1, 60), ["composition"])["composition"]
+    assert (line[:-1] <= line[1:] * (1 + 1e-12)).all()

@@ -69,7 +69,7 @@ class Losses:
             for rows, answer in ((summed & one, _of_one), (summed & ~one, self._summed), (by_order, _at_one_order)):
                 if rows.any():
                     found[rows] = np.fmin(found[rows], answer(wanted, *(x[rows] for x in (N, rho, q, mu, given))))
-        return found.reshape(columns[0].shape)
+        return _never_falling(N, (rho, q, mu, given), found).reshape(columns[0].shape)
 
     def _summed(self, wanted: int, N, rho, q, mu, given) -> np.ndarray:
         found = self._in_both_orders(wanted, N, rho, q, mu, given)
@@ -110,6 +110,18 @@ class Losses:
         if wanted == EPSILON and lost.any():
             worse[lost] = _at_one_order(wanted, *(x[lost] for x in rows))
         return worse
+
+
+def _never_falling(N, others, found) -> np.ndarray:
+    """The least that was found for so many steps or more, of rows that are alike otherwise: a run is the beginning of a longer
+    one.
+    """
+    order = np.lexsort((N, *others))
+    changes = np.logical_or.reduce([np.diff(x[order]) != 0 for x in others])
+    for rows in np.split(order, np.flatnonzero(changes) + 1):
+        if rows.size > 1:
+            found[rows] = np.minimum.accumulate(found[rows][::-1])[::-1]
+    return found
 
 
 def _of_few(wanted: int, kind: int, N, q, mu, given, found) -> np.ndarray:

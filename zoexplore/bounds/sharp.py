@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 ANCHOR = 4.0  # choices are made at powers of it in T, and interpolated between: a curve's many T share a few
 MOST_NODES = 25  # rows at which choices are made along other fields
 AGAIN = 2, 12  # rounds at least and, where epsilon still falls, at most, from choices that neighbours made
+WORSE = 1.01  # a family of rows that is worse than another by that much at both nodes around a row is not tried there
 TIE = 1e-4  # relative; starts that agree so far are the same
 FLAT = 1e-5  # a growth of epsilon between anchors that is not worth resolving
 COMPOSED, ALL_DIRECTIONS, SPLIT = 0.0, 1.0, 2.0  # what a bound was the least by
@@ -32,11 +33,19 @@ FEW = 12  # orders below it are tried as they are at both anchors: whole numbers
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """The sharper bound's least epsilon; on batches of b < n records as they are drawn. Never above composition.
+    """The sharper bound's least epsilon; on batches of b < n records as they are drawn. Never above composition."""
+    return by_batch_kind(_of_all, _of_batches, runs, accounting)
 
-    Linear models are tried by their own norm besides, whose choices lie elsewhere. It is for a clip that may act: an idle one is
-    one that may and does not, and otherwise has a lesser constant and a remainder of two-point quotients.
+
+def _of_form(runs: RunArrays) -> np.ndarray:
+    """Whether it helps to know that what is clipped is a function of one linear form. The norm of linear models is for a clip
+    that may act: an idle one is one that may and does not, and otherwise has a lesser constant and a remainder of two-point
+    quotients. Without curvature there is nothing to know.
     """
+    return runs.linear & (runs.acting | (runs.xi > 0)) & (runs.top_curvature > 0)
+
+
+def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
     form = _of_form(runs)
     if not form.any():
         return _counted(runs, accounting)
@@ -46,26 +55,17 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     return _counted(runs, accounting).minimum(found)
 
 
-def _of_form(runs: RunArrays) -> np.ndarray:
-    """Whether it helps to know that what is clipped is a function of one linear form."""
-    return runs.linear & (runs.acting | (runs.xi > 0))
-
-
 def _counted(runs: RunArrays, accounting: Accounting) -> Solved:
-    found = by_batch_kind(_of_all, _of_batches, runs, accounting)
-    return replace(found, extra=found.extra | {"by_form": np.full((), float(runs.by_form))})
-
-
-def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
+    """Batches, by the one norm or the other."""
     best = _composed(runs, accounting)
     if accounting.schedule == "optimal":
         best = best.minimum(_composed(replace(runs, beta=np.ones(())), accounting))
-    if runs.setting.sampling == "shuffled":  # the worst order of visits: composition, whatever it is
-        return best
     if runs.setting.sampling == "cyclic":
         shared = (runs.beta < 1) | (runs.K == runs.d)
-        return best.minimum(epochs.cyclic(runs, accounting).mask(shared & (runs.releases == 1)))
-    return best.minimum(minibatch.sharp(runs, accounting).mask(runs.releases == 1))
+        best = best.minimum(epochs.cyclic(runs, accounting).mask(shared & (runs.releases == 1)))
+    elif runs.setting.sampling != "shuffled":  # there the worst order of visits is as bad as composition, whatever it is
+        best = best.minimum(minibatch.sharp(runs, accounting).mask(runs.releases == 1))
+    return replace(best, extra=best.extra | {"by_form": np.full((), float(runs.by_form))})
 
 
 def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
@@ -79,18 +79,22 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
     everywhere = (runs.K == runs.d) & (~runs.acting | (runs.d == 1))  # nothing is random
     if everywhere.any():
         best = best.minimum(_all_directions(runs, accounting).mask(everywhere))
-    split = (~everywhere) & (free | (runs.beta < 1) | (runs.K == runs.d))
+    form = _of_form(runs)
+    split = (~everywhere | form) & (free | (runs.beta < 1) | (runs.K == runs.d))
     if not split.any():
         return best
     shared = (runs.beta < 1) | (runs.K == runs.d)
     beta = np.full((), 0.5) if free else np.where(shared, runs.beta, 0.5)  # of the other rows the bound is composition
     stretch = _stretch(runs)
-    families = [Rows.of(runs, beta, stretch), Rows.of(runs, beta, stretch, high=True)]
+    norms = [] if (form & runs.acting).all() else [runs]  # its own norm is the less there, whatever the choices
+    norms += [runs.counted_by_form()] if form.any() else []
+    near = [Rows.of(counted, beta, stretch, high=high) for counted in norms for high in (False, True)]
+    far = []
     if np.isfinite(runs.R).any():
         most = 2.0 ** np.ceil(np.log2(stretch.max()))
-        families += [Rows.of(runs, beta, most, far=True, high=high) for high in (False, True)]
+        far = [Rows.of(counted, beta, most, far=True, high=high) for counted in norms for high in (False, True)]
     only_T = not any(np.ndim(getattr(runs, name)) for name in NUMERIC_FIELDS if name != "T")
-    found = (_along_T if only_T else _along)(families, accounting)
+    found = (_along_T if only_T else _along)(near, far, accounting)
     return best.minimum(found.reshape(runs.shape).mask(split))
 
 
@@ -99,21 +103,29 @@ def _stretch(runs: RunArrays) -> np.ndarray:
     return np.ceil(runs.T / runs.releases)
 
 
-def _along(families: list[Rows], accounting: Accounting) -> Solved:
-    """Neighbouring rows in any field: choices are made for some of them, and interpolated where these are alike."""
-    count = families[0].K.size
+def _along(near: list[Rows], far: list[Rows], accounting: Accounting) -> Solved:
+    """Neighbouring rows in any field: choices are made for some of them, and interpolated where these are alike; of each family
+    between those only where it may be the best.
+    """
+    families, count = near + far, near[0].K.size
     kept = np.unique(np.linspace(0, count - 1, min(count, MOST_NODES)).round().astype(int))
     below, above, weight = _place(np.arange(count), kept)
+    settled = _settle([rows.at(kept) for rows in families], accounting)
+    enough = np.min([found.epsilon for _, found in settled], axis=0) * WORSE
     solved, alone = _nothing(count), np.zeros(count, bool)
-    for rows, (nodes, settled) in zip(families, _settle([rows.at(kept) for rows in families], accounting), strict=True):
-        found = _evaluate(_between(rows, nodes, below, above, weight, accounting), accounting, settled.at(above))
-        solved = _clearly_least(solved, found)
-        alone |= (weight > 0) & _apart(nodes, below, above)
+    for rows, (nodes, found) in zip(families, settled, strict=True):
+        promising = found.epsilon <= enough
+        index = np.flatnonzero(promising[below] | promising[above])
+        if not index.size:
+            continue
+        chosen = _between(rows, nodes, below, above, weight, accounting).at(index)
+        solved = _clearly_least(solved, _evaluate(chosen, accounting, found.at(above[index])).scatter(index, count))
+        alone[index] |= ((weight > 0) & _apart(nodes, below, above))[index]
     index = np.flatnonzero(alone)
     if index.size:
         for chosen, outcome in _settle([rows.at(index) for rows in families], accounting):
             solved = _clearly_least(solved, _solved(chosen, chosen, outcome).scatter(index, count))
-    return _within(solved, families[0].most)
+    return _within(solved, near[0].most)
 
 
 def _clearly_least(solved: Solved, other: Solved) -> Solved:
@@ -136,34 +148,35 @@ def _apart(nodes: Rows, below, above) -> np.ndarray:
     return few | (np.abs(np.log(earlier / later)) > np.log(ANCHOR))
 
 
-def _along_T(families: list[Rows], accounting: Accounting) -> Solved:
+def _along_T(near: list[Rows], far: list[Rows], accounting: Accounting) -> Solved:
     """Rows that differ in T alone. Choices are made at the powers of ANCHOR around them, so that a point and a curve agree; what
     starts from afar is the same for all.
     """
-    T = families[0].most
+    T = near[0].most
     position = np.log(T) / np.log(ANCHOR)
     anchors = np.unique(np.concatenate([np.floor(position), np.ceil(position)]))
     below, above, weight = _place(position, anchors)
-    nodes = [rows.at(np.zeros(anchors.size, int))._replace(most=ANCHOR**anchors) for rows in families[:2]]
-    settled = _settle(nodes + [rows.at([0]) for rows in families[2:]], accounting)
-    far = solved = _nothing(T.size)
-    for rows, (node, found) in zip(families[2:], settled[2:], strict=True):
+    nodes = [rows.at(np.zeros(anchors.size, int))._replace(most=ANCHOR**anchors) for rows in near]
+    settled = _settle(nodes + [rows.at([0]) for rows in far], accounting)
+    from_afar = solved = _nothing(T.size)
+    for rows, (node, found) in zip(far, settled[len(near) :], strict=True):
         everywhere = np.zeros(T.size, int)
-        far = _clearly_least(far, _solved(rows, node.at(everywhere), found.at(everywhere)))
-    high_wins = settled[1][1].epsilon < settled[0][1].epsilon
-    for rows, (node, found), wins in zip(families[:2], settled[:2], (~high_wins, high_wins), strict=True):
+        from_afar = _clearly_least(from_afar, _solved(rows, node.at(everywhere), found.at(everywhere)))
+    settled = settled[: len(near)]
+    winner = np.argmin([found.epsilon for _, found in settled], axis=0)
+    for i, (rows, (node, found)) in enumerate(zip(near, settled, strict=True)):
         # epsilon grows with T: a later anchor's bound serves all before it, and where two agree, nothing is left to be found
         flat = found.epsilon[above] <= found.epsilon[below] * (1 + FLAT)
         solved = solved.minimum(_solved(rows, node.at(above), found.at(above)))
-        hopeless = found.epsilon[below] * (1 - TIE) > far.epsilon  # and more so for more steps
-        todo = ~flat & ~hopeless & (wins[below] | wins[above])
+        hopeless = found.epsilon[below] * (1 - TIE) > from_afar.epsilon  # and more so for more steps
+        todo = ~flat & ~hopeless & ((winner[below] == i) | (winner[above] == i))
         apart = _apart(node, below, above)
         for earlier, later, wanted in ((below, above, todo & ~apart), (below, below, todo & apart), (above, above, todo & apart)):
             index = np.flatnonzero(wanted)
             if index.size:
                 chosen = _between(rows, node, earlier, later, weight, accounting).at(index)
                 solved = solved.minimum(_evaluate(chosen, accounting, found.at(later[index])).scatter(index, T.size))
-    return _within(_clearly_least(_never_falling(solved, T), far), T)
+    return _within(_never_falling(_clearly_least(solved, from_afar), T), T)
 
 
 def _never_falling(solved: Solved, T: np.ndarray) -> Solved:
@@ -180,13 +193,12 @@ def _never_falling(solved: Solved, T: np.ndarray) -> Solved:
 
 
 def _settle(families: list[Rows], accounting: Accounting) -> list[tuple[Rows, Outcome]]:
-    """`settle` for all families in one call."""
-    together = Rows.stack(*families)
-    rows, found = settle(together, accounting)
-    ends = np.cumsum([rows.K.size for rows in families])
-    return [
-        (rows.at(slice(end - f.K.size, end)), found.at(slice(end - f.K.size, end))) for f, end in zip(families, ends, strict=True)
-    ]
+    """`settle` for all families in one call. Those of as many rows as the first tell of the same runs, others of one more run."""
+    sizes = [rows.K.size for rows in families]
+    runs = np.concatenate([np.arange(size) if size == sizes[0] else [sizes[0]] * size for size in sizes])
+    rows, found = settle(Rows.stack(*families), accounting, runs)
+    parts = [slice(end - size, end) for size, end in zip(sizes, np.cumsum(sizes), strict=True)]
+    return [(rows.at(part), found.at(part)) for part in parts]
 
 
 def _place(position: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -230,7 +242,7 @@ def _solved(rows: Rows, chosen: Rows, found: Outcome) -> Solved:
         path[i] = distances
     extra = {
         "kind": np.full(rows.K.size, SPLIT), "moment": chosen.order, "share": found.share, "beta": chosen.beta, "path": path,
-        "high": chosen.high, "far": chosen.far, "most": found.most,
+        "high": chosen.high, "far": chosen.far, "by_form": chosen.linear, "most": found.most,
     }  # fmt: skip
     delta_f = np.where(rows.certain, 0.0, found.share * rows.delta)
     N = np.where(rows.far, found.steps, np.minimum(found.steps, rows.most))
@@ -267,7 +279,7 @@ def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Traje
     if "renyi_order" in solved.extra or runs.releases > 1 or runs.batch < runs.n:
         return None
     extra = {k: v.item() for k, v in solved.extra.items()}
-    runs = runs.counted_by_form(extra["by_form"] == 1.0)
+    runs = runs.counted_by_form(extra.get("by_form") == 1.0)
     N, tau = int(solved.N), int(runs.T - solved.N)
     if extra["kind"] == COMPOSED:  # everything is shifted away at once
         flat, ones, beta = np.full(N, float(solved.rho) / N), np.ones(N), extra["beta"]
@@ -327,9 +339,8 @@ def _about_clip(runs: RunArrays, solved: Solved) -> str:
     said = "the clip may act, so only the ridge pulls two runs together"
     if not np.isfinite(need):
         return f"{said}, and at this step size no ridge is enough"
-    share = f"{format_short(need / most, 2)} of the smoothness of what is clipped"
-    own = format_short(runs.ridge)
-    return f"{said}: it must be at least {format_short(need)} ({share}), and is {own}"
+    share = f" ({format_short(need / most, 2)} of the smoothness of what is clipped)" if most > 0 else ""
+    return f"{said}: it must be at least {format_short(need)}{share}, and is {format_short(runs.ridge)}"
 
 
 def needed_ridge(runs: RunArrays, order: float) -> float:

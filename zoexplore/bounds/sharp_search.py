@@ -33,8 +33,12 @@ ROUNDS, WARM = 6, 3  # of the recursion: for what is reported, and before orders
 SETTLED, MOST_ROUNDS = 2e-4, 24  # a relative gain of epsilon in the last round that is worth another, and how many at most
 # Multiples of the order found that are tried last, and shifts of a free beta, from the drifts that were met: there the choices
 # are compared fairly, while the first few rounds favour orders at which the recursion settles soon.
-BESIDE, BESIDE_BETA = (4.0, 0.85, 1.18), (-0.15, 0.15, -0.05, 0.05)
+BESIDE, BESIDE_BETA = (4.0, 0.85, 1.18, 0.91, 1.1), (-0.15, 0.15, -0.05, 0.05)
 BESIDE_ROUNDS, MOST_BESIDE = 3, 8
+BEHIND, SAME = (
+    1.15,
+    1e-5,
+)  # rows whose epsilon is that much above another's of the same run, or as near to it, are not refined further
 LARGEST_BETA = 1 - 1e-9  # below 1: some noise stays outside the span
 
 
@@ -146,6 +150,13 @@ class Outcome:
         """Some of the rows."""
         return Outcome(*(getattr(self, f.name)[index] for f in fields(self)))
 
+    def put(self, index, other: "Outcome") -> "Outcome":
+        """With the other's rows in the places of these."""
+        ours = [getattr(self, f.name).copy() for f in fields(self)]
+        for column, f in zip(ours, fields(self), strict=True):
+            column[index] = getattr(other, f.name)
+        return Outcome(*ours)
+
     def minimum(self, other: "Outcome") -> "Outcome":
         """Row by row the smaller epsilon."""
         better = other.epsilon < self.epsilon
@@ -172,18 +183,35 @@ def walk(rows: Rows, accounting: Accounting, path: np.ndarray, N: int) -> tuple[
     return kernels.walk(*tabled(rows), RAYS, accounting.sensitivity == "lipschitz", *FINE, path, N)
 
 
-def settle(rows: Rows, accounting: Accounting) -> tuple[Rows, Outcome]:
-    """Rows with their order, share and, where the schedule is free, beta chosen; the bounds found."""
+def settle(rows: Rows, accounting: Accounting, run: np.ndarray) -> tuple[Rows, Outcome]:
+    """Rows with their order, share and, where the schedule is free, beta chosen; the bounds found. Of rows of one `run`, a number
+    each, those that others leave behind, or that come to the same, are not refined to the last.
+    """
     rows = _coarse_order(rows, accounting, ROUGHEST)
     if accounting.schedule == "optimal":
         rows = _best_beta(rows, accounting, ROUGHEST)
     rows = _refine_order(rows, accounting, ROUGH)
     found = improve(rows, accounting, FINE, first_guess(rows, accounting, FINE), ROUNDS, MOST_ROUNDS)
+    ahead = _ahead(found.epsilon, run)
+    some, best = rows.at(ahead), found.at(ahead)
     for factor in BESIDE:
-        rows, found = _better(rows, found, accounting, order=nearest_order(rows.order * factor))
+        some, best = _better(some, best, accounting, order=nearest_order(some.order * factor))
     for shift in BESIDE_BETA if accounting.schedule == "optimal" else ():
-        rows, found = _better(rows, found, accounting, beta=np.clip(rows.beta + shift, 0.0, LARGEST_BETA))
-    return rows._replace(share=found.share), found
+        some, best = _better(some, best, accounting, beta=np.clip(some.beta + shift, 0.0, LARGEST_BETA))
+    found = found.put(ahead, best)
+    order, beta = rows.order.copy(), rows.beta.copy()
+    order[ahead], beta[ahead] = some.order, some.beta
+    return rows._replace(order=order, beta=beta, share=found.share), found
+
+
+def _ahead(epsilon: np.ndarray, run: np.ndarray) -> np.ndarray:
+    """The rows that are the best of their run, and those that are not far behind it, without those that have come to the same."""
+    least = np.full(run.max() + 1, np.inf)
+    np.minimum.at(least, run, epsilon)
+    _, first = np.unique(np.where(epsilon == least[run], run, -1), return_index=True)
+    apart = (epsilon > (1 + SAME) * least[run]) & (epsilon <= BEHIND * least[run])
+    apart[first] |= epsilon[first] == least[run[first]]
+    return np.flatnonzero(apart)
 
 
 def _better(rows: Rows, found: Outcome, accounting: Accounting, **choice: np.ndarray) -> tuple[Rows, Outcome]:

@@ -6,7 +6,7 @@ the norm J is bounded by a line, so that what a distance is worth, and what it c
 block, exact for one step.
 """
 
-from math import exp, inf, isfinite, log, sqrt
+from math import exp, inf, log, sqrt
 
 from numba import njit, vectorize
 from numpy import empty, empty_like
@@ -18,6 +18,8 @@ from zoexplore.bounds.kernels.rounding import SUMS_UP, UP
 LOWER = 0.3  # of the distance to start from, for runs from afar that work it off over more steps
 LEAST_REACH = 1e-3  # of what a step adds: shorter typical drifts are taken to be that long
 LEAST_WORTH = 1e-40  # of what a distance is worth in the end: less is rounded up to it, so that nothing underflows
+WIDER = 0.1  # by how much more a drift may change while it goes on in one direction
+FEW_BLOCKS, MORE_ROUNDS = 20, 4  # rounds over so few blocks cost little: there so many times as many may be taken
 APART = 1e-3  # of a block's first slope: smaller changes of it are not told from rounding
 
 
@@ -282,9 +284,27 @@ def _copy(values, into):
 
 
 @njit(cache=True, error_model="numpy")
+def _damp(path, before, count, moved, most):
+    """Let each block's drift change by no more than a factor, which falls to its root whenever the change turns round.
+
+    Where the norm bends sharply, as at high orders, its slopes lead beyond the best drifts and back again, for ever. `moved`
+    become the factors of this change, `most` the largest allowed; at first 0 and infinite.
+    """
+    for b in range(count):
+        ratio = path[b] / before[b]
+        if (ratio > 1.0) != (moved[b] > 1.0):
+            most[b] = sqrt(min(most[b], max(moved[b], 1.0 / moved[b])))
+        else:
+            most[b] += WIDER * (most[b] - 1.0)
+        moved[b] = min(max(ratio, 1.0 / most[b]), most[b])
+        path[b] = before[b] * moved[b]
+
+
+@njit(cache=True, error_model="numpy")
 def improve(run, tables, rays, lipschitz, conversion, singles, growth, paths, rounds, settled, most_rounds):
     """Rounds of the recursion for every row: fractions and rho backward along the typical drifts, these forward, then a better
-    split of delta. `rounds`, and then more as long as the last one gained more than `settled` of epsilon, at most `most_rounds`.
+    split of delta. `rounds`, and then more as long as the last one changed more than `settled` of epsilon, at most `most_rounds`
+    or, over few blocks, some times as many.
 
     Args:
         run: rows (`sharp_search.Rows`).
@@ -296,14 +316,16 @@ def improve(run, tables, rays, lipschitz, conversion, singles, growth, paths, ro
         Of the best round, row by row: epsilon, rho, the steps counted, the share of delta, and the drifts it started from.
     """
     rows, blocks = paths.shape
-    edges, fractions, started = empty(blocks + 1), empty((4, blocks)), empty(blocks)
+    edges, fractions, started, moved, most = empty(blocks + 1), empty((4, blocks)), empty(blocks), empty(blocks), empty(blocks)
     epsilons, rhos, steps, shares, best_paths = empty(rows), empty(rows), empty(rows), empty(rows), empty_like(paths)
     for i in range(rows):
         far, z0, share, path, table = run.far[i], run.z0[i], run.share[i], paths[i], tables[run.table[i]]
         cut = _cut(run.most[i], far, singles, growth, edges)
-        epsilons[i], rhos[i], steps[i], shares[i] = inf, inf, run.most[i], share
+        epsilons[i], rhos[i], steps[i], shares[i], last = inf, inf, run.most[i], share, inf
         _copy(path, best_paths[i])
-        for done in range(most_rounds):
+        moved.fill(0.0)
+        most.fill(inf)
+        for done in range(most_rounds * (1 if cut > FEW_BLOCKS else MORE_ROUNDS)):
             _copy(path, started)
             c2, w, w_f, w_0, w_0f, f, chance, per_S, per_s2 = _step(run, i, lipschitz, share)
             twice, random, N = _backward(
@@ -312,17 +334,18 @@ def improve(run, tables, rays, lipschitz, conversion, singles, growth, paths, ro
             rho = 0.5 * twice
             delta_p = run.delta[i] if run.certain[i] else run.delta[i] * (1.0 - share)
             epsilon = scalar_epsilon(conversion, rho, delta_p)
-            gain = 1.0 - epsilon / epsilons[i] if epsilon < epsilons[i] else 0.0
-            if gain > 0.0:
+            if epsilon < epsilons[i]:
                 epsilons[i], rhos[i], steps[i], shares[i] = epsilon, rho, N, share
                 _copy(started, best_paths[i])
-            if done + 1 >= rounds and gain <= settled:
+            if done + 1 >= rounds and not abs(1.0 - epsilon / last) > settled:
                 break
-            if isfinite(rho):
+            last = epsilon
+            if rho < inf:
                 count = cut
                 while edges[count - 1] >= N:
                     count -= 1
                 _forward(edges, count, path, z0, N, fractions, c2, w, w_0)
+                _damp(path, started, count, moved, most)
             else:  # drifts that run away are not gone on from
                 _copy(best_paths[i], path)
             slope = random + (twice - random) * chance / w_f
