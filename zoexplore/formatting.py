@@ -52,7 +52,7 @@ def format_percent(x: float, figures: int = 2) -> str:
 
 def format_share(x: float) -> str:
     """A probability in percent as one would type it: exact."""
-    return f"{format_exact(_hundredfold(x))} %"
+    return f"{format_exact(_hundredfold(x))}{THIN}%"
 
 
 def format_measured_share(x: float, decimals: int = 0) -> str:

@@ -64,14 +64,28 @@ def test_what_is_copied_is_what_is_shown(page, app_url, clipboard):
     assert json.loads(clipboard("Copy JSON")) == json.loads(json.dumps(told.as_dict()))
 
 
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (1280, 900), (1440, 900)])
+def test_a_laptop_shows_the_invitation_the_sliders_and_the_figure_at_once(page, app_url, width, height):
+    page.set_viewport_size({"width": width, "height": height})
+    opened(page, app_url)
+    page.get_by_role("button", name="Begin").wait_for()
+    page.locator(".zx-said b, .zx-said p").first.wait_for()
+    parts = (page.locator("canvas").first, handle_of(page, "T"), page.get_by_role("button", name="Begin"))
+    for part in parts:
+        until(page, lambda part=part: (at := part.bounding_box())["y"] >= 0 and at["y"] + at["height"] <= height, 20)
+
+
+SIZE = "el => parseFloat(getComputedStyle(el).fontSize)"
+
+
 def test_a_hall_has_large_type(page, app_url):
     opened(page, f"{app_url}?T=57")
-    title = page.get_by_role("heading", name="zoexplore")
-    small = title.evaluate("el => parseFloat(getComputedStyle(el).fontSize)")
+    title, fold = (page.get_by_role("heading", name=name) for name in ("zoexplore", "Everything else"))
+    small, small_fold = title.evaluate(SIZE), fold.evaluate(SIZE)
     open_export(page)
     page.get_by_role("button", name="Present", exact=True).click()
     page.wait_for_url("**present=1**")
     opened(page, page.url)
-    assert title.evaluate("el => parseFloat(getComputedStyle(el).fontSize)") > 1.3 * small
+    assert title.evaluate(SIZE) > 1.3 * small and fold.evaluate(SIZE) > 1.3 * small_fold
     page.get_by_role("button", name="Ordinary type").click()
     page.wait_for_url(lambda url: "present" not in url and "T=57" in url)

@@ -27,6 +27,6 @@ def test_the_player_moves_the_figures_of_a_file(bound, tmp_path, page):
     page.wait_for_function(redrawn, arg=pictures, polling=LOOK)
     assert told.inner_text() != words
     page.locator(".last").first.click()
-    page.get_by_text(re.compile(r"100\.0\s% of the budget is spent")).wait_for()
+    page.get_by_text(re.compile(r"100\s% of the budget is spent")).wait_for()
     page.get_by_text(f"so that ε = {format_number(guarantee(RUN, bound).epsilon)}").wait_for()
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []

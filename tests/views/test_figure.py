@@ -13,6 +13,7 @@ from zoexplore.views import Curves, State
 from zoexplore.views.compute.process import Answer
 from zoexplore.views.compute.questions import annotations
 from zoexplore.views.panels.pinned import _ratios
+from zoexplore.views.state import Pins
 from zoexplore.views.style import theme
 from zoexplore.views.view import View
 
@@ -50,6 +51,25 @@ def test_curves_that_coincide_share_a_name_and_stay_visible():
     assert "Composition = Hidden-state theorem\n= Sharper bound" in names, "no line is longer than a phone has room for"
     widths = [line.glyph.line_width for line in view.lines.values()]
     assert widths == sorted(widths, reverse=True), "thick lines are drawn first"
+
+
+def test_a_curve_that_meets_a_higher_one_at_its_very_end_is_named_where_it_comes_from():
+    """Along beta, at whose end no noise is isotropic and all bounds say the same."""
+    view = Curves(State(), along="beta")
+    names = named(view)
+    assert names["composition"][0] == "Composition" and names["sharp"][0] == "Sharper bound"
+    sharp = view.source.data["sharp"]
+    assert sharp[-1] > 0.99 * view.source.data["composition"][-1] and names["sharp"][1] < 1.5 * sharp[sharp.size // 2]
+
+
+def test_names_leave_room_for_the_letters_of_pins():
+    state, pins = State(), Pins()
+    view = Curves(state, pins=pins)
+    alone = view.names.glyph.x_offset
+    pins.add(state)
+    assert view.names.glyph.x_offset <= alone - 14
+    pins.remove(0)
+    assert view.names.glyph.x_offset == alone
 
 
 def test_no_threshold_is_marked_where_curves_agree():

@@ -50,7 +50,7 @@ const up = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 return mantissa + " × 10" + [...String(e)].map(c => c == "-" ? "⁻" : up[Number(c)]).join("");
 """
 
-_SHORT = "return String(Number(tick.toPrecision(3)))"  # linear axes
+_SHORT = "return String(Number(tick.toPrecision(3))).replace('-', '−')"  # linear axes
 _TOLD = "return texts.find(([x]) => Math.abs(tick - x) <= 1e-9 * (Math.abs(x) || 1))?.[1] ?? ''"
 
 # A finger that is lifted has left the figure, and with it goes what hovering shows. So a tap is followed by a move, which stays

@@ -29,8 +29,8 @@ from zoexplore.views.view import View
 
 # What the names stand for, by the field that they are on.
 MEANINGS = {
-    "T": "T*: from this step on a bound for hidden iterates is below composition at the same β. The sentence above compares with "
-    "all noise along the directions, β\u00a0=\u00a01.",
+    "T": "T*: from this step on a bound for hidden iterates is below composition at the same β. The dotted line beside that is "
+    "composition with all noise along the directions, β\u00a0=\u00a01.",
     "K": "Kₘᵢₙ: what the paper asks of K for its closed form; fewer may do. 2K = d: the most that the theorem allows.",
     "d": "2K = d: the fewest parameters with which the theorem allows so many directions.",
 }
@@ -38,6 +38,7 @@ REFERENCE_TITLE = "Composition at β = 1"
 _APART = 0.045  # of the axis's decades: names at the curves' ends are no nearer to each other
 _LINE = 2  # names that share a place are written so many to a line, which a narrow figure has room for
 _SAME = 1e-3  # curves whose ends differ by less share one name
+_TENTH = 10  # of a curve, over which its name is written
 _LABEL = 0.45  # of the axis's decades: annotations nearer to each other have their labels in rows of their own
 
 _ANNOTATED = ("x", "y", "dx", "dy", "align", "label")
@@ -64,6 +65,7 @@ class Curves(View):
     """Epsilon against a field for every bound and every pin, with the current value marked."""
 
     along = param.Selector(default="T", objects=list(AXES), doc="the field that the curves run over")
+    annotates = param.Boolean(True, doc="whether what is worth it along the axis is named")
 
     def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
         super().__init__(state, dark, **params)
@@ -87,6 +89,7 @@ class Curves(View):
         self.pins.param.watch(self.changed, ["pins", "compare"])
         self.param.watch(self.changed, "along")
         self.legend.param.watch(self._mute, "muted")
+        self.param.watch(self._mute, "annotates")
 
     @property
     def abscissa(self) -> FieldAxis:
@@ -114,7 +117,7 @@ class Curves(View):
             "x", "y", "label", source=self.marks, x_offset="dx", y_offset="dy", text_color="colour", text_align="align",
             text_baseline="top", text_font_size="12px", text_line_height=1.25, **words,
         )  # fmt: skip
-        fig.text(
+        self.names = fig.text(
             "end_x", "end_y", "name", source=self.marks, x_offset=-4, y_offset=-3, text_color="colour", text_align="right",
             text_baseline="bottom", text_font_size="11.5px", background_fill_alpha=0.7, **over,
         )  # fmt: skip
@@ -173,19 +176,26 @@ class Curves(View):
         }
 
     def _named(self) -> dict[str, list[Any]]:
-        """A name at the right end of every curve within the frame; curves that end at the same place share one."""
+        """A name at the right end of every curve within the frame; curves that come together there share one.
+
+        One that meets a higher one at the very end only is named where it comes from.
+        """
         x, (low, high) = self.source.data["x"], self.up.ends or (0.0, np.inf)
         ends: dict[str, tuple[float, float]] = {}
+        before: dict[str, float] = {}
         for bound in (bound for bound in BOUNDS if bound not in self.legend.muted):
             values = np.asarray(self.source.data[bound])
             seen = np.flatnonzero((values >= low) & (values <= high))
             if seen.size and (seen[-1] == values.size - 1 or not np.isfinite(values[seen[-1] + 1])):
                 ends[bound] = float(x[seen[-1]]), float(values[seen[-1]])
+                before[bound] = float(values[max(seen[-1] - values.size // _TENTH, seen[0])])
         names: dict[str, list[str]] = {}
-        for bound, (at, value) in ends.items():
-            same = (b for b in names if ends[b][0] == at and abs(ends[b][1] / value - 1) < _SAME)
-            first = next(same, bound)
-            names.setdefault(first, []).append(BOUNDS[bound].title)
+        for bound, (at, value) in list(ends.items()):
+            met = [b for b in ends if ends[b][0] == at and abs(ends[b][1] / value - 1) < _SAME]
+            same = (b for b in names if b in met and abs(before[b] / before[bound] - 1) < _SAME)
+            names.setdefault(next(same, bound), []).append(BOUNDS[bound].title)
+            if before[bound] < min(max(before[b] for b in met), value) * (1 - _SAME):
+                ends[bound] = at, before[bound]
         least, apart, places = 0.0, (high / low) ** _APART if names else 1.0, dict[str, float]()
         for bound in sorted(names, key=lambda b: ends[b][1]):  # from below, each far enough above the last
             lines = ceil(len(names[bound]) / _LINE)
@@ -261,6 +271,8 @@ class Curves(View):
                 self._turn()
             data = columns(self._curves, self.along) | self.pinned.columns(self._curves.values)
             self.pinned.draw(self.along, self.dark)
+            if self.names.glyph.x_offset != (beside := -4 - self.pinned.room):
+                self.names.glyph.x_offset = beside
             drawn = self.source.data
             if data.keys() != drawn.keys() or data["x"].shape != np.shape(drawn["x"]):
                 self.source.data = data
@@ -284,7 +296,7 @@ class Curves(View):
         start, end = self.abscissa.frame(self.state.setting)
         shown = {label: float(self.abscissa.place(value)) for label, value in found.items()}
         muted = tuple(f", {BOUNDS[bound].short}" for bound in self.legend.muted if bound in BOUNDS)
-        shown = {label: x for label, x in shown.items() if start <= x <= end and not label.endswith(muted)}
+        shown = {label: x for label, x in shown.items() if self.annotates and start <= x <= end and not label.endswith(muted)}
         row = rows(list(shown.values()), _LABEL * log10(end / start))
         y = [self.figure.y_range.end] * len(shown)  # above the frame, where no curve and no name is
         height = 1.3 * float(self.annotation_words.glyph.text_font_size.removesuffix("px"))

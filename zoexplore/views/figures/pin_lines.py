@@ -66,6 +66,7 @@ class PinnedCurves:
             "x", "y", "letter", source=self.ends, text_color="colour", text_align="right", text_baseline="bottom",
             x_offset="dx", y_offset=-1, text_font={"value": theme.FONT}, text_font_size="13px", text_font_style="bold",
         )  # fmt: skip
+        self.room = 0  # pixels that the letters take at the right end
         self._drawn: tuple = ()
         self._found: list[CurveSet] = []  # of each pin
         self._found_for: tuple = ((), "")  # which pins, and over which field
@@ -101,6 +102,7 @@ class PinnedCurves:
                 ends[place] = x[last], y[last]
         seen = {place: y for place, (_, y) in ends.items() if np.isfinite(y)}
         aside = dict(zip(seen, rows_of(list(seen.values()), _APART), strict=True))
+        self.room = _ASIDE * (1 + max(aside.values())) if aside else 0
         self.ends.data = {
             "x": [float(x) for x, _ in ends.values()],
             "y": [float(y) for _, y in ends.values()],

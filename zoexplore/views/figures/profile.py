@@ -20,7 +20,7 @@ from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 _SAYS = """<p>A guarantee is not one number but a curve: the smaller the chance δ of an exception, the larger the ε that
-has to be admitted. Every point of a line is a guarantee of the same run. The row marked is the δ that is set.</p>"""
+has to be admitted. Every point of a line is a guarantee of the same run. The dotted line marks the δ that is set.</p>"""
 _POINTED = "<i>δ</i>, at most, at ε = @{x}{value}"
 _HOVERED = 160  # epsilons that can be pointed at
 _MIDDLE = 1e-6  # where on the axis of delta the hover looks for them

@@ -194,7 +194,7 @@ def describe_step(g: Guarantee, t: int) -> str:
     else:
         along, across = format_measured_share(path.pi[t]), format_measured_share(path.alpha[t])
         hides = f"Noise hides {along} of what lies along the directions and {across} of what lies across them"
-    by_then = f"By then {format_measured_share(spent, 1)} of the budget is spent."
+    by_then = f"By then {format_measured_share(spent)} of the budget is spent."
     return f"{where}, after it {format_number(path.z[t + 1])}. {hides}. {by_then}"
 
 

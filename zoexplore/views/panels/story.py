@@ -22,8 +22,8 @@ from zoexplore.views.style import widgets
 from zoexplore.views.tabs import Tabs
 
 Found = dict[str, Guarantee]
-_INVITATION = """<h2>New here?</h2><p>Somebody trains a model on your data and publishes it. What does it give away about you,
-and why does that stop growing when the steps in between stay secret? Six short steps, one slider each.</p>"""
+_INVITATION = """<div class="band"><h2>New here?</h2> <p>What does a model trained on your data give away about you, and why does
+that stop growing? Six short steps.</p></div>"""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _saturates(before: Found, after: Found) -> str:
     change = "ε does not change" if now <= was * 1.001 else f"ε grows from {format_number(was)}"
     return (
         f"{change}: it is {format_number(now)}. Every step pulls the two runs together and covers the rest with fresh noise. "
-        "Watch them: runs that start as far apart as the ball allows are the same cloud after a few steps. Only the last few "
+        "Watch them: even runs that start at opposite ends of the ball are the same cloud after a few steps. Only the last few "
         "steps leave a trace, so the curve stops growing."
     )
 
@@ -175,11 +175,11 @@ class Story(pn.viewable.Viewer):
         """With `invites` the page begins with an invitation to the story."""
         super().__init__(**params)
         self.state, self.tabs, self.controls, self.invites = state, tabs, controls, invites
-        self.words, self.answer = (widgets.html("", "words", "story") for _ in range(2))
+        self.words, self.answer = (widgets.html("", "words", "story", css_classes=["zx-words"]) for _ in range(2))
         self.buttons = {
-            "begin": widgets.button("Begin", lambda: self.go(1)),
+            "begin": widgets.button("Begin", lambda: self.go(1), "primary"),
             "back": widgets.button("Back", lambda: self.go(int(self.step) - 1)),
-            "next": widgets.button("Next", lambda: self.go(int(self.step) + 1)),
+            "next": widgets.button("Next", lambda: self.go(int(self.step) + 1), "primary"),
             "skip": widgets.button("Skip: show the whole page", lambda: self.go(0)),
         }
         # The same buttons for every step: of those that a page gets later, a browser may send what the server does not take.
@@ -205,7 +205,7 @@ class Story(pn.viewable.Viewer):
             self.controls.sole = told.control if told else ""
             curves, shown = self.tabs["curves"], told.shows if told else ()
             self.tabs.switch.visible = curves.choice.visible = told is None
-            curves.legend.visible = not shown  # the names at the curves' ends say as much
+            curves.legend.visible = curves.annotates = not shown  # the names at the curves' ends say as much
             self._draw(shown)
             self.by = told.by if told else ""
             if told:
@@ -233,6 +233,8 @@ class Story(pn.viewable.Viewer):
                 f'<p class="question">{escape(told.question)}</p>'
             )
         guesses = told.guesses if told else ()
+        self.guesses.visible = self.answer.visible = told is not None
+        self.panel.css_classes = ["zx-told", *([] if told else ["zx-band"])]
         for place, button in enumerate(self.guesses):
             text = guesses[place] if place < len(guesses) else ""
             button.param.update(label=text or "–", visible=bool(text), disabled=False)

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable
+from html import escape
 from typing import Any
 
 import panel as pn
@@ -37,9 +38,9 @@ def label(text: str, *sheets: str) -> pn.pane.HTML:
     return short(f'<p class="label">{text}</p>', *sheets)
 
 
-def button(text: str, do: Callable[[], Any] | None = None, **more: Any) -> pn.widgets.Button:
+def button(text: str, do: Callable[[], Any] | None = None, *sheets: str, **more: Any) -> pn.widgets.Button:
     """A button, and what it does."""
-    made = pn.widgets.Button(label=text, **look("button", margin=0) | more)
+    made = pn.widgets.Button(label=text, **look("button", *sheets, margin=0) | more)
     if do:
         made.on_click(lambda _: do())
     return made
@@ -120,6 +121,7 @@ def player(interval: int) -> pn.widgets.Player:
     return pn.widgets.Player(
         label="step", start=0, end=1, value=0, interval=interval, loop_policy="once", show_loop_controls=False, width=320,
         visible_buttons=["first", "previous", "pause", "play", "next", "last"], value_align="start", show_value=False,
+        stylesheets=[theme.css("player")],
     )  # fmt: skip
 
 
@@ -145,7 +147,8 @@ def stack(*parts: Any, **more: Any) -> pn.Column:
 
 def fold(title: str, *parts: Any, collapsed: bool = True) -> pn.Card:
     """What is shown when its title is clicked."""
-    return pn.Card(*parts, title=title, collapsed=collapsed, **look("fold", **theme.STRETCH))
+    header = short(f"<h3>{escape(title)}</h3>", "head")  # Panel's own is as small in a lecture as anywhere
+    return pn.Card(*parts, title=title, header=header, collapsed=collapsed, **look("fold", **theme.STRETCH))
 
 
 def component(name: str, *parts: Any, sheet: str = "curves", **more: Any) -> pn.Column:

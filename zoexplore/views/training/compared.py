@@ -113,7 +113,8 @@ class Compared:
         )
         words = {"text_font_size": "12px", "text_baseline": "middle", "text_align": "left", "text_font": {"value": theme.FONT}}
         fig.text("x", "y", "text", source=self.names, text_color="colour", x_offset=4, y_offset=0, level="overlay", **words)
-        fig.text("x", "y", "text", source=self.said, text_color=theme.colour("ink"), x_offset=7, y_offset=0, **words)
+        ground = {"background_fill_color": theme.colour("surface"), "background_fill_alpha": 0.8, "level": "overlay"}
+        fig.text("x", "y", "text", source=self.said, text_color=theme.colour("ink"), x_offset=7, y_offset=0, **words, **ground)
         tells(fig, dots)
         return fig
 
@@ -172,7 +173,7 @@ class Compared:
         target, _, _, high, low = known
         at = target * 1.06
         self.between.data = {"xs": [[at, at]], "ys": [[low, high]]}
-        self.said.data = {"x": [at], "y": [(high + low) / 2], "text": [f"{abs(high - low):.3f}"]}
+        self.said.data = {"x": [at], "y": [(high + low) / 2], "text": [f"{abs(high - low):.3f} apart"]}
 
 
 def colour_of(method: str) -> str:

@@ -67,7 +67,8 @@ class Results(pn.viewable.Viewer):
 
     def __panel__(self) -> pn.viewable.Viewable:
         keep = widgets.label("the results", "aside"), *self.downloads.values()
-        row = widgets.tools(*keep, widgets.label("load results", "aside"), self.upload, margin=(8, 0, 4, 0))
+        load = widgets.tools(widgets.label("load results", "aside"), self.upload)
+        row = widgets.tools(*keep, load, margin=(8, 0, 4, 0))
         return widgets.stack(widgets.html(f"<p>{escape(NOT_COVERED)}</p>", "words"), self.words, row)
 
 
