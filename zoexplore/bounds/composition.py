@@ -122,7 +122,7 @@ COMPOSITION = Bound(
     title="Composition",
     bare=True,
     latex=r"\rho = T\,\frac{(2\Delta/n)^2}{2\sigma^2\left(\beta + (1-\beta)K/d\right)}",
-    summary="Every iterate is taken to be public, so every step is paid for and the loss grows with T.",
+    summary="Every iterate is taken to be public, so every step is paid for and the privacy loss grows with T.",
     source="Paper, public-state baseline",
     proofs=(
         Reference("bounds", "Composition"),

@@ -126,7 +126,7 @@ COROLLARY = Bound(
     id="corollary",
     title="Closed form",
     latex=r"\rho = \min_{1\le N\le T}\ \frac{N(2\Delta/n)^2}{\beta\sigma^2} + \frac{2(2R)^2 d}{(1-\beta)N\eta^2\sigma^2}",
-    summary="The theorem with its contraction factor set to 1: a formula that fits on a line, at several times the loss.",
+    summary="The theorem with its contraction factor set to 1: a formula that fits on a line, at several times the privacy loss.",
     source="Paper, closed-form corollary and the appendix on numerical results",
     proofs=(Reference("bounds", "The closed form"),),
     assumptions=(

@@ -29,8 +29,8 @@ from zoexplore.views.view import View
 
 # What the names stand for, by the field that they are on.
 MEANINGS = {
-    "T": "T*: from this step on a bound for hidden iterates is below composition at the same β. The dotted line beside that is "
-    "composition with all noise along the directions, β\u00a0=\u00a01.",
+    "T": "T*: from this step on a bound for hidden iterates is below composition at the same β. Composition at "
+    "β\u00a0=\u00a01 has all noise along the directions.",
     "K": "Kₘᵢₙ: what the paper asks of K for its closed form; fewer may do. 2K = d: the most that the theorem allows.",
     "d": "2K = d: the fewest parameters with which the theorem allows so many directions.",
 }

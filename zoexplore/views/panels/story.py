@@ -78,7 +78,7 @@ def _composition(before: Found, after: Found) -> str:
     was, now = before["composition"].epsilon, after["composition"].epsilon
     return (
         f"ε of composition goes from {format_number(was)} to {format_number(now)}, {now / was:.0f} times as much: every step "
-        "that is published is one more look at the record. At first the loss grows like √T, later like T."
+        "that is published is one more look at the record. At first ε grows like √T, later like T."
     )
 
 
