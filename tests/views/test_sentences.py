@@ -11,7 +11,7 @@ from zoexplore import Accounting, __version__, guarantee, paper
 from zoexplore.bounds import BOUNDS
 from zoexplore.formatting import THIN, format_short, format_tex
 from zoexplore.planning import Unreachable, calibrate, recommend
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.presets import DEMONSTRATION, PRESETS
 from zoexplore.setting import LARGEST_INTEGER
 from zoexplore.views import Readouts, State
 from zoexplore.views.explorer import Explorer, colophon
@@ -182,6 +182,19 @@ def test_every_bound_has_a_name_for_sentences():
 def test_without_a_step_size_nothing_is_simulated():
     view = Factors(State(DEMONSTRATION.replace(M=float("inf"), eta=None, regime="non-convex", m=0.0, ridge=0.0)))
     assert "Without a step size" in view.words.object and not view.drawing.visible
+
+
+def test_a_distance_that_no_step_shrinks_is_multiplied_by_one_whatever_the_directions_are():
+    view = Factors(State(PRESETS["linear-head"].setting))
+    assert "by 1 on average, whether they are orthonormal or independent" in view.words.object
+    usual = Factors(State())
+    assert re.search(r"by 0\.7\d+ on average if they are orthonormal, and by 0\.8\d+ if independent", usual.words.object)
+
+
+def test_nothing_is_said_of_what_lies_across_directions_that_span_everything():
+    told = [describe_trajectory(guarantee(DEMONSTRATION.replace(K=K, beta=0.0), "sharp")) for K in (DEMONSTRATION.d, 260)]
+    assert "hides a growing part of the distance." in told[0] and "across" not in told[0]
+    assert "α of what lies across them" in told[1]
 
 
 class TestPaper:

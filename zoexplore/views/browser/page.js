@@ -62,22 +62,20 @@ function spare(view) {
   if (write) sheet._update = function(css) { if (this.css !== css) write.call(this, css); };
 }
 const named = new WeakSet(); // tabs bring views of their own when they are first shown
-function nameAll() {
-  for (const root of window.Bokeh?.index?.roots ?? []) for (const view of views(root)) {
+function nameAll(all) {
+  for (const view of all) {
     if (!sparing && view.style) spare(view);
     if (named.has(view) || !view.shadow_el || !view.has_finished?.()) continue;
     named.add(view);
-    if (view === root) view.el.setAttribute("role", "main");
+    if (view.parent == null) view.el.setAttribute("role", "main");
     name(view);
     remember(view);
   }
 }
 // On a phone the sliders are below the figure, which stays at the top of the screen while they are used, where it leaves them room.
-function keepFigure() {
-  const root = window.Bokeh?.index?.roots?.[0];
-  if (!root) return;
+function keepFigure(all) {
   let answer = null, figure = null;
-  for (const view of views(root)) {
+  for (const view of all) {
     if (view.model.css_classes?.includes?.("zx-answer")) answer = view.el;
     if (view.model.type == "Figure" && view.el.offsetParent && !figure) figure = view.el;
   }
@@ -95,9 +93,9 @@ const COMPUTED = ["zx-waiting", "zx-veiled", "zx-busy"];
 const told = Object.assign(document.createElement("div"), {className: "zx-told"});
 told.setAttribute("role", "status");
 let looks = 0; // in a row at which something was computed
-function tellWhatIsComputed() {
+function tellWhatIsComputed(all) {
   let some = false;
-  for (const root of window.Bokeh?.index?.roots ?? []) for (const view of views(root)) {
+  for (const view of all) {
     if (!view.el) continue;
     const state = view.el.style?.getPropertyValue("--zx-state");
     const busy = COMPUTED.some((name) => name == state || view.model.css_classes?.includes?.(name));
@@ -108,7 +106,12 @@ function tellWhatIsComputed() {
   if (looks == 2) told.textContent = "Computing …";
   if (!some && told.textContent) told.textContent = "No longer computing.";
 }
+function look() {
+  if (!window.Bokeh?.documents?.[0]?.is_idle) return;
+  const all = [...window.Bokeh.index.roots].flatMap((root) => [...views(root)]);
+  for (const act of [nameAll, keepFigure, tellWhatIsComputed]) act(all);
+}
 window.addEventListener("load", () => {
   document.body.append(told);
-  setInterval(() => { if (window.Bokeh?.documents?.[0]?.is_idle) { nameAll(); keepFigure(); tellWhatIsComputed(); } }, 200);
+  setInterval(look, 200);
 });

@@ -105,14 +105,17 @@ class Factors(View):
         centres = (drawn["left"] + drawn["right"]) / 2
         means = {kind: float(np.average(centres, weights=drawn[kind])) for kind in _COLOURS}
         orthonormal, independent = (format_short(means[kind]) for kind in ("orthonormal", "independent"))
-        seen = (
-            f"one random direction of d = {format_count(d)}, a step leaves {orthonormal} of it on average"
-            if K == 1
-            else f"K = {format_count(K)} random directions of d = {format_count(d)}, it leaves {orthonormal} of it on average "
-            f"if they are orthonormal, and {independent} if independent, since those overlap, and overshoot where they do"
-        )
+        if K == 1:
+            seen = f"one random direction of d = {format_count(d)}, by {orthonormal} on average"
+        elif orthonormal == independent:
+            seen = f"{_many(K, d)}, by {orthonormal} on average, whether they are orthonormal or independent"
+        else:
+            seen = (
+                f"{_many(K, d)}, by {orthonormal} on average if they are orthonormal, and by {independent} if independent, since "
+                "those overlap, and overshoot where they do"
+            )
         self.words.object = (
-            f"<p>A gradient step multiplies the distance by at most c = {format_short(c)}. Seen through {seen}. "
+            f"<p>A gradient step multiplies the distance by at most c = {format_short(c)}; seen through {seen}. "
             "The dashed lines mark what the proofs use: the root mean square for the sharper bound, and for the theorem a value "
             "that all but a rare step stays below.</p>"
         )
@@ -126,3 +129,7 @@ class Factors(View):
     def __panel__(self) -> pn.viewable.Viewable:
         title = widgets.short("<h2>Why the directions are orthonormal</h2>", margin=(14, 0, 0, 0))
         return widgets.component("factors", title, self.words, self.drawing)
+
+
+def _many(K: int, d: int) -> str:
+    return f"K = {format_count(K)} random directions of d = {format_count(d)}"

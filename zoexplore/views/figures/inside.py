@@ -116,10 +116,11 @@ def _middle(g: Guarantee, path: Trajectory) -> str:
         if g.start > 0:
             return "The noise of that step hides all of it at once."
         return "The noise of every step hides at once what the step adds, so the runs never part: this is composition."
+    part = "π of what lies along the directions and α of what lies across them, each by the noise that it meets"
+    hides = "a growing part of the distance" if path.alpha is None else f"a growing fraction, {part}"
     return (
         "Early on nearly nothing is hidden: the distance may grow, because later steps shrink it for free. Towards the "
-        "end the noise hides a growing fraction, π of what lies along the directions and α of what lies across them, "
-        "each by the noise that it meets."
+        f"end the noise hides {hides}."
     )
 
 
