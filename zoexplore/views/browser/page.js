@@ -67,7 +67,7 @@ function nameAll(all) {
     if (!sparing && view.style) spare(view);
     if (named.has(view) || !view.shadow_el || !view.has_finished?.()) continue;
     named.add(view);
-    if (view.parent == null) view.el.setAttribute("role", "main");
+    if (view.model.css_classes?.includes?.("zx-room")) view.el.setAttribute("role", "main");
     name(view);
     remember(view);
   }
