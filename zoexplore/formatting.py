@@ -50,9 +50,9 @@ def format_percent(x: float, figures: int = 2) -> str:
     return f"{format_number(_hundredfold(x), figures)}{THIN}%"
 
 
-def format_share(x: float) -> str:
-    """A probability in percent as one would type it: exact."""
-    return f"{format_exact(_hundredfold(x))}{THIN}%"
+def format_share(x: float, space: str = " ") -> str:
+    """A probability in percent, exact: as one would type it, and with a `THIN` space as it is printed."""
+    return f"{format_exact(_hundredfold(x))}{space}%"
 
 
 def format_measured_share(x: float, decimals: int = 0) -> str:

@@ -101,7 +101,8 @@ def test_the_odds_are_of_the_smallest_guarantees_whole_curve(changes):
     run = DEMONSTRATION.replace(**changes)
     best = min((guarantee(run, b) for b in BOUNDS if not BOUNDS[b].comparator), key=lambda g: g.epsilon)
     told = Odds(State(run)).pane.object
-    assert f"At 1 % false alarms the best attacker finds at most {format_percent(float(best.true_positive_rate(0.01)))}" in told
+    most = format_percent(float(best.true_positive_rate(0.01)))
+    assert f"At 1{THIN}% false alarms the best attacker finds at most {most}" in told
 
 
 def test_no_odds_are_given_where_nothing_is_known_or_guaranteed():

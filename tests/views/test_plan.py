@@ -7,6 +7,7 @@ import pytest
 
 from tests.views import jobs
 from zoexplore import epsilon, guarantee
+from zoexplore.formatting import THIN
 from zoexplore.planning import SOLVABLE_FIELDS
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Planner, State
@@ -73,7 +74,7 @@ def test_delta_and_target_are_texts(planner):
 
 
 @pytest.mark.parametrize(("aim", "told"), [
-    ("advantage", "an advantage of at most 20 %"), ("tpr", "at most 5 % true positives at 1 % false alarms"),
+    ("advantage", f"an advantage of at most 20{THIN}%"), ("tpr", f"at most 5{THIN}% true positives at 1{THIN}% false alarms"),
 ])  # fmt: skip
 def test_an_attackers_success_can_be_the_target(planner, aim, told):
     planner.aim = aim

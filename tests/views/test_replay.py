@@ -39,7 +39,7 @@ def test_the_last_frame_has_spent_the_whole_budget(bound):
     g = guarantee(DEMONSTRATION.replace(T=40), bound)
     assert view.sources["paid"].data["y"][0] == pytest.approx(g.rho, rel=1e-6)
     assert view.sources["now"].data["x"][0] == 40
-    assert "100.0\u202f% of the budget" in view.words.object
+    assert "100\u202f% of the budget" in view.words.object
 
 
 def test_of_a_long_run_the_last_steps_are_played():

@@ -150,7 +150,7 @@ class Attack(View):
         )
 
     def _heads(self) -> tuple[str, ...]:
-        fpr, prior, guess = (format_share(x).replace(" ", THIN) for x in (self.fpr, self.prior, self.guess))
+        fpr, prior, guess = (format_share(x, THIN) for x in (self.fpr, self.prior, self.guess))
         return (
             "",
             f"finds, at {fpr} false alarms",

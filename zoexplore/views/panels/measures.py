@@ -10,7 +10,7 @@ import param
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.tradeoff import TradeOff
-from zoexplore.formatting import format_number, format_percent, format_share, format_short
+from zoexplore.formatting import THIN, format_number, format_percent, format_share, format_short
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.curve_set import attack, guarantees, smallest, stated
 from zoexplore.views.panels.readouts import REST, told_of
@@ -47,7 +47,7 @@ def said(allowed: TradeOff, fpr: float = FPR) -> str:
     >>> said(guarantee(DEMONSTRATION, "sharp").risk).replace("\\u202f", " ")
     'At 1 % false alarms the best attacker finds at most 1.9 % of members; blind guessing finds 1 %.'
     """
-    found, share = float(allowed.true_positive_rate(fpr)), format_share(fpr)
+    found, share = float(allowed.true_positive_rate(fpr)), format_share(fpr, THIN)
     if found >= 1:
         return f"At {share} false alarms an attacker may find every member: this rules nothing out."
     most = format_percent(found)

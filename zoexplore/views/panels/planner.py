@@ -11,7 +11,7 @@ import param
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.fields import FIELDS, in_symbols
-from zoexplore.formatting import format_count, format_exact, format_number, format_share, format_short, parse_number
+from zoexplore.formatting import THIN, format_count, format_exact, format_number, format_share, format_short, parse_number
 from zoexplore.planning import SOLVABLE_FIELDS, Plan
 from zoexplore.planning.calibration import DECADES
 from zoexplore.setting import LARGEST_INTEGER, Setting
@@ -106,9 +106,10 @@ class Planner(View):
     def _goal(self) -> str:
         """The target within a sentence."""
         if self.aim == "advantage":
-            return f"gives an attacker an advantage of at most {format_share(self.advantage)}"
+            return f"gives an attacker an advantage of at most {format_share(self.advantage, THIN)}"
         if self.aim == "tpr":
-            return f"gives an attacker at most {format_share(self.tpr)} true positives at {format_share(self.fpr)} false alarms"
+            found, alarms = (format_share(x, THIN) for x in (self.tpr, self.fpr))
+            return f"gives an attacker at most {found} true positives at {alarms} false alarms"
         return f"gives ε\u00a0≤\u00a0{format_short(self.target, 6)} at δ\u00a0=\u00a0{format_short(self.state.setting.delta)}"
 
     def ask(self, question: Callable[[], Coroutine]) -> None:
