@@ -73,9 +73,12 @@ def rested(page):
 def anew(page):
     """Take a page that has been used back to where it began: all that its address does not say is closed."""
     page.mouse.move(0, 0)
-    page.evaluate("scrollTo(0, 0)")  # else what is open in the header may lie over the titles of the views
+    page.evaluate("scrollTo(0, 0)")
     page.set_viewport_size(VIEWPORT)
     page.emulate_media(color_scheme="light")
+    if (code := page.get_by_label("Python code")).is_visible():  # in a drawer that lies over the titles of the views
+        page.get_by_role("button", name="Export").click()
+        code.wait_for(state="hidden")
     if "tab=" in page.url:  # of the runs below no other view is to draw anything
         show(page, "curves")
         becomes(page, lambda: "tab=" in page.url, False)
