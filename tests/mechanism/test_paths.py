@@ -5,7 +5,7 @@ import torch
 
 from tests.mechanism.problems import SETTING, classes, cross_entropy, data, network, run
 from zoexplore import Setting
-from zoexplore.mechanism import NoisyZOGD, Sources
+from zoexplore.mechanism import NoisyZOGD, Sources, update
 from zoexplore.mechanism.frames import Mover, Streamed
 from zoexplore.mechanism.parameters import Copy, Parameters
 from zoexplore.mechanism.slopes import Ambient, Losses, measure
@@ -84,6 +84,22 @@ def test_worst_neighbours_are_as_far_apart_as_stated(options, xi, clipping):
 @pytest.mark.parametrize("directions", ["dense", "streamed"])
 def test_in_single_and_half_precision_as_far_as_their_digits_go(kind, near, directions):
     assert max(apart(kind, "each", 0.1, {"directions": directions})) == pytest.approx(1, abs=near)
+
+
+@pytest.mark.parametrize("clipping", ["each", "joint"])
+@pytest.mark.parametrize("xi", [0.0, 0.1])
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("directions", ["dense", "streamed"])
+def test_before_they_are_rounded_updates_are_as_far_apart_as_stated_whatever_the_precision(
+    directions, kind, xi, clipping, monkeypatch
+):
+    """Of two neighbours' first steps: what is to be added to the parameters, its noise included."""
+    updates = []
+    monkeypatch.setattr(update, "add", lambda block, change, rounding: updates.append(change.double().clone()))
+    apart(kind, clipping, xi, {"directions": directions}, trials=1)
+    first, second = torch.cat(updates).view(2, 2 * D)
+    stated = {"each": 2 * 2.0 * 0.8 / (N * K**0.5), "joint": 2 * 2.0 * 0.8 / (N * K)}[clipping]
+    assert float((first - second).norm()) == pytest.approx(stated, rel=1e-5)
 
 
 @pytest.mark.parametrize("xi", [0.0, 1e-3])
