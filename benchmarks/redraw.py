@@ -16,11 +16,10 @@ from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import Accounting
 from zoexplore.training.finished import load
 from zoexplore.views.compute.questions import Sheet, histograms, row
-from zoexplore.views.figures.contours import heights, level_lines
-from zoexplore.views.figures.factors import Factors
-from zoexplore.views.figures.map import Map
+from zoexplore.views.figures.inside import Factors
+from zoexplore.views.figures.map import Map, heights, level_lines
 from zoexplore.views.training.course import Course
-from zoexplore.views.training.utility import UtilityFigure
+from zoexplore.views.training.frontier import UtilityFigure
 
 BOUNDS, TARGETS = ("composition", "sharp"), (0.1, 1.0, 10.0)
 

@@ -16,10 +16,9 @@ from zoexplore.training.costs import kept, passes
 from zoexplore.training.finished import Comparison, Nearness, load
 from zoexplore.views.figures.picture import svg
 from zoexplore.views.state import State
-from zoexplore.views.training.compared import Compared, describe_frontier
-from zoexplore.views.training.costs import COSTS, Costs, describe_costs
-from zoexplore.views.training.finished import how
-from zoexplore.views.training.marks import spread
+from zoexplore.views.training.comparison import COSTS, Compared, Costs, describe_costs, describe_frontier
+from zoexplore.views.training.frontier import spread
+from zoexplore.views.training.tab import how
 
 DOCS = Path(__file__).parents[1] / "docs"
 MEASURED = (

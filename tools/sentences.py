@@ -17,7 +17,7 @@ from zoexplore.planning import SOLVABLE_FIELDS
 from zoexplore.presets import DEMONSTRATION as RUN
 from zoexplore.presets import PRESETS
 from zoexplore.views import Explorer
-from zoexplore.views.figures.legend import Legend
+from zoexplore.views.figures.parts import Legend
 from zoexplore.views.panels.story import STEPS
 from zoexplore.views.training.jobs import checked, read
 
@@ -234,10 +234,10 @@ def _story() -> States:
     """The invitation, every step, and the answer to every guess."""
     explorer = Explorer(search="")
     yield "story: the invitation", said(explorer)
-    for number, step in STEPS.items():
+    for number in STEPS:
         explorer.story.go(int(number))
         yield f"story: step {number}", said(explorer)
-        explorer.story.take(step.guesses[0])
+        explorer.story.take(0)
         yield f"story: step {number}, answered", said(explorer)
 
 

@@ -23,9 +23,8 @@ from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
 from zoexplore.bounds.bound import Trajectory
 from zoexplore.formatting import format_short
 from zoexplore.setting import Accounting, Setting
+from zoexplore.views.axes import AXES, drawable
 from zoexplore.views.compute.questions import Sheet, row
-from zoexplore.views.figures.axes import AXES, drawable
-from zoexplore.views.figures.contours import heights, level_lines
 from zoexplore.views.style import theme
 
 if TYPE_CHECKING:
@@ -282,7 +281,7 @@ def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "shar
     Raises:
         ValueError: the utility is unknown.
     """
-    from zoexplore.views.training.marks import MARKERS, name_of, supposed
+    from zoexplore.views.training.frontier import MARKERS, name_of, supposed
 
     if utility not in ("accuracy", "loss"):
         raise ValueError(f"utility = {utility!r} is not allowed: give 'accuracy' or 'loss'")
@@ -377,6 +376,8 @@ def _contours(
     """Paths on which epsilon has the given values, found in logarithms where the axes are logarithmic, and their labels."""
     if min(epsilon.shape) < 2:
         return [], []
+    from zoexplore.views.figures.map import heights, level_lines  # with Panel
+
     on_x, on_y = logs["logx"], logs["logy"]
     x, y = (np.log10(v) if log else v for v, log in ((sheet.columns, on_x), (sheet.rows, on_y)))
     found = level_lines(x, y, heights(drawable(epsilon)), list(levels))

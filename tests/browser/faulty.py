@@ -10,8 +10,8 @@ from zoexplore.views import Explorer, app
 class Faulty(Explorer):
     """It serves every page of this process."""
 
-    def __init__(self, **given):
-        super().__init__(**given)
+    def make(self):
+        yield from super().make()
         self.state.param.watch(fail, "T")
         self.files.downloads[1].callback = self.curves.saves.draw = full
 

@@ -24,9 +24,9 @@ from zoexplore import BOUNDS, curve, guarantee
 from zoexplore.formatting import format_number
 from zoexplore.planning import calibrate
 from zoexplore.presets import DEMONSTRATION
-from zoexplore.views.figures.axes import AXES
-from zoexplore.views.figures.bokeh_style import DIGITS
+from zoexplore.views.axes import AXES
 from zoexplore.views.figures.inside import PANELS
+from zoexplore.views.figures.parts import DIGITS
 from zoexplore.views.tabs import VIEWS
 
 

@@ -22,7 +22,7 @@ from tests.browser.acts import (
 )
 from zoexplore import BOUNDS, Accounting, curve, guarantee
 from zoexplore.presets import DEMONSTRATION
-from zoexplore.views.figures.axes import T_VALUES
+from zoexplore.views.axes import T_VALUES
 from zoexplore.views.panels.controls import SLIDERS
 
 

@@ -27,7 +27,7 @@ from tests.browser.acts import (
 from zoexplore import Accounting, curve, guarantee
 from zoexplore.export import from_fields, to_csv, to_python, to_yaml
 from zoexplore.presets import DEMONSTRATION, PRESETS
-from zoexplore.views.figures.axes import AXES, T_VALUES
+from zoexplore.views.axes import AXES, T_VALUES
 from zoexplore.views.style import theme
 from zoexplore.views.tabs import VIEWS
 

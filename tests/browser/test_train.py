@@ -30,7 +30,7 @@ from tests.browser.conftest import served
 from tests.views import train_jobs
 from zoexplore.training import NOT_COVERED, TASKS
 from zoexplore.training.frontier_files import from_csv, to_csv
-from zoexplore.views.training.marks import name_of
+from zoexplore.views.training.frontier import name_of
 
 LINGER = 20  # seconds: a page that a busy machine loads more slowly finds no session
 # Where the marks are on the page, the figure being scrolled into it.
@@ -95,7 +95,7 @@ def workers(server):
     """The processes that train, by their ids, each with that of the one that the server began for the run."""
     table = subprocess.run(["ps", "-ww", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
     rows = [(int(pid), int(parent), args) for pid, parent, args in (line.split(None, 2) for line in table.splitlines())]
-    below = {pid for pid, parent, args in rows if parent == server.process.pid and "zoexplore.views.compute.worker" in args}
+    below = {pid for pid, parent, args in rows if parent == server.process.pid and "zoexplore.views.compute.process" in args}
     return {pid: parent for pid, parent, args in rows if parent in below and "spawn_main" in args}
 
 

@@ -14,11 +14,10 @@ from tests.fuzz.strings import HOSTILE, damaged, fields_of, good_files, good_que
 from zoexplore import Accounting, Setting
 from zoexplore.export import LARGEST_FILE, from_fields, from_query, from_yaml, to_csv, to_python, to_query, to_yaml
 from zoexplore.presets import DEMONSTRATION
-from zoexplore.views.browser.address import LONGEST, Address, Bridge
-from zoexplore.views.browser.lessons import Lesson
+from zoexplore.views.address import LONGEST, Address, Bridge, Lesson
 from zoexplore.views.explorer import Explorer
 from zoexplore.views.figures.curves import Curves
-from zoexplore.views.panels.downloads import Files
+from zoexplore.views.panels.toolbar import Files
 from zoexplore.views.state import MOST_PINS, Pins, State
 from zoexplore.views.tabs import VIEWS
 

@@ -9,8 +9,7 @@ import pytest
 from zoexplore import Accounting
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Explorer
-from zoexplore.views.browser.address import Address, Bridge
-from zoexplore.views.browser.lessons import Lesson
+from zoexplore.views.address import Address, Bridge, Lesson
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
 from zoexplore.views.tabs import VIEWS

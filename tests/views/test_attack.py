@@ -10,7 +10,7 @@ from zoexplore import BOUNDS, Accounting, guarantee
 from zoexplore.formatting import THIN, format_percent, format_share, parse_share
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Attack, State
-from zoexplore.views.panels.measures import Odds
+from zoexplore.views.panels.readouts import Odds
 from zoexplore.views.state import Pin, Pins
 
 

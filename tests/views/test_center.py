@@ -13,10 +13,8 @@ from zoexplore.directions import moment_factor, tail_factor
 from zoexplore.formatting import format_number, format_tex
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Factors, Inside, Profile, State, Tabs, Theory
-from zoexplore.views.compute.curve_set import guarantees
-from zoexplore.views.compute.questions import histograms
-from zoexplore.views.figures.factors import lines
-from zoexplore.views.figures.inside import MOST_POINTS, describe_trajectory, thinned
+from zoexplore.views.compute.questions import guarantees, histograms
+from zoexplore.views.figures.inside import MOST_POINTS, describe_trajectory, lines, thinned
 from zoexplore.views.panels.theory import substituted
 from zoexplore.views.state import Pin, Pins
 from zoexplore.views.style import theme

@@ -5,7 +5,7 @@ import pytest
 
 from tests.views.train_jobs import frontier, point
 from zoexplore.views import Train
-from zoexplore.views.training import compared, costs
+from zoexplore.views.training import comparison
 
 
 def test_the_tab_opens_with_a_finished_comparison():
@@ -24,8 +24,8 @@ def test_accuracy_against_a_cost_at_one_target(cost):
     shown = Train().finished
     shown.against = cost
     assert shown.over_cost.visible and not shown.over_epsilon.visible
-    target, points = costs.at_one_target(shown.frontier)
-    marks, of = shown.costs.marks.data, costs.COSTS[cost][0]
+    target, points = comparison.at_one_target(shown.frontier)
+    marks, of = shown.costs.marks.data, comparison.COSTS[cost][0]
     assert {p.method for p in points} == {p.method for p in shown.frontier.points if p.target == target}
     assert marks["x"] == [of(p) for p in points] and marks["y"] == [p.mean("accuracy") for p in points]
     axis = shown.costs.figure.x_range
@@ -34,7 +34,7 @@ def test_accuracy_against_a_cost_at_one_target(cost):
 
 
 def test_names_stand_apart_and_near_their_lines():
-    places = compared.apart([0.9, 0.9, 0.5, 0.91], 0.05)
+    places = comparison.apart([0.9, 0.9, 0.5, 0.91], 0.05)
     assert min(np.diff(sorted(places))) > 0.05 - 1e-9
     assert max(abs(np.array(places) - [0.9, 0.9, 0.5, 0.91])) < 0.06
 
@@ -44,6 +44,6 @@ def test_the_gap_is_between_the_best_of_either_kind_at_one_target():
         return point(epsilon=target, accuracy=accuracy, method=method, target=target)
 
     drawn = frontier(at("aggzo", (0.6, 0.6), 1.0), at("dpzero", (0.7, 0.7), 1.0), at("dp-sgd", (0.9, 0.9), 1.0))
-    target, first, zeroth, high, low = compared.gap(compared.lines(drawn))
+    target, first, zeroth, high, low = comparison.gap(comparison.lines(drawn))
     assert (target, first.method, zeroth.method, high, low) == (1.0, "dp-sgd", "dpzero", 0.9, 0.7)
-    assert "ε = 1.00" in compared.describe_frontier(drawn) and compared.describe_frontier(frontier()) == ""
+    assert "ε = 1.00" in comparison.describe_frontier(drawn) and comparison.describe_frontier(frontier()) == ""

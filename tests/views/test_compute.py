@@ -13,15 +13,13 @@ from zoexplore import Accounting, curve, guarantee
 from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Curves, Inside, Map, Profile, Readouts, State, Theory
+from zoexplore.views.axes import T_VALUES
 from zoexplore.views.compute import ask as asking
 from zoexplore.views.compute.ask import REDRAW, ask, pool, quick
-from zoexplore.views.compute.curve_set import curve_set, guarantees, shares
-from zoexplore.views.compute.long import MOST, Busy, LongWork
-from zoexplore.views.compute.pool import Pool
+from zoexplore.views.compute.pool import MOST, Busy, LongWork, Pool
 from zoexplore.views.compute.process import Died
-from zoexplore.views.compute.remember import forget, recall, remember, remembered, size
+from zoexplore.views.compute.questions import curve_set, guarantees, recall, remember, remembered, shares, size
 from zoexplore.views.compute.task import Task
-from zoexplore.views.figures.axes import T_VALUES
 
 NEAR = 1e-8  # relative
 
@@ -39,7 +37,7 @@ def elsewhere(monkeypatch):
 
     monkeypatch.setattr(Pool, "submit", watched)
     monkeypatch.setattr(asking, "_seconds", {})
-    forget()
+    shares.cache.clear()
     return made
 
 
@@ -180,7 +178,7 @@ def test_answers_are_remembered_up_to_a_size_and_are_the_same_from_elsewhere():
         same(found.epsilon[bound], values)
     assert not found.reference.flags.writeable
     assert size(found) > 8 * 200 * 7
-    forget()
+    shares.cache.clear()
     remember(shares, (run, Accounting()), np.zeros(10**8))
     with pytest.raises(KeyError):
         recall(shares, (run, Accounting()))

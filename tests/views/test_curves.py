@@ -8,9 +8,8 @@ from zoexplore import BOUNDS, Accounting, curve, epsilon, guarantee
 from zoexplore.planning import crossover_step
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Curves, Explorer, State
-from zoexplore.views.compute.curve_set import REFERENCE, curve_set
-from zoexplore.views.compute.questions import pays_from
-from zoexplore.views.figures.axes import AXES, T_VALUES, frame, rows, steady
+from zoexplore.views.axes import AXES, T_VALUES, frame, rows, steady
+from zoexplore.views.compute.questions import REFERENCE, curve_set, pays_from
 
 SETTINGS = [
     DEMONSTRATION,

@@ -9,18 +9,18 @@ from bokeh.plotting import figure
 from panel.io.state import set_curdoc
 
 from zoexplore.views import Explorer
-from zoexplore.views.server import defaults
+from zoexplore.views.server import serving
 
 
 def test_what_is_kept_is_what_bokeh_finds():
-    defaults.keep()
+    serving.keep_defaults()
     document = Document()
     with set_curdoc(document):
         pn.panel(Explorer(search="")).server_doc(document)
     models = {type(model): model for model in document.models}
     document.to_json()
-    assert len({kind for kind, _ in defaults.kept} & set(models)) > len(models) / 2
-    for (kind, name), value in defaults.kept.items():
+    assert len({kind for kind, _ in serving.kept} & set(models)) > len(models) / 2
+    for (kind, name), value in serving.kept.items():
         assert not isinstance(value, (Model, PropertyValueContainer))
         if kind in models:
             found = models[kind].lookup(name).instance_default(models[kind])
@@ -28,7 +28,7 @@ def test_what_is_kept_is_what_bokeh_finds():
 
 
 def test_a_model_changes_no_other():
-    defaults.keep()
+    serving.keep_defaults()
     first, second = Button(), Button()
     first.tags.append("mine")
     first.disabled = True
@@ -39,7 +39,7 @@ def test_a_model_changes_no_other():
 
 
 def test_a_theme_goes_before_what_is_kept():
-    defaults.keep()
+    serving.keep_defaults()
     assert Line().line_width == 1
     themed = Line()
     themed.apply_theme({"line_width": 3})

@@ -12,7 +12,7 @@ from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Curves, State
 from zoexplore.views.compute.process import Answer
 from zoexplore.views.compute.questions import annotations
-from zoexplore.views.panels.pinned import _ratios
+from zoexplore.views.figures.pins import _ratios
 from zoexplore.views.state import Pins
 from zoexplore.views.style import theme
 from zoexplore.views.view import View
@@ -102,10 +102,8 @@ def test_differences_are_ratios():
 class Slow(View):
     """A view whose answers come when they are given."""
 
-    def __init__(self, state):
-        super().__init__(state)
+    def build(self):
         self.asked, self.drawn = [], []
-        self.follow()
 
     async def refresh(self):
         T, answer = self.state.T, Answer()

@@ -8,7 +8,7 @@ from zoexplore import Accounting
 from zoexplore.export import LARGEST_FILE, from_yaml, to_csv, to_notebook, to_python, to_yaml
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views.figures.curves import Curves
-from zoexplore.views.panels.downloads import Files
+from zoexplore.views.panels.toolbar import Files
 from zoexplore.views.state import State
 
 

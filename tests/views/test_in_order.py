@@ -9,7 +9,7 @@ from bokeh.document import Document
 from panel.io.model import add_to_doc
 from pyviz_comms import JupyterCommManager
 
-from zoexplore.views.browser import in_order
+from zoexplore.views import view
 
 SENT = [f"{number:02}" for number in range(25)]
 
@@ -22,7 +22,7 @@ def test_a_page_that_opens_late_ends_with_what_was_sent_last(monkeypatch):
         arrived.extend(event["new"] for event in message.get("events", ()) if event.get("attr") == "text")
 
     monkeypatch.setattr("ipykernel.comm.Comm", lambda **given: SimpleNamespace(send=send, on_msg=lambda function: None))
-    in_order.send_in_order()
+    monkeypatch.setattr(JupyterCommManager, "server_comm", view.InOrder)
 
     async def shown():
         words, page, way = pn.pane.HTML("nothing yet"), Document(), JupyterCommManager.get_server_comm()

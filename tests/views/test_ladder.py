@@ -2,7 +2,7 @@
 
 import pytest
 
-from zoexplore.views.panels.inputs import decades, interval
+from zoexplore.views.style.inputs import decades, interval
 
 LADDERS = [
     decades(1, 10**6, whole=True),

@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from zoexplore.views.server import logs
+from zoexplore.views.server import monitoring
 
 
 @pytest.fixture
@@ -13,8 +13,8 @@ def log():
     """A logger, and what it has written."""
     written, logger = io.StringIO(), logging.getLogger("tests.logs")
     handler = logging.StreamHandler(written)
-    handler.setFormatter(logs.Short(logs.FORMAT))
-    handler.addFilter(logs.Sparing())
+    handler.setFormatter(monitoring.Short(monitoring.FORMAT))
+    handler.addFilter(monitoring.Sparing())
     logger.addHandler(handler)
     logger.propagate = False
     yield logger, written.getvalue
@@ -37,7 +37,7 @@ def test_a_failure_that_comes_again_and_again_is_told_once_with_its_traceback_an
     for i in range(1000):
         failed(logger, said=f"visitor's text {i}")
     assert written().count("Traceback") == 1 and "visitor's text 0" in written() and "visitor's text 1" not in written()
-    monkeypatch.setattr(logs, "AGAIN", 0.0)
+    monkeypatch.setattr(monitoring, "AGAIN", 0.0)
     failed(logger)
     assert written().count("Traceback") == 2 and "999 times more" in written()
     failed(logger)
@@ -59,12 +59,12 @@ def test_what_fails_elsewhere_or_otherwise_is_told_too(log):
 def test_of_a_long_text_both_ends_are_told(log):
     logger, written = log
     logger.error("begins %s ends", "x" * 10**6)
-    assert len(written()) < 2 * logs.LONGEST and "begins" in written() and "ends" in written()
+    assert len(written()) < 2 * monitoring.LONGEST and "begins" in written() and "ends" in written()
 
 
 def test_no_more_kinds_are_kept_apart_than_there_is_room_for(log, monkeypatch):
-    monkeypatch.setattr(logs, "MOST", 3)
-    sparing = logs.Sparing()
+    monkeypatch.setattr(monitoring, "MOST", 3)
+    sparing = monitoring.Sparing()
     for i in range(10):
         assert sparing.filter(logging.LogRecord("x", logging.ERROR, "file.py", i, "said", (), None))
     assert len(sparing._told) <= 3

@@ -12,10 +12,9 @@ import pytest
 from zoexplore import Accounting, curve, epsilon
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Map, State
+from zoexplore.views.axes import AXES
 from zoexplore.views.compute.questions import SIZE, Sheet, row
-from zoexplore.views.figures.axes import AXES
-from zoexplore.views.figures.contours import bands, heights, level_lines
-from zoexplore.views.figures.map import EDGES
+from zoexplore.views.figures.map import EDGES, bands, heights, level_lines
 from zoexplore.views.state import Pin, Pins
 from zoexplore.views.style import theme
 

@@ -8,7 +8,7 @@ from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.statement import statement
 from zoexplore.views import State
-from zoexplore.views.panels.measures import Measures, Stated, rows
+from zoexplore.views.panels.readouts import Measures, Stated, rows
 
 
 def test_mu_rho_and_z_are_the_smallest_guarantees():

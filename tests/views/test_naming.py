@@ -16,7 +16,7 @@ from zoexplore.views.server.patches import Patch
 from zoexplore.views.tabs import VIEWS
 
 NAMING = {"app": str(Path(__file__).with_name("naming.py"))}
-SERVE = "from zoexplore.views.server import serve; serve({port}, pages={pages!r})"
+SERVE = "from zoexplore.views.server.serving import serve; serve({port}, pages={pages!r})"
 
 
 @pytest.fixture(scope="module")

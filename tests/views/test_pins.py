@@ -10,9 +10,9 @@ from zoexplore.export import from_query, from_yaml, to_query, to_yaml
 from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION, PRESETS
 from zoexplore.views import Curves, Explorer, Profile
-from zoexplore.views.figures.axes import T_VALUES
+from zoexplore.views.axes import T_VALUES
 from zoexplore.views.figures.picture import _caption
-from zoexplore.views.panels.pinned import Pinned
+from zoexplore.views.figures.pins import Pinned
 from zoexplore.views.state import LONGEST_NAME, MOST_PINS, Pin, Pins, State
 
 
@@ -46,8 +46,7 @@ def test_a_page_is_there_before_what_is_pinned_is_computed(monkeypatch):
         page.dark.value = True
         return page
 
-    for module in ("panels.pinned", "figures.pin_lines"):
-        monkeypatch.setattr(f"zoexplore.views.{module}.ask", never)
+    monkeypatch.setattr("zoexplore.views.figures.pins.ask", never)
     page = asyncio.run(read())
     assert [pin.name for pin in page.pins.pins] == ["a", "b"] and page.curves.pinned.source.data["ys"] == []
 
@@ -163,7 +162,7 @@ def test_what_the_fold_sets_is_kept_in_pins_addresses_and_files():
     assert Pin.of(pins.pins[0].text()) == (pins.pins[0], ())
     assert from_query(to_query(run, Accounting())).setting == run
     assert from_yaml(to_yaml(run, Accounting())).setting == run
-    table = Pinned(State(), pins).table.object
+    table = Pinned(State(), pins=pins).table.object
     assert '<td class="value">≤ Δ</td>' in table and '<td class="value">inf</td>' in table
     assert "L = inf" in " ".join(_caption(state, set()))
 

@@ -12,9 +12,9 @@ from tests.views import jobs
 from tests.views.waiting import PATIENCE, gone, soon
 from zoexplore import BOUNDS, Accounting, guarantee
 from zoexplore.presets import DEMONSTRATION
-from zoexplore.views.compute.curve_set import guarantees
 from zoexplore.views.compute.pool import Pool, TooLong
 from zoexplore.views.compute.process import Died, Process
+from zoexplore.views.compute.questions import guarantees
 from zoexplore.views.server.limits import WORKER_MEGABYTES
 
 
@@ -59,7 +59,7 @@ def test_calls_are_answered_in_turn_and_errors_come_back(process):
     assert first.result(PATIENCE) == (3, 1) and last.result(PATIENCE) == (4, 1)
     with pytest.raises(ZeroDivisionError) as told:
         wrong.result()
-    assert "worker.py" in "".join(told.value.__notes__)
+    assert "process.py" in "".join(told.value.__notes__)
     with pytest.raises(FileNotFoundError):
         process.submit(open, ("/no/such/file",)).result(PATIENCE)
     assert process.submit(abs, (-1,)).result(PATIENCE) == 1

@@ -10,7 +10,7 @@ from zoexplore import BOUNDS, Accounting, epsilon, guarantee
 from zoexplore.formatting import format_number, parse_number
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Readouts, State
-from zoexplore.views.compute.curve_set import of_this_run, smallest
+from zoexplore.views.compute.questions import of_this_run, smallest
 from zoexplore.views.panels.readouts import REST
 
 

@@ -16,14 +16,13 @@ from zoexplore.setting import LARGEST_INTEGER
 from zoexplore.views import Readouts, State
 from zoexplore.views.explorer import Explorer, colophon
 from zoexplore.views.figures.curves import Curves
-from zoexplore.views.figures.factors import Factors
-from zoexplore.views.figures.inside import describe_trajectory
+from zoexplore.views.figures.inside import Factors, describe_trajectory
 from zoexplore.views.figures.replay import Replay
 from zoexplore.views.panels.controls import Controls
-from zoexplore.views.panels.inputs import refused
-from zoexplore.views.panels.measures import said as said_odds
 from zoexplore.views.panels.planner import Planner, _found, _plan, _solution
+from zoexplore.views.panels.readouts import said as said_odds
 from zoexplore.views.panels.theory import Theory, substituted
+from zoexplore.views.style.inputs import refused
 from zoexplore.views.training.tab import Train
 
 GIVEN = guarantee(DEMONSTRATION, "sharp")

@@ -4,7 +4,7 @@ import pytest
 
 from zoexplore import Accounting
 from zoexplore.presets import DEMONSTRATION, PRESETS
-from zoexplore.views.browser.address import Bridge
+from zoexplore.views.address import Bridge
 from zoexplore.views.panels.toolbar import Toolbar
 from zoexplore.views.state import State
 

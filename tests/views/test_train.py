@@ -20,10 +20,10 @@ from zoexplore.presets import DEMONSTRATION
 from zoexplore.training import Here
 from zoexplore.training.frontier_files import to_csv, to_parquet
 from zoexplore.views import State, Train
-from zoexplore.views.training import choices, jobs, results, running
+from zoexplore.views.training import choices, jobs, running
 from zoexplore.views.training.choices import Choices
+from zoexplore.views.training.frontier import Scale, about, front, infinite, marks, name_of, stopping, supposed
 from zoexplore.views.training.jobs import Asked, checked, read
-from zoexplore.views.training.marks import Scale, about, front, infinite, marks, name_of, stopping, supposed
 from zoexplore.views.training.running import dask_address
 
 BOUNDS = ("composition", "theorem", "corollary", "sharp")
@@ -37,7 +37,7 @@ def here(monkeypatch):
     async def ask(call, *args):
         return call(*args)
 
-    for module in (choices, results):
+    for module in (choices, running):
         monkeypatch.setattr(module, "ask", ask)
 
 
@@ -218,7 +218,7 @@ class TestRunning:
         assert "It did not run: K = 9 is not allowed" in tab.running.note.object
 
     def test_when_the_server_is_busy_that_is_said(self, monkeypatch):
-        monkeypatch.setattr("zoexplore.views.compute.long.MOST", 0)
+        monkeypatch.setattr("zoexplore.views.compute.pool.MOST", 0)
         tab = trained(monkeypatch, train_jobs.finished)
         assert "try again" in tab.running.note.object and tab.frontier is None
 

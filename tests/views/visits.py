@@ -12,7 +12,7 @@ import panel as pn
 
 from benchmarks.client import Reader
 from zoexplore.views import Explorer, app
-from zoexplore.views.server import memory
+from zoexplore.views.server import serving
 
 LIFETIME = 200  # ms after which the server forgets a session that was left
 PATIENCE = 60  # seconds until it must have
@@ -56,7 +56,7 @@ def left():
         return explorer
 
     app.Explorer = make
-    memory.settle()  # as a server does before its first session
+    serving.settle()  # as a server does before its first session
     with served() as origin:
         for _ in range(VISITS):
             asyncio.run(visit(origin))

@@ -13,7 +13,7 @@ _HOMES = {
     "Curves": "figures.curves",
     "Dial": "panels.controls",
     "Explorer": "explorer",
-    "Factors": "figures.factors",
+    "Factors": "figures.inside",
     "Inside": "figures.inside",
     "Map": "figures.map",
     "Planner": "panels.planner",

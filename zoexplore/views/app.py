@@ -14,8 +14,8 @@ from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import Accounting
 from zoexplore.views.compute.ask import pool
 from zoexplore.views.compute.questions import Sheet, row
-from zoexplore.views.explorer import Explorer, Parts
-from zoexplore.views.server import memory, sessions
+from zoexplore.views.explorer import Explorer
+from zoexplore.views.server import sessions
 from zoexplore.views.style import theme
 
 _LOG = logging.getLogger("zoexplore")
@@ -65,10 +65,8 @@ def begin() -> Iterator[None]:
         _begun[document] = pn.pane.HTML(f"<h1>zoexplore</h1><p>{full}</p>")
         return
     search = _search(document)
-    parts = Parts(search=search)
-    for _ in parts.make():
-        yield
-    explorer = Explorer(search=search, parts=parts)
+    explorer = Explorer(search=search, staged=True)
+    yield from explorer.make()
     yield
     page = _begun[document] = pn.panel(explorer)
     yield
@@ -111,7 +109,7 @@ def _extend() -> None:
 
 def _dress(document: Document) -> None:
     """The page around what is served, and what happens at the session's end."""
-    document.on_session_destroyed(memory.forget)
+    document.on_session_destroyed(sessions.forget)
     template = _TEMPLATE
     for name, text in {"VARIABLES": theme.VARIABLES, "SHEET": theme.css("page"), "SCRIPT": theme.script()}.items():
         template = template.replace(name, text)

@@ -8,18 +8,15 @@ import panel as pn
 
 from zoexplore import __version__, paper
 from zoexplore.setting import Accounting, Setting
-from zoexplore.views.browser.address import Address, Bridge
-from zoexplore.views.browser.lessons import SETTABLE, Lesson
+from zoexplore.views.address import SETTABLE, Address, Bridge, Lesson
+from zoexplore.views.figures.pins import Pinned
 from zoexplore.views.panels.controls import Controls
-from zoexplore.views.panels.downloads import Files, presenter
-from zoexplore.views.panels.measures import Measures, Odds, Stated
-from zoexplore.views.panels.pinned import Pinned
-from zoexplore.views.panels.readouts import Readouts
+from zoexplore.views.panels.readouts import Measures, Odds, Readouts, Stated
 from zoexplore.views.panels.story import Story
-from zoexplore.views.panels.toolbar import Toolbar
+from zoexplore.views.panels.toolbar import Files, Toolbar, presenter
 from zoexplore.views.state import Pins, State
 from zoexplore.views.style import widgets
-from zoexplore.views.style.markup import link
+from zoexplore.views.style.widgets import link
 from zoexplore.views.tabs import VIEWS, Tabs
 
 _TITLE = f"""<h1>zoexplore</h1>
@@ -40,23 +37,6 @@ def colophon() -> pn.Column:
     return widgets.component("colophon", widgets.html(_COLOPHON, "colophon"), copy, sheet="foot")
 
 
-class Parts:
-    """What takes longest to make of an explorer: `make` makes one after another, so that a server can do other things between."""
-
-    def __init__(
-        self, setting: Setting | None = None, accounting: Accounting | None = None, search: str | None = None
-    ) -> None:  # fmt: skip
-        self.state, self.pins = State(setting, accounting), Pins()
-        self.lesson = Lesson.of(search or "", VIEWS)
-
-    def make(self) -> Iterator[None]:
-        """Make the controls, then the view that is open."""
-        self.controls = Controls(self.state, self.lesson)
-        yield
-        self.tabs = Tabs(self.state, pins=self.pins, type_size=1.4 if self.lesson.present else 1.0)
-        yield
-
-
 class Explorer(pn.viewable.Viewer):
     """The whole page as one component, for `app.py` and for a notebook cell alike."""
 
@@ -65,21 +45,30 @@ class Explorer(pn.viewable.Viewer):
         setting: Setting | None = None,
         accounting: Accounting | None = None,
         search: str | None = None,
-        parts: Parts | None = None,
+        staged: bool = False,
         **params: Any,
     ) -> None:
-        """`search` is the query of the page's address, which the state follows and is followed by; `parts` are made of these."""
+        """`search` is the query of the page's address, which the state follows and is followed by.
+
+        Where it is `staged`, `make` is yet to be called, so that a server can do other things between what takes long.
+        """
         super().__init__(**params)
-        if parts is None:
-            parts = Parts(setting, accounting, search)
-            for _ in parts.make():
-                pass
-        self.state, self.lesson, self.pins = parts.state, parts.lesson, parts.pins
-        self.controls, self.tabs = parts.controls, parts.tabs
+        self.state, self.pins = State(setting, accounting), Pins()
+        self.search, self.lesson = search, Lesson.of(search or "", VIEWS)
+        for _ in () if staged else self.make():
+            pass
+
+    def make(self) -> Iterator[None]:
+        """Make the controls, then the view that is open, then the rest."""
+        self.controls = Controls(self.state, self.lesson)
+        yield
+        self.tabs = Tabs(self.state, pins=self.pins, type_size=1.4 if self.lesson.present else 1.0)
+        yield
+        search = self.search
         self.readouts = Readouts(self.state)
         self.odds, self.measures, self.stated = (part(self.state) for part in (Odds, Measures, Stated))
         self.curves = self.tabs["curves"]
-        self.pinned = Pinned(self.state, self.pins)
+        self.pinned = Pinned(self.state, pins=self.pins)
         self._teach()
         self.story = Story(self.state, self.tabs, self.controls, invites=search is not None and not search.strip("?"))
         self.story.param.watch(self._tell_of, "by")

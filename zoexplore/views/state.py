@@ -222,7 +222,6 @@ class Pins(param.Parameterized):
             self.pins = pins
 
     def remove(self, place: int) -> None:
-        """Unpin."""
         self.pins = [pin for at, pin in enumerate(self._lettered()) if at != place]
 
     def follow(self, preset: Preset) -> None:

@@ -6,11 +6,11 @@ import panel as pn
 import param
 
 from zoexplore.views.figures.attack import Attack
-from zoexplore.views.figures.bokeh_style import enlarge
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.figures.inside import Inside
 from zoexplore.views.figures.map import Map
 from zoexplore.views.figures.motion import Motion
+from zoexplore.views.figures.parts import enlarge
 from zoexplore.views.figures.profile import Profile
 from zoexplore.views.panels.planner import Planner
 from zoexplore.views.panels.theory import Theory
@@ -41,13 +41,11 @@ class Tabs(pn.viewable.Viewer):
     selected = param.Selector(default="curves", objects=list(VIEWS), doc="the view that is shown")
     built = param.List([], item_type=str, doc="the views that there are, which are those that have been asked for")
 
-    def __init__(
-        self, state: State | None = None, dark: bool = False, pins: Pins | None = None, type_size: float = 1.0, **params: Any
-    ) -> None:  # fmt: skip
+    def __init__(self, state: State | None = None, pins: Pins | None = None, type_size: float = 1.0, **params: Any) -> None:
         """`type_size` is how many times as large as else the figures' words are, as in a lecture hall."""
         super().__init__(**params)
         self.state, self.pins = state or State(), pins or Pins()
-        self._dark, self._type_size = dark, type_size
+        self._dark, self._type_size = False, type_size
         self.views: dict[str, View] = {}
         titles = {title: name for name, (title, _) in VIEWS.items()}
         self.switch = widgets.radio("view", titles, "tabs", of=self.param.selected, css_classes=["zx-tabs"])

@@ -1,31 +1,57 @@
-"""`View`: what all views of a state have in common."""
+"""`View`: what all views of a state have in common. A notebook's page gets what they send in the order in which it was sent."""
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import panel as pn
 import param
 from bokeh.plotting import figure
+from pyviz_comms import JupyterComm, JupyterCommManager
 
-from zoexplore.views.browser.in_order import send_in_order
 from zoexplore.views.compute.task import Task, goes_on_beside
-from zoexplore.views.figures.bokeh_style import paint
+from zoexplore.views.figures.parts import paint
 from zoexplore.views.state import Pins, State
 from zoexplore.views.style import theme
 
-send_in_order()
+
+class InOrder(JupyterComm):
+    """A way to a notebook's page that may be used from the beginning; `init` is called when the page opens it.
+
+    Panel gives every early message a timer of its own, so that a later one may arrive first: a map that was complete before its
+    page was there ended as its coarse version, under a bar that did not go away.
+    """
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._early: list[dict[str, Any]] = []  # what is sent before there is a page
+
+        def keep(data: Any = None, metadata: Any = None, buffers: Any = ()) -> None:
+            self._early.append({"data": data, "metadata": metadata, "buffers": list(buffers)})
+
+        self._comm = SimpleNamespace(send=keep, close=self._early.clear)
+
+    def init(self) -> None:
+        super().init()
+        for message in self._early:
+            self._comm.send(**message)
+        self._early.clear()
+
+
+JupyterCommManager.server_comm = InOrder  # of whatever this process shows in notebooks
 
 
 class View(pn.viewable.Viewer):
     """A view of a state that can be put to sleep: while `active` is false it computes nothing; shown, it catches up.
 
-    Subclasses build themselves in `__init__`, redraw in the coroutine `refresh`, and call `follow` last. What takes long they
+    Subclasses build themselves in `build`, and redraw in the coroutine `refresh`. What takes long they
     await: `found = await ask(function, *args)`. What is pinned beside the state is in `pins`. Their figures they build in light
     colours and show in a `canvas`.
     """
 
     asks: ClassVar[tuple[str, ...]] = ()  # the params that a reader sets here and that an address keeps
     rest: ClassVar[float] = 0.0  # seconds from one redraw to the next while a slider is held
+    precedence: ClassVar[int] = 0  # among views: those with a lower one redraw first
 
     active = param.Boolean(True, doc="whether anybody looks at it")
     waiting = param.Boolean(False, doc="whether what is drawn is of an earlier state, and the present one is computed")
@@ -41,15 +67,16 @@ class View(pn.viewable.Viewer):
         self._resting = False
         self.sketch = False  # whether what is drawn is to be drawn better once no slider is held
         self.refining = False  # whether that is being computed: a change does not wait for it
-
-    def follow(self, precedence: int = 0) -> None:
-        """Redraw now, and with every change of the run or of the accounting; among views in the order of their precedence."""
-        if self.dark:
+        self.build()
+        if dark:
             self.repaint()
         self.changed()
-        self.state.param.watch(self.changed, ["setting", "accounting"], precedence=precedence)
-        self.state.param.watch(self._rests, "moving", precedence=precedence)
+        self.state.param.watch(self.changed, ["setting", "accounting"], precedence=self.precedence)
+        self.state.param.watch(self._rests, "moving", precedence=self.precedence)
         self.param.watch(self._woken, "active")
+
+    def build(self) -> None:
+        """Make what is shown."""
 
     def veil(self, part: pn.viewable.Viewable, kind: str = theme.WAITING) -> None:
         """Have a part say by its style that it is of an earlier state, for as long as it is.
@@ -133,6 +160,5 @@ class View(pn.viewable.Viewer):
             self.repaint()
 
     def repaint(self) -> None:
-        """Give the figures the colours of the scheme."""
         for pane in self.panes:
             paint(pane.object, self.dark)

@@ -17,7 +17,7 @@ from typing import Any
 
 from zoexplore.setting import Setting
 from zoexplore.views.compute.pool import Call, Pool, TooLong
-from zoexplore.views.compute.remember import recall, remember
+from zoexplore.views.compute.questions import recall, remember
 from zoexplore.views.compute.task import goes_on_beside, session
 
 REDRAW = 0.05  # seconds that a call may take on the event loop

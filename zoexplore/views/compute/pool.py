@@ -1,4 +1,4 @@
-"""The pool: a few worker processes for all sessions of a server, which take turns.
+"""The worker processes of a server: a few for all sessions, which take turns, and one for each long work.
 
 What follows a slider goes first, and one process is kept for it, so that nobody's map keeps anybody's slider waiting. Among
 equals the sessions take turns, however much each of them asks. A call that nobody waits for any more is left out of the line;
@@ -9,15 +9,20 @@ longer than any may.
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
-from concurrent.futures import InvalidStateError
+from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from functools import partial
+from typing import Any, Self
 
 from zoexplore.views.compute.process import Answer, Died, Process
 
 COUNT = 2  # processes; one of them at least is left to what follows sliders
 LONGEST = 180.0  # seconds that a call may take: on a machine that is busy with other things, too
 GRACE = 3.0  # seconds that a call may go on when nobody waits for it
+MOST = 2  # long works, of all sessions together
+
+_lock = threading.Lock()
+_going_on: set["LongWork"] = set()
 
 
 class TooLong(RuntimeError):
@@ -168,3 +173,60 @@ class Pool:
         timer.daemon = True
         timer.start()
         return timer
+
+
+class Busy(RuntimeError):
+    """As much is going on already as this server has room for."""
+
+
+def going_on() -> int:
+    """How many long works there are now."""
+    return len(_going_on)
+
+
+class LongWork:
+    """Long work of one session, as a training run: what a generator function yields in a process of its own.
+
+    The process ends with the `with` block, whatever it is doing. Await it in a coroutine that a `Task` runs, with whose session
+    it then ends:
+
+        with LongWork(trained, asked) as updates:
+            async for update in updates: ...
+
+    Raises:
+        Busy: there are `MOST` already.
+        Died: the process ended; from the loop.
+        Exception: what the generator raised; from the loop.
+    """
+
+    def __init__(self, call: Callable, *args: Any) -> None:
+        with _lock:
+            if len(_going_on) >= MOST:
+                raise Busy(f"{MOST} long computations are going on at this server already: try again when one has ended")
+            _going_on.add(self)
+        self._coming = deque([Answer()])  # what the loop has not had yet, the last one still to come
+        self._process = Process()
+        self._process.submit(call, args, self._item).add_done_callback(self._ended)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.end()
+        with _lock:
+            _going_on.discard(self)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        item = await self._coming[0]
+        self._coming.popleft()
+        return item
+
+    def _item(self, item: Any) -> None:
+        self._coming.append(Answer())
+        self._coming[-2].set_result(item)
+
+    def _ended(self, done: Future) -> None:
+        self._coming[-1].set_exception(done.exception() or StopAsyncIteration())

@@ -1,22 +1,34 @@
-"""`Process`: a worker process as seen from the one that serves the pages, and the thread that talks to it.
+"""A worker process: what it does, and the thread that hands it calls from the process that serves the pages.
+
+It imports what it is handed and nothing else, so that it is there soon and beginning costs the pages nothing: whatever is
+handed over must be of a module that imports no Panel. Calls go in by the standard input, answers come by the standard output,
+pickled; what a call prints goes to the standard error. Nothing interrupts a call: a library that is interrupted while it loads or
+compiles may answer wrongly from then on. Who wants no answer any more waits for it, or ends the process.
 
 Not `multiprocessing`: its processes import the main module anew, which is whatever script or notebook shows a view.
 """
 
 import asyncio
+import inspect
 import os
 import pickle
 import queue
+import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Generator
+import time
+import traceback
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any
 
-from zoexplore.views.compute.worker import ERROR, ITEM
+from zoexplore.views.server.limits import bound_memory
+
+ITEM, DONE, ERROR = "item", "done", "error"
+_NICE = 10  # the process that serves the pages goes first
 
 
 class Died(RuntimeError):
@@ -43,7 +55,7 @@ class Process:
     def __init__(self) -> None:
         paths = os.pathsep.join(path for path in sys.path if path)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "zoexplore.views.compute.worker"],
+            [sys.executable, "-m", "zoexplore.views.compute.process"],
             env={**os.environ, "PYTHONPATH": paths}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         )  # fmt: skip
         self._calls: queue.SimpleQueue = queue.SimpleQueue()
@@ -51,12 +63,10 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """The process's id."""
         return self._process.pid
 
     @property
     def alive(self) -> bool:
-        """Whether it has not ended."""
         return self._process.poll() is None
 
     def submit(self, call: Callable, args: tuple = (), item: Callable[[Any], None] = lambda _: None) -> Answer:
@@ -121,3 +131,56 @@ class Process:
         if kind == ERROR:
             raise value
         return value
+
+
+def main() -> None:
+    """In the worker: answer calls until there are no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # which a terminal and a notebook send to all their processes
+    if hasattr(os, "nice"):
+        os.nice(_NICE)
+    bound_memory()
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    calls, answers, sys.stdout = sys.stdin.buffer, os.fdopen(os.dup(1), "wb"), sys.stderr
+    os.dup2(2, 1)  # what compiled code prints as well
+    while True:
+        try:
+            call, args = pickle.load(calls)
+        except EOFError:
+            return
+        for answer in _answers(call, args):
+            answers.write(pickle.dumps(answer))
+            answers.flush()
+
+
+def _answers(call: Callable, args: tuple) -> Iterator[tuple[str, Any]]:
+    """What a generator yields, item by item, or what a function returns; or the error that it raised."""
+    try:
+        result = call(*args)
+        if inspect.isgenerator(result):
+            for item in result:
+                yield ITEM, item
+            result = None
+        yield DONE, result
+    except Exception as error:  # whatever the call raises is its answer, and the next call is none the worse
+        yield ERROR, _portable(error)
+
+
+def _portable(error: Exception) -> Exception:
+    """The error with its traceback as a note, or one that says the same where it cannot be pickled."""
+    error.add_note("".join(traceback.format_exception(error)))
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # an error is any class, and pickling calls its methods: they may raise anything
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
+
+
+def _end_with(parent: int) -> None:
+    """End when the process that began this one does, however it ends."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,30 +1,199 @@
-"""What single views ask for beside the curves: values worth a name, a map's rows, plans, histograms of one step, a miniature that
-is played. No Panel here.
+"""What pages ask for: every bound's curve along a field, its guarantee, what that allows an attacker and what it says in words;
+values worth a name, a map's rows, plans, histograms of one step, a miniature that is played. No Panel here.
+
+Most are `remembered`, for all sessions of a server together: pure functions of frozen arguments, whose values nobody writes to.
 """
 
-from dataclasses import dataclass
-from math import inf
+import json
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from math import ceil, inf, log10
+from typing import Any
 
 import numpy as np
+from cachetools import LRUCache, cached
+from cachetools.keys import hashkey
 
-from zoexplore.bounds import BOUNDS, curve
+from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
 from zoexplore.bounds.contraction import k_min
 from zoexplore.bounds.run_arrays import RunArrays
+from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.directions import one_step_factors
+from zoexplore.export import to_csv
 from zoexplore.formatting import format_count
 from zoexplore.motion import Motion, simulate
 from zoexplore.planning import Plan, Unreachable, calibrate, recommend
-from zoexplore.setting import Accounting, Setting
-from zoexplore.views.compute.curve_set import any_T, curve_set, guarantees, smallest
-from zoexplore.views.compute.remember import remembered
-from zoexplore.views.figures.axes import AXES
+from zoexplore.setting import LARGEST_INTEGER, Accounting, Setting
+from zoexplore.statement import statement
+from zoexplore.views.axes import AXES, T_MOST
 
+MOST = 100_000_000  # bytes of answers that are remembered
+REFERENCE = "reference"  # the column of composition at beta = 1
+_EVEN, _FEW = np.linspace(0.01, 0.99, 99), np.geomspace(1e-6, 0.01, 81)
+RATES = np.unique(np.concatenate([_FEW, _EVEN, 1 - _FEW]))  # of false alarms: even, and close together at either end
+RATES.flags.writeable = False
 Wanted = float | tuple[float, float]
 KINDS = ("orthonormal", "independent")
 SAMPLES, SEED, BINS = 2000, 1, 60
 SIZE = 101  # points a side of a map
 _ALIKE = 1e-3  # curves that differ by less are the same to three digits
 _FINER = 40  # steps between two
+
+
+def size(answer: Any) -> int:
+    """About how many bytes an answer takes."""
+    if answer is None or isinstance(answer, (str, int, float)):  # most of what there is
+        return 100
+    if isinstance(answer, np.ndarray):
+        return answer.nbytes + 100
+    if isinstance(answer, Mapping):
+        answer = answer.values()
+    elif is_dataclass(answer):
+        answer = [getattr(answer, field.name) for field in fields(answer)]
+    return 100 + (sum(map(size, answer)) if isinstance(answer, Iterable) else 0)
+
+
+_answers: LRUCache = LRUCache(MOST, getsizeof=size)
+_lock = threading.RLock()
+
+
+def remembered(canonical: Callable[..., tuple] = lambda *args: args, *, beside: bool = False) -> Callable[[Callable], Callable]:
+    """Decorate a pure function of frozen arguments whose answers nobody writes to, so that sessions share them.
+
+    Args:
+        canonical: from the arguments to those that all calls with the same answer share.
+        beside: whether no figure waits for it, so that it must not keep one waiting.
+    """
+
+    def decorate(function: Callable) -> Callable:
+        name = f"{function.__module__}.{function.__qualname__}"
+        remembering = cached(_answers, key=lambda *args: hashkey(name, *canonical(*args)), lock=_lock)(function)
+        remembering.canonical, remembering.beside = canonical, beside  # type: ignore[attr-defined]
+        return remembering
+
+    return decorate
+
+
+def recall(function: Callable, args: tuple) -> Any:
+    """The remembered answer of a call. Raises KeyError where there is none."""
+    with _lock:
+        return _answers[function.cache_key(*args)]  # type: ignore[attr-defined]
+
+
+def remember(function: Callable, args: tuple, answer: Any) -> None:
+    """Remember an answer that was computed elsewhere, unless it is larger than all may be together."""
+    with _lock:
+        if size(answer) < MOST:
+            _answers[function.cache_key(*args)] = answer  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True)
+class CurveSet:
+    """Every bound's epsilon along `values`, inf where it does not apply, and composition at beta = 1 beside them."""
+
+    values: np.ndarray
+    epsilon: dict[str, np.ndarray]
+    reference: np.ndarray
+
+    def __post_init__(self) -> None:
+        for array in (self.values, *self.epsilon.values(), self.reference):
+            array.flags.writeable = False
+
+    def minimum(self, other: "CurveSet") -> "CurveSet":
+        """Of two accounts of one run along the same values the smaller: either is a bound."""
+        least = {bound: np.minimum(epsilon, other.epsilon[bound]) for bound, epsilon in self.epsilon.items()}
+        return CurveSet(self.values, least, np.minimum(self.reference, other.reference))
+
+    def __reduce__(self) -> tuple:
+        """Made anew by another process, so that nobody writes to it there either."""
+        return CurveSet, (self.values, self.epsilon, self.reference)
+
+
+def any_T(setting: Setting, accounting: Accounting, field: str) -> tuple:
+    """A run's own T does not matter along T, so that moving T computes nothing; beyond the axis, its decade does."""
+    if field != "T":
+        return setting, accounting, field
+    T = setting.T if setting.T <= T_MOST else 10 ** ceil(log10(setting.T))
+    return setting.replace(T=min(T, LARGEST_INTEGER) if T > T_MOST else 1), accounting, field
+
+
+def sketched(setting: Setting, accounting: Accounting, field: str) -> Accounting:
+    """How a run's curves are counted until there is time: on batches drawn afresh by Renyi divergence, sound and found many times
+    sooner than what is exact; as they are asked for elsewhere, and where that was found already.
+    """
+    afresh = not setting.full_batch and setting.sampling in ("without-replacement", "poisson")
+    if not afresh or accounting.printed or accounting.conversion != "gaussian":
+        return accounting
+    try:
+        recall(curve_set, any_T(setting, accounting, field))
+    except KeyError:
+        return accounting.replace(conversion="cks")
+    return accounting
+
+
+@remembered(any_T)
+def curve_set(setting: Setting, accounting: Accounting, field: str) -> CurveSet:
+    values = AXES[field].values(setting)
+    epsilon = curve(setting, field, values, accounting=accounting)
+    public = curve(setting.replace(beta=1.0), field, values, ["composition"], accounting)["composition"]
+    if field == "beta":
+        public = np.full(values.shape, public_epsilon(setting, accounting))
+    return CurveSet(values, epsilon, public)
+
+
+def csv(setting: Setting, accounting: Accounting, field: str) -> str:
+    return to_csv(setting, accounting, field, AXES[field].values(setting))
+
+
+@remembered()
+def guarantees(setting: Setting, accounting: Accounting) -> dict[str, Guarantee]:
+    """Every bound's guarantee, in the registry's order."""
+    return {bound: guarantee(setting, bound, accounting) for bound in BOUNDS}
+
+
+def of_this_run(bound: str) -> bool:
+    """Whether a bound is of the run that is set, and not of another mechanism beside it."""
+    return not BOUNDS[bound].comparator
+
+
+def smallest(found: dict[str, Guarantee]) -> Guarantee:
+    """The guarantee of this run with the least epsilon; the first in the registry's order where several tie."""
+    return min((g for bound, g in found.items() if of_this_run(bound)), key=lambda g: g.epsilon)
+
+
+@remembered()
+def public_epsilon(setting: Setting, accounting: Accounting) -> float:
+    """Composition at beta = 1: the same noise energy, and every iterate public."""
+    return guarantee(setting.replace(beta=1.0), "composition", accounting).epsilon
+
+
+@remembered()
+def shares(setting: Setting, accounting: Accounting) -> tuple[float, float]:
+    """The smallest epsilon of this run with all noise along the directions, beta = 1, and with none of it, beta = 0."""
+    own = [bound for bound in BOUNDS if not BOUNDS[bound].comparator]
+    found = curve(setting, "beta", [1.0, 0.0], own, accounting.replace(schedule="constant"))
+    along, across = np.minimum.reduce(list(found.values()))
+    return float(along), float(across)
+
+
+@remembered(beside=True)
+def attack(setting: Setting, accounting: Accounting, bound: str) -> TradeOff:
+    """What one bound's guarantee allows an attacker; nothing is known where it does not apply."""
+    return guarantees(setting, accounting)[bound].risk
+
+
+@remembered()
+def attacks(setting: Setting, accounting: Accounting) -> dict[str, TradeOff]:
+    """What every bound's guarantee allows an attacker, in the registry's order."""
+    return {bound: attack(setting, accounting, bound) for bound in BOUNDS}
+
+
+@remembered(beside=True)
+def stated(setting: Setting, accounting: Accounting, bound: str) -> tuple[str, str]:
+    """What a bound says of a run, to be published: in words, and for a program."""
+    found = statement(setting, bound, accounting)
+    return str(found), json.dumps(found.as_dict(), ensure_ascii=False, indent=2)
 
 
 @remembered(any_T)
@@ -143,6 +312,7 @@ class Played:
     that this leaves to any attacker.
     """
 
+    run: Setting
     motion: Motion
     bound: str
     epsilon: float
@@ -164,4 +334,4 @@ def played(of: Miniature) -> Played:
     found = guarantees(of.run, of.accounting)
     best = smallest(found)
     least = 1 - best.advantage if best.valid else 0.0
-    return Played(simulate(of.run, of.apart), best.bound, best.epsilon, least)
+    return Played(of.run, simulate(of.run, of.apart), best.bound, best.epsilon, least)

@@ -14,15 +14,14 @@ from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.formatting import THIN, format_percent, format_share
 from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.curve_set import RATES, attack, attacks, guarantees, smallest
-from zoexplore.views.figures import pin_lines
-from zoexplore.views.figures.bokeh_style import blank, hover, stroke, tooltip
-from zoexplore.views.figures.glyphs import Stroke
-from zoexplore.views.figures.picture import Saves, svg
-from zoexplore.views.panels.inputs import percent
-from zoexplore.views.state import LETTERS, Pin, State
+from zoexplore.views.compute.questions import RATES, attack, attacks, guarantees, smallest
+from zoexplore.views.figures import pins
+from zoexplore.views.figures.parts import Saves, blank, hover, stroke, tooltip
+from zoexplore.views.figures.picture import Stroke, svg
+from zoexplore.views.state import LETTERS, Pin
 from zoexplore.views.style import theme, widgets
-from zoexplore.views.style.markup import region
+from zoexplore.views.style.inputs import percent
+from zoexplore.views.style.widgets import region
 from zoexplore.views.view import View
 
 _SAYS = """<p>Somebody who sees the released model, and knows every other record, tests whether a person's record was used.
@@ -43,8 +42,7 @@ class Attack(View):
     prior = param.Number(0.5, bounds=(0, 1), inclusive_bounds=(False, False), doc="the chance of membership before the test")
     guess = param.Number(0.001, bounds=(0, 1), inclusive_bounds=(False, False), doc="the chance to guess a record anyway")
 
-    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
-        super().__init__(state, dark, **params)
+    def build(self) -> None:
         names = [name for bound in BOUNDS for name in (bound, _missed(bound))]
         self._given: dict[str, Guarantee] = {}  # by every bound, for the run that is drawn
         self.source = ColumnDataSource({name: [] for name in ("rate", "value", "probe", *names)}, name="attack")
@@ -53,18 +51,16 @@ class Attack(View):
             "trade-off": self._figure("What it misses, at least", _missed, "missed", 0.0, "linear"),
             "found": self._figure("What it finds, at most", str, "found", _LEAST, "log"),
         }
-        saves = {
-            name: Saves(partial(self.picture, name), title=f"the {name} curves", name_of_file=f"zoexplore-{name}")
-            for name in self.figures
-        }
-        cells = [widgets.stack(self.canvas(fig), saves[name]) for name, fig in self.figures.items()]
+        cells = [
+            widgets.stack(self.canvas(fig), Saves(partial(self.picture, name), f"the {name} curves", name))
+            for name, fig in self.figures.items()
+        ]
         self.grid = widgets.column("panels", *cells)
         labels = {"fpr": "false alarms", "prior": "chance of membership before", "guess": "chance to guess the record anyway"}
         self.boxes = {name: percent(self, name, label) for name, label in labels.items()}
         self.refused = pn.pane.HTML("", visible=False, stylesheets=[theme.css("notice")], margin=0)
         self.words = widgets.html(_SAYS, "words")
         self.table = widgets.html("", "table", "odds")
-        self.follow()
         self.param.watch(self._tell, list(labels))
         for box in self.boxes.values():
             box.param.watch(self._refuse, "refusal")
@@ -73,7 +69,7 @@ class Attack(View):
     def _figure(self, title: str, column: Any, of_pins: str, least: float, scale: str) -> figure:
         fig = blank(
             f"attack-{of_pins}", "middle", height=360, title=title, x_axis_type=scale, y_axis_type=scale,
-            x_range=Range1d(least, 1), y_range=Range1d(least, 1), tools="", toolbar_location=None,
+            x_range=Range1d(least, 1), y_range=Range1d(least, 1), bare=True,
         )  # fmt: skip
         fig.xaxis.axis_label, fig.yaxis.axis_label = "false alarms", of_pins
         for axis in fig.axis:
@@ -82,11 +78,11 @@ class Attack(View):
         muted = theme.colour("muted")
         fig.line(_GUESSING, blind, line_color=muted, line_dash=[1, 3], line_width=1.4, name="guessing")
         fig.add_layout(Span(location=self.fpr, dimension="height", line_color=muted, line_width=1.2, line_dash=[2, 3]))
-        pin_lines.lines(fig, self.pinned_source, "rates", of_pins)
+        pins.lines(fig, self.pinned_source, "rates", of_pins)
         for bound in BOUNDS:
             fig.line("rate", column(bound), source=self.source, name=bound, **stroke(theme.style_of(bound)))
         probe = fig.line("rate", "probe", source=self.source, line_alpha=0)
-        fig.add_tools(hover(probe, _POINTED, pin_lines.rows(self.pins), absent="–"))
+        fig.add_tools(hover(probe, _POINTED, pins.rows(self.pins), absent="–"))
         return fig
 
     async def refresh(self) -> None:
@@ -112,14 +108,14 @@ class Attack(View):
             data[bound], data[_missed(bound)] = shown * allowed.true_positive_rate(RATES), shown * allowed.misses(RATES)
         allowed = [allowed for _, allowed in self._of_pins]
         found = [each.true_positive_rate(RATES) for each in allowed]
-        self.source.data = data | dict(zip(pin_lines.styles(self.pins), found, strict=True))
+        self.source.data = data | dict(zip(pins.styles(self.pins), found, strict=True))
         for fig in self.figures.values():
-            fig.select_one(HoverTool).tooltips = tooltip(_POINTED, pin_lines.rows(self.pins))
+            fig.select_one(HoverTool).tooltips = tooltip(_POINTED, pins.rows(self.pins))
         self.pinned_source.data = {
             "rates": [RATES] * len(allowed),
             "missed": [each.misses(RATES) for each in allowed],
             "found": found,
-            "colour": pin_lines.colours(self.pins, self.dark),
+            "colour": pins.colours(self.pins, self.dark),
         }
 
     def _tell(self, *_: Any) -> None:
@@ -130,7 +126,9 @@ class Attack(View):
             return
         best = smallest(self._given)
         bounds = {
-            bound: self._row(_swatch(bound), g.title, g, self._allowed[bound], "best" if g is best and g.valid else "")
+            bound: self._row(
+                theme.swatch(theme.style_of(bound)), g.title, g, self._allowed[bound], "best" if g is best and g.valid else ""
+            )
             for bound, g in self._given.items()
         }
         own = "".join(row for bound, row in bounds.items() if not BOUNDS[bound].comparator)
@@ -141,22 +139,15 @@ class Attack(View):
             self._row(_letter(LETTERS[place], *theme.PINS[place]), f"{pin.name}: {g.title.lower()}", g, allowed)
             for place, pin, (g, allowed) in named
         )
-        heads = "".join(f'<th scope="col">{head}</th>' for head in self._heads())
-        pins = f"<tbody>{_group('Pinned')}{pinned}</tbody>" if pinned else ""
+        fpr, prior, guess = (format_share(x, THIN) for x in (self.fpr, self.prior, self.guess))
+        lifts, made = f"an alarm lifts {prior} to", f"reconstructs, if {guess} guessed"
+        titles = "", f"finds, at {fpr} false alarms", "advantage: found minus false alarms", lifts, made
+        heads = "".join(f'<th scope="col">{head}</th>' for head in titles)
+        beside = f"<tbody>{_group('Pinned')}{pinned}</tbody>" if pinned else ""
         self.table.object = region(
             "what an attacker can do",
             f"<table><thead><tr><th></th>{heads}</tr></thead><tbody>{own}</tbody>"
-            f"<tbody>{_group('For comparison, another mechanism')}{others}</tbody>{pins}</table>",
-        )
-
-    def _heads(self) -> tuple[str, ...]:
-        fpr, prior, guess = (format_share(x, THIN) for x in (self.fpr, self.prior, self.guess))
-        return (
-            "",
-            f"finds, at {fpr} false alarms",
-            "advantage: found minus false alarms",
-            f"an alarm lifts {prior} to",
-            f"reconstructs, if {guess} guessed",
+            f"<tbody>{_group('For comparison, another mechanism')}{others}</tbody>{beside}</table>",
         )
 
     def _row(self, mark: str, title: str, g: Guarantee, allowed: TradeOff, kind: str = "") -> str:
@@ -176,7 +167,6 @@ class Attack(View):
         self.refused.visible = bool(refused)
 
     async def picture(self, name: str) -> str:
-        """One of the figures as SVG."""
         await self.settle()
         lines = {line.name: line for line in self.figures[name].renderers}
         key = [(Stroke.of(lines[b].glyph), g.title) for b, g in self._given.items() if g.valid]
@@ -190,10 +180,6 @@ class Attack(View):
 def _missed(bound: str) -> str:
     """The column of what the best test misses by a bound."""
     return f"missed {bound}"
-
-
-def _swatch(bound: str) -> str:
-    return theme.swatch(theme.style_of(bound))
 
 
 def _letter(letter: str, light: str, dark: str) -> str:

@@ -14,16 +14,24 @@ from bokeh.plotting import figure
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.formatting import format_count, format_number, format_short
 from zoexplore.setting import Accounting, Setting
+from zoexplore.views.axes import AXES, FieldAxis, drawable, frame, rows, steady
 from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.curve_set import REFERENCE, CurveSet, curve_set, guarantees, sketched
-from zoexplore.views.compute.questions import annotations
-from zoexplore.views.figures import pin_lines
-from zoexplore.views.figures.axes import AXES, FieldAxis, drawable, frame, rows, steady
-from zoexplore.views.figures.bokeh_style import LOG_TICKS, FittedRange, blank, fixed_ticks, hover, stroke, tooltip
-from zoexplore.views.figures.glyphs import Stroke
-from zoexplore.views.figures.legend import Legend, entry
-from zoexplore.views.figures.picture import Saves, svg
-from zoexplore.views.state import State
+from zoexplore.views.compute.questions import REFERENCE, CurveSet, annotations, curve_set, guarantees, sketched
+from zoexplore.views.figures import pins
+from zoexplore.views.figures.parts import (
+    LOG_TICKS,
+    FittedRange,
+    Legend,
+    Saves,
+    blank,
+    entry,
+    fixed_ticks,
+    hover,
+    stroke,
+    tooltip,
+    words,
+)
+from zoexplore.views.figures.picture import Stroke, svg
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
@@ -67,8 +75,7 @@ class Curves(View):
     along = param.Selector(default="T", objects=list(AXES), doc="the field that the curves run over")
     annotates = param.Boolean(True, doc="whether what is worth it along the axis is named")
 
-    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
-        super().__init__(state, dark, **params)
+    def build(self) -> None:
         self._over: str | None = None  # the field that is drawn; the one chosen may still be computed
         self.source = ColumnDataSource({name: [] for name in ("x", "value", *BOUNDS, REFERENCE)}, name="curves")
         self._found: dict[str, Guarantee] = {}  # of the run that is drawn
@@ -78,14 +85,13 @@ class Curves(View):
         self.annotations = ColumnDataSource({name: [] for name in _ANNOTATED}, name="annotations")
         self.figure = self._figure()
         self.across, self.up = FittedRange(self.figure.x_range), FittedRange(self.figure.y_range)
-        self.pinned = pin_lines.PinnedCurves(self.figure, self.pins)
+        self.pinned = pins.PinnedCurves(self.figure, self.pins)
         self.pane = self.canvas(self.figure)
         self.legend = Legend()
         names = {a.label: field for field, a in AXES.items()}
         self.choice = widgets.select("ε against", names, "along", of=self.param.along)
         self.meaning = widgets.html("", "says")
-        self.saves = Saves(self.picture, title="the curves", name_of_file="zoexplore-curves")
-        self.follow()
+        self.saves = Saves(self.picture, "the curves", "curves")
         self.pins.param.watch(self.changed, ["pins", "compare"])
         self.param.watch(self.changed, "along")
         self.legend.param.watch(self._mute, "muted")
@@ -93,7 +99,6 @@ class Curves(View):
 
     @property
     def abscissa(self) -> FieldAxis:
-        """What the curves run over."""
         return AXES[self._over or self.along]
 
     def _figure(self) -> figure:
@@ -111,20 +116,16 @@ class Curves(View):
             "x", "y", source=self.marks, size=9, marker="marker", fill_color="colour", line_color=surface, line_width=1.5,
             level="overlay",
         )  # fmt: skip
-        words = {"level": "overlay", "text_font": {"value": theme.FONT}}
-        over = words | {"background_fill_color": surface}
-        fig.text(
-            "x", "y", "label", source=self.marks, x_offset="dx", y_offset="dy", text_color="colour", text_align="align",
-            text_baseline="top", text_font_size="12px", text_line_height=1.25, **words,
+        beside, over = {"x_offset": "dx", "y_offset": "dy", "text_align": "align"}, {"background_fill_color": surface}
+        over["text_font_size"] = "11.5px"
+        words(fig, "x", "y", "label", self.marks, text_color="colour", text_baseline="top", text_line_height=1.25, **beside)
+        self.names = words(
+            fig, "end_x", "end_y", "name", self.marks, x_offset=-4, y_offset=-3, text_color="colour", text_align="right",
+            text_baseline="bottom", background_fill_alpha=0.7, **over,
         )  # fmt: skip
-        self.names = fig.text(
-            "end_x", "end_y", "name", source=self.marks, x_offset=-4, y_offset=-3, text_color="colour", text_align="right",
-            text_baseline="bottom", text_font_size="11.5px", background_fill_alpha=0.7, **over,
-        )  # fmt: skip
-        self.annotation_words = fig.text(
-            "x", "y", "label", source=self.annotations, x_offset="dx", y_offset="dy", text_color=muted, text_align="align",
-            text_font_size="11.5px", background_fill_alpha=0.8, **over,
-        )  # fmt: skip
+        self.annotation_words = words(
+            fig, "x", "y", "label", self.annotations, text_color=muted, background_fill_alpha=0.8, **beside, **over
+        )
         self.probe = fig.line("x", fixed(fig.y_range.end), source=self.source, line_alpha=0, name="probe")
         self.hover = hover(self.probe, self._caption(), self._rows(), above=True)
         self.cross = Span(dimension="height", line_color=muted, line_width=1, line_alpha=0.6)
@@ -137,10 +138,9 @@ class Curves(View):
         return {REFERENCE: theme.REFERENCE, **{bound: theme.style_of(bound) for bound in BOUNDS}}
 
     def _rows(self) -> dict[str, tuple[str, theme.Style]]:
-        """The rows of the hover."""
         styles = self._styles()
         own = {name: (title, styles[name]) for name, title in self._titles().items()}
-        return own | pin_lines.styles(self.pins)
+        return own | pins.styles(self.pins)
 
     def _titles(self) -> dict[str, str]:
         return {**{bound: BOUNDS[bound].title for bound in BOUNDS}, REFERENCE: REFERENCE_TITLE}
@@ -219,7 +219,6 @@ class Curves(View):
             self.now.location = None if isnan(self._now()) else self._now()
 
     def _now(self) -> float:
-        """The place of the current value."""
         value = getattr(self.state.setting, self.abscissa.field)
         return float("nan") if value is None else float(self.abscissa.place(value))
 
@@ -362,7 +361,7 @@ class Curves(View):
         highest = self.figure.y_range.end
         seen = [name for name, line in self.lines.items() if line.visible and (self.source.data[name] <= highest).any()]
         key = [(Stroke.of(self.lines[name].glyph), titles[name]) for name in seen]
-        key += pin_lines.key(self.pins)
+        key += pins.key(self.pins)
         return svg(self.figure, self.state, key, without=(self.along,))
 
     def __panel__(self) -> pn.viewable.Viewable:

@@ -1,4 +1,6 @@
-"""Inside the bound: what its proof does at every step, drawn and said."""
+"""Inside the bound: what its proof does at every step, drawn and said; and one step's contraction by orthonormal and by
+independent directions, simulated, with the bounds as lines.
+"""
 
 from functools import partial
 from html import escape
@@ -14,21 +16,22 @@ from bokeh.plotting import figure
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.bound import Trajectory
 from zoexplore.bounds.explanation import in_whom, why_undrawn
-from zoexplore.formatting import format_count, format_number
+from zoexplore.bounds.run_arrays import RunArrays
+from zoexplore.directions import moment_factor, tail_factor
+from zoexplore.formatting import format_count, format_number, format_short
 from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.curve_set import guarantees
-from zoexplore.views.figures.bokeh_style import TICKS, add_legend, blank
-from zoexplore.views.figures.factors import Factors
-from zoexplore.views.figures.glyphs import Stroke
-from zoexplore.views.figures.picture import Saves, svg
+from zoexplore.views.compute.questions import KINDS, guarantees, histograms
+from zoexplore.views.figures.parts import TICKS, Saves, add_legend, blank, words
+from zoexplore.views.figures.picture import Stroke, svg
 from zoexplore.views.figures.replay import SHOWN, Replay
-from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 MOST_POINTS = 300
 MOST_DOTS = 40  # steps that are drawn as dots, too
 _COLUMNS = ("left", "z", "p", "a", "rho", "beta", "alpha", "pi")
+MOST_DIRECTIONS = 5000  # of which independent ones are drawn one by one
+_KIND_COLOURS = dict(zip(KINDS, ("sharp", "corollary"), strict=True))
 # title of the panel: (column, what it is, colour of the bound that it borrows)
 PANELS = {
     "distance": ("How far apart the runs may be, z", [("z", "z", "theorem")]),
@@ -129,24 +132,21 @@ class Inside(View):
 
     bound = param.Selector(default="sharp", objects=list(SHOWN.values()), doc="the bound that is opened")
 
-    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
-        super().__init__(state, dark, **params)
+    def build(self) -> None:
         self.source = ColumnDataSource({name: [] for name in _COLUMNS}, name="inside")
         self.words = widgets.html("", "words")
         self.range, self.ticker = Range1d(10, 1), FixedTicker(ticks=[1, 10])
         self.lines: dict[str, Any] = {}
         self.figures = {name: self._figure(name, *spec) for name, spec in PANELS.items()}
-        saves = {
-            name: Saves(partial(self.picture, name), title=title, name_of_file=f"zoexplore-{name}")
-            for name, (title, _) in PANELS.items()
-        }
-        cells = [widgets.stack(self.canvas(fig), saves[name]) for name, fig in self.figures.items()]
+        cells = [
+            widgets.stack(self.canvas(fig), Saves(partial(self.picture, name), PANELS[name][0], name))
+            for name, fig in self.figures.items()
+        ]
         self.grid = widgets.column("panels", *cells)
-        self.replay = Replay(state=self.state, dark=dark, active=self.active)
-        self.factors = Factors(state=self.state, dark=dark, active=self.active)
+        self.replay = Replay(self.state, self.dark, active=self.active)
+        self.factors = Factors(self.state, self.dark, active=self.active)
         fixed = {"sizing_mode": None, "width": 330, "margin": (0, 0, 12, 0)}
         self.choice = widgets.radio("bound to open", SHOWN, of=self.param.bound, **fixed)
-        self.follow()
         self.param.watch(self.changed, "bound")
         for part in (self.replay, self.factors):
             self.param.watch(lambda event, part=part: part.param.update(active=event.new), "active")
@@ -155,7 +155,7 @@ class Inside(View):
     def _figure(self, name: str, title: str, drawn: list[tuple[str, str, str]]) -> figure:
         fig = blank(
             f"inside-{name}", "small", height=240, title=title, x_axis_type="log", x_range=self.range,
-            y_range=Range1d(0, 1), tools="", toolbar_location=None,
+            y_range=Range1d(0, 1), bare=True,
         )  # fmt: skip
         fig.xaxis.axis_label = "steps left"
         fig.xaxis.ticker = self.ticker
@@ -200,7 +200,6 @@ class Inside(View):
                 self.figures[name].y_range.end = end
 
     async def picture(self, name: str) -> str:
-        """One of the panels as SVG."""
         await self.settle()
         bound, key = BOUNDS[self.bound].title, []
         if not self.figures[name].legend:
@@ -215,3 +214,107 @@ class Inside(View):
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("inside", self.choice, self.replay, self.words, self.grid, self.factors)
+
+
+def lines(found: dict[str, Guarantee], d: int, K: int, c: float) -> dict[str, float]:
+    """The factors that the proofs calculate with, by their names; what does not apply is left out."""
+    theorem, shown = found["theorem"], {}
+    if theorem.valid and theorem.delta_f > 0:
+        shown["theorem"] = tail_factor(d, K, c, theorem.delta_f / theorem.N)
+    shown["sharper bound"] = moment_factor(d, K, c, 1)
+    return {name: x for name, x in shown.items() if np.isfinite(x)}
+
+
+class Factors(View):
+    """The distribution of the factor by which one step's random directions bring two runs nearer."""
+
+    def build(self) -> None:
+        self.source = ColumnDataSource({"left": [], "right": [], **{kind: [] for kind in _KIND_COLOURS}}, name="factors")
+        columns = ("x", "y", "label", "dx", "dy", "align")
+        self.bounds = ColumnDataSource({name: [] for name in columns}, name="factor-bounds")
+        self.figure = blank(
+            "factor-histogram", "small", bare=True, height=240, title="One step, many draws of the directions",
+            y_range=Range1d(0, 1), x_range=Range1d(0, 1),
+        )  # fmt: skip
+        self.figure.xaxis.axis_label = "distance after the step over distance before"
+        self.figure.yaxis.visible = False
+        items = []
+        for kind, hatch in zip(_KIND_COLOURS, (" ", "/"), strict=True):
+            hue = theme.style_of(_KIND_COLOURS[kind]).colour[theme.LIGHT]
+            look = {"fill_color": hue, "fill_alpha": 0.45, "line_color": hue, "hatch_color": hue, "hatch_alpha": 0.5}
+            bar = self.figure.quad("left", "right", kind, 0, source=self.source, hatch_pattern=hatch, **look)
+            items.append(LegendItem(label=kind, renderers=[bar]))
+        add_legend(self.figure, items)
+        ink = theme.colour("ink")
+        self.figure.vspan("x", source=self.bounds, line_color=ink, line_width=2, line_dash=[6, 3])
+        beside = {"x_offset": "dx", "y_offset": "dy", "text_align": "align"}
+        words(self.figure, "x", "y", "label", self.bounds, text_color=ink, text_font_size="11.5px", **beside)
+        self.words = widgets.html("", "words")
+        self.pane = self.canvas(self.figure)
+        self.saves = Saves(self.picture, "one step's factors", "factors")
+        # hidden as one: a pane of Bokeh alone would not come back (Panel 1.9)
+        self.drawing = widgets.stack(self.pane, self.saves)
+        self._drawn: Any = None
+
+    async def refresh(self) -> None:
+        s = self.state.setting
+        found = await ask(guarantees, s, self.state.accounting)
+        d, K, c = s.d, s.K, float(RunArrays.of(s).c)
+        nothing = ""
+        if not np.isfinite(c):
+            nothing = (
+                "Without a step size and a smoothness M nothing can be said about what a gradient step does to the distance."
+            )
+        elif K > MOST_DIRECTIONS:
+            nothing = f"K = {format_count(K)} directions are too many to be drawn one by one here."
+        self.drawing.visible = not nothing
+        if nothing:
+            self.words.object, self._drawn = f"<p>{nothing}</p>", None
+            return
+        drawn, ruled = await ask(histograms, d, K, c), lines(found, d, K, c)
+        if (d, K, c, ruled) != self._drawn:
+            self._drawn = d, K, c, ruled
+            self._draw(drawn, ruled, d, K, c)
+
+    def _draw(self, drawn: dict[str, np.ndarray], ruled: dict[str, float], d: int, K: int, c: float) -> None:
+        top = max(float(drawn[kind].max()) for kind in _KIND_COLOURS)
+        low, high = drawn["left"][0], max(drawn["right"][-1], *ruled.values())
+        middle, margin = (low + high) / 2, 0.06 * (high - low)
+        self.figure.x_range.update(start=max(low - margin, 0.0), end=high + margin)
+        self.figure.y_range.end = 1.5 * top
+        self.source.data = drawn
+        self.bounds.data = {
+            "x": list(ruled.values()),
+            "y": [1.4 * top] * len(ruled),
+            "dx": [-5 if x > middle else 5 for x in ruled.values()],
+            "align": ["right" if x > middle else "left" for x in ruled.values()],
+            "dy": [14 + 16 * row for row in range(len(ruled))],
+            "label": [f"{name}: {format_number(x)}" for name, x in ruled.items()],
+        }
+        centres = (drawn["left"] + drawn["right"]) / 2
+        means = {kind: float(np.average(centres, weights=drawn[kind])) for kind in _KIND_COLOURS}
+        orthonormal, independent = (format_short(means[kind]) for kind in ("orthonormal", "independent"))
+        many = f"K = {format_count(K)} random directions of d = {format_count(d)}"
+        if K == 1:
+            seen = f"one random direction of d = {format_count(d)}, by {orthonormal} on average"
+        elif orthonormal == independent:
+            seen = f"{many}, by {orthonormal} on average, whether they are orthonormal or independent"
+        else:
+            seen = (
+                f"{many}, by {orthonormal} on average if they are orthonormal, and by {independent} if independent, since "
+                "those overlap, and overshoot where they do"
+            )
+        self.words.object = (
+            f"<p>A gradient step multiplies the distance by at most c = {format_short(c)}; seen through {seen}. "
+            "The dashed lines mark what the proofs use: the root mean square for the sharper bound, and for the theorem a value "
+            "that all but a rare step stays below.</p>"
+        )
+        self.push()
+
+    async def picture(self) -> str:
+        await self.settle()
+        return svg(self.figure, self.state, title=self.figure.title.text)
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        title = widgets.short("<h2>Why the directions are orthonormal</h2>", margin=(14, 0, 0, 0))
+        return widgets.component("factors", title, self.words, self.drawing)

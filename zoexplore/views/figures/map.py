@@ -11,22 +11,22 @@ import param
 from bokeh.events import Pan, PanEnd, PanStart, Tap
 from bokeh.models import ColorBar, ColumnDataSource, CustomJSTickFormatter, FixedTicker, LinearColorMapper, Range1d
 from bokeh.plotting import figure
+from bokeh.plotting.contour import contour_data
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.formatting import format_measured_share, parse_number
 from zoexplore.setting import Setting
+from zoexplore.views.axes import AXES
 from zoexplore.views.compute.ask import ask, no_answer
 from zoexplore.views.compute.questions import SIZE, Sheet, row
 from zoexplore.views.compute.task import Task, goes_on_beside
-from zoexplore.views.figures import pin_lines
-from zoexplore.views.figures.axes import AXES
-from zoexplore.views.figures.bokeh_style import TICKS, blank, fixed_ticks
-from zoexplore.views.figures.contours import bands, heights, level_lines
-from zoexplore.views.figures.picture import Saves, decades, svg
-from zoexplore.views.panels.inputs import Typed
-from zoexplore.views.state import LETTERS, State
+from zoexplore.views.figures import pins
+from zoexplore.views.figures.parts import TICKS, Saves, blank, fixed_ticks, words
+from zoexplore.views.figures.picture import decades, svg
+from zoexplore.views.state import LETTERS
 from zoexplore.views.style import theme, widgets
-from zoexplore.views.style.markup import status
+from zoexplore.views.style.inputs import Typed
+from zoexplore.views.style.widgets import status
 from zoexplore.views.view import View
 
 DECADES = (-3, 4)  # of epsilon, what the colours tell apart
@@ -40,6 +40,36 @@ _COARSE = 8  # every so manieth row comes first
 _NEAR = 0.04  # of an axis: from how far the dot is taken hold of
 _BETWEEN = 0.2  # seconds between two looks at how far it is
 _POWERS = TICKS.replace("const e = Math.round(Math.log10(tick));", "const e = Math.round(tick); tick = 10 ** tick;")
+
+
+def heights(epsilon: np.ndarray) -> np.ndarray:
+    """log10 of epsilon; 0 is as good as the lowest colour, and where nothing applies is nan."""
+    with np.errstate(divide="ignore"):
+        return np.log10(np.where(np.isfinite(epsilon), np.maximum(epsilon, 1e-300), np.nan))
+
+
+def bands(x: np.ndarray, y: np.ndarray, z: np.ndarray, edges: np.ndarray) -> dict[str, list]:
+    """Filled contours as columns of a multi-polygon glyph: xs, ys, and which band each is."""
+    found = contour_data(x, y, z, edges, want_line=False).fill_data
+    return {"xs": found.xs, "ys": found.ys, "band": list(range(len(found.xs)))}
+
+
+def level_lines(x: np.ndarray, y: np.ndarray, z: np.ndarray, targets: list[float]) -> dict[str, list]:
+    """Lines at target epsilons, a row for each piece of one, with where to write its number."""
+    columns: dict[str, list] = {"xs": [], "ys": [], "target": [], "at_x": [], "at_y": []}
+    if not targets:
+        return columns
+    found = contour_data(x, y, z, np.log10(targets), want_fill=False).line_data
+    for target, xs, ys in zip(targets, found.xs, found.ys, strict=True):
+        breaks = np.flatnonzero(np.isnan(xs))
+        for piece_x, piece_y in zip(np.split(xs, breaks), np.split(ys, breaks), strict=True):
+            known = ~np.isnan(piece_x)
+            px, py = piece_x[known], piece_y[known]
+            if px.size:
+                row = {"xs": px, "ys": py, "target": target, "at_x": px[px.size // 2], "at_y": py[py.size // 2]}
+                for name, value in row.items():
+                    columns[name].append(value)
+    return columns
 
 
 class Targets(param.List):
@@ -62,8 +92,7 @@ class Map(View):
     targets: Any = Targets([0.1, 1.0, 10.0], item_type=float, bounds=(0, MOST_TARGETS), doc="epsilons with a line of their own")
     done = param.Number(1.0, bounds=(0, 1), doc="how much of the map is computed")
 
-    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
-        super().__init__(state, dark, **params)
+    def build(self) -> None:
         self.fill = ColumnDataSource({"xs": [], "ys": [], "band": []}, name="map-bands")
         self.lines = ColumnDataSource({"xs": [], "ys": [], "label": [], "at_x": [], "at_y": []}, name="map-lines")
         self.here = ColumnDataSource({"x": [], "y": []}, name="map-here")
@@ -77,9 +106,8 @@ class Map(View):
         self._shown = False
         self.figure = self._figure()
         self.pane = self.canvas(self.figure)
-        self.saves = Saves(self.picture, title="the map", name_of_file="zoexplore-map")
+        self.saves = Saves(self.picture, "the map", "map")
         self._build()
-        self.follow()
         self.param.watch(self.changed, ["bound", "x", "y"])
         self.param.watch(self._contour, "targets")
         self.pins.param.watch(self._mark, "pins")
@@ -93,7 +121,15 @@ class Map(View):
             widgets.select("from left to right", names, "along", "pair", of=self.param.x),
             widgets.select("from bottom to top", names, "along", "pair", of=self.param.y),
         ]
-        self.levels = Typed(self, "targets", "lines at ε =", "target", "pair", write=_listed, read=_numbers)
+        self.levels = Typed(
+            self,
+            "targets",
+            "lines at ε =",
+            "target",
+            "pair",
+            write=lambda numbers: ", ".join(f"{x:g}" for x in numbers),
+            read=_numbers,
+        )
         self.levels.param.watch(self._refuse_levels, "refusal")
         self.bar = widgets.bar("how much of the map is computed")
         self.note = widgets.short(align="center")
@@ -108,16 +144,11 @@ class Map(View):
         colour = {"field": "band", "transform": LinearColorMapper(palette=palette, low=0, high=len(EDGES) - 2)}
         fig.multi_polygons("xs", "ys", source=self.fill, line_color=colour, fill_color=colour)
         fig.multi_line("xs", "ys", source=self.lines, line_color=theme.LEVEL, line_width=2)
-        words = {"text_align": "center", "text_baseline": "middle", "text_font": {"value": theme.FONT}}
-        words["background_fill_color"] = surface
-        fig.text(
-            "at_x", "at_y", "label", source=self.lines, text_color=ink, text_font_size="12px", padding=3,
-            background_fill_alpha=0.85, **words,
-        )  # fmt: skip
-        fig.text(
-            "x", "y", "letter", source=self.pinned, text_color="colour", text_font_size="13px", text_font_style="bold", padding=4,
-            border_radius=10, level="overlay", **words,
-        )  # fmt: skip
+        look = {"text_align": "center", "text_baseline": "middle", "background_fill_color": surface}
+        numbers = look | {"text_color": ink, "padding": 3, "background_fill_alpha": 0.85, "level": "glyph"}
+        words(fig, "at_x", "at_y", "label", self.lines, **numbers)
+        letters = look | {"text_color": "colour", "text_font_size": "13px", "text_font_style": "bold"}
+        words(fig, "x", "y", "letter", self.pinned, padding=4, border_radius=10, **letters)
         here = {"fill_color": theme.HERE, "line_color": surface, "line_width": 2.5}
         fig.scatter("x", "y", source=self.here, size=13, marker="circle", level="overlay", **here)
         self.colours = ColorBar(
@@ -127,10 +158,8 @@ class Map(View):
             width=14, padding=6, background_fill_color=None, major_label_text_color=ink, major_label_text_font=theme.FONT,
         )  # fmt: skip
         fig.add_layout(self.colours, "right")
-        fig.on_event(Tap, self._tapped)
-        fig.on_event(PanStart, self._taken)
-        fig.on_event(Pan, self._dragged)
-        fig.on_event(PanEnd, self._let_go)
+        for kind, do in {Tap: self._tapped, PanStart: self._taken, Pan: self._dragged, PanEnd: self._let_go}.items():
+            fig.on_event(kind, do)
         for axis in fig.axis:
             fixed_ticks(axis, {})
         return fig
@@ -253,7 +282,7 @@ class Map(View):
             "x": [x for x, _ in places],
             "y": [y for _, y in places],
             "letter": [LETTERS[place] for place in self.pins.places()],
-            "colour": pin_lines.colours(self.pins, self.dark),
+            "colour": pins.colours(self.pins, self.dark),
         }
 
     def _place(self, setting: Setting) -> tuple[float, float]:
@@ -315,10 +344,6 @@ class Map(View):
             self._want(self._wanted)
         chosen = widgets.column("choices", *self.choices, self.levels)
         return widgets.component("map", chosen, self.progress, self.pane, self.saves)
-
-
-def _listed(numbers: list[float]) -> str:
-    return ", ".join(f"{x:g}" for x in numbers)
 
 
 def _numbers(text: str) -> list[float]:

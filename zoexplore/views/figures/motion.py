@@ -13,11 +13,11 @@ from bokeh.plotting import figure
 from zoexplore.bounds import BOUNDS
 from zoexplore.formatting import format_count, format_measured_share, format_number, format_short
 from zoexplore.motion import FRACTION, miniature
+from zoexplore.motion import Motion as Simulated
 from zoexplore.setting import Refused, Setting
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.questions import Miniature, Played, played
-from zoexplore.views.figures.bokeh_style import blank
-from zoexplore.views.state import State
+from zoexplore.views.figures.parts import blank
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
@@ -39,11 +39,9 @@ class Motion(View):
 
     apart = param.Selector(default=False, objects=list(STARTS.values()), doc="whether the two runs start apart")
 
-    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
-        super().__init__(state, dark, **params)
+    def build(self) -> None:
         self.player = widgets.player(interval=250)
         self.choice = widgets.radio("where the two runs start", STARTS, of=self.param.apart)
-        self._run: Setting | None = None
         self._played: Played | None = None
         self.words, self.about = (widgets.html("", "words") for _ in range(2))
         names = ("one", "other", "ball", "directions", "noise", "overlap", "reached", "public", "least")
@@ -53,14 +51,13 @@ class Motion(View):
         self.plane, self.course = self._plane(), self._course()
         self.canvas(self.plane, sizing_mode="fixed", width=_SIDE, height=_SIDE)
         self.canvas(self.course)
-        self.follow()
         self.player.param.watch(self._moved, "value")
         self.param.watch(self.changed, "apart")
 
     def _plane(self) -> figure:
         fig = blank(
             "motion-plane", "square", sizing_mode="fixed", width=_SIDE, height=_SIDE,
-            title="Iterates after this step", tools="", toolbar_location=None, min_border_right=14, x_range=Range1d(-1, 1),
+            title="Iterates after this step", bare=True, min_border_right=14, x_range=Range1d(-1, 1),
             y_range=Range1d(-1, 1),
         )  # fmt: skip
         fig.xaxis.axis_label, fig.yaxis.axis_label = "the way in which the record pulls", "another direction"
@@ -77,7 +74,7 @@ class Motion(View):
 
     def _course(self) -> figure:
         fig = blank(
-            "motion-overlap", "square", height=_SIDE, title="Overlap of the two runs", tools="", toolbar_location=None,
+            "motion-overlap", "square", height=_SIDE, title="Overlap of the two runs", bare=True,
             x_range=Range1d(0, 1), y_range=Range1d(0, 1.02),
         )  # fmt: skip
         fig.xaxis.axis_label, fig.yaxis.axis_label = "step", "overlap"
@@ -93,34 +90,34 @@ class Motion(View):
         return fig
 
     async def refresh(self) -> None:
+        why = _UNKNOWN
         try:
             run = miniature(self.state.setting)
             found = await ask(played, Miniature(run, self.state.accounting, self.apart)) if run else None
-            why = _UNKNOWN
         except (FloatingPointError, Refused):
-            run, found, why = None, None, _NO_PICTURE
-        self.player.disabled = run is None
-        if run is None or found is None:
-            self._run = self._played = None
+            found, why = None, _NO_PICTURE
+        self.player.disabled = found is None
+        self._played = found
+        if found is None:
             self.words.object = f"<p>There is nothing to play: {why}.</p>"
             return
-        self._run, self._played = run, found
-        self._fit()
-        at = self.player.value if self.player.value <= run.T and self.player.end == run.T else run.T
+        T = found.run.T
+        self._fit(found)
+        at = self.player.value if self.player.value <= T and self.player.end == T else T
         with pn.io.hold():
-            self.about.object = self._about()
-            self.player.param.update(start=0, end=run.T, value=at)
+            self.about.object = self._about(found.run)
+            self.player.param.update(start=0, end=T, value=at)
             self._moved()
 
     def play(self) -> None:
         """Play from the first step."""
         self.player.param.update(value=0, direction=1)
 
-    def _fit(self) -> None:
+    def _fit(self, found: Played) -> None:
         """One scale for both axes, that of the clouds, the pair's start and, where it is not far off, the ball."""
-        run, motion = self._run, self._played.motion  # type: ignore[union-attr]
+        run, motion = found.run, found.motion
         reach = float(np.abs(motion.places).max()) or 1.0
-        radius = run.R if run.R < 3 * reach else 0.0  # type: ignore[union-attr]
+        radius = run.R if run.R < 3 * reach else 0.0
         reach = _ROOM * max(reach, radius)
         for ends in (self.plane.x_range, self.plane.y_range):
             ends.update(start=-reach, end=reach)
@@ -129,8 +126,8 @@ class Motion(View):
         steps = np.arange(motion.overlap.size)
         self._put("overlap", steps, motion.overlap)
         self._put("public", steps, motion.public)
-        shown = self._played.epsilon < inf and not self.apart  # type: ignore[union-attr]
-        self._put("least", [0, steps[-1]] if shown else [], [self._played.least] * 2 if shown else [])  # type: ignore[union-attr]
+        shown = found.epsilon < inf and not self.apart
+        self._put("least", [0, steps[-1]] if shown else [], [found.least] * 2 if shown else [])
 
     def _moved(self, *_: Any) -> None:
         if self._played is None:
@@ -145,15 +142,14 @@ class Motion(View):
             self.sources["trail"].data = {"x": list(first[..., 0].T), "y": list(first[..., 1].T), "colour": hues}
             x, y = motion.places[t, :, 0].T
             self.sources["pair"].data = {"x": x, "y": y, "colour": hues}
-            self._step(t)
+            self._step(motion, t)
             self._put("reached", np.arange(t + 1), motion.overlap[: t + 1])
             self.now.location = t
-            self.words.object = self._told(t)
+            self.words.object = self._told(self._played, t)
         self.push()
 
-    def _step(self, t: int) -> None:
+    def _step(self, motion: Simulated, t: int) -> None:
         """The directions and the noise of the step that led here, from where the first run was."""
-        motion = self._played.motion  # type: ignore[union-attr]
         if t == 0:
             self.sources["directions"].data = {"x": [], "y": []}
             self._put("noise", [], [])
@@ -170,10 +166,8 @@ class Motion(View):
     def _put(self, name: str, x: Any, y: Any) -> None:
         self.sources[name].data = {"x": np.asarray(x, float), "y": np.asarray(y, float)}
 
-    def _told(self, t: int) -> str:
+    def _told(self, found: Played, t: int) -> str:
         """Where the two runs are, as somebody would read it aloud."""
-        found = self._played
-        assert found is not None
         overlap, last = float(found.motion.overlap[t]), found.motion.overlap.size - 1
         shared, seen = format_measured_share(overlap), format_measured_share(found.motion.public[t])
         head = f"<p><b>Step {t} of {last}.</b> "
@@ -192,10 +186,9 @@ class Motion(View):
             f"every step the runs overlap by <b>{seen}</b>. {epsilon}</p>"
         )
 
-    def _about(self) -> str:
+    def _about(self, run: Setting) -> str:
         """What is simulated, and what of the run it keeps."""
-        run, s = self._run, self.state.setting
-        assert run is not None
+        s = self.state.setting
         hidden = run.R < inf and not len(self.sources["ball"].data["x"])
         steps = f"all {run.T}" if run.T == s.T else f"{run.T} of {format_count(s.T)}"
         return (

@@ -7,15 +7,12 @@ import panel as pn
 from bokeh.models import ColumnDataSource, Range1d, Span
 
 from zoexplore.bounds import BOUNDS
+from zoexplore.views.axes import drawable, frame, steady
 from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.curve_set import CurveSet, curve_set, guarantees
-from zoexplore.views.figures import pin_lines
-from zoexplore.views.figures.axes import drawable, frame, steady
-from zoexplore.views.figures.bokeh_style import FittedRange, blank, hover, stroke, tooltip
-from zoexplore.views.figures.glyphs import Stroke
-from zoexplore.views.figures.legend import Legend, entry
-from zoexplore.views.figures.picture import Saves, svg
-from zoexplore.views.state import State
+from zoexplore.views.compute.questions import CurveSet, curve_set, guarantees
+from zoexplore.views.figures import pins
+from zoexplore.views.figures.parts import FittedRange, Legend, Saves, blank, entry, hover, stroke, tooltip
+from zoexplore.views.figures.picture import Stroke, svg
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
@@ -38,8 +35,7 @@ def least_deltas(epsilons: np.ndarray, values: np.ndarray, deltas: np.ndarray) -
 class Profile(View):
     """delta against epsilon, a line a bound and a line a pin: epsilon is asked of the accountant at every delta drawn."""
 
-    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
-        super().__init__(state, dark, **params)
+    def build(self) -> None:
         self.source = ColumnDataSource({name: [] for name in ("delta", *BOUNDS)}, name="profile")
 
         self.figure = blank(
@@ -56,17 +52,16 @@ class Profile(View):
             for bound in BOUNDS
         }
         self.pinned_source = ColumnDataSource({"xs": [], "ys": [], "colour": []}, name="profile-pins")
-        pin_lines.lines(self.figure, self.pinned_source)
+        pins.lines(self.figure, self.pinned_source)
         self.pointed = ColumnDataSource({name: [] for name in ("x", "value", "probe", *BOUNDS)}, name="profile-hover")
         probe = self.figure.line("value", "probe", source=self.pointed, line_alpha=0)
-        self.hover = hover(probe, _POINTED, pin_lines.rows(self.pins), absent="–")
+        self.hover = hover(probe, _POINTED, pins.rows(self.pins), absent="–")
         self.figure.add_tools(self.hover)
-        self.saves = Saves(self.picture, title="the privacy profile", name_of_file="zoexplore-profile")
+        self.saves = Saves(self.picture, "the privacy profile", "profile")
         self.pane = self.canvas(self.figure)
         self.words = widgets.html(_SAYS, "words")
         self.legend = Legend()
         self.legend.param.watch(self._mute, "muted")
-        self.follow()
         self.pins.param.watch(self.changed, ["pins", "compare"])
 
     def _pointed(self, curves: CurveSet, pinned: list[CurveSet]) -> dict[str, np.ndarray]:
@@ -74,8 +69,8 @@ class Profile(View):
         epsilons = np.geomspace(self.figure.x_range.start, self.figure.x_range.end, _HOVERED)
         deltas = {b: least_deltas(epsilons, values, curves.values) for b, values in curves.epsilon.items()}
         of_pins = {
-            name: least_deltas(epsilons, pin_lines.least(of_pin, self.pins.compare), of_pin.values)
-            for name, of_pin in zip(pin_lines.styles(self.pins), pinned, strict=True)
+            name: least_deltas(epsilons, pins.least(of_pin, self.pins.compare), of_pin.values)
+            for name, of_pin in zip(pins.styles(self.pins), pinned, strict=True)
         }
         return {"x": epsilons, "value": epsilons, "probe": np.full(_HOVERED, _MIDDLE), **deltas, **of_pins}
 
@@ -90,13 +85,13 @@ class Profile(View):
             self.source.data = data
             self.now.location = self.state.setting.delta
             self.pinned_source.data = {
-                "xs": [drawable(pin_lines.least(of_pin, self.pins.compare)) for of_pin in pinned],
+                "xs": [drawable(pins.least(of_pin, self.pins.compare)) for of_pin in pinned],
                 "ys": [of_pin.values for of_pin in pinned],
-                "colour": pin_lines.colours(self.pins, self.dark),
+                "colour": pins.colours(self.pins, self.dark),
             }
             self._fit(data, self.pinned_source.data["xs"])
             self.pointed.data = self._pointed(curves, pinned)
-            self.hover.tooltips = tooltip(_POINTED, pin_lines.rows(self.pins))
+            self.hover.tooltips = tooltip(_POINTED, pins.rows(self.pins))
             self.legend.entries = self._entries()
         self.push()
 
@@ -119,10 +114,9 @@ class Profile(View):
         self.push()
 
     async def picture(self) -> str:
-        """The figure as SVG."""
         await self.settle()
         key = [(Stroke.of(self.lines[b].glyph), g.title) for b, g in self._found.items() if g.valid and self.lines[b].visible]
-        return svg(self.figure, self.state, key + pin_lines.key(self.pins), without=("delta",))
+        return svg(self.figure, self.state, key + pins.key(self.pins), without=("delta",))
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("profile", self.words, self.legend, self.pane, self.saves)

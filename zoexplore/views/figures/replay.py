@@ -1,5 +1,6 @@
 """A bound's argument played step by step: how far apart two runs may be, what noise hides of it, and what that costs."""
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -14,9 +15,8 @@ from zoexplore.bounds.bound import Trajectory
 from zoexplore.bounds.explanation import why_undrawn
 from zoexplore.formatting import format_count, format_measured_share, format_number
 from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.curve_set import guarantees
-from zoexplore.views.figures.bokeh_style import blank, plain_legend
-from zoexplore.views.state import State
+from zoexplore.views.compute.questions import guarantees
+from zoexplore.views.figures.parts import blank, plain_legend
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
@@ -59,63 +59,48 @@ class Replay(View):
 
     bound = param.Selector(default="sharp", objects=list(SHOWN.values()), doc="the bound that is played")
 
-    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
-        super().__init__(state, dark, **params)
+    def build(self) -> None:
         self.player = widgets.player(interval=350)
         self.words = widgets.html("", "words")
         self.sources = {name: ColumnDataSource({"x": [], "y": []}, name=f"replay-{name}") for name in _DRAWN}
-        self.step, self.distance, self.budget = self._step(), self._distance(), self._budget()
+        self.step = self._step()
+        self.distance = self._course("How far apart the two runs may be", "distance", "walked", "now", _NEXT)
+        self.budget = self._course("Budget spent so far, ρ", "budget", "spent", "paid", _COST)
+        self.budget.xaxis.axis_label = "step"
         for fig in (self.step, self.distance, self.budget):
             self.canvas(fig)
-        self.follow()
         self.player.param.watch(self._moved, "value")
         self.param.watch(self.changed, "bound")
 
     def _step(self) -> figure:
         fig = blank(
-            "replay-step", height=330, title="One step: hidden and left", tools="", toolbar_location=None,
+            "replay-step", height=330, title="One step: hidden and left", bare=True,
             stylesheets=[], x_range=Range1d(0, 1), y_range=Range1d(0, 1),
         )  # fmt: skip
         fig.xaxis.axis_label = "along the directions"
         fig.xaxis.ticker.desired_num_ticks = 4  # more would run into one another on a phone
-        self._line(fig, "hidden-along", _ALONG, 3, [2, 3], "hidden: along")
-        self._line(fig, "hidden-across", _ACROSS, 3, [2, 3], "hidden: the rest")
-        self._line(fig, "along", _ALONG, 8, [], "")
-        self._line(fig, "across", _ACROSS, 8, [], "")
-        self._line(fig, "next", _NEXT, 3, [], "left: the next distance")
+        self._line(fig, "hidden-along", _ALONG, 3, [2, 3], legend_label="hidden: along")
+        self._line(fig, "hidden-across", _ACROSS, 3, [2, 3], legend_label="hidden: the rest")
+        self._line(fig, "along", _ALONG, 8)
+        self._line(fig, "across", _ACROSS, 8)
+        self._line(fig, "next", _NEXT, 3, legend_label="left: the next distance")
         plain_legend(fig.legend[0])
         fig.legend.location = "top_right"
         return fig
 
-    def _distance(self) -> figure:
-        fig = self._small("replay-distance", "How far apart the two runs may be")
-        self._line(fig, "distance", _NEXT, 1.4, [4, 3], "")
-        self._line(fig, "walked", _NEXT, 3, [], "")
-        self._dot(fig, "now", _NEXT)
+    def _course(self, title: str, every: str, so_far: str, now: str, bound: str) -> figure:
+        """A line over all steps, one over those so far, and a dot at its end."""
+        ranges = {"x_range": Range1d(0, 1), "y_range": DataRange1d(start=0)}
+        fig = blank(f"replay-{every}", height=165, title=title, bare=True, stylesheets=[], **ranges)
+        self._line(fig, every, bound, 1.4, [4, 3])
+        self._line(fig, so_far, bound, 3)
+        fill = theme.style_of(bound).colour[theme.LIGHT]
+        fig.scatter("x", "y", source=self.sources[now], size=10, fill_color=fill, line_color="white")
         return fig
 
-    def _budget(self) -> figure:
-        fig = self._small("replay-budget", "Budget spent so far, ρ")
-        fig.xaxis.axis_label = "step"
-        self._line(fig, "budget", _COST, 1.4, [4, 3], "")
-        self._line(fig, "spent", _COST, 3, [], "")
-        self._dot(fig, "paid", _COST)
-        return fig
-
-    def _small(self, name: str, title: str) -> figure:
-        return blank(
-            name, height=165, title=title, tools="", toolbar_location=None, stylesheets=[],
-            x_range=Range1d(0, 1), y_range=DataRange1d(start=0),
-        )  # fmt: skip
-
-    def _line(self, fig: figure, source: str, bound: str, width: float, dash: list[int], label: str) -> None:
-        named = {"legend_label": label} if label else {}
-        hue = theme.style_of(bound).colour[theme.LIGHT]
-        fig.line("x", "y", source=self.sources[source], line_width=width, line_dash=dash, line_color=hue, **named)
-
-    def _dot(self, fig: figure, source: str, bound: str) -> None:
-        hue = theme.style_of(bound).colour[theme.LIGHT]
-        fig.scatter("x", "y", source=self.sources[source], size=10, fill_color=hue, line_color="white")
+    def _line(self, fig: figure, source: str, bound: str, width: float, dash: Sequence[int] = (), **named: str) -> None:
+        look = {"line_width": width, "line_dash": list(dash), "line_color": theme.style_of(bound).colour[theme.LIGHT]}
+        fig.line("x", "y", source=self.sources[source], **look, **named)
 
     @property
     def frames(self) -> np.ndarray:

@@ -11,10 +11,10 @@ from bokeh.models import CustomJSTickFormatter
 from zoexplore.fields import FIELDS, in_symbols
 from zoexplore.formatting import format_exact, parse_number
 from zoexplore.setting import Refused
-from zoexplore.views.browser.lessons import Lesson
-from zoexplore.views.panels.inputs import Ladder, Quick, Typed, decades, interval, refused
+from zoexplore.views.address import Lesson
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
+from zoexplore.views.style.inputs import Ladder, Quick, Typed, decades, interval, refused
 
 HINTS = {  # what the labels of the fold do not explain
     "z": "The noise along the directions, divided by the most that one record can add to a step, as in DP-SGD. Typing it sets σ.",
@@ -90,8 +90,8 @@ class Field(Typed):
 class StepSize(Field):
     """The step size, which follows K/M where the text is left empty, and is then shown as the number that it is."""
 
-    def __init__(self, state: State, field: str = "eta", **params: Any) -> None:
-        super().__init__(state, field, **params)
+    def __init__(self, state: State, field: str) -> None:
+        super().__init__(state, field)
         state.param.watch(self.show, ["K", "M"])
 
     def shown(self) -> str:

@@ -15,15 +15,13 @@ from zoexplore.formatting import THIN, format_count, format_exact, format_number
 from zoexplore.planning import SOLVABLE_FIELDS, Plan
 from zoexplore.planning.calibration import DECADES
 from zoexplore.setting import LARGEST_INTEGER, Setting
+from zoexplore.views.axes import AXES
 from zoexplore.views.compute.ask import ask, no_answer
-from zoexplore.views.compute.curve_set import guarantees
-from zoexplore.views.compute.questions import Wanted, recommended, solved
+from zoexplore.views.compute.questions import Wanted, guarantees, recommended, solved
 from zoexplore.views.compute.task import Task
-from zoexplore.views.figures.axes import AXES
-from zoexplore.views.panels.inputs import Typed, percent
-from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
-from zoexplore.views.style.markup import listed, status, warning
+from zoexplore.views.style.inputs import Typed, percent
+from zoexplore.views.style.widgets import listed, status, warning
 from zoexplore.views.view import View
 
 _FREE = """<p><b>Solve</b> finds one value and leaves all others as they are. <b>Recommend a run</b> keeps the data, the loss,
@@ -46,8 +44,7 @@ class Planner(View):
     bound = param.Selector(default="sharp", objects=list(BOUNDS), doc="the bound that is to meet it")
     answer = param.ClassSelector(class_=Setting, allow_None=True, doc="the run found")
 
-    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
-        super().__init__(state, dark, **params)
+    def build(self) -> None:
         names = {AXES[f].label: f for f in SOLVABLE_FIELDS}
         titles = {BOUNDS[bound].title: bound for bound in BOUNDS}
         texts = [
@@ -76,7 +73,6 @@ class Planner(View):
         self.words = widgets.html(_FREE, "words", "plan")
         self._looking: Task | None = None  # for an answer
         self._aimed()
-        self.follow()
 
     def _aimed(self, *_: Any) -> None:
         """Show what the aim asks for. A whole run is recommended for an ε only."""
@@ -188,7 +184,7 @@ class Planner(View):
 
 def _solution(setting: Setting, field: str, goal: str, run: Setting, g: Guarantee) -> str:
     """The field that was found, and what it rests on."""
-    a, value = AXES[field], getattr(run, field)
+    a, value, now = AXES[field], getattr(run, field), getattr(setting, field)
     found, by = _found(field, value), escape(BOUNDS[g.bound].in_text)
     most = (
         f"{by[0].upper()}{by[1:]} {goal} however large {a.symbol} is"
@@ -197,7 +193,7 @@ def _solution(setting: Setting, field: str, goal: str, run: Setting, g: Guarante
     )
     first = (
         f'<p class="found"><i>{a.symbol}</i> = {found}</p><p>{most}, with everything else as it is. '
-        f"Now {a.symbol} = {_set(getattr(setting, field))}.</p>"
+        f"Now {a.symbol} = {format_count(now) if isinstance(now, int) else format_short(now)}.</p>"
     )
     supposed = [check.words for check in g.checks if check.met is None]
     return first + listed("Keep in mind", [g.reason]) + listed(_SUPPOSED, supposed)
@@ -238,10 +234,6 @@ def _found(field: str, value: float) -> str:
     if value >= LARGEST_INTEGER or (field in ("clip", "R") and value >= DECADES[-1]):
         return "∞"
     return format_count(value) if isinstance(value, int) else format_short(float(_safe(field, value)), 5)
-
-
-def _set(value: float) -> str:
-    return format_count(value) if isinstance(value, int) else format_short(value)
 
 
 def _plan(plan: Plan) -> str:

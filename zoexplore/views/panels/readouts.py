@@ -1,18 +1,32 @@
-"""The read-outs: every bound's epsilon now, the smallest and why, what does not apply and why, and what is assumed."""
+"""The read-outs: every bound's epsilon now, the smallest and why, what does not apply and why, and what is assumed; and the
+smallest guarantee in other words: what it means to somebody whose record is in the data, other measures, the statement.
+"""
 
 from html import escape
 from math import inf
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import panel as pn
 import param
 
 from zoexplore.bounds import BOUNDS, Guarantee
-from zoexplore.formatting import format_count, format_exact, format_number, format_sentence, format_short
+from zoexplore.bounds.tradeoff import TradeOff
+from zoexplore.formatting import (
+    THIN,
+    format_count,
+    format_exact,
+    format_number,
+    format_percent,
+    format_sentence,
+    format_share,
+    format_short,
+)
+from zoexplore.views.axes import T_VALUES
 from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.curve_set import (
+from zoexplore.views.compute.questions import (
     CurveSet,
+    attack,
     curve_set,
     guarantees,
     of_this_run,
@@ -20,9 +34,8 @@ from zoexplore.views.compute.curve_set import (
     shares,
     sketched,
     smallest,
+    stated,
 )
-from zoexplore.views.figures.axes import T_VALUES
-from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
@@ -32,6 +45,9 @@ _AS_PRINTED = (
     '<p class="printed" role="status"><b>As printed: not a guarantee.</b> '
     "The paper's constants are used as printed, errors included.</p>"
 )
+FPR = 0.01
+_NONE = "With batches there is no Gaussian budget, and so neither μ nor ρ."
+_SAYS = "<p>For a paper or a model card: what is protected, what may be seen, what was assumed and what is not covered.</p>"
 MARKS = {True: ("✓", "met", "met"), False: ("✗", "unmet", "not met"), None: ("○", "supposed", "supposed")}
 
 
@@ -40,26 +56,19 @@ def told_of(found: dict[str, Guarantee], by: str) -> Guarantee:
     return found[by] if by else smallest(found)
 
 
-def _why(g: Guarantee) -> str:
-    explain = BOUNDS[g.bound].explain
-    return explain(g) if explain else ""
-
-
 class Readouts(View):
     """Three panes that change together: `verdict`, `table`, `assumptions`."""
 
-    rest = REST
+    rest, precedence = REST, 1  # after whatever figure is shown, which a hand on a slider is waiting for
     by = param.String("", doc="the bound that the verdict is by; empty for the smallest")
 
-    def __init__(self, state: State | None = None, **params: Any) -> None:
-        super().__init__(state, **params)
+    def build(self) -> None:
         self.verdict, self.table, self.assumptions = map(widgets.answer, ("verdict", "table", "assumptions"))
         self.veil(self.verdict)  # which says what is going on
         self.veil(self.table, theme.VEILED)
         self.fold = widgets.fold("What is assumed", self.assumptions)
         self.fold.param.watch(self._unfold, "collapsed")
         self.param.watch(self.changed, "by")
-        self.follow(precedence=1)  # after whatever figure is shown, which a hand on a slider is waiting for
 
     async def refresh(self) -> None:
         run = self.state.setting, self.state.accounting
@@ -89,7 +98,8 @@ class Readouts(View):
         if not best.valid:
             said = "No bound applies to this run: the table says what each one lacks."
             return f'{warning}<p class="epsilon"><i>ε</i> = ∞</p><p>{said}</p>'
-        words = f"<b>{escape(best.title)}</b> gives the smallest {kind} of this run. {_why(best)} "
+        explain = BOUNDS[best.bound].explain
+        words = f"<b>{escape(best.title)}</b> gives the smallest {kind} of this run. {explain(best) if explain else ''} "
         words += self._publishing(best, public, curves)
         if self.by:
             words = f"<b>{escape(best.title)}.</b> {escape(BOUNDS[best.bound].summary)}"
@@ -172,7 +182,9 @@ class Readouts(View):
         for g in found.values():
             for c in g.checks:
                 rests.setdefault((c.words, c.met, c.shortfall), []).append(g.title)
-        rows = "".join(assumption(*key, _who(titles, len(found))) for key, titles in rests.items())
+        rows = "".join(
+            assumption(*key, "every bound" if len(titles) == len(found) else ", ".join(titles)) for key, titles in rests.items()
+        )
         key = ", ".join(f'<span class="{kind}">{mark}</span> {name}' for mark, kind, name in MARKS.values())
         return f'<p class="key">{key}: nothing here can check it, so you have to vouch for it.</p><ul>{rows}</ul>'
 
@@ -188,13 +200,118 @@ def _cells(swatch: str, title: str, epsilon: float, kind: str, note: str, says: 
     return row + (f'<tr class="reason"><td></td><td colspan="2">{escape(note)}</td></tr>' if note else "")
 
 
-def _who(titles: list[str], bounds: int) -> str:
-    return "every bound" if len(titles) == bounds else ", ".join(titles)
-
-
 def assumption(words: str, met: bool | None, shortfall: str, who: str = "") -> str:
     """An item of a list: whether an assumption is met, what it lacks, and who rests on it."""
     mark, kind, name = MARKS[met]
     lacks = f' <span class="lacks">{escape(format_sentence(shortfall))}.</span>' if shortfall else ""
     small = f" <small>{escape(who)}</small>" if who else ""
     return f'<li><span class="{kind}" role="img" aria-label="{name}">{mark}</span><span>{escape(words)}{lacks}{small}</span></li>'
+
+
+class Written(View):
+    """Its `refresh` writes the pane, which is veiled while it is of an earlier state; no figure waits for it."""
+
+    rest, precedence = REST, 1
+    kind: ClassVar[str]  # the name of its style sheet
+
+    def build(self) -> None:
+        self.pane = widgets.answer(self.kind)
+        self.veil(self.pane, theme.VEILED)
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return self.pane
+
+
+def said(allowed: TradeOff) -> str:
+    """What the best attacker finds at a rate of false alarms of FPR, read from the whole trade-off curve.
+
+    >>> from zoexplore import guarantee
+    >>> from zoexplore.presets import DEMONSTRATION
+    >>> said(guarantee(DEMONSTRATION, "sharp").risk).replace("\\u202f", " ")
+    'At 1 % false alarms the best attacker finds at most 1.9 % of members; blind guessing finds 1 %.'
+    """
+    found, share = float(allowed.true_positive_rate(FPR)), format_share(FPR, THIN)
+    if found >= 1:
+        return f"At {share} false alarms an attacker may find every member: this rules nothing out."
+    most = format_percent(found)
+    if most == format_percent(1):
+        return f"At {share} false alarms an attacker may find nearly every member."
+    return f"At {share} false alarms the best attacker finds at most {most} of members; blind guessing finds {share}."
+
+
+class Odds(Written):
+    """The sentence under the verdict. It is asked for beside everything else, since no figure waits for it."""
+
+    kind = "said"
+
+    by = param.String("", doc="the bound that the odds are by; empty for the smallest")
+
+    def build(self) -> None:
+        super().build()
+        self.param.watch(self.changed, "by")
+
+    async def refresh(self) -> None:
+        run = self.state.setting, self.state.accounting
+        best = told_of(await ask(guarantees, *run), self.by)
+        printed = self.state.accounting.printed and bool(BOUNDS[best.bound].printed)
+        told = said(await ask(attack, *run, best.bound)) if best.valid and not printed else ""
+        self.pane.object = f"<p>{told}</p>"
+
+
+def rows(g: Guarantee) -> list[tuple[str, str, str]]:
+    """Symbol, meaning and number of every measure that a guarantee has."""
+    found = [("z", "noise multiplier of a step", format_short(g.setting.noise_multiplier, 4))]
+    if g.gaussian_dp and g.zero_concentrated:
+        found = [
+            ("μ", "Gaussian privacy, μ-GDP", format_number(g.gaussian_dp.mu)),
+            ("ρ", "zero-concentrated, ρ-zCDP", format_number(g.zero_concentrated.rho)),
+            *([("δ_f", "except with a chance of", format_number(g.delta_f))] if g.delta_f else []),
+            *found,
+        ]
+    return found
+
+
+class Measures(Written):
+    """A short table under the bounds' numbers."""
+
+    kind = "measures"
+
+    async def refresh(self) -> None:
+        g = smallest(await ask(guarantees, self.state.setting, self.state.accounting))
+        lines = "".join(
+            f'<tr><th scope="row"><i>{_symbol(symbol)}</i> <span>{words}</span></th><td>{number}</td></tr>'
+            for symbol, words, number in rows(g)
+        )
+        why = f"<p>{_NONE}</p>" if g.valid and not g.gaussian_dp else ""
+        self.pane.object = f"<table><caption>In other measures, by {BOUNDS[g.bound].in_text}</caption>{lines}</table>{why}"
+
+
+def _symbol(symbol: str) -> str:
+    letter, _, below = symbol.partition("_")
+    return f"{letter}<sub>{below}</sub>" if below else letter
+
+
+class Stated(View):
+    """A card with the statement, which is written while it is open."""
+
+    precedence = 1
+
+    def build(self) -> None:
+        self.active = False
+        self.text = widgets.html("", "code", "statement")
+        self.copiers = {"text": widgets.copier("Copy text", "#"), "json": widgets.copier("Copy JSON", "#")}
+        row = widgets.tools(*self.copiers.values())
+        # in a column, which a closed card hides; the row's own sheet would show it
+        self.fold = widgets.fold("Statement to copy", widgets.short(_SAYS, "hint"), widgets.stack(row, self.text))
+        self.fold.param.watch(lambda event: self.param.update(active=not event.new), "collapsed")
+
+    async def refresh(self) -> None:
+        run = self.state.setting, self.state.accounting
+        best = smallest(await ask(guarantees, *run))
+        words, data = await ask(stated, *run, best.bound)
+        with pn.io.hold():
+            self.copiers["text"].tags, self.copiers["json"].tags = [words], [data]
+            self.text.object = f'<pre tabindex="0" aria-label="statement of the guarantee">{escape(words)}</pre>'
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return self.fold

@@ -14,7 +14,7 @@ from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import Accounting
 from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.curve_set import guarantees, smallest
+from zoexplore.views.compute.questions import guarantees, smallest
 from zoexplore.views.compute.task import Task
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.state import State
@@ -184,7 +184,7 @@ class Story(pn.viewable.Viewer):
         }
         # The same buttons for every step: of those that a page gets later, a browser may send what the server does not take.
         most = max(len(step.guesses) for step in STEPS.values())
-        self.guesses = widgets.row("guesses", *(widgets.button("", partial(self._taken, place)) for place in range(most)))
+        self.guesses = widgets.row("guesses", *(widgets.button("", partial(self.take, place)) for place in range(most)))
         self.moves = widgets.row("guesses", *self.buttons.values())
         self.panel = widgets.component("told", self.words, self.guesses, self.answer, self.moves, sheet="told")
         self._answering: Task | None = None
@@ -244,12 +244,9 @@ class Story(pn.viewable.Viewer):
         self.buttons["next"].label = "Explore on your own" if self.step == str(len(STEPS)) else "Next"
         self.buttons["skip"].label = "No, thanks" if told is None else "Skip: show the whole page"
 
-    def _taken(self, place: int) -> None:
-        self.take(STEPS[self.step].guesses[place])
-
-    def take(self, guess: str) -> None:
-        """Take a guess, and answer the question."""
-        self.guess = guess
+    def take(self, place: int) -> None:
+        """Take one of the guesses, and answer the question."""
+        self.guess = STEPS[self.step].guesses[place]
         for button in self.guesses:
             button.disabled = True
         if self._answering:

@@ -15,12 +15,11 @@ from zoexplore.documents import Reference, as_html
 from zoexplore.formatting import format_sentence, format_tex, round_up
 from zoexplore.paper import ERRATA
 from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.curve_set import guarantees
+from zoexplore.views.compute.questions import guarantees
 from zoexplore.views.panels.controls import follow
 from zoexplore.views.panels.readouts import MARKS, assumption
-from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
-from zoexplore.views.style.markup import link, region
+from zoexplore.views.style.widgets import link, region
 from zoexplore.views.view import View
 
 _DOI = re.compile(r"doi:(10\.[^\s,;]+)")
@@ -37,13 +36,11 @@ guarantee: most misprints report a loss that is smaller than the true one.</p>""
 class Theory(View):
     """A section a bound, and the table of misprints with the switch that draws with them."""
 
-    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
-        super().__init__(state, dark, **params)
+    def build(self) -> None:
         self.numbers = {bound: _math("") for bound in BOUNDS}
         self.checks = {bound: _html("", "assumptions") for bound in BOUNDS}
         box = widgets.box("Draw with the paper's printed constants", self.state.printed, margin=(6, 0, 4, 0))
         self.printed = follow(box, self.state, "printed")
-        self.follow()
 
     async def refresh(self) -> None:
         found = await ask(guarantees, self.state.setting, self.state.accounting)

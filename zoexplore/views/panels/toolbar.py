@@ -1,15 +1,38 @@
-"""The toolbar: presets, reset, pinning, the link to what is shown, and the colour scheme."""
+"""The toolbar: presets, reset, pinning, the link to what is shown, the colour scheme; and files: the curves and the setting to
+keep, a setting to load, code that reproduces the numbers.
+"""
 
+import os
+from collections.abc import Awaitable, Callable
+from functools import partial
+from html import escape
+from io import StringIO
 from typing import Any
 
 import panel as pn
 
+from zoexplore.export import LARGEST_FILE, from_yaml, to_notebook, to_python, to_yaml
+from zoexplore.fields import in_symbols
 from zoexplore.presets import PRESETS
-from zoexplore.views.browser.address import Bridge
+from zoexplore.views.address import Bridge
+from zoexplore.views.compute.ask import ask
+from zoexplore.views.compute.questions import csv
+from zoexplore.views.compute.task import Task
+from zoexplore.views.figures.curves import Curves
+from zoexplore.views.server.page import FRAMES
 from zoexplore.views.state import MOST_PINS, Pins, State
 from zoexplore.views.style import widgets
 
 _SCHEME = "document.documentElement.style.setProperty('--zx-scheme', cb_obj.active ? 'dark' : 'light')"
+_PRESENT = """
+const there = new URL(window.location.href);
+if (ON) there.searchParams.set("present", "1"); else there.searchParams.delete("present");
+window.location.assign(there);
+"""
+_FRAME = """
+const to = window.location.href.replaceAll("&", "&amp;").replaceAll('"', "%22");
+button.tags = [`<iframe src="${to}" title="zoexplore" width="100%" height="640" loading="lazy"></iframe>`];
+"""
 
 
 class Toolbar(pn.viewable.Viewer):
@@ -76,3 +99,104 @@ class Toolbar(pn.viewable.Viewer):
         scheme = self.dark if self.bridge else None  # of a notebook, whose page is not ours, everything is light
         tools = [tool for tool in (self.preset, self.reset, self.pin, self.link, *self.more, scheme) if tool]
         return widgets.tools(*tools)
+
+
+def presenter(present: bool) -> pn.widgets.Button:
+    """A button that opens the page as it is in large type for a lecture hall, or in ordinary type if that is how it is."""
+    button = widgets.button("Ordinary type" if present else "Present")
+    button.js_on_click(code=_PRESENT.replace("ON", "false" if present else "true"))
+    return button
+
+
+class Files(pn.viewable.Viewer):
+    """A drawer of downloads, an upload and a snippet; `toggle` opens it. Pictures are saved below the figures.
+
+    Where it is part of a `page` with an address, that can be shown in large type or in a frame, too.
+    """
+
+    def __init__(self, curves: Curves, page: bool = False, **params: Any) -> None:
+        super().__init__(**params)
+        self.page = page
+        self.curves = curves
+        self.state = curves.state
+        self.toggle = widgets.toggle("Export")
+        self.downloads = [
+            widgets.download(text.__name__.upper(), f"zoexplore.{text.__name__}", partial(_file, text))
+            for text in (self.csv, self.yaml, self.ipynb)
+        ]
+        self.upload = widgets.upload("load a setting from a YAML file", ".yaml,.yml,.txt", LARGEST_FILE, self._given)
+        self.code = widgets.html("", "code")
+        self.copy = widgets.copier("Copy code", "#")
+        self._writing: Task | None = None
+        self.drawer = self._drawer()
+        self.toggle.param.watch(self._open, "value")
+        self.state.param.watch(self._write, ["setting", "accounting", "moving"])
+
+    async def csv(self) -> str:
+        """The curves, along the field that they run over."""
+        return await ask(csv, self.state.setting, self.state.accounting, self.curves.along)
+
+    async def yaml(self) -> str:
+        return to_yaml(self.state.setting, self.state.accounting)
+
+    async def ipynb(self) -> str:
+        return await ask(to_notebook, self.state.setting, self.state.accounting)
+
+    def _given(self, content: bytes, name: str) -> None:
+        Task(partial(self._load, content.decode("utf-8", "replace"), name))
+
+    async def _load(self, text: str, name: str) -> None:
+        loaded = await ask(from_yaml, text)
+        said = "; ".join(map(in_symbols, loaded.problems))
+        if loaded.read:
+            self.state.replace(loaded.setting, loaded.accounting)
+            self.state.note = f"Of this file, {said}" if said else f"Loaded {name or 'the file'}."
+        else:
+            self.state.note = f"Nothing in this file can be used: {said}. Nothing was changed."
+
+    def _open(self, *_: Any) -> None:
+        self._write()
+        self.drawer.visible = self.toggle.value
+
+    def _write(self, *_: Any) -> None:
+        if self._writing:
+            self._writing.stop()
+        if self.toggle.value and not self.state.moving:
+            self._writing = Task(self._write_code)
+
+    async def _write_code(self) -> None:
+        code = await ask(to_python, self.state.setting, self.state.accounting)
+        self.code.object = f'<pre tabindex="0" aria-label="Python code">{escape(code)}</pre>'
+        self.copy.tags = [code]
+
+    def _drawer(self) -> pn.Column:
+        kept = zip(("the curves", "the setting", "a notebook"), self.downloads, strict=True)
+        keeps = [part for words, download in kept for part in (_words(words), download)]
+        loads = _words("load a setting"), self.upload, _words("pictures: below each figure")
+        return widgets.component(
+            "files",
+            widgets.tools(*keeps, *loads),
+            *([self._elsewhere()] if self.page else []),
+            widgets.tools(_words("Python that prints these numbers"), self.copy),
+            self.code,
+            sheet="files",
+            visible=False,
+        )
+
+    def _elsewhere(self) -> pn.Row:
+        """The page in a lecture hall, and within another page: a button copies the line of HTML that shows it there."""
+        allowed = os.environ.get(FRAMES, "")
+        where = f"for a page of {escape(allowed)}" if allowed else f"for another page, once {FRAMES} allows it here"
+        framer = widgets.copier("Copy frame", "#", before=_FRAME)
+        return widgets.tools(_words("for a lecture, in large type"), presenter(present=False), _words(where), framer)
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return widgets.stack(self.toggle, self.drawer)
+
+
+def _words(text: str) -> pn.pane.HTML:
+    return widgets.label(text, "beside")
+
+
+async def _file(text: Callable[[], Awaitable[str]]) -> StringIO:
+    return StringIO(await text())

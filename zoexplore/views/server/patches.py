@@ -49,6 +49,7 @@ EVENTS_OF_PAGES = frozenset(
 BOKEH = "bokeh_event"
 DEPTH = 4  # lists within lists
 LARGEST = int(sys.float_info.max)
+KEYS = 10  # that may be held
 
 
 class Malformed(ValueError):
@@ -140,11 +141,8 @@ def _event(data: Any, document: Document) -> bool:
     """Whether it is a click or the like: a name that pages use, and plain values by name."""
     if not isinstance(data, dict) or data.get("type") != "event" or data.get("name") not in EVENTS_OF_PAGES:
         return False
-    values = data.get("values")
-    if not isinstance(values, dict) or values.get("type") != "map" or not values.keys() <= {"type", "entries"}:
-        return False
-    entries = values.get("entries", [])
-    return isinstance(entries, list) and len(entries) <= EVENTS.value and all(_entry(entry, document) for entry in entries)
+    entries = _mapped(data.get("values"), EVENTS.value)
+    return entries is not None and all(_entry(entry, document) for entry in entries)
 
 
 def _entry(entry: Any, document: Document) -> bool:
@@ -154,13 +152,14 @@ def _entry(entry: Any, document: Document) -> bool:
     if key == "model":
         return value is None or _model(value, document) is not None
     if key == "modifiers":
-        return _modifiers(value)
+        held = _mapped(value, KEYS)  # the keys held during a tap, by name
+        return held is not None and all(plain(entry) for entry in held)
     return plain(value)
 
 
-def _modifiers(value: Any) -> bool:
-    """Which keys are held during a tap: a map of names to truth values."""
+def _mapped(value: Any, most: int) -> list | None:
+    """The entries of what is written as a map; None where it is none, or has more than `most`."""
     if not isinstance(value, dict) or value.get("type") != "map" or not value.keys() <= {"type", "entries"}:
-        return False
+        return None
     entries = value.get("entries", [])
-    return isinstance(entries, list) and len(entries) <= 10 and all(plain(entry) for entry in entries)
+    return entries if isinstance(entries, list) and len(entries) <= most else None

@@ -1,15 +1,18 @@
 """Serving: the explorer behind its guards, from a laptop to the open internet."""
 
-import logging
+import gc
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import panel as pn
+from bokeh.core.has_props import HasProps
+from bokeh.core.property.descriptors import PropertyDescriptor
 from bokeh.server import urls
 from bokeh.settings import settings
 from panel.io.application import Application, build_applications
@@ -17,12 +20,12 @@ from panel.io.server import COMPONENT_PATH, get_server
 from panel.io.state import set_curdoc
 from tornado.web import StaticFileHandler
 
-from zoexplore.views.server import defaults, headers, logs, memory, metrics
-from zoexplore.views.server.admission import give_way
-from zoexplore.views.server.handlers import Alive, Nothing, Page, Socket, pace
+from zoexplore.views.server import monitoring
 from zoexplore.views.server.limits import LINGER_SECONDS, MESSAGE, REQUEST
+from zoexplore.views.server.page import FRAMES, Alive, Nothing, Page, framed_by
+from zoexplore.views.server.sessions import give_way
+from zoexplore.views.server.websocket import Socket
 
-_LOG = logging.getLogger("zoexplore")
 EXPLORER = "zoexplore.views.app"  # which imports from this package
 KEY = "BOKEH_SECRET_KEY"
 CHECK = 2000  # ms between two looks for sessions that have ended
@@ -30,6 +33,10 @@ PING = 15_000  # ms between two pings, which find out connections that are lost
 SLOW = 60  # seconds that a client may take over a request, or do nothing between two
 HEADERS = 16_384  # bytes of a request's headers
 SIGN_IN = Path(__file__).with_name("sign_in.html")  # Panel's own asks another site for its pictures
+_NEVER = 2**31 - 1
+THEME = "__themed_values__"  # where Bokeh keeps what a theme puts in place of a model's defaults, if there is any
+kept: dict[tuple[type[HasProps], str], Any] = {}  # defaults, by class and property
+_unstable: dict[tuple[type[HasProps], str], bool] = {}
 ICON = ("/(favicon.ico)", StaticFileHandler, {"path": Path(pn.__file__).with_name("dist") / "images"})  # beneath a prefix, too
 
 
@@ -60,18 +67,18 @@ def serve(
         ValueError: a limit or the list of sites that may frame the page is set to what it cannot be.
         OSError: the port is taken.
     """
-    frames = headers.framed_by(os.environ.get(headers.FRAMES, ""))
-    logs.to_standard_error()
+    frames = framed_by(os.environ.get(FRAMES, ""))
+    monitoring.to_standard_error()
     import_module(EXPLORER)  # now, which takes seconds, and not while the first reader waits
-    memory.settle()
+    settle()
     settings.perform_document_validation = False  # looks all models of a new session through for mistakes of ours: tests do that
     settings.perform_error_diagnostics = False  # looks at the signature of each of a session's thousand callbacks, for the same
-    defaults.keep()
+    keep_defaults()
     with _guarded(frames.frames):
         server = get_server(
-            dict(pages or {"app": _staged()}), port=port, address=address, start=False, show=False, verbose=False,
+            dict(pages or {"app": _explorer()}), port=port, address=address, start=False, show=False, verbose=False,
             websocket_origin=list(origins) or [f"{host}:{port}" for host in ("127.0.0.1", "localhost")],
-            extra_patterns=[("/liveness", Alive), ("/metrics", metrics.Metrics), (f"/{COMPONENT_PATH}.*", Nothing), ICON],
+            extra_patterns=[("/liveness", Alive), ("/metrics", monitoring.Metrics), (f"/{COMPONENT_PATH}.*", Nothing), ICON],
             secret_key=os.environ.get(KEY, secrets.token_urlsafe(32)).encode(), sign_sessions=True, generate_session_ids=True,
             transforms=[frames], websocket_max_message_size=MESSAGE.value, use_xheaders=behind_proxy, prefix=prefix,
             check_unused_sessions_milliseconds=CHECK, unused_session_lifetime_milliseconds=1000 * LINGER_SECONDS.value,
@@ -81,8 +88,7 @@ def serve(
             },
             **_sign_in(),
         )  # fmt: skip
-    for watch in (metrics.watch, pace.watch):
-        server.io_loop.spawn_callback(watch)
+    server.io_loop.spawn_callback(monitoring.watch)
     if start:
         server.start()
         server.io_loop.start()
@@ -107,12 +113,8 @@ class Staged(Application):
             return next(stages, True) is None
 
 
-def _staged() -> Staged:
-    return Staged(*build_applications({"app": _application})["/app"].handlers)
-
-
-def _application() -> None:
-    import_module(EXPLORER).serve()  # puts itself on the document
+def _explorer() -> Staged:
+    return Staged(*build_applications({"app": import_module(EXPLORER).serve})["/app"].handlers)
 
 
 @contextmanager
@@ -132,3 +134,51 @@ def _sign_in() -> dict[str, Any]:
     names = ("basic_auth", "oauth_provider", "oauth_key", "oauth_secret", "oauth_redirect_uri", "cookie_secret")
     found = {name: value for name in names if (value := getattr(pn.config, name, None))}
     return found | {"basic_login_template": str(SIGN_IN)} if "basic_auth" in found else found
+
+
+def settle() -> None:
+    """Once all is imported: what is there is never looked through again; what comes is, after sessions have been closed.
+
+    Python's own full collection looks at every object there is and takes a few tenths of a second, in the middle of whatever goes
+    on. Before the first session: what is frozen keeps whatever it is in a cycle with, and a session is a cycle.
+    """
+    gc.collect()
+    gc.freeze()
+    young, middle, _ = gc.get_threshold()
+    gc.set_threshold(young, middle, _NEVER)
+
+
+@cache
+def keep_defaults() -> None:
+    """Have Bokeh look up a default once for a class of models, from now on and in this process, and not again for each model.
+
+    Whenever a property is read that nobody has set, Bokeh 3.9 goes through the ancestors of its model's class, copies the default
+    and validates it. A page has hundreds of models with dozens of properties, and reads them all when it is made and again when
+    it is sent: two fifths of what a page costs. What Bokeh calls a stable default is immutable and the same every time.
+    """
+    default_of, is_unstable = PropertyDescriptor._get_default, PropertyDescriptor.has_unstable_default
+
+    def has_unstable_default(self: PropertyDescriptor, model: HasProps) -> bool:
+        key = type(model), self.name
+        if key not in _unstable:
+            _unstable[key] = is_unstable(self, model)
+        return _unstable[key]
+
+    def get_default(self: PropertyDescriptor, model: HasProps) -> Any:
+        if THEME in model.__dict__:
+            return default_of(self, model)
+        key = type(model), self.name
+        if key in kept:
+            return kept[key]
+        default = default_of(self, model)
+        if not has_unstable_default(self, model):
+            kept[key] = default
+        return default
+
+    once: Any = cache(vars(HasProps)["_overridden_defaults"].__func__)
+    for owner, name, instead in (
+        (HasProps, "_overridden_defaults", classmethod(once)),
+        (PropertyDescriptor, "has_unstable_default", has_unstable_default),
+        (PropertyDescriptor, "_get_default", get_default),
+    ):
+        setattr(owner, name, instead)

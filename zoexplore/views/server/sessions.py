@@ -1,22 +1,58 @@
-"""Sessions: how many readers a process serves at a time, and an address of them. One too many is told so and slows nobody down.
+"""Sessions: how many readers a process serves at a time, and an address of them, and whose turn it is to begin one.
 
-Whoever asks for a page and never connects to it has a seat for some seconds only.
+One reader too many is told so and slows nobody down. Whoever asks for a page and never connects to it has a seat for some seconds
+only. To make a session keeps the event loop busy for a few tenths of a second: sixty people who come at once would otherwise hold
+up everybody who is there already. So sessions begin one at a time with a rest between two, addresses take turns, and whoever is
+there gets at least half of the process's time. A page is made in stages, between which moves are answered.
 """
 
 import asyncio
+import gc
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import panel as pn
 from bokeh.document import Document
 
-from zoexplore.views.server.limits import LOADING, LOADING_SECONDS, READERS, READERS_PER_ADDRESS
-from zoexplore.views.server.visitors import UNKNOWN, address_of
+from zoexplore.views.server import limits
 
+UNKNOWN = "unknown"
 ALL_TAKEN = "All seats of this server ({most}) are taken."
 ADDRESS_TAKEN = "All seats that this server gives to one address ({most}) are taken."
 LATER = "They are given back about a minute after a reader closes the page: please try again then."
+REST, LONGEST_REST = 0.02, 1.0  # seconds between two sessions, at least and at most
+LOOK_AGAIN = 0.1  # seconds until those are looked at again whose address has too many pages loading
+PAUSE, LATE, LONGEST_PAUSE = 0.01, 0.005, 0.3  # seconds between stages of a page; how late one ends if others are at it; in all
+LONGEST = 60  # seconds that one request may take before the next has its turn anyway
+QUEUE_FULL = "So many people are opening the page just now that it has no room for more: please try again in a moment."
+SHARE = 0.25  # collect when the sessions closed since the last time are this share of those open, as Python does with objects
+COLLECT_LATER = 1.0  # seconds after a session's end, when the server has let go of it, too
+_closed = 0  # sessions, since memory was last collected
+
+
+def address_of(request: Any) -> str:
+    """The address that a request counts against.
+
+    Whoever holds one IPv6 address holds its whole /64 network, so that counts as one. Behind a proxy this is the proxy's word, if
+    the server was started to believe it.
+    """
+    given = getattr(request, "remote_ip", None) or UNKNOWN
+    try:
+        address = ip_address(given.partition("%")[0])
+    except ValueError:  # a unix socket has none
+        return UNKNOWN
+    if not isinstance(address, IPv6Address):
+        return str(address)
+    if address.ipv4_mapped:
+        return str(address.ipv4_mapped)
+    return str(ip_network((address, 64), strict=False))
 
 
 @dataclass
@@ -32,30 +68,21 @@ _taken: WeakKeyDictionary[Document, Seat] = WeakKeyDictionary()
 
 def taken(address: str | None = None) -> int:
     """How many readers there are now, or how many of one address."""
-    return len(_of(address))
-
-
-def loading(address: str) -> int:
-    """How many pages of an address have been served and are not connected yet."""
-    return sum(not seat.connected for seat in _of(address))
-
-
-def _of(address: str | None) -> list[Seat]:
-    return [seat for seat in _taken.values() if address in (None, seat.address)]
+    return sum(address in (None, seat.address) for seat in _taken.values())
 
 
 def full(address: str) -> str:
     """Why there is no seat for a reader from this address; empty where there is one."""
-    if taken() >= READERS.value:
-        return f"{ALL_TAKEN.format(most=READERS.value)} {LATER}"
-    if address != UNKNOWN and taken(address) >= READERS_PER_ADDRESS.value:
-        return f"{ADDRESS_TAKEN.format(most=READERS_PER_ADDRESS.value)} {LATER}"
+    if taken() >= limits.READERS.value:
+        return f"{ALL_TAKEN.format(most=limits.READERS.value)} {LATER}"
+    if address != UNKNOWN and taken(address) >= limits.READERS_PER_ADDRESS.value:
+        return f"{ADDRESS_TAKEN.format(most=limits.READERS_PER_ADDRESS.value)} {LATER}"
     return ""
 
 
 def crowded(address: str) -> bool:
     """Whether so many pages of this address are loading that the next one has to wait."""
-    return loading(address) >= LOADING.value
+    return sum(seat.address == address and not seat.connected for seat in _taken.values()) >= limits.LOADING.value
 
 
 def take(document: Document) -> str:
@@ -65,7 +92,6 @@ def take(document: Document) -> str:
     if why := full(address):
         return why
     _taken[document] = Seat(address)
-    document.on_session_destroyed(_give_back)
     return ""
 
 
@@ -75,15 +101,121 @@ def connected(document: Document) -> None:
         seat.connected = True
 
 
-def _give_back(context: Any) -> None:
-    _taken.pop(context._document, None)
-
-
 def end_unless_connected(session: Any) -> None:
     """Have a session end if no websocket comes to it within seconds."""
-    asyncio.get_running_loop().call_later(LOADING_SECONDS.value, partial(_end, session))
+    asyncio.get_running_loop().call_later(limits.LOADING_SECONDS.value, partial(_end, session))
 
 
 def _end(session: Any) -> None:
     if not session.destroyed and session.connection_count == 0 and not getattr(_taken.get(session.document), "connected", False):
         session.request_expiration()  # carried out when the server next looks for unused sessions
+
+
+def forget(context: Any) -> None:
+    """Let a destroyed session go, with its seat and, after enough of them, with what they held."""
+    global _closed
+    document = context._document  # Bokeh's own destroyed sessions have no public name for it
+    _taken.pop(document, None)
+    for ref in [ref for ref, (_, _, held, _) in pn.state._views.items() if held is document]:
+        del pn.state._views[ref]  # Panel 1.9 keeps the models of its notification area, and with them its whole document
+    _closed += 1
+    if _closed >= SHARE * taken():
+        _closed = 0
+        asyncio.get_running_loop().call_later(COLLECT_LATER, gc.collect)
+
+
+class Full(Exception):
+    """There is no room for this reader now; the message says why."""
+
+
+class Gone(Exception):
+    """The reader has gone while waiting."""
+
+
+async def give_way() -> None:
+    """Between two stages of a page's making: let others, whose moves have waited, go first until they are done."""
+    if taken() <= 1:
+        return
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    while (due := loop.time() + PAUSE) < began + LONGEST_PAUSE:
+        await asyncio.sleep(PAUSE)
+        if loop.time() - due < LATE:
+            return
+
+
+class Admission:
+    """The queue of those who ask for a page."""
+
+    def __init__(self) -> None:
+        self._queues: dict[str, deque[tuple[asyncio.Future[None], Callable[[], bool]]]] = {}
+        self._task: asyncio.Task | None = None
+        self._left: asyncio.Event = asyncio.Event()
+
+    def waiting(self, address: str | None = None) -> int:
+        """How many wait, or how many of one address."""
+        return sum(len(queue) for of, queue in self._queues.items() if address in (None, of))
+
+    @asynccontextmanager
+    async def turn(self, address: str, gone: Callable[[], bool]) -> AsyncIterator[None]:
+        """Wait for this address's turn to begin a session, and keep it for the length of the block.
+
+        Args:
+            address: whose turn it is to be.
+            gone: whether the reader has gone, so that the turn would be wasted.
+
+        Raises:
+            Full: there is no seat, or too many wait.
+            Gone: the reader left the queue.
+        """
+        if why := full(address):
+            raise Full(why)
+        if self.waiting() >= limits.WAITING.value or self.waiting(address) >= limits.WAITING_PER_ADDRESS.value:
+            raise Full(QUEUE_FULL)
+        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queues.setdefault(address, deque()).append((mine, gone))
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._admit())
+        await mine
+        try:
+            if why := full(address):
+                raise Full(why)
+            yield
+        finally:
+            self._left.set()
+
+    async def _admit(self) -> None:
+        while self._queues:
+            turn = self._next()
+            if turn is None:
+                await asyncio.sleep(LOOK_AGAIN)
+                continue
+            began = time.thread_time()
+            self._left.clear()
+            turn.set_result(None)
+            try:
+                await asyncio.wait_for(self._left.wait(), LONGEST)
+            except TimeoutError:
+                continue
+            await asyncio.sleep(min(max(REST, time.thread_time() - began), LONGEST_REST))
+
+    def _next(self) -> asyncio.Future[None] | None:
+        """The next whose turn it is. An address that has been served goes to the end of the line."""
+        for address in list(self._queues):
+            queue = self._queues[address]
+            while queue and (queue[0][1]() or queue[0][0].done()):
+                turn, _ = queue.popleft()
+                if not turn.done():
+                    turn.set_exception(Gone())
+            if not queue:
+                del self._queues[address]
+            elif not crowded(address):
+                turn, _ = queue.popleft()
+                del self._queues[address]
+                if queue:
+                    self._queues[address] = queue
+                return turn
+        return None
+
+
+admission = Admission()

@@ -73,7 +73,6 @@ def map_colours(bands: int) -> tuple[str, ...]:
 
 
 def colour(name: str, dark: bool = False) -> str:
-    """A named colour for the canvas."""
     return COLOURS[name][DARK if dark else LIGHT]
 
 
@@ -161,5 +160,4 @@ def root(*names: str) -> str:
 
 
 def script() -> str:
-    """The page's script."""
-    return (Path(__file__).parents[1] / "browser" / "page.js").read_text(encoding="utf-8")
+    return Path(__file__).with_name("page.js").read_text(encoding="utf-8")

@@ -160,11 +160,8 @@ class Choices(pn.viewable.Viewer):
         Beside(partial(self._check, content, filename or "table.csv"))
 
     async def _check(self, content: bytes, filename: str) -> None:
-        found = await ask(checked, content, filename.rpartition(".")[0][:40] or "table", self.label.value.strip()[:100])
-        self._taken(filename, found)
-
-    def _taken(self, filename: str, found: Task | str) -> None:
         """Offer the table's task, or tell what is wrong with it."""
+        found = await ask(checked, content, filename.rpartition(".")[0][:40] or "table", self.label.value.strip()[:100])
         if isinstance(found, str):
             self.problem = ""
             self.problem = f"{filename}: {found}"

@@ -9,11 +9,11 @@ from bokeh.plotting import figure
 from zoexplore.bounds import BOUNDS
 from zoexplore.formatting import format_count, format_number
 from zoexplore.training import Frontier, Point
-from zoexplore.views.figures.axes import frame
-from zoexplore.views.figures.bokeh_style import blank, stroke
-from zoexplore.views.figures.glyphs import Stroke
+from zoexplore.views.axes import frame
+from zoexplore.views.figures.parts import blank, stroke
+from zoexplore.views.figures.picture import Stroke
 from zoexplore.views.style import theme
-from zoexplore.views.training.marks import at_delta, name_of, stopping
+from zoexplore.views.training.frontier import at_delta, name_of, stopping
 
 TITLES = {"learnt": "Accuracy while training", "cost": "What stopping there costs"}
 _ROOM = 0.06  # of the axis, above and below the lines
@@ -46,8 +46,7 @@ class Course:
     def _figure(self, name: str, title: str) -> figure:
         y = {"y_axis_type": "log", "y_range": Range1d(0.01, 100)} if name == "cost" else {"y_range": Range1d(0, 1)}
         fig = blank(
-            f"course-{name}", "course", height=260, title=title, x_axis_type="log", x_range=self.steps, tools="",
-            toolbar_location=None, **y,
+            f"course-{name}", "course", height=260, title=title, x_axis_type="log", x_range=self.steps, bare=True, **y,
         )  # fmt: skip
         fig.xaxis.axis_label = "T, steps"
         return fig

@@ -1,27 +1,33 @@
-"""A run on its way: what a visitor may have, begin, progress with the time left, cancel, and what is said when it ends."""
+"""A run: what a visitor may have, begin, progress with the time left, cancel; and what comes of it, to keep and to load."""
 
 import argparse
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from html import escape
+from io import BytesIO
 from math import isfinite
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import panel as pn
 
+from zoexplore.bounds import BOUNDS
 from zoexplore.fields import in_symbols
-from zoexplore.formatting import format_count, format_measured_share
-from zoexplore.training import Frontier
-from zoexplore.views.compute.long import LongWork
+from zoexplore.formatting import format_count, format_measured_share, format_number
+from zoexplore.training import METHODS, NOT_COVERED, Frontier
+from zoexplore.training.frontier_files import to_csv, to_json, to_parquet
+from zoexplore.views.compute.ask import ask
+from zoexplore.views.compute.pool import LongWork
 from zoexplore.views.compute.process import Died
 from zoexplore.views.compute.task import Task
-from zoexplore.views.server.limits import RUN_SECONDS, RUN_STEPS, RUNS_PER_ADDRESS
-from zoexplore.views.server.visitors import address_of
+from zoexplore.views.server.limits import RUN_SECONDS, RUN_STEPS, RUNS_PER_ADDRESS, largest_upload
+from zoexplore.views.server.sessions import address_of
 from zoexplore.views.style import theme, widgets
-from zoexplore.views.style.markup import status, warning
-from zoexplore.views.training.jobs import INSTALL, START, Asked, Progress, missing, trained
+from zoexplore.views.style.widgets import status, table, warning
+from zoexplore.views.training.frontier import infinite, name_of, spread, supposed
+from zoexplore.views.training.jobs import INSTALL, START, Asked, Progress, missing, read, trained
 
 _MOVING = -1  # of a bar that moves without saying how far it is
 _KILLED = "The training process ended unexpectedly: it was killed, or ran out of memory. What was done by then is kept."
@@ -132,11 +138,9 @@ class Running(pn.viewable.Viewer):
         return bool(self.cancel.visible)
 
     def say(self, words: str) -> None:
-        """Tell how it stands."""
         self.note.object = status(words)
 
     def refuse(self, problem: str) -> None:
-        """Tell what is wrong."""
         self.note.object = warning(problem) if problem else ""
 
     def _progress(self, progress: Progress) -> None:
@@ -158,3 +162,72 @@ class Running(pn.viewable.Viewer):
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.row("buttons", self.train, self.cancel, self.bar, self.note)
+
+
+class Results(pn.viewable.Viewer):
+    """Downloads and an upload; `loaded` is called with a frontier that was read, `refused` with why none was."""
+
+    def __init__(self, loaded: Callable[[Frontier], None], refused: Callable[[str], None], **params: Any) -> None:
+        super().__init__(**params)
+        self.frontier: Frontier | None = None
+        self._loaded, self._refused = loaded, refused
+        kinds = {"JSON": lambda f: to_json(f).encode(), "CSV": lambda f: to_csv(f).encode(), "Parquet": to_parquet}
+        self.downloads = {
+            kind.lower(): widgets.download(kind, f"zoexplore-frontier.{kind.lower()}", partial(self._file, write), disabled=True)
+            for kind, write in kinds.items()
+        }
+        self.upload = widgets.upload("load results from a file", ".json,.csv,.parquet", largest_upload(), self._given)
+        self.words = widgets.html("", "words", "plan", "assumptions", "numbers")
+
+    def _file(self, write: Callable[[Frontier], bytes]) -> BytesIO:
+        return BytesIO(write(self.frontier) if self.frontier else b"")
+
+    def show(self, frontier: Frontier | None, bounds: tuple[str, ...]) -> None:
+        """Offer a frontier for keeping, and write what the figure cannot."""
+        self.frontier = frontier
+        for download in self.downloads.values():
+            download.disabled = frontier is None
+        self.words.object = "".join(part(frontier, bounds) for part in (_infinite, _supposed, _numbers)) if frontier else ""
+
+    def _given(self, content: bytes, filename: str) -> None:
+        Task(partial(self._read, content, filename or "results.csv"))
+
+    async def _read(self, content: bytes, filename: str) -> None:
+        found = await ask(read, content, filename)
+        if isinstance(found, str):
+            self._refused(f"{filename}: {found}")
+        else:
+            self._loaded(found)
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        keep = widgets.label("the results", "aside"), *self.downloads.values()
+        load = widgets.tools(widgets.label("load results", "aside"), self.upload)
+        row = widgets.tools(*keep, load, margin=(8, 0, 4, 0))
+        return widgets.stack(widgets.html(f"<p>{escape(NOT_COVERED)}</p>", "words"), self.words, row)
+
+
+def _infinite(frontier: Frontier, bounds: tuple[str, ...]) -> str:
+    """Why some marks are at infinity."""
+    items = "".join(
+        f"<li><span><b>{escape(method)}</b>, {escape(', '.join(titles))}: {escape(reason)}</span></li>"
+        for (method, reason), titles in infinite(frontier, bounds).items()
+    )
+    return f"<details><summary>At ε = ∞, and why</summary><ul>{items}</ul></details>" if items else ""
+
+
+def _supposed(frontier: Frontier, bounds: tuple[str, ...]) -> str:
+    """What hollow marks rest on."""
+    words = dict.fromkeys(w for p in frontier.points for b in bounds for w in supposed(p, b, frontier.accounting))
+    return f"<p>Hollow marks suppose, without proof, that {escape('; '.join(words))}.</p>" if words else ""
+
+
+def _numbers(frontier: Frontier, bounds: tuple[str, ...]) -> str:
+    titles = ("method and σ", "accuracy", "loss", *(f"ε, {BOUNDS[b].title.lower()}" for b in bounds))
+    rows = [
+        [name_of(p), spread(p, "accuracy"), spread(p, "loss"), *(format_number(p.epsilon[b]) for b in bounds)]
+        for p in frontier.points
+    ]
+    wide = table(titles, rows, "the points in numbers")
+    said = "".join(f"<li><span><b>{escape(m.title)}</b> {escape(m.summary)}</span></li>" for m in METHODS.values())
+    methods = f"<details><summary>The methods</summary><ul>{said}</ul></details>"
+    return f"<details><summary>The points in numbers</summary>{wide}</details>{methods}"

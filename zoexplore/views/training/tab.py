@@ -1,29 +1,108 @@
-"""Train: what privacy costs in utility, measured by training here and now."""
+"""Train: what privacy costs in utility, in a finished comparison of all methods, and measured by training here and now."""
 
+from collections.abc import Callable
 from functools import partial
 from html import escape
 from typing import Any
 
 import panel as pn
 import param
+from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS
-from zoexplore.training import METHODS, Frontier, Point
-from zoexplore.views.figures.picture import Saves, svg
-from zoexplore.views.state import State
+from zoexplore.training import METHODS, TASKS, Frontier, Point
+from zoexplore.training.finished import Comparison, load
+from zoexplore.views.figures.parts import Saves
+from zoexplore.views.figures.picture import svg
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.training.choices import Choices
-from zoexplore.views.training.compared import Compared
+from zoexplore.views.training.comparison import Compared, Costs, describe_costs, describe_frontier, table
 from zoexplore.views.training.course import TITLES, Course
-from zoexplore.views.training.finished import Finished
-from zoexplore.views.training.marks import DEFAULT_BOUNDS, UTILITIES, about, legend, name_of
-from zoexplore.views.training.results import Results
-from zoexplore.views.training.running import Running
-from zoexplore.views.training.utility import UtilityFigure
+from zoexplore.views.training.frontier import DEFAULT_BOUNDS, UTILITIES, UtilityFigure, about, legend, name_of
+from zoexplore.views.training.running import Results, Running
 from zoexplore.views.view import View
 
+_AGAINST = {"ε": "epsilon", "memory of a step, at one ε": "memory", "forward passes, at one ε": "passes"}
 _SAYS = """Every mark is a method at one noise scale, trained on this server and measured on records that it never saw: once for
 each bound on its ε. Click a mark to set the sliders to its run."""
+_COMMAND = "python -m zoexplore.training.comparison"
+
+
+class Finished(pn.viewable.Viewer):
+    """One task of the comparison at a time.
+
+    `opened` is called with the frontier to be looked at under all bounds; `canvas` makes the pane of a figure.
+    """
+
+    task = param.Selector(default="", objects=[""], doc="which task of the comparison is shown")
+    against = param.Selector(default="epsilon", objects=list(_AGAINST.values()), doc="what accuracy is drawn against")
+
+    def __init__(self, opened: Callable[[Frontier], None], canvas: Callable[[figure], pn.pane.Bokeh], **params) -> None:
+        super().__init__(**params)
+        self.comparison = known()
+        names = list(self.comparison.frontiers) if self.comparison else []
+        self.compared, self.costs = Compared(), Costs()
+        # in stacks, since a pane of Bokeh that was hidden cannot be shown again (Panel 1.9)
+        self.over_epsilon = widgets.stack(canvas(self.compared.figure))
+        self.over_cost = widgets.stack(canvas(self.costs.figure), visible=False)
+        titles = {TASKS[name].title if name in TASKS else name: name for name in names} or {"": ""}
+        self.param.task.objects = list(titles.values())
+        self.task = next(iter(titles.values()))
+        self.menu = widgets.select("measured on", titles, "along", "long", of=self.param.task)
+        self.axis = widgets.select("accuracy against", _AGAINST, "along", "long", of=self.param.against)
+        self.open = widgets.button("Look at it under all bounds", lambda: opened(self.frontier) if self.frontier else None)
+        self.head, self.words = (widgets.html("", "words", "plan", "numbers") for _ in range(2))
+        self.param.watch(self.draw, ["task", "against"])
+        self.draw()
+
+    @property
+    def frontier(self) -> Frontier | None:
+        """The one that is shown."""
+        return self.comparison.frontiers.get(self.task) if self.comparison else None
+
+    def draw(self, *_: object) -> None:
+        """Show the task that is chosen."""
+        frontier = self.frontier
+        several = self.against == "epsilon"
+        self.compared.draw(frontier, "accuracy")
+        self.costs.draw(frontier, "memory" if several else self.against)
+        self.over_epsilon.visible, self.over_cost.visible = several, not several
+        if frontier is None or self.comparison is None:
+            return
+        self.head.object = f"<p>{escape(describe_frontier(frontier) if several else describe_costs(frontier))}</p>"
+        self.words.object = (
+            f"<p>{escape(how(self.comparison, self.task))}</p>"
+            f"<details><summary>The comparison in numbers</summary>{table(frontier)}</details>"
+        )
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        below = widgets.tools(self.open, margin=(4, 0, 4, 0)), self.words, widgets.html("<p><b>Train here, now</b></p>", "words")
+        shown = self.menu, self.axis, self.head, self.over_epsilon, self.over_cost
+        return widgets.stack(*shown, *below, visible=self.comparison is not None)
+
+
+def known() -> Comparison | None:
+    """The comparison of this version; None where it has none."""
+    try:
+        return load()
+    except (OSError, ValueError):
+        return None
+
+
+def how(comparison: Comparison, task: str) -> str:
+    """How a task's results came about."""
+    frontier = comparison.frontiers[task]
+    seeds = max(len(p.seeds) for p in frontier.points)
+    libraries = [f"{name} {frontier.versions[name]}" for name in ("zoexplore", "torch", "numpy") if name in frontier.versions]
+    licence = TASKS[task].licence if task in TASKS else ""
+    trials = comparison.budgets[task]["trials"]
+    taken = f" in {comparison.seconds[task] / 60:.0f} minutes of processor time" if task in comparison.seconds else ""
+    return (
+        f"Made {comparison.dates[task][:10]} by {_COMMAND}{taken} ({', '.join(libraries)}). Each method had {trials} trials for "
+        "each ε, drawn at random from ranges of its own and judged with other seeds on a part of the training records; ε does "
+        f"not cover the price of tuning. Marks are means over {seeds} seeds; bars are one standard error, the test records' "
+        f"included. ε is for one record more or less, with only the last iterate released. Data: {licence}."
+    )
 
 
 class Train(View):
@@ -37,27 +116,26 @@ class Train(View):
     picked = param.Tuple(None, length=2, allow_None=True, doc="the point whose course is shown, by its method and sigma")
     frontier = param.ClassSelector(class_=Frontier, allow_None=True, doc="what is known so far")
 
-    def __init__(self, state: State | None = None, dark: bool = False, **params: Any) -> None:
-        super().__init__(state, dark, **params)
+    def build(self) -> None:
         self.choices = Choices(self.state)
         self.running = Running(self.choices.asked, self._trained)
         self.finished = Finished(self._loaded, self.canvas)
         self.finished.param.watch(lambda _: self.repaint(), ["task", "against"])
-        self.marks, self.course, self.compared = UtilityFigure(self._clicked), Course(), Compared()
+        self.marks, self.course, self.compared = (
+            UtilityFigure(self._clicked),
+            Course(),
+            Compared(),
+        )
         figures = {"marks": self.marks.figure, "compared": self.compared.figure, **self.course.figures}
         self.pane_of = {name: self.canvas(fig) for name, fig in figures.items()}
         self.results = Results(self._loaded, self.running.refuse)
         self._build()
         titles = {"frontier": "the frontier", **{name: title.lower() for name, title in TITLES.items()}}
-        self.saves = {
-            name: Saves(partial(self.picture, name), title=title, name_of_file=f"zoexplore-{name}")
-            for name, title in titles.items()
-        }
+        self.saves = {name: Saves(partial(self.picture, name), title, name) for name, title in titles.items()}
         self.choices.param.watch(lambda event: self.running.refuse(event.new), "problem")
         self.param.watch(self._redraw, ["utility", "bounds", "frontier", "picked", "shown"])
         self.both = self._both()
         self._drawn = False
-        self.follow()
 
     def _build(self) -> None:
         """What chooses what is drawn, and the words around it."""
@@ -141,7 +219,6 @@ class Train(View):
         self.apply.disabled = point is None or point.setting is None
 
     async def picture(self, name: str) -> str:
-        """One of the figures as SVG."""
         small = []
         if self.frontier:
             versions = ", ".join(f"{library} {version}" for library, version in self.frontier.versions.items())

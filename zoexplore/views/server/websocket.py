@@ -1,99 +1,99 @@
-"""Handlers: what answers a request for the page, and what listens to its websocket."""
+"""The websocket: what a browser sends reaches its session in turns, and of what it changes faster than that the newest counts.
+
+A connection's own limit bounds one tab; many tabs of one visitor, each with a slider that is dragged, would hold up all others.
+So tabs of one address take turns at having their changes taken up, fewer of them while the process has too much to do.
+"""
 
 import asyncio
 import logging
 from collections.abc import Awaitable
-from html import escape
+from math import inf
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from bokeh.server.session import ServerSession
 from bokeh.util.token import get_session_id
 from panel.io.document import dispatch_tornado
-from panel.io.server import DocHandler, WSHandler
-from tornado.web import HTTPError, RequestHandler
+from panel.io.server import WSHandler
 
-from zoexplore.views.server import headers, patches, sessions
-from zoexplore.views.server.admission import Admission, Full, Gone, give_way
-from zoexplore.views.server.limits import FRAGMENTS, MESSAGE, MOVES, PULLS
-from zoexplore.views.server.pace import Pace
+from zoexplore.views.server import patches, sessions
+from zoexplore.views.server.limits import EVENTS, FRAGMENTS, MESSAGE, MOVES, MOVES_PER_ADDRESS, PULLS
 from zoexplore.views.server.patches import Malformed, Patch
-from zoexplore.views.server.pending import Pending
-from zoexplore.views.server.visitors import address_of
+from zoexplore.views.server.sessions import address_of
 
 _LOG = logging.getLogger("zoexplore")
-BORROWED = frozenset({"bokeh-session-id", "bokeh-token"})  # what would put a reader into a session that somebody else has begun
-COME_BACK = 10  # seconds after which a page that told a reader to wait loads itself again
 POLICY_VIOLATION, TOO_BIG = 1008, 1009  # the websocket protocol's codes
-_TOLD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>zoexplore</title>
-<meta name="viewport" content="width=device-width, initial-scale=1"></head>
-<body style="font: 1rem/1.5 system-ui, sans-serif; max-width: 40rem; margin: 3rem auto; padding: 0 1rem">
-<h1>zoexplore</h1><p role="alert">{why}</p></body></html>"""
+LATE = 0.05  # seconds late at which the tabs of an address have half of their turns
+FORGET = 0.8  # the share of an earlier lateness that still counts at the next look
+MANY = 1000  # addresses after which those that wait for nothing are forgotten
 _connected: WeakKeyDictionary[ServerSession, "Socket"] = WeakKeyDictionary()
-admission = Admission()
+
+
+class Pending:
+    """What a browser has changed and its session has not taken up yet, in the order in which it came, less what is overtaken.
+
+    A click acts on what was set before it, so no later change takes the place of one that came before a click. Where a figure is
+    dragged over, many events come in a row; of those the last one counts.
+    """
+
+    def __init__(self) -> None:
+        self._events: dict[Any, dict[str, Any]] = {}
+        self._clicks = 0
+        self._drags = False  # whether the last event is one of a drag
+
+    def __bool__(self) -> bool:
+        return bool(self._events)
+
+    @property
+    def full(self) -> bool:
+        """Whether there is room for no more."""
+        return len(self._events) >= EVENTS.value
+
+    def add(self, events: list[dict[str, Any]]) -> None:
+        """Take note of events that `patches.accepted` has let pass."""
+        for event in events:
+            key: Any
+            if event["kind"] == "ModelChanged":
+                key = (self._clicks, event["model"]["id"], event["attr"])
+                self._events.pop(key, None)  # so that the newest stands last
+                self._drags = False
+            else:
+                drags = event["msg_data"]["name"] == "pan"
+                self._clicks += not (drags and self._drags)
+                key, self._drags = self._clicks, drags
+            self._events[key] = event
+
+    def take(self) -> list[dict[str, Any]]:
+        """All of them; nothing is pending afterwards."""
+        events = list(self._events.values())
+        self._events.clear()
+        self._clicks, self._drags = 0, False
+        return events
+
+
+class Pace:
+    """When the next change from each address may be taken up."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[float, int]] = {}  # each address's last turn: when it is, and which tab's
+        self.late = 0.0  # seconds, lately
+
+    def wait(self, address: str, tab: int, now: float) -> float:
+        """Take a turn: how long a tab of an address has to wait for it from `now` on, in seconds of the event loop's clock."""
+        if len(self._last) > MANY:
+            self._last = {of: turn for of, turn in self._last.items() if turn[0] > now}
+        due, other = self._last.get(address, (-inf, tab))
+        shares = 1.0 if other == tab else 1 + self.late / LATE
+        start = max(now, due + shares / MOVES_PER_ADDRESS.value)
+        self._last[address] = start, tab
+        return start - now
+
+    def note(self, late: float) -> None:
+        """Take note of how late the event loop is now."""
+        self.late = max(late, FORGET * self.late)
+
+
 pace = Pace()
-
-
-def borrowed(request: Any) -> bool:
-    """Whether a request names a session, which only this server may do. Tornado has decoded the names by now."""
-    named = {name.strip().lower() for name in (*request.arguments, *request.headers)}
-    return bool(named & BORROWED)
-
-
-class Page(DocHandler):
-    """The page: a session of the reader's own, when it is the reader's turn, and scripts that are marked as the server's."""
-
-    frames = "'none'"
-    gone = False
-
-    async def prepare(self) -> None:
-        """Refuse a borrowed session before anything else is done."""
-        if borrowed(self.request):
-            raise HTTPError(403, reason="Forbidden")
-        await super().prepare()
-
-    async def get(self, *args: Any, **kwargs: Any) -> None:
-        """Answer with the page, or tell the reader why there is none now."""
-        address = address_of(self.request)
-        try:
-            async with admission.turn(address, lambda: self.gone):
-                answer = super().get(*args, **kwargs)
-                if answer is not None:  # none where the reader is led to sign in
-                    await answer
-        except Full as why:
-            self.set_status(503)
-            self.set_header("Retry-After", str(COME_BACK))
-            self.set_header("Refresh", str(COME_BACK))
-            self.write(_TOLD.format(why=escape(str(why))))
-        except Gone:
-            pass
-
-    async def get_session(self) -> ServerSession:
-        """The session, which ends within seconds unless the page connects to it."""
-        session = await super().get_session()
-        sessions.end_unless_connected(session)
-        await give_way()
-        return session
-
-    def write(self, chunk: Any) -> None:
-        """Mark the page's scripts, and allow no others."""
-        if isinstance(chunk, str):
-            number = headers.nonce()
-            self.set_header("Content-Security-Policy", headers.policy(number, self.frames))
-            chunk = headers.marked(chunk, number)
-        super().write(chunk)
-
-    def on_connection_close(self) -> None:
-        """Who leaves the queue loses the turn."""
-        self.gone = True
-        super().on_connection_close()
-
-    def write_error(self, status_code: int, **kwargs: Any) -> None:
-        """Say what is wrong without saying how the server is built."""
-        why = {
-            403: "This link leads into a session that is not yours. Open the page by its own address: what is set stands in it.",
-        }.get(status_code, "The server could not make the page. Please try again.")
-        self.finish(_TOLD.format(why=escape(why)))
 
 
 class Socket(WSHandler):
@@ -208,7 +208,6 @@ class Socket(WSHandler):
             self._draining = False
 
     async def _turn(self) -> None:
-        """Wait for this address's next turn."""
         await asyncio.sleep(pace.wait(address_of(self.request), id(self), asyncio.get_running_loop().time()))
 
     async def _handle_now(self, message: Any) -> None:
@@ -218,22 +217,3 @@ class Socket(WSHandler):
         reply = await self.handler.handle(message, self.connection)
         if reply is not None:
             await self.send_message(reply)
-
-
-class Alive(RequestHandler):
-    """Whether the process answers at all; without making a session, as Panel's own can be asked to."""
-
-    def get(self) -> None:
-        """Yes."""
-        self.set_header("Cache-Control", "no-store")
-        self.write({"alive": True})
-
-    head = get
-
-
-class Nothing(RequestHandler):
-    """What Panel would serve and this page does not need: files of any module that can be imported."""
-
-    def prepare(self) -> None:
-        """There is nothing here."""
-        raise HTTPError(404)

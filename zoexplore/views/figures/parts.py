@@ -1,10 +1,15 @@
-"""What every figure's canvas has in common: its colours, how its axes write numbers, and what hovering shows."""
+"""What every figure has in common: its canvas in the page's colours, how its axes write numbers, what hovering shows, its legend,
+and the buttons that save it, which work in a notebook cell as on the page.
+"""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import cache
 from html import escape
+from pathlib import Path
 from typing import Any
 
+import panel as pn
+import param
 from bokeh.events import Tap
 from bokeh.model import Model
 from bokeh.models import (
@@ -15,12 +20,14 @@ from bokeh.models import (
     FixedTicker,
     GlyphRenderer,
     HoverTool,
-    Legend,
     LogAxis,
     Range1d,
 )
+from bokeh.models import Legend as CanvasLegend
 from bokeh.plotting import figure
 
+from zoexplore.bounds.bound import Style
+from zoexplore.views.compute.task import Task
 from zoexplore.views.style import theme
 
 # Log axes write whole decades only.
@@ -104,24 +111,13 @@ def tooltip(caption: str, rows: dict[str, tuple[str, theme.Style]]) -> str:
     return f"<div><style>{theme.css('tooltip')}</style><table><caption>{caption}</caption>{cells}</table></div>"
 
 
-def blank(name: str, sheet: str = "figure", **params) -> figure:
+def blank(name: str, sheet: str = "figure", bare: bool = False, **params: Any) -> figure:
     """An empty figure as the page has them, in light colours: short numbers or decades at its axes, no logo, a toolbar that
-    hides; a finger on it scrolls the page.
+    hides, none where it is `bare`; a finger on it scrolls the page.
     """
-    fig = figure(
-        **{
-            "height": 500,
-            "sizing_mode": "stretch_width",
-            "tools": "pan,wheel_zoom,box_zoom,reset,save",
-            "active_drag": None,
-            "active_scroll": None,
-            "toolbar_location": "above",
-            "name": name,
-            "stylesheets": [theme.css("canvas", sheet)],
-            "min_border_right": 18,
-            **params,
-        }
-    )
+    tools = {"tools": "" if bare else "pan,wheel_zoom,box_zoom,reset,save", "toolbar_location": None if bare else "above"}
+    look = {"height": 500, "sizing_mode": "stretch_width", "stylesheets": [theme.css("canvas", sheet)], "min_border_right": 18}
+    fig = figure(name=name, active_drag=None, active_scroll=None, **{**tools, **look, **params})
     fig.toolbar.logo = None
     fig.toolbar.autohide = True
     ink = theme.colour("ink")
@@ -140,6 +136,12 @@ def blank(name: str, sheet: str = "figure", **params) -> figure:
         fig.title.update(text_font_size="13px", text_color=ink, text_font=theme.FONT, text_font_style="bold")
     fig.js_on_event(Tap, CustomJS(code=TAP))
     return fig
+
+
+def words(fig: figure, x: str, y: str, text: str, source: ColumnDataSource, **look: Any) -> GlyphRenderer:
+    """Words at places of a source, over whatever is drawn."""
+    look = {"level": "overlay", "text_font": {"value": theme.FONT}, "text_font_size": "12px", **look}
+    return fig.text(x, y, text, source=source, **look)
 
 
 def paint(fig: figure, dark: bool) -> None:
@@ -226,7 +228,7 @@ def fixed_ticks(axis, texts: dict[float, str]) -> None:
     axis.formatter.args = {"texts": [[float(x), text] for x, text in texts.items()]}
 
 
-def plain_legend(legend: Legend) -> None:
+def plain_legend(legend: CanvasLegend) -> None:
     """A legend without a box."""
     legend.background_fill_color = legend.border_line_color = None
     legend.label_text_color, legend.label_text_font = theme.colour("ink"), theme.FONT
@@ -235,6 +237,55 @@ def plain_legend(legend: Legend) -> None:
 
 def add_legend(fig: figure, items: Sequence[Any]) -> None:
     """Put a legend of `LegendItem`s above a figure."""
-    legend = Legend(items=list(items), orientation="horizontal", location="top_left")
+    legend = CanvasLegend(items=list(items), orientation="horizontal", location="top_left")
     plain_legend(legend)
     fig.add_layout(legend, "above")
+
+
+class Legend(pn.custom.JSComponent):
+    """Entries by a key, of which those in `muted` are not drawn; what that means is the figure's affair."""
+
+    entries = param.List([], item_type=dict, doc="key, title, why it is absent or what else it is, and how it is drawn")
+    muted = param.List([], item_type=str, doc="the keys of the entries that a reader has switched off")
+
+    _esm = Path(__file__).with_name("legend.js")
+
+    def __init__(self) -> None:
+        super().__init__(css_classes=["zx-legend"], stylesheets=[theme.css("legend")], **theme.STRETCH)
+
+    @property
+    def words(self) -> list[str]:
+        """What it says, a line an entry."""
+        return [" ".join(filter(None, (entry["title"], entry["why"]))) for entry in self.entries]
+
+
+def entry(key: str, title: str, style: Style, why: str = "", absent: bool = False) -> dict[str, Any]:
+    """One entry of a legend."""
+    light, dark = style.colour
+    look = {"light": light, "dark": dark, "dash": list(style.dash), "width": style.width}
+    return {"key": key, "title": title, "why": why, "absent": absent, **look}
+
+
+class Saves(pn.custom.JSComponent):
+    """Two buttons that ask for the picture when they are pressed; a browser turns the SVG into a PNG."""
+
+    title = param.String(doc="what is saved, for screen readers")
+    name_of_file = param.String(doc="the file's name without its ending")
+    asked = param.String("", doc="the kind of picture that the browser asks for, and a number that is new each time")
+
+    _esm = Path(__file__).with_name("saves.js")
+
+    def __init__(self, draw: Callable[[], Awaitable[str]], title: str, name: str) -> None:
+        """`draw` returns the figure as SVG, `title` says what it is, and `name` is the end of its file's."""
+        self.draw = draw
+        super().__init__(title=title, name_of_file=f"zoexplore-{name}", stylesheets=[theme.css("saves")], **theme.STRETCH)
+
+    @param.depends("asked", watch=True)
+    def _answer(self) -> None:
+        kind = self.asked.partition(" ")[0]
+
+        async def save() -> None:
+            self._send_msg({"kind": kind, "svg": await self.draw()})
+
+        if kind in ("png", "svg"):
+            Task(save)

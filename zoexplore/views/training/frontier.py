@@ -1,14 +1,22 @@
-"""A frontier as columns for the canvas: which mark is where, filled or hollow, and what is said of it. No Panel here."""
+"""A frontier drawn: utility against epsilon under each bound, a mark for every point, filled or hollow, with the best of each
+budget, and infinity at the edge; and what is said of a mark.
+"""
 
 from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, inf, isfinite, isnan, log10
+from typing import Any
+
+from bokeh.models import ColumnDataSource, GlyphRenderer, HoverTool, Range1d, TapTool
+from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.formatting import format_count, format_exact, format_number, format_power, format_short
 from zoexplore.setting import Accounting
 from zoexplore.training import METHODS, TASKS, Frontier, Point
-from zoexplore.views.figures.glyphs import shape
+from zoexplore.views.figures.parts import blank, fixed_ticks, stroke
+from zoexplore.views.figures.picture import Mark, Stroke, decades, shape
+from zoexplore.views.style import theme
 
 MARKERS = {
     "noisy-zogd": "circle", "isotropic": "square", "dpzero": "triangle", "noisy-gd": "diamond",
@@ -18,6 +26,11 @@ _LOOK = 'fill="currentColor" stroke="currentColor"'  # of a mark in the legend
 UTILITIES = ("accuracy", "loss")
 DEFAULT_BOUNDS = ("composition", "theorem", "corollary", "sharp")
 _STRIP = 0.2  # the share of the axis that is left for what has no finite epsilon
+_NONE: dict[str, list] = {
+    name: [] for name in ("x", "y", "low", "high", "point", "bound", "marker", "solid", "tip", "fill", "line", "size", "xs", "ys")
+}
+SIZES = (13, 9)  # of the first bound's marks and of the last one's, so that none hides another at the same place
+_ROOM = 0.06  # of the axis, above and below the marks
 _OF_THE_LOSS = "the loss is "  # how the models' own suppositions begin, which composition does without
 
 
@@ -58,15 +71,15 @@ class Scale:
         return self.place(inf)
 
 
+def title_of(method: str) -> str:
+    """What a method is called; a file may have some that are not known here."""
+    return METHODS[method].title if method in METHODS else method
+
+
 def name_of(point: Point) -> str:
     """What a menu calls a point."""
-    title = METHODS[point.method].title if point.method in METHODS else point.method
+    title = title_of(point.method)
     return f"{title}, σ = {format_short(point.sigma)}" if point.sigma else title
-
-
-def task_title(frontier: Frontier) -> str:
-    """What the frontier was trained on."""
-    return TASKS[frontier.task].title if frontier.task in TASKS else frontier.task
 
 
 def at_delta(delta: float) -> str:
@@ -130,9 +143,9 @@ def tip(frontier: Frontier, point: Point, bound: str) -> str:
     return "".join(f"<p>{line}</p>" for line in what)
 
 
-def spread(point: Point, utility: str, step: int = -1) -> str:
+def spread(point: Point, utility: str) -> str:
     """A mean with its standard error, where several seeds allow one; a dash where it was not measured."""
-    mean, error = point.mean(utility, step), point.error(utility, step)
+    mean, error = point.mean(utility), point.error(utility)
     return "–" if isnan(mean) else f"{mean:.3f}" + ("" if isnan(error) else f" ± {error:.3f}")
 
 
@@ -142,8 +155,7 @@ def infinite(frontier: Frontier, bounds: tuple[str, ...]) -> dict[tuple[str, str
     for point in frontier.points:
         for bound in bounds:
             if point.epsilon[bound] == inf:
-                title = METHODS[point.method].title if point.method in METHODS else point.method
-                titles = found.setdefault((title, point.reason[bound]), [])
+                titles = found.setdefault((title_of(point.method), point.reason[bound]), [])
                 titles += [BOUNDS[bound].title] if BOUNDS[bound].title not in titles else []
     return found
 
@@ -158,7 +170,8 @@ def about(frontier: Frontier, delta: float, accounting: Accounting) -> str:
     """What is drawn: data, steps, seeds; and whether it is counted as the page counts now."""
     steps, seeds = max(p.steps[-1] for p in frontier.points), max(len(p.seeds) for p in frontier.points)
     drawn = f"{format_count(steps)} steps, {seeds} seed{'s' if seeds > 1 else ''}"
-    said = f"{task_title(frontier)}: {drawn}, bars of one standard error."
+    task = TASKS[frontier.task].title if frontier.task in TASKS else frontier.task
+    said = f"{task}: {drawn}, bars of one standard error."
     if frontier.accounting.printed:
         said += " As printed: no guarantee."
     if accounting.schedule != "constant":
@@ -178,3 +191,106 @@ def legend(frontier: Frontier | None) -> str:
         if method in used
     ]
     return f"<ul>{''.join(marks)}</ul>" if marks else ""
+
+
+def tells(fig: figure, dots: GlyphRenderer) -> None:
+    """Have a figure's marks say what their column "tip" does, as HTML, to who points at them; none looks selected."""
+    dots.nonselection_glyph = dots.selection_glyph = None
+    tooltip = f'<div class="tip"><style>{theme.css("mark")}</style>@tip{{safe}}</div>'
+    fig.add_tools(HoverTool(renderers=[dots], tooltips=tooltip, visible=False, point_policy="snap_to_data"))
+
+
+class UtilityFigure:
+    """Draws a frontier in light colours; `picked` is called with a point's place when its mark is clicked."""
+
+    def __init__(self, picked: Any) -> None:
+        self.source = ColumnDataSource(dict(_NONE), name="frontier")
+        self.ring = ColumnDataSource({"x": [], "y": []}, name="frontier-picked")
+        self.edge = ColumnDataSource({"x": []}, name="frontier-edge")
+        self.fronts = {bound: ColumnDataSource({"x": [], "y": []}, name=f"front-{bound}") for bound in BOUNDS}
+        self.figure = self._figure()
+        self.picked = picked
+        self.source.selected.on_change("indices", self._selected)
+
+    def _figure(self) -> figure:
+        fig = blank(
+            "utility-against-epsilon", "frontier", x_axis_type="log", x_range=Range1d(0.01, 100), y_range=Range1d(0, 1),
+            tools="pan,wheel_zoom,box_zoom,reset,save",
+        )  # fmt: skip
+        fig.vspan("x", source=self.edge, line_color=theme.colour("edge"), line_width=1, line_dash=[2, 3])
+        self.steps = {}
+        for bound in BOUNDS:
+            style = theme.style_of(bound)
+            look = stroke(style) | {"line_width": 0.7 * style.width, "line_alpha": 0.75}
+            self.steps[bound] = fig.line("x", "y", source=self.fronts[bound], name=f"front-{bound}", **look)
+        errors = fig.multi_line("xs", "ys", source=self.source, line_color="line", line_width=1.4)
+        errors.nonselection_glyph = errors.selection_glyph = None
+        ring = {"line_color": theme.colour("ink"), "fill_color": theme.colour("sunken"), "line_width": 1.2}
+        fig.scatter("x", "y", source=self.ring, size=20, marker="circle", **ring)
+        dots = fig.scatter(
+            "x", "y", source=self.source, size="size", marker="marker", fill_color="fill", line_color="line", line_width=1.8,
+            level="overlay", name="points",
+        )  # fmt: skip
+        tells(fig, dots)
+        fig.add_tools(TapTool(renderers=[dots], visible=False))
+        fixed_ticks(fig.xaxis[0], {})
+        return fig
+
+    def draw(self, frontier: Frontier | None, bounds: tuple[str, ...], utility: str, chosen: Point | None) -> None:
+        """Show a frontier; nothing where there is none."""
+        scale = Scale.of(frontier, bounds) if frontier else Scale(0.01, 100.0)
+        columns = marks(frontier, bounds, utility, scale) if frontier else {}
+        self.source.data = {**_NONE, **columns, **self._looks(columns)} if columns else dict(_NONE)
+        for bound, source in self.fronts.items():
+            x, y = front(frontier, bound, utility, scale) if frontier and bound in bounds else ([], [])
+            source.data = {"x": x, "y": y}
+        self._ring(frontier.points.index(chosen) if frontier and chosen else None)
+        self._axes(frontier, scale, utility)
+
+    def _looks(self, columns: dict[str, list]) -> dict[str, list]:
+        """Colours by bound, hollow where something is only supposed; error bars as lines."""
+        line = [theme.style_of(b).colour[theme.LIGHT] if b else theme.colour("muted") for b in columns["bound"]]
+        surface = theme.colour("surface")
+        return {
+            "line": line,
+            "size": [self._size(bound) for bound in columns["bound"]],
+            "fill": [hue if solid else surface for hue, solid in zip(line, columns["solid"], strict=True)],
+            "xs": [[x, x] for x in columns["x"]],
+            "ys": [list(ends) for ends in zip(columns["low"], columns["high"], strict=True)],
+        }
+
+    def _size(self, bound: str) -> float:
+        order = list(BOUNDS).index(bound) if bound else 0
+        return SIZES[0] + (SIZES[1] - SIZES[0]) * order / (len(BOUNDS) - 1)
+
+    def _axes(self, frontier: Frontier | None, scale: Scale, utility: str) -> None:
+        fig = self.figure
+        fixed_ticks(fig.xaxis[0], {**decades(scale.low, scale.high), scale.infinity: "∞"})
+        fig.x_range.update(start=scale.at(-0.03), end=scale.end)
+        self.edge.data = {"x": [scale.high * 1.0001]}
+        fig.xaxis.axis_label = f"ε at {at_delta(frontier.delta)}, a mark for each bound" if frontier else "ε"
+        fig.yaxis.axis_label = f"{utility} on held-out data"
+        low, high = self.source.data["low"], self.source.data["high"]
+        if low:
+            room = _ROOM * max(max(high) - min(low), 0.02)
+            fig.y_range.update(start=min(low) - room, end=max(high) + room)
+
+    def _ring(self, point: int | None) -> None:
+        """Ring the marks of a point."""
+        data = self.source.data
+        at = [i for i, p in enumerate(data["point"]) if p == point]
+        self.ring.data = {"x": [data["x"][i] for i in at], "y": [data["y"][i] for i in at]}
+
+    def _selected(self, _: str, __: Any, indices: list[int]) -> None:
+        if indices:
+            point = self.source.data["point"][indices[0]]
+            self.source.selected.indices = []  # so that the same mark can be clicked again
+            self.picked(point)
+
+    def key(self) -> list[tuple[Stroke | Mark, str]]:
+        """The legend of a picture: the fronts by bound, the methods by mark."""
+        drawn = [bound for bound, source in self.fronts.items() if bound in self.source.data["bound"]]
+        used = [method for method, marker in MARKERS.items() if marker in self.source.data["marker"]]
+        ink = theme.colour("ink")
+        lines = [(Stroke.of(self.steps[bound].glyph), BOUNDS[bound].title) for bound in drawn]
+        return lines + [(Mark(MARKERS[method], ink), METHODS[method].title) for method in used]

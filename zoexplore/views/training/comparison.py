@@ -1,19 +1,21 @@
-"""Methods at their best: accuracy against epsilon, a line for each with its name at its end, and the gap between the kinds."""
+"""Methods at their best: accuracy against epsilon, or at one epsilon against memory or forward passes; a mark for each with its
+name, and the gap between the kinds.
+"""
 
 from html import escape
 from math import isfinite, log10
 from typing import NamedTuple
 
-from bokeh.models import ColumnDataSource, GlyphRenderer, HoverTool, Range1d
+from bokeh.models import ColumnDataSource, Range1d
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.formatting import format_count, format_exact, format_number, format_short
 from zoexplore.training import METHODS, Frontier, Point
 from zoexplore.training.costs import kept, passes
-from zoexplore.views.figures.bokeh_style import blank, fixed_ticks
-from zoexplore.views.style import markup, theme
-from zoexplore.views.training.marks import MARKERS, at_delta, name_of, spread
+from zoexplore.views.figures.parts import blank, fixed_ticks, words
+from zoexplore.views.style import theme, widgets
+from zoexplore.views.training.frontier import MARKERS, at_delta, name_of, spread, tells, title_of
 
 _COLOURS = {
     "noisy-zogd": theme.STYLES["sharp"].colour, "aggzo": theme.PINS[0], "isotropic": theme.PINS[5], "dpzero": theme.PINS[3],
@@ -30,6 +32,12 @@ APART = 0.064  # of the axis, between names
 _MOST_TICKS = 8
 _NAMES = 4.0  # times the largest epsilon is as far as names reach
 _LEAD = 1.18  # times the largest epsilon is where names begin, a thin line from the method's last mark to each
+COSTS = {
+    "memory": (kept, "numbers that a clipped step keeps of a record"),
+    "passes": (passes, "forward passes of a record in all steps"),
+}
+_BEYOND = 6.0  # times the largest cost is as far as names reach
+_NEAR = 3.0  # costs within this factor have names that may meet
 
 
 class Line(NamedTuple):
@@ -76,13 +84,6 @@ def gap(found: list[Line]) -> tuple[float, Line, Line, float, float] | None:
     return None
 
 
-def tells(fig: figure, dots: GlyphRenderer) -> None:
-    """Have a figure's marks say what their column "tip" does, as HTML, to who points at them; none looks selected."""
-    dots.nonselection_glyph = dots.selection_glyph = None
-    tooltip = f'<div class="tip"><style>{theme.css("mark")}</style>@tip{{safe}}</div>'
-    fig.add_tools(HoverTool(renderers=[dots], tooltips=tooltip, visible=False, point_policy="snap_to_data"))
-
-
 class Compared:
     """The figure of one frontier, in light colours."""
 
@@ -111,10 +112,10 @@ class Compared:
         dots = fig.scatter(
             "x", "y", source=self.marks, size=9, marker="marker", fill_color="colour", line_color="colour", level="overlay"
         )
-        words = {"text_font_size": "12px", "text_baseline": "middle", "text_align": "left", "text_font": {"value": theme.FONT}}
-        fig.text("x", "y", "text", source=self.names, text_color="colour", x_offset=4, y_offset=0, level="overlay", **words)
-        ground = {"background_fill_color": theme.colour("surface"), "background_fill_alpha": 0.8, "level": "overlay"}
-        fig.text("x", "y", "text", source=self.said, text_color=theme.colour("ink"), x_offset=7, y_offset=0, **words, **ground)
+        look = {"text_baseline": "middle", "text_align": "left", "y_offset": 0}
+        words(fig, "x", "y", "text", self.names, text_color="colour", x_offset=4, **look)
+        ground = {"background_fill_color": theme.colour("surface"), "background_fill_alpha": 0.8}
+        words(fig, "x", "y", "text", self.said, text_color=theme.colour("ink"), x_offset=7, **ground, **look)
         tells(fig, dots)
         return fig
 
@@ -144,15 +145,12 @@ class Compared:
     def _fill(self, found: list[Line], low: float, high: float, places: list[float]) -> None:
         noisy, silent = [line for line in found if line.x], [line for line in found if not line.x]
         rows = [
-            (x, y, e, colour_of(line.method), tip(p), MARKERS.get(line.method, "circle"), line.method)
+            {"x": x, "y": y, "colour": colour_of(line.method), "xs": [x, x], "ys": [y - e, y + e], "tip": tip(p)}
+            | {"marker": MARKERS.get(line.method, "circle"), "method": line.method}
             for line in noisy
             for x, y, e, p in zip(line.x, line.y, line.error, line.points, strict=True)
         ]
-        self.marks.data = {
-            "x": [r[0] for r in rows], "y": [r[1] for r in rows], "colour": [r[3] for r in rows],
-            "xs": [[r[0], r[0]] for r in rows], "ys": [[r[1] - r[2], r[1] + r[2]] for r in rows], "tip": [r[4] for r in rows],
-            "marker": [r[5] for r in rows], "method": [r[6] for r in rows],
-        }  # fmt: skip
+        self.marks.data = {name: [row[name] for row in rows] for name in self.marks.data}
         hues = [colour_of(line.method) for line in noisy]
         self.paths.data = {"xs": [line.x for line in noisy], "ys": [line.y for line in noisy], "colour": hues}
         hues = [colour_of(line.method) for line in silent]
@@ -162,7 +160,7 @@ class Compared:
         self.leads.data = {"xs": [[high, begin]] * len(found), "ys": ends, "colour": hues}
         self.names.data = {
             "x": [begin] * len(found), "y": places, "colour": hues,
-            "text": [SHORT.get(m) or (METHODS[m].title if m in METHODS else m) for m in methods],
+            "text": [SHORT.get(m) or title_of(m) for m in methods],
         }  # fmt: skip
 
     def _gap(self, found: list[Line]) -> None:
@@ -210,7 +208,6 @@ def describe_frontier(frontier: Frontier) -> str:
 
 
 def tip(point: Point) -> str:
-    """What a pointer is told of a mark."""
     run = point.run
     rows = [
         f"<b>{escape(name_of(point))}</b>",
@@ -249,6 +246,90 @@ def table(frontier: Frontier) -> str:
             format_number(run["clip"]) if by else "–", format_exact(run["beta"]),
             format_count(int(run["batch"])) if run["batch"] else "all", format_short(passes(p), 2), format_count(int(kept(p))),
         )  # fmt: skip
-        title = METHODS[p.method].title if p.method in METHODS else p.method
-        rows.append([title, *cells])
-    return markup.table(titles, rows, "the comparison in numbers")
+        rows.append([title_of(p.method), *cells])
+    return widgets.table(titles, rows, "the comparison in numbers")
+
+
+def at_one_target(frontier: Frontier) -> tuple[float | None, list[Point]]:
+    """The middle target, and the points with noise there."""
+    targets = sorted({p.target for p in frontier.points if p.target is not None})
+    if not targets:
+        return None, []
+    middle = targets[len(targets) // 2]
+    return middle, [p for p in frontier.points if p.target == middle and p.run]
+
+
+def describe_costs(frontier: Frontier) -> str:
+    """The best by directions against the best by gradients in a sentence, and where it loses; empty where there are not both."""
+    target, points = at_one_target(frontier)
+    kinds = [[p for p in points if METHODS[p.method].every_direction is kind] for kind in (True, False)]
+    if target is None or not all(kinds):
+        return ""
+    first, few = (max(kind, key=lambda p: p.mean("accuracy")) for kind in kinds)
+    lost, more, less = first.mean("accuracy") - few.mean("accuracy"), passes(few) / passes(first), kept(first) / kept(few)
+    compared = f"{lost:.3f} below" if lost > 0 else f"{-lost:.3f} above"
+    return (
+        f"At ε = {format_number(target)} the best method with random directions, {METHODS[few.method].title}, is {compared} the "
+        f"best with gradients, {METHODS[first.method].title}. It took {format_number(passes(few))} forward passes of a "
+        f"record, {format_number(more)} times as many; a clipped step kept {format_count(int(kept(few)))} numbers per record "
+        f"instead of {format_count(int(kept(first)))} and the activations, {format_number(less)} times fewer."
+    )
+
+
+class Costs:
+    """The figure of one frontier, in light colours."""
+
+    def __init__(self) -> None:
+        names = ("x", "y", "xs", "ys", "at", "text", "tip", "marker", "method", "colour")
+        self.marks = ColumnDataSource({n: [] for n in names}, name="costs")
+        self.figure = self._figure()
+
+    def _figure(self) -> figure:
+        fig = blank(
+            "accuracy-at-cost", "frontier", x_axis_type="log", x_range=Range1d(1, 1e4), y_range=Range1d(0, 1),
+            tools="pan,wheel_zoom,reset,save",
+        )  # fmt: skip
+        fig.multi_line("xs", "ys", source=self.marks, line_color="colour", line_width=1.2)
+        dots = fig.scatter(
+            "x", "y", source=self.marks, size=11, marker="marker", fill_color="colour", line_color="colour", level="overlay"
+        )
+        look = {"text_baseline": "middle", "text_align": "left", "y_offset": 0}
+        words(fig, "x", "at", "text", self.marks, text_color="colour", x_offset=10, **look)
+        tells(fig, dots)
+        return fig
+
+    def draw(self, frontier: Frontier | None, cost: str) -> None:
+        """Show what a frontier's methods cost at its middle epsilon, by "memory" or "passes"."""
+        target, points = at_one_target(frontier) if frontier else (None, [])
+        if not points or target is None:
+            self.marks.data = {name: [] for name in self.marks.data}
+            return
+        of, title = COSTS[cost]
+        x, y = [float(of(p)) for p in points], [p.mean("accuracy") for p in points]
+        errors = [e if isfinite(e := p.error("accuracy")) else 0.0 for p in points]
+        low, high = min(a - e for a, e in zip(y, errors, strict=True)), max(a + e for a, e in zip(y, errors, strict=True))
+        span = max(high - low, 0.02)
+        places = _places(x, y, APART * span)
+        methods = [p.method for p in points]
+        self.figure.x_range.update(start=min(x) / 1.5, end=max(x) * _BEYOND)
+        self.figure.y_range.update(start=min(low, *places) - ROOM * span, end=max(high, *places) + ROOM * span)
+        self.figure.xaxis.axis_label = title
+        self.figure.yaxis.axis_label = f"accuracy at ε = {format_number(target)}"
+        self.marks.data = {
+            "x": x, "y": y, "at": places, "xs": [[a, a] for a in x],
+            "ys": [[a - e, a + e] for a, e in zip(y, errors, strict=True)],
+            "text": [SHORT.get(m) or title_of(m) for m in methods], "tip": [tip(p) for p in points],
+            "marker": [MARKERS.get(m, "circle") for m in methods], "method": methods,
+            "colour": list(map(colour_of, methods)),
+        }  # fmt: skip
+
+
+def _places(x: list[float], y: list[float], least: float) -> list[float]:
+    """Heights of names beside their marks, those at about the same cost kept apart."""
+    order, found = sorted(range(len(x)), key=lambda i: x[i]), list(y)
+    while order:
+        near = [i for i in order if x[i] <= _NEAR * x[order[0]]]
+        for i, place in zip(near, apart([y[i] for i in near], least), strict=True):
+            found[i] = place
+        order = order[len(near) :]
+    return found
