@@ -102,3 +102,23 @@ def test_a_number_of_seats_that_cannot_be_is_refused(monkeypatch, given):
     monkeypatch.setenv(READERS.variable, given)
     with pytest.raises(ValueError, match=f"{READERS.variable} = '{given}' is not allowed"):
         _ = READERS.value
+
+
+def test_memory_of_closed_sessions_is_collected_when_nobody_moves_or_many_have_closed(monkeypatch):
+    """All wait for as long as it takes, so not in the middle of a drag; but not never either."""
+    collected = []
+    monkeypatch.setattr(sessions.gc, "collect", lambda: collected.append(1))
+    monkeypatch.setattr(sessions, "_closed", 0)
+    sessions.moved(10.0)
+    sessions.collect(20.0)
+    assert not collected  # nothing has closed
+    monkeypatch.setattr(sessions, "_closed", 1)
+    sessions.collect(10.0 + 0.9 * sessions.QUIET)
+    assert not collected
+    sessions.collect(10.0 + 1.1 * sessions.QUIET)
+    sessions.collect(30.0)
+    assert len(collected) == 1
+    monkeypatch.setattr(sessions, "_closed", READERS.value)
+    sessions.moved(40.0)
+    sessions.collect(40.0)
+    assert len(collected) == 2

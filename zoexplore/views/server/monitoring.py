@@ -19,7 +19,7 @@ from tornado.web import HTTPError, RequestHandler
 from zoexplore.views.compute.ask import pool
 from zoexplore.views.compute.pool import going_on
 from zoexplore.views.server.limits import READERS
-from zoexplore.views.server.sessions import admission, taken
+from zoexplore.views.server.sessions import admission, collect, taken
 from zoexplore.views.server.websocket import pace
 
 AGAIN = 60.0  # seconds until the same is told again
@@ -123,10 +123,11 @@ def _of_this_machine(address: str | None) -> bool:
 
 
 async def watch() -> None:
-    """Look again and again how late the event loop is."""
+    """Look again and again how late the event loop is, and whether it is time to collect memory."""
     loop = asyncio.get_running_loop()
     while True:
         due = loop.time() + LOOK
+        collect(loop.time())
         await asyncio.sleep(LOOK)
         late = max(loop.time() - due, 0.0)
         LATE.observe(late)

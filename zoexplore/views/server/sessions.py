@@ -32,9 +32,9 @@ LOOK_AGAIN = 0.1  # seconds until those are looked at again whose address has to
 PAUSE, LATE, LONGEST_PAUSE = 0.01, 0.005, 0.3  # seconds between stages of a page; how late one ends if others are at it; in all
 LONGEST = 60  # seconds that one request may take before the next has its turn anyway
 QUEUE_FULL = "So many people are opening the page just now that it has no room for more: please try again in a moment."
-SHARE = 0.25  # collect when the sessions closed since the last time are this share of those open, as Python does with objects
-COLLECT_LATER = 1.0  # seconds after a session's end, when the server has let go of it, too
+QUIET = 1.0  # seconds without a move, and since a session's end, after which what it held is looked for: nobody waits then
 _closed = 0  # sessions, since memory was last collected
+_latest = 0.0  # when somebody last moved, or a session last ended, by the event loop's clock
 
 
 def address_of(request: Any) -> str:
@@ -112,16 +112,31 @@ def _end(session: Any) -> None:
 
 
 def forget(context: Any) -> None:
-    """Let a destroyed session go, with its seat and, after enough of them, with what they held."""
+    """Let a destroyed session go, with its seat, and have what it held be collected."""
     global _closed
     document = context._document  # Bokeh's own destroyed sessions have no public name for it
     _taken.pop(document, None)
     for ref in [ref for ref, (_, _, held, _) in pn.state._views.items() if held is document]:
         del pn.state._views[ref]  # Panel 1.9 keeps the models of its notification area, and with them its whole document
     _closed += 1
-    if _closed >= SHARE * taken():
+    moved(asyncio.get_running_loop().time())
+
+
+def moved(now: float) -> None:
+    """Somebody is at it now: whatever nobody waits for can come later."""
+    global _latest
+    _latest = now
+
+
+def collect(now: float) -> None:
+    """Collect what closed sessions held, where there are any and nobody moves; or as many have closed as may be open.
+
+    Python looks at every object of all sessions for that, which takes a few tenths of a second: a slider would wait so long.
+    """
+    global _closed
+    if _closed and (now - _latest > QUIET or _closed >= limits.READERS.value):
         _closed = 0
-        asyncio.get_running_loop().call_later(COLLECT_LATER, gc.collect)
+        gc.collect()
 
 
 class Full(Exception):

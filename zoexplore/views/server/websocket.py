@@ -208,7 +208,9 @@ class Socket(WSHandler):
             self._draining = False
 
     async def _turn(self) -> None:
-        await asyncio.sleep(pace.wait(address_of(self.request), id(self), asyncio.get_running_loop().time()))
+        now = asyncio.get_running_loop().time()
+        sessions.moved(now)
+        await asyncio.sleep(pace.wait(address_of(self.request), id(self), now))
 
     async def _handle_now(self, message: Any) -> None:
         """Have Bokeh act on a message, and send its reply."""
