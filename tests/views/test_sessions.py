@@ -118,7 +118,7 @@ def test_memory_of_closed_sessions_is_collected_when_nobody_moves_or_many_have_c
     sessions.collect(10.0 + 1.1 * sessions.QUIET)
     sessions.collect(30.0)
     assert len(collected) == 1
-    monkeypatch.setattr(sessions, "_closed", READERS.value)
+    monkeypatch.setattr(sessions, "_closed", sessions.MANY)
     sessions.moved(40.0)
     sessions.collect(40.0)
     assert len(collected) == 2

@@ -33,6 +33,7 @@ PAUSE, LATE, LONGEST_PAUSE = 0.01, 0.005, 0.3  # seconds between stages of a pag
 LONGEST = 60  # seconds that one request may take before the next has its turn anyway
 QUEUE_FULL = "So many people are opening the page just now that it has no room for more: please try again in a moment."
 QUIET = 1.0  # seconds without a move, and since a session's end, after which what it held is looked for: nobody waits then
+MANY = 20  # closed sessions, some 70 MB, after which it is looked for all the same
 _closed = 0  # sessions, since memory was last collected
 _latest = 0.0  # when somebody last moved, or a session last ended, by the event loop's clock
 
@@ -129,12 +130,12 @@ def moved(now: float) -> None:
 
 
 def collect(now: float) -> None:
-    """Collect what closed sessions held, where there are any and nobody moves; or as many have closed as may be open.
+    """Collect what closed sessions held, where there are any and nobody moves; or where many have.
 
     Python looks at every object of all sessions for that, which takes a few tenths of a second: a slider would wait so long.
     """
     global _closed
-    if _closed and (now - _latest > QUIET or _closed >= limits.READERS.value):
+    if _closed and (now - _latest > QUIET or _closed >= MANY):
         _closed = 0
         gc.collect()
 
