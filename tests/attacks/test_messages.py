@@ -231,6 +231,21 @@ def test_of_a_drag_over_a_figure_the_last_event_counts_and_clicks_stay_apart():
     pending = Pending()
     moves = [event("pan", x) for x in range(100)]
     pending.add([event("panstart", 0), *moves, event("panend", 99), event("tap", 1), event("tap", 2)])
-    assert [(e["msg_data"]["name"], e["msg_data"]["x"]) for e in pending.take()] == [
-        ("panstart", 0), ("pan", 99), ("panend", 99), ("tap", 1), ("tap", 2),
-    ]  # fmt: skip
+    turns = []
+    while pending:
+        turns.append([(e["msg_data"]["name"], e["msg_data"]["x"]) for e in pending.take()])
+    assert turns == [[("panstart", 0)], [("pan", 99)], [("panend", 99)], [("tap", 1)], [("tap", 2)]]
+
+
+def test_a_turn_takes_what_was_set_before_a_click_with_it_and_no_second_click():
+    """Each may cost as much as a move, and others wait until a turn is over."""
+
+    def change(value):
+        return {"kind": "ModelChanged", "model": {"id": "slider"}, "attr": "value", "new": value}
+
+    click = {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": {"type": "event", "name": "button_click"}}
+    pending = Pending()
+    pending.add([change(1), change(2), click, click, change(3)])
+    assert pending.take() == [change(2), click]
+    pending.add([change(4)])
+    assert [pending.take(), pending.take(), bool(pending)] == [[click], [change(4)], False]

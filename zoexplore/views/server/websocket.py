@@ -64,10 +64,12 @@ class Pending:
             self._events[key] = event
 
     def take(self) -> list[dict[str, Any]]:
-        """All of them; nothing is pending afterwards."""
-        events = list(self._events.values())
-        self._events.clear()
-        self._clicks, self._drags = 0, False
+        """What is next, up to a click: that may cost as much as any move, and two hundred in one turn would stop everybody."""
+        events: list[dict[str, Any]] = []
+        while self._events and not (events and events[-1]["kind"] == "MessageSent"):
+            events.append(self._events.pop(next(iter(self._events))))
+        if not self._events:
+            self._clicks, self._drags = 0, False
         return events
 
 
