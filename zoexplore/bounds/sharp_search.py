@@ -35,10 +35,8 @@ SETTLED, MOST_ROUNDS = 2e-4, 24  # a relative gain of epsilon in the last round 
 # are compared fairly, while the first few rounds favour orders at which the recursion settles soon.
 BESIDE, BESIDE_BETA = (4.0, 0.85, 1.18, 0.91, 1.1), (-0.15, 0.15, -0.05, 0.05)
 BESIDE_ROUNDS, MOST_BESIDE = 3, 8
-BEHIND, SAME = (
-    1.15,
-    1e-5,
-)  # rows whose epsilon is that much above another's of the same run, or as near to it, are not refined further
+# Rows whose epsilon is that many times another's of the same run, or as near to it as that, are not refined further.
+BEHIND, SAME = 1.15, 1e-5
 LARGEST_BETA = 1 - 1e-9  # below 1: some noise stays outside the span
 
 

@@ -134,6 +134,7 @@ def sketched(setting: Setting, accounting: Accounting, field: str) -> Accounting
 
 @remembered(any_T)
 def curve_set(setting: Setting, accounting: Accounting, field: str) -> CurveSet:
+    """What the curves against a field are drawn from."""
     values = AXES[field].values(setting)
     epsilon = curve(setting, field, values, accounting=accounting)
     public = curve(setting.replace(beta=1.0), field, values, ["composition"], accounting)["composition"]
@@ -143,6 +144,7 @@ def curve_set(setting: Setting, accounting: Accounting, field: str) -> CurveSet:
 
 
 def csv(setting: Setting, accounting: Accounting, field: str) -> str:
+    """The same numbers as a file."""
     return to_csv(setting, accounting, field, AXES[field].values(setting))
 
 

@@ -73,6 +73,7 @@ def map_colours(bands: int) -> tuple[str, ...]:
 
 
 def colour(name: str, dark: bool = False) -> str:
+    """A named colour in one of the schemes."""
     return COLOURS[name][DARK if dark else LIGHT]
 
 
@@ -160,4 +161,5 @@ def root(*names: str) -> str:
 
 
 def script() -> str:
+    """What every page runs in its browser."""
     return Path(__file__).with_name("page.js").read_text(encoding="utf-8")

@@ -208,6 +208,7 @@ def describe_frontier(frontier: Frontier) -> str:
 
 
 def tip(point: Point) -> str:
+    """What is told of a mark that is pointed at, as HTML."""
     run = point.run
     rows = [
         f"<b>{escape(name_of(point))}</b>",
