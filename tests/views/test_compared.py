@@ -24,9 +24,9 @@ def test_accuracy_against_a_cost_at_one_target(cost):
     shown = Train().finished
     shown.against = cost
     assert shown.over_cost.visible and not shown.over_epsilon.visible
-    target, points = comparison.at_one_target(shown.frontier)
+    points = [p for p in shown.frontier.points if p.target == comparison.rivals(shown.frontier).target]
     marks, of = shown.costs.marks.data, comparison.COSTS[cost][0]
-    assert {p.method for p in points} == {p.method for p in shown.frontier.points if p.target == target}
+    assert len(points) == 6
     assert marks["x"] == [of(p) for p in points] and marks["y"] == [p.mean("accuracy") for p in points]
     axis = shown.costs.figure.x_range
     assert axis.start < min(marks["x"]) and axis.end > max(marks["x"])
@@ -44,6 +44,7 @@ def test_the_gap_is_between_the_best_of_either_kind_at_one_target():
         return point(epsilon=target, accuracy=accuracy, method=method, target=target)
 
     drawn = frontier(at("aggzo", (0.6, 0.6), 1.0), at("dpzero", (0.7, 0.7), 1.0), at("dp-sgd", (0.9, 0.9), 1.0))
-    target, first, zeroth, high, low = comparison.gap(comparison.lines(drawn))
-    assert (target, first.method, zeroth.method, high, low) == (1.0, "dp-sgd", "dpzero", 0.9, 0.7)
+    target, gradients, directions = comparison.rivals(drawn)
+    assert (target, gradients.method, directions.method) == (1.0, "dp-sgd", "dpzero")
+    assert "0.900; the best" in comparison.describe_frontier(drawn) and "0.700" in comparison.describe_frontier(drawn)
     assert "ε = 1.00" in comparison.describe_frontier(drawn) and comparison.describe_frontier(frontier()) == ""

@@ -58,10 +58,9 @@ def trained(monkeypatch, job):
 class TestMarks:
     def test_infinite_epsilons_stand_beyond_the_axis_in_a_strip(self):
         drawn, scale = frontier(), Scale.of(frontier(), BOUNDS)
-        columns = marks(drawn, BOUNDS, "accuracy", scale)
-        for x, i, bound in zip(columns["x"], columns["point"], columns["bound"], strict=True):
-            epsilon = drawn.points[i].epsilon[bound] if bound else inf
-            assert x == epsilon if epsilon < inf else scale.high < x < scale.end
+        for mark in marks(drawn, BOUNDS, "accuracy", scale):
+            epsilon = drawn.points[mark["point"]].epsilon[mark["bound"]] if mark["bound"] else inf
+            assert mark["x"] == epsilon if epsilon < inf else scale.high < mark["x"] < scale.end
 
     def test_the_axis_has_whole_decades_around_all_finite_values(self):
         scale = Scale.of(frontier(), BOUNDS)
@@ -69,13 +68,13 @@ class TestMarks:
         assert Scale.of(frontier(without_noise()), BOUNDS).low < Scale.of(frontier(without_noise()), BOUNDS).high
 
     def test_a_point_without_noise_has_one_mark(self):
-        columns = marks(frontier(), BOUNDS, "accuracy", Scale(0.1, 100))
-        assert columns["bound"].count("") == 1 and len(columns["x"]) == 3 * len(BOUNDS) + 1
+        bounds = [mark["bound"] for mark in marks(frontier(), BOUNDS, "accuracy", Scale(0.1, 100))]
+        assert bounds.count("") == 1 and len(bounds) == 3 * len(BOUNDS) + 1
 
     def test_bars_are_one_standard_error(self):
-        columns = marks(frontier(point(accuracy=(0.8, 0.9))), BOUNDS, "accuracy", Scale(0.1, 100))
-        assert columns["y"][0] == pytest.approx(0.85)
-        assert columns["high"][0] - columns["y"][0] == pytest.approx(np.std([0.8, 0.9], ddof=1) / np.sqrt(2))
+        mark, *_ = marks(frontier(point(accuracy=(0.8, 0.9))), BOUNDS, "accuracy", Scale(0.1, 100))
+        error = np.std([0.8, 0.9], ddof=1) / np.sqrt(2)
+        assert mark["y"] == pytest.approx(0.85) and mark["ys"] == pytest.approx([0.85 - error, 0.85 + error])
 
     def test_marks_are_hollow_where_something_is_supposed(self):
         smooth, public = "the loss is 1-smooth", "the columns' ranges are public"
@@ -83,9 +82,10 @@ class TestMarks:
         assert supposed(point(supposed=(smooth,)), "composition", Accounting(sensitivity="lipschitz")) == (smooth,)
         assert supposed(point(supposed=(smooth, public)), "sharp", Accounting()) == (smooth, public)
         assert supposed(point(supposed=(smooth, public)), "composition", Accounting()) == (public,)
-        columns = marks(frontier(point(supposed=(smooth,))), ("composition", "sharp"), "accuracy", Scale(0.1, 100))
-        assert columns["solid"] == [True, False]
-        assert smooth in columns["tip"][1] and smooth not in columns["tip"][0]
+        drawn = frontier(point(supposed=(smooth,)))
+        solid, hollow = marks(drawn, ("composition", "sharp"), "accuracy", Scale(0.1, 100))
+        assert solid["fill"] == solid["line"] and hollow["fill"] != hollow["line"]
+        assert smooth in hollow["tip"] and smooth not in solid["tip"]
 
     def test_the_front_only_rises_and_passes_through_the_best(self):
         drawn = frontier(point(1e-2, 0.1, (0.7, 0.7)), point(1e-3, 1.0, (0.6, 0.6)), point(1e-4, 10.0, (0.9, 0.9)))
@@ -299,6 +299,15 @@ class TestTab:
         tab.take(tab.frontier.points[-1])
         assert tab.state.setting == DEMONSTRATION and "cannot show Not private" in tab.running.note.object
         assert tab.apply.disabled and "No bound that is drawn" in tab.story.object
+
+    def test_a_method_that_is_not_known_here_is_drawn_by_its_name(self):
+        run = {name: 1.0 for name in ("n", "K", "T", "eta", "clip", "beta", "batch")}
+        new = point(method="newer", setting=False, target=1.0, run=run)
+        tab = Train(State())
+        tab.frontier = frontier(new, point(method="dp-sgd", target=1.0), point(method="dpzero", target=1.0))
+        tab.take(new)
+        assert "cannot show newer" in tab.running.note.object and len(tab.compared.gap.data["x"]) == 1
+        assert "newer" in tab.compared.names.data["text"] and tab.menu.options["newer, σ = 0.001"] == ("newer", 1e-3)
 
     def test_the_course_is_chosen_by_keyboard_too(self):
         tab = Train(State())

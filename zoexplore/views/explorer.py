@@ -16,7 +16,7 @@ from zoexplore.views.panels.story import Story
 from zoexplore.views.panels.toolbar import Files, Toolbar, presenter
 from zoexplore.views.state import Pins, State
 from zoexplore.views.style import widgets
-from zoexplore.views.style.widgets import link
+from zoexplore.views.style.widgets import details, link
 from zoexplore.views.tabs import VIEWS, Tabs
 
 _TITLE = f"""<h1>zoexplore</h1>
@@ -28,7 +28,7 @@ _COLOPHON = f"""<p>Mechanism and hidden-state theorem: {", ".join(paper.AUTHORS)
 {link(paper.URL, f"<i>{escape(paper.TITLE)}</i>")}, {paper.VENUE}, {paper.ARXIV}.
 The sharper bound, the proofs and the errata are zoexplore's own: they open under Theory.</p>
 <p>zoexplore {__version__}, {paper.LICENCE}.</p>
-<details><summary>How to cite</summary><pre tabindex="0" aria-label="BibTeX">{escape(paper.BIBTEX)}</pre></details>"""
+{details("How to cite", f'<pre tabindex="0" aria-label="BibTeX">{escape(paper.BIBTEX)}</pre>')}"""
 
 
 def colophon() -> pn.Column:

@@ -2,7 +2,7 @@
 and the buttons that save it, which work in a notebook cell as on the page.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -136,6 +136,16 @@ def blank(name: str, sheet: str = "figure", bare: bool = False, **params: Any) -
         fig.title.update(text_font_size="13px", text_color=ink, text_font=theme.FONT, text_font_style="bold")
     fig.js_on_event(Tap, CustomJS(code=TAP))
     return fig
+
+
+def empty(name: str, *columns: str) -> ColumnDataSource:
+    """A source of these columns, which have no rows yet."""
+    return ColumnDataSource({column: [] for column in columns}, name=name)
+
+
+def fill(source: ColumnDataSource, rows: Sequence[Mapping[str, Any]] = ()) -> None:
+    """Give a source these rows in place of those that it has; none unless told."""
+    source.data = {name: [row[name] for row in rows] for name in source.data}
 
 
 def words(fig: figure, x: str, y: str, text: str, source: ColumnDataSource, **look: Any) -> GlyphRenderer:

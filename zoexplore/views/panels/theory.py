@@ -19,7 +19,7 @@ from zoexplore.views.compute.questions import guarantees
 from zoexplore.views.panels.controls import follow
 from zoexplore.views.panels.readouts import MARKS, assumption
 from zoexplore.views.style import theme, widgets
-from zoexplore.views.style.widgets import link, region
+from zoexplore.views.style.widgets import link
 from zoexplore.views.view import View
 
 _DOI = re.compile(r"doi:(10\.[^\s,;]+)")
@@ -31,6 +31,7 @@ _DERIVED = Reference("bounds", "What is misprinted in the paper")
 _PRINTED = """<h2>Misprints in the paper, and which way they err</h2>
 <p>With the box ticked, every number on this page is what the paper's printed constants give. Those are no
 guarantee: most misprints report a loss that is smaller than the true one.</p>"""
+_ERRATA = ("Where", "Printed", "Meant", "The printed number")
 
 
 class Theory(View):
@@ -75,7 +76,9 @@ class Theory(View):
 
     def __panel__(self) -> pn.viewable.Viewable:
         derived = self._proof(_DERIVED, "Every misprint, derived")
-        errata = widgets.column("bound", _html(_PRINTED), self.printed, _html(_errata(), "errata"), derived)
+        errata = widgets.column(
+            "bound", _html(_PRINTED), self.printed, _html(widgets.table(_ERRATA, ERRATA, "misprints"), "errata"), derived
+        )
         return widgets.component("theory", *map(self._section, BOUNDS), errata)
 
 
@@ -119,13 +122,4 @@ def _checks(g: Guarantee) -> str:
     rows = "".join(assumption(check.words, check.met, check.shortfall) for check in g.checks)
     count = {name: sum(check.met is met for check in g.checks) for met, (_, _, name) in MARKS.items()}
     summary = ", ".join(f"{number} {name}" for name, number in count.items() if number)
-    return f"<details><summary>Assumptions: {summary}</summary><ul>{rows}</ul></details>"
-
-
-def _errata() -> str:
-    head = "".join(f'<th scope="col">{name}</th>' for name in ("Where", "Printed", "Meant", "The printed number"))
-    rows = "".join(
-        f'<tr><th scope="row">{escape(e.where)}</th>{"".join(f"<td>{escape(x)}</td>" for x in e[1:])}</tr>' for e in ERRATA
-    )
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-    return region("misprints", table, "wide")
+    return widgets.details(f"Assumptions: {summary}", f"<ul>{rows}</ul>")

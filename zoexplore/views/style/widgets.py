@@ -191,6 +191,11 @@ def link(url: str, words: str) -> str:
     return f'<a href="{url}" target="_blank" rel="noopener">{words}</a>'
 
 
+def details(title: str, inner: str) -> str:
+    """What is shown when its title is clicked; both are HTML."""
+    return f"<details><summary>{title}</summary>{inner}</details>"
+
+
 def listed(title: str, lines: Iterable[str]) -> str:
     """A heading and a list; nothing where all lines are empty."""
     items = "".join(f"<li>{escape(line)}</li>" for line in lines if line)

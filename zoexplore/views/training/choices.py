@@ -22,7 +22,6 @@ MOST_SEEDS = 50
 SEEDS = 2
 MODELS = {"linear, convex": False, "small network, not convex": True}
 MIXTURE = (20_000, 520)  # n and d of the data that are drawn, unless the sliders say others
-_ANCHOR = 1  # the place of the slider's noise scale among the others, or 0 where there is one alone
 _LABELS = {
     "seeds": "seeds", "sigmas": "σ noise scales", "K": "K directions", "beta": "β share along", "T": "T steps to train",
     "epsilons": "ε in place of σ",
@@ -51,7 +50,7 @@ class Choices(pn.viewable.Viewer):
         accepted = "train on a table of your own, as CSV", ".csv,.txt,.parquet,.npz"
         self.upload = widgets.upload(*accepted, largest_upload(), self._given)
         self.label = widgets.field("its label column", "choice", placeholder="the last", width=190)
-        self.times = self._times(self.chosen)
+        self.times = _times(self.chosen.sigmas)
         self._shown: tuple[float, ...] = ()
         self.param.watch(self._begin, ["task", "network"])
         self.fill()
@@ -60,57 +59,51 @@ class Choices(pn.viewable.Viewer):
 
     @property
     def chosen(self) -> Task:
-        """The task, before its model and size."""
-        return self.tables.get(self.task) or TASKS[self.task]
+        """The task, before its size and, unless there is one with a network of its own, its model."""
+        return NETWORK if self.network and self.task == "digits" else self.tables.get(self.task) or TASKS[self.task]
 
     def _titles(self) -> dict[str, str]:
         return {t.title: name for name, t in {**TASKS, **self.tables}.items() if name != NETWORK.name}
 
-    @staticmethod
-    def _times(task: Task) -> tuple[float, ...]:
-        """The noise scales as multiples of the slider's."""
-        return tuple(sigma / task.sigmas[min(_ANCHOR, len(task.sigmas) - 1)] for sigma in task.sigmas)
-
     def _begin(self, *_: Any) -> None:
         """Set the sliders to the run that a task starts from."""
-        task = NETWORK if self.network and self.task == "digits" else self.chosen
-        self.times = self._times(task)
-        sigma = task.sigmas[min(_ANCHOR, len(task.sigmas) - 1)]
-        self.state.ask(K=task.K, beta=task.beta, T=task.T, sigma=sigma)
+        task = self.chosen
+        self.times = _times(task.sigmas)
+        self.state.ask(K=task.K, beta=task.beta, T=task.T, sigma=_anchor(task.sigmas))
         self.fill()
+
+    def _values(self) -> tuple[float, ...]:
+        """What the texts say of the sliders."""
+        s = self.state.setting
+        return s.K, s.beta, s.T, s.sigma, *self.times
 
     def fill(self) -> None:
         """Write the sliders' numbers, unless they stand there already."""
-        s = self.state.setting
-        if self._shown == (values := (s.K, s.beta, s.T, s.sigma, *self.times)):
+        if self._shown == self._values():
             return
-        self._shown = values
-        sigmas = tuple(times * s.sigma for times in self.times)
-        for name, value in {"sigmas": sigmas, "K": s.K, "beta": s.beta, "T": s.T}.items():
-            many = value if isinstance(value, tuple) else (value,)
+        self._shown = self._values()
+        s = self.state.setting
+        values = {"sigmas": [times * s.sigma for times in self.times], "K": [s.K], "beta": [s.beta], "T": [s.T]}
+        for name, many in values.items():
             self.texts[name].value = ", ".join(format_exact(float(f"{x:.6g}") if isinstance(x, float) else x) for x in many)
 
     def _typed(self, name: str, event: Any) -> None:
         """Move the sliders to what was typed, where it can be read; what cannot be is told when it is asked for."""
         try:
             if name != "sigmas":
-                self._move(**{name: self._number(name)})
-            elif sigmas := self._several("sigmas"):
-                sigma = sigmas[min(_ANCHOR, len(sigmas) - 1)]
-                if min(sigmas) > 0:
-                    self.times = tuple(x / sigma for x in sigmas)
-                    self._move(sigma=sigma)
+                self._move(name, self._number(name))
+            elif min(sigmas := self._several("sigmas"), default=0) > 0:
+                self.times = _times(sigmas)
+                self._move("sigma", _anchor(sigmas))
         except ValueError:
             return
 
-    def _move(self, **value: float) -> None:
+    def _move(self, name: str, x: float) -> None:
         """Move a slider, if it does not stand there already but for what a text rounds."""
-        ((name, x),) = value.items()
         now = getattr(self.state.setting, name)
         if float(f"{now:.6g}") != x:
             self.state.ask(**{name: int(x) if isinstance(now, int) and x == int(x) else x})
-        s = self.state.setting
-        self._shown = (s.K, s.beta, s.T, s.sigma, *self.times)
+        self._shown = self._values()
 
     def asked(self) -> Asked:
         """The sweep that is chosen.
@@ -134,11 +127,10 @@ class Choices(pn.viewable.Viewer):
         size = (s.n, s.d) if self.task == "mixture" and (s.n, s.d) != MIXTURE else None
         for sigma in sigmas:  # refuses what no run may have, before a process begins
             Setting(n=LARGEST_INTEGER, d=LARGEST_INTEGER, sigma=sigma, **{k: values[k] for k in ("K", "beta", "T")})
-        task = NETWORK if self.network and self.task == "digits" else self.chosen
         return Asked(
-            task, methods, sigmas, int(values["K"]), float(values["beta"]), int(values["T"]), int(values["seeds"]), s.delta,
-            self.state.accounting.replace(schedule="constant"), self.network, size,
-            epsilons=epsilons,
+            self.chosen, methods, sigmas, K=int(values["K"]), beta=float(values["beta"]), T=int(values["T"]),
+            seeds=int(values["seeds"]), delta=s.delta, accounting=self.state.accounting.replace(schedule="constant"),
+            network=self.network, size=size, epsilons=epsilons,
         )  # fmt: skip
 
     def _several(self, name: str) -> tuple[float, ...]:
@@ -179,3 +171,13 @@ class Choices(pn.viewable.Viewer):
             widgets.tools(widgets.label("methods", "aside"), *self.methods.values(), **below),
             widgets.tools(widgets.label("your own table", "aside"), self.label, self.upload, **below),
         )
+
+
+def _anchor(sigmas: tuple[float, ...]) -> float:
+    """The noise scale that the slider shows: the second, or the only one."""
+    return sigmas[min(1, len(sigmas) - 1)]
+
+
+def _times(sigmas: tuple[float, ...]) -> tuple[float, ...]:
+    """Noise scales as multiples of the slider's."""
+    return tuple(sigma / _anchor(sigmas) for sigma in sigmas)

@@ -1,22 +1,21 @@
 """One point's course: utility against the number of steps, and under it what stopping there costs by each bound."""
 
-from math import isfinite, isnan, nan
+from math import isfinite, nan
 
 import numpy as np
-from bokeh.models import ColumnDataSource, Range1d
+from bokeh.models import Range1d
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.formatting import format_count, format_number
 from zoexplore.training import Frontier, Point
 from zoexplore.views.axes import frame
-from zoexplore.views.figures.parts import blank, stroke
+from zoexplore.views.figures.parts import blank, empty, fill, stroke
 from zoexplore.views.figures.picture import Stroke
 from zoexplore.views.style import theme
-from zoexplore.views.training.frontier import at_delta, name_of, stopping
+from zoexplore.views.training.frontier import at_delta, bar, name_of, reach, stopping
 
 TITLES = {"learnt": "Accuracy while training", "cost": "What stopping there costs"}
-_ROOM = 0.06  # of the axis, above and below the lines
 _MUCH = 0.9  # the share of composition's epsilon below which hiding the steps buys something worth a sentence
 
 
@@ -27,9 +26,8 @@ class Course:
     """
 
     def __init__(self) -> None:
-        self.source = ColumnDataSource({"T": [], "utility": [], **{bound: [] for bound in BOUNDS}}, name="course")
-        self.bars = ColumnDataSource({"xs": [], "ys": []})
-        self.others = ColumnDataSource({"xs": [], "ys": []})
+        self.source = empty("course", "T", "utility", *BOUNDS)
+        self.bars, self.others = (empty(name, "xs", "ys") for name in ("course-bars", "course-others"))
         self.steps = Range1d(1, 10)
         self.figures = {name: self._figure(name, title) for name, title in TITLES.items()}
         learnt, cost = self.figures.values()
@@ -56,26 +54,21 @@ class Course:
         self.point = point
         if frontier is None or point is None:
             for source in (self.source, self.bars, self.others):
-                source.data = {name: [] for name in source.data}
+                fill(source)
             return
         steps = list(point.steps)
         epsilons = {b: [e if isfinite(e) and b in bounds else nan for e in point.epsilons[b]] for b in BOUNDS}
         self.source.data = {"T": steps, "utility": list(point.means(utility)), **epsilons}
-        errors = [point.error(utility, i) for i in range(len(steps))]
-        ends = [(m - e, m + e) for m, e in zip(point.means(utility), errors, strict=True) if not isnan(e)]
-        self.bars.data = {"xs": [[t, t] for t in steps[: len(ends)]], "ys": [list(pair) for pair in ends]}
+        fill(self.bars, [{"xs": [T, T], "ys": bar(point, utility, at)} for at, T in enumerate(steps)])
         rest = [p for p in frontier.points if p is not point and p.sigma in (0, point.sigma)]
-        self.others.data = {"xs": [list(p.steps) for p in rest], "ys": [list(p.means(utility)) for p in rest]}
+        fill(self.others, [{"xs": list(p.steps), "ys": list(p.means(utility))} for p in rest])
         self._axes([point, *rest], utility, np.array([e for values in epsilons.values() for e in values if e > 0]))
-
         self.figures["cost"].yaxis.axis_label = f"ε at {at_delta(frontier.delta)}"
 
     def _axes(self, points: list[Point], utility: str, epsilons: np.ndarray) -> None:
         learnt, cost = self.figures.values()
         self.steps.update(start=1, end=max(10, *(p.steps[-1] for p in points)))
-        means = [m for p in points for m in p.means(utility)]
-        room = _ROOM * max(max(means) - min(means), 0.02)
-        learnt.y_range.update(start=min(means) - room, end=max(means) + room)
+        reach(learnt.y_range, [mean for p in points for mean in p.means(utility)])
         low, high = frame(epsilons, np.array([]))
         cost.y_range.update(start=low, end=high)
         learnt.yaxis.axis_label = utility

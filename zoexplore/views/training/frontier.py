@@ -2,19 +2,20 @@
 budget, and infinity at the edge; and what is said of a mark.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, inf, isfinite, isnan, log10
 from typing import Any
 
-from bokeh.models import ColumnDataSource, GlyphRenderer, HoverTool, Range1d, TapTool
+from bokeh.models import GlyphRenderer, HoverTool, Range1d, TapTool
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.formatting import format_count, format_exact, format_number, format_power, format_short
 from zoexplore.setting import Accounting
 from zoexplore.training import METHODS, TASKS, Frontier, Point
-from zoexplore.views.figures.parts import blank, fixed_ticks, stroke
+from zoexplore.views.figures.parts import blank, empty, fill, fixed_ticks, stroke
 from zoexplore.views.figures.picture import Mark, Stroke, decades, shape
 from zoexplore.views.style import theme
 
@@ -26,11 +27,10 @@ _LOOK = 'fill="currentColor" stroke="currentColor"'  # of a mark in the legend
 UTILITIES = ("accuracy", "loss")
 DEFAULT_BOUNDS = ("composition", "theorem", "corollary", "sharp")
 _STRIP = 0.2  # the share of the axis that is left for what has no finite epsilon
-_NONE: dict[str, list] = {
-    name: [] for name in ("x", "y", "low", "high", "point", "bound", "marker", "solid", "tip", "fill", "line", "size", "xs", "ys")
-}
+_COLUMNS = ("x", "y", "xs", "ys", "point", "bound", "marker", "size", "fill", "line", "tip")
 SIZES = (13, 9)  # of the first bound's marks and of the last one's, so that none hides another at the same place
-_ROOM = 0.06  # of the axis, above and below the marks
+_ROOM = 0.05  # of the axis, above and below what is drawn
+_LEAST = 0.02  # of a utility that an axis spans: differences that say nothing do not fill it
 _OF_THE_LOSS = "the loss is "  # how the models' own suppositions begin, which composition does without
 
 
@@ -82,6 +82,11 @@ def name_of(point: Point) -> str:
     return f"{title}, σ = {format_short(point.sigma)}" if point.sigma else title
 
 
+def marker_of(method: str) -> str:
+    """Its mark; a circle for one that is not known here."""
+    return MARKERS.get(method, "circle")
+
+
 def at_delta(delta: float) -> str:
     """The delta of an epsilon, for an axis."""
     exponent = round(log10(delta))
@@ -95,26 +100,48 @@ def supposed(point: Point, bound: str, accounting: Accounting) -> tuple[str, ...
     return tuple(words for words in point.supposed if not words.startswith(_OF_THE_LOSS))
 
 
-def marks(frontier: Frontier, bounds: tuple[str, ...], utility: str, scale: Scale) -> dict[str, list]:
-    """One mark for every point and bound; a single one for a point without noise, which no bound tells anything of.
+def bar(point: Point, utility: str, step: int = -1) -> list[float]:
+    """From one standard error below a point's mean to one above it; the mean alone where no error is known."""
+    mean, error = point.mean(utility, step), point.error(utility, step)
+    return [mean, mean] if isnan(error) else [mean - error, mean + error]
 
-    Returns:
-        Columns: x, y, low and high (one standard error), point (its place), bound, marker, solid, tip (HTML).
+
+def extent(values: Sequence[float]) -> float:
+    """What an axis spans for these values, apart from the room above and below them."""
+    return max(max(values) - min(values), _LEAST)
+
+
+def reach(axis: Range1d, values: Sequence[float], beside: Sequence[float] = ()) -> None:
+    """Let an axis show values, and what stands beside them, with some room."""
+    room = _ROOM * extent(values)
+    axis.update(start=min(*values, *beside) - room, end=max(*values, *beside) + room)
+
+
+def marks(frontier: Frontier, bounds: tuple[str, ...], utility: str, scale: Scale) -> list[dict[str, Any]]:
+    """A row for every point and bound; a single one for a point without noise, which no bound tells anything of.
+
+    Each has its place x, y, its bar from one standard error below to one above as xs, ys, the point's place in the frontier, the
+    bound, and how it is drawn: hollow where something is only supposed.
     """
-    columns: dict[str, list] = {k: [] for k in ("x", "y", "low", "high", "point", "bound", "marker", "solid", "tip")}
-    for i, point in enumerate(frontier.points):
-        mean, error = point.mean(utility), point.error(utility)
-        error = 0.0 if isnan(error) else error
+    found = []
+    for place, point in enumerate(frontier.points):
         shown = bounds if point.sigma else bounds[:1]
         for order, bound in enumerate(shown):
-            row = {
-                "x": scale.place(point.epsilon[bound], order, len(shown)), "y": mean, "low": mean - error, "high": mean + error,
-                "point": i, "bound": bound if point.sigma else "", "marker": MARKERS.get(point.method, "circle"),
-                "solid": not supposed(point, bound, frontier.accounting), "tip": tip(frontier, point, bound),
-            }  # fmt: skip
-            for name, value in row.items():
-                columns[name].append(value)
-    return columns
+            x = scale.place(point.epsilon[bound], order, len(shown))
+            line = theme.style_of(bound).colour[theme.LIGHT] if point.sigma else theme.colour("muted")
+            hollow = supposed(point, bound, frontier.accounting)
+            found.append({
+                "x": x, "y": point.mean(utility), "xs": [x, x], "ys": bar(point, utility), "point": place,
+                "bound": bound if point.sigma else "", "marker": marker_of(point.method),
+                "size": _size(bound if point.sigma else ""), "line": line,
+                "fill": theme.colour("surface") if hollow else line, "tip": tip(frontier, point, bound),
+            })  # fmt: skip
+    return found
+
+
+def _size(bound: str) -> float:
+    order = list(BOUNDS).index(bound) if bound else 0
+    return SIZES[0] + (SIZES[1] - SIZES[0]) * order / (len(BOUNDS) - 1)
 
 
 def front(frontier: Frontier, bound: str, utility: str, scale: Scale) -> tuple[list[float], list[float]]:
@@ -203,11 +230,10 @@ def tells(fig: figure, dots: GlyphRenderer) -> None:
 class UtilityFigure:
     """Draws a frontier in light colours; `picked` is called with a point's place when its mark is clicked."""
 
-    def __init__(self, picked: Any) -> None:
-        self.source = ColumnDataSource(dict(_NONE), name="frontier")
-        self.ring = ColumnDataSource({"x": [], "y": []}, name="frontier-picked")
-        self.edge = ColumnDataSource({"x": []}, name="frontier-edge")
-        self.fronts = {bound: ColumnDataSource({"x": [], "y": []}, name=f"front-{bound}") for bound in BOUNDS}
+    def __init__(self, picked: Callable[[int], None]) -> None:
+        self.source, self.ring = empty("frontier", *_COLUMNS), empty("frontier-picked", "x", "y")
+        self.edge = empty("frontier-edge", "x")
+        self.fronts = {bound: empty(f"front-{bound}", "x", "y") for bound in BOUNDS}
         self.figure = self._figure()
         self.picked = picked
         self.source.selected.on_change("indices", self._selected)
@@ -239,29 +265,12 @@ class UtilityFigure:
     def draw(self, frontier: Frontier | None, bounds: tuple[str, ...], utility: str, chosen: Point | None) -> None:
         """Show a frontier; nothing where there is none."""
         scale = Scale.of(frontier, bounds) if frontier else Scale(0.01, 100.0)
-        columns = marks(frontier, bounds, utility, scale) if frontier else {}
-        self.source.data = {**_NONE, **columns, **self._looks(columns)} if columns else dict(_NONE)
+        fill(self.source, marks(frontier, bounds, utility, scale) if frontier else ())
         for bound, source in self.fronts.items():
             x, y = front(frontier, bound, utility, scale) if frontier and bound in bounds else ([], [])
             source.data = {"x": x, "y": y}
         self._ring(frontier.points.index(chosen) if frontier and chosen else None)
         self._axes(frontier, scale, utility)
-
-    def _looks(self, columns: dict[str, list]) -> dict[str, list]:
-        """Colours by bound, hollow where something is only supposed; error bars as lines."""
-        line = [theme.style_of(b).colour[theme.LIGHT] if b else theme.colour("muted") for b in columns["bound"]]
-        surface = theme.colour("surface")
-        return {
-            "line": line,
-            "size": [self._size(bound) for bound in columns["bound"]],
-            "fill": [hue if solid else surface for hue, solid in zip(line, columns["solid"], strict=True)],
-            "xs": [[x, x] for x in columns["x"]],
-            "ys": [list(ends) for ends in zip(columns["low"], columns["high"], strict=True)],
-        }
-
-    def _size(self, bound: str) -> float:
-        order = list(BOUNDS).index(bound) if bound else 0
-        return SIZES[0] + (SIZES[1] - SIZES[0]) * order / (len(BOUNDS) - 1)
 
     def _axes(self, frontier: Frontier | None, scale: Scale, utility: str) -> None:
         fig = self.figure
@@ -270,10 +279,8 @@ class UtilityFigure:
         self.edge.data = {"x": [scale.high * 1.0001]}
         fig.xaxis.axis_label = f"ε at {at_delta(frontier.delta)}, a mark for each bound" if frontier else "ε"
         fig.yaxis.axis_label = f"{utility} on held-out data"
-        low, high = self.source.data["low"], self.source.data["high"]
-        if low:
-            room = _ROOM * max(max(high) - min(low), 0.02)
-            fig.y_range.update(start=min(low) - room, end=max(high) + room)
+        if bars := self.source.data["ys"]:
+            reach(fig.y_range, [end for ends in bars for end in ends])
 
     def _ring(self, point: int | None) -> None:
         """Ring the marks of a point."""

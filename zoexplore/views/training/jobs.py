@@ -14,7 +14,7 @@ from zoexplore.setting import Accounting
 from zoexplore.training import TASKS, Frontier, Processes, Task, table
 from zoexplore.training.data import Data
 from zoexplore.training.executors import VARIABLE
-from zoexplore.training.finished import load
+from zoexplore.training.finished import Comparison, load
 from zoexplore.training.frontier_files import from_csv, from_json, from_parquet
 from zoexplore.training.tasks import mixture
 
@@ -189,14 +189,20 @@ def _solved(
     return {(method, target): made for (method, _, target), made in zip(rows, found, strict=True)}
 
 
+def finished() -> Comparison | None:
+    """The comparison of this version; None where it has none."""
+    try:
+        return load()
+    except (OSError, ValueError):
+        return None
+
+
 def tuned(task: Task) -> "Choices":
     """What the finished comparison chose on a task, by method and epsilon; nothing where it has not been there."""
     from zoexplore.training.aims import Choice
 
-    try:
-        known = load().frontiers.get(task.name)
-    except (OSError, ValueError):
-        return {}
+    comparison = finished()
+    known = comparison.frontiers.get(task.name) if comparison else None
     return {
         (p.method, inf if p.target is None else p.target): Choice(
             int(run["K"]), int(run["T"]), run["eta"] / run["K"], run["clip"], beta=run["beta"], batch=int(run["batch"]) or None,

@@ -25,7 +25,7 @@ from zoexplore.views.compute.task import Task
 from zoexplore.views.server.limits import RUN_SECONDS, RUN_STEPS, RUNS_PER_ADDRESS, largest_upload
 from zoexplore.views.server.sessions import address_of
 from zoexplore.views.style import theme, widgets
-from zoexplore.views.style.widgets import status, table, warning
+from zoexplore.views.style.widgets import details, status, table, warning
 from zoexplore.views.training.frontier import infinite, name_of, spread, supposed
 from zoexplore.views.training.jobs import INSTALL, START, Asked, Progress, missing, read, trained
 
@@ -212,7 +212,7 @@ def _infinite(frontier: Frontier, bounds: tuple[str, ...]) -> str:
         f"<li><span><b>{escape(method)}</b>, {escape(', '.join(titles))}: {escape(reason)}</span></li>"
         for (method, reason), titles in infinite(frontier, bounds).items()
     )
-    return f"<details><summary>At ε = ∞, and why</summary><ul>{items}</ul></details>" if items else ""
+    return details("At ε = ∞, and why", f"<ul>{items}</ul>") if items else ""
 
 
 def _supposed(frontier: Frontier, bounds: tuple[str, ...]) -> str:
@@ -227,7 +227,6 @@ def _numbers(frontier: Frontier, bounds: tuple[str, ...]) -> str:
         [name_of(p), spread(p, "accuracy"), spread(p, "loss"), *(format_number(p.epsilon[b]) for b in bounds)]
         for p in frontier.points
     ]
-    wide = table(titles, rows, "the points in numbers")
     said = "".join(f"<li><span><b>{escape(m.title)}</b> {escape(m.summary)}</span></li>" for m in METHODS.values())
-    methods = f"<details><summary>The methods</summary><ul>{said}</ul></details>"
-    return f"<details><summary>The points in numbers</summary>{wide}</details>{methods}"
+    numbers = details("The points in numbers", table(titles, rows, "the points in numbers"))
+    return numbers + details("The methods", f"<ul>{said}</ul>")

@@ -10,15 +10,16 @@ import param
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS
-from zoexplore.training import METHODS, TASKS, Frontier, Point
-from zoexplore.training.finished import Comparison, load
+from zoexplore.training import TASKS, Frontier, Point
+from zoexplore.training.finished import Comparison
 from zoexplore.views.figures.parts import Saves
 from zoexplore.views.figures.picture import svg
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.training.choices import Choices
 from zoexplore.views.training.comparison import Compared, Costs, describe_costs, describe_frontier, table
 from zoexplore.views.training.course import TITLES, Course
-from zoexplore.views.training.frontier import DEFAULT_BOUNDS, UTILITIES, UtilityFigure, about, legend, name_of
+from zoexplore.views.training.frontier import DEFAULT_BOUNDS, UTILITIES, UtilityFigure, about, legend, name_of, title_of
+from zoexplore.views.training.jobs import finished
 from zoexplore.views.training.running import Results, Running
 from zoexplore.views.view import View
 
@@ -39,7 +40,7 @@ class Finished(pn.viewable.Viewer):
 
     def __init__(self, opened: Callable[[Frontier], None], canvas: Callable[[figure], pn.pane.Bokeh], **params) -> None:
         super().__init__(**params)
-        self.comparison = known()
+        self.comparison = finished()
         names = list(self.comparison.frontiers) if self.comparison else []
         self.compared, self.costs = Compared(), Costs()
         # in stacks, since a pane of Bokeh that was hidden cannot be shown again (Panel 1.9)
@@ -71,22 +72,13 @@ class Finished(pn.viewable.Viewer):
             return
         self.head.object = f"<p>{escape(describe_frontier(frontier) if several else describe_costs(frontier))}</p>"
         self.words.object = (
-            f"<p>{escape(how(self.comparison, self.task))}</p>"
-            f"<details><summary>The comparison in numbers</summary>{table(frontier)}</details>"
+            f"<p>{escape(how(self.comparison, self.task))}</p>{widgets.details('The comparison in numbers', table(frontier))}"
         )
 
     def __panel__(self) -> pn.viewable.Viewable:
         below = widgets.tools(self.open, margin=(4, 0, 4, 0)), self.words, widgets.html("<p><b>Train here, now</b></p>", "words")
         shown = self.menu, self.axis, self.head, self.over_epsilon, self.over_cost
         return widgets.stack(*shown, *below, visible=self.comparison is not None)
-
-
-def known() -> Comparison | None:
-    """The comparison of this version; None where it has none."""
-    try:
-        return load()
-    except (OSError, ValueError):
-        return None
 
 
 def how(comparison: Comparison, task: str) -> str:
@@ -121,11 +113,7 @@ class Train(View):
         self.running = Running(self.choices.asked, self._trained)
         self.finished = Finished(self._loaded, self.canvas)
         self.finished.param.watch(lambda _: self.repaint(), ["task", "against"])
-        self.marks, self.course, self.compared = (
-            UtilityFigure(self._clicked),
-            Course(),
-            Compared(),
-        )
+        self.marks, self.course, self.compared = UtilityFigure(self._clicked), Course(), Compared()
         figures = {"marks": self.marks.figure, "compared": self.compared.figure, **self.course.figures}
         self.pane_of = {name: self.canvas(fig) for name, fig in figures.items()}
         self.results = Results(self._loaded, self.running.refuse)
@@ -165,7 +153,7 @@ class Train(View):
         if point.setting is not None:
             self.state.ask(**point.setting.as_dict())
         else:
-            self.running.refuse(f"The sliders cannot show {METHODS[point.method].title}: it is no run of Noisy-ZOGD.")
+            self.running.refuse(f"The sliders cannot show {title_of(point.method)}: it is no run of Noisy-ZOGD.")
 
     def _clicked(self, place: int) -> None:
         self.take(self.frontier.points[place] if self.frontier else None)
