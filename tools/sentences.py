@@ -146,12 +146,10 @@ def _plans() -> States:
         planner.aim = aim
         planner.buttons["solve"].clicks += 1
         yield f"plan: sigma for {aim}", said(explorer)
-    for name, box in planner.shares.items():
-        box.text.value = "5"
-        yield f"plan: {name} of 5", said(explorer)
-    for box, text in ((planner.choices[0], "x"), (planner.choices[0], "∞"), (planner.choices[1], "2"), (planner.choices[1], "x")):
-        box.value = text
-        yield f"plan: {box.label} {text}", said(explorer)
+    shares, numbers = [(name, "5") for name in ("advantage", "tpr", "fpr")], [("target", "x"), ("target", "∞")]
+    for name, text in (*shares, *numbers, ("delta", "2"), ("delta", "x")):
+        planner.texts[name].text.value = text
+        yield f"plan: {name} of {text}", said(explorer)
 
 
 def _refusals() -> States:

@@ -66,7 +66,7 @@ def test_a_recommended_run_has_reasons(planner):
 
 
 def test_delta_and_target_are_texts(planner):
-    target, delta = planner.choices[:2]
+    target, delta = (planner.texts[name].text for name in ("target", "delta"))
     target.value, delta.value = "3", "1e-6"
     assert (planner.target, planner.state.delta) == (3, 1e-6)
     target.value, delta.value = "-1", "2"
@@ -78,7 +78,7 @@ def test_delta_and_target_are_texts(planner):
 ])  # fmt: skip
 def test_an_attackers_success_can_be_the_target(planner, aim, told):
     planner.aim = aim
-    planner.shares["advantage"].text.value = "20 %"
+    planner.texts["advantage"].text.value = "20 %"
     press(planner, "solve")
     g = guarantee(planner.answer, "theorem")
     assert {"advantage": g.advantage <= 0.2, "tpr": g.true_positive_rate(0.01) <= 0.05}[aim]
@@ -87,9 +87,9 @@ def test_an_attackers_success_can_be_the_target(planner, aim, told):
 
 def test_shares_that_cannot_be_are_refused(planner):
     planner.aim = "tpr"
-    planner.shares["tpr"].text.value = "<i>"
+    planner.texts["tpr"].text.value = "<i>"
     assert "above 0 and below 1" in planner.words.object and "<i>" not in planner.words.object
-    planner.shares["tpr"].text.value = "0.5 %"  # fewer than false alarms
+    planner.texts["tpr"].text.value = "0.5 %"  # fewer than false alarms
     press(planner, "solve")
     assert planner.answer is None and "is not allowed" in planner.words.object
 

@@ -169,7 +169,7 @@ def test_what_was_found_is_written_for_readers():
 def test_a_large_target_may_be_typed():
     planner = Planner()
     for text in ("1e6", "1000000"):
-        planner.choices[0].value = text
+        planner.texts["target"].text.value = text
         assert planner.target == 1e6
 
 

@@ -148,13 +148,12 @@ class Address:
         fields = to_fields(self.state.setting, self.state.accounting)
         kept = {key: (getattr(owner, name), first) for key, (owner, name, first) in self._kept.items()}
         turned = [(key, text_of(value)) for key, (value, first) in kept.items() if value != first]
-        query = _query([*self.lesson.fields(), *turned, *fields.items()])
-        longer = _query([*parse_qsl(query, keep_blank_values=True), *self.pins.fields()])
-        if len(longer) <= LONGEST:
-            query = longer
-        else:
+        pairs = [*self.lesson.fields(), *turned, *fields.items()]
+        query = _query([*pairs, *self.pins.fields()])
+        if len(query) > LONGEST:
+            query = _query(pairs)
             self.state.note = "The pins are too long for an address: a link leaves them out."
-        return f"?{query}" if query else ""
+        return query
 
     def read(self, search: str) -> None:
         """Take over the state of an address."""
@@ -214,4 +213,5 @@ def _value(parameter: param.Parameter, text: str) -> Any:
 
 
 def _query(pairs: list[tuple[str, str]]) -> str:
-    return urlencode(pairs, safe=",:~")
+    """Pairs as an address has them, with the question mark."""
+    return f"?{urlencode(pairs, safe=',:~')}" if pairs else ""

@@ -28,6 +28,7 @@ _FREE = """<p><b>Solve</b> finds one value and leaves all others as they are. <b
 the ball and the number of steps, and chooses the directions, the step size, the noise and its share β.</p>"""
 _SUPPOSED = "Supposed, since no number can show it"
 AIMS = {"epsilon": "ε", "advantage": "advantage", "tpr": "true positives"}
+_ASKED = {"epsilon": ("target", "delta"), "advantage": ("advantage",), "tpr": ("tpr", "fpr")}  # the texts of each aim
 
 
 class Planner(View):
@@ -45,23 +46,21 @@ class Planner(View):
     answer = param.ClassSelector(class_=Setting, allow_None=True, doc="the run found")
 
     def build(self) -> None:
-        names = {AXES[f].label: f for f in SOLVABLE_FIELDS}
-        titles = {BOUNDS[bound].title: bound for bound in BOUNDS}
-        texts = [
-            Typed(self, "target", "target ε", "target", "pair", read=_positive),
-            _Delta(self.state, "delta", "at δ", "target", "pair", read=lambda text: float(parse_number(text))),
-        ]
-        self.choices = [
-            *(each.text for each in texts),
-            widgets.select("solve for", names, "along", "pair", of=self.param.field),
-            widgets.select("by", titles, "along", "pair", of=self.param.bound),
-        ]
-        aims = {words: aim for aim, words in AIMS.items()}
-        self.kind = widgets.select("a target for", aims, "along", "pair", of=self.param.aim)
         labels = {"advantage": "advantage, at most", "tpr": "true positives, at most", "fpr": "at false alarms of"}
-        self.shares = {name: percent(self, name, label, "pair") for name, label in labels.items()}
-        for typed in (*texts, *self.shares.values()):
+        self.texts = {
+            "target": Typed(self, "target", "target ε", "target", "pair", read=_positive),
+            "delta": _Delta(self.state, "delta", "at δ", "target", "pair", read=lambda text: float(parse_number(text))),
+            **{name: percent(self, name, label, "pair") for name, label in labels.items()},
+        }
+        for typed in self.texts.values():
             typed.param.watch(self._refuse_text, "refusal")
+        self.asked = widgets.column(
+            "choices",
+            widgets.select("a target for", {words: aim for aim, words in AIMS.items()}, "along", "pair", of=self.param.aim),
+            *(typed.text for typed in self.texts.values()),
+            widgets.select("solve for", {AXES[f].label: f for f in SOLVABLE_FIELDS}, "along", "pair", of=self.param.field),
+            widgets.select("by", {BOUNDS[b].title: b for b in BOUNDS}, "along", "pair", of=self.param.bound),
+        )
         self.param.watch(self._aimed, "aim")
         beside = {"margin": (0, 8, 0, 0)}
         self.buttons = {
@@ -76,16 +75,11 @@ class Planner(View):
 
     def _aimed(self, *_: Any) -> None:
         """Show what the aim asks for. A whole run is recommended for an ε only."""
-        of_epsilon = self.aim == "epsilon"
-        for choice in self.choices[:2]:
-            choice.visible = of_epsilon
-        for name, share in self.shares.items():
-            share.text.visible = name == self.aim or (name == "fpr" and self.aim == "tpr")
-        self.buttons["recommend"].visible = of_epsilon
+        for name, typed in self.texts.items():
+            typed.text.visible = name in _ASKED[self.aim]
+        self.buttons["recommend"].visible = self.aim == "epsilon"
         self._drop()
-        self.answer = None
-        self._busy(False)
-        self.words.object = _FREE
+        self._say(_FREE)
 
     def _refuse_text(self, event: Any) -> None:
         if event.new:
@@ -111,16 +105,13 @@ class Planner(View):
     def ask(self, question: Callable[[], Coroutine]) -> None:
         """Have a question answered in another process, in place of an earlier one that is still in the air."""
         self._drop()
-        self.answer = None
-        self._busy(True)
-        self.words.object = status("Looking …")
+        self._say(status("Looking …"), busy=True)
         self._looking = Task(question, self._failed)
 
     def stop(self) -> None:
         """Look no longer for an answer."""
         self._drop()
-        self._busy(False)
-        self.words.object = status("Cancelled.")
+        self._say(status("Cancelled."))
 
     def _drop(self) -> None:
         if self._looking:
@@ -140,14 +131,14 @@ class Planner(View):
         found = await ask(solved, setting, field, self.aim, self.wanted, bound, accounting)
         if isinstance(found, Setting):
             g = (await ask(guarantees, found, accounting))[bound]
-            self._tell(found, _solution(setting, field, goal, found, g))
+            self._say(_solution(setting, field, goal, found, g), found)
         else:
             self._refuse(_sentence(found))
 
     async def _recommend(self) -> None:
         found = await ask(recommended, self.state.setting, float(self.target), self.bound, self.state.accounting)
         if isinstance(found, Plan):
-            self._tell(found.setting, _plan(found))
+            self._say(_plan(found), found.setting)
         else:
             self._refuse(_sentence(found))
 
@@ -155,31 +146,22 @@ class Planner(View):
         """Another run than the one that was asked about: no answer is for it."""
         if self._looking and self._looking.waits:
             self.stop()
-        self.answer = None
-        self._busy(False)
-
-    def _tell(self, run: Setting, words: str) -> None:
-        with pn.io.hold():
-            self.answer = run
-            self.words.object = words
-            self._busy(False)
+        self._say(self.words.object)
 
     def _refuse(self, reason: str) -> None:
-        with pn.io.hold():
-            self.words.object = warning(f"{reason}.")
-            self._busy(False)
+        self._say(warning(f"{reason}."))
 
-    def _busy(self, busy: bool) -> None:
-        self.words.css_classes = [theme.BUSY] if busy else []
-        self.buttons["cancel"].visible = busy
-        self.buttons["solve"].disabled = self.buttons["recommend"].disabled = busy
-        self.buttons["apply"].visible = self.answer is not None
+    def _say(self, words: str, answer: Setting | None = None, busy: bool = False) -> None:
+        """Write these words, offer to apply an answer, and to cancel while one is looked for."""
+        with pn.io.hold():
+            self.answer = answer
+            self.words.param.update(object=words, css_classes=[theme.BUSY] if busy else [])
+            self.buttons["cancel"].visible = busy
+            self.buttons["solve"].disabled = self.buttons["recommend"].disabled = busy
+            self.buttons["apply"].visible = answer is not None
 
     def __panel__(self) -> pn.viewable.Viewable:
-        target = [share.text for share in self.shares.values()]
-        asked = [self.kind, *self.choices[:2], *target, *self.choices[2:]]
-        row = widgets.row("buttons", *self.buttons.values())
-        return widgets.component("plan", widgets.column("choices", *asked), row, self.words)
+        return widgets.component("plan", self.asked, widgets.row("buttons", *self.buttons.values()), self.words)
 
 
 def _solution(setting: Setting, field: str, goal: str, run: Setting, g: Guarantee) -> str:

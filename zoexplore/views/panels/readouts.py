@@ -56,6 +56,11 @@ def told_of(found: dict[str, Guarantee], by: str) -> Guarantee:
     return found[by] if by else smallest(found)
 
 
+def as_printed(g: Guarantee) -> bool:
+    """Whether a number is what the paper's printed constants give: they do not enter all of them."""
+    return g.accounting.printed and bool(BOUNDS[g.bound].printed)
+
+
 class Readouts(View):
     """Three panes that change together: `verdict`, `table`, `assumptions`."""
 
@@ -82,10 +87,6 @@ class Readouts(View):
             self.table.object = self._table(found, public, ends)
             self._unfold()
 
-    def _as_printed(self, g: Guarantee) -> bool:
-        """Whether a bound's number is what the paper's printed constants give: they do not enter all of them."""
-        return self.state.accounting.printed and bool(BOUNDS[g.bound].printed)
-
     def _unfold(self, *_: Any) -> None:
         """Write what is assumed where it is looked at: every write to what a closed card holds costs the browser a layout."""
         if not self.fold.collapsed:
@@ -93,7 +94,7 @@ class Readouts(View):
 
     def _verdict(self, found: dict[str, Guarantee], public: float, curves: CurveSet) -> str:
         best, s = told_of(found, self.by), self.state.setting
-        printed = self._as_printed(best)
+        printed = as_printed(best)
         warning, kind = (_AS_PRINTED, "number") if printed else ("", "guarantee")
         if not best.valid:
             said = "No bound applies to this run: the table says what each one lacks."
@@ -160,7 +161,7 @@ class Readouts(View):
         own = "".join(self._row(g, g is best and g.valid) for bound, g in found.items() if of_this_run(bound))
         others = "".join(self._row(g, False) for bound, g in found.items() if not of_this_run(bound))
         others += _cells(theme.swatch(theme.REFERENCE), "Composition at β = 1", public, "", "every iterate public")
-        printed = any(self._as_printed(g) for g in found.values())
+        printed = any(as_printed(g) for g in found.values())
         title = "As printed, where so marked" if printed else "Guarantees of this run"
         return (
             '<table><colgroup><col class="line"><col><col class="epsilon"></colgroup>'
@@ -253,8 +254,7 @@ class Odds(Written):
     async def refresh(self) -> None:
         run = self.state.setting, self.state.accounting
         best = told_of(await ask(guarantees, *run), self.by)
-        printed = self.state.accounting.printed and bool(BOUNDS[best.bound].printed)
-        told = said(await ask(attack, *run, best.bound)) if best.valid and not printed else ""
+        told = said(await ask(attack, *run, best.bound)) if best.valid and not as_printed(best) else ""
         self.pane.object = f"<p>{told}</p>"
 
 

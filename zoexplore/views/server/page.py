@@ -1,5 +1,6 @@
 """The page: what answers a request for it, and what a browser is told with every answer, first of all which scripts may run."""
 
+import os
 import secrets
 from html import escape
 from typing import Any
@@ -13,6 +14,7 @@ from zoexplore.views.server import sessions
 from zoexplore.views.server.sessions import Full, Gone, address_of, admission, give_way
 
 FRAMES = "ZOEXPLORE_FRAMES"  # the sites that may show the page in a frame, as in "https://example.org"; none where unset
+NOBODY = "'none'"
 ALWAYS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
@@ -39,10 +41,20 @@ _TOLD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>zoe
 <h1>zoexplore</h1><p role="alert">{why}</p></body></html>"""
 
 
+def framing() -> str:
+    """Who may show the page in a frame, as a policy names them.
+
+    Raises:
+        ValueError: `FRAMES` is set to what is no list of sites.
+    """
+    sites = os.environ.get(FRAMES, "").strip()
+    if any(character in sites for character in ";,\r\n"):
+        raise ValueError(f"{FRAMES} = {sites!r} is not allowed: give sites separated by blanks, as in https://example.org")
+    return sites or NOBODY
+
+
 class Headers(OutputTransform):
     """Adds the headers that every answer carries, whichever handler has written it: files, errors and redirects too."""
-
-    frames = "'none'"
 
     def transform_first_chunk(
         self, status_code: int, headers: HTTPHeaders, chunk: bytes, finishing: bool
@@ -50,24 +62,16 @@ class Headers(OutputTransform):
         """Tornado's hook for what is sent first."""
         for name, value in ALWAYS.items():
             headers.setdefault(name, value)
-        if self.frames == "'none'":
+        if framing() == NOBODY:
             headers.setdefault("X-Frame-Options", "DENY")
-        headers.setdefault("Content-Security-Policy", INERT.format(frames=self.frames))
+        headers.setdefault("Content-Security-Policy", INERT.format(frames=framing()))
         headers.pop("Server", None)
         return super().transform_first_chunk(status_code, headers, chunk, finishing)
-
-
-def framed_by(sites: str) -> type[Any]:
-    """The transform that lets these sites, separated by blanks, show the page in a frame; nobody where the text is empty."""
-    if any(character in sites for character in ";,\r\n"):
-        raise ValueError(f"{FRAMES} = {sites!r} is not allowed: give sites separated by blanks, as in https://example.org")
-    return type("Headers", (Headers,), {"frames": sites.strip() or "'none'"})
 
 
 class Page(DocHandler):
     """The page: a session of the reader's own, when it is the reader's turn, and scripts that are marked as the server's."""
 
-    frames = "'none'"
     gone = False
 
     async def prepare(self) -> None:
@@ -104,7 +108,7 @@ class Page(DocHandler):
         """Mark the page's scripts, and allow no others."""
         if isinstance(chunk, str):
             nonce = secrets.token_urlsafe(18)
-            self.set_header("Content-Security-Policy", PAGE.format(nonce=nonce, frames=self.frames))
+            self.set_header("Content-Security-Policy", PAGE.format(nonce=nonce, frames=framing()))
             # the server has written it, and it holds nothing of a visitor's
             chunk = chunk.replace("<script", f'<script nonce="{nonce}"')
         super().write(chunk)

@@ -22,7 +22,7 @@ from tornado.web import StaticFileHandler
 
 from zoexplore.views.server import monitoring
 from zoexplore.views.server.limits import LINGER_SECONDS, MESSAGE, REQUEST
-from zoexplore.views.server.page import FRAMES, Alive, Nothing, Page, framed_by
+from zoexplore.views.server.page import Alive, Headers, Nothing, Page, framing
 from zoexplore.views.server.sessions import give_way
 from zoexplore.views.server.websocket import Socket
 
@@ -67,20 +67,20 @@ def serve(
         ValueError: a limit or the list of sites that may frame the page is set to what it cannot be.
         OSError: the port is taken.
     """
-    frames = framed_by(os.environ.get(FRAMES, ""))
+    framing()  # is a mistake now, and not where somebody asks for the page
     monitoring.to_standard_error()
     import_module(EXPLORER)  # now, which takes seconds, and not while the first reader waits
     settle()
     settings.perform_document_validation = False  # looks all models of a new session through for mistakes of ours: tests do that
     settings.perform_error_diagnostics = False  # looks at the signature of each of a session's thousand callbacks, for the same
     keep_defaults()
-    with _guarded(frames.frames):
+    with _guarded():
         server = get_server(
             dict(pages or {"app": _explorer()}), port=port, address=address, start=False, show=False, verbose=False,
             websocket_origin=list(origins) or [f"{host}:{port}" for host in ("127.0.0.1", "localhost")],
             extra_patterns=[("/liveness", Alive), ("/metrics", monitoring.Metrics), (f"/{COMPONENT_PATH}.*", Nothing), ICON],
             secret_key=os.environ.get(KEY, secrets.token_urlsafe(32)).encode(), sign_sessions=True, generate_session_ids=True,
-            transforms=[frames], websocket_max_message_size=MESSAGE.value, use_xheaders=behind_proxy, prefix=prefix,
+            transforms=[Headers], websocket_max_message_size=MESSAGE.value, use_xheaders=behind_proxy, prefix=prefix,
             check_unused_sessions_milliseconds=CHECK, unused_session_lifetime_milliseconds=1000 * LINGER_SECONDS.value,
             keep_alive_milliseconds=PING,
             http_server_kwargs={
@@ -118,11 +118,10 @@ def _explorer() -> Staged:
 
 
 @contextmanager
-def _guarded(frames: str) -> Iterator[None]:
+def _guarded() -> Iterator[None]:
     """Have the server that is made within use our handlers in place of Panel's; those that it has beside are left out."""
     before = list(urls.per_app_patterns)
-    page = type("Page", (Page,), {"frames": frames})
-    urls.per_app_patterns[:] = [("/ws", Socket), ("/?", page)]
+    urls.per_app_patterns[:] = [("/ws", Socket), ("/?", Page)]
     try:
         yield
     finally:
