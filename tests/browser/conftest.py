@@ -77,8 +77,8 @@ class Server:
         self.process.wait(20)
 
     def computing(self):
-        """The processes that compute for it."""
-        return psutil.Process(self.process.pid).children()
+        """The processes that compute for it, and the one of which they are forked."""
+        return psutil.Process(self.process.pid).children(recursive=True)
 
     @contextmanager
     def held(self):

@@ -92,10 +92,11 @@ def begun(page, server):
 
 
 def workers(server):
-    """The processes that train, by their ids, each with that of the one that the server began for the run."""
+    """The processes that train, by their ids, each with that of the one that was forked for the run."""
     table = subprocess.run(["ps", "-ww", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
     rows = [(int(pid), int(parent), args) for pid, parent, args in (line.split(None, 2) for line in table.splitlines())]
-    below = {pid for pid, parent, args in rows if parent == server.process.pid and "zoexplore.views.compute.process" in args}
+    forks = {pid for pid, parent, args in rows if parent == server.process.pid and "zoexplore.views.compute.worker" in args}
+    below = {pid for pid, parent, _ in rows if parent in forks}
     return {pid: parent for pid, parent, args in rows if parent in below and "spawn_main" in args}
 
 

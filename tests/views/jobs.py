@@ -1,9 +1,14 @@
 """Work for the computing processes in the tests; like all of it, without Panel."""
 
 import os
+import random
 import signal
+import stat
 import sys
 import time
+from contextlib import suppress
+
+import numpy as np
 
 from zoexplore.views.compute import questions
 
@@ -28,6 +33,42 @@ def busy(seconds):
 def tell_pid_and_be_busy(seconds):
     yield os.getpid()
     busy(seconds)
+
+
+def tell_file_and_be_busy(path, seconds):
+    with open(f"{path}~", "w") as file:
+        file.write(str(os.getpid()))
+    os.rename(f"{path}~", path)
+    busy(seconds)
+
+
+_put = []
+
+
+def put(number):
+    """Keep a number here, and return the one kept before."""
+    _put.append(number)
+    return _put[-2] if len(_put) > 1 else None
+
+
+def connections():
+    """How many sockets this process has, but for its standard streams."""
+    found = set()
+    for file in range(3, 100):
+        with suppress(OSError):
+            status = os.fstat(file)
+            found |= {status.st_ino} if stat.S_ISSOCK(status.st_mode) else set()
+    return len(found)
+
+
+def drawn():
+    """Of Python's generator, which whatever runs in a process shares."""
+    return random.random()
+
+
+def numpy_drawn():
+    """Of NumPy's."""
+    return np.random.random()  # noqa: NPY002
 
 
 def fail(words):

@@ -10,18 +10,22 @@ import pytest
 
 from tests.views import jobs
 from tests.views.waiting import PATIENCE, gone, soon
-from zoexplore import BOUNDS, Accounting, guarantee
+from zoexplore import Accounting, curve
 from zoexplore.presets import DEMONSTRATION
+from zoexplore.views.compute import process as processes
 from zoexplore.views.compute.pool import Pool, TooLong
-from zoexplore.views.compute.process import Died, Process
-from zoexplore.views.compute.questions import guarantees
+from zoexplore.views.compute.process import Died, Forked, ForkServer, Process, Spawned
+from zoexplore.views.compute.questions import curve_set
 from zoexplore.views.server.limits import WORKER_MEGABYTES
 
+linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked, and memory is not bounded")
+KINDS = [Forked, Spawned] if sys.platform == "linux" else [Spawned]
 
-@pytest.fixture(scope="module")
-def process():
-    """One for all that leave it as it is: beginning one takes a second."""
-    process = Process()
+
+@pytest.fixture(scope="module", params=KINDS)
+def process(request):
+    """One of each kind for all that leave it as it is."""
+    process = Process(request.param)
     yield process
     process.end()
 
@@ -59,7 +63,7 @@ def test_calls_are_answered_in_turn_and_errors_come_back(process):
     assert first.result(PATIENCE) == (3, 1) and last.result(PATIENCE) == (4, 1)
     with pytest.raises(ZeroDivisionError) as told:
         wrong.result()
-    assert "process.py" in "".join(told.value.__notes__)
+    assert "worker.py" in "".join(told.value.__notes__)
     with pytest.raises(FileNotFoundError):
         process.submit(open, ("/no/such/file",)).result(PATIENCE)
     assert process.submit(abs, (-1,)).result(PATIENCE) == 1
@@ -79,9 +83,10 @@ def test_an_interrupt_for_all_processes_is_nothing_to_it(process):
     assert busy.result(PATIENCE) is None and process.submit(os.getpid).result(PATIENCE) == pid
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
+@linux
 def test_it_takes_no_more_memory_than_it_may(monkeypatch):
     monkeypatch.setenv(WORKER_MEGABYTES.variable, "500")
+    monkeypatch.setattr(processes, "fork_server", ForkServer())  # which reads the limit when it begins
     process = Process()
     with pytest.raises(MemoryError):
         process.submit(bytearray, (600 * 2**20,)).result(PATIENCE)
@@ -89,8 +94,8 @@ def test_it_takes_no_more_memory_than_it_may(monkeypatch):
     process.end()
 
 
-def test_ending_ends_it_whatever_it_does():
-    process = Process()
+def test_ending_ends_it_whatever_it_does(process):
+    """The last of what is asked of these."""
     pid = process.submit(os.getpid).result(PATIENCE)
     busy = process.submit(jobs.busy, (600,))
     process.end()
@@ -99,29 +104,67 @@ def test_ending_ends_it_whatever_it_does():
 
 
 def test_workers_end_with_the_process_that_began_them():
-    begin = "from zoexplore.views.compute.process import Process; import os"
-    code = f"{begin}; print(Process().submit(os.getpid).result(60), flush=True); os._exit(0)"
+    kinds = ", ".join(kind.__name__ for kind in KINDS)
+    begin = f"from zoexplore.views.compute.process import Process, {kinds}; import os; workers = [*map(Process, [{kinds}])]"
+    pids = "[process.submit(pid).result() for process in workers for pid in (os.getpid, os.getppid)]"
+    code = f"{begin}; print(*{pids}, os.getpid(), flush=True); os._exit(0)"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True)
-    soon(lambda: gone(int(told.stdout)))
+    pids = set(map(int, told.stdout.split()))
+    assert len(pids) == 2 * len(KINDS)  # the one that began them, a fork server, and a worker of each kind
+    for pid in pids:
+        soon(lambda pid=pid: gone(pid))
+
+
+# The process of which workers are forked
+
+
+@linux
+def test_forked_workers_have_one_parent_and_their_own_memory_files_and_chance():
+    first, second = Process(), Process()
+    parents = {process.submit(os.getppid).result(PATIENCE) for process in (first, second)}
+    assert len(parents) == 1 and os.getpid() not in parents
+    assert first.submit(jobs.put, (1,)).result(PATIENCE) is None
+    assert [process.submit(jobs.put, (2,)).result(PATIENCE) for process in (first, second)] == [1, None]
+    assert first.submit(jobs.connections).result(PATIENCE) == second.submit(jobs.connections).result(PATIENCE) == 1
+    for draw in (jobs.drawn, jobs.numpy_drawn):
+        assert first.submit(draw).result(PATIENCE) != second.submit(draw).result(PATIENCE)
+    for process in (first, second):
+        process.end()
+
+
+@linux
+def test_where_the_fork_server_is_killed_its_workers_end_and_the_next_has_another():
+    process = Process()
+    pid, forks = (process.submit(call).result(PATIENCE) for call in (os.getpid, os.getppid))
+    busy = process.submit(time.sleep, (600,))
+    os.kill(forks, signal.SIGKILL)
+    assert isinstance(busy.exception(PATIENCE), Died)
+    soon(lambda: gone(pid))
+    process.end()
+    another = Process()
+    assert another.submit(os.getppid).result(PATIENCE) != forks
+    another.end()
 
 
 # The pool
 
 
-def test_calls_dropped_at_any_moment_leave_no_process_that_answers_wrongly(fresh):
+def test_calls_dropped_at_any_moment_leave_no_process_that_answers_wrongly(fresh, monkeypatch):
     """As where a reader changes an axis of the map twice on a fresh server, while the theorem's kernels load."""
-    run, accounting = DEMONSTRATION.replace(T=37), Accounting()
-    for pause in (0.0, 0.2, 0.5):
-        waits = fresh(count=2)
-        dropped = waits.submit(guarantees, (run, accounting))
+    monkeypatch.setattr(processes, "fork_server", ForkServer())
+    asked = DEMONSTRATION.replace(T=37), Accounting(), "K"
+    waits = fresh(count=2, grace=0.0)
+    for pause in (0.0, 0.2, 2.0, 0.0, 0.01, 0.02, 0.05, 0.1, 0.2):  # while all load, and then while one does
+        dropped = waits.submit(curve_set, asked)
         end = time.monotonic() + pause
         while time.monotonic() < end:
-            again = waits.submit(guarantees, (run, accounting))
+            again = waits.submit(curve_set, asked)
             time.sleep(0.05)
             waits.drop(again)
         waits.drop(dropped)
-        found = waits.submit(guarantees, (run, accounting)).answer.result(PATIENCE)
-        assert {b: g.epsilon for b, g in found.items()} == {b: guarantee(run, b, accounting).epsilon for b in BOUNDS}
+    found = waits.submit(curve_set, asked).answer.result(PATIENCE)
+    expected = curve(asked[0], "K", found.values)
+    assert {b: list(values) for b, values in found.epsilon.items()} == {b: list(values) for b, values in expected.items()}
 
 
 def test_sessions_take_turns_however_much_each_asks(fresh, tmp_path):
@@ -152,22 +195,22 @@ def test_a_call_in_line_that_is_dropped_never_begins(fresh, tmp_path):
     assert (tmp_path / "go-order").read_text() == "1"
 
 
-def test_a_dropped_call_that_goes_on_for_long_costs_its_process_its_life(fresh):
-    line = fresh(count=2, grace=0.1)
-    call = line.submit(jobs.busy, (600,))
-    (process,) = line._running
+def test_a_dropped_call_that_goes_on_for_long_costs_its_process_its_life(fresh, tmp_path):
+    line, told = fresh(count=2, grace=0.1), tmp_path / "told"
+    call = line.submit(jobs.tell_file_and_be_busy, (str(told), 600))
+    soon(told.exists)
     line.drop(call)
-    soon(lambda: gone(process.pid))
+    soon(lambda: gone(int(told.read_text())))
     assert call.answer.cancelled() and line.submit(abs, (-1,)).answer.result(PATIENCE) == 1
 
 
-def test_a_call_that_takes_too_long_is_told_so_and_its_process_replaced(fresh):
-    line = fresh(count=2, longest=0.2)
-    call = line.submit(jobs.busy, (600,))
+def test_a_call_that_takes_too_long_is_told_so_and_its_process_replaced(fresh, tmp_path):
+    line, told = fresh(count=2, longest=0.2), tmp_path / "told"
+    call = line.submit(jobs.tell_file_and_be_busy, (str(told), 600))
     (process,) = line._running
     with pytest.raises(TooLong, match=r"longer than the 0.2 s"):
         call.answer.result(PATIENCE)
-    soon(lambda: gone(process.pid))
+    soon(lambda: not process.alive and (not told.exists() or gone(int(told.read_text()))))
     line.longest = PATIENCE
     assert line.submit(abs, (-1,)).answer.result(PATIENCE) == 1
 
@@ -184,6 +227,6 @@ def test_processes_that_are_killed_while_idle_cost_no_call_anything(fresh):
     line = fresh(count=3)
     line.begin()
     for process in line._idle:
-        os.kill(process.pid, signal.SIGKILL)
+        os.kill(process.submit(os.getpid).result(PATIENCE), signal.SIGKILL)
         soon(lambda process=process: not process.alive)
     assert line.submit(abs, (-1,)).answer.result(PATIENCE) == 1

@@ -10,10 +10,7 @@ import panel as pn
 from bokeh.document import Document
 from panel.io.resources import parse_template
 
-from zoexplore.presets import DEMONSTRATION
-from zoexplore.setting import Accounting
 from zoexplore.views.compute.ask import pool
-from zoexplore.views.compute.questions import Sheet, row
 from zoexplore.views.explorer import Explorer
 from zoexplore.views.server import sessions
 from zoexplore.views.style import theme
@@ -49,9 +46,7 @@ def told_of(error: Exception) -> str:
 
 @cache
 def _prepare() -> None:
-    """Once a server: begin the computing processes and have them load the accountant, before anybody waits for them."""
-    first = Sheet(DEMONSTRATION, Accounting(), "sharp", "T", "beta")
-    pool().load = (row, first, 0.5)
+    """Once a server: begin the computing processes, which load the accountant before anybody waits for them."""
     pool().begin()
 
 

@@ -43,13 +43,12 @@ class Pool:
     """Worker processes, begun when they are first needed.
 
     Args:
-        load: a function and its arguments, which every process computes first: it loads what other calls need.
         count: how many, at least 2.
         longest, grace: seconds that a call may take, and may go on when nobody waits for it.
     """
 
-    def __init__(self, load: tuple | None = None, count: int = COUNT, longest: float = LONGEST, grace: float = GRACE) -> None:
-        self.load, self.count, self.longest, self.grace = load, count, longest, grace
+    def __init__(self, count: int = COUNT, longest: float = LONGEST, grace: float = GRACE) -> None:
+        self.count, self.longest, self.grace = count, longest, grace
         self._lines: dict[bool, OrderedDict[Hashable, deque[Call]]] = {True: OrderedDict(), False: OrderedDict()}
         self._idle: list[Process] = []
         self._running: dict[Process, Call] = {}
@@ -59,14 +58,7 @@ class Pool:
         """Begin all processes ahead of need."""
         with self._lock:
             while len(self._idle) + len(self._running) < self.count:
-                self._idle.append(self._begun())
-
-    def _begun(self) -> Process:
-        process = Process()
-        if self.load:
-            function, *args = self.load
-            process.submit(function, tuple(args))
-        return process
+                self._idle.append(Process())
 
     def submit(self, function: Callable, args: tuple = (), session: Hashable = None, urgent: bool = False) -> Call:
         """Have a call of a module-level function computed when it is its session's turn.
@@ -119,7 +111,7 @@ class Pool:
             if process.alive:
                 return process
             process.end()
-        return self._begun()
+        return Process()
 
     def _next(self) -> Call | None:
         """Whose turn it is: urgent calls first, and no other takes the last process."""
@@ -162,7 +154,7 @@ class Pool:
                 return
             del self._running[process]
             process.end()
-            self._idle.append(self._begun())
+            self._idle.append(Process())
             self._dispatch()
         with suppress(InvalidStateError):
             call.answer.set_exception(error) if error else call.answer.cancel()

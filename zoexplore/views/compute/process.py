@@ -1,34 +1,24 @@
-"""A worker process: what it does, and the thread that hands it calls from the process that serves the pages.
-
-It imports what it is handed and nothing else, so that it is there soon and beginning costs the pages nothing: whatever is
-handed over must be of a module that imports no Panel. Calls go in by the standard input, answers come by the standard output,
-pickled; what a call prints goes to the standard error. Nothing interrupts a call: a library that is interrupted while it loads or
-compiles may answer wrongly from then on. Who wants no answer any more waits for it, or ends the process.
+"""A worker process from without: how one is begun and ended, and the thread that hands it the calls of a server's pages.
 
 Not `multiprocessing`: its processes import the main module anew, which is whatever script or notebook shows a view.
 """
 
 import asyncio
-import inspect
 import os
 import pickle
 import queue
-import signal
+import socket
 import subprocess
 import sys
 import threading
-import time
-import traceback
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import ContextVar
+from itertools import count
 from typing import Any
 
-from zoexplore.views.server.limits import bound_memory
-
-ITEM, DONE, ERROR = "item", "done", "error"
-_NICE = 10  # the process that serves the pages goes first
+from zoexplore.views.compute.worker import ERROR, FORK, ITEM
 
 
 class Died(RuntimeError):
@@ -49,25 +39,114 @@ class Answer(Future):
         return self.result()
 
 
-class Process:
-    """A process that computes what it is handed, one call after another."""
+class ForkServer:
+    """The process of which workers are forked: begun with the first of them, and anew where it has ended; they end with it."""
 
     def __init__(self) -> None:
-        paths = os.pathsep.join(path for path in sys.path if path)
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "zoexplore.views.compute.process"],
-            env={**os.environ, "PYTHONPATH": paths}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        )  # fmt: skip
-        self._calls: queue.SimpleQueue = queue.SimpleQueue()
-        threading.Thread(target=self._talk, daemon=True).start()
+        self._lock = threading.Lock()
+        self._numbers = count()
+        self._control: socket.socket
+        self._process: subprocess.Popen | None = None
+
+    def fork(self) -> tuple[bytes, socket.socket]:
+        """A new worker's number, and the connection to it: closed from there when the worker ends."""
+        ours, theirs = socket.socketpair()
+        with theirs, self._lock:
+            number = b"%d" % next(self._numbers)
+            if self._process is None:
+                self._begin()
+            try:
+                socket.send_fds(self._control, [number], [theirs.fileno()])
+            except OSError:
+                self._begin()
+                socket.send_fds(self._control, [number], [theirs.fileno()])
+        return number, ours
+
+    def end(self, number: bytes) -> None:
+        """Have a worker end now, whatever it is doing."""
+        with self._lock, suppress(OSError):  # all of them have ended
+            self._control.send(number)
+
+    def _begin(self) -> None:
+        if self._process:
+            self._control.close()
+            self._process.kill()
+            self._process.wait()
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = _python(FORK, stdin=theirs)
+
+
+fork_server = ForkServer()
+
+
+class Forked:
+    """A worker that is forked of the one process that has loaded the accountant, in milliseconds."""
+
+    def __init__(self) -> None:
+        self._server = fork_server
+        self._number, self._connection = self._server.fork()
+        self.calls, self.answers = self._connection.makefile("wb"), self._connection.makefile("rb")
 
     @property
-    def pid(self) -> int:
-        return self._process.pid
+    def alive(self) -> bool:
+        """Whether it lives, while it computes nothing."""
+        try:
+            return bool(self._connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+
+    def end(self) -> None:
+        self._server.end(self._number)
+
+    def close(self) -> None:
+        """Let go of what it held here, when it has ended."""
+        self._connection.close()
+
+
+class Spawned:
+    """A worker that loads the accountant by itself."""
+
+    def __init__(self) -> None:
+        self._process = _python(stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._process.stdin and self._process.stdout
+        self.calls, self.answers = self._process.stdin, self._process.stdout
 
     @property
     def alive(self) -> bool:
         return self._process.poll() is None
+
+    def end(self) -> None:
+        self._process.kill()
+
+    def close(self) -> None:
+        self._process.wait()
+
+
+def _python(*arguments: str, **streams: Any) -> subprocess.Popen:
+    paths = os.pathsep.join(path for path in sys.path if path)
+    command = [sys.executable, "-m", "zoexplore.views.compute.worker", *arguments]
+    return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": paths}, **streams)
+
+
+class Process:
+    """A process that computes what it is handed, one call after another.
+
+    Args:
+        begin: the kind of worker; forked where that is safe.
+    """
+
+    def __init__(self, begin: type[Forked] | type[Spawned] = Forked if sys.platform == "linux" else Spawned) -> None:
+        self._worker = begin()
+        self._calls: queue.SimpleQueue = queue.SimpleQueue()
+        threading.Thread(target=self._talk, daemon=True).start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can be handed a call; asked between calls."""
+        return self._worker.alive
 
     def submit(self, call: Callable, args: tuple = (), item: Callable[[Any], None] = lambda _: None) -> Answer:
         """Hand over a call of a module-level function.
@@ -86,16 +165,16 @@ class Process:
 
     def end(self) -> None:
         """End the process now, whatever it is doing."""
-        self._process.kill()
+        self._worker.end()
         self._calls.put(None)
 
     def _talk(self) -> None:
         while self._answered_next():
             pass
-        for pipe in (self._process.stdin, self._process.stdout):
+        for stream in (self._worker.calls, self._worker.answers):
             with suppress(OSError):
-                pipe.close()  # type: ignore[union-attr]
-        self._process.wait()
+                stream.close()
+        self._worker.close()
 
     def _answered_next(self) -> bool:
         """Answer the next call; False where there are no more. Between calls nothing here holds on to the last one's session."""
@@ -114,8 +193,7 @@ class Process:
 
     def _asked(self, call: Callable, args: tuple, item: Callable[[Any], None]) -> Any:
         given = pickle.dumps((call, args))
-        calls, answers = self._process.stdin, self._process.stdout
-        assert calls and answers
+        calls, answers = self._worker.calls, self._worker.answers
         kind = ITEM
         while kind == ITEM:
             try:
@@ -131,56 +209,3 @@ class Process:
         if kind == ERROR:
             raise value
         return value
-
-
-def main() -> None:
-    """In the worker: answer calls until there are no more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # which a terminal and a notebook send to all their processes
-    if hasattr(os, "nice"):
-        os.nice(_NICE)
-    bound_memory()
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    calls, answers, sys.stdout = sys.stdin.buffer, os.fdopen(os.dup(1), "wb"), sys.stderr
-    os.dup2(2, 1)  # what compiled code prints as well
-    while True:
-        try:
-            call, args = pickle.load(calls)
-        except EOFError:
-            return
-        for answer in _answers(call, args):
-            answers.write(pickle.dumps(answer))
-            answers.flush()
-
-
-def _answers(call: Callable, args: tuple) -> Iterator[tuple[str, Any]]:
-    """What a generator yields, item by item, or what a function returns; or the error that it raised."""
-    try:
-        result = call(*args)
-        if inspect.isgenerator(result):
-            for item in result:
-                yield ITEM, item
-            result = None
-        yield DONE, result
-    except Exception as error:  # whatever the call raises is its answer, and the next call is none the worse
-        yield ERROR, _portable(error)
-
-
-def _portable(error: Exception) -> Exception:
-    """The error with its traceback as a note, or one that says the same where it cannot be pickled."""
-    error.add_note("".join(traceback.format_exception(error)))
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:  # an error is any class, and pickling calls its methods: they may raise anything
-        return RuntimeError(f"{type(error).__name__}: {error}")
-    return error
-
-
-def _end_with(parent: int) -> None:
-    """End when the process that began this one does, however it ends."""
-    while os.getppid() == parent:
-        time.sleep(1)
-    os._exit(1)
-
-
-if __name__ == "__main__":
-    main()

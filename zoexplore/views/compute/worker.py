@@ -1,0 +1,132 @@
+"""A worker process from within: it has loaded the accountant, and answers calls until there are no more.
+
+It imports what it is handed and nothing else: whatever is handed over must be of a module that imports no Panel. Calls and
+answers are pickled; what a call prints goes to the standard error. Nothing interrupts a call: a library that is interrupted while
+it loads or compiles may answer wrongly from then on. Who wants no answer any more waits for it, or ends the process.
+
+To load takes more than a second. So one process loads and does nothing else, the fork server, and workers are forked of it: they
+are there in milliseconds, and share the memory of what is loaded. Where libraries of the system have threads of their own, as on
+macOS, a fork may find their locks taken, and on Windows there is none: there a worker is begun by itself.
+"""
+
+import gc
+import inspect
+import os
+import pickle
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import BinaryIO
+
+import numpy as np
+
+from zoexplore.presets import DEMONSTRATION
+from zoexplore.setting import Accounting
+from zoexplore.views.compute.questions import Sheet, guarantees, row
+from zoexplore.views.server.limits import bound_memory
+
+ITEM, DONE, ERROR = "item", "done", "error"
+FORK = "fork"  # the argument that makes it a fork server
+NUMBER = 32  # bytes of a worker's number, at most
+_NICE = 10  # the process that serves the pages goes first
+
+
+def main() -> None:
+    """Answer the calls that come by the standard input, or fork a worker for whatever asks there for one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # which a terminal and a notebook send to all their processes
+    if hasattr(os, "nice"):
+        os.nice(_NICE)
+    bound_memory()
+    parent, asked, answered = os.getppid(), os.dup(0), os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)  # what compiled code prints as well
+    sys.stdout = sys.stderr
+    load()
+    if FORK in sys.argv:
+        parent, connection = os.getpid(), forked(socket.socket(fileno=asked))
+        if connection is None:
+            return
+        asked, answered = connection, os.dup(connection)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    with open(asked, "rb") as calls, open(answered, "wb") as answers:
+        work(calls, answers)
+
+
+def load() -> None:
+    """Have imported what pages ask for first, and its compiled loops loaded."""
+    with suppress(Exception):  # whatever is wrong is wrong with the calls as well, and told of them
+        guarantees(DEMONSTRATION, Accounting())
+        row(Sheet(DEMONSTRATION, Accounting(), "sharp", "T", "beta"), 0.5)
+
+
+def forked(control: socket.socket) -> int | None:
+    """Fork a worker for each number that comes with a connection; end and forget the worker whose number comes alone.
+
+    Returns:
+        In a worker its connection; in the fork server None, when the process that began it has ended.
+    """
+    gc.freeze()  # a collection would write to pages of memory that are shared
+    workers: dict[bytes, int] = {}
+    while True:
+        number, connections, _, _ = socket.recv_fds(control, NUMBER, 1, socket.MSG_CMSG_CLOEXEC)
+        if not number:
+            return None
+        if connections:
+            workers[number] = os.fork()
+            if not workers[number]:
+                control.close()
+                np.random.seed()  # noqa: NPY002  # or all that draw of NumPy's shared generator drew the same
+                return connections[0]
+            os.close(connections[0])
+        elif pid := workers.pop(number, None):  # no other process has its id before it is waited for
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+def work(calls: BinaryIO, answers: BinaryIO) -> None:
+    """Answer calls until there are no more, or nobody is there to be answered."""
+    with suppress(EOFError, ConnectionError):
+        while True:
+            call, args = pickle.load(calls)
+            for answer in _answers(call, args):
+                answers.write(pickle.dumps(answer))
+                answers.flush()
+
+
+def _answers(call: Callable, args: tuple) -> Iterator[tuple]:
+    """What a generator yields, item by item, or what a function returns; or the error that it raised."""
+    try:
+        result = call(*args)
+        if inspect.isgenerator(result):
+            for item in result:
+                yield ITEM, item
+            result = None
+        yield DONE, result
+    except Exception as error:  # whatever the call raises is its answer, and the next call is none the worse
+        yield ERROR, _portable(error)
+
+
+def _portable(error: Exception) -> Exception:
+    """The error with its traceback as a note, or one that says the same where it cannot be pickled."""
+    error.add_note("".join(traceback.format_exception(error)))
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # an error is any class, and pickling calls its methods: they may raise anything
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
+
+
+def _end_with(parent: int) -> None:
+    """End when the process that began this one does, however it ends."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()
