@@ -58,7 +58,7 @@ def _rows(runs: RunArrays) -> tuple[Rows, np.ndarray, np.ndarray]:
 
     rows = Rows.of(runs, share, runs.T)._replace(
         B=flat(batch_sensitivity(runs)), data=flat(runs.B_lipschitz * ratio), low=flat(low),
-        bias_at_zero=flat(runs.remainder / runs.batch), times=np.ones(size),
+        remainder_at_zero=flat(runs.remainder / runs.batch), times=np.ones(size),
     )  # fmt: skip
     return rows, flat(visits(runs)), flat(turns(runs) - 1)
 

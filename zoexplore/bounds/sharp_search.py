@@ -59,8 +59,8 @@ class Rows(NamedTuple):
     certain: np.ndarray
     B: np.ndarray
     data: np.ndarray
-    bias_term: np.ndarray
-    bias_at_zero: np.ndarray
+    remainder: np.ndarray
+    remainder_at_zero: np.ndarray
     delta: np.ndarray
     times: np.ndarray
     most: np.ndarray

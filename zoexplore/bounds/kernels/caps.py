@@ -24,7 +24,7 @@ ROUNDS, WIDEST = 7, 1.2  # of the search, and its first step in the logit of ome
 FIRST_ORDER, NEAR = 1.2, 0.02  # low, so that it is on this side of where full batches show; changes that end the turns
 
 
-COLUMNS = ("K", "d", "r", "low", "top", "acting", "certain", "bias_term", "z0", "delta", "beta")  # of `Rows`, in `cells`
+COLUMNS = ("K", "d", "r", "low", "top", "acting", "certain", "remainder", "z0", "delta", "beta")  # of `Rows`, in `cells`
 
 
 class Run(NamedTuple):

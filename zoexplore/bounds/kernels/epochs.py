@@ -126,7 +126,7 @@ def improve(run, visits, quiet, tables, rays, lipschitz, conversion, rounds):
         segments = _segments(quiet[i], lengths)
         for done in range(rounds):
             c2, w, w_f, w_0, w_0f, f, chance, per_S, per_s2 = _step(run, i, lipschitz, share)
-            e = run.bias_term[i]
+            e = run.remainder[i]
             if done == 0:
                 start = max(w, z0) if run.high[i] else w
                 paths.fill(max(sqrt(norm(table, rays, 1.0, c2)[2] * c2) * start, LEAST_REACH * w))

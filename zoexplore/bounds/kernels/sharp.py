@@ -243,12 +243,12 @@ def _step(run, i, lipschitz, share):
     c2 = drift_constant(run.r[i], run.low[i], run.top[i], d, order, run.acting[i], run.certain[i])
     f = 1.0 if run.certain[i] else exp(-log(share * run.delta[i]) / (2.0 * order))
     s2 = (1.0 - run.beta[i]) / d
-    B, remainder = run.B[i], run.bias_term[i]
+    B, remainder = run.B[i], run.remainder[i]
     w = w_f = B + remainder
     w_0, w_0f, chance = B, B, 0.0
     if lipschitz:
         g = 1.0 if K == d else moment(K, d, order)
-        data, at_zero = run.data[i], run.bias_at_zero[i]
+        data, at_zero = run.data[i], run.remainder_at_zero[i]
         tail = min(f * g, 1.0)  # a projection never lengthens: where the tail says less than that, it is not needed
         w, w_f = min(g * data, B) + remainder, min(tail * data, B) + remainder
         w_0, w_0f = min(g * data + at_zero, B), min(tail * data + at_zero, B)
