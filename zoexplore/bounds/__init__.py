@@ -1,8 +1,12 @@
-"""Bounds on the privacy loss of a run, one module each, in the order of the mathematics."""
+"""Bounds on the privacy loss of a run.
 
-from zoexplore.bounds import cache
+Each has a module (`composition`, `output_perturbation`, `corollary`, `theorem`, `sharp`, `noisy_gd`) that ends in its
+`Bound(...)`: formula, colour, assumptions. `registry` lists them; the other modules are what they share.
+"""
 
-cache.ensure()  # before any module imports numba
+from zoexplore.bounds import kernel_cache
+
+kernel_cache.install()  # before any module imports numba
 
 from zoexplore.bounds.guarantee import Guarantee, curve, epsilon, guarantee  # noqa: E402
 from zoexplore.bounds.registry import BOUNDS  # noqa: E402

@@ -10,10 +10,10 @@ from zoexplore.bounds.assumptions import CLIP_IDLE, CLIPPED, COMPOSED, PEOPLE, S
 from zoexplore.bounds.bound import Bound, Solved, Style
 from zoexplore.bounds.conversion import split
 from zoexplore.bounds.epochs import batch_sensitivity, visits
-from zoexplore.bounds.explanation import record_in_tex
 from zoexplore.bounds.kernels.gaussian import FIRST_SHARE
 from zoexplore.bounds.kernels.norms import span_moment
 from zoexplore.bounds.run_arrays import RunArrays
+from zoexplore.bounds.shared_sentences import record_in_tex
 from zoexplore.bounds.subsampling import Sampled, by_batch_kind, composed
 from zoexplore.documents import Reference
 from zoexplore.formatting import format_count, format_tex

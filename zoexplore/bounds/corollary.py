@@ -17,8 +17,8 @@ from zoexplore.bounds.assumptions import (
 )  # fmt: skip
 from zoexplore.bounds.bound import Bound, Solved, Style
 from zoexplore.bounds.contraction import corollary_theta, k_min, tail_exponent
-from zoexplore.bounds.explanation import of_hidden_iterates, record_in_tex
 from zoexplore.bounds.run_arrays import RunArrays
+from zoexplore.bounds.shared_sentences import of_hidden_iterates, record_in_tex
 from zoexplore.documents import Reference
 from zoexplore.formatting import format_count, format_short, format_tex
 from zoexplore.setting import Accounting

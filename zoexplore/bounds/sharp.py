@@ -9,10 +9,10 @@ import numpy as np
 from zoexplore.bounds import composition, epochs, full_span, minibatch
 from zoexplore.bounds.assumptions import CLIP_IDLE, EPOCHS, LIPSCHITZ, PEOPLE, RELEASED, SMOOTH, START, Assumption
 from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
-from zoexplore.bounds.explanation import counted_in_tex, of_hidden_iterates
 from zoexplore.bounds.kernels import norms as kernels_norms
 from zoexplore.bounds.kernels import sharp as kernels
 from zoexplore.bounds.run_arrays import RunArrays
+from zoexplore.bounds.shared_sentences import counted_in_tex, of_hidden_iterates
 from zoexplore.bounds.sharp_search import FINE, Outcome, Rows, improve, nearest_order, settle, stretch, walk
 from zoexplore.bounds.subsampling import by_batch_kind
 from zoexplore.documents import Reference

@@ -19,10 +19,10 @@ from zoexplore.bounds.assumptions import (
 from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
 from zoexplore.bounds.contraction import gap
 from zoexplore.bounds.conversion import epsilon_of
-from zoexplore.bounds.explanation import counted_in_tex, of_hidden_iterates
 from zoexplore.bounds.kernels import shifted_divergence
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import best_share
+from zoexplore.bounds.shared_sentences import counted_in_tex, of_hidden_iterates
 from zoexplore.bounds.subsampling import by_batch_kind
 from zoexplore.documents import Reference
 from zoexplore.formatting import format_tex

@@ -10,11 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from zoexplore.mechanism import arguments, batches, checkpoint, independence, slopes, targets
+from zoexplore.mechanism import arguments, batches, independence, resume, slopes, targets
+from zoexplore.mechanism.batch_draws import BatchDraws
 from zoexplore.mechanism.batches import Batch
 from zoexplore.mechanism.clipping import RULES
 from zoexplore.mechanism.declaration import Declared
-from zoexplore.mechanism.draws import Draws
 from zoexplore.mechanism.examination import Examination
 from zoexplore.mechanism.frames import Dense, Frame, Mover, frame, is_copied, is_streamed
 from zoexplore.mechanism.objective import objective
@@ -117,7 +117,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         self._copy = Copy(self._parameters) if is_copied(keep_copy, self._parameters, setting.K, setting.xi) else None
         self._process, self._kept = post_processing, arguments.slots(post_processing, self._parameters)
         self._counts, self._ledger = Counts(), Ledger()
-        self._draws = Draws(setting.n, setting.sampling, self._schedule.get("batch") or setting.batch or setting.n, sources)
+        self._draws = BatchDraws(setting.n, setting.sampling, self._schedule.get("batch") or setting.batch or setting.n, sources)
         self._examination, self._turn = Examination(), Lock()
         super().__init__(self.objective.tensors, {"lr": setting.eta / setting.K})
 
@@ -304,7 +304,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         """
         with self._alone():
             self._check_way()
-            return checkpoint.of(self)
+            return resume.of(self)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` was taken: the same numbers follow, unless the sources are secure.
@@ -318,7 +318,7 @@ class NoisyZOGD(torch.optim.Optimizer):
             RuntimeError: a step is being made.
         """
         with self._alone():
-            checkpoint.load(self, state)
+            resume.load(self, state)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Refused after construction: the number of parameters is part of what was accounted."""

@@ -1,5 +1,5 @@
 """The compiled loops, a file a family. No other module of the package imports numba.
 
-A loop may call one of another file: what is kept of it counts as stale as soon as any file here is another (`bounds/cache.py`).
-The kernels are NumPy ufuncs where they can be, so that rows of runs broadcast as arrays do.
+A loop may call one of another file: what is kept of it counts as stale as soon as any file here is another
+(`bounds/kernel_cache.py`). The kernels are NumPy ufuncs where they can be, so that rows of runs broadcast as arrays do.
 """

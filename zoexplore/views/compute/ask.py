@@ -70,7 +70,7 @@ def no_answer(error: Exception) -> str:
 def quick(function: Callable, *args: Any) -> bool:
     """Whether a call takes less than a redraw, as most of its kind did lately. On batches none does."""
     run = next((arg for arg in args if isinstance(arg, Setting)), None)
-    if run is None or not _full(run):
+    if run is None or not run.full_batch:
         return False
     return median(_took(function, args)) < REDRAW
 
@@ -81,12 +81,8 @@ def _took(function: Callable, args: tuple) -> deque[float]:
     Until some were measured, few steps are taken to be quick. The first call of all loads compiled code, and is outvoted.
     """
     run = next(arg for arg in args if isinstance(arg, Setting))
-    kind = (function.__qualname__, run.regime, _full(run), len(str(run.T)), *(arg for arg in args if arg is not run))
+    kind = (function.__qualname__, run.regime, run.full_batch, len(str(run.T)), *(arg for arg in args if arg is not run))
     return _seconds.setdefault(kind, deque([0.0 if run.T <= _FEW_STEPS else inf] * _LATELY, _LATELY))
-
-
-def _full(run: Setting) -> bool:
-    return run.batch is None or run.batch >= run.n
 
 
 async def _elsewhere(function: Callable, args: tuple, urgent: bool) -> tuple[Any, float]:

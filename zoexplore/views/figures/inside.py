@@ -15,8 +15,8 @@ from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.bound import Trajectory
-from zoexplore.bounds.explanation import in_whom, why_undrawn
 from zoexplore.bounds.run_arrays import RunArrays
+from zoexplore.bounds.shared_sentences import in_whom, why_undrawn
 from zoexplore.directions import moment_factor, tail_factor
 from zoexplore.formatting import format_count, format_number, format_short
 from zoexplore.views.compute.ask import ask

@@ -12,7 +12,7 @@ from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.bound import Trajectory
-from zoexplore.bounds.explanation import why_undrawn
+from zoexplore.bounds.shared_sentences import why_undrawn
 from zoexplore.formatting import format_count, format_measured_share, format_number
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.questions import guarantees

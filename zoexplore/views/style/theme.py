@@ -1,4 +1,4 @@
-"""Colours, light and dark, and how each bound is drawn: their one home.
+"""Colours, light and dark: their one home, but for those of the bounds, each of which has its own in its module (`Bound.style`).
 
 CSS gets them as variables built with `light-dark()`, so that one declaration follows the reader's `color-scheme`. The
 figure is a canvas, which CSS cannot reach: it takes the same pairs from here.

@@ -9,7 +9,7 @@ from zoexplore.mechanism import batches
 from zoexplore.mechanism.rng import Sources
 
 
-class Draws:
+class BatchDraws:
     """The records of every step of a run.
 
     Args:

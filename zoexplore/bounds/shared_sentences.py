@@ -60,7 +60,7 @@ def record_in_tex(g: "Guarantee") -> str:
 def why_undrawn(g: "Guarantee") -> str:
     """Why a bound that applies has no steps to be drawn."""
     s = g.setting
-    if s.batch is not None and s.batch < s.n:
+    if s.batch is not None and not s.full_batch:
         batches = f"with mini-batches of {format_count(s.batch)} records it is up to chance which records a step sees"
         return f"{batches}, and what it costs does not add up to ε step by step"
     return f"{format_count(min(s.releases, s.T))} iterates are released, and each has a path of its own"

@@ -54,17 +54,17 @@ class Locator:
         return str(self._line)
 
 
-def ensure() -> None:
+def install() -> None:
     """Before a kernel is imported: have numba ask `Locator` first, and go on where a kernel cannot be kept."""
     from numba.core import caching, config
 
     others = config.CACHE_LOCATOR_CLASSES or ",".join(locator.__name__ for locator in caching.CacheImpl._locator_classes)
     config.CACHE_LOCATOR_CLASSES = f"{__name__}.{Locator.__name__},{others}"
-    _forgive(caching.Cache)
+    _warn_when_not_saved(caching.Cache)
 
 
-def _forgive(numbas: type) -> None:
-    """numba raises where it cannot keep what it has compiled, and then nothing can be computed: it has no option for that."""
+def _warn_when_not_saved(numbas: type) -> None:
+    """numba raises where it cannot save what it compiled, and has no option against that: here it warns and goes on."""
     save = numbas.save_overload  # type: ignore[attr-defined]
 
     def saved(self: Any, *args: Any) -> None:
@@ -96,7 +96,7 @@ def _folder() -> Path:
 
 @cache
 def _stamp() -> str:
-    """What all of the kernels' files come to."""
+    """A digest of every kernel file."""
     files = (f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in sorted(KERNELS.glob("*.py")))
     return " ".join(files)
 
