@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import panel as pn
 import param
-from bokeh.models import ColumnDataSource, CustomJSTickFormatter, HoverTool, Range1d, Span
+from bokeh.models import CustomJSTickFormatter, HoverTool, Range1d, Span
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.formatting import THIN, format_percent, format_share
 from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.questions import RATES, attack, attacks, guarantees, smallest
+from zoexplore.views.compute.questions import RATES, attack, attacks, guarantees, of_this_run, smallest
 from zoexplore.views.figures import pins
-from zoexplore.views.figures.parts import Saves, blank, hover, stroke, tooltip
+from zoexplore.views.figures.parts import Saves, blank, empty, hover, mark, stroke, tooltip
 from zoexplore.views.figures.picture import Stroke, svg
 from zoexplore.views.state import LETTERS, Pin
 from zoexplore.views.style import theme, widgets
@@ -45,8 +45,9 @@ class Attack(View):
     def build(self) -> None:
         names = [name for bound in BOUNDS for name in (bound, _missed(bound))]
         self._given: dict[str, Guarantee] = {}  # by every bound, for the run that is drawn
-        self.source = ColumnDataSource({name: [] for name in ("rate", "value", "probe", *names)}, name="attack")
-        self.pinned_source = ColumnDataSource({name: [] for name in ("rates", "missed", "found", "colour")}, name="attack-pins")
+        self.source = empty("attack", "rate", "value", "probe", *names)
+        self.pinned_source = empty("attack-pins", "rates", "missed", "found", "colour")
+        self.now: list[Span] = []  # at the rate that is looked at
         self.figures = {
             "trade-off": self._figure("What it misses, at least", _missed, "missed", 0.0, "linear"),
             "found": self._figure("What it finds, at most", str, "found", _LEAST, "log"),
@@ -75,9 +76,8 @@ class Attack(View):
         for axis in fig.axis:
             axis.formatter = CustomJSTickFormatter(code=_PERCENT)
         blind = 1 - _GUESSING if of_pins == "missed" else _GUESSING
-        muted = theme.colour("muted")
-        fig.line(_GUESSING, blind, line_color=muted, line_dash=[1, 3], line_width=1.4, name="guessing")
-        fig.add_layout(Span(location=self.fpr, dimension="height", line_color=muted, line_width=1.2, line_dash=[2, 3]))
+        fig.line(_GUESSING, blind, line_color=theme.colour("muted"), line_dash=[1, 3], line_width=1.4, name="guessing")
+        self.now.append(mark(fig, self.fpr))
         pins.lines(fig, self.pinned_source, "rates", of_pins)
         for bound in BOUNDS:
             fig.line("rate", column(bound), source=self.source, name=bound, **stroke(theme.style_of(bound)))
@@ -120,25 +120,18 @@ class Attack(View):
 
     def _tell(self, *_: Any) -> None:
         """Say the numbers: of every bound of this run, of what it is compared with, and of the pins."""
-        for fig in self.figures.values():
-            next(span for span in fig.center if isinstance(span, Span)).location = self.fpr
+        for span in self.now:
+            span.location = self.fpr
         if not self._given:
             return
         best = smallest(self._given)
-        bounds = {
-            bound: self._row(
-                theme.swatch(theme.style_of(bound)), g.title, g, self._allowed[bound], "best" if g is best and g.valid else ""
-            )
-            for bound, g in self._given.items()
-        }
-        own = "".join(row for bound, row in bounds.items() if not BOUNDS[bound].comparator)
-        others = "".join(row for bound, row in bounds.items() if BOUNDS[bound].comparator)
-        places = self.pins.places()
-        named = zip(places, self.pins.pins, self._of_pins, strict=False)
-        pinned = "".join(
-            self._row(_letter(LETTERS[place], *theme.PINS[place]), f"{pin.name}: {g.title.lower()}", g, allowed)
-            for place, pin, (g, allowed) in named
-        )
+        own, others, pinned = "", "", ""
+        for bound, g in self._given.items():
+            swatch, kind = theme.swatch(theme.style_of(bound)), "best" if g is best and g.valid else ""
+            row = self._row(swatch, g.title, g, self._allowed[bound], kind)
+            own, others = (own + row, others) if of_this_run(bound) else (own, others + row)
+        for place, pin, (g, allowed) in zip(self.pins.places(), self.pins.pins, self._of_pins, strict=False):
+            pinned += self._row(_letter(LETTERS[place], *theme.PINS[place]), f"{pin.name}: {g.title.lower()}", g, allowed)
         fpr, prior, guess = (format_share(x, THIN) for x in (self.fpr, self.prior, self.guess))
         lifts, made = f"an alarm lifts {prior} to", f"reconstructs, if {guess} guessed"
         titles = "", f"finds, at {fpr} false alarms", "advantage: found minus false alarms", lifts, made

@@ -8,7 +8,7 @@ import panel as pn
 import param
 from bokeh.core.properties import value as fixed
 from bokeh.events import Reset
-from bokeh.models import ColumnDataSource, CrosshairTool, CustomJSTickFormatter, LogTicker, Range1d, Span
+from bokeh.models import CrosshairTool, CustomJSTickFormatter, LogTicker, Range1d, Span
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
@@ -24,9 +24,11 @@ from zoexplore.views.figures.parts import (
     Legend,
     Saves,
     blank,
+    empty,
     entry,
     fixed_ticks,
     hover,
+    mark,
     stroke,
     tooltip,
     words,
@@ -77,12 +79,11 @@ class Curves(View):
 
     def build(self) -> None:
         self._over: str | None = None  # the field that is drawn; the one chosen may still be computed
-        self.source = ColumnDataSource({name: [] for name in ("x", "value", *BOUNDS, REFERENCE)}, name="curves")
+        self.source = empty("curves", "x", "value", *BOUNDS, REFERENCE)
         self._found: dict[str, Guarantee] = {}  # of the run that is drawn
         self._annotated: dict[str, float] = {}
 
-        self.marks = ColumnDataSource({name: [] for name in _MARKS}, name="marks")
-        self.annotations = ColumnDataSource({name: [] for name in _ANNOTATED}, name="annotations")
+        self.marks, self.annotations = empty("marks", *_MARKS), empty("annotations", *_ANNOTATED)
         self.figure = self._figure()
         self.across, self.up = FittedRange(self.figure.x_range), FittedRange(self.figure.y_range)
         self.pinned = pins.PinnedCurves(self.figure, self.pins)
@@ -105,10 +106,8 @@ class Curves(View):
         ranges = {"x_range": Range1d(1, 10), "y_range": Range1d(1e-2, 1e4)}
         fig = blank("epsilon-against-T", x_axis_type="log", y_axis_type="log", min_border_top=34, **ranges)
         muted, surface = theme.colour("muted"), theme.colour("surface")
-        now = {"dimension": "height", "line_color": muted, "line_width": 1.6, "line_dash": [2, 3]}
-        self.now = Span(location=1, editable=True, **now)
+        self.now = mark(fig, 1, line_width=1.6, editable=True)
         self.now.on_change("location", self._dragged)
-        fig.add_layout(self.now)
         fig.vspan("x", source=self.annotations, line_color=muted, line_width=1, line_dash=[1, 4])
         thick_first = sorted(self._styles().items(), key=lambda each: -each[1].width)  # so that none hides another
         self.lines = {name: fig.line("x", name, source=self.source, name=name, **stroke(s)) for name, s in thick_first}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import panel as pn
 import param
-from bokeh.models import ColumnDataSource, CustomJSTickFormatter, FixedTicker, LegendItem, Range1d
+from bokeh.models import CustomJSTickFormatter, FixedTicker, LegendItem, Range1d
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
@@ -21,7 +21,7 @@ from zoexplore.directions import moment_factor, tail_factor
 from zoexplore.formatting import format_count, format_number, format_short
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.questions import KINDS, guarantees, histograms
-from zoexplore.views.figures.parts import TICKS, Saves, add_legend, blank, words
+from zoexplore.views.figures.parts import TICKS, Saves, add_legend, blank, empty, fill, words
 from zoexplore.views.figures.picture import Stroke, svg
 from zoexplore.views.figures.replay import SHOWN, Replay
 from zoexplore.views.style import theme, widgets
@@ -133,7 +133,7 @@ class Inside(View):
     bound = param.Selector(default="sharp", objects=list(SHOWN.values()), doc="the bound that is opened")
 
     def build(self) -> None:
-        self.source = ColumnDataSource({name: [] for name in _COLUMNS}, name="inside")
+        self.source = empty("inside", *_COLUMNS)
         self.words = widgets.html("", "words")
         self.range, self.ticker = Range1d(10, 1), FixedTicker(ticks=[1, 10])
         self.lines: dict[str, Any] = {}
@@ -162,7 +162,7 @@ class Inside(View):
         fig.xaxis.formatter = CustomJSTickFormatter(code=f"if (tick < 1000) return String(tick);{TICKS}")
         items = []
         for order, (column, label, bound) in enumerate(drawn):
-            dash, hue = [[], [6, 3], [2, 3]][order], theme.style_of(bound).colour[theme.LIGHT]
+            dash, hue = [[], [6, 3], [2, 3]][order], theme.hue(bound)
             line = fig.line("left", column, source=self.source, line_color=hue, line_width=2.4, line_dash=dash)
             self.lines[f"{name}-{column}"] = line
             self.lines[f"{name}-{column}-dots"] = fig.scatter("left", column, source=self.source, size=4, color=hue)
@@ -177,7 +177,7 @@ class Inside(View):
             self.grid.visible = g.trajectory is not None
             self.words.object = f"<p>{escape(describe_trajectory(g))}</p>"
             if g.trajectory is None:
-                self.source.data = {name: [] for name in _COLUMNS}
+                fill(self.source)
             else:
                 self.source.data = thinned(g.trajectory)
                 self._fit()
@@ -229,9 +229,8 @@ class Factors(View):
     """The distribution of the factor by which one step's random directions bring two runs nearer."""
 
     def build(self) -> None:
-        self.source = ColumnDataSource({"left": [], "right": [], **{kind: [] for kind in _KIND_COLOURS}}, name="factors")
-        columns = ("x", "y", "label", "dx", "dy", "align")
-        self.bounds = ColumnDataSource({name: [] for name in columns}, name="factor-bounds")
+        self.source = empty("factors", "left", "right", *_KIND_COLOURS)
+        self.bounds = empty("factor-bounds", "x", "y", "label", "dx", "dy", "align")
         self.figure = blank(
             "factor-histogram", "small", bare=True, height=240, title="One step, many draws of the directions",
             y_range=Range1d(0, 1), x_range=Range1d(0, 1),
@@ -240,7 +239,7 @@ class Factors(View):
         self.figure.yaxis.visible = False
         items = []
         for kind, hatch in zip(_KIND_COLOURS, (" ", "/"), strict=True):
-            hue = theme.style_of(_KIND_COLOURS[kind]).colour[theme.LIGHT]
+            hue = theme.hue(_KIND_COLOURS[kind])
             look = {"fill_color": hue, "fill_alpha": 0.45, "line_color": hue, "hatch_color": hue, "hatch_alpha": 0.5}
             bar = self.figure.quad("left", "right", kind, 0, source=self.source, hatch_pattern=hatch, **look)
             items.append(LegendItem(label=kind, renderers=[bar]))

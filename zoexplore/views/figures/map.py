@@ -9,7 +9,7 @@ import numpy as np
 import panel as pn
 import param
 from bokeh.events import Pan, PanEnd, PanStart, Tap
-from bokeh.models import ColorBar, ColumnDataSource, CustomJSTickFormatter, FixedTicker, LinearColorMapper, Range1d
+from bokeh.models import ColorBar, CustomJSTickFormatter, FixedTicker, LinearColorMapper, Range1d
 from bokeh.plotting import figure
 from bokeh.plotting.contour import contour_data
 
@@ -20,8 +20,7 @@ from zoexplore.views.axes import AXES
 from zoexplore.views.compute.ask import ask, no_answer
 from zoexplore.views.compute.questions import SIZE, Sheet, row
 from zoexplore.views.compute.task import Task, goes_on_beside
-from zoexplore.views.figures import pins
-from zoexplore.views.figures.parts import TICKS, Saves, blank, fixed_ticks, words
+from zoexplore.views.figures.parts import TICKS, Saves, blank, empty, fill, fixed_ticks, words
 from zoexplore.views.figures.picture import decades, svg
 from zoexplore.views.state import LETTERS
 from zoexplore.views.style import theme, widgets
@@ -93,10 +92,10 @@ class Map(View):
     done = param.Number(1.0, bounds=(0, 1), doc="how much of the map is computed")
 
     def build(self) -> None:
-        self.fill = ColumnDataSource({"xs": [], "ys": [], "band": []}, name="map-bands")
-        self.lines = ColumnDataSource({"xs": [], "ys": [], "label": [], "at_x": [], "at_y": []}, name="map-lines")
-        self.here = ColumnDataSource({"x": [], "y": []}, name="map-here")
-        self.pinned = ColumnDataSource({name: [] for name in ("x", "y", "letter", "colour")}, name="map-pins")
+        self.fill = empty("map-bands", "xs", "ys", "band")
+        self.lines = empty("map-lines", "xs", "ys", "label", "at_x", "at_y")
+        self.here = empty("map-here", "x", "y")
+        self.pinned = empty("map-pins", "x", "y", "letter", "colour")
         self._held = False  # whether the dot is dragged
         self.epsilon: np.ndarray | None = None
         self._rows = np.array([])  # the values of y whose epsilons are known
@@ -121,15 +120,7 @@ class Map(View):
             widgets.select("from left to right", names, "along", "pair", of=self.param.x),
             widgets.select("from bottom to top", names, "along", "pair", of=self.param.y),
         ]
-        self.levels = Typed(
-            self,
-            "targets",
-            "lines at ε =",
-            "target",
-            "pair",
-            write=lambda numbers: ", ".join(f"{x:g}" for x in numbers),
-            read=_numbers,
-        )
+        self.levels = Typed(self, "targets", "lines at ε =", "target", "pair", write=_text, read=_numbers)
         self.levels.param.watch(self._refuse_levels, "refusal")
         self.bar = widgets.bar("how much of the map is computed")
         self.note = widgets.short(align="center")
@@ -181,7 +172,8 @@ class Map(View):
             return
         if self._sheet is None or (self.x, self.y) != (self._sheet.x, self._sheet.y):  # nothing drawn is of these axes
             self._sheet = self.epsilon = None
-            self.fill.data, self.lines.data = ({name: [] for name in s.data} for s in (self.fill, self.lines))
+            for source in (self.fill, self.lines):
+                fill(source)
             self._axes(wanted)
         self._want(wanted)
 
@@ -277,13 +269,10 @@ class Map(View):
         """A circle where the setting is, and every pin's letter where its is."""
         x, y = self._place(self.state.setting)
         self.here.data = {"x": [x], "y": [y]}
-        places = [self._place(pin.setting) for pin in self.pins.pins]
-        self.pinned.data = {
-            "x": [x for x, _ in places],
-            "y": [y for _, y in places],
-            "letter": [LETTERS[place] for place in self.pins.places()],
-            "colour": pins.colours(self.pins, self.dark),
-        }
+        at = zip(map(self._place, (pin.setting for pin in self.pins.pins)), self.pins.places(), strict=True)
+        fill(self.pinned, [
+            {"x": x, "y": y, "letter": LETTERS[place], "colour": theme.PINS[place][self.dark]} for (x, y), place in at
+        ])  # fmt: skip
 
     def _place(self, setting: Setting) -> tuple[float, float]:
         """Where a setting is on the map; nan where it has no such value."""
@@ -344,6 +333,10 @@ class Map(View):
             self._want(self._wanted)
         chosen = widgets.column("choices", *self.choices, self.levels)
         return widgets.component("map", chosen, self.progress, self.pane, self.saves)
+
+
+def _text(numbers: list[float]) -> str:
+    return ", ".join(f"{x:g}" for x in numbers)
 
 
 def _numbers(text: str) -> list[float]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import panel as pn
 import param
-from bokeh.models import ColumnDataSource, Range1d, Span
+from bokeh.models import Range1d
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS
@@ -17,7 +17,7 @@ from zoexplore.motion import Motion as Simulated
 from zoexplore.setting import Refused, Setting
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.questions import Miniature, Played, played
-from zoexplore.views.figures.parts import blank
+from zoexplore.views.figures.parts import blank, empty, mark, put
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
@@ -45,9 +45,8 @@ class Motion(View):
         self._played: Played | None = None
         self.words, self.about = (widgets.html("", "words") for _ in range(2))
         names = ("one", "other", "ball", "directions", "noise", "overlap", "reached", "public", "least")
-        self.sources = {name: ColumnDataSource({"x": [], "y": []}, name=f"motion-{name}") for name in names}
-        for name in ("pair", "trail"):
-            self.sources[name] = ColumnDataSource({"x": [], "y": [], "colour": []}, name=f"motion-{name}")
+        self.sources = {name: empty(f"motion-{name}", "x", "y") for name in names}
+        self.sources |= {name: empty(f"motion-{name}", "x", "y", "colour") for name in ("pair", "trail")}
         self.plane, self.course = self._plane(), self._course()
         self.canvas(self.plane, sizing_mode="fixed", width=_SIDE, height=_SIDE)
         self.canvas(self.course)
@@ -65,8 +64,8 @@ class Motion(View):
         fig.line("x", "y", source=source["ball"], line_color=muted, line_width=1.2, line_dash=[4, 3])
         fig.multi_line("x", "y", source=source["directions"], line_color=muted, line_width=1, line_alpha=0.45)
         for name, bound in (("one", _ONE), ("other", _OTHER)):
-            fig.scatter("x", "y", source=source[name], size=5, fill_color=_light(bound), fill_alpha=0.4, line_color=None)
-        fig.line("x", "y", source=source["noise"], line_color=_light("sharp"), line_width=2.4)
+            fig.scatter("x", "y", source=source[name], size=5, fill_color=theme.hue(bound), fill_alpha=0.4, line_color=None)
+        fig.line("x", "y", source=source["noise"], line_color=theme.hue("sharp"), line_width=2.4)
         fig.multi_line("x", "y", source=source["trail"], line_width=1.8, line_color="colour")
         pair = {"fill_color": "colour", "line_color": theme.colour("surface"), "line_width": 2}
         fig.scatter("x", "y", source=source["pair"], size=12, **pair)
@@ -83,10 +82,8 @@ class Motion(View):
             ("overlap", _ONE, look), ("reached", _ONE, {"line_width": 3}), ("public", _PUBLIC, _SEEN), ("least", "sharp", _LEAST),
         )  # fmt: skip
         for name, bound, more in looks:
-            fig.line("x", "y", source=self.sources[name], line_color=_light(bound), **more)
-        now = {"dimension": "height", "line_color": theme.colour("muted"), "line_width": 1.2, "line_dash": [2, 3]}
-        self.now = Span(location=0, **now)
-        fig.add_layout(self.now)
+            fig.line("x", "y", source=self.sources[name], line_color=theme.hue(bound), **more)
+        self.now = mark(fig, 0)
         return fig
 
     async def refresh(self) -> None:
@@ -151,7 +148,7 @@ class Motion(View):
     def _step(self, motion: Simulated, t: int) -> None:
         """The directions and the noise of the step that led here, from where the first run was."""
         if t == 0:
-            self.sources["directions"].data = {"x": [], "y": []}
+            put(self.sources["directions"])
             self._put("noise", [], [])
             return
         from_x, from_y = (float(v) for v in motion.places[t - 1, 0, 0])
@@ -163,8 +160,8 @@ class Motion(View):
         dx, dy = motion.noise[t - 1]
         self._put("noise", [from_x, from_x + dx], [from_y, from_y + dy])
 
-    def _put(self, name: str, x: Any, y: Any) -> None:
-        self.sources[name].data = {"x": np.asarray(x, float), "y": np.asarray(y, float)}
+    def _put(self, name: str, x: Any = (), y: Any = ()) -> None:
+        put(self.sources[name], x, y)
 
     def _told(self, found: Played, t: int) -> str:
         """Where the two runs are, as somebody would read it aloud."""
@@ -204,10 +201,6 @@ class Motion(View):
         legend = pn.pane.HTML(_legend(), stylesheets=[theme.css("key")], **theme.STRETCH)
         start = widgets.label("the two runs start")
         return widgets.component("motion", start, self.choice, self.player, self.words, legend, figures, self.about)
-
-
-def _light(bound: str) -> str:
-    return theme.style_of(bound).colour[theme.LIGHT]
 
 
 def _legend() -> str:

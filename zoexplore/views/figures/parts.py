@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import panel as pn
 import param
 from bokeh.events import Tap
@@ -22,6 +23,7 @@ from bokeh.models import (
     HoverTool,
     LogAxis,
     Range1d,
+    Span,
 )
 from bokeh.models import Legend as CanvasLegend
 from bokeh.plotting import figure
@@ -146,6 +148,19 @@ def empty(name: str, *columns: str) -> ColumnDataSource:
 def fill(source: ColumnDataSource, rows: Sequence[Mapping[str, Any]] = ()) -> None:
     """Give a source these rows in place of those that it has; none unless told."""
     source.data = {name: [row[name] for row in rows] for name in source.data}
+
+
+def put(source: ColumnDataSource, x: Sequence[float] | np.ndarray = (), y: Sequence[float] | np.ndarray = ()) -> None:
+    """Give a source these places in place of those that it has; none unless told."""
+    source.data = {"x": np.asarray(x, float), "y": np.asarray(y, float)}
+
+
+def mark(fig: figure, at: float, dimension: str = "height", **look: Any) -> Span:
+    """A line over the whole of a figure at what is set or shown now; "height" marks a place on its x axis."""
+    look = {"line_color": theme.colour("muted"), "line_width": 1.2, "line_dash": [2, 3], **look}
+    span = Span(location=at, dimension=dimension, **look)
+    fig.add_layout(span)
+    return span
 
 
 def words(fig: figure, x: str, y: str, text: str, source: ColumnDataSource, **look: Any) -> GlyphRenderer:

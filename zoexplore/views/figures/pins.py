@@ -17,7 +17,7 @@ from zoexplore.views.axes import AXES, drawable
 from zoexplore.views.axes import rows as rows_of
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.questions import CurveSet, curve_set, guarantees, of_this_run
-from zoexplore.views.figures.parts import words
+from zoexplore.views.figures.parts import empty, words
 from zoexplore.views.figures.picture import Stroke
 from zoexplore.views.state import LETTERS, Pin, Pins, symbol_of
 from zoexplore.views.style import theme, widgets
@@ -68,8 +68,8 @@ class PinnedCurves:
 
     def __init__(self, fig: figure, pins: Pins) -> None:
         self.pins = pins
-        self.source = ColumnDataSource({"xs": [], "ys": [], "colour": []}, name="pins")
-        self.ends = ColumnDataSource({"x": [], "y": [], "dx": [], "letter": [], "colour": []})
+        self.source = empty("pins", "xs", "ys", "colour")
+        self.ends = empty("pin-letters", "x", "y", "dx", "letter", "colour")
         lines(fig, self.source)
         look = {"text_align": "right", "text_baseline": "bottom", "text_font_size": "13px", "text_font_style": "bold"}
         words(fig, "x", "y", "letter", self.ends, x_offset="dx", y_offset=-1, text_color="colour", level="glyph", **look)

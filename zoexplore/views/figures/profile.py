@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 import panel as pn
-from bokeh.models import ColumnDataSource, Range1d, Span
+from bokeh.models import Range1d
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.views.axes import drawable, frame, steady
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.questions import CurveSet, curve_set, guarantees
 from zoexplore.views.figures import pins
-from zoexplore.views.figures.parts import FittedRange, Legend, Saves, blank, entry, hover, stroke, tooltip
+from zoexplore.views.figures.parts import FittedRange, Legend, Saves, blank, empty, entry, hover, mark, stroke, tooltip
 from zoexplore.views.figures.picture import Stroke, svg
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
@@ -36,24 +36,21 @@ class Profile(View):
     """delta against epsilon, a line a bound and a line a pin: epsilon is asked of the accountant at every delta drawn."""
 
     def build(self) -> None:
-        self.source = ColumnDataSource({name: [] for name in ("delta", *BOUNDS)}, name="profile")
-
+        self.source = empty("profile", "delta", *BOUNDS)
         self.figure = blank(
             "delta-against-epsilon", x_axis_type="log", y_axis_type="log", x_range=Range1d(1e-2, 1e2),
             y_range=Range1d(1e-12, 0.1),
         )  # fmt: skip
         self.figure.xaxis.axis_label, self.figure.yaxis.axis_label = "ε", "δ"
         self.across = FittedRange(self.figure.x_range)
-        now = {"dimension": "width", "line_color": theme.colour("muted"), "line_width": 1.2, "line_dash": [2, 3]}
-        self.now = Span(location=self.state.setting.delta, **now)
-        self.figure.add_layout(self.now)
+        self.now = mark(self.figure, self.state.setting.delta, "width")
         self.lines = {
             bound: self.figure.line(bound, "delta", source=self.source, name=bound, **stroke(theme.style_of(bound)))
             for bound in BOUNDS
         }
-        self.pinned_source = ColumnDataSource({"xs": [], "ys": [], "colour": []}, name="profile-pins")
+        self.pinned_source = empty("profile-pins", "xs", "ys", "colour")
         pins.lines(self.figure, self.pinned_source)
-        self.pointed = ColumnDataSource({name: [] for name in ("x", "value", "probe", *BOUNDS)}, name="profile-hover")
+        self.pointed = empty("profile-hover", "x", "value", "probe", *BOUNDS)
         probe = self.figure.line("value", "probe", source=self.pointed, line_alpha=0)
         self.hover = hover(probe, _POINTED, pins.rows(self.pins), absent="–")
         self.figure.add_tools(self.hover)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import panel as pn
 import param
-from bokeh.models import ColumnDataSource, DataRange1d, Range1d
+from bokeh.models import DataRange1d, Range1d
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
@@ -16,7 +16,7 @@ from zoexplore.bounds.shared_sentences import why_undrawn
 from zoexplore.formatting import format_count, format_measured_share, format_number
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.questions import guarantees
-from zoexplore.views.figures.parts import blank, plain_legend
+from zoexplore.views.figures.parts import blank, empty, plain_legend, put
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
@@ -62,7 +62,7 @@ class Replay(View):
     def build(self) -> None:
         self.player = widgets.player(interval=350)
         self.words = widgets.html("", "words")
-        self.sources = {name: ColumnDataSource({"x": [], "y": []}, name=f"replay-{name}") for name in _DRAWN}
+        self.sources = {name: empty(f"replay-{name}", "x", "y") for name in _DRAWN}
         self.step = self._step()
         self.distance = self._course("How far apart the two runs may be", "distance", "walked", "now", _NEXT)
         self.budget = self._course("Budget spent so far, ρ", "budget", "spent", "paid", _COST)
@@ -94,12 +94,11 @@ class Replay(View):
         fig = blank(f"replay-{every}", height=165, title=title, bare=True, stylesheets=[], **ranges)
         self._line(fig, every, bound, 1.4, [4, 3])
         self._line(fig, so_far, bound, 3)
-        fill = theme.style_of(bound).colour[theme.LIGHT]
-        fig.scatter("x", "y", source=self.sources[now], size=10, fill_color=fill, line_color="white")
+        fig.scatter("x", "y", source=self.sources[now], size=10, fill_color=theme.hue(bound), line_color="white")
         return fig
 
     def _line(self, fig: figure, source: str, bound: str, width: float, dash: Sequence[int] = (), **named: str) -> None:
-        look = {"line_width": width, "line_dash": list(dash), "line_color": theme.style_of(bound).colour[theme.LIGHT]}
+        look = {"line_width": width, "line_dash": list(dash), "line_color": theme.hue(bound)}
         fig.line("x", "y", source=self.sources[source], **look, **named)
 
     @property
@@ -159,7 +158,7 @@ class Replay(View):
         self._put("paid", [path.tau + t + 1], [spent[t + 1]])
 
     def _put(self, source: str, x: Any, y: Any) -> None:
-        self.sources[source].data = {"x": np.asarray(x, float), "y": np.asarray(y, float)}
+        put(self.sources[source], x, y)
 
     def __panel__(self) -> pn.viewable.Viewable:
         figures = widgets.column("abreast", self.panes[0], widgets.stack(*self.panes[1:]))

@@ -67,6 +67,11 @@ def style_of(bound: str) -> Style:
     return STYLES.get(bound) or _OTHERS[list(BOUNDS).index(bound) % len(_OTHERS) if bound in BOUNDS else 0]
 
 
+def hue(bound: str) -> str:
+    """A bound's colour on light ground, in which figures are built."""
+    return style_of(bound).colour[LIGHT]
+
+
 def map_colours(bands: int) -> tuple[str, ...]:
     """The map's colours, from the smallest epsilon to the largest: one scale for either scheme, that reads in grey, too."""
     return cividis(bands)

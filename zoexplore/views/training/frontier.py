@@ -15,7 +15,7 @@ from zoexplore.bounds import BOUNDS
 from zoexplore.formatting import format_count, format_exact, format_number, format_power, format_short
 from zoexplore.setting import Accounting
 from zoexplore.training import METHODS, TASKS, Frontier, Point
-from zoexplore.views.figures.parts import blank, empty, fill, fixed_ticks, stroke
+from zoexplore.views.figures.parts import blank, empty, fill, fixed_ticks, put, stroke
 from zoexplore.views.figures.picture import Mark, Stroke, decades, shape
 from zoexplore.views.style import theme
 
@@ -128,7 +128,7 @@ def marks(frontier: Frontier, bounds: tuple[str, ...], utility: str, scale: Scal
         shown = bounds if point.sigma else bounds[:1]
         for order, bound in enumerate(shown):
             x = scale.place(point.epsilon[bound], order, len(shown))
-            line = theme.style_of(bound).colour[theme.LIGHT] if point.sigma else theme.colour("muted")
+            line = theme.hue(bound) if point.sigma else theme.colour("muted")
             hollow = supposed(point, bound, frontier.accounting)
             found.append({
                 "x": x, "y": point.mean(utility), "xs": [x, x], "ys": bar(point, utility), "point": place,
@@ -267,8 +267,7 @@ class UtilityFigure:
         scale = Scale.of(frontier, bounds) if frontier else Scale(0.01, 100.0)
         fill(self.source, marks(frontier, bounds, utility, scale) if frontier else ())
         for bound, source in self.fronts.items():
-            x, y = front(frontier, bound, utility, scale) if frontier and bound in bounds else ([], [])
-            source.data = {"x": x, "y": y}
+            put(source, *(front(frontier, bound, utility, scale) if frontier and bound in bounds else ()))
         self._ring(frontier.points.index(chosen) if frontier and chosen else None)
         self._axes(frontier, scale, utility)
 
