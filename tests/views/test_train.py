@@ -331,7 +331,7 @@ class TestTab:
         tab.utility = "loss"
         assert set(tab.marks.source.data["bound"]) == {"composition", "corollary", "sharp", ""}
         assert tab.marks.source.data["y"][0] == pytest.approx(0.4)
-        assert not tab.marks.fronts["theorem"].data["x"]
+        assert tab.marks.fronts["theorem"].data["x"].size == 0
         for box in tab.boxes.values():
             box.value = False
         assert tab.marks.source.data["x"] == []
