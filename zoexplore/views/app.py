@@ -20,14 +20,14 @@ MOST_TOLD, LONGEST_TOLD = 5, 500  # failures that a page keeps; characters of on
 _LOST = """The connection to the server is lost: nothing here follows the controls any more.
 <a href="">Load the page again</a>: its address keeps what is set."""
 _begun: WeakKeyDictionary[Document, pn.viewable.Viewable] = WeakKeyDictionary()
-_TEMPLATE = """{% extends base %}
+_TEMPLATE = parse_template("""{% extends base %}
 {% block postamble %}
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<style>:root{color-scheme:light dark;VARIABLES}SHEET</style>
-<script>SCRIPT</script>
+<style>:root{color-scheme:light dark;{{variables}}}{{sheet}}</style>
+<script>{{code}}</script>
 {% endblock %}
-"""
+""")
 
 
 def report(error: Exception) -> None:
@@ -105,7 +105,5 @@ def _extend() -> None:
 def _dress(document: Document) -> None:
     """The page around what is served, and what happens at the session's end."""
     document.on_session_destroyed(sessions.forget)
-    template = _TEMPLATE
-    for name, text in {"VARIABLES": theme.VARIABLES, "SHEET": theme.css("page"), "SCRIPT": theme.script()}.items():
-        template = template.replace(name, text)
-    document.template = parse_template(template)
+    document.template = _TEMPLATE
+    document.template_variables.update(variables=theme.VARIABLES, sheet=theme.css("page"), code=theme.script())

@@ -35,10 +35,9 @@ class Step:
         summary: what to know before the question.
         control: the one field that can be moved.
         view: the tab that is open, and `turned` what is selected in it.
-        run: what differs from the demonstration run at first.
         question: what is to be guessed, and `guesses` the guesses.
-        then: what is changed for the answer.
         tells: the answer, from what the accountant finds before and after.
+        run: what differs from the demonstration run at first, and `then` what is changed for the answer.
         shows: the bounds whose curves are drawn; all of them where it is empty.
         by: the bound whose number stands above the figure; the smallest one's where it is empty.
         reveals: the bounds whose curves are drawn with the answer, of which the smallest one's number then stands there; those of
@@ -49,12 +48,12 @@ class Step:
     summary: str
     control: str
     view: str
-    run: dict[str, Any]
     question: str
     guesses: tuple[str, ...]
-    then: dict[str, Any]
     tells: Callable[[Found, Found], str]
     turned: dict[str, Any] = field(default_factory=dict)
+    run: dict[str, Any] = field(default_factory=dict)
+    then: dict[str, Any] = field(default_factory=dict)
     shows: tuple[str, ...] = ()
     by: str = ""
     reveals: tuple[str, ...] = ()
@@ -120,46 +119,52 @@ STEPS = {
     "1": Step(
         "What leaks",
         "Two runs differ in one person's record. Whoever gets the trained model tries to tell which run it came from: blue or "
-        "orange in the picture. "
-        "ε bounds how well anybody can. Noise σ hides the record.",
-        "sigma", "motion", {}, "Will twice the noise halve ε?",
-        ("Yes, about half", "Less than half is left", "More than half is left"), {"sigma": 2e-3}, _twice_the_noise,
-        {"apart": False},
+        "orange in the picture. ε bounds how well anybody can. Noise σ hides the record.",
+        control="sigma", view="motion", turned={"apart": False},
+        question="Will twice the noise halve ε?",
+        guesses=("Yes, about half", "Less than half is left", "More than half is left"),
+        then={"sigma": 2e-3}, tells=_twice_the_noise,
     ),
     "2": Step(
         "Composition grows",
         "Suppose every step of the training is published. Then every step is paid for: that is composition, the orange line.",
-        "T", "curves", {"T": 10}, "A hundred times as many steps: how much larger is ε?",
-        ("Not at all", "10 to 30 times", "100 times or more"), {"T": 1000}, _composition, {"along": "T"}, ("composition",),
-        "composition",
+        control="T", view="curves", turned={"along": "T"}, run={"T": 10}, shows=("composition",), by="composition",
+        question="A hundred times as many steps: how much larger is ε?",
+        guesses=("Not at all", "10 to 30 times", "100 times or more"),
+        then={"T": 1000}, tells=_composition,
     ),
     "3": Step(
         "Hide the iterates",
         "Usually nobody needs the steps in between. Publish the last iterate alone, with the same noise and the same 200 steps.",
-        "T", "curves", {}, "How much of composition's ε is left?",
-        ("Nearly all", "About half", "A fifth or less"), {}, _hidden, {"along": "T"}, ("composition",), "composition",
-        ("composition", "sharp"),
+        control="T", view="curves", turned={"along": "T"}, shows=("composition",), by="composition",
+        question="How much of composition's ε is left?",
+        guesses=("Nearly all", "About half", "A fifth or less"),
+        tells=_hidden, reveals=("composition", "sharp"),
     ),
     "4": Step(
         "It saturates",
         "The record acts in every step, and yet only the last iterate is seen.",
-        "T", "motion", {}, "Train five thousand times longer. What does ε do?",
-        ("It keeps growing", "It grows a little", "It stays"), {"T": 10**6}, _saturates, {"apart": True},
+        control="T", view="motion", turned={"apart": True},
+        question="Train five thousand times longer. What does ε do?",
+        guesses=("It keeps growing", "It grows a little", "It stays"),
+        then={"T": 10**6}, tells=_saturates,
     ),
     "5": Step(
         "What β does",
         "Each step moves along K random directions. The noise can go along them (β = 1) or everywhere (β = 0), with the same "
-        "energy. "
-        "Now all of it goes along them.",
-        "beta", "curves", {"beta": 1.0}, "Move half of the noise off the directions. What does ε do?",
-        ("It rises", "It stays", "It falls"), {"beta": 0.5}, _share, {"along": "beta"}, ("composition",), "",
-        ("composition", "sharp"),
+        "energy. Now all of it goes along them.",
+        control="beta", view="curves", turned={"along": "beta"}, run={"beta": 1.0}, shows=("composition",),
+        question="Move half of the noise off the directions. What does ε do?",
+        guesses=("It rises", "It stays", "It falls"),
+        then={"beta": 0.5}, tells=_share, reveals=("composition", "sharp"),
     ),
     "6": Step(
         "What it costs",
         "Noise hides the record and disturbs the training. A guarantee is worth something only if the model still learns.",
-        "sigma", "train", {}, "Does this run learn at all with an ε below 1?",
-        ("Yes", "Hardly", "No"), {}, _cost,
+        control="sigma", view="train",
+        question="Does this run learn at all with an ε below 1?",
+        guesses=("Yes", "Hardly", "No"),
+        tells=_cost,
     ),
 }  # fmt: skip
 
