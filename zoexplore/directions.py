@@ -56,7 +56,7 @@ def tail_factor(d: int, K: int, c: float, failure: float) -> float:
     _check(d, K, c)
     if not 0 < failure < 1:
         raise ValueError(f"failure = {failure!r} is not allowed: give a number above 0 and below 1")
-    return exp(float(shifted_divergence.theorem_growth(1, log(failure), K, d, gap(c)))) if 2 * K <= d else inf
+    return exp(float(shifted_divergence.theorem_growth(1.0, log(failure), float(K), float(d), gap(c)))) if 2 * K <= d else inf
 
 
 def moment_factor(d: int, K: int, c: float, order: int) -> float:

@@ -31,7 +31,7 @@ def trajectory(c, T, N, z, drift, S, beta) -> Trajectory:
     with np.errstate(divide="ignore"):
         kappa = np.log(float(c))
     N = int(N)
-    nu = float(shifted_divergence.shift_level(kappa, N, z, drift, 0.0))
+    nu = float(shifted_divergence.shift_level(kappa, float(N), z, drift, 0.0))
     with np.errstate(invalid="ignore"):
         weight = np.exp(-abs(kappa) * (np.arange(N)[::-1] if kappa <= 0 else np.arange(N)))
     weight = np.where(np.isnan(weight), 1.0, weight)  # exp(-inf 0), at the last step where c = 0

@@ -149,9 +149,9 @@ def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Traje
         a, z = np.zeros(N), np.zeros(N + 1)
     else:
         c2 = float(_drift(runs))
-        kappa = float(shifted_divergence.theorem_growth(N, np.log(solved.delta_f), runs.K, runs.d, gap(runs.c)))
+        kappa = float(shifted_divergence.theorem_growth(float(N), np.log(solved.delta_f), runs.K, runs.d, gap(runs.c)))
         ratio = shift / data if free else 0.0
-        nu = float(shifted_divergence.shift_level(kappa, N, solved.z, c2, ratio))
+        nu = float(shifted_divergence.shift_level(kappa, float(N), solved.z, c2, ratio))
         weight = nu * np.exp(-abs(kappa) * (np.arange(N)[::-1] if kappa <= 0 else np.arange(N)))
         if free:
             floor = 1 + np.sqrt(ratio) * c2 if kappa > 0 else 1.0

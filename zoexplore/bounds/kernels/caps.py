@@ -7,9 +7,9 @@ the fractions are constant and (x + e)^2 is bounded by a line that touches it at
 from math import exp, inf, log, log1p, nan, sqrt
 from typing import NamedTuple
 
-from numba import njit
 from numpy import empty
 
+from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.bounds.kernels.norms import ROUNDING, drift_constant, norm
 from zoexplore.bounds.kernels.rounding import SUMS_UP, UP
 from zoexplore.bounds.kernels.sharp import _affine
@@ -45,7 +45,7 @@ class Run(NamedTuple):
     plain: float
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def run_of(cells, i):
     """A row of `cells`, whose columns are COLUMNS."""
     K, d, r, low, top, beta = cells[i, 0], cells[i, 1], cells[i, 2], cells[i, 3], cells[i, 4], cells[i, 10]
@@ -57,7 +57,7 @@ def run_of(cells, i):
     )  # fmt: skip
 
 
-@njit(cache=True)
+@kernel()
 def constant_of(run, order):
     """c_lambda^2."""
     return drift_constant(run.r, run.low, run.top, run.d, order, run.acting > 0.0, run.certain > 0.0)
@@ -74,7 +74,7 @@ def block_ends():  # once, so not compiled
     return edges[: count + 1]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _weigh(table, rays, A, C, c2, plain):
     """(a norm of A (1 - gamma) + C times the drift, its slope in C): the joint one with c_lambda^2, or, where it is less, both
     parts' own norms added up, with the square of a constant of the step that holds in every direction.
@@ -88,7 +88,7 @@ def _weigh(table, rays, A, C, c2, plain):
     return (other, apart) if other < J else (J, slope)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _step_lines(alpha, pi, x, e, f, c2, plain, per_S, per_s2, table, rays):
     """A step's lines in h: the next h is keep h + add, twice its cost D h + E; and how much of h the drift is, squared."""
     left, spent = (1.0 - pi) ** 2, pi * pi * per_S
@@ -97,7 +97,7 @@ def _step_lines(alpha, pi, x, e, f, c2, plain, per_S, per_s2, table, rays):
     return keep, left * e * (e + x), D, spent * e * (e + f * x), max(slope, other)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _backward(edges, lines, path, h0, e, f, c2, plain, per_S, per_s2, every, table, rays, once, each, alpha, log_f0, order):
     """The number of steps with the least Renyi divergence of the order alpha; `lines` become the blocks'.
 
@@ -142,7 +142,7 @@ def _backward(edges, lines, path, h0, e, f, c2, plain, per_S, per_s2, every, tab
     return N
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _forward(edges, lines, path, h0, N, order, certain, e):
     """(twice the caps' random cost times delta_f^(1/order), twice the certain cost) of N steps; `path` becomes the drifts.
 
@@ -166,7 +166,7 @@ def _forward(edges, lines, path, h0, N, order, certain, e):
     return powers ** (1.0 / p) * SUMS_UP, paid * SUMS_UP
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _caps(run, table, rays, order, c2, omega, alpha, once, each, every, share, work):
     """(N, and what `_forward` returns) for one choice of the rest."""
     edges, lines, path = work
@@ -184,14 +184,14 @@ def _caps(run, table, rays, order, c2, omega, alpha, once, each, every, share, w
     return N, random, paid
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _epsilon(divergence, alpha, delta, cks):
     """Of a Renyi divergence, for comparisons."""
     s = alpha - 1.0
     return divergence - log(delta) / s - (log(alpha) / s + log1p(1.0 / s) if cks else 0.0)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _settled(run, table, rays, order, c2, omega, alpha, once, each, every, share, cks, work):
     """(epsilon, N, share, budget) at the order alpha of the Renyi divergence: the split follows from where the slope vanishes."""
     delta = run.delta
@@ -206,7 +206,7 @@ def _settled(run, table, rays, order, c2, omega, alpha, once, each, every, share
     return _epsilon(once + (N - 1.0) * each + alpha * budget, alpha, delta * (1.0 - share), cks), N, share, budget
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _data(alpha, q, mu, omega, every):
     """What `_cumulant` says of a step at the order alpha, and the last step's divergence for its record. Where that step alone
     shares its noise, the others have all of theirs.
@@ -216,7 +216,7 @@ def _data(alpha, q, mu, omega, every):
     return cumulant, (cumulant if every else _cumulant(alpha, q, shared))[0] / (alpha - 1.0)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _suited(run, table, rays, order, c2, omega, alpha, data, q, mu, every, share, cks, times, work):
     """`_settled` and the Renyi order, that and the steps chosen in turns, so many times: (epsilon, N, share, budget, alpha, the
     last step's divergence for its record, every other step's). `data` is what `_data` says at the order alpha.
@@ -239,7 +239,7 @@ def _suited(run, table, rays, order, c2, omega, alpha, data, q, mu, every, share
         alpha = 1.0 + exp(x)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def scan(cells, q, mu, orders, places, tables, rays, every, cks, edges):
     """The order of the norm among `orders` that promises most: (its index, omega, alpha, share) of every row."""
     rows = cells.shape[0]
@@ -260,7 +260,7 @@ def scan(cells, q, mu, orders, places, tables, rays, every, cks, edges):
     return chosen, omegas, alphas, shares
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _towards_least(values):
     """Where a parabola through the values at -1, 0 and 1 is least, or which of its ends is lower; at most 1.5 away."""
     bend = values[0] - 2.0 * values[1] + values[2]
@@ -271,7 +271,7 @@ def _towards_least(values):
     return 1.0 if values[2] < values[0] else -1.0
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def seek(cells, q, mu, orders, places, tables, rays, every, cks, edges, first, alphas, shares):
     """The choices of every row, from what `scan` found, shape (rows,): (index among the row's orders, omega, alpha, share).
 
@@ -335,7 +335,7 @@ def seek(cells, q, mu, orders, places, tables, rays, every, cks, edges, first, a
     return chosen, omegas, found_alphas, found_shares
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def finish(cells, q, mu, orders, places, tables, rays, every, cks, edges, omegas, alphas, shares):
     """What every row comes to under its choices: (steps, share of delta, budget of the shifts, alpha, the data's divergence)."""
     rows = cells.shape[0]

@@ -2,9 +2,9 @@
 
 from math import inf, isfinite, log, sqrt
 
-from numba import njit
 from numpy import empty
 
+from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.bounds.kernels.gaussian import scalar_epsilon, scalar_share
 from zoexplore.bounds.kernels.norms import norm
 from zoexplore.bounds.kernels.rounding import SUMS_UP, UP
@@ -14,7 +14,7 @@ SEGMENTS = 8  # at most, of the steps between visits: within one the fractions a
 EXACT = 192  # visits that are followed one by one, from the last; what the earlier ones leave is only let shrink
 
 
-@njit(cache=True)
+@kernel()
 def _segments(quiet, lengths):
     """Cut the steps between two visits, from the later one back: `lengths` become the segments'; returns how many there are."""
     growth, at, count = max(0.4, quiet ** (1.0 / 6.0) - 1.0), 0.0, 0
@@ -26,7 +26,7 @@ def _segments(quiet, lengths):
     return count
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _left_alone(table, rays, c2, f, per_S, w, e, x, x_e, quiet, v, visits):
     """What that many more visits add to the worth of what is left, where nothing is shifted any more."""
     _, A1, _, C1, added, _ = _weights(0.0, 0.0, x, w, w, f, c2, per_S, 0.0)
@@ -37,7 +37,7 @@ def _left_alone(table, rays, c2, f, per_S, w, e, x, x_e, quiet, v, visits):
     return (added + added_quiet * at_visit * sums) * total
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _backward(
     visits, lengths, segments, paths, fractions, z0, far, times, table, rays, c2, w, w_f, w_0, w_0f, e, f, per_S, per_s2
 ):  # fmt: skip
@@ -87,7 +87,7 @@ def _backward(
     return times * best * SUMS_UP, times * best_random
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _forward(visits, lengths, segments, paths, fractions, z0, c2, w, w_0, e):
     """`paths` become the drifts that the fractions lead to: a choice for the next round, and no bound."""
     count = int(min(visits, paths.shape[1]))
@@ -106,7 +106,7 @@ def _forward(visits, lengths, segments, paths, fractions, z0, c2, w, w_0, e):
         h = ((1.0 - alpha) ** 2 * J_A * h if x > 0.0 else 0.0) + (1.0 - pi) ** 2 * (x + (w if x > 0.0 else w_0)) ** 2
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def improve(run, visits, quiet, tables, rays, lipschitz, conversion, rounds):
     """Rounds of the recursion for every row, as in `kernels.sharp`.
 

@@ -2,7 +2,9 @@
 
 from math import erf, erfc, exp, expm1, inf, isfinite, log, log1p, nan, sqrt
 
-from numba import njit, vectorize
+from numba import vectorize
+
+from zoexplore.bounds.kernels.compiling import kernel
 
 SQRT_2, SQRT_PI_2, SQRT_2PI = sqrt(2.0), sqrt(3.141592653589793 / 2.0), sqrt(2.0 * 3.141592653589793)
 
@@ -13,7 +15,7 @@ MIRONOV, CKS, GAUSSIAN = 0, 1, 2  # the conversions' numbers
 FIRST_SHARE, LEAST_SHARE, MOST_SHARE = 0.1, 1e-6, 0.999  # of delta, for the coupling to fail
 
 
-@njit(cache=True)
+@kernel()
 def _mills(x):
     """Mills' ratio Phi(-x)/phi(x)."""
     if x < 8.0:
@@ -24,7 +26,7 @@ def _mills(x):
     return 1.0 / tail
 
 
-@njit(cache=True)
+@kernel()
 def _mills_drop(a, mu):
     """Mills' ratio at a less that at a + mu, without cancellation for small mu."""
     if mu > 0.2:
@@ -44,7 +46,7 @@ def _mills_drop(a, mu):
     return mu * total
 
 
-@njit(cache=True)
+@kernel()
 def _gaussian_delta(epsilon, mu):
     a = epsilon / mu - 0.5 * mu
     density = exp(-0.5 * a * a) / SQRT_2PI
@@ -61,13 +63,13 @@ def gaussian_delta(rho, epsilon):
     return min(1.0, _gaussian_delta(epsilon, sqrt(2.0 * rho)) * ROUND_UP)
 
 
-@njit(cache=True)
+@kernel()
 def _mironov(rho, delta):
     """The optimum over real orders of the Renyi conversion of Mironov 2017."""
     return (rho + 2.0 * sqrt(-rho * log(delta))) * ROUND_UP
 
 
-@njit(cache=True)
+@kernel()
 def _gaussian(rho, delta):
     """The exact epsilon of a Gaussian shift budget rho at delta, from above (Balle and Wang 2018).
 
@@ -98,7 +100,7 @@ def _gaussian(rho, delta):
     return _mironov(rho, delta)  # not converged: the loose form is sound
 
 
-@njit(cache=True)
+@kernel()
 def _cks_excess(rho, delta):
     """u = alpha - 1 of the best order for Canonne, Kamath, Steinke 2020, Proposition 12, at rho > 0.
 
@@ -122,7 +124,7 @@ def _cks_excess(rho, delta):
     return u
 
 
-@njit(cache=True)
+@kernel()
 def _cks(rho, delta):
     """The optimum over real orders of Canonne, Kamath, Steinke 2020, Proposition 12, never below 0."""
     if rho <= 0.0:
@@ -133,7 +135,7 @@ def _cks(rho, delta):
     return max(0.0, cost * ROUND_UP - gain / ROUND_UP)
 
 
-@njit(cache=True)
+@kernel()
 def scalar_epsilon(conversion, rho, delta):
     """epsilon at delta of a Gaussian shift budget rho, by the conversion of that number."""
     if not (rho < inf and delta > 0.0):
@@ -143,7 +145,7 @@ def scalar_epsilon(conversion, rho, delta):
     return _cks(rho, delta) if conversion == CKS else _gaussian(rho, delta)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _growth(conversion, rho, epsilon, delta):
     """How fast delta grows with rho at a fixed epsilon; nan where there is nothing to grow."""
     if not (0.0 < rho < inf and 0.0 < delta < 1.0):
@@ -155,7 +157,7 @@ def _growth(conversion, rho, epsilon, delta):
     return delta * excess * (1.0 + excess)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def scalar_share(conversion, rho, slope, epsilon, order, delta_p):
     """The share delta_f/delta that is best where delta_f = (d rho/d ln f) (d delta/d rho)/(2 order), whose right side is nearly
     proportional to delta_p = delta - delta_f; `slope` is d rho/d ln f. FIRST_SHARE where that says nothing.

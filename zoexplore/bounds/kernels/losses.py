@@ -11,9 +11,9 @@ of M and rounding may be off.
 
 from math import atan2, cos, exp, expm1, inf, log, log1p, nan, pi, sin, sqrt
 
-from numba import njit
 from numpy import empty
 
+from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.bounds.kernels.sampled_loss import (
     ADD,
     CELLS,
@@ -44,7 +44,7 @@ FIRST_DELTA, LEAST_DELTA = 1e-12, 1e-250  # where the window for a wanted delta 
 SLACK = 1e-9  # of delta, for the roundings of its logarithm
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _terms(step, terms, N, rho, t, excess, drift, v, both, odd, real, imaginary):
     """Real and imaginary parts of the terms j = 1 .. `terms`, over the one at 0 times t (1 + t); what they may be off in all."""
     transform(step, terms, v, both, odd, real, imaginary)
@@ -76,7 +76,7 @@ def _terms(step, terms, N, rho, t, excess, drift, v, both, odd, real, imaginary)
     return off
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _left_out(step, N, rho, heights, moduli, tails):
     """Fill `tails`: bounds on the sum of the terms' moduli over all y > heights[k], a term being what `_terms` says."""
     y = heights[LEVELS]
@@ -87,7 +87,7 @@ def _left_out(step, N, rho, heights, moduli, tails):
         tails[k] = tails[k + 1] + ((heights[k + 1] - y) / step + 1.0) / (y * y) * size
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _first_tilt(N, rho, q, mu, loss):
     """A guess at the t at which N (t kappa' - kappa) + rho t^2 = loss, kappa = log M(t): where small orders' variance has it, but
     not beyond where the differing record is sampled in every step of the tilted law.
@@ -98,7 +98,7 @@ def _first_tilt(N, rho, q, mu, loss):
     return min(max(min(sqrt(2.0 * loss / (N * variance + 2.0 * rho)), every), 1e-6), 1e6)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _tilt(kind, N, rho, q, mu, epsilon, delta, guess, window, work):
     """t near the saddle of exp(N kappa + rho t (1 + t) - t epsilon)/(t (1 + t)), kappa = log M(t); for epsilon = nan near the one
     at the epsilon where that is delta. Any t is sound. Returns t with what `measure` says of it.
@@ -140,7 +140,7 @@ def _tilt(kind, N, rho, q, mu, epsilon, delta, guess, window, work):
     return t, count, excess, mean, variance
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _line(kind, N, rho, q, mu, t, found, epsilon, share, window, work, real, imaginary):
     """The sum's terms on the line with real part t: (level, step, terms, value at 0, added), -1 terms where they are too many.
     `share` of what `TAIL` says may be left out.
@@ -191,7 +191,7 @@ def _line(kind, N, rho, q, mu, t, found, epsilon, share, window, work, real, ima
     return level, step, terms, at_0, added
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _root(level, t, step, terms, at_0, added, real, imaginary, delta, start):
     """The least epsilon >= 0 found at which the sum is at most delta: Newton's steps, or halving where they leave what is known
     to hold the root, then to the right until it is; inf for none.
@@ -225,7 +225,7 @@ def _root(level, t, step, terms, at_0, added, real, imaginary, delta, start):
     return high
 
 
-@njit(cache=True)
+@kernel()
 def _workspace():
     """Panels, finer ones, nodes' losses and weights, the panels' sums and outer variations; heights, moduli, tails."""
     return (
@@ -234,7 +234,7 @@ def _workspace():
     )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _scalar_epsilon(kind, N, rho, q, mu, delta, guess, work, real, imaginary):
     """epsilon in one order of the neighbours; by one Renyi order where the sum would be too long."""
     window = window_for(kind, N, q, mu, delta)
@@ -266,7 +266,7 @@ def _scalar_epsilon(kind, N, rho, q, mu, delta, guess, work, real, imaginary):
     return min(best, at_order)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _scalar_delta(kind, N, rho, q, mu, epsilon, guess, work, real, imaginary):
     """delta in one order of the neighbours, at most 1."""
     likely = FIRST_DELTA
@@ -299,7 +299,7 @@ def _scalar_delta(kind, N, rho, q, mu, epsilon, guess, work, real, imaginary):
     return best
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def epsilons(kind, N, rho, q, mu, delta):
     """epsilon at delta row by row, arrays of one shape (P,): rounded up; inf where nothing is found."""
     work, real, imaginary = _workspace(), empty(MOST_TERMS + 1), empty(MOST_TERMS + 1)
@@ -310,7 +310,7 @@ def epsilons(kind, N, rho, q, mu, delta):
     return answers
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def deltas(kind, N, rho, q, mu, epsilon):
     """delta at epsilon row by row, arrays of one shape (P,): rounded up, at most 1."""
     work, real, imaginary = _workspace(), empty(MOST_TERMS + 1), empty(MOST_TERMS + 1)

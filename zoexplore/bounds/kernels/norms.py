@@ -5,9 +5,10 @@ gamma ~ Beta(K/2, (d-K)/2) is the part of a vector's square that a random span s
 
 from math import atan2, cos, exp, inf, log, log1p, pi, sin, sqrt
 
-from numba import njit, vectorize
+from numba import vectorize
 from numpy import empty, int64
 
+from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.bounds.kernels.rounding import UP
 
 MOMENT_UP = 1.0 + 1e-14  # the logarithms' sums round to less than that
@@ -18,7 +19,7 @@ ROUNDING = 2.0**-51  # c is raised by so much: near 1 its rounding would otherwi
 ARCS, SPLITS, CLOSE = 12, 200, 1e-8  # a polygon's corners at first and at most beyond, and how near it comes
 
 
-@njit(cache=True)
+@kernel()
 def _log_mean(part, d, order):
     """Mean over j < order of log((part/2 + j)/(d/2 + j)): of the moments of a Beta(part/2, (d - part)/2) variable.
 
@@ -34,7 +35,7 @@ def _log_mean(part, d, order):
     return total / order
 
 
-@njit(cache=True)
+@kernel()
 def moment(part, d, order):
     """The square root of E[x^order]^(1/order), x ~ Beta(part/2, (d - part)/2), from above."""
     return exp(0.5 * _log_mean(part, d, order)) * MOMENT_UP
@@ -55,7 +56,7 @@ def span_moment(K, d, order):
 # ---------------------------------------------------------------- the norm J
 
 
-@njit(cache=True)
+@kernel()
 def _log_weights(K, d, order):
     """Logarithms of binom(order, i) (K/2)_i ((d-K)/2)_(order-i) / (d/2)_order, i = 0..order, from above; K < d.
 
@@ -92,7 +93,7 @@ def knots(half):  # once, so not compiled
     return rays
 
 
-@njit(cache=True)
+@kernel()
 def _log_sum(logs, ratios, step, peak, concave):
     """(log of the sum of exp(logs[i] + i step), from above; the index of its largest term).
 
@@ -129,7 +130,7 @@ def _log_sum(logs, ratios, step, peak, concave):
     return top + log(total + FAR_BELOW * count) + SUM_ERROR * (1.0 + abs(top) + peak * abs(step)), peak
 
 
-@njit(cache=True)
+@kernel()
 def tabled_norm(K, d, order, rays):
     """J(1 - t, t) = E[((1-t)(1-gamma) + t gamma)^order]^(1/order) on rays, shape (rays,), from above, by its series."""
     size = rays.shape[1]
@@ -141,7 +142,7 @@ def tabled_norm(K, d, order, rays):
     ratios = empty(count)
     for i in range(count):
         ratios[i] = (count - i) * (K + 2.0 * i) / ((i + 1.0) * (d - K + 2.0 * (count - i - 1.0)))
-    peak = 0
+    peak = int64(0)  # for a literal one `_log_sum` would be compiled once more
     table[0], table[size - 1] = exp(logs[0] / order) * MOMENT_UP, exp(logs[count] / order) * MOMENT_UP
     for k in range(1, size - 1):
         log_A, log_C = log(rays[1, k]), log(rays[0, k])
@@ -150,7 +151,7 @@ def tabled_norm(K, d, order, rays):
     return table
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def norm(table, rays, A, C):
     """(J, its slopes in A and in C) at A, C >= 0, from above: J is convex, so below its chords between rays."""
     total = A + C
@@ -173,7 +174,7 @@ def norm(table, rays, A, C):
     return total * value * UP, value - slope * small, value + slope * (1.0 - small)
 
 
-@njit(cache=True)
+@kernel()
 def linear_growth(d, order):
     """f_lambda, from above: ||1 + beta|| / kappa_1^2, beta a coordinate of a uniform direction, so that (1 + beta)/2 is a Beta
     variable, and kappa_1 the mean of sqrt(1 - beta^2), by Watson's bounds; d >= 2.
@@ -181,7 +182,7 @@ def linear_growth(d, order):
     return 2.0 * moment(d - 1.0, 2.0 * (d - 1.0), order) ** 2 * (d - 0.36) / (d - 1.5) * MOMENT_UP
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def linear_norm(table, rays, growth, ratio):
     """J on rays for linear models whose clip acts: the least of J(A, C) and growth J(A, ratio C), and what is between by chords.
 
@@ -205,7 +206,7 @@ def linear_norm(table, rays, growth, ratio):
     return least * UP
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _chord(values, rays, i, j, k):
     """At ray j the line through the values on rays i and k, with the digits of whichever of t and 1 - t is small."""
     side = 1 if rays[0, j] > 0.5 else 0
@@ -215,7 +216,7 @@ def _chord(values, rays, i, j, k):
 # ---------------------------------------------------------------- the drift's constant
 
 
-@njit(cache=True)
+@kernel()
 def _clipped(r, q1, q2):
     """c^2 for a drift q against r where the clip may act: twice the mean over angles of max((r cos)^2, (q cos)^2).
 
@@ -225,7 +226,7 @@ def _clipped(r, q1, q2):
     return 0.5 * squares + (across + apart * atan2(apart, across)) / pi
 
 
-@njit(cache=True)
+@kernel()
 def _worst_clipped(r, middle, radius, per_shrink):
     """The largest `_clipped` over drifts r - h, h on the circle with that centre and radius, its second part times per_shrink.
 
@@ -255,7 +256,7 @@ def _worst_clipped(r, middle, radius, per_shrink):
         arcs += 1
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def drift_constant(r, low, high, d, order, acting, certain):
     """c_lambda^2: how much longer the span's part of a step can be than a random span's share of the distance, squared.
 

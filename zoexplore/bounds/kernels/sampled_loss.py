@@ -4,10 +4,10 @@ bounds on how fast its transform M(t + iy) = E exp((t + iy) L) falls.
 
 from math import erf, erfc, exp, log, log1p, pi, sqrt
 
-from numba import njit
 from numpy import zeros
 from numpy.polynomial.legendre import leggauss
 
+from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.bounds.kernels.subsampled_renyi import NODES, WEIGHTS, _above_line, _log_ratio, put, quick_expm1
 
 WITHOUT_REPLACEMENT, REMOVE, ADD = 0, 1, 2  # whose pair: docs/loss_distributions.md
@@ -25,7 +25,7 @@ MOST_EXPONENT = 600.0
 ROUNDED = 1e-11  # of a modulus: what its quadrature may be off
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def window_for(kind, N, q, mu, delta):
     """(low, high, off, drift): beyond x = low + mu/2 and high + mu/2 a step's loss counts as infinite, with probability `off`;
     `drift` is the integral of phi (h - 1) beyond the window.
@@ -45,7 +45,7 @@ def window_for(kind, N, q, mu, delta):
     return -reach - 0.5 * mu, right - 0.5 * mu, off, drift
 
 
-@njit(cache=True)
+@kernel()
 def _steep(x, x_end, rise, rise_end, least):
     """Whether exp(rise) phi changes too much over a panel in which it is not negligible."""
     nearest = min(max(0.0, x), x_end)
@@ -53,7 +53,7 @@ def _steep(x, x_end, rise, rise_end, least):
     return abs(change) > TURN and rise_end - 0.5 * nearest * nearest > least
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def cover(kind, t, low, high, q, mu, panels):
     """Cut the window into panels for the quadrature: short beside a normal's width and the distance to h's turn from 1 to its
     exponential growth, over which h^z has branch points at the height pi/mu, and where h^t changes little, and h^(1 + t) phi
@@ -81,7 +81,7 @@ def cover(kind, t, low, high, q, mu, panels):
     return count
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _fill_panel(kind, t, q, mu, low, high, rule, k, v, both, odd):
     """A panel's nodes, from the place k on: (their part of M(t) - 1, mass, first and second moment)."""
     half, middle = 0.5 * (high - low), 0.5 * (high + low)
@@ -114,7 +114,7 @@ def _fill_panel(kind, t, q, mu, low, high, rule, k, v, both, odd):
     return excess, mass, first, second
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def fill(kind, t, q, mu, drift, panels, count, few, v, both, odd, sums):
     """Nodes of the tilted law: losses v, weights of v plus those of -v, and their difference; `sums` by panel: the largest |v|,
     mass, first and second moment. The first `few` panels have 12 nodes, the others 24. Returns M(t) - 1, without a cancellation.
@@ -130,13 +130,13 @@ def fill(kind, t, q, mu, drift, panels, count, few, v, both, odd, sums):
     return excess
 
 
-@njit(cache=True)
+@kernel()
 def mass_at_zero(kind, q, mu):
     """The mass of a loss of exactly 0."""
     return (1.0 - q) * erf(0.5 * mu / SQRT_2) if kind == WITHOUT_REPLACEMENT else 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def outer_variation(kind, t, q, mu, panels, count, outer):
     """Fill `outer`, shape (CELLS + 1,): the total variation of the tilted loss's density beyond each panel's low end (in both
     directions, where losses have two signs), from above. The density has at most two maxima upwards, and none downwards.
@@ -158,7 +158,7 @@ def outer_variation(kind, t, q, mu, panels, count, outer):
         outer[i] /= SQRT_2PI * mu * q
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def bound_moduli(M, atom, sums, outer, count, heights, moduli):
     """Fill `moduli`, shape (LEVELS + 1,): bounds on log |M(t + iy)/M(t)|, each from its height to the next.
 
@@ -186,7 +186,7 @@ def bound_moduli(M, atom, sums, outer, count, heights, moduli):
         moduli[k] = min(0.5 * log1p(-min(spread, 0.999)), log(least / M + ROUNDED))
 
 
-@njit(cache=True)
+@kernel()
 def split(Y, q, mu, panels, count, finer):
     """Cut panels in which exp(i Y L) turns too far for 12 nodes: (how many are whole, the number of panels with those that were
     cut, and need 24 nodes, after them, or -1).
@@ -215,7 +215,7 @@ def split(Y, q, mu, panels, count, finer):
     return few, made
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def measure(kind, t, q, mu, window, work):
     """(number of panels or -1, M(t) - 1, mean and variance of the tilted loss)."""
     panels, _, v, both, odd, sums = work[:6]

@@ -8,9 +8,10 @@ block, exact for one step.
 
 from math import exp, inf, log, sqrt
 
-from numba import njit, vectorize
-from numpy import empty, empty_like
+from numba import vectorize
+from numpy import empty, empty_like, int64
 
+from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.bounds.kernels.gaussian import scalar_epsilon, scalar_share
 from zoexplore.bounds.kernels.norms import drift_constant, moment, norm
 from zoexplore.bounds.kernels.rounding import SUMS_UP, UP
@@ -23,7 +24,7 @@ FEW_BLOCKS, MORE_ROUNDS = 20, 4  # rounds over so few blocks cost little: there 
 APART = 1e-3  # of a block's first slope: smaller changes of it are not told from rounding
 
 
-@njit(cache=True)
+@kernel()
 def _length(at, most, far, singles, growth):
     """How long the block is that begins so many steps before the end: a power of two, so that sums over it go by doubling."""
     if at < singles:
@@ -35,7 +36,7 @@ def _length(at, most, far, singles, growth):
     return length
 
 
-@njit(cache=True)
+@kernel()
 def _cut(most, far, singles, growth, edges):
     """The number of blocks of a run; `edges` become the steps to its end at which they begin, and after the last one `most`."""
     count, edges[0] = 0, 0.0
@@ -45,7 +46,7 @@ def _cut(most, far, singles, growth, edges):
     return count
 
 
-@njit(cache=True)
+@kernel()
 def _count(most, far, singles, growth):
     count, at = 0, 0.0
     while at < most:
@@ -60,7 +61,7 @@ def blocks_of(most, far, singles, growth):
     return _count(most, far, singles, growth)
 
 
-@njit(cache=True)
+@kernel()
 def _affine(A, C, x, L):
     """After L steps of x <- A x + C: (x, the sum of x over the steps' starts), by doubling, without a cancellation.
 
@@ -91,14 +92,14 @@ def _affine(A, C, x, L):
     return (1.0 - lost if lost < 0.5 else power) * x + C * sums, x * sums + C * twice
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _fractions(v, x, w, w_f, f, per_S, per_s2):
     """The best fractions (alpha, pi) of a step after which the square of the distance is worth v; x is the drift in the span."""
     gain, price = f * f * v * (x + w) ** 2, (f * x + w_f) ** 2 * per_S
     return v / (v + per_s2), gain / (gain + price)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _weights(alpha, pi, x, w, w_f, f, c2, per_S, per_s2):
     """What a step's norm is taken of: A0 + A1 v and C0 + C1 v; and what is certain: `added` v and `paid`, twice its cost.
 
@@ -110,7 +111,7 @@ def _weights(alpha, pi, x, w, w_f, f, c2, per_S, per_s2):
     return A0, A1, C0, C1, left * w * (w + x), spent * w_f * (w_f + f * x)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _line(table, rays, A0, A1, C0, C1, v, L):
     """(base, P, Q, slopes of J): with u = v - base, base + P + Q u is at least J(A0 + A1 v, C0 + C1 v), at this v and wherever L
     steps of it lead. The base is 0 where v falls, and v where it rises, so that nothing is negative.
@@ -136,7 +137,7 @@ def _line(table, rays, A0, A1, C0, C1, v, L):
     return v, value - v, max(slope, Q) * UP, J_A, J_C
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _highest(table, rays, A0, A1, C0, C1, v, value, L):
     """What v does not exceed in L steps that let it rise: a place that the step does not lead beyond, or by Minkowski."""
     for factor in (1.03, 1.3, 3.0, 30.0):
@@ -145,7 +146,7 @@ def _highest(table, rays, A0, A1, C0, C1, v, value, L):
     return v + _affine(norm(table, rays, A1, C1)[0], value - v, 0.0, L)[0]
 
 
-@njit(cache=True)
+@kernel()
 def _typical(keep, left, G, h, L, w):
     """A drift for a block to be reckoned with: the larger of the start's and a bound on the end's.
 
@@ -161,7 +162,7 @@ def _typical(keep, left, G, h, L, w):
     return max(top, LEAST_REACH * w)
 
 
-@njit(cache=True)
+@kernel()
 def _backward(edges, count, path, z0, far, times, fractions, table, rays, c2, w, w_f, w_0, w_0f, f, per_S, per_s2):
     """From the end of the run to its start: twice rho, its part that is random (and so carries f^2), and the steps counted.
 
@@ -211,7 +212,7 @@ def _backward(edges, count, path, z0, far, times, fractions, table, rays, c2, w,
     return times * best * SUMS_UP, times * best_random, best_steps
 
 
-@njit(cache=True)
+@kernel()
 def _forward(edges, count, path, z0, N, fractions, c2, w, w_0):
     """`path` becomes the drifts that the fractions lead to, block by block; a choice for the next round, and no bound."""
     h = z0 * z0
@@ -234,7 +235,7 @@ def _forward(edges, count, path, z0, N, fractions, c2, w, w_0):
             path[b] = max(sqrt(G * total / L), LEAST_REACH * w)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _step(run, i, lipschitz, share):
     """A step's numbers: c^2 and, beside the drift, what the record and the two-point remainder add: w to the distance, w_f to the
     cost, w_0 and w_0f in a first step from distance 0; the tail's factor f; `chance`, by how much w_f grows with f; 1/S and 1/s2.
@@ -256,7 +257,7 @@ def _step(run, i, lipschitz, share):
     return c2, w, w_f, w_0, w_0f, f, chance, K / (run.beta[i] + s2 * K), 0.0 if K == d else 1.0 / s2
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def first_guess(run, tables, rays, lipschitz, singles, growth):
     """Constant drifts to start the recursion from, shape (rows, blocks)."""
     rows, blocks = run.K.size, 1
@@ -272,18 +273,18 @@ def first_guess(run, tables, rays, lipschitz, singles, growth):
         elif run.high[i]:
             ratio = sqrt(kept)
             guess = min(run.most[i] * w, w / (1.0 - ratio) if ratio < 1.0 else inf, 1e100)
-        path[i] = max(sqrt(J_C * c2) * guess, LEAST_REACH * w)
+        path[i].fill(max(sqrt(J_C * c2) * guess, LEAST_REACH * w))
     return path
 
 
-@njit(cache=True)
+@kernel()
 def _copy(values, into):
     """Number by number: the assignment of a slice takes Numba two seconds to compile."""
     for i in range(values.size):
         into[i] = values[i]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _damp(path, before, count, moved, most):
     """Let each block's drift change by no more than a factor, which falls to its root whenever the change turns round.
 
@@ -300,7 +301,7 @@ def _damp(path, before, count, moved, most):
         path[b] = before[b] * moved[b]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def improve(run, tables, rays, lipschitz, conversion, singles, growth, paths, rounds, settled, most_rounds):
     """Rounds of the recursion for every row: fractions and rho backward along the typical drifts, these forward, then a better
     split of delta. `rounds`, and then more as long as the last one changed more than `settled` of epsilon, at most `most_rounds`
@@ -353,7 +354,7 @@ def improve(run, tables, rays, lipschitz, conversion, singles, growth, paths, ro
     return epsilons, rhos, steps, shares, best_paths
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def walk(run, tables, rays, lipschitz, singles, growth, path, N):
     """Step by step what `improve` sums in blocks, for a row's last N steps: z (one longer), alpha, pi, a, p, rho and drift.
 
@@ -361,7 +362,7 @@ def walk(run, tables, rays, lipschitz, singles, growth, path, N):
     its arguments times its slopes: with the distances z that these slopes carry forward, each step's share is its shifts'.
     """
     table, z0 = tables[run.table[0]], run.z0[0]
-    c2, w, w_f, w_0, w_0f, f, _, per_S, per_s2 = _step(run, 0, lipschitz, run.share[0])
+    c2, w, w_f, w_0, w_0f, f, _, per_S, per_s2 = _step(run, int64(0), lipschitz, run.share[0])
     edges, fractions = empty(path.size + 1), empty((4, path.size))
     count = _cut(run.most[0], run.far[0], singles, growth, edges)
     far_off = 1e200  # so that no number of steps is found to be enough

@@ -2,22 +2,23 @@
 
 from math import ceil, exp, expm1, inf, log, log1p, sqrt
 
-from numba import njit, vectorize
+from numba import vectorize
 from numpy import empty
 
+from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.bounds.kernels.rounding import UP
 
 GOLDEN = (sqrt(5.0) - 1.0) / 2.0
 MOST_STEPS = 2.0**53
 
 
-@njit(cache=True)
+@kernel()
 def _geometric(kappa, count):
     """1 + q + ... + q^(count-1) with q = exp(kappa), kappa <= 0."""
     return expm1(kappa * count) / expm1(kappa) if kappa < 0.0 else count
 
 
-@njit(cache=True)
+@kernel()
 def _level(need, kappa, N):
     """(nu, m): with q = exp(kappa) <= 1 and x_i = max(1, nu q^i), i < N, the sum of q^i (x_i - 1) is `need`; m exceed 1.
 
@@ -36,14 +37,14 @@ def _level(need, kappa, N):
     return (need + _geometric(kappa, m)) / _geometric(2.0 * kappa, m), m
 
 
-@njit(cache=True)
+@kernel()
 def _squares(need, kappa, N):
     """The least sum of squares that `_level` attains."""
     nu, m = _level(need, kappa, N)
     return (N - m) + nu * nu * _geometric(2.0 * kappa, m)
 
 
-@njit(cache=True)
+@kernel()
 def _scaled_start(z, kappa, N):
     """The start in units of the largest weight: the last step's where distances shrink, else the first one's."""
     if kappa > 0.0:
@@ -52,7 +53,7 @@ def _scaled_start(z, kappa, N):
     return z * half * half
 
 
-@njit(cache=True)
+@kernel()
 def _least_shift(kappa, N, z, drift):
     start = _scaled_start(z, kappa, N)
     if kappa <= 0.0 or drift == 0.0:
@@ -71,7 +72,7 @@ def least_shift(kappa, N, z, drift):
     return _least_shift(kappa, N, z, drift)
 
 
-@njit(cache=True)
+@kernel()
 def _least_both(kappa, N, z, drift, ratio):
     """The least sum of 1/beta_t + ratio a_t^2/(1 - beta_t), shares free: for given a_t it is (1 + sqrt(ratio) a_t)^2."""
     scale = sqrt(ratio)
@@ -100,7 +101,7 @@ def shift_level(kappa, N, z, drift, ratio):
 # ---------------------------------------------------------------- docs/bounds.md, "The hidden-state theorem"
 
 
-@njit(cache=True)
+@kernel()
 def _growth(N, log_delta_f, K, d, gap):
     """ln of c1, the factor that a step's distance exceeds with probability at most delta_f/N; gap = 1 - c^2."""
     loss = log(2.0 * N) - log_delta_f
@@ -116,7 +117,7 @@ def theorem_growth(N, log_delta_f, K, d, gap):
     return _growth(N, log_delta_f, K, d, gap)
 
 
-@njit(cache=True, error_model="numpy")  # a share of 0 or 1 divides by zero: infinite, as it should be
+@kernel(error_model="numpy")  # a share of 0 or 1 divides by zero: infinite, as it should be
 def _theorem(N, T, log_delta_f, K, d, gap, diameter, separation, drift, beta, data, shift):
     """rho of N counted steps. data: cost of the data part at share 1; shift: cost per squared shift at share 0.
 
@@ -183,7 +184,7 @@ def theorem_steps(T, most, log_delta_f, K, d, gap, diameter, separation, drift, 
     return best_N
 
 
-@njit(cache=True)
+@kernel()
 def distances(z, a, factor, drift):
     """z_{t+1} = factor z_t + drift - a_t from z down to 0, taken in the direction in which rounding dies out."""
     N = a.size

@@ -11,8 +11,10 @@ in which nothing cancels. Below y = x - mu/2 and v = ln h, a convex function of 
 from math import exp, expm1, inf, log, log1p, nan, sqrt
 
 import numpy as np
-from numba import njit, vectorize
-from numpy import empty
+from numba import vectorize
+from numpy import empty, int64
+
+from zoexplore.bounds.kernels.compiling import kernel
 
 LEAST_EXCESS, MOST_EXCESS = 1e-6, 1e6  # of an order over 1, where the best one is sought
 DEEP = 36.0  # what is exp(-DEEP) of the largest value is left out
@@ -26,25 +28,25 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 HALF_LOG_2PI = 0.9189385332046727
 
 
-@njit(cache=True)
+@kernel()
 def put(rows, i, a, b, c, d):
     """Set a row, number by number: the assignment of a tuple or of a slice takes Numba a second or two to compile."""
     rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3] = a, b, c, d
 
 
-@njit(cache=True)
+@kernel()
 def quick_expm1(x):
     """exp(x) - 1, to its last digits."""
     return exp(x) - 1.0 if abs(x) > NO_DIGITS_LOST else expm1(x)
 
 
-@njit(cache=True)
+@kernel()
 def quick_log1p(x):
     """log(1 + x), to its last digits."""
     return log(1.0 + x) if x > NO_DIGITS_LOST else log1p(x)
 
 
-@njit(cache=True)
+@kernel()
 def _log_ratio(y, q, mu):
     """v = ln h."""
     rise = mu * y
@@ -53,7 +55,7 @@ def _log_ratio(y, q, mu):
     return quick_log1p(q * quick_expm1(rise))
 
 
-@njit(cache=True)
+@kernel()
 def _log_edge(v, alpha):
     """Logarithm of (1 - h^-(alpha-1))(1 - h^-alpha), which grows with v."""
     if v <= 0.0:
@@ -61,7 +63,7 @@ def _log_edge(v, alpha):
     return log(-expm1((1.0 - alpha) * v)) + log(-expm1(-alpha * v))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _ceiling(low, high, v_low, v_high, alpha, mu):
     """Of the logarithm of a cell's integral, from above: v is at most its chord."""
     slope = alpha * (v_high - v_low) / (high - low)
@@ -70,7 +72,7 @@ def _ceiling(low, high, v_low, v_high, alpha, mu):
     return alpha * v_low + slope * (y - low) - 0.5 * x * x + _log_edge(v_high, alpha) + log(high - low)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _panels(alpha, q, mu, panels):
     """Cut the line into panels short enough for the quadrature, (low, high, ceiling of the integral's logarithm): (their number,
     the largest logarithm met).
@@ -83,11 +85,11 @@ def _panels(alpha, q, mu, panels):
     now, then = empty((CELLS, 4)), empty((CELLS, 4))
     v_end = _log_ratio(end, q, mu)
     count, kept, best = 1, 0, -inf
-    put(now, 0, 0.0, end, 0.0, v_end)
+    put(now, int64(0), 0.0, end, 0.0, v_end)  # for a literal 0 it would be compiled once more
     if 0.0 < turn < end:
         v_turn = _log_ratio(turn, q, mu)
-        put(now, 0, 0.0, turn, 0.0, v_turn)
-        put(now, 1, turn, end, v_turn, v_end)
+        put(now, int64(0), 0.0, turn, 0.0, v_turn)
+        put(now, int64(1), turn, end, v_turn, v_end)
         count = 2
     while count > 0:
         halved = 0
@@ -115,7 +117,7 @@ def _panels(alpha, q, mu, panels):
     return kept, best
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _cumulant(alpha, q, mu):
     """((alpha-1) r_alpha from above, its first and its second derivative in alpha)."""
     if mu == 0.0:
@@ -170,7 +172,7 @@ def sampled_divergence(alpha, q, mu):
     return _cumulant(alpha, q, mu)[0] / (alpha - 1.0)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _imbalance(log_s, cumulant, N, budget, loss, cks):
     """(what increases in s = alpha - 1 and is 0 at the best order, where epsilon's slope times s^2 vanishes; its derivative), in
     logarithms; `cumulant` is what `_cumulant` says there.
@@ -183,14 +185,14 @@ def _imbalance(log_s, cumulant, N, budget, loss, cks):
     return min(max(log(max(total, 1e-300) / loss), -3.0), 3.0), rise / max(total, 1e-300)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _first_order(N, budget, q, mu, loss):
     """ln(alpha - 1) of the best order if small orders' cost held throughout, below the order at which full batches show."""
     small = N * q * q * expm1(min(mu * mu, 1.0)) / 2.0 + budget
     return 0.5 * log(min(loss / small, (1.0 + 2.0 * log(2.0 / q) / (mu * mu)) ** 2))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _root(a, N, budget, q, mu, loss, cks):
     """The best order's ln(alpha - 1), bracketed from a first guess and closed in on by Chandrupatla's method (1997,
     doi:10.1016/S0965-9978(96)00051-8).
@@ -223,7 +225,7 @@ def _root(a, N, budget, q, mu, loss, cks):
     return a
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def order_from(x, cumulant, N, budget, q, mu, delta, cks):
     """(ln(alpha - 1), what `_cumulant` says there) of the order at which N r_alpha(q, mu) + alpha budget converts to the least
     epsilon at delta, near enough, from ln(alpha - 1) = x, at which the cumulant is known.
@@ -247,7 +249,7 @@ def order_from(x, cumulant, N, budget, q, mu, delta, cks):
     return x, _cumulant(1.0 + exp(x), q, mu)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def scalar_order(near, N, budget, q, mu, delta, cks):
     """(alpha, r_alpha): `order_from` ln(alpha - 1) = `near` (nan: a guess)."""
     x = near if near == near else _first_order(N, budget, q, mu, -log(delta))
@@ -256,7 +258,7 @@ def scalar_order(near, N, budget, q, mu, delta, cks):
     return 1.0 + exp(x), cumulant[0] / exp(x)
 
 
-@njit(cache=True)
+@kernel()
 def _orders(near, N, budget, q, mu, delta, cks):
     alpha, cost, last, before = empty(N.size), empty(N.size), nan, nan
     for i in range(N.size):
@@ -280,7 +282,7 @@ def best_order(N, budget, q, mu, delta, cks, near=np.nan):
     return alpha.reshape(shape), cost.reshape(shape)
 
 
-@njit(cache=True)
+@kernel()
 def _log_printed(x, s, q, mu):
     """Logarithm of phi h^-s, whose integral is the printed one's exponential, with 1/sqrt(2 pi) left out."""
     rise = mu * (x - 0.5 * mu)
@@ -324,7 +326,7 @@ def printed_divergence(alpha, q, mu):
     return log1p(step * total * exp(-HALF_LOG_2PI)) / s
 
 
-@njit(cache=True)
+@kernel()
 def _above_line(z):
     """exp(z) - 1 - z."""
     if abs(z) > 1e-2:

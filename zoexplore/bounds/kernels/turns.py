@@ -4,13 +4,14 @@ stays at hand, and the loops are ones that a processor does several turns of at 
 
 from math import cos, sin
 
-from numba import njit
 from numpy import empty, zeros
+
+from zoexplore.bounds.kernels.compiling import kernel
 
 HALF, FEW, BLOCK = 8, 128, 32  # small steps to either side of a large one; nodes, and terms, that are summed together
 
 
-@njit(cache=True)
+@kernel()
 def _add_pair(real, imaginary, middle, r, terms, a, b, c, e):
     """The parts of the angles r small steps before and after a large one's, unless they are beyond the last."""
     if middle - r <= terms:
@@ -21,7 +22,7 @@ def _add_pair(real, imaginary, middle, r, terms, a, b, c, e):
         imaginary[middle + r] += c + e
 
 
-@njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
+@kernel(fastmath={"reassoc", "contract", "nsz"})
 def transform(step, terms, v, both, odd, real, imaginary):
     """Sums over nodes of both (1 - cos(j step v)) and odd sin(j step v) for j = 1 .. `terms`.
 
@@ -84,7 +85,7 @@ def transform(step, terms, v, both, odd, real, imaginary):
                 d[0, i] = turned
 
 
-@njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
+@kernel(fastmath={"reassoc", "contract", "nsz"})
 def _turned(real, imaginary, c, s, before, found):
     """Fill `found`: the sums of a block's terms turned back by its angles, as they are and times their places; both parts."""
     a, b, later_a, later_b = 0.0, 0.0, 0.0, 0.0
@@ -98,7 +99,7 @@ def _turned(real, imaginary, c, s, before, found):
     found[0], found[1], found[2], found[3] = a, b, later_a, later_b
 
 
-@njit(cache=True)
+@kernel()
 def turned_sum(epsilon, step, terms, real, imaginary):
     """The sum of the terms from j = 1 on, each turned back by j step epsilon, and its slope in epsilon."""
     total, slope = 0.0, 0.0
