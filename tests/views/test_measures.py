@@ -8,15 +8,15 @@ from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.statement import statement
 from zoexplore.views import State
-from zoexplore.views.panels.readouts import Measures, Stated, rows
+from zoexplore.views.panels.readouts import Readouts, Stated, rows
 
 
 def test_mu_rho_and_z_are_the_smallest_guarantees():
-    view, g = Measures(State(DEMONSTRATION.replace(T=100))), guarantee(DEMONSTRATION.replace(T=100), "sharp")
-    numbers = re.findall(r"<td>(.*?)</td>", view.pane.object)
+    shown, g = Readouts(State(DEMONSTRATION.replace(T=100))).measures.object, guarantee(DEMONSTRATION.replace(T=100), "sharp")
+    numbers = re.findall(r"<td>(.*?)</td>", shown)
     assert numbers[:3] == [format_number(x) for x in (*g.gaussian_dp[:1], g.rho, g.delta_f)]
     assert float(numbers[3]) == float(f"{g.setting.noise_multiplier:.4g}")
-    assert "sharper bound" in view.pane.object
+    assert "sharper bound" in shown
 
 
 def test_where_there_is_no_gaussian_budget_none_is_shown():

@@ -11,7 +11,7 @@ from zoexplore.setting import Accounting, Setting
 from zoexplore.views.address import SETTABLE, Address, Bridge, Lesson
 from zoexplore.views.figures.pins import Pinned
 from zoexplore.views.panels.controls import Controls
-from zoexplore.views.panels.readouts import Measures, Odds, Readouts, Stated
+from zoexplore.views.panels.readouts import Odds, Readouts, Stated
 from zoexplore.views.panels.story import Story
 from zoexplore.views.panels.toolbar import Files, Toolbar, presenter
 from zoexplore.views.state import Pins, State
@@ -66,7 +66,7 @@ class Explorer(pn.viewable.Viewer):
         yield
         search = self.search
         self.readouts = Readouts(self.state)
-        self.odds, self.measures, self.stated = (part(self.state) for part in (Odds, Measures, Stated))
+        self.odds, self.stated = Odds(self.state), Stated(self.state)
         self.curves = self.tabs["curves"]
         self.pinned = Pinned(self.state, pins=self.pins)
         self._teach()
@@ -122,7 +122,7 @@ class Explorer(pn.viewable.Viewer):
         row = widgets.row("heading", *heading)
         header = [("title" if shows("title") else "tools", row), ("tools", self.files.drawer)]
         answer = [("verdict", self.readouts.verdict), ("verdict", self.odds.pane), ("tabs", self.tabs.__panel__())]
-        more = self.measures.pane, self.readouts.fold, self.stated.fold
+        more = self.readouts.measures, self.readouts.fold, self.stated.fold
         numbers = [("table", part) for part in (self.readouts.table, *more)]
 
         def area(name: str, parts: list[tuple[str, Any]]) -> list[pn.viewable.Viewable]:

@@ -114,14 +114,19 @@ class View(pn.viewable.Viewer):
 
     async def _catch_up(self) -> None:
         self._behind = True
+        await self._pause(0)  # the figure, which a hand on a slider is waiting for, goes first
         while self._behind:
             self._behind = self.sketch = False
             await self.refresh()
             self.waiting = self._behind and not self.rest
-            if self.rest and self.state.moving and goes_on_beside():
-                self._resting = True
-                await asyncio.sleep(self.rest)
-                self._resting = False
+            await self._pause(self.rest)
+
+    async def _pause(self, seconds: float) -> None:
+        """Of a view that rests between redraws, while a slider is held."""
+        if self.rest and self.state.moving and goes_on_beside():
+            self._resting = True
+            await asyncio.sleep(seconds)
+            self._resting = False
 
     def _stop(self) -> None:
         self._resting = False

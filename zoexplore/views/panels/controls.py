@@ -142,8 +142,9 @@ class Dial(Field):
         if event.new != self.ladder.rung(getattr(self.state, self.field)):
             released = event.new == self.slider.value_throttled  # its last move may come after its being let go
             change = self.state.ask if released else self.state.slide
-            change(**{self.field: self.ladder.value(event.new)})
-            self.show()
+            with pn.io.hold():  # the figure and the number beside the slider are one message
+                change(**{self.field: self.ladder.value(event.new)})
+                self.show()
 
     def _released(self, event: Any) -> None:
         if event.new == self.slider.value:

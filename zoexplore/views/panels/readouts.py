@@ -4,7 +4,7 @@ smallest guarantee in other words: what it means to somebody whose record is in 
 
 from html import escape
 from math import inf
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import panel as pn
@@ -40,6 +40,7 @@ from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 REST = 0.12  # seconds: nobody reads faster, and every text that changes costs the browser a layout
+ODDS_REST = 0.25  # seconds: each costs a core as much as a redraw of the figure
 _ALONG = "all noise along the directions (β\u00a0=\u00a01)"
 _AS_PRINTED = (
     '<p class="printed" role="status"><b>As printed: not a guarantee.</b> '
@@ -62,15 +63,17 @@ def as_printed(g: Guarantee) -> bool:
 
 
 class Readouts(View):
-    """Three panes that change together: `verdict`, `table`, `assumptions`."""
+    """Four panes that change together, in one message: `verdict`, `table`, `measures`, `assumptions`."""
 
     rest, precedence = REST, 1  # after whatever figure is shown, which a hand on a slider is waiting for
     by = param.String("", doc="the bound that the verdict is by; empty for the smallest")
 
     def build(self) -> None:
-        self.verdict, self.table, self.assumptions = map(widgets.answer, ("verdict", "table", "assumptions"))
+        kinds = "verdict", "table", "measures", "assumptions"
+        self.verdict, self.table, self.measures, self.assumptions = map(widgets.answer, kinds)
         self.veil(self.verdict)  # which says what is going on
-        self.veil(self.table, theme.VEILED)
+        for part in (self.table, self.measures):
+            self.veil(part, theme.VEILED)
         self.fold = widgets.fold("What is assumed", self.assumptions)
         self.fold.param.watch(self._unfold, "collapsed")
         self.param.watch(self.changed, "by")
@@ -85,6 +88,7 @@ class Readouts(View):
         with pn.io.hold():
             self.verdict.object = self._verdict(found, public, curves)
             self.table.object = self._table(found, public, ends)
+            self.measures.object = _measures(smallest(found))
             self._unfold()
 
     def _unfold(self, *_: Any) -> None:
@@ -190,7 +194,7 @@ class Readouts(View):
         return f'<p class="key">{key}: nothing here can check it, so you have to vouch for it.</p><ul>{rows}</ul>'
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.component("readouts", self.verdict, self.table, self.fold, sheet="")
+        return widgets.component("readouts", self.verdict, self.table, self.measures, self.fold, sheet="")
 
 
 def _cells(swatch: str, title: str, epsilon: float, kind: str, note: str, says: str = "") -> str:
@@ -207,20 +211,6 @@ def assumption(words: str, met: bool | None, shortfall: str, who: str = "") -> s
     lacks = f' <span class="lacks">{escape(format_sentence(shortfall))}.</span>' if shortfall else ""
     small = f" <small>{escape(who)}</small>" if who else ""
     return f'<li><span class="{kind}" role="img" aria-label="{name}">{mark}</span><span>{escape(words)}{lacks}{small}</span></li>'
-
-
-class Written(View):
-    """Its `refresh` writes the pane, which is veiled while it is of an earlier state; no figure waits for it."""
-
-    rest, precedence = REST, 1
-    kind: ClassVar[str]  # the name of its style sheet
-
-    def build(self) -> None:
-        self.pane = widgets.answer(self.kind)
-        self.veil(self.pane, theme.VEILED)
-
-    def __panel__(self) -> pn.viewable.Viewable:
-        return self.pane
 
 
 def said(allowed: TradeOff) -> str:
@@ -240,15 +230,16 @@ def said(allowed: TradeOff) -> str:
     return f"At {share} false alarms the best attacker finds at most {most} of members; blind guessing finds {share}."
 
 
-class Odds(Written):
+class Odds(View):
     """The sentence under the verdict. It is asked for beside everything else, since no figure waits for it."""
 
-    kind = "said"
+    rest, precedence = ODDS_REST, 1
 
     by = param.String("", doc="the bound that the odds are by; empty for the smallest")
 
     def build(self) -> None:
-        super().build()
+        self.pane = widgets.answer("said")
+        self.veil(self.pane, theme.VEILED)
         self.param.watch(self.changed, "by")
 
     async def refresh(self) -> None:
@@ -256,6 +247,9 @@ class Odds(Written):
         best = told_of(await ask(guarantees, *run), self.by)
         told = said(await ask(attack, *run, best.bound)) if best.valid and not as_printed(best) else ""
         self.pane.object = f"<p>{told}</p>"
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return self.pane
 
 
 def rows(g: Guarantee) -> list[tuple[str, str, str]]:
@@ -271,19 +265,14 @@ def rows(g: Guarantee) -> list[tuple[str, str, str]]:
     return found
 
 
-class Measures(Written):
+def _measures(g: Guarantee) -> str:
     """A short table under the bounds' numbers."""
-
-    kind = "measures"
-
-    async def refresh(self) -> None:
-        g = smallest(await ask(guarantees, self.state.setting, self.state.accounting))
-        lines = "".join(
-            f'<tr><th scope="row"><i>{_symbol(symbol)}</i> <span>{words}</span></th><td>{number}</td></tr>'
-            for symbol, words, number in rows(g)
-        )
-        why = f"<p>{_NONE}</p>" if g.valid and not g.gaussian_dp else ""
-        self.pane.object = f"<table><caption>In other measures, by {BOUNDS[g.bound].in_text}</caption>{lines}</table>{why}"
+    lines = "".join(
+        f'<tr><th scope="row"><i>{_symbol(symbol)}</i> <span>{words}</span></th><td>{number}</td></tr>'
+        for symbol, words, number in rows(g)
+    )
+    why = f"<p>{_NONE}</p>" if g.valid and not g.gaussian_dp else ""
+    return f"<table><caption>In other measures, by {BOUNDS[g.bound].in_text}</caption>{lines}</table>{why}"
 
 
 def _symbol(symbol: str) -> str:

@@ -53,13 +53,20 @@ function remember(view) {
   const keep = () => { try { localStorage.setItem(KEPT, view.model.active ? "dark" : "light"); } catch {} };
   view.el.addEventListener("click", () => setTimeout(keep)); // the button itself is drawn anew with every label
 }
-// With every repaint Bokeh writes the style sheets of a figure's parts anew, and the browser looks each time for what they change:
-// a third of a repaint. Those that say what they said before are left as they are.
+// With every repaint Bokeh writes the style sheets of a figure's parts anew, gives every curve's element, which is empty, the place of
+// the curve, and asks the styles of every axis what they say of colours and fonts, of which ours say nothing. In between it measures
+// text, for which the browser works out styles and layout, three times over: half of a repaint. So sheets that say what they said
+// are left as they are, curves' elements where they are, and nobody is asked.
 let sparing = false;
 function spare(view) {
   const sheet = Object.getPrototypeOf(view.style), write = sheet._update;
   sparing = true;
   if (write) sheet._update = function(css) { if (this.css !== css) write.call(this, css); };
+}
+function spareFigure(view) {
+  for (const part of view.renderer_views?.values?.() ?? []) if (part.model.type == "GlyphRenderer") part.update_position = () => {};
+  const visual = Object.getPrototypeOf(Object.getPrototypeOf(view.visuals?.outline_line ?? {}));
+  if (visual?._get_css_value) visual._get_css_value = () => "";
 }
 const named = new WeakSet(); // tabs bring views of their own when they are first shown
 function nameAll(all) {
@@ -70,6 +77,7 @@ function nameAll(all) {
     if (view.model.css_classes?.includes?.("zx-room")) view.el.setAttribute("role", "main");
     name(view);
     remember(view);
+    if (view.model.type == "Figure") spareFigure(view);
   }
 }
 // On a phone the sliders are below the figure, which stays at the top of the screen while they are used, where it leaves them room.
