@@ -3,7 +3,8 @@
 import holoviews as hv
 import numpy as np
 import pytest
-from bokeh.models import GlyphRenderer, Line
+from bokeh.document import Document
+from bokeh.models import BasicTickFormatter, GlyphRenderer, Line
 from bokeh.plotting import figure
 
 from zoexplore import BOUNDS, Accounting, curve, guarantee, plots
@@ -44,6 +45,12 @@ def test_every_bound_is_drawn_in_its_style():
     drawn = {(glyph.line_color, glyph.line_width, tuple(glyph.line_dash)) for glyph in lines(plots.curves(RUN, values=[1, 2]))}
     styles = [theme.style_of(bound) for bound in plots.THIS_RUN]
     assert drawn == {(style.colour[theme.LIGHT], style.width, style.dash) for style in styles}
+
+
+def test_an_axis_writes_small_numbers_without_an_e():
+    page = Document(theme=plots.THEME)
+    page.add_root(plotted(hv.Curve([(0, 0.0005), (1, 0.003)])))
+    assert [model.power_limit_low for model in page.select({"type": BasicTickFormatter})] == [-6, -6]
 
 
 def test_where_a_bound_does_not_apply_there_is_a_gap():

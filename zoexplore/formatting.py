@@ -136,6 +136,15 @@ def format_exact(x: float | None) -> str:
     return mantissa + (f"e{int(exponent)}" if e else "")
 
 
+def format_typed(x: float | None) -> str:
+    """A value in a box, exact: a whole number of up to nine digits in groups of three, as it is written elsewhere.
+
+    >>> format_typed(10**6).replace(THIN, " "), format_typed(10**9), format_typed(0.001)
+    ('1 000 000', '1e9', '0.001')
+    """
+    return format_count(x) if isinstance(x, int) and abs(x) < 10**9 else format_exact(x)
+
+
 def parse_number(text: str) -> float:
     """What somebody typed, as a number: 23456, 20 000, 1,000,000, 1e-3, ∞.
 

@@ -48,6 +48,7 @@ THEME = Theme(
                 "major_label_text_color": _MUTED, "axis_label_text_color": _INK, "axis_label_text_font_style": "normal",
                 "axis_label_text_font": theme.FONT, "major_label_text_font": theme.FONT,
             },
+            "BasicTickFormatter": {"power_limit_low": -6},  # Bokeh's own writes 0.003 as 3.000e-3
             "Legend": {
                 "label_text_color": _INK, "label_text_font": theme.FONT, "border_line_color": None,
                 "background_fill_alpha": 0.7, "click_policy": "hide",

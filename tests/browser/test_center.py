@@ -35,6 +35,7 @@ def test_the_tabs_are_a_named_radio_group_and_move_by_arrow_keys(explorer):
     group.wait_for()
     radios = group.get_by_role("radio")
     assert radios.count() == len(VIEWS)
+    assert len({round(title.bounding_box()["y"]) for title in group.locator("label").all()}) == 1, "they take one line"
     radios.first.focus()
     for place in range(list(VIEWS).index("profile")):
         radios.nth(place).press("ArrowRight")
@@ -132,6 +133,12 @@ def test_theory_is_typeset_with_the_current_numbers(explorer):
     explorer.locator("mjx-container").first.wait_for()
     until(explorer, lambda: explorer.locator("mjx-container").count() >= 12)
     assert explorer.get_by_text("$$").count() == 0
+    formulas = explorer.get_by_role("math")
+    for width in (1280, 390):  # where there is no room, they break
+        explorer.set_viewport_size({"width": width, "height": 900})
+        becomes(
+            explorer, lambda: formulas.evaluate_all("all => all.filter((one) => one.scrollWidth > one.clientWidth).length"), 0
+        )
     box = explorer.get_by_label("Draw with the paper's printed constants")
     before = readouts(explorer)
     box.check()

@@ -21,6 +21,7 @@ from tests.browser.acts import (
     until,
 )
 from zoexplore import BOUNDS, Accounting, curve, guarantee
+from zoexplore.formatting import parse_number
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views.axes import T_VALUES
 from zoexplore.views.panels.controls import SLIDERS
@@ -48,13 +49,13 @@ def test_a_slider_moves_by_the_keyboard_and_everything_with_it(explorer, field):
 
     def drawn():
         """Whether the curve is that of the value beside the slider, which a busy machine takes to its end step by step."""
-        value = float(box_of(explorer, field).input_value())
+        value = parse_number(box_of(explorer, field).input_value())
         expected = list(curve(DEMONSTRATION.replace(**{field: value}), "T", T_VALUES, ["composition"])["composition"])
         return value < getattr(DEMONSTRATION, field) and column(explorer, "composition") == pytest.approx(expected, rel=1e-9)
 
     steady(explorer, drawn)
     until(explorer, drawn)
-    value = float(box_of(explorer, field).input_value())
+    value = parse_number(box_of(explorer, field).input_value())
     assert handle.get_attribute("aria-valuetext") != before_text
     reads(explorer, "Composition", guarantee(DEMONSTRATION.replace(**{field: value}), "composition").epsilon)
     if field == "T":
@@ -162,8 +163,22 @@ def test_what_says_the_same_is_not_written_again(explorer):
     title = explorer.locator(".zx-legend button span").first
     written = title.evaluate_handle("title => title.firstChild")
     entries = explorer.locator(".zx-legend li")
+    place = explorer.evaluate_handle("""() => {
+      const styles = CSSStyleDeclaration.prototype, ask = styles.getPropertyValue;
+      window.asked = [];
+      styles.getPropertyValue = function(name) {
+        if (name.startsWith("--bk-")) window.asked.push(name);
+        return ask.call(this, name);
+      };
+      const parts = Bokeh.index.find_one(Bokeh.documents[0].get_model_by_name("epsilon-against-T")).renderer_views;
+      return [...parts.values()].find((part) => part.model.name == "composition").position.el.firstChild;
+    }""")
+    before = column(explorer, "composition")
     settled(explorer, lambda: press(explorer, "K", "End"), entries.all_text_contents)
+    until(explorer, lambda: column(explorer, "composition") != before)
     assert title.evaluate("(title, written) => title.firstChild === written", written)
+    assert place.evaluate("place => place.isConnected")  # of a curve's element, in which nothing is
+    assert explorer.evaluate("window.asked") == []  # of styles for the canvas, of which there are none
 
 
 def test_sessions_share_nothing(explorer, browser, app_url):

@@ -73,6 +73,8 @@ def test_a_laptop_shows_the_invitation_the_sliders_and_the_figure_at_once(page, 
     parts = (page.locator("canvas").first, handle_of(page, "T"), page.get_by_role("button", name="Begin"))
     for part in parts:
         until(page, lambda part=part: (at := part.bounding_box())["y"] >= 0 and at["y"] + at["height"] <= height, 20)
+    text, button = (part.bounding_box() for part in (page.locator(".zx-band .zx-words:visible"), parts[-1]))
+    assert abs(text["y"] + text["height"] / 2 - button["y"] - button["height"] / 2) < 2, "they stand on one line"
 
 
 SIZE = "el => parseFloat(getComputedStyle(el).fontSize)"

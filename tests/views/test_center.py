@@ -15,7 +15,7 @@ from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Factors, Inside, Profile, State, Tabs, Theory
 from zoexplore.views.compute.questions import guarantees, histograms
 from zoexplore.views.figures.inside import MOST_POINTS, describe_trajectory, lines, thinned
-from zoexplore.views.panels.theory import substituted
+from zoexplore.views.panels.theory import _errata, substituted
 from zoexplore.views.state import Pin, Pins
 from zoexplore.views.style import theme
 from zoexplore.views.tabs import VIEWS
@@ -158,10 +158,14 @@ def test_a_figure_that_was_hidden_comes_back():
 def test_formulas_have_the_numbers_where_they_apply(setting):
     for bound in BOUNDS:
         g = guarantee(setting, bound)
-        text = substituted(g)
+        text = "".join(substituted(g))
         assert bool(text) == (g.valid and BOUNDS[bound].substitute is not None)
         assert text.count("{") == text.count("}")
         assert "nan" not in text
+
+
+def test_misprints_are_written_as_formulas_are():
+    assert "z<sub>t+1</sub>" in _errata() and "_" not in re.sub(r"<[^>]*>", "", _errata())
 
 
 def test_numbers_in_tex():

@@ -4,8 +4,11 @@ from math import inf
 
 import param
 import pytest
+from bokeh.document import Document
+from panel.io.state import set_curdoc
 
 from zoexplore import Accounting
+from zoexplore.formatting import THIN, parse_number
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import SETTING_FIELDS
 from zoexplore.views import Controls, State
@@ -29,7 +32,16 @@ def test_a_slider_follows_the_state(field):
     controls.state.param.update(**{field: value})
     dial = controls.dials[field]
     assert dial.slider.value == dial.ladder.rung(value)
-    assert float(dial.text.value) == value
+    assert parse_number(dial.text.value) == value
+
+
+def test_the_figure_and_the_number_beside_a_slider_are_one_message():
+    document, controls, held = Document(), Controls(), []
+    with set_curdoc(document):
+        for owner, name in ((controls.state, "setting"), (controls.dials["K"].text, "value")):
+            owner.param.watch(lambda _: held.append(document.callbacks.hold_value), name)
+        controls.dials["K"].slider.value -= 3
+    assert held == ["combine", "combine"] and document.callbacks.hold_value is None
 
 
 def let_go(slider, value):
@@ -57,7 +69,9 @@ def test_what_is_typed_is_kept_exactly():
     controls = Controls()
     controls.dials["T"].text.value = "23456"
     assert controls.state.setting.T == 23456
-    assert controls.dials["T"].text.value == "23456"
+    assert controls.dials["T"].text.value == f"23{THIN}456"
+    controls.state.ask(T=10**6)
+    assert controls.dials["T"].text.value == f"1{THIN}000{THIN}000"  # as everywhere else on the page
 
 
 @pytest.mark.parametrize("typed", ["600", "0", "-3", "2.5", "many", ""])

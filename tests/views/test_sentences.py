@@ -132,7 +132,7 @@ def test_why_a_bound_that_applies_has_no_steps_to_draw():
 def test_one_counted_step_is_no_plural():
     said = describe_trajectory(guarantee(DEMONSTRATION.replace(n=1), "sharp"))
     assert "Counting starts one step before the end" in said and "composition" not in said
-    assert r"N = 1\ \text{step from}" in substituted(guarantee(DEMONSTRATION.replace(T=1), "sharp"))
+    assert r"N = 1\ \text{step from}" in "".join(substituted(guarantee(DEMONSTRATION.replace(T=1), "sharp")))
 
 
 def test_where_no_bound_applies_to_public_iterates_no_infinity_is_told_as_a_price():

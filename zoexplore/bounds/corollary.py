@@ -119,7 +119,7 @@ def substitute(g: "Guarantee") -> tuple[str, ...]:
     data = rf"\frac{{{N}\cdot {record_in_tex(g)}}}{{{format_tex(s.beta)}\cdot({format_tex(s.sigma)})^2}}"
     top = rf"2\,({format_tex(2 * s.R)})^2\cdot {format_tex(s.d)}"
     bottom = rf"{format_tex(1 - s.beta)}\cdot {N}\,({format_tex(s.eta)}\cdot {format_tex(s.sigma)})^2"
-    return (rf"\rho = {data} + \frac{{{top}}}{{{bottom}}}",)
+    return (rf"\rho = {data}\quad + \frac{{{top}}}{{{bottom}}}",)
 
 
 COROLLARY = Bound(

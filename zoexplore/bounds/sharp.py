@@ -366,7 +366,8 @@ SHARP = Bound(
     id="sharp",
     title="Sharper bound",
     latex=r"\rho = \min\ \tfrac12\sum_t\left(\frac{p_t^2}{S_t} + \frac{a_t^2}{s_{2,t}}\right),\quad"
-    r" v \leftarrow J\left(\tfrac{\alpha^2}{s_2} + v(1-\alpha)^2,\ \tfrac{\pi^2(1+\varphi)}{S} + v(1-\pi)^2(1+\theta)\right)",
+    r" v \leftarrow J(A, C),\quad A = \tfrac{\alpha^2}{s_2} + v(1-\alpha)^2,"
+    r"\quad C = \tfrac{\pi^2(1+\varphi)}{S} + v(1-\pi)^2(1+\theta)",
     summary="Span and complement are each hidden by the noise they see; chance is budgeted over the whole run, not step by step.",
     source="",
     proofs=(

@@ -9,7 +9,7 @@ import param
 from bokeh.models import CustomJSTickFormatter
 
 from zoexplore.fields import FIELDS, in_symbols
-from zoexplore.formatting import format_exact, parse_number
+from zoexplore.formatting import format_exact, format_typed, parse_number
 from zoexplore.setting import Refused
 from zoexplore.views.address import Lesson
 from zoexplore.views.state import State
@@ -159,7 +159,7 @@ class Dial(Field):
 
     def _format(self) -> CustomJSTickFormatter:
         """Rungs as values, for screen readers."""
-        texts = [format_exact(value) for value in self.ladder.values]
+        texts = [format_typed(value) for value in self.ladder.values]
         return CustomJSTickFormatter(args={"texts": texts}, code="return texts[Math.round(tick)] ?? ''")
 
     def __panel__(self) -> pn.viewable.Viewable:

@@ -22,6 +22,8 @@ from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.widgets import link
 from zoexplore.views.view import View
 
+_BELOW = re.compile(r"_(?:\{([^}]*)\}|(\w))")
+QUAD = r"\quad"  # between what a formula is made of
 _DOI = re.compile(r"doi:(10\.[^\s,;]+)")
 _NO_BUDGET = (
     "On batches no number ρ adds up over the steps: their privacy losses are composed as whole distributions, or at one "
@@ -31,7 +33,7 @@ _DERIVED = Reference("bounds", "What is misprinted in the paper")
 _PRINTED = """<h2>Misprints in the paper, and which way they err</h2>
 <p>With the box ticked, every number on this page is what the paper's printed constants give. Those are no
 guarantee: most misprints report a loss that is smaller than the true one.</p>"""
-_ERRATA = ("Where", "Printed", "Meant", "The printed number")
+_TITLES = ("Where", "Printed", "Meant", "The printed number")
 
 
 class Theory(View):
@@ -49,7 +51,7 @@ class Theory(View):
             for bound, g in found.items():
                 formula = substituted(g)
                 why = escape(format_sentence(g.reason or _NO_BUDGET))
-                self.numbers[bound].object = _formula(formula) if formula else f"<p>{why}.</p>"
+                self.numbers[bound].object = _formula(*formula) if formula else f"<p>{why}.</p>"
                 self.checks[bound].object = _checks(g)
 
     def _section(self, bound: str) -> pn.viewable.Viewable:
@@ -76,23 +78,19 @@ class Theory(View):
 
     def __panel__(self) -> pn.viewable.Viewable:
         derived = self._proof(_DERIVED, "Every misprint, derived")
-        errata = widgets.column(
-            "bound", _html(_PRINTED), self.printed, _html(widgets.table(_ERRATA, ERRATA, "misprints"), "errata"), derived
-        )
+        errata = widgets.column("bound", _html(_PRINTED), self.printed, _html(_errata(), "errata"), derived)
         return widgets.component("theory", *map(self._section, BOUNDS), errata)
 
 
-def substituted(g: Guarantee) -> str:
-    """The bound's formula at the setting: TeX without its delimiters, empty where the bound does not apply or has no budget rho
-    (mini-batches).
+def substituted(g: Guarantee) -> list[str]:
+    """The bound's formula at the setting, lines of TeX without delimiters; none where the bound does not apply or has no budget
+    rho (mini-batches).
     """
     substitute = BOUNDS[g.bound].substitute
     if substitute is None or not g.valid or not g.rho >= 0:
-        return ""
+        return []
     *given, formula = substitute(g)
-    result = rf"{formula} = {format_tex(g.rho)}\ \Rightarrow\ \varepsilon = {format_tex(round_up(g.epsilon))}"
-    lines = r"\\ ".join(f"&{line}" for line in (*given, result))
-    return rf"\begin{{aligned}}{lines}\end{{aligned}}"
+    return [*given, rf"{formula}{QUAD}= {format_tex(g.rho)}{QUAD}\Rightarrow\ \varepsilon = {format_tex(round_up(g.epsilon))}"]
 
 
 def _linked(source: str) -> str:
@@ -112,10 +110,12 @@ def _math(text: str) -> pn.pane.HTML:
     return widgets.html(text, "math", disable_math=False)
 
 
-def _formula(latex: str) -> str:
-    """A displayed formula, and its TeX for those who listen to it: MathJax draws it without any words."""
-    drawn = f'<div aria-hidden="true">$${latex}$$</div>'
-    return f'<div role="math" tabindex="0" aria-label="{escape(latex)}">{drawn}</div>'
+def _formula(*lines: str) -> str:
+    """Displayed lines, which break between their parts where there is no room, and their TeX for those who listen to them:
+    MathJax draws it without any words.
+    """
+    drawn = "".join(f"<div>{''.join(f'<span>$${part}$$</span>' for part in line.split(QUAD))}</div>" for line in lines)
+    return f'<div role="math" tabindex="0" aria-label="{escape(", ".join(lines))}"><div aria-hidden="true">{drawn}</div></div>'
 
 
 def _checks(g: Guarantee) -> str:
@@ -123,3 +123,9 @@ def _checks(g: Guarantee) -> str:
     count = {name: sum(check.met is met for check in g.checks) for met, (_, _, name) in MARKS.items()}
     summary = ", ".join(f"{number} {name}" for name, number in count.items() if number)
     return widgets.details(f"Assumptions: {summary}", f"<ul>{rows}</ul>")
+
+
+def _errata() -> str:
+    """The misprints as a table, with what stands after an underscore below the line."""
+    table = widgets.table(_TITLES, ERRATA, "misprints")
+    return _BELOW.sub(lambda found: f"<sub>{found[1] or found[2]}</sub>", table)

@@ -171,11 +171,11 @@ class Files(pn.viewable.Viewer):
 
     def _drawer(self) -> pn.Column:
         kept = zip(("the curves", "the setting", "a notebook"), self.downloads, strict=True)
-        keeps = [part for words, download in kept for part in (_words(words), download)]
-        loads = _words("load a setting"), self.upload, _words("pictures: below each figure")
+        keeps = [(_words(words), download) for words, download in kept]
+        loads = (_words("load a setting"), self.upload), (_words("pictures: below each figure"),)
         return widgets.component(
             "files",
-            widgets.tools(*keeps, *loads),
+            widgets.pairs(*keeps, *loads),
             *([self._elsewhere()] if self.page else []),
             widgets.tools(_words("Python that prints these numbers"), self.copy),
             self.code,
@@ -188,7 +188,7 @@ class Files(pn.viewable.Viewer):
         allowed = os.environ.get(FRAMES, "")
         where = f"for a page of {escape(allowed)}" if allowed else f"for another page, once {FRAMES} allows it here"
         framer = widgets.copier("Copy frame", "#", before=_FRAME)
-        return widgets.tools(_words("for a lecture, in large type"), presenter(present=False), _words(where), framer)
+        return widgets.pairs((_words("for a lecture, in large type"), presenter(present=False)), (_words(where), framer))
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.stack(self.toggle, self.drawer)

@@ -10,7 +10,7 @@ import panel as pn
 import param
 from panel.widgets import IntSlider
 
-from zoexplore.formatting import format_exact, format_share, parse_number, parse_share
+from zoexplore.formatting import format_share, format_typed, parse_number, parse_share
 from zoexplore.views.style import widgets
 
 STEPS_PER_DECADE = 40
@@ -98,7 +98,7 @@ class Typed(pn.viewable.Viewer):
 
     def __init__(
         self, owner: param.Parameterized, of: str, label: str, *sheets: str,
-        write: Callable[[Any], str] = format_exact, read: Callable[[str], Any] = parse_number, **params: Any,
+        write: Callable[[Any], str] = format_typed, read: Callable[[str], Any] = parse_number, **params: Any,
     ) -> None:  # fmt: skip
         super().__init__(**params)
         self.owner, self.of, self.write, self.read = owner, of, write, read

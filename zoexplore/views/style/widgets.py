@@ -149,6 +149,11 @@ def tools(*parts: Any, margin: Any = 0) -> pn.Row:
     return pn.Row(*parts, **look("tools", margin=margin))
 
 
+def pairs(*labelled: Sequence[Any]) -> pn.Row:
+    """Buttons in a row that wraps, none of which is parted from its label."""
+    return pn.Row(*(tools(*pair) for pair in labelled), **look("tools", "pairs", margin=0))
+
+
 def column(kind: str, *parts: Any, **more: Any) -> pn.Column:
     """Parts in the layout of their kind, over the whole width."""
     return pn.Column(*parts, **look(kind, **theme.STRETCH) | more)
