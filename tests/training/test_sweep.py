@@ -129,16 +129,28 @@ def processes():
         yield executor
 
 
+class Killing(Executor):
+    """Kills one of its processes as soon as a part is done: all others are lost, since the pool is given up."""
+
+    def __init__(self, processes):
+        self.processes, self.asked, self.killed = processes, 0, None
+
+    def submit(self, call, /, *args, **options):
+        self.asked += 1
+        future = self.processes.submit(call, *args, **options)
+        future.add_done_callback(self.kill)
+        return future
+
+    def kill(self, _):
+        if not self.killed:
+            self.killed = next(iter(self.processes._pool._processes.values()))
+            self.killed.kill()
+
+
 def test_the_same_numbers_in_processes_one_of_which_is_killed(expected, processes):
-    assert frontier(task=small_task(), methods=ALL, seeds=3, executor=processes) == expected
-    asked = {"task": "breast-cancer", "methods": ("noisy-zogd", "isotropic"), "T": 100, "seeds": 3}
-    killed = False
-    for update in sweep(executor=processes, **asked):
-        if not killed and 0 < update.done < update.total:
-            killed = True
-            next(iter(processes._pool._processes.values())).kill()
-    assert killed and update.finished
-    assert update.frontier == frontier(**asked)
+    executor = Killing(processes)
+    assert frontier(task=small_task(), methods=ALL, seeds=3, executor=executor) == expected
+    assert not executor.killed.is_alive() and executor.asked > 1 + len(plan(task=small_task(), methods=ALL, seeds=3).jobs)
 
 
 def test_progress_is_real_and_ends_with_everything(expected, tiny_parts):
