@@ -1,44 +1,19 @@
-"""`View`: what all views of a state have in common. A notebook's page gets what they send in the order in which it was sent."""
+"""`View`: what all views of a state have in common."""
 
 import asyncio
-from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import panel as pn
 import param
 from bokeh.plotting import figure
-from pyviz_comms import JupyterComm, JupyterCommManager
 
+from zoexplore.views import notebooks
 from zoexplore.views.compute.task import Task, goes_on_beside
 from zoexplore.views.figures.parts import paint
 from zoexplore.views.state import Pins, State
 from zoexplore.views.style import theme
 
-
-class InOrder(JupyterComm):
-    """A way to a notebook's page that may be used from the beginning; `init` is called when the page opens it.
-
-    Panel gives every early message a timer of its own, so that a later one may arrive first: a map that was complete before its
-    page was there ended as its coarse version, under a bar that did not go away.
-    """
-
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        self._early: list[dict[str, Any]] = []  # what is sent before there is a page
-
-        def keep(data: Any = None, metadata: Any = None, buffers: Any = ()) -> None:
-            self._early.append({"data": data, "metadata": metadata, "buffers": list(buffers)})
-
-        self._comm = SimpleNamespace(send=keep, close=self._early.clear)
-
-    def init(self) -> None:
-        super().init()
-        for message in self._early:
-            self._comm.send(**message)
-        self._early.clear()
-
-
-JupyterCommManager.server_comm = InOrder  # of whatever this process shows in notebooks
+notebooks.prepare()
 
 
 class View(pn.viewable.Viewer):
