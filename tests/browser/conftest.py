@@ -28,6 +28,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+LINGER = 20  # seconds that a session outlives its page: one that a busy machine loads more slowly finds no session
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 NO_CHROMIUM = "NO CHROMIUM: install chromium or Chrome, or set CHROMIUM=/path/to/it"
 
@@ -42,9 +43,9 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason=NO_CHROMIUM))
 
 
-# Module scope, not session: while plain Playwright runs, an event loop counts as running in this thread, and tests that come
+# Package scope, not session: while plain Playwright runs, an event loop counts as running in this thread, and tests that come
 # after and start one of their own would find it.
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium_path():
     path = chromium.find()
     if path is None:
@@ -52,7 +53,7 @@ def chromium_path():
     return path
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser(chromium_path):
     from playwright.sync_api import sync_playwright
 
@@ -93,22 +94,22 @@ class Server:
 
 
 @contextmanager
-def served(log, script=None, **limits):
-    """What `make app` serves, with room for many, or a script in its place."""
+def served(log, script=None):
+    """What `make app` serves, with room for many, or a script in its place; a page that is closed ends soon."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     origin, name = f"127.0.0.1:{port}", Path(script or "app").stem
     pages = {name: str(script)} if script else None
     command = f"from zoexplore.views.server.serving import serve; serve({port}, origins=[{origin!r}], pages={pages})"
-    room = {"READERS": 1000, "READERS_PER_ADDRESS": 1000, "LOADING": 100, **limits}
+    room = {"READERS": 1000, "READERS_PER_ADDRESS": 1000, "LOADING": 100, "LINGER_SECONDS": LINGER}
     environment = {**os.environ, **{f"ZOEXPLORE_{name}": str(limit) for name, limit in room.items()}}
     with ExitStack() as processes:
 
         def begin():
             command_line = [sys.executable, "-c", command]
             server.process = processes.enter_context(running(command_line, log, cwd=ROOT, env=environment))
-            wait_until_served(server.url, server.process, log)
+            wait_until_served(f"http://{origin}/liveness", server.process, log)
 
         server = Server(f"http://{origin}/{name}", log, begin)
         begin()
@@ -122,7 +123,7 @@ def usual(tmp_path_factory):
         yield server
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def app_url(usual):
     """Where the page is that tests share."""
     return usual.url
@@ -145,7 +146,7 @@ def new_page(browser, errors):
         if parts.scheme in ("http", "https", "ws", "wss") and parts.hostname not in LOOPBACK:
             errors.append(f"request off this machine: {url}")
 
-    context = browser.new_context(viewport=VIEWPORT)
+    context = browser.new_context(viewport=VIEWPORT, reduced_motion="reduce")  # what moves while it waits costs a processor
     page = context.new_page()
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: errors.append(f"uncaught: {error}\n{error.stack}"))
@@ -163,7 +164,7 @@ def page(browser, console_errors):
 
 
 class Pages:
-    """The pages that a module's tests take over from each other: one of each server, and another after each test that failed."""
+    """The pages that tests take over from each other: one of each server, and another after each test that failed."""
 
     def __init__(self, browser, open_pages):
         self._browser, self._open_pages, self._kept = browser, open_pages, {}
@@ -188,7 +189,7 @@ class Pages:
         self._kept.pop(url, None)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def pages(browser):
     with ExitStack() as open_pages:
         yield Pages(browser, open_pages)

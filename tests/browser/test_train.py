@@ -3,7 +3,6 @@
 import csv
 import os
 import signal
-import subprocess
 from xml.etree import ElementTree
 
 import numpy as np
@@ -26,13 +25,11 @@ from tests.browser.acts import (
     until,
 )
 from tests.browser.axe import serious
-from tests.browser.conftest import served
 from tests.views import train_jobs
 from zoexplore.training import NOT_COVERED, TASKS
 from zoexplore.training.frontier_files import from_csv, to_csv
 from zoexplore.views.training.frontier import name_of
 
-LINGER = 20  # seconds: a page that a busy machine loads more slowly finds no session
 # Where the marks are on the page, the figure being scrolled into it.
 PLACES = """() => {
   const data = Bokeh.documents[0].get_model_by_name("frontier").data;
@@ -44,30 +41,17 @@ PLACES = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with served(tmp_path_factory.mktemp("server") / "panel.log", LINGER_SECONDS=LINGER) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def app_url(server):
-    """Where the page is that tests share."""
-    return server.url
-
-
 @pytest.fixture
 def tab(explorer):
-    return shown(explorer)
+    return show(explorer, "train")
 
 
-def shown(page):
-    """The tab of a page, set to a small task and a long run."""
+def ready(page):
+    """The tab of a fresh page, set to a small task and a long run."""
     show(page, "train")
-    directions = page.get_by_label("K directions", exact=True)
-    for task in (TASKS["digits"], TASKS["breast-cancer"]):  # another one first: the page may have been left with this one
-        page.get_by_label("task", exact=True).select_option(task.title)
-        until(page, lambda task=task: directions.input_value() == str(task.K))  # the sliders are set to the task's run
+    task = TASKS["breast-cancer"]
+    page.get_by_label("task", exact=True).select_option(task.title)
+    until(page, lambda: page.get_by_label("K directions", exact=True).input_value() == str(task.K))
     fill(page, "σ noise scales", "0.01, 0.1")
     fill(page, "T steps to train", "100000")
     until(page, lambda: "T=100000" in page.url and "sigma=0.1" in page.url)  # the sliders have followed, and move no more
@@ -85,19 +69,15 @@ def button(page, name):
 
 
 def begun(page, server):
-    """Press the button and wait for the first marks, and for the processes."""
+    """Press the button and wait for the first marks; the processes."""
     button(page, "Train").click()
-    until(page, lambda: workers(server) and data(page, "frontier", "x"), 600)  # which begin last on a busy machine
-    return page
+    until(page, lambda: data(page, "frontier", "x"), 600)
+    return workers(server)
 
 
 def workers(server):
     """The processes that train, by their ids, each with that of the one that was forked for the run."""
-    table = subprocess.run(["ps", "-ww", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
-    rows = [(int(pid), int(parent), args) for pid, parent, args in (line.split(None, 2) for line in table.splitlines())]
-    forks = {pid for pid, parent, args in rows if parent == server.process.pid and "zoexplore.views.compute.worker" in args}
-    below = {pid for pid, parent, _ in rows if parent in forks}
-    return {pid: parent for pid, parent, args in rows if parent in below and "spawn_main" in args}
+    return {process.pid: process.ppid() for process in server.computing() if "spawn_main" in " ".join(process.cmdline())}
 
 
 def lonely(places, bounds):
@@ -108,13 +88,14 @@ def lonely(places, bounds):
     return best, places[best]
 
 
-def test_a_run_from_start_to_results(page, server, tmp_path):
-    tab = begun(shown(opened(page, server.url)), server)
-    tab.get_by_text("Breast cancer, n = 455:").wait_for()
-    assert tab.get_by_text(NOT_COVERED).is_visible()
+def test_a_run_from_start_to_results(page, usual, tmp_path):
+    tab = ready(opened(page, usual.url))
+    assert begun(tab, usual)
     button(tab, "Cancel").click()
     tab.get_by_text("Cancelled. What was done by then is kept.").wait_for()
-    until(tab, lambda: not workers(server), 20)
+    until(tab, lambda: not workers(usual), 20)
+    tab.get_by_text("Breast cancer, n = 455:").wait_for()
+    assert tab.get_by_text(NOT_COVERED).is_visible()
     marks = data(tab, "frontier", "x")
     assert len(marks) == 4 * (3 * 2) + 1
 
@@ -134,35 +115,37 @@ def test_a_run_from_start_to_results(page, server, tmp_path):
     settled(tab, tab.go_back, lambda: tab.url)
     becomes(tab, lambda: tab.url, before)
 
-    show(opened(tab, server.url), "train")
+    show(opened(tab, usual.url), "train")
     assert not data(tab, "frontier", "x")
     tab.get_by_label("load results from a file").set_input_files(kept)
     tab.get_by_text("Loaded.").wait_for()
     until(tab, lambda: data(tab, "frontier", "x") == marks, 10)
 
 
-def test_a_closed_page_ends_its_processes(page, server):
-    button(shown(opened(page, server.url)), "Train").click()
-    until(page, lambda: workers(server), 600)
-    training = [psutil.Process(pid) for pid in workers(server)]
+def test_a_closed_page_ends_its_processes(page, usual):
+    ready(opened(page, usual.url))
+    before = usual.computing()
+    button(page, "Train").click()
+    until(page, lambda: len(usual.computing()) > len(before), 600)
+    training = [process for process in usual.computing() if process not in before]
     for process in training:
         process.suspend()  # until the page is given up: what is trained by then is nothing to this test
     page.goto("about:blank")
-    until(page, lambda: not workers(server), 90)
-    for process in training:
+    assert psutil.wait_procs(training[:1], timeout=90)[1] == []  # it has begun the others, which end with it
+    for process in training[1:]:
         process.resume()
     assert psutil.wait_procs(training, timeout=60)[1] == []
 
 
 @pytest.mark.proof  # the tab's own tests kill the process each time, and a sweep's tests its workers
-def test_a_killed_worker_is_said_and_the_page_stays_usable(page, server):
-    tab = begun(shown(opened(page, server.url)), server)
-    os.kill(next(iter(workers(server).values())), signal.SIGKILL)
+def test_a_killed_worker_is_said_and_the_page_stays_usable(page, usual):
+    tab = ready(opened(page, usual.url))
+    os.kill(next(iter(begun(tab, usual).values())), signal.SIGKILL)
     tab.get_by_role("alert").get_by_text("ended unexpectedly").wait_for()
     assert data(tab, "frontier", "x")
-    until(tab, lambda: not workers(server), 20)
+    until(tab, lambda: not workers(usual), 20)
     settled(tab, lambda: type_in(tab, "T", "50"), lambda: readouts(tab))
-    begun(tab, server)
+    assert begun(tab, usual)
 
 
 def loaded(page, folder):
@@ -223,8 +206,9 @@ def test_nothing_serious_with_results(tab, axe, tmp_path):
 
 
 @pytest.mark.proof  # with results the same is looked at each time
-def test_nothing_serious_while_training(page, server, axe):
-    tab = begun(shown(opened(page, server.url)), server)
+def test_nothing_serious_while_training(page, usual, axe):
+    tab = ready(opened(page, usual.url))
+    begun(tab, usual)
     assert serious(tab, axe) == "[]"
     button(tab, "Cancel").click()
     tab.get_by_text("Cancelled.").wait_for()
