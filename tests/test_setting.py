@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bounds.strategies import settings_of_runs
-from zoexplore import BOUNDS, Accounting, Setting, curve, epsilon, guarantee
+from zoexplore import BOUNDS, Accounting, Setting, curve, epsilon, guarantee, setting
+from zoexplore.fields import FIELDS, OPTIONS
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import Refused
 
@@ -279,3 +280,21 @@ def test_the_noise_multiplier_is_of_the_steps_own_noise_and_sensitivity(batch):
         assert guarantee(run, "composition").rho == pytest.approx(run.T * (2 / run.noise_multiplier) ** 2 / 2, rel=1e-9)
     with pytest.raises(Refused, match="z = 0 is not allowed"):
         run.with_noise_multiplier(0)
+
+
+def test_every_option_has_a_name():
+    named = {field: set(names) for field, names in OPTIONS.items()}
+    assert named == {
+        "regime": set(setting.REGIMES), "neighbours": set(setting.NEIGHBOURS), "sampling": set(setting.SAMPLINGS),
+        "conversion": set(setting.CONVERSIONS), "sensitivity": set(setting.SENSITIVITIES), "schedule": set(setting.SCHEDULES),
+    }  # fmt: skip
+
+
+def test_what_is_left_out_has_words_where_None_is_allowed_alone():
+    for field in FIELDS.values():
+        try:
+            DEMONSTRATION.replace(**{field.name: None})
+        except ValueError:
+            assert not field.left_out
+        else:
+            assert field.left_out

@@ -1,6 +1,7 @@
 """A run's fields, in one table: what each is called, its symbol, and the range that a slider or a picture covers.
 
-`Setting` says which values are possible; the ranges here are the usual ones. Whatever lists fields reads this table.
+`Setting` says which values are possible; the ranges here are the usual ones. Whatever lists fields reads this table, and whatever
+lists the options of a run the one below it.
 """
 
 import re
@@ -23,6 +24,7 @@ class Field:
         linear: whether equal steps matter, as within [0, 1]; else equal ratios do.
         label: what a control says beside the symbol; the noun where empty.
         best: what a plan looks for in it ("the least noise"); empty where no plan solves for it.
+        left_out: what stands for None; empty where it is not allowed.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Field:
     linear: bool = False
     label: str = ""
     best: str = ""
+    left_out: str = ""
 
     @property
     def caption(self) -> str:
@@ -71,16 +74,16 @@ FIELDS = {
             "ridge", "ridge", "added outside the clip", "the part of m that is added outside the clip", 1e-3, 1e3,
             label="outside the clip",
         ),
-        Field("eta", "η", "step size", "step size; None follows K/M", 1e-3, 1e6),
+        Field("eta", "η", "step size", "step size; None follows K/M", 1e-3, 1e6, left_out="K/M"),
         Field(
             "xi", "ξ", "perturbation scale", "perturbation scale; 0 is the directional derivative", 1e-12, 1.0,
             label="perturbation",
         ),
-        Field("batch", "b", "records per step", "records per step; None is all n", 1, 1e8, whole=True),
+        Field("batch", "b", "records per step", "records per step; None is all n", 1, 1e8, whole=True, left_out="all"),
         Field(
             "lipschitz", "L", "Lipschitz constant",
             "Lipschitz constant of what is clipped; above Δ the clip may act; None is at most Δ", 1e-3, 1e3,
-            label="slope before the clip",
+            label="slope before the clip", left_out="≤ Δ",
         ),
         Field(
             "releases", "r", "released iterates", "iterates that are released, evenly spaced, the last included", 1, 1e3,
@@ -88,6 +91,17 @@ FIELDS = {
         ),
         Field("records_per_person", "g", "records per person", "the most records that one person has", 1, 1e3, whole=True),
     )
+}  # fmt: skip
+OPTIONS = {  # of a run and of how it is counted: what each is called
+    "regime": {"strongly-convex": "strongly convex", "convex": "convex", "non-convex": "non-convex"},
+    "neighbours": {"replace-one": "replace one", "add-remove": "add or remove"},
+    "sampling": {
+        "without-replacement": "drawn afresh", "poisson": "drawn as Poisson", "cyclic": "in fixed turns",
+        "shuffled": "in shuffled turns",
+    },
+    "conversion": {"gaussian": "Gaussian, exact", "cks": "Rényi, Canonne et al.", "mironov": "Rényi, Mironov"},
+    "sensitivity": {"clip": "clip norm alone", "lipschitz": "Lipschitz loss"},
+    "schedule": {"constant": "β as it is set", "optimal": "the best β"},
 }  # fmt: skip
 _LONG = re.compile(r"(?<![\w.])\d{4,}(?![\w.])")
 _IN_WORDS = {str(2**53): "2⁵³", "1e-300": "10⁻³⁰⁰", ", or None for all": ", or leave it empty for all"}

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["THEME", "curves", "frontier", "grid", "inside", "profile", "replay", "style", "tradeoff", "use"]
 
-THIS_RUN = tuple(bound for bound in BOUNDS if not BOUNDS[bound].comparator)
+THIS_RUN = tuple(bound for bound in BOUNDS if BOUNDS[bound].of_this_run)
 DELTAS = np.geomspace(1e-12, 0.1, 111)
 FALSE_ALARMS = np.linspace(0, 1, 501)
 LONGEST_REPLAY = 60  # steps; of longer runs the last ones are played

@@ -18,8 +18,8 @@ from zoexplore.bounds.kernels import caps as kernels
 from zoexplore.bounds.kernels.norms import drift_constant
 from zoexplore.bounds.kernels.subsampled_renyi import sampled_divergence
 from zoexplore.bounds.loss_distribution import Losses
-from zoexplore.bounds.minibatch import EDGES, Capped
 from zoexplore.bounds.run_arrays import RunArrays
+from zoexplore.bounds.sharp_batches import EDGES, Capped
 from zoexplore.bounds.sharp_search import RAYS, tabled
 from zoexplore.presets import DEMONSTRATION
 
@@ -222,7 +222,7 @@ def test_caps_are_what_the_statement_says_of_the_fractions(xi, regime):
     run = PAPER.replace(batch=100, sigma=0.1, xi=xi, regime=regime, ridge=0.5 if xi else 0.0, m=0.9)
     capped = Capped.of(RunArrays.along(run, "T", [run.T]), run.beta, CKS, True)
     choice = capped.settle()
-    found = capped.solved(choice)
+    found = capped.evaluate(choice)
     order, omega, N, delta_f = (float(x[0]) for x in (choice.order, choice.omega, found.N, found.delta_f))
     edges, some, tables = EDGES, *tabled(capped.rows._replace(order=choice.order))
     lines, path = np.empty((5, edges.size)), np.empty(edges.size)

@@ -54,7 +54,7 @@ def check_certificate(s, accounting):
         assert 0 <= min(inside.alpha.min(), inside.pi.min()) and max(inside.alpha.max(), inside.pi.max()) <= 1
         assert order >= 1 and order == round(order)
         assert g.start > 0 or g.N == s.T
-        by_form = g._solved.extra["by_form"] == 1
+        by_form = g._solved.extra["by_linear_norm"] == 1
         acting = by_form or (s.lipschitz or 0) > s.clip
         step = Step.of(s, float(inside.beta[0]), int(order), g.delta_f, accounting.sensitivity, acting, by_form)
         assert backward(step, g.start, inside.alpha, inside.pi, inside.drift)[0] <= g.rho * (1 + 1e-9)

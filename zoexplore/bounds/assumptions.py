@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from zoexplore.bounds.run_arrays import RunArrays
+from zoexplore.fields import OPTIONS
 from zoexplore.formatting import format_count, format_short
 from zoexplore.setting import NEIGHBOURS, Accounting
 
@@ -134,19 +135,13 @@ FULL_BATCH = Assumption(
 )
 
 
-_DRAWN = {
-    "without-replacement": "drawn afresh",
-    "poisson": "drawn as Poisson",
-    "cyclic": "in fixed turns",
-    "shuffled": "in shuffled turns",
-}
 _DIFFERS = {"replace-one": "replaced", "add-remove": "added or removed"}
 
 
 def _named(runs: RunArrays) -> str:
     s = runs.setting
     batches = f"batches of {format_count(runs.batch)} of {format_count(runs.n)} records"
-    return f"{batches}, {_DRAWN[s.sampling]}, with one record {_DIFFERS[s.neighbours]}"
+    return f"{batches}, {OPTIONS['sampling'][s.sampling]}, with one record {_DIFFERS[s.neighbours]}"
 
 
 def drawn(*allowed: tuple[str, str], words: str) -> Assumption:
@@ -169,7 +164,7 @@ EPOCHS = drawn(
     words="Every step uses all n records, or a batch: a fresh one, drawn uniformly without replacement, that nobody sees; or one "
     "part of a partition made without looking at the data, in order (cyclic) or in a secret random order (shuffled).",
 )  # fmt: skip
-COMPOSED = drawn(
+COMPOSABLE_BATCHES = drawn(
     ("without-replacement", "replace-one"),
     ("poisson", "add-remove"),
     *((sampling, who) for sampling in ("cyclic", "shuffled") for who in NEIGHBOURS),

@@ -41,7 +41,18 @@ class Trajectory:
 class Solved:
     """A bound over many runs: arrays that broadcast against each other. epsilon is inf where nothing was found.
 
-    delta_f is the part of delta kept for the coupling to fail, N the counted steps, z the distance they start from.
+    delta_f is the part of delta kept for the coupling to fail, N the counted steps, z the distance they start from. `extra` has
+    further columns, nan in the rows that they do not concern:
+
+    - renyi_order: the order at which a Renyi divergence was converted.
+    - exact: 1 where the composed privacy losses were converted.
+    - beta: the constant share of the noise along the directions that the number is for.
+    - share: delta_f/delta.
+    - moment: the order lambda of the norm.
+
+    For the sharper bound's trajectory besides: kind, what the bound was the least by (`sharp.BY_COMPOSITION` and others);
+    by_linear_norm, 1 where distances were counted by the norm of linear models; and of the recursion (`sharp_search.Rows`) far,
+    high and most, with path, the drifts that its best round started from.
     """
 
     epsilon: np.ndarray
@@ -49,7 +60,7 @@ class Solved:
     delta_f: np.ndarray
     N: np.ndarray
     z: np.ndarray
-    extra: dict[str, np.ndarray] = field(default_factory=dict)  # what the bound's own trajectory needs
+    extra: dict[str, np.ndarray] = field(default_factory=dict)
 
     ARRAYS = ("epsilon", "rho", "delta_f", "N", "z")
 
@@ -59,6 +70,12 @@ class Solved:
         epsilon = epsilon_of(rho, runs.delta - delta_f, accounting.conversion)
         rho, delta_f, N, z = map(np.asarray, (rho, delta_f, N, z))
         return cls(epsilon, rho, delta_f, N, z, {k: np.asarray(v) for k, v in extra.items()})
+
+    @classmethod
+    def nothing(cls, shape) -> "Solved":
+        """Nothing found."""
+        nan = np.full(shape, np.nan)
+        return cls(np.full(shape, np.inf), nan, np.zeros(shape), nan, nan)
 
     def mask(self, allowed) -> "Solved":
         """The same where `allowed`, nothing found elsewhere."""
@@ -172,6 +189,11 @@ class Bound:
         return self.short if self.bare else f"the {self.short}"
 
     @property
+    def of_this_run(self) -> bool:
+        """Whether it bounds the run that is set, and not another mechanism beside it."""
+        return not self.comparator
+
+    @property
     def hides_iterates(self) -> bool:
         """Whether it is a bound on this run that follows hidden iterates step by step."""
-        return self.trajectory is not None and not self.comparator
+        return self.trajectory is not None and self.of_this_run

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zoexplore.bounds.assumptions import CLIP_IDLE, CLIPPED, COMPOSED, PEOPLE, START, Assumption
+from zoexplore.bounds.assumptions import CLIP_IDLE, CLIPPED, COMPOSABLE_BATCHES, PEOPLE, START, Assumption
 from zoexplore.bounds.bound import Bound, Solved, Style
 from zoexplore.bounds.conversion import split
 from zoexplore.bounds.epochs import batch_sensitivity, visits
@@ -14,7 +14,7 @@ from zoexplore.bounds.kernels.gaussian import FIRST_SHARE
 from zoexplore.bounds.kernels.norms import span_moment
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.shared_sentences import record_in_tex
-from zoexplore.bounds.subsampling import Sampled, by_batch_kind, composed
+from zoexplore.bounds.subsampling import Sampled, by_batch_kind, compose
 from zoexplore.documents import Reference
 from zoexplore.formatting import format_count, format_tex
 from zoexplore.setting import Accounting
@@ -47,9 +47,9 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     """rho = T (2 Delta/n)^2 / (2 sigma^2 (beta + (1-beta) K/d)): the joint cost of the K orthonormal directions, T times.
     On batches of b < n records the steps' cost is r_alpha at the sensitivity 2 Delta/b instead.
     """
-    if accounting not in runs.composed:  # other bounds never exceed it, and ask for the same runs
-        runs.composed[accounting] = by_batch_kind(_of_all, _of_batches, runs, accounting)
-    return runs.composed[accounting]
+    if accounting not in runs.composition_cache:  # other bounds never exceed it, and ask for the same runs
+        runs.composition_cache[accounting] = by_batch_kind(_of_all, _of_batches, runs, accounting)
+    return runs.composition_cache[accounting]
 
 
 def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
@@ -61,7 +61,7 @@ def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
         count, B = visits(runs), batch_sensitivity(runs)
         return Solved.of(runs, accounting, count * B**2 / (2 * (runs.s1 + runs.s2)), N=runs.T)
     noise = runs.s1 if accounting.printed else runs.s1 + runs.s2
-    return composed(Sampled.of(runs, noise, accounting), runs.T, runs.delta, accounting)
+    return compose(Sampled.of(runs, noise, accounting), runs.T, runs.delta, accounting)
 
 
 def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
@@ -69,17 +69,14 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
     clipped = Solved.of(runs, accounting, _budget(runs, B), N=runs.T)
     if accounting.sensitivity == "clip" or accounting.printed:
         return clipped
-    certain = Solved.of(runs, accounting, _budget(runs, np.minimum(_data(runs) + runs.bias_at_zero, runs.B)), N=runs.T)
+    certain = Solved.of(
+        runs, accounting, _budget(runs, np.minimum(runs.B_lipschitz + runs.quotient_bias_at_zero, runs.B)), N=runs.T
+    )
     return clipped.minimum(certain).minimum(_random_span(runs, accounting))
 
 
 def _budget(runs: RunArrays, shift):
     return runs.T * shift**2 / (2 * (runs.s1 + runs.s2))
-
-
-def _data(runs: RunArrays):
-    """B_L = 2 eta L/(nK), by how far one record moves the mean step before it is projected onto the span."""
-    return runs.B_lipschitz
 
 
 def _random_span(runs: RunArrays, accounting: Accounting) -> Solved:
@@ -93,10 +90,10 @@ def _random_span(runs: RunArrays, accounting: Accounting) -> Solved:
     tried = []
     for _ in range(4):
         f = np.exp(-np.log(share * runs.delta) / (2 * order))
-        shift = f * g * _data(runs) + runs.bias_at_zero
+        shift = f * g * runs.B_lipschitz + runs.quotient_bias_at_zero
         found = Solved.of(runs, accounting, _budget(runs, shift), share * runs.delta, N=runs.T)
         tried.append(found)
-        slope = runs.T * shift * f * g * _data(runs) / (runs.s1 + runs.s2)
+        slope = runs.T * shift * f * g * runs.B_lipschitz / (runs.s1 + runs.s2)
         delta_p = runs.delta * (1 - share)
         share = split(found.rho, slope, found.epsilon, order, delta_p, accounting.conversion)
     return reduce(Solved.minimum, tried)
@@ -129,7 +126,7 @@ COMPOSITION = Bound(
         Reference("epochs", "Batches in epochs"),
         Reference("minibatch", "Composition"),
     ),
-    assumptions=(START, replace(CLIPPED, when=lambda a: not _trusts_the_loss(a)), *OF_THE_LOSS, COMPOSED, PEOPLE),
+    assumptions=(START, replace(CLIPPED, when=lambda a: not _trusts_the_loss(a)), *OF_THE_LOSS, COMPOSABLE_BATCHES, PEOPLE),
     solve=solve,
     printed="the sensitivity is Δ/n where replacing a record needs 2Δ/n, so ρ is four times too small; for mini-batches it is "
     "the printed theorem with every step counted, whose S_α is the smaller of two divergences",

@@ -8,8 +8,7 @@ All three conversions are rounded up, are never negative, and take arrays as wel
 import numpy as np
 
 from zoexplore.bounds.kernels import gaussian
-
-ROUND_UP = 1 + 1e-12
+from zoexplore.bounds.kernels.gaussian import ROUND_UP
 
 NUMBERS = {"mironov": gaussian.MIRONOV, "cks": gaussian.CKS, "gaussian": gaussian.GAUSSIAN}  # of the conversions in kernels
 

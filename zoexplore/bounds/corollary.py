@@ -17,16 +17,17 @@ from zoexplore.bounds.assumptions import (
 )  # fmt: skip
 from zoexplore.bounds.bound import Bound, Solved, Style
 from zoexplore.bounds.contraction import corollary_theta, k_min, tail_exponent
+from zoexplore.bounds.kernels.gaussian import ROUND_UP
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.shared_sentences import of_hidden_iterates, record_in_tex
 from zoexplore.documents import Reference
+from zoexplore.fields import OPTIONS
 from zoexplore.formatting import format_count, format_short, format_tex
 from zoexplore.setting import Accounting
 
 if TYPE_CHECKING:
     from zoexplore.bounds.guarantee import Guarantee
 
-ROUND_UP = 1 + 1e-12
 MOST_TRIED = 4096  # numbers of directions tried at once
 
 
@@ -103,7 +104,7 @@ def _too_few(runs: RunArrays) -> str:
 def _no_contraction(runs: RunArrays) -> str:
     if runs.M == np.inf:
         return ""
-    regime = "strongly convex" if runs.regime == "strongly-convex" else runs.regime
+    regime = OPTIONS["regime"][runs.regime]
     return f"the step does not contract: its Lipschitz constant is {format_short(float(runs.c))} ({regime} loss)"
 
 

@@ -6,6 +6,7 @@ from zoexplore.bounds.bound import Solved
 from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels import epochs as kernels
 from zoexplore.bounds.run_arrays import RunArrays
+from zoexplore.bounds.search import spread
 from zoexplore.bounds.sharp_search import FIRST_ORDERS, RAYS, Rows, nearest_order, tabled
 from zoexplore.setting import Accounting
 
@@ -71,7 +72,7 @@ def _from_afar(rows: Rows, runs: RunArrays, high: bool) -> Rows:
 def _least(rows: Rows, count: np.ndarray, quiet: np.ndarray, accounting: Accounting) -> Solved:
     """Every row's least epsilon over the orders that its nearest node found best, and their neighbours."""
     size = rows.K.size
-    nodes = np.unique(np.linspace(0, size - 1, min(size, MOST_NODES)).round().astype(int))
+    nodes = spread(size, MOST_NODES)
     some = rows.at(nodes)
     tried = _tried(some, np.tile(FIRST_ORDERS, (nodes.size, 1)), count[nodes], quiet[nodes], accounting, ROUGH)[0]
     order = FIRST_ORDERS[tried.argmin(axis=1)]

@@ -12,7 +12,7 @@ from zoexplore.bounds.assumptions import Check, check
 from zoexplore.bounds.bound import Bound, Solved, Trajectory
 from zoexplore.bounds.registry import BOUNDS
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.bounds.subsampling import by_losses, remark
+from zoexplore.bounds.subsampling import remark, was_exact
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.formatting import format_short
 from zoexplore.setting import Accounting, Setting
@@ -43,6 +43,8 @@ class Guarantee:
     Args:
         bound: the registry's id.
         title: the bound's name, marked where the constants are as printed.
+        setting: the run.
+        accounting: how its privacy loss was counted.
         epsilon: the loss; inf where the bound does not apply.
         reason: why it does not apply, with numbers; or how the printed constants err; empty otherwise.
         rho: the Gaussian shift budget; nan where there is none.
@@ -101,17 +103,27 @@ class Guarantee:
         if not self.valid:
             return TradeOff()
         gaussian = (self.rho, self.delta_f) if self.rho < inf else (inf, 0.0)
-        depends = not self.rho < inf or self.delta_f > 0 or BOUNDS[self.bound].chooses_share
-        run, accounting = self.setting, self.accounting
-        depends = depends and self.epsilon == float(self._solved.epsilon)  # else it is of a run that was put together otherwise
-        if self._share_is_chosen:  # one run, whose shares do not depend on the delta that is looked at
-            run, accounting = run.replace(beta=np.max(self.beta)), accounting.replace(schedule="constant")
-            depends = depends and np.ndim(self.beta) == 0
         epsilons, deltas = np.array([self.epsilon]), np.array([self.setting.delta])
-        if depends:
+        if self._depends_on_delta and self._can_be_taken_anew:
+            run, accounting = self.setting, self.accounting
+            if self._share_is_chosen:  # one run, whose share does not depend on the delta that is looked at
+                run, accounting = run.replace(beta=self.beta), accounting.replace(schedule="constant")
             more = curve(run, "delta", RISK_DELTAS, [self.bound], accounting)[self.bound]
             epsilons, deltas = np.append(epsilons, more), np.append(deltas, RISK_DELTAS)
         return TradeOff(*gaussian, epsilons=tuple(epsilons), deltas=tuple(deltas))
+
+    @property
+    def _depends_on_delta(self) -> bool:
+        """Whether the bound's choices or its conversion depend on delta: at others it then says more than its Gaussian shift."""
+        return not self.rho < inf or self.delta_f > 0 or BOUNDS[self.bound].chooses_share
+
+    @property
+    def _can_be_taken_anew(self) -> bool:
+        """Whether `curve` can take the bound anew. It cannot for shares that vary with the step; nor where the mechanism's report
+        has put in another epsilon, of a run whose steps differ (`mechanism.run_guarantees`, `mechanism.schedule`).
+        """
+        varies = self._share_is_chosen and np.ndim(self.beta) > 0
+        return not varies and self.epsilon == float(self._solved.epsilon)
 
     def profile(self, epsilon) -> np.ndarray:
         """delta at each epsilon >= 0, at most 1, from above. Raises ValueError for a negative epsilon.
@@ -162,7 +174,7 @@ class Guarantee:
             return None
         runs = RunArrays.of(self.setting)
         with np.errstate(all="ignore"):
-            path, unit = of_bound(runs, _counted(BOUNDS[self.bound], self.accounting), self._solved), float(runs.unit)
+            path, unit = of_bound(runs, _accounting_for(BOUNDS[self.bound], self.accounting), self._solved), float(runs.unit)
             if path is None:
                 return None
             drift = None if path.drift is None else path.drift * unit
@@ -182,7 +194,7 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
     (inf, "K = 52 is below the needed 94 (the paper's sufficient K_min is 259)")
     """
     entry, runs = _entry(bound), RunArrays.of(setting)
-    counted = _counted(entry, accounting)
+    counted = _accounting_for(entry, accounting)
     with np.errstate(all="ignore"):
         checks = tuple(check(assumption, runs, counted) for assumption in entry.assumptions if assumption.listed(runs, counted))
     failed = [c for c in checks if c.met is False]
@@ -191,46 +203,52 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
         start = float(2 * runs.R if solved.z == runs.diameter else np.where(solved.z == 0, 0.0, solved.z * runs.unit))
     epsilon = float(solved.epsilon)
     order = float(solved.extra.get("renyi_order", np.nan)) if epsilon < inf else np.nan
-    reason = "; ".join(filter(None, (c.shortfall for c in failed)))
-    if not failed and epsilon == inf:
-        reason = "no choice of steps gives a finite number: the budget is infinite or beyond floating-point numbers"
     printed = as_printed(bound, accounting)
-    reason = "; ".join(filter(None, (printed, reason)))
-    g = Guarantee(
+    return Guarantee(
         bound=bound,
         title=entry.title + (" (as printed)" if printed else ""),
         setting=setting,
         accounting=accounting,
         epsilon=epsilon,
-        reason=reason,
+        reason=_joined(printed, _why_not(failed, epsilon)),
         **{k: float(getattr(solved, k)) for k in ("rho", "delta_f", "N")},
         order=order,
         moment=float(solved.extra.get("moment", np.nan)) if epsilon < inf else np.nan,
-        note=_notes(
-            EXACT if epsilon < inf and by_losses(solved) else remark(accounting, order),
-            entry.remark(runs, solved) if entry.remark and epsilon < inf else "",
-        ),
+        note=_note(entry, runs, solved, accounting) if epsilon < inf else "",
         start=start,
         checks=checks,
         source=entry.cites,
         _solved=solved,
     )
-    return replace(g, note=_notes(g.note, _about_share(g)))
 
 
-def _notes(*said: str) -> str:
+def _joined(*said: str) -> str:
     return "; ".join(filter(None, said))
 
 
-def _about_share(g: Guarantee) -> str:
+def _why_not(failed: list[Check], epsilon: float) -> str:
+    """Why the bound says nothing, with numbers; empty where it says something."""
+    if failed or epsilon < inf:
+        return _joined(*(c.shortfall for c in failed))
+    return "no choice of steps gives a finite number: the budget is infinite or beyond floating-point numbers"
+
+
+def _note(entry: Bound, runs: RunArrays, solved: Solved, accounting: Accounting) -> str:
+    """How a single run's finite epsilon was converted, what the bound remarks on it, and which share it is for."""
+    converted = EXACT if was_exact(solved) else remark(accounting, float(solved.extra.get("renyi_order", np.nan)))
+    said = entry.remark(runs, solved) if entry.remark else ""
+    return _joined(converted, said, _about_share(entry, runs, solved, accounting))
+
+
+def _about_share(entry: Bound, runs: RunArrays, solved: Solved, accounting: Accounting) -> str:
     """Which share the number is for, where it is not the run's own. Shares that vary are not computed here: they are many."""
-    if not g._share_is_chosen:
+    if accounting.schedule != "optimal" or not entry.chooses_share:
         return ""
-    constant = "beta" in g._solved.extra
-    if constant and g.beta == g.setting.beta:
+    own, chosen = runs.setting.beta, solved.extra.get("beta")
+    if chosen is not None and float(chosen) == own:
         return ""
-    share = f"the share β = {format_short(g.beta, 4)}" if constant else "shares β_t that vary with the step"
-    return f"for {share}, which the accountant chose; not for this run's β = {format_short(g.setting.beta, 6)}"
+    share = "shares β_t that vary with the step" if chosen is None else f"the share β = {format_short(float(chosen), 4)}"
+    return f"for {share}, which the accountant chose; not for this run's β = {format_short(own, 6)}"
 
 
 def epsilon(setting: Setting, bound: str, accounting: Accounting = DEFAULT) -> float:
@@ -295,13 +313,13 @@ def _entry(bound: str) -> Bound:
     return BOUNDS[bound]
 
 
-def _counted(entry: Bound, accounting: Accounting) -> Accounting:
-    """A bound without a printed form is the same either way."""
+def _accounting_for(entry: Bound, accounting: Accounting) -> Accounting:
+    """The accounting as the bound has it: without printed constants where it has none."""
     return accounting if entry.printed else accounting.replace(printed=False)
 
 
 def _epsilons(entry: Bound, runs: RunArrays, accounting: Accounting) -> np.ndarray:
-    accounting = _counted(entry, accounting)
+    accounting = _accounting_for(entry, accounting)
     with np.errstate(all="ignore"):
         checkable = [a.holds(runs, accounting) for a in entry.assumptions if a.holds and a.needed(accounting)]
     return _solve(entry, runs, accounting, np.logical_and.reduce(np.broadcast_arrays(True, *checkable))).epsilon
@@ -310,9 +328,8 @@ def _epsilons(entry: Bound, runs: RunArrays, accounting: Accounting) -> np.ndarr
 def _solve(entry: Bound, runs: RunArrays, accounting: Accounting, applies: np.ndarray) -> Solved:
     """The bound where it applies, inf elsewhere and where numbers leave the floating-point range."""
     if not applies.any():
-        nothing = np.full((), np.nan)
-        return Solved(np.full((), inf), nothing, np.zeros(()), nothing, nothing)
+        return Solved.nothing(())
     with np.errstate(all="ignore"):
         solved = entry.solve(runs, accounting)
     sound = applies & (solved.epsilon >= 0)  # false for nan too
-    return Solved(np.where(sound, solved.epsilon, inf), solved.rho, solved.delta_f, solved.N, solved.z, solved.extra)
+    return solved.mask(sound)

@@ -5,12 +5,14 @@ divergence is summed from its transform. Every number is rounded up.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from zoexplore.bounds import few_steps
-from zoexplore.bounds.conversion import ROUND_UP, delta_of, epsilon_at_order, epsilon_of
+from zoexplore.bounds.conversion import delta_of, epsilon_at_order, epsilon_of
 from zoexplore.bounds.kernels import losses, sampled_loss, subsampled_renyi
+from zoexplore.bounds.kernels.gaussian import ROUND_UP
 
 ORDERS = {  # of the neighbours, whose pairs' losses must both be counted
     "without-replacement": (sampled_loss.WITHOUT_REPLACEMENT,),
@@ -66,9 +68,10 @@ class Losses:
             found = epsilon_of(gaussian, given) if wanted == EPSILON else delta_of(gaussian, given)
             found = np.array(found, float)
             one = (N == 1) & (rho == 0)
-            for rows, answer in ((summed & one, _of_one), (summed & ~one, self._summed), (by_order, _at_one_order)):
+            of_one, of_more = partial(_of_one, wanted), partial(self._summed, wanted)
+            for rows, answer in ((summed & one, of_one), (summed & ~one, of_more), (by_order, _at_one_order)):
                 if rows.any():
-                    found[rows] = np.fmin(found[rows], answer(wanted, *(x[rows] for x in (N, rho, q, mu, given))))
+                    found[rows] = np.fmin(found[rows], answer(*(x[rows] for x in (N, rho, q, mu, given))))
         return _never_falling(N, (rho, q, mu, given), found).reshape(columns[0].shape)
 
     def _summed(self, wanted: int, N, rho, q, mu, given) -> np.ndarray:
@@ -108,7 +111,7 @@ class Losses:
             worse[left] = np.fmax(worse[left], answer)
         lost = ~np.isfinite(worse)
         if wanted == EPSILON and lost.any():
-            worse[lost] = _at_one_order(wanted, *(x[lost] for x in rows))
+            worse[lost] = _at_one_order(*(x[lost] for x in rows))
         return worse
 
 
@@ -131,7 +134,7 @@ def _of_few(wanted: int, kind: int, N, q, mu, given, found) -> np.ndarray:
     return few_steps.epsilon_at(kind, N, q, mu, given, found)
 
 
-def _at_one_order(wanted: int, N, rho, q, mu, delta) -> np.ndarray:
+def _at_one_order(N, rho, q, mu, delta) -> np.ndarray:
     """epsilon from the Renyi divergence at the order that suits it best."""
     alpha, cost = subsampled_renyi.best_order(N, rho, q, mu, delta, True)
     return epsilon_at_order(N * cost + alpha * rho, alpha, delta, "cks")

@@ -7,15 +7,15 @@ import numpy as np
 
 from zoexplore.bounds.contraction import lipschitz
 from zoexplore.bounds.kernels import norms
+from zoexplore.bounds.sensitivity import Sensitivity, above_underflow
 from zoexplore.setting import INTEGER_FIELDS, NUMERIC_FIELDS, Setting, shown
 
 LEAST_UNIT = 1e-290
-LEAST_LENGTH = 1e-100  # in units of noise: shorter lengths are rounded up to it, so that no square of one underflows
 LEAST_PRODUCT = 2.0**-1022  # the smallest number that doubles hold to the last digit
 
 
 @dataclass(frozen=True)
-class RunArrays:
+class RunArrays(Sensitivity):
     """A `Setting` with every numeric field a float array; all of shape () but one, of the shape of the values it takes.
 
     Derived quantities have the names of docs/bounds.md. Lengths among them are in units of eta sigma, so that nothing but
@@ -41,8 +41,8 @@ class RunArrays:
     lipschitz: np.ndarray  # the clip where the setting leaves it open
     releases: np.ndarray
     records_per_person: np.ndarray
-    by_form: bool = False  # counted by the norm of linear models, for which even an idle clip is one that may act
-    composed: dict[Any, Any] = field(default_factory=dict, init=False)  # composition by accounting, once it was asked for
+    by_linear_norm: bool = False  # counted by the norm of linear models, for which even an idle clip is one that may act
+    composition_cache: dict[Any, Any] = field(default_factory=dict, init=False)  # by accounting, once it was asked for
 
     @classmethod
     def of(cls, setting: Setting) -> "RunArrays":
@@ -74,10 +74,10 @@ class RunArrays:
             columns["lipschitz"] = values
         return cls(setting, **columns)
 
-    def counted_by_form(self, by_form: bool = True) -> "RunArrays":
+    def counted_by_linear_norm(self, by_linear_norm: bool = True) -> "RunArrays":
         """The same runs counted by the norm of linear models, or not; composition, which does not ask, is shared."""
-        other = replace(self, by_form=by_form)
-        object.__setattr__(other, "composed", self.composed)
+        other = replace(self, by_linear_norm=by_linear_norm)
+        object.__setattr__(other, "composition_cache", self.composition_cache)
         return other
 
     @property
@@ -101,24 +101,7 @@ class RunArrays:
     @property
     def diameter(self) -> np.ndarray:
         """2R; infinite where the unit is beyond what doubles hold to the last digit."""
-        return np.where((self.unit > LEAST_UNIT) & (self.unit < np.inf), _length(2 * self.R / self.unit), np.inf)
-
-    @property
-    def record_sensitivity(self) -> np.ndarray:
-        """The most that a person's records move the mean difference quotient along a direction, in units of sigma: 2 Delta/n for
-        one record that is replaced, Delta/n for one that is added or removed.
-        """
-        return _length(self.person_share * 2 * self.clip / self.n / self.sigma)
-
-    @property
-    def person_share(self) -> np.ndarray:
-        """What a person's records are of the 2 Delta that one record can be replaced by."""
-        return np.minimum(self.records_per_person, self.n) * (0.5 if self.setting.neighbours == "add-remove" else 1.0)
-
-    @property
-    def step_sensitivity(self) -> np.ndarray:
-        """The most by which clipped updates at two points differ: 2 eta Delta/sqrt(K), in the span."""
-        return _length(2 * self.clip / self.sigma / np.sqrt(self.K))
+        return np.where((self.unit > LEAST_UNIT) & (self.unit < np.inf), above_underflow(2 * self.R / self.unit), np.inf)
 
     @property
     def ridge_expansion(self) -> np.ndarray:
@@ -131,33 +114,21 @@ class RunArrays:
         return np.where(self.ridge_expansion > 1, np.inf, self.step_sensitivity)
 
     @property
-    def B(self) -> np.ndarray:
-        """The most by which neighbours' updates differ at the same point, in the span."""
-        return _length(self.person_share * self.step_sensitivity / self.n)
-
-    @property
     def bias_term(self) -> np.ndarray:
         """The most that two-point estimates add to a difference of updates in the span: eta M xi/sqrt(K)."""
         added = np.maximum(self.M * self.xi, LEAST_PRODUCT) / self.sigma / np.sqrt(self.K)
-        return np.where(self.xi > 0, _length(added), 0.0)
-
-    @property
-    def B_lipschitz(self) -> np.ndarray:
-        """The same before it is projected onto the span, for data losses that are L-Lipschitz: 2 eta L/(n K)."""
-        return self.B / np.sqrt(self.K) * (self.lipschitz / self.clip)
+        return np.where(self.xi > 0, above_underflow(added), 0.0)
 
     @property
     def quotient_bias(self) -> np.ndarray:
-        """The most that two-point estimates add to a difference of updates in the span, by the width of the range of what is
-        clipped's curvature: eta (M' - lo) xi/(2 sqrt(K)).
-        """
+        """What `bias_term` is by the width of the range of curvatures of what is clipped: eta (M' - lo) xi/(2 sqrt(K))."""
         width = np.maximum((self.top_curvature - self.low_curvature) / 2 * np.sqrt(self.K) * self.xi / self.unit, 0.0)
-        return np.where((self.xi > 0) & (self.top_curvature > self.low_curvature), _length(width), 0.0)
+        return np.where((self.xi > 0) & (self.top_curvature > self.low_curvature), above_underflow(width), 0.0)
 
     @property
-    def bias_at_zero(self) -> np.ndarray:
-        """The record's own part of the remainder, all that is left of it where the two runs' iterates agree."""
-        return self.quotient_bias * self._own_part
+    def quotient_bias_at_zero(self) -> np.ndarray:
+        """The record's own part of `quotient_bias`: all that is left of it where the two runs' iterates agree."""
+        return self.quotient_bias * self.own_part
 
     @property
     def linear(self) -> np.ndarray:
@@ -176,18 +147,13 @@ class RunArrays:
 
     @property
     def remainder_at_zero(self) -> np.ndarray:
-        """The record's own part of it."""
-        return self.remainder * self._own_part
-
-    @property
-    def _own_part(self) -> np.ndarray:
-        """The share of a mean that is the record's, or the person's."""
-        return np.minimum(self.records_per_person / self.n, 1.0)
+        """The record's own part of `remainder`."""
+        return self.remainder * self.own_part
 
     @property
     def acting(self) -> np.ndarray:
         """Whether the clip may act."""
-        return (self.lipschitz > self.clip) | self.by_form
+        return (self.lipschitz > self.clip) | self.by_linear_norm
 
     @property
     def certain_c(self) -> np.ndarray:
@@ -218,7 +184,7 @@ class RunArrays:
         """Strong convexity of the mean of what is clipped: less of it where records may be missing from the mean over n."""
         if self.regime != "strongly-convex":
             return 0 * self.m
-        missing = np.minimum(self.records_per_person / self.n, 1.0) if self.setting.neighbours == "add-remove" else 0.0
+        missing = self.own_part if self.setting.neighbours == "add-remove" else 0.0
         return (self.m - self.ridge) * (1 - missing)
 
     @property
@@ -230,10 +196,6 @@ class RunArrays:
     def s2(self) -> np.ndarray:
         """Noise variance in every coordinate."""
         return (1 - self.beta) / self.d
-
-
-def _length(x) -> np.ndarray:
-    return np.maximum(x, LEAST_LENGTH)
 
 
 def _columns(setting: Setting) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""One-dimensional searches over many rows at once. Whatever they return is sound; they only look for the best."""
+"""Searches over many rows at once. Whatever they return is sound; they only look for the best."""
 
 import numpy as np
 
@@ -24,6 +24,16 @@ def golden(value_at, low, high, sections):
         left, right = np.where(down, new, right), np.where(down, left, new)
         at_left, at_right = np.where(down, at_new, at_right), np.where(down, at_left, at_new)
     return np.where(at_left <= at_right, left, right)
+
+
+def spread(size, most):
+    """The numbers of at most so many of `size` rows, evenly spread, the first and the last among them."""
+    return np.unique(np.linspace(0, size - 1, min(size, most)).round().astype(int))
+
+
+def interpolated(found, nodes, size):
+    """What was found at some of `size` rows, interpolated at all of them."""
+    return np.interp(np.arange(size), nodes, found)
 
 
 def best_share(epsilon_at, shape, near=None, sections=9):

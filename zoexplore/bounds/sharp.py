@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zoexplore.bounds import composition, epochs, full_span, minibatch
+from zoexplore.bounds import composition, epochs, full_span, sharp_batches
 from zoexplore.bounds.assumptions import CLIP_IDLE, EPOCHS, LIPSCHITZ, PEOPLE, RELEASED, SMOOTH, START, Assumption
 from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
 from zoexplore.bounds.kernels import norms as kernels_norms
 from zoexplore.bounds.kernels import sharp as kernels
 from zoexplore.bounds.run_arrays import RunArrays
+from zoexplore.bounds.search import spread
 from zoexplore.bounds.shared_sentences import counted_in_tex, of_hidden_iterates
-from zoexplore.bounds.sharp_search import FINE, Outcome, Rows, improve, nearest_order, settle, stretch, walk
+from zoexplore.bounds.sharp_search import FINE, Outcome, Rows, growth_of_squared_distance, improve, nearest_order, settle, walk
 from zoexplore.bounds.subsampling import by_batch_kind
 from zoexplore.documents import Reference
 from zoexplore.formatting import format_short, format_tex
@@ -28,7 +29,7 @@ AGAIN = 2, 12  # rounds at least and, where epsilon still falls, at most, from c
 WORSE = 1.01  # a family of rows that is worse than another by that much at both nodes around a row is not tried there
 TIE = 1e-4  # relative; starts that agree so far are the same
 FLAT = 1e-5  # a growth of epsilon between anchors that is not worth resolving
-COMPOSED, ALL_DIRECTIONS, SPLIT = 0.0, 1.0, 2.0  # what a bound was the least by
+BY_COMPOSITION, ALL_DIRECTIONS, SPLIT = 0.0, 1.0, 2.0  # what a bound was the least by
 FEW = 12  # orders below it are tried as they are at both anchors: whole numbers are too coarse there to interpolate
 
 
@@ -37,7 +38,7 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     return by_batch_kind(_of_all, _of_batches, runs, accounting)
 
 
-def _of_form(runs: RunArrays) -> np.ndarray:
+def _linear_norm_helps(runs: RunArrays) -> np.ndarray:
     """Whether it helps to know that what is clipped is a function of one linear form. The norm of linear models is for a clip
     that may act: an idle one is one that may and does not, and otherwise has a lesser constant and a remainder of two-point
     quotients. Without curvature there is nothing to know.
@@ -46,26 +47,26 @@ def _of_form(runs: RunArrays) -> np.ndarray:
 
 
 def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
-    form = _of_form(runs)
-    if not form.any():
-        return _counted(runs, accounting)
-    found = _counted(runs.counted_by_form(), accounting).mask(form)
-    if (form & runs.acting & (runs.batch < runs.n)).all():  # where choices are searched for widely enough
+    helps = _linear_norm_helps(runs)
+    if not helps.any():
+        return _by_one_norm(runs, accounting)
+    found = _by_one_norm(runs.counted_by_linear_norm(), accounting).mask(helps)
+    if (helps & runs.acting & (runs.batch < runs.n)).all():  # where choices are searched for widely enough
         return found
-    return _counted(runs, accounting).minimum(found)
+    return _by_one_norm(runs, accounting).minimum(found)
 
 
-def _counted(runs: RunArrays, accounting: Accounting) -> Solved:
+def _by_one_norm(runs: RunArrays, accounting: Accounting) -> Solved:
     """Batches, by the one norm or the other."""
-    best = _composed(runs, accounting)
+    best = _composition(runs, accounting)
     if accounting.schedule == "optimal":
-        best = best.minimum(_composed(replace(runs, beta=np.ones(())), accounting))
+        best = best.minimum(_composition(replace(runs, beta=np.ones(())), accounting))
     if runs.setting.sampling == "cyclic":
         shared = (runs.beta < 1) | (runs.K == runs.d)
         best = best.minimum(epochs.cyclic(runs, accounting).mask(shared & (runs.releases == 1)))
     elif runs.setting.sampling != "shuffled":  # there the worst order of visits is as bad as composition, whatever it is
-        best = best.minimum(minibatch.sharp(runs, accounting).mask(runs.releases == 1))
-    return replace(best, extra=best.extra | {"by_form": np.full((), float(runs.by_form))})
+        best = best.minimum(sharp_batches.solve(runs, accounting).mask(runs.releases == 1))
+    return replace(best, extra=best.extra | {"by_linear_norm": np.full((), float(runs.by_linear_norm))})
 
 
 def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
@@ -73,32 +74,32 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
     a constant beta. Never above composition, which is the case pi = 1 from distance 0.
     """
     free = accounting.schedule == "optimal"
-    best = _composed(runs, accounting)
+    best = _composition(runs, accounting)
     if free:
-        best = best.minimum(_composed(replace(runs, beta=np.ones(())), accounting))
+        best = best.minimum(_composition(replace(runs, beta=np.ones(())), accounting))
     everywhere = (runs.K == runs.d) & (~runs.acting | (runs.d == 1))  # nothing is random
     if everywhere.any():
         best = best.minimum(_all_directions(runs, accounting).mask(everywhere))
-    form = _of_form(runs)
-    split = (~everywhere | form) & (free | (runs.beta < 1) | (runs.K == runs.d))
+    helps = _linear_norm_helps(runs)
+    split = (~everywhere | helps) & (free | (runs.beta < 1) | (runs.K == runs.d))
     if not split.any():
         return best
     shared = (runs.beta < 1) | (runs.K == runs.d)
     beta = np.full((), 0.5) if free else np.where(shared, runs.beta, 0.5)  # of the other rows the bound is composition
-    stretch = _stretch(runs)
-    norms = [] if (form & runs.acting).all() else [runs]  # its own norm is the less there, whatever the choices
-    norms += [runs.counted_by_form()] if form.any() else []
-    near = [Rows.of(counted, beta, stretch, high=high) for counted in norms for high in (False, True)]
+    steps = _steps_per_release(runs)
+    norms = [] if (helps & runs.acting).all() else [runs]  # its own norm is the less there, whatever the choices
+    norms += [runs.counted_by_linear_norm()] if helps.any() else []
+    near = [Rows.of(counted, beta, steps, high=high) for counted in norms for high in (False, True)]
     far = []
     if np.isfinite(runs.R).any():
-        most = 2.0 ** np.ceil(np.log2(stretch.max()))
+        most = 2.0 ** np.ceil(np.log2(steps.max()))
         far = [Rows.of(counted, beta, most, far=True, high=high) for counted in norms for high in (False, True)]
     only_T = not any(np.ndim(getattr(runs, name)) for name in NUMERIC_FIELDS if name != "T")
     found = (_along_T if only_T else _along)(near, far, accounting)
     return best.minimum(found.reshape(runs.shape).mask(split))
 
 
-def _stretch(runs: RunArrays) -> np.ndarray:
+def _steps_per_release(runs: RunArrays) -> np.ndarray:
     """The most steps from one released iterate to the next: a stretch costs at most what one of so many does, and they add up."""
     return np.ceil(runs.T / runs.releases)
 
@@ -108,11 +109,11 @@ def _along(near: list[Rows], far: list[Rows], accounting: Accounting) -> Solved:
     between those only where it may be the best.
     """
     families, count = near + far, near[0].K.size
-    kept = np.unique(np.linspace(0, count - 1, min(count, MOST_NODES)).round().astype(int))
+    kept = spread(count, MOST_NODES)
     below, above, weight = _place(np.arange(count), kept)
     settled = _settle([rows.at(kept) for rows in families], accounting)
     enough = np.min([found.epsilon for _, found in settled], axis=0) * WORSE
-    solved, alone = _nothing(count), np.zeros(count, bool)
+    solved, alone = Solved.nothing(count), np.zeros(count, bool)
     for rows, (nodes, found) in zip(families, settled, strict=True):
         promising = found.epsilon <= enough
         index = np.flatnonzero(promising[below] | promising[above])
@@ -124,7 +125,7 @@ def _along(near: list[Rows], far: list[Rows], accounting: Accounting) -> Solved:
     index = np.flatnonzero(alone)
     if index.size:
         for chosen, outcome in _settle([rows.at(index) for rows in families], accounting):
-            solved = _clearly_least(solved, _solved(chosen, chosen, outcome).scatter(index, count))
+            solved = _clearly_least(solved, _as_solved(chosen, chosen, outcome).scatter(index, count))
     return _within(solved, near[0].most)
 
 
@@ -158,16 +159,16 @@ def _along_T(near: list[Rows], far: list[Rows], accounting: Accounting) -> Solve
     below, above, weight = _place(position, anchors)
     nodes = [rows.at(np.zeros(anchors.size, int))._replace(most=ANCHOR**anchors) for rows in near]
     settled = _settle(nodes + [rows.at([0]) for rows in far], accounting)
-    from_afar = solved = _nothing(T.size)
+    from_afar = solved = Solved.nothing(T.size)
     for rows, (node, found) in zip(far, settled[len(near) :], strict=True):
         everywhere = np.zeros(T.size, int)
-        from_afar = _clearly_least(from_afar, _solved(rows, node.at(everywhere), found.at(everywhere)))
+        from_afar = _clearly_least(from_afar, _as_solved(rows, node.at(everywhere), found.at(everywhere)))
     settled = settled[: len(near)]
     winner = np.argmin([found.epsilon for _, found in settled], axis=0)
     for i, (rows, (node, found)) in enumerate(zip(near, settled, strict=True)):
         # epsilon grows with T: a later anchor's bound serves all before it, and where two agree, nothing is left to be found
         flat = found.epsilon[above] <= found.epsilon[below] * (1 + FLAT)
-        solved = solved.minimum(_solved(rows, node.at(above), found.at(above)))
+        solved = solved.minimum(_as_solved(rows, node.at(above), found.at(above)))
         hopeless = found.epsilon[below] * (1 - TIE) > from_afar.epsilon  # and more so for more steps
         todo = ~flat & ~hopeless & ((winner[below] == i) | (winner[above] == i))
         apart = _apart(node, below, above)
@@ -224,7 +225,7 @@ def _between(rows: Rows, nodes: Rows, below, above, weight, accounting: Accounti
 def _evaluate(rows: Rows, accounting: Accounting, nodes: Outcome) -> Solved:
     """The bound of rows whose choices are made, from what was found for a node each."""
     found = improve(rows, accounting, FINE, _carried(rows, nodes), *AGAIN)
-    return _solved(rows, rows, found)
+    return _as_solved(rows, rows, found)
 
 
 def _carried(rows: Rows, nodes: Outcome) -> np.ndarray:
@@ -235,34 +236,29 @@ def _carried(rows: Rows, nodes: Outcome) -> np.ndarray:
     return np.take_along_axis(nodes.path, np.clip(index, 0, theirs - 1), axis=1)
 
 
-def _solved(rows: Rows, chosen: Rows, found: Outcome) -> Solved:
+def _as_solved(rows: Rows, chosen: Rows, found: Outcome) -> Solved:
     """The rows' bounds under the choices; where these were made for a longer run, that run's."""
     path = np.empty(rows.K.size, object)
     for i, distances in enumerate(found.path):
         path[i] = distances
     extra = {
         "kind": np.full(rows.K.size, SPLIT), "moment": chosen.order, "share": found.share, "beta": chosen.beta, "path": path,
-        "high": chosen.high, "far": chosen.far, "by_form": chosen.linear, "most": found.most,
+        "high": chosen.high, "far": chosen.far, "by_linear_norm": chosen.linear, "most": found.most,
     }  # fmt: skip
     delta_f = np.where(rows.certain, 0.0, found.share * rows.delta)
     N = np.where(rows.far, found.steps, np.minimum(found.steps, rows.most))
     return Solved(found.epsilon, found.rho, delta_f, N, rows.z0, extra)
 
 
-def _nothing(count: int) -> Solved:
-    nan = np.full(count, np.nan)
-    return Solved(np.full(count, np.inf), nan, nan, nan, nan)
-
-
-def _composed(runs: RunArrays, accounting: Accounting) -> Solved:
+def _composition(runs: RunArrays, accounting: Accounting) -> Solved:
     solved = composition.solve(runs, accounting)
-    return replace(solved, extra=solved.extra | {"kind": np.full((), COMPOSED), "beta": runs.beta})
+    return replace(solved, extra=solved.extra | {"kind": np.full((), BY_COMPOSITION), "beta": runs.beta})
 
 
 def _all_directions(runs: RunArrays, accounting: Accounting) -> Solved:
     """K = d: nothing is random, delta is not split, and all noise counts as the directions'."""
-    stretch = _stretch(runs)
-    rho, N, z = full_span.least_budget(runs.certain_c, stretch, runs.diameter, *_all_directions_step(runs, accounting))
+    steps = _steps_per_release(runs)
+    rho, N, z = full_span.least_budget(runs.certain_c, steps, runs.diameter, *_all_directions_step(runs, accounting))
     return Solved.of(runs, accounting, rho * runs.releases, N=N, z=z, kind=ALL_DIRECTIONS, beta=runs.beta)
 
 
@@ -279,9 +275,9 @@ def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Traje
     if "renyi_order" in solved.extra or runs.releases > 1 or runs.batch < runs.n:
         return None
     extra = {k: v.item() for k, v in solved.extra.items()}
-    runs = runs.counted_by_form(extra.get("by_form") == 1.0)
+    runs = runs.counted_by_linear_norm(extra.get("by_linear_norm") == 1.0)
     N, tau = int(solved.N), int(runs.T - solved.N)
-    if extra["kind"] == COMPOSED:  # everything is shifted away at once
+    if extra["kind"] == BY_COMPOSITION:  # everything is shifted away at once
         flat, ones, beta = np.full(N, float(solved.rho) / N), np.ones(N), extra["beta"]
         noise = float(beta / runs.K + (1 - beta) / runs.d)
         return Trajectory(tau, np.zeros(N + 1), beta * ones, np.sqrt(2 * flat * noise), 0 * ones, flat, ones, ones)
@@ -316,7 +312,7 @@ IDLE = replace(LIPSCHITZ, holds=None, shortfall=None, vouched=False, unless=lamb
 
 LINEAR = Assumption(
     "What is clipped of every record's loss is a function of one linear form of the parameters (a generalised linear model).",
-    unless=lambda r: not _of_form(r),
+    unless=lambda r: not _linear_norm_helps(r),
 )
 NOT_LINEAR = (
     "what is clipped is said to be strongly convex (m exceeds the ridge), which no function of one linear form is: "
@@ -357,7 +353,11 @@ def needed_ridge(runs: RunArrays, order: float) -> float:
     first = int(np.argmax(c < 1)) if (c < 1).any() else tried.size
     if runs.linear:  # of one linear form: less may do, and does the better the more it is, up to a step of half the curvature
         up_to = min(first, int(np.count_nonzero(r >= top / 2)))
-        found = bisect_left(range(up_to), True, key=lambda i: stretch(float(runs.K), d, order, float(r[i]), low, top) < 1)
+
+        def contracts(i: int) -> bool:
+            return growth_of_squared_distance(float(runs.K), d, order, float(r[i]), low, top) < 1
+
+        found = bisect_left(range(up_to), True, key=contracts)
         first = found if found < up_to else first
     return float(tried[first]) if first < tried.size else np.inf
 

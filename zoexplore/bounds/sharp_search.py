@@ -80,7 +80,7 @@ class Rows(NamedTuple):
         idle = (runs.K == runs.d) & ~runs.acting
         columns = (
             runs.K, runs.d, runs.ridge_factor, runs.low_curvature, runs.top_curvature, runs.acting,
-            runs.linear & runs.by_form, idle | (runs.d == 1),
+            runs.linear & runs.by_linear_norm, idle | (runs.d == 1),
             runs.B, runs.B_lipschitz, runs.remainder, runs.remainder_at_zero, runs.delta, runs.releases,
             most, z0, far, high, beta, 9.0, FIRST_SHARE, 0,
         )  # fmt: skip
@@ -119,7 +119,7 @@ def tabled(rows: Rows) -> tuple[Rows, np.ndarray]:
     return rows._replace(table=np.array(which)), np.array([_table(*key) for key in found])
 
 
-def stretch(K: float, d: float, order: float, r: float, low: float, top: float) -> float:
+def growth_of_squared_distance(K: float, d: float, order: float, r: float, low: float, top: float) -> float:
     """By how much a step of a linear model whose clip may act lengthens a squared distance at most, in the norm of the order."""
     c2 = norms.drift_constant(r, low, top, d, order, True, False)
     return norms.norm(_table(K, d, order, r, low, top), RAYS, 1.0, c2)[0]

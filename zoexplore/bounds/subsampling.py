@@ -18,7 +18,6 @@ from zoexplore.setting import Accounting
 
 LEAST_ORDER, MOST_ORDER = 1 + subsampled_renyi.LEAST_EXCESS, 1 + subsampled_renyi.MOST_EXCESS
 LEAST_VARIANCE = 1e-290  # less than that has lost digits, and counts as none
-LOSSES = ("N", "rho", "q", "mu")  # the columns of `Losses`
 PRINTED_SECTIONS = 24  # of the orders' logarithm; the paper's cost has no search of its own
 
 
@@ -90,29 +89,28 @@ def exact(accounting: Accounting) -> bool:
     return accounting.conversion == "gaussian" and not accounting.printed
 
 
-def composed(sampled: Sampled, N, delta, accounting: Accounting, **extra) -> Solved:
+def compose(sampled: Sampled, N, delta, accounting: Accounting, **extra) -> Solved:
     """N steps on batches and nothing else."""
     alpha, cost = sampled.best_order(N, 0.0, delta, accounting)
-    by_order = solved(N * cost, alpha, delta, accounting, N=N, **extra)
+    by_order = from_renyi(N * cost, alpha, delta, accounting, N=N, **extra)
     if not exact(accounting):
         return by_order
-    return of_losses(sampled.losses(N, 0.0), delta, N=N, **extra).minimum(by_order)
+    return from_losses(sampled.losses(N, 0.0), delta, N=N, **extra).minimum(by_order)
 
 
-def of_losses(losses: Losses, delta, delta_f=0.0, N=np.nan, z=0.0, **extra) -> Solved:
+def from_losses(losses: Losses, delta, delta_f=0.0, N=np.nan, z=0.0, **extra) -> Solved:
     """Convert composed privacy losses exactly, at delta - delta_f. There is no rho, and no order."""
-    columns = {"renyi_order": np.nan} | {f"losses_{k}": getattr(losses, k) for k in LOSSES}
-    extra = {k: np.asarray(v) for k, v in (extra | columns).items()}
+    extra = {k: np.asarray(v) for k, v in (extra | {"renyi_order": np.nan, "exact": 1.0}).items()}
     rho, N, z, lost = map(np.asarray, (np.nan, N, z, delta_f))
     return Solved(losses.epsilon(delta - delta_f), rho, lost, N, z, extra)
 
 
-def by_losses(found: Solved) -> bool:
-    """Whether a single run's epsilon was converted by `of_losses`."""
-    return not any(np.isnan(found.extra.get(f"losses_{k}", np.nan)) for k in LOSSES)
+def was_exact(found: Solved) -> bool:
+    """Whether a single run's epsilon was converted by `from_losses`."""
+    return bool(found.extra.get("exact", np.nan) == 1.0)
 
 
-def solved(divergence, alpha, delta, accounting: Accounting, delta_f=0.0, N=np.nan, z=0.0, **extra) -> Solved:
+def from_renyi(divergence, alpha, delta, accounting: Accounting, delta_f=0.0, N=np.nan, z=0.0, **extra) -> Solved:
     """Convert a Renyi divergence at the order alpha, at delta - delta_f. There is no rho."""
     epsilon = epsilon_at_order(divergence, alpha, delta - delta_f, accounting.conversion)
     extra = {k: np.asarray(v) for k, v in (extra | {"renyi_order": alpha}).items()}

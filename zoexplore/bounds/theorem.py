@@ -1,10 +1,10 @@
 """The paper's hidden-state theorem, minimised over everything it leaves free."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from zoexplore.bounds import minibatch
+from zoexplore.bounds import theorem_batches
 from zoexplore.bounds.assumptions import (
     BATCHES,
     CLIP_IDLE,
@@ -17,8 +17,8 @@ from zoexplore.bounds.assumptions import (
     START,
 )  # fmt: skip
 from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
-from zoexplore.bounds.contraction import gap
 from zoexplore.bounds.conversion import epsilon_of
+from zoexplore.bounds.geometry import Geometry
 from zoexplore.bounds.kernels import shifted_divergence
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import best_share
@@ -38,7 +38,7 @@ FREE = -1.0  # stands for beta where every step's share is chosen
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
     """The theorem's least epsilon; on batches of b < n records in its Renyi form, with the best constant beta if it is free."""
-    return by_batch_kind(_of_all, lambda r, a: minibatch.theorem(r, a, _geometry), runs, accounting)
+    return by_batch_kind(_of_all, theorem_batches.solve, runs, accounting)
 
 
 def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
@@ -49,8 +49,8 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
     """
     beta = np.full((), FREE) if accounting.schedule == "optimal" else runs.beta
     from_zero = _from_zero(runs, accounting, beta)
-    program = _program(runs, beta)
-    from_diameter = _counted(program, accounting, np.full((), np.inf), runs.delta)
+    program = Program.of(runs, beta)
+    from_diameter = _best_counted_steps(program, accounting, np.full((), np.inf), runs.delta)
     best = from_zero.minimum(from_diameter.mask(from_diameter.N <= runs.T))
     return _from_forward_tracking(program, runs, accounting, best)
 
@@ -66,23 +66,29 @@ def _data_cost(runs: RunArrays):
     return runs.record_sensitivity**2 / 2
 
 
-def _drift(runs: RunArrays):
-    """c2 = eta M xi, what two-point estimates add to the distance in a step; a vanishing one is rounded up, so that distances
-    over it stay finite.
-    """
-    return np.where(runs.xi > 0, np.maximum(runs.bias_term * np.sqrt(runs.K), 1e-100 * runs.step_sensitivity), 0.0)
+class Program(NamedTuple):
+    """The arguments of the kernels after T and delta_f, in their order."""
+
+    K: np.ndarray
+    d: np.ndarray
+    gap: np.ndarray
+    diameter: np.ndarray
+    separation: np.ndarray
+    drift: np.ndarray
+    beta: np.ndarray
+    data: np.ndarray  # what a step's data costs, over beta
+    shift: np.ndarray  # what a shift's square costs, over 1 - beta
+
+    @classmethod
+    def of(cls, runs: RunArrays, beta) -> "Program":
+        return cls(*Geometry.of(runs), beta, _data_cost(runs), runs.d / 2)
+
+    @property
+    def geometry(self) -> Geometry:
+        return Geometry(*self[: len(Geometry._fields)])
 
 
-def _program(runs: RunArrays, beta) -> tuple:
-    """The arguments of the kernels after T and delta_f: K, d, gap, diameter, separation, drift, beta, data, shift."""
-    return *_geometry(runs), beta, _data_cost(runs), runs.d / 2
-
-
-def _geometry(runs: RunArrays) -> tuple:
-    return runs.K, runs.d, gap(runs.c), runs.diameter, runs.step_separation, _drift(runs)
-
-
-def _counted(program: tuple, accounting: Accounting, T, delta) -> Solved:
+def _best_counted_steps(program: Program, accounting: Accounting, T, delta) -> Solved:
     """The best number of counted steps and split of delta for runs of T steps (inf: from the diameter, any number).
 
     The number hardly depends on the split: two rounds of one after the other settle both, three where it still moves.
@@ -95,13 +101,11 @@ def _counted(program: tuple, accounting: Accounting, T, delta) -> Solved:
         part, T_part, delta_part = _at(moving, program, T, delta)
         N[moving], share[moving] = _round(part, accounting, T_part, delta_part, share[moving], share[moving], 5)
     rho = shifted_divergence.theorem_rho(N, T, np.log(share * delta), *program)
-    diameter, separation = program[3], program[4]
     epsilon = epsilon_of(rho, delta * (1 - share), accounting.conversion)
-    z = np.where(np.isfinite(T), np.minimum(diameter, separation * (T - N)), diameter)
-    return Solved(epsilon, rho, share * delta, N, z, {"share": share})
+    return Solved(epsilon, rho, share * delta, N, program.geometry.start(T, N), {"share": share})
 
 
-def _round(program: tuple, accounting: Accounting, T, delta, share, near, sections: int):
+def _round(program: Program, accounting: Accounting, T, delta, share, near, sections: int):
     """The best number of steps for the split, and the best split (near a given one, if any) for that number."""
     most = np.where(np.isfinite(T), T - 1, shifted_divergence.MOST_STEPS)
     N = shifted_divergence.theorem_steps(T, most, np.log(share * delta), *program)
@@ -113,27 +117,29 @@ def _round(program: tuple, accounting: Accounting, T, delta, share, near, sectio
     return N, best_share(epsilon_at, np.shape(share), near, sections)
 
 
-def _at(rows, program: tuple, *others):
+def _at(rows, program: Program, *others):
     """Some rows of a program's arguments and of what goes with them."""
 
     def pick(x):
         return np.broadcast_to(x, rows.shape)[rows]
 
-    return tuple(map(pick, program)), *map(pick, others)
+    return Program(*map(pick, program)), *map(pick, others)
 
 
-def _from_forward_tracking(program: tuple, runs: RunArrays, accounting: Accounting, best: Solved) -> Solved:
+def _from_forward_tracking(program: Program, runs: RunArrays, accounting: Accounting, best: Solved) -> Solved:
     """Improve the rows where a forward part stays within the diameter and cannot be ruled out by the cost of data alone."""
-    diameter, separation, beta, data = program[3], program[4], program[6], program[7]
+    beta = program.beta
     with np.errstate(divide="ignore", invalid="ignore"):
-        forward = np.minimum(runs.T - 1, np.ceil(diameter / separation))
-        least = epsilon_of((runs.T - forward) * data / np.where(beta == FREE, 1.0, beta), runs.delta, accounting.conversion)
+        forward = np.minimum(runs.T - 1, np.ceil(program.diameter / program.separation))
+        least = epsilon_of(
+            (runs.T - forward) * program.data / np.where(beta == FREE, 1.0, beta), runs.delta, accounting.conversion
+        )
     rows = np.broadcast_to((forward >= 1) & (least < best.epsilon) & (beta != 0) & (beta < 1), runs.shape)
     if not rows.any():
         return best
 
     part, T, delta = _at(rows, program, runs.T, runs.delta)
-    found = _counted(part, accounting, T, delta)
+    found = _best_counted_steps(part, accounting, T, delta)
     return best.minimum(found.scatter(rows, runs.shape))
 
 
@@ -148,8 +154,9 @@ def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Traje
         beta = np.full(N, 1.0 if free else float(runs.beta))
         a, z = np.zeros(N), np.zeros(N + 1)
     else:
-        c2 = float(_drift(runs))
-        kappa = float(shifted_divergence.theorem_growth(float(N), np.log(solved.delta_f), runs.K, runs.d, gap(runs.c)))
+        geometry = Geometry.of(runs)
+        c2 = float(geometry.drift)
+        kappa = float(shifted_divergence.theorem_growth(float(N), np.log(solved.delta_f), geometry.K, geometry.d, geometry.gap))
         ratio = shift / data if free else 0.0
         nu = float(shifted_divergence.shift_level(kappa, float(N), solved.z, c2, ratio))
         weight = nu * np.exp(-abs(kappa) * (np.arange(N)[::-1] if kappa <= 0 else np.arange(N)))

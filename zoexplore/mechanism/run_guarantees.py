@@ -15,6 +15,7 @@ from zoexplore.bounds.assumptions import LIPSCHITZ
 from zoexplore.bounds.conversion import epsilon_at_order
 from zoexplore.bounds.guarantee import EXACT
 from zoexplore.bounds.kernels import subsampled_renyi
+from zoexplore.bounds.kernels.gaussian import ROUND_UP
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import golden
 from zoexplore.bounds.subsampling import remark
@@ -23,7 +24,6 @@ from zoexplore.mechanism.schedule import theorem_of
 from zoexplore.mechanism.varied_losses import Steps, epsilon_of_varied
 from zoexplore.setting import Accounting, Setting
 
-ROUND_UP = 1 + 1e-12
 ULPS_UP = 1 + 4e-16
 ORDERS = np.log(np.geomspace(1e-3, 1e5, 33))  # logarithms of orders over 1 that are tried first; any is sound
 SAME_COST = 48  # different steps on batches whose costs are added up one by one; more are rounded up to as many

@@ -9,10 +9,10 @@ import numpy as np
 from zoexplore.bounds import Guarantee, guarantee
 from zoexplore.bounds.bound import Trajectory
 from zoexplore.bounds.conversion import epsilon_of
+from zoexplore.bounds.kernels.gaussian import ROUND_UP
 from zoexplore.bounds.run_arrays import LEAST_UNIT, RunArrays
 from zoexplore.setting import Accounting, Setting
 
-ROUND_UP = 1 + 1e-12
 SCHEDULED = ("beta", "sigma", "clip", "batch")  # the learning rate is torch's schedulers' to vary
 Schedule = Mapping[str, Sequence[float]] | Sequence[float] | np.ndarray | Trajectory | None
 

@@ -156,7 +156,7 @@ def guarantees(setting: Setting, accounting: Accounting) -> dict[str, Guarantee]
 
 def of_this_run(bound: str) -> bool:
     """Whether a bound is of the run that is set, and not of another mechanism beside it."""
-    return not BOUNDS[bound].comparator
+    return BOUNDS[bound].of_this_run
 
 
 def smallest(found: dict[str, Guarantee]) -> Guarantee:
@@ -173,7 +173,7 @@ def public_epsilon(setting: Setting, accounting: Accounting) -> float:
 @remembered()
 def shares(setting: Setting, accounting: Accounting) -> tuple[float, float]:
     """The smallest epsilon of this run with all noise along the directions, beta = 1, and with none of it, beta = 0."""
-    own = [bound for bound in BOUNDS if not BOUNDS[bound].comparator]
+    own = [bound for bound in BOUNDS if of_this_run(bound)]
     found = curve(setting, "beta", [1.0, 0.0], own, accounting.replace(schedule="constant"))
     along, across = np.minimum.reduce(list(found.values()))
     return float(along), float(across)

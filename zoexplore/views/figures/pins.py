@@ -12,6 +12,7 @@ from bokeh.plotting import figure
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.bound import Style
 from zoexplore.export import every_field
+from zoexplore.fields import FIELDS
 from zoexplore.formatting import THIN, format_number, format_short
 from zoexplore.views.axes import AXES, drawable
 from zoexplore.views.axes import rows as rows_of
@@ -26,7 +27,6 @@ from zoexplore.views.view import View
 
 WIDTH, DASH = 1.7, (7, 2)
 _APART, _ASIDE = 0.3, 14  # decades between letters above each other; how far to the left the next one stands else, in pixels
-_EMPTY = {"eta": "K/M", "batch": "all", "lipschitz": "≤ Δ"}
 
 
 def lines(fig: figure, source: ColumnDataSource, xs: str = "xs", ys: str = "ys") -> GlyphRenderer:
@@ -157,7 +157,7 @@ class Pinned(View):
         """Only the fields that differ, and epsilon of every bound."""
         texts = [every_field(run.setting, run.accounting) for run in runs]
         differ = [name for name in texts[0] if len({text[name] for text in texts}) > 1]
-        rows = [_line(symbol_of(name), [text[name] or _EMPTY[name] for text in texts]) for name in differ]
+        rows = [_line(symbol_of(name), [text[name] or FIELDS[name].left_out for text in texts]) for name in differ]
         rows += [_line(bound.title, _ratios([f[name].epsilon for f in found])) for name, bound in BOUNDS.items()]
         heads = "".join(f'<th scope="col">{head}</th>' for head in ("now", *(LETTERS[place] for place in self.pins.places())))
         head = f'<thead><tr><th scope="col">what differs, and ε</th>{heads}</tr></thead>'

@@ -2,13 +2,13 @@
 
 from html import escape
 from math import inf
-from typing import Any, ClassVar
+from typing import Any
 
 import panel as pn
 import param
 from bokeh.models import CustomJSTickFormatter
 
-from zoexplore.fields import FIELDS, in_symbols
+from zoexplore.fields import FIELDS, OPTIONS, in_symbols
 from zoexplore.formatting import format_exact, format_typed, parse_number
 from zoexplore.setting import Refused
 from zoexplore.views.address import Lesson
@@ -32,15 +32,9 @@ HINTS = {  # what the labels of the fold do not explain
     "neighbours": "What an attacker tries to tell apart: this record or another in its place, or this record or none.",
     "sampling": "How a batch of fewer than n records is chosen. Fresh draws hide who is in it; fixed turns hide nothing.",
 }
-REGIME_NAMES = {"strongly-convex": "strongly convex", "convex": "convex", "non-convex": "non-convex"}
-MENUS = {  # of a field: what its menu says, and what it calls the values
-    "neighbours": ("neighbours", {"replace-one": "replace one", "add-remove": "add or remove"}),
-    "sampling": ("batches are", {
-        "without-replacement": "drawn afresh", "poisson": "Poisson", "cyclic": "in fixed turns", "shuffled": "in shuffled turns",
-    }),
-    "conversion": ("conversion", {"gaussian": "Gaussian, exact", "cks": "Rényi, Canonne et al.", "mironov": "Rényi, Mironov"}),
-    "sensitivity": ("sensitivity", {"clip": "clip norm alone", "lipschitz": "Lipschitz loss"}),
-    "schedule": ("noise share", {"constant": "β as it is set", "optimal": "the best β"}),
+MENUS = {  # of a field: what its menu says
+    "neighbours": "neighbours", "sampling": "batches are", "conversion": "conversion", "sensitivity": "sensitivity",
+    "schedule": "noise share",
 }  # fmt: skip
 SWITCHES = {  # beside a number: a box, and the value that it sets
     "R": ("no ball: R = ∞", inf), "lipschitz": ("the clip never acts", None), "eta": ("follow K/M", None),
@@ -61,8 +55,6 @@ def ladder_of(state: State, name: str) -> Ladder:
 class Field(Typed):
     """One number of the state as text; it is the state that says why it cannot be."""
 
-    EMPTY: ClassVar = {"batch": "all", "lipschitz": "≤ Δ", "eta": ""}  # the words for what may be left out
-
     def __init__(self, state: State, field: str, **params: Any) -> None:
         self.state, self.field = state, field
         worded = ["worded"] if FIELDS[field].symbol.isalpha() and len(FIELDS[field].symbol) > 1 else []  # a word, no letter
@@ -73,12 +65,12 @@ class Field(Typed):
         return FIELDS[self.field].symbol
 
     def shown(self) -> str:
-        return super().shown() if getattr(self.state, self.field) is not None else self.EMPTY[self.field]
+        return super().shown() if getattr(self.state, self.field) is not None else FIELDS[self.field].left_out
 
     def parsed(self, text: str) -> float | None:
         """The text as a value. Raises ValueError where it is no number."""
-        empty = self.EMPTY.get(self.field)
-        return None if empty is not None and text.strip() in ("", empty) else parse_number(text)
+        left_out = FIELDS[self.field].left_out
+        return None if left_out and text.strip() in ("", left_out) else parse_number(text)
 
     def take(self, value: Any) -> None:
         self.state.ask(**{self.field: value})
@@ -185,11 +177,13 @@ class Controls(pn.viewable.Viewer):
         self.multiplier = Multiplier(self.state)
         self.fields = {f: (StepSize if f == "eta" else Field)(self.state, f) for f in IN_FOLD}
         self.options = {
-            "regime": self._choice(pn.widgets.RadioBoxGroup, "regime", REGIME_NAMES, inline=True, tags=["regime of the loss"])
+            "regime": self._choice(
+                pn.widgets.RadioBoxGroup, "regime", OPTIONS["regime"], inline=True, tags=["regime of the loss"]
+            )
         }
         self.options["linear"] = self._box("linear", "a linear model, one score a record")
-        for field, (label, names) in MENUS.items():
-            self.options[field] = self._choice(pn.widgets.Select, field, names, label=label)
+        for field, label in MENUS.items():
+            self.options[field] = self._choice(pn.widgets.Select, field, OPTIONS[field], label=label)
         self.options["printed"] = self._box("printed", "constants as printed: no guarantee")
         self.switches = {field: self._switch(field, *switch) for field, switch in SWITCHES.items()}
         self.notice = pn.pane.HTML("", visible=False, **widgets.look("notice", margin=0))

@@ -1,0 +1,56 @@
+"""What a record changes, or a person with several of them: how far neighbours' runs come apart in a step."""
+
+import numpy as np
+
+from zoexplore.setting import Setting
+
+LEAST_LENGTH = 1e-100  # in units of noise: shorter lengths are rounded up to it, so that no square of one underflows
+
+
+def above_underflow(length) -> np.ndarray:
+    """Of each length that is shorter, `LEAST_LENGTH`."""
+    return np.maximum(length, LEAST_LENGTH)
+
+
+class Sensitivity:
+    """What follows from a run's records, clip and neighbours alone; a part of `RunArrays`, whose fields and units it has."""
+
+    setting: Setting
+    n: np.ndarray
+    K: np.ndarray
+    sigma: np.ndarray
+    clip: np.ndarray
+    lipschitz: np.ndarray
+    records_per_person: np.ndarray
+
+    @property
+    def record_sensitivity(self) -> np.ndarray:
+        """The most that a person's records move the mean difference quotient along a direction, in units of sigma: 2 Delta/n for
+        one record that is replaced, Delta/n for one that is added or removed.
+        """
+        return above_underflow(self.person_share * 2 * self.clip / self.n / self.sigma)
+
+    @property
+    def person_share(self) -> np.ndarray:
+        """What a person's records are of the 2 Delta that one record can be replaced by."""
+        return np.minimum(self.records_per_person, self.n) * (0.5 if self.setting.neighbours == "add-remove" else 1.0)
+
+    @property
+    def step_sensitivity(self) -> np.ndarray:
+        """The most by which clipped updates at two points differ: 2 eta Delta/sqrt(K), in the span."""
+        return above_underflow(2 * self.clip / self.sigma / np.sqrt(self.K))
+
+    @property
+    def B(self) -> np.ndarray:
+        """The most by which neighbours' updates differ at the same point, in the span."""
+        return above_underflow(self.person_share * self.step_sensitivity / self.n)
+
+    @property
+    def B_lipschitz(self) -> np.ndarray:
+        """The most by which they differ before they are projected onto the span, if data losses are L-Lipschitz: 2 eta L/(nK)."""
+        return self.B / np.sqrt(self.K) * (self.lipschitz / self.clip)
+
+    @property
+    def own_part(self) -> np.ndarray:
+        """The share of a mean that is the record's, or the person's."""
+        return np.minimum(self.records_per_person / self.n, 1.0)
