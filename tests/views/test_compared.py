@@ -1,6 +1,7 @@
 """The figure of methods at their best."""
 
 import numpy as np
+import panel as pn
 import pytest
 
 from tests.views.train_jobs import frontier, point
@@ -17,6 +18,12 @@ def test_the_tab_opens_with_a_finished_comparison():
     assert shown.comparison.dates[shown.task][:10] in said and "price of tuning" in said and "torch" in said
     shown.open.clicks += 1
     assert tab.frontier is shown.frontier and tab.both.visible
+
+
+def test_without_a_comparison_the_tab_is_there_all_the_same(monkeypatch):
+    monkeypatch.setattr("zoexplore.views.training.tab.finished", lambda: None)
+    tab = Train()
+    assert tab.finished is None and tab.choices.asked() and pn.panel(tab).get_root() is not None
 
 
 @pytest.mark.parametrize("cost", ["memory", "passes"])

@@ -263,10 +263,9 @@ class Costs:
         _mark(self.figure, self.marks, 11)
         words(self.figure, "x", "at", "text", self.marks, text_color="colour", x_offset=10, **_BESIDE)
 
-    def draw(self, frontier: Frontier | None, cost: str) -> None:
-        """Show what a frontier's methods cost at the epsilon of its rivals, by "memory" or "passes"."""
-        best = rivals(frontier) if frontier else None
-        if frontier is None or best is None:
+    def draw(self, frontier: Frontier, cost: str) -> None:
+        """Show what a frontier's methods cost at the epsilon of its rivals, by "memory" or "passes"; nothing without."""
+        if not (best := rivals(frontier)):
             fill(self.marks)
             return
         points = [p for p in frontier.points if p.target == best.target]

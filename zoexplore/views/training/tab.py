@@ -35,50 +35,48 @@ class Finished(pn.viewable.Viewer):
     `opened` is called with the frontier to be looked at under all bounds; `canvas` makes the pane of a figure.
     """
 
-    task = param.Selector(default="", objects=[""], doc="which task of the comparison is shown")
+    task = param.Selector(doc="which task of the comparison is shown")
     against = param.Selector(default="epsilon", objects=list(_AGAINST.values()), doc="what accuracy is drawn against")
 
-    def __init__(self, opened: Callable[[Frontier], None], canvas: Callable[[figure], pn.pane.Bokeh], **params) -> None:
-        super().__init__(**params)
-        self.comparison = finished()
-        names = list(self.comparison.frontiers) if self.comparison else []
+    def __init__(
+        self, comparison: Comparison, opened: Callable[[Frontier], None], canvas: Callable[[figure], pn.pane.Bokeh]
+    ) -> None:
+        super().__init__()
+        self.comparison = comparison
         self.compared, self.costs = Compared(), Costs()
         # in stacks, since a pane of Bokeh that was hidden cannot be shown again (Panel 1.9)
         self.over_epsilon = widgets.stack(canvas(self.compared.figure))
-        self.over_cost = widgets.stack(canvas(self.costs.figure), visible=False)
-        titles = {TASKS[name].title if name in TASKS else name: name for name in names} or {"": ""}
+        self.over_cost = widgets.stack(canvas(self.costs.figure))
+        titles = {TASKS[name].title if name in TASKS else name: name for name in comparison.frontiers}
         self.param.task.objects = list(titles.values())
         self.task = next(iter(titles.values()))
         self.menu = widgets.select("measured on", titles, "along", "long", of=self.param.task)
         self.axis = widgets.select("accuracy against", _AGAINST, "along", "long", of=self.param.against)
-        self.open = widgets.button("Look at it under all bounds", lambda: opened(self.frontier) if self.frontier else None)
+        self.open = widgets.button("Look at it under all bounds", lambda: opened(self.frontier))
         self.head, self.words = (widgets.html("", "words", "plan", "numbers") for _ in range(2))
         self.param.watch(self.draw, ["task", "against"])
         self.draw()
 
     @property
-    def frontier(self) -> Frontier | None:
+    def frontier(self) -> Frontier:
         """The one that is shown."""
-        return self.comparison.frontiers.get(self.task) if self.comparison else None
+        return self.comparison.frontiers[self.task]
 
     def draw(self, *_: object) -> None:
         """Show the task that is chosen."""
-        frontier = self.frontier
-        several = self.against == "epsilon"
+        frontier, several = self.frontier, self.against == "epsilon"
         self.compared.draw(frontier, "accuracy")
         self.costs.draw(frontier, "memory" if several else self.against)
         self.over_epsilon.visible, self.over_cost.visible = several, not several
-        if frontier is None or self.comparison is None:
-            return
         self.head.object = f"<p>{escape(describe_frontier(frontier) if several else describe_costs(frontier))}</p>"
         self.words.object = (
             f"<p>{escape(how(self.comparison, self.task))}</p>{widgets.details('The comparison in numbers', table(frontier))}"
         )
 
     def __panel__(self) -> pn.viewable.Viewable:
-        below = widgets.tools(self.open, margin=(4, 0, 4, 0)), self.words, widgets.html("<p><b>Train here, now</b></p>", "words")
         shown = self.menu, self.axis, self.head, self.over_epsilon, self.over_cost
-        return widgets.stack(*shown, *below, visible=self.comparison is not None)
+        below = widgets.tools(self.open, margin=(4, 0, 4, 0)), self.words, widgets.html("<p><b>Train here, now</b></p>", "words")
+        return widgets.stack(*shown, *below)
 
 
 def how(comparison: Comparison, task: str) -> str:
@@ -111,22 +109,23 @@ class Train(View):
     def build(self) -> None:
         self.choices = Choices(self.state)
         self.running = Running(self.choices.asked, self._trained)
-        self.finished = Finished(self._loaded, self.canvas)
-        self.finished.param.watch(lambda _: self.repaint(), ["task", "against"])
-        self.marks, self.course, self.compared = UtilityFigure(self._clicked), Course(), Compared()
-        figures = {"marks": self.marks.figure, "compared": self.compared.figure, **self.course.figures}
-        self.pane_of = {name: self.canvas(fig) for name, fig in figures.items()}
+        self.choices.param.watch(lambda event: self.running.refuse(event.new), "problem")
         self.results = Results(self._loaded, self.running.refuse)
-        self._build()
+        self.finished = Finished(known, self._loaded, self.canvas) if (known := finished()) else None
+        if self.finished:
+            self.finished.param.watch(lambda _: self.repaint(), ["task", "against"])
+        self.marks, self.course, self.compared = UtilityFigure(self._clicked), Course(), Compared()
         titles = {"frontier": "the frontier", **{name: title.lower() for name, title in TITLES.items()}}
         self.saves = {name: Saves(partial(self.picture, name), title, name) for name, title in titles.items()}
-        self.choices.param.watch(lambda event: self.running.refuse(event.new), "problem")
-        self.param.watch(self._redraw, ["utility", "bounds", "frontier", "picked", "shown"])
+        self._choose()
+        self.about, self.story = (widgets.html("", "words", "plan") for _ in range(2))
+        self.legend = pn.pane.HTML("", stylesheets=[theme.css("key")], **theme.STRETCH)
         self.both = self._both()
         self._drawn = False
+        self.param.watch(self._redraw, ["utility", "bounds", "frontier", "picked", "shown"])
 
-    def _build(self) -> None:
-        """What chooses what is drawn, and the words around it."""
+    def _choose(self) -> None:
+        """What chooses what is drawn."""
         self.measure = widgets.select("utility", list(UTILITIES), "along", of=self.param.utility)
         modes = {"every mark by all bounds": "bounds", "every method by its best": "methods"}
         self.mode = widgets.select("shown", modes, "along", of=self.param.shown)
@@ -136,8 +135,6 @@ class Train(View):
         self.menu = widgets.select("training curve of", {}, "choice")
         self.menu.param.watch(lambda event: self.param.update(picked=event.new), "value")
         self.apply = widgets.button("Set the sliders to it", lambda: self.take(self.point))
-        self.about, self.story = (widgets.html("", "words", "plan") for _ in range(2))
-        self.legend = pn.pane.HTML("", stylesheets=[theme.css("key")], **theme.STRETCH)
 
     @property
     def point(self) -> Point | None:
@@ -220,19 +217,19 @@ class Train(View):
     def _both(self) -> pn.Column:
         """The frontier, and beside or below it the course of a point."""
         between = {"margin": (4, 0, 4, 0)}
-        self.ticks = widgets.tools(*self.boxes.values(), **between)
         # in stacks, since a pane of Bokeh that was hidden cannot be shown again (Panel 1.9)
-        self.by_bounds = widgets.stack(self.ticks, self.legend, self.pane_of["marks"], self.saves["frontier"])
-        self.by_methods = widgets.stack(self.pane_of["compared"], visible=False)
+        boxes = widgets.tools(*self.boxes.values(), **between)
+        self.by_bounds = widgets.stack(boxes, self.legend, self.canvas(self.marks.figure), self.saves["frontier"])
+        self.by_methods = widgets.stack(self.canvas(self.compared.figure), visible=False)
         frontier = widgets.stack(self.measure, self.mode, self.by_bounds, self.by_methods)
-        drawn = (part for name in TITLES for part in (self.pane_of[name], self.saves[name]))
+        drawn = (part for name, fig in self.course.figures.items() for part in (self.canvas(fig), self.saves[name]))
         course = widgets.stack(self.menu, widgets.tools(self.apply, **between), *drawn, self.story)
         # in a column, hidden as a whole: a grid by its own style sheet stays visible
         return widgets.stack(widgets.column("both", frontier, course))
 
     def __panel__(self) -> pn.viewable.Viewable:
-        parts = self.finished, self.choices, self.running, self.about, self.both, self.results
-        return widgets.component("train", *parts)
+        parts = self.choices, self.running, self.about, self.both, self.results
+        return widgets.component("train", *([self.finished] if self.finished else []), *parts)
 
 
 def _line(bound: str) -> dict[str, Any]:
