@@ -3,6 +3,7 @@
 import csv
 import os
 import signal
+from contextlib import suppress
 from xml.etree import ElementTree
 
 import numpy as np
@@ -77,7 +78,12 @@ def begun(page, server):
 
 def workers(server):
     """The processes that train, by their ids, each with that of the one that was forked for the run."""
-    return {process.pid: process.ppid() for process in server.computing() if "spawn_main" in " ".join(process.cmdline())}
+    found = {}
+    for process in server.computing():
+        with suppress(psutil.NoSuchProcess):  # which has ended meanwhile
+            if "spawn_main" in " ".join(process.cmdline()):
+                found[process.pid] = process.ppid()
+    return found
 
 
 def lonely(places, bounds):
