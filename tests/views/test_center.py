@@ -12,6 +12,7 @@ from zoexplore import BOUNDS, Accounting, curve, guarantee
 from zoexplore.directions import moment_factor, tail_factor
 from zoexplore.formatting import format_number, format_tex
 from zoexplore.presets import DEMONSTRATION
+from zoexplore.setting import SCHEDULES
 from zoexplore.views import Factors, Inside, Profile, State, Tabs, Theory
 from zoexplore.views.compute.questions import guarantees, histograms
 from zoexplore.views.figures.inside import MOST_POINTS, describe_trajectory, lines, thinned
@@ -154,14 +155,15 @@ def test_a_figure_that_was_hidden_comes_back():
     assert view.drawing.visible and len(view.source.data["left"])
 
 
+@pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
-def test_formulas_have_the_numbers_where_they_apply(setting):
+def test_formulas_have_the_numbers_where_they_apply(setting, schedule):
     for bound in BOUNDS:
-        g = guarantee(setting, bound)
+        g = guarantee(setting, bound, Accounting(schedule=schedule))
         text = "".join(substituted(g))
         assert bool(text) == (g.valid and BOUNDS[bound].substitute is not None)
         assert text.count("{") == text.count("}")
-        assert "nan" not in text
+        assert "infty" not in text, "what is no number is written so, too"
 
 
 def test_misprints_are_written_as_formulas_are():

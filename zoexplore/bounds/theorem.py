@@ -190,7 +190,9 @@ def _cost_of_distance(g: "Guarantee") -> float:
     s, path = g.setting, g.trajectory
     if path is None or not path.a.any():
         return 0.0
-    return float((path.a**2 * s.d / (2 * (s.eta * s.sigma) ** 2 * (1 - path.beta))).sum())
+    bought = path.a > 0  # in no step whose noise is all along the directions
+    a, isotropic = path.a[bought], 1 - path.beta[bought]
+    return float((a**2 * s.d / (2 * (s.eta * s.sigma) ** 2 * isotropic)).sum())
 
 
 THEOREM = Bound(
