@@ -7,7 +7,7 @@ import pytest
 
 from zoexplore import BOUNDS, Accounting, curve, guarantee
 from zoexplore.export import from_query, from_yaml, to_query, to_yaml
-from zoexplore.formatting import format_number
+from zoexplore.formatting import THIN, format_number
 from zoexplore.presets import DEMONSTRATION, PRESETS
 from zoexplore.views import Curves, Explorer, Profile
 from zoexplore.views.axes import T_VALUES
@@ -110,8 +110,9 @@ def test_the_table_has_what_differs_and_every_epsilon():
     assert '<th scope="row">K</th>' not in text
     for bound in BOUNDS:
         assert format_number(guarantee(DEMONSTRATION.replace(K=52, T=3), bound).epsilon) in text
-    view.state.ask(K=51)
+    view.state.ask(K=51, T=20_000)
     assert '<th scope="row">K</th><td class="value">51</td><td class="value">52</td>' in view.table.object
+    assert f'<th scope="row">T</th><td class="value">20{THIN}000</td>' in view.table.object  # as everywhere else
     assert not Pinned().board.visible and view.board.visible
 
 

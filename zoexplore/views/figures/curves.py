@@ -46,6 +46,7 @@ MEANINGS = {
 }
 REFERENCE_TITLE = "Composition at β = 1"
 _APART = 0.045  # of the axis's decades: names at the curves' ends are no nearer to each other
+_LABELLED = 3  # lines that the label of what is off the frame takes: on a phone, names reach below it
 _LINE = 2  # names that share a place are written so many to a line, which a narrow figure has room for
 _SAME = 1e-3  # curves whose ends differ by less share one name
 _TENTH = 10  # of a curve, over which its name is written
@@ -171,13 +172,14 @@ class Curves(View):
             "dy": [36 * above.index(bound) + 2 if bound in above else 0 for bound in found],
             "align": ["left" if left else "right"] * len(found),
             "colour": [theme.style_of(bound).hue(self.dark) for bound in found],
-            **self._named(),
+            **self._named(_LABELLED * len(above)),
         }
 
-    def _named(self) -> dict[str, list[Any]]:
+    def _named(self, taken: int = 0) -> dict[str, list[Any]]:
         """A name at the right end of every curve within the frame; curves that come together there share one.
 
-        One that meets a higher one at the very end only is named where it comes from.
+        One that meets a higher one at the very end only is named where it comes from. The uppermost lines of the frame may be
+        `taken`.
         """
         x, (low, high) = self.source.data["x"], self.up.ends or (0.0, np.inf)
         ends: dict[str, tuple[float, float]] = {}
@@ -198,7 +200,8 @@ class Curves(View):
         least, apart, places = 0.0, (high / low) ** _APART if names else 1.0, dict[str, float]()
         for bound in sorted(names, key=lambda b: ends[b][1]):  # from below, each far enough above the last
             lines = ceil(len(names[bound]) / _LINE)
-            places[bound] = max(min(ends[bound][1], high / apart ** (1 + lines)), least)  # above the frame are annotations
+            highest = high / apart ** (1 + lines + taken)  # above the frame are annotations
+            places[bound] = max(min(ends[bound][1], highest), least)
             least = places[bound] * apart**lines
         none = (np.nan, np.nan)
         return {

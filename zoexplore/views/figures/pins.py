@@ -13,7 +13,7 @@ from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.bound import Style
 from zoexplore.export import every_field
 from zoexplore.fields import FIELDS
-from zoexplore.formatting import THIN, format_number, format_short
+from zoexplore.formatting import THIN, format_count, format_number, format_short
 from zoexplore.views.axes import AXES, drawable
 from zoexplore.views.axes import rows as rows_of
 from zoexplore.views.compute.ask import ask
@@ -157,7 +157,7 @@ class Pinned(View):
         """Only the fields that differ, and epsilon of every bound."""
         texts = [every_field(run.setting, run.accounting) for run in runs]
         differ = [name for name in texts[0] if len({text[name] for text in texts}) > 1]
-        rows = [_line(symbol_of(name), [text[name] or FIELDS[name].left_out for text in texts]) for name in differ]
+        rows = [_line(symbol_of(name), [_grouped(text[name]) or FIELDS[name].left_out for text in texts]) for name in differ]
         rows += [_line(bound.title, _ratios([f[name].epsilon for f in found])) for name, bound in BOUNDS.items()]
         heads = "".join(f'<th scope="col">{head}</th>' for head in ("now", *(LETTERS[place] for place in self.pins.places())))
         head = f'<thead><tr><th scope="col">what differs, and ε</th>{heads}</tr></thead>'
@@ -165,6 +165,11 @@ class Pinned(View):
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self.board
+
+
+def _grouped(text: str) -> str:
+    """A field's text, with whole numbers as they are written elsewhere."""
+    return format_count(int(text)) if text.isdigit() else text
 
 
 def _ratios(epsilons: list[float]) -> list[str]:
