@@ -14,8 +14,10 @@ from zoexplore.views.axes import T_VALUES
 from zoexplore.views.tabs import VIEWS
 
 IDLE = "() => window.Bokeh && Bokeh.documents.length > 0 && Bokeh.documents[0].is_idle"
+HTML = "<img src=x onerror=window.hacked=1>"
 VIEWPORT = {"width": 1280, "height": 900}
 VISIT = "search => { history.replaceState({}, '', location.pathname + search); dispatchEvent(new PopStateEvent('popstate')); }"
+CLOSE = "() => { for (const model of Bokeh.documents[0].all_models) if (/Card$/.test(model.type)) model.collapsed = true; }"
 PATIENCE = 300  # seconds, for a busy machine
 DATA = """([name, column]) => {
   const data = Bokeh.documents[0].get_model_by_name(name)?.data;
@@ -28,6 +30,10 @@ RESTED = """() => {
   if (Bokeh.index.roots.some(late)) window.restless = performance.now();
   return performance.now() - window.restless > 1000;
 }"""
+# Elements that none of the page's own parts has, in any shadow root.
+FOUND = """() => { const out = []; const walk = r => { for (const e of r.querySelectorAll("*")) {
+  if (e.matches("img, iframe, object") || (e.matches("script") && e.textContent.includes("hacked"))) out.push(e.outerHTML);
+  if (e.shadowRoot) walk(e.shadowRoot); } }; walk(document.body); return out }"""
 # In one go, so that no row is of another moment; what is not shown yet has no text.
 ROWS = """rows => rows.map(row => [row.querySelector("th").innerText, row.querySelector("td.number").innerText])"""
 
@@ -79,6 +85,7 @@ def anew(page):
     if (code := page.get_by_label("Python code")).is_visible():  # in a drawer that lies over the titles of the views
         page.get_by_role("button", name="Export").click()
         code.wait_for(state="hidden")
+    page.evaluate(CLOSE)
     if "tab=" in page.url:  # of the runs below no other view is to draw anything
         show(page, "curves")
         becomes(page, lambda: "tab=" in page.url, False)
@@ -224,3 +231,9 @@ def lightness(colour):
 def narrow_enough(page, width):
     """Wait until the page does not scroll sideways."""
     until(page, lambda: page.evaluate("document.documentElement.scrollWidth") <= width, 10)
+
+
+def harmless(page):
+    """Whether nothing of `HTML` has become a part of the page, or run."""
+    page.wait_for_timeout(400)
+    return page.evaluate("window.hacked") is None and page.evaluate(FOUND) == []

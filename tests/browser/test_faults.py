@@ -3,23 +3,23 @@
 import re
 from contextlib import suppress
 from urllib.parse import quote
-from xml.etree import ElementTree
 
 import psutil
 import pytest
 
 from tests.browser.acts import (
+    HTML,
     PATIENCE,
     becomes,
     box_of,
     data,
     drawn,
     handle_of,
+    harmless,
     open_export,
     opened,
     readouts,
     reads,
-    saved,
     settled,
     show,
     type_in,
@@ -29,12 +29,6 @@ from tests.browser.conftest import served
 from zoexplore import guarantee
 from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION
-
-HTML = "<img src=x onerror=window.hacked=1>"
-# Elements that none of the page's own parts has, in any shadow root.
-FOUND = """() => { const out = []; const walk = r => { for (const e of r.querySelectorAll("*")) {
-  if (e.matches("img, iframe, object") || (e.matches("script") && e.textContent.includes("hacked"))) out.push(e.outerHTML);
-  if (e.shadowRoot) walk(e.shadowRoot); } }; walk(document.body); return out }"""
 
 
 def notice(page):
@@ -46,22 +40,16 @@ def told(page, text):
     return page.locator(".notyf__message", has_text=text)
 
 
-def harmless(page):
-    page.wait_for_timeout(400)
-    return page.evaluate("window.hacked") is None and page.evaluate(FOUND) == []
-
-
 @pytest.fixture(scope="module")
 def faulty(tmp_path_factory):
     with served(tmp_path_factory.mktemp("faulty") / "panel.log", script="tests/browser/faulty.py") as server:
         yield server
 
 
-@pytest.fixture
-def faulty_page(pages, faulty, request):
-    """Its page as it is at first."""
-    with pages.lent(faulty.url, request.session) as page:
-        yield page
+@pytest.fixture(scope="module")
+def app_url(faulty):
+    """Where the page is that tests share."""
+    return faulty.url
 
 
 def test_nothing_in_an_address_is_run(page, app_url):
@@ -75,20 +63,6 @@ def test_nothing_in_an_address_is_run(page, app_url):
     assert HTML in said and harmless(page)
     assert page.get_by_label("C", exact=True).input_value() == HTML
     reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=9), "composition").epsilon)
-
-
-def test_no_name_of_a_pin_is_run_on_the_page_or_in_a_picture(page, app_url):
-    opened(page, f"{app_url}?pin=K:20~few")
-    name = page.get_by_label("A", exact=True)
-    name.fill(HTML)
-    name.press("Enter")
-    page.wait_for_function("decodeURIComponent(location.search).includes('onerror')")
-    assert harmless(page)
-    picture = ElementTree.fromstring(saved(page, "the curves", "SVG").path().read_text())
-    assert any(element.text == f"A: {HTML}" for element in picture.iter())
-    assert not any(element.tag.endswith(("img", "image", "script")) for element in picture.iter())
-    opened(page, page.url)
-    assert harmless(page)
 
 
 def test_nothing_in_a_file_is_run_and_each_field_is_told(explorer, tmp_path):
@@ -107,8 +81,8 @@ def test_nothing_in_a_file_is_run_and_each_field_is_told(explorer, tmp_path):
     assert "T = " in notice(explorer) and harmless(explorer)
 
 
-def test_a_callback_that_fails_is_told_and_logged_and_the_page_goes_on(faulty_page, faulty):
-    page = faulty_page
+def test_a_callback_that_fails_is_told_and_logged_and_the_page_goes_on(explorer, faulty):
+    page = explorer
     type_in(page, "T", "13")
     told(page, "is one too many").wait_for()
     told(page, "may not match the controls").wait_for()
@@ -119,8 +93,8 @@ def test_a_callback_that_fails_is_told_and_logged_and_the_page_goes_on(faulty_pa
     reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=14), "composition").epsilon)
 
 
-def test_what_is_moved_while_the_server_is_held_up_is_not_lost(faulty_page):
-    page = faulty_page
+def test_what_is_moved_while_the_server_is_held_up_is_not_lost(explorer):
+    page = explorer
     type_in(page, "T", "15")
     handle = handle_of(page, "sigma")
     handle.focus()
@@ -142,12 +116,10 @@ def test_what_is_moved_while_the_server_is_held_up_is_not_lost(faulty_page):
     assert follows() and handle.get_attribute("aria-valuenow") == left
     sigma = float(box.input_value())
     assert sigma > DEMONSTRATION.sigma and f"sigma={sigma:g}" in page.url and "K=100" in page.url
-    opened(page, page.url)
-    assert follows() and float(box.input_value()) == sigma
 
 
-def test_what_cannot_be_saved_is_told_and_the_page_goes_on(faulty_page):
-    page = faulty_page
+def test_what_cannot_be_saved_is_told_and_the_page_goes_on(explorer):
+    page = explorer
     full = told(page, "No space left on device")
     open_export(page)
     page.get_by_role("button", name="YAML").or_(page.get_by_text("YAML", exact=True)).first.click()
@@ -158,29 +130,16 @@ def test_what_cannot_be_saved_is_told_and_the_page_goes_on(faulty_page):
     reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=14), "composition").epsilon)
 
 
-NO_PICTURE = "window.made = HTMLCanvasElement.prototype.toBlob; HTMLCanvasElement.prototype.toBlob = done => done(null)"
-
-
-def test_a_picture_that_the_browser_cannot_make_is_told(explorer):
-    explorer.evaluate(f"() => {{ {NO_PICTURE} }}")  # as where it is too large
-    with explorer.expect_event("dialog") as dialog:
-        explorer.once("dialog", lambda shown: shown.accept())
-        explorer.get_by_role("button", name="Save the curves as PNG").click()
-    assert "Nothing was saved" in dialog.value.message
-    explorer.evaluate("() => { HTMLCanvasElement.prototype.toBlob = window.made }")
-
-
 def kill(server):
     for process in server.computing():
         with suppress(psutil.NoSuchProcess):
             process.kill()
 
 
-def test_a_killed_process_is_replaced_and_the_map_is_drawn(page, faulty):
-    opened(page, faulty.url)
+def test_a_killed_process_is_replaced_and_the_map_is_drawn(explorer, faulty):
     kill(faulty)
-    show(page, "map")
-    map_drawn(page, "Composition")
+    show(explorer, "map")
+    map_drawn(explorer, "Composition")
 
 
 def map_drawn(page, bound):

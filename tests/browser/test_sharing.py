@@ -1,16 +1,19 @@
 """Addresses, presets, and what a browser remembers, in a real browser."""
 
 from urllib.parse import parse_qsl
+from xml.etree import ElementTree
 
 import pytest
 
 from tests.browser.acts import (
+    HTML,
     background,
     becomes,
     box_of,
     column,
     data,
     handle_of,
+    harmless,
     lightness,
     open_export,
     open_fold,
@@ -18,6 +21,7 @@ from tests.browser.acts import (
     press,
     readouts,
     reads,
+    saved,
     settled,
     steady,
     type_in,
@@ -73,7 +77,7 @@ def test_back_steps_through_what_was_meant(explorer):
     settled(explorer, explorer.go_forward, lambda: readouts(explorer))
 
 
-@pytest.mark.parametrize("milliseconds", [0, 20, 40, 60, 90, 150, 300])
+@pytest.mark.parametrize("milliseconds", [0, 40, 150, *(pytest.param(ms, marks=pytest.mark.proof) for ms in (20, 60, 90, 300))])
 def test_going_back_at_once_shows_the_run_of_the_address(explorer, milliseconds):
     """However long after turning to another view: the server has heard of it or not, and has answered or not."""
     settled(explorer, lambda: type_in(explorer, "T", "50"), lambda: query(explorer))
@@ -242,3 +246,29 @@ def test_the_code_is_copied(explorer):
     explorer.get_by_role("button", name="Copy code").click()
     explorer.get_by_role("button", name="Copied").wait_for()
     assert explorer.evaluate("navigator.clipboard.readText()") == to_python(DEMONSTRATION.replace(K=52), Accounting())
+
+
+def test_no_name_of_a_pin_is_run_on_the_page_or_in_a_picture(explorer):
+    visit(explorer, "pin=K:20~few")
+    name = explorer.get_by_label("A", exact=True)
+    name.fill(HTML)
+    name.press("Enter")
+    explorer.wait_for_function("decodeURIComponent(location.search).includes('onerror')")
+    assert harmless(explorer)
+    picture = ElementTree.fromstring(saved(explorer, "the curves", "SVG").path().read_text())
+    assert any(element.text == f"A: {HTML}" for element in picture.iter())
+    assert not any(element.tag.endswith(("img", "image", "script")) for element in picture.iter())
+    opened(explorer, explorer.url)
+    assert harmless(explorer)
+
+
+NO_PICTURE = "window.made = HTMLCanvasElement.prototype.toBlob; HTMLCanvasElement.prototype.toBlob = done => done(null)"
+
+
+def test_a_picture_that_the_browser_cannot_make_is_told(explorer):
+    explorer.evaluate(f"() => {{ {NO_PICTURE} }}")  # as where it is too large
+    with explorer.expect_event("dialog") as dialog:
+        explorer.once("dialog", lambda shown: shown.accept())
+        explorer.get_by_role("button", name="Save the curves as PNG").click()
+    assert "Nothing was saved" in dialog.value.message
+    explorer.evaluate("() => { HTMLCanvasElement.prototype.toBlob = window.made }")
