@@ -136,37 +136,46 @@ class Elsewhere(Attacker):
         return cls(await websocket_connect(request, subprotocols=["bokeh", token]))
 
 
-def test_one_address_takes_neither_all_seats_nor_the_turns_of_others(tmp_path):
-    """An attacker who never connects has a few pages loading; one who does has half the seats."""
-    with guarded(tmp_path, READERS=6, READERS_PER_ADDRESS=3, LOADING=2, LOADING_SECONDS=1, WAITING_PER_ADDRESS=2) as server:
-
-        async def attack():
-            greedy = next(ADDRESSES)
-            tokens = [asyncio.create_task(token_of(server.origin, address=greedy)) for _ in range(25)]
-            reader = await Reader.open(server.origin, address=next(ADDRESSES))
-            await reader.look()
-            got = await asyncio.gather(*tokens, return_exceptions=True)
-            refused = [error for error in got if isinstance(error, HTTPClientError)]
-            assert len(refused) >= 20 and all(error.code == 503 for error in refused)
-            held = [await Reader.open(server.origin, address=next(ADDRESSES)) for _ in range(2)]
-            for one in (reader, *held):
-                one.close()
-
-        asyncio.run(attack())
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A server with few seats, where a page that never connects loses its own soon."""
+    limits = {"READERS": 10, "READERS_PER_ADDRESS": 3, "LOADING": 2, "LOADING_SECONDS": 2, "WAITING_PER_ADDRESS": 2}
+    with guarded(tmp_path_factory.mktemp("small"), **limits) as server:
+        yield server
 
 
-def test_a_full_server_says_so_and_the_page_comes_back_by_itself(tmp_path):
-    with guarded(tmp_path, READERS=4, READERS_PER_ADDRESS=1, LOADING_SECONDS=2) as server:
+def test_one_address_takes_neither_all_seats_nor_the_turns_of_others(small):
+    """An attacker who never connects has a few pages loading; one who does has a part of the seats."""
 
-        async def fill():
-            address = next(ADDRESSES)
-            await token_of(server.origin, address=address)
-            full = await asked(server.origin, address=address)
-            assert full.code == 503 and b"one address (1) are taken" in full.body and int(full.headers["Retry-After"])
-            for _ in range(100):  # a page that never connects gives its seat back within seconds
-                await asyncio.sleep(0.2)
-                if (await asked(server.origin, address=address)).code == 200:
-                    return
+    async def attack():
+        greedy = next(ADDRESSES)
+        tokens = [asyncio.create_task(token_of(small.origin, address=greedy)) for _ in range(25)]
+        reader = await Reader.open(small.origin, address=next(ADDRESSES))
+        await reader.look()
+        got = await asyncio.gather(*tokens, return_exceptions=True)
+        refused = [error for error in got if isinstance(error, HTTPClientError)]
+        assert len(refused) >= 20 and all(error.code == 503 for error in refused)
+        held = [await Reader.open(small.origin, address=next(ADDRESSES)) for _ in range(2)]
+        for one in (reader, *held):
+            one.close()
+
+    asyncio.run(attack())
+
+
+def test_a_full_server_says_so_and_the_page_comes_back_by_itself(small):
+    async def fill():
+        address = next(ADDRESSES)
+        readers = [await Reader.open(small.origin, address=address) for _ in range(2)]
+        await token_of(small.origin, address=address)
+        full = await asked(small.origin, address=address)
+        assert full.code == 503 and b"one address (3) are taken" in full.body and int(full.headers["Retry-After"])
+        for _ in range(100):  # a page that never connects gives its seat back within seconds
+            await asyncio.sleep(0.2)
+            if (await asked(small.origin, address=address)).code == 200:
+                break
+        else:
             pytest.fail("the seat of a page that never connected was not given back")
+        for reader in readers:
+            reader.close()
 
-        asyncio.run(fill())
+    asyncio.run(fill())
