@@ -42,12 +42,16 @@ class Sensitivity:
 
     @property
     def B(self) -> np.ndarray:
-        """The most by which neighbours' updates differ at the same point, in the span."""
+        """The most by which neighbours' updates differ at the same point, in the span: 2 eta Delta/(n sqrt(K)) for one record
+        that is replaced.
+        """
         return above_underflow(self.person_share * self.step_sensitivity / self.n)
 
     @property
     def B_lipschitz(self) -> np.ndarray:
-        """The most by which they differ before they are projected onto the span, if data losses are L-Lipschitz: 2 eta L/(nK)."""
+        """The most by which neighbours' updates differ at the same point before they are projected onto the span, where data
+        losses are L-Lipschitz: 2 eta L/(nK) for one record that is replaced.
+        """
         return self.B / np.sqrt(self.K) * (self.lipschitz / self.clip)
 
     @property
