@@ -114,10 +114,13 @@ function tellWhatIsComputed(all) {
   if (looks == 2) told.textContent = "Computing …";
   if (!some && told.textContent) told.textContent = "No longer computing.";
 }
+// While a slider is held nothing comes that has no name yet, and measuring the page would lay it out between two redraws.
+let held = false;
+for (const kind of ["pointerdown", "pointerup", "pointercancel"]) window.addEventListener(kind, (event) => { held = event.buttons > 0; }, true);
 function look() {
   if (!window.Bokeh?.documents?.[0]?.is_idle) return;
   const all = [...window.Bokeh.index.roots].flatMap((root) => [...views(root)]);
-  for (const act of [nameAll, keepFigure, tellWhatIsComputed]) act(all);
+  for (const act of held ? [tellWhatIsComputed] : [nameAll, keepFigure, tellWhatIsComputed]) act(all);
 }
 window.addEventListener("load", () => {
   document.body.append(told);
