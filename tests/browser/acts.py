@@ -202,7 +202,7 @@ def open_fold(page):
     """Open "Everything else" where it is not."""
     first = page.get_by_label(FIELDS["delta"].caption, exact=True)
     if not first.is_visible():
-        page.get_by_text("Everything else").click()
+        page.get_by_text("Everything else", exact=True).click()
     first.wait_for()
 
 
