@@ -230,7 +230,7 @@ def test_every_control_has_a_name(explorer):
       if (e.matches('input, select, button, .noUi-handle')) {
         const name = e.getAttribute('aria-label') || e.labels?.[0]?.textContent || e.closest('label')?.textContent
           || e.textContent || e.title || e.querySelector('*')?.shadowRoot?.textContent;
-        if (!name?.trim()) out.push(e.outerHTML.slice(0, 200));
+        if (!name?.trim() && e.style.display != "none") out.push(e.outerHTML.slice(0, 200));
       }
       if (e.shadowRoot) walk(e.shadowRoot); } }; walk(document.body); return out }"""
     unnamed = explorer.evaluate(nameless)
