@@ -10,7 +10,7 @@ from zoexplore import BOUNDS, Accounting, epsilon, guarantee
 from zoexplore.formatting import format_number, parse_number
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Readouts, State
-from zoexplore.views.compute.questions import of_this_run, smallest
+from zoexplore.views.compute.questions import smallest
 from zoexplore.views.panels.readouts import REST
 
 
@@ -38,7 +38,7 @@ def test_every_bound_has_its_number(setting):
 
 def test_the_smallest_is_named_and_is_of_this_run():
     view = Readouts()
-    found = {bound: guarantee(DEMONSTRATION, bound) for bound in BOUNDS if of_this_run(bound)}
+    found = {bound: guarantee(DEMONSTRATION, bound) for bound in BOUNDS if BOUNDS[bound].of_this_run}
     best = min(found.values(), key=lambda g: g.epsilon)
     assert f"<b>{best.title}</b>" in view.verdict.object
     assert format_number(best.epsilon) in view.verdict.object
@@ -56,7 +56,7 @@ def share(view):
 
 
 def least(setting, accounting):
-    return format_number(min(epsilon(setting, bound, accounting) for bound in BOUNDS if of_this_run(bound)))
+    return format_number(min(epsilon(setting, bound, accounting) for bound in BOUNDS if BOUNDS[bound].of_this_run))
 
 
 @pytest.mark.parametrize("accounting", [Accounting(), Accounting(conversion="cks"), Accounting(schedule="optimal")], ids=str)

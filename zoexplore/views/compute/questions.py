@@ -154,14 +154,9 @@ def guarantees(setting: Setting, accounting: Accounting) -> dict[str, Guarantee]
     return {bound: guarantee(setting, bound, accounting) for bound in BOUNDS}
 
 
-def of_this_run(bound: str) -> bool:
-    """Whether a bound is of the run that is set, and not of another mechanism beside it."""
-    return BOUNDS[bound].of_this_run
-
-
 def smallest(found: dict[str, Guarantee]) -> Guarantee:
     """The guarantee of this run with the least epsilon; the first in the registry's order where several tie."""
-    return min((g for bound, g in found.items() if of_this_run(bound)), key=lambda g: g.epsilon)
+    return min((g for bound, g in found.items() if BOUNDS[bound].of_this_run), key=lambda g: g.epsilon)
 
 
 @remembered()
@@ -173,7 +168,7 @@ def public_epsilon(setting: Setting, accounting: Accounting) -> float:
 @remembered()
 def shares(setting: Setting, accounting: Accounting) -> tuple[float, float]:
     """The smallest epsilon of this run with all noise along the directions, beta = 1, and with none of it, beta = 0."""
-    own = [bound for bound in BOUNDS if of_this_run(bound)]
+    own = [bound for bound in BOUNDS if BOUNDS[bound].of_this_run]
     found = curve(setting, "beta", [1.0, 0.0], own, accounting.replace(schedule="constant"))
     along, across = np.minimum.reduce(list(found.values()))
     return float(along), float(across)

@@ -14,7 +14,7 @@ from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.formatting import THIN, format_percent, format_share
 from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.questions import RATES, attack, attacks, guarantees, of_this_run, smallest
+from zoexplore.views.compute.questions import RATES, attack, attacks, guarantees, smallest
 from zoexplore.views.figures import pins
 from zoexplore.views.figures.parts import Saves, blank, empty, hover, mark, stroke, tooltip
 from zoexplore.views.figures.picture import Stroke, svg
@@ -129,7 +129,7 @@ class Attack(View):
         for bound, g in self._given.items():
             swatch, kind = theme.swatch(theme.style_of(bound)), "best" if g is best and g.valid else ""
             row = self._row(swatch, g.title, g, self._allowed[bound], kind)
-            own, others = (own + row, others) if of_this_run(bound) else (own, others + row)
+            own, others = (own + row, others) if BOUNDS[bound].of_this_run else (own, others + row)
         for place, pin, (g, allowed) in zip(self.pins.places(), self.pins.pins, self._of_pins, strict=False):
             pinned += self._row(_letter(LETTERS[place], *theme.PINS[place]), f"{pin.name}: {g.title.lower()}", g, allowed)
         fpr, prior, guess = (format_share(x, THIN) for x in (self.fpr, self.prior, self.guess))

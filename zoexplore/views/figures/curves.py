@@ -329,9 +329,9 @@ class Curves(View):
         own: list[np.ndarray] = []
         others = [self.source.data[REFERENCE]]
         for bound in BOUNDS:
-            (others if BOUNDS[bound].comparator else own).append(self.source.data[bound])
+            (own if BOUNDS[bound].of_this_run else others).append(self.source.data[bound])
         own += list(self.pinned.source.data["ys"])
-        now = np.array([g.epsilon for bound, g in self._found.items() if not BOUNDS[bound].comparator and 0 < g.epsilon < np.inf])
+        now = np.array([g.epsilon for bound, g in self._found.items() if BOUNDS[bound].of_this_run and 0 < g.epsilon < np.inf])
         drawn, beside = (np.concatenate(arrays) for arrays in (own, others))
         return frame(drawn[np.isfinite(drawn)], beside[np.isfinite(beside)], now)
 

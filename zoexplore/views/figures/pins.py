@@ -17,7 +17,7 @@ from zoexplore.formatting import THIN, format_count, format_number, format_short
 from zoexplore.views.axes import AXES, drawable
 from zoexplore.views.axes import rows as rows_of
 from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.questions import CurveSet, curve_set, guarantees, of_this_run
+from zoexplore.views.compute.questions import CurveSet, curve_set, guarantees
 from zoexplore.views.figures.parts import empty, words
 from zoexplore.views.figures.picture import Stroke
 from zoexplore.views.state import LETTERS, Pin, Pins, symbol_of
@@ -59,7 +59,7 @@ def key(pins: Pins) -> list[tuple[Stroke, str]]:
 
 def least(curves: CurveSet, bound: str = "") -> np.ndarray:
     """A pin's epsilon along its curves' values: of one bound, or of the smallest of its run at each; inf where none applies."""
-    taken = [values for name, values in curves.epsilon.items() if (name == bound if bound else of_this_run(name))]
+    taken = [values for name, values in curves.epsilon.items() if (name == bound if bound else BOUNDS[name].of_this_run)]
     return np.minimum.reduce(taken)
 
 

@@ -96,8 +96,8 @@ class Profile(View):
         """Show the decades of this run's bounds and of what is pinned, unless the reader has zoomed or panned."""
         if not self.across.ours:
             return
-        own = np.concatenate([*(data[b] for b in BOUNDS if not BOUNDS[b].comparator), *pinned])
-        others = np.concatenate([data[b] for b in BOUNDS if BOUNDS[b].comparator])
+        own = np.concatenate([*(data[b] for b in BOUNDS if BOUNDS[b].of_this_run), *pinned])
+        others = np.concatenate([data[b] for b in BOUNDS if not BOUNDS[b].of_this_run])
         self.across.show(steady(frame(own[np.isfinite(own)], others[np.isfinite(others)]), self.across.ends))
 
     def _entries(self) -> list[dict[str, Any]]:

@@ -29,7 +29,6 @@ from zoexplore.views.compute.questions import (
     attack,
     curve_set,
     guarantees,
-    of_this_run,
     public_epsilon,
     shares,
     sketched,
@@ -154,7 +153,7 @@ class Readouts(View):
 
     def _pays_from(self, curves: CurveSet) -> float | None:
         """The first T drawn from which some bound of this run stays below composition at beta = 1."""
-        least = np.minimum.reduce([e for bound, e in curves.epsilon.items() if of_this_run(bound)])
+        least = np.minimum.reduce([e for bound, e in curves.epsilon.items() if BOUNDS[bound].of_this_run])
         above = np.flatnonzero(least >= curves.reference)
         if not above.size:
             return T_VALUES[0]
@@ -162,8 +161,8 @@ class Readouts(View):
 
     def _table(self, found: dict[str, Guarantee], public: float, ends: tuple[float, float]) -> str:
         best = smallest(found)
-        own = "".join(self._row(g, g is best and g.valid) for bound, g in found.items() if of_this_run(bound))
-        others = "".join(self._row(g, False) for bound, g in found.items() if not of_this_run(bound))
+        own = "".join(self._row(g, g is best and g.valid) for bound, g in found.items() if BOUNDS[bound].of_this_run)
+        others = "".join(self._row(g, False) for bound, g in found.items() if not BOUNDS[bound].of_this_run)
         others += _cells(theme.swatch(theme.REFERENCE), "Composition at β = 1", public, "", "every iterate public")
         printed = any(as_printed(g) for g in found.values())
         title = "As printed, where so marked" if printed else "Guarantees of this run"
