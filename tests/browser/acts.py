@@ -94,6 +94,7 @@ def anew(page):
     becomes(page, lambda: column(page, "value"), pytest.approx(list(T_VALUES)))
     expected = curve(DEMONSTRATION, "T", T_VALUES, ["composition"])["composition"]
     becomes(page, lambda: column(page, "composition"), pytest.approx(list(expected)))
+    becomes(page, box_of(page, "T").input_value, str(DEMONSTRATION.T))  # what is typed from now on is not written over
     return page
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.browser.acts import becomes, handle_of, open_export, opened, until, visit
+from tests.browser.acts import becomes, drawn, handle_of, open_export, opened, until, visit
 from tests.browser.axe import serious
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.statement import statement
@@ -94,7 +94,7 @@ def test_a_hall_has_large_type(page, app_url):
     open_export(page)
     page.get_by_role("button", name="Present", exact=True).click()
     page.wait_for_url("**present=1**")
-    opened(page, page.url)
+    drawn(page)
     assert title.evaluate(SIZE) > 1.3 * small and fold.evaluate(SIZE) > 1.3 * small_fold
     page.get_by_role("button", name="Ordinary type").click()
     page.wait_for_url(lambda url: "present" not in url and "T=57" in url)
