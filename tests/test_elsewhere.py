@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from zoexplore import epsilon
+from zoexplore.presets import DEMONSTRATION
+
 ROOT = Path(__file__).parents[1]
 BLOCK = """
 from importlib.machinery import PathFinder
@@ -18,6 +21,7 @@ PathFinder.find_spec = classmethod(without)
 """
 TRAINING = {"torch", "opacus", "randomgen", "sklearn", "pyarrow"}
 COMPOSITION = "import zoexplore as z; from zoexplore.presets import DEMONSTRATION as s; print(z.epsilon(s, 'composition'){})"
+DELTA = "from zoexplore.bounds.conversion import delta_of; print(delta_of(0.05, 1.0))"  # of a few loops
 
 
 def run(code, cwd=ROOT, **environment):
@@ -42,7 +46,7 @@ def test_without_anywhere_to_write_compiled_loops_the_numbers_are_the_same(tmp_p
     (printed,) = run(COMPOSITION.format(", z.__file__"), tmp_path, HOME="/dev/null", TMPDIR=str(temporary), **named)
     value, path = printed.split()
     assert Path(path).is_relative_to(tmp_path)
-    assert value == run(COMPOSITION.format(""), HOME=os.path.expanduser("~"))[0]
+    assert value == str(epsilon(DEMONSTRATION, "composition"))
     assert not list(temporary.iterdir())  # what was written for the process is gone with it
 
 
@@ -52,11 +56,11 @@ FULL = "from resource import *; setrlimit(RLIMIT_FSIZE, (0, getrlimit(RLIMIT_FSI
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows cannot limit the length of files")
 def test_on_a_full_disk_the_numbers_are_the_same_and_the_next_process_finds_nothing_broken(tmp_path):
-    kept, ask = tmp_path / "kept", COMPOSITION.format("")
+    kept = tmp_path / "kept"
     given = {"HOME": "/dev/null", "NUMBA_CACHE_DIR": str(kept)}
-    (full,) = run(FULL + ask, **given)
+    (full,) = run(FULL + DELTA, **given)
     assert not [path for path in kept.rglob("*") if path.is_file()]
-    assert [full] == run(ask, **given) == run(FULL + ask, **given)
+    assert [full] == run(DELTA, **given) == run(FULL + DELTA, **given)
     assert list(kept.rglob("*.nbc")) and list(kept.rglob("*.nbi"))  # in the folder that is named, once there is room
 
 
@@ -89,13 +93,12 @@ def test_without_pytorch_the_accountant_and_the_explorer_work():
 def test_a_loop_is_compiled_again_when_one_that_it_calls_has_changed(tmp_path):
     kernels = tmp_path / "zoexplore/bounds/kernels"
     shutil.copytree(ROOT / "zoexplore", tmp_path / "zoexplore", ignore=shutil.ignore_patterns("__pycache__", "views"))
-    ask = "from zoexplore.bounds.conversion import delta_of; print(delta_of(0.05, 1.0))"
     given = {"HOME": "/dev/null", "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
-    before = run(ask, tmp_path, **given)
-    assert run(ask, tmp_path, **given) == before
+    before = run(DELTA, tmp_path, **given)
+    assert run(DELTA, tmp_path, **given) == before
     kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "kept").rglob("*.nbi")}
     assert kept
     rounding = kernels / "rounding.py"
     rounding.write_text(rounding.read_text() + "# another\n")
-    assert run(ask, tmp_path, **given) == before
+    assert run(DELTA, tmp_path, **given) == before
     assert all(path.stat().st_mtime_ns > kept[path] for path in kept)

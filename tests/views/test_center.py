@@ -57,7 +57,7 @@ def test_a_tab_is_built_when_shown_and_sleeps_when_not():
     assert any(source.data[name] is not column for name, column in before.items())
 
 
-def test_every_tab_has_a_title_and_can_be_painted():
+def test_every_tab_has_a_title_and_can_be_painted(small):
     tabs = Tabs()
     for name in VIEWS:
         tabs.selected = name

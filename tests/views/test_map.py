@@ -2,7 +2,6 @@
 
 import asyncio
 from dataclasses import replace
-from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,12 +16,6 @@ from zoexplore.views.compute.questions import SIZE, Sheet, row
 from zoexplore.views.figures.map import EDGES, bands, heights, level_lines
 from zoexplore.views.state import Pin, Pins
 from zoexplore.views.style import theme
-
-
-@pytest.fixture
-def small(monkeypatch):
-    """Maps of a few points: what becomes of them does not depend on how many there are."""
-    monkeypatch.setattr("zoexplore.views.figures.map.Sheet", partial(Sheet, points=25))
 
 
 def sheet(x="K", y="sigma", bound="composition", setting=None):

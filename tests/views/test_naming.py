@@ -74,6 +74,28 @@ async def turned(reader):
         await asyncio.sleep(1)
 
 
+@pytest.mark.parametrize("served", [NAMING], indirect=True)
+def test_a_browser_may_still_move_what_the_server_has_just_taken_away(served):
+    origin, log = served
+
+    async def run():
+        reader = await Reader.open(origin)
+        kept, lost = (reader.find("Slider", name)["id"] for name in ("kept", "lost"))
+        lose, button = (reader.find("Button", name) for name in ("lose", "lost"))
+        for value in range(1, 10):
+            if value == 4:
+                reader.press(lose)
+            reader._send("PATCH-DOC", {"events": [change(lost, value), click(button["id"]), change(kept, value)]})
+        await asyncio.sleep(0.5)
+        await reader.look()
+        assert reader.find("Slider", "kept")["attributes"]["value"] == 9
+        assert "lost" not in json.dumps(reader.find("Column", "kept"))
+        reader.close()
+
+    asyncio.run(run())
+    assert not any(word in log.read_text() for word in ("Traceback", "ERROR", "error"))
+
+
 @pytest.mark.parametrize(("served", "act"), [(NAMING, brought), (None, turned)], indirect=["served"])
 def test_no_patch_names_a_model_before_it_is_sent(served, act):
     origin, log = served
@@ -112,25 +134,3 @@ def test_what_is_said_of_a_model_that_is_gone_is_left_out_and_the_rest_is_taken(
     page.children = [kept, pressed]
     patch.apply_to_document(document)
     assert (kept.value, gone.value, told) == (7, 0, [pressed])
-
-
-@pytest.mark.parametrize("served", [NAMING], indirect=True)
-def test_a_browser_may_still_move_what_the_server_has_just_taken_away(served):
-    origin, log = served
-
-    async def run():
-        reader = await Reader.open(origin)
-        kept, lost = (reader.find("Slider", name)["id"] for name in ("kept", "lost"))
-        lose, button = (reader.find("Button", name) for name in ("lose", "lost"))
-        for value in range(1, 10):
-            if value == 4:
-                reader.press(lose)
-            reader._send("PATCH-DOC", {"events": [change(lost, value), click(button["id"]), change(kept, value)]})
-        await asyncio.sleep(0.5)
-        await reader.look()
-        assert reader.find("Slider", "kept")["attributes"]["value"] == 9
-        assert "lost" not in json.dumps(reader.find("Column", "kept"))
-        reader.close()
-
-    asyncio.run(run())
-    assert not any(word in log.read_text() for word in ("Traceback", "ERROR", "error"))

@@ -80,7 +80,7 @@ def test_every_panel_inside_the_bound_and_the_factors():
     assert {"orthonormal", "independent"} <= set(texts(asyncio.run(inside.factors.picture())))
 
 
-def test_the_map_has_its_colours_lines_and_mark():
+def test_the_map_has_its_colours_lines_and_mark(small):
     picture = asyncio.run(Map(bound="composition").picture())
     said = texts(picture)
     assert {"ε by Composition", "K, directions per step", "σ, noise scale", "ε = 1", "10⁻⁶", "10⁴"} <= set(said)
