@@ -5,7 +5,7 @@ It evaluates, and does not look for anything: what the accountant found must be 
 
 from dataclasses import dataclass
 from functools import cache
-from math import atan2, cos, inf, nextafter, pi, sin, sqrt
+from math import inf, nextafter, pi, sqrt
 
 import numpy as np
 from mpmath import mp, mpf
@@ -39,12 +39,12 @@ def log_chances(K, d, order):
     """Logarithms of the chances of a Beta-binomial variable, order trials, Beta(K/2, (d-K)/2); K < d."""
     with mp.workdps(40):
         a, b = mpf(K) / 2, mpf(d - K) / 2
-        log_all = mp.loggamma(a + b + order) - mp.loggamma(a + b) + mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(order + 1)
-        terms = (
-            mp.loggamma(a + i) + mp.loggamma(b + order - i) - mp.loggamma(i + 1) - mp.loggamma(order - i + 1) - log_all
-            for i in range(order + 1)
-        )
-        return np.array([float(x) for x in terms])
+        chance = mp.exp(mp.loggamma(b + order) - mp.loggamma(b) + mp.loggamma(a + b) - mp.loggamma(a + b + order))  # of none
+        logs = [float(mp.log(chance))]
+        for i in range(order):
+            chance *= (order - i) * (a + i) / ((i + 1) * (b + order - i - 1))
+            logs.append(float(mp.log(chance)))
+        return np.array(logs)
 
 
 def norm(K, d, order, A, C):
@@ -112,14 +112,12 @@ def drift_constant(s, order, acting=False, points=20001):
     if s.K == s.d and not acting:
         return (abs(r - middle) + radius) ** 2
     kappa = sqrt((s.d - 1.5) / (s.d + 2 * order - 1.36))
-    worst = 0.0
-    for angle in np.linspace(0, pi, points):
-        q1, q2 = r - middle - radius * cos(angle), radius * sin(angle) / kappa
-        squares = q1 * q1 + q2 * q2
-        apart, across = r * r - squares, 2 * abs(r * q2)
-        clipped = (r * r + squares) / 2 + (across + apart * atan2(apart, across)) / pi
-        worst = max(worst, clipped if acting else squares)
-    return worst
+    angle = np.linspace(0, pi, points)
+    q1, q2 = r - middle - radius * np.cos(angle), radius * np.sin(angle) / kappa
+    squares = q1 * q1 + q2 * q2
+    apart, across = r * r - squares, 2 * np.abs(r * q2)
+    clipped = (r * r + squares) / 2 + (across + apart * np.arctan2(apart, across)) / pi
+    return float(np.max(clipped if acting else squares))
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 delta(epsilon) is an average over directions; it is taken four standard errors higher than sampled. Seeds are fixed.
 """
 
+from functools import cache
 from itertools import product
 from math import inf, isfinite, sqrt
 
@@ -71,13 +72,17 @@ FROM_FAR = {  # balls so small that the diameter is the better start
 }
 
 
+@cache
+def promised(s, accounting):
+    """(delta, the guarantee there) where it says something, asked once for many adversaries."""
+    asked = ((delta, guarantee(s.replace(delta=delta), "sharp", accounting)) for delta in DELTAS)
+    return [(delta, g) for delta, g in asked if 0 < g.epsilon < inf]
+
+
 def check(s, c, accounting, adversary, draws, seed=1):
     """How near the truth comes to delta, at most, over all DELTAS; never above it."""
     samples, nearest = {}, 0.0
-    for delta in DELTAS:
-        g = guarantee(s.replace(delta=delta), "sharp", accounting)
-        if not 0 < g.epsilon < inf:
-            continue
+    for delta, g in promised(s, accounting):
         counted = (g.start, int(g.N))
         if counted not in samples:
             run = Run.of(s, accounting.sensitivity)
