@@ -35,7 +35,7 @@ class Norm:
     def __call__(self, A, C):
         with np.errstate(divide="ignore"):
             terms = self.weights + (self.order - self.i) * np.log(A) + self.i * np.log(max(C * self.square, 1e-300))
-        top = terms.max()  # SciPy's logsumexp, forty thousand times, would take ten times as long
+        top = terms.max()  # SciPy's logsumexp takes longer over so few terms
         return self.factor * np.exp((top + np.log(np.exp(terms - top).sum())) / self.order)
 
     def of(self, i):
