@@ -10,10 +10,11 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from panel.io.resources import CDN_DIST, DIST_DIR
 
-from tests.browser.conftest import browser, chromium_path, console_errors, page  # noqa: F401  (fixtures)
+from tests.browser.conftest import chromium_path, console_errors, launched, page  # noqa: F401  (fixtures)
 from tools import site
 
 ELSEWHERE = ("http:", "https:", "data:", "mailto:", "javascript:", "blob:")
+browser = pytest.fixture(launched, scope="module")
 
 
 class Links(HTMLParser):

@@ -165,7 +165,9 @@ def parse_number(text: str) -> float:
 
 
 def format_tex(x: float, figures: int = 4) -> str:
-    """A number in TeX, to the nearest: 0.5, 20\\,000, 2.75\\cdot 10^{6}, 10^{-6}."""
+    """A number in TeX, to the nearest: 0.5, 20\\,000, 2.75\\cdot 10^{6}, 10^{-6}; what is none is said to be undefined."""
+    if isnan(x):
+        return r"\text{undefined}"
     if not isfinite(x):
         return r"\infty" if x > 0 else r"-\infty"
     if x == int(x) and abs(x) < 1e6:

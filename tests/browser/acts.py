@@ -82,7 +82,7 @@ def anew(page):
     page.evaluate("scrollTo(0, 0)")
     page.set_viewport_size(VIEWPORT)
     page.emulate_media(color_scheme="light")
-    if (code := page.get_by_label("Python code")).is_visible():  # in a drawer that lies over the titles of the views
+    if (code := page.get_by_label("Python code")).is_visible():  # Export is open
         page.get_by_role("button", name="Export").click()
         code.wait_for(state="hidden")
     page.evaluate(CLOSE)

@@ -43,9 +43,7 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason=NO_CHROMIUM))
 
 
-# Package scope, not session: while plain Playwright runs, an event loop counts as running in this thread, and tests that come
-# after and start one of their own would find it.
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def chromium_path():
     path = chromium.find()
     if path is None:
@@ -53,14 +51,19 @@ def chromium_path():
     return path
 
 
-@pytest.fixture(scope="package")
-def browser(chromium_path):
+def launched(chromium_path):
+    """Chromium. No fixture of it may outlive the tests that use it: while plain Playwright runs, an event loop counts as running
+    in this thread, and tests that come after and start one of their own would find it.
+    """
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path, args=FLAGS)
         yield browser
         browser.close()
+
+
+browser = pytest.fixture(launched, scope="package")
 
 
 @dataclass

@@ -6,12 +6,13 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tests.browser.conftest import NO_CHROMIUM, browser, chromium_path, console_errors, page  # noqa: F401  (fixtures)
+from tests.browser.conftest import NO_CHROMIUM, chromium_path, console_errors, launched, page  # noqa: F401  (fixtures)
 from tools import chromium
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "notebooks"
 SERIES = sorted(FOLDER.glob("*.ipynb"), key=lambda path: int(path.name.partition("-")[0]))
+browser = pytest.fixture(launched, scope="module")
 
 
 def pytest_collection_modifyitems(items):

@@ -148,8 +148,12 @@ def test_a_curve_is_absent_for_what_it_lacks_not_for_its_misprints():
 
 
 @pytest.mark.parametrize(
-    ("x", "shown"), [(1331.2, r"1\,331"), (4257.0, r"4\,257"), (1e6, "10^{6}"), (1e-6, "10^{-6}"), (2.5e7, r"2.5\cdot 10^{7}")]
-)
+    ("x", "shown"),
+    [
+        (1331.2, r"1\,331"), (4257.0, r"4\,257"), (1e6, "10^{6}"), (1e-6, "10^{-6}"), (2.5e7, r"2.5\cdot 10^{7}"),
+        (float("-inf"), r"-\infty"), (float("nan"), r"\text{undefined}"),
+    ],
+)  # fmt: skip
 def test_numbers_in_formulas(x, shown):
     assert format_tex(x) == shown
 
