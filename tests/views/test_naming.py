@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from bokeh.models import Button, Column, Slider
 
 from benchmarks.client import Reader
 from tests.running import running, wait_until_served
+from tests.views.waiting import PATIENCE
 from zoexplore.views.server.patches import Patch
 from zoexplore.views.tabs import VIEWS
 
@@ -86,9 +88,11 @@ def test_a_browser_may_still_move_what_the_server_has_just_taken_away(served):
             if value == 4:
                 reader.press(lose)
             reader._send("PATCH-DOC", {"events": [change(lost, value), click(button["id"]), change(kept, value)]})
-        await asyncio.sleep(0.5)
-        await reader.look()
-        assert reader.find("Slider", "kept")["attributes"]["value"] == 9
+        end = time.monotonic() + PATIENCE
+        while reader.find("Slider", "kept")["attributes"]["value"] != 9:
+            assert time.monotonic() < end, "what was moved last never came"
+            await asyncio.sleep(0.2)
+            await reader.look()
         assert "lost" not in json.dumps(reader.find("Column", "kept"))
         reader.close()
 
