@@ -13,7 +13,7 @@ import yaml
 
 from tools import api
 from zoexplore import __version__
-from zoexplore.views.server import limits
+from zoexplore.views import limits
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])

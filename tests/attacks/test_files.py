@@ -17,7 +17,7 @@ from zoexplore.setting import Accounting
 from zoexplore.training import METHODS
 from zoexplore.training import frontier as trained
 from zoexplore.training.frontier_files import KEY, KIND, from_csv, from_parquet, to_csv, to_parquet
-from zoexplore.views.server.limits import largest_upload
+from zoexplore.views.limits import largest_upload
 from zoexplore.views.training.jobs import MOST_POINTS, checked, read
 
 

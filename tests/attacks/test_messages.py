@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.client import Reader, _models, token_of
 from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, memory, patch, spent, watched
-from zoexplore.views.server.limits import MESSAGE
+from zoexplore.views.limits import MESSAGE
 from zoexplore.views.server.websocket import Pending
 
 SCRIPT = "<img src=x onerror=window.hacked=1>"

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.client import Reader, _models
 from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, asked, memory, spent, watched
 from tests.attacks.conftest import guarded
-from zoexplore.views.server.limits import EVENTS, MOVES
+from zoexplore.views.limits import EVENTS, MOVES
 from zoexplore.views.server.patches import SETTABLE
 from zoexplore.views.tabs import VIEWS
 

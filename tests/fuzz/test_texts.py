@@ -14,7 +14,7 @@ from tests.fuzz.strings import HOSTILE, damaged, fields_of, good_files, good_que
 from zoexplore import Accounting, Setting
 from zoexplore.export import LARGEST_FILE, from_fields, from_query, from_yaml, to_csv, to_python, to_query, to_yaml
 from zoexplore.presets import DEMONSTRATION
-from zoexplore.views.address import LONGEST, Address, Bridge, Lesson
+from zoexplore.views.address import LONGEST_QUERY, Address, Bridge, Lesson
 from zoexplore.views.explorer import Explorer
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.panels.toolbar import Files
@@ -118,7 +118,7 @@ def test_any_address_can_be_visited(curves, query):
     assert len(address.pins.pins) <= MOST_PINS and len(address.state.note) < 30 * LONGEST_PROBLEM
     assert "Traceback" not in address.state.note and "site-packages" not in address.state.note
     written = address.search()
-    assert len(written) <= LONGEST + len(query) + 1
+    assert len(written) <= LONGEST_QUERY + len(query) + 1
     setting, accounting = address.state.setting, address.state.accounting
     address.read(written)
     assert (address.state.setting, address.state.accounting) == (setting, accounting)

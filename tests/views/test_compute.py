@@ -16,7 +16,7 @@ from zoexplore.views import Curves, Inside, Map, Profile, Readouts, State, Theor
 from zoexplore.views.axes import T_VALUES
 from zoexplore.views.compute import ask as asking
 from zoexplore.views.compute.ask import REDRAW, ask, pool, quick
-from zoexplore.views.compute.pool import MOST, Busy, LongWork, Pool
+from zoexplore.views.compute.pool import MOST_LONG_WORKS, Busy, LongWork, Pool
 from zoexplore.views.compute.process import Died
 from zoexplore.views.compute.questions import curve_set, guarantees, recall, remember, remembered, shares, size
 from zoexplore.views.compute.task import Task
@@ -276,7 +276,7 @@ def test_work_that_is_stopped_shows_no_more_and_leaves_no_process():
 
 
 def test_there_is_room_for_so_many_and_the_next_is_told():
-    works = [LongWork(jobs.busy, 600) for _ in range(MOST)]
+    works = [LongWork(jobs.busy, 600) for _ in range(MOST_LONG_WORKS)]
     with pytest.raises(Busy, match="try again"):
         LongWork(jobs.count, 1)
     for work in works:

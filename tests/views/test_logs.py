@@ -59,11 +59,11 @@ def test_what_fails_elsewhere_or_otherwise_is_told_too(log):
 def test_of_a_long_text_both_ends_are_told(log):
     logger, written = log
     logger.error("begins %s ends", "x" * 10**6)
-    assert len(written()) < 2 * monitoring.LONGEST and "begins" in written() and "ends" in written()
+    assert len(written()) < 2 * monitoring.LONGEST_ENTRY and "begins" in written() and "ends" in written()
 
 
 def test_no_more_kinds_are_kept_apart_than_there_is_room_for(log, monkeypatch):
-    monkeypatch.setattr(monitoring, "MOST", 3)
+    monkeypatch.setattr(monitoring, "MOST_KINDS", 3)
     sparing = monitoring.Sparing()
     for i in range(10):
         assert sparing.filter(logging.LogRecord("x", logging.ERROR, "file.py", i, "said", (), None))

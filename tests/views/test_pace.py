@@ -1,6 +1,6 @@
 """Tabs of one address take turns; nobody else waits for them."""
 
-from zoexplore.views.server.limits import MOVES_PER_ADDRESS
+from zoexplore.views.limits import MOVES_PER_ADDRESS
 from zoexplore.views.server.websocket import LATE, MANY, Pace
 
 BETWEEN = 1 / MOVES_PER_ADDRESS.default

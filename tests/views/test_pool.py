@@ -16,7 +16,7 @@ from zoexplore.views.compute import process as processes
 from zoexplore.views.compute.pool import Pool, TooLong
 from zoexplore.views.compute.process import Died, Forked, ForkServer, Process, Spawned
 from zoexplore.views.compute.questions import curve_set
-from zoexplore.views.server.limits import WORKER_MEGABYTES
+from zoexplore.views.limits import WORKER_MEGABYTES
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked, and memory is not bounded")
 KINDS = [Forked, Spawned] if sys.platform == "linux" else [Spawned]

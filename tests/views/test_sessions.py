@@ -15,8 +15,8 @@ from benchmarks.client import Reader
 from tests.views import jobs
 from tests.views.visits import LIFETIME, PATIENCE, served
 from zoexplore.views.compute.ask import pool
+from zoexplore.views.limits import READERS
 from zoexplore.views.server import sessions
-from zoexplore.views.server.limits import READERS
 
 ROOT = Path(__file__).parents[2]
 

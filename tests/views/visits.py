@@ -56,7 +56,7 @@ def left():
         return explorer
 
     app.Explorer = make
-    serving.settle()  # as a server does before its first session
+    serving.freeze_startup_objects()  # as a server does before its first session
     with served() as origin:
         for _ in range(VISITS):
             asyncio.run(visit(origin))

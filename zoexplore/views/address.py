@@ -22,7 +22,7 @@ from zoexplore.views.state import OPTIONS, Pins, State
 if TYPE_CHECKING:
     from zoexplore.views.tabs import Tabs
 
-LONGEST = 2000  # characters of a query that every browser, mail and chat lets through
+LONGEST_QUERY = 2000  # characters of a query that every browser, mail and chat lets through
 SETTABLE = (*SETTING_FIELDS, *OPTIONS)
 PARTS = ("title", "tools", "verdict", "table", "pins", "axis")
 MOST_SAID, LONGEST_SAID = 9, 300
@@ -150,7 +150,7 @@ class Address:
         turned = [(key, text_of(value)) for key, (value, first) in kept.items() if value != first]
         pairs = [*self.lesson.fields(), *turned, *fields.items()]
         query = _query([*pairs, *self.pins.fields()])
-        if len(query) > LONGEST:
+        if len(query) > LONGEST_QUERY:
             query = _query(pairs)
             self.state.note = "The pins are too long for an address: a link leaves them out."
         return query

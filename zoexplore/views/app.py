@@ -56,8 +56,10 @@ def begin() -> Iterator[None]:
     _prepare()
     _extend()
     _dress(document)
-    if full := sessions.take(document):
-        _begun[document] = pn.pane.HTML(f"<h1>zoexplore</h1><p>{full}</p>")
+    try:
+        sessions.take_seat(document)
+    except sessions.Full as why:
+        _begun[document] = pn.pane.HTML(f"<h1>zoexplore</h1><p>{why}</p>")
         return
     search = _search(document)
     explorer = Explorer(search=search, staged=True)

@@ -8,7 +8,7 @@ import param
 from bokeh.plotting import figure
 
 from zoexplore.views import notebooks
-from zoexplore.views.compute.task import Task, goes_on_beside
+from zoexplore.views.compute.task import Task, event_loop_is_running
 from zoexplore.views.figures.parts import paint
 from zoexplore.views.state import Pins, State
 from zoexplore.views.style import theme
@@ -98,7 +98,7 @@ class View(pn.viewable.Viewer):
 
     async def _pause(self, seconds: float) -> None:
         """Of a view that rests between redraws, while a slider is held."""
-        if self.rest and self.state.moving and goes_on_beside():
+        if self.rest and self.state.moving and event_loop_is_running():
             self._resting = True
             await asyncio.sleep(seconds)
             self._resting = False

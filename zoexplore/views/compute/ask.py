@@ -18,7 +18,7 @@ from typing import Any
 from zoexplore.setting import Setting
 from zoexplore.views.compute.pool import Call, Pool, TooLong
 from zoexplore.views.compute.questions import recall, remember
-from zoexplore.views.compute.task import goes_on_beside, session
+from zoexplore.views.compute.task import event_loop_is_running, session
 
 REDRAW = 0.05  # seconds that a call may take on the event loop
 _FEW_STEPS = 10_000  # whatever is drawn of a run of so many steps takes less, as far as we know
@@ -52,7 +52,7 @@ async def ask(function: Callable, *args: Any) -> Any:
         return recall(function, args)
     except KeyError:
         pass
-    if goes_on_beside() and function.beside:  # type: ignore[attr-defined]
+    if event_loop_is_running() and function.in_background:  # type: ignore[attr-defined]
         found, seconds = await _elsewhere(function, args, urgent=False)
     else:
         found, seconds = timed(function, *args) if quick(function, *args) else await _elsewhere(function, args, urgent=True)
@@ -68,7 +68,10 @@ def no_answer(error: Exception) -> str:
 
 
 def quick(function: Callable, *args: Any) -> bool:
-    """Whether a call takes less than a redraw, as most of its kind did lately. On batches none does."""
+    """Whether a call takes less than a redraw, as most of its kind did lately. On batches none does.
+
+    Nor does a call with no `Setting` among its arguments: nothing is known of how long it takes. So a `Miniature` holds its own.
+    """
     run = next((arg for arg in args if isinstance(arg, Setting)), None)
     if run is None or not run.full_batch:
         return False

@@ -1,4 +1,5 @@
-"""The worker processes of a server: a few for all sessions, which take turns, and one for each long work.
+"""The pool begins, replaces and ends the worker processes of a server: a few for all sessions, which take turns, and one for each
+long work.
 
 What follows a slider goes first, and one process is kept for it, so that nobody's map keeps anybody's slider waiting. Among
 equals the sessions take turns, however much each of them asks. A call that nobody waits for any more is left out of the line;
@@ -17,9 +18,9 @@ from typing import Any, Self
 from zoexplore.views.compute.process import Answer, Died, Process
 
 COUNT = 2  # processes; one of them at least is left to what follows sliders
-LONGEST = 180.0  # seconds that a call may take: on a machine that is busy with other things, too
+LONGEST_CALL = 180.0  # seconds that a call may take: on a machine that is busy with other things, too
 GRACE = 3.0  # seconds that a call may go on when nobody waits for it
-MOST = 2  # long works, of all sessions together
+MOST_LONG_WORKS = 2  # long works, of all sessions together
 
 _lock = threading.Lock()
 _going_on: set["LongWork"] = set()
@@ -47,7 +48,7 @@ class Pool:
         longest, grace: seconds that a call may take, and may go on when nobody waits for it.
     """
 
-    def __init__(self, count: int = COUNT, longest: float = LONGEST, grace: float = GRACE) -> None:
+    def __init__(self, count: int = COUNT, longest: float = LONGEST_CALL, grace: float = GRACE) -> None:
         self.count, self.longest, self.grace = count, longest, grace
         self._lines: dict[bool, OrderedDict[Hashable, deque[Call]]] = {True: OrderedDict(), False: OrderedDict()}
         self._idle: list[Process] = []
@@ -186,15 +187,17 @@ class LongWork:
             async for update in updates: ...
 
     Raises:
-        Busy: there are `MOST` already.
+        Busy: there are `MOST_LONG_WORKS` already.
         Died: the process ended; from the loop.
         Exception: what the generator raised; from the loop.
     """
 
     def __init__(self, call: Callable, *args: Any) -> None:
         with _lock:
-            if len(_going_on) >= MOST:
-                raise Busy(f"{MOST} long computations are going on at this server already: try again when one has ended")
+            if len(_going_on) >= MOST_LONG_WORKS:
+                raise Busy(
+                    f"{MOST_LONG_WORKS} long computations are going on at this server already: try again when one has ended"
+                )
             _going_on.add(self)
         self._coming = deque([Answer()])  # what the loop has not had yet, the last one still to come
         self._process = Process()

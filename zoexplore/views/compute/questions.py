@@ -28,7 +28,7 @@ from zoexplore.setting import LARGEST_INTEGER, Accounting, Setting
 from zoexplore.statement import statement
 from zoexplore.views.axes import AXES, T_MOST
 
-MOST = 100_000_000  # bytes of answers that are remembered
+MOST_CACHED_BYTES = 100_000_000  # of answers that are remembered
 REFERENCE = "reference"  # the column of composition at beta = 1
 _EVEN, _FEW = np.linspace(0.01, 0.99, 99), np.geomspace(1e-6, 0.01, 81)
 RATES = np.unique(np.concatenate([_FEW, _EVEN, 1 - _FEW]))  # of false alarms: even, and close together at either end
@@ -54,22 +54,24 @@ def size(answer: Any) -> int:
     return 100 + (sum(map(size, answer)) if isinstance(answer, Iterable) else 0)
 
 
-_answers: LRUCache = LRUCache(MOST, getsizeof=size)
+_answers: LRUCache = LRUCache(MOST_CACHED_BYTES, getsizeof=size)
 _lock = threading.RLock()
 
 
-def remembered(canonical: Callable[..., tuple] = lambda *args: args, *, beside: bool = False) -> Callable[[Callable], Callable]:
+def remembered(
+    canonical: Callable[..., tuple] = lambda *args: args, *, in_background: bool = False
+) -> Callable[[Callable], Callable]:
     """Decorate a pure function of frozen arguments whose answers nobody writes to, so that sessions share them.
 
     Args:
         canonical: from the arguments to those that all calls with the same answer share.
-        beside: whether no figure waits for it, so that it must not keep one waiting.
+        in_background: whether no figure waits for it, so that it must not keep one waiting.
     """
 
     def decorate(function: Callable) -> Callable:
         name = f"{function.__module__}.{function.__qualname__}"
         remembering = cached(_answers, key=lambda *args: hashkey(name, *canonical(*args)), lock=_lock)(function)
-        remembering.canonical, remembering.beside = canonical, beside  # type: ignore[attr-defined]
+        remembering.canonical, remembering.in_background = canonical, in_background  # type: ignore[attr-defined]
         return remembering
 
     return decorate
@@ -84,7 +86,7 @@ def recall(function: Callable, args: tuple) -> Any:
 def remember(function: Callable, args: tuple, answer: Any) -> None:
     """Remember an answer that was computed elsewhere, unless it is larger than all may be together."""
     with _lock:
-        if size(answer) < MOST:
+        if size(answer) < MOST_CACHED_BYTES:
             _answers[function.cache_key(*args)] = answer  # type: ignore[attr-defined]
 
 
@@ -174,7 +176,7 @@ def shares(setting: Setting, accounting: Accounting) -> tuple[float, float]:
     return float(along), float(across)
 
 
-@remembered(beside=True)
+@remembered(in_background=True)
 def attack(setting: Setting, accounting: Accounting, bound: str) -> TradeOff:
     """What one bound's guarantee allows an attacker; nothing is known where it does not apply."""
     return guarantees(setting, accounting)[bound].risk
@@ -186,7 +188,7 @@ def attacks(setting: Setting, accounting: Accounting) -> dict[str, TradeOff]:
     return {bound: attack(setting, accounting, bound) for bound in BOUNDS}
 
 
-@remembered(beside=True)
+@remembered(in_background=True)
 def stated(setting: Setting, accounting: Accounting, bound: str) -> tuple[str, str]:
     """What a bound says of a run, to be published: in words, and for a program."""
     found = statement(setting, bound, accounting)

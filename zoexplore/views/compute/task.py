@@ -26,8 +26,8 @@ def session() -> int | None:
     return id(served()) if served() else None
 
 
-def goes_on_beside() -> bool:
-    """Whether a task goes on beside whatever begins it: where an event loop runs, and so on a page and in a notebook."""
+def event_loop_is_running() -> bool:
+    """Whether an event loop runs, as on a page and in a notebook: a task then goes on beside whatever begins it."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -52,7 +52,7 @@ class Task:
         self._document = served()
         self._coroutine: Coroutine | None = function()
         self._steps = False  # runs right now
-        self._loop = asyncio.get_running_loop() if goes_on_beside() else None
+        self._loop = asyncio.get_running_loop() if event_loop_is_running() else None
         if self._document:
             if self._document not in _tasks:
                 _tasks[self._document] = WeakSet()

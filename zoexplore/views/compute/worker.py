@@ -28,7 +28,7 @@ import numpy as np
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import Accounting
 from zoexplore.views.compute.questions import Sheet, guarantees, row
-from zoexplore.views.server.limits import bound_memory
+from zoexplore.views.limits import bound_memory
 
 ITEM, DONE, ERROR = "item", "done", "error"
 FORK = "fork"  # the argument that makes it a fork server

@@ -19,7 +19,7 @@ from zoexplore.setting import Setting
 from zoexplore.views.axes import AXES
 from zoexplore.views.compute.ask import ask, no_answer
 from zoexplore.views.compute.questions import SIZE, Sheet, row
-from zoexplore.views.compute.task import Task, goes_on_beside
+from zoexplore.views.compute.task import Task, event_loop_is_running
 from zoexplore.views.figures.parts import TICKS, Saves, blank, empty, fill, fixed_ticks, words
 from zoexplore.views.figures.picture import decades, svg
 from zoexplore.views.state import LETTERS
@@ -182,7 +182,7 @@ class Map(View):
         if self._computing:
             self._computing.stop()
         self._wanted, self._computing = sheet, None
-        if sheet and (self._shown or goes_on_beside()):
+        if sheet and (self._shown or event_loop_is_running()):
             self._computing = Task(partial(self._compute, sheet), self._failed)
 
     def _apart(self) -> Setting:

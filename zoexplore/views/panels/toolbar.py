@@ -19,7 +19,7 @@ from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.questions import csv
 from zoexplore.views.compute.task import Task
 from zoexplore.views.figures.curves import Curves
-from zoexplore.views.server.page import FRAMES
+from zoexplore.views.limits import FRAMES
 from zoexplore.views.state import MOST_PINS, Pins, State
 from zoexplore.views.style import widgets
 

@@ -18,13 +18,13 @@ from tornado.web import HTTPError, RequestHandler
 
 from zoexplore.views.compute.ask import pool
 from zoexplore.views.compute.pool import going_on
-from zoexplore.views.server.limits import READERS
+from zoexplore.views.limits import READERS
 from zoexplore.views.server.sessions import admission, collect, taken
 from zoexplore.views.server.websocket import pace
 
 AGAIN = 60.0  # seconds until the same is told again
-MOST = 1000  # kinds of what goes wrong that are kept apart; what goes wrong depends on our code, and not on what visitors send
-LONGEST = 20_000  # characters of one of them: part of it may be of a visitor's writing
+MOST_KINDS = 1000  # kinds of what goes wrong that are kept apart; they depend on our code, and not on what visitors send
+LONGEST_ENTRY = 20_000  # characters of what is logged of one: part of it may be of a visitor's writing
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 ELSEWHERE = "bokeh", "panel"  # which come with handlers of their own, and Panel with a level at which it tells whatever it does
 LOOK = 0.1  # seconds between two looks at how late the event loop is
@@ -47,7 +47,7 @@ for _name, _words, _count in (
     Gauge(f"zoexplore_{_name}", _words, registry=REGISTRY).set_function(_count)
 
 
-@cache
+@cache  # so that it is done once a process
 def to_standard_error() -> None:
     """Have this process log there, sparingly."""
     handler = logging.StreamHandler()
@@ -68,8 +68,8 @@ class Short(logging.Formatter):
     """Leaves out the middle of what is too long: a traceback is told by both its ends."""
 
     def format(self, record: logging.LogRecord) -> str:
-        text, half = super().format(record), LONGEST // 2
-        return text if len(text) <= LONGEST else f"{text[:half]} [...] {text[-half:]}"
+        text, half = super().format(record), LONGEST_ENTRY // 2
+        return text if len(text) <= LONGEST_ENTRY else f"{text[:half]} [...] {text[-half:]}"
 
 
 class Sparing(logging.Filter):
@@ -88,7 +88,7 @@ class Sparing(logging.Filter):
         if kind in self._told and now < self._told[kind] + AGAIN:
             self._since[kind] += 1
             return False
-        if len(self._told) >= MOST:
+        if len(self._told) >= MOST_KINDS:
             self._told.clear()
             self._since.clear()
         self._told[kind] = now

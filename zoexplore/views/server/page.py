@@ -10,10 +10,10 @@ from panel.io.server import DocHandler
 from tornado.httputil import HTTPHeaders
 from tornado.web import HTTPError, OutputTransform, RequestHandler
 
+from zoexplore.views.limits import FRAMES
 from zoexplore.views.server import sessions
 from zoexplore.views.server.sessions import Full, Gone, address_of, admission, give_way
 
-FRAMES = "ZOEXPLORE_FRAMES"  # the sites that may show the page in a frame, as in "https://example.org"; none where unset
 NOBODY = "'none'"
 ALWAYS = {
     "X-Content-Type-Options": "nosniff",

@@ -20,8 +20,8 @@ from panel.io.server import COMPONENT_PATH, get_server
 from panel.io.state import set_curdoc
 from tornado.web import StaticFileHandler
 
+from zoexplore.views.limits import LINGER_SECONDS, MESSAGE, REQUEST
 from zoexplore.views.server import monitoring
-from zoexplore.views.server.limits import LINGER_SECONDS, MESSAGE, REQUEST
 from zoexplore.views.server.page import Alive, Headers, Nothing, Page, framing
 from zoexplore.views.server.sessions import give_way
 from zoexplore.views.server.websocket import Socket
@@ -70,7 +70,7 @@ def serve(
     framing()  # is a mistake now, and not where somebody asks for the page
     monitoring.to_standard_error()
     import_module(EXPLORER)  # now, which takes seconds, and not while the first reader waits
-    settle()
+    freeze_startup_objects()
     settings.perform_document_validation = False  # looks all models of a new session through for mistakes of ours: tests do that
     settings.perform_error_diagnostics = False  # looks at the signature of each of a session's thousand callbacks, for the same
     keep_defaults()
@@ -135,7 +135,7 @@ def _sign_in() -> dict[str, Any]:
     return found | {"basic_login_template": str(SIGN_IN)} if "basic_auth" in found else found
 
 
-def settle() -> None:
+def freeze_startup_objects() -> None:
     """Once all is imported: what is there is never looked through again; what comes is, after sessions have been closed.
 
     Python's own full collection looks at every object there is and takes a few tenths of a second, in the middle of whatever goes
@@ -147,7 +147,7 @@ def settle() -> None:
     gc.set_threshold(young, middle, _NEVER)
 
 
-@cache
+@cache  # so that it is done once a process
 def keep_defaults() -> None:
     """Have Bokeh look up a default once for a class of models, from now on and in this process, and not again for each model.
 

@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 import panel as pn
 from bokeh.document import Document
 
-from zoexplore.views.server import limits
+from zoexplore.views import limits
 
 UNKNOWN = "unknown"
 ALL_TAKEN = "All seats of this server ({most}) are taken."
@@ -30,7 +30,7 @@ LATER = "They are given back about a minute after a reader closes the page: plea
 REST, LONGEST_REST = 0.02, 1.0  # seconds between two sessions, at least and at most
 LOOK_AGAIN = 0.1  # seconds until those are looked at again whose address has too many pages loading
 PAUSE, LATE, LONGEST_PAUSE = 0.01, 0.005, 0.3  # seconds between stages of a page; how late one ends if others are at it; in all
-LONGEST = 60  # seconds that one request may take before the next has its turn anyway
+LONGEST_REQUEST = 60  # seconds that one request may take before the next has its turn anyway
 QUEUE_FULL = "So many people are opening the page just now that it has no room for more: please try again in a moment."
 QUIET = 1.0  # seconds without a move, and since a session's end, after which what it held is looked for: nobody waits then
 MANY = 20  # closed sessions, some 70 MB, after which it is looked for all the same
@@ -72,13 +72,12 @@ def taken(address: str | None = None) -> int:
     return sum(address in (None, seat.address) for seat in _taken.values())
 
 
-def full(address: str) -> str:
-    """Why there is no seat for a reader from this address; empty where there is one."""
+def check_room(address: str) -> None:
+    """Raise Full where there is no seat for a reader from this address."""
     if taken() >= limits.READERS.value:
-        return f"{ALL_TAKEN.format(most=limits.READERS.value)} {LATER}"
+        raise Full(f"{ALL_TAKEN.format(most=limits.READERS.value)} {LATER}")
     if address != UNKNOWN and taken(address) >= limits.READERS_PER_ADDRESS.value:
-        return f"{ADDRESS_TAKEN.format(most=limits.READERS_PER_ADDRESS.value)} {LATER}"
-    return ""
+        raise Full(f"{ADDRESS_TAKEN.format(most=limits.READERS_PER_ADDRESS.value)} {LATER}")
 
 
 def crowded(address: str) -> bool:
@@ -86,14 +85,12 @@ def crowded(address: str) -> bool:
     return sum(seat.address == address and not seat.connected for seat in _taken.values()) >= limits.LOADING.value
 
 
-def take(document: Document) -> str:
-    """Give the session of this document a seat until it ends. Returns why there is none, or nothing."""
+def take_seat(document: Document) -> None:
+    """Give the session of this document a seat until it ends. Raises Full where there is none."""
     context = document.session_context
     address = address_of(context.request) if context else UNKNOWN
-    if why := full(address):
-        return why
+    check_room(address)
     _taken[document] = Seat(address)
-    return ""
 
 
 def connected(document: Document) -> None:
@@ -184,8 +181,7 @@ class Admission:
             Full: there is no seat, or too many wait.
             Gone: the reader left the queue.
         """
-        if why := full(address):
-            raise Full(why)
+        check_room(address)
         if self.waiting() >= limits.WAITING.value or self.waiting(address) >= limits.WAITING_PER_ADDRESS.value:
             raise Full(QUEUE_FULL)
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -194,8 +190,7 @@ class Admission:
             self._task = asyncio.create_task(self._admit())
         await mine
         try:
-            if why := full(address):
-                raise Full(why)
+            check_room(address)
             yield
         finally:
             self._left.set()
@@ -210,7 +205,7 @@ class Admission:
             self._left.clear()
             turn.set_result(None)
             try:
-                await asyncio.wait_for(self._left.wait(), LONGEST)
+                await asyncio.wait_for(self._left.wait(), LONGEST_REQUEST)
             except TimeoutError:
                 continue
             await asyncio.sleep(min(max(REST, time.thread_time() - began), LONGEST_REST))

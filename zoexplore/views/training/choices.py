@@ -13,7 +13,7 @@ from zoexplore.setting import LARGEST_INTEGER, Setting
 from zoexplore.training import DEFAULT_METHODS, METHODS, TASKS, Task
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.task import Task as Beside
-from zoexplore.views.server.limits import largest_upload
+from zoexplore.views.limits import largest_upload
 from zoexplore.views.state import State
 from zoexplore.views.style import widgets
 from zoexplore.views.training.jobs import NETWORK, Asked, checked

@@ -22,7 +22,7 @@ from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.pool import LongWork
 from zoexplore.views.compute.process import Died
 from zoexplore.views.compute.task import Task
-from zoexplore.views.server.limits import RUN_SECONDS, RUN_STEPS, RUNS_PER_ADDRESS, largest_upload
+from zoexplore.views.limits import RUN_SECONDS, RUN_STEPS, RUNS_PER_ADDRESS, largest_upload
 from zoexplore.views.server.sessions import address_of
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.widgets import details, status, table, warning

@@ -1,9 +1,13 @@
-"""Limits: how much of anything one visitor may ask of the server. Each has a default and a variable that changes it."""
+"""Limits: how much of anything one visitor may ask of the server. Each has a default and a variable that changes it.
+
+Who may show the page in a frame is set by a variable, too.
+"""
 
 import os
 from dataclasses import dataclass
 
 PREFIX = "ZOEXPLORE_"
+FRAMES = PREFIX + "FRAMES"  # the sites that may show the page in a frame, as in "https://example.org"; none where unset
 
 
 @dataclass(frozen=True)
@@ -78,4 +82,5 @@ def bound_memory() -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
+# read by the test of docs/deploy.md's table
 ALL = tuple(limit for limit in list(globals().values()) if isinstance(limit, Limit))
