@@ -112,7 +112,7 @@ def _runs() -> States:
 def _presets() -> States:
     """What is said of a preset when it is chosen, and in the statement of its run."""
     explorer = _opened()
-    explorer.stated.fold.collapsed = False
+    explorer.statement.fold.collapsed = False
     explorer.tabs.selected = "attack"
     for key in PRESETS:
         explorer.tools.preset.value = key

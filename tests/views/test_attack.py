@@ -10,7 +10,7 @@ from zoexplore import BOUNDS, Accounting, guarantee
 from zoexplore.formatting import THIN, format_percent, format_share, parse_share
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Attack, State
-from zoexplore.views.panels.readouts import Odds
+from zoexplore.views.panels.readouts import AttackerSentence
 from zoexplore.views.state import Pin, Pins
 
 
@@ -100,12 +100,12 @@ def test_percentages_are_rounded_up(x, shown):
 def test_the_odds_are_of_the_smallest_guarantees_whole_curve(changes):
     run = DEMONSTRATION.replace(**changes)
     best = min((guarantee(run, b) for b in BOUNDS if not BOUNDS[b].comparator), key=lambda g: g.epsilon)
-    told = Odds(State(run)).pane.object
+    told = AttackerSentence(State(run)).pane.object
     most = format_percent(float(best.true_positive_rate(0.01)))
     assert f"At 1{THIN}% false alarms the best attacker finds at most {most}" in told
 
 
 def test_no_odds_are_given_where_nothing_is_known_or_guaranteed():
-    assert "rules nothing out" in Odds(State(DEMONSTRATION.replace(sigma=1e-5))).pane.object
-    assert Odds(State(DEMONSTRATION, Accounting(printed=True))).pane.object != "<p></p>"  # the smallest is as proved
-    assert Odds(State(DEMONSTRATION.replace(sigma=1e-300))).pane.object == "<p></p>"
+    assert "rules nothing out" in AttackerSentence(State(DEMONSTRATION.replace(sigma=1e-5))).pane.object
+    assert AttackerSentence(State(DEMONSTRATION, Accounting(printed=True))).pane.object != "<p></p>"  # the smallest is as proved
+    assert AttackerSentence(State(DEMONSTRATION.replace(sigma=1e-300))).pane.object == "<p></p>"

@@ -8,8 +8,8 @@ from zoexplore import BOUNDS, Accounting, curve, epsilon, guarantee
 from zoexplore.planning import crossover_step
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Curves, Explorer, State
-from zoexplore.views.axes import AXES, T_VALUES, frame, rows, steady
-from zoexplore.views.compute.questions import REFERENCE, curve_set, pays_from
+from zoexplore.views.axes import AXES, T_VALUES, frame, label_rows, steady
+from zoexplore.views.compute.questions import REFERENCE, bound_pays_from, curve_set
 
 SETTINGS = [
     DEMONSTRATION,
@@ -89,9 +89,10 @@ def test_on_batches_a_slider_moves_a_sketch_and_leaves_the_exact_curves_nowhere_
 
 def test_an_absent_bound_is_in_the_legend_with_its_reason():
     view = Curves()
-    assert "absent" not in " ".join(view.legend.words)
+    assert not any(entry["absent"] or "absent" in entry["why"] for entry in view.legend.entries)
     view.state.K = 300
-    assert any("absent: 2K = 600 exceeds d = 520" in line for line in view.legend.words)
+    (theorem,) = (entry for entry in view.legend.entries if entry["key"] == "theorem")
+    assert theorem["absent"] and theorem["why"] == "absent: 2K = 600 exceeds d = 520"
     assert np.isnan(view.source.data["theorem"]).all()
     marked = dict(zip(view.marks.data["bound"], view.marks.data["y"], strict=True))
     assert np.isnan(marked["theorem"]) and np.isfinite(marked["composition"])
@@ -225,7 +226,7 @@ def test_guides_are_where_they_say():
 )
 def test_hiding_pays_from_where_the_planner_says(setting, bound):
     expected = crossover_step(setting, bound)
-    assert pays_from(setting, Accounting(), bound) == (expected if expected <= T_VALUES[-1] else float("inf"))
+    assert bound_pays_from(setting, Accounting(), bound) == (expected if expected <= T_VALUES[-1] else float("inf"))
 
 
 @pytest.mark.parametrize("field", ["m", "ridge", "M"])
@@ -259,7 +260,7 @@ def test_pins_are_within_the_frame():
 
 
 def test_labels_that_would_meet_get_rows_of_their_own():
-    assert rows([10.0, 11.0, 1000.0, 10.5], 0.5) == [2, 0, 0, 1]
+    assert label_rows([10.0, 11.0, 1000.0, 10.5], 0.5) == [2, 0, 0, 1]
 
 
 def test_a_view_that_is_not_looked_at_computes_nothing_and_catches_up():

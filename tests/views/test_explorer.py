@@ -13,7 +13,7 @@ import zoexplore
 from zoexplore import Accounting
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Controls, Curves, Explorer, Readouts, app
-from zoexplore.views.app import LONGEST_TOLD, MOST_TOLD, report, told_of
+from zoexplore.views.app import LONGEST_TOLD, MOST_TOLD, reader_message, report
 
 
 def test_the_parts_share_one_state():
@@ -74,5 +74,5 @@ def test_a_page_that_is_made_in_stages_is_the_page_that_is_made_at_once():
 def test_a_reader_is_told_of_no_file_of_the_servers():
     with pytest.raises(OSError, match="/nowhere") as raised:
         open("/nowhere/at/all")
-    assert told_of(raised.value) == "No such file or directory"
-    assert told_of(ValueError("no luck")) == "no luck"
+    assert reader_message(raised.value) == "No such file or directory"
+    assert reader_message(ValueError("no luck")) == "no luck"

@@ -73,7 +73,7 @@ def test_names_leave_room_for_the_letters_of_pins():
 
 
 def test_no_threshold_is_marked_where_curves_agree():
-    assert annotations(DEMONSTRATION.replace(beta=1.0), Accounting(), "T") == {}
+    assert annotations(DEMONSTRATION.replace(beta=1.0), Accounting(), "T") == ()
     assert len(annotations(DEMONSTRATION, Accounting(), "T")) == 2
 
 

@@ -8,7 +8,7 @@ from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.statement import statement
 from zoexplore.views import State
-from zoexplore.views.panels.readouts import Readouts, Stated, rows
+from zoexplore.views.panels.readouts import Readouts, StatementCard, measures_of
 
 
 def test_mu_rho_and_z_are_the_smallest_guarantees():
@@ -21,11 +21,11 @@ def test_mu_rho_and_z_are_the_smallest_guarantees():
 
 def test_where_there_is_no_gaussian_budget_none_is_shown():
     g = guarantee(DEMONSTRATION.replace(batch=1, T=1, sampling="poisson", neighbours="add-remove"), "composition")
-    assert g.valid and [symbol for symbol, _, _ in rows(g)] == ["z"]
+    assert g.valid and [symbol for symbol, _, _ in measures_of(g)] == ["z"]
 
 
 def test_the_statement_is_written_while_it_is_open_and_follows():
-    view = Stated(State())
+    view = StatementCard(State())
     assert view.text.object == ""
     view.fold.collapsed = False
     view.state.ask(T=20)

@@ -20,7 +20,7 @@ from zoexplore.views.figures.inside import Factors, describe_trajectory
 from zoexplore.views.figures.replay import Replay
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.panels.planner import Planner, _found, _plan, _solution
-from zoexplore.views.panels.readouts import said as said_odds
+from zoexplore.views.panels.readouts import attacker_sentence
 from zoexplore.views.panels.theory import Theory, substituted
 from zoexplore.views.style.inputs import refused
 from zoexplore.views.training.tab import Train
@@ -56,7 +56,7 @@ def test_reasons_are_sentences_without_ids():
 def test_odds_that_round_to_all_are_not_told_as_a_bound():
     allowed = guarantee(DEMONSTRATION.replace(sigma=3e-4), "composition").risk
     assert 0.99 < allowed.true_positive_rate(0.01) < 1
-    assert "nearly every member" in said_odds(allowed)
+    assert "nearly every member" in attacker_sentence(allowed)
 
 
 def test_when_hiding_pays_off():

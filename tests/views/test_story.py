@@ -100,7 +100,7 @@ def test_a_step_shows_the_curves_that_it_tells_of_and_their_number(explorer):
     assert format_number(g.epsilon) in explorer.readouts.verdict.object
     assert "gives less here" not in explorer.readouts.verdict.object, "other bounds do"
     assert "T*" not in curves.meaning.object
-    assert format_percent(float(g.true_positive_rate(0.01))) in explorer.odds.pane.object
+    assert format_percent(float(g.true_positive_rate(0.01))) in explorer.attacker.pane.object
     explorer.address.read("?story=3")
     assert {name for name, line in curves.lines.items() if line.visible} == {"composition"}
     explorer.story.guesses[0].clicks += 1

@@ -34,12 +34,12 @@ def report(error: Exception) -> None:
     """Log an exception of a callback, and tell the reader that what is shown may be old. Of many, the latest are kept."""
     _LOG.exception("a callback failed", exc_info=error)
     if area := pn.state.notifications:
-        told = f"{type(error).__name__}: {told_of(error)}. What is shown may not match the controls."
+        told = f"{type(error).__name__}: {reader_message(error)}. What is shown may not match the controls."
         area.notifications = area.notifications[-MOST_TOLD + 1 :]
         area.error(escape(told[:LONGEST_TOLD]), duration=0)  # which are shown as HTML
 
 
-def told_of(error: Exception) -> str:
+def reader_message(error: Exception) -> str:
     """What a reader is told of an error: no name of the server's files."""
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 

@@ -146,7 +146,7 @@ def steady(wanted: tuple[float, float], shown: tuple[float, float] | None) -> tu
     return start, end
 
 
-def rows(places: list[float], apart: float) -> list[int]:
+def label_rows(places: list[float], apart: float) -> list[int]:
     """A row for each label so that those in one row are `apart` decades or more from each other; the last is in the first row."""
     taken: list[float] = []
     chosen = [0] * len(places)

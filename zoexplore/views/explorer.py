@@ -11,7 +11,7 @@ from zoexplore.setting import Accounting, Setting
 from zoexplore.views.address import SETTABLE, Address, Bridge, Lesson
 from zoexplore.views.figures.pins import Pinned
 from zoexplore.views.panels.controls import Controls
-from zoexplore.views.panels.readouts import Odds, Readouts, Stated
+from zoexplore.views.panels.readouts import AttackerSentence, Readouts, StatementCard
 from zoexplore.views.panels.story import Story
 from zoexplore.views.panels.toolbar import Files, Toolbar, presenter
 from zoexplore.views.state import Pins, State
@@ -66,12 +66,12 @@ class Explorer(pn.viewable.Viewer):
         yield
         search = self.search
         self.readouts = Readouts(self.state)
-        self.odds, self.stated = Odds(self.state), Stated(self.state)
+        self.attacker, self.statement = AttackerSentence(self.state), StatementCard(self.state)
         self.curves = self.tabs["curves"]
         self.pinned = Pinned(self.state, pins=self.pins)
         self._teach()
         self.story = Story(self.state, self.tabs, self.controls, invites=search is not None and not search.strip("?"))
-        self.story.param.watch(self._tell_of, "by")
+        self.story.param.watch(self._show_bound, "by")
         self.bridge = Bridge(visible=False) if search is not None else None
         turned = {"tab": (self.tabs, "selected"), "against": (self.curves, "along"), "hide": (self.curves.legend, "muted")}
         self._tells = not (self.lesson.show or self.lesson.html())  # a lesson is a story of its own
@@ -88,9 +88,9 @@ class Explorer(pn.viewable.Viewer):
         self.dark = self.tools.dark
         self.dark.param.watch(lambda event: self.tabs.paint(event.new), "value")
 
-    def _tell_of(self, event: Any) -> None:
+    def _show_bound(self, event: Any) -> None:
         """Let the number above the figure, and what it means, be a bound's."""
-        self.readouts.by = self.odds.by = event.new
+        self.readouts.by = self.attacker.by = event.new
 
     def _teach(self) -> None:
         """Keep the switch to the views that a lesson shows."""
@@ -121,8 +121,8 @@ class Explorer(pn.viewable.Viewer):
         heading = [part for of, part in (("title", title), ("tools", self.tools.__panel__())) if shows(of)]
         row = widgets.row("heading", *heading)
         header = [("title" if shows("title") else "tools", row), ("tools", self.files.drawer)]
-        answer = [("verdict", self.readouts.verdict), ("verdict", self.odds.pane), ("tabs", self.tabs.__panel__())]
-        more = self.readouts.measures, self.readouts.fold, self.stated.fold
+        answer = [("verdict", self.readouts.verdict), ("verdict", self.attacker.pane), ("tabs", self.tabs.__panel__())]
+        more = self.readouts.measures, self.readouts.fold, self.statement.fold
         numbers = [("table", part) for part in (self.readouts.table, *more)]
 
         def area(name: str, parts: list[tuple[str, Any]]) -> list[pn.viewable.Viewable]:

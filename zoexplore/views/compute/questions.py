@@ -30,6 +30,7 @@ from zoexplore.views.axes import AXES, T_MOST
 
 MOST_CACHED_BYTES = 100_000_000  # of answers that are remembered
 REFERENCE = "reference"  # the column of composition at beta = 1
+REFERENCE_TITLE = "Composition at β = 1"
 _EVEN, _FEW = np.linspace(0.01, 0.99, 99), np.geomspace(1e-6, 0.01, 81)
 RATES = np.unique(np.concatenate([_FEW, _EVEN, 1 - _FEW]))  # of false alarms: even, and close together at either end
 RATES.flags.writeable = False
@@ -195,28 +196,37 @@ def stated(setting: Setting, accounting: Accounting, bound: str) -> tuple[str, s
     return str(found), json.dumps(found.as_dict(), ensure_ascii=False, indent=2)
 
 
+@dataclass(frozen=True)
+class Annotation:
+    """A value along a field that is worth a name, and the bound that it is about, if it is about one."""
+
+    label: str
+    value: float
+    bound: str = ""
+
+
 @remembered(any_T)
-def annotations(setting: Setting, accounting: Accounting, field: str) -> dict[str, float]:
-    """Label -> value along a field; what lies nowhere is left out."""
-    found: dict[str, float] = {}
+def annotations(setting: Setting, accounting: Accounting, field: str) -> tuple[Annotation, ...]:
+    """What is named along a field; what lies nowhere is left out."""
+    found: list[Annotation] = []
     if field == "T":
         for bound in (bound for bound in BOUNDS.values() if bound.hides_iterates):
             curves = curve_set(setting, accounting, "T")
             hidden, public = curves.epsilon[bound.id], curves.epsilon["composition"]
             if not (hidden < public * (1 - _ALIKE)).any():  # to three digits nothing is gained anywhere
                 continue
-            T = pays_from(setting.replace(T=1), accounting, bound.id)
-            found[f"T* = {format_count(T)}, {bound.short}"] = T
+            T = bound_pays_from(setting.replace(T=1), accounting, bound.id)
+            found.append(Annotation(f"T* = {format_count(T)}, {bound.short}", T, bound.id))
     elif field == "K":
-        found["2K = d"] = setting.d / 2
+        found.append(Annotation("2K = d", setting.d / 2))
         least = float(k_min(RunArrays.of(setting)))
-        found[f"Kₘᵢₙ = {format_count(np.ceil(least)) if np.isfinite(least) else '∞'}"] = least
+        found.append(Annotation(f"Kₘᵢₙ = {format_count(np.ceil(least)) if np.isfinite(least) else '∞'}", least))
     elif field == "d":
-        found["2K = d"] = 2 * setting.K
-    return {label: value for label, value in found.items() if np.isfinite(value)}
+        found.append(Annotation("2K = d", 2 * setting.K))
+    return tuple(each for each in found if np.isfinite(each.value))
 
 
-def pays_from(setting: Setting, accounting: Accounting, bound: str) -> float:
+def bound_pays_from(setting: Setting, accounting: Accounting, bound: str) -> float:
     """T*: the step from which on a bound that uses hidden iterates is below composition, as far as T is drawn; inf if none.
 
     The two steps of the curves between which that is are known; between them it is looked for on finer and finer grids.

@@ -85,7 +85,7 @@ class Task:
                 self._failed(error)
                 if first:
                     raise
-                self._tell(error)
+                self._report(error)
                 return
             finally:
                 self._steps = False
@@ -113,7 +113,7 @@ class Task:
         elif self._document.session_context and not self._document.session_context.destroyed:
             self._document.add_next_tick_callback(self._step)
 
-    def _tell(self, error: Exception) -> None:
+    def _report(self, error: Exception) -> None:
         if pn.config.exception_handler:
             pn.config.exception_handler(error)
         else:

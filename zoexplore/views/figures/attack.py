@@ -16,7 +16,7 @@ from zoexplore.formatting import THIN, format_percent, format_share
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.questions import RATES, attack, attacks, guarantees, smallest
 from zoexplore.views.figures import pins
-from zoexplore.views.figures.parts import Saves, blank, empty, hover, mark, stroke, tooltip
+from zoexplore.views.figures.parts import SaveButtons, blank, empty, hover, mark, stroke, tooltip
 from zoexplore.views.figures.picture import Stroke, svg
 from zoexplore.views.state import LETTERS, Pin
 from zoexplore.views.style import theme, widgets
@@ -53,7 +53,7 @@ class Attack(View):
             "found": self._figure("What it finds, at most", str, "found", _LEAST, "log"),
         }
         cells = [
-            widgets.stack(self.canvas(fig), Saves(partial(self.picture, name), f"the {name} curves", name))
+            widgets.stack(self.canvas(fig), SaveButtons(partial(self.picture, name), f"the {name} curves", name))
             for name, fig in self.figures.items()
         ]
         self.grid = widgets.column("panels", *cells)
@@ -62,7 +62,7 @@ class Attack(View):
         self.refused = pn.pane.HTML("", visible=False, stylesheets=[theme.css("notice")], margin=0)
         self.words = widgets.html(_SAYS, "words")
         self.table = widgets.html("", "table", "odds")
-        self.param.watch(self._tell, list(labels))
+        self.param.watch(self._write_table, list(labels))
         for box in self.boxes.values():
             box.param.watch(self._refuse, "refusal")
         self.pins.param.watch(self.changed, ["pins", "compare"])
@@ -82,7 +82,7 @@ class Attack(View):
         for bound in BOUNDS:
             fig.line("rate", column(bound), source=self.source, name=bound, **stroke(theme.style_of(bound)))
         probe = fig.line("rate", "probe", source=self.source, line_alpha=0)
-        fig.add_tools(hover(probe, _POINTED, pins.rows(self.pins), absent="–"))
+        fig.add_tools(hover(probe, _POINTED, pins.hover_rows(self.pins), absent="–"))
         return fig
 
     async def refresh(self) -> None:
@@ -92,7 +92,7 @@ class Attack(View):
         self._of_pins = [await self._of_pin(pin) for pin in self.pins.pins]
         with pn.io.hold():
             self._draw()
-            self._tell()
+            self._write_table()
         self.push()
 
     async def _of_pin(self, pin: Pin) -> tuple[Guarantee, TradeOff]:
@@ -110,7 +110,7 @@ class Attack(View):
         found = [each.true_positive_rate(RATES) for each in allowed]
         self.source.data = data | dict(zip(pins.styles(self.pins), found, strict=True))
         for fig in self.figures.values():
-            fig.select_one(HoverTool).tooltips = tooltip(_POINTED, pins.rows(self.pins))
+            fig.select_one(HoverTool).tooltips = tooltip(_POINTED, pins.hover_rows(self.pins))
         self.pinned_source.data = {
             "rates": [RATES] * len(allowed),
             "missed": [each.misses(RATES) for each in allowed],
@@ -118,7 +118,7 @@ class Attack(View):
             "colour": pins.colours(self.pins, self.dark),
         }
 
-    def _tell(self, *_: Any) -> None:
+    def _write_table(self, *_: Any) -> None:
         """Say the numbers: of every bound of this run, of what it is compared with, and of the pins."""
         for span in self.now:
             span.location = self.fpr

@@ -14,15 +14,24 @@ from bokeh.plotting import figure
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.formatting import format_count, format_number, format_short
 from zoexplore.setting import Accounting, Setting
-from zoexplore.views.axes import AXES, FieldAxis, drawable, frame, rows, steady
+from zoexplore.views.axes import AXES, FieldAxis, drawable, frame, label_rows, steady
 from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.questions import REFERENCE, CurveSet, annotations, curve_set, guarantees, sketched
+from zoexplore.views.compute.questions import (
+    REFERENCE,
+    REFERENCE_TITLE,
+    Annotation,
+    CurveSet,
+    annotations,
+    curve_set,
+    guarantees,
+    sketched,
+)
 from zoexplore.views.figures import pins
 from zoexplore.views.figures.parts import (
     LOG_TICKS,
     FittedRange,
     Legend,
-    Saves,
+    SaveButtons,
     blank,
     empty,
     entry,
@@ -44,13 +53,14 @@ MEANINGS = {
     "K": "Kₘᵢₙ: what the paper asks of K for its closed form; fewer may do. 2K = d: the most that the theorem allows.",
     "d": "2K = d: the fewest parameters with which the theorem allows so many directions.",
 }
-REFERENCE_TITLE = "Composition at β = 1"
 _APART = 0.045  # of the axis's decades: names at the curves' ends are no nearer to each other
 _LABELLED = 3  # lines that the label of what is off the frame takes: on a phone, names reach below it
 _LINE = 2  # names that share a place are written so many to a line, which a narrow figure has room for
 _SAME = 1e-3  # curves whose ends differ by less share one name
 _TENTH = 10  # of a curve, over which its name is written
 _LABEL = 0.45  # of the axis's decades: annotations nearer to each other have their labels in rows of their own
+
+Place = tuple[float, float]  # of a figure: x and y
 
 _ANNOTATED = ("x", "y", "dx", "dy", "align", "label")
 _MARKS = (*_ANNOTATED, "bound", "epsilon", "marker", "colour", "end_x", "end_y", "name")
@@ -72,6 +82,21 @@ def _shared(names: list[str]) -> str:
     return "\n= ".join(map(" = ".join, lines))
 
 
+def _grouped(ends: dict[str, Place], before: dict[str, float]) -> tuple[dict[str, list[str]], dict[str, Place]]:
+    """The names of curves that end alike and come alike, by the first of them, and where each is written.
+
+    A curve that meets a higher one at the very end only is named where it comes from.
+    """
+    at, names = dict(ends), dict[str, list[str]]()
+    for bound, (x, value) in ends.items():
+        met = [b for b in at if at[b][0] == x and abs(at[b][1] / value - 1) < _SAME]
+        same = (b for b in names if b in met and abs(before[b] / before[bound] - 1) < _SAME)
+        names.setdefault(next(same, bound), []).append(BOUNDS[bound].title)
+        if before[bound] < min(max(before[b] for b in met), value) * (1 - _SAME):
+            at[bound] = x, before[bound]
+    return names, at
+
+
 class Curves(View):
     """Epsilon against a field for every bound and every pin, with the current value marked."""
 
@@ -82,7 +107,7 @@ class Curves(View):
         self._over: str | None = None  # the field that is drawn; the one chosen may still be computed
         self.source = empty("curves", "x", "value", *BOUNDS, REFERENCE)
         self._found: dict[str, Guarantee] = {}  # of the run that is drawn
-        self._annotated: dict[str, float] = {}
+        self._annotated: tuple[Annotation, ...] = ()
 
         self.marks, self.annotations = empty("marks", *_MARKS), empty("annotations", *_ANNOTATED)
         self.figure = self._figure()
@@ -93,7 +118,7 @@ class Curves(View):
         names = {a.label: field for field, a in AXES.items()}
         self.choice = widgets.select("ε against", names, "along", of=self.param.along)
         self.meaning = widgets.html("", "says")
-        self.saves = Saves(self.picture, "the curves", "curves")
+        self.saves = SaveButtons(self.picture, "the curves", "curves")
         self.pins.param.watch(self.changed, ["pins", "compare"])
         self.param.watch(self.changed, "along")
         self.legend.param.watch(self._mute, "muted")
@@ -178,11 +203,21 @@ class Curves(View):
     def _named(self, taken: int = 0) -> dict[str, list[Any]]:
         """A name at the right end of every curve within the frame; curves that come together there share one.
 
-        One that meets a higher one at the very end only is named where it comes from. The uppermost lines of the frame may be
-        `taken`.
+        The uppermost lines of the frame may be `taken`.
         """
+        names, at = _grouped(*self._ends())
+        places = self._spaced(names, at, taken)
+        none = (np.nan, np.nan)
+        return {
+            "end_x": [at.get(bound, none)[0] for bound in BOUNDS],
+            "end_y": [places.get(bound, np.nan) for bound in BOUNDS],
+            "name": [_shared(names.get(bound, [])) for bound in BOUNDS],
+        }
+
+    def _ends(self) -> tuple[dict[str, Place], dict[str, float]]:
+        """Where every curve ends that ends within the frame, and its value a tenth of the curve before."""
         x, (low, high) = self.source.data["x"], self.up.ends or (0.0, np.inf)
-        ends: dict[str, tuple[float, float]] = {}
+        ends: dict[str, Place] = {}
         before: dict[str, float] = {}
         for bound in (bound for bound in BOUNDS if bound not in self.legend.muted):
             values = np.asarray(self.source.data[bound])
@@ -190,25 +225,18 @@ class Curves(View):
             if seen.size and (seen[-1] == values.size - 1 or not np.isfinite(values[seen[-1] + 1])):
                 ends[bound] = float(x[seen[-1]]), float(values[seen[-1]])
                 before[bound] = float(values[max(seen[-1] - values.size // _TENTH, seen[0])])
-        names: dict[str, list[str]] = {}
-        for bound, (at, value) in list(ends.items()):
-            met = [b for b in ends if ends[b][0] == at and abs(ends[b][1] / value - 1) < _SAME]
-            same = (b for b in names if b in met and abs(before[b] / before[bound] - 1) < _SAME)
-            names.setdefault(next(same, bound), []).append(BOUNDS[bound].title)
-            if before[bound] < min(max(before[b] for b in met), value) * (1 - _SAME):
-                ends[bound] = at, before[bound]
+        return ends, before
+
+    def _spaced(self, names: dict[str, list[str]], ends: dict[str, Place], taken: int) -> dict[str, float]:
+        """How high each name stands: from below, each far enough above the last, and below what is `taken` of the frame."""
+        low, high = self.up.ends or (0.0, np.inf)
         least, apart, places = 0.0, (high / low) ** _APART if names else 1.0, dict[str, float]()
-        for bound in sorted(names, key=lambda b: ends[b][1]):  # from below, each far enough above the last
+        for bound in sorted(names, key=lambda b: ends[b][1]):
             lines = ceil(len(names[bound]) / _LINE)
             highest = high / apart ** (1 + lines + taken)  # above the frame are annotations
             places[bound] = max(min(ends[bound][1], highest), least)
             least = places[bound] * apart**lines
-        none = (np.nan, np.nan)
-        return {
-            "end_x": [ends.get(bound, none)[0] for bound in BOUNDS],
-            "end_y": [places.get(bound, np.nan) for bound in BOUNDS],
-            "name": [_shared(names.get(bound, [])) for bound in BOUNDS],
-        }
+        return places
 
     def _dragged(self, attr: str, old: Any, new: Any) -> None:
         """The line that marks the current value was dragged: that is the value now."""
@@ -265,7 +293,7 @@ class Curves(View):
         self._found, self._curves = found, curves
         self._draw(named)
 
-    def _draw(self, named: dict[str, float]) -> None:
+    def _draw(self, named: tuple[Annotation, ...]) -> None:
         fresh = self._over != self.along
         with pn.io.hold():
             if fresh:
@@ -279,9 +307,9 @@ class Curves(View):
                 self.source.data = data
             elif changed := {k: data[k] for k in data if not np.array_equal(data[k], drawn[k], equal_nan=True)}:
                 drawn.update(changed)  # a frame on the wire for each column: what is as it was is not sent
-            told = tooltip(self._caption(), self._rows())
-            if self.hover.tooltips != told:
-                self.hover.tooltips = told
+            table = tooltip(self._caption(), self._rows())
+            if self.hover.tooltips != table:
+                self.hover.tooltips = table
             self.now.location = None if isnan(self._now()) else self._now()
             if self.figure.yaxis.axis_label != self._y_label():
                 self.figure.yaxis.axis_label = self._y_label()
@@ -291,14 +319,14 @@ class Curves(View):
             self.legend.entries = self._entries()
         self.push()
 
-    def _annotate(self, found: dict[str, float]) -> None:
+    def _annotate(self, found: tuple[Annotation, ...]) -> None:
         """Name what is worth it along the axis, in rows where labels would meet."""
         self._annotated = found
         start, end = self.abscissa.frame(self.state.setting)
-        shown = {label: float(self.abscissa.place(value)) for label, value in found.items()}
-        muted = tuple(f", {BOUNDS[bound].short}" for bound in self.legend.muted if bound in BOUNDS)
-        shown = {label: x for label, x in shown.items() if self.annotates and start <= x <= end and not label.endswith(muted)}
-        row = rows(list(shown.values()), _LABEL * log10(end / start))
+        named = [each for each in found if self.annotates and each.bound not in self.legend.muted]
+        places = {each.label: float(self.abscissa.place(each.value)) for each in named}
+        shown = {label: x for label, x in places.items() if start <= x <= end}
+        row = label_rows(list(shown.values()), _LABEL * log10(end / start))
         y = [self.figure.y_range.end] * len(shown)  # above the frame, where no curve and no name is
         height = 1.3 * float(self.annotation_words.glyph.text_font_size.removesuffix("px"))
         late = [x > (start * end) ** 0.5 for x in shown.values()]  # and so with more room to its left
@@ -342,7 +370,7 @@ class Curves(View):
             if bound != REFERENCE:
                 absent = not np.isfinite(self._curves.epsilon[bound]).any()
                 lacks = next((c.shortfall for c in found[bound].checks if c.shortfall), found[bound].reason)
-                why = f"absent: {lacks.partition(';')[0]}" if absent else ""
+                why = f"absent: {lacks.partition(';')[0]}" if absent else ""  # of several reasons the first
                 entries.append(entry(bound, found[bound].title, style, why, absent))
         return [*entries, entry(REFERENCE, REFERENCE_TITLE, theme.REFERENCE, "every iterate public")]
 

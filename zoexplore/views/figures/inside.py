@@ -21,7 +21,7 @@ from zoexplore.directions import moment_factor, tail_factor
 from zoexplore.formatting import format_count, format_number, format_short
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.questions import KINDS, guarantees, histograms
-from zoexplore.views.figures.parts import TICKS, Saves, add_legend, blank, empty, fill, words
+from zoexplore.views.figures.parts import TICKS, SaveButtons, add_legend, blank, empty, fill, words
 from zoexplore.views.figures.picture import Stroke, svg
 from zoexplore.views.figures.replay import SHOWN, Replay
 from zoexplore.views.style import theme, widgets
@@ -139,7 +139,7 @@ class Inside(View):
         self.lines: dict[str, Any] = {}
         self.figures = {name: self._figure(name, *spec) for name, spec in PANELS.items()}
         cells = [
-            widgets.stack(self.canvas(fig), Saves(partial(self.picture, name), PANELS[name][0], name))
+            widgets.stack(self.canvas(fig), SaveButtons(partial(self.picture, name), PANELS[name][0], name))
             for name, fig in self.figures.items()
         ]
         self.grid = widgets.column("panels", *cells)
@@ -250,7 +250,7 @@ class Factors(View):
         words(self.figure, "x", "y", "label", self.bounds, text_color=ink, text_font_size="11.5px", **beside)
         self.words = widgets.html("", "words")
         self.pane = self.canvas(self.figure)
-        self.saves = Saves(self.picture, "one step's factors", "factors")
+        self.saves = SaveButtons(self.picture, "one step's factors", "factors")
         # hidden as one: a pane of Bokeh alone would not come back (Panel 1.9)
         self.drawing = widgets.stack(self.pane, self.saves)
         self._drawn: Any = None

@@ -1,4 +1,7 @@
-"""The map: epsilon of one bound over any two fields, as filled contours with lines at chosen targets."""
+"""The map: epsilon of one bound over any two fields, as filled contours with lines at chosen targets.
+
+Its colours are those of `theme.map_colours`.
+"""
 
 import time
 from functools import partial
@@ -20,7 +23,7 @@ from zoexplore.views.axes import AXES
 from zoexplore.views.compute.ask import ask, no_answer
 from zoexplore.views.compute.questions import SIZE, Sheet, row
 from zoexplore.views.compute.task import Task, event_loop_is_running
-from zoexplore.views.figures.parts import TICKS, Saves, blank, empty, fill, fixed_ticks, words
+from zoexplore.views.figures.parts import TICKS, SaveButtons, blank, empty, fill, fixed_ticks, words
 from zoexplore.views.figures.picture import decades, svg
 from zoexplore.views.state import LETTERS
 from zoexplore.views.style import theme, widgets
@@ -35,7 +38,7 @@ EDGES = np.linspace(*DECADES, 4 * (DECADES[1] - DECADES[0]) + 1)
 _ANYTHING = {"T": 1, "n": 1, "K": 1, "beta": 0.5, "delta": 0.5, "sigma": 1.0, "R": 1.0, "clip": 1.0}
 _ANYTHING |= {"eta": 1.0, "xi": 0.0}
 _EARLIER = ": the map is of an earlier setting"
-_COARSE = 8  # every so manieth row comes first
+_COARSE = 8  # the coarse map, which comes first, takes every eighth row
 _NEAR = 0.04  # of an axis: from how far the dot is taken hold of
 _BETWEEN = 0.2  # seconds between two looks at how far it is
 _POWERS = TICKS.replace("const e = Math.round(Math.log10(tick));", "const e = Math.round(tick); tick = 10 ** tick;")
@@ -105,7 +108,7 @@ class Map(View):
         self._shown = False
         self.figure = self._figure()
         self.pane = self.canvas(self.figure)
-        self.saves = Saves(self.picture, "the map", "map")
+        self.saves = SaveButtons(self.picture, "the map", "map")
         self._build()
         self.param.watch(self.changed, ["bound", "x", "y"])
         self.param.watch(self._contour, "targets")
@@ -205,21 +208,21 @@ class Map(View):
         """Row by row in another process: first a coarse map, then the rows between."""
         values, rows = sheet.rows, {}
         coarse = [*range(0, len(values), _COARSE), len(values) - 1]
-        self._tell(0.0, inf)
-        begun = told = time.monotonic()
+        self._report_progress(0.0, inf)
+        begun = reported = time.monotonic()
         for i in dict.fromkeys([*coarse, *range(len(values))]):
             rows[i] = await ask(row, sheet, float(values[i]))
             now = time.monotonic()
             if len(rows) == 1:
                 begun = now  # the process may have had to start, or others were before us in the line
-            elif now - told > _BETWEEN:
-                told, done = now, len(rows)
-                self._tell(done / len(values), (now - begun) * (len(values) - done) / (done - 1))
+            elif now - reported > _BETWEEN:
+                reported, done = now, len(rows)
+                self._report_progress(done / len(values), (now - begun) * (len(values) - done) / (done - 1))
             if len(rows) in (len(set(coarse)), len(values)):
                 index = sorted(rows)
                 self._show(sheet, values[index], np.array([rows[i] for i in index]))
 
-    def _tell(self, part: float, left: float) -> None:
+    def _report_progress(self, part: float, left: float) -> None:
         self.done = part
         rest = f", {max(left, 0.1):.{0 if left > 10 else 1}f} s left" if left < inf else ""
         self._show_progress(True, f"{format_measured_share(part)}{rest}")
@@ -261,7 +264,7 @@ class Map(View):
         inside = np.clip(z, EDGES[0] + 1e-9, EDGES[-1] - 1e-9)  # what is off the scale has the colour of its end
         found = level_lines(x, y, z, self.targets)
         label = [f"ε = {target:g}" for target in found.pop("target")]
-        with pn.io.hold():  # written one by one, outside of it, neither would reach a browser that still acknowledges the text
+        with pn.io.hold():  # one message: of two, neither reaches a browser that has not acknowledged its own text yet
             self.fill.data = bands(x, y, inside, EDGES)
             self.lines.data = {**found, "label": label}
 
@@ -310,8 +313,8 @@ class Map(View):
 
     def _refuse_levels(self, event: Any) -> None:
         if event.new:
-            told = "Lines: give numbers above 0, with a decimal point and commas between them, as 0.1, 1, 10."
-            self._show_progress(True, told, busy=False)
+            wanted = "Lines: give numbers above 0, with a decimal point and commas between them, as 0.1, 1, 10."
+            self._show_progress(True, wanted, busy=False)
 
     def _show_progress(self, visible: bool, words: str = "", busy: bool = True, again: bool = False) -> None:
         self.note.object = status(words)

@@ -32,7 +32,7 @@ from zoexplore.bounds.bound import Style
 from zoexplore.views.compute.task import Task
 from zoexplore.views.style import theme
 
-# Log axes write whole decades only.
+# Log axes write whole decades only. `picture.written` says the same in Python, for pictures that are saved: change both.
 TICKS = """
 const e = Math.round(Math.log10(tick));
 if (Math.abs(tick / 10 ** e - 1) > 1e-6) return "";
@@ -278,11 +278,6 @@ class Legend(pn.custom.JSComponent):
     def __init__(self) -> None:
         super().__init__(css_classes=["zx-legend"], stylesheets=[theme.css("legend")], **theme.STRETCH)
 
-    @property
-    def words(self) -> list[str]:
-        """What it says, a line an entry."""
-        return [" ".join(filter(None, (entry["title"], entry["why"]))) for entry in self.entries]
-
 
 def entry(key: str, title: str, style: Style, why: str = "", absent: bool = False) -> dict[str, Any]:
     """One entry of a legend."""
@@ -291,7 +286,7 @@ def entry(key: str, title: str, style: Style, why: str = "", absent: bool = Fals
     return {"key": key, "title": title, "why": why, "absent": absent, **look}
 
 
-class Saves(pn.custom.JSComponent):
+class SaveButtons(pn.custom.JSComponent):
     """Two buttons that ask for the picture when they are pressed; a browser turns the SVG into a PNG."""
 
     title = param.String(doc="what is saved, for screen readers")

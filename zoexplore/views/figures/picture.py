@@ -266,9 +266,8 @@ def svg(
     written = below + _ROW * ceil(len(entries) / 2)
     caption = _caption(state, set(without)) if caption is None else caption
     height = written + 15 * len(caption) + 12
-    order = sorted(fig.renderers, key=lambda renderer: renderer.level == "overlay")
-    under = "".join(drawn(renderer, frame) for renderer in order if renderer.level != "overlay")
-    over = "".join(drawn(renderer, frame) for renderer in order if renderer.level == "overlay")
+    under = "".join(drawn(renderer, frame) for renderer in fig.renderers if renderer.level != "overlay")
+    over = "".join(drawn(renderer, frame) for renderer in fig.renderers if renderer.level == "overlay")
     small, bold = f'font-size="11" fill="{_MUTED}"', f'font-weight="700" fill="{_INK}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
@@ -325,7 +324,7 @@ def _ticks(axis, along: Axis) -> dict[float, str]:
 
 
 def written(x: float) -> str:
-    """A tick's number: decades that are far from 1 as powers."""
+    """A tick's number: decades that are far from 1 as powers. `parts.TICKS` says the same in a browser."""
     e = round(log10(x)) if x > 0 else 0
     return format_power(e) if x > 0 and abs(x / 10.0**e - 1) < 1e-9 and not -4 < e < 4 else f"{x:g}"
 

@@ -14,8 +14,7 @@ from zoexplore.bounds.bound import Style
 from zoexplore.export import every_field
 from zoexplore.fields import FIELDS
 from zoexplore.formatting import THIN, format_count, format_number, format_short
-from zoexplore.views.axes import AXES, drawable
-from zoexplore.views.axes import rows as rows_of
+from zoexplore.views.axes import AXES, drawable, label_rows
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.questions import CurveSet, curve_set, guarantees
 from zoexplore.views.figures.parts import empty, words
@@ -42,7 +41,7 @@ def styles(pins: Pins) -> dict[str, tuple[str, Style]]:
     }
 
 
-def rows(pins: Pins) -> dict[str, tuple[str, Style]]:
+def hover_rows(pins: Pins) -> dict[str, tuple[str, Style]]:
     """The rows of a hover that tells of every bound and every pin, by the names of their columns."""
     return {bound: (BOUNDS[bound].title, theme.style_of(bound)) for bound in BOUNDS} | styles(pins)
 
@@ -108,7 +107,7 @@ class PinnedCurves:
             for last in np.flatnonzero(np.isfinite(y))[-1:]:
                 ends[place] = x[last], y[last]
         seen = {place: y for place, (_, y) in ends.items() if np.isfinite(y)}
-        aside = dict(zip(seen, rows_of(list(seen.values()), _APART), strict=True))
+        aside = dict(zip(seen, label_rows(list(seen.values()), _APART), strict=True))
         self.room = _ASIDE * (1 + max(aside.values())) if aside else 0
         self.ends.data = {
             "x": [float(x) for x, _ in ends.values()],

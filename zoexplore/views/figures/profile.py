@@ -11,7 +11,7 @@ from zoexplore.views.axes import drawable, frame, steady
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.questions import CurveSet, curve_set, guarantees
 from zoexplore.views.figures import pins
-from zoexplore.views.figures.parts import FittedRange, Legend, Saves, blank, empty, entry, hover, mark, stroke, tooltip
+from zoexplore.views.figures.parts import FittedRange, Legend, SaveButtons, blank, empty, entry, hover, mark, stroke, tooltip
 from zoexplore.views.figures.picture import Stroke, svg
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
@@ -52,9 +52,9 @@ class Profile(View):
         pins.lines(self.figure, self.pinned_source)
         self.pointed = empty("profile-hover", "x", "value", "probe", *BOUNDS)
         probe = self.figure.line("value", "probe", source=self.pointed, line_alpha=0)
-        self.hover = hover(probe, _POINTED, pins.rows(self.pins), absent="–")
+        self.hover = hover(probe, _POINTED, pins.hover_rows(self.pins), absent="–")
         self.figure.add_tools(self.hover)
-        self.saves = Saves(self.picture, "the privacy profile", "profile")
+        self.saves = SaveButtons(self.picture, "the privacy profile", "profile")
         self.pane = self.canvas(self.figure)
         self.words = widgets.html(_SAYS, "words")
         self.legend = Legend()
@@ -88,7 +88,7 @@ class Profile(View):
             }
             self._fit(data, self.pinned_source.data["xs"])
             self.pointed.data = self._pointed(curves, pinned)
-            self.hover.tooltips = tooltip(_POINTED, pins.rows(self.pins))
+            self.hover.tooltips = tooltip(_POINTED, pins.hover_rows(self.pins))
             self.legend.entries = self._entries()
         self.push()
 

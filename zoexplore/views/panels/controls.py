@@ -47,7 +47,7 @@ IN_FOLD = ("R", "eta", "clip", "M", "m", "ridge", "xi", "delta", "batch", "lipsc
 def ladder_of(state: State, name: str) -> Ladder:
     """The values that a field's slider steps through; K's end at d."""
     if name == "beta":
-        return interval(0.0, 1.0, 0.01)
+        return interval(FIELDS[name].low, FIELDS[name].high, 0.01)
     low, high = state.param[name].softbounds
     return decades(low, state.d if name == "K" else high, whole=name != "sigma")
 
@@ -187,7 +187,7 @@ class Controls(pn.viewable.Viewer):
         self.options["printed"] = self._box("printed", "constants as printed: no guarantee")
         self.switches = {field: self._switch(field, *switch) for field, switch in SWITCHES.items()}
         self.notice = pn.pane.HTML("", visible=False, **widgets.look("notice", margin=0))
-        self.state.param.watch(self._tell, ["refusal", "note"])
+        self.state.param.watch(self._write_notice, ["refusal", "note"])
         self._lock()
 
     def _lock(self) -> None:
@@ -232,10 +232,10 @@ class Controls(pn.viewable.Viewer):
         self.state.param.watch(changed, field)
         return box
 
-    def _tell(self, *_: Any) -> None:
+    def _write_notice(self, *_: Any) -> None:
         refusal = f"{self.state.refusal}. Nothing was changed." if self.state.refusal else ""
-        told = (refusal, "refused", "alert"), (self.state.note, "note", "status")
-        lines = [f'<p class="{kind}" role="{role}">{escape(words, quote=False)}</p>' for words, kind, role in told if words]
+        notices = (refusal, "refused", "alert"), (self.state.note, "note", "status")
+        lines = [f'<p class="{kind}" role="{role}">{escape(words, quote=False)}</p>' for words, kind, role in notices if words]
         self.notice.object = "".join(lines)
         self.notice.visible = bool(self.notice.object)
 

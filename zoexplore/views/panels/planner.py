@@ -84,7 +84,7 @@ class Planner(View):
     def _refuse_text(self, event: Any) -> None:
         if event.new:
             self._drop()
-            self._refuse(event.new)
+            self._refuse(f"{event.new}.")
 
     @property
     def wanted(self) -> Wanted:
@@ -118,7 +118,7 @@ class Planner(View):
             self._looking.stop()
 
     def _failed(self, error: Exception) -> None:
-        self._refuse(no_answer(error).removesuffix("."))
+        self._refuse(no_answer(error))
 
     def apply(self) -> None:
         """Set the sliders to the run found."""
@@ -148,8 +148,8 @@ class Planner(View):
             self.stop()
         self._say(self.words.object)
 
-    def _refuse(self, reason: str) -> None:
-        self._say(warning(f"{reason}."))
+    def _refuse(self, sentence: str) -> None:
+        self._say(warning(sentence))
 
     def _say(self, words: str, answer: Setting | None = None, busy: bool = False) -> None:
         """Write these words, offer to apply an answer, and to cancel while one is looked for."""
@@ -206,9 +206,9 @@ def _safe(field: str, value: float) -> str:
 
 
 def _sentence(reason: str) -> str:
-    """A reason as the page says it."""
+    """A reason as a sentence of the page."""
     said = in_symbols(reason)
-    return f"{said[0].upper()}{said[1:]}"
+    return f"{said[0].upper()}{said[1:]}."
 
 
 def _found(field: str, value: float) -> str:

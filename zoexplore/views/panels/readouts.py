@@ -25,6 +25,7 @@ from zoexplore.formatting import (
 from zoexplore.views.axes import T_VALUES
 from zoexplore.views.compute.ask import ask
 from zoexplore.views.compute.questions import (
+    REFERENCE_TITLE,
     CurveSet,
     attack,
     curve_set,
@@ -39,7 +40,7 @@ from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 REST = 0.12  # seconds: nobody reads faster, and every text that changes costs the browser a layout
-ODDS_REST = 0.25  # seconds: each costs a core as much as a redraw of the figure
+SENTENCE_REST = 0.25  # seconds: each one costs a core as much as a redraw of the figure
 _ALONG = "all noise along the directions (β\u00a0=\u00a01)"
 _AS_PRINTED = (
     '<p class="printed" role="status"><b>As printed: not a guarantee.</b> '
@@ -51,7 +52,7 @@ _SAYS = "<p>For a paper or a model card: what is protected, what may be seen, wh
 MARKS = {True: ("✓", "met", "met"), False: ("✗", "unmet", "not met"), None: ("○", "supposed", "supposed")}
 
 
-def told_of(found: dict[str, Guarantee], by: str) -> Guarantee:
+def guarantee_by(found: dict[str, Guarantee], by: str) -> Guarantee:
     """The guarantee by a bound, by the smallest where none is named."""
     return found[by] if by else smallest(found)
 
@@ -96,7 +97,7 @@ class Readouts(View):
             self.assumptions.object = self._assumptions(self._found)
 
     def _verdict(self, found: dict[str, Guarantee], public: float, curves: CurveSet) -> str:
-        best, s = told_of(found, self.by), self.state.setting
+        best, s = guarantee_by(found, self.by), self.state.setting
         printed = as_printed(best)
         warning, kind = (_AS_PRINTED, "number") if printed else ("", "guarantee")
         if not best.valid:
@@ -142,7 +143,7 @@ class Readouts(View):
             return "If every iterate were published, no bound would apply."
         if best.epsilon < public:
             return f"Publishing every iterate would cost {format_number(public)}, even with {_ALONG}."
-        first = self._pays_from(curves)
+        first = self._hiding_pays_from(curves)
         when = (
             f"pays off from T = {format_count(first)} on" if first else f"does not pay off up to T = {format_count(T_VALUES[-1])}"
         )
@@ -151,7 +152,7 @@ class Readouts(View):
         cost = f"would cost only {format_number(public)}"
         return f"Publishing every iterate of a run with {_ALONG} {cost}; hiding the iterates {when}."
 
-    def _pays_from(self, curves: CurveSet) -> float | None:
+    def _hiding_pays_from(self, curves: CurveSet) -> float | None:
         """The first T drawn from which some bound of this run stays below composition at beta = 1."""
         least = np.minimum.reduce([e for bound, e in curves.epsilon.items() if BOUNDS[bound].of_this_run])
         above = np.flatnonzero(least >= curves.reference)
@@ -163,7 +164,7 @@ class Readouts(View):
         best = smallest(found)
         own = "".join(self._row(g, g is best and g.valid) for bound, g in found.items() if BOUNDS[bound].of_this_run)
         others = "".join(self._row(g, False) for bound, g in found.items() if not BOUNDS[bound].of_this_run)
-        others += _cells(theme.swatch(theme.REFERENCE), "Composition at β = 1", public, "", "every iterate public")
+        others += _cells(theme.swatch(theme.REFERENCE), REFERENCE_TITLE, public, "", "every iterate public")
         printed = any(as_printed(g) for g in found.values())
         title = "As printed, where so marked" if printed else "Guarantees of this run"
         return (
@@ -212,12 +213,12 @@ def assumption(words: str, met: bool | None, shortfall: str, who: str = "") -> s
     return f'<li><span class="{kind}" role="img" aria-label="{name}">{mark}</span><span>{escape(words)}{lacks}{small}</span></li>'
 
 
-def said(allowed: TradeOff) -> str:
+def attacker_sentence(allowed: TradeOff) -> str:
     """What the best attacker finds at a rate of false alarms of FPR, read from the whole trade-off curve.
 
     >>> from zoexplore import guarantee
     >>> from zoexplore.presets import DEMONSTRATION
-    >>> said(guarantee(DEMONSTRATION, "sharp").risk).replace("\\u202f", " ")
+    >>> attacker_sentence(guarantee(DEMONSTRATION, "sharp").risk).replace("\\u202f", " ")
     'At 1 % false alarms the best attacker finds at most 1.9 % of members; blind guessing finds 1 %.'
     """
     found, share = float(allowed.true_positive_rate(FPR)), format_share(FPR, THIN)
@@ -229,12 +230,12 @@ def said(allowed: TradeOff) -> str:
     return f"At {share} false alarms the best attacker finds at most {most} of members; blind guessing finds {share}."
 
 
-class Odds(View):
+class AttackerSentence(View):
     """The sentence under the verdict. It is asked for beside everything else, since no figure waits for it."""
 
-    rest, precedence = ODDS_REST, 1
+    rest, precedence = SENTENCE_REST, 1
 
-    by = param.String("", doc="the bound that the odds are by; empty for the smallest")
+    by = param.String("", doc="the bound that it is by; empty for the smallest")
 
     def build(self) -> None:
         self.pane = widgets.answer("said")
@@ -243,15 +244,15 @@ class Odds(View):
 
     async def refresh(self) -> None:
         run = self.state.setting, self.state.accounting
-        best = told_of(await ask(guarantees, *run), self.by)
-        told = said(await ask(attack, *run, best.bound)) if best.valid and not as_printed(best) else ""
-        self.pane.object = f"<p>{told}</p>"
+        best = guarantee_by(await ask(guarantees, *run), self.by)
+        sentence = attacker_sentence(await ask(attack, *run, best.bound)) if best.valid and not as_printed(best) else ""
+        self.pane.object = f"<p>{sentence}</p>"
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self.pane
 
 
-def rows(g: Guarantee) -> list[tuple[str, str, str]]:
+def measures_of(g: Guarantee) -> list[tuple[str, str, str]]:
     """Symbol, meaning and number of every measure that a guarantee has."""
     found = [("z", "noise multiplier of a step", format_short(g.setting.noise_multiplier, 4))]
     if g.gaussian_dp and g.zero_concentrated:
@@ -268,7 +269,7 @@ def _measures(g: Guarantee) -> str:
     """A short table under the bounds' numbers."""
     lines = "".join(
         f'<tr><th scope="row"><i>{_symbol(symbol)}</i> <span>{words}</span></th><td>{number}</td></tr>'
-        for symbol, words, number in rows(g)
+        for symbol, words, number in measures_of(g)
     )
     why = f"<p>{_NONE}</p>" if g.valid and not g.gaussian_dp else ""
     return f"<table><caption>In other measures, by {BOUNDS[g.bound].in_text}</caption>{lines}</table>{why}"
@@ -279,7 +280,7 @@ def _symbol(symbol: str) -> str:
     return f"{letter}<sub>{below}</sub>" if below else letter
 
 
-class Stated(View):
+class StatementCard(View):
     """A card with the statement, which is written while it is open."""
 
     precedence = 1

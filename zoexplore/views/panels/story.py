@@ -193,7 +193,7 @@ class Story(pn.viewable.Viewer):
         self.moves = widgets.row("guesses", *self.buttons.values())
         self.panel = widgets.component("told", self.words, self.guesses, self.answer, self.moves, sheet="told")
         self._answering: Task | None = None
-        self.param.watch(self._tell, "step")
+        self.param.watch(self._set_up, "step")
         self._show()
 
     def go(self, place: int) -> None:
@@ -202,21 +202,21 @@ class Story(pn.viewable.Viewer):
         self.step = str(place) if 0 < place <= len(STEPS) else ""
         self._show()
 
-    def _tell(self, event: Any) -> None:
+    def _set_up(self, event: Any) -> None:
         """Set the run, the view and the one control of a step."""
-        told = STEPS.get(self.step)
+        step = STEPS.get(self.step)
         self.guess = ""
         with pn.io.hold():
-            self.controls.sole = told.control if told else ""
-            curves, shown = self.tabs["curves"], told.shows if told else ()
-            self.tabs.switch.visible = curves.choice.visible = told is None
+            self.controls.sole = step.control if step else ""
+            curves, shown = self.tabs["curves"], step.shows if step else ()
+            self.tabs.switch.visible = curves.choice.visible = step is None
             curves.legend.visible = curves.annotates = not shown  # the names at the curves' ends say as much
             self._draw(shown)
-            self.by = told.by if told else ""
-            if told:
-                self.state.replace(DEMONSTRATION.replace(**told.run), Accounting())
-                self.tabs[told.view].param.update(**told.turned)
-                self.tabs.selected = told.view
+            self.by = step.by if step else ""
+            if step:
+                self.state.replace(DEMONSTRATION.replace(**step.run), Accounting())
+                self.tabs[step.view].param.update(**step.turned)
+                self.tabs.selected = step.view
             elif event.old:
                 self.tabs.selected = "curves"
             self._show()
@@ -227,27 +227,27 @@ class Story(pn.viewable.Viewer):
         curves.legend.muted = [name for name in curves.lines if name not in shown] if shown else []
 
     def _show(self) -> None:
-        told = STEPS.get(self.step)
-        self.panel.visible = told is not None or self.invites
+        step = STEPS.get(self.step)
+        self.panel.visible = step is not None or self.invites
         self.answer.object = ""
-        if told is None:
+        if step is None:
             self.words.object = _INVITATION
         else:
             self.words.object = (
-                f"<h2><small>{self.step} of {len(STEPS)}</small> {escape(told.title)}</h2><p>{escape(told.summary)}</p>"
-                f'<p class="question">{escape(told.question)}</p>'
+                f"<h2><small>{self.step} of {len(STEPS)}</small> {escape(step.title)}</h2><p>{escape(step.summary)}</p>"
+                f'<p class="question">{escape(step.question)}</p>'
             )
-        guesses = told.guesses if told else ()
-        self.guesses.visible = self.answer.visible = told is not None
-        self.panel.css_classes = ["zx-told", *([] if told else ["zx-band"])]
+        guesses = step.guesses if step else ()
+        self.guesses.visible = self.answer.visible = step is not None
+        self.panel.css_classes = ["zx-told", *([] if step else ["zx-band"])]
         for place, button in enumerate(self.guesses):
             text = guesses[place] if place < len(guesses) else ""
             button.param.update(label=text or "–", visible=bool(text), disabled=False)
         for name, button in self.buttons.items():
-            button.visible = (name in ("begin", "skip")) if told is None else name != "begin"
+            button.visible = (name in ("begin", "skip")) if step is None else name != "begin"
         self.buttons["back"].disabled = self.step == "1"
         self.buttons["next"].label = "Explore on your own" if self.step == str(len(STEPS)) else "Next"
-        self.buttons["skip"].label = "No, thanks" if told is None else "Skip: show the whole page"
+        self.buttons["skip"].label = "No, thanks" if step is None else "Skip: show the whole page"
 
     def take(self, place: int) -> None:
         """Take one of the guesses, and answer the question."""
@@ -259,15 +259,15 @@ class Story(pn.viewable.Viewer):
         self._answering = Task(self._reveal)
 
     async def _reveal(self) -> None:
-        told = STEPS[self.step]
-        before = await ask(guarantees, DEMONSTRATION.replace(**told.run), Accounting())
-        after = await ask(guarantees, DEMONSTRATION.replace(**told.run | told.then), Accounting())
-        self.answer.object = f'<p role="status"><b>You said: {escape(self.guess)}.</b> {escape(told.tells(before, after))}</p>'
-        self.state.ask(**told.then)
-        if told.reveals:
-            self._draw(told.reveals)
+        step = STEPS[self.step]
+        before = await ask(guarantees, DEMONSTRATION.replace(**step.run), Accounting())
+        after = await ask(guarantees, DEMONSTRATION.replace(**step.run | step.then), Accounting())
+        self.answer.object = f'<p role="status"><b>You said: {escape(self.guess)}.</b> {escape(step.tells(before, after))}</p>'
+        self.state.ask(**step.then)
+        if step.reveals:
+            self._draw(step.reveals)
             self.by = ""
-        if told.view == "motion":
+        if step.view == "motion":
             self.tabs["motion"].play()
 
     def __panel__(self) -> pn.viewable.Viewable:

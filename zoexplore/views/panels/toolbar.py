@@ -120,9 +120,9 @@ class Files(pn.viewable.Viewer):
         self.curves = curves
         self.state = curves.state
         self.toggle = widgets.toggle("Export")
+        texts = {"csv": self.csv, "yaml": self.yaml, "ipynb": self.ipynb}
         self.downloads = [
-            widgets.download(text.__name__.upper(), f"zoexplore.{text.__name__}", partial(_file, text))
-            for text in (self.csv, self.yaml, self.ipynb)
+            widgets.download(ending.upper(), f"zoexplore.{ending}", partial(_file, text)) for ending, text in texts.items()
         ]
         self.upload = widgets.upload("load a setting from a YAML file", ".yaml,.yml,.txt", LARGEST_FILE, self._given)
         self.code = widgets.html("", "code")

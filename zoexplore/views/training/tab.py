@@ -12,7 +12,7 @@ from bokeh.plotting import figure
 from zoexplore.bounds import BOUNDS
 from zoexplore.training import TASKS, Frontier, Point
 from zoexplore.training.finished import Comparison
-from zoexplore.views.figures.parts import Saves
+from zoexplore.views.figures.parts import SaveButtons
 from zoexplore.views.figures.picture import svg
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.training.choices import Choices
@@ -116,7 +116,7 @@ class Train(View):
             self.finished.param.watch(lambda _: self.repaint(), ["task", "against"])
         self.marks, self.course, self.compared = UtilityFigure(self._clicked), Course(), Compared()
         titles = {"frontier": "the frontier", **{name: title.lower() for name, title in TITLES.items()}}
-        self.saves = {name: Saves(partial(self.picture, name), title, name) for name, title in titles.items()}
+        self.saves = {name: SaveButtons(partial(self.picture, name), title, name) for name, title in titles.items()}
         self._choose()
         self.about, self.story = (widgets.html("", "words", "plan") for _ in range(2))
         self.legend = pn.pane.HTML("", stylesheets=[theme.css("key")], **theme.STRETCH)
