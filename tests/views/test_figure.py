@@ -45,6 +45,15 @@ def test_names_keep_apart(view):
     assert (np.diff(np.log(y)) >= 0.0449 * np.log(high / low)).all()
 
 
+def test_a_name_without_room_above_its_curve_stands_below_all_that_it_is_as_wide_as():
+    view = Curves(State())
+    view.legend.muted = [bound for bound in view.lines if bound != "composition"]
+    (_, y), curve = named(view)["composition"], view.source.data["composition"]
+    low, high = view.figure.y_range.start, view.figure.y_range.end
+    assert curve[-1] > high * (low / high) ** 0.09, "there is no room above"
+    assert y * (high / low) ** 0.0449 <= curve[-curve.size // 10]
+
+
 def test_curves_that_coincide_share_a_name_and_stay_visible():
     view = Curves(State(DEMONSTRATION.replace(beta=1.0)))
     names = [name for name, _ in named(view).values() if name]

@@ -50,8 +50,22 @@ def test_the_code_follows_while_the_drawer_is_open():
     assert files.drawer.visible
     files.state.ask(T=7)
     assert files.copy.tags == [to_python(DEMONSTRATION.replace(T=7), Accounting())]
-    assert "T=7" in files.code.object
+    assert "T=7" in files.code.object and not files.copy.disabled
     assert from_yaml(asyncio.run(files.yaml())).setting == DEMONSTRATION.replace(T=7)
+
+
+def test_code_of_an_earlier_run_cannot_be_copied():
+    files = Files(Curves())
+    assert files.copy.disabled
+    files.toggle.value = True
+    assert not files.copy.disabled
+    files.toggle.value = False
+    files.state.ask(T=7)
+    assert files.copy.disabled, "nothing is written for a drawer that is shut"
+    files.toggle.value = True
+    assert not files.copy.disabled and "T=7" in files.copy.tags[0]
+    files.state.slide(T=8)
+    assert files.copy.disabled, "nor while a slider moves"
 
 
 @pytest.mark.parametrize("content", [b"K: many\n", b"no such field: 3\nT: -1\n"])

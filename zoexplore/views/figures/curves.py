@@ -205,8 +205,9 @@ class Curves(View):
 
         The uppermost lines of the frame may be `taken`.
         """
-        names, at = _grouped(*self._ends())
-        places = self._spaced(names, at, taken)
+        ends, before = self._ends()
+        names, at = _grouped(ends, before)
+        places = self._spaced(names, at, before, taken)
         none = (np.nan, np.nan)
         return {
             "end_x": [at.get(bound, none)[0] for bound in BOUNDS],
@@ -227,13 +228,19 @@ class Curves(View):
                 before[bound] = float(values[max(seen[-1] - values.size // _TENTH, seen[0])])
         return ends, before
 
-    def _spaced(self, names: dict[str, list[str]], ends: dict[str, Place], taken: int) -> dict[str, float]:
-        """How high each name stands: from below, each far enough above the last, and below what is `taken` of the frame."""
+    def _spaced(
+        self, names: dict[str, list[str]], ends: dict[str, Place], before: dict[str, float], taken: int
+    ) -> dict[str, float]:
+        """How high each name stands: from below, each far enough above the last, and below what is `taken` of the frame. One that
+        has no room above its curve's end stands half a line below all of the curve that it is as wide as.
+        """
         low, high = self.up.ends or (0.0, np.inf)
         least, apart, places = 0.0, (high / low) ** _APART if names else 1.0, dict[str, float]()
         for bound in sorted(names, key=lambda b: ends[b][1]):
             lines = ceil(len(names[bound]) / _LINE)
             highest = high / apart ** (1 + lines + taken)  # above the frame are annotations
+            if ends[bound][1] > highest:
+                highest = min(highest, before[bound] / apart ** (lines + 0.5))
             places[bound] = max(min(ends[bound][1], highest), least)
             least = places[bound] * apart**lines
         return places

@@ -126,7 +126,8 @@ class Files(pn.viewable.Viewer):
         ]
         self.upload = widgets.upload("load a setting from a YAML file", ".yaml,.yml,.txt", LARGEST_FILE, self._given)
         self.code = widgets.html("", "code")
-        self.copy = widgets.copier("Copy code", "#")
+        self.copy = widgets.copier("Copy code")
+        self.copy.disabled = True
         self._writing: Task | None = None
         self.drawer = self._drawer()
         self.toggle.param.watch(self._open, "value")
@@ -161,13 +162,15 @@ class Files(pn.viewable.Viewer):
     def _write(self, *_: Any) -> None:
         if self._writing:
             self._writing.stop()
+        self.copy.disabled = True  # what it has is of an earlier run
         if self.toggle.value and not self.state.moving:
             self._writing = Task(self._write_code)
 
     async def _write_code(self) -> None:
         code = await ask(to_python, self.state.setting, self.state.accounting)
-        self.code.object = f'<pre tabindex="0" aria-label="Python code">{escape(code)}</pre>'
-        self.copy.tags = [code]
+        with pn.io.hold():
+            self.code.object = f'<pre tabindex="0" aria-label="Python code">{escape(code)}</pre>'
+            self.copy.param.update(tags=[code], disabled=False)
 
     def _drawer(self) -> pn.Column:
         kept = zip(("the curves", "the setting", "a notebook"), self.downloads, strict=True)
