@@ -67,25 +67,21 @@ def _data_cost(runs: RunArrays):
 
 
 class Program(NamedTuple):
-    """The arguments of the kernels after T and delta_f, in their order."""
+    """What the kernels optimise over."""
 
-    K: np.ndarray
-    d: np.ndarray
-    gap: np.ndarray
-    diameter: np.ndarray
-    separation: np.ndarray
-    drift: np.ndarray
+    geometry: Geometry
     beta: np.ndarray
     data: np.ndarray  # what a step's data costs, over beta
     shift: np.ndarray  # what a shift's square costs, over 1 - beta
 
     @classmethod
     def of(cls, runs: RunArrays, beta) -> "Program":
-        return cls(*Geometry.of(runs), beta, _data_cost(runs), runs.d / 2)
+        return cls(Geometry.of(runs), beta, _data_cost(runs), runs.d / 2)
 
     @property
-    def geometry(self) -> Geometry:
-        return Geometry(*self[: len(Geometry._fields)])
+    def columns(self) -> tuple[np.ndarray, ...]:
+        """The arguments of the kernels after T and delta_f, in their order."""
+        return (*self.geometry, self.beta, self.data, self.shift)
 
 
 def _best_counted_steps(program: Program, accounting: Accounting, T, delta) -> Solved:
@@ -93,14 +89,14 @@ def _best_counted_steps(program: Program, accounting: Accounting, T, delta) -> S
 
     The number hardly depends on the split: two rounds of one after the other settle both, three where it still moves.
     """
-    shape = np.broadcast_shapes(*(np.shape(x) for x in (T, delta, *program)))
+    shape = np.broadcast_shapes(*(np.shape(x) for x in (T, delta, *program.columns)))
     first, share = _round(program, accounting, T, delta, np.full(shape, FIRST_SHARE), None, 6)
     N, share = (np.array(x) for x in _round(program, accounting, T, delta, share, share, 5))
     moving = np.abs(N - first) > SETTLED * first
     if moving.any():
         part, T_part, delta_part = _at(moving, program, T, delta)
         N[moving], share[moving] = _round(part, accounting, T_part, delta_part, share[moving], share[moving], 5)
-    rho = shifted_divergence.theorem_rho(N, T, np.log(share * delta), *program)
+    rho = shifted_divergence.theorem_rho(N, T, np.log(share * delta), *program.columns)
     epsilon = epsilon_of(rho, delta * (1 - share), accounting.conversion)
     return Solved(epsilon, rho, share * delta, N, program.geometry.start(T, N), {"share": share})
 
@@ -108,10 +104,10 @@ def _best_counted_steps(program: Program, accounting: Accounting, T, delta) -> S
 def _round(program: Program, accounting: Accounting, T, delta, share, near, sections: int):
     """The best number of steps for the split, and the best split (near a given one, if any) for that number."""
     most = np.where(np.isfinite(T), T - 1, shifted_divergence.MOST_STEPS)
-    N = shifted_divergence.theorem_steps(T, most, np.log(share * delta), *program)
+    N = shifted_divergence.theorem_steps(T, most, np.log(share * delta), *program.columns)
 
     def epsilon_at(share):
-        rho = shifted_divergence.theorem_rho(N, T, np.log(share * delta), *program)
+        rho = shifted_divergence.theorem_rho(N, T, np.log(share * delta), *program.columns)
         return epsilon_of(rho, delta * (1 - share), accounting.conversion)
 
     return N, best_share(epsilon_at, np.shape(share), near, sections)
@@ -123,14 +119,14 @@ def _at(rows, program: Program, *others):
     def pick(x):
         return np.broadcast_to(x, rows.shape)[rows]
 
-    return Program(*map(pick, program)), *map(pick, others)
+    return Program(Geometry(*map(pick, program.geometry)), *map(pick, program[1:])), *map(pick, others)
 
 
 def _from_forward_tracking(program: Program, runs: RunArrays, accounting: Accounting, best: Solved) -> Solved:
     """Improve the rows where a forward part stays within the diameter and cannot be ruled out by the cost of data alone."""
     beta = program.beta
     with np.errstate(divide="ignore", invalid="ignore"):
-        forward = np.minimum(runs.T - 1, np.ceil(program.diameter / program.separation))
+        forward = np.minimum(runs.T - 1, np.ceil(program.geometry.diameter / program.geometry.separation))
         least = epsilon_of(
             (runs.T - forward) * program.data / np.where(beta == FREE, 1.0, beta), runs.delta, accounting.conversion
         )
