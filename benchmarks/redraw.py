@@ -12,10 +12,10 @@ from holoviews.streams import Pipe
 
 from benchmarks.timing import milliseconds, table
 from zoexplore import plots
+from zoexplore.compute.questions import Sheet, histograms, row
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import Accounting
 from zoexplore.training.finished import load
-from zoexplore.views.compute.questions import Sheet, histograms, row
 from zoexplore.views.figures.inside import Factors
 from zoexplore.views.figures.map import Map, heights, level_lines
 from zoexplore.views.training.course import Course

@@ -12,8 +12,7 @@ import pytest
 import yaml
 
 from tools import api
-from zoexplore import __version__
-from zoexplore.views import limits
+from zoexplore import __version__, limits
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])

@@ -9,9 +9,9 @@ from urllib.parse import parse_qsl, urlencode
 
 import pytest
 
+from zoexplore.axes import AXES
 from zoexplore.export import from_query
 from zoexplore.views.address import Lesson
-from zoexplore.views.axes import AXES
 from zoexplore.views.tabs import VIEWS
 
 ROOT = Path(__file__).parents[1]

@@ -25,7 +25,7 @@ CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 # kept with what it shows at every step, so that pages play it.
 PREPARED = """
 import panel as pn
-from zoexplore.views.compute import ask
+from zoexplore.compute import ask
 
 
 async def at_once(function, args, urgent):

@@ -162,7 +162,7 @@ def _with(text: str, changes: Sequence[str]) -> str:
 
 def _serve(given: argparse.Namespace) -> int:
     try:
-        from zoexplore.views.server.serving import serve
+        from zoexplore.server.serving import serve
     except ModuleNotFoundError as missing:
         raise Wrong(f"the explorer needs {missing.name}: pip install 'zoexplore[app]'") from None
     port, address = (0, "127.0.0.1") if given.demo else (given.port, given.address)

@@ -19,12 +19,12 @@ import holoviews.plotting.bokeh  # registers the options that the elements carry
 import numpy as np
 from bokeh.themes import Theme
 
+from zoexplore.axes import AXES, drawable
 from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
 from zoexplore.bounds.bound import Trajectory
+from zoexplore.compute.questions import Sheet, row
 from zoexplore.formatting import format_short
 from zoexplore.setting import Accounting, Setting
-from zoexplore.views.axes import AXES, drawable
-from zoexplore.views.compute.questions import Sheet, row
 from zoexplore.views.style import theme
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pytest
 from tests.running import running, wait_until_served
 
 ROOT = Path(__file__).parents[2]
-SERVE = "from zoexplore.views.server.serving import serve; serve(port={port}, origins=['127.0.0.1:{port}'], behind_proxy=True)"
+SERVE = "from zoexplore.server.serving import serve; serve(port={port}, origins=['127.0.0.1:{port}'], behind_proxy=True)"
 
 
 @dataclass(frozen=True)

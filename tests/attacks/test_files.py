@@ -12,12 +12,12 @@ from pyarrow import parquet
 from tests.training.small import small_task
 from zoexplore.export import LARGEST_FILE, from_yaml
 from zoexplore.export import to_csv as curves_to_csv
+from zoexplore.limits import largest_upload
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import Accounting
 from zoexplore.training import METHODS
 from zoexplore.training import frontier as trained
 from zoexplore.training.frontier_files import KEY, KIND, from_csv, from_parquet, to_csv, to_parquet
-from zoexplore.views.limits import largest_upload
 from zoexplore.views.training.jobs import MOST_POINTS, checked, read
 
 

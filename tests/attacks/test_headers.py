@@ -7,7 +7,7 @@ import pytest
 from tornado.httputil import HTTPHeaders
 
 from tests.attacks.attacker import asked
-from zoexplore.views.server.page import FRAMES, Headers, framing
+from zoexplore.server.page import FRAMES, Headers, framing
 
 
 @pytest.mark.parametrize("path", ["/app", "/liveness", "/static/js/bokeh.min.js", "/nothing"])

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.client import Reader, token_of
 from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, asked, memory, watched
 from tests.attacks.conftest import guarded
-from zoexplore.views.limits import MOVES, READERS_PER_ADDRESS
+from zoexplore.limits import MOVES, READERS_PER_ADDRESS
 
 pytestmark = pytest.mark.proof
 # Legal extremes, all on the full batch: many steps, and assumptions under which bounds are searched for.

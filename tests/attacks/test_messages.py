@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks.client import Reader, _models, token_of
 from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, memory, patch, spent, watched
-from zoexplore.views.limits import MESSAGE
-from zoexplore.views.server.websocket import Pending
+from zoexplore.limits import MESSAGE
+from zoexplore.server.websocket import Pending
 
 SCRIPT = "<img src=x onerror=window.hacked=1>"
 BOMB = 1_400_000  # bytes of base64

@@ -10,7 +10,7 @@ from tornado.httpclient import HTTPClientError
 from benchmarks.client import Reader, token_of
 from tests.attacks.attacker import ADDRESSES, Attacker, asked
 from tests.attacks.conftest import guarded
-from zoexplore.views.limits import READERS
+from zoexplore.limits import READERS
 
 ENCODED = "".join(f"%{ord(character):02X}" for character in "bokeh-session-id")
 

@@ -7,8 +7,8 @@ import pytest
 
 from zoexplore import Accounting
 from zoexplore.formatting import format_count
+from zoexplore.limits import RUN_SECONDS, RUN_STEPS
 from zoexplore.training import TASKS
-from zoexplore.views.limits import RUN_SECONDS, RUN_STEPS
 from zoexplore.views.training import running as allowance
 from zoexplore.views.training.jobs import Asked, trained
 

@@ -11,8 +11,8 @@ import pytest
 from benchmarks.client import Reader, _models
 from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, asked, memory, spent, watched
 from tests.attacks.conftest import guarded
-from zoexplore.views.limits import EVENTS, MOVES
-from zoexplore.views.server.patches import SETTABLE
+from zoexplore.limits import EVENTS, MOVES
+from zoexplore.server.patches import SETTABLE
 from zoexplore.views.tabs import VIEWS
 
 HTML = "<img src=x onerror=window.hacked=1>"

@@ -6,11 +6,11 @@ from urllib.parse import parse_qsl
 import pytest
 
 from zoexplore import curve, guarantee
+from zoexplore.axes import T_VALUES
 from zoexplore.export import from_fields
 from zoexplore.fields import FIELDS
 from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION
-from zoexplore.views.axes import T_VALUES
 from zoexplore.views.tabs import VIEWS
 
 IDLE = "() => window.Bokeh && Bokeh.documents.length > 0 && Bokeh.documents[0].is_idle"

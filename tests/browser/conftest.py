@@ -104,7 +104,7 @@ def served(log, script=None):
         port = free.getsockname()[1]
     origin, name = f"127.0.0.1:{port}", Path(script or "app").stem
     pages = {name: str(script)} if script else None
-    command = f"from zoexplore.views.server.serving import serve; serve({port}, origins=[{origin!r}], pages={pages})"
+    command = f"from zoexplore.server.serving import serve; serve({port}, origins=[{origin!r}], pages={pages})"
     room = {"READERS": 1000, "READERS_PER_ADDRESS": 1000, "LOADING": 100, "LINGER_SECONDS": LINGER}
     environment = {**os.environ, **{f"ZOEXPLORE_{name}": str(limit) for name, limit in room.items()}}
     with ExitStack() as processes:

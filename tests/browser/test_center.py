@@ -21,10 +21,10 @@ from tests.browser.acts import (
     visit,
 )
 from zoexplore import BOUNDS, curve, guarantee
+from zoexplore.axes import AXES
 from zoexplore.formatting import format_number
 from zoexplore.planning import calibrate
 from zoexplore.presets import DEMONSTRATION
-from zoexplore.views.axes import AXES
 from zoexplore.views.figures.inside import PANELS
 from zoexplore.views.figures.parts import DIGITS
 from zoexplore.views.tabs import VIEWS

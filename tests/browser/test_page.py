@@ -21,9 +21,9 @@ from tests.browser.acts import (
     until,
 )
 from zoexplore import BOUNDS, Accounting, curve, guarantee
+from zoexplore.axes import T_VALUES
 from zoexplore.formatting import parse_number
 from zoexplore.presets import DEMONSTRATION
-from zoexplore.views.axes import T_VALUES
 from zoexplore.views.panels.controls import SLIDERS
 
 

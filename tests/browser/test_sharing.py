@@ -29,9 +29,9 @@ from tests.browser.acts import (
     visit,
 )
 from zoexplore import Accounting, curve, guarantee
+from zoexplore.axes import AXES, T_VALUES
 from zoexplore.export import from_fields, to_csv, to_python, to_yaml
 from zoexplore.presets import DEMONSTRATION, PRESETS
-from zoexplore.views.axes import AXES, T_VALUES
 from zoexplore.views.style import theme
 from zoexplore.views.tabs import VIEWS
 

@@ -4,8 +4,8 @@ from functools import partial
 
 import pytest
 
-from zoexplore.views.compute.ask import pool
-from zoexplore.views.compute.questions import Sheet
+from zoexplore.compute.ask import pool
+from zoexplore.compute.questions import Sheet
 
 
 @pytest.fixture(scope="session", autouse=True)

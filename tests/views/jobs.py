@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from zoexplore.views.compute import questions
+from zoexplore.compute import questions
 
 # all that the page has computed elsewhere
 NEEDED = (questions.solved, questions.recommended, questions.row, questions.histograms)

@@ -9,12 +9,12 @@ import pytest
 from bokeh.models import ColumnDataSource
 
 from zoexplore import BOUNDS, Accounting, curve, guarantee
+from zoexplore.compute.questions import guarantees, histograms
 from zoexplore.directions import moment_factor, tail_factor
 from zoexplore.formatting import format_number, format_tex
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import SCHEDULES
 from zoexplore.views import Factors, Inside, Profile, State, Tabs, Theory
-from zoexplore.views.compute.questions import guarantees, histograms
 from zoexplore.views.figures.inside import MOST_POINTS, describe_trajectory, lines, thinned
 from zoexplore.views.panels.theory import _errata, substituted
 from zoexplore.views.state import Pin, Pins

@@ -10,16 +10,16 @@ import pytest
 from tests.views import jobs
 from tests.views.waiting import PATIENCE, gone, soon, until
 from zoexplore import Accounting, curve, guarantee
+from zoexplore.axes import T_VALUES
+from zoexplore.compute import ask as asking
+from zoexplore.compute.ask import REDRAW, ask, pool, quick
+from zoexplore.compute.pool import MOST_LONG_WORKS, Busy, LongWork, Pool
+from zoexplore.compute.process import Died
+from zoexplore.compute.questions import curve_set, guarantees, recall, remember, remembered, shares, size
+from zoexplore.compute.task import Task
 from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Curves, Inside, Map, Profile, Readouts, State, Theory
-from zoexplore.views.axes import T_VALUES
-from zoexplore.views.compute import ask as asking
-from zoexplore.views.compute.ask import REDRAW, ask, pool, quick
-from zoexplore.views.compute.pool import MOST_LONG_WORKS, Busy, LongWork, Pool
-from zoexplore.views.compute.process import Died
-from zoexplore.views.compute.questions import curve_set, guarantees, recall, remember, remembered, shares, size
-from zoexplore.views.compute.task import Task
 
 NEAR = 1e-8  # relative
 

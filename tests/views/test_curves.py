@@ -5,11 +5,11 @@ import pytest
 from bokeh.document import Document
 
 from zoexplore import BOUNDS, Accounting, curve, epsilon, guarantee
+from zoexplore.axes import AXES, T_VALUES, frame, label_rows, steady
+from zoexplore.compute.questions import REFERENCE, bound_pays_from, curve_set
 from zoexplore.planning import crossover_step
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Curves, Explorer, State
-from zoexplore.views.axes import AXES, T_VALUES, frame, label_rows, steady
-from zoexplore.views.compute.questions import REFERENCE, bound_pays_from, curve_set
 
 SETTINGS = [
     DEMONSTRATION,

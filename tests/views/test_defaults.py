@@ -8,8 +8,8 @@ from bokeh.models import Button, Line
 from bokeh.plotting import figure
 from panel.io.state import set_curdoc
 
+from zoexplore.server import serving
 from zoexplore.views import Explorer
-from zoexplore.views.server import serving
 
 
 def test_what_is_kept_is_what_bokeh_finds():

@@ -8,10 +8,10 @@ import pytest
 from bokeh.core.properties import value
 
 from zoexplore import BOUNDS, Accounting
+from zoexplore.compute.process import Answer
+from zoexplore.compute.questions import annotations
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Curves, State
-from zoexplore.views.compute.process import Answer
-from zoexplore.views.compute.questions import annotations
 from zoexplore.views.figures.pins import _ratios
 from zoexplore.views.state import Pins
 from zoexplore.views.style import theme

@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from zoexplore.views.server import monitoring
+from zoexplore.server import monitoring
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ import panel as pn
 import pytest
 
 from zoexplore import Accounting, curve, epsilon
+from zoexplore.axes import AXES
+from zoexplore.compute.questions import SIZE, Sheet, row
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Map, State
-from zoexplore.views.axes import AXES
-from zoexplore.views.compute.questions import SIZE, Sheet, row
 from zoexplore.views.figures.map import EDGES, bands, heights, level_lines
 from zoexplore.views.state import Pin, Pins
 from zoexplore.views.style import theme

@@ -14,11 +14,11 @@ from bokeh.models import Button, Column, Slider
 from benchmarks.client import Reader
 from tests.running import running, wait_until_served
 from tests.views.waiting import PATIENCE
-from zoexplore.views.server.patches import Patch
+from zoexplore.server.patches import Patch
 from zoexplore.views.tabs import VIEWS
 
 NAMING = {"app": str(Path(__file__).with_name("naming.py"))}
-SERVE = "from zoexplore.views.server.serving import serve; serve({port}, pages={pages!r})"
+SERVE = "from zoexplore.server.serving import serve; serve({port}, pages={pages!r})"
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """Tabs of one address take turns; nobody else waits for them."""
 
-from zoexplore.views.limits import MOVES_PER_ADDRESS
-from zoexplore.views.server.websocket import LATE, MANY, Pace
+from zoexplore.limits import MOVES_PER_ADDRESS
+from zoexplore.server.websocket import LATE, MANY, Pace
 
 BETWEEN = 1 / MOVES_PER_ADDRESS.default
 NEAR = 1e-9

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from zoexplore import BOUNDS, Accounting, curve, guarantee
+from zoexplore.axes import T_VALUES
 from zoexplore.export import from_query, from_yaml, to_query, to_yaml
 from zoexplore.formatting import THIN, format_number
 from zoexplore.presets import DEMONSTRATION, PRESETS
 from zoexplore.views import Curves, Explorer, Profile
-from zoexplore.views.axes import T_VALUES
 from zoexplore.views.figures.picture import _caption
 from zoexplore.views.figures.pins import Pinned
 from zoexplore.views.state import LONGEST_NAME, MOST_PINS, Pin, Pins, State

@@ -7,12 +7,12 @@ import pytest
 
 from tests.views import jobs
 from zoexplore import epsilon, guarantee
+from zoexplore.compute.ask import ask
+from zoexplore.compute.pool import Pool
 from zoexplore.formatting import THIN
 from zoexplore.planning import SOLVABLE_FIELDS
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Planner, State
-from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.pool import Pool
 from zoexplore.views.panels.planner import _safe
 
 

@@ -11,12 +11,12 @@ import pytest
 from tests.views import jobs
 from tests.views.waiting import PATIENCE, gone, soon
 from zoexplore import Accounting, curve
+from zoexplore.compute import process as processes
+from zoexplore.compute.pool import Pool, TooLong
+from zoexplore.compute.process import Died, Forked, ForkServer, Process, Spawned
+from zoexplore.compute.questions import curve_set
+from zoexplore.limits import WORKER_MEGABYTES
 from zoexplore.presets import DEMONSTRATION
-from zoexplore.views.compute import process as processes
-from zoexplore.views.compute.pool import Pool, TooLong
-from zoexplore.views.compute.process import Died, Forked, ForkServer, Process, Spawned
-from zoexplore.views.compute.questions import curve_set
-from zoexplore.views.limits import WORKER_MEGABYTES
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked, and memory is not bounded")
 KINDS = [Forked, Spawned] if sys.platform == "linux" else [Spawned]
@@ -105,7 +105,7 @@ def test_ending_ends_it_whatever_it_does(process):
 
 def test_workers_end_with_the_process_that_began_them():
     kinds = ", ".join(kind.__name__ for kind in KINDS)
-    begin = f"from zoexplore.views.compute.process import Process, {kinds}; import os; workers = [*map(Process, [{kinds}])]"
+    begin = f"from zoexplore.compute.process import Process, {kinds}; import os; workers = [*map(Process, [{kinds}])]"
     pids = "[process.submit(pid).result() for process in workers for pid in (os.getpid, os.getppid)]"
     code = f"{begin}; print(*{pids}, os.getpid(), flush=True); os._exit(0)"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True)

@@ -7,10 +7,10 @@ from html import escape
 import pytest
 
 from zoexplore import BOUNDS, Accounting, epsilon, guarantee
+from zoexplore.compute.questions import smallest
 from zoexplore.formatting import format_number, parse_number
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Readouts, State
-from zoexplore.views.compute.questions import smallest
 from zoexplore.views.panels.readouts import REST
 
 

@@ -14,9 +14,9 @@ import pytest
 from benchmarks.client import Reader
 from tests.views import jobs
 from tests.views.visits import LIFETIME, PATIENCE, served
-from zoexplore.views.compute.ask import pool
-from zoexplore.views.limits import READERS
-from zoexplore.views.server import sessions
+from zoexplore.compute.ask import pool
+from zoexplore.limits import READERS
+from zoexplore.server import sessions
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,7 +56,7 @@ def test_one_reader_too_many_is_told_so_and_a_seat_is_given_back(origin, monkeyp
 
 def test_who_waits_for_runs_with_batches_keeps_nobody_else_waiting(origin, monkeypatch):
     """However long one reader's curves take, and here they take until we let go, another's follow at once."""
-    monkeypatch.setattr("zoexplore.views.compute.ask.REDRAW", inf)  # a busy machine's full batches are quick, too
+    monkeypatch.setattr("zoexplore.compute.ask.REDRAW", inf)  # a busy machine's full batches are quick, too
 
     async def readers():
         slow, quick = await Reader.open(origin), await Reader.open(origin)

@@ -218,7 +218,7 @@ class TestRunning:
         assert "It did not run: K = 9 is not allowed" in tab.running.note.object
 
     def test_when_the_server_is_busy_that_is_said(self, monkeypatch):
-        monkeypatch.setattr("zoexplore.views.compute.pool.MOST_LONG_WORKS", 0)
+        monkeypatch.setattr("zoexplore.compute.pool.MOST_LONG_WORKS", 0)
         tab = trained(monkeypatch, train_jobs.finished)
         assert "try again" in tab.running.note.object and tab.frontier is None
 

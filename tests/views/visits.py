@@ -11,8 +11,8 @@ from weakref import WeakSet
 import panel as pn
 
 from benchmarks.client import Reader
+from zoexplore.server import serving
 from zoexplore.views import Explorer, app
-from zoexplore.views.server import serving
 
 LIFETIME = 200  # ms after which the server forgets a session that was left
 PATIENCE = 60  # seconds until it must have

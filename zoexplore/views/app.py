@@ -10,9 +10,9 @@ import panel as pn
 from bokeh.document import Document
 from panel.io.resources import parse_template
 
-from zoexplore.views.compute.ask import pool
+from zoexplore.compute.ask import pool
+from zoexplore.server import sessions
 from zoexplore.views.explorer import Explorer
-from zoexplore.views.server import sessions
 from zoexplore.views.style import theme
 
 _LOG = logging.getLogger("zoexplore")

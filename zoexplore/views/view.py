@@ -7,8 +7,8 @@ import panel as pn
 import param
 from bokeh.plotting import figure
 
+from zoexplore.compute.task import Task, event_loop_is_running
 from zoexplore.views import notebooks
-from zoexplore.views.compute.task import Task, event_loop_is_running
 from zoexplore.views.figures.parts import paint
 from zoexplore.views.state import Pins, State
 from zoexplore.views.style import theme

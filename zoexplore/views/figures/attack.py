@@ -12,9 +12,9 @@ from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.tradeoff import TradeOff
+from zoexplore.compute.ask import ask
+from zoexplore.compute.questions import RATES, attack, attacks, guarantees, smallest
 from zoexplore.formatting import THIN, format_percent, format_share
-from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.questions import RATES, attack, attacks, guarantees, smallest
 from zoexplore.views.figures import pins
 from zoexplore.views.figures.parts import SaveButtons, blank, empty, hover, mark, stroke, tooltip
 from zoexplore.views.figures.picture import Stroke, svg

@@ -11,12 +11,10 @@ from bokeh.events import Reset
 from bokeh.models import CrosshairTool, CustomJSTickFormatter, LogTicker, Range1d, Span
 from bokeh.plotting import figure
 
+from zoexplore.axes import AXES, FieldAxis, drawable, frame, label_rows, steady
 from zoexplore.bounds import BOUNDS, Guarantee
-from zoexplore.formatting import format_count, format_number, format_short
-from zoexplore.setting import Accounting, Setting
-from zoexplore.views.axes import AXES, FieldAxis, drawable, frame, label_rows, steady
-from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.questions import (
+from zoexplore.compute.ask import ask
+from zoexplore.compute.questions import (
     REFERENCE,
     REFERENCE_TITLE,
     Annotation,
@@ -26,6 +24,8 @@ from zoexplore.views.compute.questions import (
     guarantees,
     sketched,
 )
+from zoexplore.formatting import format_count, format_number, format_short
+from zoexplore.setting import Accounting, Setting
 from zoexplore.views.figures import pins
 from zoexplore.views.figures.parts import (
     LOG_TICKS,

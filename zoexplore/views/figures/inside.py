@@ -17,10 +17,10 @@ from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.bound import Trajectory
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.shared_sentences import in_whom, why_undrawn
+from zoexplore.compute.ask import ask
+from zoexplore.compute.questions import KINDS, guarantees, histograms
 from zoexplore.directions import moment_factor, tail_factor
 from zoexplore.formatting import format_count, format_number, format_short
-from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.questions import KINDS, guarantees, histograms
 from zoexplore.views.figures.parts import TICKS, SaveButtons, add_legend, blank, empty, fill, words
 from zoexplore.views.figures.picture import Stroke, svg
 from zoexplore.views.figures.replay import SHOWN, Replay

@@ -16,13 +16,13 @@ from bokeh.models import ColorBar, CustomJSTickFormatter, FixedTicker, LinearCol
 from bokeh.plotting import figure
 from bokeh.plotting.contour import contour_data
 
+from zoexplore.axes import AXES
 from zoexplore.bounds import BOUNDS
+from zoexplore.compute.ask import ask, no_answer
+from zoexplore.compute.questions import SIZE, Sheet, row
+from zoexplore.compute.task import Task, event_loop_is_running
 from zoexplore.formatting import format_measured_share, parse_number
 from zoexplore.setting import Setting
-from zoexplore.views.axes import AXES
-from zoexplore.views.compute.ask import ask, no_answer
-from zoexplore.views.compute.questions import SIZE, Sheet, row
-from zoexplore.views.compute.task import Task, event_loop_is_running
 from zoexplore.views.figures.parts import TICKS, SaveButtons, blank, empty, fill, fixed_ticks, words
 from zoexplore.views.figures.picture import decades, svg
 from zoexplore.views.state import LETTERS

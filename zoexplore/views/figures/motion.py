@@ -11,12 +11,12 @@ from bokeh.models import Range1d
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS
+from zoexplore.compute.ask import ask
+from zoexplore.compute.questions import Miniature, Played, played
 from zoexplore.formatting import format_count, format_measured_share, format_number, format_short
 from zoexplore.motion import FRACTION, miniature
 from zoexplore.motion import Motion as Simulated
 from zoexplore.setting import Refused, Setting
-from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.questions import Miniature, Played, played
 from zoexplore.views.figures.parts import blank, empty, mark, put
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View

@@ -29,7 +29,7 @@ from bokeh.models import Legend as CanvasLegend
 from bokeh.plotting import figure
 
 from zoexplore.bounds.bound import Style
-from zoexplore.views.compute.task import Task
+from zoexplore.compute.task import Task
 from zoexplore.views.style import theme
 
 # Log axes write whole decades only. `picture.written` says the same in Python, for pictures that are saved: change both.

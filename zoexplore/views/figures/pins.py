@@ -9,14 +9,14 @@ import panel as pn
 from bokeh.models import ColumnDataSource, GlyphRenderer
 from bokeh.plotting import figure
 
+from zoexplore.axes import AXES, drawable, label_rows
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.bound import Style
+from zoexplore.compute.ask import ask
+from zoexplore.compute.questions import CurveSet, curve_set, guarantees
 from zoexplore.export import every_field
 from zoexplore.fields import FIELDS
 from zoexplore.formatting import THIN, format_count, format_number, format_short
-from zoexplore.views.axes import AXES, drawable, label_rows
-from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.questions import CurveSet, curve_set, guarantees
 from zoexplore.views.figures.parts import empty, words
 from zoexplore.views.figures.picture import Stroke
 from zoexplore.views.state import LETTERS, Pin, Pins, symbol_of

@@ -6,10 +6,10 @@ import numpy as np
 import panel as pn
 from bokeh.models import Range1d
 
+from zoexplore.axes import drawable, frame, steady
 from zoexplore.bounds import BOUNDS
-from zoexplore.views.axes import drawable, frame, steady
-from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.questions import CurveSet, curve_set, guarantees
+from zoexplore.compute.ask import ask
+from zoexplore.compute.questions import CurveSet, curve_set, guarantees
 from zoexplore.views.figures import pins
 from zoexplore.views.figures.parts import FittedRange, Legend, SaveButtons, blank, empty, entry, hover, mark, stroke, tooltip
 from zoexplore.views.figures.picture import Stroke, svg

@@ -13,9 +13,9 @@ from bokeh.plotting import figure
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.bound import Trajectory
 from zoexplore.bounds.shared_sentences import why_undrawn
+from zoexplore.compute.ask import ask
+from zoexplore.compute.questions import guarantees
 from zoexplore.formatting import format_count, format_measured_share, format_number
-from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.questions import guarantees
 from zoexplore.views.figures.parts import blank, empty, plain_legend, put
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View

@@ -9,16 +9,16 @@ from typing import Any
 import panel as pn
 import param
 
+from zoexplore.axes import AXES
 from zoexplore.bounds import BOUNDS, Guarantee
+from zoexplore.compute.ask import ask, no_answer
+from zoexplore.compute.questions import Wanted, guarantees, recommended, solved
+from zoexplore.compute.task import Task
 from zoexplore.fields import FIELDS, in_symbols
 from zoexplore.formatting import THIN, format_count, format_exact, format_number, format_share, format_short, parse_number
 from zoexplore.planning import SOLVABLE_FIELDS, Plan
 from zoexplore.planning.calibration import DECADES
 from zoexplore.setting import LARGEST_INTEGER, Setting
-from zoexplore.views.axes import AXES
-from zoexplore.views.compute.ask import ask, no_answer
-from zoexplore.views.compute.questions import Wanted, guarantees, recommended, solved
-from zoexplore.views.compute.task import Task
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.inputs import Typed, percent
 from zoexplore.views.style.widgets import listed, status, warning

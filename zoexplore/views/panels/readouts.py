@@ -10,21 +10,11 @@ import numpy as np
 import panel as pn
 import param
 
+from zoexplore.axes import T_VALUES
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.tradeoff import TradeOff
-from zoexplore.formatting import (
-    THIN,
-    format_count,
-    format_exact,
-    format_number,
-    format_percent,
-    format_sentence,
-    format_share,
-    format_short,
-)
-from zoexplore.views.axes import T_VALUES
-from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.questions import (
+from zoexplore.compute.ask import ask
+from zoexplore.compute.questions import (
     REFERENCE_TITLE,
     CurveSet,
     attack,
@@ -35,6 +25,16 @@ from zoexplore.views.compute.questions import (
     sketched,
     smallest,
     stated,
+)
+from zoexplore.formatting import (
+    THIN,
+    format_count,
+    format_exact,
+    format_number,
+    format_percent,
+    format_sentence,
+    format_share,
+    format_short,
 )
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View

@@ -10,12 +10,12 @@ import panel as pn
 import param
 
 from zoexplore.bounds import Guarantee
+from zoexplore.compute.ask import ask
+from zoexplore.compute.questions import guarantees, smallest
+from zoexplore.compute.task import Task
 from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import Accounting
-from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.questions import guarantees, smallest
-from zoexplore.views.compute.task import Task
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.state import State
 from zoexplore.views.style import widgets

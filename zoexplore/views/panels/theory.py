@@ -11,11 +11,11 @@ import panel as pn
 
 from zoexplore import paper
 from zoexplore.bounds import BOUNDS, Guarantee
+from zoexplore.compute.ask import ask
+from zoexplore.compute.questions import guarantees
 from zoexplore.documents import Reference, as_html
 from zoexplore.formatting import format_sentence, format_tex, round_up
 from zoexplore.paper import ERRATA
-from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.questions import guarantees
 from zoexplore.views.panels.controls import follow
 from zoexplore.views.panels.readouts import MARKS, assumption
 from zoexplore.views.style import theme, widgets

@@ -11,15 +11,15 @@ from typing import Any
 
 import panel as pn
 
+from zoexplore.compute.ask import ask
+from zoexplore.compute.questions import csv
+from zoexplore.compute.task import Task
 from zoexplore.export import LARGEST_FILE, from_yaml, to_notebook, to_python, to_yaml
 from zoexplore.fields import in_symbols
+from zoexplore.limits import FRAMES
 from zoexplore.presets import PRESETS
 from zoexplore.views.address import Bridge
-from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.questions import csv
-from zoexplore.views.compute.task import Task
 from zoexplore.views.figures.curves import Curves
-from zoexplore.views.limits import FRAMES
 from zoexplore.views.state import MOST_PINS, Pins, State
 from zoexplore.views.style import widgets
 

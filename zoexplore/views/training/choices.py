@@ -8,12 +8,12 @@ from typing import Any
 import panel as pn
 import param
 
+from zoexplore.compute.ask import ask
+from zoexplore.compute.task import Task as Beside
 from zoexplore.formatting import format_exact, parse_number
+from zoexplore.limits import largest_upload
 from zoexplore.setting import LARGEST_INTEGER, Setting
 from zoexplore.training import DEFAULT_METHODS, METHODS, TASKS, Task
-from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.task import Task as Beside
-from zoexplore.views.limits import largest_upload
 from zoexplore.views.state import State
 from zoexplore.views.style import widgets
 from zoexplore.views.training.jobs import NETWORK, Asked, checked

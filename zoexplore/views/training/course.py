@@ -6,10 +6,10 @@ import numpy as np
 from bokeh.models import Range1d
 from bokeh.plotting import figure
 
+from zoexplore.axes import frame
 from zoexplore.bounds import BOUNDS
 from zoexplore.formatting import format_count, format_number
 from zoexplore.training import Frontier, Point
-from zoexplore.views.axes import frame
 from zoexplore.views.figures.parts import blank, empty, fill, stroke
 from zoexplore.views.figures.picture import Stroke
 from zoexplore.views.style import theme

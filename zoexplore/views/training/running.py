@@ -14,16 +14,16 @@ from weakref import WeakKeyDictionary
 import panel as pn
 
 from zoexplore.bounds import BOUNDS
+from zoexplore.compute.ask import ask
+from zoexplore.compute.pool import LongWork
+from zoexplore.compute.process import Died
+from zoexplore.compute.task import Task
 from zoexplore.fields import in_symbols
 from zoexplore.formatting import format_count, format_measured_share, format_number
+from zoexplore.limits import RUN_SECONDS, RUN_STEPS, RUNS_PER_ADDRESS, largest_upload
+from zoexplore.server.sessions import address_of
 from zoexplore.training import METHODS, NOT_COVERED, Frontier
 from zoexplore.training.frontier_files import to_csv, to_json, to_parquet
-from zoexplore.views.compute.ask import ask
-from zoexplore.views.compute.pool import LongWork
-from zoexplore.views.compute.process import Died
-from zoexplore.views.compute.task import Task
-from zoexplore.views.limits import RUN_SECONDS, RUN_STEPS, RUNS_PER_ADDRESS, largest_upload
-from zoexplore.views.server.sessions import address_of
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.widgets import details, status, table, warning
 from zoexplore.views.training.frontier import infinite, name_of, spread, supposed

@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 import panel as pn
 from bokeh.document import Document
 
-from zoexplore.views import limits
+from zoexplore import limits
 
 UNKNOWN = "unknown"
 ALL_TAKEN = "All seats of this server ({most}) are taken."

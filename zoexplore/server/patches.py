@@ -13,7 +13,7 @@ from bokeh.document import Document
 from bokeh.model import DataModel, Model
 from bokeh.protocol.messages.patch_doc import patch_doc
 
-from zoexplore.views.limits import EVENTS, MESSAGE, TEXT
+from zoexplore.limits import EVENTS, MESSAGE, TEXT
 
 _LOG = logging.getLogger("zoexplore")
 

@@ -16,10 +16,10 @@ from bokeh.util.token import get_session_id
 from panel.io.document import dispatch_tornado
 from panel.io.server import WSHandler
 
-from zoexplore.views.limits import EVENTS, FRAGMENTS, MESSAGE, MOVES, MOVES_PER_ADDRESS, PULLS
-from zoexplore.views.server import patches, sessions
-from zoexplore.views.server.patches import Malformed, Patch
-from zoexplore.views.server.sessions import address_of
+from zoexplore.limits import EVENTS, FRAGMENTS, MESSAGE, MOVES, MOVES_PER_ADDRESS, PULLS
+from zoexplore.server import patches, sessions
+from zoexplore.server.patches import Malformed, Patch
+from zoexplore.server.sessions import address_of
 
 _LOG = logging.getLogger("zoexplore")
 POLICY_VIOLATION, TOO_BIG = 1008, 1009  # the websocket protocol's codes

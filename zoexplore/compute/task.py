@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import panel as pn
 
-from zoexplore.views.compute.process import driven
+from zoexplore.compute.process import driven
 
 _LOG = logging.getLogger("zoexplore")
 _tasks: WeakKeyDictionary[Any, WeakSet["Task"]] = WeakKeyDictionary()  # of each session's document

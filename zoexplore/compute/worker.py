@@ -25,10 +25,10 @@ from typing import BinaryIO
 
 import numpy as np
 
+from zoexplore.compute.questions import Sheet, guarantees, row
+from zoexplore.limits import bound_memory
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import Accounting
-from zoexplore.views.compute.questions import Sheet, guarantees, row
-from zoexplore.views.limits import bound_memory
 
 ITEM, DONE, ERROR = "item", "done", "error"
 FORK = "fork"  # the argument that makes it a fork server

@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Self
 
-from zoexplore.views.compute.process import Answer, Died, Process
+from zoexplore.compute.process import Answer, Died, Process
 
 COUNT = 2  # processes; one of them at least is left to what follows sliders
 LONGEST_CALL = 180.0  # seconds that a call may take: on a machine that is busy with other things, too

@@ -16,11 +16,11 @@ from prometheus_client import CollectorRegistry, Gauge, Histogram, ProcessCollec
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from tornado.web import HTTPError, RequestHandler
 
-from zoexplore.views.compute.ask import pool
-from zoexplore.views.compute.pool import going_on
-from zoexplore.views.limits import READERS
-from zoexplore.views.server.sessions import admission, collect, taken
-from zoexplore.views.server.websocket import pace
+from zoexplore.compute.ask import pool
+from zoexplore.compute.pool import going_on
+from zoexplore.limits import READERS
+from zoexplore.server.sessions import admission, collect, taken
+from zoexplore.server.websocket import pace
 
 AGAIN = 60.0  # seconds until the same is told again
 MOST_KINDS = 1000  # kinds of what goes wrong that are kept apart; they depend on our code, and not on what visitors send

@@ -20,11 +20,11 @@ from panel.io.server import COMPONENT_PATH, get_server
 from panel.io.state import set_curdoc
 from tornado.web import StaticFileHandler
 
-from zoexplore.views.limits import LINGER_SECONDS, MESSAGE, REQUEST
-from zoexplore.views.server import monitoring
-from zoexplore.views.server.page import Alive, Headers, Nothing, Page, framing
-from zoexplore.views.server.sessions import give_way
-from zoexplore.views.server.websocket import Socket
+from zoexplore.limits import LINGER_SECONDS, MESSAGE, REQUEST
+from zoexplore.server import monitoring
+from zoexplore.server.page import Alive, Headers, Nothing, Page, framing
+from zoexplore.server.sessions import give_way
+from zoexplore.server.websocket import Socket
 
 EXPLORER = "zoexplore.views.app"  # which imports from this package
 KEY = "BOKEH_SECRET_KEY"

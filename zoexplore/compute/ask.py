@@ -15,10 +15,10 @@ from math import inf
 from statistics import median
 from typing import Any
 
+from zoexplore.compute.pool import Call, Pool, TooLong
+from zoexplore.compute.questions import recall, remember
+from zoexplore.compute.task import event_loop_is_running, session
 from zoexplore.setting import Setting
-from zoexplore.views.compute.pool import Call, Pool, TooLong
-from zoexplore.views.compute.questions import recall, remember
-from zoexplore.views.compute.task import event_loop_is_running, session
 
 REDRAW = 0.05  # seconds that a call may take on the event loop
 _FEW_STEPS = 10_000  # whatever is drawn of a run of so many steps takes less, as far as we know

@@ -15,6 +15,7 @@ import numpy as np
 from cachetools import LRUCache, cached
 from cachetools.keys import hashkey
 
+from zoexplore.axes import AXES, T_MOST
 from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
 from zoexplore.bounds.contraction import k_min
 from zoexplore.bounds.run_arrays import RunArrays
@@ -26,7 +27,6 @@ from zoexplore.motion import Motion, simulate
 from zoexplore.planning import Plan, Unreachable, calibrate, recommend
 from zoexplore.setting import LARGEST_INTEGER, Accounting, Setting
 from zoexplore.statement import statement
-from zoexplore.views.axes import AXES, T_MOST
 
 MOST_CACHED_BYTES = 100_000_000  # of answers that are remembered
 REFERENCE = "reference"  # the column of composition at beta = 1

@@ -18,7 +18,7 @@ from contextvars import ContextVar
 from itertools import count
 from typing import Any
 
-from zoexplore.views.compute.worker import ERROR, FORK, ITEM
+from zoexplore.compute.worker import ERROR, FORK, ITEM
 
 
 class Died(RuntimeError):
@@ -127,7 +127,7 @@ class Spawned:
 
 def _python(*arguments: str, **streams: Any) -> subprocess.Popen:
     paths = os.pathsep.join(path for path in sys.path if path)
-    command = [sys.executable, "-m", "zoexplore.views.compute.worker", *arguments]
+    command = [sys.executable, "-m", "zoexplore.compute.worker", *arguments]
     return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": paths}, **streams)
 
 
