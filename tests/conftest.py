@@ -26,8 +26,16 @@ gc.disable()
 
 TESTS = Path(__file__).parent
 # Folders whose tests take long or wait for pages and other processes: they begin first, so that nothing long is left for the end.
-FIRST = ("browser", "notebooks", "attacks", "training", "views", "truth")
+FIRST = ("browser", "notebooks", "attacks", "training", "server", "compute", "views", "truth")
 COMPILING = pytest.StashKey[subprocess.Popen]()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patient():
+    """The processes that compute for figures stand back for all else: on a busy machine a call may take as long as it does."""
+    from zoexplore.compute.ask import pool
+
+    pool().longest = 3600.0  # seconds
 
 
 def pytest_collection_modifyitems(items):

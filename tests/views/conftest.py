@@ -1,16 +1,10 @@
-"""The processes that compute for figures stand back for all else: on a busy machine a call may take as long as it does."""
+"""Less to compute, where what is computed proves nothing."""
 
 from functools import partial
 
 import pytest
 
-from zoexplore.compute.ask import pool
 from zoexplore.compute.questions import Sheet
-
-
-@pytest.fixture(scope="session", autouse=True)
-def patient():
-    pool().longest = 3600.0  # seconds
 
 
 @pytest.fixture

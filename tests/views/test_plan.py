@@ -5,7 +5,7 @@ import asyncio
 import panel as pn
 import pytest
 
-from tests.views import jobs
+from tests.compute import jobs
 from zoexplore import epsilon, guarantee
 from zoexplore.compute.ask import ask
 from zoexplore.compute.pool import Pool

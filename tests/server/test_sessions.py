@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 import pytest
 
 from benchmarks.client import Reader
-from tests.views import jobs
-from tests.views.visits import LIFETIME, PATIENCE, served
+from tests.compute import jobs
+from tests.server.visits import LIFETIME, PATIENCE, served
 from zoexplore.compute.ask import pool
 from zoexplore.limits import READERS
 from zoexplore.server import sessions
@@ -29,7 +29,7 @@ def origin():
 
 def test_a_closed_session_is_let_go():
     """Of a process of its own, as a server is: what other tests leave behind here may hold on to whatever runs beside it."""
-    ended = subprocess.run([sys.executable, "-m", "tests.views.visits"], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    ended = subprocess.run([sys.executable, "-m", "tests.server.visits"], cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert ended.returncode == 0, f"{ended.returncode} explorers are left\n{ended.stderr[-3000:]}"
 
 

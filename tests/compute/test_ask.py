@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from tests.views import jobs
-from tests.views.waiting import PATIENCE, gone, soon, until
+from tests.compute import jobs
+from tests.waiting import PATIENCE, gone, soon, until
 from zoexplore import Accounting, curve, guarantee
 from zoexplore.axes import T_VALUES
 from zoexplore.compute import ask as asking

@@ -13,7 +13,7 @@ from bokeh.models import Button, Column, Slider
 
 from benchmarks.client import Reader
 from tests.running import running, wait_until_served
-from tests.views.waiting import PATIENCE
+from tests.waiting import PATIENCE
 from zoexplore.server.patches import Patch
 from zoexplore.views.tabs import VIEWS
 

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from tests.views import jobs
-from tests.views.waiting import PATIENCE, gone, soon
+from tests.compute import jobs
+from tests.waiting import PATIENCE, gone, soon
 from zoexplore import Accounting, curve
 from zoexplore.compute import process as processes
 from zoexplore.compute.pool import Pool, TooLong
