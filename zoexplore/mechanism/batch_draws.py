@@ -1,11 +1,12 @@
-"""Whose records are in which step's batch: drawn in the steps' order, once, and kept until the step is made."""
+"""Whose records are in which step's batch, drawn afresh or taking turns: in the steps' order, once, and kept until the step is made."""
 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import torch
 from torch import Tensor
 
-from zoexplore.mechanism import batches
 from zoexplore.mechanism.rng import Sources
 
 
@@ -27,11 +28,11 @@ class BatchDraws:
     def of(self, t: int) -> Tensor:
         """Indices of shape (b,), the same until the step is made."""
         if not self._is_chance(t):
-            return batches.turn(self.n, self._size(t), t)
-        draw = batches.poisson if self.sampling == "poisson" else batches.draw
+            return turn(self.n, self._size(t), t)
+        drawn = poisson if self.sampling == "poisson" else draw
         for step in range(self._next, t + 1):
             if self._is_chance(step):
-                self._kept[step] = draw(self.n, self._size(step), self.sources.data)
+                self._kept[step] = drawn(self.n, self._size(step), self.sources.data)
         self._next = max(self._next, t + 1)
         return self._kept[t]
 
@@ -64,3 +65,19 @@ class BatchDraws:
 
     def _how(self, t: int) -> list[Any]:
         return [self.sampling, self._size(t)]
+
+
+def draw(n: int, size: int, generator: np.random.Generator) -> Tensor:
+    """`size` distinct indices below n, every subset equally likely, in no particular order."""
+    return torch.from_numpy(generator.choice(n, size, replace=False, shuffle=False))
+
+
+def poisson(n: int, size: int, generator: np.random.Generator) -> Tensor:
+    """Indices below n, each of them with probability size/n, in order."""
+    return torch.from_numpy(np.flatnonzero(generator.random(n) < size / n))
+
+
+def turn(n: int, size: int, t: int) -> Tensor:
+    """The next `size` indices below n, or what is left of them: the batches take turns."""
+    start = t % -(-n // size) * size
+    return torch.arange(start, min(start + size, n))

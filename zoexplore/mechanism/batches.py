@@ -1,4 +1,4 @@
-"""Batches as the accountant takes them to be, handed out by the optimiser: drawn afresh each step, or taking turns."""
+"""Batches of the records that were drawn for them, as the accountant takes them to be: handed out, and checked when they return."""
 
 from collections.abc import Callable, Iterator, Mapping, Sized
 from dataclasses import dataclass
@@ -88,22 +88,6 @@ class Collate:
         if not records:
             return Batch(torch.arange(0), ())
         return Batch(torch.tensor([i for i, _ in records]), plain(self.collate_fn([record for _, record in records])))
-
-
-def draw(n: int, size: int, generator: np.random.Generator) -> Tensor:
-    """`size` distinct indices below n, every subset equally likely, in no particular order."""
-    return torch.from_numpy(generator.choice(n, size, replace=False, shuffle=False))
-
-
-def poisson(n: int, size: int, generator: np.random.Generator) -> Tensor:
-    """Indices below n, each of them with probability size/n, in order."""
-    return torch.from_numpy(np.flatnonzero(generator.random(n) < size / n))
-
-
-def turn(n: int, size: int, t: int) -> Tensor:
-    """The next `size` indices below n, or what is left of them: the batches take turns."""
-    start = t % -(-n // size) * size
-    return torch.arange(start, min(start + size, n))
 
 
 def taken(dataset: Any, records: Tensor, n: int) -> Batch:

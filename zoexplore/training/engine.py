@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from zoexplore.mechanism import Sources, batches, hybrid, project, stiefel
+from zoexplore.mechanism import Sources, batch_draws, hybrid, project, stiefel
 from zoexplore.mechanism.noise import combine
 from zoexplore.mechanism.rng import Generator, normal
 from zoexplore.setting import Setting
@@ -222,9 +222,8 @@ def drawn(setting: Setting, generator: np.random.Generator) -> Tensor | None:
     """The records of one step's batch, as `setting.sampling` says; None for all of them."""
     if setting.full_batch or setting.batch is None:
         return None
-    if setting.sampling == "poisson":
-        return torch.from_numpy(np.flatnonzero(generator.random(setting.n) < setting.batch / setting.n))
-    return batches.draw(setting.n, setting.batch, generator)
+    draw = batch_draws.poisson if setting.sampling == "poisson" else batch_draws.draw
+    return draw(setting.n, setting.batch, generator)
 
 
 class Draws(NamedTuple):
