@@ -1,7 +1,7 @@
 """What a guarantee means to somebody: an attacker's advantage, true positives, posterior (docs/risk.md).
 
-`Guarantee` answers for one run. Here are the same answers along a field, for a single pair (epsilon, delta), and the pair that a
-wanted answer comes to.
+`Guarantee` answers for one run, from its trade-off function (`bounds/tradeoff.py`). Here are the same answers along a field, for
+a single pair (epsilon, delta), and the pair that a wanted answer comes to.
 
 >>> from zoexplore import guarantee
 >>> from zoexplore.presets import DEMONSTRATION

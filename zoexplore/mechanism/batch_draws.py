@@ -1,4 +1,4 @@
-"""Whose records are in which step's batch, drawn afresh or taking turns: in the steps' order, once, and kept until the step is made."""
+"""Whose records are in which step's batch, drawn afresh or taking turns: in the steps' order, and kept until the step is made."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Batches of the records that were drawn for them, as the accountant takes them to be: handed out, and checked when they return."""
+"""Batches of the records that were drawn for them, as the accountant takes them: handed out, and checked when they return."""
 
 from collections.abc import Callable, Iterator, Mapping, Sized
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""Everything set and read: sliders and fields, read-outs, planning, theory, pins, the toolbar."""
+"""Everything set and read: sliders and fields, read-outs, planning, theory, the story, the toolbar."""
