@@ -2,17 +2,21 @@
 
 import multiprocessing
 import os
+import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from multiprocessing.context import BaseContext
 from typing import Any
+
+import numpy as np
 
 MOST_PROCESSES = 8
 NICE = 10
 VARIABLE = "ZOEXPLORE_DASK"
+SWEEPS = "zoexplore.training.sweeps"  # what a process is handed is of this module
 PATIENCE = 10  # seconds until a scheduler must have answered
 
 
@@ -30,7 +34,7 @@ class Here(Executor):
 
 
 class Processes(Executor):
-    """Spawned processes, at most as many as there are cores and never more than eight; those that die are replaced.
+    """New processes, at most as many as there are cores and never more than eight; those that die are replaced.
 
     They end when this one does, however it ends.
 
@@ -60,19 +64,31 @@ class Processes(Executor):
 
     def _open(self) -> ProcessPoolExecutor:
         if self._pool is None:
-            spawn = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self.count, mp_context=spawn, initializer=_begin, initargs=(os.getpid(),))
+            self._pool = ProcessPoolExecutor(self.count, mp_context=_context(), initializer=_begin)
         return self._pool
 
 
-def _begin(parent: int) -> None:
-    """In a new process: go after whatever else the machine does, and end when the parent does."""
+def _context() -> BaseContext:
+    """How processes are begun: forked of one that has imported torch for all of them where a fork is safe, as
+    `zoexplore.compute.worker` says; elsewhere each imports it by itself.
+    """
+    if sys.platform != "linux":
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([SWEEPS])
+    return context
+
+
+def _begin() -> None:
+    """In a new process: go after whatever else the machine does, and end when whoever began it does."""
     if hasattr(os, "nice"):
         os.nice(NICE)
+    np.random.seed()  # noqa: NPY002  # or all that draw of NumPy's shared generator drew the same
+    parent = multiprocessing.parent_process()
+    assert parent
 
     def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1)
+        parent.join()
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
