@@ -77,11 +77,11 @@ def begun(page, server):
 
 
 def workers(server):
-    """The processes that train, by their ids, each with that of the one that was forked for the run."""
+    """The processes that train, and the one of which they are forked, by their ids, each with that of the one that began it."""
     found = {}
     for process in server.computing():
         with suppress(psutil.NoSuchProcess):  # which has ended meanwhile
-            if "spawn_main" in " ".join(process.cmdline()):
+            if "multiprocessing" in " ".join(process.cmdline()):
                 found[process.pid] = process.ppid()
     return found
 
@@ -94,46 +94,44 @@ def lonely(places, bounds):
     return best, places[best]
 
 
-def test_a_run_from_start_to_results(page, usual, tmp_path):
-    tab = ready(opened(page, usual.url))
-    assert begun(tab, usual)
-    button(tab, "Cancel").click()
-    tab.get_by_text("Cancelled. What was done by then is kept.").wait_for()
-    until(tab, lambda: not workers(usual), 20)
-    tab.get_by_text("Breast cancer, n = 455:").wait_for()
-    assert tab.get_by_text(NOT_COVERED).is_visible()
-    marks = data(tab, "frontier", "x")
+def test_a_run_from_start_to_results_and_to_the_end_of_its_processes(page, tab, usual, tmp_path):
+    run = ready(opened(page, usual.url))
+    assert begun(run, usual)
+    button(run, "Cancel").click()
+    run.get_by_text("Cancelled. What was done by then is kept.").wait_for()
+    until(run, lambda: not workers(usual), 20)
+    run.get_by_text("Breast cancer, n = 455:").wait_for()
+    assert run.get_by_text(NOT_COVERED).is_visible()
+    marks = data(run, "frontier", "x")
     assert len(marks) == 4 * (3 * 2) + 1
 
-    with tab.expect_download() as download:
-        button(tab, "CSV").click()
+    with run.expect_download() as download:
+        button(run, "CSV").click()
     kept = tmp_path / "kept.csv"
     download.value.save_as(kept)
     found = from_csv(kept.read_text())
     assert found.task == "breast-cancer" and len(found.points) == 7
     assert len(list(csv.reader(kept.read_text().splitlines()[1:]))) > 7
-
-    i, (x, y) = lonely(tab.evaluate(PLACES), data(tab, "frontier", "bound"))
-    before, clicked = tab.url, found.points[int(data(tab, "frontier", "point")[i])]
-    settled(tab, lambda: tab.mouse.click(x, y), lambda: tab.url)
-    until(tab, lambda: f"K={clicked.setting.K}" in tab.url and f"T={clicked.setting.T}" in tab.url, 10)
-    reads(tab, "Composition", clicked.epsilon["composition"])
-    settled(tab, tab.go_back, lambda: tab.url)
-    becomes(tab, lambda: tab.url, before)
-
-    show(opened(tab, usual.url), "train")
-    assert not data(tab, "frontier", "x")
-    tab.get_by_label("load results from a file").set_input_files(kept)
-    tab.get_by_text("Loaded.").wait_for()
+    load(tab, kept)
     until(tab, lambda: data(tab, "frontier", "x") == marks, 10)
 
+    i, (x, y) = lonely(run.evaluate(PLACES), data(run, "frontier", "bound"))
+    before, clicked = run.url, found.points[int(data(run, "frontier", "point")[i])]
+    settled(run, lambda: run.mouse.click(x, y), lambda: run.url)
+    until(run, lambda: f"K={clicked.setting.K}" in run.url and f"T={clicked.setting.T}" in run.url, 10)
+    reads(run, "Composition", clicked.epsilon["composition"])
+    settled(run, run.go_back, lambda: run.url)
+    becomes(run, lambda: run.url, before)
 
-def test_a_closed_page_ends_its_processes(page, usual):
-    ready(opened(page, usual.url))
-    before = usual.computing()
+    closed_while_it_trains(run, usual)
+
+
+def closed_while_it_trains(page, server):
+    """The processes of a run end with its page."""
+    before = server.computing()
     button(page, "Train").click()
-    until(page, lambda: len(usual.computing()) > len(before), 600)
-    training = [process for process in usual.computing() if process not in before]
+    until(page, lambda: len(server.computing()) > len(before), 600)
+    training = [process for process in server.computing() if process not in before]
     for process in training:
         process.suspend()  # until the page is given up: what is trained by then is nothing to this test
     page.goto("about:blank")
@@ -146,7 +144,9 @@ def test_a_closed_page_ends_its_processes(page, usual):
 @pytest.mark.proof  # the tab's own tests kill the process each time, and a sweep's tests its workers
 def test_a_killed_worker_is_said_and_the_page_stays_usable(page, usual):
     tab = ready(opened(page, usual.url))
-    os.kill(next(iter(begun(tab, usual).values())), signal.SIGKILL)
+    found = begun(tab, usual)
+    (forked_for_it,) = set(found.values()) - set(found)
+    os.kill(forked_for_it, signal.SIGKILL)
     tab.get_by_role("alert").get_by_text("ended unexpectedly").wait_for()
     assert data(tab, "frontier", "x")
     until(tab, lambda: not workers(usual), 20)
@@ -154,12 +154,16 @@ def test_a_killed_worker_is_said_and_the_page_stays_usable(page, usual):
     assert begun(tab, usual)
 
 
+def load(page, kept):
+    page.get_by_label("load results from a file").set_input_files(kept)
+    page.get_by_text("Loaded.").wait_for()
+
+
 def loaded(page, folder):
     """Load results that did not take any training."""
     kept = folder / "kept.csv"
     kept.write_text(to_csv(train_jobs.frontier()))
-    page.get_by_label("load results from a file").set_input_files(kept)
-    page.get_by_text("Loaded.").wait_for()
+    load(page, kept)
     until(page, lambda: data(page, "frontier", "x"), 30)
     idle(page)
 
