@@ -282,7 +282,7 @@ def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "shar
     Raises:
         ValueError: the utility is unknown.
     """
-    from zoexplore.views.training.frontier import MARKERS, name_of, supposed
+    from zoexplore.views.training.frontier import look_of, name_of, supposed
 
     if utility not in ("accuracy", "loss"):
         raise ValueError(f"utility = {utility!r} is not allowed: give 'accuracy' or 'loss'")
@@ -290,7 +290,7 @@ def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "shar
     frame = _FRAME | {"logx": True, "padding": 0.06}
     parts: list[Any] = []
     for method in dict.fromkeys(point.method for point in found.points):
-        points = [p for p in found.points if p.method == method]
+        points, mark = [p for p in found.points if p.method == method], look_of(method).marker
         for bound in bounds:
             finite = sorted((p for p in points if 0 < p.epsilon[bound] < np.inf), key=lambda p: p.epsilon[bound])
             if not finite:
@@ -303,7 +303,7 @@ def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "shar
                 hv.Curve(at, x, y).opts(**look, **frame),
                 hv.ErrorBars(bars, x, [y, "error"]).opts(line_color=look["color"], **frame),
                 hv.Scatter(at, x, y, label=label).opts(
-                    size=9, marker=MARKERS[method], color="white" if hollow else look["color"], line_color=look["color"], **frame
+                    size=9, marker=mark, color="white" if hollow else look["color"], line_color=look["color"], **frame
                 ),
             ]
         if all(not np.isfinite(p.epsilon[bound]) for p in points for bound in bounds):

@@ -3,6 +3,7 @@ name, and the gap between the kinds.
 """
 
 from html import escape
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from bokeh.models import ColumnDataSource, Range1d
@@ -15,18 +16,8 @@ from zoexplore.training.costs import kept, passes
 from zoexplore.views.figures.parts import blank, empty, fill, fixed_ticks, words
 from zoexplore.views.figures.picture import decades
 from zoexplore.views.style import theme, widgets
-from zoexplore.views.training.frontier import at_delta, bar, extent, marker_of, name_of, reach, spread, tells, title_of
+from zoexplore.views.training.frontier import UTILITIES, at_delta, bar, extent, look_of, name_of, reach, spread, tells, title_of
 
-_COLOURS = {
-    "noisy-zogd": theme.STYLES["sharp"].colour, "aggzo": theme.PINS[0], "isotropic": theme.PINS[5], "dpzero": theme.PINS[3],
-    "noisy-gd": theme.PINS[1], "dp-sgd": theme.PINS[2], "zeroth-order": theme.COLOURS["muted"],
-    "non-private": theme.COLOURS["ink"],
-}  # fmt: skip
-
-SHORT = {
-    "noisy-gd": "Noisy GD", "aggzo": "Joint clip", "isotropic": "Isotropic", "dp-sgd": "DP-SGD",
-    "zeroth-order": "Zeroth order",
-}  # fmt: skip
 _APART = 0.064  # of the axis, between names
 _MOST_TICKS = 8
 _NAMES = 4.0  # times the largest epsilon is as far as names reach
@@ -40,13 +31,13 @@ _NEAR = 3.0  # costs within this factor have names that may meet
 
 
 class Line(NamedTuple):
-    """One method: its points, their epsilons by their best sound account, none without noise, their utilities and error bars."""
+    """One method: its points, their epsilons by their best sound account, none without noise, and their utilities."""
 
     method: str
+    colour: str
     points: list[Point]
     x: list[float]
     y: list[float]
-    bars: list[list[float]]
 
 
 def lines(frontier: Frontier, utility: str = "accuracy") -> list[Line]:
@@ -58,7 +49,7 @@ def lines(frontier: Frontier, utility: str = "accuracy") -> list[Line]:
         points.sort(key=lambda p: p.epsilon[p.by] if p.by else 0.0)
         if points:
             x = [p.epsilon[p.by] for p in points] if noisy else []
-            found.append(Line(method, points, x, [p.mean(utility) for p in points], [bar(p, utility) for p in points]))
+            found.append(Line(method, look_of(method).colour, points, x, [p.mean(utility) for p in points]))
     sign = 1 if utility == "loss" else -1
     return sorted(found, key=lambda line: sign * line.y[-1])
 
@@ -95,13 +86,13 @@ def _mark(fig: figure, source: ColumnDataSource, size: int) -> None:
     tells(fig, fig.scatter("x", "y", source=source, size=size, **look))
 
 
-def _marked(point: Point, x: float, y: float, ends: list[float]) -> dict[str, Any]:
-    """The row of a mark, with the ends of its bar."""
-    look = {"colour": colour_of(point.method), "marker": marker_of(point.method), "method": point.method}
-    return {"x": x, "y": y, "xs": [x, x], "ys": ends, "tip": tip(point), **look}
+def _marked(point: Point, x: float, utility: str) -> dict[str, Any]:
+    """The row of a mark and its bar."""
+    look, place = look_of(point.method), {"x": x, "y": point.mean(utility), "xs": [x, x], "ys": bar(point, utility)}
+    return {**place, "tip": tip(point), "colour": look.colour, "marker": look.marker}
 
 
-_MARKED = ("x", "y", "xs", "ys", "tip", "colour", "marker", "method")
+_MARKED = ("x", "y", "xs", "ys", "tip", "colour", "marker")
 _BESIDE = {"text_baseline": "middle", "text_align": "left", "y_offset": 0}  # where a name stands
 
 
@@ -138,18 +129,17 @@ class Compared:
         fixed_ticks(self.figure.xaxis[0], ticks if len(ticks) <= _MOST_TICKS else decades(low, high))
         self.figure.xaxis.axis_label = f"ε at {at_delta(frontier.delta)}, by the best account"
         self.figure.yaxis.axis_label = f"{utility} on held-out data"
-        values = [end for line in found for ends in line.bars for end in ends]
+        values = [end for line in found for p in line.points for end in bar(p, utility)]
         places = apart([line.y[-1] for line in found], _APART * extent(values))
         reach(self.figure.y_range, values, places)
         noisy, silent = [line for line in found if line.x], [line for line in found if not line.x]
-        fill(self.marks, [_marked(*row) for line in noisy for row in zip(line.points, line.x, line.y, line.bars, strict=True)])
-        hues = {line.method: {"colour": colour_of(line.method)} for line in found}
-        fill(self.paths, [{"xs": line.x, "ys": line.y, **hues[line.method]} for line in noisy])
-        fill(self.levels, [{"xs": [low, high], "ys": [line.y[-1]] * 2, **hues[line.method]} for line in silent])
+        fill(self.marks, [_marked(p, x, utility) for line in noisy for p, x in zip(line.points, line.x, strict=True)])
+        fill(self.paths, [{"xs": line.x, "ys": line.y, "colour": line.colour} for line in noisy])
+        fill(self.levels, [{"xs": [low, high], "ys": [line.y[-1]] * 2, "colour": line.colour} for line in silent])
         begin = high * _LEAD
         fill(self.names, [
-            {"x": begin, "y": place, "text": short_of(line.method), "xs": [high, begin], "ys": [line.y[-1], place]}
-            | hues[line.method]
+            {"x": begin, "y": place, "text": short_of(line.method), "colour": line.colour}
+            | {"xs": [high, begin], "ys": [line.y[-1], place]}
             for line, place in zip(found, places, strict=True)
         ])  # fmt: skip
         self._part(rivals(frontier) if utility == "accuracy" else None)
@@ -165,27 +155,19 @@ class Compared:
 
 def short_of(method: str) -> str:
     """A method's name beside its mark."""
-    return SHORT.get(method) or title_of(method)
-
-
-def colour_of(method: str) -> str:
-    """A method's colour; that of edges for one that is not known."""
-    return _COLOURS.get(method, theme.COLOURS["edge"])[theme.LIGHT]
+    return look_of(method).short or title_of(method)
 
 
 def apart(values: list[float], least: float) -> list[float]:
     """Places for names as near to their values as may be, none nearer to another than `least`."""
-    order = sorted(range(len(values)), key=lambda i: values[i])
-    places = [values[i] for i in order]
+    order, places = sorted(range(len(values)), key=lambda i: values[i]), list(values)
     for _ in range(200):
-        for j in range(len(places) - 1):
-            short = least - (places[j + 1] - places[j])
+        for below, above in pairwise(order):
+            short = least - (places[above] - places[below])
             if short > 1e-12:
-                places[j], places[j + 1] = places[j] - short / 2, places[j + 1] + short / 2
-    found = [0.0] * len(values)
-    for place, i in zip(places, order, strict=True):
-        found[i] = place
-    return found
+                places[below] -= short / 2
+                places[above] += short / 2
+    return places
 
 
 def describe_frontier(frontier: Frontier) -> str:
@@ -201,15 +183,14 @@ def describe_frontier(frontier: Frontier) -> str:
 
 def tip(point: Point) -> str:
     """What is told of a mark that is pointed at, as HTML."""
-    run = point.run
     rows = [
         f"<b>{escape(name_of(point))}</b>",
         f"ε = {format_number(point.epsilon[point.by])} by {escape(BOUNDS[point.by].title)}",
     ]
     if said := point.counted.get(point.by):
         rows.append(f"counted: {escape(said)}")
-    rows += [f"{name} {spread(point, name)}" for name in ("accuracy", "loss")]
-    if run:
+    rows += [f"{name} {spread(point, name)}" for name in UTILITIES]
+    if run := point.run:
         batch = f", batches of {format_count(int(run['batch']))}" if run["batch"] else ""
         rows.append(
             f"K = {format_count(int(run['K']))}, T = {format_count(int(run['T']))}, Δ = {format_number(run['clip'])}{batch}"
@@ -271,16 +252,15 @@ class Costs:
         points = [p for p in frontier.points if p.target == best.target]
         of, title = COSTS[cost]
         x, y = [float(of(p)) for p in points], [p.mean("accuracy") for p in points]
-        bars = [bar(p, "accuracy") for p in points]
-        values = [end for ends in bars for end in ends]
+        values = [end for p in points for end in bar(p, "accuracy")]
         places = _places(x, y, _APART * extent(values))
         self.figure.x_range.update(start=min(x) / 1.5, end=max(x) * _BEYOND)
         reach(self.figure.y_range, values, places)
         self.figure.xaxis.axis_label = title
         self.figure.yaxis.axis_label = f"accuracy at ε = {format_number(best.target)}"
         fill(self.marks, [
-            _marked(p, at, height, ends) | {"at": place, "text": short_of(p.method)}
-            for p, at, height, ends, place in zip(points, x, y, bars, places, strict=True)
+            _marked(p, at, "accuracy") | {"at": place, "text": short_of(p.method)}
+            for p, at, place in zip(points, x, places, strict=True)
         ])  # fmt: skip
 
 

@@ -84,18 +84,16 @@ class Course:
         head = f"{name_of(point)}: {utility} is within 0.01 of where it ends from step {format_count(early)} on."
         if not finite:
             return f"{head} No bound that is drawn gives it a finite ε."
+        least, cost = _cheapest(point, finite, -1)
         if early == T:
-            by = min(finite, key=lambda b: point.epsilons[b][-1])
-            cost = f"ε = {format_number(point.epsilons[by][-1])} {_by(by)}"
-            return f"{name_of(point)}: {utility} is still moving at the end, T = {format_count(T)}, where it costs {cost}."
-        least = min(finite, key=lambda b: point.epsilons[b][-1])
-        cheap = min(finite, key=lambda b: point.epsilons[b][good])
-        stop = f"Stopped there it costs ε = {format_number(point.epsilons[cheap][good])} {_by(cheap)};"
-        going = f"run on to T = {format_count(T)} it costs {format_number(point.epsilons[least][-1])} {_by(least)}"
-        if "composition" not in finite or point.epsilons[least][-1] > _MUCH * point.epsilons["composition"][-1]:
-            return f"{head} {stop} {going}."
+            return f"{name_of(point)}: {utility} is still moving at the end, T = {format_count(T)}, where it costs ε = {cost}."
+        _, stopped = _cheapest(point, finite, good)
+        said = f"{head} Stopped there it costs ε = {stopped}; run on to T = {format_count(T)} it costs {cost}"
+        composed = point.epsilons["composition"][-1]
+        if "composition" not in finite or least > _MUCH * composed:
+            return f"{said}."
         return (
-            f"{head} {stop} {going} and {format_number(point.epsilons['composition'][-1])} by composition. "
+            f"{said} and {format_number(composed)} by composition. "
             "Stopping at the right step is cheapest of all; hiding the iterates spares you having to know which step that is."
         )
 
@@ -105,6 +103,7 @@ class Course:
         return [(Stroke.of(self.lines[b].glyph), BOUNDS[b].title) for b in drawn]
 
 
-def _by(bound: str) -> str:
-    """By which bound, in a sentence."""
-    return f"by {BOUNDS[bound].in_text}"
+def _cheapest(point: Point, bounds: list[str], step: int) -> tuple[float, str]:
+    """The least epsilon of stopping at a recorded step, and the same in words."""
+    epsilon, by = min(((point.epsilons[b][step], b) for b in bounds), key=lambda each: each[0])
+    return epsilon, f"{format_number(epsilon)} by {BOUNDS[by].in_text}"

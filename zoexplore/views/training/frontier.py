@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, inf, isfinite, isnan, log10
-from typing import Any
+from typing import Any, NamedTuple
 
 from bokeh.models import GlyphRenderer, HoverTool, Range1d, TapTool
 from bokeh.plotting import figure
@@ -19,10 +19,6 @@ from zoexplore.views.figures.parts import blank, empty, fill, fixed_ticks, put, 
 from zoexplore.views.figures.picture import Mark, Stroke, decades, shape
 from zoexplore.views.style import theme
 
-MARKERS = {
-    "noisy-zogd": "circle", "isotropic": "square", "dpzero": "triangle", "noisy-gd": "diamond",
-    "dp-sgd": "inverted_triangle", "non-private": "star", "aggzo": "hex", "zeroth-order": "plus",
-}  # fmt: skip
 _LOOK = 'fill="currentColor" stroke="currentColor"'  # of a mark in the legend
 UTILITIES = ("accuracy", "loss")
 DEFAULT_BOUNDS = ("composition", "theorem", "corollary", "sharp")
@@ -31,7 +27,28 @@ _COLUMNS = ("x", "y", "xs", "ys", "point", "bound", "marker", "size", "fill", "l
 SIZES = (13, 9)  # of the first bound's marks and of the last one's, so that none hides another at the same place
 _ROOM = 0.05  # of the axis, above and below what is drawn
 _LEAST = 0.02  # of a utility that an axis spans: differences that say nothing do not fill it
+_PINS = [light for light, _ in theme.PINS]
 _OF_THE_LOSS = "the loss is "  # how the models' own suppositions begin, which composition does without
+
+
+class Look(NamedTuple):
+    """How a method is drawn: its mark, its colour on light ground, and its name beside the mark where its title is too long."""
+
+    marker: str = "circle"
+    colour: str = theme.colour("edge")
+    short: str = ""
+
+
+LOOKS = {
+    "noisy-zogd": Look("circle", theme.hue("sharp")),
+    "isotropic": Look("square", _PINS[5], "Isotropic"),
+    "dpzero": Look("triangle", _PINS[3]),
+    "noisy-gd": Look("diamond", _PINS[1], "Noisy GD"),
+    "dp-sgd": Look("inverted_triangle", _PINS[2], "DP-SGD"),
+    "non-private": Look("star", theme.colour("ink")),
+    "aggzo": Look("hex", _PINS[0], "Joint clip"),
+    "zeroth-order": Look("plus", theme.colour("muted"), "Zeroth order"),
+}
 
 
 @dataclass(frozen=True)
@@ -78,13 +95,12 @@ def title_of(method: str) -> str:
 
 def name_of(point: Point) -> str:
     """What a menu calls a point."""
-    title = title_of(point.method)
-    return f"{title}, σ = {format_short(point.sigma)}" if point.sigma else title
+    return title_of(point.method) + (f", σ = {format_short(point.sigma)}" if point.sigma else "")
 
 
-def marker_of(method: str) -> str:
-    """Its mark; a circle for one that is not known here."""
-    return MARKERS.get(method, "circle")
+def look_of(method: str) -> Look:
+    """How a method is drawn: plainly where it is not known here."""
+    return LOOKS.get(method, Look())
 
 
 def at_delta(delta: float) -> str:
@@ -125,33 +141,30 @@ def marks(frontier: Frontier, bounds: tuple[str, ...], utility: str, scale: Scal
     """
     found = []
     for place, point in enumerate(frontier.points):
-        y, ends, shown = point.mean(utility), bar(point, utility), bounds if point.sigma else bounds[:1]
+        shown = bounds if point.sigma else bounds[:1]
         for order, bound in enumerate(shown):
             x = scale.place(point.epsilon[bound], order, len(shown))
             line = theme.hue(bound) if point.sigma else theme.colour("muted")
             hollow = supposed(point, bound, frontier.accounting)
             found.append({
-                "x": x, "y": y, "xs": [x, x], "ys": ends, "point": place,
-                "bound": bound if point.sigma else "", "marker": marker_of(point.method),
-                "size": _size(bound if point.sigma else ""), "line": line,
+                "x": x, "y": point.mean(utility), "xs": [x, x], "ys": bar(point, utility), "point": place,
+                "bound": bound if point.sigma else "", "marker": look_of(point.method).marker,
+                "size": _size(bound) if point.sigma else SIZES[0], "line": line,
                 "fill": theme.colour("surface") if hollow else line, "tip": tip(frontier, point, bound),
             })  # fmt: skip
     return found
 
 
 def _size(bound: str) -> float:
-    order = list(BOUNDS).index(bound) if bound else 0
-    return SIZES[0] + (SIZES[1] - SIZES[0]) * order / (len(BOUNDS) - 1)
+    return SIZES[0] + (SIZES[1] - SIZES[0]) * list(BOUNDS).index(bound) / (len(BOUNDS) - 1)
 
 
 def front(frontier: Frontier, bound: str, utility: str, scale: Scale) -> tuple[list[float], list[float]]:
     """The Pareto front as steps: the best utility that an epsilon buys, to the high end of the axis."""
-    xs: list[float] = []
-    ys: list[float] = []
-    for point in frontier.pareto(bound, utility):
-        x, y = scale.place(point.epsilon[bound]), point.mean(utility)
-        xs, ys = xs + [x] * (2 if ys else 1), ys + ([ys[-1]] if ys else []) + [y]
-    return ([*xs, scale.high], [*ys, ys[-1]]) if xs else (xs, ys)
+    places = [(scale.place(point.epsilon[bound]), point.mean(utility)) for point in frontier.pareto(bound, utility)]
+    x = [at for at, _ in places for _ in range(2)]  # where a step rises, and where it has risen
+    y = [height for _, height in places for _ in range(2)]
+    return ([*x[1:], scale.high], y) if places else ([], [])
 
 
 def tip(frontier: Frontier, point: Point, bound: str) -> str:
@@ -212,9 +225,9 @@ def legend(frontier: Frontier | None) -> str:
     """Which mark is which method, as HTML; nothing before there is a frontier."""
     used = {point.method for point in frontier.points} if frontier else set()
     marks = [
-        f'<li><svg width="14" height="14" aria-hidden="true">{shape(marker, 7, 7, 5, _LOOK)}</svg>'
+        f'<li><svg width="14" height="14" aria-hidden="true">{shape(look.marker, 7, 7, 5, _LOOK)}</svg>'
         f"{escape(METHODS[method].title)}</li>"
-        for method, marker in MARKERS.items()
+        for method, look in LOOKS.items()
         if method in used
     ]
     return f"<ul>{''.join(marks)}</ul>" if marks else ""
@@ -239,10 +252,7 @@ class UtilityFigure:
         self.source.selected.on_change("indices", self._selected)
 
     def _figure(self) -> figure:
-        fig = blank(
-            "utility-against-epsilon", "frontier", x_axis_type="log", x_range=Range1d(0.01, 100), y_range=Range1d(0, 1),
-            tools="pan,wheel_zoom,box_zoom,reset,save",
-        )  # fmt: skip
+        fig = blank("utility-against-epsilon", "frontier", x_axis_type="log", x_range=Range1d(0.01, 100), y_range=Range1d(0, 1))
         fig.vspan("x", source=self.edge, line_color=theme.colour("edge"), line_width=1, line_dash=[2, 3])
         self.steps = {}
         for bound in BOUNDS:
@@ -296,7 +306,6 @@ class UtilityFigure:
     def key(self) -> list[tuple[Stroke | Mark, str]]:
         """The legend of a picture: the fronts by bound, the methods by mark."""
         drawn = [bound for bound, source in self.fronts.items() if bound in self.source.data["bound"]]
-        used = [method for method, marker in MARKERS.items() if marker in self.source.data["marker"]]
-        ink = theme.colour("ink")
         lines = [(Stroke.of(self.steps[bound].glyph), BOUNDS[bound].title) for bound in drawn]
-        return lines + [(Mark(MARKERS[method], ink), METHODS[method].title) for method in used]
+        used = {method: look.marker for method, look in LOOKS.items() if look.marker in self.source.data["marker"]}
+        return lines + [(Mark(marker, theme.colour("ink")), METHODS[method].title) for method, marker in used.items()]
