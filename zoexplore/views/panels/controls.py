@@ -1,5 +1,6 @@
 """The controls: seven always in view, and everything else in one fold."""
 
+from collections.abc import Callable
 from html import escape
 from math import inf
 from typing import Any
@@ -177,14 +178,11 @@ class Controls(pn.viewable.Viewer):
         self.multiplier = Multiplier(self.state)
         self.fields = {f: (StepSize if f == "eta" else Field)(self.state, f) for f in IN_FOLD}
         self.options = {
-            "regime": self._choice(
-                pn.widgets.RadioBoxGroup, "regime", OPTIONS["regime"], inline=True, tags=["regime of the loss"]
-            )
+            "regime": self._choice(widgets.radio, "regime", "regime of the loss"),
+            "linear": self._box("linear", "a linear model, one score a record"),
+            **{field: self._choice(widgets.select, field, label) for field, label in MENUS.items()},
+            "printed": self._box("printed", "constants as printed: no guarantee"),
         }
-        self.options["linear"] = self._box("linear", "a linear model, one score a record")
-        for field, label in MENUS.items():
-            self.options[field] = self._choice(pn.widgets.Select, field, OPTIONS[field], label=label)
-        self.options["printed"] = self._box("printed", "constants as printed: no guarantee")
         self.switches = {field: self._switch(field, *switch) for field, switch in SWITCHES.items()}
         self.notice = pn.pane.HTML("", visible=False, **widgets.look("notice", margin=0))
         self.state.param.watch(self._write_notice, ["refusal", "note"])
@@ -192,21 +190,15 @@ class Controls(pn.viewable.Viewer):
 
     def _lock(self) -> None:
         """Disable what a lesson locks."""
-        lock = self.lesson.lock
-        for field, control in (self.dials | self.fields).items():
-            control.text.disabled = field in lock
-        self.multiplier.text.disabled = "sigma" in lock
-        for field, dial in self.dials.items():
-            dial.slider.disabled = field in lock
-        for field, widget in (*self.options.items(), *self.switches.items()):
-            widget.disabled = field in lock
+        inputs = [(control.field, control.text) for control in (*self.dials.values(), *self.fields.values(), self.multiplier)]
+        inputs += [(field, dial.slider) for field, dial in self.dials.items()]
+        for field, widget in (*inputs, *self.options.items(), *self.switches.items()):
+            widget.disabled = field in self.lesson.lock
 
-    def _choice(self, widget: type, field: str, names: dict[str, str], **params: Any) -> Any:
+    def _choice(self, widget: Callable, field: str, label: str) -> Any:
         """A widget that selects one of a field's options, by their names."""
-        kind = "radio" if widget is pn.widgets.RadioBoxGroup else "select"
-        options = {name: option for option, name in names.items()}
-        made = widget(options=options, value=getattr(self.state, field), **widgets.look(kind, **theme.STRETCH), **params)
-        return follow(made, self.state, field)
+        options = {name: option for option, name in OPTIONS[field].items()}
+        return follow(widget(label, options, value=getattr(self.state, field)), self.state, field)
 
     def _box(self, field: str, label: str) -> pn.widgets.Checkbox:
         """A box for a field that is true or false."""

@@ -124,7 +124,7 @@ class Files(pn.viewable.Viewer):
         self.downloads = [
             widgets.download(ending.upper(), f"zoexplore.{ending}", partial(_file, text)) for ending, text in texts.items()
         ]
-        self.upload = widgets.upload("load a setting from a YAML file", ".yaml,.yml,.txt", LARGEST_FILE, self._given)
+        self.upload = widgets.upload("load a setting from a YAML file", ".yaml,.yml,.txt", LARGEST_FILE, self._load)
         self.code = widgets.html("", "code")
         self.copy = widgets.copier("Copy code")
         self.copy.disabled = True
@@ -143,11 +143,8 @@ class Files(pn.viewable.Viewer):
     async def ipynb(self) -> str:
         return await ask(to_notebook, self.state.setting, self.state.accounting)
 
-    def _given(self, content: bytes, name: str) -> None:
-        Task(partial(self._load, content.decode("utf-8", "replace"), name))
-
-    async def _load(self, text: str, name: str) -> None:
-        loaded = await ask(from_yaml, text)
+    async def _load(self, content: bytes, name: str) -> None:
+        loaded = await ask(from_yaml, content.decode("utf-8", "replace"))
         said = "; ".join(map(in_symbols, loaded.problems))
         if loaded.read:
             self.state.replace(loaded.setting, loaded.accounting)

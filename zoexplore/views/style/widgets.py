@@ -4,7 +4,8 @@ Each widget has the style sheets of its kind, and its kind as its class, `zx-kin
 (`theme.css`); whatever else is given goes to Panel as it is.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -12,6 +13,7 @@ import panel as pn
 import param
 from bokeh.model import Model
 
+from zoexplore.compute.task import Task
 from zoexplore.views.style import theme
 
 
@@ -87,17 +89,17 @@ else by_hand();
 def select(text: str, options: Any, *sheets: str, of: param.Parameter | None = None, **more: Any) -> pn.widgets.Select:
     """A menu, if of a param, then with its value."""
     given = look("select", *sheets, **theme.STRETCH, **more)
-    if of is None:
-        return pn.widgets.Select(label=text, options=options, **given)
-    made = pn.widgets.Select.from_param(of, label=text, options=options, **given)
-    made.description = None
-    return made
+    return _choice(pn.widgets.Select, of, label=text, options=options, description=None, **given)
 
 
-def radio(name: str, options: Any, *sheets: str, of: param.Parameter, **more: Any) -> pn.widgets.RadioBoxGroup:
-    """A row of which one is chosen, for a param; it is named for screen readers only."""
+def radio(name: str, options: Any, *sheets: str, of: param.Parameter | None = None, **more: Any) -> pn.widgets.RadioBoxGroup:
+    """A row of which one is chosen, if of a param, then with its value; it is named for screen readers only."""
     given = look("radio", *sheets, **theme.STRETCH) | more
-    return pn.widgets.RadioBoxGroup.from_param(of, label="", options=options, inline=True, tags=[name], **given)
+    return _choice(pn.widgets.RadioBoxGroup, of, label="", options=options, inline=True, tags=[name], **given)
+
+
+def _choice(kind: Any, of: param.Parameter | None, **given: Any) -> Any:
+    return kind.from_param(of, **given) if of else kind(**given)
 
 
 def field(text: str, *sheets: str, **more: Any) -> pn.widgets.TextInput:
@@ -115,10 +117,10 @@ def download(text: str, filename: str, callback: Callable[[], Any], **more: Any)
     return pn.widgets.FileDownload(label=text, filename=filename, callback=callback, icon=None, **look("button", margin=0) | more)
 
 
-def upload(name: str, accept: str, longest: int, taken: Callable[[bytes, str], Any]) -> pn.widgets.FileInput:
-    """A file to be read: `taken` is called with what is in it and with its name, which may be empty. No longer one is sent."""
+def upload(name: str, accept: str, longest: int, taken: Callable[[bytes, str], Coroutine]) -> pn.widgets.FileInput:
+    """A file to be read: a task awaits `taken` of what is in it and its name, which may be empty. No longer one is sent."""
     made = pn.widgets.FileInput(accept=accept, tags=[name, longest], stylesheets=[theme.css("upload")], margin=0)
-    made.param.watch(lambda event: event.new and taken(event.new, made.filename or ""), "value")
+    made.param.watch(lambda event: event.new and Task(partial(taken, event.new, made.filename or "")), "value")
     return made
 
 

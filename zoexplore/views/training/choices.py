@@ -9,7 +9,6 @@ import panel as pn
 import param
 
 from zoexplore.compute.ask import ask
-from zoexplore.compute.task import Task as Beside
 from zoexplore.formatting import format_exact, parse_number
 from zoexplore.limits import largest_upload
 from zoexplore.setting import LARGEST_INTEGER, Setting
@@ -48,7 +47,7 @@ class Choices(pn.viewable.Viewer):
         self.texts["epsilons"].placeholder = "targets: σ is solved for"
         self.methods = {name: widgets.box(method.title, name in DEFAULT_METHODS) for name, method in METHODS.items()}
         accepted = "train on a table of your own, as CSV", ".csv,.txt,.parquet,.npz"
-        self.upload = widgets.upload(*accepted, largest_upload(), self._given)
+        self.upload = widgets.upload(*accepted, largest_upload(), self._check)
         self.label = widgets.field("its label column", "choice", placeholder="the last", width=190)
         self.times = _times(self.chosen.sigmas)
         self._shown: tuple[float, ...] = ()
@@ -148,15 +147,12 @@ class Choices(pn.viewable.Viewer):
             pass
         raise ValueError(f"{_LABELS[name]}: {text.strip()[:40]!r} is not allowed: give a number")
 
-    def _given(self, content: bytes, filename: str) -> None:
-        Beside(partial(self._check, content, filename or "table.csv"))
-
     async def _check(self, content: bytes, filename: str) -> None:
         """Offer the table's task, or tell what is wrong with it."""
         found = await ask(checked, content, filename.rpartition(".")[0][:40] or "table", self.label.value.strip()[:100])
         if isinstance(found, str):
             self.problem = ""
-            self.problem = f"{filename}: {found}"
+            self.problem = f"{filename or 'table.csv'}: {found}"
             return
         found = replace(found, name=f"table {found.name}")  # never the name of a bundled task
         self.tables[found.name] = found

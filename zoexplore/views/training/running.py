@@ -176,7 +176,7 @@ class Results(pn.viewable.Viewer):
             kind.lower(): widgets.download(kind, f"zoexplore-frontier.{kind.lower()}", partial(self._file, write), disabled=True)
             for kind, write in kinds.items()
         }
-        self.upload = widgets.upload("load results from a file", ".json,.csv,.parquet", largest_upload(), self._given)
+        self.upload = widgets.upload("load results from a file", ".json,.csv,.parquet", largest_upload(), self._read)
         self.words = widgets.html("", "words", "plan", "assumptions", "numbers")
 
     def _file(self, write: Callable[[Frontier], bytes]) -> BytesIO:
@@ -189,13 +189,10 @@ class Results(pn.viewable.Viewer):
             download.disabled = frontier is None
         self.words.object = "".join(part(frontier, bounds) for part in (_infinite, _supposed, _numbers)) if frontier else ""
 
-    def _given(self, content: bytes, filename: str) -> None:
-        Task(partial(self._read, content, filename or "results.csv"))
-
     async def _read(self, content: bytes, filename: str) -> None:
         found = await ask(read, content, filename)
         if isinstance(found, str):
-            self._refused(f"{filename}: {found}")
+            self._refused(f"{filename or 'results.csv'}: {found}")
         else:
             self._loaded(found)
 
