@@ -69,7 +69,7 @@ class Planner(View):
             "cancel": widgets.button("Cancel", self.stop, **beside),
             "apply": widgets.button("Apply to the sliders", self.apply, **beside),
         }
-        self.words = widgets.html(_FREE, "words", "plan")
+        self.words = widgets.html("", "words", "plan")
         self._looking: Task | None = None  # for an answer
         self._aimed()
 
@@ -83,7 +83,6 @@ class Planner(View):
 
     def _refuse_text(self, event: Any) -> None:
         if event.new:
-            self._drop()
             self._refuse(f"{event.new}.")
 
     @property
@@ -106,7 +105,7 @@ class Planner(View):
         """Have a question answered in another process, in place of an earlier one that is still in the air."""
         self._drop()
         self._say(status("Looking …"), busy=True)
-        self._looking = Task(question, self._failed)
+        self._looking = Task(question, lambda error: self._refuse(no_answer(error)))
 
     def stop(self) -> None:
         """Look no longer for an answer."""
@@ -116,9 +115,6 @@ class Planner(View):
     def _drop(self) -> None:
         if self._looking:
             self._looking.stop()
-
-    def _failed(self, error: Exception) -> None:
-        self._refuse(no_answer(error))
 
     def apply(self) -> None:
         """Set the sliders to the run found."""
@@ -149,6 +145,7 @@ class Planner(View):
         self._say(self.words.object)
 
     def _refuse(self, sentence: str) -> None:
+        self._drop()
         self._say(warning(sentence))
 
     def _say(self, words: str, answer: Setting | None = None, busy: bool = False) -> None:

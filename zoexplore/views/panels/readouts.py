@@ -13,19 +13,9 @@ import param
 from zoexplore.axes import T_VALUES
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.tradeoff import TradeOff
+from zoexplore.compute import questions
 from zoexplore.compute.ask import ask
-from zoexplore.compute.questions import (
-    REFERENCE_TITLE,
-    CurveSet,
-    attack,
-    curve_set,
-    guarantees,
-    public_epsilon,
-    shares,
-    sketched,
-    smallest,
-    stated,
-)
+from zoexplore.compute.questions import CurveSet, guarantees, smallest
 from zoexplore.formatting import (
     THIN,
     format_count,
@@ -81,10 +71,10 @@ class Readouts(View):
     async def refresh(self) -> None:
         run = self.state.setting, self.state.accounting
         self._found = found = await ask(guarantees, *run)
-        public, ends = await ask(public_epsilon, *run), await ask(shares, *run)
-        counted = sketched(*run, "T") if self.state.moving else run[1]
+        public, ends = await ask(questions.public_epsilon, *run), await ask(questions.shares, *run)
+        counted = questions.sketched(*run, "T") if self.state.moving else run[1]
         self.sketch = counted != run[1]
-        curves = await ask(curve_set, run[0], counted, "T")
+        curves = await ask(questions.curve_set, run[0], counted, "T")
         with pn.io.hold():
             self.verdict.object = self._verdict(found, public, curves)
             self.table.object = self._table(found, public, ends)
@@ -94,7 +84,7 @@ class Readouts(View):
     def _unfold(self, *_: Any) -> None:
         """Write what is assumed where it is looked at: every write to what a closed card holds costs the browser a layout."""
         if not self.fold.collapsed:
-            self.assumptions.object = self._assumptions(self._found)
+            self.assumptions.object = _assumptions(self._found)
 
     def _verdict(self, found: dict[str, Guarantee], public: float, curves: CurveSet) -> str:
         best, s = guarantee_by(found, self.by), self.state.setting
@@ -118,11 +108,10 @@ class Readouts(View):
         """What the isotropic share of the noise costs or buys: the smallest epsilon with it, without it, and with it alone."""
         if best.epsilon == inf:
             return ""
-        s = self.state.setting
-        chosen, now = self.state.accounting.schedule == "optimal", format_number(best.epsilon)
-        said = [] if s.beta == 0 and not chosen else [f"With β\u00a0=\u00a00 it would be {format_number(across)}."]
+        s, now = self.state.setting, format_number(best.epsilon)
+        chosen = self.state.accounting.schedule == "optimal"
         if s.beta == 1 and not chosen:
-            said.insert(0, f"No noise is isotropic, and ε is {now}.")
+            said = f"No noise is isotropic, and ε is {now}."
         else:
             share = f"A share 1 − β = {format_exact(round(1 - s.beta, 12))} of the noise goes" if s.beta > 0 else "All noise goes"
             if chosen:
@@ -131,11 +120,13 @@ class Readouts(View):
             moves = f"leaves ε at {now}" if best.epsilon == along else f"{verb} ε from {format_number(along)} to {now}"
             if along == inf:
                 moves = f"gives ε = {now}; without it no bound applies"
-            said.insert(0, (
+            said = (
                 f"{share} in all directions, not only along the sampled ones. Compared with β\u00a0=\u00a01 at the same noise "
                 f"energy, this {moves}."
-            ))  # fmt: skip
-        return f'<p class="share"><b>The isotropic share.</b> {" ".join(said)}</p>'
+            )
+        if s.beta > 0 or chosen:
+            said += f" With β\u00a0=\u00a00 it would be {format_number(across)}."
+        return f'<p class="share"><b>The isotropic share.</b> {said}</p>'
 
     def _publishing(self, best: Guarantee, public: float, curves: CurveSet) -> str:
         """How the smallest compares with what one would run if every iterate were public."""
@@ -143,7 +134,7 @@ class Readouts(View):
             return "If every iterate were published, no bound would apply."
         if best.epsilon < public:
             return f"Publishing every iterate would cost {format_number(public)}, even with {_ALONG}."
-        first = self._hiding_pays_from(curves)
+        first = _hiding_pays_from(curves)
         when = (
             f"pays off from T = {format_count(first)} on" if first else f"does not pay off up to T = {format_count(T_VALUES[-1])}"
         )
@@ -152,19 +143,11 @@ class Readouts(View):
         cost = f"would cost only {format_number(public)}"
         return f"Publishing every iterate of a run with {_ALONG} {cost}; hiding the iterates {when}."
 
-    def _hiding_pays_from(self, curves: CurveSet) -> float | None:
-        """The first T drawn from which some bound of this run stays below composition at beta = 1."""
-        least = np.minimum.reduce([e for bound, e in curves.epsilon.items() if BOUNDS[bound].of_this_run])
-        above = np.flatnonzero(least >= curves.reference)
-        if not above.size:
-            return T_VALUES[0]
-        return T_VALUES[above[-1] + 1] if above[-1] + 1 < len(T_VALUES) else None
-
     def _table(self, found: dict[str, Guarantee], public: float, ends: tuple[float, float]) -> str:
         best = smallest(found)
-        own = "".join(self._row(g, g is best and g.valid) for bound, g in found.items() if BOUNDS[bound].of_this_run)
-        others = "".join(self._row(g, False) for bound, g in found.items() if not BOUNDS[bound].of_this_run)
-        others += _cells(theme.swatch(theme.REFERENCE), REFERENCE_TITLE, public, "", "every iterate public")
+        own = "".join(_row(g, g is best) for bound, g in found.items() if BOUNDS[bound].of_this_run)
+        others = "".join(_row(g) for bound, g in found.items() if not BOUNDS[bound].of_this_run)
+        others += _cells(theme.swatch(theme.REFERENCE), questions.REFERENCE_TITLE, public, "", "every iterate public")
         printed = any(as_printed(g) for g in found.values())
         title = "As printed, where so marked" if printed else "Guarantees of this run"
         return (
@@ -175,26 +158,22 @@ class Readouts(View):
             f"{others}</tbody></table>{self._share(best, *ends)}"
         )
 
-    def _row(self, g: Guarantee, best: bool) -> str:
-        swatch = theme.swatch(theme.style_of(g.bound))
-        kind = "best" if best else "" if g.valid else "absent"
-        note = "; ".join(filter(None, (g.reason, g.note)))
-        return _cells(swatch, g.title, g.epsilon, kind, note, BOUNDS[g.bound].summary)
-
-    def _assumptions(self, found: dict[str, Guarantee]) -> str:
-        """Every assumption once, with the bounds that rest on it."""
-        rests: dict[tuple[str, bool | None, str], list[str]] = {}
-        for g in found.values():
-            for c in g.checks:
-                rests.setdefault((c.words, c.met, c.shortfall), []).append(g.title)
-        rows = "".join(
-            assumption(*key, "every bound" if len(titles) == len(found) else ", ".join(titles)) for key, titles in rests.items()
-        )
-        key = ", ".join(f'<span class="{kind}">{mark}</span> {name}' for mark, kind, name in MARKS.values())
-        return f'<p class="key">{key}: nothing here can check it, so you have to vouch for it.</p><ul>{rows}</ul>'
-
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("readouts", self.verdict, self.table, self.measures, self.fold, sheet="")
+
+
+def _hiding_pays_from(curves: CurveSet) -> float | None:
+    """The first T drawn from which some bound of this run stays below composition at beta = 1."""
+    least = np.minimum.reduce([e for bound, e in curves.epsilon.items() if BOUNDS[bound].of_this_run])
+    above = np.flatnonzero(least >= curves.reference)
+    first = above[-1] + 1 if above.size else 0
+    return T_VALUES[first] if first < len(T_VALUES) else None
+
+
+def _row(g: Guarantee, least: bool = False) -> str:
+    kind = "absent" if not g.valid else "best" if least else ""
+    note = "; ".join(filter(None, (g.reason, g.note)))
+    return _cells(theme.swatch(theme.style_of(g.bound)), g.title, g.epsilon, kind, note, BOUNDS[g.bound].summary)
 
 
 def _cells(swatch: str, title: str, epsilon: float, kind: str, note: str, says: str = "") -> str:
@@ -203,6 +182,19 @@ def _cells(swatch: str, title: str, epsilon: float, kind: str, note: str, says: 
         f'<td class="number" title="{epsilon:.6g}">{format_number(epsilon)}</td></tr>'
     )
     return row + (f'<tr class="reason"><td></td><td colspan="2">{escape(note)}</td></tr>' if note else "")
+
+
+def _assumptions(found: dict[str, Guarantee]) -> str:
+    """Every assumption once, with the bounds that rest on it."""
+    rests: dict[tuple[str, bool | None, str], list[str]] = {}
+    for g in found.values():
+        for c in g.checks:
+            rests.setdefault((c.words, c.met, c.shortfall), []).append(g.title)
+    rows = "".join(
+        assumption(*key, "every bound" if len(titles) == len(found) else ", ".join(titles)) for key, titles in rests.items()
+    )
+    key = ", ".join(f'<span class="{kind}">{mark}</span> {name}' for mark, kind, name in MARKS.values())
+    return f'<p class="key">{key}: nothing here can check it, so you have to vouch for it.</p><ul>{rows}</ul>'
 
 
 def assumption(words: str, met: bool | None, shortfall: str, who: str = "") -> str:
@@ -222,12 +214,14 @@ def attacker_sentence(allowed: TradeOff) -> str:
     'At 1 % false alarms the best attacker finds at most 1.9 % of members; blind guessing finds 1 %.'
     """
     found, share = float(allowed.true_positive_rate(FPR)), format_share(FPR, THIN)
-    if found >= 1:
-        return f"At {share} false alarms an attacker may find every member: this rules nothing out."
     most = format_percent(found)
-    if most == format_percent(1):
-        return f"At {share} false alarms an attacker may find nearly every member."
-    return f"At {share} false alarms the best attacker finds at most {most} of members; blind guessing finds {share}."
+    if found >= 1:
+        said = "an attacker may find every member: this rules nothing out"
+    elif most == format_percent(1):
+        said = "an attacker may find nearly every member"
+    else:
+        said = f"the best attacker finds at most {most} of members; blind guessing finds {share}"
+    return f"At {share} false alarms {said}."
 
 
 class AttackerSentence(View):
@@ -245,7 +239,7 @@ class AttackerSentence(View):
     async def refresh(self) -> None:
         run = self.state.setting, self.state.accounting
         best = guarantee_by(await ask(guarantees, *run), self.by)
-        sentence = attacker_sentence(await ask(attack, *run, best.bound)) if best.valid and not as_printed(best) else ""
+        sentence = attacker_sentence(await ask(questions.attack, *run, best.bound)) if best.valid and not as_printed(best) else ""
         self.pane.object = f"<p>{sentence}</p>"
 
     def __panel__(self) -> pn.viewable.Viewable:
@@ -297,7 +291,7 @@ class StatementCard(View):
     async def refresh(self) -> None:
         run = self.state.setting, self.state.accounting
         best = smallest(await ask(guarantees, *run))
-        words, data = await ask(stated, *run, best.bound)
+        words, data = await ask(questions.stated, *run, best.bound)
         with pn.io.hold():
             self.copiers["text"].tags, self.copiers["json"].tags = [words], [data]
             self.text.object = f'<pre tabindex="0" aria-label="statement of the guarantee">{escape(words)}</pre>'

@@ -22,6 +22,7 @@ from zoexplore.views.style import widgets
 from zoexplore.views.tabs import Tabs
 
 Found = dict[str, Guarantee]
+GUESSES = 3  # of every step
 _INVITATION = """<div class="band"><h2>New here?</h2> <p>What does a model trained on your data give away about you, and why does
 that stop growing? Six short steps.</p></div>"""
 
@@ -59,12 +60,12 @@ class Step:
     reveals: tuple[str, ...] = ()
 
 
-def _least(found: Found) -> float:
-    return smallest(found).epsilon
+def _least(before: Found, after: Found) -> tuple[float, float]:
+    return smallest(before).epsilon, smallest(after).epsilon
 
 
 def _twice_the_noise(before: Found, after: Found) -> str:
-    was, now = _least(before), _least(after)
+    was, now = _least(before, after)
     part = now / was
     size = "about half" if 0.45 < part < 0.55 else "less than half" if part < 0.5 else "more than half"
     return (
@@ -90,7 +91,7 @@ def _hidden(before: Found, after: Found) -> str:
 
 
 def _saturates(before: Found, after: Found) -> str:
-    was, now = _least(before), _least(after)
+    was, now = _least(before, after)
     change = "ε does not change" if now <= was * 1.001 else f"ε grows from {format_number(was)}"
     return (
         f"{change}: it is {format_number(now)}. Every step pulls the two runs together and covers the rest with fresh noise. "
@@ -100,7 +101,7 @@ def _saturates(before: Found, after: Found) -> str:
 
 
 def _share(before: Found, after: Found) -> str:
-    was, now = _least(before), _least(after)
+    was, now = _least(before, after)
     return (
         f"ε falls from {format_number(was)} to {format_number(now)}. Every step has new directions. Noise along them cannot "
         "cover what earlier steps left across them; noise in all directions can, and along the directions it gives up little."
@@ -188,8 +189,7 @@ class Story(pn.viewable.Viewer):
             "skip": widgets.button("Skip: show the whole page", lambda: self.go(0)),
         }
         # The same buttons for every step: of those that a page gets later, a browser may send what the server does not take.
-        most = max(len(step.guesses) for step in STEPS.values())
-        self.guesses = widgets.row("guesses", *(widgets.button("", partial(self.take, place)) for place in range(most)))
+        self.guesses = widgets.row("guesses", *(widgets.button("–", partial(self.take, place)) for place in range(GUESSES)))
         self.moves = widgets.row("guesses", *self.buttons.values())
         self.panel = widgets.component("told", self.words, self.guesses, self.answer, self.moves, sheet="told")
         self._answering: Task | None = None
@@ -207,12 +207,11 @@ class Story(pn.viewable.Viewer):
         step = STEPS.get(self.step)
         self.guess = ""
         with pn.io.hold():
-            self.controls.sole = step.control if step else ""
             curves, shown = self.tabs["curves"], step.shows if step else ()
             self.tabs.switch.visible = curves.choice.visible = step is None
             curves.legend.visible = curves.annotates = not shown  # the names at the curves' ends say as much
             self._draw(shown)
-            self.by = step.by if step else ""
+            self.controls.sole, self.by = (step.control, step.by) if step else ("", "")
             if step:
                 self.state.replace(DEMONSTRATION.replace(**step.run), Accounting())
                 self.tabs[step.view].param.update(**step.turned)
@@ -230,24 +229,22 @@ class Story(pn.viewable.Viewer):
         step = STEPS.get(self.step)
         self.panel.visible = step is not None or self.invites
         self.answer.object = ""
-        if step is None:
-            self.words.object = _INVITATION
-        else:
-            self.words.object = (
-                f"<h2><small>{self.step} of {len(STEPS)}</small> {escape(step.title)}</h2><p>{escape(step.summary)}</p>"
-                f'<p class="question">{escape(step.question)}</p>'
-            )
-        guesses = step.guesses if step else ()
         self.guesses.visible = self.answer.visible = step is not None
         self.panel.css_classes = ["zx-told", *([] if step else ["zx-band"])]
-        for place, button in enumerate(self.guesses):
-            text = guesses[place] if place < len(guesses) else ""
-            button.param.update(label=text or "–", visible=bool(text), disabled=False)
         for name, button in self.buttons.items():
-            button.visible = (name in ("begin", "skip")) if step is None else name != "begin"
+            button.visible = name in (("back", "next", "skip") if step else ("begin", "skip"))
+        self.buttons["skip"].label = "Skip: show the whole page" if step else "No, thanks"
+        if step is None:
+            self.words.object = _INVITATION
+            return
+        self.words.object = (
+            f"<h2><small>{self.step} of {len(STEPS)}</small> {escape(step.title)}</h2><p>{escape(step.summary)}</p>"
+            f'<p class="question">{escape(step.question)}</p>'
+        )
+        for text, button in zip(step.guesses, self.guesses, strict=True):
+            button.param.update(label=text, disabled=False)
         self.buttons["back"].disabled = self.step == "1"
         self.buttons["next"].label = "Explore on your own" if self.step == str(len(STEPS)) else "Next"
-        self.buttons["skip"].label = "No, thanks" if step is None else "Skip: show the whole page"
 
     def take(self, place: int) -> None:
         """Take one of the guesses, and answer the question."""
