@@ -38,8 +38,6 @@ COLOURS = {
     "note-ink": ("#1d4a73", "#b9d9f5"),
     "note": ("#e8f1f9", "#1b2c3c"),
 }
-
-
 STYLES = {bound.id: bound.style for bound in BOUNDS.values() if bound.style}
 REFERENCE = Style(("#c4500a", "#f2955a"), (1, 3), 1.4)
 _OTHERS = (
@@ -100,15 +98,10 @@ def _pairs() -> str:
 FONT = 'system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif'
 SERIF = '"Iowan Old Style","Palatino Linotype",Palatino,"Noto Serif","DejaVu Serif",Georgia,serif'
 # Set on the page's root and again on every component, which must look right in a notebook, where the page is not ours.
-_PANEL = "".join(  # Panel's and Bokeh's own names for the same things
-    f"--{name}:var(--zx-{ours});"
-    for name, ours in {
-        "design-background-color": "surface",
-        "design-background-text-color": "ink",
-        "design-surface-color": "sunken",
-        "design-surface-text-color": "ink",
-        "design-primary-color": "accent",
-    }.items()
+_PANEL = (  # Panel's and Bokeh's own names for the same things
+    "--design-background-color:var(--zx-surface);--design-background-text-color:var(--zx-ink);"
+    "--design-surface-color:var(--zx-sunken);--design-surface-text-color:var(--zx-ink);"
+    "--design-primary-color:var(--zx-accent);"
 )
 VARIABLES = f"{_pairs()}{_PANEL}--zx-font:{FONT};--zx-serif:{SERIF};"
 
