@@ -52,11 +52,12 @@ async def ask(function: Callable, *args: Any) -> Any:
         return recall(function, args)
     except KeyError:
         pass
-    if event_loop_is_running() and function.in_background:  # type: ignore[attr-defined]
-        found, seconds = await _elsewhere(function, args, urgent=False)
+    in_background = event_loop_is_running() and function.in_background  # type: ignore[attr-defined]
+    if quick(function, *args) and not in_background:
+        found, seconds = timed(function, *args)
     else:
-        found, seconds = timed(function, *args) if quick(function, *args) else await _elsewhere(function, args, urgent=True)
-    if any(isinstance(arg, Setting) for arg in args):
+        found, seconds = await _elsewhere(function, args, urgent=not in_background)
+    if _run(args):
         _took(function, args).append(seconds)
     remember(function, args, found)
     return found
@@ -72,10 +73,12 @@ def quick(function: Callable, *args: Any) -> bool:
 
     Nor does a call with no `Setting` among its arguments: nothing is known of how long it takes. So a `Miniature` holds its own.
     """
-    run = next((arg for arg in args if isinstance(arg, Setting)), None)
-    if run is None or not run.full_batch:
-        return False
-    return median(_took(function, args)) < REDRAW
+    run = _run(args)
+    return run is not None and run.full_batch and median(_took(function, args)) < REDRAW
+
+
+def _run(args: tuple) -> Setting | None:
+    return next((arg for arg in args if isinstance(arg, Setting)), None)
 
 
 def _took(function: Callable, args: tuple) -> deque[float]:
@@ -83,7 +86,8 @@ def _took(function: Callable, args: tuple) -> deque[float]:
 
     Until some were measured, few steps are taken to be quick. The first call of all loads compiled code, and is outvoted.
     """
-    run = next(arg for arg in args if isinstance(arg, Setting))
+    run = _run(args)
+    assert run
     kind = (function.__qualname__, run.regime, run.full_batch, len(str(run.T)), *(arg for arg in args if arg is not run))
     return _seconds.setdefault(kind, deque([0.0 if run.T <= _FEW_STEPS else inf] * _LATELY, _LATELY))
 

@@ -101,20 +101,12 @@ pace = Pace()
 class Socket(WSHandler):
     """The websocket of one session: one connection at a time, plain patches only, and the newest of what comes too fast."""
 
-    _token_given: str | None = None
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._session_taken: ServerSession | None = None
         self._pending, self._draining = Pending(), False
         self._size = self._fragments = self._pulls = 0
         self._second = 0.0
-
-    def select_subprotocol(self, subprotocols: list[str]) -> str | None:
-        """Tornado's hook for what the browser offers; Bokeh's token is among it."""
-        chosen = super().select_subprotocol(subprotocols)
-        self._token_given = subprotocols[1] if chosen else None
-        return chosen
 
     def open(self, *args: Any, **kwargs: Any) -> Any:
         """Connect to a session that the page has begun and nobody else is connected to."""
@@ -129,7 +121,7 @@ class Socket(WSHandler):
 
     def _asked_for(self) -> ServerSession | None:
         try:
-            return self.application_context.get_session(get_session_id(self._token_given or ""))
+            return self.application_context.get_session(get_session_id(self._token or ""))
         except Exception:  # a token is any text: what Bokeh makes of one that it has not written is not said
             return None
 
