@@ -8,11 +8,12 @@ as the page's figures have them, in their light colours.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from html import escape
+from itertools import chain
 from math import ceil, cos, floor, isfinite, log10, pi, sin
 from typing import Any
 
 import numpy as np
-from bokeh.models import ColorBar, FixedTicker, GlyphRenderer, LinearColorMapper, Span
+from bokeh.models import ColorBar, FixedTicker, GlyphRenderer, LinearColorMapper, LogScale, Range1d, Scale, Span
 from bokeh.plotting import figure
 
 from zoexplore.export import every_field
@@ -26,12 +27,15 @@ _BAR, _ROW = 66, 19  # the room for a colour bar; the height of a row of the leg
 _INK, _MUTED, _RULE = (theme.colour(name, False) for name in ("ink", "muted", "rule"))
 
 
+@dataclass(frozen=True)
 class Axis:
-    """From data to places on the page, along one axis of a figure; it may run backwards."""
+    """From data between `start` and `end` to places on the page between `first` and `last`; it may run backwards."""
 
-    def __init__(self, start: float, end: float, first: float, last: float, log: bool) -> None:
-        self.log = log
-        self.start, self.end, self.first, self.last = start, end, first, last
+    start: float
+    end: float
+    first: float
+    last: float
+    log: bool = False
 
     def place(self, values: Any) -> np.ndarray:
         """How far from the left, or from the top."""
@@ -57,12 +61,25 @@ class Frame:
         """A curve as SVG's path data, with gaps where it is nan."""
         parts, pen = [], "M"
         for right, below in zip(self.x.place(xs), self.y.place(ys), strict=True):
-            if isfinite(right) and isfinite(below):
-                parts.append(f"{pen}{right:.1f} {below:.1f}")
-                pen = "L"
-            else:
-                pen = "M"
+            seen = isfinite(right) and isfinite(below)
+            parts.append(f"{pen}{right:.1f} {below:.1f}" if seen else "")
+            pen = "L" if seen else "M"
         return "".join(parts)
+
+    def line(self, xs: Any, ys: Any, stroke: "Stroke") -> str:
+        """A curve."""
+        return f'<path d="{self.path(xs, ys)}" {stroke}/>'
+
+    def span(self, dimension: str, at: float | None, stroke: "Stroke") -> str:
+        """A line over the whole of the figure: its "height" at a place on the x axis, or its "width"."""
+        if dimension == "height":
+            return self.line([at, at], [self.y.start, self.y.end], stroke)
+        return self.line([self.x.start, self.x.end], [at, at], stroke)
+
+    def area(self, rings: Iterable[tuple[Any, Any]], look: str) -> str:
+        """What is within closed curves, and not within two of them."""
+        path = "".join(self.path(xs, ys) + "Z" for xs, ys in rings)
+        return f'<path d="{path}" {look} fill-rule="evenodd"/>'
 
 
 @dataclass(frozen=True)
@@ -130,49 +147,33 @@ def _column(spec: Any, data: Any, size: int) -> Any:
 
 
 def _line(glyph: Any, data: Any, frame: Frame) -> str:
-    return f'<path d="{frame.path(data[glyph.x], data[glyph.y])}" {Stroke.of(glyph)}/>'
+    return frame.line(data[glyph.x], data[glyph.y], Stroke.of(glyph))
 
 
 def _multi_line(glyph: Any, data: Any, frame: Frame) -> str:
-    lines = _each(glyph, data, "xs", "ys", "line_color")
     look = glyph.line_width, tuple(glyph.line_dash)
-    return "".join(f'<path d="{frame.path(x, y)}" {Stroke(theme.light(colour), *look)}/>' for x, y, colour in lines)
-
-
-def _polygons(glyph: Any, data: Any, frame: Frame) -> str:
-    def ring(x: Any, y: Any) -> str:
-        return frame.path(x, y) + "Z"
-
-    return "".join(
-        f'<path d="{"".join(ring(x, y) for p, q in zip(xs, ys, strict=True) for x, y in zip(p, q, strict=True))}" '
-        f'fill="{colour}" stroke="{colour}" stroke-width="0.5" fill-rule="evenodd"/>'
-        for xs, ys, colour in _each(glyph, data, "xs", "ys", "fill_color")
-    )
-
-
-def _quads(glyph: Any, data: Any, frame: Frame) -> str:
-    parts, colour = [], theme.light(glyph.fill_color)
-    for left, right, top, bottom in _each(glyph, data, "left", "right", "top", "bottom"):
-        (x0, x1), (y0, y1) = frame.x.place([left, right]), frame.y.place([top, bottom])
-        parts.append(f'<rect x="{x0:.1f}" y="{y0:.1f}" width="{x1 - x0:.1f}" height="{max(y1 - y0, 0):.1f}"/>')
-    return f'<g fill="{colour}" fill-opacity="{glyph.fill_alpha}" stroke="{colour}">{"".join(parts)}</g>'
+    lines = _each(glyph, data, "xs", "ys", "line_color")
+    return "".join(frame.line(xs, ys, Stroke(theme.light(colour), *look)) for xs, ys, colour in lines)
 
 
 def _spans(glyph: Any, data: Any, frame: Frame) -> str:
-    stroke = Stroke.of(glyph)
-    return "".join(vertical(frame, x, stroke) for x in data[glyph.x])
+    return "".join(frame.span("height", x, Stroke.of(glyph)) for x in data[glyph.x])
 
 
-def vertical(frame: Frame, value: float, stroke: Stroke) -> str:
-    """A line from the bottom of a figure to its top."""
-    x = float(frame.x.place(value))
-    return f'<path d="M{x:.1f} {frame.y.first:.1f}V{frame.y.last:.1f}" {stroke}/>' if isfinite(x) else ""
+def _polygons(glyph: Any, data: Any, frame: Frame) -> str:
+    parts = []
+    for xs, ys, colour in _each(glyph, data, "xs", "ys", "fill_color"):
+        rings = zip(chain.from_iterable(xs), chain.from_iterable(ys), strict=True)
+        parts.append(frame.area(rings, f'fill="{colour}" stroke="{colour}" stroke-width="0.5"'))
+    return "".join(parts)
 
 
-def horizontal(frame: Frame, value: float, stroke: Stroke) -> str:
-    """A line from the left of a figure to its right."""
-    y = float(frame.y.place(value))
-    return f'<path d="M{frame.x.first:.1f} {y:.1f}H{frame.x.last:.1f}" {stroke}/>' if isfinite(y) else ""
+def _quads(glyph: Any, data: Any, frame: Frame) -> str:
+    colour = theme.light(glyph.fill_color)
+    look = f'fill="{colour}" fill-opacity="{glyph.fill_alpha}" stroke="{colour}"'
+    boxes = _each(glyph, data, "left", "right", "top", "bottom")
+    corners = (([left, left, right, right], [bottom, top, top, bottom]) for left, right, top, bottom in boxes if top > bottom)
+    return "".join(frame.area([ring], look) for ring in corners)
 
 
 def _scatter(glyph: Any, data: Any, frame: Frame) -> str:
@@ -186,18 +187,15 @@ def _scatter(glyph: Any, data: Any, frame: Frame) -> str:
 
 
 # Corners of markers, as multiples of the radius, to the right and downwards.
-_STAR = [(r * sin(pi * i / 5), -r * cos(pi * i / 5)) for i in range(10) for r in (1.25 if i % 2 == 0 else 0.5,)]
 _CORNERS: dict[str, list[tuple[float, float]]] = {
     "triangle": [(-1, 1), (1, 1), (0, -1)],
     "inverted_triangle": [(-1, -1), (1, -1), (0, 1)],
     "square": [(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
     "diamond": [(0, -1.2), (0.85, 0), (0, 1.2), (-0.85, 0)],
-    "star": _STAR,
+    "star": [(r * sin(pi * i / 5), -r * cos(pi * i / 5)) for i in range(10) for r in (0.5 if i % 2 else 1.25,)],
     "hex": [(cos(pi * i / 3), sin(pi * i / 3)) for i in range(6)],
     "plus": [
-        (x, y)
-        for s in (1, -1)
-        for x, y in ((-0.35 * s, s), (0.35 * s, s), (0.35 * s, 0.35 * s), (s, 0.35 * s), (s, -0.35 * s), (0.35 * s, -0.35 * s))
+        (s * x, s * y) for s in (1, -1) for x, y in ((-0.35, 1), (0.35, 1), (0.35, 0.35), (1, 0.35), (1, -0.35), (0.35, -0.35))
     ],
 }
 
@@ -259,7 +257,8 @@ def svg(
     """
     bars = [bar for bar in fig.right if isinstance(bar, ColorBar)]
     top = 36 if title else 16
-    frame = _frame(fig, WIDTH - RIGHT - _BAR * len(bars), top)
+    x = _axis(fig.x_range, fig.x_scale, LEFT, WIDTH - RIGHT - _BAR * len(bars))
+    frame = Frame(x, _axis(fig.y_range, fig.y_scale, top + PLOT, top))
     own = [(Stroke.of(i.renderers[0].glyph), i.label.value) for b in fig.legend for i in b.items if i.visible]
     entries = [*own, *legend]
     below = top + PLOT + 58
@@ -281,18 +280,14 @@ def svg(
     )
 
 
-def _frame(fig: figure, right: float, top: float) -> Frame:
-    def axis(span, scale, first: float, last: float) -> Axis:
-        return Axis(span.start, span.end, first, last, type(scale).__name__ == "LogScale")
-
-    return Frame(axis(fig.x_range, fig.x_scale, LEFT, right), axis(fig.y_range, fig.y_scale, top + PLOT, top))
+def _axis(span: Range1d, scale: Scale, first: float, last: float) -> Axis:
+    return Axis(span.start, span.end, first, last, isinstance(scale, LogScale))
 
 
 def _marked(fig: figure, frame: Frame) -> str:
     """The lines that mark what is set now."""
-    draw = {"height": vertical, "width": horizontal}
     spans = [span for span in fig.center if isinstance(span, Span)]
-    return "".join(draw[span.dimension](frame, span.location, Stroke.of(span)) for span in spans)
+    return "".join(frame.span(span.dimension, span.location, Stroke.of(span)) for span in spans)
 
 
 def _axes(fig: figure, frame: Frame) -> str:
@@ -348,7 +343,7 @@ def _bar(bar: ColorBar, frame: Frame) -> str:
     """A colour bar to the right of a figure."""
     mapper, x = bar.color_mapper, frame.x.last + 16
     steps = np.linspace(mapper.low, mapper.high, len(mapper.palette) + 1)
-    axis = Axis(mapper.low, mapper.high, frame.y.first, frame.y.last, log=False)
+    axis = Axis(mapper.low, mapper.high, frame.y.first, frame.y.last)
     parts = [
         f'<rect x="{x}" y="{axis.place(high):.1f}" width="14" height="{axis.place(low) - axis.place(high) + 0.5:.1f}" '
         f'fill="{colour}"/>'
