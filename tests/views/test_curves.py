@@ -10,6 +10,7 @@ from zoexplore.compute.questions import REFERENCE, bound_pays_from, curve_set
 from zoexplore.planning import crossover_step
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Curves, Explorer, State
+from zoexplore.views.figures.parts import EVERYWHERE
 
 SETTINGS = [
     DEMONSTRATION,
@@ -136,7 +137,7 @@ def test_the_frame_of_nothing_is_a_frame():
 
 
 def test_the_frame_stays_until_a_curve_leaves_it_or_decades_are_empty():
-    assert steady((0.1, 1000.0), None) == (0.1, 1000.0)
+    assert steady((0.1, 1000.0), EVERYWHERE) == (0.1, 1000.0)
     assert steady((0.1, 1000.0), (0.01, 1e4)) == (0.01, 1e4)
     assert steady((0.1, 1e5), (0.01, 1e4)) == (0.01, 1e5)
     assert steady((0.1, 100.0), (0.01, 1e4)) == (0.01, 100.0)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import panel as pn
 import param
-from bokeh.models import CustomJSTickFormatter, HoverTool, Range1d, Span
+from bokeh.models import CustomJSTickFormatter, HoverTool, Span
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
@@ -70,9 +70,8 @@ class Attack(View):
     def _figure(self, title: str, column: Any, of_pins: str, least: float, scale: str) -> figure:
         fig = blank(
             f"attack-{of_pins}", "middle", height=360, title=title, x_axis_type=scale, y_axis_type=scale,
-            x_range=Range1d(least, 1), y_range=Range1d(least, 1), bare=True,
+            x_range=(least, 1), y_range=(least, 1), x_axis_label="false alarms", y_axis_label=of_pins, bare=True,
         )  # fmt: skip
-        fig.xaxis.axis_label, fig.yaxis.axis_label = "false alarms", of_pins
         for axis in fig.axis:
             axis.formatter = CustomJSTickFormatter(code=_PERCENT)
         blind = 1 - _GUESSING if of_pins == "missed" else _GUESSING
@@ -82,7 +81,7 @@ class Attack(View):
         for bound in BOUNDS:
             fig.line("rate", column(bound), source=self.source, name=bound, **stroke(theme.style_of(bound)))
         probe = fig.line("rate", "probe", source=self.source, line_alpha=0)
-        fig.add_tools(hover(probe, _POINTED, pins.hover_rows(self.pins), absent="–"))
+        hover(fig, probe, absent="–")
         return fig
 
     async def refresh(self) -> None:

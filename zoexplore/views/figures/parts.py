@@ -5,6 +5,7 @@ and the buttons that save it, which work in a notebook cell as on the page.
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from bokeh.models import (
 from bokeh.models import Legend as CanvasLegend
 from bokeh.plotting import figure
 
+from zoexplore.axes import frame, steady
+from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.bound import Style
 from zoexplore.compute.task import Task
 from zoexplore.views.style import theme
@@ -59,6 +62,7 @@ const up = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 return mantissa + " × 10" + [...String(e)].map(c => c == "-" ? "⁻" : up[Number(c)]).join("");
 """
 
+EVERYWHERE = (0.0, inf)  # the ends of a range before any have been chosen
 _SHORT = "return String(Number(tick.toPrecision(3))).replace('-', '−')"  # linear axes
 _TOLD = "return texts.find(([x]) => Math.abs(tick - x) <= 1e-9 * (Math.abs(x) || 1))?.[1] ?? ''"
 
@@ -81,31 +85,30 @@ setTimeout(() => {
 """
 
 
-def hover(
-    probe: GlyphRenderer, caption: str, rows: dict[str, tuple[str, theme.Style]], absent: str = "∞", above: bool = False
-) -> HoverTool:
-    """A hover with a table of every curve at one abscissa.
+def hover(fig: figure, probe: GlyphRenderer, absent: str = "∞", above: bool = False) -> HoverTool:
+    """Have a figure show a table of every curve at one abscissa, which is yet to be written (`tooltip`).
 
     Args:
+        fig: what is pointed at.
         probe: an invisible line through the places that can be pointed at; its source has the numbers.
-        caption: what stands above the table, with columns as `@{x}{name}`.
-        rows: column -> what it is and how it is drawn.
         absent: what is said where a column has no finite number.
         above: whether the table stands on the probe, which at the top of the frame covers no curve.
     """
-    return HoverTool(
+    tool = HoverTool(
         renderers=[probe],
         mode="vline",
-        tooltips=tooltip(caption, rows),
+        tooltips=None,
         formatters={"@{x}": CustomJSHover(args={"source": probe.data_source, "absent": absent}, code=DIGITS)},
         point_policy="snap_to_data" if above else "follow_mouse",
         attachment="above" if above else "horizontal",
         visible=False,
     )
+    fig.add_tools(tool)
+    return tool
 
 
 def tooltip(caption: str, rows: dict[str, tuple[str, theme.Style]]) -> str:
-    """The table of a hover."""
+    """The table of a hover. Its caption has columns as `@{x}{name}`; its rows tell what each column is and how it is drawn."""
     cells = "".join(
         f"<tr><td>{theme.swatch(style, 26)}</td><td>{escape(title)}</td><td>@{{x}}{{{name}}}</td></tr>"
         for name, (title, style) in rows.items()
@@ -216,18 +219,23 @@ class FittedRange:
 
     def __init__(self, span: Range1d) -> None:
         self.span = span
-        self.ends: tuple[float, float] | None = None  # that we chose, and not the reader
+        self.ends = EVERYWHERE  # that we chose, and not the reader
 
-    @property
-    def ours(self) -> bool:
-        """Whether the reader has left it as we chose it."""
-        return self.ends in (None, (self.span.start, self.span.end))
-
-    def show(self, ends: tuple[float, float]) -> None:
-        """Show what is between these ends."""
-        self.ends = ends
-        if (self.span.start, self.span.end) != ends:
+    def show(self, ends: tuple[float, float], fresh: bool = False) -> None:
+        """Show what is between these ends; what the reader has chosen in their place only where all is `fresh`."""
+        if fresh or self.ends in (EVERYWHERE, (self.span.start, self.span.end)):
+            self.ends = ends
             self.span.update(start=ends[0], end=ends[1])
+
+    def show_decades(
+        self, columns: Mapping[str, np.ndarray], pinned: Sequence[np.ndarray], now: Sequence[float] = (), fresh: bool = False
+    ) -> None:
+        """Show the decades of epsilon that are worth it: of curves by their names, of what is pinned, and of what is set now."""
+        of_this_run = {name for name, bound in BOUNDS.items() if bound.of_this_run}
+        own = [values for name, values in columns.items() if name in of_this_run]
+        others = [values for name, values in columns.items() if name not in of_this_run]
+        wanted = frame(np.concatenate([*own, *pinned]), np.concatenate(others), now)
+        self.show(wanted if fresh else steady(wanted, self.ends), fresh)
 
 
 def enlarge(fig: figure, times: float) -> None:

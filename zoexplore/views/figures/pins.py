@@ -41,9 +41,9 @@ def styles(pins: Pins) -> dict[str, tuple[str, Style]]:
     }
 
 
-def hover_rows(pins: Pins) -> dict[str, tuple[str, Style]]:
-    """The rows of a hover that tells of every bound and every pin, by the names of their columns."""
-    return {bound: (BOUNDS[bound].title, theme.style_of(bound)) for bound in BOUNDS} | styles(pins)
+def hover_rows(pins: Pins, **more: tuple[str, Style]) -> dict[str, tuple[str, Style]]:
+    """The rows of a hover that tells of every bound, of what `more` there is and of every pin, by the names of their columns."""
+    return {bound: (BOUNDS[bound].title, theme.style_of(bound)) for bound in BOUNDS} | more | styles(pins)
 
 
 def colours(pins: Pins, dark: bool) -> list[str]:

@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 import panel as pn
-from bokeh.models import Range1d
 
-from zoexplore.axes import drawable, frame, steady
+from zoexplore.axes import drawable
 from zoexplore.bounds import BOUNDS
 from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import CurveSet, curve_set, guarantees
@@ -38,10 +37,9 @@ class Profile(View):
     def build(self) -> None:
         self.source = empty("profile", "delta", *BOUNDS)
         self.figure = blank(
-            "delta-against-epsilon", x_axis_type="log", y_axis_type="log", x_range=Range1d(1e-2, 1e2),
-            y_range=Range1d(1e-12, 0.1),
+            "delta-against-epsilon", x_axis_type="log", y_axis_type="log", x_range=(1e-2, 1e2), y_range=(1e-12, 0.1),
+            x_axis_label="ε", y_axis_label="δ",
         )  # fmt: skip
-        self.figure.xaxis.axis_label, self.figure.yaxis.axis_label = "ε", "δ"
         self.across = FittedRange(self.figure.x_range)
         self.now = mark(self.figure, self.state.setting.delta, "width")
         self.lines = {
@@ -52,8 +50,7 @@ class Profile(View):
         pins.lines(self.figure, self.pinned_source)
         self.pointed = empty("profile-hover", "x", "value", "probe", *BOUNDS)
         probe = self.figure.line("value", "probe", source=self.pointed, line_alpha=0)
-        self.hover = hover(probe, _POINTED, pins.hover_rows(self.pins), absent="–")
-        self.figure.add_tools(self.hover)
+        self.hover = hover(self.figure, probe, absent="–")
         self.saves = SaveButtons(self.picture, "the privacy profile", "profile")
         self.pane = self.canvas(self.figure)
         self.words = widgets.html(_SAYS, "words")
@@ -77,31 +74,19 @@ class Profile(View):
         curves = await ask(curve_set, *run, "delta")
         pinned = [await ask(curve_set, pin.setting, pin.accounting, "delta") for pin in self.pins.pins]
         shown = {b: drawable(e) for b, e in curves.epsilon.items()}
-        data = {"delta": curves.values, **shown}
+        shown_pins = [drawable(pins.least(of_pin, self.pins.compare)) for of_pin in pinned]
         with pn.io.hold():
-            self.source.data = data
+            self.source.data = {"delta": curves.values, **shown}
             self.now.location = self.state.setting.delta
-            self.pinned_source.data = {
-                "xs": [drawable(pins.least(of_pin, self.pins.compare)) for of_pin in pinned],
-                "ys": [of_pin.values for of_pin in pinned],
-                "colour": pins.colours(self.pins, self.dark),
-            }
-            self._fit(data, self.pinned_source.data["xs"])
+            ys = [of_pin.values for of_pin in pinned]
+            self.pinned_source.data = {"xs": shown_pins, "ys": ys, "colour": pins.colours(self.pins, self.dark)}
+            self.across.show_decades(shown, shown_pins)
             self.pointed.data = self._pointed(curves, pinned)
             self.hover.tooltips = tooltip(_POINTED, pins.hover_rows(self.pins))
-            self.legend.entries = self._entries()
+            self.legend.entries = [
+                entry(bound, g.title, theme.style_of(bound), absent=not g.valid) for bound, g in self._found.items()
+            ]
         self.push()
-
-    def _fit(self, data: dict[str, np.ndarray], pinned: list[np.ndarray]) -> None:
-        """Show the decades of this run's bounds and of what is pinned, unless the reader has zoomed or panned."""
-        if not self.across.ours:
-            return
-        own = np.concatenate([*(data[b] for b in BOUNDS if BOUNDS[b].of_this_run), *pinned])
-        others = np.concatenate([data[b] for b in BOUNDS if not BOUNDS[b].of_this_run])
-        self.across.show(steady(frame(own[np.isfinite(own)], others[np.isfinite(others)]), self.across.ends))
-
-    def _entries(self) -> list[dict[str, Any]]:
-        return [entry(bound, g.title, theme.style_of(bound), absent=not g.valid) for bound, g in self._found.items()]
 
     def _mute(self, *_: Any) -> None:
         """Draw no line that the reader has switched off."""
