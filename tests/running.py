@@ -1,13 +1,17 @@
 """A server that a test needs, for as long as it needs it."""
 
+import os
 import re
 import subprocess
 import time
 import urllib.request
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[1]
+LEAN = f"{ROOT}{os.pathsep}{ROOT / 'tests' / 'lean'}"  # PYTHONPATH of a process that finds this package and starts sooner
 START = 600  # seconds that a server may take to answer
 
 

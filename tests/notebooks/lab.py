@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from mimetypes import guess_type
 from urllib.parse import unquote, urlsplit
 
-from tests.running import running, wait_until_served
+from tests.running import LEAN, running, wait_until_served
 
 SECONDS = 600  # a page that waits for a kernel on a busy machine
 LOOK = 200  # ms between two looks at what is waited for: a look at every frame, as is usual, takes the processor from the kernel
@@ -30,11 +30,11 @@ def canvases(within="document"):
 
 
 @contextmanager
-def served(folder, package, home):
+def served(folder, home):
     """The address of a JupyterLab on a copy of a folder, with settings of its own: it is dark."""
     shutil.copytree(folder, home / "notebooks", ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
     private = {f"JUPYTER_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
-    environment = os.environ | private | {"PANEL_INLINE": "1", "PYTHONPATH": str(package), "IPYTHONDIR": str(home / "ipython")}
+    environment = os.environ | private | {"PANEL_INLINE": "1", "PYTHONPATH": LEAN, "IPYTHONDIR": str(home / "ipython")}
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -42,6 +42,7 @@ def served(folder, package, home):
         sys.executable, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", f"--port={port}", "--allow-root",
         "--IdentityProvider.token=", "--ServerApp.disable_check_xsrf=True", "--LabApp.expose_app_in_browser=True",
         "--LabApp.news_url=None", f"--ServerApp.root_dir={home / 'notebooks'}",
+        "--ServerApp.jpserver_extensions={'panel.io.jupyter_server_extension': False}",  # of previews: it imports all of Panel
     ]  # fmt: skip
     themes = home / "config/lab/user-settings/@jupyterlab/apputils-extension/themes.jupyterlab-settings"
     themes.parent.mkdir(parents=True)

@@ -13,9 +13,8 @@ from bokeh.settings import settings
 from panel.io.resources import DIST_DIR
 
 from tests.browser.acts import heard, steady
-from tests.notebooks.conftest import ROOT
 from tests.notebooks.lab import LOOK, PANEL, canvases
-from tests.running import running
+from tests.running import LEAN, running
 
 CELL = """import panel as pn
 from zoexplore.presets import DEMONSTRATION
@@ -45,7 +44,7 @@ SECONDS = 120
 def served(home, command, port):
     """A host, from its start to its end; the address of its page."""
     private = {f"JUPYTER_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
-    environment = os.environ | private | {"PANEL_INLINE": "1", "PYTHONPATH": str(ROOT), "IPYTHONDIR": str(home / "ipython")}
+    environment = os.environ | private | {"PANEL_INLINE": "1", "PYTHONPATH": LEAN, "IPYTHONDIR": str(home / "ipython")}
     log, deadline = home / "host.log", time.monotonic() + SECONDS
     with running([sys.executable, "-m", *command], log, env=environment, cwd=home) as server:
         while True:

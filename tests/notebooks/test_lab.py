@@ -6,7 +6,7 @@ import pytest
 from panel.io.resources import DIST_DIR
 
 from tests.browser.acts import heard, steady
-from tests.notebooks.conftest import FOLDER, ROOT
+from tests.notebooks.conftest import FOLDER
 from tests.notebooks.lab import LOOK, PANEL, SECONDS, canvases, run_all, serve_panel_here, served
 from zoexplore.views.style import theme
 
@@ -26,7 +26,7 @@ AXES = """Bokeh.documents.flatMap(d => ["epsilon-against-T", "epsilon-against-K"
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    with served(FOLDER, ROOT, tmp_path_factory.mktemp("jupyter")) as url:
+    with served(FOLDER, tmp_path_factory.mktemp("jupyter")) as url:
         yield url
 
 

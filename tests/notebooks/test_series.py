@@ -8,11 +8,13 @@ import pytest
 from jupyter_client import AsyncKernelManager
 from nbclient import NotebookClient
 
-from tests.notebooks.conftest import FOLDER, ROOT, SERIES
+from tests.notebooks.conftest import FOLDER, SERIES
+from tests.running import LEAN
 
 SOLUTION = re.compile(r"```python\n(.*?)```", re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 MOST_SECONDS = 120  # of processor time
+FORGET = "import gc; gc.freeze(); gc.disable()\n%reset -f"  # which otherwise looks through all that is imported, for a second
 SPENT = "import resource as r\nprint(sum(sum(r.getrusage(who)[:2]) for who in (r.RUSAGE_SELF, r.RUSAGE_CHILDREN)))"
 WIDEST = 88  # what a narrow window and a printed page show of a line
 
@@ -27,7 +29,7 @@ def offline(tmp_path_factory):
     """Kernels find this package, keep what they write to themselves, and get nothing from the network."""
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("PANEL_INLINE", "1")
-        environment.setenv("PYTHONPATH", str(ROOT))
+        environment.setenv("PYTHONPATH", LEAN)
         environment.setenv("IPYTHONDIR", str(tmp_path_factory.mktemp("ipython")))
         for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
             environment.setenv(name, "http://127.0.0.1:9")  # nobody listens there
@@ -44,7 +46,7 @@ def kernel(offline):
 
 def executed(notebook, kernel=None):
     """Run a notebook, in its own kernel or in one whose names are forgotten first. Returns the processor time in seconds."""
-    forget, time = (nbformat.v4.new_code_cell(code) for code in ("%reset -f\n" + SPENT, SPENT))
+    forget, time = (nbformat.v4.new_code_cell(code) for code in (f"{FORGET}\n{SPENT}", SPENT))
     notebook.cells = [forget, *notebook.cells, time]
     client = NotebookClient(notebook, km=kernel, timeout=600, resources={"metadata": {"path": str(FOLDER)}})
     try:
