@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import panel as pn
 import param
-from bokeh.models import CustomJSTickFormatter, FixedTicker, LegendItem, Range1d
+from bokeh.models import CustomJSTickFormatter, FixedTicker, GlyphRenderer, LegendItem, Range1d
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
@@ -29,16 +29,13 @@ from zoexplore.views.view import View
 
 MOST_POINTS = 300
 MOST_DOTS = 40  # steps that are drawn as dots, too
-_COLUMNS = ("left", "z", "p", "a", "rho", "beta", "alpha", "pi")
+_COLUMNS = ("z", "p", "a", "rho", "beta", "alpha", "pi")  # of a trajectory
 MOST_DIRECTIONS = 5000  # of which independent ones are drawn one by one
 _KIND_COLOURS = dict(zip(KINDS, ("sharp", "corollary"), strict=True))
 # title of the panel: (column, what it is, colour of the bound that it borrows)
 PANELS = {
     "distance": ("How far apart the runs may be, z", [("z", "z", "theorem")]),
-    "shifts": (
-        "What noise hides, as a length",
-        [("p", "p along them", "composition"), ("a", "a across", "sharp")],
-    ),
+    "shifts": ("What noise hides, as a length", [("p", "p along them", "composition"), ("a", "a across", "sharp")]),
     "budget": ("What the step costs, ρ", [("rho", "ρ of the step", "corollary")]),
     "shares": (
         "Shares: β of noise, π and α hidden",
@@ -50,13 +47,12 @@ PANELS = {
 def thinned(path: Trajectory) -> dict[str, np.ndarray]:
     """A trajectory as columns, of long ones the steps evenly spread over the logarithm of how many are left."""
     N = path.rho.size
-    spread = np.unique(np.geomspace(1, N, MOST_POINTS).round().astype(int))[::-1]
-    left = spread if N > MOST_POINTS else np.arange(N, 0, -1)
-    steps = N - left
+    left = np.arange(N, 0, -1)
+    if N > MOST_POINTS:
+        left = np.unique(np.geomspace(1, N, MOST_POINTS).round().astype(int))[::-1]
     nothing = np.full(N, np.nan)
-    columns = {"z": path.z[:-1], "p": path.p, "a": path.a, "rho": path.rho, "beta": path.beta}
-    columns |= {"alpha": nothing if path.alpha is None else path.alpha, "pi": nothing if path.pi is None else path.pi}
-    return {"left": left.astype(float), **{name: values[steps] for name, values in columns.items()}}
+    columns = {name: nothing if (values := getattr(path, name)) is None else values for name in _COLUMNS}
+    return {"left": left.astype(float), **{name: values[N - left] for name, values in columns.items()}}
 
 
 def above(top: float) -> float:
@@ -95,13 +91,9 @@ def _steps(count: int) -> str:
 
 def _earlier(steps: int) -> str:
     """That so many earlier steps cost nothing."""
-    return (
-        f": the {format_count(steps)} earlier steps cost nothing"
-        if steps > 1
-        else ": the step before costs nothing"
-        if steps
-        else ""
-    )
+    if steps == 0:
+        return ""
+    return ": the step before costs nothing" if steps == 1 else f": the {format_count(steps)} earlier steps cost nothing"
 
 
 def _all(steps: int) -> str:
@@ -133,10 +125,11 @@ class Inside(View):
     bound = param.Selector(default="sharp", objects=list(SHOWN.values()), doc="the bound that is opened")
 
     def build(self) -> None:
-        self.source = empty("inside", *_COLUMNS)
+        self.source = empty("inside", "left", *_COLUMNS)
         self.words = widgets.html("", "words")
         self.range, self.ticker = Range1d(10, 1), FixedTicker(ticks=[1, 10])
-        self.lines: dict[str, Any] = {}
+        self.lines: dict[str, GlyphRenderer] = {}  # by their columns
+        self.dots: list[GlyphRenderer] = []
         self.figures = {name: self._figure(name, *spec) for name, spec in PANELS.items()}
         cells = [
             widgets.stack(self.canvas(fig), SaveButtons(partial(self.picture, name), PANELS[name][0], name))
@@ -154,18 +147,17 @@ class Inside(View):
 
     def _figure(self, name: str, title: str, drawn: list[tuple[str, str, str]]) -> figure:
         fig = blank(
-            f"inside-{name}", "small", height=240, title=title, x_axis_type="log", x_range=self.range,
-            y_range=Range1d(0, 1), bare=True,
+            f"inside-{name}", "small", height=240, title=title, x_axis_type="log", x_range=self.range, y_range=(0, 1),
+            x_axis_label="steps left", bare=True,
         )  # fmt: skip
-        fig.xaxis.axis_label = "steps left"
         fig.xaxis.ticker = self.ticker
         fig.xaxis.formatter = CustomJSTickFormatter(code=f"if (tick < 1000) return String(tick);{TICKS}")
         items = []
-        for order, (column, label, bound) in enumerate(drawn):
-            dash, hue = [[], [6, 3], [2, 3]][order], theme.hue(bound)
+        for (column, label, bound), dash in zip(drawn, ([], [6, 3], [2, 3]), strict=False):
+            hue = theme.hue(bound)
             line = fig.line("left", column, source=self.source, line_color=hue, line_width=2.4, line_dash=dash)
-            self.lines[f"{name}-{column}"] = line
-            self.lines[f"{name}-{column}-dots"] = fig.scatter("left", column, source=self.source, size=4, color=hue)
+            self.lines[column] = line
+            self.dots.append(fig.scatter("left", column, source=self.source, size=4, color=hue))
             items.append(LegendItem(label=label, renderers=[line], name=column))
         if len(items) > 1:
             add_legend(fig, items)
@@ -179,32 +171,28 @@ class Inside(View):
             if g.trajectory is None:
                 fill(self.source)
             else:
-                self.source.data = thinned(g.trajectory)
-                self._fit()
-                for name, renderer in self.lines.items():
-                    renderer.visible = not name.endswith("-dots") or g.trajectory.rho.size <= MOST_DOTS
-                for item in self.figures["shares"].legend[0].items:
-                    item.visible = item.name == "beta" or g.trajectory.alpha is not None
-                ends = max(float(g.trajectory.rho.size), 2.0) * 1.05, 0.95
-                if (self.range.start, self.range.end) != ends:
-                    self.range.update(start=ends[0], end=ends[1])
-                    mantissas = (1, 2, 5) if ends[0] < 1000 else (1,)
-                    self.ticker.ticks = [m * 10**k for k in range(16) for m in mantissas if m * 10**k <= ends[0]]
+                self._draw(g.trajectory)
         self.push()
 
-    def _fit(self) -> None:
-        """Let every panel reach from 0 to the round number above its lines."""
+    def _draw(self, path: Trajectory) -> None:
+        self.source.data = thinned(path)
+        for dots in self.dots:
+            dots.visible = path.rho.size <= MOST_DOTS
+        for item in self.figures["shares"].legend[0].items:
+            item.visible = item.name == "beta" or path.alpha is not None
+        most = max(float(path.rho.size), 2.0) * 1.05
+        self.range.update(start=most, end=0.95)
+        mantissas = (1, 2, 5) if most < 1000 else (1,)
+        self.ticker.ticks = [m * 10**k for k in range(16) for m in mantissas if m * 10**k <= most]
         for name, (_, drawn) in PANELS.items():
-            top = max(np.nanmax(self.source.data[column], initial=0) for column, *_ in drawn)
-            if self.figures[name].y_range.end != (end := above(top)):
-                self.figures[name].y_range.end = end
+            self.figures[name].y_range.end = above(max(np.nanmax(self.source.data[column], initial=0) for column, *_ in drawn))
 
     async def picture(self, name: str) -> str:
         await self.settle()
         bound, key = BOUNDS[self.bound].title, []
         if not self.figures[name].legend:
             ((column, label, _),) = PANELS[name][1]
-            key = [(Stroke.of(self.lines[f"{name}-{column}"].glyph), label)]
+            key = [(Stroke.of(self.lines[column].glyph), label)]
         return svg(self.figures[name], self.state, key, title=f"{PANELS[name][0]} ({bound})")
 
     def paint(self, dark: bool) -> None:
@@ -233,9 +221,8 @@ class Factors(View):
         self.bounds = empty("factor-bounds", "x", "y", "label", "dx", "dy", "align")
         self.figure = blank(
             "factor-histogram", "small", bare=True, height=240, title="One step, many draws of the directions",
-            y_range=Range1d(0, 1), x_range=Range1d(0, 1),
+            y_range=(0, 1), x_range=(0, 1), x_axis_label="distance after the step over distance before",
         )  # fmt: skip
-        self.figure.xaxis.axis_label = "distance after the step over distance before"
         self.figure.yaxis.visible = False
         items = []
         for kind, hatch in zip(_KIND_COLOURS, (" ", "/"), strict=True):
@@ -259,13 +246,7 @@ class Factors(View):
         s = self.state.setting
         found = await ask(guarantees, s, self.state.accounting)
         d, K, c = s.d, s.K, float(RunArrays.of(s).c)
-        nothing = ""
-        if not np.isfinite(c):
-            nothing = (
-                "Without a step size and a smoothness M nothing can be said about what a gradient step does to the distance."
-            )
-        elif K > MOST_DIRECTIONS:
-            nothing = f"K = {format_count(K)} directions are too many to be drawn one by one here."
+        nothing = _undrawn(K, c)
         self.drawing.visible = not nothing
         if nothing:
             self.words.object, self._drawn = f"<p>{nothing}</p>", None
@@ -273,42 +254,22 @@ class Factors(View):
         drawn, ruled = await ask(histograms, d, K, c), lines(found, d, K, c)
         if (d, K, c, ruled) != self._drawn:
             self._drawn = d, K, c, ruled
-            self._draw(drawn, ruled, d, K, c)
+            self._draw(drawn, ruled)
+            self.words.object = f"<p>{describe_factors(drawn, d, K, c)}</p>"
+            self.push()
 
-    def _draw(self, drawn: dict[str, np.ndarray], ruled: dict[str, float], d: int, K: int, c: float) -> None:
+    def _draw(self, drawn: dict[str, np.ndarray], ruled: dict[str, float]) -> None:
         top = max(float(drawn[kind].max()) for kind in _KIND_COLOURS)
         low, high = drawn["left"][0], max(drawn["right"][-1], *ruled.values())
         middle, margin = (low + high) / 2, 0.06 * (high - low)
         self.figure.x_range.update(start=max(low - margin, 0.0), end=high + margin)
         self.figure.y_range.end = 1.5 * top
         self.source.data = drawn
-        self.bounds.data = {
-            "x": list(ruled.values()),
-            "y": [1.4 * top] * len(ruled),
-            "dx": [-5 if x > middle else 5 for x in ruled.values()],
-            "align": ["right" if x > middle else "left" for x in ruled.values()],
-            "dy": [14 + 16 * row for row in range(len(ruled))],
-            "label": [f"{name}: {format_number(x)}" for name, x in ruled.items()],
-        }
-        centres = (drawn["left"] + drawn["right"]) / 2
-        means = {kind: float(np.average(centres, weights=drawn[kind])) for kind in _KIND_COLOURS}
-        orthonormal, independent = (format_short(means[kind]) for kind in ("orthonormal", "independent"))
-        many = f"K = {format_count(K)} random directions of d = {format_count(d)}"
-        if K == 1:
-            seen = f"one random direction of d = {format_count(d)}, by {orthonormal} on average"
-        elif orthonormal == independent:
-            seen = f"{many}, by {orthonormal} on average, whether they are orthonormal or independent"
-        else:
-            seen = (
-                f"{many}, by {orthonormal} on average if they are orthonormal, and by {independent} if independent, since "
-                "those overlap, and overshoot where they do"
-            )
-        self.words.object = (
-            f"<p>A gradient step multiplies the distance by at most c = {format_short(c)}; seen through {seen}. "
-            "The dashed lines mark what the proofs use: the root mean square for the sharper bound, and for the theorem a value "
-            "that all but a rare step stays below.</p>"
-        )
-        self.push()
+        fill(self.bounds, [
+            {"x": x, "y": 1.4 * top, "dx": -5 if x > middle else 5, "align": "right" if x > middle else "left",
+             "dy": 14 + 16 * row, "label": f"{name}: {format_number(x)}"}
+            for row, (name, x) in enumerate(ruled.items())
+        ])  # fmt: skip
 
     async def picture(self) -> str:
         await self.settle()
@@ -317,3 +278,31 @@ class Factors(View):
     def __panel__(self) -> pn.viewable.Viewable:
         title = widgets.short("<h2>Why the directions are orthonormal</h2>", margin=(14, 0, 0, 0))
         return widgets.component("factors", title, self.words, self.drawing)
+
+
+def _undrawn(K: int, c: float) -> str:
+    """Why there is no histogram; empty where there is one."""
+    if not np.isfinite(c):
+        return "Without a step size and a smoothness M nothing can be said about what a gradient step does to the distance."
+    return f"K = {format_count(K)} directions are too many to be drawn one by one here." if K > MOST_DIRECTIONS else ""
+
+
+def describe_factors(drawn: dict[str, np.ndarray], d: int, K: int, c: float) -> str:
+    """What a step does to the distance, with the means of both histograms."""
+    centres = (drawn["left"] + drawn["right"]) / 2
+    orthonormal, independent = (format_short(float(np.average(centres, weights=drawn[kind]))) for kind in KINDS)
+    many = f"K = {format_count(K)} random directions of d = {format_count(d)}"
+    if K == 1:
+        seen = f"one random direction of d = {format_count(d)}, by {orthonormal} on average"
+    elif orthonormal == independent:
+        seen = f"{many}, by {orthonormal} on average, whether they are orthonormal or independent"
+    else:
+        seen = (
+            f"{many}, by {orthonormal} on average if they are orthonormal, and by {independent} if independent, since "
+            "those overlap, and overshoot where they do"
+        )
+    return (
+        f"A gradient step multiplies the distance by at most c = {format_short(c)}; seen through {seen}. "
+        "The dashed lines mark what the proofs use: the root mean square for the sharper bound, and for the theorem a value "
+        "that all but a rare step stays below."
+    )

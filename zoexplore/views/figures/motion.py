@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import panel as pn
 import param
-from bokeh.models import Range1d
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS
@@ -21,15 +20,19 @@ from zoexplore.views.figures.parts import blank, empty, mark, put
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
-_ONE, _OTHER, _PUBLIC = "theorem", "composition", "corollary"  # the bounds whose colours are borrowed
+_ONE, _OTHER = "theorem", "composition"  # the bounds whose colours are borrowed
 _ROOM = 1.15  # of the picture, round what is in it
 _TRAIL = 6  # steps
 _SIDE = 330  # pixels, with the texts of the axes, which take as much below as beside
 STARTS = {"together": False, "as far apart as the ball allows": True}
-_SEEN, _LEAST = {"line_width": 2.0, "line_dash": [8, 3]}, {"line_width": 1.6, "line_dash": [2, 3]}
 _CIRCLE = np.linspace(0, 2 * np.pi, 181)
-
-
+_NOISE = replace(theme.style_of("sharp"), dash=(), width=2.4)
+_COURSE = {
+    "overlap": replace(theme.style_of(_ONE), dash=(4, 3), width=1.4),
+    "reached": replace(theme.style_of(_ONE), dash=(), width=3.0),
+    "public": replace(theme.style_of("corollary"), dash=(8, 3), width=2.0),
+    "least": replace(theme.style_of("sharp"), dash=(2, 3), width=1.6),
+}  # the lines over the steps
 _NO_PICTURE = "its steps or its noise are too large or too small for a picture"
 _UNKNOWN = "without a step size and a smoothness M no step is known"
 
@@ -55,17 +58,16 @@ class Motion(View):
 
     def _plane(self) -> figure:
         fig = blank(
-            "motion-plane", "square", sizing_mode="fixed", width=_SIDE, height=_SIDE,
-            title="Iterates after this step", bare=True, min_border_right=14, x_range=Range1d(-1, 1),
-            y_range=Range1d(-1, 1),
+            "motion-plane", "square", sizing_mode="fixed", width=_SIDE, height=_SIDE, title="Iterates after this step", bare=True,
+            min_border_right=14, x_range=(-1, 1), y_range=(-1, 1), x_axis_label="the way in which the record pulls",
+            y_axis_label="another direction",
         )  # fmt: skip
-        fig.xaxis.axis_label, fig.yaxis.axis_label = "the way in which the record pulls", "another direction"
         source, muted = self.sources, theme.colour("muted")
         fig.line("x", "y", source=source["ball"], line_color=muted, line_width=1.2, line_dash=[4, 3])
         fig.multi_line("x", "y", source=source["directions"], line_color=muted, line_width=1, line_alpha=0.45)
         for name, bound in (("one", _ONE), ("other", _OTHER)):
             fig.scatter("x", "y", source=source[name], size=5, fill_color=theme.hue(bound), fill_alpha=0.4, line_color=None)
-        fig.line("x", "y", source=source["noise"], line_color=theme.hue("sharp"), line_width=2.4)
+        fig.line("x", "y", source=source["noise"], line_color=_NOISE.hue(dark=False), line_width=_NOISE.width)
         fig.multi_line("x", "y", source=source["trail"], line_width=1.8, line_color="colour")
         pair = {"fill_color": "colour", "line_color": theme.colour("surface"), "line_width": 2}
         fig.scatter("x", "y", source=source["pair"], size=12, **pair)
@@ -73,16 +75,12 @@ class Motion(View):
 
     def _course(self) -> figure:
         fig = blank(
-            "motion-overlap", "square", height=_SIDE, title="Overlap of the two runs", bare=True,
-            x_range=Range1d(0, 1), y_range=Range1d(0, 1.02),
+            "motion-overlap", "square", height=_SIDE, title="Overlap of the two runs", bare=True, x_range=(0, 1),
+            y_range=(0, 1.02), x_axis_label="step", y_axis_label="overlap",
         )  # fmt: skip
-        fig.xaxis.axis_label, fig.yaxis.axis_label = "step", "overlap"
-        look = {"line_width": 1.4, "line_dash": [4, 3]}
-        looks: tuple[tuple[str, str, dict[str, Any]], ...] = (
-            ("overlap", _ONE, look), ("reached", _ONE, {"line_width": 3}), ("public", _PUBLIC, _SEEN), ("least", "sharp", _LEAST),
-        )  # fmt: skip
-        for name, bound, more in looks:
-            fig.line("x", "y", source=self.sources[name], line_color=theme.hue(bound), **more)
+        for name, style in _COURSE.items():
+            look = {"line_color": style.hue(dark=False), "line_width": style.width, "line_dash": list(style.dash)}
+            fig.line("x", "y", source=self.sources[name], **look)
         self.now = mark(fig, 0)
         return fig
 
@@ -93,8 +91,7 @@ class Motion(View):
             found = await ask(played, Miniature(run, self.state.accounting, self.apart)) if run else None
         except (FloatingPointError, Refused):
             found, why = None, _NO_PICTURE
-        self.player.disabled = found is None
-        self._played = found
+        self._played, self.player.disabled = found, found is None
         if found is None:
             self.words.object = f"<p>There is nothing to play: {why}.</p>"
             return
@@ -118,13 +115,13 @@ class Motion(View):
         reach = _ROOM * max(reach, radius)
         for ends in (self.plane.x_range, self.plane.y_range):
             ends.update(start=-reach, end=reach)
-        self.course.x_range.update(start=0, end=motion.overlap.size - 1)
-        self._put("ball", radius * np.cos(_CIRCLE) if radius else [], radius * np.sin(_CIRCLE) if radius else [])
         steps = np.arange(motion.overlap.size)
-        self._put("overlap", steps, motion.overlap)
-        self._put("public", steps, motion.public)
+        self.course.x_range.update(start=0, end=int(steps[-1]))
+        put(self.sources["ball"], radius * np.cos(_CIRCLE) if radius else (), radius * np.sin(_CIRCLE) if radius else ())
+        put(self.sources["overlap"], steps, motion.overlap)
+        put(self.sources["public"], steps, motion.public)
         shown = found.epsilon < inf and not self.apart
-        self._put("least", [0, steps[-1]] if shown else [], [found.least] * 2 if shown else [])
+        put(self.sources["least"], [0, steps[-1]] if shown else (), [found.least] * 2 if shown else ())
 
     def _moved(self, *_: Any) -> None:
         if self._played is None:
@@ -133,35 +130,29 @@ class Motion(View):
         t = min(self.player.value, motion.overlap.size - 1)
         with pn.io.hold():
             for side, name in enumerate(("one", "other")):
-                self._put(name, *motion.places[t, side].T)
+                put(self.sources[name], *motion.places[t, side].T)
             first = motion.places[max(t - _TRAIL, 0) : t + 1, :, 0]
             hues = [theme.style_of(bound).hue(self.dark) for bound in (_ONE, _OTHER)]
             self.sources["trail"].data = {"x": list(first[..., 0].T), "y": list(first[..., 1].T), "colour": hues}
             x, y = motion.places[t, :, 0].T
             self.sources["pair"].data = {"x": x, "y": y, "colour": hues}
-            self._step(motion, t)
-            self._put("reached", np.arange(t + 1), motion.overlap[: t + 1])
+            self._draw_step(motion, t)
+            put(self.sources["reached"], np.arange(t + 1), motion.overlap[: t + 1])
             self.now.location = t
             self.words.object = self._told(self._played, t)
         self.push()
 
-    def _step(self, motion: Simulated, t: int) -> None:
+    def _draw_step(self, motion: Simulated, t: int) -> None:
         """The directions and the noise of the step that led here, from where the first run was."""
         if t == 0:
             put(self.sources["directions"])
-            self._put("noise", [], [])
+            put(self.sources["noise"])
             return
-        from_x, from_y = (float(v) for v in motion.places[t - 1, 0, 0])
+        before = motion.places[t - 1, 0, 0]
         length = 0.9 * self.plane.x_range.end
-        ends = motion.directions[t - 1] * length
-        self.sources["directions"].data = {
-            "x": [[from_x - dx, from_x + dx] for dx, _ in ends], "y": [[from_y - dy, from_y + dy] for _, dy in ends]
-        }  # fmt: skip
-        dx, dy = motion.noise[t - 1]
-        self._put("noise", [from_x, from_x + dx], [from_y, from_y + dy])
-
-    def _put(self, name: str, x: Any = (), y: Any = ()) -> None:
-        put(self.sources[name], x, y)
+        ends = np.stack([before - length * motion.directions[t - 1], before + length * motion.directions[t - 1]])
+        self.sources["directions"].data = {"x": ends[..., 0].T.tolist(), "y": ends[..., 1].T.tolist()}
+        put(self.sources["noise"], *np.stack([before, before + motion.noise[t - 1]]).T)
 
     def _told(self, found: Played, t: int) -> str:
         """Where the two runs are, as somebody would read it aloud."""
@@ -206,12 +197,11 @@ class Motion(View):
 def _legend() -> str:
     """What the dots and the lines are."""
     dots = (("the run with the record", _ONE), ("with another record in its place", _OTHER))
-    styles = {name: theme.style_of(bound) for name, bound in (("seen", _PUBLIC), ("noise", "sharp"), ("last", _ONE))}
     lines = (
-        ("the noise of the step", replace(styles["noise"], dash=(), width=2.4)),
-        ("overlap of last iterates, measured", replace(styles["last"], dash=(), width=3.0)),
-        ("of all steps seen, computed", replace(styles["seen"], dash=(8, 3), width=2.0)),
-        ("the least that the accountant allows", replace(styles["noise"], dash=(2, 3), width=1.6)),
+        ("the noise of the step", _NOISE),
+        ("overlap of last iterates, measured", _COURSE["reached"]),
+        ("of all steps seen, computed", _COURSE["public"]),
+        ("the least that the accountant allows", _COURSE["least"]),
     )
     items = [f"<li>{theme.dot(theme.style_of(bound))}<span>{text}</span></li>" for text, bound in dots]
     items += [f"<li>{theme.swatch(style, 26)}<span>{text}</span></li>" for text, style in lines]

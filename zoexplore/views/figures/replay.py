@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import panel as pn
 import param
-from bokeh.models import DataRange1d, Range1d
+from bokeh.models import DataRange1d
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
@@ -65,8 +65,7 @@ class Replay(View):
         self.sources = {name: empty(f"replay-{name}", "x", "y") for name in _DRAWN}
         self.step = self._step()
         self.distance = self._course("How far apart the two runs may be", "distance", "walked", "now", _NEXT)
-        self.budget = self._course("Budget spent so far, ρ", "budget", "spent", "paid", _COST)
-        self.budget.xaxis.axis_label = "step"
+        self.budget = self._course("Budget spent so far, ρ", "budget", "spent", "paid", _COST, x_axis_label="step")
         for fig in (self.step, self.distance, self.budget):
             self.canvas(fig)
         self.player.param.watch(self._moved, "value")
@@ -74,10 +73,9 @@ class Replay(View):
 
     def _step(self) -> figure:
         fig = blank(
-            "replay-step", height=330, title="One step: hidden and left", bare=True,
-            stylesheets=[], x_range=Range1d(0, 1), y_range=Range1d(0, 1),
+            "replay-step", height=330, title="One step: hidden and left", bare=True, stylesheets=[], x_range=(0, 1),
+            y_range=(0, 1), x_axis_label="along the directions",
         )  # fmt: skip
-        fig.xaxis.axis_label = "along the directions"
         fig.xaxis.ticker.desired_num_ticks = 4  # more would run into one another on a phone
         self._line(fig, "hidden-along", _ALONG, 3, [2, 3], legend_label="hidden: along")
         self._line(fig, "hidden-across", _ACROSS, 3, [2, 3], legend_label="hidden: the rest")
@@ -88,10 +86,10 @@ class Replay(View):
         fig.legend.location = "top_right"
         return fig
 
-    def _course(self, title: str, every: str, so_far: str, now: str, bound: str) -> figure:
+    def _course(self, title: str, every: str, so_far: str, now: str, bound: str, **params: Any) -> figure:
         """A line over all steps, one over those so far, and a dot at its end."""
-        ranges = {"x_range": Range1d(0, 1), "y_range": DataRange1d(start=0)}
-        fig = blank(f"replay-{every}", height=165, title=title, bare=True, stylesheets=[], **ranges)
+        ranges: dict[str, Any] = {"x_range": (0, 1), "y_range": DataRange1d(start=0)}
+        fig = blank(f"replay-{every}", height=165, title=title, bare=True, stylesheets=[], **ranges, **params)
         self._line(fig, every, bound, 1.4, [4, 3])
         self._line(fig, so_far, bound, 3)
         fig.scatter("x", "y", source=self.sources[now], size=10, fill_color=theme.hue(bound), line_color="white")
@@ -104,8 +102,8 @@ class Replay(View):
     @property
     def frames(self) -> np.ndarray:
         """The numbers of the counted steps that are played."""
-        path = opened(self._guarantee)
-        return np.arange(path.rho.size) if path.rho.size <= MOST_FRAMES else np.arange(path.rho.size - MOST_FRAMES, path.rho.size)
+        steps = opened(self._guarantee).rho.size
+        return np.arange(max(steps - MOST_FRAMES, 0), steps)
 
     async def refresh(self) -> None:
         g = self._guarantee = (await ask(guarantees, self.state.setting, self.state.accounting))[self.bound]
@@ -114,51 +112,50 @@ class Replay(View):
         if path is None:
             self.words.object = f"<p>There is nothing to play: {escape(g.reason or why_undrawn(g))}.</p>"
             return
-        steps = self.frames
-        last = int(steps.size - 1)
-        at = self.player.value if self.player.end == last else 0
-        self.player.param.update(start=0, end=last, value=at)
+        first, last = self.frames[[0, -1]]
+        at = self.player.value if self.player.end == last - first else 0
+        self.player.param.update(start=0, end=int(last - first), value=at)
         for fig in (self.distance, self.budget):
-            fig.x_range.update(start=float(path.tau + steps[0]), end=float(path.tau + steps[-1] + 1))
+            fig.x_range.update(start=float(path.tau + first), end=float(path.tau + last + 1))
         self.step.yaxis.axis_label = "across them" if path.alpha is not None else "in any direction"
         self._moved()
 
     def _moved(self, *_: Any) -> None:
-        g = self._guarantee
-        t = int(self.frames[min(self.player.value, self.frames.size - 1)])
+        g, t = self._guarantee, int(self.frames[min(self.player.value, self.frames.size - 1)])
         with pn.io.hold():
-            self._draw_step(g, t)
-            self._draw_run(opened(g), t)
+            for name, (x, y) in (self._step_places(g, t) | self._run_places(opened(g), t)).items():
+                put(self.sources[name], x, y)
             self.words.object = f"<p>{describe_step(g, t)}</p>"
         self.push()
 
-    def _draw_step(self, g: Guarantee, t: int) -> None:
+    def _step_places(self, g: Guarantee, t: int) -> dict[str, tuple[Any, Any]]:
+        """The lines of a step, by their sources, within ranges that are the same: what is longer looks longer."""
         path = opened(g)
         along, across = (float(leg[t]) for leg in legs(g))
-        for ends in (self.step.x_range, self.step.y_range):  # the same for both: what is longer looks longer
+        for ends in (self.step.x_range, self.step.y_range):
             ends.update(start=0, end=1.15 * max(along, across))
         kept_along = 0.0 if path.pi is None else along * (1 - path.pi[t])
         kept_across = float(path.z[t + 1]) if path.alpha is None else across * (1 - path.alpha[t])
-        self._put("hidden-along", [kept_along, along], [0, 0])
-        self._put("hidden-across", [0, 0], [kept_across, across])
-        self._put("along", [0, kept_along], [0, 0])
-        self._put("across", [0, 0], [0, kept_across])
-        self._put("next", [kept_along, 0], [0, kept_across])
+        return {
+            "hidden-along": ([kept_along, along], [0, 0]),
+            "hidden-across": ([0, 0], [kept_across, across]),
+            "along": ([0, kept_along], [0, 0]),
+            "across": ([0, 0], [0, kept_across]),
+            "next": ([kept_along, 0], [0, kept_across]),
+        }
 
-    def _draw_run(self, path: Trajectory, t: int) -> None:
-        first = self.frames[0]
-        step = path.tau + np.arange(first, path.rho.size + 1)
-        spent = np.concatenate([[0.0], np.cumsum(path.rho)])
-        reached = t + 2 - first
-        self._put("distance", step, path.z[first:])
-        self._put("walked", step[:reached], path.z[first : t + 2])
-        self._put("budget", step, spent[first:])
-        self._put("spent", step[:reached], spent[first : t + 2])
-        self._put("now", [path.tau + t + 1], [path.z[t + 1]])
-        self._put("paid", [path.tau + t + 1], [spent[t + 1]])
-
-    def _put(self, source: str, x: Any, y: Any) -> None:
-        put(self.sources[source], x, y)
+    def _run_places(self, path: Trajectory, t: int) -> dict[str, tuple[Any, Any]]:
+        """The lines over the run and the dots at this step, by their sources."""
+        drawn, reached = slice(self.frames[0], None), slice(self.frames[0], t + 2)
+        step, spent = path.tau + np.arange(path.rho.size + 1), np.concatenate([[0.0], np.cumsum(path.rho)])
+        return {
+            "distance": (step[drawn], path.z[drawn]),
+            "walked": (step[reached], path.z[reached]),
+            "budget": (step[drawn], spent[drawn]),
+            "spent": (step[reached], spent[reached]),
+            "now": (step[[t + 1]], path.z[[t + 1]]),
+            "paid": (step[[t + 1]], spent[[t + 1]]),
+        }
 
     def __panel__(self) -> pn.viewable.Viewable:
         figures = widgets.column("abreast", self.panes[0], widgets.stack(*self.panes[1:]))
