@@ -12,7 +12,7 @@ import numpy as np
 import panel as pn
 import param
 from bokeh.events import Pan, PanEnd, PanStart, Tap
-from bokeh.models import ColorBar, CustomJSTickFormatter, FixedTicker, LinearColorMapper, Range1d
+from bokeh.models import ColorBar, CustomJSTickFormatter, FixedTicker, LinearColorMapper
 from bokeh.plotting import figure
 from bokeh.plotting.contour import contour_data
 
@@ -58,20 +58,15 @@ def bands(x: np.ndarray, y: np.ndarray, z: np.ndarray, edges: np.ndarray) -> dic
 
 def level_lines(x: np.ndarray, y: np.ndarray, z: np.ndarray, targets: list[float]) -> dict[str, list]:
     """Lines at target epsilons, a row for each piece of one, with where to write its number."""
-    columns: dict[str, list] = {"xs": [], "ys": [], "target": [], "at_x": [], "at_y": []}
-    if not targets:
-        return columns
-    found = contour_data(x, y, z, np.log10(targets), want_fill=False).line_data
-    for target, xs, ys in zip(targets, found.xs, found.ys, strict=True):
-        breaks = np.flatnonzero(np.isnan(xs))
-        for piece_x, piece_y in zip(np.split(xs, breaks), np.split(ys, breaks), strict=True):
-            known = ~np.isnan(piece_x)
-            px, py = piece_x[known], piece_y[known]
-            if px.size:
-                row = {"xs": px, "ys": py, "target": target, "at_x": px[px.size // 2], "at_y": py[py.size // 2]}
-                for name, value in row.items():
-                    columns[name].append(value)
-    return columns
+    rows = []
+    if targets:
+        found = contour_data(x, y, z, np.log10(targets), want_fill=False).line_data
+        for target, xs, ys in zip(targets, found.xs, found.ys, strict=True):
+            for piece in np.split(np.stack([xs, ys]), np.flatnonzero(np.isnan(xs)), axis=1):
+                px, py = piece[:, ~np.isnan(piece[0])]
+                if px.size:
+                    rows.append({"xs": px, "ys": py, "target": target, "at_x": px[px.size // 2], "at_y": py[py.size // 2]})
+    return {name: [row[name] for row in rows] for name in ("xs", "ys", "target", "at_x", "at_y")}
 
 
 class Targets(param.List):
@@ -116,12 +111,11 @@ class Map(View):
 
     def _build(self) -> None:
         """The choices above the map, and the bar under them."""
-        names = {a.label: field for field, a in AXES.items()}
-        titles = {BOUNDS[bound].title: bound for bound in BOUNDS}
+        fields = {a.label: field for field, a in AXES.items()}
+        bounds = {bound.title: name for name, bound in BOUNDS.items()}
+        asked = {"bound": ("ε by", bounds), "x": ("from left to right", fields), "y": ("from bottom to top", fields)}
         self.choices = [
-            widgets.select("ε by", titles, "along", "pair", of=self.param.bound),
-            widgets.select("from left to right", names, "along", "pair", of=self.param.x),
-            widgets.select("from bottom to top", names, "along", "pair", of=self.param.y),
+            widgets.select(label, options, "along", "pair", of=self.param[name]) for name, (label, options) in asked.items()
         ]
         self.levels = Typed(self, "targets", "lines at ε =", "target", "pair", write=_text, read=_numbers)
         self.levels.param.watch(self._refuse_levels, "refusal")
@@ -130,10 +124,10 @@ class Map(View):
         self.cancel = widgets.button("Cancel", self.stop, margin=(0, 0, 0, 12))
         self.again = widgets.button("Draw it", self.changed, margin=(0, 0, 0, 12))
         self.progress = widgets.row("progress", self.bar, self.note, self.cancel, self.again)
-        self._show_progress(False)
+        self._tell("")
 
     def _figure(self) -> figure:
-        fig = blank("map", x_range=Range1d(0, 1), y_range=Range1d(0, 1), tools="pan,wheel_zoom,box_zoom,reset,save")
+        fig = blank("map", x_range=(0, 1), y_range=(0, 1))
         ink, surface, palette = theme.colour("ink"), theme.colour("surface"), theme.map_colours(len(EDGES) - 1)
         colour = {"field": "band", "transform": LinearColorMapper(palette=palette, low=0, high=len(EDGES) - 2)}
         fig.multi_polygons("xs", "ys", source=self.fill, line_color=colour, fill_color=colour)
@@ -161,8 +155,7 @@ class Map(View):
     async def refresh(self) -> None:
         """Draw what the state and the choices ask for; what cannot be drawn says why."""
         if self.x == self.y:
-            self._want(None)
-            self._show_progress(True, "Choose two different fields.", busy=False)
+            self._draw_nothing("Choose two different fields.")
             return
         wanted = Sheet(self._apart(), self.state.accounting, self.bound, self.x, self.y)
         self._mark()
@@ -170,8 +163,7 @@ class Map(View):
             return
         stuck = [a.symbol for f in (self.x, self.y) if (a := AXES[f]).values(wanted.setting, SIZE).max() == 0]
         if stuck:
-            self._want(None)
-            self._show_progress(True, f"{stuck[0]} can only be 0 here.", busy=False)
+            self._draw_nothing(f"{stuck[0]} can only be 0 here.")
             return
         if self._sheet is None or (self.x, self.y) != (self._sheet.x, self._sheet.y):  # nothing drawn is of these axes
             self._sheet = self.epsilon = None
@@ -179,6 +171,11 @@ class Map(View):
                 fill(source)
             self._axes(wanted)
         self._want(wanted)
+
+    def _draw_nothing(self, why: str, again: bool = False) -> None:
+        """Compute no map, and say why; what is drawn stays."""
+        self._want(None)
+        self._tell(why, again=again)
 
     def _want(self, sheet: Sheet | None) -> None:
         """Compute a map, or none, in place of the one that is being computed; in a script not before it is shown."""
@@ -197,12 +194,11 @@ class Map(View):
     def stop(self) -> None:
         """Compute no further; what is drawn stays."""
         drawn = "" if self._sheet is None else ": the map is coarse" if self._sheet == self._wanted else _EARLIER
-        self._want(None)
-        self._show_progress(True, f"Cancelled{drawn}.", busy=False, again=True)
+        self._draw_nothing(f"Cancelled{drawn}.", again=True)
 
     def _failed(self, error: Exception) -> None:
         self._wanted = None
-        self._show_progress(True, no_answer(error), busy=False, again=True)
+        self._tell(no_answer(error), again=True)
 
     async def _compute(self, sheet: Sheet) -> None:
         """Row by row in another process: first a coarse map, then the rows between."""
@@ -225,7 +221,7 @@ class Map(View):
     def _report_progress(self, part: float, left: float) -> None:
         self.done = part
         rest = f", {max(left, 0.1):.{0 if left > 10 else 1}f} s left" if left < inf else ""
-        self._show_progress(True, f"{format_measured_share(part)}{rest}")
+        self._tell(f"{format_measured_share(part)}{rest}", busy=True)
         self.bar.value = round(100 * part)
 
     def _show(self, sheet: Sheet, rows: np.ndarray, epsilon: np.ndarray) -> None:
@@ -238,8 +234,7 @@ class Map(View):
             self._contour()
             self._mark()
             if complete:
-                nothing = "" if np.isfinite(epsilon).any() else f"{BOUNDS[sheet.bound].title} applies nowhere here."
-                self._show_progress(bool(nothing), nothing, busy=False)
+                self._tell("" if np.isfinite(epsilon).any() else f"{BOUNDS[sheet.bound].title} applies nowhere here.")
         self.push()
 
     def _axes(self, sheet: Sheet) -> None:
@@ -272,10 +267,11 @@ class Map(View):
         """A circle where the setting is, and every pin's letter where its is."""
         x, y = self._place(self.state.setting)
         self.here.data = {"x": [x], "y": [y]}
-        at = zip(map(self._place, (pin.setting for pin in self.pins.pins)), self.pins.places(), strict=True)
-        fill(self.pinned, [
-            {"x": x, "y": y, "letter": LETTERS[place], "colour": theme.PINS[place][self.dark]} for (x, y), place in at
-        ])  # fmt: skip
+        rows = []
+        for pin, place in zip(self.pins.pins, self.pins.places(), strict=True):
+            x, y = self._place(pin.setting)
+            rows.append({"x": x, "y": y, "letter": LETTERS[place], "colour": theme.PINS[place][self.dark]})
+        fill(self.pinned, rows)
 
     def _place(self, setting: Setting) -> tuple[float, float]:
         """Where a setting is on the map; nan where it has no such value."""
@@ -313,14 +309,15 @@ class Map(View):
 
     def _refuse_levels(self, event: Any) -> None:
         if event.new:
-            wanted = "Lines: give numbers above 0, with a decimal point and commas between them, as 0.1, 1, 10."
-            self._show_progress(True, wanted, busy=False)
+            self._tell("Lines: give numbers above 0, with a decimal point and commas between them, as 0.1, 1, 10.")
 
-    def _show_progress(self, visible: bool, words: str = "", busy: bool = True, again: bool = False) -> None:
+    def _tell(self, words: str, busy: bool = False, again: bool = False) -> None:
+        """Say how the map stands, with a bar while it is computed, or with a button to draw it again."""
         self.note.object = status(words)
-        self.bar.visible = self.cancel.visible = visible and busy
+        self.bar.visible = self.cancel.visible = busy
         self.again.visible = again
-        self.progress.css_classes = ["zx-progress", *([theme.BUSY] if busy else [])] if visible else ["zx-progress", "zx-idle"]
+        kinds = {theme.BUSY: busy, "zx-idle": not words}
+        self.progress.css_classes = ["zx-progress", *(kind for kind, on in kinds.items() if on)]
 
     async def picture(self) -> str:
         """The map as SVG; its title says which bound it is of. In a script, which has not shown it, it is computed for that."""
@@ -353,4 +350,4 @@ def _logarithm(field: str, value: float | None) -> float:
 
 def _tidy(value: float) -> float:
     """Three digits are all that a click can mean."""
-    return value if isinstance(value, int) and value < 1000 else type(value)(float(f"{value:.3g}"))
+    return type(value)(float(f"{value:.3g}"))

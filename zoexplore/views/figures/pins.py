@@ -17,7 +17,7 @@ from zoexplore.compute.questions import CurveSet, curve_set, guarantees
 from zoexplore.export import every_field
 from zoexplore.fields import FIELDS
 from zoexplore.formatting import THIN, format_count, format_number, format_short
-from zoexplore.views.figures.parts import empty, words
+from zoexplore.views.figures.parts import empty, fill, words
 from zoexplore.views.figures.picture import Stroke
 from zoexplore.views.state import LETTERS, Pin, Pins, symbol_of
 from zoexplore.views.style import theme, widgets
@@ -100,22 +100,20 @@ class PinnedCurves:
         xs = [AXES[along].place(curves.values) for curves in self._found]
         ys = [drawable(least(curves, self.pins.compare)) for curves in self._found]
         self.source.data = {"xs": xs, "ys": ys, "colour": colours(self.pins, dark)}
-        ends: dict[int, Any] = dict.fromkeys(
-            range(len(LETTERS)), (np.nan, np.nan)
-        )  # a row for every letter, always, as among marks
-        for place, x, y in zip(self.pins.places(), xs, ys, strict=True):
-            for last in np.flatnonzero(np.isfinite(y))[-1:]:
-                ends[place] = x[last], y[last]
-        seen = {place: y for place, (_, y) in ends.items() if np.isfinite(y)}
-        aside = dict(zip(seen, label_rows(list(seen.values()), _APART), strict=True))
-        self.room = _ASIDE * (1 + max(aside.values())) if aside else 0
-        self.ends.data = {
-            "x": [float(x) for x, _ in ends.values()],
-            "y": [float(y) for _, y in ends.values()],
-            "dx": [-3 - _ASIDE * aside.get(place, 0) for place in ends],
-            "letter": list(LETTERS),
-            "colour": [pair[dark] for pair in theme.PINS],
+        ends = {
+            place: (float(x[last]), float(y[last]))
+            for place, x, y in zip(self.pins.places(), xs, ys, strict=True)
+            for last in np.flatnonzero(np.isfinite(y))[-1:]
         }
+        lettered = sorted(ends)
+        aside = dict(zip(lettered, label_rows([ends[place][1] for place in lettered], _APART), strict=True))
+        self.room = _ASIDE * max((1 + row for row in aside.values()), default=0)
+        rows = []  # one for every letter, always, as among marks
+        for place, letter in enumerate(LETTERS):
+            x, y = ends.get(place, (np.nan, np.nan))
+            dx = -3 - _ASIDE * aside.get(place, 0)
+            rows.append({"x": x, "y": y, "dx": dx, "letter": letter, "colour": theme.PINS[place][dark]})
+        fill(self.ends, rows)
 
 
 class Pinned(View):
