@@ -8,7 +8,7 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from math import ceil, inf, log10
+from math import ceil, log10
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from zoexplore.export import to_csv
 from zoexplore.formatting import format_count
 from zoexplore.motion import Motion, simulate
 from zoexplore.planning import Plan, Unreachable, calibrate, recommend
+from zoexplore.planning.steps import from_which_on
 from zoexplore.setting import LARGEST_INTEGER, Accounting, Setting
 from zoexplore.statement import statement
 
@@ -229,22 +230,15 @@ def annotations(setting: Setting, accounting: Accounting, field: str) -> tuple[A
 def bound_pays_from(setting: Setting, accounting: Accounting, bound: str) -> float:
     """T*: the step from which on a bound that uses hidden iterates is below composition, as far as T is drawn; inf if none.
 
-    The two steps of the curves between which that is are known; between them it is looked for on finer and finer grids.
+    The two steps of the curves between which that is are known.
     """
     curves = curve_set(setting, accounting, "T")
-    steps, below = curves.values, curves.epsilon[bound] < curves.epsilon["composition"]
-    while True:
-        above = np.flatnonzero(~below)
-        if not above.size:
-            return float(steps[0])
-        if above[-1] + 1 == len(steps):
-            return inf
-        last, first = steps[above[-1]], steps[above[-1] + 1]
-        if first - last <= 1:
-            return float(first)
-        steps = np.unique(np.linspace(last, first, min(int(first - last) + 1, _FINER)).round())
-        found = curve(setting, "T", steps, [bound, "composition"], accounting)
-        below = found[bound] < found["composition"]
+
+    def below(T: np.ndarray) -> np.ndarray:
+        found = curves.epsilon if T is curves.values else curve(setting, "T", T, [bound, "composition"], accounting)
+        return found[bound] < found["composition"]
+
+    return from_which_on(below, curves.values, _FINER)
 
 
 @dataclass(frozen=True)

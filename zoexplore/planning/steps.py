@@ -11,6 +11,7 @@ from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.setting import LARGEST_INTEGER, Accounting, Setting
 
 STEPS = 257  # looked at together
+ALL_STEPS = np.unique(np.geomspace(1, LARGEST_INTEGER, STEPS).round())
 
 
 def crossover_step(setting: Setting, bound: str = "sharp", accounting: Accounting = DEFAULT) -> float:
@@ -30,7 +31,7 @@ def crossover_step(setting: Setting, bound: str = "sharp", accounting: Accountin
         found = curve(setting, "T", T, [bound, "composition"], accounting)
         return found[bound] < found["composition"]
 
-    return _from_which_on(below)
+    return from_which_on(below)
 
 
 def flat_step(setting: Setting, bound: str = "sharp", accounting: Accounting = DEFAULT, *, growth: float = 0.01) -> float:
@@ -51,7 +52,7 @@ def flat_step(setting: Setting, bound: str = "sharp", accounting: Accounting = D
     (last,) = curve(setting, "T", [LARGEST_INTEGER], [bound], accounting)[bound]
     if last == inf:
         return inf
-    step = _from_which_on(lambda T: last <= (1 + growth) * curve(setting, "T", T, [bound], accounting)[bound])
+    step = from_which_on(lambda T: last <= (1 + growth) * curve(setting, "T", T, [bound], accounting)[bound])
     return step if step <= LARGEST_INTEGER // 2 else inf
 
 
@@ -65,9 +66,10 @@ def least_directions(setting: Setting, accounting: Accounting = DEFAULT) -> floa
     return corollary.least_directions(RunArrays.of(setting), accounting)
 
 
-def _from_which_on(holds: Callable[[np.ndarray], np.ndarray]) -> float:
-    """The smallest T from which on something holds, looked for on finer and finer grids; inf where it fails at 2^53."""
-    T = np.unique(np.geomspace(1, LARGEST_INTEGER, STEPS).round())
+def from_which_on(holds: Callable[[np.ndarray], np.ndarray], T: np.ndarray = ALL_STEPS, finer: int = STEPS) -> float:
+    """The smallest T from which on something holds, looked for between numbers of steps T, ascending, and then on finer and finer
+    grids; inf where it fails at the last.
+    """
     while True:
         failing = np.flatnonzero(~holds(T))
         if failing.size == 0:
@@ -77,4 +79,4 @@ def _from_which_on(holds: Callable[[np.ndarray], np.ndarray]) -> float:
         low, high = T[failing[-1]], T[failing[-1] + 1]
         if high - low <= 1:
             return int(high)
-        T = np.unique(np.linspace(low, high, STEPS).round())
+        T = np.unique(np.linspace(low, high, finer).round())
