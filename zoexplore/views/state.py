@@ -1,6 +1,6 @@
 """The explorer's state: what a reader has set, always valid, and what is pinned beside it. Free of Panel."""
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 import param
@@ -90,7 +90,7 @@ class State(param.Parameterized):
 
     def __init__(self, setting: Setting | None = None, accounting: Accounting | None = None, **params: Any) -> None:
         setting, accounting = setting or DEMONSTRATION, accounting or Accounting()
-        super().__init__(**{**setting.as_dict(), **_options(accounting), **params})
+        super().__init__(**{**setting.as_dict(), **asdict(accounting), **params})
         self._asked_K = self.K
         self._accept(*self._built())
 
@@ -125,7 +125,7 @@ class State(param.Parameterized):
 
     def replace(self, setting: Setting, accounting: Accounting) -> None:
         """Take over a whole setting and how it is accounted."""
-        self.ask(**setting.as_dict(), **_options(accounting))
+        self.ask(**setting.as_dict(), **asdict(accounting))
 
     def _ask(self, values: dict[str, Any]) -> bool:
         try:
@@ -133,7 +133,7 @@ class State(param.Parameterized):
             follows = {"K": 1} if "d" in run and "K" not in run else {}  # K is held at d, whatever it is now
             new = self.setting.replace(**follows, **run).as_dict()
             accounting = self.accounting.replace(**_part(values, OPTIONS))
-            self.param.update(**{name: new[name] for name in run}, **_part(_options(accounting), tuple(values)))
+            self.param.update(**{name: new[name] for name in run}, **_part(asdict(accounting), tuple(values)))
         except ValueError as error:
             self.refusal = in_symbols(str(error))
             return False
@@ -144,7 +144,7 @@ class State(param.Parameterized):
         return {name: getattr(self, name) for name in (*SETTING_FIELDS, *OPTIONS)}
 
     def _accepted(self) -> dict[str, Any]:
-        return self.setting.as_dict() | _options(self.accounting)
+        return self.setting.as_dict() | asdict(self.accounting)
 
     def _built(self, **changes: Any) -> tuple[Setting, Accounting]:
         values = self._current() | changes
@@ -153,10 +153,6 @@ class State(param.Parameterized):
     def _accept(self, setting: Setting, accounting: Accounting) -> None:
         with param.edit_constant(self):
             self.param.update(setting=setting, accounting=accounting, refusal="")
-
-
-def _options(accounting: Accounting) -> dict[str, Any]:
-    return {name: getattr(accounting, name) for name in OPTIONS}
 
 
 def _part(values: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -170,7 +166,7 @@ class Pin:
     name: str
     setting: Setting
     accounting: Accounting
-    letter: str = field(default="", compare=False)  # which it keeps while it is pinned
+    letter: str = field(default="", compare=False)  # which it keeps when others go
 
     def text(self) -> str:
         """The pin in an address: K:52,T:9~name."""
@@ -199,9 +195,7 @@ class Pins(param.Parameterized):
             return False
         differs = to_fields(state.setting, state.accounting)
         name = ", ".join(f"{symbol_of(key)} = {value}" for key, value in differs.items()) or "the training default"
-        taken = {LETTERS[place] for place in self.places()}
-        letter = next(letter for letter in LETTERS if letter not in taken)
-        self.pins = [*self._lettered(), Pin(_shortened(name), state.setting, state.accounting, letter)]
+        self.pins = [*self.pins, Pin(_shortened(name), state.setting, state.accounting)]
         return True
 
     def places(self) -> list[int]:
@@ -227,7 +221,7 @@ class Pins(param.Parameterized):
     def follow(self, preset: Preset) -> None:
         """Pin a figure's settings in place of what is pinned, where a preset has some; else unpin those of the last figure."""
         of_preset = [Pin(_shortened(name), setting, preset.accounting) for name, setting in preset.pins]
-        left = [pin for pin in self.pins if pin not in self.of_preset]
+        left = [pin for pin in self._lettered() if pin not in self.of_preset]
         if of_preset:
             self.param.update(pins=of_preset, compare=preset.compare)
         elif left != self.pins:

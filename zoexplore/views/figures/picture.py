@@ -17,9 +17,8 @@ from bokeh.models import ColorBar, FixedTicker, GlyphRenderer, LinearColorMapper
 from bokeh.plotting import figure
 
 from zoexplore.export import every_field
-from zoexplore.fields import FIELDS
 from zoexplore.formatting import format_power
-from zoexplore.views.state import State
+from zoexplore.views.state import State, symbol_of
 from zoexplore.views.style import theme
 
 WIDTH, PLOT, LEFT, RIGHT = 800, 440, 72, 20
@@ -370,7 +369,7 @@ def _caption(state: State, without: set[str]) -> list[str]:
     """The setting in lines of small print."""
     fields = every_field(state.setting, state.accounting)
     fields = {name: value for name, value in fields.items() if value and name not in without | {"linear", "printed"}}
-    said = [f"{FIELDS[name].symbol if name in FIELDS else name} = {value}" for name, value in fields.items()]
+    said = [f"{symbol_of(name)} = {value}" for name, value in fields.items()]
     said += ["linear model"] if state.setting.linear else []
     said += ["as printed: not a guarantee"] if state.accounting.printed else []
     return [", ".join(said[at : at + 9]) for at in range(0, len(said), 9)]
