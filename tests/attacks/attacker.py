@@ -49,6 +49,16 @@ class Attacker(Reader):
             for part in parts:
                 self.socket.write_message(part, binary=isinstance(part, bytes))
 
+    @classmethod
+    async def again(cls, origin, token, address=""):
+        """Come back to a session: the server takes a moment to see that somebody has left it."""
+        for _ in range(100):
+            try:
+                return await cls.connect(origin, token, address)
+            except ConnectionError:
+                await asyncio.sleep(0.1)
+        raise TimeoutError("nobody could come back to the session")
+
     async def closed(self):
         """Wait for the server to close the connection; with which code."""
         while await asyncio.wait_for(self.socket.read_message(), PATIENCE) is not None:

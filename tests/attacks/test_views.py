@@ -20,29 +20,31 @@ IMAGE = quote(HTML)
 WORK = 20  # s of a processor that a server may spend on any of these
 ROOM = 300  # MB by which it may grow
 LARGEST = 200_000  # characters by which a page may grow with what it says of its address
-ADDRESSES_WITH_TRICKS = {
+TRICKS_OF_ADDRESSES = {
     "scripts in a lesson": f"say={IMAGE}&say={IMAGE}&show={IMAGE},sigma,curves&lock={IMAGE}&present={IMAGE}",
     "much to say": "&".join(["say=" + "x" * 300] * 40),
     "much to show": "show=" + ",".join(["sigma", "x", "curves"] * 800),
     "much to lock": "lock=" + ",".join(["y" * 50] * 250),
+    "a step, and all of the rest": "story=4&tab=map&hide=sharp&show=train&T=0&pin=T:9~a&present=1",
+    "pins of nothing": "pin=~&pin=&pin=,,,:::~~~&pin=%00&pin=%ff%fe~%ed%a0%80",
+    "a map of extremes": "tab=map&T=9007199254740992&sigma=1e-300&d=9007199254740992&K=9007199254740992&beta=1",
+    "digits": "T=" + "9" * 5000 + "&sigma=" + "9" * 5000,
+    "what Python evaluates": "a=" + "[" * 7000 + "&b=[" + "-" * 5000 + "1]&c={__import__('os'):1}&d=%C2%B2",
+    "a setting twice, encoded": "%54=9&T=10&T=%00&%00=1&T%00=1",
+    "many parameters": "&".join(f"{i:x}=" for i in range(900)),
+}
+MORE_TRICKS = {
     "a step that there is not": "story=7&story=-1",
     "a script as a step": f"story={IMAGE}",
-    "a step, and all of the rest": "story=4&tab=map&hide=sharp&show=train&T=0&pin=T:9~a&present=1",
     "scripts in names": f"hide={IMAGE}&tab={IMAGE}&against={IMAGE}&compare={IMAGE}&map.bound={IMAGE}&pin=T:9~{IMAGE}",
     "many hidden": "hide=" + ",".join(["sharp", "x"] * 1000),
     "many pins": "&".join(f"pin=T:{i}~{i}" for i in range(900)),
     "a pin of much": "pin=" + ",".join(f"x{i}:{i}" for i in range(800)) + "~" + "n" * 2000,
-    "pins of nothing": "pin=~&pin=&pin=,,,:::~~~&pin=%00&pin=%ff%fe~%ed%a0%80",
     "names of Python's": "tab=__class__&against=__init__&map.x=__dict__&plan.field=__doc__&__class__=1&attack.__init__=1",
     "numbers that are none": "attack.fpr=nan&attack.prior=inf&attack.guess=-1&plan.target=1e999&map.targets=nan,inf,-1,0,1e400",
     "many contours": "tab=map&map.targets=" + ",".join(["1e-3"] * 3000),
     "a map of one field": "tab=map&map.x=T&map.y=T",
-    "a map of extremes": "tab=map&T=9007199254740992&sigma=1e-300&d=9007199254740992&K=9007199254740992&beta=1",
-    "digits": "T=" + "9" * 5000 + "&sigma=" + "9" * 5000,
     "other digits": "T=%D9%A3&K=%EF%BC%99&n=1_000&d=0x10&sigma=1e-400&beta=-0",
-    "what Python evaluates": "a=" + "[" * 7000 + "&b=[" + "-" * 5000 + "1]&c={__import__('os'):1}&d=%C2%B2",
-    "a setting twice, encoded": "%54=9&T=10&T=%00&%00=1&T%00=1",
-    "many parameters": "&".join(f"{i:x}=" for i in range(900)),
     "statements": f"tab=attack&releases=9007199254740992&records_per_person=9007199254740992&neighbours={IMAGE}",
     "motion of extremes": "tab=motion&K=1&d=1&sigma=1e300&R=1e-300&eta=1e300",
     "a view by a number": "tab=5&tab=",
@@ -73,19 +75,49 @@ def usual(server):
     return asyncio.run(length())
 
 
-@pytest.mark.parametrize("trick", ADDRESSES_WITH_TRICKS)
+def assert_filled(document, usual):
+    """It says no more than a page does, and as words."""
+    assert len(json.dumps(document)) < 3 * usual + LARGEST
+    assert words(document) and not any("<img" in text for text in words(document))
+
+
+@pytest.mark.parametrize("trick", TRICKS_OF_ADDRESSES)
 def test_no_address_does_more_than_fill_a_page(server, usual, trick):
     before, began = server.log.read_text(), spent(server)
 
     async def run():
-        attacker = await Attacker.open(server.origin, f"?{ADDRESSES_WITH_TRICKS[trick]}", next(ADDRESSES))
-        await attacker.look()
-        assert len(json.dumps(attacker.document)) < 3 * usual + LARGEST
-        assert words(attacker.document) and not any("<img" in text for text in words(attacker.document))
+        attacker = await Attacker.open(server.origin, f"?{TRICKS_OF_ADDRESSES[trick]}", next(ADDRESSES))
+        assert_filled(attacker.document, usual)
         attacker.close()
 
     asyncio.run(run())
     assert "Traceback" not in server.log.read_text()[len(before) :] and spent(server) - began < WORK
+
+
+async def go_to(attacker, address, visit):
+    """Come to an address by the browser's history, and see the page there."""
+    bridge = attacker.find("Bridge", "")
+    attacker.change(bridge, "went", address)
+    attacker.change(bridge, "visits", visit)
+    while attacker.find("Bridge", "")["attributes"].get("heard", 0) < visit:
+        await asyncio.sleep(5 / MOVES.default)
+        await attacker.look()
+
+
+def test_no_address_in_the_history_does_more_than_fill_a_page(server, usual):
+    """What is read there is read of every address, and no page is made for it."""
+    before = server.log.read_text()
+
+    async def run():
+        attacker = await Attacker.open(server.origin, address=next(ADDRESSES))
+        for visit, (trick, address) in enumerate(MORE_TRICKS.items(), 1):
+            began = spent(server)
+            await go_to(attacker, f"?{address}", visit)
+            assert_filled(attacker.document, usual)
+            assert spent(server) - began < WORK and "Traceback" not in server.log.read_text()[len(before) :], trick
+        attacker.close()
+
+    asyncio.run(run())
 
 
 def test_an_address_that_is_too_long_is_refused_before_it_is_read(server):
@@ -140,18 +172,20 @@ async def confused(attacker, tab, rounds):
 
 
 @pytest.mark.parametrize(
-    ("tab", "rounds"),
-    [*((tab, 4) for tab in ("motion", "attack", "train")), *(pytest.param(tab, 60, marks=pytest.mark.proof) for tab in VIEWS)],
-)
-def test_no_widget_is_confused(server, tab, rounds):
+    ("tabs", "rounds"),
+    [pytest.param(["motion", "attack", "train"], 4, id="three"),
+     *(pytest.param([tab], 60, marks=pytest.mark.proof, id=tab) for tab in VIEWS)],
+)  # fmt: skip
+def test_no_widget_is_confused(server, tabs, rounds):
     async def run():
         attacker = await Patient.open(server.origin, address=next(ADDRESSES))
-        held, began = memory(server.process), spent(server)
-        await confused(attacker, tab, rounds)
+        for tab in tabs:
+            held, began = memory(server.process), spent(server)
+            await confused(attacker, tab, rounds)
+            assert memory(server.process) - held < ROOM and spent(server) - began < rounds * WORK / 4
         honest = await Reader.open(server.origin, address=next(ADDRESSES))
         slider = honest.find("Slider", SLIDER)
         await honest.move(slider, slider["attributes"]["value"] + 1)
-        assert memory(server.process) - held < ROOM and spent(server) - began < rounds * WORK / 4
         for one in (attacker, honest):
             one.close()
 
@@ -163,9 +197,10 @@ def test_a_callback_that_fails_again_and_again_is_logged_once(server):
     async def run():
         attacker = await Patient.open(server.origin, address=next(ADDRESSES))
         select = attacker.find("CustomSelect", "preset")
-        for _ in range(40):
+        for _ in range(20):
             attacker.set(select, "value", NOT_JSON[0])
-            await attacker.look()
+            await asyncio.sleep(2 / MOVES.default)
+        await attacker.look()
         attacker.close()
 
     before = server.log.read_text().count("Traceback")
@@ -181,12 +216,8 @@ def test_an_address_over_the_websocket_costs_no_more_than_others(server):
     async def run():
         attacker = await Patient.open(server.origin, address=next(ADDRESSES))
         began = spent(server)
-        bridge = attacker.find("Bridge", "")
-        for i in range(1, 21):
-            attacker.set(bridge, "search", search if i % 2 else "")
-            attacker.set(bridge, "visits", i)
-            await asyncio.sleep(2 / MOVES.default)
-        await attacker.look()
+        for visit in range(1, 5):
+            await go_to(attacker, search if visit % 2 else "", visit)
         assert spent(server) - began < WORK
         attacker.close()
 
