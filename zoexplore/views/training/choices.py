@@ -37,7 +37,7 @@ class Choices(pn.viewable.Viewer):
     def __init__(self, state: State, **params: Any) -> None:
         super().__init__(**params)
         self.state = state
-        self.tables: dict[str, Task] = {}
+        self.tasks = {name: task for name, task in TASKS.items() if name != NETWORK.name}  # and tables that are given
         self.menus = [
             widgets.select("task", self._titles(), "choice", "row", of=self.param.task),
             widgets.select("model", MODELS, "choice", of=self.param.network),
@@ -59,10 +59,10 @@ class Choices(pn.viewable.Viewer):
     @property
     def chosen(self) -> Task:
         """The task, before its size and, unless there is one with a network of its own, its model."""
-        return NETWORK if self.network and self.task == "digits" else self.tables.get(self.task) or TASKS[self.task]
+        return NETWORK if self.network and self.task == "digits" else self.tasks[self.task]
 
     def _titles(self) -> dict[str, str]:
-        return {t.title: name for name, t in {**TASKS, **self.tables}.items() if name != NETWORK.name}
+        return {task.title: name for name, task in self.tasks.items()}
 
     def _begin(self, *_: Any) -> None:
         """Set the sliders to the run that a task starts from."""
@@ -99,9 +99,8 @@ class Choices(pn.viewable.Viewer):
 
     def _move(self, name: str, x: float) -> None:
         """Move a slider, if it does not stand there already but for what a text rounds."""
-        now = getattr(self.state.setting, name)
-        if float(f"{now:.6g}") != x:
-            self.state.ask(**{name: int(x) if isinstance(now, int) and x == int(x) else x})
+        if float(f"{getattr(self.state.setting, name):.6g}") != x:
+            self.state.ask(**{name: x})
         self._shown = self._values()
 
     def asked(self) -> Asked:
@@ -110,8 +109,8 @@ class Choices(pn.viewable.Viewer):
         Raises:
             ValueError: a number cannot be read or is not allowed, or nothing is chosen; the message says which.
         """
-        values: dict[str, Any] = {name: self._number(name) for name in ("K", "beta", "T", "seeds")}
-        sigmas, epsilons = self._several("sigmas"), self._several("epsilons")
+        numbers: dict[str, Any] = {name: self._number(name) for name in ("K", "beta", "T")}
+        seeds, sigmas, epsilons = self._number("seeds"), self._several("sigmas"), self._several("epsilons")
         methods = tuple(name for name, box in self.methods.items() if box.value)
         if not methods:
             raise ValueError("no method is chosen: tick at least one")
@@ -119,17 +118,15 @@ class Choices(pn.viewable.Viewer):
             raise ValueError("σ noise scales: give at least one, none of them twice")
         if min(epsilons, default=1.0) <= 0 or len(set(epsilons)) < len(epsilons):
             raise ValueError("ε in place of σ: give numbers above 0, none of them twice")
-        if values["seeds"] not in range(1, MOST_SEEDS + 1):
-            seeds = format_exact(values["seeds"])
-            raise ValueError(f"seeds = {seeds} is not allowed: give a whole number from 1 to {MOST_SEEDS}")
+        if seeds not in range(1, MOST_SEEDS + 1):
+            raise ValueError(f"seeds = {format_exact(seeds)} is not allowed: give a whole number from 1 to {MOST_SEEDS}")
         s = self.state.setting
         size = (s.n, s.d) if self.task == "mixture" and (s.n, s.d) != MIXTURE else None
         for sigma in sigmas:  # refuses what no run may have, before a process begins
-            Setting(n=LARGEST_INTEGER, d=LARGEST_INTEGER, sigma=sigma, **{k: values[k] for k in ("K", "beta", "T")})
+            run = Setting(n=LARGEST_INTEGER, d=LARGEST_INTEGER, sigma=sigma, **numbers)
         return Asked(
-            self.chosen, methods, sigmas, K=int(values["K"]), beta=float(values["beta"]), T=int(values["T"]),
-            seeds=int(values["seeds"]), delta=s.delta, accounting=self.state.accounting.replace(schedule="constant"),
-            network=self.network, size=size, epsilons=epsilons,
+            self.chosen, methods, sigmas, run.K, run.beta, run.T, int(seeds), s.delta,
+            self.state.accounting.replace(schedule="constant"), network=self.network, size=size, epsilons=epsilons,
         )  # fmt: skip
 
     def _several(self, name: str) -> tuple[float, ...]:
@@ -155,8 +152,8 @@ class Choices(pn.viewable.Viewer):
             self.problem = f"{filename or 'table.csv'}: {found}"
             return
         found = replace(found, name=f"table {found.name}")  # never the name of a bundled task
-        self.tables[found.name] = found
-        self.param.task.objects = [*self.param.task.objects, *({found.name} - set(self.param.task.objects))]
+        self.tasks[found.name] = found
+        self.param.task.objects = list(self.tasks)
         self.menus[0].options = self._titles()
         self.param.update(task=found.name, problem="")
 
