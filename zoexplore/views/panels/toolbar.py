@@ -42,7 +42,7 @@ class Toolbar(pn.viewable.Viewer):
         super().__init__(**params)
         self.state, self.bridge, self.pins = state or State(), bridge, pins or Pins()
         presets = {"Presets": "", **{preset.name: key for key, preset in PRESETS.items()}}
-        look = widgets.look("preset", width=190, margin=0)
+        look = widgets.look("preset", "arrow", width=190, margin=0)
         self.preset = pn.widgets.Select(options=presets, value=self._shown()[0], tags=["preset"], **look)
         self._following = False
         self.preset.param.watch(self._picked, "value")
@@ -55,7 +55,9 @@ class Toolbar(pn.viewable.Viewer):
         self.dark = widgets.toggle("Dark", css_classes=["zx-button", "zx-scheme"])
         self.dark.jscallback(active=_SCHEME)
         self.dark.param.watch(lambda event: self.dark.param.update(label="Light" if event.new else "Dark"), "value")
-        self._follow_the_browser()
+        if bridge:
+            bridge.param.watch(self._follow_the_browser, "scheme")
+            self._follow_the_browser()
 
     def apply(self, key: str) -> None:
         """Take over a preset, and say what it is."""
@@ -84,16 +86,10 @@ class Toolbar(pn.viewable.Viewer):
         now = (self.state.setting, self.state.accounting)
         return [key for key, p in PRESETS.items() if (p.setting, p.accounting) == now] or [""]
 
-    def _follow_the_browser(self) -> None:
+    def _follow_the_browser(self, *_: Any) -> None:
         """Start in the scheme that this browser was last used with, or else prefers, as soon as it has told."""
-
-        def follow(*_: Any) -> None:
-            if self.bridge and self.bridge.scheme:
-                self.dark.value = self.bridge.scheme == "dark"
-
-        if self.bridge:
-            self.bridge.param.watch(follow, "scheme")
-            follow()
+        if self.bridge and self.bridge.scheme:
+            self.dark.value = self.bridge.scheme == "dark"
 
     def __panel__(self) -> pn.viewable.Viewable:
         scheme = self.dark if self.bridge else None  # of a notebook, whose page is not ours, everything is light
@@ -122,7 +118,7 @@ class Files(pn.viewable.Viewer):
         self.toggle = widgets.toggle("Export")
         texts = {"csv": self.csv, "yaml": self.yaml, "ipynb": self.ipynb}
         self.downloads = [
-            widgets.download(ending.upper(), f"zoexplore.{ending}", partial(_file, text)) for ending, text in texts.items()
+            widgets.download(kind.upper(), f"zoexplore.{kind}", partial(_file, text)) for kind, text in texts.items()
         ]
         self.upload = widgets.upload("load a setting from a YAML file", ".yaml,.yml,.txt", LARGEST_FILE, self._load)
         self.code = widgets.html("", "code")
@@ -170,8 +166,7 @@ class Files(pn.viewable.Viewer):
             self.copy.param.update(tags=[code], disabled=False)
 
     def _drawer(self) -> pn.Column:
-        kept = zip(("the curves", "the setting", "a notebook"), self.downloads, strict=True)
-        keeps = [(_words(words), download) for words, download in kept]
+        keeps = zip(map(_words, ("the curves", "the setting", "a notebook")), self.downloads, strict=True)
         loads = (_words("load a setting"), self.upload), (_words("pictures: below each figure"),)
         return widgets.component(
             "files",

@@ -88,7 +88,7 @@ else by_hand();
 
 def select(text: str, options: Any, *sheets: str, of: param.Parameter | None = None, **more: Any) -> pn.widgets.Select:
     """A menu, if of a param, then with its value."""
-    given = look("select", *sheets, **theme.STRETCH, **more)
+    given = look("select", "arrow", *sheets, **theme.STRETCH, **more)
     return _choice(pn.widgets.Select, of, label=text, options=options, description=None, **given)
 
 
