@@ -43,17 +43,19 @@ class Task:
     to models all along. It ends with the session. Without a running event loop it runs to its end at once.
 
     Args:
-        function: a coroutine function without arguments.
+        function: a coroutine function without arguments; without one there is nothing to do, and nothing to stop.
         failed: called after an error, which is raised here if it comes at once, else told and logged as a callback's is.
     """
 
-    def __init__(self, function: Callable[[], Coroutine], failed: Callable[[Exception], None] = lambda _: None) -> None:
+    def __init__(
+        self, function: Callable[[], Coroutine] | None = None, failed: Callable[[Exception], None] = lambda _: None
+    ) -> None:
         self._failed = failed
         self._document = served()
-        self._coroutine: Coroutine | None = function()
+        self._coroutine = function() if function else None
         self._steps = False  # runs right now
         self._loop = asyncio.get_running_loop() if event_loop_is_running() else None
-        if self._document:
+        if self._document and self.waits:
             if self._document not in _tasks:
                 _tasks[self._document] = WeakSet()
                 self._document.on_session_destroyed(_stop_all)

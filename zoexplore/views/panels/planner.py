@@ -70,7 +70,7 @@ class Planner(View):
             "apply": widgets.button("Apply to the sliders", self.apply, **beside),
         }
         self.words = widgets.html("", "words", "plan")
-        self._looking: Task | None = None  # for an answer
+        self._looking = Task()  # for an answer
         self._aimed()
 
     def _aimed(self, *_: Any) -> None:
@@ -78,7 +78,7 @@ class Planner(View):
         for name, typed in self.texts.items():
             typed.text.visible = name in _ASKED[self.aim]
         self.buttons["recommend"].visible = self.aim == "epsilon"
-        self._drop()
+        self._looking.stop()
         self._say(_FREE)
 
     def _refuse_text(self, event: Any) -> None:
@@ -103,18 +103,14 @@ class Planner(View):
 
     def ask(self, question: Callable[[], Coroutine]) -> None:
         """Have a question answered in another process, in place of an earlier one that is still in the air."""
-        self._drop()
+        self._looking.stop()
         self._say(status("Looking …"), busy=True)
         self._looking = Task(question, lambda error: self._refuse(no_answer(error)))
 
     def stop(self) -> None:
         """Look no longer for an answer."""
-        self._drop()
+        self._looking.stop()
         self._say(status("Cancelled."))
-
-    def _drop(self) -> None:
-        if self._looking:
-            self._looking.stop()
 
     def apply(self) -> None:
         """Set the sliders to the run found."""
@@ -140,12 +136,12 @@ class Planner(View):
 
     async def refresh(self) -> None:
         """Another run than the one that was asked about: no answer is for it."""
-        if self._looking and self._looking.waits:
+        if self._looking.waits:
             self.stop()
         self._say(self.words.object)
 
     def _refuse(self, sentence: str) -> None:
-        self._drop()
+        self._looking.stop()
         self._say(warning(sentence))
 
     def _say(self, words: str, answer: Setting | None = None, busy: bool = False) -> None:

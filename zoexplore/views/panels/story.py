@@ -192,7 +192,7 @@ class Story(pn.viewable.Viewer):
         self.guesses = widgets.row("guesses", *(widgets.button("–", partial(self.take, place)) for place in range(GUESSES)))
         self.moves = widgets.row("guesses", *self.buttons.values())
         self.panel = widgets.component("told", self.words, self.guesses, self.answer, self.moves, sheet="told")
-        self._answering: Task | None = None
+        self._answering = Task()
         self.param.watch(self._set_up, "step")
         self._show()
 
@@ -251,8 +251,7 @@ class Story(pn.viewable.Viewer):
         self.guess = STEPS[self.step].guesses[place]
         for button in self.guesses:
             button.disabled = True
-        if self._answering:
-            self._answering.stop()
+        self._answering.stop()
         self._answering = Task(self._reveal)
 
     async def _reveal(self) -> None:

@@ -124,7 +124,7 @@ class Files(pn.viewable.Viewer):
         self.code = widgets.html("", "code")
         self.copy = widgets.copier("Copy code")
         self.copy.disabled = True
-        self._writing: Task | None = None
+        self._writing = Task()
         self.drawer = self._drawer()
         self.toggle.param.watch(self._open, "value")
         self.state.param.watch(self._write, ["setting", "accounting", "moving"])
@@ -153,8 +153,7 @@ class Files(pn.viewable.Viewer):
         self.drawer.visible = self.toggle.value
 
     def _write(self, *_: Any) -> None:
-        if self._writing:
-            self._writing.stop()
+        self._writing.stop()
         self.copy.disabled = True  # what it has is of an earlier run
         if self.toggle.value and not self.state.moving:
             self._writing = Task(self._write_code)

@@ -85,7 +85,7 @@ class Running(pn.viewable.Viewer):
     def __init__(self, asked: Callable[[], Asked], show: Callable[[Frontier], None]) -> None:
         super().__init__()
         self._asked, self._show = asked, show
-        self._work: Task | None = None
+        self._work = Task()
         beside = {"margin": (0, 8, 0, 0)}
         self.train = widgets.button("Train", self.begin, **beside)
         self.cancel = widgets.button("Cancel", lambda: self.stop("Cancelled. What was done by then is kept."), **beside)
@@ -106,7 +106,7 @@ class Running(pn.viewable.Viewer):
         self._busy(True)
         self.bar.value = _MOVING
         self.say(f"{START}.")
-        self._end()
+        self._work.stop()
         self._work = Task(partial(self._run, asked))
 
     async def _run(self, asked: Asked) -> None:
@@ -122,13 +122,9 @@ class Running(pn.viewable.Viewer):
             self.say("Done.")
         self._busy(False)
 
-    def _end(self) -> None:
-        if self._work:
-            self._work.stop()
-
     def stop(self, why: str) -> None:
         """End the run now, if there is one; what is done is kept."""
-        self._end()
+        self._work.stop()
         self._busy(False)
         self.say(why)
 
