@@ -206,7 +206,7 @@ def table(frontier: Frontier) -> str:
     """Every point of the comparison as rows of a table: what was chosen, what it reached, what it cost."""
     titles = ("method", "ε", "accuracy", "counted by", "K", "T", "η/K", "Δ", "β", "batch", "forward passes", "kept of a record")
     rows = []
-    for p in (p for p in frontier.points if p.run):
+    for p in frontier.points:
         run, by = p.run, p.by
         counted = f"{BOUNDS[by].title}: {p.counted.get(by, '')}" if by else "–"
         rate = float(run["eta"]) / float(run["K"])

@@ -47,7 +47,7 @@ class Finished(pn.viewable.Viewer):
         # in stacks, since a pane of Bokeh that was hidden cannot be shown again (Panel 1.9)
         self.over_epsilon = widgets.stack(canvas(self.compared.figure))
         self.over_cost = widgets.stack(canvas(self.costs.figure))
-        titles = {TASKS[name].title if name in TASKS else name: name for name in comparison.frontiers}
+        titles = {TASKS[name].title: name for name in comparison.frontiers}
         self.param.task.objects = list(titles.values())
         self.task = next(iter(titles.values()))
         self.menu = widgets.select("measured on", titles, "along", "long", of=self.param.task)
@@ -83,15 +83,14 @@ def how(comparison: Comparison, task: str) -> str:
     """How a task's results came about."""
     frontier = comparison.frontiers[task]
     seeds = max(len(p.seeds) for p in frontier.points)
-    libraries = [f"{name} {frontier.versions[name]}" for name in ("zoexplore", "torch", "numpy") if name in frontier.versions]
-    licence = TASKS[task].licence if task in TASKS else ""
+    libraries = [f"{name} {frontier.versions[name]}" for name in ("zoexplore", "torch", "numpy")]
     trials = comparison.budgets[task]["trials"]
     taken = f" in {comparison.seconds[task] / 60:.0f} minutes of processor time" if task in comparison.seconds else ""
     return (
         f"Made {comparison.dates[task][:10]} by {_COMMAND}{taken} ({', '.join(libraries)}). Each method had {trials} trials for "
         "each ε, drawn at random from ranges of its own and judged with other seeds on a part of the training records; ε does "
         f"not cover the price of tuning. Marks are means over {seeds} seeds; bars are one standard error, the test records' "
-        f"included. ε is for one record more or less, with only the last iterate released. Data: {licence}."
+        f"included. ε is for one record more or less, with only the last iterate released. Data: {TASKS[task].licence}."
     )
 
 
