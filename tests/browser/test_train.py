@@ -42,9 +42,22 @@ PLACES = """() => {
 }"""
 
 
-@pytest.fixture
-def tab(explorer):
-    return show(explorer, "train")
+@pytest.fixture(scope="module")
+def tab(pages, app_url, request):
+    """The tab of the page that tests share, for all of them here: each sets what it looks at."""
+    with pages.lent(app_url, request.session) as page:
+        yield show(page, "train")
+
+
+@pytest.fixture(scope="module")
+def results(tab, tmp_path_factory):
+    """The tab with results that did not take any training."""
+    kept = tmp_path_factory.mktemp("results") / "kept.csv"
+    kept.write_text(to_csv(train_jobs.frontier()))
+    load(tab, kept)
+    becomes(tab, lambda: len(data(tab, "frontier", "x") or ()), 3 * 4 + 1)
+    idle(tab)
+    return tab
 
 
 def ready(page):
@@ -159,15 +172,6 @@ def load(page, kept):
     page.get_by_text("Loaded.").wait_for()
 
 
-def loaded(page, folder):
-    """Load results that did not take any training."""
-    kept = folder / "kept.csv"
-    kept.write_text(to_csv(train_jobs.frontier()))
-    load(page, kept)
-    until(page, lambda: data(page, "frontier", "x"), 30)
-    idle(page)
-
-
 def test_what_is_wrong_is_said(tab):
     fill(tab, "K directions", "many")
     button(tab, "Train").click()
@@ -186,33 +190,30 @@ def test_form_and_sliders_move_together(tab):
     until(tab, lambda: "T=60" in tab.url)
 
 
-def test_a_mark_says_what_it_is(tab, tmp_path):
-    loaded(tab, tmp_path)
-    i, (x, y) = lonely(steady(tab, lambda: tab.evaluate(PLACES)), data(tab, "frontier", "bound"))
-    tab.mouse.move(x, y)
-    tip = tab.locator(".bk-Tooltip .tip")
+def test_a_mark_says_what_it_is(results):
+    i, (x, y) = lonely(steady(results, lambda: results.evaluate(PLACES)), data(results, "frontier", "bound"))
+    results.mouse.move(x, y)
+    tip = results.locator(".bk-Tooltip .tip")
     tip.wait_for()
-    point = train_jobs.frontier().points[int(data(tab, "frontier", "point")[i])]
-    until(tab, lambda: name_of(point) in tip.inner_text() and "seeds: 2" in tip.inner_text(), 10)
+    point = train_jobs.frontier().points[int(data(results, "frontier", "point")[i])]
+    until(results, lambda: name_of(point) in tip.inner_text() and "seeds: 2" in tip.inner_text(), 10)
 
 
-def test_figures_are_saved(tab, tmp_path):
-    loaded(tab, tmp_path)
+def test_figures_are_saved(results):
     for title in ("the frontier", "accuracy while training", "what stopping there costs"):
-        drawn = ElementTree.fromstring(saved(tab, title, "SVG").path().read_text())
+        drawn = ElementTree.fromstring(saved(results, title, "SVG").path().read_text())
         assert drawn.get("width")
-        assert saved(tab, title, "PNG").path().stat().st_size > 1000
+        assert saved(results, title, "PNG").path().stat().st_size > 1000
 
 
-def test_nothing_serious_with_results(tab, axe, tmp_path):
-    loaded(tab, tmp_path)
-    for summary in tab.locator(".zx-train summary").all():
+def test_nothing_serious_with_results(results, axe):
+    for summary in results.locator(".zx-train summary").all():
         summary.click()
     for scheme, width in (("light", 1440), ("dark", 390)):
-        tab.emulate_media(color_scheme=scheme)
-        tab.set_viewport_size({"width": width, "height": 900})
-        assert serious(tab, axe) == "[]", f"{width} wide, {scheme}"
-        narrow_enough(tab, width)
+        results.emulate_media(color_scheme=scheme)
+        results.set_viewport_size({"width": width, "height": 900})
+        assert serious(results, axe) == "[]", f"{width} wide, {scheme}"
+        narrow_enough(results, width)
 
 
 @pytest.mark.proof  # with results the same is looked at each time
