@@ -11,9 +11,13 @@ from zoexplore.statement import statement
 from zoexplore.views.panels.story import STEPS
 
 
-def test_a_reader_is_led_through_six_steps_with_one_slider_each_and_axe_finds_nothing_serious(page, app_url, axe_if_any):
+def test_a_reader_is_invited_and_led_through_six_steps_with_one_slider_each_and_axe_finds_nothing_serious(
+    page, app_url, axe_if_any
+):
+    opened(page, app_url)
+    invited_at_once(page)
     page.set_viewport_size({"width": 390, "height": 844})
-    opened(page, f"{app_url}?story=1")
+    page.get_by_role("button", name="Begin").click()
     for number, step in STEPS.items():
         page.emulate_media(color_scheme="dark" if int(number) % 2 else "light")
         page.get_by_role("heading", name=step.title).wait_for()
@@ -30,6 +34,24 @@ def test_a_reader_is_led_through_six_steps_with_one_slider_each_and_axe_finds_no
     page.get_by_role("heading", name=STEPS["6"].title).wait_for(state="detached")
     handle_of(page, "K").wait_for()
     assert "story=" not in page.url
+
+
+def invited_at_once(page):
+    """A laptop shows the invitation, the sliders and the figure without scrolling."""
+    page.get_by_role("button", name="Begin").wait_for()
+    page.locator(".zx-said b, .zx-said p").first.wait_for()
+    parts = (page.locator("canvas").first, handle_of(page, "T"), page.get_by_role("button", name="Begin"))
+    words = page.locator(".zx-band .zx-words:visible")
+
+    def middle(part):
+        at = part.bounding_box()
+        return at["y"] + at["height"] / 2
+
+    for width, height in ((1280, 800), (1280, 900), (1440, 900)):
+        page.set_viewport_size({"width": width, "height": height})
+        for part in parts:
+            until(page, lambda part=part, end=height: (at := part.bounding_box())["y"] >= 0 and at["y"] + at["height"] <= end, 20)
+        until(page, lambda: abs(middle(words) - middle(parts[-1])) < 2, 20, "one line for text and button")
 
 
 @pytest.fixture
@@ -65,30 +87,11 @@ def test_what_is_copied_is_what_is_shown(explorer, clipboard):
     assert json.loads(clipboard("Copy JSON")) == json.loads(json.dumps(told.as_dict()))
 
 
-def test_a_laptop_shows_the_invitation_the_sliders_and_the_figure_at_once(page, app_url):
-    page.set_viewport_size({"width": 1280, "height": 800})
-    opened(page, app_url)
-    page.get_by_role("button", name="Begin").wait_for()
-    page.locator(".zx-said b, .zx-said p").first.wait_for()
-    parts = (page.locator("canvas").first, handle_of(page, "T"), page.get_by_role("button", name="Begin"))
-    words = page.locator(".zx-band .zx-words:visible")
-
-    def middle(part):
-        at = part.bounding_box()
-        return at["y"] + at["height"] / 2
-
-    for width, height in ((1280, 800), (1280, 900), (1440, 900)):
-        page.set_viewport_size({"width": width, "height": height})
-        for part in parts:
-            until(page, lambda part=part, end=height: (at := part.bounding_box())["y"] >= 0 and at["y"] + at["height"] <= end, 20)
-        until(page, lambda: abs(middle(words) - middle(parts[-1])) < 2, 20, "one line for text and button")
-
-
 SIZE = "el => parseFloat(getComputedStyle(el).fontSize)"
 
 
-def test_a_hall_has_large_type(page, app_url):
-    opened(page, f"{app_url}?T=57")
+def test_a_hall_has_large_type(explorer):
+    page = visit(explorer, "T=57")
     title, fold = (page.get_by_role("heading", name=name) for name in ("zoexplore", "Everything else"))
     small, small_fold = title.evaluate(SIZE), fold.evaluate(SIZE)
     open_export(page)
@@ -98,3 +101,5 @@ def test_a_hall_has_large_type(page, app_url):
     assert title.evaluate(SIZE) > 1.3 * small and fold.evaluate(SIZE) > 1.3 * small_fold
     page.get_by_role("button", name="Ordinary type").click()
     page.wait_for_url(lambda url: "present" not in url and "T=57" in url)
+    drawn(page)
+    assert title.evaluate(SIZE) == small
