@@ -28,6 +28,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+FAULTY = {"faulty": "tests/browser/faulty.py"}
 LINGER = 20  # seconds that a session outlives its page: one that a busy machine loads more slowly finds no session
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 NO_CHROMIUM = "NO CHROMIUM: install chromium or Chrome, or set CHROMIUM=/path/to/it"
@@ -68,9 +69,10 @@ browser = pytest.fixture(launched, scope="package")
 
 @dataclass
 class Server:
-    """A script that is being served; `begin` serves it again at the same address."""
+    """What `make app` serves, and a page beside it whose callbacks fail; `begin` serves them again at the same addresses."""
 
     url: str
+    faulty_url: str
     log: Path
     begin: Callable[[], None]
     process: subprocess.Popen | None = None
@@ -97,14 +99,13 @@ class Server:
 
 
 @contextmanager
-def served(log, script=None):
-    """What `make app` serves, with room for many, or a script in its place; a page that is closed ends soon."""
+def served(log):
+    """What `make app` serves, with room for many; a page that is closed ends soon."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    origin, name = f"127.0.0.1:{port}", Path(script or "app").stem
-    pages = {name: str(script)} if script else None
-    command = f"from zoexplore.server.serving import serve; serve({port}, origins=[{origin!r}], pages={pages})"
+    origin = f"127.0.0.1:{port}"
+    command = f"from zoexplore.server.serving import serve; serve({port}, origins=[{origin!r}], pages={FAULTY})"
     room = {"READERS": 1000, "READERS_PER_ADDRESS": 1000, "LOADING": 100, "LINGER_SECONDS": LINGER}
     environment = {**os.environ, **{f"ZOEXPLORE_{name}": str(limit) for name, limit in room.items()}}
     with ExitStack() as processes:
@@ -114,14 +115,14 @@ def served(log, script=None):
             server.process = processes.enter_context(running(command_line, log, cwd=ROOT, env=environment))
             wait_until_served(f"http://{origin}/liveness", server.process, log)
 
-        server = Server(f"http://{origin}/{name}", log, begin)
+        server = Server(f"http://{origin}/app", f"http://{origin}/faulty", log, begin)
         begin()
         yield server
 
 
 @pytest.fixture(scope="session")
 def usual(tmp_path_factory):
-    """The explorer, served as `make app` serves it: one server for all that ask it for nothing unusual."""
+    """The explorer, served as `make app` serves it: one server for all tests here."""
     with served(tmp_path_factory.mktemp("server") / "panel.log") as server:
         yield server
 
@@ -167,7 +168,7 @@ def page(browser, console_errors):
 
 
 class Pages:
-    """The pages that tests take over from each other: one of each server, and another after each test that failed."""
+    """The pages that tests take over from each other: one of each address, and another after each test that failed."""
 
     def __init__(self, browser, open_pages):
         self._browser, self._open_pages, self._kept = browser, open_pages, {}
@@ -187,9 +188,11 @@ class Pages:
         if session.testsfailed == failed:
             self._kept[url] = page, errors
 
-    def forget(self, url):
-        """The next test has a fresh one."""
-        self._kept.pop(url, None)
+    def forget(self):
+        """Close them all, since their server is about to go away."""
+        for page, _ in self._kept.values():
+            page.context.close()
+        self._kept.clear()
 
 
 @pytest.fixture(scope="package")

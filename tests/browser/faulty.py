@@ -3,13 +3,12 @@
 import errno
 import os
 import time
+from unittest.mock import patch
 
 from zoexplore.views import Explorer, app
 
 
 class Faulty(Explorer):
-    """It serves every page of this process."""
-
     def make(self):
         yield from super().make()
         self.state.param.watch(fail, "T")
@@ -27,5 +26,5 @@ def full():
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-app.Explorer = Faulty
-app.serve()
+with patch.object(app, "Explorer", Faulty):
+    app.serve()

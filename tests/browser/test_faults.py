@@ -25,7 +25,6 @@ from tests.browser.acts import (
     type_in,
     until,
 )
-from tests.browser.conftest import served
 from zoexplore import guarantee
 from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION
@@ -41,28 +40,9 @@ def told(page, text):
 
 
 @pytest.fixture(scope="module")
-def faulty(tmp_path_factory):
-    with served(tmp_path_factory.mktemp("faulty") / "panel.log", script="tests/browser/faulty.py") as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def app_url(faulty):
+def app_url(usual):
     """Where the page is that tests share."""
-    return faulty.url
-
-
-def test_nothing_in_an_address_is_run(page, app_url):
-    html = quote(HTML)
-    fields = f"K={html}&n={html}&{html}={html}&regime={html}&conversion={html}&T=9"
-    others = f"tab={html}&against={html}&compare={html}&show={html}&lock={html}&pin=K:{html}~{html}&pin={html}&pin=K:20~{html}"
-    opened(page, f"{app_url}?{fields}&{others}")
-    page.locator(".zx-notice").get_by_text("Of this address").wait_for()
-    said = notice(page)
-    assert all(f"{name} = " in said for name in ("K", "n", "regime", "conversion", "tab", "against", "compare"))
-    assert HTML in said and harmless(page)
-    assert page.get_by_label("C", exact=True).input_value() == HTML
-    reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=9), "composition").epsilon)
+    return usual.faulty_url
 
 
 def test_nothing_in_a_file_is_run_and_each_field_is_told(explorer, tmp_path):
@@ -81,14 +61,14 @@ def test_nothing_in_a_file_is_run_and_each_field_is_told(explorer, tmp_path):
     assert "T = " in notice(explorer) and harmless(explorer)
 
 
-def test_a_callback_that_fails_is_told_and_logged_and_the_page_goes_on(explorer, faulty):
+def test_a_callback_that_fails_is_told_and_logged_and_the_page_goes_on(explorer, usual):
     page = explorer
     type_in(page, "T", "13")
     told(page, "is one too many").wait_for()
     told(page, "may not match the controls").wait_for()
     assert harmless(page)
-    until(page, lambda: "RuntimeError: thirteen" in faulty.log.read_text(), 10)
-    assert "Traceback" in faulty.log.read_text()
+    until(page, lambda: "RuntimeError: thirteen" in usual.log.read_text(), 10)
+    assert "Traceback" in usual.log.read_text()
     settled(page, lambda: type_in(page, "T", "14"), lambda: readouts(page))
     reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=14), "composition").epsilon)
 
@@ -136,8 +116,8 @@ def kill(server):
             process.kill()
 
 
-def test_a_killed_process_is_replaced_and_the_map_is_drawn(explorer, faulty):
-    kill(faulty)
+def test_a_killed_process_is_replaced_and_the_map_is_drawn(explorer, usual):
+    kill(usual)
     show(explorer, "map")
     map_drawn(explorer, "Composition")
 
@@ -149,29 +129,39 @@ def map_drawn(page, bound):
 
 
 @pytest.mark.proof  # a minute and a half; the pool's own tests kill its processes each time
-def test_a_process_that_is_killed_again_and_again_while_it_draws_a_map_is_told_and_the_next_map_is_drawn(page, faulty):
-    opened(page, f"{faulty.url}?batch=100")  # whose rows take long enough to be killed in
+def test_a_process_that_is_killed_again_and_again_while_it_draws_a_map_is_told_and_the_next_map_is_drawn(page, usual):
+    opened(page, f"{usual.url}?batch=100")  # whose rows take long enough to be killed in
     show(page, "map")
     page.get_by_text(re.compile(r"\d s left")).wait_for(timeout=120_000)
 
     def given_up():
-        kill(faulty)
+        kill(usual)
         return page.get_by_text("The computation ended before it had an answer").count()
 
     until(page, given_up, 120)
     told(page, "the computing process ended unexpectedly").first.wait_for()
-    until(page, lambda: "Died" in faulty.log.read_text(), 10)
+    until(page, lambda: "Died" in usual.log.read_text(), 10)
     type_in(page, "T", "14")
     map_drawn(page, "Composition")
 
 
-def test_a_page_whose_server_went_away_says_so_and_its_address_brings_it_back(page, pages, faulty, console_errors):
-    pages.forget(faulty.url)
-    opened(page, f"{faulty.url}?T=9")
-    faulty.end()
+def test_nothing_in_an_address_is_run_and_it_brings_back_a_page_whose_server_went_away(page, pages, usual, console_errors):
+    html = quote(HTML)
+    fields = f"K={html}&n={html}&{html}={html}&regime={html}&conversion={html}&T=9"
+    others = f"tab={html}&against={html}&compare={html}&show={html}&lock={html}&pin=K:{html}~{html}&pin={html}&pin=K:20~{html}"
+    opened(page, f"{usual.url}?{fields}&{others}")
+    page.locator(".zx-notice").get_by_text("Of this address").wait_for()
+    said = notice(page)
+    assert all(f"{name} = " in said for name in ("K", "n", "regime", "conversion", "tab", "against", "compare"))
+    assert HTML in said and harmless(page)
+    assert page.get_by_label("C", exact=True).input_value() == HTML
+    reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=9), "composition").epsilon)
+
+    pages.forget()
+    usual.end()
     told(page, "The connection to the server is lost").wait_for()
     console_errors.clear()  # Bokeh logs that it cannot connect
-    faulty.begin()
+    usual.begin()
     with page.expect_navigation(wait_until="commit"):
         told(page, "The connection").get_by_role("link", name="Load the page again").click()
     drawn(page)

@@ -57,7 +57,7 @@ def serve(
         origins: where readers find the page, as HOST[:PORT]; those of this machine if none is given.
         behind_proxy: whether to believe a proxy's headers about addresses and https. Only where readers cannot reach the port.
         prefix: of the path, as in "zoexplore" for /zoexplore/app.
-        pages: what to serve by its path, as `panel.serve` takes it; the explorer at "app" if it is not given.
+        pages: what to serve beside the explorer by its path, as `panel.serve` takes it; at "app" in its place.
         start: whether to start, and return when the server has been ended.
 
     Returns:
@@ -76,7 +76,7 @@ def serve(
     keep_defaults()
     with _guarded():
         server = get_server(
-            dict(pages or {"app": _explorer()}), port=port, address=address, start=False, show=False, verbose=False,
+            {"app": _explorer()} | dict(pages or {}), port=port, address=address, start=False, show=False, verbose=False,
             websocket_origin=list(origins) or [f"{host}:{port}" for host in ("127.0.0.1", "localhost")],
             extra_patterns=[("/liveness", Alive), ("/metrics", monitoring.Metrics), (f"/{COMPONENT_PATH}.*", Nothing), ICON],
             secret_key=os.environ.get(KEY, secrets.token_urlsafe(32)).encode(), sign_sessions=True, generate_session_ids=True,
