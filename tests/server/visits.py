@@ -16,7 +16,7 @@ from zoexplore.views import Explorer, app
 
 LIFETIME = 200  # ms after which the server forgets a session that was left
 PATIENCE = 60  # seconds until it must have
-VISITS = 3
+VISITS = 2
 
 
 @contextmanager
@@ -57,6 +57,7 @@ def left():
 
     app.Explorer = make
     serving.freeze_startup_objects()  # as a server does before its first session
+    serving.keep_defaults()
     with served() as origin:
         for _ in range(VISITS):
             asyncio.run(visit(origin))

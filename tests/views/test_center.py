@@ -33,14 +33,18 @@ def test_every_view_renders_alone(view):
     assert pn.panel(view()).get_root() is not None
 
 
+@pytest.fixture(scope="module", params=[Profile, Inside, Theory])
+def shown(request):
+    """A view that goes from one setting to the next."""
+    return request.param(State())
+
+
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
-@pytest.mark.parametrize("view", [Profile, Inside, Theory])
-def test_every_view_stands_every_setting(view, setting):
-    state = State()
-    shown = view(state)
-    state.ask(**setting.as_dict())
-    assert state.setting == setting
-    shown.paint(True)
+def test_every_view_stands_every_setting(shown, setting):
+    shown.state.ask(**setting.as_dict())
+    assert shown.state.setting == setting
+    for dark in (True, False):
+        shown.paint(dark)
 
 
 def test_a_tab_is_built_when_shown_and_sleeps_when_not():

@@ -25,6 +25,19 @@ def finite(values):
     return np.where(np.isfinite(values) & (values > 0), values, np.nan)
 
 
+@pytest.fixture(scope="module")
+def turned():
+    """Curves that turn to a field, of whatever run."""
+    view = Curves()
+
+    def turn(field, setting=DEMONSTRATION):
+        view.state.replace(setting, Accounting())
+        view.along = field
+        return view
+
+    return turn
+
+
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_the_data_are_the_accountants(setting):
     view = Curves(State(setting))
@@ -167,8 +180,8 @@ FIELDS = sorted(set(AXES) - {"T"})
 
 
 @pytest.mark.parametrize("field", FIELDS)
-def test_along_any_field_the_data_are_the_accountants(field):
-    view = Curves(State(DEMONSTRATION.replace(xi=1e-9)), along=field)
+def test_along_any_field_the_data_are_the_accountants(turned, field):
+    view = turned(field, DEMONSTRATION.replace(xi=1e-9))
     values = view.source.data["value"]
     assert len(values) > 40 and (np.diff(values) > 0).all()
     for bound, expected in curve(DEMONSTRATION.replace(xi=1e-9), field, values).items():
@@ -191,8 +204,8 @@ def test_another_abscissa_keeps_the_figure_and_fits_it_anew():
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 10**9])
-def test_k_ends_at_d_whatever_d_is(d):
-    view = Curves(State(DEMONSTRATION.replace(d=d, K=1)), along="K")
+def test_k_ends_at_d_whatever_d_is(turned, d):
+    view = turned("K", DEMONSTRATION.replace(d=d, K=1))
     assert view.source.data["value"][-1] == d
     assert view.figure.x_range.end >= max(d, 10)
 
@@ -240,8 +253,8 @@ def test_hiding_pays_from_where_the_planner_says(setting, bound):
         DEMONSTRATION.replace(M=5e3, m=2e3, ridge=2e3),
     ],
 )
-def test_convexity_runs_over_what_smoothness_allows(field, setting):
-    view = Curves(State(setting), along=field)
+def test_convexity_runs_over_what_smoothness_allows(turned, field, setting):
+    view = turned(field, setting)
     values = view.source.data["value"]
     assert setting.replace(**{field: values[0]}) and setting.replace(**{field: values[-1]})
     expected = curve(setting, field, values, ["composition"])["composition"]
@@ -277,9 +290,9 @@ def test_a_view_that_is_not_looked_at_computes_nothing_and_catches_up():
 
 
 @pytest.mark.parametrize("field", sorted(AXES))
-def test_the_frame_has_what_is_set_now_in_it(field):
+def test_the_frame_has_what_is_set_now_in_it(turned, field):
     """Also where a curve falls far below it, as along sigma and n."""
-    view = Curves(along=field)
+    view = turned(field)
     x, y = view.figure.x_range, view.figure.y_range
     assert view.now.location in (None, 0) or x.start <= view.now.location <= x.end
     own = [guarantee(DEMONSTRATION, bound).epsilon for bound in BOUNDS if not BOUNDS[bound].comparator]

@@ -41,6 +41,12 @@ def here(monkeypatch):
         monkeypatch.setattr(module, "ask", ask)
 
 
+@pytest.fixture(scope="class")
+def form():
+    """A tab of which nothing but its form is used."""
+    return Train()
+
+
 class One(Here):
     """Stands in for processes that train."""
 
@@ -166,12 +172,13 @@ class TestChoices:
             ("T", "inf", "give a number"), ("K", "9" * 400, "give a number"), ("sigmas", "1e-3; 2", "give a number"),
         ],
     )  # fmt: skip
-    def test_what_cannot_be_is_refused_before_a_process_begins(self, name, text, said):
-        tab = Train()
-        tab.choices.texts[name].value = text
-        tab.running.begin()
-        assert said in tab.running.note.object.replace("&#x27;", "'") and 'role="alert"' in tab.running.note.object
-        assert not tab.running.busy
+    def test_what_cannot_be_is_refused_before_a_process_begins(self, form, name, text, said):
+        before = form.choices.texts[name].value
+        form.choices.texts[name].value = text
+        form.running.begin()
+        assert said in form.running.note.object.replace("&#x27;", "'") and 'role="alert"' in form.running.note.object
+        assert not form.running.busy
+        form.choices.texts[name].value = before
 
     def test_no_method_is_refused(self):
         made = Choices(State())
@@ -364,10 +371,10 @@ class TestTab:
         assert pn.panel(Train()).get_root() is not None
 
     def test_the_page_does_not_wait_for_torch(self):
-        code = "import sys; from zoexplore.views import Explorer; e = Explorer(search='?tab=train'); "
-        code += "e.tabs['train'].choices.asked(); print(e.tabs.selected, 'torch' in sys.modules, 'pyarrow' in sys.modules)"
+        code = "import sys; from zoexplore.views import Train; print(Train().choices.asked().task.name, "
+        code += "'torch' in sys.modules, 'pyarrow' in sys.modules)"
         told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ))
-        assert told.stdout.split() == ["train", "False", "False"]
+        assert told.stdout.split() == ["mixture", "False", "False"]
 
 
 def test_names():
