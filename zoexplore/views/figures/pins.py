@@ -139,7 +139,7 @@ class Pinned(View):
         at = self.pins.places()[place]
         letter, (light, dark) = LETTERS[at], theme.PINS[at]
         colour = f"label::first-letter{{color:light-dark({light},{dark})}}"
-        name = widgets.field(letter, value=pin.name, stylesheets=[theme.css("field", "name"), colour])
+        name = widgets.field(letter, value=pin.name, stylesheets=[theme.css("field", "symbol", "name"), colour])
         name.param.watch(lambda event: self.pins.rename(place, event.new), "value")
         use = widgets.button(f"Use {letter}", lambda: self.state.replace(pin.setting, pin.accounting))
         return widgets.row("pin", name, use, widgets.button(f"Unpin {letter}", lambda: self.pins.remove(place)))

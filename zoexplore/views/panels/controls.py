@@ -58,8 +58,8 @@ class Field(Typed):
 
     def __init__(self, state: State, field: str, **params: Any) -> None:
         self.state, self.field = state, field
-        worded = ["worded"] if FIELDS[field].symbol.isalpha() and len(FIELDS[field].symbol) > 1 else []  # a word, no letter
-        super().__init__(state, field, FIELDS[field].caption, *worded, read=self.parsed, **params)
+        sheets = ["symbol"] if len(FIELDS[field].symbol) == 1 else []  # no word
+        super().__init__(state, field, FIELDS[field].caption, *sheets, read=self.parsed, **params)
 
     @property
     def symbol(self) -> str:
