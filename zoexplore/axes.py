@@ -3,13 +3,12 @@ are worth showing.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil, floor, inf, log10
 
 import numpy as np
 
-from zoexplore.fields import FIELDS
-from zoexplore.setting import INTEGER_FIELDS, LARGEST_INTEGER, Setting
+from zoexplore.fields import FIELDS, Field
+from zoexplore.setting import LARGEST_INTEGER, Setting
 
 POINTS = 81
 T_MOST = int(FIELDS["T"].high)
@@ -21,36 +20,28 @@ MOST_DECADES = 5
 NEAR = 100.0  # a comparator further below this run's bounds than this is left off the scale
 
 
-@dataclass(frozen=True)
-class FieldAxis:
+class FieldAxis(Field):
     """A field to run over. Its range is that of its slider, as far as the other fields allow: K ends at d, d starts at K,
     n at the batch, and the ridge is at most m, which is at most M.
     """
 
-    field: str
-    symbol: str
-    noun: str
-    low: float
-    high: float
-    linear: bool = False
-
     @property
-    def label(self) -> str:
+    def title(self) -> str:
         """What the axis says."""
         return f"{self.symbol}, {self.noun}"
 
     def ends(self, setting: Setting) -> tuple[float, float]:
         """The first and the last value that the setting allows within the range."""
         s = setting
-        least = {"d": s.K, "n": s.batch or 1, "M": s.m, "m": s.ridge}.get(self.field, 0)
-        most = {"K": s.d, "m": s.M, "ridge": s.m}.get(self.field, inf)
+        least = {"d": s.K, "n": s.batch or 1, "M": s.m, "m": s.ridge}.get(self.name, 0)
+        most = {"K": s.d, "m": s.M, "ridge": s.m}.get(self.name, inf)
         start, end = self._reach(setting)
-        high = max(min(end, most) if self.field != "K" else most, least)
+        high = max(min(end, most) if self.name != "K" else most, least)
         return min(max(least, start), high), high
 
     def _reach(self, setting: Setting) -> tuple[float, float]:
         """The range, by whole decades as far beyond the slider's as the value that is set."""
-        now = getattr(setting, self.field)
+        now = getattr(setting, self.name)
         if self.linear or now is None or not 0 < now < inf:
             return self.low, self.high
         return min(self.low, 10.0 ** np.floor(np.log10(now))), max(self.high, 10.0 ** np.ceil(np.log10(now)))
@@ -59,9 +50,9 @@ class FieldAxis:
         """The axis's ends, in places: whole decades for K, which otherwise would move with every d; what the rest of the loss
         allows for m, the ridge and M.
         """
-        if self.field == "K":
+        if self.name == "K":
             return 1.0, 10.0 ** max(np.ceil(np.log10(setting.d)), 1.0)
-        start, end = self.ends(setting) if self.field in ("m", "ridge", "M") else self._reach(setting)
+        start, end = self.ends(setting) if self.name in ("m", "ridge", "M") else self._reach(setting)
         if 0 < start < end or self.linear:
             return tuple(self.place(np.array([start, end])))
         return tuple(self.place(np.array([self.low, self.high])))
@@ -69,14 +60,14 @@ class FieldAxis:
     def values(self, setting: Setting, points: int = POINTS) -> np.ndarray:
         """Values to evaluate at, ascending, evenly spread on the axis."""
         low, high = self.ends(setting)
-        if self.field == "T" and points == POINTS:
+        if self.name == "T" and points == POINTS:
             return T_VALUES if high <= T_MOST else np.unique(np.round(np.geomspace(1, min(high, LARGEST_INTEGER), 200)))
         if high == 0:  # a ridge below m = 0
             return np.zeros(1)
         if self.linear:
             near = [low + _NEAR, high - _NEAR] if points == POINTS else []  # a bound may end at the ends
             return np.unique(np.append(np.linspace(low, high, points), near))
-        if self.field in INTEGER_FIELDS:
+        if self.whole:
             return _counts(low, high, points)
         return np.clip(np.geomspace(low, high, points), low, high)  # whose ends are rounded
 
@@ -88,7 +79,7 @@ class FieldAxis:
         """The value at a place, the inverse of `place`; a whole number for counts."""
         at = np.log10(place) / _SPREAD if self.linear else place
         at = float(min(max(at, self.low), self.high))
-        return round(at) if self.field in INTEGER_FIELDS else at
+        return round(at) if self.whole else at
 
     def ticks(self) -> dict[float, str]:
         """Places and texts of the ticks of an interval."""
@@ -105,11 +96,7 @@ def _counts(low: float, high: float, points: int) -> np.ndarray:
     return found
 
 
-AXES = {
-    field.name: FieldAxis(field.name, field.symbol, field.noun, field.low, field.high, field.linear)
-    for field in FIELDS.values()
-    if field.name != "batch"
-}
+AXES = {name: FieldAxis(**vars(field)) for name, field in FIELDS.items() if name != "batch"}
 
 
 def drawable(epsilon: np.ndarray) -> np.ndarray:

@@ -334,7 +334,7 @@ def _values(setting: Setting, field: str) -> np.ndarray:
 
 
 def _label(field: str) -> str:
-    return AXES[field].label if field in AXES else {"batch": "b, records per step"}.get(field, field)
+    return AXES[field].title if field in AXES else {"batch": "b, records per step"}.get(field, field)
 
 
 def _epsilon(delta: float) -> str:

@@ -47,7 +47,7 @@ def test_the_tabs_are_a_named_radio_group_and_move_by_arrow_keys(explorer):
 @pytest.mark.parametrize("field", ["K", "beta", "delta"])
 def test_curves_along_another_field(explorer, field):
     select = explorer.get_by_label("ε against", exact=True)
-    settled(explorer, lambda: select.select_option(AXES[field].label), lambda: column(explorer, "value"))
+    settled(explorer, lambda: select.select_option(AXES[field].title), lambda: column(explorer, "value"))
     values = column(explorer, "value")
     expected = curve(DEMONSTRATION, field, values, ["composition"])["composition"]
     becomes(explorer, lambda: column(explorer, "composition"), pytest.approx(list(expected), rel=1e-12))

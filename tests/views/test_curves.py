@@ -190,7 +190,7 @@ def test_along_any_field_the_data_are_the_accountants(turned, field):
     assert view.now.location == pytest.approx(a.place(getattr(view.state.setting, field)))
     start, end = view.figure.x_range.start, view.figure.x_range.end
     assert start <= view.source.data["x"].min() and view.source.data["x"].max() <= end
-    assert view.figure.xaxis[0].axis_label == a.label
+    assert view.figure.xaxis[0].axis_label == a.title
 
 
 def test_another_abscissa_keeps_the_figure_and_fits_it_anew():

@@ -30,7 +30,7 @@ def test_curves_have_axes_legend_and_setting(along):
     explorer.curves.along = along
     picture = asyncio.run(explorer.curves.picture())
     said = texts(picture)
-    assert explorer.curves.abscissa.label in said and explorer.curves.figure.yaxis.axis_label in said
+    assert explorer.curves.abscissa.title in said and explorer.curves.figure.yaxis.axis_label in said
     assert "Composition" in said and "Sharper bound" in said
     assert any("n = 20000" in text for text in said)
     assert not any(text.startswith(f"{explorer.curves.abscissa.symbol} = ") for text in " ".join(said[-2:]).split(", "))

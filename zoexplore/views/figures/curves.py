@@ -86,7 +86,7 @@ class Curves(View):
         self.pinned = pins.PinnedCurves(self.figure, self.pins)
         self.pane = self.canvas(self.figure)
         self.legend = Legend()
-        self.choice = widgets.select("ε against", {a.label: field for field, a in AXES.items()}, "along", of=self.param.along)
+        self.choice = widgets.select("ε against", {a.title: field for field, a in AXES.items()}, "along", of=self.param.along)
         self.meaning = widgets.html("", "says")
         self.saves = SaveButtons(self.picture, "the curves", "curves")
         self.pins.param.watch(self.changed, ["pins", "compare"])
@@ -164,11 +164,11 @@ class Curves(View):
         value = self.abscissa.value(float(new))
         if not self.abscissa.linear:
             value = type(value)(float(f"{value:.3g}"))
-        self.state.ask(**{self.abscissa.field: value})
+        self.state.ask(**{self.abscissa.name: value})
         self._mark_now()
 
     def _now(self) -> float:
-        value = getattr(self.state.setting, self.abscissa.field)
+        value = getattr(self.state.setting, self.abscissa.name)
         return nan if value is None else float(self.abscissa.place(value))
 
     def _mark_now(self) -> None:
@@ -178,13 +178,13 @@ class Curves(View):
     def _y_label(self) -> str:
         s = self.state.setting
         held = {"delta": f"δ = {format_short(s.delta)}", "T": f"T = {format_count(s.T)}"}
-        return f"ε at {', '.join(text for field, text in held.items() if field != self.abscissa.field)}"
+        return f"ε at {', '.join(text for field, text in held.items() if field != self.abscissa.name)}"
 
     def _turn(self) -> None:
         """Run over another field: a new axis on the same figure."""
         self._over = self.along
         axis, a = self.figure.xaxis[0], self.abscissa
-        axis.axis_label = a.label
+        axis.axis_label = a.title
         if a.linear:
             fixed_ticks(axis, a.ticks())
         else:
@@ -254,7 +254,7 @@ class Curves(View):
         data = {name: [row[name] for row in rows] for name in _ANNOTATED}
         if data != self.annotations.data:  # Bokeh would send it all the same
             self.annotations.data = data
-        self.meaning.object = f"<p>{MEANINGS.get(self.abscissa.field, '') if shown else ''}</p>"
+        self.meaning.object = f"<p>{MEANINGS.get(self.abscissa.name, '') if shown else ''}</p>"
 
     def fit(self, fresh: bool = False) -> None:
         """Show the curves' decades, unless the reader has zoomed or panned."""

@@ -111,7 +111,7 @@ class Map(View):
 
     def _build(self) -> None:
         """The choices above the map, and the bar under them."""
-        fields = {a.label: field for field, a in AXES.items()}
+        fields = {a.title: field for field, a in AXES.items()}
         bounds = {bound.title: name for name, bound in BOUNDS.items()}
         asked = {"bound": ("ε by", bounds), "x": ("from left to right", fields), "y": ("from bottom to top", fields)}
         self.choices = [
@@ -243,7 +243,7 @@ class Map(View):
             (self.figure.yaxis[0], sheet.y, self.figure.y_range, sheet.rows),
         ):
             a = AXES[field]
-            axis.axis_label = a.label
+            axis.axis_label = a.title
             at = np.log10(a.place(values))
             ticks = a.ticks() if a.linear else decades(values[0], values[-1])
             fixed_ticks(axis, {float(np.log10(x)): text for x, text in ticks.items()})
