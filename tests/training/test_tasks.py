@@ -11,11 +11,23 @@ from tests.training.small import small_task
 from zoexplore import Accounting, epsilon
 from zoexplore.bounds import BOUNDS
 from zoexplore.presets import DEMONSTRATION
-from zoexplore.training import TASKS, frontier, plan, tasks, train
+from zoexplore.training import TASKS, frontier, plan, tasks, texts, train
 from zoexplore.training.data import Data
 from zoexplore.training.models import MODELS, Constants
 
 HERE = [name for name in TASKS if name != "covertype"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def hardly_trained():
+    """The frozen part of `languages`, after few steps in place of hundreds: nothing here asks what it has learnt."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(texts, "STEPS", 1)
+        texts.base.cache_clear()
+        tasks._loaded.cache_clear()
+        yield
+    texts.base.cache_clear()
+    tasks._loaded.cache_clear()
 
 
 @pytest.mark.parametrize("name", HERE)
