@@ -15,6 +15,7 @@ its size, eta M xi/(2 sqrt(K)), allows. Nothing here imports the package's bound
 """
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import inf, sqrt
 
 import numpy as np
@@ -72,13 +73,13 @@ class Adversary:
         drift: what is added to the centre, of norm `radius`: "shrink" (Y = c), "flip" (the centre less the radius), "turn" (a
             rotation) or "uneven" (symmetric, eigenvalues spread over both).
         power: vectors are pointed along C^-power times the drifted difference of the means: 0 to add to it, 1 to add to
-            the Mahalanobis distance.
+            the Mahalanobis distance; no other.
         greedy: for so many steps at the end, along what makes the Mahalanobis distance after that step the largest.
         aim: "drift", "random" (a new vector every step) or "fixed" (the same vector always).
     """
 
     drift: str = "shrink"
-    power: float = 0.0
+    power: int = 0
     greedy: float = 0
     aim: str = "drift"
 
@@ -91,6 +92,13 @@ def directions(rng, count, d, K):
         u = rng.standard_normal((count, d, 1))
         return u / np.linalg.norm(u, axis=1, keepdims=True)
     return np.linalg.qr(rng.standard_normal((count, d, K)))[0]
+
+
+@lru_cache(maxsize=2)
+def drawn(count, d, K, steps, seed):
+    """What each step draws, a Gaussian vector and directions: the same for whatever is let through and pushed."""
+    rng = np.random.default_rng(seed)
+    return [(rng.standard_normal((count, d)), directions(rng, count, d, K)) for _ in range(steps)]
 
 
 def mahalanobis(run, adversary, count, seed, start=0.0, steps=None):
@@ -140,32 +148,29 @@ def clipped(s, adversary, count, seed, start=0.0, steps=None):
     return np.sqrt(np.maximum(0.0, (x * _solve(C, x)).sum(axis=1)))
 
 
-def of_one_form(s, adversary, turn, kept, count, seed, steps=None):
+def of_one_form(s, adversary, turn, kept, count, seed):
     """`clipped` where a record's loss is of one linear form: of the data's part the clip lets through what is a function of how
     much a direction sees of the form, a unit vector at the angle `turn` from the difference of the means.
 
     Args:
         kept: of |<u, a>| sqrt(d), the share of the curvature that is let through, between low/top and 1.
     """
-    run, rng, d = Run.of(s), np.random.default_rng(seed), s.d
+    run, d = Run.of(s), s.d
     top = curvatures(s)[1]
     r, step, fixed = 1 - s.eta / s.K * s.ridge, s.eta / s.K, np.ones(d) / sqrt(d)
     x, C = np.zeros((count, d)), np.zeros((count, d, d))
-    steps = run.T if steps is None else steps
-    for t in range(steps):
+    for t, (beside, U) in enumerate(drawn(count, d, run.K, run.T, seed)):
         along = _unit(x, fixed)
-        beside = rng.standard_normal(x.shape)
         beside = _unit(beside - (beside * along).sum(axis=1, keepdims=True) * along, fixed)
         a = np.cos(turn) * along + np.sin(turn) * beside  # of the past alone
-        aim = _aim(run, adversary, rng, r * x, C, fixed, steps - t)
-        U = directions(rng, count, d, run.K)
+        aim = _aim(run, adversary, None, r * x, C, fixed, run.T - t)
         seen = np.einsum("sdk,sd->sk", U, a)
         through = step * top * kept(np.abs(seen) * sqrt(d)) * seen
         V = r * U.swapaxes(1, 2) - through[:, :, None] * a[:, None, :]
         A = np.eye(d) + U @ (V - U.swapaxes(1, 2))
         C = A @ C @ A.swapaxes(1, 2) + run.s1 * (U @ U.swapaxes(1, 2)) + run.s2 * np.eye(d)
         x = np.einsum("sde,se->sd", A, x)
-        x = x + _push(run, adversary, U, aim, x, C, steps - t)
+        x = x + _push(run, adversary, U, aim, x, C, run.T - t)
     return np.sqrt(np.maximum(0.0, (x * _solve(C, x)).sum(axis=1)))
 
 
@@ -189,8 +194,8 @@ def _aim(run, adversary, rng, y, C, fixed, left):
     if adversary.aim == "fixed":
         return np.broadcast_to(fixed, y.shape)
     if left <= adversary.greedy and run.before:
-        return _unit(_inverse_power(C + (run.s1 * run.K / run.d + run.s2) * np.eye(run.d), 1.0, y), fixed)
-    return _unit(_inverse_power(C, adversary.power, y), fixed)
+        return _unit(_inverse(C + (run.s1 * run.K / run.d + run.s2) * np.eye(run.d), y), fixed)
+    return _unit(_inverse(C, y) if adversary.power else y, fixed)
 
 
 def _push(run, adversary, U, aim, x_new, C_new, left):
@@ -231,12 +236,10 @@ def _unit(v, otherwise):
     return v / np.linalg.norm(v, axis=-1, keepdims=True)
 
 
-def _inverse_power(C, power, y):
-    if power == 0:
-        return y
-    values, vectors = np.linalg.eigh(C)
-    scaled = np.maximum(values / np.maximum(values[:, -1:], 1e-300), 1e-9) ** -power
-    return np.einsum("sde,se->sd", vectors, scaled * np.einsum("sde,sd->se", vectors, y))
+def _inverse(C, y):
+    """Along C^-1 y, with as much noise added everywhere that C has an inverse."""
+    noise = 1e-9 * np.trace(C, axis1=1, axis2=2)[:, None, None] * np.eye(y.shape[1])
+    return _solve(C + noise, y) if C.any() else y
 
 
 def _solve(C, x):

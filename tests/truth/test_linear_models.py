@@ -146,7 +146,7 @@ KEPT = {  # of how much a direction sees of the form: the share of the curvature
     "where much is seen": lambda seen: 1.0 * (seen > 1),
     "a sigmoid": lambda seen: 1 / (1 + seen**2),
 }
-PUSHES = {"on": Adversary(), "where the noise is least": Adversary(power=1.0), "greedy": Adversary(greedy=np.inf)}
+PUSHES = {"on": Adversary(), "where the noise is least": Adversary(power=1), "greedy": Adversary(greedy=np.inf)}
 ACTING_RUNS = {name: s.replace(linear=True) for name, s in ACTING.items() if s.d > 1}
 
 

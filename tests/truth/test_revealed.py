@@ -29,7 +29,7 @@ ADVERSARIES = {
     "aligned, flipped": Adversary("flip"),
     "aligned, turned": Adversary("turn"),
     "aligned, uneven": Adversary("uneven", greedy=1),
-    "where the noise is least": Adversary(power=1.0),
+    "where the noise is least": Adversary(power=1),
     "greedy": Adversary(greedy=inf),
 }
 CANDIDATES = [Adversary(*choice) for choice in product(("shrink", "turn"), (0.0, 0.5, 2.0), (0, 1, 3))]

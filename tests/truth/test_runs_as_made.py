@@ -16,7 +16,7 @@ from zoexplore import Setting, epsilon
 DELTAS = (0.2, 1e-2, 1e-4)
 ADVERSARIES = {
     "all of the drift": Adversary(), "flipped": Adversary("flip"), "turned": Adversary("turn"),
-    "where the noise is least": Adversary("uneven", power=1.0), "greedy": Adversary("turn", greedy=inf),
+    "where the noise is least": Adversary("uneven", power=1), "greedy": Adversary("turn", greedy=inf),
 }  # fmt: skip
 
 
