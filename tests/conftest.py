@@ -40,7 +40,7 @@ def patient():
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector):
-    """Each process begins with other folders, and finds the rest as the others have compiled it: pytest compiles assertions itself."""
+    """Each process begins with other folders, and finds the rest compiled by the others: assertions are rewritten once."""
     report = yield
     if collector.path == TESTS and (worker := os.environ.get("PYTEST_XDIST_WORKER", "gw0")) != "gw0":
         first = len(report.result) * int(worker[2:]) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
