@@ -37,7 +37,7 @@ class View(pn.viewable.Viewer):
         self.dark = dark
         self.panes: list[pn.pane.Bokeh] = []  # the figures
         self._stale = False
-        self._redrawing: Task | None = None
+        self._redrawing = Task()
         self._behind = False  # whether the state has moved on while this was being computed, or rested
         self._resting = False
         self.sketch = False  # whether what is drawn is to be drawn better once no slider is held
@@ -78,7 +78,7 @@ class View(pn.viewable.Viewer):
         if self.refining:
             self._stop()
             self.refining = False
-        if self.state.moving and self.active and self._redrawing and self._redrawing.waits:
+        if self.state.moving and self.active and self._redrawing.waits:
             self._behind = True
             return
         self._stop()
@@ -105,8 +105,7 @@ class View(pn.viewable.Viewer):
 
     def _stop(self) -> None:
         self._resting = False
-        if self._redrawing:
-            self._redrawing.stop()
+        self._redrawing.stop()
 
     def _woken(self, *_: Any) -> None:
         if self.active and self._stale:

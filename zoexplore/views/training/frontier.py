@@ -55,15 +55,15 @@ LOOKS = {
 class Scale:
     """An axis of epsilon: whole decades, then a strip for what is infinite."""
 
-    low: float
-    high: float
+    low: float = 0.01
+    high: float = 100.0
 
     @classmethod
     def of(cls, frontier: Frontier, bounds: tuple[str, ...]) -> "Scale":
         """The decades of all finite values."""
         values = [p.epsilon[b] for p in frontier.points for b in bounds if 0 < p.epsilon[b] < inf]
         if not values:
-            return cls(0.01, 100.0)
+            return cls()
         low = floor(log10(min(values)))
         return cls(10.0**low, 10.0 ** max(ceil(log10(max(values))), low + 1))
 
@@ -274,7 +274,7 @@ class UtilityFigure:
 
     def draw(self, frontier: Frontier | None, bounds: tuple[str, ...], utility: str, chosen: Point | None) -> None:
         """Show a frontier; nothing where there is none."""
-        scale = Scale.of(frontier, bounds) if frontier else Scale(0.01, 100.0)
+        scale = Scale.of(frontier, bounds) if frontier else Scale()
         fill(self.source, marks(frontier, bounds, utility, scale) if frontier else ())
         for bound, source in self.fronts.items():
             put(source, *(front(frontier, bound, utility, scale) if frontier and bound in bounds else ()))
