@@ -11,6 +11,7 @@ from contextlib import suppress
 import numpy as np
 
 from zoexplore.compute import questions
+from zoexplore.compute.process import Process
 
 # all that the page has computed elsewhere
 NEEDED = (questions.solved, questions.recommended, questions.row, questions.histograms)
@@ -40,6 +41,15 @@ def tell_file_and_be_busy(path, seconds):
         file.write(str(os.getpid()))
     os.rename(f"{path}~", path)
     busy(seconds)
+
+
+_workers = []
+
+
+def begun(kinds):
+    """Begin a worker of each kind here; their ids and those of their parents."""
+    _workers.extend(map(Process, kinds))
+    return [worker.submit(call).result() for worker in _workers for call in (os.getpid, os.getppid)]
 
 
 _put = []

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
 
@@ -49,6 +48,16 @@ def fresh():
             process.end()
 
 
+@pytest.fixture(scope="module")
+def bounded():
+    """A fork server that has only just begun, with less memory than others."""
+    server = ForkServer()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(WORKER_MEGABYTES.variable, "500")
+        server._begin()
+    return server
+
+
 # A process
 
 
@@ -83,17 +92,6 @@ def test_an_interrupt_for_all_processes_is_nothing_to_it(process):
     assert busy.result(PATIENCE) is None and process.submit(os.getpid).result(PATIENCE) == pid
 
 
-@linux
-def test_it_takes_no_more_memory_than_it_may(monkeypatch):
-    monkeypatch.setenv(WORKER_MEGABYTES.variable, "500")
-    monkeypatch.setattr(processes, "fork_server", ForkServer())  # which reads the limit when it begins
-    process = Process()
-    with pytest.raises(MemoryError):
-        process.submit(bytearray, (600 * 2**20,)).result(PATIENCE)
-    assert process.submit(abs, (-1,)).result(PATIENCE) == 1
-    process.end()
-
-
 def test_ending_ends_it_whatever_it_does(process):
     """The last of what is asked of these."""
     pid = process.submit(os.getpid).result(PATIENCE)
@@ -104,13 +102,10 @@ def test_ending_ends_it_whatever_it_does(process):
 
 
 def test_workers_end_with_the_process_that_began_them():
-    kinds = ", ".join(kind.__name__ for kind in KINDS)
-    begin = f"from zoexplore.compute.process import Process, {kinds}; import os; workers = [*map(Process, [{kinds}])]"
-    pids = "[process.submit(pid).result() for process in workers for pid in (os.getpid, os.getppid)]"
-    code = f"{begin}; print(*{pids}, os.getpid(), flush=True); os._exit(0)"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True)
-    pids = set(map(int, told.stdout.split()))
+    process = Process()
+    pids = set(process.submit(jobs.begun, (KINDS,)).result(PATIENCE))
     assert len(pids) == 2 * len(KINDS)  # the one that began them, a fork server, and a worker of each kind
+    process.end()
     for pid in pids:
         soon(lambda pid=pid: gone(pid))
 
@@ -149,9 +144,9 @@ def test_where_the_fork_server_is_killed_its_workers_end_and_the_next_has_anothe
 # The pool
 
 
-def test_calls_dropped_at_any_moment_leave_no_process_that_answers_wrongly(fresh, monkeypatch):
+def test_calls_dropped_at_any_moment_leave_no_process_that_answers_wrongly(fresh, bounded, monkeypatch):
     """As where a reader changes an axis of the map twice on a fresh server, while the theorem's kernels load."""
-    monkeypatch.setattr(processes, "fork_server", ForkServer())
+    monkeypatch.setattr(processes, "fork_server", bounded)
     asked = DEMONSTRATION.replace(T=37), Accounting(), "K"
     waits = fresh(count=2, grace=0.0)
     for pause in (0.0, 0.2, 2.0, 0.0, 0.01, 0.02, 0.05, 0.1, 0.2):  # while all load, and then while one does
@@ -165,6 +160,15 @@ def test_calls_dropped_at_any_moment_leave_no_process_that_answers_wrongly(fresh
     found = waits.submit(curve_set, asked).answer.result(PATIENCE)
     expected = curve(asked[0], "K", found.values)
     assert {b: list(values) for b, values in found.epsilon.items()} == {b: list(values) for b, values in expected.items()}
+
+
+@linux
+def test_a_worker_takes_no_more_memory_than_it_may(fresh, bounded, monkeypatch):
+    monkeypatch.setattr(processes, "fork_server", bounded)
+    waits = fresh(count=2)
+    with pytest.raises(MemoryError):
+        waits.submit(bytearray, (600 * 2**20,)).answer.result(PATIENCE)
+    assert waits.submit(abs, (-1,)).answer.result(PATIENCE) == 1
 
 
 def test_sessions_take_turns_however_much_each_asks(fresh, tmp_path):

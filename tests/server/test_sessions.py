@@ -19,6 +19,7 @@ from zoexplore.limits import READERS
 from zoexplore.server import sessions
 
 ROOT = Path(__file__).parents[2]
+LITTLE = "?show=sigma,curves"  # all of a page that is needed here
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def test_one_reader_too_many_is_told_so_and_a_seat_is_given_back(origin, monkeyp
     monkeypatch.setattr(sessions, "_taken", WeakKeyDictionary())  # without the seats of pages that other tests made here
 
     async def readers():
-        first, second = await Reader.open(origin), await Reader.open(origin)
+        first, second = await Reader.open(origin, LITTLE), await Reader.open(origin, LITTLE)
         with pytest.raises(LookupError):
             second.find("Slider", "σ noise scale")
         assert "All seats of this server (1) are taken" in json.dumps(second.document)
@@ -46,7 +47,7 @@ def test_one_reader_too_many_is_told_so_and_a_seat_is_given_back(origin, monkeyp
         deadline = time.monotonic() + PATIENCE
         while sessions._taken and time.monotonic() < deadline:
             await asyncio.sleep(LIFETIME / 1000)
-        third = await Reader.open(origin)
+        third = await Reader.open(origin, LITTLE)
         assert third.find("Slider", "σ noise scale")
         second.close()
         third.close()
@@ -59,7 +60,7 @@ def test_who_waits_for_runs_with_batches_keeps_nobody_else_waiting(origin, monke
     monkeypatch.setattr("zoexplore.compute.ask.REDRAW", inf)  # a busy machine's full batches are quick, too
 
     async def readers():
-        slow, quick = await Reader.open(origin), await Reader.open(origin)
+        slow, quick = await Reader.open(origin), await Reader.open(origin, LITTLE)
         line = [pool().submit(time.sleep, (600,), urgent=True) for _ in range(pool().count)]
         await slow.unfold("Everything else")
         slow.set(slow.find("TextInput", "b records per step"), "value", "100")

@@ -22,6 +22,7 @@ VISITS = 2
 @contextmanager
 def served():
     """The explorer, served by a thread of this process: its host and port."""
+    serving.keep_defaults()  # as a server does
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -57,7 +58,6 @@ def left():
 
     app.Explorer = make
     serving.freeze_startup_objects()  # as a server does before its first session
-    serving.keep_defaults()
     with served() as origin:
         for _ in range(VISITS):
             asyncio.run(visit(origin))

@@ -15,6 +15,12 @@ from zoexplore.views.style import theme
 from zoexplore.views.tabs import VIEWS
 
 
+@pytest.fixture(scope="module")
+def plain():
+    """The explorer at an address that each test turns to another."""
+    return Explorer(search="")
+
+
 @pytest.fixture
 def address():
     return Address(State(), Bridge())
@@ -97,15 +103,15 @@ def test_what_is_asked_in_a_view_comes_back_from_its_address():
 
 
 @pytest.mark.parametrize("asked", ["attack.prior=7", "plan.aim=moon", "plan.target=x", "map.targets=0.1,-1", "map.x=nothing"])
-def test_what_cannot_be_asked_in_a_view_is_reported(asked):
-    explorer = Explorer(search=f"?{asked}&T=9")
-    assert asked.partition("=")[0] in explorer.state.note and explorer.address.search() == "?T=9"
+def test_what_cannot_be_asked_in_a_view_is_reported(plain, asked):
+    visit(plain.address, f"?{asked}&T=9")
+    assert asked.partition("=")[0] in plain.state.note and plain.address.search() == "?T=9"
 
 
-def test_a_tab_that_is_none_is_reported():
-    explorer = Explorer(search="?tab=cellar")
-    assert explorer.tabs.selected == "curves"
-    assert "tab = 'cellar'" in explorer.state.note
+def test_a_tab_that_is_none_is_reported(plain):
+    visit(plain.address, "?tab=cellar")
+    assert plain.tabs.selected == "curves"
+    assert "tab = 'cellar'" in plain.state.note
 
 
 def test_without_an_address_nothing_is_written():
@@ -158,16 +164,19 @@ def test_what_could_not_be_used_is_told_once(shown, where):
     explorer = Explorer(search=f"?show={shown}")
     told = [pane for pane in explorer.__panel__().select(pn.pane.HTML) if "Of this address" in str(pane.object)]
     assert len(told) == 1 and where in parts(explorer) and "there is no 'moon' to show" in told[0].object
-    quiet = Explorer(search="?show=curves").__panel__()[0]
-    assert [part.visible for part in quiet if "zx-told" in part.css_classes] == [False]
 
 
-def test_a_lecture_has_large_type_and_keeps_it_in_the_address():
-    lecture, usual = (Explorer(search=search) for search in ("?present&T=9", "?T=9"))
-    for explorer in (lecture, usual):
-        explorer.__panel__()
+def test_a_lesson_of_which_all_is_used_tells_nothing():
+    quiet = Explorer(search="?show=curves")
+    assert [part.visible for part in quiet.__panel__()[0] if "zx-told" in part.css_classes] == [False]
+    assert not quiet.curves.choice.visible, "which is not named"
+
+
+def test_a_lecture_has_large_type_and_keeps_it_in_the_address(plain):
+    lecture = Explorer(search="?present&T=9")
+    lecture.__panel__()
     assert lecture.address.search() == "?present=1&T=9"
-    sizes = [float(explorer.curves.annotation_words.glyph.text_font_size.removesuffix("px")) for explorer in (lecture, usual)]
+    sizes = [float(explorer.curves.annotation_words.glyph.text_font_size.removesuffix("px")) for explorer in (lecture, plain)]
     assert sizes[0] > 1.3 * sizes[1]
     room, *foot = lecture.__panel__()
     assert "zx-present" in room.css_classes and not foot
@@ -180,6 +189,5 @@ def test_lengths_follow_the_lectures_unit_and_the_widths_asked_for_do_not():
     assert not re.search(r"(?<![\d.])(?:[3-9]|\d\d+)px", re.sub(r"@(?:container|media)[^{]*", "", sheets))
 
 
-def test_a_lesson_hides_the_choice_of_the_axis_unless_it_names_it():
-    assert not Explorer(search="?show=curves").curves.choice.visible
-    assert Explorer(search="?show=curves,axis").curves.choice.visible and Explorer(search="?T=9").curves.choice.visible
+def test_a_lesson_that_names_the_choice_of_the_axis_shows_it(plain):
+    assert Explorer(search="?show=curves,axis").curves.choice.visible and plain.curves.choice.visible

@@ -3,7 +3,6 @@
 import asyncio
 
 import numpy as np
-import pytest
 
 from zoexplore import BOUNDS, Accounting, curve, guarantee
 from zoexplore.axes import T_VALUES
@@ -62,16 +61,17 @@ def test_rename_and_remove():
     assert [pin.setting.T for pin in pins.pins] == [2]
 
 
-@pytest.mark.parametrize("name", ["K = 5", "a~b", "50 % & more, ok: yes", "<b>"])
-def test_pins_come_back_from_an_address(name):
+def test_pins_come_back_from_an_address():
     one = Explorer(search="")
     one.state.ask(R=float("inf"), schedule="optimal")
-    one.pins.add(one.state)
-    one.pins.rename(0, name)
+    for place, name in enumerate(["K = 5", "a~b", "50 % & more, ok: yes", "<b>"]):
+        one.pins.add(one.state)
+        one.pins.rename(place, name)
+        one.state.ask(T=place + 1)
     one.pins.compare = "theorem"
     one.state.ask(K=5)
     other = Explorer(search=one.bridge.search)
-    assert (other.pins.pins, other.pins.compare) == (one.pins.pins, "theorem")
+    assert (other.pins.pins, other.pins.compare) == (one.pins.pins, "theorem") and len(other.pins.pins) == 4
     assert other.state.setting == one.state.setting
 
 
@@ -136,9 +136,9 @@ def test_pins_are_drawn_by_the_accountants_numbers():
 
 
 def test_a_bound_that_never_applies_is_drawn_as_nothing():
-    explorer = Explorer(search="?pin=K:300&compare=theorem")
-    assert np.isnan(explorer.curves.pinned.source.data["ys"][0]).all()
-    assert np.isnan(explorer.curves.pinned.ends.data["x"][0])
+    pins = Pins(pins=[Pin("many", DEMONSTRATION.replace(K=300), Accounting())], compare="theorem")
+    drawn = Curves(State(), pins=pins).pinned
+    assert np.isnan(drawn.source.data["ys"][0]).all() and np.isnan(drawn.ends.data["x"][0])
 
 
 def test_a_figures_pins_go_with_it_and_ones_own_stay():

@@ -41,6 +41,12 @@ def here(monkeypatch):
         monkeypatch.setattr(module, "ask", ask)
 
 
+@pytest.fixture
+def incomparable(monkeypatch):
+    """A tab without the comparison that comes with the package."""
+    monkeypatch.setattr("zoexplore.views.training.tab.finished", lambda: None)
+
+
 @pytest.fixture(scope="class")
 def form():
     """A tab of which nothing but its form is used."""
@@ -115,6 +121,7 @@ class TestMarks:
         assert "counted at" in about(frontier(), 1e-5, Accounting(conversion="cks"))
 
 
+@pytest.mark.usefixtures("incomparable")
 class TestChoices:
     def test_they_start_with_a_task_and_its_own_run(self):
         asked = Choices(State()).asked()
@@ -204,6 +211,7 @@ class TestChoices:
         assert tab.choices.task == "mixture"
 
 
+@pytest.mark.usefixtures("incomparable")
 class TestRunning:
     def test_points_come_and_it_ends(self, monkeypatch):
         tab = trained(monkeypatch, train_jobs.finished)
@@ -259,6 +267,7 @@ def load(tab, name, content):
     tab.results.upload.value = content
 
 
+@pytest.mark.usefixtures("incomparable")
 class TestResults:
     @pytest.mark.parametrize("kind", ["csv", "parquet"])
     def test_what_is_saved_loads(self, here, kind):
