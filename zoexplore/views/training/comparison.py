@@ -31,13 +31,14 @@ _NEAR = 3.0  # costs within this factor have names that may meet
 
 
 class Line(NamedTuple):
-    """One method: its points, their epsilons by their best sound account, none without noise, and their utilities."""
+    """One method: its points, their epsilons by their best sound account, none without noise, their utilities and error bars."""
 
     method: str
     colour: str
     points: list[Point]
     x: list[float]
     y: list[float]
+    bars: list[list[float]]
 
 
 def lines(frontier: Frontier, utility: str = "accuracy") -> list[Line]:
@@ -49,7 +50,8 @@ def lines(frontier: Frontier, utility: str = "accuracy") -> list[Line]:
         points.sort(key=lambda p: p.epsilon[p.by] if p.by else 0.0)
         if points:
             x = [p.epsilon[p.by] for p in points] if noisy else []
-            found.append(Line(method, look_of(method).colour, points, x, [p.mean(utility) for p in points]))
+            y, bars = [p.mean(utility) for p in points], [bar(p, utility) for p in points]
+            found.append(Line(method, look_of(method).colour, points, x, y, bars))
     sign = 1 if utility == "loss" else -1
     return sorted(found, key=lambda line: sign * line.y[-1])
 
@@ -86,10 +88,10 @@ def _mark(fig: figure, source: ColumnDataSource, size: int) -> None:
     tells(fig, fig.scatter("x", "y", source=source, size=size, **look))
 
 
-def _marked(point: Point, x: float, utility: str) -> dict[str, Any]:
-    """The row of a mark and its bar."""
-    look, place = look_of(point.method), {"x": x, "y": point.mean(utility), "xs": [x, x], "ys": bar(point, utility)}
-    return {**place, "tip": tip(point), "colour": look.colour, "marker": look.marker}
+def _marked(point: Point, x: float, y: float, ends: list[float]) -> dict[str, Any]:
+    """The row of a mark, with the ends of its bar."""
+    look = look_of(point.method)
+    return {"x": x, "y": y, "xs": [x, x], "ys": ends, "tip": tip(point), "colour": look.colour, "marker": look.marker}
 
 
 _MARKED = ("x", "y", "xs", "ys", "tip", "colour", "marker")
@@ -129,11 +131,11 @@ class Compared:
         fixed_ticks(self.figure.xaxis[0], ticks if len(ticks) <= _MOST_TICKS else decades(low, high))
         self.figure.xaxis.axis_label = f"ε at {at_delta(frontier.delta)}, by the best account"
         self.figure.yaxis.axis_label = f"{utility} on held-out data"
-        values = [end for line in found for p in line.points for end in bar(p, utility)]
+        values = [end for line in found for ends in line.bars for end in ends]
         places = apart([line.y[-1] for line in found], _APART * extent(values))
         reach(self.figure.y_range, values, places)
         noisy, silent = [line for line in found if line.x], [line for line in found if not line.x]
-        fill(self.marks, [_marked(p, x, utility) for line in noisy for p, x in zip(line.points, line.x, strict=True)])
+        fill(self.marks, [_marked(*row) for line in noisy for row in zip(line.points, line.x, line.y, line.bars, strict=True)])
         fill(self.paths, [{"xs": line.x, "ys": line.y, "colour": line.colour} for line in noisy])
         fill(self.levels, [{"xs": [low, high], "ys": [line.y[-1]] * 2, "colour": line.colour} for line in silent])
         begin = high * _LEAD
@@ -252,15 +254,16 @@ class Costs:
         points = [p for p in frontier.points if p.target == best.target]
         of, title = COSTS[cost]
         x, y = [float(of(p)) for p in points], [p.mean("accuracy") for p in points]
-        values = [end for p in points for end in bar(p, "accuracy")]
+        bars = [bar(p, "accuracy") for p in points]
+        values = [end for ends in bars for end in ends]
         places = _places(x, y, _APART * extent(values))
         self.figure.x_range.update(start=min(x) / 1.5, end=max(x) * _BEYOND)
         reach(self.figure.y_range, values, places)
         self.figure.xaxis.axis_label = title
         self.figure.yaxis.axis_label = f"accuracy at ε = {format_number(best.target)}"
         fill(self.marks, [
-            _marked(p, at, "accuracy") | {"at": place, "text": short_of(p.method)}
-            for p, at, place in zip(points, x, places, strict=True)
+            _marked(p, at, height, ends) | {"at": place, "text": short_of(p.method)}
+            for p, at, height, ends, place in zip(points, x, y, bars, places, strict=True)
         ])  # fmt: skip
 
 

@@ -141,13 +141,13 @@ def marks(frontier: Frontier, bounds: tuple[str, ...], utility: str, scale: Scal
     """
     found = []
     for place, point in enumerate(frontier.points):
-        shown = bounds if point.sigma else bounds[:1]
+        y, ends, shown = point.mean(utility), bar(point, utility), bounds if point.sigma else bounds[:1]
         for order, bound in enumerate(shown):
             x = scale.place(point.epsilon[bound], order, len(shown))
             line = theme.hue(bound) if point.sigma else theme.colour("muted")
             hollow = supposed(point, bound, frontier.accounting)
             found.append({
-                "x": x, "y": point.mean(utility), "xs": [x, x], "ys": bar(point, utility), "point": place,
+                "x": x, "y": y, "xs": [x, x], "ys": ends, "point": place,
                 "bound": bound if point.sigma else "", "marker": look_of(point.method).marker,
                 "size": _size(bound) if point.sigma else SIZES[0], "line": line,
                 "fill": theme.colour("surface") if hollow else line, "tip": tip(frontier, point, bound),
