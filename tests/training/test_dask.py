@@ -6,13 +6,14 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from zoexplore.training import frontier, sweep
 
-pytest.importorskip("distributed")
+pytestmark = pytest.mark.skipif(find_spec("distributed") is None, reason="Dask is not installed")
 ROOT = Path(__file__).parents[2]
 ASKED = {"task": "breast-cancer", "methods": ("noisy-zogd", "isotropic", "non-private"), "T": 600, "seeds": 4}
 

@@ -5,7 +5,6 @@ import io
 import pickle
 
 import numpy as np
-import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -110,6 +109,8 @@ def test_what_cannot_be_used_says_where_and_why(content, message):
 
 
 def frame_of(count=60):
+    import pandas
+
     rng = np.random.default_rng(1)
     sick = rng.integers(0, 2, count)
     places = np.array(["north", "south", "west"])[rng.integers(0, 3, count)]
@@ -145,6 +146,8 @@ def test_missing_values_are_told_or_their_records_left_out():
 
 @pytest.mark.proof
 def test_a_million_records(tmp_path):
+    import pandas
+
     rows = np.column_stack([np.random.default_rng(0).standard_normal((10**6, 4)).round(3), np.arange(10**6) % 2])
     pandas.DataFrame(rows, columns=list("abcde")).to_csv(tmp_path / "t.csv", index=False)
     assert len(table(tmp_path / "t.csv").data.X) == 800_000
