@@ -29,6 +29,7 @@ No test does better than these curves: each shows what one bound leaves to the b
 number in the table is an upper limit.</p>"""
 _POINTED = "found, at most, at a rate of false alarms of @{x}{value}"
 _PERCENT = "return String(Number((100 * tick).toPrecision(3))) + ' %'"
+_MISSED = "missed "  # what the best test misses by a bound: the column's name is this and the bound's
 _GUESSING = np.array([RATES[0], RATES[-1]])
 _LEAST = 1e-4  # the lowest rate that the logarithmic figure shows
 
@@ -43,14 +44,13 @@ class Attack(View):
     guess = param.Number(0.001, bounds=(0, 1), inclusive_bounds=(False, False), doc="the chance to guess a record anyway")
 
     def build(self) -> None:
-        names = [name for bound in BOUNDS for name in (bound, _missed(bound))]
         self._given: dict[str, Guarantee] = {}  # by every bound, for the run that is drawn
-        self.source = empty("attack", "rate", "value", "probe", *names)
+        self.source = empty("attack", "rate", "value", "probe", *BOUNDS, *(_MISSED + bound for bound in BOUNDS))
         self.pinned_source = empty("attack-pins", "rates", "missed", "found", "colour")
         self.now: list[Span] = []  # at the rate that is looked at
         self.figures = {
-            "trade-off": self._figure("What it misses, at least", _missed, "missed", 0.0, "linear"),
-            "found": self._figure("What it finds, at most", str, "found", _LEAST, "log"),
+            "trade-off": self._figure("What it misses, at least", _MISSED, "missed", 0.0, "linear"),
+            "found": self._figure("What it finds, at most", "", "found", _LEAST, "log"),
         }
         cells = [
             widgets.stack(self.canvas(fig), SaveButtons(partial(self.picture, name), f"the {name} curves", name))
@@ -67,7 +67,8 @@ class Attack(View):
             box.param.watch(self._refuse, "refusal")
         self.pins.param.watch(self.changed, ["pins", "compare"])
 
-    def _figure(self, title: str, column: Any, of_pins: str, least: float, scale: str) -> figure:
+    def _figure(self, title: str, before: str, of_pins: str, least: float, scale: str) -> figure:
+        """A figure of the columns that have this `before` a bound's name."""
         fig = blank(
             f"attack-{of_pins}", "middle", height=360, title=title, x_axis_type=scale, y_axis_type=scale,
             x_range=(least, 1), y_range=(least, 1), x_axis_label="false alarms", y_axis_label=of_pins, bare=True,
@@ -79,7 +80,7 @@ class Attack(View):
         self.now.append(mark(fig, self.fpr))
         pins.lines(fig, self.pinned_source, "rates", of_pins)
         for bound in BOUNDS:
-            fig.line("rate", column(bound), source=self.source, name=bound, **stroke(theme.style_of(bound)))
+            fig.line("rate", before + bound, source=self.source, name=bound, **stroke(theme.style_of(bound)))
         probe = fig.line("rate", "probe", source=self.source, line_alpha=0)
         hover(fig, probe, absent="–")
         return fig
@@ -104,7 +105,7 @@ class Attack(View):
         data = {"rate": RATES, "value": RATES, "probe": np.full(RATES.shape, 0.5)}
         for bound, allowed in self._allowed.items():
             shown = np.where(self._given[bound].valid, 1.0, np.nan)
-            data[bound], data[_missed(bound)] = shown * allowed.true_positive_rate(RATES), shown * allowed.misses(RATES)
+            data[bound], data[_MISSED + bound] = shown * allowed.true_positive_rate(RATES), shown * allowed.misses(RATES)
         allowed = [allowed for _, allowed in self._of_pins]
         found = [each.true_positive_rate(RATES) for each in allowed]
         self.source.data = data | dict(zip(pins.styles(self.pins), found, strict=True))
@@ -124,13 +125,16 @@ class Attack(View):
         if not self._given:
             return
         best = smallest(self._given)
-        own, others, pinned = "", "", ""
-        for bound, g in self._given.items():
-            swatch, kind = theme.swatch(theme.style_of(bound)), "best" if g is best and g.valid else ""
-            row = self._row(swatch, g.title, g, self._allowed[bound], kind)
-            own, others = (own + row, others) if BOUNDS[bound].of_this_run else (own, others + row)
-        for place, pin, (g, allowed) in zip(self.pins.places(), self.pins.pins, self._of_pins, strict=False):
-            pinned += self._row(_letter(LETTERS[place], *theme.PINS[place]), f"{pin.name}: {g.title.lower()}", g, allowed)
+        rows = {
+            bound: self._row(theme.swatch(theme.style_of(bound)), g.title, g, self._allowed[bound], best=g is best)
+            for bound, g in self._given.items()
+        }
+        own = "".join(row for bound, row in rows.items() if BOUNDS[bound].of_this_run)
+        others = "".join(row for bound, row in rows.items() if not BOUNDS[bound].of_this_run)
+        pinned = "".join(
+            self._row(_letter(LETTERS[place], *theme.PINS[place]), f"{pin.name}: {g.title.lower()}", g, allowed)
+            for place, pin, (g, allowed) in zip(self.pins.places(), self.pins.pins, self._of_pins, strict=False)
+        )
         fpr, prior, guess = (format_share(x, THIN) for x in (self.fpr, self.prior, self.guess))
         lifts, made = f"an alarm lifts {prior} to", f"reconstructs, if {guess} guessed"
         titles = "", f"finds, at {fpr} false alarms", "advantage: found minus false alarms", lifts, made
@@ -142,7 +146,7 @@ class Attack(View):
             f"<tbody>{_group('For comparison, another mechanism')}{others}</tbody>{beside}</table>",
         )
 
-    def _row(self, mark: str, title: str, g: Guarantee, allowed: TradeOff, kind: str = "") -> str:
+    def _row(self, mark: str, title: str, g: Guarantee, allowed: TradeOff, best: bool = False) -> str:
         numbers = (
             allowed.true_positive_rate(self.fpr),
             allowed.advantage,
@@ -150,7 +154,7 @@ class Attack(View):
             allowed.reconstruction(self.guess),
         )
         cells = "".join(f'<td class="number">{format_percent(float(x), 3) if g.valid else "–"}</td>' for x in numbers)
-        kind = kind if g.valid else "absent"
+        kind = "absent" if not g.valid else "best" if best else ""
         return f'<tr class="{kind}"><td>{mark}</td><th scope="row" title="{escape(g.reason)}">{escape(title)}</th>{cells}</tr>'
 
     def _refuse(self, *_: Any) -> None:
@@ -167,11 +171,6 @@ class Attack(View):
     def __panel__(self) -> pn.viewable.Viewable:
         asked = widgets.column("choices", *self.boxes.values())
         return widgets.component("attack", self.words, self.grid, asked, self.refused, self.table)
-
-
-def _missed(bound: str) -> str:
-    """The column of what the best test misses by a bound."""
-    return f"missed {bound}"
 
 
 def _letter(letter: str, light: str, dark: str) -> str:

@@ -25,7 +25,8 @@ _ROOM = 1.15  # of the picture, round what is in it
 _TRAIL = 6  # steps
 _SIDE = 330  # pixels, with the texts of the axes, which take as much below as beside
 STARTS = {"together": False, "as far apart as the ball allows": True}
-_CIRCLE = np.linspace(0, 2 * np.pi, 181)
+_ANGLES = np.linspace(0, 2 * np.pi, 181)
+_CIRCLE = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)])
 _NOISE = replace(theme.style_of("sharp"), dash=(), width=2.4)
 _COURSE = {
     "overlap": replace(theme.style_of(_ONE), dash=(4, 3), width=1.4),
@@ -117,7 +118,7 @@ class Motion(View):
             ends.update(start=-reach, end=reach)
         steps = np.arange(motion.overlap.size)
         self.course.x_range.update(start=0, end=int(steps[-1]))
-        put(self.sources["ball"], radius * np.cos(_CIRCLE) if radius else (), radius * np.sin(_CIRCLE) if radius else ())
+        put(self.sources["ball"], *(radius * _CIRCLE if radius else ()))
         put(self.sources["overlap"], steps, motion.overlap)
         put(self.sources["public"], steps, motion.public)
         shown = found.epsilon < inf and not self.apart
