@@ -117,8 +117,26 @@ function tellWhatIsComputed(all) {
 // While a slider is held nothing comes that has no name yet, and measuring the page would lay it out between two redraws.
 let held = false;
 for (const kind of ["pointerdown", "pointerup", "pointercancel"]) window.addEventListener(kind, (event) => { held = event.buttons > 0; }, true);
+// A page is looked at for as long as something may be on its way: for a while after a change, of the server or the reader. A page that
+// rests costs nothing.
+const LOOKS = 25;
+let left = LOOKS;
+const wake = () => { left = LOOKS; };
+for (const kind of ["click", "keyup", "resize"]) window.addEventListener(kind, wake, true);
+const watched = new WeakSet();
+function watch(doc) {
+  if (watched.has(doc)) return;
+  watched.add(doc);
+  doc.on_change(wake); // which Bokeh does not call for what comes from the server
+  const patch = doc.apply_json_patch;
+  doc.apply_json_patch = function(...given) { wake(); return patch.apply(this, given); };
+}
 function look() {
-  if (!window.Bokeh?.documents?.[0]?.is_idle) return;
+  const doc = window.Bokeh?.documents?.[0];
+  if (!doc?.is_idle) return;
+  watch(doc);
+  if (!left) return;
+  left -= 1;
   const all = [...window.Bokeh.index.roots].flatMap((root) => [...views(root)]);
   for (const act of held ? [tellWhatIsComputed] : [nameAll, keepFigure, tellWhatIsComputed]) act(all);
 }
