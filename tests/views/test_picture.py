@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from zoexplore.presets import DEMONSTRATION
-from zoexplore.views import Explorer, Inside, Map, Profile
+from zoexplore.views import Curves, Explorer, Inside, Map, Profile
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
 
@@ -26,14 +26,13 @@ def places(picture):
 
 @pytest.mark.parametrize("along", ["T", "beta", "sigma", "K", "m", "ridge"])
 def test_curves_have_axes_legend_and_setting(along):
-    explorer = Explorer(DEMONSTRATION.replace(K=52))
-    explorer.curves.along = along
-    picture = asyncio.run(explorer.curves.picture())
+    view = Curves(State(DEMONSTRATION.replace(K=52)), along=along)
+    picture = asyncio.run(view.picture())
     said = texts(picture)
-    assert explorer.curves.abscissa.title in said and explorer.curves.figure.yaxis.axis_label in said
+    assert view.abscissa.title in said and view.figure.yaxis.axis_label in said
     assert "Composition" in said and "Sharper bound" in said
     assert any("n = 20000" in text for text in said)
-    assert not any(text.startswith(f"{explorer.curves.abscissa.symbol} = ") for text in " ".join(said[-2:]).split(", "))
+    assert not any(text.startswith(f"{view.abscissa.symbol} = ") for text in " ".join(said[-2:]).split(", "))
     assert places(picture) and max(map(abs, places(picture))) < 20_000
 
 
@@ -47,16 +46,16 @@ def test_pins_are_named_and_what_is_no_guarantee_is_said():
 
 
 def test_a_run_without_any_bound_is_still_a_picture():
-    explorer = Explorer(DEMONSTRATION.replace(R=float("inf"), beta=0.0, regime="non-convex", batch=10, K=520))
-    assert texts(asyncio.run(explorer.curves.picture()))
+    run = DEMONSTRATION.replace(R=float("inf"), beta=0.0, regime="non-convex", batch=10, K=520)
+    assert texts(asyncio.run(Curves(State(run)).picture()))
 
 
 def test_a_picture_is_light_whatever_the_page_is():
-    light, dark = Explorer(), Explorer()
-    dark.dark.value = True
-    assert asyncio.run(dark.curves.picture()) == asyncio.run(light.curves.picture())
+    light, dark = Curves(), Curves(dark=True)
+    drawn = asyncio.run(dark.picture())
+    assert drawn == asyncio.run(light.picture())
     dark_only = {pair[theme.DARK] for pair in theme.COLOURS.values()} - {pair[theme.LIGHT] for pair in theme.COLOURS.values()}
-    assert not any(colour in asyncio.run(dark.curves.picture()) for colour in dark_only)
+    assert not any(colour in drawn for colour in dark_only)
 
 
 def test_the_profile():
