@@ -57,6 +57,12 @@ def test_runs_on_batches_are_never_quick_and_others_as_they_were_lately(monkeypa
     assert quick(guarantees, full, Accounting(conversion="cks"))
 
 
+def test_a_process_that_is_asked_loads_no_panel():
+    asyncio.run(ask(guarantees, DEMONSTRATION.replace(batch=99), Accounting()))
+    loaded = asyncio.run(ask(jobs.modules))
+    assert "zoexplore.bounds" in loaded and not {"panel", "bokeh", "param", "tornado"} & loaded
+
+
 def test_quick_settings_are_drawn_at_once_and_in_this_process(elsewhere):
     state = State()
     parts = [Curves(state), Readouts(state)]

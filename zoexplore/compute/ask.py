@@ -6,7 +6,6 @@ is measured each time.
 """
 
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -16,7 +15,7 @@ from statistics import median
 from typing import Any
 
 from zoexplore.compute.pool import Call, Pool, TooLong
-from zoexplore.compute.questions import recall, remember
+from zoexplore.compute.questions import recall, remember, timed
 from zoexplore.compute.task import event_loop_is_running, session
 from zoexplore.setting import Setting
 
@@ -112,9 +111,3 @@ def _arrived(key: tuple, call: Call, _: Future) -> None:
     with _lock:
         if _asked.get(key) is call:
             del _asked[key]
-
-
-def timed(function: Callable, *args: Any) -> tuple[Any, float]:
-    """What a function returns, and the processor's seconds that it took."""
-    begun = time.thread_time()
-    return function(*args), time.thread_time() - begun
