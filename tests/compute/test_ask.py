@@ -15,7 +15,8 @@ from zoexplore.compute import ask as asking
 from zoexplore.compute.ask import REDRAW, ask, pool, quick
 from zoexplore.compute.pool import MOST_LONG_WORKS, Busy, LongWork, Pool
 from zoexplore.compute.process import Died
-from zoexplore.compute.questions import curve_set, guarantees, recall, remember, remembered, shares, size
+from zoexplore.compute.questions import curve_set, guarantees, shares
+from zoexplore.compute.remembered import recall, remember, remembered, size
 from zoexplore.compute.task import Task
 from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION

@@ -15,7 +15,8 @@ from statistics import median
 from typing import Any
 
 from zoexplore.compute.pool import Call, Pool, TooLong
-from zoexplore.compute.questions import recall, remember, timed
+from zoexplore.compute.questions import timed
+from zoexplore.compute.remembered import recall, remember
 from zoexplore.compute.task import event_loop_is_running, session
 from zoexplore.setting import Setting
 

@@ -1,26 +1,24 @@
 """What pages ask for: every bound's curve along a field, its guarantee, what that allows an attacker and what it says in words;
 values worth a name, a map's rows, plans, histograms of one step, a miniature that is played. No Panel here.
 
-Most are `remembered`, for all sessions of a server together: pure functions of frozen arguments, whose values nobody writes to.
+Most are `remembered`: pure functions of frozen arguments, whose values nobody writes to.
 """
 
 import json
-import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable
+from dataclasses import dataclass
 from math import ceil, log10
 from typing import Any
 
 import numpy as np
-from cachetools import LRUCache, cached
-from cachetools.keys import hashkey
 
 from zoexplore.axes import AXES, T_MOST
 from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
 from zoexplore.bounds.contraction import k_min
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.tradeoff import TradeOff
+from zoexplore.compute.remembered import recall, remembered
 from zoexplore.directions import one_step_factors
 from zoexplore.export import to_csv
 from zoexplore.formatting import format_count
@@ -30,7 +28,6 @@ from zoexplore.planning.steps import from_which_on
 from zoexplore.setting import LARGEST_INTEGER, Accounting, Setting
 from zoexplore.statement import statement
 
-MOST_CACHED_BYTES = 100_000_000  # of answers that are remembered
 REFERENCE = "reference"  # the column of composition at beta = 1
 REFERENCE_TITLE = "Composition at β = 1"
 _EVEN, _FEW = np.linspace(0.01, 0.99, 99), np.geomspace(1e-6, 0.01, 81)
@@ -42,55 +39,6 @@ SAMPLES, SEED, BINS = 2000, 1, 60
 SIZE = 101  # points a side of a map
 _ALIKE = 1e-3  # curves that differ by less are the same to three digits
 _FINER = 40  # steps between two
-
-
-def size(answer: Any) -> int:
-    """About how many bytes an answer takes."""
-    if answer is None or isinstance(answer, (str, int, float)):  # most of what there is
-        return 100
-    if isinstance(answer, np.ndarray):
-        return answer.nbytes + 100
-    if isinstance(answer, Mapping):
-        answer = answer.values()
-    elif is_dataclass(answer):
-        answer = [getattr(answer, field.name) for field in fields(answer)]
-    return 100 + (sum(map(size, answer)) if isinstance(answer, Iterable) else 0)
-
-
-_answers: LRUCache = LRUCache(MOST_CACHED_BYTES, getsizeof=size)
-_lock = threading.RLock()
-
-
-def remembered(
-    canonical: Callable[..., tuple] = lambda *args: args, *, in_background: bool = False
-) -> Callable[[Callable], Callable]:
-    """Decorate a pure function of frozen arguments whose answers nobody writes to, so that sessions share them.
-
-    Args:
-        canonical: from the arguments to those that all calls with the same answer share.
-        in_background: whether no figure waits for it, so that it must not keep one waiting.
-    """
-
-    def decorate(function: Callable) -> Callable:
-        name = f"{function.__module__}.{function.__qualname__}"
-        remembering = cached(_answers, key=lambda *args: hashkey(name, *canonical(*args)), lock=_lock)(function)
-        remembering.canonical, remembering.in_background = canonical, in_background  # type: ignore[attr-defined]
-        return remembering
-
-    return decorate
-
-
-def recall(function: Callable, args: tuple) -> Any:
-    """The remembered answer of a call. Raises KeyError where there is none."""
-    with _lock:
-        return _answers[function.cache_key(*args)]  # type: ignore[attr-defined]
-
-
-def remember(function: Callable, args: tuple, answer: Any) -> None:
-    """Remember an answer that was computed elsewhere, unless it is larger than all may be together."""
-    with _lock:
-        if size(answer) < MOST_CACHED_BYTES:
-            _answers[function.cache_key(*args)] = answer  # type: ignore[attr-defined]
 
 
 def timed(function: Callable, *args: Any) -> tuple[Any, float]:

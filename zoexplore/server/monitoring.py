@@ -1,4 +1,5 @@
-"""Monitoring: what an operator sees. Logs go to the standard error; metrics are at /metrics, for Prometheus on this machine only.
+"""Monitoring: what an operator sees. Logs go to the standard error; /liveness says that the process answers, and at /metrics, on
+this machine only, are numbers for Prometheus.
 
 A visitor can make a callback fail as often as they like. Its traceback is worth reading once, and how often it came: what goes
 wrong again and again is logged once a minute.
@@ -105,6 +106,16 @@ def _kind(record: logging.LogRecord) -> tuple:
     return record.name, record.pathname, record.lineno, type(error), *lines
 
 
+class Alive(RequestHandler):
+    """Whether the process answers at all; without making a session, as Panel's own can be asked to."""
+
+    def get(self) -> None:
+        self.set_header("Cache-Control", "no-store")
+        self.write({"alive": True})
+
+    head = get
+
+
 class Metrics(RequestHandler):
     """The metrics, for whoever asks from this machine; for all others there is nothing here."""
 
@@ -120,6 +131,9 @@ def _of_this_machine(address: str | None) -> bool:
         return ip_address((address or "").partition("%")[0]).is_loopback
     except ValueError:  # a unix socket has none
         return False
+
+
+PATHS = [("/liveness", Alive), ("/metrics", Metrics)]
 
 
 async def watch() -> None:

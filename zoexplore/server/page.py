@@ -127,16 +127,6 @@ class Page(DocHandler):
         self.finish(_TOLD.format(why=escape(why)))
 
 
-class Alive(RequestHandler):
-    """Whether the process answers at all; without making a session, as Panel's own can be asked to."""
-
-    def get(self) -> None:
-        self.set_header("Cache-Control", "no-store")
-        self.write({"alive": True})
-
-    head = get
-
-
 class Nothing(RequestHandler):
     """What Panel would serve and this page does not need: files of any module that can be imported."""
 

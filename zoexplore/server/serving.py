@@ -22,7 +22,7 @@ from tornado.web import StaticFileHandler
 
 from zoexplore.limits import LINGER_SECONDS, MESSAGE, REQUEST
 from zoexplore.server import monitoring
-from zoexplore.server.page import Alive, Headers, Nothing, Page, framing
+from zoexplore.server.page import Headers, Nothing, Page, framing
 from zoexplore.server.sessions import give_way
 from zoexplore.server.websocket import Socket
 
@@ -78,7 +78,7 @@ def serve(
         server = get_server(
             {"app": _explorer()} | dict(pages or {}), port=port, address=address, start=False, show=False, verbose=False,
             websocket_origin=list(origins) or [f"{host}:{port}" for host in ("127.0.0.1", "localhost")],
-            extra_patterns=[("/liveness", Alive), ("/metrics", monitoring.Metrics), (f"/{COMPONENT_PATH}.*", Nothing), ICON],
+            extra_patterns=[*monitoring.PATHS, (f"/{COMPONENT_PATH}.*", Nothing), ICON],
             secret_key=os.environ.get(KEY, secrets.token_urlsafe(32)).encode(), sign_sessions=True, generate_session_ids=True,
             transforms=[Headers], websocket_max_message_size=MESSAGE.value, use_xheaders=behind_proxy, prefix=prefix,
             check_unused_sessions_milliseconds=CHECK, unused_session_lifetime_milliseconds=1000 * LINGER_SECONDS.value,
