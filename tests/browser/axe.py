@@ -9,7 +9,7 @@ from tests.browser.acts import PATIENCE
 
 AXE = "axe-core@4.14.1"
 # Without `preload` it does not load every style sheet of every shadow root once more, of which no rule that is on has a use.
-SERIOUS = """async () => (await axe.run(document, {resultTypes: ["violations"], preload: false})).violations
+SERIOUS = """async (part) => (await axe.run(part ?? document, {resultTypes: ["violations"], preload: false})).violations
   .filter(v => ["serious", "critical"].includes(v.impact))
   .map(v => ({id: v.id, nodes: v.nodes.map(n => n.target.flat().join(" ") + ": " + n.html.slice(0, 160))}))"""
 
@@ -25,13 +25,16 @@ def packed(folder):
         return archive.extractfile("package/axe.min.js").read().decode(), ""
 
 
-def serious(page, axe):
-    """What axe finds once the page has had the time to name what it has just drawn."""
+def serious(page, axe, part=None):
+    """What axe finds on the page, or of what can be seen of one of its parts, once what has just been drawn has its names.
+
+    The page gives them a few times a second, and axe takes longer than that to look.
+    """
     if not page.evaluate("'axe' in window"):  # half a megabyte to read
         page.evaluate(axe)
     for _ in range(PATIENCE * 2):
-        found = page.evaluate(SERIOUS)
+        page.wait_for_timeout(500)
+        found = page.evaluate(SERIOUS, part and page.locator(part).element_handle())
         if not found:
             break
-        page.wait_for_timeout(500)
     return json.dumps(found, indent=1, ensure_ascii=False)
