@@ -48,11 +48,6 @@ def test_a_curve_that_is_waited_for_is_told(explorer, usual):
     becomes(explorer, explorer.locator("[aria-busy=true]").count, 0)
 
 
-def test_nothing_serious_in_a_lesson_or_a_lecture_hall(page, app_url, axe):
-    opened(page, f"{app_url}?show=curves,K,T&lock=K&say=Look.&say=Guess.&present=1")
-    assert serious(page, axe) == "[]"
-
-
 def test_nothing_serious_in_any_view_on_a_phone_at_night_and_nothing_beyond_its_edge(page, app_url, axe):
     page.set_viewport_size({"width": 390, "height": 844})
     page.emulate_media(color_scheme="dark")

@@ -27,7 +27,7 @@ from zoexplore.presets import DEMONSTRATION
 from zoexplore.views.panels.controls import SLIDERS
 
 
-def test_it_starts_by_making_its_point_with_the_accountants_numbers(page, app_url):
+def test_it_starts_by_making_its_point_with_the_accountants_numbers_whatever_others_do(page, app_url, explorer):
     opened(page, app_url)
     for bound in BOUNDS:
         g = guarantee(DEMONSTRATION, bound)
@@ -37,6 +37,11 @@ def test_it_starts_by_making_its_point_with_the_accountants_numbers(page, app_ur
     assert theorem[-1] == theorem[len(theorem) // 2]
     for bound, values in curve(DEMONSTRATION, "T", T_VALUES).items():
         assert column(page, bound) == pytest.approx(list(values), rel=1e-12)
+
+    before = readouts(page)
+    settled(explorer, lambda: type_in(explorer, "sigma", "0.01"), lambda: readouts(explorer))
+    page.wait_for_timeout(300)
+    assert readouts(page) == before
 
 
 @pytest.mark.parametrize("field", SLIDERS)
@@ -179,17 +184,6 @@ def test_what_says_the_same_is_not_written_again(explorer):
     assert title.evaluate("(title, written) => title.firstChild === written", written)
     assert place.evaluate("place => place.isConnected")  # of a curve's element, in which nothing is
     assert explorer.evaluate("window.asked") == []  # of styles for the canvas, of which there are none
-
-
-def test_sessions_share_nothing(explorer, browser, app_url):
-    context = browser.new_context()
-    other = opened(context.new_page(), app_url)
-    before = readouts(other)
-    assert before == readouts(explorer) and all(before.values())
-    settled(explorer, lambda: type_in(explorer, "sigma", "0.01"), lambda: readouts(explorer))
-    other.wait_for_timeout(300)
-    assert readouts(other) == before
-    context.close()
 
 
 WIDER = """w => { const out = []; const walk = r => { for (const e of r.querySelectorAll('*')) {

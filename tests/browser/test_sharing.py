@@ -28,6 +28,7 @@ from tests.browser.acts import (
     until,
     visit,
 )
+from tests.browser.axe import serious
 from zoexplore import Accounting, curve, guarantee
 from zoexplore.axes import AXES, T_VALUES
 from zoexplore.export import from_fields, to_csv, to_python, to_yaml
@@ -42,8 +43,9 @@ def query(page):
     return page.url.partition("?")[2]
 
 
-def test_an_address_is_restored(page, app_url):
-    opened(page, f"{app_url}?K=52&sigma=0.01&schedule=optimal&against=beta")
+def test_an_address_is_restored_in_the_scheme_that_the_browser_prefers_and_a_lesson_in_the_one_chosen(page, app_url, axe_if_any):
+    page.emulate_media(color_scheme="dark")
+    opened(page, f"{app_url}?K=52&sigma=0.01&schedule=optimal&against=beta&pin=K:20~fewer")
     setting, accounting = DEMONSTRATION.replace(K=52, sigma=0.01), Accounting(schedule="optimal")
     for bound in ("composition", "sharp"):
         reads(page, guarantee(setting, bound).title, guarantee(setting, bound, accounting).epsilon)
@@ -51,6 +53,27 @@ def test_an_address_is_restored(page, app_url):
     expected = curve(setting, "beta", values, ["composition"], accounting)["composition"]
     finite = pytest.approx([x if x < float("inf") else None for x in expected], rel=1e-9)
     becomes(page, lambda: column(page, "composition"), finite)
+
+    until(page, lambda: lightness(background(page)) < 60, 10)
+    becomes(page, lambda: page.evaluate(AXIS), theme.colour("ink", dark=True))
+    becomes(page, lambda: data(page, "pins", "colour")[0], theme.PINS[0][1])
+    settled(page, page.get_by_role("button", name="Light").click, lambda: background(page))
+
+    lesson = "show=curves,K,T&lock=K&say=Look.&say=Guess.&present=1"
+    opened(page, f"{app_url}?{lesson}")
+    until(page, lambda: lightness(background(page)) > 200, 10)
+    becomes(page, lambda: page.evaluate(AXIS), theme.colour("ink"))
+    assert page.locator(".noUi-handle").count() == 2
+    assert page.locator("h1, table, .zx-tools, .zx-fold").count() == 0
+    assert not axe_if_any or serious(page, axe_if_any) == "[]"
+    box = box_of(page, "K")
+    becomes(page, box.is_disabled, True)
+    before = column(page, "composition")
+    press(page, "K", "ArrowLeft")
+    page.wait_for_timeout(400)
+    assert column(page, "composition") == before
+    settled(page, lambda: press(page, "T", "ArrowLeft"), lambda: query(page))
+    assert query(page).startswith(f"{lesson}&T=")
 
 
 def test_bad_values_are_said_one_by_one(explorer):
@@ -143,38 +166,12 @@ def test_printed_constants_are_said_to_be_no_guarantee(explorer):
     becomes(explorer, lambda: query(explorer), "printed=1")
 
 
-def test_the_browsers_preference_for_dark_is_followed_and_another_choice_is_remembered(page, app_url):
-    page.emulate_media(color_scheme="dark")
-    opened(page, f"{app_url}?pin=K:20~fewer")
-    until(page, lambda: lightness(background(page)) < 60, 10)
-    becomes(page, lambda: page.evaluate(AXIS), theme.colour("ink", dark=True))
-    becomes(page, lambda: data(page, "pins", "colour")[0], theme.PINS[0][1])
-    settled(page, page.get_by_role("button", name="Light").click, lambda: background(page))
-    opened(page, page.url)
-    page.get_by_role("button", name="Dark").wait_for()
-    until(page, lambda: lightness(background(page)) > 200, 10)
-
-
 def test_dark_is_a_button_away_and_back(explorer):
     assert lightness(background(explorer)) > 200
     settled(explorer, explorer.get_by_role("button", name="Dark").click, lambda: explorer.evaluate(AXIS))
     until(explorer, lambda: lightness(background(explorer)) < 60, 10)
     settled(explorer, explorer.get_by_role("button", name="Light").click, lambda: explorer.evaluate(AXIS))
     until(explorer, lambda: lightness(background(explorer)) > 200, 10)
-
-
-def test_a_lesson_shows_one_figure_and_its_sliders(page, app_url):
-    opened(page, f"{app_url}?show=curves,K,T&lock=K")
-    assert page.locator(".noUi-handle").count() == 2
-    assert page.locator("h1, table, .zx-tools, .zx-fold").count() == 0
-    box = box_of(page, "K")
-    becomes(page, box.is_disabled, True)
-    before = column(page, "composition")
-    press(page, "K", "ArrowLeft")
-    page.wait_for_timeout(400)
-    assert column(page, "composition") == before
-    settled(page, lambda: press(page, "T", "ArrowLeft"), lambda: query(page))
-    assert query(page).startswith("show=curves,K,T&lock=K&T=")
 
 
 def test_pin_compare_rename_use_and_unpin(explorer):
@@ -258,8 +255,6 @@ def test_no_name_of_a_pin_is_run_on_the_page_or_in_a_picture(explorer):
     picture = ElementTree.fromstring(saved(explorer, "the curves", "SVG").path().read_text())
     assert any(element.text == f"A: {HTML}" for element in picture.iter())
     assert not any(element.tag.endswith(("img", "image", "script")) for element in picture.iter())
-    opened(explorer, explorer.url)
-    assert harmless(explorer)
 
 
 NO_PICTURE = "window.made = HTMLCanvasElement.prototype.toBlob; HTMLCanvasElement.prototype.toBlob = done => done(null)"
