@@ -67,10 +67,23 @@ def accepted(content: Any, document: Document) -> list[dict[str, Any]]:
         raise Malformed("a patch is a list of events")
     if len(events) > EVENTS.value:
         raise Malformed(f"{len(events)} events in one message: at most {EVENTS.value} are allowed")
-    passed = [event for event in events if _passes(event, document)]
+    passed = [event for event in map(_referring, events) if _passes(event, document)]
     if len(passed) < len(events):
         _LOG.debug("%d of %d events of a browser dropped", len(events) - len(passed), len(events))
     return passed
+
+
+def _referring(event: dict[str, Any]) -> dict[str, Any]:
+    """An event whose model is named by its id alone.
+
+    BokehJS writes out the whole of a model that has come since it last sent anything, as where the first thing that a reader does
+    with a new button is to click it. Of that nothing but the id is looked at.
+    """
+    data = event.get("msg_data")
+    for entry in _mapped(data.get("values"), EVENTS.value) or () if isinstance(data, dict) else ():
+        if isinstance(entry, list) and entry[:1] == ["model"] and isinstance(entry[-1], dict) and "id" in entry[-1]:
+            entry[-1] = {"id": entry[-1]["id"]}
+    return event
 
 
 class Patch(patch_doc):
