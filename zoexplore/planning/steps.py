@@ -69,6 +69,9 @@ def least_directions(setting: Setting, accounting: Accounting = DEFAULT) -> floa
 def from_which_on(holds: Callable[[np.ndarray], np.ndarray], T: np.ndarray = ALL_STEPS, finer: int = STEPS) -> float:
     """The smallest T from which on something holds, looked for between numbers of steps T, ascending, and then on finer and finer
     grids; inf where it fails at the last.
+
+    >>> from_which_on(lambda T: T**2 > 10**6)
+    1001
     """
     while True:
         failing = np.flatnonzero(~holds(T))
