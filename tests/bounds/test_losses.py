@@ -10,6 +10,7 @@ from scipy.signal import fftconvolve
 from scipy.stats import norm
 
 from tests.bounds.strategies import powers
+from tests.effort import examples
 from zoexplore.bounds import few_steps
 from zoexplore.bounds.conversion import delta_of, epsilon_at_order, epsilon_of
 from zoexplore.bounds.kernels import losses, sampled_loss, subsampled_renyi, turns
@@ -335,6 +336,7 @@ def test_the_smallest_shift_still_costs(mu, sampling):
 
 
 @given(powers(-6, -3), powers(-0.5, 0.5), powers(0, 3), powers(-2, 0), st.sampled_from(["without-replacement", "poisson"]))
+@examples(25)
 def test_a_run_never_costs_more_than_a_longer_one_that_is_looked_at(q, mu, N, delta, sampling):
     """A run is the beginning of a longer one. (Beyond an epsilon of 1 no longer run is looked at.)"""
     N = np.array([np.round(N)])

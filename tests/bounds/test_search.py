@@ -53,7 +53,7 @@ def slowly(setting, accounting):
             rows = Rows.of(RunArrays.of(setting), setting.beta, float(setting.T), far=far, high=high)
             rows = rows.at(np.zeros(ORDERS.size, int))._replace(order=ORDERS.copy())
             if np.isfinite(rows.z0).all():
-                found = improve(rows, accounting, BLOCKS, first_guess(rows, accounting, BLOCKS), 60)
+                found = improve(rows, accounting, BLOCKS, first_guess(rows, accounting, BLOCKS), 30)
                 best = min(best, found.epsilon.min())
     return best
 

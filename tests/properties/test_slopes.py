@@ -87,7 +87,11 @@ def test_where_something_is_hidden(field, data, accounting):
     check(run, field, data.draw(SLOPES[field].spread), accounting)
 
 
-@pytest.mark.parametrize("field", SLOPES)
+# On batches composition alone has a slope, which along a clip is that along the noise, and knows of no ball and no perturbation.
+ON_BATCHES = [pytest.param(field, marks=pytest.mark.proof if field in ("clip", "R", "xi") else ()) for field in SLOPES]
+
+
+@pytest.mark.parametrize("field", ON_BATCHES)
 @given(st.data(), accountings)
 @examples(6)
 def test_on_batches(field, data, accounting):

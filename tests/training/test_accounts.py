@@ -52,6 +52,15 @@ def of_kind(*counted):
     ]
 
 
+def some(points):
+    """The first, the last and the middle one of every task: of several methods and targets. The others are for `make proof`."""
+    tasks = {}
+    for p in points:
+        tasks.setdefault(p.id.partition(" ")[0], []).append(p)
+    kept = {id(p) for of_task in tasks.values() for p in (of_task[0], of_task[len(of_task) // 2], of_task[-1])}
+    return [p if id(p) in kept else pytest.param(*p.values, id=p.id, marks=pytest.mark.proof) for p in points]
+
+
 CLIPPED = of_kind("each record's clipped")
 
 
@@ -61,7 +70,7 @@ def test_all_records_as_a_gaussian_mechanism(point, delta):
     assert gaussian(mu, delta) == pytest.approx(point.target, rel=1e-4)
 
 
-@pytest.mark.parametrize("point, delta", [p for p in CLIPPED if p.values[0].run["batch"]])
+@pytest.mark.parametrize("point, delta", some([p for p in CLIPPED if p.values[0].run["batch"]]))
 def test_poisson_batches_as_google_counts_them(point, delta):
     rate = point.run["batch"] / point.run["n"]
     assert poisson(multiplier(point), rate, int(point.run["T"]), delta, point.target) == pytest.approx(

@@ -64,7 +64,7 @@ def reference(task, setting, seed, noise_seed, T):
 
 @pytest.mark.parametrize("model", MODELS_HERE)
 @pytest.mark.parametrize("clip", [None, 0.2])
-@pytest.mark.parametrize("xi, batch", [(0.0, None), (1e-3, None), (0.0, 25)])
+@pytest.mark.parametrize("xi, batch", [pytest.param(0.0, None, marks=pytest.mark.proof), (1e-3, None), (0.0, 25)])
 def test_one_configuration_equals_the_update_written_out(model, clip, xi, batch):
     task = small_task(model, n=40, f=4, clip=clip, R=3.0)
     setting = task.setting(0.05, xi=xi, batch=batch)
