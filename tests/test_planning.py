@@ -42,9 +42,9 @@ def meets_and_is_tight(run, field, target, bound, accounting=GAUSSIAN):
     "run, target",
     [
         (RUN, 0.9),
-        (RUN.replace(K=20, T=2000, beta=0.8), 7.0),
+        pytest.param(RUN.replace(K=20, T=2000, beta=0.8), 7.0, marks=pytest.mark.proof),
         (RUN.replace(regime="convex", xi=1e-7, R=0.05), 5.0),
-        (RUN.replace(m=0.5, ridge=0.0), 0.7),
+        pytest.param(RUN.replace(m=0.5, ridge=0.0), 0.7, marks=pytest.mark.proof),
         (RUN.replace(K=520), 0.4),
     ],
 )

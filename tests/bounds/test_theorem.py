@@ -187,7 +187,7 @@ def test_the_deviation_is_the_smallest_that_the_split_allows():
 
 
 @each_schedule
-@pytest.mark.parametrize("xi", [0.0, 1e-12])
+@pytest.mark.parametrize("xi", [0.0, pytest.param(1e-12, marks=pytest.mark.proof)])
 @pytest.mark.parametrize(
     "run",
     [

@@ -74,7 +74,10 @@ def test_what_differs_from_the_minimum_is_zero_there_and_half_for_what_is_unlike
     assert excess(task, np.array([best]))[0] == pytest.approx(0, abs=1e-12) and excess(task, np.array([2 * best]))[0] > 1e-6
 
 
-@pytest.mark.parametrize("task, strengths", [("digits-cosines", (100, 1000)), pytest.param("flights", (1,), marks=pytest.mark.proof), ("mnist", (100,))])
+@pytest.mark.parametrize(
+    "task, strengths",
+    [("digits-cosines", (100, 1000)), pytest.param("flights", (1,), marks=pytest.mark.proof), ("mnist", (100,))],
+)
 def test_without_privacy_it_is_as_good_as_scikit_learn(comparison, task, strengths):
     from sklearn.linear_model import LogisticRegression
 

@@ -131,11 +131,15 @@ HIDDEN = {
     "a small ball": CURVED.replace(R=0.8),
     "two points": CURVED.replace(xi=1.0),
     "batches": CURVED.replace(n=3, batch=2, sigma=1.0),
-    "a long run": CURVED.replace(T=30, R=1.0),
+    "a long run": CURVED.replace(T=20, R=1.0),
 }
 
 
-@pytest.mark.parametrize("setting", HIDDEN.values(), ids=HIDDEN)
+BETWEEN = ("one of two directions", "most of the noise isotropic", "most of the noise directional")
+SOME = [pytest.param(setting, id=name, marks=pytest.mark.proof if name in BETWEEN else ()) for name, setting in HIDDEN.items()]
+
+
+@pytest.mark.parametrize("setting", SOME)
 def test_hidden_states_stay_below_every_bound(setting):
     """Logistic loss with a ridge: all that the bounds ask is declared, and true."""
     said = reported(setting, CURVED_IS)
@@ -159,7 +163,7 @@ def test_a_clip_that_acts_now_and_then_stays_below_the_bound_for_it(setting):
     assert 0 < told_apart(logistic, setting, 3.0) <= said["sharp"]
 
 
-@pytest.mark.parametrize("T", [2, 20])
+@pytest.mark.parametrize("T", [2, 10])
 @pytest.mark.parametrize("d, best", [(1, {"sharp", "noisy-gd"}), (3, {"noisy-gd"})])
 def test_hidden_states_with_all_directions_are_told_apart_almost_as_well_as_the_best_bound_says(d, best, T):
     """Linear losses and a ridge: the last iterate's law is the very pair of Gaussians that the bound is for."""
