@@ -75,7 +75,7 @@ def test_a_mover_goes_there_and_back(copied, kind, near):
     [(6, 3, False), (6, 6, False), (2**19, 1, False), (2**19 + 1, 1, True), (2**16, 64, True), (2**16, 2**15 + 1, False)],
 )
 def test_frames_are_dense_where_that_is_faster_and_possible(d, K, streamed):
-    p = parameters(d)
+    p = parameters(d, block=d)
     assert is_streamed("auto", p, K) == streamed
     assert not is_streamed("dense", p, K)
 
