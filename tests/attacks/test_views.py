@@ -28,12 +28,12 @@ TRICKS_OF_ADDRESSES = {
     "a step, and all of the rest": "story=4&tab=map&hide=sharp&show=train&T=0&pin=T:9~a&present=1",
     "pins of nothing": "pin=~&pin=&pin=,,,:::~~~&pin=%00&pin=%ff%fe~%ed%a0%80",
     "a map of extremes": "tab=map&T=9007199254740992&sigma=1e-300&d=9007199254740992&K=9007199254740992&beta=1",
-    "digits": "T=" + "9" * 5000 + "&sigma=" + "9" * 5000,
-    "what Python evaluates": "a=" + "[" * 7000 + "&b=[" + "-" * 5000 + "1]&c={__import__('os'):1}&d=%C2%B2",
     "a setting twice, encoded": "%54=9&T=10&T=%00&%00=1&T%00=1",
     "many parameters": "&".join(f"{i:x}=" for i in range(900)),
 }
 MORE_TRICKS = {
+    "digits": "T=" + "9" * 5000 + "&sigma=" + "9" * 5000,
+    "what Python evaluates": "a=" + "[" * 7000 + "&b=[" + "-" * 5000 + "1]&c={__import__('os'):1}&d=%C2%B2",
     "a step that there is not": "story=7&story=-1",
     "a script as a step": f"story={IMAGE}",
     "scripts in names": f"hide={IMAGE}&tab={IMAGE}&against={IMAGE}&compare={IMAGE}&map.bound={IMAGE}&pin=T:9~{IMAGE}",
@@ -173,7 +173,7 @@ async def confused(attacker, tab, rounds):
 
 @pytest.mark.parametrize(
     ("tabs", "rounds"),
-    [pytest.param(["motion", "attack", "train"], 4, id="three"),
+    [pytest.param(["attack", "train"], 3, id="two"),
      *(pytest.param([tab], 60, marks=pytest.mark.proof, id=tab) for tab in VIEWS)],
 )  # fmt: skip
 def test_no_widget_is_confused(server, tabs, rounds):
@@ -197,7 +197,7 @@ def test_a_callback_that_fails_again_and_again_is_logged_once(server):
     async def run():
         attacker = await Patient.open(server.origin, address=next(ADDRESSES))
         select = attacker.find("CustomSelect", "preset")
-        for _ in range(20):
+        for _ in range(8):
             attacker.set(select, "value", NOT_JSON[0])
             await asyncio.sleep(2 / MOVES.default)
         await attacker.look()
@@ -216,7 +216,7 @@ def test_an_address_over_the_websocket_costs_no_more_than_others(server):
     async def run():
         attacker = await Patient.open(server.origin, address=next(ADDRESSES))
         began = spent(server)
-        for visit in range(1, 5):
+        for visit in range(1, 4):
             await go_to(attacker, search if visit % 2 else "", visit)
         assert spent(server) - began < WORK
         attacker.close()

@@ -1,7 +1,12 @@
-"""A page whose buttons bring a model and name it at once, as a view does that is shown for the first time, and take one away."""
+"""A page whose buttons bring a model and name it at once, as a view does that is shown for the first time, and take one away.
+
+With `?explorer` the explorer is in its place.
+"""
 
 import panel as pn
 from bokeh.models import Button, Column, Div, Slider
+
+from zoexplore.views import serve
 
 brought, named, kept = Column(name="brought"), Column(name="named"), Slider(start=0, end=9, value=0, name="kept")
 lost = Column(Slider(start=0, end=9, value=0, name="lost"), Button(label="lost"))
@@ -21,4 +26,7 @@ def do_lose():
 
 bring.on_click(do_bring)
 lose.on_click(do_lose)
-pn.state.curdoc.add_root(Column(brought, named, kept, lost, bring, lose))
+if "explorer" in pn.state.session_args:
+    serve()
+else:
+    pn.state.curdoc.add_root(Column(brought, named, kept, lost, bring, lose))

@@ -17,18 +17,18 @@ from tests.waiting import PATIENCE
 from zoexplore.server.patches import Patch
 from zoexplore.views.tabs import VIEWS
 
-NAMING = {"app": str(Path(__file__).with_name("naming.py"))}
+PAGES = {"app": str(Path(__file__).with_name("naming.py"))}
 SERVE = "from zoexplore.server.serving import serve; serve({port}, pages={pages!r})"
 
 
 @pytest.fixture(scope="module")
-def served(request, tmp_path_factory):
+def served(tmp_path_factory):
     """Where these pages are served, and what the server logs."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     log = tmp_path_factory.mktemp("server") / "server.log"
-    with running([sys.executable, "-c", SERVE.format(port=port, pages=request.param)], log) as process:
+    with running([sys.executable, "-c", SERVE.format(port=port, pages=PAGES)], log) as process:
         wait_until_served(f"http://127.0.0.1:{port}/liveness", process, log)
         yield f"127.0.0.1:{port}", log
 
@@ -68,10 +68,10 @@ async def brought(reader):
         await asyncio.sleep(0.3)
 
 
-async def turned(reader):
-    """Show every view of the explorer for the first time."""
+async def turned(reader, views=tuple(VIEWS)[1:]):
+    """Show views of the explorer for the first time."""
     switch = reader.find("RadioGroup", VIEWS["train"][0])
-    for place in range(1, len(VIEWS)):
+    for place in map(list(VIEWS).index, views):
         before = len(reader.sent)
         reader.set(switch, "active", place)
         while len(reader.sent) == before:
@@ -79,7 +79,10 @@ async def turned(reader):
     await asyncio.sleep(1)  # for what is computed for the last ones
 
 
-@pytest.mark.parametrize("served", [NAMING], indirect=True)
+async def turned_to_widgets_and_figures(reader):
+    await turned(reader, ("map", "plan"))
+
+
 def test_a_browser_may_still_move_what_the_server_has_just_taken_away(served):
     origin, log = served
 
@@ -103,12 +106,15 @@ def test_a_browser_may_still_move_what_the_server_has_just_taken_away(served):
     assert not any(word in log.read_text() for word in ("Traceback", "ERROR", "error"))
 
 
-@pytest.mark.parametrize(("served", "act"), [(NAMING, brought), (None, turned)], indirect=["served"])
-def test_no_patch_names_a_model_before_it_is_sent(served, act):
+@pytest.mark.parametrize(
+    ("query", "act"),
+    [("", brought), ("?explorer=1", turned_to_widgets_and_figures), pytest.param("?explorer=1", turned, marks=pytest.mark.proof)],
+)
+def test_no_patch_names_a_model_before_it_is_sent(served, query, act):
     origin, log = served
 
     async def run():
-        reader = await Checking.open(origin)
+        reader = await Checking.open(origin, query)
         checking = asyncio.create_task(reader.check())
         await asyncio.wait_for(act(reader), PATIENCE)
         checking.cancel()
