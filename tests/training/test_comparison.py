@@ -118,10 +118,13 @@ def test_a_run_that_was_cut_off_goes_on_where_it_was(tmp_path, monkeypatch):
     assert done == [("aggzo",), ("non-private",)]
 
 
-def test_what_is_kept_is_read_again_and_needs_no_torch(comparison, tmp_path):
+def test_what_is_kept_is_read_again_and_like_lists_of_tasks_needs_no_torch(comparison, tmp_path):
     save(comparison, tmp_path / "c.json")
     assert load(tmp_path / "c.json") == comparison
-    code = "import sys; from zoexplore.training.finished import load; load(); print('torch' in sys.modules)"
+    code = (
+        "import sys; from zoexplore.training import TASKS, METHODS, Frontier, load, table;"
+        "from zoexplore.training.finished import load; load(); print('torch' in sys.modules)"
+    )
     assert run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"
 
 

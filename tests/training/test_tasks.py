@@ -1,9 +1,5 @@
 """The tasks: what is assumed of their data holds, and the default sweep tells its story."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -171,12 +167,6 @@ def test_digits_learn_but_so_few_records_buy_little():
     point = train("digits", sigma=1e-3)
     assert 0.78 < point.mean("accuracy") < 0.92
     assert point.epsilon["sharp"] > 100
-
-
-def test_lists_of_tasks_and_results_are_there_without_torch():
-    code = "import sys; from zoexplore.training import TASKS, METHODS, Frontier, load, table; print('torch' in sys.modules)"
-    run = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "False"
 
 
 def test_frontier_of_everything_at_once_has_no_nan():

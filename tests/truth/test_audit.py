@@ -113,8 +113,15 @@ LONGER = {
 }
 
 
-@pytest.mark.parametrize("clipping", ["each", "joint"])
-@pytest.mark.parametrize("setting", LONGER.values(), ids=LONGER)
+# Of one direction both clips are the same.
+CLIPPED = [
+    pytest.param(setting, clipping, id=f"{name}-{clipping}")
+    for name, setting in LONGER.items()
+    for clipping in ("each", "joint")[: 1 if setting.K == 1 else 2]
+]
+
+
+@pytest.mark.parametrize("setting, clipping", CLIPPED)
 def test_clipped_runs_stay_below_composition(setting, clipping):
     found = told_apart(linear, setting, STEEP, clipping)
     assert 0 < found <= reported(setting, clipping=clipping, clipped=1)["composition"]
