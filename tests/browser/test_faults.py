@@ -10,6 +10,7 @@ import pytest
 from tests.browser.acts import (
     HTML,
     PATIENCE,
+    VISIT,
     becomes,
     box_of,
     data,
@@ -28,6 +29,7 @@ from tests.browser.acts import (
 from zoexplore import guarantee
 from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION
+from zoexplore.views.panels.story import STEPS
 
 
 def notice(page):
@@ -116,6 +118,7 @@ def kill(server):
             process.kill()
 
 
+@pytest.mark.proof  # the pool's own tests kill idle processes, and a call loses nothing by it
 def test_a_killed_process_is_replaced_and_the_map_is_drawn(explorer, usual):
     kill(usual)
     show(explorer, "map")
@@ -157,6 +160,9 @@ def test_nothing_in_an_address_is_run_and_it_brings_back_a_page_whose_server_wen
     assert page.get_by_label("C", exact=True).input_value() == HTML
     reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=9), "composition").epsilon)
 
+    page.evaluate(VISIT, "?story=2&T=9")
+    told_step = page.get_by_role("heading", name=STEPS["2"].title)
+    told_step.wait_for()
     pages.forget()
     usual.end()
     told(page, "The connection to the server is lost").wait_for()
@@ -165,5 +171,5 @@ def test_nothing_in_an_address_is_run_and_it_brings_back_a_page_whose_server_wen
     with page.expect_navigation(wait_until="commit"):
         told(page, "The connection").get_by_role("link", name="Load the page again").click()
     drawn(page)
-    reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=9), "composition").epsilon)
+    told_step.wait_for()
     console_errors.clear()

@@ -25,9 +25,10 @@ from zoexplore.axes import T_VALUES
 from zoexplore.formatting import parse_number
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views.panels.controls import SLIDERS
+from zoexplore.views.panels.story import STEPS
 
 
-def test_it_starts_by_making_its_point_with_the_accountants_numbers_whatever_others_do(page, app_url, explorer):
+def test_it_starts_by_making_its_point_with_the_accountants_numbers_whatever_others_do_and_invites(page, app_url, explorer):
     opened(page, app_url)
     for bound in BOUNDS:
         g = guarantee(DEMONSTRATION, bound)
@@ -42,6 +43,28 @@ def test_it_starts_by_making_its_point_with_the_accountants_numbers_whatever_oth
     settled(explorer, lambda: type_in(explorer, "sigma", "0.01"), lambda: readouts(explorer))
     page.wait_for_timeout(300)
     assert readouts(page) == before
+    invited_at_once(page)
+    page.get_by_role("button", name="Begin").click()
+    page.get_by_role("heading", name=STEPS["1"].title).wait_for()
+    becomes(page, lambda: "story=1" in page.url, True)
+
+
+def invited_at_once(page):
+    """A laptop shows the invitation, the sliders and the figure without scrolling."""
+    page.get_by_role("button", name="Begin").wait_for()
+    page.locator(".zx-said b, .zx-said p").first.wait_for()
+    parts = (page.locator("canvas").first, handle_of(page, "T"), page.get_by_role("button", name="Begin"))
+    words = page.locator(".zx-band .zx-words:visible")
+
+    def middle(part):
+        at = part.bounding_box()
+        return at["y"] + at["height"] / 2
+
+    for width, height in ((1280, 800), (1280, 900), (1440, 900)):
+        page.set_viewport_size({"width": width, "height": height})
+        for part in parts:
+            until(page, lambda part=part, end=height: (at := part.bounding_box())["y"] >= 0 and at["y"] + at["height"] <= end, 20)
+        until(page, lambda: abs(middle(words) - middle(parts[-1])) < 2, 20, "one line for text and button")
 
 
 @pytest.mark.parametrize("field", SLIDERS)
