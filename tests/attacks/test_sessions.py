@@ -155,7 +155,7 @@ def test_a_full_server_says_so_and_the_page_comes_back_by_itself(server):
         assert full.code == 503 and b"one address (3) are taken" in full.body and int(full.headers["Retry-After"])
         for _ in range(100):  # a page that never connects gives its seat back within seconds
             await asyncio.sleep(0.2)
-            if (await asked(server.origin, address=address)).code == 200:
+            if (await asked(server.origin, f"/app{LITTLE}", address=address)).code == 200:
                 break
         else:
             pytest.fail("the seat of a page that never connected was not given back")

@@ -209,15 +209,15 @@ def test_a_callback_that_fails_again_and_again_is_logged_once(server):
 
 
 def test_an_address_over_the_websocket_costs_no_more_than_others(server):
-    """Of all views, which it builds, with pins; as long as a text may be; and going back and forth."""
+    """Of all views, which it builds, with pins; as long as a text may be; and going there and back."""
     views = "tab=map&map.x=T&attack.fpr=0.5&plan.aim=tpr&story=4"
     search = f"?{views}&" + "&".join(f"pin=T:{i},sigma:1e-{i}~{'x' * 500}" for i in range(1, 7)) + "&say=" + "x" * 15_000
 
     async def run():
         attacker = await Patient.open(server.origin, address=next(ADDRESSES))
         began = spent(server)
-        for visit in range(1, 4):
-            await go_to(attacker, search if visit % 2 else "", visit)
+        for visit, address in enumerate([search, ""], 1):
+            await go_to(attacker, address, visit)
         assert spent(server) - began < WORK
         attacker.close()
 
