@@ -30,6 +30,7 @@ gc.disable()
 TESTS = Path(__file__).parent
 # Folders whose tests take long or wait for pages and other processes: they begin first, so that nothing long is left for the end.
 FIRST = ("browser", "notebooks", "attacks", "training", "server", "compute", "views", "truth")
+BROWSER = sorted(path.name for path in (TESTS / "browser").glob("test_*.py"))
 COMPILING = pytest.StashKey[subprocess.Popen]()
 
 
@@ -67,6 +68,18 @@ def pytest_collection_finish():
 def pytest_xdist_auto_num_workers():
     """Two more than cores: tests that wait for a page or for another process leave theirs to the rest."""
     return 2 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+def pytest_xdist_make_scheduler(config, log):
+    """Files are shared out, but for the browser's: each process that takes one starts a server and a browser."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Halves(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file = super()._split_scope(nodeid)
+            return f"half {BROWSER.index(Path(file).name) % 2} of the browser's" if file.startswith("tests/browser/") else file
+
+    return Halves(config, log) if config.option.dist == "loadfile" else None
 
 
 def pytest_xdist_setupnodes(config):
