@@ -5,9 +5,8 @@ import shutil
 import subprocess
 import tarfile
 
-from tests.browser.acts import PATIENCE
-
 AXE = "axe-core@4.14.1"
+LOOKS = 10  # of about a second each, while the page gives names: whatever has none by then has none
 # Without `preload` it does not load every style sheet of every shadow root once more, of which no rule that is on has a use.
 SERIOUS = """async (part) => (await axe.run(part ?? document, {resultTypes: ["violations"], preload: false})).violations
   .filter(v => ["serious", "critical"].includes(v.impact))
@@ -32,7 +31,7 @@ def serious(page, axe, part=None):
     """
     if not page.evaluate("'axe' in window"):  # half a megabyte to read
         page.evaluate(axe)
-    for _ in range(PATIENCE * 2):
+    for _ in range(LOOKS):
         page.wait_for_timeout(500)
         found = page.evaluate(SERIOUS, part and page.locator(part).element_handle())
         if not found:
