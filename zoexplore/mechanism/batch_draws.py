@@ -29,10 +29,9 @@ class BatchDraws:
         """Indices of shape (b,), the same until the step is made."""
         if not self._is_chance(t):
             return turn(self.n, self._size(t), t)
-        drawn = poisson if self.sampling == "poisson" else draw
         for step in range(self._next, t + 1):
             if self._is_chance(step):
-                self._kept[step] = drawn(self.n, self._size(step), self.sources.data)
+                self._kept[step] = by_chance(self.n, self._size(step), self.sampling, self.sources.data)
         self._next = max(self._next, t + 1)
         return self._kept[t]
 
@@ -65,6 +64,11 @@ class BatchDraws:
 
     def _how(self, t: int) -> list[Any]:
         return [self.sampling, self._size(t)]
+
+
+def by_chance(n: int, size: int, sampling: str, generator: np.random.Generator) -> Tensor:
+    """Indices below n of a step whose batch does not take turns, drawn as `sampling` says."""
+    return (poisson if sampling == "poisson" else draw)(n, size, generator)
 
 
 def draw(n: int, size: int, generator: np.random.Generator) -> Tensor:

@@ -222,8 +222,7 @@ def drawn(setting: Setting, generator: np.random.Generator) -> Tensor | None:
     """The records of one step's batch, as `setting.sampling` says; None for all of them."""
     if setting.full_batch or setting.batch is None:
         return None
-    draw = batch_draws.poisson if setting.sampling == "poisson" else batch_draws.draw
-    return draw(setting.n, setting.batch, generator)
+    return batch_draws.by_chance(setting.n, setting.batch, setting.sampling, generator)
 
 
 class Draws(NamedTuple):
