@@ -53,7 +53,7 @@ async def ask(function: Callable, *args: Any) -> Any:
     except KeyError:
         pass
     in_background = event_loop_is_running() and function.in_background  # type: ignore[attr-defined]
-    if quick(function, *args) and not in_background:
+    if not in_background and quick(function, *args):
         found, seconds = timed(function, *args)
     else:
         found, seconds = await _elsewhere(function, args, urgent=not in_background)
