@@ -28,19 +28,20 @@ DATA = """([name, column]) => {
   const values = data?.get ? data.get(column) : data?.[column];
   return values && Array.from(values, x => typeof x != "number" || isFinite(x) ? x : null);
 }"""
+# Whether anything in a view is still computed.
+LATE = """
+  const late = (view) => /zx-(veiled|waiting)/.test(view.el?.getAttribute("style") ?? "")
+    || [...(view.child_views ?? [])].some(late);
+"""
 # Whether the server has heard of the last step back or forth, and what it computes of it is there.
-ANSWERED = """() => {
-  const late = (view) => /zx-(veiled|waiting)/.test(view.el?.getAttribute("style") ?? "")
-    || [...(view.child_views ?? [])].some(late);
-  const bridge = [...Bokeh.documents[0].all_models].find((model) => model.class_name == "Bridge").data;
+ANSWERED = f"""() => {{
+{LATE}  const bridge = [...Bokeh.documents[0].all_models].find((model) => model.class_name == "Bridge").data;
   return Bokeh.documents[0].is_idle && bridge.heard == bridge.visits && !Bokeh.index.roots.some(late);
-}"""
-RESTED = """() => {
-  const late = (view) => /zx-(veiled|waiting)/.test(view.el?.getAttribute("style") ?? "")
-    || [...(view.child_views ?? [])].some(late);
-  if (Bokeh.index.roots.some(late)) window.restless = performance.now();
+}}"""
+RESTED = f"""() => {{
+{LATE}  if (Bokeh.index.roots.some(late)) window.restless = performance.now();
   return performance.now() - window.restless > 1000;
-}"""
+}}"""
 # Elements that none of the page's own parts has, in any shadow root.
 FOUND = """() => { const out = []; const walk = r => { for (const e of r.querySelectorAll("*")) {
   if (e.matches("img, iframe, object") || (e.matches("script") && e.textContent.includes("hacked"))) out.push(e.outerHTML);
