@@ -13,7 +13,7 @@ from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.bounds.kernels.norms import ROUNDING, drift_constant, norm
 from zoexplore.bounds.kernels.rounding import SUMS_UP, UP
 from zoexplore.bounds.kernels.sharp import _affine
-from zoexplore.bounds.kernels.subsampled_renyi import _cumulant, order_from
+from zoexplore.bounds.kernels.subsampled_renyi import CLOSE, _cumulant, order_from
 
 SINGLES, GROWTH = 16.0, 0.07  # steps one by one, then blocks of this share of their distance to the end
 BLOCKS, LONGEST = 380, 2.0**40
@@ -235,7 +235,7 @@ def _suited(run, table, rays, order, c2, omega, alpha, data, q, mu, every, share
             return best
         before, share, turn = x, now[2], turn + 1.0
         noise = shared if every else mu
-        x, cumulant = order_from(x, cumulant, now[1], now[3], q, noise, run.delta * (1.0 - share), cks)
+        x, cumulant = order_from(x, cumulant, now[1], now[3], q, noise, run.delta * (1.0 - share), cks, CLOSE)
         alpha = 1.0 + exp(x)
 
 

@@ -1,7 +1,39 @@
 """How loops are compiled: kept for the next process, and without the way in for C code, which would take a tenth of the time."""
 
-from functools import partial
+from functools import partial, wraps
 
+import numpy as np
 from numba import njit
 
 kernel = partial(njit, cache=True, no_cfunc_wrapper=True)
+
+LOOP = """
+def each_{name}(columns):
+    found = empty(columns.shape[1])
+    for i in range(found.size):
+        found[i] = {name}({numbers})
+    return found
+"""
+
+
+def elementwise(function):
+    """Of a function from numbers to a number, one of arrays that broadcast, as a NumPy ufunc is; of numbers it is still a number.
+
+    numba's own ufuncs are built anew in every process, for a third of a second until the first curves are drawn. This loop is
+    kept: it says that it is of the file and the module of `function`.
+    """
+    name, count = function.__name__, function.__code__.co_argcount
+    source = LOOP.format(name=name, numbers=", ".join(f"columns[{k}, i]" for k in range(count)))
+    names = {"__name__": function.__module__, "empty": np.empty, name: kernel(error_model="numpy")(function)}
+    exec(compile(source, function.__code__.co_filename, "exec"), names)
+    each = kernel(error_model="numpy")(names[f"each_{name}"])
+
+    @wraps(function)
+    def over_arrays(*given):
+        shape = np.broadcast(*given).shape
+        columns = np.empty((count, *shape))
+        for k, values in enumerate(given):
+            columns[k] = values
+        return each(columns.reshape(count, -1)).reshape(shape)[()]
+
+    return over_arrays

@@ -2,9 +2,7 @@
 
 from math import erf, erfc, exp, expm1, inf, isfinite, log, log1p, nan, sqrt
 
-from numba import vectorize
-
-from zoexplore.bounds.kernels.compiling import kernel
+from zoexplore.bounds.kernels.compiling import elementwise, kernel
 
 SQRT_2, SQRT_PI_2, SQRT_2PI = sqrt(2.0), sqrt(3.141592653589793 / 2.0), sqrt(2.0 * 3.141592653589793)
 
@@ -55,7 +53,7 @@ def _gaussian_delta(epsilon, mu):
     return density * _mills_drop(a, mu)
 
 
-@vectorize(cache=True)
+@elementwise
 def gaussian_delta(rho, epsilon):
     """The exact delta of a Gaussian shift budget rho at epsilon (Balle and Wang 2018)."""
     if rho <= 0.0:
@@ -167,13 +165,13 @@ def scalar_share(conversion, rho, slope, epsilon, order, delta_p):
     return min(max(share, LEAST_SHARE), MOST_SHARE) if isfinite(share) else FIRST_SHARE
 
 
-@vectorize(cache=True)
+@elementwise
 def epsilon(conversion, rho, delta):
     """`scalar_epsilon` for arrays."""
-    return scalar_epsilon(conversion, rho, delta)
+    return scalar_epsilon(int(conversion), rho, delta)
 
 
-@vectorize(cache=True)
+@elementwise
 def share(conversion, rho, slope, epsilon, order, delta_p):
     """`scalar_share` for arrays."""
-    return scalar_share(conversion, rho, slope, epsilon, order, delta_p)
+    return scalar_share(int(conversion), rho, slope, epsilon, order, delta_p)

@@ -5,10 +5,9 @@ gamma ~ Beta(K/2, (d-K)/2) is the part of a vector's square that a random span s
 
 from math import atan2, cos, exp, inf, log, log1p, pi, sin, sqrt
 
-from numba import vectorize
 from numpy import empty, int64
 
-from zoexplore.bounds.kernels.compiling import kernel
+from zoexplore.bounds.kernels.compiling import elementwise, kernel
 from zoexplore.bounds.kernels.rounding import UP
 
 MOMENT_UP = 1.0 + 1e-14  # the logarithms' sums round to less than that
@@ -41,13 +40,13 @@ def moment(part, d, order):
     return exp(0.5 * _log_mean(part, d, order)) * MOMENT_UP
 
 
-@vectorize(cache=True)
+@elementwise
 def complement_moment(K, d, order):
     """The square root of E[(1-gamma)^order]^(1/order), from above."""
     return moment(d - K, d, order)
 
 
-@vectorize(cache=True)
+@elementwise
 def span_moment(K, d, order):
     """g, the square root of E[gamma^order]^(1/order), from above."""
     return moment(K, d, order)
@@ -283,14 +282,14 @@ def drift_constant(r, low, high, d, order, acting, certain):
     return (radius * radius / shrink + centre * centre / (1.0 - shrink)) * UP + ROUNDING
 
 
-@vectorize(cache=True)
+@elementwise
 def certain_constant(r, low, high, acting):
     """The most that a step lengthens a distance that the directions see all of: idle clip, or (acting) in one dimension."""
     c = max(abs(r - high), abs(r - low))
     return (max(c, abs(r)) if acting != 0.0 else c) + ROUNDING
 
 
-@vectorize(cache=True)
+@elementwise
 def step_constant(r, low, high, d, order, acting):
     """c_lambda for arrays: the square root of `drift_constant`."""
     return sqrt(drift_constant(r, low, high, d, order, acting != 0.0, False)) * UP

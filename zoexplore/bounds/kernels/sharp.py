@@ -8,7 +8,6 @@ block, exact for one step.
 
 from math import exp, inf, log, sqrt
 
-from numba import vectorize
 from numpy import empty, empty_like, int64
 
 from zoexplore.bounds.kernels.compiling import kernel
@@ -55,10 +54,13 @@ def _count(most, far, singles, growth):
     return count
 
 
-@vectorize(cache=True)
+@kernel()
 def blocks_of(most, far, singles, growth):
-    """The number of blocks that a run of `most` steps is cut into."""
-    return _count(most, far, singles, growth)
+    """The number of blocks that each run of `most` steps is cut into."""
+    counts = empty(most.size, int64)
+    for i in range(most.size):
+        counts[i] = _count(most[i], far[i], singles, growth)
+    return counts
 
 
 @kernel()

@@ -2,10 +2,9 @@
 
 from math import ceil, exp, expm1, inf, log, log1p, sqrt
 
-from numba import vectorize
 from numpy import empty
 
-from zoexplore.bounds.kernels.compiling import kernel
+from zoexplore.bounds.kernels.compiling import elementwise, kernel
 from zoexplore.bounds.kernels.rounding import UP
 
 GOLDEN = (sqrt(5.0) - 1.0) / 2.0
@@ -62,7 +61,7 @@ def _least_shift(kappa, N, z, drift):
     return drift * drift * _squares(start / drift, -kappa, N)
 
 
-@vectorize(cache=True)
+@elementwise
 def least_shift(kappa, N, z, drift):
     """The least sum of a_t^2 that brings a distance z to 0 in N steps of z <- exp(kappa) z + drift - a_t, z >= 0.
 
@@ -83,7 +82,7 @@ def _least_both(kappa, N, z, drift, ratio):
     return unit * unit * _squares(start / unit, -kappa, N)
 
 
-@vectorize(cache=True)
+@elementwise
 def shift_level(kappa, N, z, drift, ratio):
     """nu of `_level` for free shares (`ratio` as in `_least_both`), or for a constant one (ratio = 0), to rebuild a_t from."""
     start = _scaled_start(z, kappa, N)
@@ -111,7 +110,7 @@ def _growth(N, log_delta_f, K, d, gap):
     return 0.5 * log1p((theta * (2.0 - gap) - gap) * K / d)
 
 
-@vectorize(cache=True)
+@elementwise
 def theorem_growth(N, log_delta_f, K, d, gap):
     """ln of the theorem's c1 for N counted steps; gap = 1 - c^2."""
     return _growth(N, log_delta_f, K, d, gap)
@@ -130,13 +129,13 @@ def _theorem(N, T, log_delta_f, K, d, gap, diameter, separation, drift, beta, da
     return N * data / beta + shift / (1.0 - beta) * _least_shift(kappa, N, z, drift)
 
 
-@vectorize(cache=True)
+@elementwise
 def theorem_rho(N, T, log_delta_f, K, d, gap, diameter, separation, drift, beta, data, shift):
     """rho of the hidden-state theorem with the last N of T steps counted (arguments as in `_theorem`)."""
     return _theorem(N, T, log_delta_f, K, d, gap, diameter, separation, drift, beta, data, shift)
 
 
-@vectorize(cache=True)
+@elementwise
 def theorem_steps(T, most, log_delta_f, K, d, gap, diameter, separation, drift, beta, data, shift):
     """The number N of counted steps with the least rho; T = inf starts from the diameter, without a forward part.
 

@@ -11,16 +11,16 @@ in which nothing cancels. Below y = x - mu/2 and v = ln h, a convex function of 
 from math import exp, expm1, inf, log, log1p, nan, sqrt
 
 import numpy as np
-from numba import vectorize
 from numpy import empty, int64
 
-from zoexplore.bounds.kernels.compiling import kernel
+from zoexplore.bounds.kernels.compiling import elementwise, kernel
 
 LEAST_EXCESS, MOST_EXCESS = 1e-6, 1e6  # of an order over 1, where the best one is sought
 DEEP = 36.0  # what is exp(-DEEP) of the largest value is left out
 CELLS, LONGEST = 2048, 4.0  # panels; their length: twelve nodes are then off by 2e-12 of a normal density
 FAR = 1e12  # alpha mu beyond which the full batch's cost is returned, which is no less
-NEWTON, CLOSE = 9, 5e-4  # steps towards the best order at most, and how near it they end: epsilon is then off by 1e-7 of it
+NEWTON = 9  # steps towards the best order at most
+CLOSE, CLOSER = 5e-4, 1e-6  # how near it they end: for a search, epsilon off by 1e-7 of it, and for what is reported
 UP = 1e-10  # relative error of the integral: quadrature, parts left out, rounding
 NO_DIGITS_LOST = 0.7  # farther from 0 exp(x) - 1, and log(1 + x) above it, are as good as expm1 and log1p, and found sooner
 ULPS = 1e-15  # of the exponents' size: their rounding
@@ -163,7 +163,7 @@ def _cumulant(alpha, q, mu):
     return min(gaussian, log1p(exp(log_integral))), first, second
 
 
-@vectorize(cache=True)
+@elementwise
 def sampled_divergence(alpha, q, mu):
     """r_alpha(q, mu), from above: what one step on a batch costs at the order alpha > 1, in either order of the neighbours.
 
@@ -193,7 +193,7 @@ def _first_order(N, budget, q, mu, loss):
 
 
 @kernel(error_model="numpy")
-def _root(a, N, budget, q, mu, loss, cks):
+def _root(a, N, budget, q, mu, loss, cks, close):
     """The best order's ln(alpha - 1), bracketed from a first guess and closed in on by Chandrupatla's method (1997,
     doi:10.1016/S0965-9978(96)00051-8).
     """
@@ -214,19 +214,19 @@ def _root(a, N, budget, q, mu, loss, cks):
             c, at_c, a, at_a = a, at_a, x, at_x
         else:
             c, at_c, b, at_b, a, at_a = b, at_b, a, at_a, x, at_x
-        if abs(b - a) < 1e-5 or abs(at_a) < 1e-4:
+        if abs(b - a) < 0.02 * close or abs(at_a) < 0.2 * close:
             break
         xi, phi, t = (a - b) / (c - b), (at_a - at_b) / (at_c - at_b), 0.5
         if 1.0 - sqrt(1.0 - xi) < phi < sqrt(xi):
             t = at_a / (at_b - at_a) * at_c / (at_b - at_c) + (c - a) / (b - a) * at_a / (at_c - at_a) * at_b / (at_c - at_b)
             t = min(max(t, 1e-3), 1.0 - 1e-3)
-    if at_a > 1e-4 and at_b < 0.0:  # beyond a kink: just above it epsilon can be far higher
+    if at_a > 0.2 * close and at_b < 0.0:  # beyond a kink: just above it epsilon can be far higher
         a = b
     return a
 
 
 @kernel(error_model="numpy")
-def order_from(x, cumulant, N, budget, q, mu, delta, cks):
+def order_from(x, cumulant, N, budget, q, mu, delta, cks, close):
     """(ln(alpha - 1), what `_cumulant` says there) of the order at which N r_alpha(q, mu) + alpha budget converts to the least
     epsilon at delta, near enough, from ln(alpha - 1) = x, at which the cumulant is known.
 
@@ -240,12 +240,12 @@ def order_from(x, cumulant, N, budget, q, mu, delta, cks):
     loss = -log(delta)
     for _ in range(NEWTON):
         excess, rise = _imbalance(x, cumulant, N, budget, loss, cks)
-        if abs(excess) < CLOSE or (x == low and excess > 0.0) or (x == high and excess < 0.0):
+        if abs(excess) < close or (x == low and excess > 0.0) or (x == high and excess < 0.0):
             return x, cumulant
         x = min(max(x - min(max(excess / rise, -1.0), 1.0), low), high)
         cumulant = _cumulant(1.0 + exp(x), q, mu)
     guess = min(max(_first_order(N, budget, q, mu, loss), low), high)
-    x = _root(guess, N, budget, q, mu, loss, cks)
+    x = _root(guess, N, budget, q, mu, loss, cks, close)
     return x, _cumulant(1.0 + exp(x), q, mu)
 
 
@@ -254,7 +254,7 @@ def scalar_order(near, N, budget, q, mu, delta, cks):
     """(alpha, r_alpha): `order_from` ln(alpha - 1) = `near` (nan: a guess)."""
     x = near if near == near else _first_order(N, budget, q, mu, -log(delta))
     x = min(max(x, log(LEAST_EXCESS)), log(MOST_EXCESS))
-    x, cumulant = order_from(x, _cumulant(1.0 + exp(x), q, mu), N, budget, q, mu, delta, cks)
+    x, cumulant = order_from(x, _cumulant(1.0 + exp(x), q, mu), N, budget, q, mu, delta, cks, CLOSER)
     return 1.0 + exp(x), cumulant[0] / exp(x)
 
 
@@ -290,7 +290,7 @@ def _log_printed(x, s, q, mu):
     return -s * v - 0.5 * x * x
 
 
-@vectorize(cache=True)
+@elementwise
 def printed_divergence(alpha, q, mu):
     """The paper's S_alpha(q, 1/mu) = D_alpha(N(0,1) || (1-q) N(0,1) + q N(mu,1)): no bound, see docs/minibatch.md, "As printed".
 
