@@ -14,7 +14,17 @@ from zoexplore.bounds.kernels import sharp as kernels
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import spread
 from zoexplore.bounds.shared_sentences import counted_in_tex, of_hidden_iterates
-from zoexplore.bounds.sharp_search import FINE, Outcome, Rows, growth_of_squared_distance, improve, nearest_order, settle, walk
+from zoexplore.bounds.sharp_search import (
+    FEW,
+    FINE,
+    Outcome,
+    Rows,
+    growth_of_squared_distance,
+    improve,
+    nearest_order,
+    settle,
+    walk,
+)
 from zoexplore.bounds.subsampling import by_batch_kind
 from zoexplore.documents import Reference
 from zoexplore.formatting import format_short, format_tex
@@ -30,7 +40,7 @@ WORSE = 1.01  # a family of rows that is worse than another by that much at both
 TIE = 1e-4  # relative; starts that agree so far are the same
 FLAT = 1e-5  # a growth of epsilon between anchors that is not worth resolving
 BY_COMPOSITION, ALL_DIRECTIONS, SPLIT = 0.0, 1.0, 2.0  # what a bound was the least by
-FEW = 12  # orders below it are tried as they are at both anchors: whole numbers are too coarse there to interpolate
+BETAS_APART = 0.1  # free betas of two anchors that are tried as they are, too
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
@@ -106,17 +116,17 @@ def _steps_per_release(runs: RunArrays) -> np.ndarray:
 
 def _along(near: list[Rows], far: list[Rows], accounting: Accounting) -> Solved:
     """Neighbouring rows in any field: choices are made for some of them, and interpolated where these are alike; of each family
-    between those only where it may be the best.
+    between those only where it may be the best, and does not come to the same as another at both.
     """
     families, count = near + far, near[0].K.size
     kept = spread(count, MOST_NODES)
     below, above, weight = _place(np.arange(count), kept)
     settled = _settle([rows.at(kept) for rows in families], accounting)
-    enough = np.min([found.epsilon for _, found in settled], axis=0) * WORSE
+    enough = np.min([found.epsilon for _, found, _ in settled], axis=0) * WORSE
     solved, alone = Solved.nothing(count), np.zeros(count, bool)
-    for rows, (nodes, found) in zip(families, settled, strict=True):
+    for rows, (nodes, found, same) in zip(families, settled, strict=True):
         promising = found.epsilon <= enough
-        index = np.flatnonzero(promising[below] | promising[above])
+        index = np.flatnonzero((promising[below] | promising[above]) & ~(same[below] & same[above]))
         if not index.size:
             continue
         chosen = _between(rows, nodes, below, above, weight, accounting).at(index)
@@ -124,7 +134,7 @@ def _along(near: list[Rows], far: list[Rows], accounting: Accounting) -> Solved:
         alone[index] |= ((weight > 0) & _apart(nodes, below, above))[index]
     index = np.flatnonzero(alone)
     if index.size:
-        for chosen, outcome in _settle([rows.at(index) for rows in families], accounting):
+        for chosen, outcome, _ in _settle([rows.at(index) for rows in families], accounting):
             solved = _clearly_least(solved, _as_solved(chosen, chosen, outcome).scatter(index, count))
     return _within(solved, near[0].most)
 
@@ -158,7 +168,7 @@ def _along_T(near: list[Rows], far: list[Rows], accounting: Accounting) -> Solve
     anchors = np.unique(np.concatenate([np.floor(position), np.ceil(position)]))
     below, above, weight = _place(position, anchors)
     nodes = [rows.at(np.zeros(anchors.size, int))._replace(most=ANCHOR**anchors) for rows in near]
-    settled = _settle(nodes + [rows.at([0]) for rows in far], accounting)
+    settled = [(node, found) for node, found, _ in _settle(nodes + [rows.at([0]) for rows in far], accounting)]
     from_afar = solved = Solved.nothing(T.size)
     for rows, (node, found) in zip(far, settled[len(near) :], strict=True):
         everywhere = np.zeros(T.size, int)
@@ -172,7 +182,8 @@ def _along_T(near: list[Rows], far: list[Rows], accounting: Accounting) -> Solve
         hopeless = found.epsilon[below] * (1 - TIE) > from_afar.epsilon  # and more so for more steps
         todo = ~flat & ~hopeless & ((winner[below] == i) | (winner[above] == i))
         apart = _apart(node, below, above)
-        for earlier, later, wanted in ((below, above, todo & ~apart), (below, below, todo & apart), (above, above, todo & apart)):
+        by_ends = todo & (apart | (np.abs(node.beta[above] - node.beta[below]) > BETAS_APART))
+        for earlier, later, wanted in ((below, above, todo & ~apart), (below, below, by_ends), (above, above, by_ends)):
             index = np.flatnonzero(wanted)
             if index.size:
                 chosen = _between(rows, node, earlier, later, weight, accounting).at(index)
@@ -193,13 +204,13 @@ def _never_falling(solved: Solved, T: np.ndarray) -> Solved:
     return Solved(**{k: getattr(solved, k)[back] for k in solved.ARRAYS}, extra=extra)
 
 
-def _settle(families: list[Rows], accounting: Accounting) -> list[tuple[Rows, Outcome]]:
+def _settle(families: list[Rows], accounting: Accounting) -> list[tuple[Rows, Outcome, np.ndarray]]:
     """`settle` for all families in one call. Those of as many rows as the first tell of the same runs, others of one more run."""
     sizes = [rows.K.size for rows in families]
     runs = np.concatenate([np.arange(size) if size == sizes[0] else [sizes[0]] * size for size in sizes])
-    rows, found = settle(Rows.stack(*families), accounting, runs)
+    rows, found, same = settle(Rows.stack(*families), accounting, runs)
     parts = [slice(end - size, end) for size, end in zip(sizes, np.cumsum(sizes), strict=True)]
-    return [(rows.at(part), found.at(part)) for part in parts]
+    return [(rows.at(part), found.at(part), same[part]) for part in parts]
 
 
 def _place(position: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -32,8 +32,10 @@ FINE, ROUGH, ROUGHEST = (12, 0.26), (6, 0.3), (6, 0.5)
 ROUNDS, WARM = 6, 3  # of the recursion: for what is reported, and before orders are compared
 SETTLED, MOST_ROUNDS = 2e-4, 24  # a relative gain of epsilon in the last round that is worth another, and how many at most
 # Multiples of the order found that are tried last, and shifts of a free beta, from the drifts that were met: there the choices
-# are compared fairly, while the first few rounds favour orders at which the recursion settles soon.
+# are compared fairly, while the first few rounds favour orders at which the recursion settles soon. Then orders so many places
+# away among ORDERS; and next to these where one was better, or where they are whole numbers too coarse for multiples.
 BESIDE, BESIDE_BETA = (4.0, 0.85, 1.18, 0.91, 1.1), (-0.15, 0.15, -0.05, 0.05)
+FARTHER, NEXT, FEW = (-5, 5), (-1, 1), 12
 BESIDE_ROUNDS, MOST_BESIDE = 3, 8
 # Rows whose epsilon is that many times another's of the same run, or as near to it as that, are not refined further.
 BEHIND, SAME = 1.15, 1e-5
@@ -89,6 +91,13 @@ class Rows(NamedTuple):
     def at(self, index) -> "Rows":
         """Some of the rows, in any order, repeated or not."""
         return Rows(*(column[index] for column in self))
+
+    def put(self, index, other: "Rows") -> "Rows":
+        """With the other's rows in the places of these."""
+        ours = [column.copy() for column in self]
+        for column, theirs in zip(ours, other, strict=True):
+            column[index] = theirs
+        return Rows(*ours)
 
     @staticmethod
     def stack(*parts: "Rows") -> "Rows":
@@ -181,35 +190,67 @@ def walk(rows: Rows, accounting: Accounting, path: np.ndarray, N: int) -> tuple[
     return kernels.walk(*tabled(rows), RAYS, accounting.sensitivity == "lipschitz", *FINE, path, N)
 
 
-def settle(rows: Rows, accounting: Accounting, run: np.ndarray) -> tuple[Rows, Outcome]:
-    """Rows with their order, share and, where the schedule is free, beta chosen; the bounds found. Of rows of one `run`, a number
-    each, those that others leave behind, or that come to the same, are not refined to the last.
+def settle(rows: Rows, accounting: Accounting, run: np.ndarray) -> tuple[Rows, Outcome, np.ndarray]:
+    """Rows with their order, share and, where the schedule is free, beta chosen; the bounds found; which rows come to the same as
+    the best of their `run`, a number each. These, and those that others leave behind, are not refined to the last.
     """
     rows = _coarse_order(rows, accounting, ROUGHEST)
     if accounting.schedule == "optimal":
         rows = _best_beta(rows, accounting, ROUGHEST)
     rows = _refine_order(rows, accounting, ROUGH)
     found = improve(rows, accounting, FINE, first_guess(rows, accounting, FINE), ROUNDS, MOST_ROUNDS)
-    ahead = _ahead(found.epsilon, run)
-    some, best = rows.at(ahead), found.at(ahead)
-    for factor in BESIDE:
-        some, best = _better(some, best, accounting, order=nearest_order(some.order * factor))
-    for shift in BESIDE_BETA if accounting.schedule == "optimal" else ():
-        some, best = _better(some, best, accounting, beta=np.clip(some.beta + shift, 0.0, LARGEST_BETA))
+    ahead, same = _ahead(found.epsilon, run)
+    some, best = _beside(rows.at(ahead), found.at(ahead), accounting)
     found = found.put(ahead, best)
-    order, beta = rows.order.copy(), rows.beta.copy()
-    order[ahead], beta[ahead] = some.order, some.beta
-    return rows._replace(order=order, beta=beta, share=found.share), found
+    return rows.put(ahead, some)._replace(share=found.share), found, same
 
 
-def _ahead(epsilon: np.ndarray, run: np.ndarray) -> np.ndarray:
-    """The rows that are the best of their run, and those that are not far behind it, without those that have come to the same."""
+def _beside(rows: Rows, found: Outcome, accounting: Accounting) -> tuple[Rows, Outcome]:
+    """The rows with the best of the choices near those that were made, and with one counted step more where that is better."""
+    for factor in BESIDE:
+        rows, found = _better(rows, found, accounting, order=nearest_order(rows.order * factor))
+    for shift in BESIDE_BETA if accounting.schedule == "optimal" else ():
+        rows, found = _better(rows, found, accounting, beta=np.clip(rows.beta + shift, 0.0, LARGEST_BETA))
+    before = rows.order
+    for places in FARTHER:
+        rows, found = _better(rows, found, accounting, order=_places_away(rows.order, places))
+    again = np.flatnonzero((rows.order != before) | (rows.order < FEW))
+    if again.size:
+        some, best = rows.at(again), found.at(again)
+        for places in NEXT:
+            some, best = _better(some, best, accounting, order=_places_away(some.order, places))
+        rows, found = rows.put(again, some), found.put(again, best)
+    far = np.flatnonzero(rows.far)
+    if far.size:
+        found = found.put(far, _one_step_more(rows.at(far), found.at(far), accounting))
+    return rows, found
+
+
+def _places_away(order: np.ndarray, places: int) -> np.ndarray:
+    """The orders that are so many places further among those that are tried."""
+    return ORDERS[np.clip(np.searchsorted(ORDERS, order) + places, 0, ORDERS.size - 1)]
+
+
+def _one_step_more(rows: Rows, found: Outcome, accounting: Accounting) -> Outcome:
+    """Rows from afar, from the drifts that were found spread over a step more: few steps are a local optimum each, which the
+    rounds do not leave.
+    """
+    block, last = np.arange(found.path.shape[1]), np.maximum(found.steps, 1)[:, None]
+    place = block * np.where(block <= last, (last - 1) / last, 1.0)
+    below, path = place.astype(int), np.log(found.path)
+    low, high = (np.take_along_axis(path, np.minimum(below + k, block[-1]), axis=1) for k in (0, 1))
+    spread = np.exp(low + (place - below) * (high - low))
+    return found.minimum(improve(rows._replace(share=found.share), accounting, FINE, spread, BESIDE_ROUNDS, MOST_ROUNDS))
+
+
+def _ahead(epsilon: np.ndarray, run: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows that are the best of their run, with those that are not far behind it; and which rows have come to the same."""
     least = np.full(run.max() + 1, np.inf)
     np.minimum.at(least, run, epsilon)
-    _, first = np.unique(np.where(epsilon == least[run], run, -1), return_index=True)
-    apart = (epsilon > (1 + SAME) * least[run]) & (epsilon <= BEHIND * least[run])
-    apart[first] |= epsilon[first] == least[run[first]]
-    return np.flatnonzero(apart)
+    _, best = np.unique(np.where(epsilon == least[run], run, -1), return_index=True)
+    same = epsilon <= (1 + SAME) * least[run]
+    same[best] &= epsilon[best] > least[run[best]]
+    return np.flatnonzero((epsilon <= BEHIND * least[run]) & ~same), same
 
 
 def _better(rows: Rows, found: Outcome, accounting: Accounting, **choice: np.ndarray) -> tuple[Rows, Outcome]:
