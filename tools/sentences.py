@@ -17,7 +17,7 @@ from zoexplore.planning import SOLVABLE_FIELDS
 from zoexplore.presets import DEMONSTRATION as RUN
 from zoexplore.presets import PRESETS
 from zoexplore.views import Explorer
-from zoexplore.views.figures.parts import Legend
+from zoexplore.views.figures.legend import Legend
 from zoexplore.views.panels.story import STEPS
 from zoexplore.views.training.jobs import checked, read
 

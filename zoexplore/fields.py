@@ -109,6 +109,11 @@ _PLAINER = re.compile("|".join(map(re.escape, _IN_WORDS)))
 _NAMED = re.compile(rf"\b({'|'.join(FIELDS)})\b(?= = )")
 
 
+def symbol_of(name: str) -> str:
+    """A field's symbol; an option's name."""
+    return FIELDS[name].symbol if name in FIELDS else name
+
+
 def in_symbols(message: str) -> str:
     """A message with symbols in place of the fields' names, ∞ in place of inf, and what is allowed in groups of three digits.
 

@@ -14,7 +14,7 @@ from bokeh.models import Button, Column, Slider
 from benchmarks.client import Reader
 from tests.running import running, wait_until_served
 from tests.waiting import PATIENCE
-from zoexplore.server.patches import Patch
+from zoexplore.server.allowed_changes import Patch
 from zoexplore.views.tabs import VIEWS
 
 PAGES = {"app": str(Path(__file__).with_name("naming.py"))}

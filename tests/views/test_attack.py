@@ -11,7 +11,7 @@ from zoexplore.formatting import THIN, format_percent, format_share, parse_share
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Attack, State
 from zoexplore.views.panels.readouts import AttackerSentence
-from zoexplore.views.state import Pin, Pins
+from zoexplore.views.pins import Pin, Pins
 
 
 def rows(view):

@@ -17,7 +17,7 @@ from zoexplore.setting import SCHEDULES
 from zoexplore.views import Factors, Inside, Profile, State, Tabs, Theory
 from zoexplore.views.figures.inside import MOST_POINTS, describe_trajectory, lines, thinned
 from zoexplore.views.panels.theory import _errata, substituted
-from zoexplore.views.state import Pin, Pins
+from zoexplore.views.pins import Pin, Pins
 from zoexplore.views.style import theme
 from zoexplore.views.tabs import VIEWS
 

@@ -13,7 +13,7 @@ from zoexplore.compute.questions import annotations
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Curves, State
 from zoexplore.views.figures.pins import _ratios
-from zoexplore.views.state import Pins
+from zoexplore.views.pins import Pins
 from zoexplore.views.style import theme
 from zoexplore.views.view import View
 

@@ -14,7 +14,7 @@ from zoexplore.compute.questions import SIZE, Sheet, row
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Map, State
 from zoexplore.views.figures.map import EDGES, bands, heights, level_lines
-from zoexplore.views.state import Pin, Pins
+from zoexplore.views.pins import Pin, Pins
 from zoexplore.views.style import theme
 
 
@@ -102,6 +102,31 @@ def test_rows_are_asked_for_one_at_a_time_and_cancel_asks_for_no_more(monkeypatc
 
     view = asyncio.run(cancelled())
     assert len(asked) == 3 and "Cancelled" in view.note.object and view.epsilon is None
+
+
+def test_what_nobody_looks_at_is_not_computed_and_goes_on_when_somebody_does(monkeypatch, small):
+    asked = []
+
+    async def left():
+        async def compute(call, *args):
+            asked.append(args)
+            if len(asked) == 3:
+                view.active = False
+            await asyncio.sleep(0)
+            return call(*args)
+
+        monkeypatch.setattr("zoexplore.views.figures.map.ask", compute)
+        view = Map(State(), bound="composition", x="T", y="beta")
+        for _ in range(1000):
+            await asyncio.sleep(0)
+        assert len(asked) == 3 and view.epsilon is None
+        view.active = True
+        for _ in range(1000):
+            await asyncio.sleep(0)
+        return view
+
+    view = asyncio.run(left())
+    assert view.epsilon.shape[0] == 25 and view.done == 1 and not view.bar.visible
 
 
 def test_a_first_row_that_takes_long_is_shown_as_progress_and_can_be_cancelled_and_asked_for_again(monkeypatch, small):

@@ -94,8 +94,10 @@ class TestView:
         assert view.player.end == STEPS == view.player.value
 
     def test_runs_that_start_apart_are_forgotten_in_words(self, view):
+        assert "accountant allows" in view.legend.object
         view.apart = True
         assert "forgotten" in view.words.object and len(view.sources["least"].data["x"]) == 0
+        assert "accountant allows" not in view.legend.object and "measured" in view.legend.object
         view.apart = False
 
     def test_without_a_step_size_there_is_nothing_to_play(self, view):

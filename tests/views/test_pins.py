@@ -12,7 +12,8 @@ from zoexplore.presets import DEMONSTRATION, PRESETS
 from zoexplore.views import Curves, Explorer, Profile
 from zoexplore.views.figures.picture import _caption
 from zoexplore.views.figures.pins import Pinned
-from zoexplore.views.state import LONGEST_NAME, MOST_PINS, Pin, Pins, State
+from zoexplore.views.pins import LONGEST_NAME, MOST_PINS, Pin, Pins
+from zoexplore.views.state import State
 
 
 def pinned(*settings):

@@ -25,8 +25,6 @@ from zoexplore.views.panels.theory import Theory, substituted
 from zoexplore.views.style.inputs import refused
 from zoexplore.views.training.tab import Train
 
-GIVEN = guarantee(DEMONSTRATION, "sharp")
-
 
 @pytest.mark.parametrize(
     ("x", "shown"),
@@ -105,7 +103,8 @@ def test_what_train_refuses_is_in_symbols():
 
 def test_a_plan_writes_large_targets_as_powers():
     planner = Planner(target=1e6)
-    found = _solution(DEMONSTRATION, "T", planner._goal(), DEMONSTRATION.replace(T=LARGEST_INTEGER), GIVEN)
+    solved = DEMONSTRATION.replace(T=LARGEST_INTEGER)
+    found = _solution(DEMONSTRATION, "T", planner._goal(), solved, guarantee(DEMONSTRATION, "sharp"))
     assert f"The sharper bound gives ε\u00a0≤\u00a0{format_short(1e6)} at δ\u00a0=\u00a010⁻⁵ however large T is" in found
 
 

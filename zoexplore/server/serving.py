@@ -139,9 +139,9 @@ def freeze_startup_objects() -> None:
     """Once all is imported: what is there is never looked through again; what comes is, after sessions have been closed.
 
     Python's own full collection looks at every object there is and takes a few tenths of a second, in the middle of whatever goes
-    on. Before the first session: what is frozen keeps whatever it is in a cycle with, and a session is a cycle.
+    on. Before the first session: what is frozen keeps whatever it is in a cycle with, and a session is a cycle. What is garbage
+    by then is frozen, too: it is little, and to look for it takes as long.
     """
-    gc.collect()
     gc.freeze()
     young, middle, _ = gc.get_threshold()
     gc.set_threshold(young, middle, _NEVER)

@@ -17,8 +17,8 @@ from panel.io.document import dispatch_tornado
 from panel.io.server import WSHandler
 
 from zoexplore.limits import EVENTS, FRAGMENTS, MESSAGE, MOVES, MOVES_PER_ADDRESS, PULLS
-from zoexplore.server import patches, sessions
-from zoexplore.server.patches import Malformed, Patch
+from zoexplore.server import allowed_changes, sessions
+from zoexplore.server.allowed_changes import Malformed, Patch
 from zoexplore.server.sessions import address_of
 
 _LOG = logging.getLogger("zoexplore")
@@ -50,7 +50,7 @@ class Pending:
         return len(self._events) >= EVENTS.value
 
     def add(self, events: list[dict[str, Any]]) -> None:
-        """Take note of events that `patches.accepted` has let pass."""
+        """Take note of events that `allowed_changes.accepted` has let pass."""
         for event in events:
             key: Any
             if event["kind"] == "ModelChanged":
@@ -182,7 +182,7 @@ class Socket(WSHandler):
             return
         while self._pending.full:
             await asyncio.sleep(1 / MOVES.value)
-        self._pending.add(patches.accepted(message.content, self._session_taken.document))
+        self._pending.add(allowed_changes.accepted(message.content, self._session_taken.document))
         if self._pending and not self._draining:
             self._draining = True
             asyncio.get_running_loop().create_task(self._drain(message))

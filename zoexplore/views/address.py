@@ -17,7 +17,8 @@ from zoexplore.export import from_fields, to_fields
 from zoexplore.fields import in_symbols
 from zoexplore.formatting import format_exact, parse_number
 from zoexplore.setting import SETTING_FIELDS
-from zoexplore.views.state import OPTIONS, Pins, State
+from zoexplore.views.pins import Pins
+from zoexplore.views.state import OPTIONS, State
 
 if TYPE_CHECKING:
     from zoexplore.views.tabs import Tabs

@@ -14,7 +14,8 @@ from zoexplore.views.panels.controls import Controls
 from zoexplore.views.panels.readouts import AttackerSentence, Readouts, StatementCard
 from zoexplore.views.panels.story import Story
 from zoexplore.views.panels.toolbar import Files, Toolbar, presenter
-from zoexplore.views.state import Pins, State
+from zoexplore.views.pins import Pins
+from zoexplore.views.state import State
 from zoexplore.views.style import widgets
 from zoexplore.views.style.widgets import details, link
 from zoexplore.views.tabs import VIEWS, Tabs

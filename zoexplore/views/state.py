@@ -1,13 +1,12 @@
-"""The explorer's state: what a reader has set, always valid, and what is pinned beside it. Free of Panel."""
+"""The explorer's state: what a reader has set, always valid. Free of Panel."""
 
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, fields
 from typing import Any
 
 import param
 
-from zoexplore.export import from_fields, to_fields
 from zoexplore.fields import FIELDS, in_symbols
-from zoexplore.presets import DEMONSTRATION, Preset
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import (
     CONVERSIONS,
     LARGEST_INTEGER,
@@ -22,9 +21,6 @@ from zoexplore.setting import (
 )
 
 OPTIONS = tuple(option.name for option in fields(Accounting))
-MOST_PINS = 6
-LETTERS = "ABCDEF"
-LONGEST_NAME = 40
 _A = Accounting()
 _HELD = "K is held at d = {d}: there are no more orthonormal directions than dimensions (asked for: K = {asked})."
 
@@ -157,95 +153,3 @@ class State(param.Parameterized):
 
 def _part(values: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name in names}
-
-
-@dataclass(frozen=True)
-class Pin:
-    """A setting that is kept, by a name."""
-
-    name: str
-    setting: Setting
-    accounting: Accounting
-    letter: str = field(default="", compare=False)  # which it keeps when others go
-
-    def text(self) -> str:
-        """The pin in an address: K:52,T:9~name."""
-        fields = to_fields(self.setting, self.accounting)
-        return ",".join(f"{key}:{value}" for key, value in fields.items()) + f"~{self.name}"
-
-    @classmethod
-    def of(cls, text: str) -> tuple["Pin", tuple[str, ...]]:
-        """The pin that a text says, and what could not be used of it."""
-        fields, _, name = text.partition("~")
-        pairs = (pair.partition(":") for pair in fields.split(",") if pair)
-        loaded = from_fields({key: value for key, _, value in pairs})
-        return cls(_shortened(name) or "pinned", loaded.setting, loaded.accounting), loaded.problems
-
-
-class Pins(param.Parameterized):
-    """Up to `MOST_PINS` pins in order, and the bound that they are compared by."""
-
-    pins = param.List([], item_type=Pin, bounds=(0, MOST_PINS), doc="what is pinned")
-    compare = param.String("", doc="the bound whose curves are drawn; empty for each one's smallest")
-    of_preset = param.List([], item_type=Pin, doc="what the last preset pinned")
-
-    def add(self, state: State) -> bool:
-        """Pin what is set now, by the name of what it is. Returns whether there was room."""
-        if len(self.pins) == MOST_PINS:
-            return False
-        differs = to_fields(state.setting, state.accounting)
-        name = ", ".join(f"{symbol_of(key)} = {value}" for key, value in differs.items()) or "the training default"
-        self.pins = [*self.pins, Pin(_shortened(name), state.setting, state.accounting)]
-        return True
-
-    def places(self) -> list[int]:
-        """The place among the letters, and so among the colours, of every pin: its own, or the first that is free."""
-        taken = {LETTERS.index(pin.letter) for pin in self.pins if pin.letter}
-        free = iter([place for place in range(MOST_PINS) if place not in taken])
-        return [LETTERS.index(pin.letter) if pin.letter else next(free) for pin in self.pins]
-
-    def _lettered(self) -> list[Pin]:
-        """The pins with the letters that they are shown by."""
-        return [replace(pin, letter=LETTERS[place]) for pin, place in zip(self.pins, self.places(), strict=True)]
-
-    def rename(self, place: int, name: str) -> None:
-        """Give a pin another name; an empty one changes nothing."""
-        if _shortened(name):
-            pins = list(self.pins)
-            pins[place] = replace(pins[place], name=_shortened(name))
-            self.pins = pins
-
-    def remove(self, place: int) -> None:
-        self.pins = [pin for at, pin in enumerate(self._lettered()) if at != place]
-
-    def follow(self, preset: Preset) -> None:
-        """Pin a figure's settings in place of what is pinned, where a preset has some; else unpin those of the last figure."""
-        of_preset = [Pin(_shortened(name), setting, preset.accounting) for name, setting in preset.pins]
-        left = [pin for pin in self._lettered() if pin not in self.of_preset]
-        if of_preset:
-            self.param.update(pins=of_preset, compare=preset.compare)
-        elif left != self.pins:
-            self.param.update(pins=left, compare="")
-        self.of_preset = of_preset
-
-    def fields(self) -> list[tuple[str, str]]:
-        """The pins as pairs of a query."""
-        compare = [("compare", self.compare)] if self.compare and self.pins else []
-        return compare + [("pin", pin.text()) for pin in self.pins]
-
-    def read(self, texts: list[str], compare: str) -> list[str]:
-        """Take over the pins of an address. Returns what could not be used."""
-        read = [Pin.of(text) for text in texts[:MOST_PINS]]
-        self.param.update(pins=[pin for pin, _ in read], compare=compare)
-        problems = [f"pin {letter}: {said}" for letter, (_, p) in zip(LETTERS, read, strict=False) for said in p]
-        return problems + ([f"only {MOST_PINS} pins fit"] if len(texts) > MOST_PINS else [])
-
-
-def symbol_of(name: str) -> str:
-    """A field's symbol; an option's name."""
-    return FIELDS[name].symbol if name in FIELDS else name
-
-
-def _shortened(name: str) -> str:
-    name = " ".join(name.split())
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"

@@ -14,7 +14,8 @@ from zoexplore.views.figures.parts import enlarge
 from zoexplore.views.figures.profile import Profile
 from zoexplore.views.panels.planner import Planner
 from zoexplore.views.panels.theory import Theory
-from zoexplore.views.state import Pins, State
+from zoexplore.views.pins import Pins
+from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.training.tab import Train
 from zoexplore.views.view import View
@@ -92,8 +93,9 @@ class Tabs(pn.viewable.Viewer):
     def paint(self, dark: bool) -> None:
         """Draw every view in the colours of a scheme."""
         self._dark = dark
-        for view in self.views.values():
-            view.paint(dark)
+        with pn.io.hold():  # hundreds of colours, in one message
+            for view in self.views.values():
+                view.paint(dark)
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("center", self.switch, self._holder)

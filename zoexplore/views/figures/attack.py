@@ -18,7 +18,7 @@ from zoexplore.formatting import THIN, format_percent, format_share
 from zoexplore.views.figures import pins
 from zoexplore.views.figures.parts import SaveButtons, blank, empty, hover, mark, stroke, tooltip
 from zoexplore.views.figures.picture import Stroke, svg
-from zoexplore.views.state import LETTERS, Pin
+from zoexplore.views.pins import LETTERS, Pin
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.inputs import percent
 from zoexplore.views.style.widgets import region

@@ -27,14 +27,13 @@ from zoexplore.compute.questions import (
 from zoexplore.formatting import format_count, format_number, format_short
 from zoexplore.setting import Accounting, Setting
 from zoexplore.views.figures import names, pins
+from zoexplore.views.figures.legend import Legend, entry
 from zoexplore.views.figures.parts import (
     LOG_TICKS,
     FittedRange,
-    Legend,
     SaveButtons,
     blank,
     empty,
-    entry,
     fixed_ticks,
     hover,
     mark,

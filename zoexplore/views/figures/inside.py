@@ -21,7 +21,8 @@ from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import KINDS, guarantees, histograms
 from zoexplore.directions import moment_factor, tail_factor
 from zoexplore.formatting import format_count, format_number, format_short
-from zoexplore.views.figures.parts import TICKS, SaveButtons, add_legend, blank, empty, fill, words
+from zoexplore.views.figures.legend import add_legend
+from zoexplore.views.figures.parts import TICKS, SaveButtons, blank, empty, fill, words
 from zoexplore.views.figures.picture import Stroke, svg
 from zoexplore.views.figures.replay import SHOWN, Replay
 from zoexplore.views.style import theme, widgets

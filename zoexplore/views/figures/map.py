@@ -25,7 +25,7 @@ from zoexplore.formatting import format_measured_share, parse_number
 from zoexplore.setting import Setting
 from zoexplore.views.figures.parts import TICKS, SaveButtons, blank, empty, fill, fixed_ticks, words
 from zoexplore.views.figures.picture import decades, svg
-from zoexplore.views.state import LETTERS
+from zoexplore.views.pins import LETTERS
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.inputs import Typed
 from zoexplore.views.style.widgets import status
@@ -184,6 +184,13 @@ class Map(View):
         self._wanted, self._computing = sheet, None
         if sheet and (self._shown or event_loop_is_running()):
             self._computing = Task(partial(self._compute, sheet), self._failed)
+
+    def _woken(self, *_: Any) -> None:
+        """Compute no map that nobody looks at: whoever comes back finds the rows that are remembered, and the rest follow."""
+        if not self.active and self._computing and self._computing.waits:
+            self._want(None)
+            self._stale = True
+        super()._woken()
 
     def _apart(self) -> Setting:
         """The setting apart from the two fields, so that moving along the map computes nothing."""

@@ -48,6 +48,7 @@ class Motion(View):
         self.choice = widgets.radio("where the two runs start", STARTS, of=self.param.apart)
         self._played: Played | None = None
         self.words, self.about = (widgets.html("", "words") for _ in range(2))
+        self.legend = pn.pane.HTML("", stylesheets=[theme.css("key")], **theme.STRETCH)
         names = ("one", "other", "ball", "directions", "noise", "overlap", "reached", "public", "least")
         self.sources = {name: empty(f"motion-{name}", "x", "y") for name in names}
         self.sources |= {name: empty(f"motion-{name}", "x", "y", "colour") for name in ("pair", "trail")}
@@ -123,6 +124,7 @@ class Motion(View):
         put(self.sources["public"], steps, motion.public)
         shown = found.epsilon < inf and not self.apart
         put(self.sources["least"], [0, steps[-1]] if shown else (), [found.least] * 2 if shown else ())
+        self.legend.object = _legend(least=shown)
 
     def _moved(self, *_: Any) -> None:
         if self._played is None:
@@ -190,19 +192,18 @@ class Motion(View):
 
     def __panel__(self) -> pn.viewable.Viewable:
         figures = widgets.row("stage", *self.panes)
-        legend = pn.pane.HTML(_legend(), stylesheets=[theme.css("key")], **theme.STRETCH)
         start = widgets.label("the two runs start")
-        return widgets.component("motion", start, self.choice, self.player, self.words, legend, figures, self.about)
+        return widgets.component("motion", start, self.choice, self.player, self.words, self.legend, figures, self.about)
 
 
-def _legend() -> str:
-    """What the dots and the lines are."""
+def _legend(least: bool) -> str:
+    """What the dots and the lines are; the accountant's only where its `least` overlap is drawn."""
     dots = (("the run with the record", _ONE), ("with another record in its place", _OTHER))
     lines = (
         ("the noise of the step", _NOISE),
         ("overlap of last iterates, measured", _COURSE["reached"]),
         ("of all steps seen, computed", _COURSE["public"]),
-        ("the least that the accountant allows", _COURSE["least"]),
+        *([("the least that the accountant allows", _COURSE["least"])] if least else []),
     )
     items = [f"<li>{theme.dot(theme.style_of(bound))}<span>{text}</span></li>" for text, bound in dots]
     items += [f"<li>{theme.swatch(style, 26)}<span>{text}</span></li>" for text, style in lines]

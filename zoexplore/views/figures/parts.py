@@ -1,5 +1,5 @@
-"""What every figure has in common: its canvas in the page's colours, how its axes write numbers, what hovering shows, its legend,
-and the buttons that save it, which work in a notebook cell as on the page.
+"""What every figure has in common: its canvas in the page's colours, how its axes write numbers, what hovering shows, and the
+buttons that save it, which work in a notebook cell as on the page.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -26,12 +26,10 @@ from bokeh.models import (
     Range1d,
     Span,
 )
-from bokeh.models import Legend as CanvasLegend
 from bokeh.plotting import figure
 
 from zoexplore.axes import frame, steady
 from zoexplore.bounds import BOUNDS
-from zoexplore.bounds.bound import Style
 from zoexplore.compute.task import Task
 from zoexplore.views.style import theme
 
@@ -259,39 +257,6 @@ def fixed_ticks(axis, texts: dict[float, str]) -> None:
         axis.update(ticker=FixedTicker(ticks=[]), formatter=CustomJSTickFormatter(code=_TOLD, args={"texts": []}))
     axis.ticker.ticks = [float(x) for x in texts]
     axis.formatter.args = {"texts": [[float(x), text] for x, text in texts.items()]}
-
-
-def plain_legend(legend: CanvasLegend) -> None:
-    """A legend without a box."""
-    legend.background_fill_color = legend.border_line_color = None
-    legend.label_text_color, legend.label_text_font = theme.colour("ink"), theme.FONT
-    legend.label_text_font_size, legend.padding, legend.margin, legend.spacing = "12px", 0, 4, 14
-
-
-def add_legend(fig: figure, items: Sequence[Any]) -> None:
-    """Put a legend of `LegendItem`s above a figure."""
-    legend = CanvasLegend(items=list(items), orientation="horizontal", location="top_left")
-    plain_legend(legend)
-    fig.add_layout(legend, "above")
-
-
-class Legend(pn.custom.JSComponent):
-    """Entries by a key, of which those in `muted` are not drawn; what that means is the figure's affair."""
-
-    entries = param.List([], item_type=dict, doc="key, title, why it is absent or what else it is, and how it is drawn")
-    muted = param.List([], item_type=str, doc="the keys of the entries that a reader has switched off")
-
-    _esm = Path(__file__).with_name("legend.js")
-
-    def __init__(self) -> None:
-        super().__init__(css_classes=["zx-legend"], stylesheets=[theme.css("legend")], **theme.STRETCH)
-
-
-def entry(key: str, title: str, style: Style, why: str = "", absent: bool = False) -> dict[str, Any]:
-    """One entry of a legend."""
-    light, dark = style.colour
-    look = {"light": light, "dark": dark, "dash": list(style.dash), "width": style.width}
-    return {"key": key, "title": title, "why": why, "absent": absent, **look}
 
 
 class SaveButtons(pn.custom.JSComponent):

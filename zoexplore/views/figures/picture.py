@@ -17,8 +17,9 @@ from bokeh.models import ColorBar, FixedTicker, GlyphRenderer, LinearColorMapper
 from bokeh.plotting import figure
 
 from zoexplore.export import every_field
+from zoexplore.fields import symbol_of
 from zoexplore.formatting import format_power
-from zoexplore.views.state import State, symbol_of
+from zoexplore.views.state import State
 from zoexplore.views.style import theme
 
 WIDTH, PLOT, LEFT, RIGHT = 800, 440, 72, 20

@@ -15,11 +15,11 @@ from zoexplore.bounds.bound import Style
 from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import CurveSet, curve_set, guarantees
 from zoexplore.export import every_field
-from zoexplore.fields import FIELDS
+from zoexplore.fields import FIELDS, symbol_of
 from zoexplore.formatting import THIN, format_count, format_number, format_short
 from zoexplore.views.figures.parts import empty, fill, words
 from zoexplore.views.figures.picture import Stroke
-from zoexplore.views.state import LETTERS, Pin, Pins, symbol_of
+from zoexplore.views.pins import LETTERS, Pin, Pins
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.widgets import region
 from zoexplore.views.view import View

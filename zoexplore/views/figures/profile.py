@@ -10,7 +10,8 @@ from zoexplore.bounds import BOUNDS
 from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import CurveSet, curve_set, guarantees
 from zoexplore.views.figures import pins
-from zoexplore.views.figures.parts import FittedRange, Legend, SaveButtons, blank, empty, entry, hover, mark, stroke, tooltip
+from zoexplore.views.figures.legend import Legend, entry
+from zoexplore.views.figures.parts import FittedRange, SaveButtons, blank, empty, hover, mark, stroke, tooltip
 from zoexplore.views.figures.picture import Stroke, svg
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View

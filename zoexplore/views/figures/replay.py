@@ -16,7 +16,8 @@ from zoexplore.bounds.shared_sentences import why_undrawn
 from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import guarantees
 from zoexplore.formatting import format_count, format_measured_share, format_number
-from zoexplore.views.figures.parts import blank, empty, plain_legend, put
+from zoexplore.views.figures.legend import plain_legend
+from zoexplore.views.figures.parts import blank, empty, put
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 

@@ -20,7 +20,8 @@ from zoexplore.limits import FRAMES
 from zoexplore.presets import PRESETS
 from zoexplore.views.address import Bridge
 from zoexplore.views.figures.curves import Curves
-from zoexplore.views.state import MOST_PINS, Pins, State
+from zoexplore.views.pins import MOST_PINS, Pins
+from zoexplore.views.state import State
 from zoexplore.views.style import widgets
 
 _SCHEME = "document.documentElement.style.setProperty('--zx-scheme', cb_obj.active ? 'dark' : 'light')"

@@ -1,4 +1,4 @@
-"""Patches: what a browser may change of its session's document, which is what widgets need and nothing else.
+"""What a browser may change of its session's document, by Bokeh's patches: what widgets need and nothing else.
 
 Bokeh's server applies whatever patch it gets, to any property of any model, and unpacks what is packed before it looks at it.
 Here every event of a patch is looked at first. Only plain values pass, to the properties in `SETTABLE`; no text that is shown as
