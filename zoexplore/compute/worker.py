@@ -47,6 +47,8 @@ def main() -> None:
     os.dup2(2, 1)  # what compiled code prints as well
     sys.stdout = sys.stderr
     load()
+    gc.freeze()  # what is loaded stays; and a collection would write to pages of memory that forked workers share
+    gc.enable()
     if FORK in sys.argv:
         parent, connection = os.getpid(), forked(socket.socket(fileno=asked))
         if connection is None:
@@ -70,7 +72,6 @@ def forked(control: socket.socket) -> int | None:
     Returns:
         In a worker its connection; in the fork server None, when the process that began it has ended.
     """
-    gc.freeze()  # a collection would write to pages of memory that are shared
     workers: dict[bytes, int] = {}
     while True:
         number, connections, _, _ = socket.recv_fds(control, NUMBER, 1, socket.MSG_CMSG_CLOEXEC)
@@ -126,7 +127,3 @@ def _end_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)
-
-
-if __name__ == "__main__":
-    main()

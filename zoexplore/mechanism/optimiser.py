@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from inspect import unwrap
 from math import isfinite, nan
 from threading import Lock
 from typing import Any
@@ -324,7 +325,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         """Refused after construction: the number of parameters is part of what was accounted."""
         if getattr(self, "param_groups", None):
             raise ValueError("another parameter group is not allowed: d is part of the run; make the optimiser with all of them")
-        super().add_param_group(param_group)
+        unwrap(torch.optim.Optimizer.add_param_group)(self, param_group)  # wrapped, it loads PyTorch's compiler, for a second
 
     def __copy__(self) -> "NoisyZOGD":
         raise TypeError("a shallow copy would move the same model, each step unknown to one of two reports: take copy.deepcopy")
