@@ -1,6 +1,6 @@
 // Slides that fill whatever window they have, at their true size: under a scale of Reveal's own, Bokeh's figures are cut and take
-// the mouse to be elsewhere. Figures get the height that the text leaves them, and text that is too much gets smaller; what is
-// taller even so, as the explorer, scrolls.
+// the mouse to be elsewhere. Figures get the height that the text leaves them, and text that is too much gets smaller, and with it
+// components without figures; what is taller even so, as the explorer, scrolls.
 (() => {
   const LEAST = 180, MOST = 2.5, SMALLEST = 0.7; // pixels of a figure; times its own height; times the text's own size
   const laidOut = () => new Promise((done) => setTimeout(done, 60)); // Bokeh's figures follow a little later
@@ -42,14 +42,19 @@
     await laidOut();
   }
 
+  function shrink(slide, size) {
+    slide.style.setProperty("--smaller", size);
+    slide.style.setProperty("--zoom", figures(slide).length ? 1 : size);
+  }
+
   async function fit(slide) {
-    slide.style.setProperty("--smaller", 1);
+    shrink(slide, 1);
     await filled(slide);
     for (let size = 0.95; left(slide) < -1 && size >= SMALLEST; size -= 0.05) {
-      slide.style.setProperty("--smaller", size.toFixed(2));
+      shrink(slide, size.toFixed(2));
       await laidOut();
     }
-    if (left(slide) < -1) slide.style.setProperty("--smaller", 1); // it has to scroll in any case
+    if (left(slide) < -1) shrink(slide, 1); // it has to scroll in any case
     slide.dataset.fitted = `${innerWidth} x ${innerHeight}`;
   }
 
