@@ -98,12 +98,12 @@ def a_course():
 def factors():
     view = Factors()
     shown(view.figure)
-    data = [(histograms(520, K, 0.3), {"theorem": 0.9, "sharper bound": 0.8}, K) for K in (52, 260)]
+    data = [(histograms(520, K, 0.3), {"theorem": 0.9, "sharper bound": 0.8}) for K in (52, 260)]
 
     def picture(data):
-        drawn, ruled, _ = data
+        drawn, ruled = data
         edges = np.append(drawn["left"], drawn["right"][-1])
         bars = [hv.Histogram((edges, drawn[kind]), label=kind) for kind in ("orthonormal", "independent")]
         return hv.Overlay([*bars, *(hv.VLine(x) for x in ruled.values())])
 
-    return lambda data: view._draw(data[0], data[1], 520, data[2], 0.3), picture, data
+    return lambda data: view._draw(*data), picture, data
