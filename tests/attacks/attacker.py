@@ -19,9 +19,12 @@ ENOUGH = 12  # moves during an attack, for a 95th percentile
 ADDRESSES = (f"198.18.{i // 256}.{i % 256}" for i in count(1))  # which are nobody's: set aside for measurements
 
 
-async def asked(origin, path="/app", address="", **options):
-    """The server's answer to a request, whatever its status."""
-    headers = {**forwarded(address), **options.pop("headers", {})}
+async def asked(origin, path="/app", address=None, **options):
+    """The server's answer to a request, whatever its status: from an address that nobody else has, so that it has seats left.
+
+    The empty address is this machine's.
+    """
+    headers = {**forwarded(next(ADDRESSES) if address is None else address), **options.pop("headers", {})}
     return await AsyncHTTPClient(max_clients=500).fetch(
         f"http://{origin}{path}", headers=headers, raise_error=False, follow_redirects=False, request_timeout=PATIENCE,
         connect_timeout=PATIENCE, **options,

@@ -13,7 +13,7 @@ import pytest
 from tests.running import running, wait_until_served
 
 ROOT = Path(__file__).parents[2]
-SERVE = "from zoexplore.server.serving import serve; serve(port={port}, origins=['127.0.0.1:{port}'], behind_proxy=True)"
+MOST = 200  # readers
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,19 @@ def guarded(folder, **settings):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    log = Path(folder) / "server.log"
+    origin, log = f"127.0.0.1:{port}", Path(folder) / "server.log"
+    command = [sys.executable, "-m", "zoexplore", "serve", "--port", str(port), "--origin", origin, "--behind-proxy"]
     environment = {**os.environ, **{f"ZOEXPLORE_{name}": str(value) for name, value in settings.items()}}
-    with running([sys.executable, "-c", SERVE.format(port=port)], log, cwd=ROOT, env=environment) as process:
-        wait_until_served(f"http://127.0.0.1:{port}/liveness", process, log)
-        yield Server(f"127.0.0.1:{port}", process, log)
+    with running(command, log, cwd=ROOT, env=environment) as process:
+        wait_until_served(f"http://{origin}/liveness", process, log)
+        yield Server(origin, process, log)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def server(tmp_path_factory):
-    """One server for the attacks of a file."""
-    with guarded(tmp_path_factory.mktemp("server")) as server:
+    """One server for all of these, with room for them; one address has few seats, and a page that never connects loses its own
+    soon.
+    """
+    few = {"READERS_PER_ADDRESS": 3, "LOADING": 2, "LOADING_SECONDS": 5, "WAITING_PER_ADDRESS": 2}
+    with guarded(tmp_path_factory.mktemp("server"), READERS=MOST, LINGER_SECONDS=20, **few) as server:
         yield server

@@ -107,7 +107,7 @@ NO_MESSAGES = {
 @pytest.fixture(scope="module")
 def token(server):
     """Of a session to which one comes back as often as its connection is closed."""
-    return asyncio.run(token_of(server.origin))
+    return asyncio.run(token_of(server.origin, address=next(ADDRESSES)))
 
 
 @pytest.mark.parametrize("told", NO_MESSAGES)

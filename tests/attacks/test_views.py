@@ -10,9 +10,8 @@ import pytest
 
 from benchmarks.client import Reader, _models
 from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, asked, memory, spent, watched
-from tests.attacks.conftest import guarded
 from zoexplore.limits import EVENTS, MOVES
-from zoexplore.server.patches import SETTABLE
+from zoexplore.server.allowed_changes import SETTABLE
 from zoexplore.views.tabs import VIEWS
 
 HTML = "<img src=x onerror=window.hacked=1>"
@@ -49,13 +48,6 @@ MORE_TRICKS = {
     "motion of extremes": "tab=motion&K=1&d=1&sigma=1e300&R=1e-300&eta=1e300",
     "a view by a number": "tab=5&tab=",
 }
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    """One server for all of these, with seats for them."""
-    with guarded(tmp_path_factory.mktemp("server"), READERS=200, LINGER_SECONDS=20) as server:
-        yield server
 
 
 def words(document):
