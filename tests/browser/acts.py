@@ -1,6 +1,7 @@
 """What a visitor does and sees, each act waiting until the page has answered: no test reads a page that is still being drawn."""
 
 import re
+import time
 from functools import cache
 from urllib.parse import parse_qsl
 
@@ -22,6 +23,8 @@ CLOSE = """() => {
   scrollTo(0, 0);
   for (const model of Bokeh.documents[0].all_models) if (/Card$/.test(model.type)) model.collapsed = true;
 }"""
+TYPE_SIZE = "el => parseFloat(getComputedStyle(el).fontSize)"
+DARK = "matchMedia('(prefers-color-scheme: dark)').matches"
 PATIENCE = 300  # seconds, for a busy machine
 DATA = """([name, column]) => {
   const data = Bokeh.documents[0].get_model_by_name(name)?.data;
@@ -93,7 +96,8 @@ def anew(page):
     page.mouse.move(0, 0)
     if page.viewport_size != VIEWPORT:
         page.set_viewport_size(VIEWPORT)
-    page.emulate_media(color_scheme="light")
+    if page.evaluate(DARK):  # to say that it is light where it is works out all styles anew
+        page.emulate_media(color_scheme="light")
     if (code := page.get_by_label("Python code")).is_visible():  # Export is open
         page.get_by_role("button", name="Export").click()
         code.wait_for(state="hidden")
@@ -118,22 +122,26 @@ def demonstration():
     return {g.title: format_number(g.epsilon) for g in found}, {"value": pytest.approx(list(T_VALUES)), **curves}
 
 
+def looks(page, seconds):
+    """Once now, and then again and again after pauses that grow to a quarter of a second: to look costs the page some work."""
+    end, pause = time.monotonic() + seconds, 20
+    while time.monotonic() < end:
+        yield
+        page.wait_for_timeout(pause)
+        pause = min(1.5 * pause, 250)
+    yield
+
+
 def until(page, what, seconds=60, told="what was waited for"):
     """Wait until a thing is so."""
-    for _ in range(seconds * 10):
-        if what():
-            return
-        page.wait_for_timeout(100)
-    pytest.fail(f"{told} never came about")
+    if not any(what() for _ in looks(page, seconds)):
+        pytest.fail(f"{told} never came about")
 
 
 def becomes(page, what, expected):
     """Wait until what is seen is what is expected; say both if it never is."""
-    for _ in range(PATIENCE * 20):
-        if what() == expected:
-            return
-        page.wait_for_timeout(50)
-    assert what() == expected
+    if not any(what() == expected for _ in looks(page, PATIENCE)):
+        assert what() == expected
 
 
 def settled(page, change, what):

@@ -7,6 +7,8 @@ import tarfile
 
 AXE = "axe-core@4.14.1"
 LOOKS = 10  # of about a second each, while the page gives names: whatever has none by then has none
+# Colours are the scheme's and places the width's: whatever is wrong with one of them is wrong on one of the two.
+DESK, PHONE = (1440, "light"), (390, "dark")
 # Without `preload` it does not load every style sheet of every shadow root once more, of which no rule that is on has a use.
 SERIOUS = """async (part) => (await axe.run(part ?? document, {resultTypes: ["violations"], preload: false})).violations
   .filter(v => ["serious", "critical"].includes(v.impact))
@@ -22,6 +24,11 @@ def packed(folder):
         return "", f"NO AXE: `npm pack {AXE}` failed: {done.stderr[-500:] if done else 'npm is not installed'}"
     with tarfile.open(next(folder.glob("*.tgz"))) as archive:
         return archive.extractfile("package/axe.min.js").read().decode(), ""
+
+
+def look(page, width, scheme):
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme)
 
 
 def serious(page, axe, part=None):

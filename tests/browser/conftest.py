@@ -4,7 +4,6 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 
 from tests.browser.acts import VIEWPORT, anew, opened
 from tests.browser.axe import packed
+from tests.browser.line import Line
 from tests.running import running, wait_until_served
 from tools import chromium
 
@@ -69,18 +69,13 @@ browser = pytest.fixture(launched, scope="package")
 
 @dataclass
 class Server:
-    """What `make app` serves, and a page beside it whose callbacks fail; `begin` serves them again at the same addresses."""
+    """What `make app` serves, a page beside it whose callbacks fail, and a line to them that a test may cut."""
 
     url: str
     faulty_url: str
     log: Path
-    begin: Callable[[], None]
-    process: subprocess.Popen | None = None
-
-    def end(self):
-        """Have it go away, whoever is there."""
-        self.process.terminate()
-        self.process.wait(20)
+    line: Line
+    process: subprocess.Popen
 
     def computing(self):
         """The processes that compute for it, and the one of which they are forked."""
@@ -104,20 +99,17 @@ def served(log):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    origin = f"127.0.0.1:{port}"
-    command = f"from zoexplore.server.serving import serve; serve({port}, origins=[{origin!r}], pages={FAULTY})"
+    line, origin = Line(port), f"127.0.0.1:{port}"
+    origins = [origin, f"127.0.0.1:{line.port}"]
+    command = f"from zoexplore.server.serving import serve; serve({port}, origins={origins}, pages={FAULTY})"
     room = {"READERS": 1000, "READERS_PER_ADDRESS": 1000, "LOADING": 100, "LINGER_SECONDS": LINGER}
     environment = {**os.environ, **{f"ZOEXPLORE_{name}": str(limit) for name, limit in room.items()}}
-    with ExitStack() as processes:
-
-        def begin():
-            command_line = [sys.executable, "-c", command]
-            server.process = processes.enter_context(running(command_line, log, cwd=ROOT, env=environment))
-            wait_until_served(f"http://{origin}/liveness", server.process, log)
-
-        server = Server(f"http://{origin}/app", f"http://{origin}/faulty", log, begin)
-        begin()
-        yield server
+    with running([sys.executable, "-c", command], log, cwd=ROOT, env=environment) as process:
+        wait_until_served(f"http://{origin}/liveness", process, log)
+        yield Server(f"http://{origin}/app", f"http://{origin}/faulty", log, line, process)
+        process.terminate()
+        process.wait(20)  # it ends when it is told to, whoever was there a moment ago
+    line.cut()
 
 
 @pytest.fixture(scope="session")
@@ -142,7 +134,7 @@ def console_errors():
 
 
 @contextmanager
-def new_page(browser, errors):
+def new_page(browser, errors, **screen):
     """A page with its own cookies and session, which notes what goes wrong in it."""
 
     def check(url):
@@ -150,7 +142,8 @@ def new_page(browser, errors):
         if parts.scheme in ("http", "https", "ws", "wss") and parts.hostname not in LOOPBACK:
             errors.append(f"request off this machine: {url}")
 
-    context = browser.new_context(viewport=VIEWPORT, reduced_motion="reduce")  # what moves while it waits costs a processor
+    screen = {"viewport": VIEWPORT, **screen}
+    context = browser.new_context(reduced_motion="reduce", **screen)  # what moves while it waits costs a processor
     page = context.new_page()
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: errors.append(f"uncaught: {error}\n{error.stack}"))
@@ -187,12 +180,6 @@ class Pages:
         assert not errors, "\n".join(errors)
         if session.testsfailed == failed:
             self._kept[url] = page, errors
-
-    def forget(self):
-        """Close them all, since their server is about to go away."""
-        for page, _ in self._kept.values():
-            page.context.close()
-        self._kept.clear()
 
 
 @pytest.fixture(scope="package")

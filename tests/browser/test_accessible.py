@@ -1,18 +1,24 @@
 """axe finds nothing serious on the page, light or dark, closed or open, wide or narrow."""
 
+import re
+
 import pytest
 
-from tests.browser.acts import VISIT, becomes, narrow_enough, open_export, open_fold, rested, show, visit
-from tests.browser.axe import serious
+from tests.browser.acts import (
+    VISIT,
+    becomes,
+    narrow_enough,
+    open_export,
+    open_fold,
+    press,
+    readouts,
+    rested,
+    settled,
+    show,
+    visit,
+)
+from tests.browser.axe import DESK, PHONE, look, serious
 from zoexplore.views.tabs import VIEWS
-
-# Colours are the scheme's and places the width's: whatever is wrong with one of them is wrong on one of the two.
-DESK, PHONE = (1440, "light"), (390, "dark")
-
-
-def look(page, width, scheme):
-    page.set_viewport_size({"width": width, "height": 900})
-    page.emulate_media(color_scheme=scheme)
 
 
 @pytest.mark.parametrize(("width", "scheme"), [DESK, pytest.param(*PHONE, marks=pytest.mark.proof)])
@@ -38,18 +44,35 @@ def test_nothing_serious_in_any_view_and_nothing_beyond_its_edge(explorer, axe, 
         narrow_enough(explorer, width)
 
 
-def test_what_is_computed_is_told(explorer, usual, axe):
+def test_a_map_that_is_computed_is_told_can_be_cancelled_and_leaves_sliders_alone(explorer, usual, axe_if_any):
     visit(explorer, "delta=0.0003")  # whose map no other test has left behind
     rested(explorer)
     told = explorer.locator(".zx-told[role=status]")
+    cancel = explorer.get_by_role("button", name="Cancel")
     with usual.held():
         show(explorer, "map")
         told.get_by_text("Computing …").wait_for()
         explorer.get_by_role("progressbar", name="how much of the map is computed").wait_for()
         explorer.locator("[aria-busy=true]").first.wait_for()
-        assert serious(explorer, axe) == "[]"
-        explorer.get_by_role("button", name="Cancel").click()
+        assert not axe_if_any or serious(explorer, axe_if_any, ".zx-answer") == "[]"
+        cancel.click()
     told.get_by_text("No longer computing.").wait_for()
+    becomes(explorer, explorer.locator("[aria-busy=true]").count, 0)
+    explorer.get_by_text(re.compile("^Cancelled")).wait_for()
+
+    explorer.get_by_role("button", name="Draw it").click()
+    explorer.get_by_text(re.compile(r"\d s left")).wait_for()
+    settled(explorer, lambda: press(explorer, "T", "ArrowRight"), lambda: readouts(explorer))
+    cancel.click()
+    explorer.get_by_text(re.compile("^Cancelled")).wait_for()
+
+
+@pytest.mark.proof  # a map that is drawn is looked at each time
+def test_nothing_serious_where_a_map_was_cancelled(explorer, usual, axe):
+    visit(explorer, "delta=0.0004")
+    with usual.held():
+        show(explorer, "map")
+        explorer.get_by_role("button", name="Cancel").click()
     becomes(explorer, explorer.locator("[aria-busy=true]").count, 0)
     assert serious(explorer, axe, ".zx-map") == "[]"
 
@@ -58,7 +81,7 @@ def test_a_curve_that_is_waited_for_is_told(explorer, usual):
     """Also where it ends by itself, and nobody cancels it or asks for something else."""
     told = explorer.locator(".zx-told[role=status]")
     with usual.held():
-        explorer.evaluate(VISIT, "?batch=100")
+        explorer.evaluate(VISIT, "?delta=0.00007")
         told.get_by_text("Computing …").wait_for()
     told.get_by_text("No longer computing.").wait_for()
     becomes(explorer, explorer.locator("[aria-busy=true]").count, 0)

@@ -148,11 +148,11 @@ def test_a_process_that_is_killed_again_and_again_while_it_draws_a_map_is_told_a
     map_drawn(page, "Composition")
 
 
-def test_nothing_in_an_address_is_run_and_it_brings_back_a_page_whose_server_went_away(page, pages, usual, console_errors):
+def test_nothing_in_an_address_is_run_and_it_brings_back_a_page_whose_server_went_away(page, usual, console_errors):
     html = quote(HTML)
     fields = f"K={html}&n={html}&{html}={html}&regime={html}&conversion={html}&T=9"
     others = f"tab={html}&against={html}&compare={html}&show={html}&lock={html}&pin=K:{html}~{html}&pin={html}&pin=K:20~{html}"
-    opened(page, f"{usual.url}?{fields}&{others}")
+    opened(page, f"http://127.0.0.1:{usual.line.port}/app?{fields}&{others}")
     page.locator(".zx-notice").get_by_text("Of this address").wait_for()
     said = notice(page)
     assert all(f"{name} = " in said for name in ("K", "n", "regime", "conversion", "tab", "against", "compare"))
@@ -163,11 +163,10 @@ def test_nothing_in_an_address_is_run_and_it_brings_back_a_page_whose_server_wen
     page.evaluate(VISIT, "?story=2&T=9")
     told_step = page.get_by_role("heading", name=STEPS["2"].title)
     told_step.wait_for()
-    pages.forget()
-    usual.end()
+    usual.line.cut()
     told(page, "The connection to the server is lost").wait_for()
     console_errors.clear()  # Bokeh logs that it cannot connect
-    usual.begin()
+    usual.line.mend()
     with page.expect_navigation(wait_until="commit"):
         told(page, "The connection").get_by_role("link", name="Load the page again").click()
     drawn(page)

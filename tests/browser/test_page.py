@@ -5,9 +5,12 @@ from math import inf
 import pytest
 
 from tests.browser.acts import (
+    VISIT,
+    background,
     becomes,
     box_of,
     column,
+    data,
     handle_of,
     narrow_enough,
     open_fold,
@@ -15,11 +18,14 @@ from tests.browser.acts import (
     press,
     readouts,
     reads,
+    rested,
     settled,
+    show,
     steady,
     type_in,
     until,
 )
+from tests.browser.conftest import new_page
 from zoexplore import BOUNDS, Accounting, curve, guarantee
 from zoexplore.axes import T_VALUES
 from zoexplore.formatting import parse_number
@@ -28,8 +34,15 @@ from zoexplore.views.panels.controls import SLIDERS
 from zoexplore.views.panels.story import STEPS
 
 
-def test_it_starts_by_making_its_point_with_the_accountants_numbers_whatever_others_do_and_invites(page, app_url, explorer):
-    opened(page, app_url)
+@pytest.fixture
+def phone(browser, console_errors):
+    """A fresh page, small and under a finger."""
+    with new_page(browser, console_errors, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True) as page:
+        yield page
+
+
+def test_it_starts_by_making_its_point_with_the_accountants_numbers_whatever_others_do_and_invites(phone, app_url, explorer):
+    page = opened(phone, app_url)
     for bound in BOUNDS:
         g = guarantee(DEMONSTRATION, bound)
         reads(page, g.title, g.epsilon)
@@ -43,14 +56,27 @@ def test_it_starts_by_making_its_point_with_the_accountants_numbers_whatever_oth
     settled(explorer, lambda: type_in(explorer, "sigma", "0.01"), lambda: readouts(explorer))
     page.wait_for_timeout(300)
     assert readouts(page) == before
+    a_finger_shows_the_numbers_and_switches_curves_off(page)
     invited_at_once(page)
     page.get_by_role("button", name="Begin").click()
     page.get_by_role("heading", name=STEPS["1"].title).wait_for()
     becomes(page, lambda: "story=1" in page.url, True)
 
 
+def a_finger_shows_the_numbers_and_switches_curves_off(page):
+    canvas, tip = page.locator("canvas").first, page.locator(".bk-Tooltip table")
+    canvas.scroll_into_view_if_needed()
+    at = steady(page, canvas.bounding_box)
+    page.touchscreen.tap(at["x"] + 0.6 * at["width"], at["y"] + 0.4 * at["height"])
+    tip.get_by_text("Sharper bound").wait_for()
+    page.get_by_role("button", name="Closed form").tap()
+    becomes(page, tip.count, 0)
+    until(page, lambda: "hide=corollary" in page.url)
+    assert page.get_by_role("button", name="Closed form").get_attribute("aria-pressed") == "false"
+
+
 def invited_at_once(page):
-    """A laptop shows the invitation, the sliders and the figure without scrolling."""
+    """A laptop that has a touch screen shows the invitation, the sliders and the figure without scrolling."""
     page.get_by_role("button", name="Begin").wait_for()
     page.locator(".zx-said b, .zx-said p").first.wait_for()
     parts = (page.locator("canvas").first, handle_of(page, "T"), page.get_by_role("button", name="Begin"))
@@ -62,12 +88,18 @@ def invited_at_once(page):
 
     for width, height in ((1280, 800), (1280, 900), (1440, 900)):
         page.set_viewport_size({"width": width, "height": height})
+        page.evaluate("scrollTo(0, 0)")
         for part in parts:
             until(page, lambda part=part, end=height: (at := part.bounding_box())["y"] >= 0 and at["y"] + at["height"] <= end, 20)
         until(page, lambda: abs(middle(words) - middle(parts[-1])) < 2, 20, "one line for text and button")
 
 
-@pytest.mark.parametrize("field", SLIDERS)
+def extremes(values, shown):
+    """Those that are shown each time; make proof shows the rest."""
+    return [value if value in shown else pytest.param(value, marks=pytest.mark.proof) for value in values]
+
+
+@pytest.mark.parametrize("field", extremes(SLIDERS, ("K", "T")))  # what changes all curves, and what changes none
 def test_a_slider_moves_by_the_keyboard_and_everything_with_it(explorer, field):
     handle = handle_of(explorer, field)
     sentence = explorer.locator("p.epsilon")
@@ -93,20 +125,7 @@ def test_a_slider_moves_by_the_keyboard_and_everything_with_it(explorer, field):
         assert column(explorer, "composition") != before_curve
 
 
-def test_the_slider_can_be_dragged(explorer):
-    handle = handle_of(explorer, "sigma")
-    at = handle.bounding_box()
-    x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
-    explorer.mouse.move(x, y)
-    explorer.mouse.down()
-    settled(explorer, lambda: explorer.mouse.move(x + 40, y, steps=8), lambda: readouts(explorer))
-    explorer.mouse.up()
-    sigma = float(steady(explorer, box_of(explorer, "sigma").input_value))
-    assert sigma > 1e-3
-    reads(explorer, "Composition", guarantee(DEMONSTRATION.replace(sigma=sigma), "composition").epsilon)
-
-
-@pytest.mark.parametrize("regime", ["convex", "non-convex"])
+@pytest.mark.parametrize("regime", extremes(["convex", "non-convex"], ["non-convex"]))
 def test_the_regime(explorer, regime):
     settled(explorer, lambda: explorer.get_by_text(regime, exact=True).click(), lambda: readouts(explorer))
     reads(explorer, "Closed form", inf)
@@ -116,6 +135,7 @@ def test_the_regime(explorer, regime):
     until(explorer, explorer.get_by_text("the step does not contract").count)
 
 
+@pytest.mark.proof  # others type a number and read what it gives, too
 def test_the_number_beside_a_slider_is_taken_exactly(explorer):
     settled(explorer, lambda: type_in(explorer, "T", "23456"), lambda: readouts(explorer))
     reads(explorer, "Composition", guarantee(DEMONSTRATION.replace(T=23456), "composition").epsilon)
@@ -209,6 +229,43 @@ def test_what_says_the_same_is_not_written_again(explorer):
     assert explorer.evaluate("window.asked") == []  # of styles for the canvas, of which there are none
 
 
+LAID_OUT = """() => {
+  const doc = Bokeh.documents[0], hidden = Bokeh.index.find_one(doc.get_model_by_name("delta-against-epsilon")), {root} = hidden;
+  const parts = function*(view) { yield view; for (const part of view.child_views) yield* parts(part); };
+  const component = [...parts(root)].find((part) => part.render_esm), {apply_json_patch} = doc;
+  const laid = window.laid = {messages: 0, most: 0, hidden: 0};
+  let times = 0;
+  doc.apply_json_patch = function(...given) {
+    times = 0;
+    apply_json_patch.apply(this, given);
+    laid.messages += 1;
+    laid.most = Math.max(laid.most, times);
+  };
+  const count = (view, name, tell) => { const lay = view[name]; view[name] = function() { tell(); lay.call(this); }; };
+  count(root, "update_layout", () => { times += 1; });
+  for (const name of ["update_layout", "compute_layout"]) count(hidden, name, () => { laid.hidden += 1; });
+  return [component.update_bbox(), component.update_bbox()];
+}"""
+
+
+def test_what_changes_together_is_laid_out_once_and_what_is_hidden_not_at_all(explorer):
+    show(explorer, "profile")
+    becomes(explorer, lambda: bool(data(explorer, "profile", "delta")), True)
+    show(explorer, "curves")
+    assert explorer.evaluate(LAID_OUT)[1] is False  # a component at its place is not said to be at another
+    explorer.evaluate(VISIT, "?story=2")
+    explorer.get_by_role("heading", name=STEPS["2"].title).wait_for()
+    explorer.evaluate(VISIT, "")
+    explorer.get_by_role("heading", name=STEPS["2"].title).wait_for(state="detached")
+    explorer.evaluate("void (window.laid.messages = 0)")
+    explorer.get_by_role("button", name="Dark").click()
+    explorer.get_by_role("button", name="Light").wait_for()
+    rested(explorer)
+    laid = explorer.evaluate("window.laid")
+    settled(explorer, explorer.get_by_role("button", name="Light").click, lambda: background(explorer))
+    assert laid["most"] == 1 and laid["hidden"] == 0 and laid["messages"] < 20, laid  # of hundreds of colours
+
+
 WIDER = """w => { const out = []; const walk = r => { for (const e of r.querySelectorAll('*')) {
   const b = e.getBoundingClientRect();
   const seen = b.width > 0 && b.height > 0 && !/GlyphRenderer|noUi-connect/.test(e.className);
@@ -216,10 +273,11 @@ WIDER = """w => { const out = []; const walk = r => { for (const e of r.querySel
   if (e.shadowRoot) walk(e.shadowRoot); } }; walk(document.body); return out }"""
 
 
-def test_no_width_scrolls_sideways(explorer):
+@pytest.mark.parametrize("widths", extremes([(390, 1920), (820, 1280)], [(390, 1920)]))
+def test_no_width_scrolls_sideways(explorer, widths):
     open_fold(explorer)
     explorer.get_by_text("What is assumed").click()
-    for width in (390, 820, 1280, 1920):
+    for width in widths:
         explorer.set_viewport_size({"width": width, "height": 844})
         explorer.wait_for_timeout(400)
         narrow_enough(explorer, width)
@@ -252,18 +310,3 @@ def test_every_control_has_a_name(explorer):
       if (e.shadowRoot) walk(e.shadowRoot); } }; walk(document.body); return out }"""
     unnamed = explorer.evaluate(nameless)
     assert [html for html in unnamed if "card-header" not in html] == []
-
-
-def test_a_finger_shows_the_numbers_and_switches_curves_off(browser, app_url):
-    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-    page = opened(context.new_page(), app_url)
-    canvas, tip = page.locator("canvas").first, page.locator(".bk-Tooltip table")
-    canvas.scroll_into_view_if_needed()
-    at = steady(page, canvas.bounding_box)
-    page.touchscreen.tap(at["x"] + 0.6 * at["width"], at["y"] + 0.4 * at["height"])
-    tip.get_by_text("Sharper bound").wait_for()
-    page.get_by_role("button", name="Closed form").tap()
-    becomes(page, tip.count, 0)
-    until(page, lambda: "hide=corollary" in page.url)
-    assert page.get_by_role("button", name="Closed form").get_attribute("aria-pressed") == "false"
-    context.close()
