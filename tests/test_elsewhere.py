@@ -24,7 +24,7 @@ DELTA = "import zoexplore; from zoexplore.bounds.conversion import delta_of\npri
 
 def run(code, cwd=ROOT, **environment):
     """What the code prints in a new process, as lines."""
-    given = {"PATH": os.environ["PATH"], "PYTHONPATH": str(cwd), "PYTHONDONTWRITEBYTECODE": "1", **environment}
+    given = {"PATH": os.environ["PATH"], "PYTHONPATH": str(cwd), **environment}
     done = subprocess.run([sys.executable, "-c", code], cwd=cwd, env=given, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()

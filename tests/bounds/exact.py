@@ -5,16 +5,16 @@ from mpmath import mp, mpf
 DIGITS = 60
 
 
+def _upper(x):
+    return mp.erfc(x / mp.sqrt(2)) / 2
+
+
 def delta_at(rho, epsilon):
     """Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), mu = sqrt(2 rho)."""
     with mp.workdps(DIGITS):
         rho, epsilon = mpf(rho), mpf(epsilon)
         mu = mp.sqrt(2 * rho)
-
-        def upper(x):
-            return mp.erfc(x / mp.sqrt(2)) / 2
-
-        return upper(epsilon / mu - mu / 2) - mp.exp(epsilon) * upper(epsilon / mu + mu / 2)
+        return _upper(epsilon / mu - mu / 2) - mp.exp(epsilon) * _upper(epsilon / mu + mu / 2)
 
 
 def mironov(rho, delta):
@@ -26,36 +26,32 @@ def mironov(rho, delta):
 def cks(rho, delta):
     """The least of alpha rho + [ln(1/delta) + (alpha-1) ln(1-1/alpha) - ln alpha]/(alpha-1) over real alpha > 1."""
     with mp.workdps(DIGITS):
-        rho, delta = mpf(rho), mpf(delta)
-
-        def cost(log_u):
-            u = mp.exp(log_u)  # alpha - 1
-            return (1 + u) * rho + (-mp.log(delta) - mp.log(1 + u)) / u + mp.log(u / (1 + u))
-
-        low, high = mpf(-60), mpf(60)  # one minimum: bisect the sign of the slope, taken as a tiny difference
-        h = mpf(10) ** -25
+        rho, loss = mpf(rho), -mp.log(mpf(delta))
+        low, high = mpf(-60), mpf(60)  # of ln(alpha - 1); the slope is rho - (ln(1/delta) - ln alpha)/(alpha - 1)^2
         for _ in range(90):
             middle = (low + high) / 2
-            if cost(middle + h) > cost(middle - h):
+            u = mp.exp(middle)
+            if rho * u * u > loss - mp.log1p(u):
                 high = middle
             else:
                 low = middle
-        return max(mpf(0), cost((low + high) / 2))
+        return max(mpf(0), (1 + u) * rho + (loss - mp.log1p(u)) / u - mp.log1p(1 / u))
 
 
 def gaussian(rho, delta):
-    """The epsilon at which delta_at(rho, epsilon) = delta, by bisection; 0 where delta is met there already."""
+    """The epsilon at which delta_at(rho, epsilon) = delta; 0 where delta is met there already.
+
+    The logarithm of delta_at is concave in epsilon: Newton's steps from above the solution fall to it and never pass it.
+    """
     with mp.workdps(DIGITS):
         if delta_at(rho, 0) <= delta:
             return mpf(0)
-        low, high = mpf(0), mironov(rho, delta)
-        for _ in range(140):
-            middle = (low + high) / 2
-            if delta_at(rho, middle) > delta:
-                low = middle
-            else:
-                high = middle
-        return high
+        mu, epsilon, step = mp.sqrt(2 * mpf(rho)), mironov(rho, delta), mp.inf
+        while step > epsilon * mpf(10) ** (-DIGITS // 3):  # the next one's share would be its square
+            there = delta_at(rho, epsilon)
+            step = mp.log(delta / there) * there / (mp.exp(epsilon) * _upper(epsilon / mu + mu / 2))
+            epsilon -= step
+        return epsilon
 
 
 EXACT = {"mironov": mironov, "cks": cks, "gaussian": gaussian}

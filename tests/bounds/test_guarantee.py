@@ -33,7 +33,7 @@ def at_most(small, large, bound):
 
 
 @given(settings_of_runs(batch=st.one_of(st.none(), st.just(1))), bounds, accountings(printed=st.booleans()))
-@examples(150)
+@examples(100)
 @example(PAPER.replace(beta=0.0), "corollary", Accounting())
 @example(PAPER.replace(R=inf), "theorem", Accounting(schedule="optimal"))
 @example(PAPER.replace(R=inf, ridge=0.9), "theorem", Accounting())
@@ -101,7 +101,7 @@ def extreme_settings(draw):
 
 
 @given(extreme_settings(), bounds, accountings())
-@examples(250)
+@examples(150)
 def test_the_ends_of_what_is_allowed_give_numbers_or_reasons(run, bound, accounting):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -138,7 +138,7 @@ def test_the_closed_form_falls_until_enough_steps_are_made(run, accounting, fact
 
 
 @given(settings_of_runs(ridge=st.just(1.0)), accountings())
-@examples(100)
+@examples(50)
 def test_knowing_more_of_the_loss_never_costs_more(run, accounting):
     for bound in ("theorem", "noisy-gd"):
         strong, convex, any_loss = (

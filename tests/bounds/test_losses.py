@@ -96,7 +96,12 @@ def test_poisson_is_the_accountant_of_others_to_five_digits(q, mu, T, delta):
 
 @pytest.mark.parametrize(
     ("q", "mu", "N", "delta", "most"),
-    [(8.9e-5, 1.6, 3, 3e-5, 1.35), (8.9e-5, 1.6, 3, 8e-6, 1.12), (8.9e-5, 1.6, 3, 1e-7, 1.02), (1e-3, 1.0, 2, 1e-6, 1.02)],
+    [
+        (8.9e-5, 1.6, 3, 3e-5, 1.35),
+        pytest.param(8.9e-5, 1.6, 3, 8e-6, 1.12, marks=PROOF),
+        (8.9e-5, 1.6, 3, 1e-7, 1.02),
+        (1e-3, 1.0, 2, 1e-6, 1.02),
+    ],
 )
 @pytest.mark.parametrize("sampling", ["poisson", "without-replacement"])
 def test_few_steps_that_hardly_ever_hold_the_record(q, mu, N, delta, most, sampling):
@@ -336,7 +341,7 @@ def test_the_smallest_shift_still_costs(mu, sampling):
 
 
 @given(powers(-6, -3), powers(-0.5, 0.5), powers(0, 3), powers(-2, 0), st.sampled_from(["without-replacement", "poisson"]))
-@examples(25)
+@examples(12)
 def test_a_run_never_costs_more_than_a_longer_one_that_is_looked_at(q, mu, N, delta, sampling):
     """A run is the beginning of a longer one. (Beyond an epsilon of 1 no longer run is looked at.)"""
     N = np.array([np.round(N)])
@@ -350,6 +355,7 @@ def test_a_run_never_costs_more_than_a_longer_one_that_is_looked_at(q, mu, N, de
 
 
 @given(powers(0, 3), powers(-4, -0.5), powers(-1, 0.5), powers(-8, -3))
+@examples(20)
 def test_poisson_is_the_worse_order(N, q, mu, delta):
     """Also where what an added record can tell at most spares the sum of its losses."""
     row = [np.array([x]) for x in (np.round(N) + 1, 0.0, q, mu, delta)]

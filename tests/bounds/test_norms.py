@@ -124,7 +124,7 @@ def test_the_growth_of_linear_models_is_its_product_from_above(d, order):
     st.sampled_from([(1, 2), (2, 3), (1, 520), (260, 520), (4, 4), (10**4, 10**6)]), st.sampled_from([1, 2, 30, 600]),
     st.sampled_from([0.3, 0.9, 1.0]), powers(-4, 4),
 )  # fmt: skip
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_the_norm_of_linear_models_is_the_lower_hull_of_both(size, order, ratio, C):
     """Never above either, and no line between two points of them gives less."""
     (K, d), growth = map(float, size), linear_growth(float(size[1]), float(order))

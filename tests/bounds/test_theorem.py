@@ -192,9 +192,9 @@ def test_the_deviation_is_the_smallest_that_the_split_allows():
     "run",
     [
         PAPER.replace(m=1, ridge=1),
-        PAPER,
+        pytest.param(PAPER, marks=pytest.mark.proof),
         WIDE.replace(regime="convex", K=2000, eta=1e-3),
-        WIDE.replace(K=10),
+        pytest.param(WIDE.replace(K=10), marks=pytest.mark.proof),
         WIDE.replace(regime="non-convex", K=1000),
     ],
     ids=["far below", "below", "one", "above", "far above"],

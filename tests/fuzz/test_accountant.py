@@ -36,7 +36,7 @@ def attempt(make):
 
 
 @given(st.dictionaries(st.sampled_from(SETTING_FIELDS), objects, max_size=5))
-@examples(500)
+@examples(250)
 def test_any_fields_are_a_setting_or_refused(given_fields):
     made = attempt(lambda: DEMONSTRATION.replace(**given_fields))
     if made is not None:

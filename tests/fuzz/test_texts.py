@@ -18,7 +18,8 @@ from zoexplore.views.address import LONGEST_QUERY, Address, Bridge, Lesson
 from zoexplore.views.explorer import Explorer
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.panels.toolbar import Files
-from zoexplore.views.state import MOST_PINS, Pins, State
+from zoexplore.views.pins import MOST_PINS, Pins
+from zoexplore.views.state import State
 from zoexplore.views.tabs import VIEWS
 
 LONGEST_PROBLEM = 2000  # characters
@@ -45,13 +46,13 @@ def sound(loaded):
 @example("M=1e-310")
 @example("M=1e-310&eta=nan")
 @example("M=5e-324&K=520&m=0&ridge=0")
-@examples(500)
+@examples(250)
 def test_any_query_is_a_state(query):
     sound(within_a_second(lambda: from_query(query)))
 
 
 @given(st.dictionaries(objects.filter(lambda o: o.__hash__ is not None and not isinstance(o, tuple)), objects, max_size=5))
-@examples(150)
+@examples(75)
 def test_any_fields_are_a_state(given_fields):
     sound(within_a_second(lambda: from_fields(given_fields)))
 
@@ -63,7 +64,7 @@ def test_any_fields_are_a_state(given_fields):
         st.lists(st.one_of(texts, st.sampled_from("[]{}&*!|>-?:,#%@`'\" \n\t")), max_size=30).map("".join),
     )
 )
-@examples(400)
+@examples(250)
 def test_any_file_is_a_state(text):
     sound(within_a_second(lambda: from_yaml(text)))
 
@@ -110,7 +111,7 @@ def files(curves):
 
 
 @given(query=queries)
-@examples(150)
+@examples(75)
 def test_any_address_can_be_visited(curves, query):
     """The page's own path: the state is valid, the note is short, and the address written back is one that can be read."""
     address = Address(State(), Bridge(), Lesson.of(query, VIEWS), {"tab": (curves, "along")}, Pins())
@@ -130,7 +131,7 @@ contents = st.one_of(
 
 
 @given(content=contents)
-@examples(100)
+@examples(50)
 def test_any_upload_leaves_a_valid_state(files, content):
     files.upload.value, files.state.note = None, ""
     within_a_second(lambda: files.upload.param.update(filename="<b>mine</b>.yaml", value=content))

@@ -29,11 +29,13 @@ def test_ten_lines_meet_their_target(capsys):
 
 
 def dpzero_steps_are_the_optimisers(names):
-    """On one batch along one direction, but for the noise, with a clip that acts on some records and not on others."""
-    model, run = names["model"], names["same"].replace(sigma=1e-12)
+    """On one batch along one direction, but for the noise, with a clip that acts on some records and not on others.
+
+    In double precision: differences of losses that are rounded to single precision differ by what may be much of a small move."""
+    model, run = names["model"].double(), names["same"].replace(sigma=1e-12)
     twin, sources = copy.deepcopy(model), Sources(1, 2)
     made = NoisyZOGD(model, lambda o, y: cross_entropy(o, y, reduction="none"), run, sources=sources, directions="dense")
-    u = stiefel(run.d, 1, Sources(1, 2).directions, dtype=torch.float32)[:, 0] * run.d**0.5
+    u = stiefel(run.d, 1, Sources(1, 2).directions, dtype=torch.float64)[:, 0] * run.d**0.5
     z = [x.view_as(p) for x, p in zip(u.split([p.numel() for p in twin.parameters()]), twin.parameters(), strict=True)]
     batch, before = made.batch((names["tokens"], names["labels"])), made.w
     made.step(batch)
@@ -41,7 +43,7 @@ def dpzero_steps_are_the_optimisers(names):
     moved = made.w - before
     theirs = torch.cat([p.detach().reshape(-1) for p in twin.parameters()]) - before
     assert 0 < made.counts.clipped < 64
-    assert (moved - theirs).norm() < 0.01 * moved.norm()
+    assert (moved - theirs).norm() < 1e-6 * moved.norm()
 
 
 @pytest.mark.proof

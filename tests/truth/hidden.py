@@ -80,7 +80,7 @@ class Density:
         return max(np.maximum(p - grown * q, 0).sum() for p, q in ((self.one, self.other), (self.other, self.one)))
 
 
-def on_a_line(s, datasets, nodes=1500):
+def on_a_line(s, datasets, nodes=1000):
     """w_T for d = K = 1, from w_0 = 0, projected onto [-R, R]; R = inf becomes an interval that is never left."""
     S = variances(s)[0]
     kept = (1 - s.eta * s.ridge) ** np.arange(s.T)

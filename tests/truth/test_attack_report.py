@@ -12,11 +12,12 @@ import pytest
 import torch
 from scipy.stats import norm
 
+from tests.effort import times
 from zoexplore import BOUNDS, Setting
 from zoexplore.mechanism import Declared, NoisyZOGD, Sources
 from zoexplore.mechanism.directions import stiefel
 
-TINY, DRAWS = 1e-200, 12
+TINY, DRAWS = 1e-200, times(5)
 STEEP = 1e6  # a slope that the clip cuts down whatever the directions and the iterate are
 ALMOST = 1 - 1e-9  # so that rounding does not make a clip of 1 act
 DECLARATIONS = {

@@ -46,10 +46,23 @@ def at_most(count, of):
     return 1.0 if count == of else beta_law.ppf(1 - MISTAKEN, count + 1, of - count)
 
 
+# By default the other drifts, which bring runs together sooner, are those of one run with everything in it.
+WITH_ALL = "K=2 of 6, remainder"
+COUPLED = [
+    pytest.param(
+        name,
+        sensitivity,
+        drift,
+        marks=() if (drift == "shrink" or (sensitivity == "clip" and name == WITH_ALL)) else pytest.mark.proof,
+    )
+    for name in RUNS
+    for sensitivity in SENSITIVITIES
+    for drift in ("shrink", "turn", "flip")
+]
+
+
 @pytest.mark.parametrize("aim", ["aligned", pytest.param("random", marks=pytest.mark.proof)])
-@pytest.mark.parametrize("drift", ["shrink", "turn", "flip"])
-@pytest.mark.parametrize("sensitivity", SENSITIVITIES)
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name, sensitivity, drift", COUPLED)
 def test_the_budget_runs_out_no_more_often_than_delta_f(name, sensitivity, drift, aim):
     _, s = RUNS[name]
     g, plan, step = planned(s, sensitivity)

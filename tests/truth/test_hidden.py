@@ -58,7 +58,11 @@ def check(s, density):
             assert density.delta(bound) <= delta * (1 + GRID) + 1e-7, (sensitivity, delta, bound)
 
 
-@pytest.mark.parametrize("name", LINES)
+# By default the sharpest (linear records, with and without a ball), and convex and non-convex records with two points and a ball.
+LINEAR_OR_ALL = ("linear", "linear, in a ball", "soft, in a ball", "waves, in a ball", "ends among waves")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in LINEAR_OR_ALL else pytest.mark.proof) for name in LINES])
 def test_on_a_line(name):
     shared, pair, regime, kw = LINES[name]
     s = setting(shared, pair, regime, d=1, K=1, beta=0.5, **kw)

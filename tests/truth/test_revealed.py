@@ -94,9 +94,9 @@ def check(s, c, accounting, adversary, draws, seed=1):
     return nearest
 
 
-# Whoever does not aim along the drift is further from the bound.
-AIMLESS = [name for name, adversary in ADVERSARIES.items() if adversary.aim != "drift"]
-AIMED = [pytest.param(name, marks=pytest.mark.proof if name in AIMLESS else ()) for name in ADVERSARIES]
+# Whoever does not aim along the drift is further from the bound, and so is who flips it or keeps only a part of it.
+NEAREST = ("aligned", "aligned, turned", "where the noise is least", "greedy")
+AIMED = [pytest.param(name, marks=() if name in NEAREST else pytest.mark.proof) for name in ADVERSARIES]
 
 
 @pytest.mark.parametrize("adversary", AIMED)
@@ -156,7 +156,7 @@ def test_nor_does_the_best_of_many(name):
     st.sampled_from(SENSITIVITIES),
     st.sampled_from([a for a in ADVERSARIES.values() if a.aim == "drift"]),
 )
-@examples(60)
+@examples(40)
 def test_no_random_run_gets_past_it(size, c, T, beta, spread, xi, sensitivity, adversary):
     s = run_of(c, *size, T, beta, 10**spread, xi=xi)
     accounting = Accounting(sensitivity=sensitivity)
