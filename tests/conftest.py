@@ -30,6 +30,10 @@ gc.disable()
 TESTS = Path(__file__).parent
 # Folders whose tests take long or wait for pages and other processes: they begin first, so that nothing long is left for the end.
 FIRST = ("browser", "notebooks", "attacks", "training", "server", "compute", "views", "truth")
+LAST = (
+    "test_accessible.py",
+    "test_center.py",
+)  # of the browser's: after them a page has every view, and whatever is done there takes longer
 BROWSER = sorted(path.name for path in (TESTS / "browser").glob("test_*.py"))
 COMPILING = pytest.StashKey[subprocess.Popen]()
 
@@ -56,7 +60,7 @@ def pytest_make_collect_report(collector):
 def pytest_collection_modifyitems(items):
     """Put what is to begin first first; what shares a file, and its servers with it, stays together."""
     places = {TESTS / folder: place for place, folder in enumerate(FIRST)}
-    items.sort(key=lambda item: (places.get(item.path.parent, len(FIRST)), item.path))
+    items.sort(key=lambda item: (places.get(item.path.parent, len(FIRST)), item.path.name in LAST, item.path))
 
 
 def pytest_collection_finish():
@@ -71,13 +75,17 @@ def pytest_xdist_auto_num_workers():
 
 
 def pytest_xdist_make_scheduler(config, log):
-    """Files are shared out, but for the browser's: each process that takes one starts a server and a browser."""
+    """Files are shared out, but for the browser's and the attacks': a process that takes one of them starts what they share."""
     from xdist.scheduler import LoadFileScheduling
 
     class Halves(LoadFileScheduling):
         def _split_scope(self, nodeid):
             file = super()._split_scope(nodeid)
-            return f"half {BROWSER.index(Path(file).name) % 2} of the browser's" if file.startswith("tests/browser/") else file
+            if file.startswith("tests/attacks/"):
+                return "the attacks"
+            if file.startswith("tests/browser/"):
+                return f"half {BROWSER.index(Path(file).name) // 2 % 2} of the browser's"  # which take as long as each other
+            return file
 
     return Halves(config, log) if config.option.dist == "loadfile" else None
 
@@ -89,4 +97,5 @@ def pytest_xdist_setupnodes(config):
 
 def pytest_xdist_node_collection_finished(node):
     """Nothing begins before it is compiled: whatever does would compile the same."""
-    node.config.stash[COMPILING].wait()
+    if node.config.stash[COMPILING].wait():
+        pytest.exit("python -m tests.compiled has failed: see above", returncode=1)

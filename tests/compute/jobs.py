@@ -10,11 +10,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from zoexplore.compute import questions
 from zoexplore.compute.process import Process
-
-# all that the page has computed elsewhere
-NEEDED = (questions.solved, questions.recommended, questions.row, questions.histograms)
 
 
 def modules():
