@@ -1,7 +1,8 @@
-"""How hard hypothesis tries: `ZOEXPLORE_EFFORT=20` draws twenty times the examples, and others in every run."""
+"""How hard tests try: `ZOEXPLORE_EFFORT=20` draws twenty times the examples, others in every run; and which cases can wait."""
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 EFFORT = float(os.environ.get("ZOEXPLORE_EFFORT", 1))
@@ -21,3 +22,14 @@ def examples(count: int) -> settings:
         derandomize=EFFORT == 1,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
     )
+
+
+def proof(*values, id=None):
+    """A case that takes long, or of which others are variants: `make proof` runs it."""
+    return pytest.param(*values, id=id, marks=pytest.mark.proof)
+
+
+def usually(few, of):
+    """The cases `of` which a few are run each time, and the rest by `make proof`."""
+    assert all(case in of for case in few)
+    return [case if case in few else proof(case) for case in of]

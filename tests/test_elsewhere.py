@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import proof
 from zoexplore.bounds.conversion import delta_of
 
 ROOT = Path(__file__).parents[1]
@@ -31,7 +32,7 @@ def run(code, cwd=ROOT, **environment):
 
 
 # That a folder is named where nothing can be written is so of the full disk below, too.
-A_FILE = pytest.param({"NUMBA_CACHE_DIR": "/dev/null/nowhere"}, marks=pytest.mark.proof)
+A_FILE = proof({"NUMBA_CACHE_DIR": "/dev/null/nowhere"})
 
 
 @pytest.mark.parametrize("named", [{}, A_FILE], ids=["unnamed", "a file"])

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import pytest
 
+from tests.effort import proof
 from zoexplore.axes import AXES
 from zoexplore.export import from_query
 from zoexplore.views.address import Lesson
@@ -16,14 +17,14 @@ from zoexplore.views.tabs import VIEWS
 
 ROOT = Path(__file__).parents[1]
 ELSEWHERE = {"mechanism.md", "extending.md", "api.md"}
-LONG = {"training.md": pytest.mark.proof}  # it trains for minutes
+LONG = ["training.md"]  # it trains for minutes
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 PAGES = [page for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))) if BLOCK.search(page.read_text(encoding="utf-8"))]
 LINKS = re.findall(r"`/app(\?[^`]*show=[^`]+)`", (ROOT / "docs" / "teaching.md").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
-    "page", [pytest.param(p, marks=LONG.get(p.name, ()), id=p.name) for p in PAGES if p.name not in ELSEWHERE]
+    "page", [(proof if p.name in LONG else pytest.param)(p, id=p.name) for p in PAGES if p.name not in ELSEWHERE]
 )
 def test_its_code_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bounds.strategies import powers, settings_of_runs, whole_powers
-from tests.effort import examples
+from tests.effort import examples, proof
 from zoexplore import BOUNDS, Accounting, curve, epsilon, guarantee
 from zoexplore.fields import FIELDS
 from zoexplore.formatting import format_count
@@ -42,9 +42,9 @@ def meets_and_is_tight(run, field, target, bound, accounting=GAUSSIAN):
     "run, target",
     [
         (RUN, 0.9),
-        pytest.param(RUN.replace(K=20, T=2000, beta=0.8), 7.0, marks=pytest.mark.proof),
+        proof(RUN.replace(K=20, T=2000, beta=0.8), 7.0),
         (RUN.replace(regime="convex", xi=1e-7, R=0.05), 5.0),
-        pytest.param(RUN.replace(m=0.5, ridge=0.0), 0.7, marks=pytest.mark.proof),
+        proof(RUN.replace(m=0.5, ridge=0.0), 0.7),
         (RUN.replace(K=520), 0.4),
     ],
 )
@@ -83,9 +83,7 @@ def test_sigma_by_composition_has_a_closed_form(run, target):
     assert found.sigma == pytest.approx(want, rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    "bound, target", [("composition", 2.2), ("theorem", 2.5), ("sharp", 1.6), pytest.param("sharp", 2.0, marks=pytest.mark.proof)]
-)
+@pytest.mark.parametrize("bound, target", [("composition", 2.2), ("theorem", 2.5), ("sharp", 1.6), proof("sharp", 2.0)])
 def test_integers_are_the_best_there_are(bound, target):
     for field, values in (("T", np.arange(1, 150)), ("n", np.arange(250, 400)), ("K", np.arange(1, SMALL.d + 1))):
         every = curve(SMALL, field, values, [bound])[bound]
@@ -261,7 +259,7 @@ def test_plans_by_the_theorem_meet_their_target(n, d, T, target, regime):
 
 
 ATTACKERS = [{"advantage": 0.1}, {"advantage": 0.5}, {"tpr": (0.01, 0.05)}, {"tpr": (0.1, 0.9)}]
-SHARP = [pytest.param("sharp", target, marks=pytest.mark.proof if i % 2 else ()) for i, target in enumerate(ATTACKERS)]
+SHARP = [proof("sharp", target) if i % 2 else ("sharp", target) for i, target in enumerate(ATTACKERS)]
 
 
 @pytest.mark.parametrize("bound, target", [*(("composition", target) for target in ATTACKERS), *SHARP])

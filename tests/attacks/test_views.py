@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.client import Reader, _models
 from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, asked, memory, spent, watched
+from tests.effort import proof
 from zoexplore.limits import EVENTS, MOVES
 from zoexplore.server.allowed_changes import SETTABLE
 from zoexplore.views.tabs import VIEWS
@@ -166,7 +167,7 @@ async def confused(attacker, tab, rounds):
 @pytest.mark.parametrize(
     ("tabs", "rounds"),
     [pytest.param(["attack", "train"], 3, id="two"),
-     *(pytest.param([tab], 60, marks=pytest.mark.proof, id=tab) for tab in VIEWS)],
+     *(proof([tab], 60, id=tab) for tab in VIEWS)],
 )  # fmt: skip
 def test_no_widget_is_confused(server, tabs, rounds):
     async def run():

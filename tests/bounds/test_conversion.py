@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.bounds.exact import EXACT, delta_at
 from tests.bounds.strategies import powers
+from tests.effort import proof, usually
 from zoexplore.bounds.conversion import delta_of, epsilon_of
 from zoexplore.setting import CONVERSIONS
 
@@ -26,7 +27,7 @@ def rounding(rho):
 
 
 @pytest.mark.parametrize("conversion", CONVERSIONS)
-@pytest.mark.parametrize("rho", [rho if rho in ENDS else pytest.param(rho, marks=pytest.mark.proof) for rho in RHOS])
+@pytest.mark.parametrize("rho", usually(ENDS, of=RHOS))
 def test_epsilon_is_the_true_one_rounded_up(conversion, rho):
     for delta in DELTAS:
         true, ours = EXACT[conversion](rho, delta), float(epsilon_of(rho, delta, conversion))
@@ -41,7 +42,7 @@ def test_epsilon_next_to_the_delta_that_needs_none(rho, distance):
     assert true <= ours <= true * (1 + 1e-9) + rounding(rho), f"{ours} for {float(true)}"
 
 
-@pytest.mark.parametrize("rho", [1.0, 234.0, 465.0, *(pytest.param(rho, marks=pytest.mark.proof) for rho in (30.0, 359.0))])
+@pytest.mark.parametrize("rho", [1.0, proof(30.0), 234.0, proof(359.0), 465.0])
 def test_epsilon_is_never_below_the_true_one_for_a_delta_near_one(rho):
     for missing in np.geomspace(1e-2, 1e-12, 15):
         delta = 1 - float(missing)

@@ -10,13 +10,12 @@ from scipy.signal import fftconvolve
 from scipy.stats import norm
 
 from tests.bounds.strategies import powers
-from tests.effort import examples
+from tests.effort import examples, proof
 from zoexplore.bounds import few_steps
 from zoexplore.bounds.conversion import delta_of, epsilon_at_order, epsilon_of
 from zoexplore.bounds.kernels import losses, sampled_loss, subsampled_renyi, turns
 from zoexplore.bounds.loss_distribution import EPSILON, HARDLY, LONGER, MORE, SMALL, Losses
 
-PROOF = pytest.mark.proof
 PAPER_RATES = [  # q, mu, T, by Renyi divergence and cks, exactly: at delta = 1e-5
     (0.0032, 0.625, 200, 0.279, 0.121), (0.0128, 0.78, 200, 0.958, 0.787), (0.1, 0.5, 200, 4.05, 3.72),
     (0.0032, 0.625, 5000, 0.751, 0.685), (0.016, 0.125, 1000, 0.242, 0.219),
@@ -65,9 +64,7 @@ def test_reference_values(q, mu, T, renyi_epsilon, exact):
 
 
 @pytest.mark.parametrize("pair", ["without", "remove", "add"])
-@pytest.mark.parametrize(
-    ("q", "mu", "N", "step"), [(0.1, 0.5, 20, 2e-4), pytest.param(0.1, 0.5, 200, 2e-4, marks=PROOF), (0.02, 1.5, 50, 4e-4)]
-)
+@pytest.mark.parametrize(("q", "mu", "N", "step"), [(0.1, 0.5, 20, 2e-4), proof(0.1, 0.5, 200, 2e-4), (0.02, 1.5, 50, 4e-4)])
 def test_densities_convolved_on_a_grid_agree(pair, q, mu, N, step):
     kind = {"without": sampled_loss.WITHOUT_REPLACEMENT, "remove": sampled_loss.REMOVE, "add": sampled_loss.ADD}[pair]
     rows = [np.array([x], float) for x in (N, 0.0, q, mu)]
@@ -82,9 +79,9 @@ def test_densities_convolved_on_a_grid_agree(pair, q, mu, N, step):
     ("q", "mu", "T", "delta"),
     [
         (0.2, 0.3, 50, 1e-5),
-        pytest.param(0.01, 1, 100, 1e-5, marks=PROOF),
-        pytest.param(0.0416, 0.5, 1000, 1e-5, marks=PROOF),
-        pytest.param(0.008, 0.6, 2000, 1e-6, marks=PROOF),
+        proof(0.01, 1, 100, 1e-5),
+        proof(0.0416, 0.5, 1000, 1e-5),
+        proof(0.008, 0.6, 2000, 1e-6),
     ],
 )
 def test_poisson_is_the_accountant_of_others_to_five_digits(q, mu, T, delta):
@@ -98,7 +95,7 @@ def test_poisson_is_the_accountant_of_others_to_five_digits(q, mu, T, delta):
     ("q", "mu", "N", "delta", "most"),
     [
         (8.9e-5, 1.6, 3, 3e-5, 1.35),
-        pytest.param(8.9e-5, 1.6, 3, 8e-6, 1.12, marks=PROOF),
+        proof(8.9e-5, 1.6, 3, 8e-6, 1.12),
         (8.9e-5, 1.6, 3, 1e-7, 1.02),
         (1e-3, 1.0, 2, 1e-6, 1.02),
     ],

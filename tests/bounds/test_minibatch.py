@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr, roots_jacobi
 
 from tests.bounds.strategies import powers, settings_of_runs
-from tests.effort import examples
+from tests.effort import examples, proof
 from zoexplore import Accounting, curve, epsilon, guarantee
 from zoexplore.bounds.conversion import epsilon_at_order
 from zoexplore.bounds.kernels import caps as kernels
@@ -48,7 +48,7 @@ PLAIN = [(10, 1), (10, 5000), (100, 50), (999, 1), (999, 5000)]  # the ends of b
 REST = [(batch, T) for batch in (10, 100, 500, 999) for T in (1, 50, 5000) if (batch, T) not in PLAIN]
 
 
-@pytest.mark.parametrize("batch, T", [*PLAIN, *(pytest.param(*run, marks=pytest.mark.proof) for run in REST)])
+@pytest.mark.parametrize("batch, T", [*PLAIN, *(proof(*run) for run in REST)])
 def test_composition_is_the_plain_search(batch, T):
     run = PAPER.replace(batch=batch, T=T)
     ours, plain = epsilon(run, "composition", CKS), composed_simply(run, 1 + np.geomspace(1e-2, 1e4, 300))

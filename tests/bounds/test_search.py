@@ -5,6 +5,7 @@ from math import inf
 import numpy as np
 import pytest
 
+from tests.effort import proof
 from zoexplore import Accounting, guarantee
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.sharp_search import ORDERS, Rows, first_guess, improve
@@ -78,10 +79,9 @@ def slowly(setting, accounting):
 
 # Those that take longest, of which others are variants.
 SLOW = ("they are nearly built up", "few orders to choose from")
-SEARCHED = [pytest.param(case, marks=pytest.mark.proof if case in SLOW else ()) for case in CASES]
 
 
-@pytest.mark.parametrize("case", SEARCHED)
+@pytest.mark.parametrize("case", [proof(case) if case in SLOW else case for case in CASES])
 def test_little_is_left_on_the_table(case):
     setting, accounting = CASES[case]
     found = guarantee(setting, "sharp", accounting).epsilon

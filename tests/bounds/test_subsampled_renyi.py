@@ -8,6 +8,7 @@ from mpmath import mp, mpf
 from scipy.special import log_ndtr
 
 from tests.bounds.strategies import powers
+from tests.effort import proof
 from zoexplore.bounds.conversion import epsilon_at_order
 from zoexplore.bounds.kernels.subsampled_renyi import best_order, printed_divergence, sampled_divergence
 
@@ -64,7 +65,7 @@ BETWEEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("alpha", "q", "mu"), [*CURVE, *(pytest.param(*at, marks=pytest.mark.proof) for at in BETWEEN)])
+@pytest.mark.parametrize(("alpha", "q", "mu"), [*CURVE, *(proof(*at) for at in BETWEEN)])
 def test_the_curve_is_the_integral_of_the_profile(alpha, q, mu):
     exact = by_the_profile(alpha, q, mu)
     with np.errstate(all="ignore"):
@@ -102,7 +103,7 @@ def of_mixtures(alpha, q, first, second):
     return (top + np.log(np.exp(value - top).sum() * 0.1**2 / (2 * np.pi))) / (alpha - 1)
 
 
-@pytest.mark.parametrize("alpha", [1.1, pytest.param(2.0, marks=pytest.mark.proof), 6.5])
+@pytest.mark.parametrize("alpha", [1.1, proof(2.0), 6.5])
 @pytest.mark.parametrize("q", [0.001, 0.1, 0.7])
 @pytest.mark.parametrize("mu", [0.1, 0.6, 2.0])
 def test_no_pair_of_sampled_steps_is_further_apart(alpha, q, mu):
@@ -123,9 +124,9 @@ def test_kicks_taken_at_different_points_would_cost_more():
     [
         (2.0, 0.1, 0.5),
         (1.5, 1e-3, 3.0),
-        pytest.param(30.0, 0.3, 0.2, marks=pytest.mark.proof),
+        proof(30.0, 0.3, 0.2),
         (500.0, 0.01, 0.05),
-        pytest.param(8.0, 0.9, 2.0, marks=pytest.mark.proof),
+        proof(8.0, 0.9, 2.0),
     ],
 )
 def test_the_printed_cost_is_the_printed_integral_and_the_smaller_order(alpha, q, mu):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.bounds import reference
 from tests.bounds.strategies import accountings, powers, settings_of_runs, whole_powers
-from tests.effort import examples, times
+from tests.effort import examples, proof, times
 from zoexplore import Accounting, curve, epsilon, guarantee
 from zoexplore.bounds.kernels.shifted_divergence import theorem_rho
 from zoexplore.presets import DEMONSTRATION
@@ -187,14 +187,14 @@ def test_the_deviation_is_the_smallest_that_the_split_allows():
 
 
 @each_schedule
-@pytest.mark.parametrize("xi", [0.0, pytest.param(1e-12, marks=pytest.mark.proof)])
+@pytest.mark.parametrize("xi", [0.0, proof(1e-12)])
 @pytest.mark.parametrize(
     "run",
     [
         PAPER.replace(m=1, ridge=1),
-        pytest.param(PAPER, marks=pytest.mark.proof),
+        proof(PAPER),
         WIDE.replace(regime="convex", K=2000, eta=1e-3),
-        pytest.param(WIDE.replace(K=10), marks=pytest.mark.proof),
+        proof(WIDE.replace(K=10)),
         WIDE.replace(regime="non-convex", K=1000),
     ],
     ids=["far below", "below", "one", "above", "far above"],

@@ -18,10 +18,11 @@ from tests.browser.acts import (
     visit,
 )
 from tests.browser.axe import DESK, PHONE, look, serious
+from tests.effort import proof
 from zoexplore.views.tabs import VIEWS
 
 
-@pytest.mark.parametrize(("width", "scheme"), [DESK, pytest.param(*PHONE, marks=pytest.mark.proof)])
+@pytest.mark.parametrize(("width", "scheme"), [DESK, proof(*PHONE)])
 def test_nothing_serious_with_all_that_opens(explorer, axe, width, scheme):
     visit(explorer, "K=300&pin=K:20~fewer&printed=1&T=x")
     open_export(explorer)
@@ -34,7 +35,7 @@ def test_nothing_serious_with_all_that_opens(explorer, axe, width, scheme):
     assert serious(explorer, axe) == "[]"
 
 
-@pytest.mark.parametrize(("width", "scheme"), [PHONE, pytest.param(*DESK, marks=pytest.mark.proof)])
+@pytest.mark.parametrize(("width", "scheme"), [PHONE, proof(*DESK)])
 def test_nothing_serious_in_any_view_and_nothing_beyond_its_edge(explorer, axe, width, scheme):
     visit(explorer, "map.bound=composition")  # the map that is soonest drawn
     look(explorer, width, scheme)

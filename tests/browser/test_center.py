@@ -18,6 +18,7 @@ from tests.browser.acts import (
     type_in,
     until,
 )
+from tests.effort import usually
 from zoexplore import BOUNDS, curve, guarantee
 from zoexplore.axes import AXES
 from zoexplore.formatting import format_number
@@ -97,9 +98,7 @@ FIGURES = {
 
 
 # A file of each kind is made in the same way of every figure.
-@pytest.mark.parametrize(
-    "tab", [tab if tab in ("map", "inside") else pytest.param(tab, marks=pytest.mark.proof) for tab in FIGURES]
-)
+@pytest.mark.parametrize("tab", usually(["map", "inside"], of=FIGURES))
 def test_every_figure_is_saved_as_png_and_svg(explorer, tab):
     show(explorer, tab)
     ready = {"map": ("map-bands", "band"), "inside": ("factors", "orthonormal")}

@@ -26,6 +26,7 @@ from tests.browser.acts import (
     until,
 )
 from tests.browser.conftest import new_page
+from tests.effort import proof, usually
 from zoexplore import BOUNDS, Accounting, curve, guarantee
 from zoexplore.axes import T_VALUES
 from zoexplore.formatting import parse_number
@@ -94,12 +95,7 @@ def invited_at_once(page):
         until(page, lambda: abs(middle(words) - middle(parts[-1])) < 2, 20, "one line for text and button")
 
 
-def extremes(values, shown):
-    """Those that are shown each time; make proof shows the rest."""
-    return [value if value in shown else pytest.param(value, marks=pytest.mark.proof) for value in values]
-
-
-@pytest.mark.parametrize("field", extremes(SLIDERS, ("K", "T")))  # what changes all curves, and what changes none
+@pytest.mark.parametrize("field", usually(["K", "T"], of=SLIDERS))  # what changes all curves, and what changes none
 def test_a_slider_moves_by_the_keyboard_and_everything_with_it(explorer, field):
     handle = handle_of(explorer, field)
     sentence = explorer.locator("p.epsilon")
@@ -125,7 +121,7 @@ def test_a_slider_moves_by_the_keyboard_and_everything_with_it(explorer, field):
         assert column(explorer, "composition") != before_curve
 
 
-@pytest.mark.parametrize("regime", extremes(["convex", "non-convex"], ["non-convex"]))
+@pytest.mark.parametrize("regime", [proof("convex"), "non-convex"])
 def test_the_regime(explorer, regime):
     settled(explorer, lambda: explorer.get_by_text(regime, exact=True).click(), lambda: readouts(explorer))
     reads(explorer, "Closed form", inf)
@@ -273,7 +269,7 @@ WIDER = """w => { const out = []; const walk = r => { for (const e of r.querySel
   if (e.shadowRoot) walk(e.shadowRoot); } }; walk(document.body); return out }"""
 
 
-@pytest.mark.parametrize("widths", extremes([(390, 1920), (820, 1280)], [(390, 1920)]))
+@pytest.mark.parametrize("widths", [(390, 1920), proof((820, 1280))])
 def test_no_width_scrolls_sideways(explorer, widths):
     open_fold(explorer)
     explorer.get_by_text("What is assumed").click()

@@ -6,6 +6,7 @@ import pytest
 
 from tests.browser.acts import TYPE_SIZE, VISIT, becomes, drawn, handle_of, open_export, until, visit
 from tests.browser.axe import serious
+from tests.effort import proof
 from zoexplore import Accounting
 from zoexplore.export import to_python
 from zoexplore.presets import DEMONSTRATION
@@ -13,7 +14,7 @@ from zoexplore.statement import statement
 from zoexplore.views.panels.story import STEPS
 
 
-@pytest.mark.parametrize("steps", [("1", "2", "6"), pytest.param(tuple(STEPS), marks=pytest.mark.proof)])
+@pytest.mark.parametrize("steps", [("1", "2", "6"), proof(tuple(STEPS))])
 def test_a_reader_is_led_through_steps_with_one_slider_each_and_axe_finds_nothing_serious(explorer, axe_if_any, steps):
     page = explorer
     page.set_viewport_size({"width": 390, "height": 844})

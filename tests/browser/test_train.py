@@ -26,6 +26,7 @@ from tests.browser.acts import (
     until,
 )
 from tests.browser.axe import DESK, PHONE, look, serious
+from tests.effort import proof
 from tests.views import train_jobs
 from zoexplore.training import NOT_COVERED, TASKS
 from zoexplore.training.frontier_files import from_csv, to_csv
@@ -209,7 +210,7 @@ def test_figures_are_saved(results):
         assert saved(results, title, "PNG").path().stat().st_size > 1000
 
 
-@pytest.mark.parametrize(("width", "scheme"), [PHONE, pytest.param(*DESK, marks=pytest.mark.proof)])
+@pytest.mark.parametrize(("width", "scheme"), [PHONE, proof(*DESK)])
 def test_nothing_serious_with_results(results, axe, width, scheme):
     results.locator(".zx-train details").evaluate_all("all => all.forEach((one) => { one.open = true; })")
     look(results, width, scheme)

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from tests.compute import jobs
+from tests.effort import proof
 from tests.waiting import PATIENCE, gone, soon
 from zoexplore import Accounting, curve
 from zoexplore.compute import process as processes
@@ -101,7 +102,7 @@ def test_ending_ends_it_whatever_it_does(process):
     assert isinstance(busy.exception(PATIENCE), Died)
 
 
-@pytest.mark.parametrize("kinds", [KINDS[:1], pytest.param(KINDS, marks=pytest.mark.proof)], ids=["this machine's", "all"])
+@pytest.mark.parametrize("kinds", [KINDS[:1], proof(KINDS)], ids=["this machine's", "all"])
 def test_workers_end_with_the_process_that_began_them(kinds):
     process = Process()
     pids = set(process.submit(jobs.begun, (kinds,)).result(PATIENCE))

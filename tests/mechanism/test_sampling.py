@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch.utils.data import TensorDataset
 
+from tests.effort import proof
 from tests.mechanism.problems import DECLARED, SETTING, data, logistic, optimiser, run
 from tests.mechanism.test_report import SETTING as LARGE
 from tests.mechanism.test_report import epsilons, ran, step_of
@@ -75,9 +76,7 @@ CLIPPED = [
 TOO = [("joint", {"microbatch": 1}), ("each", {"directions": "streamed"}), ("joint", {"skip_idle_clip": True})]
 
 
-@pytest.mark.parametrize(
-    ("clipping", "options"), [*CLIPPED, *(pytest.param(*too, marks=pytest.mark.proof) for too in TOO)], ids=str
-)
+@pytest.mark.parametrize(("clipping", "options"), [*CLIPPED, *(proof(*too) for too in TOO)], ids=str)
 @pytest.mark.parametrize("way", WAYS)
 def test_worst_neighbours_are_as_far_apart_as_stated(way, clipping, options):
     """A record that the clip cuts down, against none (add-remove) or against its opposite: where it is met, and nowhere else."""

@@ -12,6 +12,7 @@ from bokeh.plotting import figure
 from bokeh.resources import INLINE
 
 from tests.browser.acts import steady
+from tests.effort import proof
 from tests.notebooks.conftest import SERIES
 from tests.notebooks.lab import LOOK, canvases
 from tools import executed, handouts, lesson
@@ -39,7 +40,7 @@ OUTSIDE = """() => {
 FITTED = "Reveal.getCurrentSlide().dataset.fitted === `${innerWidth} x ${innerHeight}`"
 
 
-@pytest.mark.parametrize("kind", ["handouts", "slides", pytest.param("answers", marks=pytest.mark.proof)])
+@pytest.mark.parametrize("kind", ["handouts", "slides", proof("answers")])
 def test_a_page_asks_nobody_for_anything(kind, tmp_path, page, console_errors):
     notebook = nbformat.read(EXERCISES, as_version=4)
     file, asked = tmp_path / "page.html", []
@@ -55,7 +56,7 @@ def test_a_page_asks_nobody_for_anything(kind, tmp_path, page, console_errors):
     assert console_errors == []
 
 
-@pytest.mark.parametrize("bound", ["sharp", pytest.param("theorem", marks=pytest.mark.proof)])
+@pytest.mark.parametrize("bound", ["sharp", proof("theorem")])
 def test_the_player_moves_the_figures_of_a_lesson(bound, tmp_path, page):
     file = tmp_path / "lesson.html"
     file.write_text(lesson.html(bound), encoding="utf-8")
@@ -112,7 +113,7 @@ def file(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("windows", [WINDOWS[:2], pytest.param(WINDOWS[2:], marks=pytest.mark.proof)], ids=["two", "a third"])
+@pytest.mark.parametrize("windows", [WINDOWS[:2], proof(WINDOWS[2:])], ids=["two", "a third"])
 def test_slides_are_as_large_as_their_window_and_figures_take_what_the_text_leaves(windows, file, page, console_errors):
     """More of a larger window, with little of it left over; a square one stays square. Text that is too much gets smaller."""
     for window in windows:

@@ -8,6 +8,7 @@ import pytest
 from jupyter_client import AsyncKernelManager
 from nbclient import NotebookClient
 
+from tests.effort import proof
 from tests.notebooks.conftest import FOLDER, SERIES
 from tests.running import LEAN
 
@@ -98,7 +99,7 @@ def test_its_links_lead_somewhere(notebook):
                 assert (FOLDER / target).exists(), target
 
 
-@pytest.mark.parametrize("alone", [False, pytest.param(True, marks=pytest.mark.proof)], ids=["in turn", "alone"])
+@pytest.mark.parametrize("alone", [False, proof(True)], ids=["in turn", "alone"])
 def test_it_runs_and_so_do_its_solutions(notebook, offline, kernel, alone):
     count = len(notebook.cells)
     notebook.cells += [nbformat.v4.new_code_cell(code) for code in solutions(notebook)]

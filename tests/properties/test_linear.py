@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bounds.strategies import powers, whole_powers
-from tests.effort import examples
+from tests.effort import examples, proof
 from tests.properties.runs import IDS, accountings, lively, slack
 from tests.properties.test_slopes import SLOPES, check, runs_for
 from zoexplore import Accounting, curve, epsilon, guarantee
@@ -56,7 +56,7 @@ CHANGES = [
 OPTIONS = [{}, {"schedule": "optimal"}, {"sensitivity": "lipschitz"}, {"printed": True}]
 # By default every run as it is counted by default, and in every other way the plain one and one on batches.
 ASKED = [
-    pytest.param(changes, options, marks=pytest.mark.proof if options and changes not in (CHANGES[0], CHANGES[6]) else ())
+    proof(changes, options) if options and changes not in (CHANGES[0], CHANGES[6]) else (changes, options)
     for changes in CHANGES
     for options in OPTIONS
 ]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bounds.strategies import powers, settings_of_runs, whole_powers
-from tests.effort import examples
+from tests.effort import examples, proof
 from tests.properties.runs import IDS, accountings, lively, slack
 from zoexplore import curve
 from zoexplore.setting import INTEGER_FIELDS
@@ -89,7 +89,7 @@ def test_where_something_is_hidden(field, data, accounting):
 
 # On batches composition alone has a slope, which along a clip is that along the noise, and knows of no ball and no perturbation;
 # along delta it is that of the conversion, which tests/bounds/test_conversion.py has too.
-ON_BATCHES = [pytest.param(field, marks=pytest.mark.proof if field in ("clip", "R", "xi", "delta") else ()) for field in SLOPES]
+ON_BATCHES = [proof(field) if field in ("clip", "R", "xi", "delta") else field for field in SLOPES]
 
 
 @pytest.mark.parametrize("field", ON_BATCHES)

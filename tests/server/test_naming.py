@@ -12,6 +12,7 @@ from bokeh.document import Document
 from bokeh.models import Button, Column, Slider
 
 from benchmarks.client import Reader
+from tests.effort import proof
 from tests.running import running, wait_until_served
 from tests.waiting import PATIENCE
 from zoexplore.server.allowed_changes import Patch
@@ -108,7 +109,7 @@ def test_a_browser_may_still_move_what_the_server_has_just_taken_away(served):
 
 @pytest.mark.parametrize(
     ("query", "act"),
-    [("", brought), ("?explorer=1", turned_to_widgets_and_figures), pytest.param("?explorer=1", turned, marks=pytest.mark.proof)],
+    [("", brought), ("?explorer=1", turned_to_widgets_and_figures), proof("?explorer=1", turned)],
 )
 def test_no_patch_names_a_model_before_it_is_sent(served, query, act):
     origin, log = served

@@ -8,6 +8,7 @@ from dp_accounting import pld
 from scipy.optimize import brentq
 from scipy.stats import norm
 
+from tests.effort import proof
 from zoexplore.setting import Accounting
 from zoexplore.training import METHODS, TASKS
 from zoexplore.training.accounts import accounts
@@ -58,7 +59,7 @@ def some(points):
     for p in points:
         tasks.setdefault(p.id.partition(" ")[0], []).append(p)
     kept = {id(p) for of_task in tasks.values() for p in (of_task[0], of_task[len(of_task) // 2], of_task[-1])}
-    return [p if id(p) in kept else pytest.param(*p.values, id=p.id, marks=pytest.mark.proof) for p in points]
+    return [p if id(p) in kept else proof(*p.values, id=p.id) for p in points]
 
 
 CLIPPED = of_kind("each record's clipped")

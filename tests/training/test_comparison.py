@@ -9,6 +9,7 @@ from subprocess import run
 import numpy as np
 import pytest
 
+from tests.effort import proof
 from tests.training.small import small_task
 from zoexplore import Accounting, guarantee
 from zoexplore.training import METHODS, TASKS, frontier
@@ -76,7 +77,7 @@ def test_what_differs_from_the_minimum_is_zero_there_and_half_for_what_is_unlike
 
 @pytest.mark.parametrize(
     "task, strengths",
-    [("digits-cosines", (100, 1000)), pytest.param("flights", (1,), marks=pytest.mark.proof), ("mnist", (100,))],
+    [("digits-cosines", (100, 1000)), proof("flights", (1,)), ("mnist", (100,))],
 )
 def test_without_privacy_it_is_as_good_as_scikit_learn(comparison, task, strengths):
     from sklearn.linear_model import LogisticRegression

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch.func import grad
 
+from tests.effort import proof
 from tests.training.small import small_task
 from zoexplore.mechanism import NoisyZOGD, Sources, stiefel
 from zoexplore.training.engine import Configuration, Job, Seed, problem_of
@@ -64,7 +65,7 @@ def reference(task, setting, seed, noise_seed, T):
 
 @pytest.mark.parametrize("model", MODELS_HERE)
 @pytest.mark.parametrize("clip", [None, 0.2])
-@pytest.mark.parametrize("xi, batch", [pytest.param(0.0, None, marks=pytest.mark.proof), (1e-3, None), (0.0, 25)])
+@pytest.mark.parametrize("xi, batch", [proof(0.0, None), (1e-3, None), (0.0, 25)])
 def test_one_configuration_equals_the_update_written_out(model, clip, xi, batch):
     task = small_task(model, n=40, f=4, clip=clip, R=3.0)
     setting = task.setting(0.05, xi=xi, batch=batch)

@@ -10,6 +10,7 @@ from time import sleep
 
 import pytest
 
+from tests.effort import proof
 from tests.training.small import small_task
 from zoexplore import Accounting
 from zoexplore.bounds import BOUNDS, curve, epsilon
@@ -102,7 +103,7 @@ def test_the_same_numbers_again(expected):
     assert frontier(task=small_task(), methods=ALL, seeds=3) == expected
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.proof) for seed in (1, 2))])
+@pytest.mark.parametrize("seed", [0, proof(1), proof(2)])
 def test_the_same_numbers_in_any_order(expected, tiny_parts, seed):
     assert frontier(task=small_task(), methods=ALL, seeds=3, executor=Shuffled(seed)) == expected
 

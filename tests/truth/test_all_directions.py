@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.bounds import exact
 from tests.bounds.strategies import settings_of_runs
+from tests.effort import proof
 from tests.truth.revealed import Adversary, Run, Truth, mahalanobis
 from tests.truth.test_revealed import run_of
 from zoexplore import Accounting, epsilon, guarantee
@@ -22,13 +23,10 @@ def shifted_interpolation(s, c, drift):
     return 0.5 * drift**2 / S * grown
 
 
-PROOF = pytest.mark.proof
-
-
 @pytest.mark.parametrize("sensitivity", SENSITIVITIES)
-@pytest.mark.parametrize("T", [1, 2, pytest.param(7, marks=PROOF), 100, 100_000])
-@pytest.mark.parametrize("c", [0.1, pytest.param(0.5, marks=PROOF), 0.9, 0.999, 1.0])
-@pytest.mark.parametrize("beta", [0.0, pytest.param(0.4, marks=PROOF), 1.0])
+@pytest.mark.parametrize("T", [1, 2, proof(7), 100, 100_000])
+@pytest.mark.parametrize("c", [0.1, proof(0.5), 0.9, 0.999, 1.0])
+@pytest.mark.parametrize("beta", [0.0, proof(0.4), 1.0])
 def test_k_is_d_is_the_shifted_interpolation_bound(c, T, beta, sensitivity):
     s = run_of(c, 12, 12, T, beta)
     b = 2 * s.eta * s.clip / (s.n * (s.K if sensitivity == "lipschitz" else sqrt(s.K)))

@@ -12,7 +12,7 @@ import pytest
 import torch
 from scipy.stats import norm
 
-from tests.effort import times
+from tests.effort import proof, times
 from zoexplore import BOUNDS, Setting
 from zoexplore.mechanism import Declared, NoisyZOGD, Sources
 from zoexplore.mechanism.directions import stiefel
@@ -102,9 +102,7 @@ def test_no_reported_epsilon_is_below_the_truth(d, K, T, ridge, rule, xi):
 
 
 @pytest.mark.parametrize("d, K", [(4, 4), (6, 3), (1, 1)])
-@pytest.mark.parametrize(
-    "regime, curvature", [("convex", 0.25), pytest.param("convex", 0.0, marks=pytest.mark.proof), ("non-convex", -0.25)]
-)
+@pytest.mark.parametrize("regime, curvature", [("convex", 0.25), proof("convex", 0.0), ("non-convex", -0.25)])
 def test_where_the_clip_acts_no_reported_epsilon_is_below_the_truth(d, K, regime, curvature):
     """One record so steep that the clip acts on it at every step; the others, far from their clip, curved as far as is declared.
     Given the directions the iterates are Gaussian.

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch.nn.functional import softplus
 
+from tests.effort import proof
 from zoexplore import epsilon
 from zoexplore.mechanism import Declared, NoisyZOGD, Sources, audit, last_iterates, privacy_report
 from zoexplore.mechanism.run_record import Counts, RunRecord, Step
@@ -143,7 +144,7 @@ HIDDEN = {
 
 
 BETWEEN = ("one of two directions", "most of the noise isotropic", "most of the noise directional", "a small ball")
-SOME = [pytest.param(setting, id=name, marks=pytest.mark.proof if name in BETWEEN else ()) for name, setting in HIDDEN.items()]
+SOME = [(proof if name in BETWEEN else pytest.param)(setting, id=name) for name, setting in HIDDEN.items()]
 
 
 @pytest.mark.parametrize("setting", SOME)
@@ -160,7 +161,7 @@ ACTING = CURVED.replace(d=4, K=3, T=30, sigma=6.0, beta=0.3, R=inf, M=9 / 4 + 3,
 
 @pytest.mark.parametrize(
     "setting",
-    [pytest.param(ACTING, marks=pytest.mark.proof), ACTING.replace(d=1, K=1, eta=0.25, xi=0.02)],
+    [proof(ACTING), ACTING.replace(d=1, K=1, eta=0.25, xi=0.02)],
     ids=["K=3 of 4", "two points, d=1"],
 )
 def test_a_clip_that_acts_now_and_then_stays_below_the_bound_for_it(setting):
@@ -176,7 +177,7 @@ def test_a_clip_that_acts_now_and_then_stays_below_the_bound_for_it(setting):
         (1, {"sharp", "noisy-gd"}, 2),
         (1, {"sharp", "noisy-gd"}, 10),
         (3, {"noisy-gd"}, 2),
-        pytest.param(3, {"noisy-gd"}, 10, marks=pytest.mark.proof),
+        proof(3, {"noisy-gd"}, 10),
     ],
 )
 def test_hidden_states_with_all_directions_are_told_apart_almost_as_well_as_the_best_bound_says(d, best, T):

@@ -5,12 +5,12 @@ from math import inf, pi
 
 import pytest
 
+from tests.effort import usually
 from tests.truth.clipped import Huber, Logistic, Quadratic, Record, Sine, run
 from zoexplore import Accounting, Setting, curve
 from zoexplore.bounds.registry import BOUNDS
 from zoexplore.setting import CONVERSIONS
 
-PROOF = pytest.mark.proof
 OF_THE_RUN = [bound for bound in BOUNDS if bound != "noisy-gd"]  # which is about another mechanism
 DELTAS = (0.3, 0.1, 1e-2, 1e-3, 1e-5)
 GRID = {1: 1e-2, 2: 0.15}  # of delta, that the grid may be off by (what is clipped has kinks), beside 1e-7
@@ -76,19 +76,19 @@ def check(loss, **kw):
     assert finite >= ({"composition"} if s.M == inf or s.sampling == "poisson" else {"composition", "sharp"})
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in ("logistic", "cyclic") else PROOF) for n in LINES])
+@pytest.mark.parametrize("name", usually(["logistic", "cyclic"], of=LINES))
 def test_on_a_line(name):
     loss, kw = LINES[name]
     check(loss, **kw)
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n == "logistic" else PROOF) for n in PLANES])
+@pytest.mark.parametrize("name", usually(["logistic"], of=PLANES))
 def test_on_a_plane(name):
     loss, kw = PLANES[name]
     check(loss, **({"d": 2} | kw))
 
 
-@PROOF
+@pytest.mark.proof
 def test_a_finer_grid_says_the_same():
     """What the grid is off by is within what is allowed for it, and a few percent where the divergence is not small."""
     s, datasets = made(LOGISTIC, d=2, T=12)

@@ -3,13 +3,14 @@
 delta is large, so that its part for the coupling to fail is large enough for failures to be counted.
 """
 
+from itertools import product
 from math import inf, sqrt
 
 import numpy as np
 import pytest
 from scipy.stats import beta as beta_law
 
-from tests.effort import times
+from tests.effort import proof, times
 from tests.truth.coupled import Plan, difference, whole_runs
 from tests.truth.revealed import Run
 from tests.truth.statement import Step, backward
@@ -49,19 +50,12 @@ def at_most(count, of):
 # By default the other drifts, which bring runs together sooner, are those of one run with everything in it.
 WITH_ALL = "K=2 of 6, remainder"
 COUPLED = [
-    pytest.param(
-        name,
-        sensitivity,
-        drift,
-        marks=() if (drift == "shrink" or (sensitivity == "clip" and name == WITH_ALL)) else pytest.mark.proof,
-    )
-    for name in RUNS
-    for sensitivity in SENSITIVITIES
-    for drift in ("shrink", "turn", "flip")
+    case if case[2] == "shrink" or case[:2] == (WITH_ALL, "clip") else proof(*case)
+    for case in product(RUNS, SENSITIVITIES, ("shrink", "turn", "flip"))
 ]
 
 
-@pytest.mark.parametrize("aim", ["aligned", pytest.param("random", marks=pytest.mark.proof)])
+@pytest.mark.parametrize("aim", ["aligned", proof("random")])
 @pytest.mark.parametrize("name, sensitivity, drift", COUPLED)
 def test_the_budget_runs_out_no_more_often_than_delta_f(name, sensitivity, drift, aim):
     _, s = RUNS[name]

@@ -5,6 +5,7 @@ from math import inf
 import numpy as np
 import pytest
 
+from tests.effort import usually
 from tests.truth.hidden import Linear, Soft, Wave, on_a_line, on_a_plane
 from zoexplore import Accounting, epsilon
 from zoexplore.presets import DEMONSTRATION
@@ -62,7 +63,7 @@ def check(s, density):
 LINEAR_OR_ALL = ("linear", "linear, in a ball", "soft, in a ball", "waves, in a ball", "ends among waves")
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in LINEAR_OR_ALL else pytest.mark.proof) for name in LINES])
+@pytest.mark.parametrize("name", usually(LINEAR_OR_ALL, of=LINES))
 def test_on_a_line(name):
     shared, pair, regime, kw = LINES[name]
     s = setting(shared, pair, regime, d=1, K=1, beta=0.5, **kw)
@@ -78,10 +79,7 @@ def test_the_line_is_exact_where_the_bound_is():
         assert density.delta(epsilon(s.replace(delta=delta), "sharp")) == pytest.approx(delta, rel=GRID)
 
 
-SOME = [pytest.param(name, marks=() if name == "soft" else pytest.mark.proof) for name in PLANES]
-
-
-@pytest.mark.parametrize("name", SOME)
+@pytest.mark.parametrize("name", usually(["soft"], of=PLANES))
 def test_on_a_plane(name):
     shared, pair, regime, kw = PLANES[name]
     s = setting(shared, pair, regime, d=2, K=1, R=inf, **kw)

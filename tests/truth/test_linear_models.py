@@ -5,6 +5,7 @@ import pytest
 from scipy.special import gammaln, logsumexp
 
 from tests.bounds.reference import epsilon_of
+from tests.effort import proof
 from tests.truth.revealed import Adversary, of_one_form
 from tests.truth.test_runs_as_made import ACTING, never_above
 from zoexplore import Accounting, Setting, guarantee
@@ -154,9 +155,7 @@ ACTING_RUNS = {name: s.replace(linear=True) for name, s in ACTING.items() if s.d
 # Greedy adversaries take five times as long as the others: by default against one run of each regime.
 GREEDY = ("K=3 of 6", "K=2 of 8, non-convex", "K=1 of 2")
 PUSHED = [
-    pytest.param(name, push, marks=pytest.mark.proof if push == "greedy" and name not in GREEDY else ())
-    for name in ACTING_RUNS
-    for push in PUSHES
+    proof(name, push) if push == "greedy" and name not in GREEDY else (name, push) for name in ACTING_RUNS for push in PUSHES
 ]
 
 
@@ -178,7 +177,7 @@ def test_what_is_revealed_of_one_form_comes_near_the_bound():
     assert max(found) > 1e-3
 
 
-@pytest.mark.parametrize(("A", "C"), [(1.0, 1.0), pytest.param(1.0, 0.3, marks=pytest.mark.proof), (0.3, 1.0)])
+@pytest.mark.parametrize(("A", "C"), [(1.0, 1.0), proof(1.0, 0.3), (0.3, 1.0)])
 @pytest.mark.parametrize(("d", "K", "order"), [(4, 1, 2), (6, 3, 4), (20, 5, 6)])
 def test_no_clip_exceeds_the_constant(d, K, order, A, C):
     """Frames drawn uniformly, several angles, and shares of the curvature that depend on |a.u| in ways that hurt."""

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.effort import EFFORT, examples
+from tests.effort import EFFORT, examples, usually
 from tests.truth.revealed import UNLIKELY, Adversary, Run, Truth, mahalanobis
 from zoexplore import Accounting, Setting, epsilon, guarantee
 from zoexplore.presets import DEMONSTRATION
@@ -96,10 +96,9 @@ def check(s, c, accounting, adversary, draws, seed=1):
 
 # Whoever does not aim along the drift is further from the bound, and so is who flips it or keeps only a part of it.
 NEAREST = ("aligned", "aligned, turned", "where the noise is least", "greedy")
-AIMED = [pytest.param(name, marks=() if name in NEAREST else pytest.mark.proof) for name in ADVERSARIES]
 
 
-@pytest.mark.parametrize("adversary", AIMED)
+@pytest.mark.parametrize("adversary", usually(NEAREST, of=ADVERSARIES))
 @pytest.mark.parametrize("sensitivity", SENSITIVITIES)
 @pytest.mark.parametrize("name", RUNS)
 def test_no_adversary_gets_past_the_bound(name, sensitivity, adversary):

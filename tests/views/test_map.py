@@ -8,6 +8,7 @@ import numpy as np
 import panel as pn
 import pytest
 
+from tests.effort import usually
 from zoexplore import Accounting, curve, epsilon
 from zoexplore.axes import AXES
 from zoexplore.compute.questions import SIZE, Sheet, row
@@ -25,7 +26,7 @@ def sheet(x="K", y="sigma", bound="composition", setting=None):
 ROWS = ["K", "delta", "lipschitz", "sigma"]  # whole numbers, small ones, one that may be none, and noise
 
 
-@pytest.mark.parametrize("y", [*ROWS, *(pytest.param(y, marks=pytest.mark.proof) for y in sorted(set(AXES) - set(ROWS)))])
+@pytest.mark.parametrize("y", usually(ROWS, of=AXES))
 def test_a_row_is_a_curve(y):
     for x in sorted(set(AXES) - {y}):
         drawn = sheet(x, y, setting=DEMONSTRATION.replace(xi=1e-9))
