@@ -22,7 +22,7 @@ TOPICS = {
 def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("topics", nargs="*", choices=[*TOPICS, []], metavar="topic", help=", ".join(TOPICS))
-    ratios = []
+    ratios: list[tuple[str, str, str, float]] = []
     for topic in parser.parse_args().topics or TOPICS:
         ratios += TOPICS[topic]() or []
         print()

@@ -30,8 +30,10 @@ async def loaded(origin: str, query: str = "", address: str = "") -> tuple[str, 
     page = await AsyncHTTPClient(max_clients=500).fetch(
         f"http://{origin}/app{query}", headers=forwarded(address), request_timeout=PATIENCE, connect_timeout=PATIENCE
     )
-    token = re.search(r'"token":\s*"([^"]+)"', page.body.decode())[1]
-    return token, "; ".join(cookie.partition(";")[0] for cookie in page.headers.get_list("Set-Cookie"))
+    token = re.search(r'"token":\s*"([^"]+)"', page.body.decode())
+    if token is None:
+        raise LookupError(f"http://{origin}/app{query} has no token of a session")
+    return token[1], "; ".join(cookie.partition(";")[0] for cookie in page.headers.get_list("Set-Cookie"))
 
 
 class Reader:

@@ -152,17 +152,20 @@ def run():
 
     with served() as server, served(script="benchmarks/bare.py") as other, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        pages = [browser.new_page(viewport={"width": 1440, "height": 900}) for _ in range(2)]
+        page, beside = (browser.new_page(viewport={"width": 1440, "height": 900}) for _ in range(2))
         print("latency: from key press, ms")
-        rows = [*measure(*pages, server.page), bare(pages[0], other.page)]
-        alone(pages[0], f"{server.page}?n=40000", TABS[0])
+        rows = [*measure(page, beside, server.page), bare(page, other.page)]
+        alone(page, f"{server.page}?n=40000", TABS[0])
         process = psutil.Process(server.process.pid)
-        drags = [(name, *drag(pages[0], named(label), process)) for name, label in SLIDERS.items()]
+        drags = [(name, *drag(page, named(label), process)) for name, label in SLIDERS.items()]
         browser.close()
     header = ("tab", "slider", "redrawn, median", "p95", "last stroke, median", "p95")
     table(header, [(tab, slider, *(f"{ms:.0f}" for ms in times)) for tab, slider, *times in rows])
     print("latency: while a slider is dragged")
-    header = ("slider", "redraws a second", "for one: server, ms", "page, ms", "scripts", "styles", "layout", "kB")
-    table(header, [(name, f"{rate:.1f}", *(f"{each:.0f}" for each in taken)) for name, rate, *taken in drags])
+    taken_by = ("for one: server, ms", "page, ms", "scripts", "styles", "layout", "kB")
+    table(
+        ("slider", "redraws a second", *taken_by),
+        [(name, f"{rate:.1f}", *(f"{each:.0f}" for each in taken)) for name, rate, *taken in drags],
+    )
     *ours, (_, _, peer, *_) = rows
     return [(f"key press to redraw, {tab}, {slider}", "bare Panel page", "", peer / median) for tab, slider, median, *_ in ours]

@@ -46,7 +46,8 @@ class Process:
 
 async def moves(reader: Reader, until: float, start: float, places: Iterator[int]) -> list[float]:
     """A reader who moves a slider every few seconds, by so many places from where it is: seconds to each redraw."""
-    slider, found = reader.find("Slider", SLIDER), []
+    found: list[float] = []
+    slider = reader.find("Slider", SLIDER)
     value = slider["attributes"]["value"]
     for i, place in enumerate(places):
         await asyncio.sleep(max(0.0, start + i * EVERY - time.monotonic()))

@@ -78,7 +78,7 @@ class SeedReplay:
             )
         for seed, estimate in zip(seeds, estimates, strict=True):
             self._move(seed, -self.lr * float(estimate) / self.d)
-        noise = torch.Generator(self.device).manual_seed(torch.randint(2**31, ()).item())
+        noise = torch.Generator(self.device).manual_seed(int(torch.randint(2**31, ())))
         for p in self.module.parameters():
             p.data.add_(
                 torch.randn(p.shape, generator=noise, dtype=p.dtype, device=p.device), alpha=self.lr * SIGMA / self.d**0.5
@@ -94,8 +94,8 @@ def made(way, d, K, kind, device):
     xi, lr = 1e-3 * d**0.5, 1e-3
     size = sum(p.numel() * p.element_size() for p in module.parameters())
     if way != "ours":
-        optimiser = SeedReplay(module, K, xi, lr)
-        return lambda: optimiser.step(batch), size, 0
+        replay = SeedReplay(module, K, xi, lr)
+        return lambda: replay.step(batch), size, 0
     setting = Setting(n=RECORDS, d=d, K=K, T=10**6, sigma=SIGMA, beta=BETA, clip=CLIP, eta=lr * K, xi=xi)
     optimiser = NoisyZOGD(module, losses, setting, sources=Sources(1, 2, device=device), clipping="joint")
     return lambda: optimiser.step(optimiser.batch(batch)), size, size * (optimiser._copy is not None)
@@ -104,7 +104,8 @@ def made(way, d, K, kind, device):
 def seconds(d, K, kind, device, repeats):
     """Of one step of either way, by turns; processor time on a CPU, so that other work matters little."""
     clock = process_time if device == "cpu" else perf_counter
-    steps, spent = {way: made(way, d, K, kind, device)[0] for way in WAYS}, {way: [] for way in WAYS}
+    steps = {way: made(way, d, K, kind, device)[0] for way in WAYS}
+    spent: dict[str, list[float]] = {way: [] for way in WAYS}
     for turn in range(repeats + 1):
         for way, step in steps.items():
             start = clock()

@@ -72,7 +72,7 @@ def batches():
     print(f"epsilon after {setting.T} steps by batch (n = {setting.n}), converted by cks; time of a curve of {STEPS.size} T")
     rows = []
     for batch in (1000, 999, 500, 200, 100, 50, 20, 10):
-        s, row = setting.replace(batch=batch), [batch]
+        s, row = setting.replace(batch=batch), [str(batch)]
         for bound in ("composition", "theorem", "sharp"):
             ms = milliseconds(lambda s=s, b=bound: curve(s, "T", STEPS, [b], CKS), 5)
             row += [f"{epsilon(s, bound, CKS):.4g}", f"{ms:.0f}"]

@@ -29,8 +29,9 @@ from zoexplore.bounds.loss_distribution import Losses
 from zoexplore.presets import DEMONSTRATION
 
 RUN = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, beta=0.5)
+BATCH = 1000
 BATCHES = DEMONSTRATION.replace(
-    n=100_000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-6, beta=0.5, T=1000, batch=1000
+    n=100_000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-6, beta=0.5, T=1000, batch=BATCH
 )
 STEPS = np.unique(np.geomspace(1, 1e6, 300).round())
 CKS = Accounting(conversion="cks")
@@ -115,7 +116,7 @@ def compositions():
 
 def batches():
     """Steps on batches of q = b/n: Renyi, since there is no exact trade-off; then Poisson's and one record more or less."""
-    q = BATCHES.batch / BATCHES.n
+    q = BATCH / BATCHES.n
     for sigma in (0.1, 0.01):
         setting = BATCHES.replace(sigma=sigma)
         multiplier = noise_multiplier(setting)

@@ -8,6 +8,7 @@ in the ball, where a loss is (radius + 1)-Lipschitz. Steps, step size, ridge and
 one grid for both kinds: all iterates public, by composition, and the last one alone, by its optimal bound.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import exp, log
@@ -123,7 +124,10 @@ def flights(n: int) -> Squares:
 
 
 def main() -> None:
-    tasks = {"diabetes": diabetes, **{f"flights, n = {n}": partial(flights, n) for n in (300, 3000, 30_000)}}
+    tasks: dict[str, Callable[[], Squares]] = {
+        "diabetes": diabetes,
+        **{f"flights, n = {n}": partial(flights, n) for n in (300, 3000, 30_000)},
+    }
     rows = []
     for name, made in tasks.items():
         data = made()

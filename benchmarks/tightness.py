@@ -79,8 +79,7 @@ COMPARED = {
 def run(draws=1000, delta=1e-3):
     print(f"Sharper bound over truth, directions revealed: epsilon at delta = {delta:g}, truth +- two standard errors")
     rows = [against_truth(*parameters, draws, delta) for parameters in SETTINGS]
-    header = ("drift, size, steps, share", "sharp", "truth", "+-", "sharp/truth", "lipschitz", "truth", "sharp/truth")
-    table(header, rows)
+    table(("drift, size, steps, share", "sharp", "truth", "+-", "sharp/truth", "lipschitz", "truth", "sharp/truth"), rows)
     header = ("run", "composition", "sharp", "truth", "+-", "sharp/truth")
     print("\nThe same where the clip acts")
     table(header, [with_clip(*parameters, draws, delta) for parameters in ACTING])
@@ -92,8 +91,8 @@ def run(draws=1000, delta=1e-3):
     print("\nHidden batches on a line")
     table(header, [with_batches(*parameters, delta) for parameters in LINES])
     print("\nepsilon, exact conversion; sharp' counts each record's part as Lipschitz")
-    header = ("run", "composition", "corollary", "theorem", "sharp", "sharp'", "theorem/sharp")
-    table(header, [compared(name, setting) for name, setting in COMPARED.items()])
+    bounds = ("composition", "corollary", "theorem", "sharp", "sharp'", "theorem/sharp")
+    table(("run", *bounds), [compared(name, setting) for name, setting in COMPARED.items()])
 
 
 def with_clip(regime, d, K, T, beta, step, ridge, draws, delta):

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from hashlib import sha256
 from html import unescape
-from importlib.util import find_spec
+from importlib.metadata import distribution
 from pathlib import Path
 
 import nbformat
@@ -23,7 +23,7 @@ from tools.executed import ROOT, as_written, executed, paths
 from zoexplore import plots
 
 PAGES, SITE = ROOT / "build" / "pages", ROOT / "build" / "site"
-_BOKEH, _PANEL, _MARIMO = (Path(find_spec(package).origin).parent for package in ("bokeh", "panel", "marimo"))
+_BOKEH, _PANEL, _MARIMO = (Path(str(distribution(package).locate_file(package))) for package in ("bokeh", "panel", "marimo"))
 COPIED = ("CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff", "LICENSE", "app.py", "Containerfile")
 _DELIMITERS = """[{left: "\\\\(", right: "\\\\)", display: false}, {left: "\\\\[", right: "\\\\]", display: true},
   {left: "$$", right: "$$", display: true}, {left: "$", right: "$", display: false}]"""
@@ -77,8 +77,8 @@ def katex(folder: Path) -> None:
         (file,) = (_PANEL / "dist" / "bundled" / "katex").rglob(name)
         shutil.copy(file, fonts.parent / name)
     for file in (_MARIMO / "_static" / "assets").glob("KaTeX_*.woff2"):
-        name = re.match(r"KaTeX_\w+?-(BoldItalic|Bold|Italic|Regular)", file.stem)  # what follows is a hash
-        shutil.copy(file, fonts / f"{name[0] if name else file.stem}.woff2")
+        face = re.match(r"KaTeX_\w+?-(BoldItalic|Bold|Italic|Regular)", file.stem)  # what follows is a hash
+        shutil.copy(file, fonts / f"{face[0] if face else file.stem}.woff2")
 
 
 def _notebook(path: Path, execute: bool) -> None:
