@@ -176,6 +176,16 @@ class Setting:
         return self.batch is None or self.batch == self.n
 
 
+@dataclass(frozen=True, kw_only=True)
+class VariedSetting(Setting):
+    """A run whose steps are of different sizes, from eta down to the part `slowest` of it. Each is as loud, and moved as far by a
+    record and by two points, as one of size eta; only how fast two runs approach each other differs. Every bound for the last
+    iterate takes that into account.
+    """
+
+    slowest: float = 1.0
+
+
 SETTING_FIELDS = tuple(f.name for f in fields(Setting) if f.init)
 OWN = tuple(f.name for f in fields(Setting) if f.init and f.default is MISSING)  # a run's own numbers, without a default
 INTEGER_FIELDS = tuple(name for name in SETTING_FIELDS if name in FIELDS and FIELDS[name].whole)

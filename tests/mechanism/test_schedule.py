@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.mechanism.test_report import ran, step_of
-from zoexplore import Accounting, guarantee
-from zoexplore.mechanism import variances
-from zoexplore.mechanism.run_guarantees import composition, dominated
+from zoexplore import Accounting, epsilon, guarantee
+from zoexplore.bounds.run_arrays import RunArrays
+from zoexplore.bounds.sharp_search import FINE, ORDERS, Rows, first_guess, improve
+from zoexplore.mechanism import Declared, variances
+from zoexplore.mechanism.run_guarantees import composition, dominated, of_last
 from zoexplore.mechanism.schedule import theorem_of
 from zoexplore.presets import DEMONSTRATION
 
@@ -33,18 +35,56 @@ def test_the_dominated_run_has_the_least_noise_and_the_largest_moves_of_all_step
     setting = SETTING.replace(K=K, xi=0.1)
     stages = [(step_of(setting, beta=b, sigma=0.03 * s, eta=setting.eta * e, clip=c), 1) for b, s, e, c in varied]
     steps = [step for step, _ in stages]
-    for constant in dominated(replace(ran(setting), stages=tuple(stages))):
-        (s1, s2), (t1, t2) = (np.array([variances(s.sigma, s.beta, s.eta, 60, K) for s in of]).T for of in (steps, [constant]))
-        assert (t1 + t2) == pytest.approx((s1 + s2).min(), rel=1e-9)
-        assert (t1 + t2) <= (s1 + s2).min() * (1 + 1e-12)
-        if K < 60:  # else nothing lies outside the span
-            assert t2 <= s2.min()
-            assert t2 == pytest.approx(s2.min(), abs=1e-9 * float((s1 + s2).max()))
-        for name in ("clip", "xi"):
-            assert constant.eta * getattr(constant, name) >= max(s.eta * getattr(s, name) for s in steps) * (1 - 1e-15)
-    assert {constant.eta for constant in dominated(replace(ran(setting), stages=tuple(stages)))} == {
-        f(s.eta for s in steps) for f in (min, max)
-    }
+    constant, slowest = dominated(replace(ran(setting), stages=tuple(stages)))
+    (s1, s2), (t1, t2) = (np.array([variances(s.sigma, s.beta, s.eta, 60, K) for s in of]).T for of in (steps, [constant]))
+    assert (t1 + t2) == pytest.approx((s1 + s2).min(), rel=1e-9)
+    assert (t1 + t2) <= (s1 + s2).min() * (1 + 1e-12)
+    if K < 60:  # else nothing lies outside the span
+        assert t2 <= s2.min()
+        assert t2 == pytest.approx(s2.min(), abs=1e-9 * float((s1 + s2).max()))
+    for name in ("clip", "xi"):
+        assert constant.eta * getattr(constant, name) >= max(s.eta * getattr(s, name) for s in steps) * (1 - 1e-15)
+    assert constant.eta == max(s.eta for s in steps)
+    least = min(s.eta for s in steps)
+    assert least * (1 - 1e-15) <= slowest * constant.eta <= least
+
+
+RATES = {  # c is larger at the small rate for small orders of the norm, at the large one for large orders
+    "idle": (dict(d=20, K=16, ridge=0.38, M=1.38), 0.15, (0.4, 1.07)),
+    "acting": (dict(d=5, K=1, ridge=2.14, M=3.14), 0.17, (0.038, 0.466)),
+    "of one linear form": (dict(d=10, K=7, ridge=1.2, M=2.2), 0.115, (0.18, 0.79)),
+}
+
+
+@pytest.mark.parametrize("name, sensitivity", [*((name, "clip") for name in RATES), ("of one linear form", "lipschitz")])
+def test_rates_that_vary_are_counted_at_one_order_of_the_norm(name, sensitivity):
+    """At each order what is proved is the worse rate's number; the best order for one rate may prove nothing of the other."""
+    changes, noise, rates = RATES[name]
+    steepest, accounting = 1.0 if name == "idle" else 2.0, Accounting(sensitivity=sensitivity)
+    setting = SETTING.replace(n=50, T=40, R=np.inf, delta=1e-4, beta=0.3, m=changes["ridge"], **changes)
+    declared = Declared("convex", M=setting.M, lipschitz=steepest, linear=name == "of one linear form")
+    steps = [step_of(setting, eta=rate * setting.K, sigma=noise * rates[1] / rate) for rate in rates]
+    record = replace(ran(setting, declared=declared), stages=((steps[0], 10), (steps[1], 30)))
+    runs = []
+    for step in steps:  # as loud as each other, and moved as far by a record
+        heavier = steps[1].eta / step.eta
+        runs.append(record.of(step, 40, clip=heavier, lipschitz=steepest * heavier))
+    by_order = [at_every_order(run, accounting) for run in runs]
+    provable = np.maximum(*by_order).min()
+    assert max(order.min() for order in by_order) < 0.99 * provable < 0.95 * epsilon(runs[0], "composition", accounting)
+    assert provable * (1 - 2e-3) <= of_last(record, "sharp", accounting).epsilon <= provable * 1.01
+
+
+def at_every_order(setting, accounting):
+    """The sharper bound from distance 0 at each order of its norm."""
+    least = np.full(ORDERS.size, np.inf)
+    runs = RunArrays.of(setting)
+    for counted in [runs] + [runs.counted_by_linear_norm()] * setting.linear:
+        for high in (False, True):
+            rows = Rows.of(counted, setting.beta, float(setting.T), high=high)
+            rows = rows.at(np.zeros(ORDERS.size, int))._replace(order=ORDERS.copy())
+            least = np.minimum(least, improve(rows, accounting, FINE, first_guess(rows, accounting, FINE), 20).epsilon)
+    return least
 
 
 def test_the_theorem_at_its_own_optimal_shares_is_the_optimal_theorem():

@@ -24,8 +24,8 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
 
 def _step(runs: RunArrays):
     """Lipschitz constant, sensitivity and noise variance of one step."""
-    step = runs.eta / runs.d
-    return lipschitz(runs.regime, step, runs.M, runs.m), runs.record_sensitivity / runs.d, 1 / runs.d
+    c = runs.largest(lambda part: lipschitz(runs.regime, part * runs.eta / runs.d, runs.M, runs.m))
+    return c, runs.record_sensitivity / runs.d, 1 / runs.d
 
 
 def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Trajectory:

@@ -1,5 +1,6 @@
 """Many runs at once: a setting whose fields are arrays, so that a curve is one call and one code path serves a point too."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -91,7 +92,18 @@ class RunArrays(Sensitivity):
     @property
     def c(self) -> np.ndarray:
         """Lipschitz constant of the first-order step w - (eta/K) grad L(w)."""
-        return lipschitz(self.regime, self.eta / self.K, self.M, self.ridge + self._least_convexity)
+        return self.largest(
+            lambda part: lipschitz(self.regime, part * self.eta / self.K, self.M, self.ridge + self._least_convexity)
+        )
+
+    @property
+    def slowest(self) -> float:
+        """The least size of a step, as a part of eta: 1 but for a `VariedSetting`."""
+        return getattr(self.setting, "slowest", 1.0)
+
+    def largest(self, of: Callable[[float], np.ndarray]) -> np.ndarray:
+        """The most that something is at any step's size, given as a part of eta, in which it is convex."""
+        return of(1.0) if self.slowest == 1.0 else np.maximum(of(1.0), of(self.slowest))
 
     @property
     def unit(self) -> np.ndarray:
@@ -106,7 +118,7 @@ class RunArrays(Sensitivity):
     @property
     def ridge_expansion(self) -> np.ndarray:
         """By how much the ridge's step, which nothing clips, can stretch a distance in the span: max(1, |1 - eta ridge/K|)."""
-        return np.maximum(1.0, np.abs(1 - self.eta * self.ridge / self.K))
+        return np.maximum(1.0, self.largest(lambda part: np.abs(1 - part * self.eta * self.ridge / self.K)))
 
     @property
     def step_separation(self) -> np.ndarray:
@@ -158,9 +170,8 @@ class RunArrays(Sensitivity):
     @property
     def certain_c(self) -> np.ndarray:
         """The Lipschitz constant of a step where all directions are seen and the clip is idle, or in one dimension."""
-        return norms.certain_constant(
-            self.ridge_factor, self.low_curvature, self.top_curvature, 1.0 * (self.acting & (self.d == 1))
-        )
+        at = self.ridge_factor, self.low_curvature, self.top_curvature, np.float64(self.slowest)
+        return norms.certain_constant(*at, 1.0 * (self.acting & (self.d == 1)))
 
     @property
     def ridge_factor(self) -> np.ndarray:

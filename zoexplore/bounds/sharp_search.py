@@ -56,6 +56,7 @@ class Rows(NamedTuple):
     r: np.ndarray
     low: np.ndarray
     top: np.ndarray
+    slowest: np.ndarray  # steps are of sizes from that part of eta on
     acting: np.ndarray
     linear: np.ndarray  # counted by the norm of linear models
     certain: np.ndarray
@@ -81,7 +82,7 @@ class Rows(NamedTuple):
         size = int(np.prod(runs.shape))
         idle = (runs.K == runs.d) & ~runs.acting
         columns = (
-            runs.K, runs.d, runs.ridge_factor, runs.low_curvature, runs.top_curvature, runs.acting,
+            runs.K, runs.d, runs.ridge_factor, runs.low_curvature, runs.top_curvature, runs.slowest, runs.acting,
             runs.linear & runs.by_linear_norm, idle | (runs.d == 1),
             runs.B, runs.B_lipschitz, runs.remainder, runs.remainder_at_zero, runs.delta, runs.releases,
             most, z0, far, high, beta, 9.0, FIRST_SHARE, 0,
@@ -110,10 +111,10 @@ RAYS = norms.knots(FINE_RAYS)  # J is tabled on so many, from above by its conve
 
 @lru_cache(maxsize=KEPT_TABLES)
 def _table(K: float, d: float, order: float, *drift: float) -> np.ndarray:
-    """J; with a drift's r and least and largest curvature, that of linear models whose clip acts."""
+    """J; with a drift's r, least and largest curvature and slowest part, that of linear models whose clip acts."""
     if not drift:
         return norms.tabled_norm(K, d, order, RAYS)
-    c2 = norms.drift_constant(*drift, d, order, True, False)
+    c2 = norms.largest_drift_constant(*drift, d, order, True, False)
     ratio = norms.certain_constant(*drift, 1.0) ** 2 / c2 * UP if c2 < np.inf else 1.0
     return norms.linear_norm(_table(K, d, order), RAYS, norms.linear_growth(d, order), ratio)
 
@@ -123,7 +124,7 @@ def tabled(rows: Rows) -> tuple[Rows, np.ndarray]:
     found: dict[tuple[float, ...], int] = {}
     keys: list[tuple[float, ...]] = list(zip(*(x.tolist() for x in (rows.K, rows.d, rows.order)), strict=True))
     for i in np.flatnonzero(rows.linear):
-        keys[i] = (*keys[i], float(rows.r[i]), float(rows.low[i]), float(rows.top[i]))
+        keys[i] = (*keys[i], *(float(x[i]) for x in (rows.r, rows.low, rows.top, rows.slowest)))
     which = [found.setdefault(key, len(found)) for key in keys]
     return rows._replace(table=np.array(which)), np.array([_table(*key) for key in found])
 
@@ -131,7 +132,7 @@ def tabled(rows: Rows) -> tuple[Rows, np.ndarray]:
 def growth_of_squared_distance(K: float, d: float, order: float, r: float, low: float, top: float) -> float:
     """By how much a step of a linear model whose clip may act lengthens a squared distance at most, in the norm of the order."""
     c2 = norms.drift_constant(r, low, top, d, order, True, False)
-    return norms.norm(_table(K, d, order, r, low, top), RAYS, 1.0, c2)[0]
+    return norms.norm(_table(K, d, order, r, low, top, 1.0), RAYS, 1.0, c2)[0]
 
 
 def nearest_order(order) -> np.ndarray:

@@ -22,7 +22,7 @@ from zoexplore.bounds.subsampling import remark
 from zoexplore.mechanism.run_record import RunRecord, Step
 from zoexplore.mechanism.schedule import theorem_of
 from zoexplore.mechanism.varied_losses import Steps, epsilon_of_varied
-from zoexplore.setting import Accounting, Setting
+from zoexplore.setting import Accounting, Setting, VariedSetting
 
 ULPS_UP = 1 + 4e-16
 ORDERS = np.log(np.geomspace(1e-3, 1e5, 33))  # logarithms of orders over 1 that are tried first; any is sound
@@ -42,15 +42,9 @@ def of_last(record: RunRecord, bound: str, accounting: Accounting) -> Guarantee:
     """A bound for the last iterate, where nothing in `against` speaks against it."""
     if bound == "output-perturbation":  # only the last step's noise counts
         farthest = max(step.R for step in record.moving)
-        stands = [(replace(record.last, R=farthest), record.steps)]
-    elif len(record.moving) == 1:
-        stands = list(record.moving.items())
+        found = _of(record, replace(record.last, R=farthest), 1.0, bound, accounting)
     else:
-        stands = [(step, record.steps) for step in dominated(record)]
-    found = [
-        max(of_step, key=lambda g: g.epsilon)
-        for of_step in zip(*(_of(record, *s, bound, accounting) for s in stands), strict=True)
-    ]
+        found = _of(record, *dominated(record), bound, accounting)
     if bound == "theorem" and not against(record, bound) and set(record.varies(*Step.__annotations__)) == {"beta"}:
         found += _theorem_at_its_shares(record, accounting)
     return _least(found)
@@ -92,38 +86,37 @@ def refused(like: Guarantee, bound: str, reasons: list[str]) -> Guarantee:
     return replace(silent, reason="; ".join(reasons))
 
 
-def dominated(record: RunRecord) -> list[Step]:
-    """Constant steps, of which the worst run is no more private by any bound than the run, whose sigma, beta, clip or eta varied.
+def dominated(record: RunRecord) -> tuple[Step, float]:
+    """A step, and the least part of its eta: a run of such steps is no more private by any bound than the run, whose sigma, beta,
+    clip or eta may have varied.
 
     Each step's noise has variance S_t in the span and s2_t outside it. A run with constant S = min S_t and s2 = min s2_t
     becomes the given one by adding independent noise, drawn without looking at the data: for each value of that noise the step
     maps are shifted by the same vector for both data sets, and every bound holds as it stands; so it does for the mixture. Of
-    the maps the bounds know a Lipschitz constant, which is convex in eta and so largest at its least or largest value, and the
-    most that a record (eta clip) and two points (eta xi) move a step: each kept at its largest.
+    the maps the bounds know the most that a record (eta clip, or eta times the slope of its loss) and two points (eta xi) move a
+    step, each kept at its largest, and by what factor two runs approach each other. It is convex in eta, so worst at the least or
+    the largest, but at which of them depends on the order of the sharper bound's norm: the accountant looks at both
+    (`VariedSetting`). The worse of two constant runs, each at the order that is best for it, may be less than what is proved.
     """
     steps, d = list(record.moving), record.setting.d
+    if len(steps) == 1:
+        return steps[0], 1.0
     K = steps[0].K
     span = min((s.eta * s.sigma) ** 2 * (s.beta / K + (1 - s.beta) / d) for s in steps)
     across = min((s.eta * s.sigma) ** 2 * (1 - s.beta) / d for s in steps)
-    reach, etas = max(s.eta * s.clip for s in steps), {s.eta for s in steps}
+    reach, eta, least = max(s.eta * s.clip for s in steps), max(s.eta for s in steps), min(s.eta for s in steps)
     power = (span - across) * K + across * d
     share = min(1.0, (span - across) * K / power * ULPS_UP) if power > 0 else 1.0
-    return [
-        replace(
-            steps[0],
-            eta=eta,
-            sigma=max(sqrt(power) / eta / ROUND_UP, 1e-290),
-            beta=share,
-            clip=reach / eta * ULPS_UP,
-            xi=steps[0].xi * max(etas) / eta,
-        )
-        for eta in sorted({min(etas), max(etas)})
-    ]
+    sigma, clip = max(sqrt(power) / eta / ROUND_UP, 1e-290), reach / eta * ULPS_UP
+    slowest = least / eta / ULPS_UP if least < eta else 1.0
+    return replace(steps[0], eta=eta, sigma=sigma, beta=share, clip=clip), slowest
 
 
-def _of(record: RunRecord, step: Step, count: int, bound: str, accounting: Accounting) -> list[Guarantee]:
-    """A bound for that many equal steps, with the clip in every form that holds."""
-    forms = _clips(record, step, count, accounting, BOUNDS[bound].clip_of)
+def _of(record: RunRecord, step: Step, slowest: float, bound: str, accounting: Accounting) -> list[Guarantee]:
+    """A bound for as many such steps, from that part of their eta on, with the clip in every form that holds."""
+    forms = _clips(record, step, record.steps, accounting, BOUNDS[bound].clip_of)
+    if slowest < 1:
+        forms = [(VariedSetting(**s.as_dict(), slowest=slowest), a) for s, a in forms]
     note = _about(forms[0][0], step)
     if len(record.moving) > 1 and bound != "output-perturbation":
         note = f"steps that differ count as the worst of them: β = {step.beta:.4g} at σ = {step.sigma:.4g}"

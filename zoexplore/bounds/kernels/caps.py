@@ -10,7 +10,7 @@ from typing import NamedTuple
 from numpy import empty
 
 from zoexplore.bounds.kernels.compiling import kernel
-from zoexplore.bounds.kernels.norms import ROUNDING, drift_constant, norm
+from zoexplore.bounds.kernels.norms import ROUNDING, largest_drift_constant, norm, slower
 from zoexplore.bounds.kernels.rounding import SUMS_UP, UP
 from zoexplore.bounds.kernels.sharp import _affine
 from zoexplore.bounds.kernels.subsampled_renyi import CLOSE, _cumulant, order_from
@@ -24,7 +24,20 @@ ROUNDS, WIDEST = 7, 1.2  # of the search, and its first step in the logit of ome
 FIRST_ORDER, NEAR = 1.2, 0.02  # low, so that it is on this side of where full batches show; changes that end the turns
 
 
-COLUMNS = ("K", "d", "r", "low", "top", "acting", "certain", "remainder", "z0", "delta", "beta")  # of `Rows`, in `cells`
+COLUMNS = (
+    "K",
+    "d",
+    "r",
+    "low",
+    "top",
+    "acting",
+    "certain",
+    "remainder",
+    "z0",
+    "delta",
+    "beta",
+    "slowest",
+)  # of `Rows`, in `cells`
 
 
 class Run(NamedTuple):
@@ -35,6 +48,7 @@ class Run(NamedTuple):
     r: float
     low: float
     top: float
+    slowest: float
     acting: float
     certain: float
     e: float
@@ -48,11 +62,12 @@ class Run(NamedTuple):
 @kernel(error_model="numpy")
 def run_of(cells, i):
     """A row of `cells`, whose columns are COLUMNS."""
-    K, d, r, low, top, beta = cells[i, 0], cells[i, 1], cells[i, 2], cells[i, 3], cells[i, 4], cells[i, 10]
+    K, d, r, low, top, beta, slowest = cells[i, 0], cells[i, 1], cells[i, 2], cells[i, 3], cells[i, 4], cells[i, 10], cells[i, 11]
     s2 = (1.0 - beta) / d
-    plain = inf if cells[i, 5] else max(abs(r - low), abs(r - top)) + ROUNDING
+    q, least, most = slower(r, low, top, slowest)
+    plain = inf if cells[i, 5] else max(abs(r - low), abs(r - top), abs(q - least), abs(q - most)) + ROUNDING
     return Run(
-        K, d, r, low, top, cells[i, 5], cells[i, 6], cells[i, 7], cells[i, 8] * cells[i, 8], cells[i, 9],
+        K, d, r, low, top, slowest, cells[i, 5], cells[i, 6], cells[i, 7], cells[i, 8] * cells[i, 8], cells[i, 9],
         K / (beta + s2 * K), 0.0 if K == d else 1.0 / s2, plain * plain,
     )  # fmt: skip
 
@@ -60,7 +75,7 @@ def run_of(cells, i):
 @kernel()
 def constant_of(run, order):
     """c_lambda^2."""
-    return drift_constant(run.r, run.low, run.top, run.d, order, run.acting > 0.0, run.certain > 0.0)
+    return largest_drift_constant(run.r, run.low, run.top, run.slowest, run.d, order, run.acting > 0.0, run.certain > 0.0)
 
 
 def block_ends():  # once, so not compiled

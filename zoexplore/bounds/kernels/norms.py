@@ -282,11 +282,40 @@ def drift_constant(r, low, high, d, order, acting, certain):
     return (radius * radius / shrink + centre * centre / (1.0 - shrink)) * UP + ROUNDING
 
 
-@elementwise
-def certain_constant(r, low, high, acting):
-    """The most that a step lengthens a distance that the directions see all of: idle clip, or (acting) in one dimension."""
+@kernel(error_model="numpy")
+def slower(r, low, high, part):
+    """(r, low, high) of a step that is only a part of the size."""
+    return 1.0 - part * (1.0 - r), part * low, part * high
+
+
+@kernel(error_model="numpy")
+def largest_drift_constant(r, low, high, slowest, d, order, acting, certain):
+    """`drift_constant` of steps of any size from the part `slowest` of one up to it. It is the largest of what is convex in the
+    step, so itself convex, and largest at either end.
+    """
+    c2 = drift_constant(r, low, high, d, order, acting, certain)
+    if slowest < 1.0:
+        r, low, high = slower(r, low, high, slowest)
+        c2 = max(c2, drift_constant(r, low, high, d, order, acting, certain))
+    return c2
+
+
+@kernel()
+def _certain(r, low, high, acting):
     c = max(abs(r - high), abs(r - low))
-    return (max(c, abs(r)) if acting != 0.0 else c) + ROUNDING
+    return max(c, abs(r)) if acting != 0.0 else c
+
+
+@elementwise
+def certain_constant(r, low, high, slowest, acting):
+    """The most that a step, of any size from the part `slowest` on, lengthens a distance that the directions see all of: with an
+    idle clip, or (acting) in one dimension.
+    """
+    c = _certain(r, low, high, acting)
+    if slowest < 1.0:
+        r, low, high = slower(r, low, high, slowest)
+        c = max(c, _certain(r, low, high, acting))
+    return c + ROUNDING
 
 
 @elementwise

@@ -12,7 +12,7 @@ from numpy import empty, empty_like, int64
 
 from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.bounds.kernels.gaussian import scalar_epsilon, scalar_share
-from zoexplore.bounds.kernels.norms import drift_constant, moment, norm
+from zoexplore.bounds.kernels.norms import largest_drift_constant, moment, norm
 from zoexplore.bounds.kernels.rounding import SUMS_UP, UP
 
 LOWER = 0.3  # of the distance to start from, for runs from afar that work it off over more steps
@@ -243,7 +243,8 @@ def _step(run, i, lipschitz, share):
     cost, w_0 and w_0f in a first step from distance 0; the tail's factor f; `chance`, by how much w_f grows with f; 1/S and 1/s2.
     """
     K, d, order = run.K[i], run.d[i], run.order[i]
-    c2 = drift_constant(run.r[i], run.low[i], run.top[i], d, order, run.acting[i], run.certain[i])
+    drift = run.r[i], run.low[i], run.top[i], run.slowest[i]
+    c2 = largest_drift_constant(*drift, d, order, run.acting[i], run.certain[i])
     f = 1.0 if run.certain[i] else exp(-log(share * run.delta[i]) / (2.0 * order))
     s2 = (1.0 - run.beta[i]) / d
     B, remainder = run.B[i], run.remainder[i]
