@@ -55,12 +55,12 @@ class Attacker(Reader):
     @classmethod
     async def again(cls, origin, token, address=""):
         """Come back to a session: the server takes a moment to see that somebody has left it."""
-        for _ in range(100):
-            try:
-                return await cls.connect(origin, token, address)
-            except ConnectionError:
-                await asyncio.sleep(0.1)
-        raise TimeoutError("nobody could come back to the session")
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                try:
+                    return await cls.connect(origin, token, address)
+                except ConnectionError:
+                    await asyncio.sleep(0.1)
 
     async def closed(self):
         """Wait for the server to close the connection; with which code."""

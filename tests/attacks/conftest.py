@@ -24,6 +24,10 @@ class Server:
     process: subprocess.Popen
     log: Path
 
+    def tracebacks(self):
+        """How many it has logged, for any test so far: some provoke one on purpose."""
+        return self.log.read_text().count("Traceback")
+
 
 @contextmanager
 def guarded(folder, **settings):
@@ -47,3 +51,11 @@ def server(tmp_path_factory):
     few = {"READERS_PER_ADDRESS": 3, "LOADING": 2, "LOADING_SECONDS": 5, "WAITING_PER_ADDRESS": 2}
     with guarded(tmp_path_factory.mktemp("server"), READERS=MOST, LINGER_SECONDS=20, **few) as server:
         yield server
+
+
+@pytest.fixture
+def unbroken(server):
+    """Nothing fails in the server meanwhile."""
+    before = server.tracebacks()
+    yield
+    assert server.tracebacks() == before, server.log.read_text()[-3000:]

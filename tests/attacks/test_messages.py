@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from benchmarks.client import Reader, _models, token_of
+from benchmarks.client import PATIENCE, Reader, _models, token_of
 from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, memory, patch, spent, watched
 from zoexplore.limits import MESSAGE
 from zoexplore.server.websocket import Pending
@@ -67,6 +67,7 @@ def test_no_browser_changes_what_no_widget_changes(server):
     asyncio.run(run())
 
 
+@pytest.mark.usefixtures("unbroken")
 def test_a_number_that_no_float_holds_is_not_taken_up(server):
     """A page with one could not be sent any more."""
 
@@ -80,7 +81,6 @@ def test_a_number_that_no_float_holds_is_not_taken_up(server):
         attacker.close()
 
     asyncio.run(run())
-    assert "Traceback" not in server.log.read_text()
 
 
 def message(kind="PATCH-DOC", content='{"events": []}', **header):
@@ -110,6 +110,7 @@ def token(server):
     return asyncio.run(token_of(server.origin, address=next(ADDRESSES)))
 
 
+@pytest.mark.usefixtures("unbroken")
 @pytest.mark.parametrize("told", NO_MESSAGES)
 def test_what_is_no_message_of_the_page_closes_the_connection(server, token, told):
     async def run():
@@ -118,7 +119,6 @@ def test_what_is_no_message_of_the_page_closes_the_connection(server, token, tol
         assert await attacker.closed() in (None, 1006, 1008, 1009)  # None: no time for a farewell
 
     asyncio.run(run())
-    assert "Traceback" not in server.log.read_text()
 
 
 def bombs():
@@ -164,13 +164,10 @@ def test_of_many_moves_the_newest_counts(server):
         for i in range(200):
             attacker.set(slider, "value", value + i % 20)
         attacker.set(slider, "value", value + 7)
-        for _ in range(20):
-            await attacker.look()
-            if attacker.find("Slider", SLIDER)["attributes"]["value"] == value + 7:
-                break
-            await asyncio.sleep(0.2)
-        else:
-            pytest.fail("the newest move was lost")
+        async with asyncio.timeout(PATIENCE):  # beyond which the newest move was lost
+            while attacker.find("Slider", SLIDER)["attributes"]["value"] != value + 7:
+                await asyncio.sleep(0.2)
+                await attacker.look()
         attacker.close()
         assert spent(server) - began < WORK
 
@@ -218,6 +215,7 @@ def test_an_honest_reader_does_not_wait_meanwhile(server, attack):
     asyncio.run(run()).unharmed()
 
 
+@pytest.mark.usefixtures("unbroken")
 def test_the_server_outlives_it_all(server):
     async def run():
         reader = await Reader.open(server.origin, address=next(ADDRESSES))
@@ -226,7 +224,7 @@ def test_the_server_outlives_it_all(server):
         reader.close()
 
     asyncio.run(run())
-    assert server.process.poll() is None and "Traceback" not in server.log.read_text()
+    assert server.process.poll() is None
 
 
 def test_of_a_drag_over_a_figure_the_last_event_counts_and_clicks_stay_apart():

@@ -7,6 +7,7 @@ from html import unescape
 from urllib.parse import quote
 
 import pytest
+from tornado.httpclient import HTTPClientError
 
 from benchmarks.client import Reader, _models
 from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, asked, memory, spent, watched
@@ -74,9 +75,10 @@ def assert_filled(document, usual):
     assert words(document) and not any("<img" in text for text in words(document))
 
 
+@pytest.mark.usefixtures("unbroken")
 @pytest.mark.parametrize("trick", TRICKS_OF_ADDRESSES)
 def test_no_address_does_more_than_fill_a_page(server, usual, trick):
-    before, began = server.log.read_text(), spent(server)
+    began = spent(server)
 
     async def run():
         attacker = await Attacker.open(server.origin, f"?{TRICKS_OF_ADDRESSES[trick]}", next(ADDRESSES))
@@ -84,7 +86,7 @@ def test_no_address_does_more_than_fill_a_page(server, usual, trick):
         attacker.close()
 
     asyncio.run(run())
-    assert "Traceback" not in server.log.read_text()[len(before) :] and spent(server) - began < WORK
+    assert spent(server) - began < WORK
 
 
 async def go_to(attacker, address, visit):
@@ -99,7 +101,7 @@ async def go_to(attacker, address, visit):
 
 def test_no_address_in_the_history_does_more_than_fill_a_page(server, usual):
     """What is read there is read of every address, and no page is made for it."""
-    before = server.log.read_text()
+    before = server.tracebacks()
 
     async def run():
         attacker = await Attacker.open(server.origin, address=next(ADDRESSES))
@@ -107,7 +109,7 @@ def test_no_address_in_the_history_does_more_than_fill_a_page(server, usual):
             began = spent(server)
             await go_to(attacker, f"?{address}", visit)
             assert_filled(attacker.document, usual)
-            assert spent(server) - began < WORK and "Traceback" not in server.log.read_text()[len(before) :], trick
+            assert spent(server) - began < WORK and server.tracebacks() == before, trick
         attacker.close()
 
     asyncio.run(run())
@@ -115,8 +117,8 @@ def test_no_address_in_the_history_does_more_than_fill_a_page(server, usual):
 
 def test_an_address_that_is_too_long_is_refused_before_it_is_read(server):
     """Of a hundred thousand parameters."""
-    with pytest.raises(OSError):  # the connection is closed while it is still being sent
-        assert asyncio.run(asked(server.origin, "/app?" + "&".join(f"p{i}=" for i in range(100_000)))).code == 200
+    with pytest.raises((OSError, HTTPClientError)):  # the connection is closed, whether all of it has been sent by then or not
+        asyncio.run(asked(server.origin, "/app?" + "&".join(f"p{i}=" for i in range(100_000))))
     assert asyncio.run(asked(server.origin, "/liveness")).code == 200
 
 
@@ -195,10 +197,11 @@ def test_a_callback_that_fails_again_and_again_is_logged_once(server):
             await asyncio.sleep(2 / MOVES.default)
         await attacker.look()
         attacker.close()
+        assert "may not match the controls" in json.dumps(attacker.document)  # told each time; logged at all only once a minute
 
-    before = server.log.read_text().count("Traceback")
+    before = server.tracebacks()
     asyncio.run(run())
-    assert 0 < server.log.read_text().count("Traceback") - before <= 3
+    assert server.tracebacks() - before <= 3
 
 
 def test_an_address_over_the_websocket_costs_no_more_than_others(server):

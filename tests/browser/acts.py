@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
+from tests.waiting import PATIENCE
 from zoexplore import BOUNDS, curve, guarantee
 from zoexplore.axes import T_VALUES
 from zoexplore.export import from_fields
@@ -25,7 +26,6 @@ CLOSE = """() => {
 }"""
 TYPE_SIZE = "el => parseFloat(getComputedStyle(el).fontSize)"
 DARK = "matchMedia('(prefers-color-scheme: dark)').matches"
-PATIENCE = 300  # seconds, for a busy machine
 DATA = """([name, column]) => {
   const data = Bokeh.documents[0].get_model_by_name(name)?.data;
   const values = data?.get ? data.get(column) : data?.[column];
@@ -122,9 +122,9 @@ def demonstration():
     return {g.title: format_number(g.epsilon) for g in found}, {"value": pytest.approx(list(T_VALUES)), **curves}
 
 
-def looks(page, seconds):
+def looks(page):
     """Once now, and then again and again after pauses that grow to a quarter of a second: to look costs the page some work."""
-    end, pause = time.monotonic() + seconds, 20
+    end, pause = time.monotonic() + PATIENCE, 20
     while time.monotonic() < end:
         yield
         page.wait_for_timeout(pause)
@@ -132,15 +132,15 @@ def looks(page, seconds):
     yield
 
 
-def until(page, what, seconds=60, told="what was waited for"):
+def until(page, what, told="what was waited for"):
     """Wait until a thing is so."""
-    if not any(what() for _ in looks(page, seconds)):
+    if not any(what() for _ in looks(page)):
         pytest.fail(f"{told} never came about")
 
 
 def becomes(page, what, expected):
     """Wait until what is seen is what is expected; say both if it never is."""
-    if not any(what() == expected for _ in looks(page, PATIENCE)):
+    if not any(what() == expected for _ in looks(page)):
         assert what() == expected
 
 
@@ -148,7 +148,7 @@ def settled(page, change, what):
     """Do something, and wait until what it shows is another than before and stays as it is."""
     before = what()
     change()
-    until(page, lambda: what() != before, PATIENCE, f"another than {before!r}")
+    until(page, lambda: what() != before, f"another than {before!r}")
     return steady(page, what, 100)
 
 
@@ -259,7 +259,7 @@ def lightness(colour):
 
 def narrow_enough(page, width):
     """Wait until the page does not scroll sideways."""
-    until(page, lambda: page.evaluate("document.documentElement.scrollWidth") <= width, 10)
+    until(page, lambda: page.evaluate("document.documentElement.scrollWidth") <= width)
 
 
 def harmless(page):

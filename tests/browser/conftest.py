@@ -87,10 +87,12 @@ class Server:
         processes = self.computing()
         for process in processes:
             process.suspend()
-        yield
-        for process in processes:
-            with suppress(psutil.NoSuchProcess):
-                process.resume()
+        try:
+            yield
+        finally:
+            for process in processes:
+                with suppress(psutil.NoSuchProcess):
+                    process.resume()
 
 
 @contextmanager

@@ -103,7 +103,7 @@ def test_every_figure_is_saved_as_png_and_svg(explorer, tab):
     show(explorer, tab)
     ready = {"map": ("map-bands", "band"), "inside": ("factors", "orthonormal")}
     if tab in ready:
-        until(explorer, lambda: data(explorer, *ready[tab]), 120)
+        until(explorer, lambda: data(explorer, *ready[tab]))
     for title in FIGURES[tab]:
         vector = saved(explorer, title, "SVG")
         assert vector.suggested_filename.endswith(".svg")
@@ -151,7 +151,7 @@ def test_theory_is_typeset_with_the_current_numbers(explorer):
 def test_a_map_is_drawn_its_lines_follow_what_is_typed_and_a_click_sets_the_sliders(explorer):
     show(explorer, "map")
     explorer.get_by_label("ε by", exact=True).select_option("Composition")
-    until(explorer, lambda: data(explorer, "map-bands", "band") and explorer.locator(".zx-idle").count(), 120)
+    until(explorer, lambda: data(explorer, "map-bands", "band") and explorer.locator(".zx-idle").count())
     until(explorer, lambda: {"ε = 0.1", "ε = 1", "ε = 10"} <= set(data(explorer, "map-lines", "label")))
     box = explorer.get_by_label("lines at ε =", exact=True)
     for text in ("0.2, 2", "0.3", "0.4, 4, 40", "1"):

@@ -9,7 +9,6 @@ import pytest
 
 from tests.browser.acts import (
     HTML,
-    PATIENCE,
     VISIT,
     becomes,
     box_of,
@@ -69,7 +68,7 @@ def test_a_callback_that_fails_is_told_and_logged_and_the_page_goes_on(explorer,
     told(page, "is one too many").wait_for()
     told(page, "may not match the controls").wait_for()
     assert harmless(page)
-    until(page, lambda: "RuntimeError: thirteen" in usual.log.read_text(), 10)
+    until(page, lambda: "RuntimeError: thirteen" in usual.log.read_text())
     assert "Traceback" in usual.log.read_text()
     settled(page, lambda: type_in(page, "T", "14"), lambda: readouts(page))
     reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=14), "composition").epsilon)
@@ -128,7 +127,7 @@ def test_a_killed_process_is_replaced_and_the_map_is_drawn(explorer, usual):
 def map_drawn(page, bound):
     """Have the map of a bound drawn to its end."""
     page.get_by_label("ε by", exact=True).select_option(bound)
-    until(page, lambda: data(page, "map-bands", "band") and page.locator(".zx-idle").count(), PATIENCE)
+    until(page, lambda: data(page, "map-bands", "band") and page.locator(".zx-idle").count())
 
 
 @pytest.mark.proof  # a minute and a half; the pool's own tests kill its processes each time
@@ -141,9 +140,9 @@ def test_a_process_that_is_killed_again_and_again_while_it_draws_a_map_is_told_a
         kill(usual)
         return page.get_by_text("The computation ended before it had an answer").count()
 
-    until(page, given_up, 120)
+    until(page, given_up)
     told(page, "the computing process ended unexpectedly").first.wait_for()
-    until(page, lambda: "Died" in usual.log.read_text(), 10)
+    until(page, lambda: "Died" in usual.log.read_text())
     type_in(page, "T", "14")
     map_drawn(page, "Composition")
 

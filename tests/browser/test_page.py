@@ -91,8 +91,8 @@ def invited_at_once(page):
         page.set_viewport_size({"width": width, "height": height})
         page.evaluate("scrollTo(0, 0)")
         for part in parts:
-            until(page, lambda part=part, end=height: (at := part.bounding_box())["y"] >= 0 and at["y"] + at["height"] <= end, 20)
-        until(page, lambda: abs(middle(words) - middle(parts[-1])) < 2, 20, "one line for text and button")
+            until(page, lambda part=part, end=height: (at := part.bounding_box())["y"] >= 0 and at["y"] + at["height"] <= end)
+        until(page, lambda: abs(middle(words) - middle(parts[-1])) < 2, "one line for text and button")
 
 
 @pytest.mark.parametrize("field", usually(["K", "T"], of=SLIDERS))  # what changes all curves, and what changes none
@@ -290,7 +290,7 @@ def test_on_a_phone_the_figure_stays_while_the_sliders_are_used(explorer):
         figure, thumb = explorer.locator("canvas").first.bounding_box(), handle.bounding_box()
         return -20 < figure["y"] and figure["y"] + figure["height"] < thumb["y"] < 844
 
-    until(explorer, both_in_sight, 10)
+    until(explorer, both_in_sight)
     settled(explorer, lambda: handle.press("ArrowRight"), lambda: column(explorer, "composition"))
     assert column(explorer, "composition") != before
 

@@ -61,7 +61,7 @@ def test_an_address_is_restored_in_the_scheme_that_the_browser_prefers_and_a_les
     finite = pytest.approx([x if x < float("inf") else None for x in expected], rel=1e-9)
     becomes(page, lambda: column(page, "composition"), finite)
 
-    until(page, lambda: lightness(background(page)) < 60, 10)
+    until(page, lambda: lightness(background(page)) < 60)
     becomes(page, page.get_by_label("A", exact=True).input_value, "few directions")
     becomes(page, lambda: page.evaluate(AXIS), theme.colour("ink", dark=True))
     becomes(page, lambda: data(page, "pins", "colour")[0], theme.PINS[0][1])
@@ -70,7 +70,7 @@ def test_an_address_is_restored_in_the_scheme_that_the_browser_prefers_and_a_les
 
     lesson = "show=curves,K,T&lock=K&say=Look.&say=Guess.&present=1"
     opened(page, f"{app_url}?{lesson}")
-    until(page, lambda: lightness(background(page)) > 200, 10)
+    until(page, lambda: lightness(background(page)) > 200)
     becomes(page, lambda: page.evaluate(AXIS), theme.colour("ink"))
     assert page.locator(".noUi-handle").count() == 2
     assert page.locator("h1, table, .zx-tools, .zx-fold").count() == 0
@@ -175,9 +175,9 @@ def test_printed_constants_are_said_to_be_no_guarantee(explorer):
 def test_dark_is_a_button_away_and_back(explorer):
     assert lightness(background(explorer)) > 200
     settled(explorer, explorer.get_by_role("button", name="Dark").click, lambda: explorer.evaluate(AXIS))
-    until(explorer, lambda: lightness(background(explorer)) < 60, 10)
+    until(explorer, lambda: lightness(background(explorer)) < 60)
     settled(explorer, explorer.get_by_role("button", name="Light").click, lambda: explorer.evaluate(AXIS))
-    until(explorer, lambda: lightness(background(explorer)) > 200, 10)
+    until(explorer, lambda: lightness(background(explorer)) > 200)
 
 
 def test_pin_compare_rename_use_and_unpin(explorer):
@@ -190,7 +190,7 @@ def test_pin_compare_rename_use_and_unpin(explorer):
     name = explorer.get_by_label("A", exact=True)
     name.fill("few directions")
     settled(explorer, lambda: name.press("Enter"), lambda: query(explorer))
-    until(explorer, lambda: "pin=K:52~few+directions" in query(explorer), 10)
+    until(explorer, lambda: "pin=K:52~few+directions" in query(explorer))
     explorer.wait_for_timeout(500)  # until there is a new button, of whose click the server hears before anything else
     settled(explorer, explorer.get_by_role("button", name="Use A").click, lambda: readouts(explorer))
     reads(explorer, "Composition", guarantee(DEMONSTRATION.replace(K=52), "composition").epsilon)
@@ -231,7 +231,7 @@ def test_a_file_that_is_too_large_stays_in_the_browser(explorer, tmp_path):
     explorer.on("dialog", tell)
     (tmp_path / "large.yaml").write_text("T: 9\n" + "#" * 30_000_000)
     explorer.get_by_label("load a setting from a YAML file").set_input_files(tmp_path / "large.yaml")
-    until(explorer, lambda: told, 20)
+    until(explorer, lambda: told)
     explorer.wait_for_timeout(500)
     assert len(told) == 1 and "Nothing was read" in told[0]
     explorer.remove_listener("dialog", tell)

@@ -86,7 +86,7 @@ def button(page, name):
 def begun(page, server):
     """Press the button and wait for the first marks; the processes."""
     button(page, "Train").click()
-    until(page, lambda: data(page, "frontier", "x"), 600)
+    until(page, lambda: data(page, "frontier", "x"))
     return workers(server)
 
 
@@ -113,7 +113,7 @@ def test_a_run_from_start_to_results_and_to_the_end_of_its_processes(page, tab, 
     assert begun(run, usual)
     button(run, "Cancel").click()
     run.get_by_text("Cancelled. What was done by then is kept.").wait_for()
-    until(run, lambda: not workers(usual), 20)
+    until(run, lambda: not workers(usual))
     run.get_by_text("Breast cancer, n = 455:").wait_for()
     assert run.get_by_text(NOT_COVERED).is_visible()
     marks = data(run, "frontier", "x")
@@ -127,12 +127,12 @@ def test_a_run_from_start_to_results_and_to_the_end_of_its_processes(page, tab, 
     assert found.task == "breast-cancer" and len(found.points) == 4
     assert len(list(csv.reader(kept.read_text().splitlines()[1:]))) > 4
     load(tab, kept)
-    until(tab, lambda: data(tab, "frontier", "x") == marks, 10)
+    until(tab, lambda: data(tab, "frontier", "x") == marks)
 
     i, (x, y) = lonely(run.evaluate(PLACES), data(run, "frontier", "bound"))
     before, clicked = run.url, found.points[int(data(run, "frontier", "point")[i])]
     settled(run, lambda: run.mouse.click(x, y), lambda: run.url)
-    until(run, lambda: f"K={clicked.setting.K}" in run.url and f"T={clicked.setting.T}" in run.url, 10)
+    until(run, lambda: f"K={clicked.setting.K}" in run.url and f"T={clicked.setting.T}" in run.url)
     reads(run, "Composition", clicked.epsilon["composition"])
     settled(run, run.go_back, lambda: run.url)
     becomes(run, lambda: run.url, before)
@@ -144,7 +144,7 @@ def closed_while_it_trains(page, server):
     """The processes of a run end with its page."""
     before = server.computing()
     button(page, "Train").click()
-    until(page, lambda: len(server.computing()) > len(before), 600)
+    until(page, lambda: len(server.computing()) > len(before))
     training = [process for process in server.computing() if process not in before]
     for process in training:
         process.suspend()  # until the page is given up: what is trained by then is nothing to this test
@@ -163,10 +163,10 @@ def test_a_killed_worker_is_said_and_the_page_stays_usable(page, usual):
     os.kill(forked_for_it, signal.SIGKILL)
     tab.get_by_role("alert").get_by_text("ended unexpectedly").wait_for()
     assert data(tab, "frontier", "x")
-    until(tab, lambda: not workers(usual), 20)
+    until(tab, lambda: not workers(usual))
     settled(tab, lambda: type_in(tab, "T", "50"), lambda: readouts(tab))
     button(tab, "Train").click()
-    until(tab, lambda: workers(usual), 60)  # the marks of before stay until there are new ones
+    until(tab, lambda: workers(usual))  # the marks of before stay until there are new ones
     button(tab, "Cancel").click()
     tab.get_by_text("Cancelled. What was done by then is kept.").wait_for()
 
@@ -200,7 +200,7 @@ def test_a_mark_says_what_it_is(results):
     tip = results.locator(".bk-Tooltip .tip")
     tip.wait_for()
     point = train_jobs.frontier().points[int(data(results, "frontier", "point")[i])]
-    until(results, lambda: name_of(point) in tip.inner_text() and "seeds: 2" in tip.inner_text(), 10)
+    until(results, lambda: name_of(point) in tip.inner_text() and "seeds: 2" in tip.inner_text())
 
 
 def test_figures_are_saved(results):

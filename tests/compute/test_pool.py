@@ -213,8 +213,9 @@ def test_a_dropped_call_that_goes_on_for_long_costs_its_process_its_life(fresh, 
 
 def test_a_call_that_takes_too_long_is_told_so_and_its_process_replaced(fresh, tmp_path):
     line, told = fresh(count=2, longest=0.2), tmp_path / "told"
-    call = line.submit(jobs.tell_file_and_be_busy, (str(told), 600))
-    (process,) = line._running
+    with line._lock:  # without which the process may be replaced before it is looked at
+        call = line.submit(jobs.tell_file_and_be_busy, (str(told), 600))
+        (process,) = line._running
     with pytest.raises(TooLong, match=r"longer than the 0.2 s"):
         call.answer.result(PATIENCE)
     soon(lambda: not process.alive and (not told.exists() or gone(int(told.read_text()))))

@@ -13,7 +13,7 @@ from bokeh.settings import settings
 from panel.io.resources import DIST_DIR
 
 from tests.browser.acts import heard, steady
-from tests.notebooks.lab import LOOK, PANEL, canvases
+from tests.notebooks.lab import LOOK, PANEL, SECONDS, canvases
 from tests.running import LEAN, running
 
 CELL = """import panel as pn
@@ -37,7 +37,6 @@ def _():
 if __name__ == "__main__":
     app.run()
 """
-SECONDS = 120
 
 
 @contextmanager
@@ -82,12 +81,12 @@ def moves(page):
     """Move the slider, and wait until the number beside it and the figure have followed."""
     slider, field = page.locator(".zx-slider .noUi-handle").first, page.locator(".zx-field input").first
     slider.wait_for(timeout=SECONDS * 1000)
-    page.wait_for_function(f"() => ({canvases()})().length >= 1", polling=LOOK)
+    page.wait_for_function(f"() => ({canvases()})().length >= 1", polling=LOOK, timeout=SECONDS * 1000)
     before, was = steady(page, lambda: page.evaluate(canvases())), field.input_value()
     heard(page, lambda: slider.press("ArrowRight"), field.input_value)
     assert float(field.input_value()) > float(was)
     redrawn = f"before => ({canvases()})().some((c, i) => c != before[i])"
-    page.wait_for_function(redrawn, arg=before, polling=LOOK, timeout=20_000)
+    page.wait_for_function(redrawn, arg=before, polling=LOOK, timeout=SECONDS * 1000)
 
 
 @pytest.mark.proof

@@ -65,8 +65,10 @@ def models(tree):
 async def brought(reader):
     """Have new models sent and named."""
     for _ in range(5):
+        before = len(reader.sent)
         reader.press(reader.find("Button", "bring"))
-        await asyncio.sleep(0.3)
+        while len(reader.sent) == before:
+            await asyncio.sleep(0.05)
 
 
 async def turned(reader, views=tuple(VIEWS)[1:]):

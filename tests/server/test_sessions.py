@@ -58,6 +58,7 @@ def test_one_reader_too_many_is_told_so_and_a_seat_is_given_back(origin, monkeyp
 def test_who_waits_for_runs_with_batches_keeps_nobody_else_waiting(origin, monkeypatch):
     """However long one reader's curves take, and here they take until we let go, another's follow at once."""
     monkeypatch.setattr("zoexplore.compute.ask.REDRAW", inf)  # a busy machine's full batches are quick, too
+    monkeypatch.setattr(pool(), "grace", 0.0)
 
     async def readers():
         slow, quick = await Reader.open(origin), await Reader.open(origin, LITTLE)
@@ -69,7 +70,6 @@ def test_who_waits_for_runs_with_batches_keeps_nobody_else_waiting(origin, monke
         for step in (1, 2, 1, 2):
             await quick.move(slider, slider["attributes"]["value"] + step)
         assert not redrawn.done() and not any(call.answer.done() for call in line)
-        pool().grace = 0.0
         for call in line:
             pool().drop(call)
         redrawn.cancel()
@@ -82,7 +82,7 @@ def test_who_waits_for_runs_with_batches_keeps_nobody_else_waiting(origin, monke
 def test_what_is_computed_for_a_reader_ends_when_the_reader_leaves(origin, monkeypatch):
     """Here a plan that takes minutes, in a process that all readers share."""
     monkeypatch.setattr("zoexplore.views.panels.planner.solved", jobs.endless_answer)
-    pool().grace = 0.0
+    monkeypatch.setattr(pool(), "grace", 0.0)
 
     async def leaves():
         reader = await Reader.open(origin)

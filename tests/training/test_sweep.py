@@ -6,12 +6,12 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecu
 from importlib import import_module
 from itertools import pairwise
 from math import inf, isnan
-from time import sleep
 
 import pytest
 
 from tests.effort import proof
 from tests.training.small import small_task
+from tests.waiting import soon
 from zoexplore import Accounting
 from zoexplore.bounds import BOUNDS, curve, epsilon
 from zoexplore.training import METHODS, Here, Processes, frontier, plan, sweep, train
@@ -234,11 +234,7 @@ def test_processes_end_with_the_last_reference_closed():
     with Processes(1) as executor:
         assert executor.submit(abs, -3).result() == 3
         worker = next(iter(executor._pool._processes.values()))
-    for _ in range(50):
-        if not worker.is_alive():
-            break
-        sleep(0.1)
-    assert not worker.is_alive()
+    soon(lambda: not worker.is_alive())
 
 
 @pytest.mark.parametrize(

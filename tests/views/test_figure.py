@@ -7,6 +7,7 @@ import panel as pn
 import pytest
 from bokeh.core.properties import value
 
+from tests.waiting import until
 from zoexplore import BOUNDS, Accounting
 from zoexplore.compute.process import Answer
 from zoexplore.compute.questions import annotations
@@ -129,18 +130,14 @@ def test_a_slow_view_redraws_while_a_slider_is_held_and_ends_with_the_last():
             state.slide(T=T)
         assert len(view.asked) == 1, "what is on its way is not dropped while the slider is held"
         view.asked[0].set_result(None)
-        await soon(view, 2)
+        await until(lambda: len(view.asked) == 2)
         assert view.drawn == [200] and view.waiting
         view.asked[1].set_result(None)
-        await asyncio.sleep(0.01)
-        assert view.drawn == [200, 30] and not view.waiting
+        await until(lambda: not view.waiting)
+        assert view.drawn == [200, 30]
         state.ask(T=40)
         state.ask(T=50)
         assert len(view.asked) == 4, "what nobody waits for is dropped otherwise"
-
-    async def soon(view, asked):
-        while len(view.asked) < asked:
-            await asyncio.sleep(0.001)
 
     asyncio.run(drag())
 

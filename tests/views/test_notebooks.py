@@ -11,6 +11,7 @@ from bokeh.models import ImportedStyleSheet, UIElement
 from panel.io.model import add_to_doc
 from pyviz_comms import JupyterCommManager
 
+from tests.waiting import until
 from zoexplore.views import Explorer, notebooks
 
 SENT = [f"{number:02}" for number in range(25)]
@@ -34,7 +35,7 @@ def test_a_page_that_opens_late_ends_with_what_was_sent_last(monkeypatch):
             await asyncio.sleep(0.011)  # Panel tries again every tenth of a second, counted from each message
         assert arrived == []
         way.init()
-        await asyncio.sleep(0.25)
+        await until(lambda: len(arrived) == len(SENT) - 1)
         words.object = SENT[-1]
 
     asyncio.run(shown())
