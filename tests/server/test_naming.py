@@ -11,7 +11,7 @@ import pytest
 from bokeh.document import Document
 from bokeh.models import Button, Column, Slider
 
-from benchmarks.client import Reader
+from benchmarks.client import Reader, token_of
 from tests.effort import proof
 from tests.running import running, wait_until_served
 from tests.waiting import PATIENCE
@@ -84,6 +84,22 @@ async def turned(reader, views=tuple(VIEWS)[1:]):
 
 async def turned_to_widgets_and_figures(reader):
     await turned(reader, ("map", "plan"))
+
+
+def test_what_changes_before_a_browser_has_drawn_the_page_reaches_it(served):
+    origin, _ = served
+
+    async def run():
+        reader = await Reader.connect(origin, await token_of(origin))
+        await reader.look()  # and `document_ready` is yet to come
+        named = next(model["id"] for model in models(reader.document) if model.get("attributes", {}).get("name") == "named")
+        reader.press(reader.find("Button", "bring"))
+        changed = set()
+        while named not in changed:
+            changed |= {event["model"]["id"] for event in (await reader._until("PATCH-DOC"))["events"] if "model" in event}
+        reader.close()
+
+    asyncio.run(run())
 
 
 def test_a_browser_may_still_move_what_the_server_has_just_taken_away(served):

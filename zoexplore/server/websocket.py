@@ -11,6 +11,7 @@ from math import inf
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import panel as pn
 from bokeh.server.session import ServerSession
 from bokeh.util.token import get_session_id
 from panel.io.document import dispatch_tornado
@@ -172,9 +173,32 @@ class Socket(WSHandler):
             self._pulls += 1
             await asyncio.sleep(1 if self._pulls > PULLS.value else 0)
             await self._turn()
-            await self._handle_now(message)
+            await self._pulled(message)
         else:
             raise Malformed(f"{str(message.msgtype)[:40]!r} is no message of this page")
+
+    async def _pulled(self, message: Any) -> None:
+        """Answer with the document, and let every change from then on follow it.
+
+        Panel drops what changes under `pn.io.hold` until a browser has drawn the page, though it has the document before; and a
+        browser drops what comes before the document. Either way a figure would wait for ever for what the server has drawn.
+        """
+        connection, session = self.connection, self._session_taken
+        if connection is None or session is None or session.destroyed:
+            return
+        sent: list[Awaitable[Any]] = []
+
+        def answer() -> None:
+            try:
+                reply = connection.protocol.create("PULL-DOC-REPLY", message.header["msgid"], session.document)
+            except Exception as error:
+                _LOG.exception("the page could not be sent")
+                reply = connection.error(message, repr(error))
+            pn.state._connected[session.document] = True
+            sent.append(self.send_message(reply))
+
+        await session.with_document_locked(answer)
+        await asyncio.gather(*sent)
 
     async def _patch(self, message: Any) -> None:
         """Note what a patch changes, to be taken up now or when it is this session's turn again."""
