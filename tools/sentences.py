@@ -19,7 +19,7 @@ from zoexplore.presets import PRESETS
 from zoexplore.views import Explorer
 from zoexplore.views.figures.legend import Legend
 from zoexplore.views.panels.story import STEPS
-from zoexplore.views.training.jobs import checked, read
+from zoexplore.views.training.jobs import read
 
 _NON_CONVEX = {"regime": "non-convex", "m": 0.0, "ridge": 0.0}
 STATES: dict[str, tuple[Setting, Accounting]] = {
@@ -74,7 +74,7 @@ def said(explorer: Explorer) -> Iterator[str]:
             options: Any = getattr(component, "options", None)
             yield from map(str, options if isinstance(options, dict) else ())
         elif isinstance(component, Legend):
-            yield from component.words
+            yield from (words for entry in component.entries for words in (entry["title"], entry["why"]) if words)
         elif isinstance(component, pn.Card):
             yield str(component.title)
     for view in explorer.tabs.views.values():
@@ -174,7 +174,7 @@ def _refusals() -> States:
         box.text.value = "150 %"
         yield f"attack: {name} of 150 %", said(explorer)
     explorer.tabs.selected = "map"
-    explorer.tabs["map"].targets_text.value = "0, x"
+    explorer.tabs["map"].levels.text.value = "0, x"
     yield "map: lines at 0 and x", said(explorer)
     explorer.tabs["map"].param.update(x="K", y="K")
     yield "map: twice the same field", said(explorer)
@@ -216,7 +216,7 @@ def _training() -> States:
               "1,x1,0\n2,3,1\n" * 20, "\udce9".encode("utf-8", "surrogateescape"))  # fmt: skip
     for table in tables:
         content = table if isinstance(table, bytes) else table.encode() or b" "
-        choices._taken("table.csv", checked(content, "table", ""))
+        choices.upload.param.update(filename="table.csv", value=content)
         yield f"train: the table {content[:20]!r}", said(explorer)
     for content, name in ((b"{}", "x.json"), (b"[", "x.json"), (b"a,b", "x.csv"), (b"PAR1", "x.parquet")):
         found = read(content, name)

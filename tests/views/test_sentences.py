@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from tests.test_project import ROOT
-from tools.sentences import plain
+from tools.sentences import PARTS, plain, states
 from zoexplore import Accounting, __version__, guarantee, paper
 from zoexplore.bounds import BOUNDS
 from zoexplore.formatting import THIN, format_short, format_tex
@@ -35,6 +35,12 @@ from zoexplore.views.training.tab import Train
 )  # fmt: skip
 def test_short_numbers(x, shown):
     assert format_short(x) == shown
+
+
+@pytest.mark.parametrize("part", [part if part == "lessons" else pytest.param(part, marks=pytest.mark.proof) for part in PARTS])
+def test_what_the_page_says_can_be_printed_state_by_state(part):
+    said = list(states([part]))
+    assert len(said) > 5 and sum(len(lines) for _, lines in said) > 100
 
 
 @pytest.mark.parametrize(("T", "said"), [(1, "the one step is counted"), (2, "both steps are"), (5, "all 5 steps are")])
