@@ -94,10 +94,11 @@ class TestView:
         assert view.player.end == STEPS == view.player.value
 
     def test_runs_that_start_apart_are_forgotten_in_words(self, view):
-        assert "accountant allows" in view.legend.object
+        of_together = {"public": "every step is seen", "least": "accountant allows"}  # who sees every step sees the start, too
+        assert all(told in view.legend.object and len(view.sources[name].data["x"]) for name, told in of_together.items())
         view.apart = True
-        assert "forgotten" in view.words.object and len(view.sources["least"].data["x"]) == 0
-        assert "accountant allows" not in view.legend.object and "measured" in view.legend.object
+        assert "forgotten" in view.words.object and "measured" in view.legend.object
+        assert not any(told in view.legend.object or len(view.sources[name].data["x"]) for name, told in of_together.items())
         view.apart = False
 
     def test_without_a_step_size_there_is_nothing_to_play(self, view):

@@ -44,7 +44,7 @@ def test_the_last_frame_has_spent_the_whole_budget(bound):
 
 def test_of_a_long_run_the_last_steps_are_played():
     view = Replay(State(DEMONSTRATION.replace(T=500)))
-    assert view.player.end == MOST_FRAMES - 1
+    assert view.player.end == MOST_FRAMES - 1 and f"the last {MOST_FRAMES} steps" in view.words.object
     assert view.frames[-1] == 499
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import panel as pn
 import param
-from bokeh.models import CustomJSTickFormatter, HoverTool, Span
+from bokeh.models import CustomJSTickFormatter, FixedTicker, HoverTool, Span
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
@@ -75,6 +75,8 @@ class Attack(View):
         )  # fmt: skip
         for axis in fig.axis:
             axis.formatter = CustomJSTickFormatter(code=_PERCENT)
+            if scale == "linear":
+                axis.ticker = FixedTicker(ticks=[0, 0.25, 0.5, 0.75, 1])  # more would run into one another beside the numbers
         blind = 1 - _GUESSING if of_pins == "missed" else _GUESSING
         fig.line(_GUESSING, blind, line_color=theme.colour("muted"), line_dash=[1, 3], line_width=1.4, name="guessing")
         self.now.append(mark(fig, self.fpr))

@@ -121,10 +121,11 @@ class Motion(View):
         self.course.x_range.update(start=0, end=int(steps[-1]))
         put(self.sources["ball"], *(radius * _CIRCLE if radius else ()))
         put(self.sources["overlap"], steps, motion.overlap)
-        put(self.sources["public"], steps, motion.public)
+        # to runs that start apart neither line applies: who sees every step sees where they start, and no bound counts from there
+        put(self.sources["public"], *(() if self.apart else (steps, motion.public)))
         shown = found.epsilon < inf and not self.apart
         put(self.sources["least"], [0, steps[-1]] if shown else (), [found.least] * 2 if shown else ())
-        self.legend.object = _legend(least=shown)
+        self.legend.object = _legend(public=not self.apart, least=shown)
 
     def _moved(self, *_: Any) -> None:
         if self._played is None:
@@ -196,13 +197,13 @@ class Motion(View):
         return widgets.component("motion", start, self.choice, self.player, self.words, self.legend, figures, self.about)
 
 
-def _legend(least: bool) -> str:
-    """What the dots and the lines are; the accountant's only where its `least` overlap is drawn."""
+def _legend(public: bool, least: bool) -> str:
+    """What the dots and the lines are; somebody's who sees every step, and the accountant's, only where they are drawn."""
     dots = (("the run with the record", _ONE), ("with another record in its place", _OTHER))
     lines = (
         ("the noise of the step", _NOISE),
         ("overlap of last iterates, measured", _COURSE["reached"]),
-        ("of all steps seen, computed", _COURSE["public"]),
+        *([("overlap when every step is seen, computed", _COURSE["public"])] if public else []),
         *([("the least that the accountant allows", _COURSE["least"])] if least else []),
     )
     items = [f"<li>{theme.dot(theme.style_of(bound))}<span>{text}</span></li>" for text, bound in dots]

@@ -126,7 +126,8 @@ class Replay(View):
         with pn.io.hold():
             for name, (x, y) in (self._step_places(g, t) | self._run_places(opened(g), t)).items():
                 put(self.sources[name], x, y)
-            self.words.object = f"<p>{describe_step(g, t)}</p>"
+            played = f" The player shows the last {MOST_FRAMES} steps." if self.frames[0] else ""
+            self.words.object = f"<p>{describe_step(g, t)}{played}</p>"
         self.push()
 
     def _step_places(self, g: Guarantee, t: int) -> dict[str, tuple[Any, Any]]:
