@@ -5,6 +5,7 @@ import re
 import pytest
 import yaml
 
+from tests.effort import usually
 from tests.test_project import ROOT
 from tools.sentences import PARTS, plain, states
 from zoexplore import Accounting, __version__, guarantee, paper
@@ -37,7 +38,7 @@ def test_short_numbers(x, shown):
     assert format_short(x) == shown
 
 
-@pytest.mark.parametrize("part", [part if part == "lessons" else pytest.param(part, marks=pytest.mark.proof) for part in PARTS])
+@pytest.mark.parametrize("part", usually(["lessons"], of=list(PARTS)))
 def test_what_the_page_says_can_be_printed_state_by_state(part):
     said = list(states([part]))
     assert len(said) > 5 and sum(len(lines) for _, lines in said) > 100
@@ -211,6 +212,7 @@ class TestPaper:
         assert (cited["title"], cited["url"]) == (paper.TITLE, paper.URL)
         assert tuple(f"{a['given-names']} {a['family-names']}" for a in cited["authors"]) == paper.AUTHORS
         assert "Chien, Eli and Chen, Wei-Ning and Li, Pan" in paper.BIBTEX and str(cited["year"]) in paper.BIBTEX
+        assert paper.BIBTEX in (ROOT / "README.md").read_text(encoding="utf-8")
 
     def test_is_named_and_linked_on_the_page(self):
         words = " ".join(str(pane.object) for pane in Explorer().__panel__().select() if hasattr(pane, "object"))
