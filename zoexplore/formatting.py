@@ -117,6 +117,15 @@ def format_short(number: SupportsFloat, figures: int = 3) -> str:
     return power if times == "1" else f"{times}{THIN}×{THIN}{power}"
 
 
+def format_delta(delta: float) -> str:
+    """A target δ as short as it may be, rounded up: a guarantee is not said to hold at a smaller one than it was computed for.
+
+    >>> format_delta(1e-5), format_delta(1 / 8103)
+    ('10⁻⁵', '1.24\u202f×\u202f10⁻⁴')
+    """
+    return format_short(round_up(delta, 3))
+
+
 def format_exact(x: float | None) -> str:
     """A value as one would type it: exact, and short where that is exact too."""
     if x is None:

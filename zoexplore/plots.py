@@ -23,7 +23,7 @@ from zoexplore.axes import AXES, drawable
 from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
 from zoexplore.bounds.bound import Trajectory
 from zoexplore.compute.questions import Sheet, row
-from zoexplore.formatting import format_short
+from zoexplore.formatting import format_delta
 from zoexplore.setting import Accounting, Setting
 from zoexplore.views.style import theme
 
@@ -338,7 +338,7 @@ def _label(field: str) -> str:
 
 
 def _epsilon(delta: float) -> str:
-    return f"ε at δ = {format_short(delta)}"
+    return f"ε at δ = {format_delta(delta)}"
 
 
 def _path(g: Guarantee) -> Trajectory:

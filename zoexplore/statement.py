@@ -11,7 +11,7 @@ from math import inf, isfinite, isnan
 from typing import Any
 
 from zoexplore.bounds import BOUNDS, guarantee
-from zoexplore.formatting import format_count, format_number, format_short
+from zoexplore.formatting import format_count, format_delta, format_number
 from zoexplore.setting import Accounting, Setting
 
 COMPUTED_WITH = ("zoexplore", "numpy", "scipy", "numba")
@@ -80,7 +80,7 @@ class Statement:
             head = f"No guarantee by {by}: {self.reason}."
         else:
             head = (
-                f"The release is (ε, δ) = ({format_number(self.epsilon)}, {format_short(self.delta)})-differentially private "
+                f"The release is (ε, δ) = ({format_number(self.epsilon)}, {format_delta(self.delta)})-differentially private "
                 f"by {by}."
             )
             head += f"\n{self.reason}." if self.reason else ""

@@ -57,6 +57,15 @@ def test_delta_is_the_true_one_rounded_up(rho):
             assert true <= ours <= true * (1 + 1e-9), f"{epsilon=}: {ours} for {float(true)}"
 
 
+@pytest.mark.parametrize(
+    "rho, epsilon",
+    [(538863.0686453049, 569221.1063967033), (540336.6853397075, 567527.5538107923), (986414.9485016684, 1021677.8509596051)],
+)
+def test_delta_of_a_large_budget_is_rounded_up_by_what_its_tail_rounds(rho, epsilon):
+    true, ours = delta_at(rho, epsilon), float(delta_of(rho, epsilon))
+    assert true <= ours <= true * (1 + 1e-9)
+
+
 @given(rhos, deltas)
 def test_delta_of_and_epsilon_of_are_inverse(rho, delta):
     epsilon = float(epsilon_of(rho, delta))

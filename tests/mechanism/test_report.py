@@ -1,7 +1,8 @@
 """The report: what was run is what is accounted, and what was not declared, or not kept, costs the bounds that need it."""
 
+import re
 from dataclasses import replace
-from math import inf, sqrt
+from math import erf, inf, sqrt
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from tests.mechanism.problems import DECLARED, optimiser, run
 from zoexplore import BOUNDS, Accounting, epsilon, guarantee
 from zoexplore.mechanism import Declared, Sources, privacy_report
+from zoexplore.mechanism.progress import Progress
+from zoexplore.mechanism.run_guarantees import composition
 from zoexplore.mechanism.run_record import Counts, RunRecord, Step
 from zoexplore.mechanism.schedule import planned
 from zoexplore.presets import DEMONSTRATION
@@ -285,6 +288,27 @@ def test_the_words_say_what_was_checked_and_what_is_not_covered():
     said = ("80 of 80 steps, 25 directions of 60", "δ = 1e-05", "ε = ∞", "[not met]", "[yours to vouch for]")
     for words in (*said, "A demonstration", "Not covered by ε: hyper-parameters"):
         assert words in text
+
+
+@pytest.mark.parametrize("sigma", [0.0301, 0.0307, 0.0311, 0.0333])
+def test_nothing_is_shown_smaller_than_it_is(sigma):
+    setting = SETTING.replace(sigma=sigma, delta=1.2345674e-5)
+    report = privacy_report(ran(setting))
+    losses = [g.epsilon for g in report.guarantees.values()]
+    shown = [float(number.replace("∞", "inf")) for number in re.findall(r"ε = ([\d.∞]+)", repr(report))]
+    assert len(shown) == len(losses) and all(x <= y <= 1.001 * x for x, y in zip(losses, shown, strict=True))
+    assert "δ = 1.23457e-05" in repr(report)
+    assert losses[0] <= float(re.search(r"ε = ([\d.]+)", str(Progress(1, 2, 0.0, losses[0])))[1]) <= 1.01 * losses[0]
+
+
+def test_what_steps_that_differ_say_of_other_deltas_is_of_these_steps():
+    """A single quiet step, then loud ones: both lose nothing at this delta, and the loud ones something at others."""
+    setting = SETTING.replace(batch=20, delta=0.3)
+    stages = (step_of(setting, sigma=30.0), 1), (step_of(setting, sigma=0.06), 2)
+    found = composition(replace(ran(setting), stages=stages), Accounting())
+    shift = 2 / 20 / 0.06 / sqrt(0.5 + 0.5 * 25 / 60) / 2  # of either record from none, in standard deviations
+    told = 0.01 * erf(shift / sqrt(2))  # by one loud step, where the records are opposite
+    assert found.epsilon == 0 and found.advantage > told > 0.005
 
 
 @pytest.mark.parametrize("options", [{"released": "some"}, {"conversion": "zcdp"}, {"sensitivity": "none"}])

@@ -120,10 +120,11 @@ class Guarantee:
     @property
     def _can_be_taken_anew(self) -> bool:
         """Whether `curve` can take the bound anew. It cannot for shares that vary with the step; nor where the mechanism's report
-        has put in another epsilon, of a run whose steps differ (`mechanism.run_guarantees`, `mechanism.schedule`).
+        has put in other numbers, of a run whose steps differ (`mechanism.run_guarantees`, `mechanism.schedule`).
         """
         varies = self._share_is_chosen and np.ndim(self.beta) > 0
-        return not varies and self.epsilon == float(self._solved.epsilon)
+        own, found = ((float(of.epsilon), float(of.rho)) for of in (self, self._solved))
+        return not varies and np.array_equal(own, found, equal_nan=True)
 
     def profile(self, epsilon) -> np.ndarray:
         """delta at each epsilon >= 0, at most 1, from above. Raises ValueError for a negative epsilon.

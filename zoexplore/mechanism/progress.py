@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from zoexplore.formatting import round_up
+
 if TYPE_CHECKING:
     from zoexplore.mechanism.optimiser import NoisyZOGD
 
@@ -29,7 +31,7 @@ class Progress:
 
     def __str__(self) -> str:
         left = f"{self.seconds_left:.0f} s left"
-        return f"step {self.steps} of {self.T}, {left}, ε = {self.epsilon:.3g} so far if every iterate is released"
+        return f"step {self.steps} of {self.T}, {left}, ε = {round_up(self.epsilon, 3):.3g} so far if every iterate is released"
 
 
 class Shown:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.assumptions import Check
+from zoexplore.formatting import round_up
 from zoexplore.mechanism.run_guarantees import against, composition, of_last, refused
 from zoexplore.mechanism.run_record import RunRecord, Step
 from zoexplore.setting import Accounting
@@ -43,13 +44,14 @@ class Report:
     def __repr__(self) -> str:
         record, counts = self.record, self.record.counts
         what = "the last iterate alone" if self.released == "last" else "every iterate"
+        delta = f"δ = {round_up(record.setting.delta, 6):g}"
         lines = [
-            f"{counts.steps} of {record.setting.T} steps, {_directions(record)}; released: {what}; δ = {record.setting.delta:g}; "
+            f"{counts.steps} of {record.setting.T} steps, {_directions(record)}; released: {what}; {delta}; "
             f"neighbours: {record.setting.neighbours}",
             "",
         ]
         for g in self.guarantees.values():
-            epsilon = f"{g.epsilon:.4g}" if g.valid else "∞"
+            epsilon = f"{round_up(g.epsilon):.4g}" if g.valid else "∞"
             lines.append(f"{g.title:<24} ε = {epsilon:<10}{'; '.join(filter(None, (g.reason, g.note)))}".rstrip())
         lines += ["", *(f"[{MARKS[c.met]}] {c.words} {c.shortfall}".rstrip() for c in self.checks), ""]
         clipped = f"{counts.clipped} of {counts.looked_at} clipped, in {counts.steps_clipped} steps"

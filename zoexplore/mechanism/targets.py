@@ -3,6 +3,7 @@
 from math import inf, sqrt
 
 from zoexplore.bounds import guarantee
+from zoexplore.formatting import round_up
 from zoexplore.planning import calibrate
 from zoexplore.setting import Setting
 
@@ -54,7 +55,7 @@ def described(setting: Setting) -> str:
     """What was chosen, in a sentence."""
     on = "all records" if setting.full_batch else f"batches of {setting.batch}"
     counted = guarantee(setting.replace(clip=setting.clip / sqrt(setting.K)), "composition")
-    budget = f"σ = {setting.sigma:.4g} gives ε = {counted.epsilon:.4g} at δ = {setting.delta:g}"
+    budget = f"σ = {setting.sigma:.4g} gives ε = {round_up(counted.epsilon):.4g} at δ = {round_up(setting.delta, 6):g}"
     run = f"after {setting.T} steps on {on} of n = {setting.n}, by composition"
     sizes = f"d = {setting.d}, K = {setting.K}, lr = η/K = {setting.eta / setting.K:.4g}, ξ = {setting.xi:.4g}"
     return f"{budget} {run}. {sizes}; each record's {setting.K} quotients are clipped together at {setting.clip:.4g}."

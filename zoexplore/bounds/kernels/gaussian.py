@@ -58,7 +58,9 @@ def gaussian_delta(rho, epsilon):
     """The exact delta of a Gaussian shift budget rho at epsilon (Balle and Wang 2018)."""
     if rho <= 0.0:
         return 0.0
-    return min(1.0, _gaussian_delta(epsilon, sqrt(2.0 * rho)) * ROUND_UP)
+    mu = sqrt(2.0 * rho)
+    far = abs(epsilon / mu - 0.5 * mu) * (epsilon / mu + mu)  # by how much more than its argument a normal tail rounds
+    return min(1.0, _gaussian_delta(epsilon, mu) * (ROUND_UP + 4e-16 * far))
 
 
 @kernel()

@@ -24,7 +24,7 @@ from zoexplore.compute.questions import (
     guarantees,
     sketched,
 )
-from zoexplore.formatting import format_count, format_number, format_short
+from zoexplore.formatting import format_count, format_delta, format_number
 from zoexplore.setting import Accounting, Setting
 from zoexplore.views.figures import names, pins
 from zoexplore.views.figures.legend import Legend, entry
@@ -176,7 +176,7 @@ class Curves(View):
 
     def _y_label(self) -> str:
         s = self.state.setting
-        held = {"delta": f"δ = {format_short(s.delta)}", "T": f"T = {format_count(s.T)}"}
+        held = {"delta": f"δ = {format_delta(s.delta)}", "T": f"T = {format_count(s.T)}"}
         return f"ε at {', '.join(text for field, text in held.items() if field != self.abscissa.name)}"
 
     def _turn(self) -> None:

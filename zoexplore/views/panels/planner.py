@@ -15,7 +15,17 @@ from zoexplore.compute.ask import ask, no_answer
 from zoexplore.compute.questions import Wanted, guarantees, recommended, solved
 from zoexplore.compute.task import Task
 from zoexplore.fields import FIELDS, in_symbols
-from zoexplore.formatting import THIN, format_count, format_exact, format_number, format_share, format_short, parse_number
+from zoexplore.formatting import (
+    THIN,
+    format_count,
+    format_delta,
+    format_exact,
+    format_number,
+    format_share,
+    format_short,
+    parse_number,
+    round_up,
+)
 from zoexplore.planning import SOLVABLE_FIELDS, Plan
 from zoexplore.planning.calibration import DECADES
 from zoexplore.setting import LARGEST_INTEGER, Setting
@@ -99,7 +109,8 @@ class Planner(View):
         if self.aim == "tpr":
             found, alarms = (format_share(x, THIN) for x in (self.tpr, self.fpr))
             return f"gives an attacker at most {found} true positives at {alarms} false alarms"
-        return f"gives ε\u00a0≤\u00a0{format_short(self.target, 6)} at δ\u00a0=\u00a0{format_short(self.state.setting.delta)}"
+        target, delta = format_short(round_up(self.target, 6), 6), format_delta(self.state.setting.delta)
+        return f"gives ε\u00a0≤\u00a0{target} at δ\u00a0=\u00a0{delta}"
 
     def ask(self, question: Callable[[], Coroutine]) -> None:
         """Have a question answered in another process, in place of an earlier one that is still in the air."""

@@ -19,12 +19,14 @@ from zoexplore.compute.questions import CurveSet, guarantees, smallest
 from zoexplore.formatting import (
     THIN,
     format_count,
+    format_delta,
     format_exact,
     format_number,
     format_percent,
     format_sentence,
     format_share,
     format_short,
+    round_up,
 )
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
@@ -99,7 +101,7 @@ class Readouts(View):
         if self.by:
             words = f"<b>{escape(best.title)}.</b> {escape(BOUNDS[best.bound].summary)}"
         return (
-            f'{warning}<p class="epsilon"><i>ε</i> = {format_number(best.epsilon)} <small>at <i>δ</i> = {format_short(s.delta)}, '
+            f'{warning}<p class="epsilon"><i>ε</i> = {format_number(best.epsilon)} <small>at <i>δ</i> = {format_delta(s.delta)}, '
             f"after {format_count(s.T)} step{'s' if s.T > 1 else ''}</small></p>"
             f"<p>{words}</p>"
         )
@@ -179,7 +181,7 @@ def _row(g: Guarantee, least: bool = False) -> str:
 def _cells(swatch: str, title: str, epsilon: float, kind: str, note: str, says: str = "") -> str:
     row = (
         f'<tr class="{kind}"><td>{swatch}</td><th scope="row" title="{escape(says)}">{escape(title)}</th>'
-        f'<td class="number" title="{epsilon:.6g}">{format_number(epsilon)}</td></tr>'
+        f'<td class="number" title="{round_up(epsilon, 6):.6g}">{format_number(epsilon)}</td></tr>'
     )
     return row + (f'<tr class="reason"><td></td><td colspan="2">{escape(note)}</td></tr>' if note else "")
 
