@@ -1,6 +1,6 @@
 """Batches that take turns: exact divergences, directions revealed, at every position of the record."""
 
-from math import inf
+from math import inf, sqrt
 
 import numpy as np
 import pytest
@@ -41,6 +41,18 @@ def test_no_position_gets_past_the_bound(c, drift):
         for position in range(5):
             mean, error = Truth(met_at(s, position, Adversary(drift), 300, 1)).delta(e)
             assert mean + 4 * error <= delta, (position, delta)
+
+
+@pytest.mark.parametrize("n, batch", [(50, 10), (5, 2), (7, 3), (4, 1)])
+@pytest.mark.parametrize("sampling", ["cyclic", "shuffled"])
+def test_composition_counts_every_visit_of_the_record_that_is_met_most(n, batch, sampling):
+    """The last batch may be a short one, and the last epoch begun and not ended."""
+    turns = [range(n)[start : start + batch] for start in range(0, n, batch)]
+    for T in range(1, 3 * len(turns) + 2):
+        met = max(sum(record in turns[t % len(turns)] for t in range(T)) for record in range(n))
+        s = run_of(0.8, 6, 3, T, 0.4).replace(n=n, batch=batch, sampling=sampling)
+        shift = 2 * s.clip / batch / (s.sigma * sqrt(s.beta + (1 - s.beta) * s.K / s.d))  # in standard deviations
+        assert guarantee(s, "composition").rho == pytest.approx(met * shift**2 / 2, rel=1e-9)
 
 
 def test_a_record_that_is_met_more_rarely_costs_less_than_composition():

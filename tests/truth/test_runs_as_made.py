@@ -4,11 +4,12 @@ delta(epsilon) is an average over directions; it is taken four standard errors h
 """
 
 from functools import cache
-from math import ceil, inf
+from math import ceil, expm1, inf, log1p, sqrt
 
 import numpy as np
 import pytest
 
+from tests.bounds import exact
 from tests.truth.revealed import Adversary, Run, Truth, clipped, mahalanobis
 from tests.truth.test_revealed import run_of
 from zoexplore import Setting, epsilon
@@ -91,6 +92,21 @@ OTHERS = [{"neighbours": "add-remove"}, {"records_per_person": 4}, {"neighbours"
 def test_other_neighbours_and_people_are_covered(c, changes):
     s = run_of(c, 6, 3, 10, 0.5).replace(**changes)
     assert never_above(s, mahalanobis(Run.of(s), Adversary(greedy=1), 800, 1)) > 1e-4
+
+
+@pytest.mark.parametrize("neighbours, sampling, moved", [("replace-one", "without-replacement", 2), ("add-remove", "poisson", 1)])
+def test_one_step_is_told_apart_as_two_gaussians_are(neighbours, sampling, moved):
+    """A record at the clip, along the directions, against its opposite or nothing: on all records, or on hidden batches."""
+    s = run_of(0.6, 6, 3, 1, 0.5).replace(neighbours=neighbours, sampling=sampling, delta=1e-3)
+    noise = s.sigma * sqrt(s.beta + (1 - s.beta) * s.K / s.d)
+    for people in (1, 3):
+        shift = people * moved * s.clip / s.n / noise
+        found = epsilon(s.replace(records_per_person=people), "composition")
+        assert found == pytest.approx(float(exact.gaussian(shift**2 / 2, s.delta)), rel=1e-9)
+    for batch in (10, 40):
+        q, shift = batch / s.n, moved * s.clip / batch / noise
+        found = epsilon(s.replace(batch=batch), "composition")
+        assert found == pytest.approx(log1p(q * expm1(float(exact.gaussian(shift**2 / 2, s.delta / q)))), rel=1e-9)
 
 
 def test_all_iterates_released_is_composition():
