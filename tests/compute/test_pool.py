@@ -23,11 +23,19 @@ KINDS = [Forked, Spawned] if sys.platform == "linux" else [Spawned]
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def process(request):
-    """One of each kind for all that leave it as it is."""
-    process = Process(request.param)
-    yield process
-    process.end()
+def begun(request):
+    """The processes of a kind that were begun, the last of which is for all who leave it as it is."""
+    begun = [Process(request.param)]
+    yield begun
+    begun[-1].end()
+
+
+@pytest.fixture
+def process(begun, request):
+    """One of each kind; another where a test has ended it."""
+    if not begun[-1].alive:
+        begun.append(Process(request.node.callspec.params["begun"]))
+    return begun[-1]
 
 
 @pytest.fixture
@@ -94,7 +102,6 @@ def test_an_interrupt_for_all_processes_is_nothing_to_it(process):
 
 
 def test_ending_ends_it_whatever_it_does(process):
-    """The last of what is asked of these."""
     pid = process.submit(os.getpid).result(PATIENCE)
     busy = process.submit(jobs.busy, (600,))
     process.end()
