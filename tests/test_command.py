@@ -8,6 +8,7 @@ from math import inf
 import pytest
 
 from tests.running import page_of, running
+from tests.test_project import ROOT
 from zoexplore import BOUNDS, __version__, curve, epsilon, guarantee
 from zoexplore.__main__ import main
 from zoexplore.export import from_yaml, to_yaml
@@ -85,6 +86,23 @@ def test_calibrate_keeps_an_attacker_below_a_target(capsys, file, target):
 def test_what_cannot_be_reached_is_no_answer(capsys, file):
     code, answer, complaint = ask(capsys, "calibrate", file, "beta", "--epsilon", "1e-9")
     assert (code, answer) == (1, "") and complaint.startswith("zoexplore: ")
+
+
+def test_a_reason_that_no_value_changes_is_told_without_one(capsys, file):
+    for field, symbol in (("sigma", "σ"), ("n", "n")):
+        _, _, complaint = ask(capsys, "calibrate", file, field, "--epsilon", "1", "--bound", "theorem", "--set", "K=300")
+        assert f"applies at no {symbol}: 2K = 600 exceeds d = 520" in complaint
+    few = ("--set", "d=80", "--set", "K=20")
+    _, _, complaint = ask(capsys, "calibrate", file, "K", "--epsilon", "1", "--bound", "corollary", *few)
+    assert "applies at no K; at K = " in complaint
+
+
+def test_the_run_that_the_page_about_it_begins_with_has_an_answer(capsys, tmp_path):
+    page = (ROOT / "docs" / "command.md").read_text(encoding="utf-8")
+    run = tmp_path / "run.yaml"
+    run.write_text(page.split("```yaml\n")[1].split("```")[0], encoding="utf-8")
+    code, answer, _ = ask(capsys, "calibrate", str(run), "sigma", "--epsilon", "1")
+    assert code == 0 and guarantee(from_yaml(answer).setting, "sharp").epsilon <= 1
 
 
 def test_a_statement_says_what_is_supposed_and_what_computed_it(capsys, file):

@@ -294,7 +294,9 @@ class _Search:
         at = f"{symbol} = {format_short(nearest)}"
         g = guarantee(self.at(nearest), self.bound, self.accounting)
         if not g.valid:
-            return Unreachable(f"out of reach: {by} applies at no {symbol}; at {at}, {g.reason}")
+            as_set = guarantee(self.setting, self.bound, self.accounting).reason
+            why = f": {as_set}" if as_set == g.reason else f"; at {at}, {g.reason}"
+            return Unreachable(f"out of reach: {by} applies at no {symbol}{why}")
         found = self.target.measure(self.at(nearest), self.bound, self.accounting)
         least = f"{self.target.name} = {format_number(found)}"
         if self.field in ("sigma", "clip", "R"):  # whose range has no end worth naming

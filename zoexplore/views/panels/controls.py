@@ -24,9 +24,9 @@ HINTS = {  # what the labels of the fold do not explain
         "only the ridge outside the clip pulls two runs together, and the table says how large it must be."
     ),
     "linear": (
-        "Each record's loss knows the parameters through one weighted sum of them, as in logistic, Poisson or least-squares "
-        "regression, and has no regulariser of its own; several classes at once are no such loss. The sharper bound is lower for "
-        "it where the clip may act or ξ is not 0."
+        "Each record's loss depends on the parameters only through one weighted sum of them, as in logistic, Poisson or "
+        "least-squares regression, and has no regulariser of its own. A loss over several classes at once is not of this kind. "
+        "The sharper bound is lower for linear models where the clip may act or ξ is not 0."
     ),
     "releases": "How many iterates are released, evenly spaced, the last included. Choosing among them then costs nothing more.",
     "records_per_person": "The most records that one person has. ε protects the person, with all of them.",

@@ -193,7 +193,7 @@ class Results(pn.viewable.Viewer):
             self._loaded(found)
 
     def __panel__(self) -> pn.viewable.Viewable:
-        keep = widgets.label("the results", "aside"), *self.downloads.values()
+        keep = widgets.label("save the results", "aside"), *self.downloads.values()
         load = widgets.tools(widgets.label("load results", "aside"), self.upload)
         row = widgets.tools(*keep, load, margin=(8, 0, 4, 0))
         return widgets.stack(widgets.html(f"<p>{escape(NOT_COVERED)}</p>", "words"), self.words, row)

@@ -24,8 +24,8 @@ from zoexplore.views.training.running import Results, Running
 from zoexplore.views.view import View
 
 _AGAINST = {"ε": "epsilon", "memory of a step, at one ε": "memory", "forward passes, at one ε": "passes"}
-_SAYS = """Every mark is a method at one noise scale, trained on this server and measured on records that it never saw: once for
-each bound on its ε. Click a mark to set the sliders to its run."""
+_SAYS = """Every mark is a method at one noise scale, trained on this server and measured on records that it never saw. Each
+bound gives it an ε, and so a mark of its own. Click a mark to set the sliders to its run."""
 _COMMAND = "python -m zoexplore.training.comparison"
 
 
