@@ -14,7 +14,7 @@ from zoexplore.statement import statement
 from zoexplore.views.panels.story import STEPS
 
 
-@pytest.mark.parametrize("steps", [("1", "2", "6"), proof(tuple(STEPS))])
+@pytest.mark.parametrize("steps", [("1", "2", "5", "6"), proof(tuple(STEPS))])
 def test_a_reader_is_led_through_steps_with_one_slider_each_and_axe_finds_nothing_serious(explorer, axe_if_any, steps):
     page = explorer
     page.set_viewport_size({"width": 390, "height": 844})

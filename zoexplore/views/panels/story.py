@@ -213,8 +213,10 @@ class Story(pn.viewable.Viewer):
             self._draw(shown)
             self.controls.sole, self.by = (step.control, step.by) if step else ("", "")
             if step:
-                self.state.replace(DEMONSTRATION.replace(**step.run), Accounting())
+                # The axis goes first: what is held is written out at the end, and single columns of another length than the rest,
+                # sent before all of them are, would stop the figure in the browser.
                 self.tabs[step.view].param.update(**step.turned)
+                self.state.replace(DEMONSTRATION.replace(**step.run), Accounting())
                 self.tabs.selected = step.view
             elif event.old:
                 self.tabs.selected = "curves"
