@@ -77,8 +77,8 @@ def patch(*events):
 class Watch:
     """What an honest reader waits for figures, in seconds, before an attack and during it."""
 
-    def __init__(self, reader):
-        self.reader, self.before, self.during = reader, [], []
+    def __init__(self, server, reader):
+        self.server, self.reader, self.before, self.during = server, reader, [], []
 
     @property
     def enough(self):
@@ -90,7 +90,7 @@ class Watch:
         value = slider["attributes"]["value"]
         while not ended():
             for step in (1, 2, 1, 0):
-                into.append(await self.reader.move(slider, value + step))
+                into.append(await waited(self.server, self.reader, slider, value + step))
                 await asyncio.sleep(EVERY)
 
     def unharmed(self):
@@ -103,11 +103,18 @@ class Watch:
         return during
 
 
+async def waited(server, reader, slider, value):
+    """Move a slider; seconds until the figure is redrawn that the server took, or that the machine had nothing else to do in."""
+    began = used_or_idle(server.process)
+    seconds = await reader.move(slider, value)
+    return min(seconds, used_or_idle(server.process) - began)
+
+
 @asynccontextmanager
-async def watched(origin):
+async def watched(server):
     """An honest reader at an address of their own, who goes on moving a slider within the block."""
-    reader = await Reader.open(origin, address=next(ADDRESSES))
-    watch = Watch(reader)
+    reader = await Reader.open(server.origin, address=next(ADDRESSES))
+    watch = Watch(server, reader)
     await watch._moves(watch.before, lambda: len(watch.before) >= 8)
     ended = asyncio.Event()
     going = asyncio.create_task(watch._moves(watch.during, ended.is_set))
@@ -121,9 +128,22 @@ async def watched(origin):
 
 def memory(process):
     """MB that a server and all its processes hold."""
-    family = [psutil.Process(process.pid)]
-    family += family[0].children(recursive=True)
-    return sum(one.memory_info().rss for one in family) / 2**20
+    return sum(one.memory_info().rss for one in family(process)) / 2**20
+
+
+def used_or_idle(process):
+    """Seconds of the machine's processors that a server and all its processes have used, or that nobody has."""
+    used = 0.0
+    for one in family(process):
+        with suppress(psutil.NoSuchProcess):
+            used += sum(one.cpu_times()[:4])  # and what its children that have ended had used
+    return used + psutil.cpu_times().idle
+
+
+def family(process):
+    """A server and all its processes."""
+    server = psutil.Process(process.pid)
+    return [server, *server.children(recursive=True)]
 
 
 def spent(server):

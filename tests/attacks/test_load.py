@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from benchmarks.client import Reader, token_of
-from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, asked, memory, watched
+from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, asked, memory, waited, watched
 from tests.attacks.conftest import guarded
 from zoexplore.limits import MOVES, READERS_PER_ADDRESS
 
@@ -36,7 +36,7 @@ def test_sixty_pages_at_once(server):
     """Of one address. All are answered, most of them with a page, and nobody who is there waits."""
 
     async def run():
-        async with watched(server.origin) as watch:
+        async with watched(server) as watch:
             address = next(ADDRESSES)
             answers = await asyncio.gather(*(asked(server.origin, address=address) for _ in range(60)), return_exceptions=True)
         codes = [getattr(answer, "code", 599) for answer in answers]
@@ -49,7 +49,7 @@ def test_sixty_pages_at_once(server):
 @pytest.mark.parametrize("query", [*SLOW, f"{SLOW[0]}&{PINS}"])
 def test_slow_questions_in_an_address(server, query):
     async def run():
-        async with watched(server.origin) as watch:
+        async with watched(server) as watch:
             while not watch.enough:
                 address = next(ADDRESSES)
                 await asyncio.gather(*(asked(server.origin, f"/app{query}", address=address) for _ in range(3)))
@@ -72,7 +72,7 @@ def test_many_tabs_of_one_address_do_not_hold_up_another(server):
     async def run():
         address = next(ADDRESSES)
         tabs = [await Attacker.open(server.origin, address=address) for _ in range(READERS_PER_ADDRESS.default)]
-        async with watched(server.origin) as watch:
+        async with watched(server) as watch:
             await asyncio.gather(*(drag(tab) for tab in tabs))
         return watch
 
@@ -93,7 +93,7 @@ def test_visitors_with_batches_do_not_hold_up_a_third(server):
         moving = [asyncio.create_task(move(attacker)) for attacker in greedy]
         third = await Reader.open(server.origin, "?batch=77", next(ADDRESSES))
         slider = third.find("Slider", SLIDER)
-        waits = [await third.move(slider, slider["attributes"]["value"] + i) for i in (1, 2, 3)]
+        waits = [await waited(server, third, slider, slider["attributes"]["value"] + i) for i in (1, 2, 3)]
         print([f"{wait:.1f} s" for wait in waits])
         for task in moving:
             task.cancel()
@@ -153,7 +153,7 @@ def test_three_hundred_sessions_come_and_go(server):
 
 def test_whoever_reloads_again_and_again_gets_no_more_than_a_share(server):
     async def run():
-        async with watched(server.origin) as watch:
+        async with watched(server) as watch:
             address = next(ADDRESSES)
             while not watch.enough:
                 await asyncio.gather(*(token_of(server.origin, address=address) for _ in range(4)), return_exceptions=True)

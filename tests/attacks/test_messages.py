@@ -206,7 +206,7 @@ async def many_bombs(attacker):
 @pytest.mark.parametrize("attack", [many_moves, many_looks, many_messages, many_bombs])
 def test_an_honest_reader_does_not_wait_meanwhile(server, attack):
     async def run():
-        async with watched(server.origin) as watch:
+        async with watched(server) as watch:
             attacker = await Attacker.open(server.origin, address=next(ADDRESSES))
             await attack(attacker)
             attacker.close()

@@ -223,7 +223,7 @@ def test_an_address_over_the_websocket_costs_no_more_than_others(server):
 @pytest.mark.proof
 def test_an_honest_reader_does_not_wait_while_the_story_is_leafed_through(server):
     async def run():
-        async with watched(server.origin) as watch:
+        async with watched(server) as watch:
             attacker = await Patient.open(server.origin, address=next(ADDRESSES))
             while not watch.enough:
                 for label in ("Begin", "Next", "Next", "Back", "Skip"):
