@@ -67,8 +67,16 @@ def test_without_noise_along_or_across_nothing_is_divided_by_zero():
 class TestView:
     @pytest.fixture(scope="class")
     @classmethod
-    def view(cls):
+    def one(cls):
         return Motion(State(DEMONSTRATION.replace(T=5)))
+
+    @pytest.fixture
+    def view(self, one):
+        """As it is at first, at the end of five steps."""
+        one.apart = False
+        one.state.replace(DEMONSTRATION.replace(T=5), one.state.accounting)
+        one.player.value = 5
+        return one
 
     def test_it_says_what_was_measured(self, view):
         motion = view._played.motion
@@ -99,7 +107,6 @@ class TestView:
         view.apart = True
         assert "forgotten" in view.words.object and "measured" in view.legend.object
         assert not any(told in view.legend.object or len(view.sources[name].data["x"]) for name, told in of_together.items())
-        view.apart = False
 
     def test_without_a_step_size_there_is_nothing_to_play(self, view):
         view.state.ask(M=float("inf"), eta=None, regime="non-convex", m=0, ridge=0)
