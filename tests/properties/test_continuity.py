@@ -96,6 +96,19 @@ def test_nor_does_one_where_few_steps_from_afar_are_counted():
     assert np.diff(np.log(line)).max() < ALONE
 
 
+def test_nor_does_one_where_high_orders_suit_more_steps_from_afar():
+    """Rounds that began with few steps once stayed there: 5 % above what a neighbour found, and a point 2 % above its curve."""
+    run = DEMONSTRATION.replace(
+        n=100, d=10, K=1, T=100, sigma=1.0, beta=0.0, R=1.0, clip=10.0, M=1.0, m=1.0, ridge=1.0, delta=1e-4
+    )
+    accounting, values = Accounting(conversion="mironov"), np.linspace(1.75, 1.8, 26)
+    line = curve(run, "eta", values, ["sharp"], accounting)["sharp"]
+    steps = np.abs(np.diff(np.log(line)))
+    assert (steps - 2 * np.median(steps)).max() < ALONE
+    for place in (3, 8, 16):
+        assert guarantee(run.replace(eta=values[place]), "sharp", accounting).epsilon == pytest.approx(line[place], rel=ALONE)
+
+
 def test_nor_does_one_where_distances_grow_until_the_end():
     """Rounds from other T's choices once stopped short there: 0.7 % between T = 5373 and 5379."""
     run = DEMONSTRATION.replace(

@@ -40,7 +40,7 @@ WORSE = 1.01  # a family of rows that is worse than another by that much at both
 TIE = 1e-4  # relative; starts that agree so far are the same
 FLAT = 1e-5  # a growth of epsilon between anchors that is not worth resolving
 BY_COMPOSITION, ALL_DIRECTIONS, SPLIT = 0.0, 1.0, 2.0  # what a bound was the least by
-BETAS_APART = 0.1  # free betas of two anchors that are tried as they are, too
+BETAS_APART, STEPS_APART = 0.1, 1.3  # free betas, and the ratio of counted steps, of two nodes that are tried as they are, too
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
@@ -103,9 +103,9 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
     far = []
     if np.isfinite(runs.R).any():
         most = 2.0 ** np.ceil(np.log2(steps.max()))
-        far = [Rows.of(counted, beta, most, far=True, high=high) for counted in norms for high in (False, True)]
+        far = [Rows.of(counted, beta, most, far=True) for counted in norms]
     only_T = not any(np.ndim(getattr(runs, name)) for name in NUMERIC_FIELDS if name != "T")
-    found = (_along_T if only_T else _along)(near, far, accounting)
+    found = (_along_T if only_T and runs.T.size > 1 else _along)(near, far, accounting)
     return best.minimum(found.reshape(runs.shape).mask(split))
 
 
@@ -123,18 +123,17 @@ def _along(near: list[Rows], far: list[Rows], accounting: Accounting) -> Solved:
     below, above, weight = _place(np.arange(count), kept)
     settled = _settle([rows.at(kept) for rows in families], accounting)
     enough = np.min([found.epsilon for _, found, _ in settled], axis=0) * WORSE
-    solved, alone = Solved.nothing(count), np.zeros(count, bool)
+    solved, alone, tried = Solved.nothing(count), np.zeros(count, bool), []
     for rows, (nodes, found, same) in zip(families, settled, strict=True):
         promising = found.epsilon <= enough
-        index = np.flatnonzero((promising[below] | promising[above]) & ~(same[below] & same[above]))
-        if not index.size:
-            continue
-        chosen = _between(rows, nodes, below, above, weight, accounting).at(index)
-        solved = _clearly_least(solved, _evaluate(chosen, accounting, found.at(above[index])).scatter(index, count))
-        alone[index] |= ((weight > 0) & _apart(nodes, below, above))[index]
+        wanted = (promising[below] | promising[above]) & ~(same[below] & same[above])
+        solved = _clearly_least(solved, _by_nodes(rows, nodes, found, below, above, weight, wanted, accounting))
+        alone |= wanted & (weight > 0) & _orders_apart(nodes, below, above)
+        tried.append(wanted)
     index = np.flatnonzero(alone)
     if index.size:
-        for chosen, outcome, _ in _settle([rows.at(index) for rows in families], accounting):
+        some = [rows.at(index) for rows, wanted in zip(families, tried, strict=True) if wanted[index].any()]
+        for chosen, outcome, _ in _settle(some, accounting):
             solved = _clearly_least(solved, _as_solved(chosen, chosen, outcome).scatter(index, count))
     return _within(solved, near[0].most)
 
@@ -152,7 +151,34 @@ def _within(solved: Solved, T) -> Solved:
     return replace(solved, N=np.where(longer, T, solved.N), z=np.where(longer, 0.0, solved.z))
 
 
-def _apart(nodes: Rows, below, above) -> np.ndarray:
+def _by_nodes(rows: Rows, nodes: Rows, found: Outcome, below, above, weight, wanted, accounting: Accounting) -> Solved:
+    """The wanted rows with the choices of the nodes around them, interpolated; and with either's where these are unlike, or where
+    epsilon comes out larger than at both.
+    """
+
+    def mixed(earlier, later, which):
+        index = np.flatnonzero(which)
+        chosen = _between(rows, nodes, earlier, later, weight, accounting).at(index)
+        return _evaluate(chosen, accounting, found.at(later[index])).scatter(index, rows.K.size)
+
+    if not wanted.any():
+        return Solved.nothing(rows.K.size)
+    solved = mixed(below, above, wanted)
+    missed = solved.epsilon > np.maximum(found.epsilon[below], found.epsilon[above]) * (1 + TIE)
+    again = wanted & (weight > 0) & (missed | _unlike(nodes, found, below, above))
+    if again.any():
+        solved = solved.minimum(mixed(below, below, again)).minimum(mixed(above, above, again))
+    return solved
+
+
+def _unlike(nodes: Rows, found: Outcome, below, above) -> np.ndarray:
+    """Whether neighbouring nodes may have come to optima of their own."""
+    other_beta = np.abs(nodes.beta[above] - nodes.beta[below]) > BETAS_APART
+    other_steps = nodes.far[below] & (np.abs(np.log(found.steps[above] / found.steps[below])) > np.log(STEPS_APART))
+    return other_beta | other_steps | _orders_apart(nodes, below, above)
+
+
+def _orders_apart(nodes: Rows, below, above) -> np.ndarray:
     """Whether neighbouring nodes' orders are too different, or too small, to interpolate between."""
     earlier, later = nodes.order[below], nodes.order[above]
     few = (np.minimum(earlier, later) < FEW) & (earlier != later)
@@ -181,13 +207,7 @@ def _along_T(near: list[Rows], far: list[Rows], accounting: Accounting) -> Solve
         solved = solved.minimum(_as_solved(rows, node.at(above), found.at(above)))
         hopeless = found.epsilon[below] * (1 - TIE) > from_afar.epsilon  # and more so for more steps
         todo = ~flat & ~hopeless & ((winner[below] == i) | (winner[above] == i))
-        apart = _apart(node, below, above)
-        by_ends = todo & (apart | (np.abs(node.beta[above] - node.beta[below]) > BETAS_APART))
-        for earlier, later, wanted in ((below, above, todo & ~apart), (below, below, by_ends), (above, above, by_ends)):
-            index = np.flatnonzero(wanted)
-            if index.size:
-                chosen = _between(rows, node, earlier, later, weight, accounting).at(index)
-                solved = solved.minimum(_evaluate(chosen, accounting, found.at(later[index])).scatter(index, T.size))
+        solved = solved.minimum(_by_nodes(rows, node, found, below, above, weight, todo, accounting))
     return _within(_never_falling(_clearly_least(solved, from_afar), T), T)
 
 

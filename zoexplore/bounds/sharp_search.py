@@ -15,13 +15,12 @@ from zoexplore.bounds.kernels import sharp as kernels
 from zoexplore.bounds.kernels.gaussian import FIRST_SHARE
 from zoexplore.bounds.kernels.rounding import UP
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.bounds.search import golden
 from zoexplore.setting import Accounting
 
 # The orders of the norm that are tried, a tenth apart, so that runs of one K and d share their tables; and the few to try first.
-# With the last one the tail's factor is within 0.1 % of 1, so higher ones gain little.
+# With the last one the tail's factor is within 0.1 % of 1, so higher ones gain little. In few dimensions low ones differ most.
 ORDERS = np.unique(np.round(1.1 ** np.arange(0, 104)))
-FIRST_ORDERS = np.array([2.0, 8.0, 27.0, 81.0, 243.0, 729.0, 3000.0])
+FIRST_ORDERS = np.array([2.0, 4.0, 8.0, 16.0, 31.0, 80.0, 252.0, 718.0, 2048.0])
 AROUND = 1.6 ** np.linspace(-1, 1, 3)  # and then around the best, as its multiples
 FINE_RAYS = 80
 KEPT_TABLES = 4096
@@ -31,24 +30,24 @@ Blocks = tuple[int, float]
 FINE, ROUGH, ROUGHEST = (12, 0.26), (6, 0.3), (6, 0.5)
 ROUNDS, WARM = 6, 3  # of the recursion: for what is reported, and before orders are compared
 SETTLED, MOST_ROUNDS = 2e-4, 24  # a relative gain of epsilon in the last round that is worth another, and how many at most
-# Multiples of the order found that are tried last, and shifts of a free beta, from the drifts that were met: there the choices
-# are compared fairly, while the first few rounds favour orders at which the recursion settles soon. Then orders so many places
-# away among ORDERS; and next to these where one was better, or where they are whole numbers too coarse for multiples.
-BESIDE, BESIDE_BETA = (4.0, 0.85, 1.18, 0.91, 1.1), (-0.15, 0.15, -0.05, 0.05)
-FARTHER, NEXT, FEW = (-5, 5), (-1, 1), 12
+# Multiples of the order found that are tried last, and of 1 - beta where beta is free, from the drifts that were met: there the
+# choices are compared fairly, while the first few rounds favour orders at which the recursion settles soon. Then orders so many
+# places away among ORDERS; and next to these where one was better, or where they are whole numbers too coarse for multiples.
+BESIDE, BESIDE_REST = (4.0, 0.85, 1.18, 0.91, 1.1), (1.4, 0.7, 1.18, 0.85, 1.07, 0.93)
+FARTHER, NEXT, FEW = (-5, 5), (-1, 1), 20
 BESIDE_ROUNDS, MOST_BESIDE = 3, 8
 # Rows whose epsilon is that many times another's of the same run, or as near to it as that, are not refined further.
 BEHIND, SAME = 1.15, 1e-5
 LARGEST_BETA = 1 - 1e-9  # below 1: some noise stays outside the span
+BETAS = np.append(1 - np.array([1.0, 0.8, 0.6, 0.4, 0.25, 0.12, 0.04, 0.01]), LARGEST_BETA)  # tried first: both ends may be best
 
 
 class Rows(NamedTuple):
     """Runs as flat arrays (quantities of `RunArrays`, lengths in its unit), each with the choices made for it.
 
     `far` rows start from z0 and choose the number of steps, at most `most`; the others count `most` steps from distance 0.
-    The recursion has several fixed points. From 0: runs that pay for each step's data as it comes, and runs that let distance
-    build up (`high`) and work it off at the end. From afar: runs that work the distance off over more steps or fewer (`high`).
-    Each row looks for one of them.
+    From 0 the recursion has several fixed points: runs that pay for each step's data as it comes, and runs that let distance
+    build up (`high`) and work it off at the end. Each row looks for one of them.
     """
 
     K: np.ndarray
@@ -193,25 +192,27 @@ def walk(rows: Rows, accounting: Accounting, path: np.ndarray, N: int) -> tuple[
 
 def settle(rows: Rows, accounting: Accounting, run: np.ndarray) -> tuple[Rows, Outcome, np.ndarray]:
     """Rows with their order, share and, where the schedule is free, beta chosen; the bounds found; which rows come to the same as
-    the best of their `run`, a number each. These, and those that others leave behind, are not refined to the last.
+    an earlier one of their `run`, a number each. These, and those that others leave behind, are not refined to the last.
     """
     rows = _coarse_order(rows, accounting, ROUGHEST)
     if accounting.schedule == "optimal":
         rows = _best_beta(rows, accounting, ROUGHEST)
     rows = _refine_order(rows, accounting, ROUGH)
     found = improve(rows, accounting, FINE, first_guess(rows, accounting, FINE), ROUNDS, MOST_ROUNDS)
-    ahead, same = _ahead(found.epsilon, run)
+    first, ahead = _ahead(found.epsilon, run)
     some, best = _beside(rows.at(ahead), found.at(ahead), accounting)
-    found = found.put(ahead, best)
-    return rows.put(ahead, some)._replace(share=found.share), found, same
+    index = np.arange(run.size)
+    alike = np.where((rows.far[first] == rows.far) & (rows.linear[first] == rows.linear), first, index)
+    rows, found = rows.put(ahead, some).at(alike), found.put(ahead, best).at(alike)
+    return rows._replace(share=found.share), found, first != index
 
 
 def _beside(rows: Rows, found: Outcome, accounting: Accounting) -> tuple[Rows, Outcome]:
-    """The rows with the best of the choices near those that were made, and with one counted step more where that is better."""
+    """The rows with the best of the choices near those that were made."""
     for factor in BESIDE:
         rows, found = _better(rows, found, accounting, order=nearest_order(rows.order * factor))
-    for shift in BESIDE_BETA if accounting.schedule == "optimal" else ():
-        rows, found = _better(rows, found, accounting, beta=np.clip(rows.beta + shift, 0.0, LARGEST_BETA))
+    for factor in BESIDE_REST if accounting.schedule == "optimal" else ():
+        rows, found = _better(rows, found, accounting, beta=np.clip(1 - factor * (1 - rows.beta), 0.0, LARGEST_BETA))
     before = rows.order
     for places in FARTHER:
         rows, found = _better(rows, found, accounting, order=_places_away(rows.order, places))
@@ -221,9 +222,6 @@ def _beside(rows: Rows, found: Outcome, accounting: Accounting) -> tuple[Rows, O
         for places in NEXT:
             some, best = _better(some, best, accounting, order=_places_away(some.order, places))
         rows, found = rows.put(again, some), found.put(again, best)
-    far = np.flatnonzero(rows.far)
-    if far.size:
-        found = found.put(far, _one_step_more(rows.at(far), found.at(far), accounting))
     return rows, found
 
 
@@ -232,26 +230,17 @@ def _places_away(order: np.ndarray, places: int) -> np.ndarray:
     return ORDERS[np.clip(np.searchsorted(ORDERS, order) + places, 0, ORDERS.size - 1)]
 
 
-def _one_step_more(rows: Rows, found: Outcome, accounting: Accounting) -> Outcome:
-    """Rows from afar, from the drifts that were found spread over a step more: few steps are a local optimum each, which the
-    rounds do not leave.
-    """
-    block, last = np.arange(found.path.shape[1]), np.maximum(found.steps, 1)[:, None]
-    place = block * np.where(block <= last, (last - 1) / last, 1.0)
-    below, path = place.astype(int), np.log(found.path)
-    low, high = (np.take_along_axis(path, np.minimum(below + k, block[-1]), axis=1) for k in (0, 1))
-    spread = np.exp(low + (place - below) * (high - low))
-    return found.minimum(improve(rows._replace(share=found.share), accounting, FINE, spread, BESIDE_ROUNDS, MOST_ROUNDS))
-
-
 def _ahead(epsilon: np.ndarray, run: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rows that are the best of their run, with those that are not far behind it; and which rows have come to the same."""
+    """For every row the first of its run that comes to the same, which is another only for the best of a run; and those of them,
+    each once, that are not far behind the best.
+    """
     least = np.full(run.max() + 1, np.inf)
     np.minimum.at(least, run, epsilon)
-    _, best = np.unique(np.where(epsilon == least[run], run, -1), return_index=True)
-    same = epsilon <= (1 + SAME) * least[run]
-    same[best] &= epsilon[best] > least[run[best]]
-    return np.flatnonzero((epsilon <= BEHIND * least[run]) & ~same), same
+    same = np.flatnonzero(epsilon <= (1 + SAME) * least[run])
+    first = np.arange(run.size)
+    _, which, back = np.unique(run[same], return_index=True, return_inverse=True)
+    first[same] = same[which][back]
+    return first, np.flatnonzero((epsilon <= BEHIND * least[run]) & (first == np.arange(run.size)))
 
 
 def _better(rows: Rows, found: Outcome, accounting: Accounting, **choice: np.ndarray) -> tuple[Rows, Outcome]:
@@ -290,9 +279,6 @@ def _refine_order(rows: Rows, accounting: Accounting, blocks: Blocks) -> Rows:
 
 
 def _best_beta(rows: Rows, accounting: Accounting, blocks: Blocks) -> Rows:
-    typical = first_guess(rows, accounting, blocks)
-
-    def epsilon_at(beta):
-        return improve(rows._replace(beta=beta), accounting, blocks, typical, 2).epsilon
-
-    return rows._replace(beta=golden(epsilon_at, np.zeros(rows.K.size), np.full(rows.K.size, LARGEST_BETA), 8))
+    tried = rows.at(np.repeat(np.arange(rows.K.size), BETAS.size))._replace(beta=np.tile(BETAS, rows.K.size))
+    found = improve(tried, accounting, blocks, first_guess(tried, accounting, blocks), WARM)
+    return rows._replace(beta=BETAS[found.epsilon.reshape(-1, BETAS.size).argmin(axis=1)])

@@ -15,7 +15,6 @@ from zoexplore.bounds.kernels.gaussian import scalar_epsilon, scalar_share
 from zoexplore.bounds.kernels.norms import largest_drift_constant, moment, norm
 from zoexplore.bounds.kernels.rounding import SUMS_UP, UP
 
-LOWER = 0.3  # of the distance to start from, for runs from afar that work it off over more steps
 LEAST_REACH = 1e-3  # of what a step adds: shorter typical drifts are taken to be that long
 LEAST_WORTH = 1e-40  # of what a distance is worth in the end: less is rounded up to it, so that nothing underflows
 WIDER = 0.1  # by how much more a drift may change while it goes on in one direction
@@ -272,7 +271,7 @@ def first_guess(run, tables, rays, lipschitz, singles, growth):
         kept, _, J_C = norm(tables[run.table[i]], rays, 1.0, c2)
         guess = w
         if run.far[i]:
-            guess = max(w, run.z0[i]) * (1.0 if run.high[i] else LOWER)
+            guess = max(w, run.z0[i])
         elif run.high[i]:
             ratio = sqrt(kept)
             guess = min(run.most[i] * w, w / (1.0 - ratio) if ratio < 1.0 else inf, 1e100)
@@ -308,7 +307,8 @@ def _damp(path, before, count, moved, most):
 def improve(run, tables, rays, lipschitz, conversion, singles, growth, paths, rounds, settled, most_rounds):
     """Rounds of the recursion for every row: fractions and rho backward along the typical drifts, these forward, then a better
     split of delta. `rounds`, and then more as long as the last one changed more than `settled` of epsilon, at most `most_rounds`
-    or, over few blocks, some times as many.
+    or, over few blocks, some times as many. A count of steps from afar can be a local optimum: once it has settled, the drifts of
+    a run that is a block longer are tried, until those gain nothing.
 
     Args:
         run: rows (`sharp_search.Rows`).
@@ -329,6 +329,7 @@ def improve(run, tables, rays, lipschitz, conversion, singles, growth, paths, ro
         _copy(path, best_paths[i])
         moved.fill(0.0)
         most.fill(inf)
+        longer = False  # whether the round starts from the drifts of a longer run
         for done in range(most_rounds * (1 if cut > FEW_BLOCKS else MORE_ROUNDS)):
             _copy(path, started)
             c2, w, w_f, w_0, w_0f, f, chance, per_S, per_s2 = _step(run, i, lipschitz, share)
@@ -338,18 +339,26 @@ def improve(run, tables, rays, lipschitz, conversion, singles, growth, paths, ro
             rho = 0.5 * twice
             delta_p = run.delta[i] if run.certain[i] else run.delta[i] * (1.0 - share)
             epsilon = scalar_epsilon(conversion, rho, delta_p)
+            over = done + 1 >= rounds and (not abs(1.0 - epsilon / last) > settled or (longer and epsilon >= epsilons[i]))
             if epsilon < epsilons[i]:
                 epsilons[i], rhos[i], steps[i], shares[i] = epsilon, rho, N, share
                 _copy(started, best_paths[i])
-            if done + 1 >= rounds and not abs(1.0 - epsilon / last) > settled:
+            if over and (longer or not far):
                 break
-            last = epsilon
+            last, longer = epsilon, over
             if rho < inf:
                 count = cut
                 while edges[count - 1] >= N:
                     count -= 1
+                if longer and count < cut:
+                    count += 1
+                    N = edges[count]
+                    moved.fill(0.0)
+                    most.fill(inf)
                 _forward(edges, count, path, z0, N, fractions, c2, w, w_0)
                 _damp(path, started, count, moved, most)
+                for b in range(count, cut):  # any step before those would be the first, and start from as far as theirs
+                    path[b] = path[count - 1]
             else:  # drifts that run away are not gone on from
                 _copy(best_paths[i], path)
             slope = random + (twice - random) * chance / w_f
