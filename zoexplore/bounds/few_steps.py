@@ -1,7 +1,9 @@
 """A few steps on batches that hardly ever hold the differing record: the largest loss decides (docs/loss_distributions.md)."""
 
+from math import sqrt
+
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import erf, ndtr
 
 from zoexplore.bounds.kernels.sampled_loss import ADD
 
@@ -16,8 +18,9 @@ HALVINGS = 50
 def epsilon_at(kind: int, N, q, mu, delta, most) -> np.ndarray:
     """The least epsilon found at which `delta_at` is at most delta, or `most` where that is less; arrays of shape (P,)."""
     if kind == ADD:
-        return np.minimum(most, largest_of_addition(N, q))
-    high = np.array(most)
+        largest, share = largest_of_addition(N, q), np.minimum(delta / _at_0(N, q, mu), 1.0)
+        return np.clip((largest + np.log1p(share * np.expm1(-largest))) * (1 + SLACK), 0.0, most)
+    high = np.where(_at_0(N, q, mu) <= delta, 0.0, most)
     few = np.flatnonzero((N <= MOST_STEPS) & np.isfinite(most))
     better = few[delta_at(kind, N[few], q[few], mu[few], most[few]) <= delta[few]]
     N, q, mu, delta = (x[better] for x in (N, q, mu, delta))
@@ -31,9 +34,13 @@ def epsilon_at(kind: int, N, q, mu, delta, most) -> np.ndarray:
 
 
 def delta_at(kind: int, N, q, mu, epsilon) -> np.ndarray:
-    """An upper bound on delta at `epsilon` >= 0, arrays of shape (P,): at most 1, and 1 beyond `MOST_STEPS`."""
+    """An upper bound on delta at `epsilon` >= 0, arrays of shape (P,): at most 1; 1 beyond `MOST_STEPS` unless a record is added.
+
+    Then it is the chord of a convex function of exp(epsilon), from epsilon 0 to the largest loss.
+    """
     if kind == ADD:
-        return np.where(epsilon >= largest_of_addition(N, q), 0.0, 1.0)
+        largest = largest_of_addition(N, q)
+        return _at_0(N, q, mu) * np.expm1(np.minimum(epsilon - largest, 0)) / np.expm1(-largest) * (1 + SLACK)
     few, found = N <= MOST_STEPS, np.ones(N.shape)
     found[few] = np.minimum(_by_the_largest(*(x[few, None] for x in (N, q, mu, epsilon))), 1.0)
     return found
@@ -57,6 +64,11 @@ def _by_the_largest(N, q, mu, epsilon) -> np.ndarray:
 def _beyond(x, q, mu):
     """How likely one step's loss is beyond that of x, x >= mu/2."""
     return (1 - q) * ndtr(-x) + q * ndtr(mu - x)
+
+
+def _at_0(N, q, mu):
+    """An upper bound on delta at epsilon 0, of every kind: the total variation of steps is at most the sum of theirs."""
+    return np.minimum(N * q * erf(mu / sqrt(8)), 1.0) * (1 + SLACK)
 
 
 def largest_of_addition(N, q):

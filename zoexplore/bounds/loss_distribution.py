@@ -98,8 +98,10 @@ class Losses:
         worse = np.zeros(N.shape)
         for kind in ORDERS[self.sampling]:
             left = np.ones(N.shape, bool)
-            if kind == sampled_loss.ADD and wanted == EPSILON:  # what an added record can tell at most may be less than was found
-                left = ~(few_steps.largest_of_addition(N, q) + epsilon_of(rho, given) <= worse)
+            # What an added record can tell at most may be less than was found; and where that is 0, both orders' is: delta at
+            # epsilon 0 is a total variation, the same in both.
+            if kind == sampled_loss.ADD and wanted == EPSILON:
+                left = (worse > 0) & ~(few_steps.largest_of_addition(N, q) + epsilon_of(rho, given) <= worse)
             if not left.any():
                 continue
             some = tuple(x[left] for x in rows)
