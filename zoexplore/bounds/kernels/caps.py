@@ -22,22 +22,8 @@ LEAST_SHARE, MOST_SHARE = 1e-6, 0.999  # of delta, for a cap to be exceeded
 TOUCHES = 3  # rounds for the lines to touch where the distances are
 ROUNDS, WIDEST = 7, 1.2  # of the search, and its first step in the logit of omega
 FIRST_ORDER, NEAR = 1.2, 0.02  # low, so that it is on this side of where full batches show; changes that end the turns
-
-
-COLUMNS = (
-    "K",
-    "d",
-    "r",
-    "low",
-    "top",
-    "acting",
-    "certain",
-    "remainder",
-    "z0",
-    "delta",
-    "beta",
-    "slowest",
-)  # of `Rows`, in `cells`
+# Of `Rows`, in `cells`.
+COLUMNS = ("K", "d", "r", "low", "top", "acting", "certain", "remainder", "z0", "delta", "beta", "slowest")
 
 
 class Run(NamedTuple):
