@@ -16,6 +16,7 @@ from bokeh.server.session import ServerSession
 from bokeh.util.token import get_session_id
 from panel.io.document import dispatch_tornado
 from panel.io.server import WSHandler
+from tornado.websocket import WebSocketClosedError, WebSocketHandler, WebSocketProtocol, WebSocketProtocol13
 
 from zoexplore.limits import EVENTS, FRAGMENTS, MESSAGE, MOVES, MOVES_PER_ADDRESS, PULLS
 from zoexplore.server import allowed_changes, sessions
@@ -99,6 +100,37 @@ class Pace:
 pace = Pace()
 
 
+class Wire(WebSocketProtocol13):
+    """Frames on their way to a browser: those that are left when it has gone are dropped, which is no error.
+
+    A message is several frames, and Panel looks only before the first whether anybody is there. Tornado finds that out by a
+    write, and refuses the next frame, in the middle of whatever callback has drawn something; nobody asks about the first.
+    """
+
+    def is_closing(self) -> bool:
+        """Never, to whoever has a frame to send."""
+        return False
+
+    def write_message(self, message: Any, binary: bool = False) -> "asyncio.Future[None]":
+        """Send a frame, if anybody is there."""
+        try:
+            if super().is_closing():
+                raise WebSocketClosedError
+            written = super().write_message(message, binary)
+        except WebSocketClosedError:
+            written = asyncio.get_running_loop().create_future()
+            written.set_result(None)
+        else:
+            written.add_done_callback(lambda each: each.cancelled() or each.exception())  # asked for, else asyncio logs it
+        return written
+
+    def write_ping(self, data: bytes) -> None:
+        """Ask whether anybody is there. Raises WebSocketClosedError where nobody is, as Bokeh expects."""
+        if super().is_closing():
+            raise WebSocketClosedError
+        super().write_ping(data)
+
+
 class Socket(WSHandler):
     """The websocket of one session: one connection at a time, plain patches only, and the newest of what comes too fast."""
 
@@ -108,6 +140,11 @@ class Socket(WSHandler):
         self._pending, self._draining = Pending(), False
         self._size = self._fragments = self._pulls = 0
         self._second = 0.0
+
+    def get_websocket_protocol(self) -> WebSocketProtocol | None:
+        """Tornado's hook: what it would use, with our frames."""
+        found = WebSocketHandler.get_websocket_protocol(self)
+        return Wire(self, False, found.params) if isinstance(found, WebSocketProtocol13) else found
 
     def open(self, *args: Any, **kwargs: Any) -> Any:
         """Connect to a session that the page has begun and nobody else is connected to."""
