@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tests.effort import proof
-from zoexplore import Accounting, guarantee
+from zoexplore import Accounting, curve, guarantee
+from zoexplore.axes import AXES
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.sharp_search import ORDERS, Rows, first_guess, improve
 from zoexplore.presets import DEMONSTRATION
@@ -87,3 +88,12 @@ def test_little_is_left_on_the_table(case):
     found = guarantee(setting, "sharp", accounting).epsilon
     assert found < guarantee(setting, "composition", accounting).epsilon
     assert found <= slowly(setting, accounting) * (1 + LOSS)
+
+
+@pytest.mark.parametrize("field", ["M", "n", "R"])
+def test_a_curve_is_the_same_whenever_it_is_asked_for(field):
+    """Whatever the memory that a search takes held before it."""
+    run = DEMONSTRATION.replace(xi=1e-9)
+    first, *others = (curve(run, field, AXES[field].values(run), ["sharp"])["sharp"] for _ in range(6))
+    for again in others:
+        np.testing.assert_array_equal(again, first)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from zoexplore.bounds.guarantee import Guarantee
 
 ANCHOR = 4.0  # choices are made at powers of it in T, and interpolated between: a curve's many T share a few
-MOST_NODES = 25  # rows at which choices are made along other fields
+MOST_NODES = 25  # rows at which choices are made along other fields; so few along T have their own, too
 AGAIN = 2, 12  # rounds at least and, where epsilon still falls, at most, from choices that neighbours made
 WORSE = 1.01  # a family of rows that is worse than another by that much at both nodes around a row is not tried there
 TIE = 1e-4  # relative; starts that agree so far are the same
@@ -105,7 +105,8 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
         most = 2.0 ** np.ceil(np.log2(steps.max()))
         far = [Rows.of(counted, beta, most, far=True) for counted in norms]
     only_T = not any(np.ndim(getattr(runs, name)) for name in NUMERIC_FIELDS if name != "T")
-    found = (_along_T if only_T and runs.T.size > 1 else _along)(near, far, accounting)
+    found = (_along_T if only_T and steps.size > MOST_NODES else _along)(near, far, accounting)
+    found = _within(_never_falling(found, near[0].most) if only_T else found, near[0].most)
     return best.minimum(found.reshape(runs.shape).mask(split))
 
 
@@ -135,7 +136,7 @@ def _along(near: list[Rows], far: list[Rows], accounting: Accounting) -> Solved:
         some = [rows.at(index) for rows, wanted in zip(families, tried, strict=True) if wanted[index].any()]
         for chosen, outcome, _ in _settle(some, accounting):
             solved = _clearly_least(solved, _as_solved(chosen, chosen, outcome).scatter(index, count))
-    return _within(solved, near[0].most)
+    return solved
 
 
 def _clearly_least(solved: Solved, other: Solved) -> Solved:
@@ -186,8 +187,8 @@ def _orders_apart(nodes: Rows, below, above) -> np.ndarray:
 
 
 def _along_T(near: list[Rows], far: list[Rows], accounting: Accounting) -> Solved:
-    """Rows that differ in T alone. Choices are made at the powers of ANCHOR around them, so that a point and a curve agree; what
-    starts from afar is the same for all.
+    """Many rows that differ in T alone. Choices are made at the powers of ANCHOR around them; what starts from afar is the same
+    for all.
     """
     T = near[0].most
     position = np.log(T) / np.log(ANCHOR)
@@ -208,7 +209,7 @@ def _along_T(near: list[Rows], far: list[Rows], accounting: Accounting) -> Solve
         hopeless = found.epsilon[below] * (1 - TIE) > from_afar.epsilon  # and more so for more steps
         todo = ~flat & ~hopeless & ((winner[below] == i) | (winner[above] == i))
         solved = solved.minimum(_by_nodes(rows, node, found, below, above, weight, todo, accounting))
-    return _within(_never_falling(_clearly_least(solved, from_afar), T), T)
+    return _clearly_least(solved, from_afar)
 
 
 def _never_falling(solved: Solved, T: np.ndarray) -> Solved:

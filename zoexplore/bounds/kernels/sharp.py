@@ -205,7 +205,7 @@ def _backward(edges, count, path, z0, far, times, fractions, table, rays, c2, w,
             random = f * f * (v * z0 * z0 + worth)
             if random + paid < best:
                 best, best_random, best_steps = random + paid, random, edges[b + 1]
-            if f * f * worth + paid >= best:  # neither part can fall again
+            if f * f * worth + paid >= best and edges[b + 1] > best_steps:  # neither part can fall again
                 break
     if not far:
         best_random, best_steps = f * f * worth, edges[count]
