@@ -189,6 +189,11 @@ def format_tex(x: float, figures: int = 4) -> str:
     return power if mantissa == "1" else rf"{mantissa}\cdot {power}"
 
 
+def bound_in_tex(x: float) -> str:
+    """What something is at most, in TeX, rounded up: a privacy loss, a chance of failing, a distance, a Lipschitz constant."""
+    return format_tex(round_up(x))
+
+
 def round_up(x: float, figures: int = 4) -> float:
     """The least number of so many digits that is no less than x: a loss is not shown smaller than it is."""
     return float(Context(prec=figures, rounding=ROUND_CEILING).create_decimal(repr(x)))

@@ -170,6 +170,22 @@ def test_formulas_have_the_numbers_where_they_apply(setting, schedule):
         assert "infty" not in text, "what is no number is written so, too"
 
 
+@pytest.mark.parametrize("sigma", [1.1e-3, 1.3e-3])
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_no_loss_in_a_formula_is_below_the_true_one(bound, sigma):
+    g = guarantee(DEMONSTRATION.replace(sigma=sigma), bound)
+    budget, epsilon = re.search(r"= ([^=]*)\\quad\\Rightarrow\\ \\varepsilon = (.*)", substituted(g)[-1]).groups()
+    assert g.rho <= of_tex(budget) <= 1.001 * g.rho and g.epsilon <= of_tex(epsilon) <= 1.001 * g.epsilon
+    if bound == "theorem":
+        parts = [of_tex(part) for part in re.findall(r"underbrace{([^_]*)}_", substituted(g)[-1])]
+        assert len(parts) == 2 and g.rho <= sum(parts) <= 1.002 * g.rho
+
+
+def of_tex(text):
+    """The number that a formula says."""
+    return float(text.replace(r"\,", "").replace(r"\cdot 10^{", "e").replace("}", ""))
+
+
 def test_misprints_are_written_as_formulas_are():
     assert "z<sub>t+1</sub>" in _errata() and "_" not in re.sub(r"<[^>]*>", "", _errata())
 

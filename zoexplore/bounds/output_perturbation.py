@@ -9,7 +9,7 @@ from zoexplore.bounds.assumptions import CLIPPED, FINITE_BALL, LAST_RELEASED, ST
 from zoexplore.bounds.bound import Bound, Solved, Style
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.documents import Reference
-from zoexplore.formatting import format_number, format_short, format_tex
+from zoexplore.formatting import bound_in_tex, format_number, format_short, format_tex
 from zoexplore.setting import NEIGHBOURS, Accounting
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def substitute(g: "Guarantee") -> tuple[str, ...]:
     update = 2 * s.eta * s.clip / s.K**0.5
     across = (s.eta * s.sigma) ** 2 * (1 - s.beta) / s.d
     return (
-        rf"2R = {format_tex(2 * s.R)},\quad U = \frac{{2\eta\Delta}}{{\sqrt K}} = {format_tex(update)},\quad"
+        rf"2R = {bound_in_tex(2 * s.R)},\quad U = \frac{{2\eta\Delta}}{{\sqrt K}} = {bound_in_tex(update)},\quad"
         rf" s_2 = \frac{{\eta^2(1-\beta)\sigma^2}}{{d}} = {format_tex(across)}",
         r"\rho",
     )

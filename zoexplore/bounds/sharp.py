@@ -27,7 +27,7 @@ from zoexplore.bounds.sharp_search import (
 )
 from zoexplore.bounds.subsampling import by_batch_kind
 from zoexplore.documents import Reference
-from zoexplore.formatting import format_short, format_tex
+from zoexplore.formatting import bound_in_tex, format_short, format_tex
 from zoexplore.setting import NUMERIC_FIELDS, Accounting
 
 if TYPE_CHECKING:
@@ -327,9 +327,9 @@ def substitute(g: "Guarantee") -> tuple[str, ...]:
     runs = RunArrays.of(g.setting)
     unit = float(runs.unit)
     return (
-        rf"c = {format_tex(float(runs.c))},\quad B = {format_tex(float(runs.B) * unit)},\quad"
+        rf"c = {bound_in_tex(float(runs.c))},\quad B = {bound_in_tex(float(runs.B) * unit)},\quad"
         rf" S = {format_tex(float(runs.s1 + runs.s2) * unit**2)},\quad s_2 = {format_tex(float(runs.s2) * unit**2)}",
-        rf"{counted_in_tex(g)}\ z = {format_tex(g.start)},\quad \delta_f = {format_tex(g.delta_f)}",
+        rf"{counted_in_tex(g)}\ z = {bound_in_tex(g.start)},\quad \delta_f = {bound_in_tex(g.delta_f)}",
         r"\rho",
     )
 

@@ -25,7 +25,7 @@ from zoexplore.bounds.search import best_share
 from zoexplore.bounds.shared_sentences import counted_in_tex, of_hidden_iterates
 from zoexplore.bounds.subsampling import by_batch_kind
 from zoexplore.documents import Reference
-from zoexplore.formatting import format_tex
+from zoexplore.formatting import bound_in_tex
 from zoexplore.setting import Accounting
 
 if TYPE_CHECKING:
@@ -174,10 +174,10 @@ def substitute(g: "Guarantee") -> tuple[str, ...]:
     runs, distance = RunArrays.of(g.setting), _cost_of_distance(g)
     data = g.rho - distance
     return (
-        rf"c = {format_tex(float(runs.c))},\quad {counted_in_tex(g)}\ z = {format_tex(g.start)}",
-        rf"\delta_f = {format_tex(g.delta_f)}",
-        rf"\rho = \underbrace{{{format_tex(data)}}}_{{\text{{data}}}}"
-        rf" + \underbrace{{{format_tex(g.rho - data)}}}_{{\text{{distance}}}}",
+        rf"c = {bound_in_tex(float(runs.c))},\quad {counted_in_tex(g)}\ z = {bound_in_tex(g.start)}",
+        rf"\delta_f = {bound_in_tex(g.delta_f)}",
+        rf"\rho = \underbrace{{{bound_in_tex(data)}}}_{{\text{{data}}}}"
+        rf" + \underbrace{{{bound_in_tex(g.rho - data)}}}_{{\text{{distance}}}}",
     )
 
 

@@ -14,7 +14,7 @@ from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import guarantees
 from zoexplore.documents import Reference, as_html
-from zoexplore.formatting import format_sentence, format_tex, round_up
+from zoexplore.formatting import bound_in_tex, format_sentence
 from zoexplore.paper import ERRATA
 from zoexplore.views.panels.controls import follow
 from zoexplore.views.panels.readouts import MARKS, assumption
@@ -90,7 +90,7 @@ def substituted(g: Guarantee) -> list[str]:
     if substitute is None or not g.valid or not g.rho >= 0:
         return []
     *given, formula = substitute(g)
-    return [*given, rf"{formula}{QUAD}= {format_tex(g.rho)}{QUAD}\Rightarrow\ \varepsilon = {format_tex(round_up(g.epsilon))}"]
+    return [*given, rf"{formula}{QUAD}= {bound_in_tex(g.rho)}{QUAD}\Rightarrow\ \varepsilon = {bound_in_tex(g.epsilon)}"]
 
 
 def _linked(source: str) -> str:
