@@ -146,12 +146,13 @@ def format_exact(x: float | None) -> str:
 
 
 def format_typed(x: float | None) -> str:
-    """A value in a box, exact: a whole number of up to nine digits in groups of three, as it is written elsewhere.
+    """A value in a box, exact: a whole number in groups of three digits, as elsewhere; from 10⁹ on short, if it can be.
 
-    >>> format_typed(10**6).replace(THIN, " "), format_typed(10**9), format_typed(0.001)
-    ('1 000 000', '1e9', '0.001')
+    >>> [format_typed(x).replace(THIN, " ") for x in (10**6, 10**9, 2**31, 0.001)]
+    ['1 000 000', '1e9', '2 147 483 648', '0.001']
     """
-    return format_count(x) if isinstance(x, int) and abs(x) < 10**9 else format_exact(x)
+    exact = format_exact(x)
+    return format_count(x) if isinstance(x, int) and (abs(x) < 10**9 or (exact.isdigit() and x < 10**15)) else exact
 
 
 def parse_number(text: str) -> float:

@@ -29,7 +29,7 @@ from zoexplore.setting import LARGEST_INTEGER, Accounting, Setting
 from zoexplore.statement import statement
 
 REFERENCE = "reference"  # the column of composition at beta = 1
-REFERENCE_TITLE = "Composition at β = 1"
+REFERENCE_TITLE = "Composition at β\u00a0=\u00a01"
 _EVEN, _FEW = np.linspace(0.01, 0.99, 99), np.geomspace(1e-6, 0.01, 81)
 RATES = np.unique(np.concatenate([_FEW, _EVEN, 1 - _FEW]))  # of false alarms: even, and close together at either end
 RATES.flags.writeable = False

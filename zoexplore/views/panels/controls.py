@@ -58,7 +58,7 @@ class Field(Typed):
 
     def __init__(self, state: State, field: str, **params: Any) -> None:
         self.state, self.field = state, field
-        sheets = ["symbol"] if len(FIELDS[field].symbol) == 1 else []  # no word
+        sheets = ["number", *(["symbol"] if len(FIELDS[field].symbol) == 1 else [])]  # no word
         super().__init__(state, field, FIELDS[field].caption, *sheets, read=self.parsed, **params)
 
     @property

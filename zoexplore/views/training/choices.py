@@ -9,7 +9,7 @@ import panel as pn
 import param
 
 from zoexplore.compute.ask import ask
-from zoexplore.formatting import format_exact, parse_number
+from zoexplore.formatting import format_exact, format_typed, parse_number
 from zoexplore.limits import largest_upload
 from zoexplore.setting import LARGEST_INTEGER, Setting
 from zoexplore.training import DEFAULT_METHODS, METHODS, TASKS, Task
@@ -21,8 +21,9 @@ MOST_SEEDS = 50
 SEEDS = 2
 MODELS = {"linear, convex": False, "small network, not convex": True}
 MIXTURE = (20_000, 520)  # n and d of the data that are drawn, unless the sliders say others
+_SEVERAL = ("sigmas", "epsilons")  # of which there may be several
 _LABELS = {
-    "seeds": "seeds", "sigmas": "σ noise scales", "K": "K directions", "beta": "β share along", "T": "T steps to train",
+    "seeds": "seeds", "K": "K directions", "beta": "β share along", "T": "T steps to train", "sigmas": "σ noise scales",
     "epsilons": "ε in place of σ",
 }  # fmt: skip
 
@@ -42,10 +43,14 @@ class Choices(pn.viewable.Viewer):
             widgets.select("task", self._titles(), "choice", "row", of=self.param.task),
             widgets.select("model", MODELS, "choice", of=self.param.network),
         ]
-        self.texts = {name: widgets.field(label, "choice") for name, label in _LABELS.items()}
+        self.texts = {
+            name: widgets.field(label, "choice", *(["several"] if name in _SEVERAL else [])) for name, label in _LABELS.items()
+        }
         self.texts["seeds"].value = str(SEEDS)
         self.texts["epsilons"].placeholder = "targets: σ is solved for"
-        self.methods = {name: widgets.box(method.title, name in DEFAULT_METHODS) for name, method in METHODS.items()}
+        self.methods = {
+            name: widgets.box(method.title, name in DEFAULT_METHODS, align="center") for name, method in METHODS.items()
+        }
         accepted = "train on a table of your own, as CSV", ".csv,.txt,.parquet,.npz"
         self.upload = widgets.upload(*accepted, largest_upload(), self._check)
         self.label = widgets.field("its label column", "choice", placeholder="the last", width=190)
@@ -84,7 +89,7 @@ class Choices(pn.viewable.Viewer):
         s = self.state.setting
         values = {"sigmas": [times * s.sigma for times in self.times], "K": [s.K], "beta": [s.beta], "T": [s.T]}
         for name, many in values.items():
-            self.texts[name].value = ", ".join(format_exact(float(f"{x:.6g}") if isinstance(x, float) else x) for x in many)
+            self.texts[name].value = ", ".join(format_typed(float(f"{x:.6g}") if isinstance(x, float) else x) for x in many)
 
     def _typed(self, name: str, event: Any) -> None:
         """Move the sliders to what was typed, where it can be read; what cannot be is told when it is asked for."""
