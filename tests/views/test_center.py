@@ -1,5 +1,6 @@
 """The tabs and what they show: the accountant's numbers, step by step, in words and in TeX."""
 
+import asyncio
 import re
 from collections import Counter
 
@@ -8,6 +9,7 @@ import panel as pn
 import pytest
 from bokeh.models import ColumnDataSource
 
+from tests.views.test_picture import texts
 from zoexplore import BOUNDS, Accounting, curve, guarantee
 from zoexplore.compute.questions import guarantees, histograms
 from zoexplore.directions import moment_factor, tail_factor
@@ -100,6 +102,19 @@ def test_the_profile_is_the_accountants():
     for bound, expected in curve(DEMONSTRATION, "delta", view.source.data["delta"]).items():
         got = view.source.data[bound]
         np.testing.assert_array_equal(got[np.isfinite(got)], expected[(expected > 0) & np.isfinite(expected)])
+
+
+@pytest.mark.parametrize(("d", "outside"), [(520, {"output-perturbation"}), (10**8, {"output-perturbation", "noisy-gd"})])
+def test_the_profiles_legend_says_where_a_line_is_that_the_frame_leaves_out(d, outside):
+    view = Profile(State(DEMONSTRATION.replace(d=d)))
+    start, end = view.figure.x_range.start, view.figure.x_range.end
+    said = {each["key"]: each["title"].removeprefix(BOUNDS[each["key"]].title) for each in view.legend.entries}
+    for bound, where in said.items():
+        drawn = view.source.data[bound][np.isfinite(view.source.data[bound])]
+        left, right = drawn.size and drawn.max() < start, drawn.size and drawn.min() > end
+        assert where[:5] == (", ε u" if left else ", ε f" if right else "")
+    assert outside <= {bound for bound, where in said.items() if where}
+    assert not {BOUNDS[bound].title for bound in outside} & set(texts(asyncio.run(view.picture())))
 
 
 def test_the_profiles_hover_has_every_column_that_it_names():

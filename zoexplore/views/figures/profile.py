@@ -9,6 +9,7 @@ from zoexplore.axes import drawable
 from zoexplore.bounds import BOUNDS
 from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import CurveSet, curve_set, guarantees
+from zoexplore.formatting import format_number
 from zoexplore.views.figures import pins
 from zoexplore.views.figures.legend import Legend, entry
 from zoexplore.views.figures.parts import FittedRange, SaveButtons, blank, empty, hover, mark, stroke, tooltip
@@ -85,9 +86,17 @@ class Profile(View):
             self.pointed.data = self._pointed(curves, pinned)
             self.hover.tooltips = tooltip(_POINTED, pins.hover_rows(self.pins))
             self.legend.entries = [
-                entry(bound, g.title, theme.style_of(bound), absent=not g.valid) for bound, g in self._found.items()
+                entry(bound, g.title + self._beyond(shown[bound]), theme.style_of(bound), absent=not g.valid)
+                for bound, g in self._found.items()
             ]
         self.push()
+
+    def _beyond(self, epsilon: np.ndarray) -> str:
+        """Of a line that lies outside the frame: where."""
+        drawn, (start, end) = epsilon[np.isfinite(epsilon)], self.across.ends
+        if drawn.size and drawn.min() > end:
+            return f", ε from {format_number(drawn.min())}"
+        return f", ε up to {format_number(drawn.max())}" if drawn.size and drawn.max() < start else ""
 
     def _mute(self, *_: Any) -> None:
         """Draw no line that the reader has switched off."""
@@ -98,7 +107,10 @@ class Profile(View):
 
     async def picture(self) -> str:
         await self.settle()
-        key = [(Stroke.of(self.lines[b].glyph), g.title) for b, g in self._found.items() if g.valid and self.lines[b].visible]
+        start, end = self.figure.x_range.start, self.figure.x_range.end
+        framed = {b: (self.source.data[b] >= start) & (self.source.data[b] <= end) for b in BOUNDS}
+        seen = [b for b, line in self.lines.items() if line.visible and framed[b].any()]
+        key = [(Stroke.of(self.lines[b].glyph), self._found[b].title) for b in seen]
         return svg(self.figure, self.state, key + pins.key(self.pins), without=("delta",))
 
     def __panel__(self) -> pn.viewable.Viewable:
