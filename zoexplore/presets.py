@@ -8,6 +8,7 @@ bounds apply and the numbers are of a size that one would want: the shapes are t
 
 from dataclasses import dataclass
 
+from zoexplore.formatting import format_count
 from zoexplore.published import RUNS
 from zoexplore.setting import Accounting, Setting
 
@@ -60,7 +61,7 @@ PRESETS = {
         f"Strongly convex losses, several numbers of directions, with the printed constants. These K, {_CHOSEN}",
         _PAPER,
         AS_PRINTED,
-        tuple((f"K = {K}", _PAPER.replace(K=K)) for K in (500, 1000, 2000, 4000)),
+        tuple((f"K = {format_count(K)}", _PAPER.replace(K=K)) for K in (500, 1000, 2000, 4000)),
         "corollary",
     ),
     "figure-1b": Preset(
@@ -76,7 +77,7 @@ PRESETS = {
         f"Smooth losses that need not be convex, two sizes of dataset, with the printed constants. K, {_CHOSEN[3:]}",
         _NONCONVEX,
         AS_PRINTED,
-        tuple((f"n = {n}", _NONCONVEX.replace(n=n)) for n in (1000, 2000)),
+        tuple((f"n = {format_count(n)}", _NONCONVEX.replace(n=n)) for n in (1000, 2000)),
         "theorem",
     ),
     "dpzero": Preset(
@@ -101,4 +102,7 @@ PRESETS = {
         "outside it makes steps contract all the same, and hiding the iterates pays.",
         _HEAD,
     ),
-} | {key: Preset(f"{run.name.replace(', ', ' · ')} · K = {run.K}", run.summary, run.setting) for key, run in RUNS.items()}
+} | {
+    key: Preset(f"{run.name.replace(', ', ' · ')} · K = {format_count(run.K)}", run.summary, run.setting)
+    for key, run in RUNS.items()
+}

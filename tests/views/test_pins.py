@@ -30,6 +30,16 @@ def test_pinning_keeps_what_is_set_and_names_it():
     assert pins.pins == [Pin("K = 52, printed = 1", DEMONSTRATION.replace(K=52), Accounting(printed=True))]
 
 
+def test_whole_numbers_in_names_are_grouped_and_stay_so_in_an_address():
+    pins = Pins()
+    pins.add(State(DEMONSTRATION.replace(n=50_000, sigma=2e-3)))
+    assert pins.pins[0].name == f"n = 50{THIN}000, σ = 0.002"
+    assert Pin.of(pins.pins[0].text()) == (pins.pins[0], ())
+    assert PRESETS["non-convex"].pins[0][0] == f"n = 1{THIN}000"
+    pins.follow(PRESETS["non-convex"])
+    assert [pin.name for pin in pins.pins] == [f"n = 1{THIN}000", f"n = 2{THIN}000"]
+
+
 def test_as_many_as_fit():
     pins = Pins()
     assert [pins.add(State(DEMONSTRATION.replace(T=T + 1))) for T in range(MOST_PINS + 1)] == [True] * MOST_PINS + [False]

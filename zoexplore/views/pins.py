@@ -1,11 +1,13 @@
 """Pins: settings that a reader has put aside to compare what is set with. Free of Panel."""
 
+import re
 from dataclasses import dataclass, field, replace
 
 import param
 
 from zoexplore.export import from_fields, to_fields
 from zoexplore.fields import symbol_of
+from zoexplore.formatting import THIN, format_count
 from zoexplore.presets import Preset
 from zoexplore.setting import Accounting, Setting
 from zoexplore.views.state import State
@@ -13,6 +15,7 @@ from zoexplore.views.state import State
 MOST_PINS = 6
 LETTERS = "ABCDEF"
 LONGEST_NAME = 40
+_SPACES = re.compile(rf"[^\S{THIN}]+")  # but for that within a number
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Pins(param.Parameterized):
         if len(self.pins) == MOST_PINS:
             return False
         differs = to_fields(state.setting, state.accounting)
-        name = ", ".join(f"{symbol_of(key)} = {value}" for key, value in differs.items()) or "the training default"
+        name = ", ".join(f"{symbol_of(key)} = {grouped(value)}" for key, value in differs.items()) or "the training default"
         self.pins = [*self.pins, Pin(_shortened(name), state.setting, state.accounting)]
         return True
 
@@ -97,6 +100,11 @@ class Pins(param.Parameterized):
         return problems + ([f"only {MOST_PINS} pins fit"] if len(texts) > MOST_PINS else [])
 
 
+def grouped(text: str) -> str:
+    """A field's text, with whole numbers as they are written elsewhere."""
+    return format_count(int(text)) if text.isdigit() else text
+
+
 def _shortened(name: str) -> str:
-    name = " ".join(name.split())
+    name = _SPACES.sub(" ", name).strip()
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"

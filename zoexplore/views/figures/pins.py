@@ -16,10 +16,10 @@ from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import CurveSet, curve_set, guarantees
 from zoexplore.export import every_field
 from zoexplore.fields import FIELDS, symbol_of
-from zoexplore.formatting import THIN, format_count, format_number, format_short
+from zoexplore.formatting import THIN, format_number, format_short
 from zoexplore.views.figures.parts import empty, fill, words
 from zoexplore.views.figures.picture import Stroke
-from zoexplore.views.pins import LETTERS, Pin, Pins
+from zoexplore.views.pins import LETTERS, Pin, Pins, grouped
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.widgets import region
 from zoexplore.views.view import View
@@ -154,7 +154,7 @@ class Pinned(View):
         """Only the fields that differ, and epsilon of every bound."""
         texts = [every_field(run.setting, run.accounting) for run in runs]
         differ = [name for name in texts[0] if len({text[name] for text in texts}) > 1]
-        rows = [_line(symbol_of(name), [_grouped(text[name]) or FIELDS[name].left_out for text in texts]) for name in differ]
+        rows = [_line(symbol_of(name), [grouped(text[name]) or FIELDS[name].left_out for text in texts]) for name in differ]
         rows += [_line(bound.title, _ratios([f[name].epsilon for f in found])) for name, bound in BOUNDS.items()]
         heads = "".join(f'<th scope="col">{head}</th>' for head in ("now", *(LETTERS[place] for place in self.pins.places())))
         head = f'<thead><tr><th scope="col">what differs, and ε</th>{heads}</tr></thead>'
@@ -162,11 +162,6 @@ class Pinned(View):
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self.board
-
-
-def _grouped(text: str) -> str:
-    """A field's text, with whole numbers as they are written elsewhere."""
-    return format_count(int(text)) if text.isdigit() else text
 
 
 def _ratios(epsilons: list[float]) -> list[str]:
