@@ -66,6 +66,10 @@ def test_delta_of_a_large_budget_is_rounded_up_by_what_its_tail_rounds(rho, epsi
     assert true <= ours <= true * (1 + 1e-9)
 
 
+def test_no_delta_is_left_where_epsilon_is_out_of_reach():
+    assert (delta_of(0.5, [1e300, inf]) == 0).all()
+
+
 @given(rhos, deltas)
 def test_delta_of_and_epsilon_of_are_inverse(rho, delta):
     epsilon = float(epsilon_of(rho, delta))

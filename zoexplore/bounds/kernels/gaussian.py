@@ -59,8 +59,11 @@ def gaussian_delta(rho, epsilon):
     if rho <= 0.0:
         return 0.0
     mu = sqrt(2.0 * rho)
+    delta = _gaussian_delta(epsilon, mu)
+    if delta <= 0.0:  # and `far` may be infinite
+        return 0.0
     far = abs(epsilon / mu - 0.5 * mu) * (epsilon / mu + mu)  # by how much more than its argument a normal tail rounds
-    return min(1.0, _gaussian_delta(epsilon, mu) * (ROUND_UP + 4e-16 * far))
+    return min(1.0, delta * (ROUND_UP + 4e-16 * far))
 
 
 @kernel()
