@@ -1,6 +1,7 @@
 """From rho to (epsilon, delta): against sixty digits at the extremes, on the safe side, in the right order."""
 
 from math import inf, nextafter, sqrt
+from sys import float_info
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from tests.bounds.exact import EXACT, delta_at
 from tests.bounds.strategies import powers
 from tests.effort import proof, usually
 from zoexplore.bounds.conversion import delta_of, epsilon_of
+from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.setting import CONVERSIONS
 
 RHOS = [1e-12, 3e-10, 1e-8, 1e-6, 1e-4, 1e-3, 0.01, 0.019, 0.021, 0.3, 1.0, 2.1, 8.0, 31.0, 100.0, 1e3, 1e4, 1e5, 1e6]
@@ -66,8 +68,27 @@ def test_delta_of_a_large_budget_is_rounded_up_by_what_its_tail_rounds(rho, epsi
     assert true <= ours <= true * (1 + 1e-9)
 
 
-def test_no_delta_is_left_where_epsilon_is_out_of_reach():
-    assert (delta_of(0.5, [1e300, inf]) == 0).all()
+@given(powers(9, 20), st.floats(-4, 12))
+def test_delta_of_a_huge_budget_is_rounded_up_next_to_one_half_too(rho, deviations):
+    epsilon = rho + deviations * sqrt(2 * rho)
+    assert delta_at(rho, epsilon) <= float(delta_of(rho, epsilon))
+
+
+def test_delta_at_the_argument_whose_rounding_alone_moves_the_tail():
+    rho, epsilon = 57187092650615.164, 57187091874782.17
+    assert float(delta_of(rho, epsilon)) >= delta_at(rho, epsilon)  # 0.528915649447172206
+
+
+@pytest.mark.parametrize("rho, epsilon", [(0.5, 37.5), (0.5, 38.2), (0.5, 100.0), (1e-6, 0.1), (1e-12, 1.0), (1e4, 1e5), (1.0, 1e300)])
+def test_a_delta_that_doubles_cannot_hold_is_the_least_positive_number(rho, epsilon):
+    least = float_info.min
+    found = float(delta_of(rho, epsilon))
+    assert least <= found and (found > least or epsilon == 1e300 or delta_at(rho, epsilon) <= least)
+    assert TradeOff(rho=rho).profile(epsilon) == found
+
+
+def test_nothing_is_left_of_delta_only_at_an_infinite_epsilon_or_without_a_shift():
+    assert (delta_of([0.5, 0.0], [inf, 1.0]) == 0).all()
 
 
 @given(rhos, deltas)

@@ -43,6 +43,8 @@ def epsilon_at_order(divergence, alpha, delta, conversion):
 def delta_of(rho, epsilon):
     """The exact delta at `epsilon` >= 0 of a shift budget `rho`, rounded up (Balle, Wang 2018, Theorem 8).
 
+    At a finite epsilon it is positive: below the least positive normal number, 2.3e-308, that number is returned.
+
     >>> f"{float(delta_of(0.05, 1.0)):.2g}"
     '0.00011'
     """

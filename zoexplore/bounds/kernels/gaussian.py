@@ -1,5 +1,6 @@
 """Conversions of a Gaussian shift budget (docs/bounds.md, "From a budget")."""
 
+import sys
 from math import erf, erfc, exp, expm1, inf, isfinite, log, log1p, nan, sqrt
 
 from zoexplore.bounds.kernels.compiling import elementwise, kernel
@@ -9,6 +10,7 @@ SQRT_2, SQRT_PI_2, SQRT_2PI = sqrt(2.0), sqrt(3.141592653589793 / 2.0), sqrt(2.0
 # Newton's last step and the sums before it round to a few units in the last place; this pays for them.
 ROUND_UP = 1.0 + 1e-12
 LEAST_DELTA = 1e-290  # below it densities lose digits, and the loose form is taken
+LEAST_POSITIVE = sys.float_info.min  # below it numbers lose digits: what is less is reported as this
 MIRONOV, CKS, GAUSSIAN = 0, 1, 2  # the conversions' numbers
 FIRST_SHARE, LEAST_SHARE, MOST_SHARE = 0.1, 1e-6, 0.999  # of delta, for the coupling to fail
 
@@ -55,14 +57,15 @@ def _gaussian_delta(epsilon, mu):
 
 @elementwise
 def gaussian_delta(rho, epsilon):
-    """The exact delta of a Gaussian shift budget rho at epsilon (Balle and Wang 2018)."""
-    if rho <= 0.0:
+    """The exact delta of a Gaussian shift budget rho at epsilon (Balle and Wang 2018), rounded up."""
+    if rho <= 0.0 or epsilon == inf:
         return 0.0
     mu = sqrt(2.0 * rho)
     delta = _gaussian_delta(epsilon, mu)
-    if delta <= 0.0:  # and `far` may be infinite
-        return 0.0
-    far = abs(epsilon / mu - 0.5 * mu) * (epsilon / mu + mu)  # by how much more than its argument a normal tail rounds
+    if delta < LEAST_POSITIVE:
+        return LEAST_POSITIVE
+    # The argument a of the normal tails rounds by some 1e-16 (epsilon/mu + mu), and a tail by |a| or, next to 0, 1 times that.
+    far = max(abs(epsilon / mu - 0.5 * mu), 1.0) * (epsilon / mu + mu)
     return min(1.0, delta * (ROUND_UP + 4e-16 * far))
 
 
