@@ -1,5 +1,6 @@
 """pyproject.toml, constraints.txt and environment.yml say the same, and the accountant stays light to import."""
 
+import os
 import re
 import subprocess
 import sys
@@ -96,3 +97,16 @@ def test_importing_the_accountant_loads_neither_torch_nor_the_page():
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert run.stdout.split() == []
+
+
+@pytest.mark.parametrize("lint", [0, 2])
+def test_what_runs_before_a_merge_lints_and_then_tests(lint, tmp_path):
+    """With a `make` that only notes what it was asked for: nothing is tested where linting fails."""
+    asked = tmp_path / "asked"
+    make = tmp_path / "make"
+    make.write_text(f'#!/bin/sh\necho "$@" >>{asked}\ntest "$1" != lint || exit {lint}\n')
+    make.chmod(0o755)
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run([ROOT / ".ci" / "run"], env=environment, capture_output=True, timeout=60)
+    assert done.returncode == lint
+    assert asked.read_text().split() == (["lint"] if lint else ["lint", "test"])
