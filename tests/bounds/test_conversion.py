@@ -79,7 +79,9 @@ def test_delta_at_the_argument_whose_rounding_alone_moves_the_tail():
     assert float(delta_of(rho, epsilon)) >= delta_at(rho, epsilon)  # 0.528915649447172206
 
 
-@pytest.mark.parametrize("rho, epsilon", [(0.5, 37.5), (0.5, 38.2), (0.5, 100.0), (1e-6, 0.1), (1e-12, 1.0), (1e4, 1e5), (1.0, 1e300)])
+@pytest.mark.parametrize(
+    "rho, epsilon", [(0.5, 37.5), (0.5, 38.2), (0.5, 100.0), (1e-6, 0.1), (1e-12, 1.0), (1e4, 1e5), (1.0, 1e300)]
+)
 def test_a_delta_that_doubles_cannot_hold_is_the_least_positive_number(rho, epsilon):
     least = float_info.min
     found = float(delta_of(rho, epsilon))
