@@ -19,7 +19,7 @@ def without(cls, name, path=None, target=None):
     return None if name.partition(".")[0] in {names} else find(name, path, target)
 PathFinder.find_spec = classmethod(without)
 """
-TRAINING = {"torch", "opacus", "randomgen", "sklearn", "pyarrow"}
+TRAINING = {"torch", "opacus", "randomgen", "sklearn"}
 DELTA = "import zoexplore; from zoexplore.bounds.conversion import delta_of\nprint(delta_of(0.05, 1.0))\n"  # of a few loops
 
 

@@ -19,7 +19,6 @@ from zoexplore.presets import PRESETS
 from zoexplore.views import Explorer
 from zoexplore.views.figures.legend import Legend
 from zoexplore.views.panels.story import STEPS
-from zoexplore.views.training.jobs import read
 
 _NON_CONVEX = {"regime": "non-convex", "m": 0.0, "ridge": 0.0}
 STATES: dict[str, tuple[Setting, Accounting]] = {
@@ -191,7 +190,7 @@ def _refusals() -> States:
 
 
 def _training() -> States:
-    """What Train says before it trains, of what it cannot train, and of tables that it cannot read."""
+    """What Train says before it trains, and of what it cannot train."""
     explorer = _opened()
     explorer.tabs.selected = "train"
     train = explorer.tabs["train"]
@@ -212,15 +211,6 @@ def _training() -> States:
         box.value = False
     running.begin()
     yield "train: no method", said(explorer)
-    tables = ("", "1,2", "1;2\n3", "a,b\nx,y\n" * 30, "1,2,0\n3,4,1\n" * 2, "\n".join(f"{i},{i}" for i in range(500)),
-              "1,x1,0\n2,3,1\n" * 20, "\udce9".encode("utf-8", "surrogateescape"))  # fmt: skip
-    for table in tables:
-        content = table if isinstance(table, bytes) else table.encode() or b" "
-        choices.upload.param.update(filename="table.csv", value=content)
-        yield f"train: the table {content[:20]!r}", said(explorer)
-    for content, name in ((b"{}", "x.json"), (b"[", "x.json"), (b"a,b", "x.csv"), (b"PAR1", "x.parquet")):
-        found = read(content, name)
-        yield f"train: the results {content!r}", iter([str(found)])
     train._loaded(train.finished.frontier)
     yield "train: the finished comparison", said(explorer)
     for point in train.frontier.points[:: max(len(train.frontier.points) // 12, 1)]:

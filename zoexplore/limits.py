@@ -51,8 +51,8 @@ LOADING_SECONDS = Limit("LOADING_SECONDS", 20, "s", "until a session whose webso
 WAITING = Limit("WAITING", 100, "requests", "page requests that wait for their turn; the next one is told to come back")
 WAITING_PER_ADDRESS = Limit("WAITING_PER_ADDRESS", 60, "requests", "the same, of one address")
 LINGER_SECONDS = Limit("LINGER_SECONDS", 60, "s", "that a session outlives its closed page or lost connection")
-MESSAGE = Limit("MESSAGE", 6_000_000, "bytes", "one websocket message; a file to load has at most two thirds of that")
-TEXT = Limit("TEXT", 20_000, "characters", "one text that a browser sets, other than a file")
+MESSAGE = Limit("MESSAGE", 65_536, "bytes", "one websocket message")
+TEXT = Limit("TEXT", 20_000, "characters", "one text that a browser sets")
 EVENTS = Limit("EVENTS", 200, "events", "changes and clicks in one message, and those of one session that wait")
 MOVES = Limit("MOVES", 25, "a second", "times that a session's changes are taken up; of those in between, the newest count")
 MOVES_PER_ADDRESS = Limit("MOVES_PER_ADDRESS", 25, "a second", "the same, of one address; fewer while the process is busy")
@@ -63,11 +63,6 @@ RUN_STEPS = Limit("RUN_STEPS", 5_000_000, "steps", "of one training: points time
 RUN_SECONDS = Limit("RUN_SECONDS", 600, "s", "that one training may take")
 WORKER_MEGABYTES = Limit("WORKER_MEGABYTES", 4096, "MB", "of memory that one computing process may take (Linux)")
 REQUEST = Limit("REQUEST", 65_536, "bytes", "the body of an HTTP request")
-
-
-def largest_upload() -> int:
-    """Bytes of the largest file that fits into one message, in which it is written in base64."""
-    return 2 * MESSAGE.value // 3
 
 
 def bound_memory() -> None:

@@ -1,6 +1,5 @@
 """The Train tab in a real browser: a run from its start to its results, and what becomes of its processes."""
 
-import csv
 import os
 import signal
 from contextlib import suppress
@@ -27,9 +26,8 @@ from tests.browser.acts import (
 )
 from tests.browser.axe import DESK, PHONE, look, serious
 from tests.effort import proof
-from tests.views import train_jobs
-from zoexplore.training import NOT_COVERED, TASKS
-from zoexplore.training.frontier_files import from_csv, to_csv
+from zoexplore.training import NOT_COVERED, TASKS, load
+from zoexplore.training.finished import load as finished
 from zoexplore.views.training.frontier import name_of
 
 # Where the marks are on the page, the figure being scrolled into it.
@@ -51,12 +49,10 @@ def tab(pages, app_url, request):
 
 
 @pytest.fixture(scope="module")
-def results(tab, tmp_path_factory):
-    """The tab with results that did not take any training."""
-    kept = tmp_path_factory.mktemp("results") / "kept.csv"
-    kept.write_text(to_csv(train_jobs.frontier()))
-    load(tab, kept)
-    becomes(tab, lambda: len(data(tab, "frontier", "x") or ()), 3 * 4 + 1)
+def results(tab):
+    """The tab with results that did not take any training: those that the page comes with."""
+    button(tab, "Look at it under all bounds").click()
+    until(tab, lambda: data(tab, "frontier", "x"))
     idle(tab)
     return tab
 
@@ -108,7 +104,7 @@ def lonely(places, bounds):
     return best, places[best]
 
 
-def test_a_run_from_start_to_results_and_to_the_end_of_its_processes(page, tab, usual, tmp_path):
+def test_a_run_from_start_to_results_and_to_the_end_of_its_processes(page, usual, tmp_path):
     run = ready(opened(page, usual.url))
     assert begun(run, usual)
     button(run, "Cancel").click()
@@ -120,14 +116,10 @@ def test_a_run_from_start_to_results_and_to_the_end_of_its_processes(page, tab, 
     assert len(marks) == 4 * 3 + 1
 
     with run.expect_download() as download:
-        button(run, "CSV").click()
-    kept = tmp_path / "kept.csv"
-    download.value.save_as(kept)
-    found = from_csv(kept.read_text())
+        button(run, "JSON").click()
+    download.value.save_as(tmp_path / "kept.json")
+    found = load(tmp_path / "kept.json")
     assert found.task == "breast-cancer" and len(found.points) == 4
-    assert len(list(csv.reader(kept.read_text().splitlines()[1:]))) > 4
-    load(tab, kept)
-    until(tab, lambda: data(tab, "frontier", "x") == marks)
 
     i, (x, y) = lonely(run.evaluate(PLACES), data(run, "frontier", "bound"))
     before, clicked = run.url, found.points[int(data(run, "frontier", "point")[i])]
@@ -171,19 +163,10 @@ def test_a_killed_worker_is_said_and_the_page_stays_usable(page, usual):
     tab.get_by_text("Cancelled. What was done by then is kept.").wait_for()
 
 
-def load(page, kept):
-    page.get_by_label("load results from a file").set_input_files(kept)
-    page.get_by_text("Loaded.").wait_for()
-
-
 def test_what_is_wrong_is_said(tab):
     fill(tab, "K directions", "many")
     button(tab, "Train").click()
     tab.get_by_role("alert").get_by_text("K directions: 'many' is not allowed").wait_for()
-    tab.get_by_label("train on a table of your own, as CSV").set_input_files(
-        {"name": "mine.csv", "mimeType": "text/csv", "buffer": b"a,label\n1,x\n2\n"}
-    )
-    tab.get_by_role("alert").get_by_text("mine.csv: line 3 has 1 column").wait_for()
     fill(tab, "K directions", "15")
 
 
@@ -199,8 +182,8 @@ def test_a_mark_says_what_it_is(results):
     results.mouse.move(x, y)
     tip = results.locator(".bk-Tooltip .tip")
     tip.wait_for()
-    point = train_jobs.frontier().points[int(data(results, "frontier", "point")[i])]
-    until(results, lambda: name_of(point) in tip.inner_text() and "seeds: 2" in tip.inner_text())
+    point = next(iter(finished().frontiers.values())).points[int(data(results, "frontier", "point")[i])]
+    until(results, lambda: name_of(point) in tip.inner_text() and f"seeds: {len(point.seeds)}" in tip.inner_text())
 
 
 def test_figures_are_saved(results):

@@ -5,7 +5,6 @@ import os
 import pickle
 import subprocess
 import sys
-from dataclasses import replace
 from math import inf
 from xml.etree import ElementTree
 
@@ -18,27 +17,15 @@ from tests.views.train_jobs import frontier, point, without_noise
 from zoexplore import Accounting
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.training import Here
-from zoexplore.training.frontier_files import to_csv, to_parquet
+from zoexplore.training.frontier_files import from_json, to_csv
 from zoexplore.views import State, Train
-from zoexplore.views.training import choices, jobs, running
+from zoexplore.views.training import jobs, running
 from zoexplore.views.training.choices import Choices
 from zoexplore.views.training.frontier import Scale, about, front, infinite, marks, name_of, stopping, supposed
-from zoexplore.views.training.jobs import Asked, checked, read
+from zoexplore.views.training.jobs import Asked
 from zoexplore.views.training.running import dask_address
 
 BOUNDS = ("composition", "theorem", "corollary", "sharp")
-TABLE = b"a,b,label\n" + b"".join(b"%d,%d,%s\n" % (i, i * i, b"yes" if i % 2 else b"no") for i in range(60))
-
-
-@pytest.fixture
-def here(monkeypatch):
-    """What the other process computes, computed here and now."""
-
-    async def ask(call, *args):
-        return call(*args)
-
-    for module in (choices, running):
-        monkeypatch.setattr(module, "ask", ask)
 
 
 @pytest.fixture
@@ -194,22 +181,6 @@ class TestChoices:
         with pytest.raises(ValueError, match="tick at least one"):
             made.asked()
 
-    def test_a_table_of_ones_own_becomes_a_task(self, here):
-        tab = Train()
-        tab.choices.upload.filename = "digits.csv"
-        tab.choices.upload.value = TABLE
-        asked = tab.choices.asked()
-        assert asked.task.name == "table digits" and asked.K == asked.task.K
-        assert asked.trained_on.data.X.shape == (48, 3)
-        assert "table digits" in tab.choices.menus[0].options.values()
-
-    def test_a_table_that_makes_no_task_says_why(self, here):
-        tab = Train()
-        tab.choices.upload.filename = "mine.csv"
-        tab.choices.upload.value = TABLE.replace(b"4,16", b"4,x")
-        assert "mine.csv: line 6, column 2 (b) holds" in tab.running.note.object
-        assert tab.choices.task == "mixture"
-
 
 @pytest.mark.usefixtures("incomparable")
 class TestRunning:
@@ -237,12 +208,10 @@ class TestRunning:
         tab = trained(monkeypatch, train_jobs.finished)
         assert "try again" in tab.running.note.object and tab.frontier is None
 
-    def test_without_torch_it_says_what_to_install_and_still_loads(self, monkeypatch, here):
+    def test_without_torch_it_says_what_to_install(self, monkeypatch):
         monkeypatch.setattr(running, "missing", lambda: ("PyTorch",))
         tab = Train()
         assert tab.running.train.disabled and "pip install &#x27;zoexplore[train]&#x27;" in tab.running.note.object
-        load(tab, "mine.csv", to_csv(frontier()).encode())
-        assert tab.frontier == frontier()
 
     def test_the_address_of_a_cluster(self):
         assert dask_address(["serve", "app.py", "--port", "5006", "--args", "--dask", "tcp://host:8786"]) == "tcp://host:8786"
@@ -262,35 +231,13 @@ class TestRunning:
         assert last.frontier.points[0].setting.T == 4 and last.frontier.points[0].setting.delta == last.frontier.delta == 1e-6
 
 
-def load(tab, name, content):
-    tab.results.upload.filename = name
-    tab.results.upload.value = content
-
-
 @pytest.mark.usefixtures("incomparable")
 class TestResults:
-    @pytest.mark.parametrize("kind", ["csv", "parquet"])
-    def test_what_is_saved_loads(self, here, kind):
-        first, second = Train(), Train()
-        first.frontier = frontier()
-        saved = first.results.downloads[kind].callback().getvalue()
-        assert saved == {"csv": to_csv(frontier()).encode(), "parquet": to_parquet(frontier())}[kind]
-        load(second, f"mine.{kind}", saved)
-        assert second.frontier == frontier() and "Loaded." in second.running.note.object
-        assert second.marks.source.data["x"] == first.marks.source.data["x"]
-
-    def test_a_file_that_is_none_says_why_and_changes_nothing(self, here):
+    def test_what_is_saved_is_what_is_shown(self):
         tab = Train()
         tab.frontier = frontier()
-        load(tab, "mine.csv", to_csv(frontier()).replace("0.85", "0.86").encode() + b"x")
-        assert "mine.csv: this is no frontier" in tab.running.note.object
-        load(tab, "other.parquet", b"PAR1")
-        assert "other.parquet: this is no frontier" in tab.running.note.object
-        assert tab.frontier == frontier()
-
-    def test_reading_and_checking_return_reasons(self):
-        assert "nothing to draw" in read(to_csv(replace(frontier(), points=())).encode(), "a.csv")
-        assert isinstance(read(b"", "a.csv"), str) and isinstance(checked(b"", "a"), str)
+        saved = {kind: download.callback().getvalue() for kind, download in tab.results.downloads.items()}
+        assert from_json(saved["json"]) == frontier() and saved["csv"] == to_csv(frontier())
 
     def test_downloads_wait_for_something_to_download(self):
         tab = Train()
@@ -381,7 +328,7 @@ class TestTab:
 
     def test_the_page_does_not_wait_for_torch(self):
         code = "import sys; from zoexplore.views import Train; print(Train().choices.asked().task.name, "
-        code += "'torch' in sys.modules, 'pyarrow' in sys.modules)"
+        code += "'torch' in sys.modules, 'pandas' in sys.modules)"
         told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ))
         assert told.stdout.split() == ["mixture", "False", "False"]
 

@@ -13,7 +13,7 @@ from bokeh.document import Document
 from bokeh.model import DataModel, Model
 from bokeh.protocol.messages.patch_doc import patch_doc
 
-from zoexplore.limits import EVENTS, MESSAGE, TEXT
+from zoexplore.limits import EVENTS, TEXT
 
 _LOG = logging.getLogger("zoexplore")
 
@@ -42,7 +42,6 @@ SETTABLE: dict[str, frozenset[str]] = {
         "BrowserInfo": "dark_mode",
     }.items()
 }
-FILES = frozenset({("FileInput", "value")})  # the one text that may be as long as a message
 EVENTS_OF_PAGES = frozenset(
     "document_ready button_click tap panstart pan panend reset dom_event value_submit menu_item_click".split()
 )
@@ -110,8 +109,7 @@ def _settable(event: dict[str, Any], document: Document) -> bool:
     attribute = event["attr"]
     if model is None or not isinstance(attribute, str) or attribute not in properties(model):
         return False
-    longest = MESSAGE.value if any((name, attribute) in FILES for name in _names(model)) else TEXT.value
-    return plain(event["new"], longest)
+    return plain(event["new"], TEXT.value)
 
 
 def properties(model: Model) -> frozenset[str]:

@@ -1,6 +1,5 @@
 """What to train: task, model, methods and numbers, as one types them, and as a sweep is asked for."""
 
-from dataclasses import replace
 from functools import partial
 from math import isfinite
 from typing import Any
@@ -8,14 +7,12 @@ from typing import Any
 import panel as pn
 import param
 
-from zoexplore.compute.ask import ask
 from zoexplore.formatting import format_exact, format_typed, parse_number
-from zoexplore.limits import largest_upload
 from zoexplore.setting import LARGEST_INTEGER, Setting
 from zoexplore.training import DEFAULT_METHODS, METHODS, TASKS, Task
 from zoexplore.views.state import State
 from zoexplore.views.style import widgets
-from zoexplore.views.training.jobs import NETWORK, Asked, checked
+from zoexplore.views.training.jobs import NETWORK, Asked
 
 MOST_SEEDS = 50
 SEEDS = 2
@@ -29,18 +26,18 @@ _LABELS = {
 
 
 class Choices(pn.viewable.Viewer):
-    """The controls. `asked` is what they say; `problem` tells what is wrong with a table that was given."""
+    """The controls. `asked` is what they say."""
 
     task = param.Selector(default="mixture", objects=[n for n in TASKS if n != NETWORK.name], doc="what to train on")
     network = param.Selector(default=False, objects=[False, True], doc="a small network in place of the linear model")
-    problem = param.String("", doc="what is wrong with the table that was given last")
 
     def __init__(self, state: State, **params: Any) -> None:
         super().__init__(**params)
         self.state = state
-        self.tasks = {name: task for name, task in TASKS.items() if name != NETWORK.name}  # and tables that are given
+        self.tasks = {name: task for name, task in TASKS.items() if name != NETWORK.name}
+        titles = {task.title: name for name, task in self.tasks.items()}
         self.menus = [
-            widgets.select("task", self._titles(), "choice", "row", of=self.param.task),
+            widgets.select("task", titles, "choice", "row", of=self.param.task),
             widgets.select("model", MODELS, "choice", of=self.param.network),
         ]
         self.texts = {
@@ -51,9 +48,6 @@ class Choices(pn.viewable.Viewer):
         self.methods = {
             name: widgets.box(method.title, name in DEFAULT_METHODS, align="center") for name, method in METHODS.items()
         }
-        accepted = "train on a table of your own, as CSV", ".csv,.txt,.parquet,.npz"
-        self.upload = widgets.upload(*accepted, largest_upload(), self._check)
-        self.label = widgets.field("its label column", "choice", placeholder="the last", width=190)
         self.times = _times(self.chosen.sigmas)
         self._shown: tuple[float, ...] = ()
         self.param.watch(self._begin, ["task", "network"])
@@ -65,9 +59,6 @@ class Choices(pn.viewable.Viewer):
     def chosen(self) -> Task:
         """The task, before its size and, unless there is one with a network of its own, its model."""
         return NETWORK if self.network and self.task == "digits" else self.tasks[self.task]
-
-    def _titles(self) -> dict[str, str]:
-        return {task.title: name for name, task in self.tasks.items()}
 
     def _begin(self, *_: Any) -> None:
         """Set the sliders to the run that a task starts from."""
@@ -149,25 +140,10 @@ class Choices(pn.viewable.Viewer):
             pass
         raise ValueError(f"{_LABELS[name]}: {text.strip()[:40]!r} is not allowed: give a number")
 
-    async def _check(self, content: bytes, filename: str) -> None:
-        """Offer the table's task, or tell what is wrong with it."""
-        found = await ask(checked, content, filename.rpartition(".")[0][:40] or "table", self.label.value.strip()[:100])
-        if isinstance(found, str):
-            self.problem = ""
-            self.problem = f"{filename or 'table.csv'}: {found}"
-            return
-        found = replace(found, name=f"table {found.name}")  # never the name of a bundled task
-        self.tasks[found.name] = found
-        self.param.task.objects = list(self.tasks)
-        self.menus[0].options = self._titles()
-        self.param.update(task=found.name, problem="")
-
     def __panel__(self) -> pn.viewable.Viewable:
-        below = {"margin": (0, 0, 6, 0)}
         return widgets.stack(
             widgets.column("choices", *self.menus, *self.texts.values()),
-            widgets.tools(widgets.label("methods", "aside"), *self.methods.values(), **below),
-            widgets.tools(widgets.label("your own table", "aside"), self.label, self.upload, **below),
+            widgets.tools(widgets.label("methods", "aside"), *self.methods.values(), margin=(0, 0, 6, 0)),
         )
 
 

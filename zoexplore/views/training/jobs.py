@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zoexplore.formatting import format_count
 from zoexplore.setting import Accounting
-from zoexplore.training import TASKS, Frontier, Processes, Task, table
+from zoexplore.training import TASKS, Frontier, Processes, Task
 from zoexplore.training.data import Data
 from zoexplore.training.executors import VARIABLE
 from zoexplore.training.finished import Comparison, load
-from zoexplore.training.frontier_files import from_csv, from_json, from_parquet
 from zoexplore.training.tasks import mixture
 
 if TYPE_CHECKING:
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 START = "The workers start and load the data"
 SOLVES = "σ is solved for"
 PAUSE = 0.3  # seconds between two looks at how far it is
-MOST_POINTS, MOST_SEEDS, MOST_NAMES = 300, 100, 20  # of results that are drawn
-LONGEST_NAME = 100  # characters
 LARGEST_DRAWN = 30_000_000  # numbers in a data set that is drawn to size
 NETWORK = TASKS["digits-mlp"]
 INSTALL = "pip install 'zoexplore[train]'"
@@ -218,40 +215,3 @@ def _prepared(asked: Asked) -> None:
     from zoexplore.training.engine import problem_of
 
     problem_of(asked.trained_on, 0.0)
-
-
-def checked(content: bytes, name: str, label: str = "") -> Task | str:
-    """The task that a table makes, or why it makes none. The label's column is told by name or number, else it is the last."""
-    try:
-        return table(content, name, label=int(label) if label.isdecimal() else label or None)
-    except ValueError as error:
-        return str(error)
-
-
-def too_much(found: Frontier) -> str:
-    """Why a frontier is not drawn; empty where it is. A table and a figure of thousands of points would take minutes."""
-    names = {point.method for point in found.points}
-    if not found.points:
-        return "it is a frontier without any points: there is nothing to draw"
-    if len(found.points) > MOST_POINTS:
-        return f"it has {len(found.points)} points: at most {MOST_POINTS} are drawn"
-    if len(names) > MOST_NAMES:
-        return f"it has {len(names)} methods: at most {MOST_NAMES} are drawn"
-    if any(len(point.seeds) > MOST_SEEDS for point in found.points):
-        return f"it has a point of more than {MOST_SEEDS} seeds: that is more than is drawn"
-    longest = max(map(len, (found.task, *names, *(text for point in found.points for text in point.supposed))))
-    if longest > LONGEST_NAME:
-        return f"it has a name of {longest} characters: give at most {LONGEST_NAME}"
-    return ""
-
-
-def read(content: bytes, name: str) -> Frontier | str:
-    """The frontier that a file holds, or why it holds none."""
-    try:
-        readers: dict[str, Any] = {"parquet": from_parquet, "json": from_json}
-        found = readers.get(name.lower().rpartition(".")[2], from_csv)(content)
-        return too_much(found) or found
-    except ValueError as error:
-        return str(error)
-    except ImportError as error:
-        return f"{error.name} is not installed, and Parquet files need it: {INSTALL}"

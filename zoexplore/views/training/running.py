@@ -1,4 +1,4 @@
-"""A run: what a visitor may have, begin, progress with the time left, cancel; and what comes of it, to keep and to load."""
+"""A run: what a visitor may have, begin, progress with the time left, cancel; and what comes of it, to keep."""
 
 import argparse
 import sys
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from html import escape
-from io import BytesIO
+from io import StringIO
 from math import isfinite
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -14,20 +14,19 @@ from weakref import WeakKeyDictionary
 import panel as pn
 
 from zoexplore.bounds import BOUNDS
-from zoexplore.compute.ask import ask
 from zoexplore.compute.pool import LongWork
 from zoexplore.compute.process import Died
 from zoexplore.compute.task import Task
 from zoexplore.fields import in_symbols
 from zoexplore.formatting import format_count, format_measured_share, format_number
-from zoexplore.limits import RUN_SECONDS, RUN_STEPS, RUNS_PER_ADDRESS, largest_upload
+from zoexplore.limits import RUN_SECONDS, RUN_STEPS, RUNS_PER_ADDRESS
 from zoexplore.server.sessions import address_of
 from zoexplore.training import METHODS, NOT_COVERED, Frontier
-from zoexplore.training.frontier_files import to_csv, to_json, to_parquet
+from zoexplore.training.frontier_files import to_csv, to_json
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.widgets import details, status, table, warning
 from zoexplore.views.training.frontier import infinite, name_of, spread, supposed
-from zoexplore.views.training.jobs import INSTALL, START, Asked, Progress, missing, read, trained
+from zoexplore.views.training.jobs import INSTALL, START, Asked, Progress, missing, trained
 
 _MOVING = -1  # of a bar that moves without saying how far it is
 _KILLED = "The training process ended unexpectedly: it was killed, or ran out of memory. What was done by then is kept."
@@ -94,7 +93,7 @@ class Running(pn.viewable.Viewer):
         self._busy(False)
         if lacks := missing():
             self.train.disabled = True
-            self.refuse(f"Training needs {' and '.join(lacks)}, which is not installed here: {INSTALL}. Results can be loaded.")
+            self.refuse(f"Training needs {' and '.join(lacks)}, which is not installed here: {INSTALL}.")
 
     def begin(self) -> None:
         """Run what is asked for, in place of what is running."""
@@ -161,22 +160,20 @@ class Running(pn.viewable.Viewer):
 
 
 class Results(pn.viewable.Viewer):
-    """Downloads and an upload; `loaded` is called with a frontier that was read, `refused` with why none was."""
+    """What came of a run, in words and numbers, and to download."""
 
-    def __init__(self, loaded: Callable[[Frontier], None], refused: Callable[[str], None], **params: Any) -> None:
+    def __init__(self, **params: Any) -> None:
         super().__init__(**params)
         self.frontier: Frontier | None = None
-        self._loaded, self._refused = loaded, refused
-        kinds = {"JSON": lambda f: to_json(f).encode(), "CSV": lambda f: to_csv(f).encode(), "Parquet": to_parquet}
+        kinds: dict[str, Callable[[Frontier], str]] = {"JSON": to_json, "CSV": to_csv}
         self.downloads = {
             kind.lower(): widgets.download(kind, f"zoexplore-frontier.{kind.lower()}", partial(self._file, write), disabled=True)
             for kind, write in kinds.items()
         }
-        self.upload = widgets.upload("load results from a file", ".json,.csv,.parquet", largest_upload(), self._read)
         self.words = widgets.html("", "words", "plan", "assumptions", "numbers")
 
-    def _file(self, write: Callable[[Frontier], bytes]) -> BytesIO:
-        return BytesIO(write(self.frontier) if self.frontier else b"")
+    def _file(self, write: Callable[[Frontier], str]) -> StringIO:
+        return StringIO(write(self.frontier) if self.frontier else "")
 
     def show(self, frontier: Frontier | None, bounds: tuple[str, ...]) -> None:
         """Offer a frontier for keeping, and write what the figure cannot."""
@@ -185,17 +182,9 @@ class Results(pn.viewable.Viewer):
             download.disabled = frontier is None
         self.words.object = "".join(part(frontier, bounds) for part in (_infinite, _supposed, _numbers)) if frontier else ""
 
-    async def _read(self, content: bytes, filename: str) -> None:
-        found = await ask(read, content, filename)
-        if isinstance(found, str):
-            self._refused(f"{filename or 'results.csv'}: {found}")
-        else:
-            self._loaded(found)
-
     def __panel__(self) -> pn.viewable.Viewable:
         keep = widgets.label("save the results", "aside"), *self.downloads.values()
-        load = widgets.tools(widgets.label("load results", "aside"), self.upload)
-        row = widgets.tools(*keep, load, margin=(8, 0, 4, 0))
+        row = widgets.tools(*keep, margin=(8, 0, 4, 0))
         return widgets.stack(widgets.html(f"<p>{escape(NOT_COVERED)}</p>", "words"), self.words, row)
 
 

@@ -108,8 +108,7 @@ class Train(View):
     def build(self) -> None:
         self.choices = Choices(self.state)
         self.running = Running(self.choices.asked, self._trained)
-        self.choices.param.watch(lambda event: self.running.refuse(event.new), "problem")
-        self.results = Results(self._loaded, self.running.refuse)
+        self.results = Results()
         self.finished = Finished(known, self._loaded, self.canvas) if (known := finished()) else None
         if self.finished:
             self.finished.param.watch(lambda _: self.repaint(), ["task", "against"])
