@@ -12,6 +12,7 @@ from tests.test_project import ROOT
 from zoexplore import BOUNDS, __version__, curve, epsilon, guarantee
 from zoexplore.__main__ import main
 from zoexplore.export import from_yaml, to_yaml
+from zoexplore.mechanism.targets import setting_for
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import SAMPLINGS, Accounting
 from zoexplore.statement import plain, statement
@@ -36,6 +37,19 @@ def test_epsilon_is_the_librarys_to_the_last_digit(capsys, file):
     assert (code, complaint) == (0, "")
     found = {line.split()[0]: float(line.split()[1]) for line in answer.splitlines()}
     assert found == {bound: epsilon(DEMONSTRATION, bound) for bound in BOUNDS}
+
+
+def test_a_run_made_by_the_optimiser_has_the_epsilon_that_it_aimed_at(capsys, tmp_path):
+    """Its clip is joint, which the file says: taken for one on each quotient, epsilon would be 24 in place of 2."""
+    run = setting_for(epsilon=2.0, delta=1e-5, n=2000, d=10**5, T=500, K=64, lr=0.1, clip=1.0)
+    path = tmp_path / "made.yaml"
+    path.write_text(to_yaml(run, Accounting()), encoding="utf-8")
+    _, answer, _ = ask(capsys, "epsilon", str(path), "--bound", "composition")
+    assert 2 - 1e-6 < float(answer.split()[1]) <= 2
+    _, answer, _ = ask(capsys, "epsilon", str(path), "--bound", "composition", "--set", "clipping=each")
+    assert 24 < float(answer.split()[1])
+    said = str(statement(run, "composition"))
+    assert "Clipping: a record's K = 64 difference quotients are scaled together to a length of at most Δ = 1." in said
 
 
 def test_json_is_json_where_a_number_is_infinite(capsys, file):

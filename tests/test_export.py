@@ -29,6 +29,7 @@ from zoexplore.presets import DEMONSTRATION
 SETTINGS = [
     DEMONSTRATION,
     DEMONSTRATION.replace(n=1000, d=10, K=3, T=20, sigma=1.0, R=inf, xi=1e-7, eta=2.5, batch=100, regime="convex"),
+    DEMONSTRATION.replace(clip=2.0, clipping="joint", lipschitz=inf),
     DEMONSTRATION.replace(K=7, M=2.0, m=1.5, ridge=0.25, beta=0.123456789012345, delta=3e-9),
 ]
 ACCOUNTINGS = [Accounting(), Accounting("cks", "lipschitz", "optimal", True)]
@@ -41,6 +42,11 @@ def test_a_query_and_a_file_are_read_back_the_same(setting, accounting):
     assert from_query(to_query(setting, accounting)) == Loaded(setting, accounting)
     assert from_query("?" + to_query(setting, accounting)) == Loaded(setting, accounting)
     assert from_yaml(to_yaml(setting, accounting)) == Loaded(setting, accounting)
+
+
+def test_what_was_written_before_there_was_a_joint_clip_means_one_on_each_quotient():
+    assert from_query("K=52&clip=2").setting.clipping == from_yaml("K: 52").setting.clipping == "each"
+    assert from_query("clipping=both").problems == ("clipping = 'both' is not allowed: give one of 'each', 'joint'",)
 
 
 def test_only_what_differs_is_in_the_query():

@@ -285,7 +285,8 @@ def test_the_noise_multiplier_is_of_the_steps_own_noise_and_sensitivity(batch):
 def test_every_option_has_a_name():
     named = {field: set(names) for field, names in OPTIONS.items()}
     assert named == {
-        "regime": set(setting.REGIMES), "neighbours": set(setting.NEIGHBOURS), "sampling": set(setting.SAMPLINGS),
+        "regime": set(setting.REGIMES), "clipping": set(setting.CLIPPINGS), "neighbours": set(setting.NEIGHBOURS),
+            "sampling": set(setting.SAMPLINGS),
         "conversion": set(setting.CONVERSIONS), "sensitivity": set(setting.SENSITIVITIES), "schedule": set(setting.SCHEDULES),
     }  # fmt: skip
 

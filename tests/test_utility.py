@@ -121,3 +121,14 @@ def test_sampled_batches_have_no_bound():
 def test_an_unknown_smoothness_has_no_bound():
     run = Setting(n=2, d=1, K=1, T=9, sigma=1.0, beta=0.5)
     assert utility(run, r=1, gap=0.0, B_loss=1.0).total == inf and "M = ∞" in utility(run, r=1, gap=0.0, B_loss=1.0).reason
+
+
+def test_a_joint_clip_acts_no_more_often_than_one_of_each_quotient_that_fits_into_it():
+    run = DEMONSTRATION.replace(K=26, T=10_000)
+    joint = run.replace(clipping="joint", clip=0.8 * sqrt(26))
+    assert clip_probability(joint.replace(clip=1.0), L=1.0) == 0 < clip_probability(joint, L=6.0)
+    assert clip_probability(joint, L=6.0) == clip_probability(run.replace(clip=0.8), L=6.0)
+    assert clip_probability(joint.replace(clip=1.0, xi=0.1), L=1.0) > 0
+    assert closed_form_tradeoff(joint, epsilon=1.0, r=3) == pytest.approx(
+        closed_form_tradeoff(run.replace(clip=0.8), epsilon=1.0, r=3), rel=1e-12
+    )

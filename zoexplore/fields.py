@@ -66,7 +66,8 @@ FIELDS = {
             best="the largest ball",
         ),
         Field(
-            "clip", "Δ", "clip norm", "clip norm Δ of one record's difference quotient", 1e-3, 1e3, best="the largest clip norm"
+            "clip", "Δ", "clip norm", "clip norm Δ of one record's difference quotients, each or all together", 1e-3, 1e3,
+            best="the largest clip norm",
         ),
         Field("M", "M", "smoothness", "smoothness of the loss; inf where it is not known", 1e-3, 1e3),
         Field("m", "m", "strong convexity", "strong convexity of the loss, the ridge included; at most M", 1e-3, 1e3),
@@ -94,6 +95,7 @@ FIELDS = {
 }  # fmt: skip
 OPTIONS = {  # of a run and of how it is counted: what each is called
     "regime": {"strongly-convex": "strongly convex", "convex": "convex", "non-convex": "non-convex"},
+    "clipping": {"each": "each quotient", "joint": "a record's quotients together"},
     "neighbours": {"replace-one": "replace one", "add-remove": "add or remove"},
     "sampling": {
         "without-replacement": "drawn afresh", "poisson": "drawn as Poisson", "cyclic": "in fixed turns",

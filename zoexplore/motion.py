@@ -86,7 +86,7 @@ def simulate(run: Setting, apart: bool = False, runs: int = RUNS, seed: int = SE
     places, directions, noises, overlap, public = [x[:, :DRAWN, :2].copy()], [], [], [_overlap(x)], [1.0]
     for _ in range(s.T):
         U = frames(rng, runs, s.d, s.K)
-        pull = np.clip(slope * U[:, 0, :], -s.clip, s.clip) / s.n
+        pull = _clipped(s, slope * U[:, 0, :]) / s.n
         noise = along * _spanned(U, rng.standard_normal((runs, s.K))) + across * rng.standard_normal((runs, s.d))
         for side, sign in ((0, 1.0), (1, -1.0)):
             slopes = curvature * np.einsum("rdk,rd->rk", U, x[side]) - sign * pull
@@ -116,6 +116,13 @@ def frames(rng: np.random.Generator, runs: int, d: int, K: int) -> np.ndarray:
 
 def _spanned(U: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.einsum("rdk,rk->rd", U, weights)
+
+
+def _clipped(s: Setting, quotients: np.ndarray) -> np.ndarray:
+    """A record's quotients, shape (runs, K), as the run clips them."""
+    if s.clipping == "each":
+        return np.clip(quotients, -s.clip, s.clip)
+    return quotients * np.minimum(1.0, s.clip / np.maximum(np.linalg.norm(quotients, axis=1, keepdims=True), 1e-300))
 
 
 def _loss(s: Setting) -> tuple[float, float]:

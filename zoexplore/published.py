@@ -50,11 +50,11 @@ class Published:
 
     @property
     def setting(self) -> Setting:
-        """The run as it is done: a joint clip to C is Delta = sqrt(K) C, and the noise sqrt(K) times as large."""
-        spread = sqrt(self.K)
-        noise = spread * (2 if self.doubled else 1) * self.z * self.C / self.batch
+        """The run as it is done: with noise on the sum of K clipped quotients, which for beta = 1 is sqrt(K) sigma b."""
+        noise = (2 if self.doubled else 1) * self.z * self.C / self.batch / sqrt(self.K)
         return Setting(
-            n=self.n, d=self.d, K=self.K, T=self.T, beta=1.0, batch=self.batch, delta=self.delta, clip=spread * self.C,
+            n=self.n, d=self.d, K=self.K, T=self.T, beta=1.0, batch=self.batch, delta=self.delta, clip=self.C,
+            clipping="joint",
             sigma=float(f"{noise:.10g}"),  # z is known to five digits
             neighbours="replace-one" if self.shuffled else "add-remove",
             sampling="shuffled" if self.shuffled else "poisson",

@@ -15,6 +15,7 @@ REGIMES = ("strongly-convex", "convex", "non-convex")
 CONVERSIONS = ("mironov", "cks", "gaussian")
 SENSITIVITIES = ("clip", "lipschitz")
 SCHEDULES = ("constant", "optimal")
+CLIPPINGS = ("each", "joint")
 NEIGHBOURS = ("replace-one", "add-remove")
 SAMPLINGS = ("without-replacement", "poisson", "cyclic", "shuffled")
 
@@ -50,7 +51,7 @@ class Setting:
         beta: directional share of the noise power, in [0, 1].
         regime: "strongly-convex", "convex" or "non-convex": what is clipped of every record's loss, all but the ridge.
         R: radius of the ball that iterates are projected onto; may be `inf`.
-        clip: the clip norm Delta of one record's difference quotient.
+        clip: the clip norm Delta of a record's difference quotients, on each of them or on all K together.
         M: smoothness of the loss; `inf` where it is not known, and the bounds that need it then say so.
         m: strong convexity of the loss, `ridge` included; used in the regime "strongly-convex" only.
         ridge: the part of m that is added outside the clip, the same for every dataset.
@@ -58,9 +59,12 @@ class Setting:
             can be said without M does not depend on it, but for output perturbation.
         xi: perturbation scale of the two-point estimator; 0 is the directional derivative.
         delta: target delta, from 1e-300 to below 1.
+        clipping: "each" difference quotient of a record is limited to `clip`, or "joint": its K quotients are scaled together
+            to a length of at most `clip`.
         batch: records a step, drawn as `sampling` says; `None` means all n.
         lipschitz: Lipschitz constant of what is clipped of every record's loss. `None` means at most `clip`, so that the clip
-            never acts; where it is larger, `inf` included, the clip may act.
+            never acts; where it is larger, `inf` included, the clip may act. A joint clip may also act where it is not, if
+            two points (xi > 0) can make a record's K quotients longer than its gradient.
         linear: what is clipped of every record's loss is a function of one linear form of the parameters, as in a generalised
             linear model with one score: logistic, Poisson, Huber or least-squares regression. A softmax over several classes
             is none, nor is a loss with a regulariser of its own. "sharp" uses it, where the clip may act or xi is not 0.
@@ -90,6 +94,7 @@ class Setting:
     eta: float = None  # type: ignore[assignment]  # a number in every setting whose M is finite
     xi: float = 0.0
     delta: float = 1e-5
+    clipping: str = "each"
     batch: int | None = None
     lipschitz: float | None = None
     linear: bool = False
@@ -106,6 +111,7 @@ class Setting:
         put("regime", _option("regime", self.regime, REGIMES))
         put("neighbours", _option("neighbours", self.neighbours, NEIGHBOURS))
         put("sampling", _option("sampling", self.sampling, SAMPLINGS))
+        put("clipping", _option("clipping", self.clipping, CLIPPINGS))
         put("linear", _switch("linear", self.linear))
         for name in ("n", "d", "T", "releases", "records_per_person"):
             put(name, _whole(name, getattr(self, name), 1, LARGEST_INTEGER, f"1 to {LARGEST_INTEGER}"))
@@ -152,7 +158,8 @@ class Setting:
     @property
     def noise_multiplier(self) -> float:
         """z of a step: the noise along the directions over the most that one record adds to a step there, as DP-SGD has it:
-        b sigma sqrt(beta + (1 - beta) K/d)/clip, b being n for a full batch. Replacing a record moves a step twice as far.
+        b sigma sqrt(beta + (1 - beta) K/d)/clip, b being n for a full batch, and sqrt(K) times that where the clip is joint.
+        Replacing a record moves a step twice as far.
 
         >>> Setting(n=1000, d=100, K=1, T=1, sigma=0.01, beta=1.0, batch=64, clip=0.5).noise_multiplier
         1.28
@@ -169,7 +176,12 @@ class Setting:
 
     @property
     def _per_sigma(self) -> float:
-        return (self.batch or self.n) / self.clip * (self.beta + (1 - self.beta) * self.K / self.d) ** 0.5
+        return (self.batch or self.n) / self.clip_each * (self.beta + (1 - self.beta) * self.K / self.d) ** 0.5
+
+    @property
+    def clip_each(self) -> float:
+        """The clip on each quotient that lets a record move a step as far as the run's own: clip/sqrt(K) for a joint one."""
+        return self.clip / self.K**0.5 if self.clipping == "joint" else self.clip
 
     @property
     def full_batch(self) -> bool:

@@ -11,7 +11,7 @@ from math import inf, isfinite, isnan
 from typing import Any
 
 from zoexplore.bounds import BOUNDS, guarantee
-from zoexplore.formatting import format_count, format_delta, format_number
+from zoexplore.formatting import format_count, format_delta, format_number, format_short
 from zoexplore.setting import Accounting, Setting
 
 COMPUTED_WITH = ("zoexplore", "numpy", "scipy", "numba")
@@ -38,6 +38,7 @@ class Statement:
         unit: whose data it is about.
         neighbours: which two data sets are compared.
         sampling: which records a step sees.
+        clipping: what of a record is limited, and at what.
         released: what may be seen.
         met: assumptions that the numbers satisfy.
         supposed: assumptions that no number decides: whoever publishes the statement vouches for them.
@@ -57,6 +58,7 @@ class Statement:
     unit: str
     neighbours: str
     sampling: str
+    clipping: str
     released: str
     met: tuple[str, ...]
     supposed: tuple[str, ...]
@@ -84,7 +86,10 @@ class Statement:
                 f"by {by}."
             )
             head += f"\n{self.reason}." if self.reason else ""
-        told = {"Unit": self.unit, "Neighbours": self.neighbours, "Sampling": self.sampling, "Released": self.released}
+        told = {
+            "Unit": self.unit, "Neighbours": self.neighbours, "Sampling": self.sampling, "Clipping": self.clipping,
+            "Released": self.released,
+        }  # fmt: skip
         lists = {
             "Satisfied by the numbers": self.met,
             "Supposed, and to be vouched for": self.supposed,
@@ -125,6 +130,7 @@ def statement(setting: Setting, bound: str = "sharp", accounting: Accounting = A
         unit=_unit(setting),
         neighbours=_neighbours(setting),
         sampling=_sampling(setting),
+        clipping=_clipping(setting),
         released=_released(setting, hidden),
         met=tuple(c.words for c in g.checks if c.met),
         supposed=tuple(c.words for c in g.checks if c.met is None),
@@ -173,6 +179,13 @@ def _sampling(setting: Setting) -> str:
         "shuffled": "records, in batches that are cut once, whatever they contain, and whose order is drawn secretly",
     }
     return f"every step uses {format_count(setting.batch or 0)} of n = {format_count(setting.n)} {drawn[setting.sampling]}"
+
+
+def _clipping(setting: Setting) -> str:
+    at, K = format_short(setting.clip, 6), format_count(setting.K)
+    if setting.clipping == "joint":
+        return f"a record's K = {K} difference quotients are scaled together to a length of at most Δ = {at}"
+    return f"each of a record's difference quotients is limited to Δ = {at}"
 
 
 def _released(setting: Setting, hidden: bool) -> str:

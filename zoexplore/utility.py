@@ -105,15 +105,17 @@ def clip_probability(setting: Setting, L: float) -> float:
     """Bound on the chance that a clip is ever active: 2 sqrt(2 pi) n K T exp(-d C0^2/(8 L^2)), Delta = C0 + M xi/2.
 
     A union over records, directions and steps, at most 1; 0 where Delta >= L, which no difference quotient exceeds. It is 1
-    where Delta <= M xi/2, which the union says nothing of.
+    where Delta <= M xi/2, which the union says nothing of. A joint clip does not act while every quotient is at most
+    Delta/sqrt(K), nor where K quotients together cannot exceed it.
 
     >>> from zoexplore.presets import DEMONSTRATION
     >>> clip_probability(DEMONSTRATION.replace(clip=1.0), L=1.0), clip_probability(DEMONSTRATION.replace(clip=0.9), L=1.0) < 1e-12
     (0.0, True)
     """
-    if setting.clip >= L:
+    error, root = setting.M * setting.xi / 2, sqrt(setting.K)
+    if setting.clip >= (L if setting.clipping == "each" else min(root * L, L + root * error if error > 0 else L)):
         return 0.0
-    room = setting.clip - setting.M * setting.xi / 2
+    room = setting.clip_each - error
     if room <= 0:
         return 1.0
     terms = log(2 * sqrt(2 * pi)) + log(setting.n) + log(setting.K) + log(setting.T)
@@ -149,7 +151,7 @@ def closed_form_tradeoff(setting: Setting, *, epsilon: float, r: float, printed:
     if not printed and not 0 < setting.beta < 1:
         return inf
     constant = 64 if printed else 64 * sqrt(2) / sqrt(setting.beta * (1 - setting.beta))
-    scale = r * setting.M * setting.R * sqrt(setting.d) * setting.clip / setting.n
+    scale = r * setting.M * setting.R * sqrt(setting.d) * setting.clip_each / setting.n
     return constant * scale * log(2 / setting.delta) / epsilon**2
 
 

@@ -10,7 +10,8 @@ from torch import nn
 from torch.utils.data import TensorDataset
 
 from tests.mechanism.problems import SETTING, classes, cross_entropy, data, logistic, network, optimiser, run
-from zoexplore import Setting, epsilon
+from zoexplore import Accounting, Setting, epsilon
+from zoexplore.export import from_yaml, to_yaml
 from zoexplore.mechanism import Adam, Momentum, NoisyZOGD, PrivateSampler, Progress, Sources
 
 N = 32
@@ -261,6 +262,8 @@ class TestForEpsilon:
         assert 2.0 * (1 - 1e-6) < made.privacy_report().epsilon <= 2.0
         assert (made.clipping, made.setting.d, made.setting.beta) == ("joint", 51, 1.0)
         assert made.param_groups[0]["lr"] == pytest.approx(0.1)
+        kept = from_yaml(to_yaml(made.setting, Accounting())).setting
+        assert kept == made.setting and epsilon(kept, "composition") == made.privacy_report().epsilon
         said = capsys.readouterr().out
         assert "gives ε = 2 at δ = 1e-05 after 5 steps on" in said and f"K = {K}" in said
 

@@ -75,15 +75,15 @@ def test_all_directions_and_no_directional_noise_are_noisy_gradient_descent():
 @pytest.mark.parametrize("clipping", ["each", "joint"])
 def test_many_trainings_at_once_are_the_optimisers(clipping):
     """A run of `last_iterates` makes the optimiser's steps, draw by draw."""
-    setting = SETTING.replace(clip=0.2)
+    setting = SETTING.replace(clip=0.2, clipping=clipping)
     X, y = data()
 
     def slopes(w, U):
         pull = -y * torch.sigmoid(-y * (w @ X.T))
         return pull.unsqueeze(-1) * (X @ U)
 
-    ends = last_iterates(slopes, torch.zeros(6, dtype=torch.float64), setting, 1, Sources(1, 2), clipping)
-    made = run(optimiser(setting, clipping=clipping), 8)
+    ends = last_iterates(slopes, torch.zeros(6, dtype=torch.float64), setting, 1, Sources(1, 2))
+    made = run(optimiser(setting), 8)
     assert made.counts.clipped > 0
     assert torch.allclose(ends[0], made.w, rtol=1e-10, atol=1e-12)
 

@@ -41,7 +41,7 @@ def test_every_private_point_is_at_its_target_by_an_account_that_says_so(compari
                 assert p.epsilon[p.by] == pytest.approx(p.target, rel=1e-6) and p.epsilon[p.by] <= p.target and p.counted[p.by]
             if p.setting is not None and p.target == min(targets) and p.method in ("noisy-zogd", "noisy-gd"):
                 own = METHODS[p.method].every_direction
-                made = Configuration(p.method, p.setting, True, own, "joint", target=1.0)
+                made = Configuration(p.method, p.setting, True, own, target=1.0)
                 again = [
                     guarantee(a.setting, p.by, a.accounting) for a in accounts(TASKS[task], made, LIPSCHITZ) if p.by in a.bounds
                 ]

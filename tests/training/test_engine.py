@@ -248,8 +248,8 @@ def test_a_joint_clip_shortens_each_record_s_derivatives_together(model, K, samp
     task, clip = small_task(model, n=40, f=4, R=3.0), 0.2
     d = task.d
     batch = 25 if sampling == "poisson" else None
-    setting = task.setting(0.05, K=K or d, clip=clip, beta=0.0, batch=batch, sampling=sampling)
-    configuration = Configuration("noisy-gd", setting, noisy=False, own_basis=K is None, clipping="joint")
+    setting = task.setting(0.05, K=K or d, clip=clip, beta=0.0, batch=batch, sampling=sampling, clipping="joint")
+    configuration = Configuration("noisy-gd", setting, noisy=False, own_basis=K is None)
     state = job_of(task, configuration, T=1).advance(None, 1e9)
     sources, at = Sources(3, 11), losses(task)
     start = job_of(task, configuration).begin().w[0]

@@ -45,21 +45,21 @@ def neighbours(n, d, slope, other=-1):
     return first, other * first
 
 
-def told_apart(loss, setting, slope, clipping="each", seed=0):
+def told_apart(loss, setting, slope, seed=0):
     """The audit's lower bound for the worst neighbours of a family of losses."""
     start = torch.zeros(setting.d, dtype=torch.float64)
     ends = [
-        last_iterates(loss(records, setting.xi), start, setting, RUNS, Sources(seed + i, 100 + seed + i), clipping).numpy()
+        last_iterates(loss(records, setting.xi), start, setting, RUNS, Sources(seed + i, 100 + seed + i)).numpy()
         for i, records in enumerate(neighbours(setting.n, setting.d, slope, -1 if setting.neighbours == "replace-one" else 0))
     ]
     return audit(*ends, setting.delta, confidence=CONFIDENCE)
 
 
-def reported(setting, declared=None, clipping="each", clipped=0):
+def reported(setting, declared=None, clipped=0):
     """Every finite epsilon of the run's report, by bound."""
     counts = Counts(steps=setting.T, looked_at=1, clipped=clipped)
-    fields = {name: getattr(setting, name) for name in Step.__annotations__ if name != "clipping"}
-    record = RunRecord(setting, ((Step(clipping=clipping, **fields), setting.T),), counts, declared or Declared(), "")
+    fields = {name: getattr(setting, name) for name in Step.__annotations__}
+    record = RunRecord(setting, ((Step(**fields), setting.T),), counts, declared or Declared(), "")
     return {bound: g.epsilon for bound, g in privacy_report(record).guarantees.items() if g.epsilon < inf}
 
 
@@ -70,19 +70,19 @@ def clipped_setting(**fields):
 
 
 ONE_STEP = {
-    "one dimension": (clipped_setting(d=1, K=1, T=1, sigma=1.2), "each", 0.75),
-    "all directions, joint clip": (clipped_setting(d=3, K=3, T=1, sigma=1.0), "joint", 0.75),
-    "one of two directions": (clipped_setting(d=2, K=1, T=1, sigma=1.2, beta=0.3), "each", 0.2),
+    "one dimension": (clipped_setting(d=1, K=1, T=1, sigma=1.2), 0.75),
+    "all directions, joint clip": (clipped_setting(d=3, K=3, T=1, sigma=1.0, clipping="joint"), 0.75),
+    "one of two directions": (clipped_setting(d=2, K=1, T=1, sigma=1.2, beta=0.3), 0.2),
 }
 
 
-@pytest.mark.parametrize("setting, clipping, fraction", ONE_STEP.values(), ids=ONE_STEP)
-def test_one_step_is_told_apart_almost_as_well_as_composition_says(setting, clipping, fraction):
+@pytest.mark.parametrize("setting, fraction", ONE_STEP.values(), ids=ONE_STEP)
+def test_one_step_is_told_apart_almost_as_well_as_composition_says(setting, fraction):
     """In one dimension, and with all directions, the outcome's law is the accountant's Gaussian pair itself; with few directions
     the outcome hides the direction, which composition takes to be known.
     """
-    found = told_apart(linear, setting, STEEP, clipping)
-    said = reported(setting, clipping=clipping, clipped=1)
+    found = told_apart(linear, setting, STEEP)
+    said = reported(setting, clipped=1)
     assert list(said) == ["composition"]
     assert fraction * said["composition"] < found <= said["composition"]
 
@@ -97,10 +97,10 @@ def test_one_batch_is_told_apart_almost_as_well_as_composition_says(sampling, si
 
 def test_a_sensitivity_too_small_would_be_found_out():
     """The public-state baseline as printed, Delta/n in place of 2 Delta/n; and a joint clip accounted sqrt(K) times smaller."""
-    setting, clipping, _ = ONE_STEP["one dimension"]
-    assert told_apart(linear, setting, STEEP, clipping) > epsilon(setting.replace(clip=0.5), "composition")
-    setting, clipping, _ = ONE_STEP["all directions, joint clip"]
-    assert told_apart(linear, setting, STEEP, clipping) > epsilon(setting.replace(clip=1 / 3), "composition")
+    setting, _ = ONE_STEP["one dimension"]
+    assert told_apart(linear, setting, STEEP) > epsilon(setting.replace(clip=0.5), "composition")
+    setting, _ = ONE_STEP["all directions, joint clip"]
+    assert told_apart(linear, setting, STEEP) > epsilon(setting.replace(clip=1 / 3), "composition")
 
 
 LONGER = {
@@ -116,16 +116,16 @@ LONGER = {
 
 # Of one direction both clips are the same.
 CLIPPED = [
-    pytest.param(setting, clipping, id=f"{name}-{clipping}")
+    pytest.param(setting.replace(clipping=clipping), id=f"{name}-{clipping}")
     for name, setting in LONGER.items()
     for clipping in ("each", "joint")[: 1 if setting.K == 1 else 2]
 ]
 
 
-@pytest.mark.parametrize("setting, clipping", CLIPPED)
-def test_clipped_runs_stay_below_composition(setting, clipping):
-    found = told_apart(linear, setting, STEEP, clipping)
-    assert 0 < found <= reported(setting, clipping=clipping, clipped=1)["composition"]
+@pytest.mark.parametrize("setting", CLIPPED)
+def test_clipped_runs_stay_below_composition(setting):
+    found = told_apart(linear, setting, STEEP)
+    assert 0 < found <= reported(setting, clipped=1)["composition"]
 
 
 CURVED = DEMONSTRATION.replace(n=2, d=2, K=1, T=6, sigma=1.5, beta=0.5, R=4.0, clip=1.0, M=0.75, m=0.5, ridge=0.5, delta=DELTA)

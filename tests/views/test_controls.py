@@ -200,7 +200,7 @@ def test_a_linear_model_can_be_vouched_for():
 
 def test_every_number_and_choice_of_a_run_has_its_control():
     controls = Controls()
-    assert set(SETTING_FIELDS) == {*controls.dials, *controls.fields, "regime", "linear", "neighbours", "sampling"}
+    assert set(SETTING_FIELDS) == {*controls.dials, *controls.fields, "regime", "linear", "clipping", "neighbours", "sampling"}
 
 
 def test_the_batch_is_all_until_it_is_set():

@@ -84,22 +84,24 @@ STEP_SIZE = Assumption(
 )
 
 
-def _steepness(r: RunArrays) -> str:
-    known = np.isfinite(r.lipschitz)
-    return (
-        f"what is clipped is {format_short(r.lipschitz, 6)}-Lipschitz"
-        if known
-        else "nothing is known about the slope of what is clipped"
-    )
+def why_acting(r: RunArrays) -> str:
+    """Why the clip of a single run may act, with its numbers."""
+    if r.lipschitz <= r.clip:
+        why = f"two points at ξ = {format_short(r.xi, 6)} can make a record's quotients {format_short(r.longest, 6)} long"
+    elif np.isfinite(r.lipschitz):
+        why = f"what is clipped is {format_short(r.lipschitz, 6)}-Lipschitz"
+    else:
+        why = "nothing is known about the slope of what is clipped"
+    return f"the clip may act, as {why} and Δ = {format_short(r.clip, 6)}"
 
 
 LIPSCHITZ = Assumption(
     "The loss that is clipped is Δ-Lipschitz on the ball of radius R + ξ, so the clip never acts.",
     lambda r, a: ~r.acting,
-    lambda r: f"the clip may act, as {_steepness(r)} and Δ = {format_short(r.clip, 6)}: this bound needs it idle",
+    lambda r: f"{why_acting(r)}: this bound needs it idle",
     vouched=True,
 )
-CLIPPED = Assumption("Every record's difference quotient is clipped at Δ. Nothing is assumed of the loss.")
+CLIPPED = Assumption("Every record's difference quotients are clipped at Δ, each or together. Nothing is assumed of the loss.")
 
 
 def clip_idle(runs: RunArrays, accounting: Accounting) -> np.ndarray:

@@ -139,7 +139,6 @@ class Bound:
         trajectory: for a single run, what happens inside; None where there is nothing to show.
         printed: what differs with the paper's printed constants; empty where nothing does.
         remark: what to know of a single run's number beside its assumptions.
-        clip_of: what it takes the clip to bound, a record's difference "quotient" along each direction or its "gradient".
         chooses_share: whether schedule="optimal" lets it choose the directional share in place of the run's beta.
         comparator: whether it bounds another mechanism than the run that is set, to be compared with.
         name: its name within a sentence or beside a curve; the title in small letters where empty.
@@ -160,7 +159,6 @@ class Bound:
     proofs: tuple[Reference, ...] = ()
     printed: str = ""
     remark: Callable[[RunArrays, Solved], str] | None = None
-    clip_of: str = "quotient"
     chooses_share: bool = False
     comparator: bool = False
     name: str = ""

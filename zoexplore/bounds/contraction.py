@@ -41,7 +41,7 @@ def k_min(runs, per_step=False):
     """
     theta = corollary_theta(runs.c)
     rate = 1 / runs.eta if per_step else runs.M
-    steps = np.ceil(rate * runs.R * runs.n * np.sqrt(2 * runs.d) / runs.clip)
+    steps = np.ceil(rate * runs.R * runs.n * np.sqrt(2 * runs.d) / runs.clip_each)
     with np.errstate(divide="ignore"):
         need = 20 / 3 / theta**2 * np.log(4 / runs.delta * np.maximum(steps, 1))
     return np.where(theta > 0, np.maximum(need, 1.0), np.inf)

@@ -49,7 +49,7 @@ def _printed(runs: RunArrays, accounting: Accounting) -> Solved:
     """The smaller of the proof's two branches, with the printed 8 in the convergent one."""
     every_step = runs.T * runs.record_sensitivity**2 / 2
     convergent = 2 * runs.record_sensitivity * runs.diameter * np.sqrt(2 * runs.d)
-    N = np.minimum(runs.T, np.ceil(runs.n * runs.R * np.sqrt(2 * runs.d) / (runs.clip * runs.eta)))
+    N = np.minimum(runs.T, np.ceil(runs.n * runs.R * np.sqrt(2 * runs.d) / (runs.clip_each * runs.eta)))
     return Solved.of(runs, accounting, np.minimum(every_step, convergent), runs.delta / 2, N, runs.diameter)
 
 
@@ -109,7 +109,7 @@ def _no_contraction(runs: RunArrays) -> str:
 
 
 def _largest_xi(runs: RunArrays):
-    return np.sqrt((1 - runs.beta) / runs.beta) * 2 * runs.clip / (runs.n * runs.M * np.sqrt(2 * runs.d))
+    return np.sqrt((1 - runs.beta) / runs.beta) * 2 * runs.clip_each / (runs.n * runs.M * np.sqrt(2 * runs.d))
 
 
 def substitute(g: "Guarantee") -> tuple[str, ...]:

@@ -25,7 +25,7 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
 def _step(runs: RunArrays):
     """Lipschitz constant, sensitivity and noise variance of one step."""
     c = runs.largest(lambda part: lipschitz(runs.regime, part * runs.eta / runs.d, runs.M, runs.m))
-    return c, runs.record_sensitivity / runs.d, 1 / runs.d
+    return c, runs.gradient_sensitivity / runs.d, 1 / runs.d
 
 
 def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Trajectory:
@@ -50,7 +50,6 @@ NOISY_GD = Bound(
     assumptions=(START, LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, FULL_BATCH),
     solve=solve,
     trajectory=trajectory,
-    clip_of="gradient",
     comparator=True,
     style=Style(("#8a7400", "#d9c24a"), (4, 3), 1.6),
     substitute=substitute,

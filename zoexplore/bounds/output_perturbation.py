@@ -29,7 +29,8 @@ ANY_BATCH = drawn(
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Before the last step two runs are at most 2R apart; clipped updates move them by U = 2 eta Delta/sqrt(K) more, in the span.
+    """Before the last step two runs are at most 2R apart; clipped updates move them by U = 2 eta Delta/sqrt(K) more, in the
+    span (2 eta Delta/K where the clip is joint).
 
     With x the cosine of the angle between the distance and the span the cost is half of
     (2R r x + U)^2/S + 4 R^2 (1 - x^2)/s2, where r > 1 only if the ridge's own step overshoots; the worst x is
@@ -58,10 +59,10 @@ def explain(g: "Guarantee") -> str:
 def substitute(g: "Guarantee") -> tuple[str, ...]:
     """The lengths that rho is made of, with the run's numbers."""
     s = g.setting
-    update = 2 * s.eta * s.clip / s.K**0.5
+    update, over = 2 * s.eta * s.clip_each / s.K**0.5, "K" if s.clipping == "joint" else r"\sqrt K"
     across = (s.eta * s.sigma) ** 2 * (1 - s.beta) / s.d
     return (
-        rf"2R = {bound_in_tex(2 * s.R)},\quad U = \frac{{2\eta\Delta}}{{\sqrt K}} = {bound_in_tex(update)},\quad"
+        rf"2R = {bound_in_tex(2 * s.R)},\quad U = \frac{{2\eta\Delta}}{{{over}}} = {bound_in_tex(update)},\quad"
         rf" s_2 = \frac{{\eta^2(1-\beta)\sigma^2}}{{d}} = {format_tex(across)}",
         r"\rho",
     )

@@ -165,7 +165,19 @@ class RunArrays(Sensitivity):
     @property
     def acting(self) -> np.ndarray:
         """Whether the clip may act."""
-        return (self.lipschitz > self.clip) | self.by_linear_norm
+        return (self.longest > self.clip) | self.by_linear_norm
+
+    @property
+    def longest(self) -> np.ndarray:
+        """The most that the clip can meet: a quotient, or a record's vector of them where it is joint. A quotient is at most the
+        Lipschitz constant L, and so is the length of K derivatives along orthonormal directions; two points are off by a
+        quarter of xi times the range of curvatures in each (docs/bounds.md, "Sensitivity").
+        """
+        if not (self.setting.clipping == "joint" and np.any(self.xi > 0)):
+            return self.lipschitz
+        width = np.where(self.xi > 0, (self.M - self.ridge) * self.xi * (0.5 if self.regime == "non-convex" else 0.25), 0.0)
+        root = np.sqrt(self.K)
+        return np.where(self.joint, np.minimum(self.lipschitz + root * width, root * self.lipschitz), self.lipschitz)
 
     @property
     def certain_c(self) -> np.ndarray:

@@ -24,10 +24,26 @@ class Sensitivity:
     records_per_person: np.ndarray
 
     @property
+    def joint(self) -> np.ndarray:
+        """Whether a record's quotients are clipped together, which makes a difference from two directions on."""
+        return (self.setting.clipping == "joint") & (self.K > 1)
+
+    @property
+    def clip_each(self) -> np.ndarray:
+        """The clip on each quotient that lets a record move a step as far as the run's own: clip/sqrt(K) for a joint one."""
+        return np.where(self.joint, self.clip / np.sqrt(self.K), self.clip)
+
+    @property
     def record_sensitivity(self) -> np.ndarray:
         """The most that a person's records move the mean difference quotient along a direction, in units of sigma: 2 Delta/n for
-        one record that is replaced, Delta/n for one that is added or removed.
+        one record that is replaced, Delta/n for one that is added or removed; of a joint clip, which allows that for no
+        two directions at once, their root mean square.
         """
+        return above_underflow(self.person_share * 2 * self.clip_each / self.n / self.sigma)
+
+    @property
+    def gradient_sensitivity(self) -> np.ndarray:
+        """The most that a person's records move the mean gradient where each is clipped to length Delta, in units of sigma."""
         return above_underflow(self.person_share * 2 * self.clip / self.n / self.sigma)
 
     @property
@@ -37,13 +53,15 @@ class Sensitivity:
 
     @property
     def step_sensitivity(self) -> np.ndarray:
-        """The most by which clipped updates at two points differ: 2 eta Delta/sqrt(K), in the span."""
-        return above_underflow(2 * self.clip / self.sigma / np.sqrt(self.K))
+        """The most by which clipped updates at two points differ, in the span: 2 eta Delta/sqrt(K), and 2 eta Delta/K where the
+        clip is joint.
+        """
+        return above_underflow(2 * self.clip_each / self.sigma / np.sqrt(self.K))
 
     @property
     def B(self) -> np.ndarray:
         """The most by which neighbours' updates differ at the same point, in the span: 2 eta Delta/(n sqrt(K)) for one record
-        that is replaced.
+        that is replaced, and 2 eta Delta/(nK) where the clip is joint.
         """
         return above_underflow(self.person_share * self.step_sensitivity / self.n)
 
@@ -52,7 +70,7 @@ class Sensitivity:
         """The most by which neighbours' updates differ at the same point before they are projected onto the span, where data
         losses are L-Lipschitz: 2 eta L/(nK) for one record that is replaced.
         """
-        return self.B / np.sqrt(self.K) * (self.lipschitz / self.clip)
+        return self.B / np.sqrt(self.K) * (self.lipschitz / self.clip_each)
 
     @property
     def own_part(self) -> np.ndarray:

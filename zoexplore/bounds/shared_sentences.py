@@ -53,8 +53,10 @@ def _of_releases(released: int, T: int, whose: str) -> str:
 
 
 def record_in_tex(g: "Guarantee") -> str:
-    """(2 Delta/n)^2 with the run's numbers."""
-    return rf"(2\cdot {format_tex(g.setting.clip)}/{format_tex(g.setting.n)})^2"
+    """(2 Delta/n)^2 with the run's numbers; of a joint clip Delta/sqrt(K) for Delta."""
+    s = g.setting
+    over = rf"({format_tex(s.n)}\sqrt{{{format_tex(s.K)}}})" if s.clipping == "joint" else format_tex(s.n)
+    return rf"(2\cdot {format_tex(s.clip)}/{over})^2"
 
 
 def why_undrawn(g: "Guarantee") -> str:

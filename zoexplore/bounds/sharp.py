@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zoexplore.bounds import composition, epochs, full_span, sharp_batches
-from zoexplore.bounds.assumptions import CLIP_IDLE, EPOCHS, LIPSCHITZ, PEOPLE, RELEASED, SMOOTH, START, Assumption
+from zoexplore.bounds.assumptions import CLIP_IDLE, EPOCHS, LIPSCHITZ, PEOPLE, RELEASED, SMOOTH, START, Assumption, why_acting
 from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
 from zoexplore.bounds.kernels import norms as kernels_norms
 from zoexplore.bounds.kernels import sharp as kernels
@@ -339,6 +339,12 @@ SMOOTH_DATA = replace(
     words="Every record's loss is M-smooth; what is clipped of it, all but the ridge, is (M − ridge)-smooth, and convex or "
     "(m − ridge)-strongly convex where the regime says so.",
 )
+JOINT = Assumption(
+    "The clip is one on each quotient, or never acts.",
+    lambda r, a: ~(r.joint & r.acting),
+    lambda r: f"{why_acting(r)}: this bound covers a clip that acts on each quotient, not a joint one",
+    unless=lambda r: not r.joint,
+)
 IDLE = replace(LIPSCHITZ, holds=None, shortfall=None, vouched=False, unless=lambda r: r.acting)
 
 
@@ -407,7 +413,7 @@ SHARP = Bound(
         Reference("epochs", "Released checkpoints"), Reference("epochs", "Neighbours"),
         Reference("minibatch", "The sharper bound: caps"),
     ),
-    assumptions=(START, RELEASED, SMOOTH_DATA, LINEAR, IDLE, CLIP_IDLE, EPOCHS, PEOPLE),
+    assumptions=(START, RELEASED, SMOOTH_DATA, LINEAR, JOINT, IDLE, CLIP_IDLE, EPOCHS, PEOPLE),
     solve=solve,
     trajectory=trajectory,
     remark=remark,

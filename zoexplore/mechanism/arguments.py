@@ -6,7 +6,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zoexplore.mechanism.clipping import RULES
 from zoexplore.mechanism.declaration import Declared
 from zoexplore.mechanism.parameters import Parameters
 from zoexplore.mechanism.post_processing import Adam, Momentum, PostProcessing
@@ -36,7 +35,7 @@ def check_kinds(**given: Any) -> None:
             )
 
 
-def check(setting: Setting, clipping: str, estimator: str | None, microbatch: int | None, chunk_size: int | None) -> None:
+def check(setting: Setting, estimator: str | None, microbatch: int | None, chunk_size: int | None) -> None:
     """Refuse with a ValueError, which names the argument, what the optimiser cannot do or does not count."""
     for name, done in DONE.items():
         if getattr(setting, name) != done:
@@ -46,8 +45,6 @@ def check(setting: Setting, clipping: str, estimator: str | None, microbatch: in
             )
     if setting.sampling not in SAMPLED:
         raise ValueError(f"sampling = {setting.sampling!r} is not allowed: give one of {', '.join(map(repr, SAMPLED))}")
-    if clipping not in RULES:
-        raise ValueError(f"clipping = {clipping!r} is not allowed: give one of {', '.join(map(repr, RULES))}")
     if estimator not in (None, ESTIMATORS[setting.xi > 0]):
         raise ValueError(f"estimator = {estimator!r} is not allowed: xi = {setting.xi:g} is {ESTIMATORS[setting.xi > 0]!r}")
     for name, value in (("microbatch", microbatch), ("chunk_size", chunk_size)):

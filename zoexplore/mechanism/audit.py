@@ -65,7 +65,6 @@ def last_iterates(
     setting: Setting,
     runs: int,
     sources: Sources,
-    clipping: str = "each",
 ) -> Tensor:
     """The last iterates of many independent trainings at once, shape (runs, d): for problems so small that all fit in memory.
 
@@ -75,13 +74,12 @@ def last_iterates(
         setting: the run; a batch below n is drawn as `sampling` says, for each run by itself.
         runs: how many.
         sources: as in `NoisyZOGD`, whose trainings these are.
-        clipping: "each" or "joint".
     """
     w = start.expand(runs, -1)
     for t in range(setting.T):
         U = stiefel(setting.d, setting.K, sources.directions, runs=(runs,), dtype=w.dtype)
         found = quotients(w, U)
-        values = RULES[clipping](found, setting.clip).values
+        values = RULES[setting.clipping](found, setting.clip).values
         if not setting.full_batch:
             values = values * _drawn(setting, t, runs, sources).unsqueeze(-1)
         mean = values.sum(1) / (setting.batch or setting.n)

@@ -56,7 +56,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         sources: the generators: `Sources(seed, noise_seed)` to try things out, `Sources.secure()` for a release.
         declared: what is known of the loss; without it, only composition holds.
         estimator: "two-point" or "directional", to state it; it must agree with xi.
-        clipping: "each" difference quotient at `setting.clip`, or "joint": a record's K-vector shortened to that length.
+        clipping: in place of the setting's, where given.
         schedule: the shares beta_t of the T steps, a bound's `trajectory`, or a dict of T values each of beta, sigma, clip,
             batch.
         loss_of: "outputs" of the module, or "model": then `loss(module, batch)` may do with both what it likes.
@@ -87,7 +87,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         sources: Sources,
         declared: Declared = UNDECLARED,
         estimator: str | None = None,
-        clipping: str = "each",
+        clipping: str | None = None,
         schedule: Schedule = None,
         loss_of: str = "outputs",
         directions: str = "auto",
@@ -99,12 +99,13 @@ class NoisyZOGD(torch.optim.Optimizer):
         device: torch.device | str | None = None,
     ) -> None:
         arguments.check_kinds(setting=setting, sources=sources, declared=declared, post_processing=post_processing)
-        arguments.check(setting, clipping, estimator, microbatch, chunk_size)
+        setting = setting if clipping is None else setting.replace(clipping=clipping)
+        arguments.check(setting, estimator, microbatch, chunk_size)
         declared.describe(setting)  # refuses what cannot be
         self.objective = objective(parameters, loss, loss_of, device)
         self._parameters = Parameters(self.objective.tensors)
         arguments.check_start(self._parameters, setting)
-        self._setting, self._declared, self._clipping = setting, declared, clipping
+        self._setting, self._declared = setting, declared
         self._sources, self._schedule = sources, planned(schedule, setting)
         kind = "dense" if skip_idle_clip and directions == "auto" else directions
         self._streamed = is_streamed(kind, self._parameters, setting.K)
@@ -165,7 +166,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         show(targets.described(setting))
         device = options.get("device") or (tensors[0].device if tensors else "cpu")
         sources = options.pop("sources", None) or Sources.secure(device=device)
-        return cls(parameters, loss, setting, sources=sources, clipping="joint", **options)
+        return cls(parameters, loss, setting, sources=sources, **options)
 
     @property
     def setting(self) -> Setting:
@@ -173,7 +174,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         return self._setting
 
     declared = property(lambda self: self._declared)
-    clipping = property(lambda self: self._clipping)
+    clipping = property(lambda self: self._setting.clipping)
     counts = property(lambda self: self._counts)
     sources = property(lambda self: self._sources)
 
@@ -347,8 +348,8 @@ class NoisyZOGD(torch.optim.Optimizer):
             raise ValueError(f"lr = {lr!r} is not allowed: give a finite number of at least 0")
         eta = setting.eta if lr == setting.eta / setting.K else lr * setting.K
         varied: dict[str, Any] = {name: self._planned(name, t) for name in SCHEDULED}
-        fixed: dict[str, Any] = {name: getattr(setting, name) for name in ("K", "xi", "ridge", "R", "sampling")}
-        step = Step(eta=eta, clipping=self._clipping, **varied, **fixed)
+        fixed: dict[str, Any] = {name: getattr(setting, name) for name in ("K", "xi", "ridge", "R", "sampling", "clipping")}
+        step = Step(eta=eta, **varied, **fixed)
         check_noise(step)
         return step
 

@@ -1,10 +1,9 @@
-"""Guarantees of a run as it was made: a joint clip, steps that differ, assumptions that it did not keep.
+"""Guarantees of a run as it was made: steps that differ, assumptions that it did not keep.
 
-The accountant knows constant runs with a clip on each quotient. A run is put down to such settings, none more private than it
-is, or its steps are added up here.
+The accountant knows constant runs. A run is put down to such settings, none more private than it is, or its steps are added up
+here.
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
 from math import inf, nan, sqrt
 
@@ -22,7 +21,7 @@ from zoexplore.bounds.subsampling import remark
 from zoexplore.mechanism.run_record import RunRecord, Step
 from zoexplore.mechanism.schedule import theorem_of
 from zoexplore.mechanism.varied_losses import Steps, epsilon_of_varied
-from zoexplore.setting import Accounting, Setting, VariedSetting
+from zoexplore.setting import Accounting, VariedSetting
 
 ULPS_UP = 1 + 4e-16
 ORDERS = np.log(np.geomspace(1e-3, 1e5, 33))  # logarithms of orders over 1 that are tried first; any is sound
@@ -35,7 +34,7 @@ def composition(record: RunRecord, accounting: Accounting) -> Guarantee:
     if len(record.moving) > 1 or record.skipped_turns:
         return _added_up(record, accounting)
     (step, count), *_ = record.moving.items()
-    return _least(_noted(guarantee(s, "composition", a), _about(s, step)) for s, a in _clips(record, step, count, accounting))
+    return guarantee(record.of(step, count), "composition", accounting)
 
 
 def of_last(record: RunRecord, bound: str, accounting: Accounting) -> Guarantee:
@@ -46,8 +45,8 @@ def of_last(record: RunRecord, bound: str, accounting: Accounting) -> Guarantee:
     else:
         found = _of(record, *dominated(record), bound, accounting)
     if bound == "theorem" and not against(record, bound) and set(record.varies(*Step.__annotations__)) == {"beta"}:
-        found += _theorem_at_its_shares(record, accounting)
-    return _least(found)
+        found = min(found, _theorem_at_its_shares(record, found), key=lambda g: g.epsilon)
+    return found
 
 
 def against(record: RunRecord, bound: str) -> list[str]:
@@ -72,8 +71,8 @@ def against(record: RunRecord, bound: str) -> list[str]:
         missing.append(record.disproved)
     elif record.unproved and LIPSCHITZ in BOUNDS[bound].assumptions:
         missing.append(record.unproved)
-    elif record.unproved and record.last.clipping == "joint" and K > 1:
-        missing.append(f"{record.unproved}; the proof for a clip that acts is of one of each quotient, not of a joint one")
+    elif record.unproved and record.last.clipping == "joint" and record.stretch > 1 and xi > 0:
+        missing.append(f"{record.unproved}; of a joint clip that acts, two points along streamed directions are not covered")
     if bound == "noisy-gd" and (d > K or xi > 0):
         missing.append(f"the run is not gradient descent: K = {K} of d = {d} directions, ξ = {xi:g}")
     return missing
@@ -112,43 +111,26 @@ def dominated(record: RunRecord) -> tuple[Step, float]:
     return replace(steps[0], eta=eta, sigma=sigma, beta=share, clip=clip), slowest
 
 
-def _of(record: RunRecord, step: Step, slowest: float, bound: str, accounting: Accounting) -> list[Guarantee]:
-    """A bound for as many such steps, from that part of their eta on, with the clip in every form that holds."""
-    forms = _clips(record, step, record.steps, accounting, BOUNDS[bound].clip_of)
+def _of(record: RunRecord, step: Step, slowest: float, bound: str, accounting: Accounting) -> Guarantee:
+    """A bound for as many such steps, from that part of their eta on."""
+    setting = record.of(step, record.steps)
     if slowest < 1:
-        forms = [(VariedSetting(**s.as_dict(), slowest=slowest), a) for s, a in forms]
-    note = _about(forms[0][0], step)
+        setting = VariedSetting(**setting.as_dict(), slowest=slowest)
+    note = ""
     if len(record.moving) > 1 and bound != "output-perturbation":
         note = f"steps that differ count as the worst of them: β = {step.beta:.4g} at σ = {step.sigma:.4g}"
-    return [_noted(guarantee(s, bound, a), note) for s, a in forms]
-
-
-def _clips(
-    record: RunRecord, step: Step, count: int, accounting: Accounting, clip_of: str = "quotient"
-) -> list[tuple[Setting, Accounting]]:
-    """That many equal steps with a clip as a bound understands it, in every form that holds.
-
-    Joint clip C: a record's K-vector has length at most C, so that replacing it moves the mean by at most 2C/n and the step by
-    2 eta C/(nK), at two points by 2 eta C/K. Clipping each quotient at C/sqrt(K) gives the same two numbers, on which every bound
-    depends that takes the clip to be a quotient's. One that takes it to be a gradient's keeps C: with K = d and derivatives a
-    record's K-vector is as long as its gradient. Where the clip is idle, so is one of each quotient at C.
-    """
-    setting = record.of(step, count)
-    if step.clipping == "each" or clip_of == "gradient":
-        return [(setting, accounting)]
-    alike = record.of(step, count, clip=step.clip / sqrt(step.K)), accounting.replace(sensitivity="clip")
-    return [alike] if record.disproved or record.unproved else [alike, (setting, accounting)]
+    return _noted(guarantee(setting, bound, accounting), note)
 
 
 def _added_up(record: RunRecord, accounting: Accounting) -> Guarantee:
     """Composition of steps that differ: the sum of their budgets, and their privacy losses where some are on sampled batches."""
     how, first = accounting.replace(sensitivity="clip"), next(iter(record.moving))
     for step in {(s.sampling, s.on_all(record.setting.n)): s for s in record.moving}.values():
-        one = guarantee(record.of(step, 1, clip=_each(step)), "composition", how)
+        one = guarantee(record.of(step, 1), "composition", how)
         if any(check.met is False for check in one.checks):
             return one
     rho, sampled = _budget(record), {s: count for s, count in record.moving.items() if _is_sampled(record, s)}
-    like = record.of(first, record.steps, clip=_each(first), batch=None)
+    like = record.of(first, record.steps, batch=None)
     if not sampled:
         mean = sqrt(2 * rho / record.steps)  # the constant step that costs as much
         alike = like.replace(sigma=like.sigma * _cost(record, replace(first, batch=None)) / mean / ROUND_UP)
@@ -223,11 +205,11 @@ def _of_batches(counted: dict[tuple[float, float, str], int], rho: float, like: 
     return replace(like, epsilon=epsilon, rho=nan, order=alpha, reason="", note=note)
 
 
-def _theorem_at_its_shares(record: RunRecord, accounting: Accounting) -> list[Guarantee]:
+def _theorem_at_its_shares(record: RunRecord, found: Guarantee) -> Guarantee:
     if record.last.batch not in (None, record.setting.n):
-        return []
+        return found
     beta = np.concatenate([np.full(count, step.beta) for step, count in record.stages if step.eta > 0])
-    return [theorem_of(beta, s, a) for s, a in _clips(record, record.last, record.steps, accounting)]
+    return theorem_of(beta, record.of(record.last, record.steps), found.accounting)
 
 
 def _each(step: Step) -> float:
@@ -235,16 +217,5 @@ def _each(step: Step) -> float:
     return step.clip if step.clipping == "each" else step.clip / sqrt(step.K)
 
 
-def _about(counted: Setting, step: Step) -> str:
-    """How the clip that was accounted differs from the run's."""
-    if counted.clip == step.clip:
-        return ""
-    return f"the joint clip {step.clip:.4g} counts as {counted.clip:.4g} = C/√K on each quotient"
-
-
 def _noted(found: Guarantee, *notes: str) -> Guarantee:
     return replace(found, note="; ".join(filter(None, (found.note, *notes))))
-
-
-def _least(found: Iterable[Guarantee]) -> Guarantee:
-    return min(found, key=lambda g: g.epsilon)

@@ -153,11 +153,12 @@ class RunRecord:
             "ridge": step.ridge,
             "R": step.R,
             "sampling": step.sampling,
+            "clipping": step.clipping,
             "T": count,
         } | changes
         # what the clip does is proved from what is declared, never taken from the setting
         supposed = {"regime": "non-convex", "M": max(self.setting.M, step.ridge), "m": step.ridge}
-        supposed |= {"lipschitz": None, "linear": False}
+        supposed |= {"lipschitz": self.declared.lipschitz if step.clipping == "joint" else None, "linear": False}
         if self.unproved:
             supposed["lipschitz"] = max(self.declared.lipschitz or inf, nextafter(fields["clip"], inf))
         described = self.declared.describe(self.setting.replace(**supposed | fields))

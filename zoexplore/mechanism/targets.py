@@ -26,7 +26,7 @@ def setting_for(
     R: float = inf,
     ridge: float = 0.0,
 ) -> Setting:
-    """The run with the least noise that composition allows at (epsilon, delta), for a joint clip.
+    """The run with the least noise that composition allows at (epsilon, delta), its clip joint.
 
     Args:
         epsilon, delta: the target, which holds even if every iterate is seen.
@@ -45,16 +45,16 @@ def setting_for(
         raise ValueError(f"lr = {lr!r} is not allowed: give a number above 0")
     xi = USUAL_XI * sqrt(d) if xi is None else xi
     run = Setting(
-        n=n, d=d, K=K, T=T, sigma=1.0, beta=beta, batch=batch, clip=clip / sqrt(K), eta=lr * K, xi=xi, delta=delta,
-        R=R, M=inf if ridge == 0 else ridge, m=ridge, ridge=ridge,
+        n=n, d=d, K=K, T=T, sigma=1.0, beta=beta, batch=batch, clip=clip, clipping="joint", eta=lr * K, xi=xi,
+        delta=delta, R=R, M=inf if ridge == 0 else ridge, m=ridge, ridge=ridge,
     )  # fmt: skip
-    return calibrate(run, "sigma", epsilon=epsilon, bound="composition").replace(clip=clip)
+    return calibrate(run, "sigma", epsilon=epsilon, bound="composition")
 
 
 def described(setting: Setting) -> str:
     """What was chosen, in a sentence."""
     on = "all records" if setting.full_batch else f"batches of {setting.batch}"
-    counted = guarantee(setting.replace(clip=setting.clip / sqrt(setting.K)), "composition")
+    counted = guarantee(setting, "composition")
     budget = f"σ = {setting.sigma:.4g} gives ε = {round_up(counted.epsilon):.4g} at δ = {round_up(setting.delta, 6):g}"
     run = f"after {setting.T} steps on {on} of n = {setting.n}, by composition"
     sizes = f"d = {setting.d}, K = {setting.K}, lr = η/K = {setting.eta / setting.K:.4g}, ξ = {setting.xi:.4g}"

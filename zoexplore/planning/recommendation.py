@@ -221,7 +221,7 @@ class _Target:
         public = self.public(run).sigma
         if run.sigma >= public * (1 - SETTLED):
             yield "Composition gives the least, with β = 1: all noise along the directions."
-            if self.accounting.sensitivity == "clip":
+            if self.accounting.sensitivity == "clip" and run.clipping == "each":
                 yield "Its cost does not depend on K: with more directions a step learns more, and takes more forward passes."
         else:
             yield f"By composition, with β = 1, σ would have to be {format_short(public / run.sigma)} times as large."

@@ -3,14 +3,14 @@
 All methods are charged for the same thing, what one record's gradient may add to a step:
 
 - each quotient clipped at Delta: as the accountant has it, whether the clip acts or not;
-- the K quotients of a record clipped together at C: to every bound a clip of C/sqrt(K) on each, since either lets a record move a
-  step by (eta/K) C/n. No bound but those that the clip alone carries covers a joint clip that acts;
+- the K quotients of a record clipped together at C, which lets a record move a step by (eta/K) C/n. No bound but those that the
+  clip alone carries covers a joint clip that acts;
 - a loss that is proved to be L-Lipschitz with C >= L: neither clip ever acts, and the record moves the step by its gradient's
   part in random directions, of which K of d see about sqrt(K/d) (docs/bounds.md, "Sensitivity").
 """
 
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import inf
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.setting import Accounting, Setting
@@ -39,12 +39,11 @@ class Account:
 def accounts(task: Task, configuration: Configuration, accounting: Accounting) -> tuple[Account, ...]:
     """Every sound way to count a configuration with noise. For whichever bound, the least of them holds."""
     setting, hidden = configuration.setting, configuration.hidden and configuration.method != OPACUS
-    if configuration.clipping == "each":
+    if setting.clipping == "each":
         bounds = _allowed(configuration) if hidden else ("composition",)
         return (Account(setting, accounting, bounds, "each quotient's clip"),)
     alone = ("composition", "output-perturbation") if hidden else ("composition",)
-    each = setting.replace(clip=setting.clip / sqrt(setting.K), lipschitz=inf)
-    found = [Account(each, accounting.replace(sensitivity="clip"), alone, _of_clip(configuration))]
+    found = [Account(setting.replace(lipschitz=inf), accounting.replace(sensitivity="clip"), alone, _of_clip(configuration))]
     constants = task.constants
     if not constants.supposed and setting.clip >= constants.lipschitz and setting.full_batch and configuration.method != OPACUS:
         idle = setting.replace(clip=constants.lipschitz, lipschitz=None)

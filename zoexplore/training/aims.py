@@ -61,14 +61,14 @@ def configuration(task: Task, method: str, choice: Choice, sigma: float, *, hidd
     lipschitz = task.constants.lipschitz
     setting = task.setting(
         sigma, choice.K, choice.beta, choice.T, eta=choice.rate * choice.K, clip=choice.clip, neighbours=NEIGHBOURS,
-        batch=choice.batch, sampling="poisson" if choice.batch else "without-replacement",
+        clipping=choice.clipping, batch=choice.batch, sampling="poisson" if choice.batch else "without-replacement",
         lipschitz=lipschitz if choice.clip < lipschitz else None, R=task.R if kind.noisy else inf,
     )  # fmt: skip
     if choice.ridge is not None:
         moved = choice.ridge - setting.ridge
         regime = setting.regime if setting.regime == "non-convex" else "strongly-convex" if choice.ridge else "convex"
         setting = setting.replace(ridge=choice.ridge, m=choice.ridge, M=setting.M + moved, regime=regime)
-    return Configuration(method, setting, kind.noisy, kind.every_direction, choice.clipping, hidden)
+    return Configuration(method, setting, kind.noisy, kind.every_direction, hidden)
 
 
 def aimed(
@@ -98,4 +98,4 @@ def aimed(
     if not sigmas:
         return None
     aimed_at = made.setting.replace(sigma=min(sigmas))
-    return Configuration(method, aimed_at, True, made.own_basis, made.clipping, hidden, target)
+    return Configuration(method, aimed_at, True, made.own_basis, hidden, target)

@@ -21,7 +21,7 @@ from torch import Tensor
 from zoexplore.mechanism import Sources, batch_draws, hybrid, project, stiefel
 from zoexplore.mechanism.noise import combine
 from zoexplore.mechanism.rng import Generator, normal
-from zoexplore.setting import Setting
+from zoexplore.setting import CLIPPINGS, Setting
 from zoexplore.training.linear import Linear
 from zoexplore.training.methods import OPACUS
 from zoexplore.training.models import MODELS, Adapters, Perceptron
@@ -41,7 +41,6 @@ class Configuration:
         setting: its run; `batch` and `xi` are the same for all of a job.
         noisy: whether noise is added.
         own_basis: the parameters' own basis in place of random directions; K is d then.
-        clipping: "each" limits every quotient of a record to `setting.clip`, "joint" the length of all K together.
         hidden: whether bounds for the last iterate alone may be claimed.
         target: the epsilon that sigma was solved for; None where sigma was given.
     """
@@ -50,7 +49,6 @@ class Configuration:
     setting: Setting
     noisy: bool = True
     own_basis: bool = False
-    clipping: str = "each"
     hidden: bool = True
     target: float | None = None
 
@@ -72,8 +70,8 @@ class Configuration:
 
     def noise_seed(self, seed: "Seed") -> int:
         """The seed of this configuration's noise: its own, whatever else is trained beside it, or said of its loss."""
-        run = {name: value for name, value in self.setting.as_dict().items() if name != "linear"}
-        said = f"{seed.noise} {self.method} {self.noisy} {self.own_basis} {self.clipping} {run}"
+        run = {name: value for name, value in self.setting.as_dict().items() if name not in ("linear", "clipping")}
+        said = f"{seed.noise} {self.method} {self.noisy} {self.own_basis} {self.setting.clipping} {run}"
         return int.from_bytes(sha256(said.encode()).digest()[:16])
 
 
@@ -170,12 +168,12 @@ class Job:
     def _clipped(self, problem: Problem, state: "State", members: list[int], U: Tensor | None, rows: Tensor | None) -> Tensor:
         """The mean of the clipped quotients of some runs, shape (members, K), by the rule of each."""
         found = state.w.new_empty(len(members), problem.d if U is None else U.shape[1])
-        for rule in ("each", "joint"):
-            these = [j for j, i in enumerate(members) if self.configurations[i % len(self.configurations)].clipping == rule]
+        everyone = [self.configurations[i % len(self.configurations)].setting for i in members]
+        for rule in CLIPPINGS:
+            these = [j for j, setting in enumerate(everyone) if setting.clipping == rule]
             if not these:
                 continue
-            runs = [members[j] for j in these]
-            settings = [self.configurations[i % len(self.configurations)].setting for i in runs]
+            runs, settings = [members[j] for j in these], [everyone[j] for j in these]
             clip = torch.tensor([s.clip for s in settings], dtype=state.w.dtype)
             means = problem.clipped if rule == "each" else problem.jointly_clipped
             found[these], active = means(state.w[runs], U, clip, settings[0].xi, rows, settings[0].batch)

@@ -14,6 +14,7 @@ from typing import Any
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.setting import Accounting, Setting
+from zoexplore.training.methods import METHODS
 from zoexplore.training.results import Frontier, Point
 from zoexplore.writing import write
 
@@ -171,7 +172,7 @@ def _point(about: dict[str, Any]) -> Point:
     return Point(
         method=_name(about["method"]),
         sigma=float(about["sigma"]),
-        setting=about["setting"] and Setting(**about["setting"]),
+        setting=about["setting"] and Setting(**({"clipping": _usual_clipping(about)} | about["setting"])),
         seeds=seeds,
         steps=steps,
         accuracy=by_seed(about["accuracy"]),
@@ -187,6 +188,12 @@ def _point(about: dict[str, Any]) -> Point:
         tested=int(about["tested"]),
         run={_text(name): float(value) for name, value in about["run"].items()},
     )
+
+
+def _usual_clipping(about: dict[str, Any]) -> str:
+    """How a point's run was clipped where its file does not say: files did not while no setting did."""
+    method = METHODS.get(about["method"])
+    return "joint" if about["target"] is not None or (method and method.clipping == "joint") else "each"
 
 
 def _name(value: Any) -> str:

@@ -49,7 +49,7 @@ class Method:
             ValueError: a value is not allowed.
         """
         K = task.d if self.K == 0 else K if self.K is None else self.K
-        return task.setting(sigma, K, beta if self.beta is None else self.beta, T, **others)
+        return task.setting(sigma, K, beta if self.beta is None else self.beta, T, clipping=self.clipping, **others)
 
 
 METHODS = {

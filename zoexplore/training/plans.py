@@ -178,7 +178,7 @@ def _at_scales(
         method = METHODS[name]
         for sigma in map(float, sigmas if method.noisy else sigmas[:1]):
             setting = method.setting(task, sigma, start.K, start.beta, start.T, **others)
-            found.append(Configuration(name, setting, method.noisy, method.every_direction, method.clipping))
+            found.append(Configuration(name, setting, method.noisy, method.every_direction))
     return found
 
 

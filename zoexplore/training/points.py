@@ -52,7 +52,7 @@ def _point(plan: Plan, c: Configuration, used: list[_Run], known: Privacy) -> Po
     reason = dict(known.reason)
     clipped = sum(int(run.state.clipped[run.place]) for run in used)
     supposed = plan.task.constants.supposed
-    if supposed and clipped and c.clipping == "each":
+    if supposed and clipped and c.setting.clipping == "each":
         for bound in trusting(plan.accounting):
             epsilons[bound], reason[bound] = (inf,) * len(steps), CLIP_ACTED
     epsilon = {bound: values[-1] for bound, values in epsilons.items()}
@@ -62,7 +62,7 @@ def _point(plan: Plan, c: Configuration, used: list[_Run], known: Privacy) -> Po
         else:
             reason[bound] = as_printed(bound, plan.accounting)
     updates = sum(run.state.t for run in used)
-    quotients = updates * (c.setting.batch or c.setting.n) * (1 if c.clipping == "joint" else c.setting.K)
+    quotients = updates * (c.setting.batch or c.setting.n) * (1 if c.setting.clipping == "joint" else c.setting.K)
 
     def along(name: str) -> tuple[tuple[float, ...], ...]:
         return tuple(tuple(row[run.place] for row in getattr(run.state, name)[: len(steps)]) for run in used)

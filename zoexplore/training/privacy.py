@@ -68,7 +68,7 @@ def _refused(task: Task, configuration: Configuration, accounting: Accounting) -
     """Bounds that the setting alone would allow, but not this task or method."""
     refused: dict[str, str] = {}
     setting, lipschitz = configuration.setting, task.constants.lipschitz
-    if configuration.clipping == "each" and setting.clip < lipschitz and (setting.lipschitz or 0) < lipschitz:
+    if setting.clipping == "each" and setting.clip < lipschitz and (setting.lipschitz or 0) < lipschitz:
         why = f"the loss is {lipschitz:.4g}-Lipschitz, so that a clip of Δ = {setting.clip:.4g} may act: give at least that"
         refused |= dict.fromkeys(trusting(accounting), why)
     if configuration.method == OPACUS:

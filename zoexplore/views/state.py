@@ -8,6 +8,7 @@ import param
 from zoexplore.fields import FIELDS, in_symbols
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import (
+    CLIPPINGS,
     CONVERSIONS,
     LARGEST_INTEGER,
     NEIGHBOURS,
@@ -57,6 +58,7 @@ class State(param.Parameterized):
     regime = param.Selector(default=DEMONSTRATION.regime, objects=list(REGIMES), doc="what is known of the loss")
     R = _number("R", **_POSITIVE)
     clip = _number("clip", **_POSITIVE)
+    clipping = param.Selector(default=DEMONSTRATION.clipping, objects=list(CLIPPINGS), doc="what the clip limits")
     M = _number("M", **_POSITIVE)
     m = _number("m", bounds=(0.0, None), softbounds=None)
     ridge = _number("ridge", bounds=(0.0, None), softbounds=None)

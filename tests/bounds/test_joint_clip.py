@@ -1,0 +1,83 @@
+"""A joint clip C lets a record move a step by 2 eta C/(nK), in every bound; where it may act, few of them say something."""
+
+from math import inf, sqrt
+
+import pytest
+
+from zoexplore import BOUNDS, epsilon, guarantee
+from zoexplore.bounds import curve
+from zoexplore.mechanism.declaration import Declared
+from zoexplore.presets import DEMONSTRATION
+from zoexplore.setting import Accounting, Setting
+
+RUN = DEMONSTRATION.replace(n=2000, d=60, K=25, T=80, sigma=0.03, R=0.3)
+JOINT = RUN.replace(clipping="joint")
+RUNS = {
+    "all records": RUN,
+    "free share": RUN.replace(beta=0.0),
+    "batches": RUN.replace(batch=100),
+    "Poisson": RUN.replace(batch=100, sampling="poisson", neighbours="add-remove"),
+    "cyclic": RUN.replace(batch=100, sampling="cyclic"),
+    "people": RUN.replace(records_per_person=3),
+}
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+def test_an_idle_one_is_a_clip_on_each_quotient_that_is_sqrt_K_times_smaller(run):
+    """All that these bounds ask of an idle clip is how far a record, or two points, can move a step."""
+    joint = run.replace(clipping="joint", clip=1.0)
+    for bound in ("composition", "output-perturbation", "corollary", "theorem", "sharp"):
+        assert epsilon(joint, bound) == pytest.approx(epsilon(run.replace(clip=1 / sqrt(25)), bound), rel=1e-9)
+
+
+def test_composition_is_the_gaussian_shift_of_its_own_sensitivity():
+    moved = 2 * JOINT.eta / (2000 * 25)
+    variance = JOINT.eta**2 * 0.03**2 * (0.5 / 25 + 0.5 / 60)
+    assert guarantee(JOINT, "composition").rho == pytest.approx(80 * moved**2 / (2 * variance), rel=1e-12)
+    assert JOINT.noise_multiplier == pytest.approx(sqrt(variance) / (moved / 2), rel=1e-12)
+    assert JOINT.with_noise_multiplier(3.0).noise_multiplier == pytest.approx(3.0)
+
+
+def test_the_comparator_with_gradients_clips_these_at_the_same_length():
+    assert epsilon(JOINT, "noisy-gd") == epsilon(RUN, "noisy-gd")
+
+
+def test_along_directions_every_value_has_its_own():
+    directions = [1, 5, 25, 60]
+    along = curve(JOINT, "K", directions, ["composition", "sharp"])
+    for bound, values in along.items():
+        assert list(values) == pytest.approx([epsilon(JOINT.replace(K=K), bound) for K in directions], rel=1e-3)
+    assert along["composition"][0] == epsilon(RUN.replace(K=1), "composition")
+
+
+@pytest.mark.parametrize("changes", [{"lipschitz": inf}, {"lipschitz": 1.01}, {"xi": 0.1}], ids=str)
+def test_one_that_may_act_leaves_what_asks_nothing_of_the_loss(changes):
+    """Two points along K directions can say more than a gradient of length C."""
+    acting = JOINT.replace(**changes)
+    found = {bound: guarantee(acting, bound) for bound in BOUNDS}
+    assert {bound for bound, g in found.items() if g.valid} == {"composition", "output-perturbation"}
+    for bound in ("corollary", "theorem", "sharp", "noisy-gd"):
+        assert "the clip may act" in found[bound].reason
+    assert epsilon(acting.replace(K=1), "sharp") == epsilon(acting.replace(K=1, clipping="each"), "sharp") < inf
+
+
+@pytest.mark.parametrize("xi, idle", [(0.4, True), (0.41, False)])
+def test_two_points_lengthen_a_record_s_vector_by_sqrt_K_xi_over_4_times_the_range_of_curvatures(xi, idle):
+    run = JOINT.replace(regime="convex", ridge=0.0, m=0.0, M=2.0, clip=2.0, lipschitz=1.0, R=0.2, xi=xi)
+    assert (epsilon(run, "theorem") < inf) == idle
+
+
+def test_the_loss_s_own_sensitivity_does_not_depend_on_the_clip():
+    lipschitz = Accounting(sensitivity="lipschitz")
+    at = {kind: RUN.replace(clipping=kind, clip=2.0, lipschitz=0.1) for kind in ("each", "joint")}
+    for bound in ("composition", "sharp"):
+        assert epsilon(at["joint"], bound, lipschitz) == pytest.approx(epsilon(at["each"], bound, lipschitz), rel=1e-9)
+
+
+def test_an_unknown_kind_is_refused():
+    with pytest.raises(ValueError, match="clipping = 'both' is not allowed: give one of 'each', 'joint'"):
+        Setting(n=10, d=2, K=1, T=1, sigma=1.0, beta=1.0, clipping="both")
+
+
+def test_what_is_declared_counts_and_not_what_a_setting_supposes():
+    assert Declared(lipschitz=2.0).describe(JOINT).clipping == "joint"
