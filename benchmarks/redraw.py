@@ -12,12 +12,12 @@ from holoviews.streams import Pipe
 
 from benchmarks.timing import milliseconds, table
 from zoexplore import plots
-from zoexplore.compute.questions import Sheet, histograms, row
+from zoexplore.columns import heights, level_lines
+from zoexplore.compute.questions import Sheet, row
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import Accounting
 from zoexplore.training.finished import load
-from zoexplore.views.figures.inside import Factors
-from zoexplore.views.figures.map import Map, heights, level_lines
+from zoexplore.views.figures.map import Map
 from zoexplore.views.training.course import Course
 from zoexplore.views.training.frontier import UtilityFigure
 
@@ -28,7 +28,7 @@ def run():
     """Print milliseconds of processor time and their ratios; return the ratios."""
     print("Redrawing what no slider moves: milliseconds of processor time in the server, HoloViews over ours")
     ratios = []
-    for name, case in {"map": a_map, "frontier": a_frontier, "training curve": a_course, "factors": factors}.items():
+    for name, case in {"map": a_map, "frontier": a_frontier, "training curve": a_course}.items():
         draw, picture, data = case()
         ours, theirs = timed(draw, data), timed(streamed(picture, data[0]), data)
         ratios.append((name, f"{ours:.2f}", f"{theirs:.2f}", f"{theirs / ours:.1f}"))
@@ -93,17 +93,3 @@ def a_course():
         return hv.Overlay([*learnt, *cost])
 
     return lambda point: view.draw(found, BOUNDS, "accuracy", point), picture, points
-
-
-def factors():
-    view = Factors()
-    shown(view.figure)
-    data = [(histograms(520, K, 0.3), {"theorem": 0.9, "sharper bound": 0.8}) for K in (52, 260)]
-
-    def picture(data):
-        drawn, ruled = data
-        edges = np.append(drawn["left"], drawn["right"][-1])
-        bars = [hv.Histogram((edges, drawn[kind]), label=kind) for kind in ("orthonormal", "independent")]
-        return hv.Overlay([*bars, *(hv.VLine(x) for x in ruled.values())])
-
-    return lambda data: view._draw(*data), picture, data

@@ -18,9 +18,6 @@ for library in ("OMP", "OPENBLAS", "MKL"):
 # jsonschema, with which notebooks are checked, would build a grammar of international addresses for two seconds in every process.
 sys.modules["rfc3987_syntax"] = None
 
-# HoloViews would load Matplotlib, which nothing here draws with, for the names of its colours.
-sys.modules["matplotlib"] = None
-
 settings.register_profile("effort", examples(USUAL))
 settings.load_profile("effort")
 

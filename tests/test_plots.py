@@ -148,3 +148,20 @@ def test_a_stream_redraws_them():
     first = live[()].dimension_values("epsilon")[-1]
     stream.event(K=260)
     assert live[()].dimension_values("epsilon")[-1] != first
+
+
+@pytest.mark.parametrize("kind", ["svg", "pdf"])
+def test_a_figure_is_saved_as_vectors_in_the_same_colours(kind, tmp_path):
+    file = tmp_path / f"curves.{kind}"
+    plots.save(plots.curves(RUN, values=[1, 10], bounds=["composition", "sharp"]), file)
+    content = file.read_bytes()
+    assert len(content) > 3000
+    if kind == "svg":
+        assert all(plots.style(bound)["color"] in content.decode() for bound in ("composition", "sharp"))
+
+
+def test_coupled_runs_are_drawn_step_by_step():
+    drawn = plots.motion(RUN)
+    assert list(drawn.keys()) == list(range(RUN.T + 1)) and len(drawn.last) == 2
+    with pytest.raises(ValueError, match="step size"):
+        plots.motion(RUN.replace(M=float("inf"), eta=None, regime="non-convex", m=0, ridge=0))

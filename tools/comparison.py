@@ -8,16 +8,15 @@ from math import hypot, sqrt
 from pathlib import Path
 from statistics import fmean, stdev
 
+from zoexplore import plots
 from zoexplore.bounds import BOUNDS
+from zoexplore.columns import COSTS, spread
 from zoexplore.formatting import format_count, format_number
 from zoexplore.training import METHODS, TASKS, Frontier
 from zoexplore.training.comparison import HIDING
 from zoexplore.training.costs import kept, passes
 from zoexplore.training.finished import Comparison, Nearness, load
-from zoexplore.views.figures.picture import svg
-from zoexplore.views.state import State
-from zoexplore.views.training.comparison import COSTS, Compared, Costs, describe_costs, describe_frontier
-from zoexplore.views.training.frontier import spread
+from zoexplore.views.training.comparison import describe_costs, describe_frontier
 from zoexplore.views.training.tab import how
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -35,16 +34,9 @@ def main() -> None:
     after = rest.split(END)[1]
     page.write_text(before + BEGIN + "\n\n" + written(found) + "\n" + END + after)
     for task, frontier in found.frontiers.items():
-        (DOCS / f"comparison-{task}.svg").write_text(drawn(frontier))
+        plots.save(plots.comparison(frontier), DOCS / f"comparison-{task}.svg")
         for cost in COSTS:
-            (DOCS / f"comparison-{task}-{cost}.svg").write_text(drawn(frontier, cost))
-
-
-def drawn(frontier: Frontier, cost: str = "") -> str:
-    """The figure of one task against epsilon, or against a cost."""
-    figure: Compared | Costs = Costs() if cost else Compared()
-    figure.draw(frontier, cost or "accuracy")
-    return svg(figure.figure, State(), title=TASKS[frontier.task].title, caption=[])
+            plots.save(plots.comparison(frontier, cost), DOCS / f"comparison-{task}-{cost}.svg")
 
 
 def written(found: Comparison) -> str:

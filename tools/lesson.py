@@ -11,10 +11,9 @@ import panel as pn
 from bokeh.resources import INLINE
 from panel.io.resources import CDN_DIST, DIST_DIR
 
-from zoexplore import guarantee
+from zoexplore import guarantee, plots
 from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION
-from zoexplore.views import Replay, State
 from zoexplore.views.style import theme
 from zoexplore.writing import write
 
@@ -25,7 +24,7 @@ _TEXT = """
 step, by a bounded length along the K = {K} random directions; each step also pulls them together. A third run starts with one
 of them and ends with the other, its noise <i>shifted</i> a little at every step. An observer of the last iterate cannot tell
 shifted noise from plain noise but for a price, the budget ρ, and the budget of a whole run is what becomes ε.</p>
-<p>Play it, or drag the slider: {says}</p>
+<p>Drag the slider: {says}</p>
 """
 _SAYS = {
     "sharp": "what lies along the directions and what lies across them are orthogonal, each is hidden by the noise it meets, and "
@@ -39,14 +38,14 @@ The whole lesson, with the formulas and exercises, is <code>notebooks/4-why-hidd
 """
 
 
-def page(bound: str, replay: Replay) -> pn.Column:
-    """The lesson for one bound: text, the player with its figures, and what it comes to."""
+def page(bound: str) -> pn.Column:
+    """The lesson for one bound: text, the figures with their slider, and what it comes to."""
     g, public = guarantee(RUN, bound), guarantee(RUN.replace(beta=1.0), "composition")
     end = _END.format(rho=format_number(g.rho), epsilon=format_number(g.epsilon), T=RUN.T, public=format_number(public.epsilon))
     text = {"sizing_mode": "stretch_width", "margin": 0, "styles": {"font-size": "16px", "line-height": "1.55"}}
     return pn.Column(
         pn.pane.HTML(_TEXT.format(K=RUN.K, says=_SAYS[bound]), **text),
-        replay,
+        pn.panel(plots.replay(RUN, bound), widget_location="top"),
         pn.pane.HTML(end, **text),
         max_width=900, sizing_mode="stretch_width",
         styles={"margin": "24px auto", "padding": "0 16px", "font-family": theme.FONT, "box-sizing": "border-box"},
@@ -58,11 +57,9 @@ def html(bound: str) -> str:
 
     Panel inlines its scripts but still links its style sheets and icons, so these are put in here.
     """
-    out, replay = StringIO(), Replay(State(RUN), bound=bound)
-    steps = {replay.player: list(range(replay.frames.size))}  # all, where Panel would leave out the last
-    page(bound, replay).save(
-        out, title="Why hidden state helps", resources=INLINE, embed=True, embed_states=steps, progress=False
-    )
+    out = StringIO()
+    states = {"max_states": RUN.T + 1, "max_opts": RUN.T + 1}  # all of them
+    page(bound).save(out, title="Why hidden state helps", resources=INLINE, embed=True, progress=False, **states)
     return linked_as_data(out.getvalue())
 
 

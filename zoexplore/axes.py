@@ -8,6 +8,7 @@ from math import ceil, floor, inf, log10
 import numpy as np
 
 from zoexplore.fields import FIELDS, Field
+from zoexplore.formatting import format_power
 from zoexplore.setting import LARGEST_INTEGER, Setting
 
 POINTS = 81
@@ -97,6 +98,17 @@ def _counts(low: float, high: float, points: int) -> np.ndarray:
 
 
 AXES = {name: FieldAxis(**vars(field)) for name, field in FIELDS.items() if name != "batch"}
+
+
+def decades(low: float, high: float) -> dict[float, str]:
+    """Ticks of a log axis, with their texts: whole decades, some of them where there are many.
+
+    >>> decades(0.1, 1e5)[1e4]
+    '10⁴'
+    """
+    exponents = range(ceil(log10(low) - 1e-9), floor(log10(high) + 1e-9) + 1)
+    every = ceil(len(exponents) / 12)
+    return {10.0**e: f"{10.0**e:g}" if -4 < e < 4 else format_power(e) for e in exponents if e % every == 0}
 
 
 def drawable(epsilon: np.ndarray) -> np.ndarray:

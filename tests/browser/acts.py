@@ -243,12 +243,6 @@ def open_export(page):
     code.wait_for()
 
 
-def saved(page, title, kind):
-    with page.expect_download() as download:
-        page.get_by_role("button", name=f"Save {title} as {kind}").click()
-    return download.value
-
-
 def background(page):
     return page.evaluate("getComputedStyle(document.body).backgroundColor")
 

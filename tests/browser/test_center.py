@@ -1,10 +1,8 @@
 """The tabs in a real browser: each shows what it should, by mouse and by keyboard, and what sleeps costs nothing."""
 
 import re
-from xml.etree import ElementTree
 
 import pytest
-from PIL import Image
 
 from tests.browser.acts import (
     becomes,
@@ -12,13 +10,11 @@ from tests.browser.acts import (
     data,
     readouts,
     reads,
-    saved,
     settled,
     show,
     type_in,
     until,
 )
-from tests.effort import usually
 from zoexplore import BOUNDS, curve, guarantee
 from zoexplore.axes import AXES
 from zoexplore.formatting import format_number
@@ -95,24 +91,6 @@ FIGURES = {
     "map": ["the map"],
     "inside": [*(title for title, _ in PANELS.values()), "one step's factors"],
 }
-
-
-# A file of each kind is made in the same way of every figure.
-@pytest.mark.parametrize("tab", usually(["map", "inside"], of=FIGURES))
-def test_every_figure_is_saved_as_png_and_svg(explorer, tab):
-    show(explorer, tab)
-    ready = {"map": ("map-bands", "band"), "inside": ("factors", "orthonormal")}
-    if tab in ready:
-        until(explorer, lambda: data(explorer, *ready[tab]))
-    for title in FIGURES[tab]:
-        vector = saved(explorer, title, "SVG")
-        assert vector.suggested_filename.endswith(".svg")
-        drawn = ElementTree.fromstring(vector.path().read_text())
-        assert len(list(drawn.iter("{http://www.w3.org/2000/svg}path"))) > 5
-    picture = Image.open(saved(explorer, title, "PNG").path())  # which the browser draws of the same text
-    assert picture.format == "PNG" and picture.width == 2 * int(drawn.get("width"))
-    colours = picture.convert("RGB").getcolors(1 << 20)
-    assert len(colours) > 20 and max(colours)[0] < 0.97 * picture.width * picture.height
 
 
 def test_inside_the_bound(explorer):

@@ -105,8 +105,6 @@ def test_what_cannot_be_saved_is_told_and_the_page_goes_on(explorer):
     open_export(page)
     page.get_by_role("button", name="YAML").or_(page.get_by_text("YAML", exact=True)).first.click()
     becomes(page, full.count, 1)
-    page.get_by_role("button", name="Save the curves as SVG").click()
-    becomes(page, full.count, 2)
     settled(page, lambda: type_in(page, "T", "14"), lambda: readouts(page))
     reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=14), "composition").epsilon)
 

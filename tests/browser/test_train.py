@@ -3,7 +3,6 @@
 import os
 import signal
 from contextlib import suppress
-from xml.etree import ElementTree
 
 import numpy as np
 import psutil
@@ -17,7 +16,6 @@ from tests.browser.acts import (
     opened,
     readouts,
     reads,
-    saved,
     settled,
     show,
     steady,
@@ -26,9 +24,9 @@ from tests.browser.acts import (
 )
 from tests.browser.axe import DESK, PHONE, look, serious
 from tests.effort import proof
+from zoexplore.columns import name_of
 from zoexplore.training import NOT_COVERED, TASKS, load
 from zoexplore.training.finished import load as finished
-from zoexplore.views.training.frontier import name_of
 
 # Where the marks are on the page, the figure being scrolled into it.
 PLACES = """() => {
@@ -184,13 +182,6 @@ def test_a_mark_says_what_it_is(results):
     tip.wait_for()
     point = next(iter(finished().frontiers.values())).points[int(data(results, "frontier", "point")[i])]
     until(results, lambda: name_of(point) in tip.inner_text() and f"seeds: {len(point.seeds)}" in tip.inner_text())
-
-
-def test_figures_are_saved(results):
-    for title in ("the frontier", "accuracy while training", "what stopping there costs"):
-        drawn = ElementTree.fromstring(saved(results, title, "SVG").path().read_text())
-        assert drawn.get("width")
-        assert saved(results, title, "PNG").path().stat().st_size > 1000
 
 
 @pytest.mark.parametrize(("width", "scheme"), [PHONE, proof(*DESK)])

@@ -129,18 +129,6 @@ def test_another_field_keeps_its_axis_with_its_curves():
     assert view.figure.xaxis[0].axis_label.startswith("δ")
 
 
-def test_what_is_saved_is_of_the_state_that_it_names():
-    view = Curves()
-
-    async def save():
-        view.state.ask(batch=401)
-        assert view.waiting
-        return await view.picture()
-
-    assert "b = 401" in asyncio.run(save())
-    same(view.source.data["sharp"], curve(DEMONSTRATION.replace(batch=401), "T", T_VALUES)["sharp"])
-
-
 def test_a_view_that_falls_asleep_computes_no_further_and_catches_up():
     view = Curves()
 

@@ -1,6 +1,5 @@
 """The tabs and what they show: the accountant's numbers, step by step, in words and in TeX."""
 
-import asyncio
 import re
 from collections import Counter
 
@@ -9,15 +8,14 @@ import panel as pn
 import pytest
 from bokeh.models import ColumnDataSource
 
-from tests.views.test_picture import texts
 from zoexplore import BOUNDS, Accounting, curve, guarantee
-from zoexplore.compute.questions import guarantees, histograms
-from zoexplore.directions import moment_factor, tail_factor
+from zoexplore.columns import MOST_POINTS, thinned
+from zoexplore.compute.questions import guarantees
 from zoexplore.formatting import format_number, format_tex
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import SCHEDULES
-from zoexplore.views import Factors, Inside, Profile, State, Tabs, Theory
-from zoexplore.views.figures.inside import MOST_POINTS, describe_trajectory, lines, thinned
+from zoexplore.views import Inside, Profile, State, Tabs, Theory
+from zoexplore.views.figures.inside import describe_trajectory
 from zoexplore.views.panels.theory import _errata, substituted
 from zoexplore.views.pins import Pin, Pins
 from zoexplore.views.style import theme
@@ -74,10 +72,7 @@ def test_every_tab_has_a_title_and_can_be_painted(small):
 def painted(view):
     """Every colour in a view's figures, those of data included, by where it is."""
     found = Counter()
-    panes = [
-        pane for part in (view, getattr(view, "replay", None), getattr(view, "factors", None)) if part for pane in part.panes
-    ]
-    for model in {model for pane in panes for model in pane.object.references()}:
+    for model in {model for pane in view.panes for model in pane.object.references()}:
         given = [(name, getattr(model, name)) for name in model.properties() if name.endswith("color")]
         if isinstance(model, ColumnDataSource):
             given += [(f"{model.name} {name}", c) for name, column in model.data.items() for c in column]
@@ -114,7 +109,6 @@ def test_the_profiles_legend_says_where_a_line_is_that_the_frame_leaves_out(d, o
         left, right = drawn.size and drawn.max() < start, drawn.size and drawn.min() > end
         assert where[:5] == (", ε u" if left else ", ε f" if right else "")
     assert outside <= {bound for bound, where in said.items() if where}
-    assert not {BOUNDS[bound].title for bound in outside} & set(texts(asyncio.run(view.picture())))
 
 
 def test_the_profiles_hover_has_every_column_that_it_names():
@@ -144,34 +138,6 @@ def test_the_words_say_where_counting_begins():
     assert f"Counting starts {g.N:.0f} steps before the end" in describe_trajectory(g)
     assert "all 200 steps are counted" in describe_trajectory(guarantee(DEMONSTRATION, "sharp"))
     assert "2K = 600 exceeds d = 520" in describe_trajectory(guarantee(DEMONSTRATION.replace(K=300), "theorem"))
-
-
-def test_the_lines_are_the_proofs_factors():
-    g = guarantees(DEMONSTRATION, Accounting())
-    t = g["theorem"]
-    shown = list(lines(g, 520, 260, 1 / 3).values())
-    assert shown == [tail_factor(520, 260, 1 / 3, t.delta_f / t.N), moment_factor(520, 260, 1 / 3, 1)]
-
-
-def test_histograms_are_densities_and_orthonormality_helps():
-    drawn = histograms(520, 260, 1 / 3)
-    width = drawn["right"] - drawn["left"]
-    means = {}
-    for kind in ("orthonormal", "independent"):
-        assert (drawn[kind] * width).sum() == pytest.approx(1)
-        means[kind] = (drawn[kind] * width * drawn["left"]).sum()
-    assert means["orthonormal"] < means["independent"]
-
-
-def test_too_many_directions_are_not_simulated():
-    assert "too many" in Factors(State(DEMONSTRATION.replace(d=10**6, K=10**5))).words.object
-
-
-def test_a_figure_that_was_hidden_comes_back():
-    view = Factors(State(DEMONSTRATION.replace(d=10**6, K=10**5)))
-    assert not view.drawing.visible and view.pane.visible, "a hidden pane of Bokeh stays blank when it is shown again"
-    view.state.ask(d=520, K=52)
-    assert view.drawing.visible and len(view.source.data["left"])
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -237,3 +203,14 @@ def test_panels_without_anything_to_draw_are_not_shown():
     assert not inside.grid.visible
     inside.state.ask(batch=None)
     assert inside.grid.visible
+
+
+def test_the_player_goes_through_the_steps_and_says_what_each_does():
+    view = Inside(State(DEMONSTRATION.replace(T=40)))
+    view.player.value = view.player.end
+    assert "100\u202f% of the budget" in view.told.object and {span.location for span in view.now} == {1}
+    view.player.value = 0
+    assert "Step 1 of 40" in view.told.object and {span.location for span in view.now} == {40}
+    view.state.ask(K=300)
+    view.bound = "theorem"
+    assert not view.player.visible and "2K = 600 exceeds d = 520" in view.words.object

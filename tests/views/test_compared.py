@@ -1,10 +1,12 @@
 """The figure of methods at their best."""
 
+import holoviews as hv
 import numpy as np
 import panel as pn
 import pytest
 
 from tests.views.train_jobs import frontier, point
+from zoexplore import columns, plots
 from zoexplore.views import Train
 from zoexplore.views.training import comparison
 
@@ -13,7 +15,8 @@ def test_the_tab_opens_with_a_finished_comparison():
     tab = Train()
     shown = tab.finished
     noisy = [p for p in shown.frontier.points if p.target is not None]
-    assert len(noisy) == 5 * 6 and len(shown.compared.marks.data["x"]) == len(noisy)
+    drawn = plots.comparison(shown.frontier)
+    assert len(noisy) == 5 * 6 == sum(drawn.traverse(len, [hv.Scatter]))
     said = shown.words.object
     assert shown.comparison.dates[shown.task][:10] in said and "price of tuning" in said and "torch" in said
     shown.open.clicks += 1
@@ -30,18 +33,16 @@ def test_without_a_comparison_the_tab_is_there_all_the_same(monkeypatch):
 def test_accuracy_against_a_cost_at_one_target(cost):
     shown = Train().finished
     shown.against = cost
-    assert shown.over_cost.visible and not shown.over_epsilon.visible
-    points = [p for p in shown.frontier.points if p.target == comparison.rivals(shown.frontier).target]
-    marks, of = shown.costs.marks.data, comparison.COSTS[cost][0]
-    assert len(points) == 6
-    assert marks["x"] == [of(p) for p in points] and marks["y"] == [p.mean("accuracy") for p in points]
-    axis = shown.costs.figure.x_range
-    assert axis.start < min(marks["x"]) and axis.end > max(marks["x"])
+    points = [p for p in shown.frontier.points if p.target == columns.rivals(shown.frontier).target]
+    drawn, of = plots.comparison(shown.frontier, cost), columns.COSTS[cost][0]
+    marks = [mark for scatter in drawn.traverse(lambda each: each.array().tolist(), [hv.Scatter]) for mark in scatter]
+    assert marks == [[of(p), p.mean("accuracy")] for p in points] and len(points) == 6
+    assert len(shown.drawing) == 1
     assert "forward passes" in shown.head.object and "numbers per record" in shown.head.object
 
 
 def test_names_stand_apart_and_near_their_lines():
-    places = comparison.apart([0.9, 0.9, 0.5, 0.91], 0.05)
+    places = columns.apart([0.9, 0.9, 0.5, 0.91], 0.05)
     assert min(np.diff(sorted(places))) > 0.05 - 1e-9
     assert max(abs(np.array(places) - [0.9, 0.9, 0.5, 0.91])) < 0.06
 
@@ -51,7 +52,7 @@ def test_the_gap_is_between_the_best_of_either_kind_at_one_target():
         return point(epsilon=target, accuracy=accuracy, method=method, target=target)
 
     drawn = frontier(at("aggzo", (0.6, 0.6), 1.0), at("dpzero", (0.7, 0.7), 1.0), at("dp-sgd", (0.9, 0.9), 1.0))
-    target, gradients, directions = comparison.rivals(drawn)
+    target, gradients, directions = columns.rivals(drawn)
     assert (target, gradients.method, directions.method) == (1.0, "dp-sgd", "dpzero")
     assert "0.900; the best" in comparison.describe_frontier(drawn) and "0.700" in comparison.describe_frontier(drawn)
     assert "ε = 1.00" in comparison.describe_frontier(drawn) and comparison.describe_frontier(frontier()) == ""

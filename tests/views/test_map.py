@@ -11,10 +11,11 @@ import pytest
 from tests.effort import usually
 from zoexplore import Accounting, curve, epsilon
 from zoexplore.axes import AXES
+from zoexplore.columns import bands, heights, level_lines
 from zoexplore.compute.questions import SIZE, Sheet, row
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Map, State
-from zoexplore.views.figures.map import EDGES, bands, heights, level_lines
+from zoexplore.views.figures.map import EDGES
 from zoexplore.views.pins import Pin, Pins
 from zoexplore.views.style import theme
 

@@ -12,13 +12,12 @@ from zoexplore import Accounting, __version__, guarantee, paper
 from zoexplore.bounds import BOUNDS
 from zoexplore.formatting import THIN, format_short, format_tex
 from zoexplore.planning import Unreachable, calibrate, recommend
-from zoexplore.presets import DEMONSTRATION, PRESETS
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import LARGEST_INTEGER
 from zoexplore.views import Readouts, State
 from zoexplore.views.explorer import Explorer, colophon
 from zoexplore.views.figures.curves import Curves
-from zoexplore.views.figures.inside import Factors, describe_trajectory
-from zoexplore.views.figures.replay import Replay
+from zoexplore.views.figures.inside import Inside, describe_trajectory
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.panels.planner import Planner, _found, _plan, _solution
 from zoexplore.views.panels.readouts import attacker_sentence
@@ -131,8 +130,8 @@ def test_a_person_with_several_records_is_a_person():
 def test_why_a_bound_that_applies_has_no_steps_to_draw():
     said = describe_trajectory(guarantee(DEMONSTRATION.replace(releases=5), "sharp"))
     assert "5 iterates are released" in said and "mini-batches" not in said
-    replay = Replay(state=State(DEMONSTRATION.replace(batch=100, T=5)))
-    assert "with mini-batches of 100 records it is up to chance which" in replay.words.object
+    inside = Inside(state=State(DEMONSTRATION.replace(batch=100, T=5)))
+    assert "with mini-batches of 100 records it is up to chance which" in inside.words.object
 
 
 def test_one_counted_step_is_no_plural():
@@ -186,18 +185,6 @@ def test_a_large_target_may_be_typed():
 def test_every_bound_has_a_name_for_sentences():
     names = {name: bound.in_text for name, bound in BOUNDS.items()}
     assert names["sharp"] == "the sharper bound" and names["composition"] == "composition"
-
-
-def test_without_a_step_size_nothing_is_simulated():
-    view = Factors(State(DEMONSTRATION.replace(M=float("inf"), eta=None, regime="non-convex", m=0.0, ridge=0.0)))
-    assert "Without a step size" in view.words.object and not view.drawing.visible
-
-
-def test_a_distance_that_no_step_shrinks_is_multiplied_by_one_whatever_the_directions_are():
-    view = Factors(State(PRESETS["linear-head"].setting))
-    assert "by 1 on average, whether they are orthonormal or independent" in view.words.object
-    usual = Factors(State())
-    assert re.search(r"by 0\.7\d+ on average if they are orthonormal, and by 0\.8\d+ if independent", usual.words.object)
 
 
 def test_nothing_is_said_of_what_lies_across_directions_that_span_everything():

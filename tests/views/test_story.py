@@ -110,14 +110,6 @@ def test_a_step_shows_the_curves_that_it_tells_of_and_their_number(explorer):
     assert "gives the smallest" in explorer.readouts.verdict.object
 
 
-def test_an_answer_that_is_seen_in_motion_plays_by_itself(explorer):
-    explorer.address.read("?story=4")
-    player = explorer.tabs["motion"].player
-    player.param.update(value=player.end, direction=0)
-    explorer.story.guesses[2].clicks += 1
-    assert (player.value, player.direction) == (0, 1)
-
-
 def test_the_steps_are_short():
     for told in STEPS.values():
         words = re.findall(r"\w+", told.summary)

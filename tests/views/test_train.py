@@ -1,12 +1,10 @@
 """The Train tab without a browser: what is asked for, what is drawn where, and what is said when it goes wrong."""
 
-import asyncio
 import os
 import pickle
 import subprocess
 import sys
 from math import inf
-from xml.etree import ElementTree
 
 import numpy as np
 import panel as pn
@@ -15,13 +13,14 @@ import pytest
 from tests.views import train_jobs
 from tests.views.train_jobs import frontier, point, without_noise
 from zoexplore import Accounting
+from zoexplore.columns import name_of, supposed
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.training import Here
 from zoexplore.training.frontier_files import from_json, to_csv
 from zoexplore.views import State, Train
 from zoexplore.views.training import jobs, running
 from zoexplore.views.training.choices import Choices
-from zoexplore.views.training.frontier import Scale, about, front, infinite, marks, name_of, stopping, supposed
+from zoexplore.views.training.frontier import Scale, about, front, infinite, marks, stopping
 from zoexplore.views.training.jobs import Asked
 from zoexplore.views.training.running import dask_address
 
@@ -269,7 +268,7 @@ class TestTab:
         tab = Train(State())
         tab.frontier = frontier(new, point(method="dp-sgd", target=1.0), point(method="dpzero", target=1.0))
         tab.take(new)
-        assert "cannot show newer" in tab.running.note.object and len(tab.compared.gap.data["x"]) == 1
+        assert "cannot show newer" in tab.running.note.object and len(tab.by_methods) == 1
         assert "newer" in tab.compared.names.data["text"] and tab.menu.options["newer, σ = 0.001"] == ("newer", 1e-3)
 
     def test_the_course_is_chosen_by_keyboard_too(self):
@@ -313,24 +312,14 @@ class TestTab:
         tab.state.ask(delta=1e-6)
         assert tab.marks.source.data is drawn and "train again" in tab.about.object
 
-    @pytest.mark.parametrize("name", ["frontier", "learnt", "cost"])
-    def test_pictures(self, name):
-        tab = Train(dark=True)
-        assert ElementTree.fromstring(asyncio.run(tab.picture(name))) is not None
-        tab.frontier = frontier()
-        drawn = ElementTree.fromstring(asyncio.run(tab.picture(name)))
-        words = "".join(drawn.itertext())
-        assert ("∞" in words and "Not private" in words) or name != "frontier"
-        assert "python 3" in words and "200" not in words
-
     def test_it_renders_alone(self):
         assert pn.panel(Train()).get_root() is not None
 
     def test_the_page_does_not_wait_for_torch(self):
         code = "import sys; from zoexplore.views import Train; print(Train().choices.asked().task.name, "
-        code += "'torch' in sys.modules, 'pandas' in sys.modules)"
+        code += "'torch' in sys.modules)"
         told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ))
-        assert told.stdout.split() == ["mixture", "False", "False"]
+        assert told.stdout.split() == ["mixture", "False"]
 
 
 def test_names():

@@ -1,5 +1,5 @@
 """What pages ask for: every bound's curve along a field, its guarantee, what that allows an attacker and what it says in words;
-values worth a name, a map's rows, plans, histograms of one step, a miniature that is played. No Panel here.
+values worth a name, a map's rows, plans. No Panel here.
 
 Most are `remembered`: pure functions of frozen arguments, whose values nobody writes to.
 """
@@ -19,10 +19,8 @@ from zoexplore.bounds.contraction import k_min
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.compute.remembered import recall, remembered
-from zoexplore.directions import one_step_factors
 from zoexplore.export import to_csv
 from zoexplore.formatting import format_count
-from zoexplore.motion import Motion, simulate
 from zoexplore.planning import Plan, Unreachable, calibrate, recommend
 from zoexplore.planning.steps import from_which_on
 from zoexplore.setting import LARGEST_INTEGER, Accounting, Setting
@@ -34,8 +32,6 @@ _EVEN, _FEW = np.linspace(0.01, 0.99, 99), np.geomspace(1e-6, 0.01, 81)
 RATES = np.unique(np.concatenate([_FEW, _EVEN, 1 - _FEW]))  # of false alarms: even, and close together at either end
 RATES.flags.writeable = False
 Wanted = float | tuple[float, float]
-KINDS = ("orthonormal", "independent")
-SAMPLES, SEED, BINS = 2000, 1, 60
 SIZE = 101  # points a side of a map
 _ALIKE = 1e-3  # curves that differ by less are the same to three digits
 _FINER = 40  # steps between two
@@ -251,45 +247,3 @@ def recommended(setting: Setting, epsilon: float, bound: str, accounting: Accoun
         return recommend(setting.replace(batch=None), epsilon=epsilon, bound=bound, accounting=accounting)
     except (Unreachable, ValueError) as error:
         return str(error)
-
-
-@remembered()
-def histograms(d: int, K: int, c: float) -> dict[str, np.ndarray]:
-    """Densities of the one-step factor for both kinds of directions over the same bins."""
-    drawn = {kind: one_step_factors(d, K, c, SAMPLES, SEED, kind == "orthonormal") for kind in KINDS}
-    low, high = min(x.min() for x in drawn.values()), max(x.max() for x in drawn.values())
-    pad = max(high - low, 1e-6) * 0.02
-    edges = np.linspace(max(low - pad, 0), high + pad, BINS + 1)
-    densities = {kind: np.histogram(x, edges, density=True)[0] for kind, x in drawn.items()}
-    return {"left": edges[:-1], "right": edges[1:], **densities}
-
-
-@dataclass(frozen=True)
-class Played:
-    """What is played of a miniature: its pairs of runs, the smallest epsilon of its own, by which bound, and the least overlap
-    that this leaves to any attacker.
-    """
-
-    run: Setting
-    motion: Motion
-    bound: str
-    epsilon: float
-    least: float
-
-
-@dataclass(frozen=True)
-class Miniature:
-    """A miniature, how it is accounted, and whether its pairs start apart. Never answered on the event loop: it takes a while."""
-
-    run: Setting
-    accounting: Accounting
-    apart: bool
-
-
-@remembered()
-def played(of: Miniature) -> Played:
-    """Simulate and account a miniature."""
-    found = guarantees(of.run, of.accounting)
-    best = smallest(found)
-    least = 1 - best.advantage if best.valid else 0.0
-    return Played(of.run, simulate(of.run, of.apart), best.bound, best.epsilon, least)

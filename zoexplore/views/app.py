@@ -65,9 +65,7 @@ def begin() -> Iterator[None]:
     explorer = Explorer(search=search, staged=True)
     yield from explorer.make()
     yield
-    page = _begun[document] = pn.panel(explorer)
-    yield
-    yield from _rendered(page, document)
+    _begun[document] = pn.panel(explorer)
 
 
 def _search(document: Document) -> str:
@@ -75,16 +73,6 @@ def _search(document: Document) -> str:
     request = document.session_context.request if document.session_context else None
     query = str(getattr(request, "uri", "")).partition("?")[2].partition("#")[0]
     return f"?{query}" if query else ""
-
-
-def _rendered(page: pn.Column, document: Document) -> Iterator[None]:
-    """Make the models of a page's parts one after another. Panel keeps these, and makes all others in one go."""
-    root, holder = page._bokeh_model(), page[0]._bokeh_model()
-    page._bokeh_model, page[0]._bokeh_model = (lambda: root), (lambda: holder)
-    for part in page[0]:
-        part._get_model(document, root, holder)
-        yield
-    yield
 
 
 def serve() -> None:

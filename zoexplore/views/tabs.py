@@ -9,7 +9,6 @@ from zoexplore.views.figures.attack import Attack
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.figures.inside import Inside
 from zoexplore.views.figures.map import Map
-from zoexplore.views.figures.motion import Motion
 from zoexplore.views.figures.parts import enlarge
 from zoexplore.views.figures.profile import Profile
 from zoexplore.views.panels.planner import Planner
@@ -22,7 +21,6 @@ from zoexplore.views.view import View
 
 VIEWS: dict[str, tuple[str, type[View]]] = {
     "curves": ("Curves", Curves),
-    "motion": ("In motion", Motion),
     "profile": ("δ against ε", Profile),
     "attack": ("Attack", Attack),
     "map": ("Map", Map),

@@ -1,6 +1,7 @@
 """`View`: what all views of a state have in common."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import panel as pn
@@ -127,6 +128,16 @@ class View(pn.viewable.Viewer):
         """A figure of this view as wide as there is room, painted with it, and followed by a notebook."""
         self.panes.append(pn.pane.Bokeh(fig, **theme.STRETCH | more))
         return self.panes[-1]
+
+    def draw_elements(self, holder: pn.Column, make: Callable[[], Any]) -> None:
+        """Show an element of `zoexplore.plots` in a holder, in place of what it holds: for what follows no slider."""
+        import holoviews as hv  # which takes a second, and which few views need
+
+        fig = hv.renderer("bokeh").get_plot(make()).state
+        fig.update(background_fill_color=None, border_fill_color=None, stylesheets=[theme.css("canvas")])
+        self.panes = [pane for pane in self.panes if pane not in holder.objects]
+        holder[:] = [self.canvas(fig)]
+        paint(fig, self.dark)
 
     def push(self) -> None:
         """Have a notebook's cell show what was drawn."""

@@ -1,6 +1,5 @@
 """Attack: what the best test for a record can do that a guarantee still allows, whoever makes it."""
 
-from functools import partial
 from html import escape
 from typing import Any
 
@@ -16,8 +15,7 @@ from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import RATES, attack, attacks, guarantees, smallest
 from zoexplore.formatting import THIN, format_percent, format_share
 from zoexplore.views.figures import pins
-from zoexplore.views.figures.parts import SaveButtons, blank, empty, hover, mark, stroke, tooltip
-from zoexplore.views.figures.picture import Stroke, svg
+from zoexplore.views.figures.parts import blank, empty, hover, mark, stroke, tooltip
 from zoexplore.views.pins import LETTERS, Pin
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.inputs import percent
@@ -52,11 +50,7 @@ class Attack(View):
             "trade-off": self._figure("What it misses, at least", _MISSED, "missed", 0.0, "linear"),
             "found": self._figure("What it finds, at most", "", "found", _LEAST, "log"),
         }
-        cells = [
-            widgets.stack(self.canvas(fig), SaveButtons(partial(self.picture, name), f"the {name} curves", name))
-            for name, fig in self.figures.items()
-        ]
-        self.grid = widgets.column("panels", *cells)
+        self.grid = widgets.column("panels", *map(self.canvas, self.figures.values()))
         labels = {"fpr": "false alarms", "prior": "chance of membership before", "guess": "chance to guess the record anyway"}
         self.boxes = {name: percent(self, name, label) for name, label in labels.items()}
         self.refused = pn.pane.HTML("", visible=False, stylesheets=[theme.css("notice")], margin=0)
@@ -163,12 +157,6 @@ class Attack(View):
         refused = [box.refusal for box in self.boxes.values() if box.refusal]
         self.refused.object = "".join(f'<p class="refused" role="alert">{escape(words)}.</p>' for words in refused)
         self.refused.visible = bool(refused)
-
-    async def picture(self, name: str) -> str:
-        await self.settle()
-        lines = {line.name: line for line in self.figures[name].renderers}
-        key = [(Stroke.of(lines[b].glyph), g.title) for b, g in self._given.items() if g.valid]
-        return svg(self.figures[name], self.state, key, title=self.figures[name].title.text)
 
     def __panel__(self) -> pn.viewable.Viewable:
         asked = widgets.column("choices", *self.boxes.values())

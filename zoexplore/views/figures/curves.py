@@ -31,7 +31,6 @@ from zoexplore.views.figures.legend import Legend, entry
 from zoexplore.views.figures.parts import (
     LOG_TICKS,
     FittedRange,
-    SaveButtons,
     blank,
     empty,
     fixed_ticks,
@@ -41,7 +40,6 @@ from zoexplore.views.figures.parts import (
     tooltip,
     words,
 )
-from zoexplore.views.figures.picture import Stroke, svg
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
@@ -87,7 +85,6 @@ class Curves(View):
         self.legend = Legend()
         self.choice = widgets.select("ε against", {a.title: field for field, a in AXES.items()}, "along", of=self.param.along)
         self.meaning = widgets.html("", "says")
-        self.saves = SaveButtons(self.picture, "the curves", "curves")
         self.pins.param.watch(self.changed, ["pins", "compare"])
         self.param.watch(self.changed, "along")
         self.legend.param.watch(self._mute, "muted")
@@ -283,14 +280,5 @@ class Curves(View):
                 self._annotate()
         self.push()
 
-    async def picture(self) -> str:
-        """The figure as SVG, with a legend of what is in the frame."""
-        await self.settle()
-        titles = {REFERENCE: REFERENCE_TITLE} | {bound: g.title for bound, g in self._found.items()}
-        highest = self.figure.y_range.end
-        seen = [name for name, line in self.lines.items() if line.visible and (self.source.data[name] <= highest).any()]
-        key = [(Stroke.of(self.lines[name].glyph), titles[name]) for name in seen]
-        return svg(self.figure, self.state, key + pins.key(self.pins), without=(self.along,))
-
     def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.component("curves", self.choice, self.legend, self.pane, self.meaning, self.saves)
+        return widgets.component("curves", self.choice, self.legend, self.pane, self.meaning)

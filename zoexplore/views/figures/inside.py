@@ -1,8 +1,5 @@
-"""Inside the bound: what its proof does at every step, drawn and said; and one step's contraction by orthonormal and by
-independent directions, simulated, with the bounds as lines.
-"""
+"""Inside the bound: what its proof does at every step, drawn, said, and played step by step."""
 
-from functools import partial
 from html import escape
 from math import floor, log10
 from typing import Any
@@ -10,29 +7,24 @@ from typing import Any
 import numpy as np
 import panel as pn
 import param
-from bokeh.models import CustomJSTickFormatter, FixedTicker, GlyphRenderer, LegendItem, Range1d
+from bokeh.models import CustomJSTickFormatter, FixedTicker, GlyphRenderer, LegendItem, Range1d, Span
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.bound import Trajectory
-from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.shared_sentences import in_whom, why_undrawn
+from zoexplore.columns import STEP, thinned
 from zoexplore.compute.ask import ask
-from zoexplore.compute.questions import KINDS, guarantees, histograms
-from zoexplore.directions import moment_factor, tail_factor
-from zoexplore.formatting import format_count, format_number, format_short
+from zoexplore.compute.questions import guarantees
+from zoexplore.formatting import format_count, format_measured_share, format_number
 from zoexplore.views.figures.legend import add_legend
-from zoexplore.views.figures.parts import TICKS, SaveButtons, blank, empty, fill, words
-from zoexplore.views.figures.picture import Stroke, svg
-from zoexplore.views.figures.replay import SHOWN, Replay
+from zoexplore.views.figures.parts import TICKS, blank, empty, fill, mark
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
-MOST_POINTS = 300
+SHOWN = {bound.title: bound.id for bound in reversed(BOUNDS.values()) if bound.hides_iterates}
+_NOTHING = 1e-6  # of the distance, and less
 MOST_DOTS = 40  # steps that are drawn as dots, too
-_COLUMNS = ("z", "p", "a", "rho", "beta", "alpha", "pi")  # of a trajectory
-MOST_DIRECTIONS = 5000  # of which independent ones are drawn one by one
-_KIND_COLOURS = dict(zip(KINDS, ("sharp", "corollary"), strict=True))
 # title of the panel: (column, what it is, colour of the bound that it borrows)
 PANELS = {
     "distance": ("How far apart the runs may be, z", [("z", "z", "theorem")]),
@@ -43,17 +35,6 @@ PANELS = {
         [("beta", "β", "noisy-gd"), ("pi", "π along", "composition"), ("alpha", "α across", "sharp")],
     ),
 }
-
-
-def thinned(path: Trajectory) -> dict[str, np.ndarray]:
-    """A trajectory as columns, of long ones the steps evenly spread over the logarithm of how many are left."""
-    N = path.rho.size
-    left = np.arange(N, 0, -1)
-    if N > MOST_POINTS:
-        left = np.unique(np.geomspace(1, N, MOST_POINTS).round().astype(int))[::-1]
-    nothing = np.full(N, np.nan)
-    columns = {name: nothing if (values := getattr(path, name)) is None else values for name in _COLUMNS}
-    return {"left": left.astype(float), **{name: values[N - left] for name, values in columns.items()}}
 
 
 def above(top: float) -> float:
@@ -121,30 +102,24 @@ def _middle(g: Guarantee, path: Trajectory) -> str:
 
 
 class Inside(View):
-    """Distance, shifts, cost and shares step by step, for one bound; and what random directions do in a step."""
+    """Distance, shifts, cost and shares step by step, for one bound; a player goes through the steps."""
 
     bound = param.Selector(default="sharp", objects=list(SHOWN.values()), doc="the bound that is opened")
 
     def build(self) -> None:
-        self.source = empty("inside", "left", *_COLUMNS)
-        self.words = widgets.html("", "words")
+        self.source = empty("inside", "left", *STEP)
+        self.words, self.told = (widgets.html("", "words") for _ in range(2))
         self.range, self.ticker = Range1d(10, 1), FixedTicker(ticks=[1, 10])
-        self.lines: dict[str, GlyphRenderer] = {}  # by their columns
+        self.player = widgets.player(interval=350)
+        self._g: Guarantee | None = None
+        self.now: list[Span] = []
         self.dots: list[GlyphRenderer] = []
         self.figures = {name: self._figure(name, *spec) for name, spec in PANELS.items()}
-        cells = [
-            widgets.stack(self.canvas(fig), SaveButtons(partial(self.picture, name), PANELS[name][0], name))
-            for name, fig in self.figures.items()
-        ]
-        self.grid = widgets.column("panels", *cells)
-        self.replay = Replay(self.state, self.dark, active=self.active)
-        self.factors = Factors(self.state, self.dark, active=self.active)
+        self.grid = widgets.column("panels", *map(self.canvas, self.figures.values()))
         fixed = {"sizing_mode": None, "width": 330, "margin": (0, 0, 12, 0)}
         self.choice = widgets.radio("bound to open", SHOWN, of=self.param.bound, **fixed)
         self.param.watch(self.changed, "bound")
-        for part in (self.replay, self.factors):
-            self.param.watch(lambda event, part=part: part.param.update(active=event.new), "active")
-        self.param.watch(lambda event: self.replay.param.update(bound=event.new), "bound")
+        self.player.param.watch(self._moved, "value")
 
     def _figure(self, name: str, title: str, drawn: list[tuple[str, str, str]]) -> figure:
         fig = blank(
@@ -154,10 +129,10 @@ class Inside(View):
         fig.xaxis.ticker = self.ticker
         fig.xaxis.formatter = CustomJSTickFormatter(code=f"if (tick < 1000) return String(tick);{TICKS}")
         items = []
+        self.now.append(mark(fig, 1))
         for (column, label, bound), dash in zip(drawn, ([], [6, 3], [2, 3]), strict=False):
             hue = theme.hue(bound)
             line = fig.line("left", column, source=self.source, line_color=hue, line_width=2.4, line_dash=dash)
-            self.lines[column] = line
             self.dots.append(fig.scatter("left", column, source=self.source, size=4, color=hue))
             items.append(LegendItem(label=label, renderers=[line], name=column))
         if len(items) > 1:
@@ -165,14 +140,17 @@ class Inside(View):
         return fig
 
     async def refresh(self) -> None:
-        g = (await ask(guarantees, self.state.setting, self.state.accounting))[self.bound]
+        g = self._g = (await ask(guarantees, self.state.setting, self.state.accounting))[self.bound]
         with pn.io.hold():
-            self.grid.visible = g.trajectory is not None
+            self.grid.visible = self.player.visible = self.told.visible = g.trajectory is not None
             self.words.object = f"<p>{escape(describe_trajectory(g))}</p>"
             if g.trajectory is None:
                 fill(self.source)
             else:
                 self._draw(g.trajectory)
+                last = int(self.source.data["left"].size) - 1
+                self.player.param.update(start=0, end=max(last, 1), value=min(self.player.value, last))
+                self._moved()
         self.push()
 
     def _draw(self, path: Trajectory) -> None:
@@ -188,122 +166,37 @@ class Inside(View):
         for name, (_, drawn) in PANELS.items():
             self.figures[name].y_range.end = above(max(np.nanmax(self.source.data[column], initial=0) for column, *_ in drawn))
 
-    async def picture(self, name: str) -> str:
-        await self.settle()
-        bound, key = BOUNDS[self.bound].title, []
-        if not self.figures[name].legend:
-            ((column, label, _),) = PANELS[name][1]
-            key = [(Stroke.of(self.lines[column].glyph), label)]
-        return svg(self.figures[name], self.state, key, title=f"{PANELS[name][0]} ({bound})")
-
-    def paint(self, dark: bool) -> None:
-        super().paint(dark)
-        self.replay.paint(dark)
-        self.factors.paint(dark)
-
-    def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.component("inside", self.choice, self.replay, self.words, self.grid, self.factors)
-
-
-def lines(found: dict[str, Guarantee], d: int, K: int, c: float) -> dict[str, float]:
-    """The factors that the proofs calculate with, by their names; what does not apply is left out."""
-    theorem, shown = found["theorem"], {}
-    if theorem.valid and theorem.delta_f > 0:
-        shown["theorem"] = tail_factor(d, K, c, theorem.delta_f / theorem.N)
-    shown["sharper bound"] = moment_factor(d, K, c, 1)
-    return {name: x for name, x in shown.items() if np.isfinite(x)}
-
-
-class Factors(View):
-    """The distribution of the factor by which one step's random directions bring two runs nearer."""
-
-    def build(self) -> None:
-        self.source = empty("factors", "left", "right", *_KIND_COLOURS)
-        self.bounds = empty("factor-bounds", "x", "y", "label", "dx", "dy", "align")
-        self.figure = blank(
-            "factor-histogram", "small", bare=True, height=240, title="One step, many draws of the directions",
-            y_range=(0, 1), x_range=(0, 1), x_axis_label="distance after the step over distance before",
-        )  # fmt: skip
-        self.figure.yaxis.visible = False
-        items = []
-        for kind, hatch in zip(_KIND_COLOURS, (" ", "/"), strict=True):
-            hue = theme.hue(_KIND_COLOURS[kind])
-            look = {"fill_color": hue, "fill_alpha": 0.45, "line_color": hue, "hatch_color": hue, "hatch_alpha": 0.5}
-            bar = self.figure.quad("left", "right", kind, 0, source=self.source, hatch_pattern=hatch, **look)
-            items.append(LegendItem(label=kind, renderers=[bar]))
-        add_legend(self.figure, items)
-        ink = theme.colour("ink")
-        self.figure.vspan("x", source=self.bounds, line_color=ink, line_width=2, line_dash=[6, 3])
-        beside = {"x_offset": "dx", "y_offset": "dy", "text_align": "align"}
-        words(self.figure, "x", "y", "label", self.bounds, text_color=ink, text_font_size="11.5px", **beside)
-        self.words = widgets.html("", "words")
-        self.pane = self.canvas(self.figure)
-        self.saves = SaveButtons(self.picture, "one step's factors", "factors")
-        # hidden as one: a pane of Bokeh alone would not come back (Panel 1.9)
-        self.drawing = widgets.stack(self.pane, self.saves)
-        self._drawn: Any = None
-
-    async def refresh(self) -> None:
-        s = self.state.setting
-        found = await ask(guarantees, s, self.state.accounting)
-        d, K, c = s.d, s.K, float(RunArrays.of(s).c)
-        nothing = _undrawn(K, c)
-        self.drawing.visible = not nothing
-        if nothing:
-            self.words.object, self._drawn = f"<p>{nothing}</p>", None
+    def _moved(self, *_: Any) -> None:
+        """Say what happens in the step that is played, and mark it."""
+        if self._g is None or self._g.trajectory is None:
             return
-        drawn, ruled = await ask(histograms, d, K, c), lines(found, d, K, c)
-        if (d, K, c, ruled) != self._drawn:
-            self._drawn = d, K, c, ruled
-            self._draw(drawn, ruled)
-            self.words.object = f"<p>{describe_factors(drawn, d, K, c)}</p>"
-            self.push()
-
-    def _draw(self, drawn: dict[str, np.ndarray], ruled: dict[str, float]) -> None:
-        top = max(float(drawn[kind].max()) for kind in _KIND_COLOURS)
-        low, high = drawn["left"][0], max(drawn["right"][-1], *ruled.values())
-        middle, margin = (low + high) / 2, 0.06 * (high - low)
-        self.figure.x_range.update(start=max(low - margin, 0.0), end=high + margin)
-        self.figure.y_range.end = 1.5 * top
-        self.source.data = drawn
-        fill(self.bounds, [
-            {"x": x, "y": 1.4 * top, "dx": -5 if x > middle else 5, "align": "right" if x > middle else "left",
-             "dy": 14 + 16 * row, "label": f"{name}: {format_number(x)}"}
-            for row, (name, x) in enumerate(ruled.items())
-        ])  # fmt: skip
-
-    async def picture(self) -> str:
-        await self.settle()
-        return svg(self.figure, self.state, title=self.figure.title.text)
+        left = int(self.source.data["left"][min(self.player.value, len(self.source.data["left"]) - 1)])
+        for span in self.now:
+            span.location = left
+        self.told.object = f"<p>{describe_step(self._g, self._g.trajectory.rho.size - left)}</p>"
 
     def __panel__(self) -> pn.viewable.Viewable:
-        title = widgets.short("<h2>Why the directions are orthonormal</h2>", margin=(14, 0, 0, 0))
-        return widgets.component("factors", title, self.words, self.drawing)
+        return widgets.component("inside", self.choice, self.words, self.grid, self.player, self.told)
 
 
-def _undrawn(K: int, c: float) -> str:
-    """Why there is no histogram; empty where there is one."""
-    if not np.isfinite(c):
-        return "Without a step size and a smoothness M nothing can be said about what a gradient step does to the distance."
-    return f"K = {format_count(K)} directions are too many to be drawn one by one here." if K > MOST_DIRECTIONS else ""
-
-
-def describe_factors(drawn: dict[str, np.ndarray], d: int, K: int, c: float) -> str:
-    """What a step does to the distance, with the means of both histograms."""
-    centres = (drawn["left"] + drawn["right"]) / 2
-    orthonormal, independent = (format_short(float(np.average(centres, weights=drawn[kind]))) for kind in KINDS)
-    many = f"K = {format_count(K)} random directions of d = {format_count(d)}"
-    if K == 1:
-        seen = f"one random direction of d = {format_count(d)}, by {orthonormal} on average"
-    elif orthonormal == independent:
-        seen = f"{many}, by {orthonormal} on average, whether they are orthonormal or independent"
+def describe_step(g: Guarantee, t: int) -> str:
+    """What happens in the t-th counted step, as somebody would read it aloud."""
+    path = g.trajectory
+    assert path is not None
+    spent = path.rho[: t + 1].sum() / path.rho.sum()
+    step, T = format_count(path.tau + t + 1), format_count(g.setting.T)
+    where = f"<b>Step {step} of {T}.</b> Before it the runs are at most {format_number(path.z[t])} apart"
+    if path.alpha is None and g.bound == "sharp":
+        hides = f"The directions span everything; noise hides {_length(path.p[t], path.z[t])}"
+    elif path.alpha is None or path.pi is None:
+        hides = f"Noise along the directions hides the record's data, all noise {_length(path.a[t], path.z[t])}"
     else:
-        seen = (
-            f"{many}, by {orthonormal} on average if they are orthonormal, and by {independent} if independent, since "
-            "those overlap, and overshoot where they do"
-        )
-    return (
-        f"A gradient step multiplies the distance by at most c = {format_short(c)}; seen through {seen}. "
-        "The dashed lines mark what the proofs use: the root mean square for the sharper bound, and for the theorem a value "
-        "that all but a rare step stays below."
-    )
+        along, across = format_measured_share(path.pi[t]), format_measured_share(path.alpha[t])
+        hides = f"Noise hides {along} of what lies along the directions and {across} of what lies across them"
+    by_then = f"By then {format_measured_share(spent)} of the budget is spent."
+    return f"{where}, after it {format_number(path.z[t + 1])}. {hides}. {by_then}"
+
+
+def _length(hidden: float, apart: float) -> str:
+    """What noise hides of the distance between the runs."""
+    return f"a length of {format_number(hidden)}" if hidden > _NOTHING * apart else "nearly nothing"

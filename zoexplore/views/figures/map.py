@@ -14,17 +14,16 @@ import param
 from bokeh.events import Pan, PanEnd, PanStart, Tap
 from bokeh.models import ColorBar, CustomJSTickFormatter, FixedTicker, LinearColorMapper
 from bokeh.plotting import figure
-from bokeh.plotting.contour import contour_data
 
-from zoexplore.axes import AXES
+from zoexplore.axes import AXES, decades
 from zoexplore.bounds import BOUNDS
+from zoexplore.columns import bands, heights, level_lines
 from zoexplore.compute.ask import ask, no_answer
 from zoexplore.compute.questions import SIZE, Sheet, row
 from zoexplore.compute.task import Task, event_loop_is_running
 from zoexplore.formatting import format_measured_share, parse_number
 from zoexplore.setting import Setting
-from zoexplore.views.figures.parts import TICKS, SaveButtons, blank, empty, fill, fixed_ticks, words
-from zoexplore.views.figures.picture import decades, svg
+from zoexplore.views.figures.parts import TICKS, blank, empty, fill, fixed_ticks, words
 from zoexplore.views.pins import LETTERS
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.inputs import Typed
@@ -42,31 +41,6 @@ _COARSE = 8  # the coarse map, which comes first, takes every eighth row
 _NEAR = 0.04  # of an axis: from how far the dot is taken hold of
 _BETWEEN = 0.2  # seconds between two looks at how far it is
 _POWERS = TICKS.replace("const e = Math.round(Math.log10(tick));", "const e = Math.round(tick); tick = 10 ** tick;")
-
-
-def heights(epsilon: np.ndarray) -> np.ndarray:
-    """log10 of epsilon; 0 is as good as the lowest colour, and where nothing applies is nan."""
-    with np.errstate(divide="ignore"):
-        return np.log10(np.where(np.isfinite(epsilon), np.maximum(epsilon, 1e-300), np.nan))
-
-
-def bands(x: np.ndarray, y: np.ndarray, z: np.ndarray, edges: np.ndarray) -> dict[str, list]:
-    """Filled contours as columns of a multi-polygon glyph: xs, ys, and which band each is."""
-    found = contour_data(x, y, z, edges, want_line=False).fill_data
-    return {"xs": found.xs, "ys": found.ys, "band": list(range(len(found.xs)))}
-
-
-def level_lines(x: np.ndarray, y: np.ndarray, z: np.ndarray, targets: list[float]) -> dict[str, list]:
-    """Lines at target epsilons, a row for each piece of one, with where to write its number."""
-    rows = []
-    if targets:
-        found = contour_data(x, y, z, np.log10(targets), want_fill=False).line_data
-        for target, xs, ys in zip(targets, found.xs, found.ys, strict=True):
-            for piece in np.split(np.stack([xs, ys]), np.flatnonzero(np.isnan(xs)), axis=1):
-                px, py = piece[:, ~np.isnan(piece[0])]
-                if px.size:
-                    rows.append({"xs": px, "ys": py, "target": target, "at_x": px[px.size // 2], "at_y": py[py.size // 2]})
-    return {name: [row[name] for row in rows] for name in ("xs", "ys", "target", "at_x", "at_y")}
 
 
 class Targets(param.List):
@@ -103,7 +77,6 @@ class Map(View):
         self._shown = False
         self.figure = self._figure()
         self.pane = self.canvas(self.figure)
-        self.saves = SaveButtons(self.picture, "the map", "map")
         self._build()
         self.param.watch(self.changed, ["bound", "x", "y"])
         self.param.watch(self._contour, "targets")
@@ -326,20 +299,12 @@ class Map(View):
         kinds = {theme.BUSY: busy, "zx-idle": not words}
         self.progress.css_classes = ["zx-progress", *(kind for kind, on in kinds.items() if on)]
 
-    async def picture(self) -> str:
-        """The map as SVG; its title says which bound it is of. In a script, which has not shown it, it is computed for that."""
-        await self.settle()
-        if self._computing is None and self._wanted:
-            await self._compute(self._wanted)
-        title = f"ε by {BOUNDS[self._sheet.bound].title}" if self._sheet else ""
-        return svg(self.figure, self.state, without=(self.x, self.y), title=title)
-
     def __panel__(self) -> pn.viewable.Viewable:
         self._shown = True
         if self._computing is None:
             self._want(self._wanted)
         chosen = widgets.column("choices", *self.choices, self.levels)
-        return widgets.component("map", chosen, self.progress, self.pane, self.saves)
+        return widgets.component("map", chosen, self.progress, self.pane)
 
 
 def _text(numbers: list[float]) -> str:

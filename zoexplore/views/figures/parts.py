@@ -1,17 +1,12 @@
-"""What every figure has in common: its canvas in the page's colours, how its axes write numbers, what hovering shows, and the
-buttons that save it, which work in a notebook cell as on the page.
-"""
+"""What every figure has in common: its canvas in the page's colours, how its axes write numbers, what hovering shows."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
 from math import inf
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import panel as pn
-import param
 from bokeh.events import Tap
 from bokeh.model import Model
 from bokeh.models import (
@@ -30,10 +25,9 @@ from bokeh.plotting import figure
 
 from zoexplore.axes import frame, steady
 from zoexplore.bounds import BOUNDS
-from zoexplore.compute.task import Task
 from zoexplore.views.style import theme
 
-# Log axes write whole decades only. `picture.written` says the same in Python, for pictures that are saved: change both.
+# Log axes write whole decades only, as `axes.decades` does.
 TICKS = """
 const e = Math.round(Math.log10(tick));
 if (Math.abs(tick / 10 ** e - 1) > 1e-6) return "";
@@ -116,9 +110,9 @@ def tooltip(caption: str, rows: dict[str, tuple[str, theme.Style]]) -> str:
 
 def blank(name: str, sheet: str = "figure", bare: bool = False, **params: Any) -> figure:
     """An empty figure as the page has them, in light colours: short numbers or decades at its axes, no logo, a toolbar that
-    hides, none where it is `bare`; a finger on it scrolls the page.
+    hides, which only saves where it is `bare`; a finger on it scrolls the page.
     """
-    tools = {"tools": "" if bare else "pan,wheel_zoom,box_zoom,reset,save", "toolbar_location": None if bare else "above"}
+    tools = {"tools": "save" if bare else "pan,wheel_zoom,box_zoom,reset,save", "toolbar_location": "above"}
     look = {"height": 500, "sizing_mode": "stretch_width", "stylesheets": [theme.css("canvas", sheet)], "min_border_right": 18}
     fig = figure(name=name, active_drag=None, active_scroll=None, **{**tools, **look, **params})
     fig.toolbar.logo = None
@@ -257,28 +251,3 @@ def fixed_ticks(axis, texts: dict[float, str]) -> None:
         axis.update(ticker=FixedTicker(ticks=[]), formatter=CustomJSTickFormatter(code=_TOLD, args={"texts": []}))
     axis.ticker.ticks = [float(x) for x in texts]
     axis.formatter.args = {"texts": [[float(x), text] for x, text in texts.items()]}
-
-
-class SaveButtons(pn.custom.JSComponent):
-    """Two buttons that ask for the picture when they are pressed; a browser turns the SVG into a PNG."""
-
-    title = param.String(doc="what is saved, for screen readers")
-    name_of_file = param.String(doc="the file's name without its ending")
-    asked = param.String("", doc="the kind of picture that the browser asks for, and a number that is new each time")
-
-    _esm = Path(__file__).with_name("saves.js")
-
-    def __init__(self, draw: Callable[[], Awaitable[str]], title: str, name: str) -> None:
-        """`draw` returns the figure as SVG, `title` says what it is, and `name` is the end of its file's."""
-        self.draw = draw
-        super().__init__(title=title, name_of_file=f"zoexplore-{name}", stylesheets=[theme.css("saves")], **theme.STRETCH)
-
-    @param.depends("asked", watch=True)
-    def _answer(self) -> None:
-        kind = self.asked.partition(" ")[0]
-
-        async def save() -> None:
-            self._send_msg({"kind": kind, "svg": await self.draw()})
-
-        if kind in ("png", "svg"):
-            Task(save)

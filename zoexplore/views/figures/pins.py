@@ -18,7 +18,6 @@ from zoexplore.export import every_field
 from zoexplore.fields import FIELDS, symbol_of
 from zoexplore.formatting import THIN, format_number, format_short
 from zoexplore.views.figures.parts import empty, fill, words
-from zoexplore.views.figures.picture import Stroke
 from zoexplore.views.pins import LETTERS, Pin, Pins, grouped
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.widgets import region
@@ -49,11 +48,6 @@ def hover_rows(pins: Pins, **more: tuple[str, Style]) -> dict[str, tuple[str, St
 def colours(pins: Pins, dark: bool) -> list[str]:
     """Of every pin."""
     return [style.hue(dark) for _, style in styles(pins).values()]
-
-
-def key(pins: Pins) -> list[tuple[Stroke, str]]:
-    """Every pin's line and name, for the legend of a picture."""
-    return [(Stroke(s.colour[theme.LIGHT], s.width, s.dash), name) for name, s in styles(pins).values()]
 
 
 def least(curves: CurveSet, bound: str = "") -> np.ndarray:

@@ -7,13 +7,13 @@ import panel as pn
 
 from zoexplore.axes import drawable
 from zoexplore.bounds import BOUNDS
+from zoexplore.columns import least_deltas
 from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import CurveSet, curve_set, guarantees
 from zoexplore.formatting import format_number
 from zoexplore.views.figures import pins
 from zoexplore.views.figures.legend import Legend, entry
-from zoexplore.views.figures.parts import FittedRange, SaveButtons, blank, empty, hover, mark, stroke, tooltip
-from zoexplore.views.figures.picture import Stroke, svg
+from zoexplore.views.figures.parts import FittedRange, blank, empty, hover, mark, stroke, tooltip
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
@@ -22,15 +22,6 @@ has to be admitted. Every point of a line is a guarantee of the same run. The do
 _POINTED = "<i>δ</i>, at most, at ε = @{x}{value}"
 _HOVERED = 160  # epsilons that can be pointed at
 _MIDDLE = 1e-6  # where on the axis of delta the hover looks for them
-
-
-def least_deltas(epsilons: np.ndarray, values: np.ndarray, deltas: np.ndarray) -> np.ndarray:
-    """For each epsilon the smallest of the deltas (ascending) at which a bound's value, shape of deltas, is no more than it.
-
-    Not interpolated, since between two points only the larger delta is known to be enough; nan where none is.
-    """
-    allowed = values[None, :] <= epsilons[:, None]
-    return np.where(allowed.any(axis=1), deltas[allowed.argmax(axis=1)], np.nan)
 
 
 class Profile(View):
@@ -53,7 +44,6 @@ class Profile(View):
         self.pointed = empty("profile-hover", "x", "value", "probe", *BOUNDS)
         probe = self.figure.line("value", "probe", source=self.pointed, line_alpha=0)
         self.hover = hover(self.figure, probe, absent="–")
-        self.saves = SaveButtons(self.picture, "the privacy profile", "profile")
         self.pane = self.canvas(self.figure)
         self.words = widgets.html(_SAYS, "words")
         self.legend = Legend()
@@ -105,13 +95,5 @@ class Profile(View):
                 line.visible = bound not in self.legend.muted
         self.push()
 
-    async def picture(self) -> str:
-        await self.settle()
-        start, end = self.figure.x_range.start, self.figure.x_range.end
-        framed = {b: (self.source.data[b] >= start) & (self.source.data[b] <= end) for b in BOUNDS}
-        seen = [b for b, line in self.lines.items() if line.visible and framed[b].any()]
-        key = [(Stroke.of(self.lines[b].glyph), self._found[b].title) for b in seen]
-        return svg(self.figure, self.state, key + pins.key(self.pins), without=("delta",))
-
     def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.component("profile", self.words, self.legend, self.pane, self.saves)
+        return widgets.component("profile", self.words, self.legend, self.pane)

@@ -121,7 +121,7 @@ STEPS = {
         "What leaks",
         "Two runs differ in one person's record. Whoever gets the trained model tries to tell which run it came from: blue or "
         "orange in the picture. ε bounds how well anybody can. Noise σ hides the record.",
-        control="sigma", view="motion", turned={"apart": False},
+        control="sigma", view="curves", turned={"along": "T"},
         question="Will twice the noise halve ε?",
         guesses=("Yes, about half", "Less than half is left", "More than half is left"),
         then={"sigma": 2e-3}, tells=_twice_the_noise,
@@ -145,7 +145,7 @@ STEPS = {
     "4": Step(
         "It saturates",
         "The record acts in every step, and yet only the last iterate is seen.",
-        control="T", view="motion", turned={"apart": True},
+        control="T", view="curves", turned={"along": "T"},
         question="Train five thousand times longer. What does ε do?",
         guesses=("It keeps growing", "It grows a little", "It stays"),
         then={"T": 10**6}, tells=_saturates,
@@ -265,8 +265,6 @@ class Story(pn.viewable.Viewer):
         if step.reveals:
             self._draw(step.reveals)
             self.by = ""
-        if step.view == "motion":
-            self.tabs["motion"].play()
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self.panel

@@ -53,52 +53,14 @@ function remember(view) {
   const keep = () => { try { localStorage.setItem(KEPT, view.model.active ? "dark" : "light"); } catch {} };
   view.el.addEventListener("click", () => setTimeout(keep)); // the button itself is drawn anew with every label
 }
-// With every repaint Bokeh writes the style sheets of a figure's parts anew, gives every curve's element, which is empty, the place of
-// the curve, and asks the styles of every axis what they say of colours and fonts, of which ours say nothing. In between it measures
-// text, for which the browser works out styles and layout, three times over: half of a repaint. So sheets that say what they said
-// are left as they are, curves' elements where they are, and nobody is asked. Nor is anything laid out that is hidden: when it is
-// shown, Bokeh lays out the whole page.
-let sparing = false;
-function spare(view) {
-  const sheet = Object.getPrototypeOf(view.style), write = sheet._update;
-  sparing = true;
-  if (write) sheet._update = function(css) { if (this.css !== css) write.call(this, css); };
-  let layout = view;
-  while (layout && !Object.hasOwn(layout, "layoutable_views")) layout = Object.getPrototypeOf(layout);
-  for (const step of ["update_layout", "measure_layout", "_compute_layout", "after_layout"]) {
-    const lay = layout?.[step];
-    if (lay) layout[step] = function() { if (this.model.visible) lay.call(this); };
-  }
-}
-// Panel says of a component that its place is another whenever it is asked, whereupon Bokeh lays out the whole page.
-function spareComponent(view) {
-  const update = view._update_bbox;
-  let size;
-  view._update_bbox = function() {
-    const before = size;
-    update.call(this);
-    size = `${this.el.offsetWidth} ${this.el.offsetHeight}`;
-    return size != before;
-  };
-}
-function spareFigure(view) {
-  const lay = view._invalidate_layout_if_needed;
-  if (lay) view._invalidate_layout_if_needed = function() { if (this.is_displayed) lay.call(this); };
-  for (const part of view.renderer_views?.values?.() ?? []) if (part.model.type == "GlyphRenderer") part.update_position = () => {};
-  const visual = Object.getPrototypeOf(Object.getPrototypeOf(view.visuals?.outline_line ?? {}));
-  if (visual?._get_css_value) visual._get_css_value = () => "";
-}
 const named = new WeakSet(); // tabs bring views of their own when they are first shown
 function nameAll(all) {
   for (const view of all) {
-    if (!sparing && view.style) spare(view);
     if (named.has(view) || !view.shadow_el || !view.has_finished?.()) continue;
     named.add(view);
     if (view.model.css_classes?.includes?.("zx-room")) view.el.setAttribute("role", "main");
     name(view);
     remember(view);
-    if (view.model.type == "Figure") spareFigure(view);
-    if (view.render_esm) spareComponent(view);
   }
 }
 // On a phone the sliders are below the figure, which stays at the top of the screen while they are used, where it leaves them room.
@@ -145,28 +107,13 @@ let left = LOOKS;
 const wake = () => { left = LOOKS; };
 for (const kind of ["click", "keyup", "resize"]) window.addEventListener(kind, wake, true);
 const watched = new WeakSet();
-function watch(doc) {
-  if (watched.has(doc)) return;
-  watched.add(doc);
-  doc.on_change(wake); // which Bokeh does not call for what comes from the server
-  const patch = doc.apply_json_patch;
-  // After each single change that may move others Bokeh lays out the whole page: of those that come together, after the last.
-  doc.apply_json_patch = function(...given) {
-    wake();
-    const roots = [...window.Bokeh.index.roots], late = new Set();
-    for (const root of roots) root.invalidate_layout = () => late.add(root);
-    try {
-      return patch.apply(this, given);
-    } finally {
-      for (const root of roots) delete root.invalidate_layout;
-      for (const root of late) root.invalidate_layout();
-    }
-  };
-}
 function look() {
   const doc = window.Bokeh?.documents?.[0];
   if (!doc?.is_idle) return;
-  watch(doc);
+  if (!watched.has(doc)) {
+    watched.add(doc);
+    doc.on_change(wake);
+  }
   if (!left) return;
   left -= 1;
   const all = [...window.Bokeh.index.roots].flatMap((root) => [...views(root)]);

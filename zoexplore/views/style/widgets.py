@@ -11,7 +11,6 @@ from typing import Any
 
 import panel as pn
 import param
-from bokeh.model import Model
 
 from zoexplore.compute.task import Task
 from zoexplore.views.style import theme
@@ -22,21 +21,9 @@ def look(kind: str, *sheets: str, **more: Any) -> dict[str, Any]:
     return {"css_classes": [f"zx-{kind}"], "stylesheets": [theme.css(kind, *sheets)], **more}
 
 
-class Text(pn.pane.HTML):
-    """Text that is HTML. To change its text, Panel's own pane works out all of its properties anew, style sheets included."""
-
-    @classmethod
-    def applies(cls, object: Any) -> float | bool | None:
-        """Panel's hook: it shows texts only, and none that is not given to it."""
-        return super().applies(object) if isinstance(object, str) else False
-
-    def _update(self, ref: str, model: Model) -> None:
-        model.update(text=self._transform_object(self.object)["object"])
-
-
 def html(text: str = "", *sheets: str, **more: Any) -> pn.pane.HTML:
     """Text that fills the width."""
-    return Text(text, stylesheets=[theme.css("text", *sheets)], **theme.STRETCH | more)
+    return pn.pane.HTML(text, stylesheets=[theme.css("text", *sheets)], **theme.STRETCH | more)
 
 
 def short(text: str = "", *sheets: str, **more: Any) -> pn.pane.HTML:
@@ -46,7 +33,7 @@ def short(text: str = "", *sheets: str, **more: Any) -> pn.pane.HTML:
 
 def answer(kind: str) -> pn.pane.HTML:
     """Text that a view writes, and that shows while it is of an earlier state (`View.veil`)."""
-    return Text("", css_classes=[f"zx-{kind}"], stylesheets=[theme.root("text", kind, "waiting")], **theme.STRETCH)
+    return pn.pane.HTML("", css_classes=[f"zx-{kind}"], stylesheets=[theme.root("text", kind, "waiting")], **theme.STRETCH)
 
 
 def label(text: str, *sheets: str) -> pn.pane.HTML:

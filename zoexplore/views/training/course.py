@@ -8,12 +8,12 @@ from bokeh.plotting import figure
 
 from zoexplore.axes import frame
 from zoexplore.bounds import BOUNDS
+from zoexplore.columns import bar, name_of
 from zoexplore.formatting import format_count, format_number
 from zoexplore.training import Frontier, Point
 from zoexplore.views.figures.parts import blank, empty, fill, stroke
-from zoexplore.views.figures.picture import Stroke
 from zoexplore.views.style import theme
-from zoexplore.views.training.frontier import at_delta, bar, name_of, reach, stopping
+from zoexplore.views.training.frontier import at_delta, reach, stopping
 
 TITLES = {"learnt": "Accuracy while training", "cost": "What stopping there costs"}
 _MUCH = 0.9  # the share of composition's epsilon below which hiding the steps buys something worth a sentence
@@ -96,11 +96,6 @@ class Course:
             f"{said} and {format_number(composed)} by composition. "
             "Stopping at the right step is cheapest of all; hiding the iterates spares you having to know which step that is."
         )
-
-    def key(self) -> list[tuple[Stroke, str]]:
-        """The legend of the picture of the costs."""
-        drawn = [b for b in BOUNDS if any(isfinite(e) for e in self.source.data[b])]
-        return [(Stroke.of(self.lines[b].glyph), BOUNDS[b].title) for b in drawn]
 
 
 def _cheapest(point: Point, bounds: list[str], step: int) -> tuple[float, str]:

@@ -5,50 +5,30 @@ budget, and infinity at the edge; and what is said of a mark.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
-from math import ceil, floor, inf, isfinite, isnan, log10
-from typing import Any, NamedTuple
+from math import ceil, floor, inf, isfinite, log10
+from typing import Any
 
 from bokeh.models import GlyphRenderer, HoverTool, Range1d, TapTool
 from bokeh.plotting import figure
 
+from zoexplore.axes import decades
 from zoexplore.bounds import BOUNDS
-from zoexplore.formatting import format_count, format_exact, format_number, format_power, format_short
+from zoexplore.columns import LOOKS, bar, extent, look_of, name_of, spread, supposed, title_of
+from zoexplore.formatting import format_count, format_exact, format_number, format_power
 from zoexplore.setting import Accounting
 from zoexplore.training import METHODS, TASKS, Frontier, Point
 from zoexplore.views.figures.parts import blank, empty, fill, fixed_ticks, put, stroke
-from zoexplore.views.figures.picture import Mark, Stroke, decades, shape
 from zoexplore.views.style import theme
 
-_LOOK = 'fill="currentColor" stroke="currentColor"'  # of a mark in the legend
+_SHAPES = {
+    "circle": "●", "square": "■", "triangle": "▲", "diamond": "◆", "inverted_triangle": "▼", "star": "★", "hex": "⬢", "plus": "✚",
+}  # fmt: skip
 UTILITIES = ("accuracy", "loss")
 DEFAULT_BOUNDS = ("composition", "theorem", "corollary", "sharp")
 _STRIP = 0.2  # the share of the axis that is left for what has no finite epsilon
 _COLUMNS = ("x", "y", "xs", "ys", "point", "bound", "marker", "size", "fill", "line", "tip")
 SIZES = (13, 9)  # of the first bound's marks and of the last one's, so that none hides another at the same place
 _ROOM = 0.05  # of the axis, above and below what is drawn
-_LEAST = 0.02  # of a utility that an axis spans: differences that say nothing do not fill it
-_PINS = [light for light, _ in theme.PINS]
-_OF_THE_LOSS = "the loss is "  # how the models' own suppositions begin, which composition does without
-
-
-class Look(NamedTuple):
-    """How a method is drawn: its mark, its colour on light ground, and its name beside the mark where its title is too long."""
-
-    marker: str = "circle"
-    colour: str = theme.colour("edge")
-    short: str = ""
-
-
-LOOKS = {
-    "noisy-zogd": Look("circle", theme.hue("sharp")),
-    "isotropic": Look("square", _PINS[5], "Isotropic"),
-    "dpzero": Look("triangle", _PINS[3]),
-    "noisy-gd": Look("diamond", _PINS[1], "Noisy GD"),
-    "dp-sgd": Look("inverted_triangle", _PINS[2], "DP-SGD"),
-    "non-private": Look("star", theme.colour("ink")),
-    "aggzo": Look("hex", _PINS[0], "Joint clip"),
-    "zeroth-order": Look("plus", theme.colour("muted"), "Zeroth order"),
-}
 
 
 @dataclass(frozen=True)
@@ -88,43 +68,10 @@ class Scale:
         return self.place(inf)
 
 
-def title_of(method: str) -> str:
-    """What a method is called; a file may have some that are not known here."""
-    return METHODS[method].title if method in METHODS else method
-
-
-def name_of(point: Point) -> str:
-    """What a menu calls a point."""
-    return title_of(point.method) + (f", σ = {format_short(point.sigma)}" if point.sigma else "")
-
-
-def look_of(method: str) -> Look:
-    """How a method is drawn: plainly where it is not known here."""
-    return LOOKS.get(method, Look())
-
-
 def at_delta(delta: float) -> str:
     """The delta of an epsilon, for an axis."""
     exponent = round(log10(delta))
     return f"δ = {format_power(exponent) if abs(delta / 10.0**exponent - 1) < 1e-9 else format_exact(delta)}"
-
-
-def supposed(point: Point, bound: str, accounting: Accounting) -> tuple[str, ...]:
-    """What a bound takes for granted of this point's data and loss; composition by the clip alone assumes nothing of the loss."""
-    if BOUNDS[bound].trusts_the_loss(accounting):
-        return point.supposed
-    return tuple(words for words in point.supposed if not words.startswith(_OF_THE_LOSS))
-
-
-def bar(point: Point, utility: str, step: int = -1) -> list[float]:
-    """From one standard error below a point's mean to one above it; the mean alone where no error is known."""
-    mean, error = point.mean(utility, step), point.error(utility, step)
-    return [mean, mean] if isnan(error) else [mean - error, mean + error]
-
-
-def extent(values: Sequence[float]) -> float:
-    """What an axis spans for these values, apart from the room above and below them."""
-    return max(max(values) - min(values), _LEAST)
 
 
 def reach(axis: Range1d, values: Sequence[float], beside: Sequence[float] = ()) -> None:
@@ -183,12 +130,6 @@ def tip(frontier: Frontier, point: Point, bound: str) -> str:
     return "".join(f"<p>{line}</p>" for line in what)
 
 
-def spread(point: Point, utility: str) -> str:
-    """A mean with its standard error, where several seeds allow one; a dash where it was not measured."""
-    mean, error = point.mean(utility), point.error(utility)
-    return "–" if isnan(mean) else f"{mean:.3f}" + ("" if isnan(error) else f" ± {error:.3f}")
-
-
 def infinite(frontier: Frontier, bounds: tuple[str, ...]) -> dict[tuple[str, str], list[str]]:
     """What has no finite epsilon: (method, reason) -> titles of the bounds, in order."""
     found: dict[tuple[str, str], list[str]] = {}
@@ -225,8 +166,7 @@ def legend(frontier: Frontier | None) -> str:
     """Which mark is which method, as HTML; nothing before there is a frontier."""
     used = {point.method for point in frontier.points} if frontier else set()
     marks = [
-        f'<li><svg width="14" height="14" aria-hidden="true">{shape(look.marker, 7, 7, 5, _LOOK)}</svg>'
-        f"{escape(METHODS[method].title)}</li>"
+        f'<li><span aria-hidden="true">{_SHAPES[look.marker]}</span>{escape(METHODS[method].title)}</li>'
         for method, look in LOOKS.items()
         if method in used
     ]
@@ -302,10 +242,3 @@ class UtilityFigure:
             point = self.source.data["point"][indices[0]]
             self.source.selected.indices = []  # so that the same mark can be clicked again
             self.picked(point)
-
-    def key(self) -> list[tuple[Stroke | Mark, str]]:
-        """The legend of a picture: the fronts by bound, the methods by mark."""
-        drawn = [bound for bound, source in self.fronts.items() if bound in self.source.data["bound"]]
-        lines = [(Stroke.of(self.steps[bound].glyph), BOUNDS[bound].title) for bound in drawn]
-        used = {method: look.marker for method, look in LOOKS.items() if look.marker in self.source.data["marker"]}
-        return lines + [(Mark(marker, theme.colour("ink")), METHODS[method].title) for method, marker in used.items()]

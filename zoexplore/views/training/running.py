@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import panel as pn
 
 from zoexplore.bounds import BOUNDS
+from zoexplore.columns import name_of, spread, supposed
 from zoexplore.compute.pool import LongWork
 from zoexplore.compute.process import Died
 from zoexplore.compute.task import Task
@@ -25,7 +26,7 @@ from zoexplore.training import METHODS, NOT_COVERED, Frontier
 from zoexplore.training.frontier_files import to_csv, to_json
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.widgets import details, status, table, warning
-from zoexplore.views.training.frontier import infinite, name_of, spread, supposed
+from zoexplore.views.training.frontier import infinite
 from zoexplore.views.training.jobs import INSTALL, START, Asked, Progress, missing, trained
 
 _MOVING = -1  # of a bar that moves without saying how far it is

@@ -7,18 +7,16 @@ from typing import Any
 
 import panel as pn
 import param
-from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS
+from zoexplore.columns import name_of, title_of
 from zoexplore.training import TASKS, Frontier, Point
 from zoexplore.training.finished import Comparison
-from zoexplore.views.figures.parts import SaveButtons
-from zoexplore.views.figures.picture import svg
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.training.choices import Choices
-from zoexplore.views.training.comparison import Compared, Costs, describe_costs, describe_frontier, table
-from zoexplore.views.training.course import TITLES, Course
-from zoexplore.views.training.frontier import DEFAULT_BOUNDS, UTILITIES, UtilityFigure, about, legend, name_of, title_of
+from zoexplore.views.training.comparison import describe_costs, describe_frontier, table
+from zoexplore.views.training.course import Course
+from zoexplore.views.training.frontier import DEFAULT_BOUNDS, UTILITIES, UtilityFigure, about, legend
 from zoexplore.views.training.jobs import finished
 from zoexplore.views.training.running import Results, Running
 from zoexplore.views.view import View
@@ -32,21 +30,18 @@ _COMMAND = "python -m zoexplore.training.comparison"
 class Finished(pn.viewable.Viewer):
     """One task of the comparison at a time.
 
-    `opened` is called with the frontier to be looked at under all bounds; `canvas` makes the pane of a figure.
+    `opened` is called with the frontier to be looked at under all bounds; `shown` puts a HoloViews element into a holder.
     """
 
     task = param.Selector(doc="which task of the comparison is shown")
     against = param.Selector(default="epsilon", objects=list(_AGAINST.values()), doc="what accuracy is drawn against")
 
     def __init__(
-        self, comparison: Comparison, opened: Callable[[Frontier], None], canvas: Callable[[figure], pn.pane.Bokeh]
+        self, comparison: Comparison, opened: Callable[[Frontier], None], shown: Callable[[pn.Column, Callable[[], Any]], None]
     ) -> None:
         super().__init__()
-        self.comparison = comparison
-        self.compared, self.costs = Compared(), Costs()
-        # in stacks, since a pane of Bokeh that was hidden cannot be shown again (Panel 1.9)
-        self.over_epsilon = widgets.stack(canvas(self.compared.figure))
-        self.over_cost = widgets.stack(canvas(self.costs.figure))
+        self.comparison, self._shown = comparison, shown
+        self.drawing = widgets.stack()
         titles = {TASKS[name].title: name for name in comparison.frontiers}
         self.param.task.objects = list(titles.values())
         self.task = next(iter(titles.values()))
@@ -65,18 +60,22 @@ class Finished(pn.viewable.Viewer):
     def draw(self, *_: object) -> None:
         """Show the task that is chosen."""
         frontier, several = self.frontier, self.against == "epsilon"
-        self.compared.draw(frontier, "accuracy")
-        self.costs.draw(frontier, "memory" if several else self.against)
-        self.over_epsilon.visible, self.over_cost.visible = several, not several
+        self._shown(self.drawing, partial(_compared, frontier, self.against))
         self.head.object = f"<p>{escape(describe_frontier(frontier) if several else describe_costs(frontier))}</p>"
         self.words.object = (
             f"<p>{escape(how(self.comparison, self.task))}</p>{widgets.details('The comparison in numbers', table(frontier))}"
         )
 
     def __panel__(self) -> pn.viewable.Viewable:
-        shown = self.menu, self.axis, self.head, self.over_epsilon, self.over_cost
+        shown = self.menu, self.axis, self.head, self.drawing
         below = widgets.tools(self.open, margin=(4, 0, 4, 0)), self.words, widgets.html("<p><b>Train here, now</b></p>", "words")
         return widgets.stack(*shown, *below)
+
+
+def _compared(frontier: Frontier, against: str = "epsilon") -> Any:
+    from zoexplore import plots  # with HoloViews, which takes a second and which no other view needs
+
+    return plots.comparison(frontier, against)
 
 
 def how(comparison: Comparison, task: str) -> str:
@@ -109,12 +108,8 @@ class Train(View):
         self.choices = Choices(self.state)
         self.running = Running(self.choices.asked, self._trained)
         self.results = Results()
-        self.finished = Finished(known, self._loaded, self.canvas) if (known := finished()) else None
-        if self.finished:
-            self.finished.param.watch(lambda _: self.repaint(), ["task", "against"])
-        self.marks, self.course, self.compared = UtilityFigure(self._clicked), Course(), Compared()
-        titles = {"frontier": "the frontier", **{name: title.lower() for name, title in TITLES.items()}}
-        self.saves = {name: SaveButtons(partial(self.picture, name), title, name) for name, title in titles.items()}
+        self.finished = Finished(known, self._loaded, self.draw_elements) if (known := finished()) else None
+        self.marks, self.course = UtilityFigure(self._clicked), Course()
         self._choose()
         self.about, self.story = (widgets.html("", "words", "plan") for _ in range(2))
         self.legend = pn.pane.HTML("", stylesheets=[theme.css("key")], **theme.STRETCH)
@@ -182,8 +177,9 @@ class Train(View):
         self._drawn = True
         self._offer(self.point)
         self.marks.draw(*shown, self.point)
-        self.compared.draw(self.frontier, self.utility)
         several = self.shown == "bounds"
+        if self.frontier and not several:
+            self.draw_elements(self.by_methods, partial(_compared, self.frontier))
         self.by_bounds.visible, self.by_methods.visible = several, not several
         self.course.draw(*shown, self.point)
         if self.dark:
@@ -201,26 +197,15 @@ class Train(View):
             self.menu.param.update(options=options, value=value)
         self.apply.disabled = point is None or point.setting is None
 
-    async def picture(self, name: str) -> str:
-        small = []
-        if self.frontier:
-            versions = ", ".join(f"{library} {version}" for library, version in self.frontier.versions.items())
-            small = [about(self.frontier, self.frontier.delta, self.frontier.accounting), versions]
-        if name == "frontier":
-            return svg(self.marks.figure, self.state, self.marks.key(), caption=small)
-        title = f"{TITLES[name]} ({name_of(self.course.point)})" if self.course.point else TITLES[name]
-        key = self.course.key() if name == "cost" else []
-        return svg(self.course.figures[name], self.state, key, title=title, caption=small)
-
     def _both(self) -> pn.Column:
         """The frontier, and beside or below it the course of a point."""
         between = {"margin": (4, 0, 4, 0)}
         # in stacks, since a pane of Bokeh that was hidden cannot be shown again (Panel 1.9)
         boxes = widgets.tools(*self.boxes.values(), **between)
-        self.by_bounds = widgets.stack(boxes, self.legend, self.canvas(self.marks.figure), self.saves["frontier"])
-        self.by_methods = widgets.stack(self.canvas(self.compared.figure), visible=False)
+        self.by_bounds = widgets.stack(boxes, self.legend, self.canvas(self.marks.figure))
+        self.by_methods = widgets.stack(visible=False)
         frontier = widgets.stack(self.measure, self.mode, self.by_bounds, self.by_methods)
-        drawn = (part for name, fig in self.course.figures.items() for part in (self.canvas(fig), self.saves[name]))
+        drawn = map(self.canvas, self.course.figures.values())
         course = widgets.stack(self.menu, widgets.tools(self.apply, **between), *drawn, self.story)
         # in a column, hidden as a whole: a grid by its own style sheet stays visible
         return widgets.stack(widgets.column("both", frontier, course))

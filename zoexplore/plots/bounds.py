@@ -1,91 +1,24 @@
-"""HoloViews elements of what the accountant says: for notebooks, scripts and papers.
-
-Every function returns elements that compose with `*` and `+`, take `.opts`, and are written by `hv.save`. Bounds have the
-explorer's colours, dashes and widths, which stay apart with any colour vision and in grey. `use()` gives the same look to figures
-of your own, and `style` a bound's colour and dash.
-
->>> from zoexplore import plots
->>> from zoexplore.presets import DEMONSTRATION
->>> drawn = plots.curves(DEMONSTRATION, "T", range(1, 101), bounds=["composition", "sharp"])
->>> [curve.label for curve in drawn]
-['Composition', 'Sharper bound']
-"""
+"""Elements of what the accountant says of a run."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import holoviews as hv
-import holoviews.plotting.bokeh  # registers the options that the elements carry
 import numpy as np
-from bokeh.themes import Theme
 
 from zoexplore.axes import AXES, drawable
 from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
 from zoexplore.bounds.bound import Trajectory
+from zoexplore.columns import heights, level_lines
 from zoexplore.compute.questions import Sheet, row
-from zoexplore.formatting import format_delta
+from zoexplore.motion import SEED, miniature, simulate
+from zoexplore.plots.look import FRAME, MUTED, epsilon_at, style, with_legend
 from zoexplore.setting import Accounting, Setting
-from zoexplore.views.style import theme
-
-if TYPE_CHECKING:
-    from zoexplore.training import Frontier
-
-__all__ = ["THEME", "curves", "frontier", "grid", "inside", "profile", "replay", "style", "tradeoff", "use"]
 
 THIS_RUN = tuple(bound for bound in BOUNDS if BOUNDS[bound].of_this_run)
 DELTAS = np.geomspace(1e-12, 0.1, 111)
 FALSE_ALARMS = np.linspace(0, 1, 501)
 LONGEST_REPLAY = 60  # steps; of longer runs the last ones are played
-_INK, _MUTED, _RULE = (theme.colour(name, dark=False) for name in ("ink", "muted", "rule"))
-
-THEME = Theme(
-    json={
-        "attrs": {
-            "Plot": {"outline_line_color": None, "background_fill_color": "white", "border_fill_color": "white"},
-            "Grid": {"grid_line_color": _RULE},
-            "Axis": {
-                "axis_line_color": _MUTED, "major_tick_line_color": _MUTED, "minor_tick_line_color": None,
-                "major_label_text_color": _MUTED, "axis_label_text_color": _INK, "axis_label_text_font_style": "normal",
-                "axis_label_text_font": theme.FONT, "major_label_text_font": theme.FONT,
-            },
-            "BasicTickFormatter": {"power_limit_low": -6},  # Bokeh's own writes 0.003 as 3.000e-3
-            "Legend": {
-                "label_text_color": _INK, "label_text_font": theme.FONT, "border_line_color": None,
-                "background_fill_alpha": 0.7, "click_policy": "hide",
-            },
-            "Title": {"text_color": _INK, "text_font": theme.FONT, "text_font_style": "bold", "text_font_size": "13px"},
-        }
-    }
-)  # fmt: skip
-
-_FRAME: dict[str, Any] = {
-    "responsive": True, "height": 340, "bgcolor": "white", "show_grid": True, "gridstyle": {"grid_line_color": _RULE},
-    "fontsize": {"labels": "14px", "ticks": "12px", "legend": "12px", "title": "13px"},
-    "autohide_toolbar": True, "active_tools": [], "backend": "bokeh",
-}  # fmt: skip
-
-
-def use() -> None:
-    """Give every HoloViews figure of this process the look of those made here: the theme, and a frame as wide as the page.
-
-    For the first cell of a notebook, after `hv.extension("bokeh")`. What an element sets by `.opts` counts over it.
-    """
-    hv.Store.set_current_backend("bokeh")
-    renderer, options = hv.renderer("bokeh"), hv.Store.options("bokeh")
-    renderer.theme, renderer.webgl = THEME, False  # WebGL leaves barbs where a line has many points
-    for kind in ("Curve", "Scatter", "Points", "Histogram", "Area", "Bars", "ErrorBars", "Rectangles", "Labels", "Path"):
-        options[kind] = hv.Options("plot", **{name: value for name, value in _FRAME.items() if name != "backend"})
-    options.Labels = hv.Options("style", text_color=_INK)
-
-
-def style(bound: str) -> dict[str, Any]:
-    """How the explorer draws a bound, as options for a `hv.Curve`: color, line_width and line_dash.
-
-    >>> style("sharp")["line_width"]
-    4.0
-    """
-    drawn = theme.style_of(bound)
-    return {"color": drawn.colour[theme.LIGHT], "line_width": drawn.width, "line_dash": list(drawn.dash) or "solid"}
 
 
 def curves(
@@ -114,9 +47,9 @@ def curves(
     at = np.asarray(list(_values(setting, along) if values is None else values), float)
     found = curve(setting, along, at, list(bounds), accounting)
     linear = along in AXES and AXES[along].linear
-    height = "ε" if along == "delta" else _epsilon(setting.delta)
+    height = "ε" if along == "delta" else epsilon_at(setting.delta)
     x, y = hv.Dimension(along, label=_label(along)), hv.Dimension("epsilon", label=height)
-    frame = _FRAME | {"logx": not linear, "logy": True}
+    frame = FRAME | {"logx": not linear, "logy": True}
     return _lines({bound: (at, found[bound]) for bound in bounds}, x, y, frame, "top_left")
 
 
@@ -140,7 +73,7 @@ def profile(
     """
     at = np.asarray(list(deltas), float)
     found = curve(setting, "delta", at, list(bounds), accounting)
-    frame = _FRAME | {"logx": True, "logy": True}
+    frame = FRAME | {"logx": True, "logy": True}
     lines = {bound: (drawable(e), at) for bound, e in found.items()}
     return _lines(lines, hv.Dimension("epsilon", label="ε"), hv.Dimension("delta", label="δ"), frame, "bottom_left")
 
@@ -167,9 +100,9 @@ def tradeoff(
     given = [guarantee(setting, bound, accounting) for bound in bounds]
     lines = {g.bound: (at, np.asarray(g.tradeoff(at))) for g in given if g.valid}
     x, y = hv.Dimension("false_alarms", label="false alarms"), hv.Dimension("misses", label="misses, at least")
-    frame = _FRAME | {"xlim": (0, 1), "ylim": (0, 1)}
-    blind = hv.Curve([(0, 1), (1, 0)], x, y, label="guessing").opts(color=_MUTED, line_dash="dotted", line_width=1, **frame)
-    return _legend(blind * _lines(lines, x, y, frame, "top_right"), "top_right")
+    frame = FRAME | {"xlim": (0, 1), "ylim": (0, 1)}
+    blind = hv.Curve([(0, 1), (1, 0)], x, y, label="guessing").opts(color=MUTED, line_dash="dotted", line_width=1, **frame)
+    return with_legend(blind * _lines(lines, x, y, frame, "top_right"), "top_right")
 
 
 def grid(
@@ -208,7 +141,7 @@ def grid(
     height = hv.Dimension("epsilon", label="ε")
     edges = _edges(sheet.columns, logs["logx"]), _edges(sheet.rows, logs["logy"])
     paths, words = _contours(sheet, epsilon, levels, logs)
-    frame = _FRAME | logs | {"height": 420, "show_grid": False, "title": f"ε by {BOUNDS[bound].title}"}
+    frame = FRAME | logs | {"height": 420, "show_grid": False, "title": f"ε by {BOUNDS[bound].title}"}
     look = {"cmap": "cividis", "cnorm": "log", "colorbar": True, "tools": ["hover"]}
     mesh = hv.QuadMesh((*edges, drawable(epsilon)), dims, height).opts(**look, **frame)
     lines = hv.Contours(paths, dims, height).opts(color="white", line_width=2, tools=["hover"], **frame)
@@ -230,7 +163,7 @@ def inside(setting: Setting, bound: str = "sharp", accounting: Accounting = Acco
     path = _path(guarantee(setting, bound, accounting))
     left = hv.Dimension("left", label="steps left")
     at = np.arange(path.rho.size, 0, -1.0)
-    frame = _FRAME | {"height": 240, "logx": True, "invert_xaxis": True}
+    frame = FRAME | {"height": 240, "logx": True, "invert_xaxis": True}
     panels: dict[str, dict[str, Any]] = {
         "How far apart the runs may be, z": {"z": path.z[:-1]},
         "What noise hides, as a length": {"p, along the span": path.p, "a, across it": path.a},
@@ -251,7 +184,7 @@ def replay(setting: Setting, bound: str = "sharp", accounting: Accounting = Acco
     spent = np.concatenate([[0.0], np.cumsum(path.rho)])
     time = path.tau + np.arange(first, path.rho.size + 1.0)
     step, told = hv.Dimension("step", value_format=str), {"time": hv.Dimension("time", label="step")}
-    frame = _FRAME | {"height": 260, "padding": (0.02, 0.1)}
+    frame = FRAME | {"height": 260, "padding": (0.02, 0.1)}
 
     def walked(values: np.ndarray, name: str, label: str, borrowed: str) -> hv.HoloMap:
         y, colour = hv.Dimension(name, label=label), style(borrowed)["color"]
@@ -270,46 +203,34 @@ def replay(setting: Setting, bound: str = "sharp", accounting: Accounting = Acco
     return (distance + walked(spent[first:], "budget", "budget spent so far, ρ", "corollary")).cols(2)
 
 
-def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "sharp"), utility: str = "accuracy") -> hv.Overlay:
-    """What privacy costs: utility against epsilon, a marker a method, a colour a bound; hollow where a bound rests on what is
-    only supposed of the loss. What has no finite epsilon by any of the bounds is a horizontal line.
+def motion(setting: Setting, seed: int = SEED) -> hv.HoloMap:
+    """Two runs that differ in one record, simulated in miniature: the clouds of their iterates, step by step.
 
     Args:
-        found: what `zoexplore.training.frontier` returned.
-        bounds: ids of `BOUNDS`.
-        utility: "accuracy" or "loss".
+        setting: the run, of which the miniature keeps K/d, the noise scale and its share, the contraction and the ball.
+        seed: of the simulation.
 
     Raises:
-        ValueError: the utility is unknown.
+        ValueError: no step size is known.
+        FloatingPointError: a step or its noise is too large or too small for a picture.
     """
-    from zoexplore.views.training.frontier import look_of, name_of, supposed
+    run = miniature(setting)
+    if run is None:
+        raise ValueError("without a step size and a smoothness M no step is known: give eta or a finite M")
+    found = simulate(run, seed=seed)
+    most = 1.1 * float(np.abs(found.places).max())
+    x, y = hv.Dimension("pull", label="direction of the record's pull"), hv.Dimension("across", label="another direction")
+    frame = FRAME | {"responsive": False, "width": 420, "height": 420, "xlim": (-most, most), "ylim": (-most, most)}
+    names = ("with the record", "with another in its place")
 
-    if utility not in ("accuracy", "loss"):
-        raise ValueError(f"utility = {utility!r} is not allowed: give 'accuracy' or 'loss'")
-    x, y = hv.Dimension("epsilon", label=_epsilon(found.delta)), hv.Dimension(utility, label=f"held-out {utility}")
-    frame = _FRAME | {"logx": True, "padding": 0.06}
-    parts: list[Any] = []
-    for method in dict.fromkeys(point.method for point in found.points):
-        points, mark = [p for p in found.points if p.method == method], look_of(method).marker
-        for bound in bounds:
-            finite = sorted((p for p in points if 0 < p.epsilon[bound] < np.inf), key=lambda p: p.epsilon[bound])
-            if not finite:
-                continue
-            look, at = style(bound), [(p.epsilon[bound], p.mean(utility)) for p in finite]
-            bars = [(*place, p.error(utility)) for place, p in zip(at, finite, strict=True) if p.error(utility) > 0]
-            hollow = any(supposed(p, bound, found.accounting) for p in finite)
-            label = f"{name_of(finite[0]).partition(',')[0]}, {BOUNDS[bound].title}"
-            parts += [
-                hv.Curve(at, x, y).opts(**look, **frame),
-                hv.ErrorBars(bars, x, [y, "error"]).opts(line_color=look["color"], **frame),
-                hv.Scatter(at, x, y, label=label).opts(
-                    size=9, marker=mark, color="white" if hollow else look["color"], line_color=look["color"], **frame
-                ),
-            ]
-        if all(not np.isfinite(p.epsilon[bound]) for p in points for bound in bounds):
-            line = hv.HLine(points[0].mean(utility))
-            parts.append(line.opts(color=_MUTED, line_dash="dotted", line_width=1.5, backend="bokeh"))
-    return _legend(hv.Overlay(parts), "right")
+    def clouds(t: int) -> hv.Overlay:
+        sides = zip(names, ("theorem", "composition"), ("circle", "diamond"), found.places[t], strict=True)
+        return hv.Overlay([
+            hv.Points(at, [x, y], label=name).opts(color=style(hue)["color"], marker=mark, size=5, alpha=0.5, **frame)
+            for name, hue, mark, at in sides
+        ])  # fmt: skip
+
+    return hv.HoloMap({t: clouds(t) for t in range(run.T + 1)}, kdims=hv.Dimension("step", value_format=str))
 
 
 def _lines(
@@ -320,11 +241,7 @@ def _lines(
     for bound, (at, values) in lines.items():
         shown = drawable(values) if frame.get("logy") else values
         drawn.append(hv.Curve((at, shown), x, y, label=BOUNDS[bound].title).opts(tools=["hover"], **style(bound), **frame))
-    return _legend(hv.Overlay(drawn), corner)
-
-
-def _legend(drawn: hv.Overlay, corner: str) -> hv.Overlay:
-    return drawn.opts({"Overlay": {"legend_position": corner}}, backend="bokeh")
+    return with_legend(hv.Overlay(drawn), corner)
 
 
 def _values(setting: Setting, field: str) -> np.ndarray:
@@ -335,10 +252,6 @@ def _values(setting: Setting, field: str) -> np.ndarray:
 
 def _label(field: str) -> str:
     return AXES[field].title if field in AXES else {"batch": "b, records per step"}.get(field, field)
-
-
-def _epsilon(delta: float) -> str:
-    return f"ε at δ = {format_delta(delta)}"
 
 
 def _path(g: Guarantee) -> Trajectory:
@@ -357,7 +270,7 @@ def _panel(title: str, at: np.ndarray, columns: dict[str, Any], x: hv.Dimension,
         for (name, values), hue, dash in zip(columns.items(), hues, dashes, strict=False)
         if values is not None
     ]
-    return _legend(hv.Overlay(drawn), "top_left")
+    return with_legend(hv.Overlay(drawn), "top_left")
 
 
 def _edges(values: np.ndarray, log: bool) -> np.ndarray:
@@ -377,8 +290,6 @@ def _contours(
     """Paths on which epsilon has the given values, found in logarithms where the axes are logarithmic, and their labels."""
     if min(epsilon.shape) < 2:
         return [], []
-    from zoexplore.views.figures.map import heights, level_lines  # with Panel
-
     on_x, on_y = logs["logx"], logs["logy"]
     x, y = (np.log10(v) if log else v for v, log in ((sheet.columns, on_x), (sheet.rows, on_y)))
     found = level_lines(x, y, heights(drawable(epsilon)), list(levels))

@@ -1,0 +1,22 @@
+"""HoloViews elements of what the accountant says: for notebooks, scripts and papers.
+
+Every function returns elements that compose with `*` and `+`, take `.opts`, and are written by `hv.save`; `save` writes them as
+vectors (SVG, PDF) with Matplotlib. Bounds have the explorer's colours, dashes and widths, which stay apart with any colour vision
+and in grey. `use()` gives the same look to figures of your own, and `style` a bound's colour and dash.
+
+>>> from zoexplore import plots
+>>> from zoexplore.presets import DEMONSTRATION
+>>> drawn = plots.curves(DEMONSTRATION, "T", range(1, 101), bounds=["composition", "sharp"])
+>>> [curve.label for curve in drawn]
+['Composition', 'Sharper bound']
+"""
+
+from zoexplore.plots.bounds import THIS_RUN, curves, grid, inside, motion, profile, replay, tradeoff
+from zoexplore.plots.look import THEME, style, use
+from zoexplore.plots.training import comparison, frontier
+from zoexplore.plots.vectors import save
+
+__all__ = [
+    "THEME", "THIS_RUN", "comparison", "curves", "frontier", "grid", "inside", "motion", "profile", "replay", "save", "style",
+    "tradeoff", "use",
+]  # fmt: skip

@@ -1,0 +1,58 @@
+"""Figures as vectors, by HoloViews' Matplotlib backend."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import holoviews as hv
+
+_DASHES = {"solid": "-", "dashed": "--", "dotted": ":"}
+_MARKERS = {
+    "circle": "o", "square": "s", "triangle": "^", "diamond": "D", "inverted_triangle": "v", "star": "*", "hex": "h", "plus": "P",
+}  # fmt: skip
+_STYLES = {  # element -> Bokeh's name of an option -> Matplotlib's
+    "Curve": {"color": "color", "line_width": "linewidth", "line_dash": "linestyle"},
+    "Scatter": {"color": "color", "marker": "marker", "size": "s", "line_color": "edgecolors"},
+    "Points": {"color": "color", "marker": "marker", "size": "s", "alpha": "alpha"},
+    "ErrorBars": {"line_color": "ecolor"},
+    "QuadMesh": {"cmap": "cmap"},
+    "Contours": {"color": "color", "line_width": "linewidth"},
+    "Labels": {"text_color": "color", "text_align": "horizontalalignment", "text_baseline": "verticalalignment"},
+    "HLine": {"color": "color", "line_dash": "linestyle", "line_width": "linewidth"},
+}
+_FRAME = ("logx", "logy", "xlim", "ylim", "title", "invert_xaxis", "padding", "show_grid")  # by the same names in both
+
+
+def save(drawn: Any, file: str | Path) -> None:
+    """Write a figure as vectors with Matplotlib, in the look that it has here: SVG or PDF, by the file's ending.
+
+    Of a map over steps the last one is written.
+
+    Raises:
+        ImportError: Matplotlib is not installed.
+    """
+    import_module("holoviews.plotting.mpl")  # large, and needed for files alone
+    drawn = drawn.last if isinstance(drawn, hv.HoloMap) else drawn
+    vector = drawn.map(_in_matplotlib, [hv.Element])
+    if isinstance(drawn, hv.Overlay):
+        place = hv.Store.lookup_options("bokeh", drawn, "plot").kwargs.get("legend_position", "top_left")
+        vector = vector.opts({"Overlay": {"fig_size": 160, "legend_position": place}}, backend="matplotlib")
+    hv.save(vector, file, backend="matplotlib", fmt=Path(file).suffix.removeprefix(".") or "svg")
+
+
+def _in_matplotlib(element: hv.Element) -> hv.Element:
+    """An element with the options that Matplotlib has for those that it has for Bokeh."""
+    look = hv.Store.lookup_options("bokeh", element, "style").kwargs
+    plot = hv.Store.lookup_options("bokeh", element, "plot").kwargs
+    names = _STYLES.get(type(element).__name__, {})
+    made: dict[str, Any] = {names[name]: value for name, value in look.items() if name in names}
+    if dash := made.pop("linestyle", None):
+        made["linestyle"] = (0, tuple(dash)) if isinstance(dash, list) else _DASHES[dash]
+    if marker := made.pop("marker", None):
+        made |= {"marker": _MARKERS[marker], "s": made["s"] ** 2}
+    if isinstance(element, hv.Labels):
+        middle = made.get("verticalalignment") == "middle"
+        made |= {"size": 9} | ({"verticalalignment": "center"} if middle else {})
+    made |= {"aspect": 1.6} | {name: plot[name] for name in _FRAME if name in plot}
+    made |= {"logz": True, "colorbar": True} if isinstance(element, hv.QuadMesh) else {}
+    return element.opts(backend="matplotlib", clone=True, **made)
