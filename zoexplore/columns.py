@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from bokeh.plotting.contour import contour_data
 
+from zoexplore import palette
 from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.bound import Trajectory
 from zoexplore.formatting import format_short
-from zoexplore.palette import PINS, colour, hue
 from zoexplore.setting import Accounting
 from zoexplore.training import METHODS
 from zoexplore.training.costs import kept, passes
@@ -23,7 +23,7 @@ LEAST = 0.02  # of a utility that an axis spans: differences that say nothing do
 _NEAR = 3.0  # costs within this factor have names that may meet
 STEP = ("z", "p", "a", "rho", "beta", "alpha", "pi")  # of a trajectory
 MOST_POINTS = 300
-_PINS = [light for light, _ in PINS]
+_PINS = [light for light, _ in palette.PINS]
 _OF_THE_LOSS = "the loss is "  # how the models' own suppositions begin, which composition does without
 
 
@@ -76,19 +76,19 @@ class Look(NamedTuple):
     """How a method is drawn: its mark, its colour on light ground, and its name beside the mark where its title is too long."""
 
     marker: str = "circle"
-    colour: str = colour("edge")
+    colour: str = palette.colour("edge")
     short: str = ""
 
 
 LOOKS = {
-    "noisy-zogd": Look("circle", hue("sharp")),
+    "noisy-zogd": Look("circle", palette.hue("sharp")),
     "isotropic": Look("square", _PINS[5], "Isotropic"),
     "dpzero": Look("triangle", _PINS[3]),
     "noisy-gd": Look("diamond", _PINS[1], "Noisy GD"),
     "dp-sgd": Look("inverted_triangle", _PINS[2], "DP-SGD"),
-    "non-private": Look("star", colour("ink")),
+    "non-private": Look("star", palette.colour("ink")),
     "aggzo": Look("hex", _PINS[0], "Joint clip"),
-    "zeroth-order": Look("plus", colour("muted"), "Zeroth order"),
+    "zeroth-order": Look("plus", palette.colour("muted"), "Zeroth order"),
 }
 
 

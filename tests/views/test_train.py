@@ -268,6 +268,7 @@ class TestTab:
         tab = Train(State())
         tab.frontier = frontier(new, point(method="dp-sgd", target=1.0), point(method="dpzero", target=1.0))
         tab.take(new)
+        tab.shown = "methods"
         assert "cannot show newer" in tab.running.note.object and len(tab.by_methods) == 1
         assert "newer" in tab.compared.names.data["text"] and tab.menu.options["newer, σ = 0.001"] == ("newer", 1e-3)
 
