@@ -12,9 +12,10 @@ From the docstrings, by `python -m tools.api`. Symbols are the paper's; [concept
 """
 MODULES = (
     "zoexplore", "zoexplore.planning", "zoexplore.utility", "zoexplore.export", "zoexplore.statement", "zoexplore.plots",
-    "zoexplore.mechanism", "zoexplore.training",
+    "zoexplore.mechanism", "zoexplore.hf", "zoexplore.training",
 )  # fmt: skip
 SECTION = re.compile(r"^(Args|Returns|Raises|Yields|Source):\s*$")
+MANY = 40  # parameters that a reader does not want in one line
 ENTRY = re.compile(r"^(\*{0,2}[\w, ]+): ")
 
 
@@ -51,6 +52,8 @@ def signature(thing: object) -> str:
         parameters = inspect.signature(thing).parameters.values()  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return ""
+    if len(parameters) > MANY:
+        return "(...)"
     plain = [p.replace(annotation=p.empty) for p in parameters]
     return re.sub(r"<[^>]*>", "...", str(inspect.Signature(plain)))
 

@@ -139,7 +139,7 @@ def statement(setting: Setting, bound: str = "sharp", accounting: Accounting = A
         source=g.source,
         setting=setting.as_dict() | {"eta": setting.eta},
         accounting=asdict(accounting),
-        versions=_versions(),
+        versions=versions(),
     )
 
 
@@ -200,5 +200,6 @@ def _released(setting: Setting, hidden: bool) -> str:
     return f"the last iterate, after {format_count(setting.T)} steps; all others stay secret"
 
 
-def _versions() -> dict[str, str]:
-    return {"python": platform.python_version()} | {name: version(name) for name in COMPUTED_WITH}
+def versions(*more: str) -> dict[str, str]:
+    """Of Python, of what computes guarantees, and of more packages, by name."""
+    return {"python": platform.python_version()} | {name: version(name) for name in (*COMPUTED_WITH, *more)}

@@ -298,6 +298,30 @@ class TestBatches:
         assert all(len(set(i.tolist())) == 8 for i in drawn)
         assert not any(torch.equal(a, b) for a, b in pairwise(drawn))
 
+    def test_records_of_different_lengths_are_collated_as_they_are_drawn(self):
+        generator = torch.Generator().manual_seed(7)
+        records = [torch.randn(int(k), 6, generator=generator, dtype=torch.float64) for k in torch.arange(24) % 5 + 1]
+
+        def padded(some):
+            rows = torch.nn.utils.rnn.pad_sequence(some, batch_first=True)
+            return rows, torch.tensor([len(r) for r in some])
+
+        def loss(w, batch):
+            rows, counts = batch
+            return ((rows @ w).sum(1) / counts - 1).square()
+
+        made = optimiser(SETTING.replace(batch=8), loss=loss)
+        for batch in made.batches(records, collate_fn=padded):
+            assert batch.data[1].tolist() == [len(records[i]) for i in batch.records]
+            made.step(batch)
+        assert made.steps == 8
+        with pytest.raises(ValueError, match="collate_fn is not allowed for tensors"):
+            optimiser().batch(data(), collate_fn=padded)
+
+    def test_a_closure_is_refused(self):
+        with pytest.raises(TypeError, match=r"a closure is not allowed: .* give step"):
+            optimiser().step(lambda: 0.0)
+
     @pytest.mark.parametrize("batch", [None, 8])
     def test_what_was_not_drawn_is_refused(self, batch):
         made, other = (optimiser(SETTING.replace(batch=batch), seeds=seeds) for seeds in ((1, 2), (3, 4)))

@@ -90,15 +90,18 @@ class Collate:
         return Batch(torch.tensor([i for i, _ in records]), plain(self.collate_fn([record for _, record in records])))
 
 
-def taken(dataset: Any, records: Tensor, n: int) -> Batch:
-    """Some records of a data set: of tensors (in lists, tuples, dicts) by their first dimension, of any other by their index.
+def taken(dataset: Any, records: Tensor, n: int, collate_fn: Callable[[list], Any] | None = None) -> Batch:
+    """Some records of a data set: of tensors (in lists, tuples, dicts) by their first dimension, of any other by their index, put
+    together by `collate_fn`, or torch's default.
 
     Raises:
-        ValueError: the data set does not have n records.
+        ValueError: the data set does not have n records, or there is nothing in it to collate.
     """
     check_size(dataset, n)
     if not _is_columns(dataset):
-        return Collate(default_collate)([(int(i), dataset[int(i)]) for i in records])
+        return Collate(collate_fn or default_collate)([(int(i), dataset[int(i)]) for i in records])
+    if collate_fn is not None:
+        raise ValueError("collate_fn is not allowed for tensors, which are cut: give records that are taken by index")
     dataset = plain(dataset)
     if len(records) == n:
         return Batch(records, dataset)  # in their own order: no copy
@@ -125,6 +128,8 @@ def checked(batch: Any, drawn: Tensor, device: torch.device) -> Any:
         TypeError: it was not handed out by the optimiser or its sampler.
         ValueError: it has other records than those that were drawn, or a tensor of another number of records.
     """
+    if callable(batch):
+        raise TypeError("a closure is not allowed: the losses are evaluated at two points a direction; give step() the batch")
     if not isinstance(batch, Batch):
         raise TypeError(
             f"a batch of the type {type(batch).__name__} is not allowed: take optimiser.batch(dataset), or a loader of "

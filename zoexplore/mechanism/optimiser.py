@@ -218,39 +218,47 @@ class NoisyZOGD(torch.optim.Optimizer):
             raise ValueError(f"t = {t!r} is not allowed: give a step from {self.steps} to {self._setting.T - 1}")
         return self._draws.of(t)
 
-    def batch(self, dataset: Any) -> Batch:
+    def batch(self, dataset: Any, *, collate_fn: Callable[[list], Any] | None = None) -> Batch:
         """The next step's records of a data set.
 
         Args:
             dataset: its n records: tensors (alone, in a tuple or in a dict) with the records in their first dimension, or
                 anything that has a length and takes an index. Where neighbours have a record more or less, n is public, and a
                 record that is missing leaves its place empty: to a record whose loss is constant.
+            collate_fn: puts a list of records, taken by index, into one batch, as `DataLoader` has it: pads them, say. Each
+                record's part must be made of that record alone.
 
         Raises:
             ValueError: it does not have n records.
             RuntimeError: all T steps are done.
         """
         self._check_turn()
-        return batches.taken(dataset, self.drawn(self.steps), self._setting.n)
+        return batches.taken(dataset, self.drawn(self.steps), self._setting.n, collate_fn)
 
-    def batches(self, dataset: Any, *, progress: bool | Callable[[Progress], None] = False) -> Iterator[Batch]:
+    def batches(
+        self,
+        dataset: Any,
+        *,
+        collate_fn: Callable[[list], Any] | None = None,
+        progress: bool | Callable[[Progress], None] = False,
+    ) -> Iterator[Batch]:
         """The batches of all steps that are left, each to be given to `step` before the next is asked for.
 
         Args:
-            dataset: as in `batch`.
+            dataset, collate_fn: as in `batch`.
             progress: print steps, time left and epsilon so far every now and then, or hand them to a function.
         """
         shown = Shown(self, progress)
         while self.steps < self._setting.T:
             before = self.steps
-            yield self.batch(dataset)
+            yield self.batch(dataset, collate_fn=collate_fn)
             if self.steps == before:
                 raise RuntimeError(f"step {before} was not made: give every batch to step() before asking for the next")
             shown.after_step()
 
     @torch.no_grad()
     def step(self, batch: Batch) -> float:  # type: ignore[override]
-        """One update.
+        """One update. It takes no closure: the losses are evaluated here, at two points a direction.
 
         Args:
             batch: of `batch`, `batches` or a loader of `PrivateSampler`.

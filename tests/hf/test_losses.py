@@ -1,0 +1,84 @@
+"""A record's loss is what transformers computes for it alone, wherever it stands and however far it is padded."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+from transformers import AutoModelForSequenceClassification, GPT2Config
+
+from tests.hf.tiny import llama, mixtral, pad, roberta, texts
+from zoexplore.hf import causal_lm_loss, classification_loss
+from zoexplore.hf.losses import check_model, loss_for
+from zoexplore.hf.padding import check_padding
+
+
+def sentences(n=6):
+    return [{"input_ids": r["input_ids"]} for r in texts(n)]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("make", [llama, mixtral])
+@pytest.mark.parametrize("side", ["right", "left"])
+def test_a_causal_model_has_its_own_loss_of_each_record_alone(make, side):
+    model, records = make().eval(), sentences()
+    theirs = [float(model(**pad([r])).loss) for r in records]
+    torch.testing.assert_close(causal_lm_loss(model, pad(records, side)).tolist(), theirs, rtol=2e-6, atol=0)
+    assert loss_for(model) is causal_lm_loss
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(
+    ("labels", "options"),
+    [
+        (torch.tensor([0, 2, 1, 1]), {"num_labels": 3}),
+        (torch.tensor([0.5, -1.0, 2.0, 0.0]), {"num_labels": 1}),
+        (torch.eye(4)[:, :3], {"num_labels": 3, "problem_type": "multi_label_classification"}),
+        (torch.arange(12.0).view(4, 3), {"num_labels": 3, "problem_type": "regression"}),
+    ],
+    ids=["classes", "a number", "independent", "numbers"],
+)
+def test_a_classifier_has_its_own_loss_of_each_record_alone(labels, options):
+    model, records = roberta(**options).eval(), sentences(4)
+    theirs = [float(model(**pad([r]) | {"labels": y[None]}).loss) for r, y in zip(records, labels, strict=True)]
+    ours = classification_loss(model, pad(records) | {"labels": labels})
+    torch.testing.assert_close(ours.tolist(), theirs, rtol=1e-5, atol=1e-7)
+    assert loss_for(model) is classification_loss
+
+
+def test_a_class_a_token_is_a_mean_over_the_record_s_own_tokens():
+    logits = torch.randn(3, 5, 4, generator=torch.Generator().manual_seed(0))
+    labels = torch.tensor([[0, 1, -100, -100, -100], [3, 3, 3, 3, 3], [-100] * 5])
+    found = classification_loss(lambda **_: SimpleNamespace(logits=logits), {"labels": labels})
+    expected = [torch.nn.functional.cross_entropy(x, y).item() for x, y in zip(logits[:2], labels[:2], strict=True)]
+    torch.testing.assert_close(found.tolist(), [*expected, 0.0])
+
+
+def test_labels_that_suit_nothing_are_refused():
+    model = roberta().eval()
+    with pytest.raises(ValueError, match="labels of shape"):
+        classification_loss(model, pad(sentences(4)) | {"labels": torch.zeros(4, 7)})
+    with pytest.raises(ValueError, match="name one of them 'labels'"):
+        classification_loss(model, {"input_ids": torch.ones(2, 3, dtype=torch.long)})
+    with pytest.raises(ValueError, match="Linear has no loss here: give ZOTrainer a loss"):
+        loss_for(torch.nn.Linear(1, 1))
+
+
+def test_losses_of_the_whole_batch_are_refused_by_name():
+    check_model(mixtral())
+    with pytest.raises(ValueError, match=r"output_router_logits = True .*router_aux_loss_coef = 0.001"):
+        check_model(mixtral(output_router_logits=True))
+    model = torch.nn.Linear(1, 1)
+    model.config = SimpleNamespace(expert_capacity=64)
+    with pytest.raises(ValueError, match="expert_capacity = 64"):
+        check_model(model)
+
+
+def test_a_loss_that_depends_on_padding_is_refused():
+    """GPT-2 counts positions from the row's beginning, padding included."""
+    torch.manual_seed(0)
+    config = GPT2Config(vocab_size=40, n_positions=24, n_embd=16, n_layer=1, n_head=2, pad_token_id=1)
+    model = AutoModelForSequenceClassification.from_config(config).eval()
+    records = [r | {"labels": 1} for r in sentences()]
+    check_padding(classification_loss, model, pad(records))
+    with pytest.raises(ValueError, match="depends on the longest record of its batch"):
+        check_padding(classification_loss, model, pad(records, "left"))

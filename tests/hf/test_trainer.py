@@ -1,0 +1,170 @@
+"""`ZOTrainer` makes the steps of `NoisyZOGD`, and all around them is transformers' own."""
+
+import json
+
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+from transformers import Trainer, TrainerCallback
+
+from tests.hf.tiny import N, arguments, llama, mixtral, pad, roberta, texts, trainer, weights
+from zoexplore.hf import ZOTrainer, classification_loss
+from zoexplore.mechanism import NoisyZOGD, Sources
+
+
+def sentences():
+    return texts().remove_columns("labels")
+
+
+def lora(**options):
+    torch.manual_seed(1)
+    return get_peft_model(llama(), LoraConfig(task_type="CAUSAL_LM", r=2, target_modules=["q_proj", "v_proj"], **options))
+
+
+def test_the_steps_are_those_of_the_mechanism_bit_for_bit(tmp_path):
+    made = trainer(tmp_path, roberta(), lr_scheduler_type="constant")
+    made.train()
+    model = roberta().eval()
+    records = [{k: r[k] for k in ("input_ids", "labels")} for r in texts()]
+    by_hand = NoisyZOGD(
+        model, classification_loss, made.mechanism.setting, loss_of="model", sources=Sources(1, 2), clipping="joint"
+    )
+    for batch in by_hand.batches(records, collate_fn=pad):
+        by_hand.step(batch)
+    assert torch.equal(weights(made.model), weights(model))
+    assert made.privacy_report().epsilon == by_hand.privacy_report().epsilon
+
+
+@pytest.mark.parametrize("make", [llama, mixtral, lora])
+def test_causal_models_train_towards_their_target(tmp_path, make):
+    model = make()
+    frozen = {name: p.clone() for name, p in model.named_parameters() if not p.requires_grad}
+    before = weights(model)
+    made = trainer(tmp_path, model, sentences())
+    result = made.train()
+    assert result.global_step == made.mechanism.steps == 4
+    assert 3.8 < made.privacy_report().epsilon <= 4.0
+    assert not torch.equal(before, weights(model))
+    assert all(torch.equal(p, frozen[name]) for name, p in model.named_parameters() if name in frozen)
+    assert all(p.grad is None for p in model.parameters()) and not model.training
+
+
+class Watching(TrainerCallback):
+    def __init__(self, stop=99):
+        self.steps, self.training, self.stop = 0, [], stop
+
+    def on_step_end(self, args, state, control, model=None, **_):
+        self.steps += 1
+        self.training.append(model.training)
+        control.should_training_stop = self.steps == self.stop
+
+    def on_evaluate(self, args, state, control, metrics=None, **_):
+        self.metrics = metrics
+
+
+def test_callbacks_schedules_logs_and_evaluation_are_transformers_own(tmp_path):
+    watching, data = Watching(), texts()
+    given = {"callbacks": [watching], "eval_dataset": data}
+    made = trainer(tmp_path, roberta(), given=given, eval_strategy="steps", eval_steps=2, max_steps=6, dataloader_num_workers=1)
+    made.train()
+    assert watching.steps == 6 and not any(watching.training)
+    assert watching.metrics["eval_loss"] > 0
+    logged = [entry for entry in made.state.log_history if "loss" in entry]
+    assert [round(entry["learning_rate"], 6) for entry in logged] == [round(1 - t / 6, 6) for t in (1, 3, 5)]
+    epsilons = [entry["epsilon"] for entry in logged]
+    assert epsilons == sorted(epsilons) and 3.8 < epsilons[-1] <= 4.0
+    assert not any("grad_norm" in entry for entry in logged)
+
+
+def test_a_run_that_is_stopped_has_cost_what_it_made(tmp_path):
+    made = trainer(tmp_path, roberta(), given={"callbacks": [Watching(stop=2)]})
+    made.train()
+    assert made.mechanism.steps == 2 and made.privacy_report().epsilon < 3.5
+    with pytest.raises(RuntimeError, match="trained already"):
+        made.train()
+
+
+def test_every_checkpoint_says_what_it_has_cost(tmp_path):
+    made = trainer(tmp_path, roberta(), save_strategy="steps", save_steps=2)
+    made.train()
+    made.save_model()
+    told = [json.loads((tmp_path / f / "model.privacy.json").read_text()) for f in ("checkpoint-2", "checkpoint-4", ".")]
+    assert [data["steps"] for data in told] == [2, 4, 4]
+    assert told[0]["epsilon"] < told[1]["epsilon"] == told[2]["epsilon"]
+    report = made.privacy_report(released="all")
+    assert report.epsilon <= told[1]["epsilon"] <= report.epsilon * 1.001
+    assert told[1]["n"] == N and told[1]["delta"] == 1e-4 and told[1]["trained_parameters"] == len(weights(made.model))
+    assert sum(stage["steps"] for stage in told[1]["stages"]) == 4
+    assert told[1]["last_iterate"]["sharp"]["epsilon"] == "inf" and told[1]["last_iterate"]["sharp"]["reason"]
+    for _ in range(2):  # written anew, not twice
+        made.create_model_card()
+    card = (tmp_path / "README.md").read_text()
+    assert card.count("## Privacy") == 1 and f"(ε, δ) = ({told[1]['epsilon']}, 0.0001)" in card
+
+
+@pytest.mark.parametrize("make", [roberta, lora])
+@pytest.mark.parametrize("stop", [2, 3])
+def test_a_run_that_is_resumed_is_the_one_that_was_not_interrupted(tmp_path, make, stop):
+    """With three steps an epoch, in the middle of the first one and at its end."""
+    data = texts() if make is roberta else sentences()
+    whole = trainer(tmp_path / "whole", make(), data, max_steps=7)
+    whole.train()
+    options = {"max_steps": 7, "save_strategy": "steps", "save_steps": stop}
+    trainer(tmp_path, make(), data, given={"callbacks": [Watching(stop)]}, **options).train()
+    resumed = trainer(tmp_path, make(), data, **options)
+    resumed.train(resume_from_checkpoint=True)
+    assert resumed.state.global_step == resumed.mechanism.steps == 7
+    assert torch.equal(weights(whole.model), weights(resumed.model))
+    assert resumed.privacy_report().epsilon == whole.privacy_report().epsilon
+    assert abs(resumed.state.epoch - 7 / 3) < 1e-9
+
+
+def test_noise_is_secure_unless_it_is_asked_for(tmp_path):
+    made = ZOTrainer(roberta(), arguments(tmp_path), train_dataset=texts(), data_collator=pad)
+    made.train()
+    assert "ChaCha20" in repr(made.privacy_report())
+
+
+def test_epochs_weight_decay_and_small_batches_are_the_setting_s(tmp_path):
+    made = trainer(tmp_path, roberta(), max_steps=-1, num_train_epochs=1.5, weight_decay=0.01, microbatch=3, beta=0.5, xi=0.1)
+    made.train()
+    setting = made.mechanism.setting
+    assert (setting.n, setting.batch, setting.T, setting.K) == (N, 8, 5, 2)
+    assert (setting.ridge, setting.beta, setting.xi, setting.delta) == (0.01, 0.5, 0.1, 1e-4)
+
+
+def test_a_loss_of_ones_own_is_held_to_one_number_a_record(tmp_path):
+    made = trainer(tmp_path, roberta(), given={"loss": lambda model, batch: model(**batch).loss})
+    with pytest.raises(ValueError, match="give one loss a record"):
+        made.train()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"epsilon": None}, "epsilon is not set"),
+        ({"learning_rate": 0.0}, "learning_rate is not set"),
+        ({"gradient_accumulation_steps": 2}, "microbatch= evaluates fewer"),
+        ({"bf16": True}, "load the model in it"),
+        ({"label_smoothing_factor": 0.1}, "give a loss with it"),
+        ({"optim": "sgd"}, "Noisy-ZOGD trains"),
+        ({"neftune_noise_alpha": 5.0}, "by chance"),
+        ({"ignore_data_skip": True}, "batches of its own steps"),
+        ({"train_sampling_strategy": "sequential"}, "draws the batches"),
+    ],
+)
+def test_arguments_that_mean_nothing_here_are_refused_in_words(tmp_path, options, message):
+    with pytest.raises(ValueError, match=message):
+        arguments(tmp_path, **options)
+
+
+def test_what_would_train_otherwise_is_refused(tmp_path):
+    model = roberta()
+    with pytest.raises(ValueError, match="optimizers is not allowed"):
+        trainer(tmp_path, model, given={"optimizers": (torch.optim.AdamW(model.parameters()), None)})
+    with pytest.raises(TypeError, match="give ZOTrainingArguments"):
+        ZOTrainer(model, Trainer(model=model).args)
+    with pytest.raises(ValueError, match="router_aux_loss_coef"):
+        trainer(tmp_path, mixtral(output_router_logits=True))
+    with pytest.raises(RuntimeError, match="call train"):
+        trainer(tmp_path, model).privacy_report()

@@ -1,0 +1,232 @@
+"""`ZOTrainer`: transformers' `Trainer` with Noisy-ZOGD in place of an optimiser of gradients."""
+
+import json
+from collections.abc import Iterator, Mapping
+from inspect import signature
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, Sampler
+from transformers import Trainer
+from transformers.trainer_utils import RemoveColumnsCollator
+from transformers.utils import logging
+
+from zoexplore.hf import card
+from zoexplore.hf.arguments import ZOTrainingArguments
+from zoexplore.hf.losses import RecordLoss, base_of, check_model, loss_for
+from zoexplore.hf.padding import check_padding
+from zoexplore.mechanism import Batch, NoisyZOGD, Report
+from zoexplore.mechanism.batches import Collate, Numbered
+
+logger = logging.get_logger(__name__)
+NOT_TAKEN = ("optimizers", "optimizer_cls_and_kwargs", "compute_loss_func", "model_init")
+LABELS = ("label", "label_ids")  # names that transformers' collators make "labels" of
+
+
+class ZOTrainer(Trainer):
+    """A `Trainer` whose steps are those of `NoisyZOGD`: no gradient, no memory for one, and a privacy report at the end.
+
+        trainer = ZOTrainer(model, ZOTrainingArguments("out", epsilon=3, delta=1e-5, ...), train_dataset=records)
+        trainer.train()
+        print(trainer.privacy_report())
+
+    The model is in `eval()` throughout. Callbacks, schedules of the learning rate, evaluation, checkpoints and
+    `train(resume_from_checkpoint=...)` are transformers' own; `model.privacy.json` is beside every saved model, and a chapter in
+    its card. What is logged, the loss and whatever is evaluated on private data, is not covered by ε.
+
+    Args:
+        model: of transformers, PEFT's around one, or any other with a `loss`.
+        args: what to train towards.
+        loss: `loss(model, batch)` of a collated batch, which returns one loss a record, shape (b,), each of its own record
+            alone. Where None, `losses.loss_for` knows causal models and classifiers.
+        options: of `NoisyZOGD` (sources, declared, post_processing, directions, ...) and `targets.setting_for` (R).
+        given: what `Trainer` takes (train_dataset, eval_dataset, data_collator, processing_class, callbacks, ...).
+
+    Attributes:
+        mechanism: the `NoisyZOGD` of the run, from the beginning of `train` on.
+
+    Raises:
+        ValueError: an argument is not allowed, or the model has losses that are not one record's.
+    """
+
+    args: ZOTrainingArguments
+
+    def __init__(
+        self,
+        model: nn.Module,
+        args: ZOTrainingArguments,
+        *,
+        loss: RecordLoss | None = None,
+        options: Mapping[str, Any] | None = None,
+        **given: Any,
+    ) -> None:
+        if not isinstance(args, ZOTrainingArguments):
+            raise TypeError(f"args of the type {type(args).__name__} are not allowed: give ZOTrainingArguments, with a target ε")
+        for name in NOT_TAKEN:
+            if given.get(name) is not None:
+                raise ValueError(f"{name} is not allowed: the optimiser is Noisy-ZOGD's; a loss a record goes into loss=")
+        check_model(model)
+        self.record_loss = loss or loss_for(model)
+        self.options = dict(options or {})
+        self.mechanism: NoisyZOGD | None = None
+        self.optimizer: torch.optim.Optimizer | None = None
+        self._padding_is_checked = False
+        super().__init__(model=model, args=args, **given)
+
+    def train(self, resume_from_checkpoint: str | bool | None = None, **options: Any) -> Any:
+        """As of `Trainer`. Steps that were made since the checkpoint that is gone back to are forgotten with their model.
+
+        Raises:
+            RuntimeError: this trainer has trained its model already, whose next start would be made of the data.
+        """
+        if self.mechanism is not None and self.mechanism.steps and not resume_from_checkpoint:
+            raise RuntimeError(
+                "this model was trained already, and a new run must not start from what the data made of it: resume from a "
+                "checkpoint, with a larger max_steps if need be, or begin with a fresh model"
+            )
+        self.mechanism = self.optimizer = self.lr_scheduler = None
+        self._padding_is_checked = False
+        return super().train(resume_from_checkpoint=resume_from_checkpoint, **options)
+
+    def privacy_report(self, **options: Any) -> Report:
+        """What the steps made so far cost; options as of `zoexplore.mechanism.privacy_report`.
+
+        Raises:
+            RuntimeError: `train` was not called yet.
+        """
+        if self.mechanism is None:
+            raise RuntimeError("nothing was trained yet: call train() first")
+        return self.mechanism.privacy_report(**options)
+
+    def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
+        """What stands for the mechanism where `Trainer` and schedulers look for an optimiser."""
+        if self.optimizer is None:
+            self.optimizer = Stand(self._made())
+        return self.optimizer
+
+    def get_train_dataloader(self) -> DataLoader:
+        """Batches as the mechanism draws them, collated and padded as usual."""
+        sampler = EpochSampler(self._made(), self._steps_an_epoch())
+        options = {name: getattr(self.args, f"dataloader_{name}") for name in ("num_workers", "prefetch_factor")}
+        options["pin_memory"] = self.args.dataloader_pin_memory and self.args.device.type != "cpu"
+        return DataLoader(Numbered(self.train_dataset), batch_sampler=sampler, collate_fn=Collate(self._collator()), **options)
+
+    def get_batch_samples(self, epoch_iterator: Iterator, num_batches: int, device: torch.device) -> tuple[list, None]:
+        """The next step's batch; nothing of it is counted, since a record's loss is its own."""
+        batch = next(epoch_iterator, None)
+        return ([] if batch is None else [batch]), None
+
+    def training_step(self, model: nn.Module, inputs: Batch, num_items_in_batch: Any = None) -> Tensor:
+        """A whole step of the mechanism, without `backward`; its mean loss."""
+        self.model.eval()
+        if len(inputs.records) and not self._padding_is_checked:
+            check_padding(self.record_loss, self.model, inputs.data)
+            self._padding_is_checked = True
+        return torch.tensor(self._made().step(inputs), device=self.args.device)
+
+    def floating_point_ops(self, inputs: Batch) -> int:
+        """Of 2K forward passes; those of a forward and a backward count as three."""
+        if not isinstance(inputs.data, Mapping):
+            return 0
+        return super().floating_point_ops(inputs.data) * 2 * self.args.K // 3
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """As of `Trainer`, with ε so far, if every iterate is released; without a gradient's length, as there is none."""
+        logs.pop("grad_norm", None)
+        if "loss" in logs and self.mechanism is not None and self.mechanism.record.steps:
+            logs["epsilon"] = self.privacy_report(released="all").epsilon
+        super().log(logs, start_time)
+
+    def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
+        """As of `Trainer`, with `model.privacy.json` beside the weights."""
+        if self.mechanism is not None and self.args.should_save:
+            folder = Path(output_dir or self.args.output_dir)
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / card.FILE).write_text(json.dumps(card.as_data(self.mechanism), indent=1, ensure_ascii=False) + "\n")
+        super().save_model(output_dir, _internal_call)
+
+    def create_model_card(self, *given: Any, **options: Any) -> None:
+        """As of `Trainer`, with what the model has cost in privacy."""
+        super().create_model_card(*given, **options)
+        path = Path(self.args.output_dir) / "README.md"
+        if self.mechanism is not None and self.is_world_process_zero():
+            before = path.read_text(encoding="utf-8").partition(card.HEADING)[0]
+            path.write_text(f"{before.rstrip()}\n\n{card.section(self.mechanism)}", encoding="utf-8")
+
+    def _made(self) -> NoisyZOGD:
+        """The mechanism of this run, made where it is asked for first."""
+        if self.mechanism is None:
+            args, n = self.args, self._size()
+            run = {
+                "n": n,
+                "T": self._steps(),
+                "batch": min(self._batch(), n),
+                "lr": args.learning_rate,
+                "ridge": args.weight_decay,
+            }
+            run |= {name: getattr(args, name) for name in ("epsilon", "delta", "K", "clip", "beta", "xi", "microbatch")}
+            run |= {"loss_of": "model", "show": logger.info} | self.options
+            self.mechanism = NoisyZOGD.for_epsilon(self.model, self.record_loss, **run)
+        return self.mechanism
+
+    def _size(self) -> int:
+        if self.train_dataset is None or not hasattr(self.train_dataset, "__len__"):
+            raise ValueError("a train_dataset without a length is not allowed: n, its number of records, is part of ε")
+        return len(self.train_dataset)
+
+    def _batch(self) -> int:
+        return self.args.per_device_train_batch_size * self.args.world_size
+
+    def _steps_an_epoch(self) -> int:
+        return ceil(self._size() / self._batch())
+
+    def _steps(self) -> int:
+        return self.args.max_steps if self.args.max_steps > 0 else ceil(self.args.num_train_epochs * self._steps_an_epoch())
+
+    def _collator(self) -> Any:
+        """The collator, given no column that the model does not take."""
+        if not self.args.remove_unused_columns:
+            return self.data_collator
+        taken = [*signature(base_of(self.model).forward).parameters, *self.label_names, *LABELS]
+        return RemoveColumnsCollator(self.data_collator, taken)
+
+
+class EpochSampler(Sampler):
+    """The batches of the epoch that a run is in. Those of steps made before are empty: a run that is resumed skips as many."""
+
+    def __init__(self, mechanism: NoisyZOGD, steps: int) -> None:
+        self.mechanism, self.steps = mechanism, steps
+
+    def __len__(self) -> int:
+        return self.steps
+
+    def __iter__(self) -> Iterator[list[int]]:
+        made, T = self.mechanism.steps, self.mechanism.setting.T
+        first = made // self.steps * self.steps
+        for t in range(first, min(first + self.steps, T)):
+            yield [] if t < made else self.mechanism.drawn(t).tolist()
+
+
+class Stand(torch.optim.Optimizer):
+    """What `Trainer` takes for its optimiser: the mechanism's learning rate, for schedulers, and its state, for checkpoints. The
+    step itself is made where the batch is, in `training_step`.
+    """
+
+    def __init__(self, mechanism: NoisyZOGD) -> None:
+        super().__init__(mechanism.param_groups[0]["params"], {"lr": mechanism.param_groups[0]["lr"]})
+        self.mechanism, self.param_groups = mechanism, mechanism.param_groups
+
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        """Nothing: it is made."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Of the mechanism; empty before its first step, when there is nothing to go on from."""
+        return self.mechanism.state_dict() if self.mechanism.steps else {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Of the mechanism."""
+        if state:
+            self.mechanism.load_state_dict(state)
