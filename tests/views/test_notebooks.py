@@ -5,14 +5,16 @@ import json
 from types import SimpleNamespace
 
 import panel as pn
+import pytest
 from bokeh.document import Document
 from bokeh.document.models import DocumentModelManager
 from bokeh.models import ImportedStyleSheet, UIElement
 from panel.io.model import add_to_doc
-from pyviz_comms import JupyterCommManager
+from panel.io.notebook import JupyterCommManagerBinary, patch_inline_stylesheets
 
 from tests.waiting import until
-from zoexplore.views import Explorer, notebooks
+from zoexplore.views import Explorer
+from zoexplore.views.style import widgets
 
 SENT = [f"{number:02}" for number in range(25)]
 
@@ -25,11 +27,10 @@ def test_a_page_that_opens_late_ends_with_what_was_sent_last(monkeypatch):
         arrived.extend(event["new"] for event in message.get("events", ()) if event.get("attr") == "text")
 
     monkeypatch.setattr("ipykernel.comm.Comm", lambda **given: SimpleNamespace(send=send, on_msg=lambda function: None))
-    monkeypatch.setattr(JupyterCommManager, "server_comm", notebooks.InOrder)
 
     async def shown():
-        words, page, way = pn.pane.HTML("nothing yet"), Document(), JupyterCommManager.get_server_comm()
-        add_to_doc(words.get_root(page, way), page, True)
+        words, page, way = pn.pane.HTML("nothing yet"), Document(), JupyterCommManagerBinary.get_server_comm()
+        add_to_doc(widgets.component("curves", words).get_root(page, way), page, True)
         for text in SENT[:-1]:
             words.object = text
             await asyncio.sleep(0.011)  # Panel tries again every tenth of a second, counted from each message
@@ -42,17 +43,27 @@ def test_a_page_that_opens_late_ends_with_what_was_sent_last(monkeypatch):
     assert arrived == SENT
 
 
-def test_style_sheets_are_put_inline_and_the_document_is_looked_through_once(monkeypatch):
-    looked, recompute, document = [], DocumentModelManager.recompute, Document()
-    page = pn.panel(Explorer())
-    add_to_doc(page.get_root(document), document)
+@pytest.mark.parametrize("around", [pn.panel, pn.Column], ids=["alone", "in a column of Panel's"])
+def test_style_sheets_are_inline_before_a_document_is_searched_for_each(monkeypatch, around):
+    monkeypatch.setattr(pn.config, "inline", True)
+    searched, recompute, document = [], DocumentModelManager.recompute, Document()
+    page = around(Explorer())
+    with_sheets = sum(bool(urls(model)) for model in page.get_root(Document()).select({"type": UIElement}))
+    assert with_sheets > 50
+    root = page.get_root(document, JupyterCommManagerBinary.get_server_comm())
+    add_to_doc(root, document)
+    monkeypatch.setattr(DocumentModelManager, "recompute", lambda models: (searched.append(1), recompute(models)))
     shown = list(document.select({"type": UIElement}))
-    assert sum(bool(urls(model)) for model in shown) > 50
-    monkeypatch.setattr(DocumentModelManager, "recompute", lambda models: (looked.append(1), recompute(models)))
-    for model in shown:
-        pn.viewable.patch_inline_stylesheets(model)
-    assert not any(urls(model) for model in shown) and len(looked) == 1
+    for model in shown:  # as Panel does
+        patch_inline_stylesheets(model)
+    assert not any(urls(model) for model in shown) and len(searched) <= 1  # for a column of Panel's own
     assert all(sheet.document is document for model in shown for sheet in model.stylesheets if not isinstance(sheet, str))
+
+
+def test_where_notebooks_load_style_sheets_they_stay_addresses(monkeypatch):
+    monkeypatch.setattr(pn.config, "inline", False)
+    root = widgets.component("curves", pn.pane.HTML("words")).get_root(Document(), JupyterCommManagerBinary.get_server_comm())
+    assert any(urls(model) for model in root.select({"type": UIElement}))
 
 
 def urls(model):

@@ -3,18 +3,20 @@
 A loop that is kept was compiled with those that it calls, of whatever file, but numba asks only whether its own file has changed:
 here every file of the kernels counts, for else a number could come from code that is no longer there.
 
-On a read-only installation without a home, as containers are, they are kept in a folder that ends with the process. On a full
-disk they are not kept, and the next process compiles again. All this holds of the kernels alone: what other packages compile in
-the same process is kept as numba keeps it.
+On a read-only installation without a home, as containers are, they are kept in a folder that ends with the process.
+Where there is room nowhere they are not kept, and the next process compiles again. All this holds of the kernels alone:
+what other packages compile in the same process is kept as numba keeps it.
 """
 
 import atexit
+import errno
 import hashlib
 import logging
 import os
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,8 @@ _LOG = logging.getLogger("zoexplore")
 VARIABLE = "NUMBA_CACHE_DIR"
 FOR_PROCESSES = "ZOEXPLORE_CACHE_DIR"  # a folder that ends with the process, for those that it starts
 KERNELS = Path(__file__).with_name("kernels")
+ROOM = 16 << 20  # bytes: all kernels take half of it
+_UNKNOWN = (None, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 
 class Locator:
@@ -43,7 +47,7 @@ class Locator:
 
     def ensure_cache_path(self) -> None:
         """Make the folder where it is gone."""
-        _folder().mkdir(parents=True, exist_ok=True)
+        Path(self.get_cache_path()).mkdir(parents=True, exist_ok=True)
 
     def get_source_stamp(self) -> str:
         """The same for all kernels, and another once any of their files is another."""
@@ -55,43 +59,36 @@ class Locator:
 
 
 def install() -> None:
-    """Before a kernel is imported: have numba ask `Locator` first, and go on where a kernel cannot be kept."""
+    """Before a kernel is imported: have numba ask `Locator` first, by its own setting for that."""
     from numba.core import caching, config
 
     others = config.CACHE_LOCATOR_CLASSES or ",".join(locator.__name__ for locator in caching.CacheImpl._locator_classes)
     config.CACHE_LOCATOR_CLASSES = f"{__name__}.{Locator.__name__},{others}"
-    _warn_when_not_saved(caching.Cache)
 
 
-def _warn_when_not_saved(numbas: type) -> None:
-    """numba raises where it cannot save what it compiled, and has no option against that: here it warns and goes on."""
-    save = numbas.save_overload  # type: ignore[attr-defined]
-
-    def saved(self: Any, *args: Any) -> None:
-        try:
-            save(self, *args)
-        except OSError as error:
-            if not isinstance(self._impl.locator, Locator):
-                raise
-            _LOG.warning("compiled code is not kept, and the next process compiles again: %s", error)
-
-    numbas.save_overload = saved  # type: ignore[attr-defined]
+def kept() -> bool:
+    """Whether kernels are kept. Where they cannot be, numba is not to try: it raises where it cannot save what it compiled."""
+    return _folder() is not None
 
 
 @cache
-def _folder() -> Path:
-    """The first that can be written: the one that NUMBA_CACHE_DIR names, the one beside the code, the user's; else a new one."""
+def _folder() -> Path | None:
+    """The first with room: the one that NUMBA_CACHE_DIR names, the one beside the code, the user's; else a new one, if any."""
     ours = f"zoexplore-{hashlib.sha256(str(KERNELS).encode()).hexdigest()[:12]}"  # of this installation
     of_user = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "numba" / ours
     named = [Path(os.environ[VARIABLE]) / ours] if os.environ.get(VARIABLE) else []
     started = [Path(os.environ[FOR_PROCESSES])] if os.environ.get(FOR_PROCESSES) else []
     for folder in (*named, KERNELS / "__pycache__", of_user, *started):
-        if _writable(folder):
+        if _has_room(folder):
             return folder
-    folder = Path(tempfile.mkdtemp(prefix="zoexplore-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    os.environ[FOR_PROCESSES] = str(folder)
-    return folder
+    with suppress(OSError):
+        folder = Path(tempfile.mkdtemp(prefix="zoexplore-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        if _has_room(folder):
+            os.environ[FOR_PROCESSES] = str(folder)
+            return folder
+    _LOG.warning("compiled code is not kept, and the next process compiles again: no folder has %d MB of room", ROOM >> 20)
+    return None
 
 
 @cache
@@ -101,10 +98,15 @@ def _stamp() -> str:
     return " ".join(files)
 
 
-def _writable(folder: Path) -> bool:
+def _has_room(folder: Path) -> bool:
+    """Whether so much can be written there: asked of the disk, and of a quota where the system reserves space for files."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
+        with tempfile.TemporaryFile(dir=folder) as file:
+            try:
+                os.posix_fallocate(file.fileno(), 0, ROOM)
+            except (AttributeError, OSError) as error:  # there is no such function; or not for this kind of disk
+                return getattr(error, "errno", None) in _UNKNOWN and shutil.disk_usage(folder).free >= ROOM
+        return True
     except OSError:
         return False
-    return True

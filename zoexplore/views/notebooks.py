@@ -1,52 +1,59 @@
-"""What a notebook's page is sent: in the order in which it was sent, and with style sheets that are put inline all at once."""
+"""`Component`: parts that a notebook's page is sent quickly and in order.
 
+Panel puts a notebook's style sheets inline model by model, and after each of them Bokeh searches the whole document:
+nine seconds for the explorer. And what changes before the page is there it sends again and again, each message by a
+timer of its own, so that a later one may arrive first: a map that was complete ended as its coarse version. Both are
+mended here for our own components, and for nobody else's.
+"""
+
+import asyncio
 from types import SimpleNamespace
 from typing import Any
 
 import panel as pn
-from bokeh.models import ImportedStyleSheet, UIElement
+from bokeh.document import Document
+from bokeh.models import UIElement
 from panel.io.notebook import patch_inline_stylesheets
-from pyviz_comms import JupyterComm, JupyterCommManager
+from pyviz_comms import JupyterComm
+
+AGAIN = 0.05  # seconds after which it is asked again whether the page is there
 
 
 class InOrder(JupyterComm):
-    """A way to a notebook's page that may be used from the beginning; `init` is called when the page opens it.
+    """A queue before Panel's own way to a notebook's page, which Panel opens when the page is there."""
 
-    Panel gives every early message a timer of its own, so that a later one may arrive first: a map that was complete before its
-    page was there ended as its coarse version, under a bar that did not go away.
-    """
+    def __init__(self, way: JupyterComm) -> None:
+        super().__init__(way.id)
+        self.way = way
+        self._early: list[dict[str, Any]] = []
+        self._comm = SimpleNamespace(send=self._queue, close=self._early.clear)  # by which Panel takes it for open
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        self._early: list[dict[str, Any]] = []  # what is sent before there is a page
+    def _queue(self, data: Any = None, metadata: Any = None, buffers: Any = ()) -> None:
+        self._early.append({"data": data, "metadata": metadata, "buffers": list(buffers)})
+        if len(self._early) == 1:
+            self._pass_on()
 
-        def keep(data: Any = None, metadata: Any = None, buffers: Any = ()) -> None:
-            self._early.append({"data": data, "metadata": metadata, "buffers": list(buffers)})
-
-        self._comm = SimpleNamespace(send=keep, close=self._early.clear)
-
-    def init(self) -> None:
-        super().init()
+    def _pass_on(self) -> None:
+        try:
+            page = self.way.comm
+        except ValueError:  # it is not open yet
+            asyncio.get_running_loop().call_later(AGAIN, self._pass_on)
+            return
         for message in self._early:
-            self._comm.send(**message)
+            page.send(**message)
         self._early.clear()
 
 
-def put_inline(model: UIElement) -> None:
-    """Put the style sheets of a model's whole document inline.
+class Component(pn.Column):
+    """A column that is complete as it is made: with its style sheets, where a notebook has them inline."""
 
-    Panel does so model by model, and after each of them Bokeh looks through the document for new models: six of the seven seconds
-    that the explorer took to appear.
-    """
-    if model.document is None:
-        patch_inline_stylesheets(model)
-    elif any(isinstance(sheet, ImportedStyleSheet) for sheet in model.stylesheets):
-        with model.document.models.freeze():
-            for each in model.document.select({"type": UIElement}):
+    def get_root(self, doc: Document | None = None, comm: Any = None, preprocess: bool = True) -> Any:
+        """The models of a notebook's cell, or of a page."""
+        return super().get_root(doc, InOrder(comm) if isinstance(comm, JupyterComm) else comm, preprocess)
+
+    def _get_model(self, doc: Document, root: Any = None, parent: Any = None, comm: Any = None) -> Any:
+        model = super()._get_model(doc, root, parent, comm)
+        if comm is not None and pn.config.inline:
+            for each in model.select({"type": UIElement}):
                 patch_inline_stylesheets(each)
-
-
-def prepare() -> None:
-    """Have whatever this process shows in notebooks be sent so."""
-    JupyterCommManager.server_comm = InOrder
-    pn.viewable.patch_inline_stylesheets = put_inline
+        return model

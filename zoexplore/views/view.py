@@ -9,13 +9,10 @@ import param
 from bokeh.plotting import figure
 
 from zoexplore.compute.task import Task, event_loop_is_running
-from zoexplore.views import notebooks
 from zoexplore.views.figures.parts import paint
 from zoexplore.views.pins import Pins
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
-
-notebooks.prepare()
 
 
 class View(pn.viewable.Viewer):

@@ -5,7 +5,9 @@ from functools import partial, wraps
 import numpy as np
 from numba import njit
 
-kernel = partial(njit, cache=True, no_cfunc_wrapper=True)
+from zoexplore.bounds import kernel_cache
+
+kernel = partial(njit, cache=kernel_cache.kept(), no_cfunc_wrapper=True)
 
 LOOP = """
 def each_{name}(columns):

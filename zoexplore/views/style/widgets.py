@@ -13,6 +13,7 @@ import panel as pn
 import param
 
 from zoexplore.compute.task import Task
+from zoexplore.views.notebooks import Component
 from zoexplore.views.style import theme
 
 
@@ -159,10 +160,10 @@ def fold(title: str, *parts: Any, collapsed: bool = True) -> pn.Card:
     return pn.Card(*parts, title=title, header=header, collapsed=collapsed, **look("fold", **theme.STRETCH))
 
 
-def component(name: str, *parts: Any, sheet: str = "curves", **more: Any) -> pn.Column:
+def component(name: str, *parts: Any, sheet: str = "curves", **more: Any) -> Component:
     """Parts as a component that looks right wherever it is, in a notebook's cell too: a view, or an area of the page."""
     sheets = [theme.root(*([sheet] if sheet else []))]
-    return pn.Column(*parts, css_classes=[f"zx-{name}"], stylesheets=sheets, **theme.STRETCH | more)
+    return Component(*parts, css_classes=[f"zx-{name}"], stylesheets=sheets, **theme.STRETCH | more)
 
 
 def later(holder: pn.layout.ListLike) -> None:

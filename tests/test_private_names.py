@@ -1,0 +1,147 @@
+"""Other libraries stay as they are: importing changes nothing of theirs, and their private names that we read are listed.
+
+The list is `READ`: where a name is used, and a check that it still is what we take it for. Whoever has to read another
+one adds it there.
+"""
+
+import ast
+import inspect
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import panel as pn
+import pytest
+import torch
+from bokeh.document import Document
+from bokeh.server.contexts import BokehSessionContext
+from bokeh.server.views.ws import WSHandler
+from numba.core import caching
+from pyviz_comms import JupyterComm
+from torch.nn.modules import module as of_all
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "zoexplore"
+PUBLIC = {"os._exit"}  # documented, for all its underscore
+
+
+def locators():
+    return all(hasattr(locator, "from_function") for locator in caching.CacheImpl._locator_classes)
+
+
+def views():
+    pane = pn.pane.HTML("words")
+    document = Document()
+    root = pane.get_root(document)
+    return pn.state._views[root.ref["id"]] == (pane, root, document, None)
+
+
+def hooks():
+    seen, taken = [], of_all.register_module_forward_pre_hook(lambda *_: seen.append("before"))
+    module = torch.nn.Linear(1, 1)
+    kinds = len(of_all._global_forward_pre_hooks), len(of_all._global_forward_hooks)
+    own = module.register_forward_hook(lambda *_: None)
+    found = kinds == (1, 0) and len(module._forward_hooks) == 1 and not module._forward_pre_hooks
+    taken.remove()
+    own.remove()
+    return found
+
+
+# By file and name: whether it is still there, and what it is taken for.
+READ = {
+    ("bounds/kernel_cache.py", "_locator_classes"): locators,
+    ("mechanism/independence.py", "_pytree"): lambda: torch.utils._pytree.tree_leaves({"a": [1, (2,)]}) == [1, 2],
+    ("mechanism/objective.py", "_global_forward_pre_hooks"): hooks,
+    ("mechanism/objective.py", "_global_forward_hooks"): hooks,
+    ("mechanism/objective.py", "_forward_pre_hooks"): hooks,
+    ("mechanism/objective.py", "_forward_hooks"): hooks,
+    ("server/serving.py", "_document"): lambda: "self._document" in inspect.getsource(BokehSessionContext),
+    ("server/sessions.py", "_document"): lambda: "self._document" in inspect.getsource(BokehSessionContext),
+    ("server/sessions.py", "_views"): views,
+    ("server/websocket.py", "_token"): lambda: "self._token" in inspect.getsource(WSHandler),
+    ("views/notebooks.py", "_comm"): lambda: JupyterComm("id")._comm is None,
+    ("views/notebooks.py", "_get_model"): lambda: "comm" in inspect.signature(pn.Column._get_model).parameters,
+}
+# What is still written, or put in the place of another library's: to be emptied, and nothing is to be added.
+WRITTEN = {("server/serving.py", "_get_default")}
+
+
+@cache
+def trees():
+    return {str(path.relative_to(PACKAGE)): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+@cache
+def own_names():
+    """Every private name that is defined in the package."""
+    found = set()
+    for tree in trees().values():
+        for node in ast.walk(tree):
+            match node:
+                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name) | ast.Name(id=name):
+                    found.add(name)
+                case ast.Attribute(attr=name, ctx=ast.Store(), value=ast.Name(id="self" | "cls")):
+                    found.add(name)
+    return found
+
+
+def foreign():
+    """Attributes with one underscore that the package does not define, or that are listed: file, name, whether it is written."""
+    for file, tree in trees().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
+                listed = (file, node.attr) in READ.keys() | WRITTEN
+                if (listed or node.attr not in own_names()) and ast.unparse(node) not in PUBLIC:
+                    yield file, node.attr, not isinstance(node.ctx, ast.Load)
+
+
+def test_every_private_name_of_another_library_is_listed():
+    assert {(file, name) for file, name, _ in foreign()} <= READ.keys() | WRITTEN
+
+
+@pytest.mark.parametrize("file, name", READ, ids=str)
+def test_a_private_name_is_what_it_is_taken_for(file, name):
+    if (PACKAGE / file).exists() and name in (PACKAGE / file).read_text():
+        assert READ[file, name]()
+
+
+def test_no_private_name_of_another_library_is_written():
+    ours = {("views/notebooks.py", "_comm")}  # of a subclass of ours
+    assert {(file, name) for file, name, written in foreign() if written} <= WRITTEN | ours
+
+
+CHANGES = """
+import importlib, pkgutil, sys, types
+import bokeh.plotting, bokeh.server.server, holoviews, numba, numba.core.caching, numpy, panel, param, pyviz_comms, torch
+import panel.io.notebook
+holoviews.extension("bokeh")
+panel.extension()
+LIBRARIES = {"bokeh", "holoviews", "numba", "numpy", "panel", "param", "pyviz_comms", "torch"}
+CODE = (types.FunctionType, type, staticmethod, classmethod, property)
+
+def defined():
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in LIBRARIES and isinstance(module, types.ModuleType):
+            for key, value in list(vars(module).items()):
+                if isinstance(value, CODE):
+                    yield (name, key), value
+                if isinstance(value, type) and value.__module__ == name:
+                    for inner, held in list(vars(value).items()):
+                        if isinstance(held, CODE):
+                            yield (name, key, inner), held
+
+before = dict(defined())
+import zoexplore
+for module in pkgutil.walk_packages(zoexplore.__path__, "zoexplore."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+zoexplore.explore()._repr_mimebundle_()
+after = dict(defined())
+print(len(before) > 10_000, sorted(key for key, value in before.items() if after.get(key) is not value))
+"""
+
+
+def test_importing_everything_and_showing_the_explorer_changes_nothing_of_other_libraries():
+    done = subprocess.run([sys.executable, "-c", CHANGES], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.stdout.splitlines()[-1:] == ["True []"], done.stdout + done.stderr[-2000:]
