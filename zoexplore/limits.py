@@ -45,7 +45,7 @@ class Limit:
 
 
 READERS = Limit("READERS", 35, "readers", "sessions of one process at a time")
-READERS_PER_ADDRESS = Limit("READERS_PER_ADDRESS", 25, "readers", "the same, of one address; an IPv6 /64 network is one address")
+READERS_PER_ADDRESS = Limit("READERS_PER_ADDRESS", 25, "readers", "the same, of one address; an IPv6 /48 network is one address")
 LOADING = Limit("LOADING", 6, "pages", "pages of one address that are served and not connected yet; the next one waits")
 LOADING_SECONDS = Limit("LOADING_SECONDS", 20, "s", "until a session whose websocket never came is ended")
 WAITING = Limit("WAITING", 100, "requests", "page requests that wait for their turn; the next one is told to come back")

@@ -1,5 +1,6 @@
 """Work for the computing processes in the tests; like all of it, without Panel."""
 
+import ctypes
 import os
 import random
 import signal
@@ -10,7 +11,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from zoexplore.compute.process import Process
+from zoexplore.compute.process import Forked, Process
 
 
 def modules():
@@ -32,10 +33,14 @@ def tell_pid_and_be_busy(seconds):
     busy(seconds)
 
 
-def tell_file_and_be_busy(path, seconds):
+def tell_file(path):
     with open(f"{path}~", "w") as file:
         file.write(str(os.getpid()))
     os.rename(f"{path}~", path)
+
+
+def tell_file_and_be_busy(path, seconds):
+    tell_file(path)
     busy(seconds)
 
 
@@ -46,6 +51,20 @@ def begun(kinds):
     """Begin a worker of each kind here; their ids and those of their parents."""
     _workers.extend(map(Process, kinds))
     return [worker.submit(call).result() for worker in _workers for call in (os.getpid, os.getppid)]
+
+
+def hold_the_lock(begun, seconds):
+    """Be in compiled code, with the interpreter's lock, once the file is there: no thread of this process goes on meanwhile."""
+    tell_file(begun)
+    ctypes.PyDLL(None).sleep(seconds)
+
+
+def holding_the_lock(begun):
+    """Begin a forked worker that does so."""
+    _workers.append(Process(Forked))
+    _workers[-1].submit(hold_the_lock, (begun, 600))
+    while not os.path.exists(begun):
+        time.sleep(0.01)
 
 
 _put = []
@@ -101,6 +120,12 @@ def after(path, name):
         time.sleep(0.01)
     with open(f"{path}-order", "a") as order:
         order.write(name)
+
+
+def after_a_while(path, name, seconds):
+    """The same, and be busy then."""
+    after(path, name)
+    busy(seconds)
 
 
 def endless_answer(*_):

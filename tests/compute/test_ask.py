@@ -12,11 +12,12 @@ from tests.waiting import PATIENCE, gone, soon, until
 from zoexplore import Accounting, curve, guarantee
 from zoexplore.axes import T_VALUES
 from zoexplore.compute import ask as asking
+from zoexplore.compute import pool as pools
 from zoexplore.compute.ask import REDRAW, ask, pool, quick
-from zoexplore.compute.pool import MOST_LONG_WORKS, Busy, LongWork, Pool
+from zoexplore.compute.cache import cached, lookup, size, store
+from zoexplore.compute.pool import MOST_LONG_WORKS, GaveWay, LongWork, Pool
 from zoexplore.compute.process import Died
 from zoexplore.compute.questions import curve_set, guarantees, shares
-from zoexplore.compute.remembered import recall, remember, remembered, size
 from zoexplore.compute.task import Task
 from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION
@@ -52,7 +53,7 @@ def test_runs_on_batches_are_never_quick_and_others_as_they_were_lately(monkeypa
     full, long, batch, account = DEMONSTRATION, DEMONSTRATION.replace(T=10**6), DEMONSTRATION.replace(batch=100), Accounting()
     assert quick(guarantees, full, account) and not quick(guarantees, long, account)
     for run, seconds in ((full, 2 * REDRAW), (long, REDRAW / 2), (batch, REDRAW / 2)):
-        asking._took(guarantees, (run, account)).extend([seconds] * 3)
+        asking._latest_seconds(guarantees, (run, account)).extend([seconds] * 3)
     assert not quick(guarantees, full, account) and quick(guarantees, long, account)
     assert not quick(guarantees, batch, account)
     assert quick(guarantees, full, Accounting(conversion="cks"))
@@ -99,7 +100,7 @@ def test_slow_settings_are_computed_elsewhere_and_the_last_one_is_drawn(elsewher
     assert (views[0].source.data["sharp"] <= exact * (1 + NEAR)).all(), "where the sketch is smaller it stays"
     assert format_number(guarantee(last, "sharp").epsilon) in views[4].verdict.object
     with pytest.raises(KeyError):
-        recall(curve_set, (DEMONSTRATION.replace(batch=102), Accounting(), "delta"))
+        lookup(curve_set, (DEMONSTRATION.replace(batch=102), Accounting(), "delta"))
 
 
 def test_a_quick_state_overtakes_a_slow_one():
@@ -166,7 +167,7 @@ def test_where_no_answer_comes_the_sign_goes_and_the_next_is_asked(monkeypatch):
     assert "79" in view.verdict.object
 
 
-def test_answers_are_remembered_up_to_a_size_and_are_the_same_from_elsewhere():
+def test_answers_are_cached_up_to_a_size_and_are_the_same_from_elsewhere():
     run = DEMONSTRATION.replace(batch=601)
     found = pool().submit(curve_set, (run, Accounting(), "T")).answer.result(PATIENCE)
     for bound, values in curve_set(run, Accounting(), "T").epsilon.items():
@@ -174,15 +175,15 @@ def test_answers_are_remembered_up_to_a_size_and_are_the_same_from_elsewhere():
     assert not found.reference.flags.writeable
     assert size(found) > 8 * 200 * 7
     shares.cache.clear()
-    remember(shares, (run, Accounting()), np.zeros(10**8))
+    store(shares, (run, Accounting()), np.zeros(10**8))
     with pytest.raises(KeyError):
-        recall(shares, (run, Accounting()))
+        lookup(shares, (run, Accounting()))
 
 
-def test_a_remembered_function_is_called_once_for_all_that_its_answer_does_not_depend_on():
+def test_a_cached_function_is_called_once_for_all_that_its_answer_does_not_depend_on():
     calls = []
 
-    @remembered(lambda x, _: (x,))
+    @cached(lambda x, _: (x,))
     def double(x, label):
         calls.append(x)
         return 2 * x
@@ -270,11 +271,46 @@ def test_work_that_is_stopped_shows_no_more_and_leaves_no_process():
     assert len(seen) == 1
 
 
-def test_there_is_room_for_so_many_and_the_next_is_told():
+@pytest.fixture
+def addresses(monkeypatch):
+    """Have long works be of the addresses that are named here, one after another."""
+
+    def are(*names):
+        given = iter(names)
+        monkeypatch.setattr(pools, "own_address", lambda: next(given))
+
+    return are
+
+
+def test_there_is_room_for_so_many_and_the_next_begins_when_one_has_ended(addresses):
+    addresses("a", "a", "b")
     works = [LongWork(jobs.busy, 600) for _ in range(MOST_LONG_WORKS)]
-    with pytest.raises(Busy, match="try again"):
-        LongWork(jobs.count, 1)
-    for work in works:
+    seen = []
+
+    async def wait():
+        work = LongWork(jobs.count, 1)
+        task = Task(partial(items, work, seen))
+        await asyncio.sleep(0.1)
+        assert work.waits and LongWork.counts() == (2, 1) and not seen
+        works[0].__exit__()
+        await until(lambda: not task.waits)
+
+    asyncio.run(wait())
+    works[1].__exit__()
+    assert seen == [0] and LongWork.counts() == (0, 0)
+
+
+def test_who_holds_all_places_gives_one_up_after_a_share_of_time_to_whoever_had_none(addresses, monkeypatch):
+    """Two addresses with two runs each; a third comes last, and is the next."""
+    monkeypatch.setattr(pools, "SHARE", 0.5)
+    addresses("a", "b", "a", "b", "c")
+    held = [LongWork(jobs.busy, 600) for _ in range(4)]
+    assert [work.waits for work in held] == [False, False, True, True]
+    mine, seen = LongWork(jobs.count, 1), []
+    Task(partial(items, mine, seen))  # no event loop here: it runs to its end
+    assert seen == [0]
+    with pytest.raises(GaveWay, match="Others waited"):
+        Task(partial(items, held[0], []))
+    for work in held:
         work.__exit__()
-    with LongWork(jobs.count, 1):
-        pass
+    assert LongWork.counts() == (0, 0)

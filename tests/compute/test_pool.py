@@ -49,8 +49,8 @@ def fresh():
 
     yield make
     for each in made:
-        for line in each._lines.values():
-            line.clear()
+        while each._queue.take():
+            pass
         for call in each._running.values():
             call.again = True  # it is not begun once more
         for process in [*each._idle, *each._running]:
@@ -119,6 +119,14 @@ def test_workers_end_with_the_process_that_began_them(kinds):
         soon(lambda pid=pid: gone(pid))
 
 
+@linux
+def test_a_worker_that_holds_the_interpreters_lock_ends_with_its_server_all_the_same(tmp_path):
+    server, begun = Process(), tmp_path / "begun"
+    server.submit(jobs.holding_the_lock, (str(begun),)).result(PATIENCE)
+    server.end()
+    soon(lambda: gone(int(begun.read_text())))
+
+
 # The process of which workers are forked
 
 
@@ -180,19 +188,31 @@ def test_a_worker_takes_no_more_memory_than_it_may(fresh, bounded, monkeypatch):
     assert waits.submit(abs, (-1,)).answer.result(PATIENCE) == 1
 
 
-def test_sessions_take_turns_however_much_each_asks(fresh, tmp_path):
+def test_addresses_take_turns_however_much_each_asks(fresh, tmp_path):
     line, go = fresh(count=2), tmp_path / "go"
-    calls = [line.submit(jobs.after, (str(go), name), session=name) for name in "aaaab"]
+    calls = [line.submit(jobs.after, (str(go), name), address=name) for name in "aaaab"]
     go.touch()
     for call in calls:
         call.answer.result(PATIENCE)
     assert (tmp_path / "go-order").read_text().index("b") <= 2
 
 
+def test_addresses_take_turns_by_the_time_that_they_took(fresh, tmp_path):
+    """Ten tabs of one address with long calls, and a reader with many short ones, who is done after a few of those."""
+    line, go = fresh(count=2), tmp_path / "go"
+    calls = [line.submit(jobs.after_a_while, (str(go), "a", 0.2), address="a") for _ in range(10)]
+    calls += [line.submit(jobs.after_a_while, (str(go), "b", 0.0), address="b") for _ in range(10)]
+    go.touch()
+    for call in calls:
+        call.answer.result(PATIENCE)
+    assert (tmp_path / "go-order").read_text().rindex("b") <= 13
+    assert line.begun == 20 and line.deaths == 0 and line.waited > 0
+
+
 def test_what_follows_a_slider_waits_for_nobodys_map(fresh):
     both = fresh(count=2)
     for session in range(5):
-        both.submit(jobs.busy, (600,), session=session)
+        both.submit(jobs.busy, (600,), address=session)
     assert both.submit(abs, (-1,), urgent=True).answer.result(PATIENCE) == 1
     assert len(both._running) == 1
 

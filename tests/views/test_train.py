@@ -1,5 +1,6 @@
 """The Train tab without a browser: what is asked for, what is drawn where, and what is said when it goes wrong."""
 
+import asyncio
 import os
 import pickle
 import subprocess
@@ -10,10 +11,13 @@ import numpy as np
 import panel as pn
 import pytest
 
+from tests.compute import jobs as work
 from tests.views import train_jobs
 from tests.views.train_jobs import frontier, point, without_noise
+from tests.waiting import until
 from zoexplore import Accounting
 from zoexplore.columns import name_of, supposed
+from zoexplore.compute.pool import MOST_LONG_WORKS, LongWork
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.training import Here
 from zoexplore.training.frontier_files import from_json, to_csv
@@ -202,10 +206,20 @@ class TestRunning:
         tab = trained(monkeypatch, train_jobs.refused)
         assert "It did not run: K = 9 is not allowed" in tab.running.note.object
 
-    def test_when_the_server_is_busy_that_is_said(self, monkeypatch):
-        monkeypatch.setattr("zoexplore.compute.pool.MOST_LONG_WORKS", 0)
-        tab = trained(monkeypatch, train_jobs.finished)
-        assert "try again" in tab.running.note.object and tab.frontier is None
+    def test_while_others_train_that_is_said_and_it_begins_when_there_is_room(self, monkeypatch):
+        monkeypatch.setattr(running, "trained", train_jobs.finished)
+        held = [LongWork(work.busy, 600) for _ in range(MOST_LONG_WORKS)]
+
+        async def wait():
+            tab = Train()
+            tab.running.begin()
+            assert "Others are training" in tab.running.note.object and tab.frontier is None and tab.running.busy
+            held[0].__exit__()
+            await until(lambda: not tab.running.busy)
+            return tab
+
+        assert "Done." in asyncio.run(wait()).running.note.object
+        held[1].__exit__()
 
     def test_without_torch_it_says_what_to_install(self, monkeypatch):
         monkeypatch.setattr(running, "missing", lambda: ("PyTorch",))

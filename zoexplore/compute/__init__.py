@@ -1,1 +1,1 @@
-"""Answers that take long: remembered, and computed in processes beside the event loop."""
+"""Answers that take long: cached, and computed in processes beside the event loop."""

@@ -1,6 +1,6 @@
 """One way to ask for what takes long: `found = await ask(function, *args)`.
 
-What was found lately is remembered. What takes less than a redraw is computed at once, so that a figure follows the slider;
+Answers are cached. What takes less than a redraw is computed at once, so that a figure follows the slider;
 whatever takes longer, or may, goes to the pool of processes, and so does what no figure waits for. How long a kind of call takes
 is measured each time.
 """
@@ -14,10 +14,11 @@ from math import inf
 from statistics import median
 from typing import Any
 
+from zoexplore.compute.address import own_address
+from zoexplore.compute.cache import lookup, store
 from zoexplore.compute.pool import Call, Pool, TooLong
 from zoexplore.compute.questions import timed
-from zoexplore.compute.remembered import recall, remember
-from zoexplore.compute.task import event_loop_is_running, session
+from zoexplore.compute.task import event_loop_is_running
 from zoexplore.setting import Setting
 
 REDRAW = 0.05  # seconds that a call may take on the event loop
@@ -25,7 +26,7 @@ _FEW_STEPS = 10_000  # whatever is drawn of a run of so many steps takes less, a
 _LATELY = 5  # calls
 
 _seconds: dict[tuple, deque[float]] = {}  # what the latest calls of each kind took
-_asked: dict[tuple, Call] = {}  # what is on its way
+_calls: dict[tuple, Call] = {}  # those that the pool has not answered yet
 _lock = threading.RLock()
 
 
@@ -46,20 +47,20 @@ async def ask(function: Callable, *args: Any) -> Any:
         TooLong: it took longer than any call may.
     """
     if not hasattr(function, "canonical"):
-        return (await _elsewhere(function, args, urgent=False))[0]
+        return (await _by_the_pool(function, args, urgent=False))[0]
     args = function.canonical(*args)
     try:
-        return recall(function, args)
+        return lookup(function, args)
     except KeyError:
         pass
     in_background = event_loop_is_running() and function.in_background  # type: ignore[attr-defined]
     if not in_background and quick(function, *args):
         found, seconds = timed(function, *args)
     else:
-        found, seconds = await _elsewhere(function, args, urgent=not in_background)
+        found, seconds = await _by_the_pool(function, args, urgent=not in_background)
     if _run(args):
-        _took(function, args).append(seconds)
-    remember(function, args, found)
+        _latest_seconds(function, args).append(seconds)
+    store(function, args, found)
     return found
 
 
@@ -74,14 +75,14 @@ def quick(function: Callable, *args: Any) -> bool:
     Nor does a call with no `Setting` among its arguments: nothing is known of how long it takes. So a `Miniature` holds its own.
     """
     run = _run(args)
-    return run is not None and run.full_batch and median(_took(function, args)) < REDRAW
+    return run is not None and run.full_batch and median(_latest_seconds(function, args)) < REDRAW
 
 
 def _run(args: tuple) -> Setting | None:
     return next((arg for arg in args if isinstance(arg, Setting)), None)
 
 
-def _took(function: Callable, args: tuple) -> deque[float]:
+def _latest_seconds(function: Callable, args: tuple) -> deque[float]:
     """What calls took that take about as long: of runs with as many digits of T and of the same assumptions, accounted alike.
 
     Until some were measured, few steps are taken to be quick. The first call of all loads compiled code, and is outvoted.
@@ -92,13 +93,13 @@ def _took(function: Callable, args: tuple) -> deque[float]:
     return _seconds.setdefault(kind, deque([0.0 if run.T <= _FEW_STEPS else inf] * _LATELY, _LATELY))
 
 
-async def _elsewhere(function: Callable, args: tuple, urgent: bool) -> tuple[Any, float]:
+async def _by_the_pool(function: Callable, args: tuple, urgent: bool) -> tuple[Any, float]:
     """The answer of the pool, and the seconds that it took; who asks the same waits for the same call."""
     key = (function, *args)
     with _lock:
-        call = _asked.get(key)
+        call = _calls.get(key)
         if call is None or call.answer.done():
-            call = _asked[key] = pool().submit(timed, (function, *args), session(), urgent)
+            call = _calls[key] = pool().submit(timed, (function, *args), own_address(), urgent)
             call.answer.add_done_callback(partial(_arrived, key, call))
         else:
             call.waiting += 1
@@ -110,5 +111,5 @@ async def _elsewhere(function: Callable, args: tuple, urgent: bool) -> tuple[Any
 
 def _arrived(key: tuple, call: Call, _: Future) -> None:
     with _lock:
-        if _asked.get(key) is call:
-            del _asked[key]
+        if _calls.get(key) is call:
+            del _calls[key]

@@ -1,29 +1,29 @@
-"""The pool begins, replaces and ends the worker processes of a server: a few for all sessions, which take turns, and one for each
-long work.
+"""The pool of worker processes of a server: a few that answer the calls of all sessions, and one for each long work.
 
-What follows a slider goes first, and one process is kept for it, so that nobody's map keeps anybody's slider waiting. Among
-equals the sessions take turns, however much each of them asks. A call that nobody waits for any more is left out of the line;
-where it has begun, it may end, and its process is replaced only where it goes on for long. So is the process of a call that takes
-longer than any may.
+Calls wait in one queue, which is fair by address: whoever has used a worker for less time comes first. Of one address's calls
+those that a slider waits for come first, and no others take the last worker, so that nobody's map keeps anybody's slider waiting.
+A call that nobody waits for any more leaves the queue; where it has begun, it may end, and its worker is replaced only where it
+goes on for long. So is the worker of a call that takes longer than any may.
 """
 
 import threading
-from collections import OrderedDict, deque
+import time
+from collections import deque
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
+from zoexplore.compute.address import own_address
+from zoexplore.compute.fair import FairQueue, event_loop
 from zoexplore.compute.process import Answer, Died, Process
 
-COUNT = 2  # processes; one of them at least is left to what follows sliders
+COUNT = 2  # workers; one of them at least is left to what sliders wait for
 LONGEST_CALL = 180.0  # seconds that a call may take: on a machine that is busy with other things, too
 GRACE = 3.0  # seconds that a call may go on when nobody waits for it
-MOST_LONG_WORKS = 2  # long works, of all sessions together
-
-_lock = threading.Lock()
-_going_on: set["LongWork"] = set()
+MOST_LONG_WORKS = 2  # at a time, of all sessions together
+SHARE = 120.0  # seconds that a long work is sure of; then it ends where another waits for its place
 
 
 class TooLong(RuntimeError):
@@ -31,13 +31,14 @@ class TooLong(RuntimeError):
 
 
 class Call:
-    """What somebody waits for: a function and its arguments, whose turn it takes, and the answer that will come."""
+    """A function, its arguments, the address that pays for it, and the answer that will come."""
 
-    def __init__(self, function: Callable, args: tuple, session: Hashable, urgent: bool) -> None:
-        self.function, self.args, self.session, self.urgent = function, args, session, urgent
+    def __init__(self, function: Callable, args: tuple, address: Hashable, urgent: bool) -> None:
+        self.function, self.args, self.address, self.urgent = function, args, address, urgent
         self.answer = Answer()
         self.waiting = 1  # how many wait for it
-        self.again = False  # whether a process has died of it, or with it
+        self.again = False  # whether a worker has died of it, or with it
+        self.made, self.began, self.charged = time.monotonic(), 0.0, 0.0
 
 
 class Pool:
@@ -50,33 +51,36 @@ class Pool:
 
     def __init__(self, count: int = COUNT, longest: float = LONGEST_CALL, grace: float = GRACE) -> None:
         self.count, self.longest, self.grace = count, longest, grace
-        self._lines: dict[bool, OrderedDict[Hashable, deque[Call]]] = {True: OrderedDict(), False: OrderedDict()}
+        self.deaths = self.begun = 0  # workers that have ended at a call, or were ended; calls
+        self.waited = 0.0  # seconds, of all calls that have begun
+        self._queue: FairQueue[Call] = FairQueue(lambda call: (not call.again, not call.urgent))
         self._idle: list[Process] = []
         self._running: dict[Process, Call] = {}
+        self._usual = 0.0  # seconds that calls took lately
         self._lock = threading.RLock()
 
     def begin(self) -> None:
-        """Begin all processes ahead of need."""
+        """Begin all workers ahead of need."""
         with self._lock:
             while len(self._idle) + len(self._running) < self.count:
                 self._idle.append(Process())
 
-    def submit(self, function: Callable, args: tuple = (), session: Hashable = None, urgent: bool = False) -> Call:
-        """Have a call of a module-level function computed when it is its session's turn.
+    def submit(self, function: Callable, args: tuple = (), address: Hashable = None, urgent: bool = False) -> Call:
+        """Have a call of a module-level function computed when it is its address's turn.
 
         Returns:
-            The call, whose `answer` raises what the function raised; `Died` where two processes ended over it; `TooLong`.
+            The call, whose `answer` raises what the function raised; `Died` where two workers ended over it; `TooLong`.
         """
-        call = Call(function, args, session, urgent)
+        call = Call(function, args, address, urgent)
         with self._lock:
-            self._lines[urgent].setdefault(session, deque()).append(call)
+            self._queue.add(address, call)
             self._dispatch()
         return call
 
     def counts(self) -> tuple[int, int]:
         """How many calls are being computed, and how many wait."""
         with self._lock:
-            return len(self._running), sum(len(calls) for line in self._lines.values() for calls in line.values())
+            return len(self._running), len(self._queue)
 
     def drop(self, call: Call) -> None:
         """One of those who waited for a call waits no longer."""
@@ -84,132 +88,149 @@ class Pool:
             call.waiting -= 1
             if call.waiting > 0 or call.answer.done():
                 return
-            line = self._lines[call.urgent].get(call.session, deque())
-            waits = call in line
-            if waits:
-                line.remove(call)
-            for process, running in self._running.items():
+            queued = self._queue.remove(call.address, call)
+            for worker, running in self._running.items():
                 if running is call:
-                    self._later(self.grace, partial(self._replace, process, call, None))
-        if waits:
+                    _later(self.grace, partial(self._replace, worker, call, None))
+        if queued:
             call.answer.cancel()
 
     def _dispatch(self) -> None:
         while self._idle or len(self._running) < self.count:
-            call = self._next()
+            ordinary = sum(not call.urgent for call in self._running.values())
+            call = self._queue.take() if ordinary < self.count - 1 else self._queue.take(lambda call: call.urgent)
             if call is None:
                 return
-            process = self._ready()
-            self._running[process] = call
+            call.began = time.monotonic()
+            self.begun, self.waited = self.begun + 1, self.waited + call.began - call.made
+            self._charge(call, self._usual)
+            worker = self._ready()
+            self._running[worker] = call
             late = TooLong(f"This takes longer than the {self.longest:g} s that one computation may take here.")
-            timer = self._later(self.longest, partial(self._replace, process, call, late))
-            process.submit(call.function, call.args).add_done_callback(partial(self._answered, process, call, timer))
+            timer = _later(self.longest, partial(self._replace, worker, call, late))
+            worker.submit(call.function, call.args).add_done_callback(partial(self._answered, worker, call, timer))
 
     def _ready(self) -> Process:
-        """An idle process, or a new one: whatever was killed while it was idle costs no call one of its two tries."""
+        """An idle worker, or a new one: whatever was killed while it was idle costs no call one of its two tries."""
         while self._idle:
-            process = self._idle.pop()
-            if process.alive:
-                return process
-            process.end()
+            worker = self._idle.pop()
+            if worker.alive:
+                return worker
+            self.deaths += 1
+            worker.end()
         return Process()
 
-    def _next(self) -> Call | None:
-        """Whose turn it is: urgent calls first, and no other takes the last process."""
-        ordinary = sum(not call.urgent for call in self._running.values())
-        for urgent in (True, False):
-            line = self._lines[urgent]
-            while line and (urgent or ordinary < self.count - 1):
-                session, calls = next(iter(line.items()))
-                if not calls:
-                    del line[session]
-                    continue
-                line.move_to_end(session)
-                return calls.popleft()
-        return None
+    def _charge(self, call: Call, seconds: float) -> None:
+        """Have a call's address pay that much for it in all."""
+        self._queue.charge(call.address, seconds - call.charged)
+        call.charged = seconds
 
-    def _answered(self, process: Process, call: Call, timer: threading.Timer, done: Answer) -> None:
+    def _finished(self, worker: Process, call: Call) -> None:
+        """Have the address pay for the time that the worker had: here, and at what the event loop does for it."""
+        del self._running[worker]
+        took = time.monotonic() - call.began
+        self._charge(call, took)
+        event_loop.charge(call.address, took)
+        self._usual += (took - self._usual) / 8
+
+    def _answered(self, worker: Process, call: Call, timer: threading.Timer, done: Answer) -> None:
         timer.cancel()
         with self._lock:
-            if self._running.get(process) is not call:
+            if self._running.get(worker) is not call:
                 return  # it was replaced
-            del self._running[process]
+            self._finished(worker, call)
             error = done.exception()
             if isinstance(error, Died):
-                process.end()
+                self.deaths += 1
+                worker.end()
                 if not call.again and call.waiting > 0:
-                    call.again = True
-                    self._lines[call.urgent].setdefault(call.session, deque()).appendleft(call)
+                    call.again, call.made, call.charged = True, time.monotonic(), 0.0
+                    self._queue.add(call.address, call)
                     self._dispatch()
                     return
             else:
-                self._idle.append(process)
+                self._idle.append(worker)
             self._dispatch()
         with suppress(InvalidStateError):
             call.answer.set_exception(error) if error else call.answer.set_result(done.result())
 
-    def _replace(self, process: Process, call: Call, error: Exception | None) -> None:
-        """End the process that is still at a call; another begins at once."""
+    def _replace(self, worker: Process, call: Call, error: Exception | None) -> None:
+        """End the worker that is still at a call; another begins at once."""
         with self._lock:
-            if self._running.get(process) is not call or (error is None and call.waiting > 0):
+            if self._running.get(worker) is not call or (error is None and call.waiting > 0):
                 return
-            del self._running[process]
-            process.end()
+            self._finished(worker, call)
+            self.deaths += 1
+            worker.end()
             self._idle.append(Process())
             self._dispatch()
         with suppress(InvalidStateError):
             call.answer.set_exception(error) if error else call.answer.cancel()
 
-    @staticmethod
-    def _later(seconds: float, act: Callable[[], None]) -> threading.Timer:
-        timer = threading.Timer(seconds, act)
-        timer.daemon = True
-        timer.start()
-        return timer
+
+def _later(seconds: float, act: Callable[[], None]) -> threading.Timer:
+    timer = threading.Timer(seconds, act)
+    timer.daemon = True
+    timer.start()
+    return timer
 
 
-class Busy(RuntimeError):
-    """As much is going on already as this server has room for."""
-
-
-def going_on() -> int:
-    """How many long works there are now."""
-    return len(_going_on)
+class GaveWay(RuntimeError):
+    """A long work was ended since another waited for its place."""
 
 
 class LongWork:
     """Long work of one session, as a training run: what a generator function yields in a process of its own.
 
-    The process ends with the `with` block, whatever it is doing. Await it in a coroutine that a `Task` runs, with whose session
-    it then ends:
+    Where `MOST_LONG_WORKS` go on already it waits for a place, fairly by address. One that has had `SHARE` seconds ends where
+    another waits. The process ends with the `with` block, whatever it is doing. Await it in a coroutine that a `Task` runs, with
+    whose session it then ends:
 
         with LongWork(trained, asked) as updates:
             async for update in updates: ...
 
     Raises:
-        Busy: there are `MOST_LONG_WORKS` already.
         Died: the process ended; from the loop.
+        GaveWay: others waited for its place; from the loop.
         Exception: what the generator raised; from the loop.
     """
 
+    _lock = threading.RLock()
+    _waiting: ClassVar["FairQueue[LongWork]"] = FairQueue()
+    _running: ClassVar["list[LongWork]"] = []  # the oldest first
+
     def __init__(self, call: Callable, *args: Any) -> None:
-        with _lock:
-            if len(_going_on) >= MOST_LONG_WORKS:
-                raise Busy(
-                    f"{MOST_LONG_WORKS} long computations are going on at this server already: try again when one has ended"
-                )
-            _going_on.add(self)
+        self._call, self._args, self._address = call, args, own_address()
         self._coming = deque([Answer()])  # what the loop has not had yet, the last one still to come
-        self._process = Process()
-        self._process.submit(call, args, self._item).add_done_callback(self._ended)
+        self._process: Process | None = None
+        self._began = 0.0
+        with LongWork._lock:
+            LongWork._waiting.add(self._address, self)
+            LongWork._give_places()
+
+    @classmethod
+    def counts(cls) -> tuple[int, int]:
+        """How many go on, and how many wait."""
+        with cls._lock:
+            return len(cls._running), len(cls._waiting)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has no place yet."""
+        return self._process is None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.end()
-        with _lock:
-            _going_on.discard(self)
+        with LongWork._lock:
+            LongWork._waiting.remove(self._address, self)
+            if self in LongWork._running:
+                LongWork._running.remove(self)
+                LongWork._waiting.charge(self._address, time.monotonic() - self._began)
+            if self._process:
+                self._process.end()
+            LongWork._give_places()
 
     def __aiter__(self) -> Self:
         return self
@@ -219,9 +240,32 @@ class LongWork:
         self._coming.popleft()
         return item
 
+    @classmethod
+    def _give_places(cls) -> None:
+        """Begin what waits where there is room, and make room where others have had their share of time."""
+        with cls._lock:
+            now = time.monotonic()
+            if len(cls._waiting) and len(cls._running) >= MOST_LONG_WORKS and now - cls._running[0]._began >= SHARE:
+                cls._running[0]._give_way()
+            while len(cls._running) < MOST_LONG_WORKS and (work := cls._waiting.take()):
+                cls._running.append(work)
+                work._begin()
+
+    def _begin(self) -> None:
+        self._process, self._began = Process(), time.monotonic()
+        self._process.submit(self._call, self._args, self._item).add_done_callback(self._ended)
+        _later(SHARE, LongWork._give_places)
+
+    def _give_way(self) -> None:
+        with suppress(InvalidStateError):
+            self._coming[-1].set_exception(GaveWay(f"Others waited for its place, and it had had {SHARE:g} s"))
+        self.__exit__()
+
     def _item(self, item: Any) -> None:
         self._coming.append(Answer())
-        self._coming[-2].set_result(item)
+        with suppress(InvalidStateError):
+            self._coming[-2].set_result(item)
 
     def _ended(self, done: Future) -> None:
-        self._coming[-1].set_exception(done.exception() or StopAsyncIteration())
+        with suppress(InvalidStateError):
+            self._coming[-1].set_exception(done.exception() or StopAsyncIteration())

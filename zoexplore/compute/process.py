@@ -1,4 +1,4 @@
-"""A worker process from without: how one is begun and ended, and the thread that hands it the calls of a server's pages.
+"""The parent side of a worker process: how one is begun and ended, and the thread that hands it calls.
 
 Not `multiprocessing`: its processes import the main module anew, which is whatever script or notebook shows a view.
 """

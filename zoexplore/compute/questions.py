@@ -1,7 +1,7 @@
 """What pages ask for: every bound's curve along a field, its guarantee, what that allows an attacker and what it says in words;
 values worth a name, a map's rows, plans. No Panel here.
 
-Most are `remembered`: pure functions of frozen arguments, whose values nobody writes to.
+Most are `cached`: pure functions of frozen arguments, whose values nobody writes to.
 """
 
 import json
@@ -18,7 +18,7 @@ from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
 from zoexplore.bounds.contraction import k_min
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.tradeoff import TradeOff
-from zoexplore.compute.remembered import recall, remembered
+from zoexplore.compute.cache import cached, lookup
 from zoexplore.export import to_csv
 from zoexplore.formatting import format_count
 from zoexplore.planning import Plan, Unreachable, calibrate, recommend
@@ -81,13 +81,13 @@ def sketched(setting: Setting, accounting: Accounting, field: str) -> Accounting
     if not afresh or accounting.printed or accounting.conversion != "gaussian":
         return accounting
     try:
-        recall(curve_set, any_T(setting, accounting, field))
+        lookup(curve_set, any_T(setting, accounting, field))
     except KeyError:
         return accounting.replace(conversion="cks")
     return accounting
 
 
-@remembered(any_T)
+@cached(any_T)
 def curve_set(setting: Setting, accounting: Accounting, field: str) -> CurveSet:
     """What the curves against a field are drawn from."""
     values = AXES[field].values(setting)
@@ -103,7 +103,7 @@ def csv(setting: Setting, accounting: Accounting, field: str) -> str:
     return to_csv(setting, accounting, field, AXES[field].values(setting))
 
 
-@remembered()
+@cached()
 def guarantees(setting: Setting, accounting: Accounting) -> dict[str, Guarantee]:
     """Every bound's guarantee, in the registry's order."""
     return {bound: guarantee(setting, bound, accounting) for bound in BOUNDS}
@@ -114,13 +114,13 @@ def smallest(found: dict[str, Guarantee]) -> Guarantee:
     return min((g for bound, g in found.items() if BOUNDS[bound].of_this_run), key=lambda g: g.epsilon)
 
 
-@remembered()
+@cached()
 def public_epsilon(setting: Setting, accounting: Accounting) -> float:
     """Composition at beta = 1: the same noise energy, and every iterate public."""
     return guarantee(setting.replace(beta=1.0), "composition", accounting).epsilon
 
 
-@remembered()
+@cached()
 def shares(setting: Setting, accounting: Accounting) -> tuple[float, float]:
     """The smallest epsilon of this run with all noise along the directions, beta = 1, and with none of it, beta = 0."""
     own = [bound for bound in BOUNDS if BOUNDS[bound].of_this_run]
@@ -129,19 +129,19 @@ def shares(setting: Setting, accounting: Accounting) -> tuple[float, float]:
     return float(along), float(across)
 
 
-@remembered(in_background=True)
+@cached(in_background=True)
 def attack(setting: Setting, accounting: Accounting, bound: str) -> TradeOff:
     """What one bound's guarantee allows an attacker; nothing is known where it does not apply."""
     return guarantees(setting, accounting)[bound].risk
 
 
-@remembered()
+@cached()
 def attacks(setting: Setting, accounting: Accounting) -> dict[str, TradeOff]:
     """What every bound's guarantee allows an attacker, in the registry's order."""
     return {bound: attack(setting, accounting, bound) for bound in BOUNDS}
 
 
-@remembered(in_background=True)
+@cached(in_background=True)
 def stated(setting: Setting, accounting: Accounting, bound: str) -> tuple[str, str]:
     """What a bound says of a run, to be published: in words, and for a program."""
     found = statement(setting, bound, accounting)
@@ -157,7 +157,7 @@ class Annotation:
     bound: str = ""
 
 
-@remembered(any_T)
+@cached(any_T)
 def annotations(setting: Setting, accounting: Accounting, field: str) -> tuple[Annotation, ...]:
     """What is named along a field; what lies nowhere is left out."""
     found: list[Annotation] = []

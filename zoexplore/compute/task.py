@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import wait
 from typing import Any
@@ -9,6 +10,8 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import panel as pn
 
+from zoexplore.compute.address import own_address
+from zoexplore.compute.fair import event_loop
 from zoexplore.compute.process import driven
 
 _LOG = logging.getLogger("zoexplore")
@@ -19,11 +22,6 @@ def served() -> Any:
     """The document of the session in which this is called, if it is a served one."""
     document = pn.state.curdoc
     return document if document and document.session_context else None
-
-
-def session() -> int | None:
-    """What tells this session from others; None outside of any."""
-    return id(served()) if served() else None
 
 
 def event_loop_is_running() -> bool:
@@ -51,7 +49,7 @@ class Task:
         self, function: Callable[[], Coroutine] | None = None, failed: Callable[[Exception], None] = lambda _: None
     ) -> None:
         self._failed = failed
-        self._document = served()
+        self._document, self._address = served(), own_address()
         self._coroutine = function() if function else None
         self._steps = False  # runs right now
         self._loop = asyncio.get_running_loop() if event_loop_is_running() else None
@@ -113,7 +111,12 @@ class Task:
         if self._document is None:
             self._step()
         elif self._document.session_context and not self._document.session_context.destroyed:
-            self._document.add_next_tick_callback(self._step)
+            self._document.add_next_tick_callback(self._paid_step)
+
+    def _paid_step(self) -> None:
+        began = time.thread_time()
+        self._step()
+        event_loop.charge(self._address, time.thread_time() - began)
 
     def _report(self, error: Exception) -> None:
         if pn.config.exception_handler:

@@ -1,4 +1,4 @@
-"""A worker process from within: it has loaded the accountant, and answers calls until there are no more.
+"""The child side of a worker process: it has loaded the accountant, and answers calls until there are no more.
 
 It imports what it is handed and nothing else: whatever is handed over must be of a module that imports no Panel. Calls and
 answers are pickled; what a call prints goes to the standard error. Nothing interrupts a call: a library that is interrupted while
@@ -9,6 +9,7 @@ are there in milliseconds, and share the memory of what is loaded. Where librari
 macOS, a fork may find their locks taken, and on Windows there is none: there a worker is begun by itself.
 """
 
+import ctypes
 import gc
 import inspect
 import os
@@ -34,6 +35,7 @@ ITEM, DONE, ERROR = "item", "done", "error"
 FORK = "fork"  # the argument that makes it a fork server
 NUMBER = 32  # bytes of a worker's number, at most
 _NICE = 10  # the process that serves the pages goes first
+_PR_SET_PDEATHSIG = 1  # of Linux's prctl
 
 
 def main() -> None:
@@ -73,6 +75,7 @@ def forked(control: socket.socket) -> int | None:
         In a worker its connection; in the fork server None, when the process that began it has ended.
     """
     workers: dict[bytes, int] = {}
+    forks = os.getpid()
     while True:
         number, connections, _, _ = socket.recv_fds(control, NUMBER, 1, socket.MSG_CMSG_CLOEXEC)
         if not number:
@@ -80,6 +83,7 @@ def forked(control: socket.socket) -> int | None:
         if connections:
             workers[number] = os.fork()
             if not workers[number]:
+                _die_with(forks)
                 control.close()
                 np.random.seed()  # noqa: NPY002  # or all that draw of NumPy's shared generator drew the same
                 return connections[0]
@@ -120,6 +124,13 @@ def _portable(error: Exception) -> Exception:
     except Exception:  # an error is any class, and pickling calls its methods: they may raise anything
         return RuntimeError(f"{type(error).__name__}: {error}")
     return error
+
+
+def _die_with(parent: int) -> None:
+    """Have the system end this process with the one that forked it, even where compiled code holds the interpreter's lock."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # which has ended meanwhile
+        os._exit(1)
 
 
 def _end_with(parent: int) -> None:

@@ -18,7 +18,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from tornado.web import HTTPError, RequestHandler
 
 from zoexplore.compute.ask import pool
-from zoexplore.compute.pool import going_on
+from zoexplore.compute.pool import LongWork
 from zoexplore.limits import READERS
 from zoexplore.server.sessions import admission, collect, taken
 from zoexplore.server.websocket import pace
@@ -43,7 +43,7 @@ for _name, _words, _count in (
     ("pages_waiting", "Requests for a page that wait for their turn", admission.waiting),
     ("calls_running", "Computations that are going on in worker processes", lambda: pool().counts()[0]),
     ("calls_waiting", "Computations that wait for a worker process", lambda: pool().counts()[1]),
-    ("trainings", "Training runs that are going on", going_on),
+    ("trainings", "Training runs that are going on", lambda: LongWork.counts()[0]),
 ):
     Gauge(f"zoexplore_{_name}", _words, registry=REGISTRY).set_function(_count)
 

@@ -10,9 +10,10 @@ from panel.io.server import DocHandler
 from tornado.httputil import HTTPHeaders
 from tornado.web import HTTPError, OutputTransform, RequestHandler
 
+from zoexplore.compute.address import address_of
 from zoexplore.limits import FRAMES
 from zoexplore.server import sessions
-from zoexplore.server.sessions import Full, Gone, address_of, admission, give_way
+from zoexplore.server.sessions import Full, Gone, admission, give_way
 
 NOBODY = "'none'"
 ALWAYS = {

@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -22,8 +21,8 @@ import panel as pn
 from bokeh.document import Document
 
 from zoexplore import limits
+from zoexplore.compute.address import UNKNOWN, address_of
 
-UNKNOWN = "unknown"
 ALL_TAKEN = "All seats of this server ({most}) are taken."
 ADDRESS_TAKEN = "All seats that this server gives to one address ({most}) are taken."
 LATER = "They are given back about a minute after a reader closes the page: please try again then."
@@ -36,24 +35,6 @@ QUIET = 1.0  # seconds without a move, and since a session's end, after which wh
 MANY = 20  # closed sessions, some 70 MB, after which it is looked for all the same
 _closed = 0  # sessions, since memory was last collected
 _latest = 0.0  # when somebody last moved, or a session last ended, by the event loop's clock
-
-
-def address_of(request: Any) -> str:
-    """The address that a request counts against.
-
-    Whoever holds one IPv6 address holds its whole /64 network, so that counts as one. Behind a proxy this is the proxy's word, if
-    the server was started to believe it.
-    """
-    given = getattr(request, "remote_ip", None) or UNKNOWN
-    try:
-        address = ip_address(given.partition("%")[0])
-    except ValueError:  # a unix socket has none
-        return UNKNOWN
-    if not isinstance(address, IPv6Address):
-        return str(address)
-    if address.ipv4_mapped:
-        return str(address.ipv4_mapped)
-    return str(ip_network((address, 64), strict=False))
 
 
 @dataclass

@@ -18,10 +18,10 @@ from panel.io.document import dispatch_tornado
 from panel.io.server import WSHandler
 from tornado.websocket import WebSocketClosedError, WebSocketHandler, WebSocketProtocol, WebSocketProtocol13
 
+from zoexplore.compute.address import address_of
 from zoexplore.limits import EVENTS, FRAGMENTS, MESSAGE, MOVES, MOVES_PER_ADDRESS, PULLS
 from zoexplore.server import allowed_changes, sessions
 from zoexplore.server.allowed_changes import Malformed, Patch
-from zoexplore.server.sessions import address_of
 
 _LOG = logging.getLogger("zoexplore")
 POLICY_VIOLATION, TOO_BIG = 1008, 1009  # the websocket protocol's codes

@@ -15,13 +15,13 @@ import panel as pn
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.columns import name_of, spread, supposed
-from zoexplore.compute.pool import LongWork
+from zoexplore.compute.address import address_of
+from zoexplore.compute.pool import GaveWay, LongWork
 from zoexplore.compute.process import Died
 from zoexplore.compute.task import Task
 from zoexplore.fields import in_symbols
 from zoexplore.formatting import format_count, format_measured_share, format_number
 from zoexplore.limits import RUN_SECONDS, RUN_STEPS, RUNS_PER_ADDRESS
-from zoexplore.server.sessions import address_of
 from zoexplore.training import METHODS, NOT_COVERED, Frontier
 from zoexplore.training.frontier_files import to_csv, to_json
 from zoexplore.views.style import theme, widgets
@@ -112,10 +112,14 @@ class Running(pn.viewable.Viewer):
     async def _run(self, asked: Asked) -> None:
         try:
             with LongWork(trained, asked, dask_address(sys.argv[1:])) as updates:
+                if updates.waits:
+                    self.say("Others are training: this begins when there is room.")
                 async for progress in updates:
                     self._progress(progress)
         except Died:
             self.refuse(_KILLED)
+        except GaveWay as why:
+            self.refuse(f"{why}. What was done by then is kept.")
         except Exception as error:  # whatever a run raises is told where its results would be
             self.refuse(f"It did not run: {in_symbols(str(error))}")
         else:

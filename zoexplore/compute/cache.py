@@ -6,7 +6,8 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
-from cachetools import LRUCache, cached
+from cachetools import LRUCache
+from cachetools import cached as kept
 from cachetools.keys import hashkey
 
 MOST_BYTES = 100_000_000  # of answers, together
@@ -29,7 +30,7 @@ _answers: LRUCache = LRUCache(MOST_BYTES, getsizeof=size)
 _lock = threading.RLock()
 
 
-def remembered(
+def cached(
     canonical: Callable[..., tuple] = lambda *args: args, *, in_background: bool = False
 ) -> Callable[[Callable], Callable]:
     """Decorate a pure function of frozen arguments whose answers nobody writes to, so that sessions share them.
@@ -41,21 +42,21 @@ def remembered(
 
     def decorate(function: Callable) -> Callable:
         name = f"{function.__module__}.{function.__qualname__}"
-        remembering = cached(_answers, key=lambda *args: hashkey(name, *canonical(*args)), lock=_lock)(function)
-        remembering.canonical, remembering.in_background = canonical, in_background  # type: ignore[attr-defined]
-        return remembering
+        caching = kept(_answers, key=lambda *args: hashkey(name, *canonical(*args)), lock=_lock)(function)
+        caching.canonical, caching.in_background = canonical, in_background  # type: ignore[attr-defined]
+        return caching
 
     return decorate
 
 
-def recall(function: Callable, args: tuple) -> Any:
-    """The remembered answer of a call. Raises KeyError where there is none."""
+def lookup(function: Callable, args: tuple) -> Any:
+    """The cached answer of a call. Raises KeyError where there is none."""
     with _lock:
         return _answers[function.cache_key(*args)]  # type: ignore[attr-defined]
 
 
-def remember(function: Callable, args: tuple, answer: Any) -> None:
-    """Remember an answer that was computed elsewhere, unless it is larger than all may be together."""
+def store(function: Callable, args: tuple, answer: Any) -> None:
+    """Keep an answer that was computed elsewhere, unless it is larger than all may be together."""
     with _lock:
         if size(answer) < MOST_BYTES:
             _answers[function.cache_key(*args)] = answer  # type: ignore[attr-defined]
