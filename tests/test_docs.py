@@ -2,8 +2,6 @@
 
 import ast
 import re
-import subprocess
-import sys
 from html import unescape
 from importlib import import_module
 from pathlib import Path
@@ -69,7 +67,7 @@ def test_the_public_names_are_told():
         for name in names:
             assert callable(getattr(import_module(module), name)), f"{module}.{name}"
     anywhere = set.union(*told.values())
-    for name in ("utility", "export", "statement", "plots"):
+    for name in ("utility", "export", "statement"):
         source = ast.parse((ROOT / "zoexplore" / f"{name}.py").read_text())
         defined = {node.name for node in source.body if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name[0] != "_"}
         assert defined <= anywhere, defined - anywhere
@@ -84,25 +82,6 @@ def test_the_public_names_are_told():
 def test_every_public_name_says_what_it_is():
     for heading, below in re.findall(r"^### `(\w+)[^\n]*\n\n([^\n]*)", api.page(), re.M):
         assert len(below) > 10, heading
-
-
-def test_the_examples_of_extending_run():
-    """Bound and view of the page, as they stand, beside what there is."""
-    bound, view = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "extending.md").read_text(), re.S)
-    of_bound = (
-        "from zoexplore.bounds.run_arrays import RunArrays\nfrom zoexplore import *\n"
-        "from zoexplore.presets import DEMONSTRATION\n"
-        "one, many = DEMONSTRATION.replace(T=1), DEMONSTRATION\n"
-        "assert BASIC.solve(RunArrays.of(one), Accounting()).epsilon == epsilon(one, 'composition')\n"
-        "assert BASIC.solve(RunArrays.of(many), Accounting()).epsilon >= epsilon(many, 'composition')\n"
-    )
-    of_view = (
-        "view = Cost()\nbefore = view.words.object\nview.state.ask(K=9)\n"
-        "assert before != view.words.object and '7.2e+07 forward passes' in view.words.object\n"
-    )
-    code = "\n".join((bound, of_bound, view, of_view))
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name != "releasing.md"], ids=names)

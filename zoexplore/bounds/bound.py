@@ -145,7 +145,8 @@ class Bound:
         bare: whether its name takes no article.
         style: how its curve is drawn; one of a few spare styles where None.
         explain: why it gives what it gives, in a sentence or two for somebody who has not read the paper.
-        substitute: its formula with a run's numbers, in TeX: lines of what is given, and last what rho is.
+        substitute: its formula with a run's numbers, in TeX: lines of what is given, and last what rho is; the value of rho
+            alone where it is not given.
     """
 
     id: str
@@ -165,7 +166,7 @@ class Bound:
     bare: bool = False
     style: Style | None = None
     explain: "Callable[[Guarantee], str] | None" = None
-    substitute: "Callable[[Guarantee], tuple[str, ...]] | None" = None
+    substitute: "Callable[[Guarantee], tuple[str, ...]]" = lambda g: (r"\rho",)
 
     def trusts_the_loss(self, accounting: Accounting) -> bool:
         """Whether it asks anything of the loss; where it does not, the clip is enough."""

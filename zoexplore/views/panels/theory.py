@@ -86,10 +86,9 @@ def substituted(g: Guarantee) -> list[str]:
     """The bound's formula at the setting, lines of TeX without delimiters; none where the bound does not apply or has no budget
     rho (mini-batches).
     """
-    substitute = BOUNDS[g.bound].substitute
-    if substitute is None or not g.valid or not g.rho >= 0:
+    if not g.valid or not g.rho >= 0:
         return []
-    *given, formula = substitute(g)
+    *given, formula = BOUNDS[g.bound].substitute(g)
     return [*given, rf"{formula}{QUAD}= {bound_in_tex(g.rho)}{QUAD}\Rightarrow\ \varepsilon = {bound_in_tex(g.epsilon)}"]
 
 
