@@ -3,12 +3,15 @@
 from benchmarks.timing import table
 from zoexplore.bounds.conversion import epsilon_of
 from zoexplore.bounds.loss_distribution import Losses
+from zoexplore.formatting import format_number
 from zoexplore.published import RUNS, Published
 
 HEADER = (
     "run", "n", "K", "batch", "T", "δ", "claimed", "z",
     "Poisson, add or remove", "fresh batches, replace one", "shuffled, replace one",
 )  # fmt: skip
+
+FIGURES = 4  # of every epsilon, rounded up
 
 
 def by_theirs(run: Published) -> float:
@@ -27,9 +30,10 @@ def by_shuffling(run: Published) -> float:
 
 
 def row(run: Published) -> tuple[str, ...]:
-    fresh, shuffled = f"{by_fresh_batches(run):.2f}", f"{by_shuffling(run):.1f}" if run.shuffled else "–"
+    losses = by_theirs(run), by_fresh_batches(run), by_shuffling(run)
+    theirs, fresh, shuffled = (format_number(loss, FIGURES) for loss in losses)
     sizes = (f"{run.n}", f"{run.K}", f"{run.batch:g}", f"{run.T}", f"{run.delta:.3g}")
-    return (run.name, *sizes, f"{run.claimed:g}", f"{run.z:g}", f"{by_theirs(run):.2f}", fresh, shuffled)
+    return (run.name, *sizes, f"{run.claimed:g}", f"{run.z:g}", theirs, fresh, shuffled if run.shuffled else "–")
 
 
 def markdown() -> list[str]:

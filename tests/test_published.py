@@ -6,8 +6,9 @@ import pytest
 from dp_accounting import GaussianDpEvent, NeighboringRelation, PoissonSampledDpEvent, SelfComposedDpEvent
 from dp_accounting.pld import PLDAccountant
 
-from benchmarks.published import by_fresh_batches, by_theirs, markdown
+from benchmarks.published import FIGURES, by_fresh_batches, by_theirs, markdown
 from zoexplore import epsilon
+from zoexplore.formatting import round_up
 from zoexplore.presets import PRESETS
 from zoexplore.published import RUNS
 
@@ -15,6 +16,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "published.md"
 
 
 def test_the_page_has_the_table_as_it_comes_out():
+    """Rounded up: 115.0376, 1.900022 and 74.1192 were 115.0, 1.90 and 74.1."""
     shown = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
     assert shown == markdown()
 
@@ -39,8 +41,8 @@ def test_others_accountant_gives_it_too(run):
 def test_each_is_a_preset_whose_number_is_the_one_it_states(key):
     run, preset = RUNS[key], PRESETS[key]
     assert preset.setting == run.setting and preset.setting.beta == 1
-    assert epsilon(run.setting, "composition") == pytest.approx(run.ours, rel=2e-4)
-    assert run.fresh == pytest.approx(by_fresh_batches(run), abs=0.006)
+    for stated, computed in ((run.ours, epsilon(run.setting, "composition")), (run.fresh, by_fresh_batches(run))):
+        assert stated == round_up(computed, FIGURES) >= computed
     assert run.setting.noise_multiplier == pytest.approx(run.z * (2 if run.doubled else 1))
     assert f"Claimed: ε = {run.claimed:g}" in preset.summary and "Hidden states gain nothing" in preset.summary
     assert all(epsilon(run.setting, bound) >= epsilon(run.setting, "composition") for bound in ("sharp", "theorem"))
