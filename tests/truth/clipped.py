@@ -138,14 +138,12 @@ def lots(s, records):
 
 
 def moved(s, batch, w, basis):
-    """Where a step takes the points w before its noise; and how many of the quotients are clipped."""
-    to, acts = w.copy(), np.zeros(len(w))
-    for u in basis.T:
-        raw = np.array([record.quotient(w, u, s.xi) for record in batch]).reshape(-1, len(w))
-        mean = np.clip(raw, -s.clip, s.clip).sum(axis=0) / (s.batch or s.n)
-        acts += (np.abs(raw) > s.clip).sum(axis=0)
-        to -= np.outer(s.eta / s.K * (mean + s.ridge * (w @ u)), u)
-    return to, acts / max(1, len(batch)) / s.K
+    """Where a step takes the points w before its noise; and the share of the quotients, or of the records, that is clipped."""
+    raw = np.array([[record.quotient(w, u, s.xi) for record in batch] for u in basis.T]).reshape(s.K, -1, len(w))
+    size = np.abs(raw) if s.clipping == "each" else np.linalg.norm(raw, axis=0, keepdims=True)
+    means = (raw * np.minimum(1.0, s.clip / np.maximum(size, 1e-300))).sum(axis=1) / (s.batch or s.n)
+    to = w - s.eta / s.K * (means + s.ridge * (w @ basis).T).T @ basis.T
+    return to, (size > s.clip).sum(axis=(0, 1)) / max(1, size.shape[0] * len(batch))
 
 
 def step(s, lot, w, grid, angles):

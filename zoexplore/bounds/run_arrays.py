@@ -151,10 +151,11 @@ class RunArrays(Sensitivity):
 
     @property
     def remainder(self) -> np.ndarray:
-        """`quotient_bias`, or for linear models what is left of it: nothing of convex ones whose clip may act, less by sqrt(K) of
-        others.
+        """`quotient_bias`, or for linear models what is left of it: nothing of convex ones whose clip may act on each quotient,
+        less by sqrt(K) of others.
         """
-        known = np.where(self.acting & (self.low_curvature == 0), 0.0, self.quotient_bias / np.sqrt(self.K))
+        nothing = (self.clip_kind == norms.EACH) & (self.low_curvature == 0)
+        known = np.where(nothing, 0.0, self.quotient_bias / np.sqrt(self.K))
         return np.where(self.linear, known, self.quotient_bias)
 
     @property
@@ -166,6 +167,19 @@ class RunArrays(Sensitivity):
     def acting(self) -> np.ndarray:
         """Whether the clip may act."""
         return (self.longest > self.clip) | self.by_linear_norm
+
+    @property
+    def clip_kind(self) -> np.ndarray:
+        """What the clip may do, as the kernels have it: `norms.IDLE`, `EACH`, `JOINT` or `JOINT_LINEAR`."""
+        together = np.where(self.linear & self.by_linear_norm, norms.JOINT_LINEAR, norms.JOINT)
+        return np.where(self.joint & (self.longest > self.clip), together, np.where(self.acting, norms.EACH, norms.IDLE))
+
+    @property
+    def certain(self) -> np.ndarray:
+        """Whether nothing of a step's drift is random: in one dimension, and where all directions are seen unless a clip may act
+        on each quotient by itself.
+        """
+        return (self.d == 1) | ((self.K == self.d) & (self.clip_kind != norms.EACH))
 
     @property
     def longest(self) -> np.ndarray:
@@ -181,9 +195,9 @@ class RunArrays(Sensitivity):
 
     @property
     def certain_c(self) -> np.ndarray:
-        """The Lipschitz constant of a step where all directions are seen and the clip is idle, or in one dimension."""
+        """The Lipschitz constant of a step of which nothing is random."""
         at = self.ridge_factor, self.low_curvature, self.top_curvature, np.float64(self.slowest)
-        return norms.certain_constant(*at, 1.0 * (self.acting & (self.d == 1)))
+        return norms.certain_constant(*at, np.where(self.certain, self.clip_kind, norms.IDLE))
 
     @property
     def ridge_factor(self) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zoexplore.bounds import composition, epochs, full_span, sharp_batches
-from zoexplore.bounds.assumptions import CLIP_IDLE, EPOCHS, LIPSCHITZ, PEOPLE, RELEASED, SMOOTH, START, Assumption, why_acting
+from zoexplore.bounds.assumptions import CLIP_IDLE, EPOCHS, LIPSCHITZ, PEOPLE, RELEASED, SMOOTH, START, Assumption
 from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
 from zoexplore.bounds.kernels import norms as kernels_norms
 from zoexplore.bounds.kernels import sharp as kernels
@@ -61,7 +61,7 @@ def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
     if not helps.any():
         return _by_one_norm(runs, accounting)
     found = _by_one_norm(runs.counted_by_linear_norm(), accounting).mask(helps)
-    if (helps & runs.acting & (runs.batch < runs.n)).all():  # where choices are searched for widely enough
+    if (helps & runs.acting & ~runs.joint & (runs.batch < runs.n)).all():  # where choices are searched for widely enough
         return found
     return _by_one_norm(runs, accounting).minimum(found)
 
@@ -87,18 +87,21 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
     best = _composition(runs, accounting)
     if free:
         best = best.minimum(_composition(replace(runs, beta=np.ones(())), accounting))
-    everywhere = (runs.K == runs.d) & (~runs.acting | (runs.d == 1))  # nothing is random
-    if everywhere.any():
-        best = best.minimum(_all_directions(runs, accounting).mask(everywhere))
     helps = _linear_norm_helps(runs)
+    norms = [runs.counted_by_linear_norm()] if helps.any() else []
+    for counted in (runs, *norms):
+        everywhere = (counted.K == counted.d) & counted.certain
+        if everywhere.any():
+            best = best.minimum(_all_directions(counted, accounting).mask(everywhere))
+    everywhere = (runs.K == runs.d) & runs.certain
     split = (~everywhere | helps) & (free | (runs.beta < 1) | (runs.K == runs.d))
     if not split.any():
         return best
     shared = (runs.beta < 1) | (runs.K == runs.d)
     beta = np.full((), 0.5) if free else np.where(shared, runs.beta, 0.5)  # of the other rows the bound is composition
     steps = _steps_per_release(runs)
-    norms = [] if (helps & runs.acting).all() else [runs]  # its own norm is the less there, whatever the choices
-    norms += [runs.counted_by_linear_norm()] if helps.any() else []
+    if not (helps & runs.acting & ~runs.joint).all():  # where its own norm is the less, whatever the choices
+        norms.insert(0, runs)
     near = [Rows.of(counted, beta, steps, high=high) for counted in norms for high in (False, True)]
     far = []
     if np.isfinite(runs.R).any():
@@ -291,7 +294,8 @@ def _all_directions(runs: RunArrays, accounting: Accounting) -> Solved:
     """K = d: nothing is random, delta is not split, and all noise counts as the directions'."""
     steps = _steps_per_release(runs)
     rho, N, z = full_span.least_budget(runs.certain_c, steps, runs.diameter, *_all_directions_step(runs, accounting))
-    return Solved.of(runs, accounting, rho * runs.releases, N=N, z=z, kind=ALL_DIRECTIONS, beta=runs.beta)
+    counted = {"by_linear_norm": float(runs.by_linear_norm)}
+    return Solved.of(runs, accounting, rho * runs.releases, N=N, z=z, kind=ALL_DIRECTIONS, beta=runs.beta, **counted)
 
 
 def _all_directions_step(runs: RunArrays, accounting: Accounting):
@@ -339,12 +343,6 @@ SMOOTH_DATA = replace(
     words="Every record's loss is M-smooth; what is clipped of it, all but the ridge, is (M − ridge)-smooth, and convex or "
     "(m − ridge)-strongly convex where the regime says so.",
 )
-JOINT = Assumption(
-    "The clip is one on each quotient, or never acts.",
-    lambda r, a: ~(r.joint & r.acting),
-    lambda r: f"{why_acting(r)}: this bound covers a clip that acts on each quotient, not a joint one",
-    unless=lambda r: not r.joint,
-)
 IDLE = replace(LIPSCHITZ, holds=None, shortfall=None, vouched=False, unless=lambda r: r.acting)
 
 
@@ -387,13 +385,18 @@ def needed_ridge(runs: RunArrays, order: float) -> float:
     tried = np.geomspace(1e-4, 1.0, 2000) * 2 / step
     low, top = float(runs.low_curvature), float(runs.top_curvature)
     d, r = float(runs.d), 1 - step * tried
-    c = kernels_norms.step_constant(r, low, top, d, order, 1.0)
+    acting = kernels_norms.JOINT_LINEAR if runs.joint and runs.linear else float(runs.clip_kind)
+    c = kernels_norms.step_constant(r, low, top, d, order, acting)
     first = int(np.argmax(c < 1)) if (c < 1).any() else tried.size
-    if runs.linear:  # of one linear form: less may do, and does the better the more it is, up to a step of half the curvature
+    if runs.joint and runs.K < runs.d:  # whose constant is that of all directions
+        first = tried.size
+    if (
+        runs.linear or runs.joint
+    ):  # of one linear form: less may do, and does the better the more it is, up to a step of half the curvature
         up_to = min(first, int(np.count_nonzero(r >= top / 2)))
 
         def contracts(i: int) -> bool:
-            return growth_of_squared_distance(float(runs.K), d, order, float(r[i]), low, top) < 1
+            return growth_of_squared_distance(float(runs.K), d, order, float(r[i]), low, top, acting) < 1
 
         found = bisect_left(range(up_to), True, key=contracts)
         first = found if found < up_to else first
@@ -413,7 +416,7 @@ SHARP = Bound(
         Reference("epochs", "Released checkpoints"), Reference("epochs", "Neighbours"),
         Reference("minibatch", "The sharper bound: caps"),
     ),
-    assumptions=(START, RELEASED, SMOOTH_DATA, LINEAR, JOINT, IDLE, CLIP_IDLE, EPOCHS, PEOPLE),
+    assumptions=(START, RELEASED, SMOOTH_DATA, LINEAR, IDLE, CLIP_IDLE, EPOCHS, PEOPLE),
     solve=solve,
     trajectory=trajectory,
     remark=remark,

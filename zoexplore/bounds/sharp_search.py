@@ -13,6 +13,7 @@ from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels import norms
 from zoexplore.bounds.kernels import sharp as kernels
 from zoexplore.bounds.kernels.gaussian import FIRST_SHARE
+from zoexplore.bounds.kernels.joint import joint_linear_norm, joint_norm
 from zoexplore.bounds.kernels.rounding import UP
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.setting import Accounting
@@ -79,10 +80,9 @@ class Rows(NamedTuple):
         """The runs, with the first choices that a search starts from."""
         z0 = runs.diameter if far else 0.0
         size = int(np.prod(runs.shape))
-        idle = (runs.K == runs.d) & ~runs.acting
         columns = (
-            runs.K, runs.d, runs.ridge_factor, runs.low_curvature, runs.top_curvature, runs.slowest, runs.acting,
-            runs.linear & runs.by_linear_norm, idle | (runs.d == 1),
+            runs.K, runs.d, runs.ridge_factor, runs.low_curvature, runs.top_curvature, runs.slowest, runs.clip_kind,
+            runs.linear & runs.by_linear_norm, runs.certain,
             runs.B, runs.B_lipschitz, runs.remainder, runs.remainder_at_zero, runs.delta, runs.releases,
             most, z0, far, high, beta, 9.0, FIRST_SHARE, 0,
         )  # fmt: skip
@@ -110,28 +110,35 @@ RAYS = norms.knots(FINE_RAYS)  # J is tabled on so many, from above by its conve
 
 @lru_cache(maxsize=KEPT_TABLES)
 def _table(K: float, d: float, order: float, *drift: float) -> np.ndarray:
-    """J; with a drift's r, least and largest curvature and slowest part, that of linear models whose clip acts."""
-    if not drift:
+    """J; with a drift's r, least and largest curvature, slowest part and what its clip may do, that of linear models, or of a
+    joint clip.
+    """
+    if not drift or (K == d and drift[-1] >= norms.JOINT):
         return norms.tabled_norm(K, d, order, RAYS)
-    c2 = norms.largest_drift_constant(*drift, d, order, True, False)
-    ratio = norms.certain_constant(*drift, 1.0) ** 2 / c2 * UP if c2 < np.inf else 1.0
+    of_step, acting = drift[:-1], drift[-1]
+    c2 = norms.largest_drift_constant(*of_step, d, order, acting, False)
+    if acting == norms.JOINT:
+        return joint_norm(K, d, order, RAYS, *of_step, c2)
+    if acting == norms.JOINT_LINEAR:
+        return joint_linear_norm(_table(K, d, order), K, d, order, RAYS, *of_step, c2)
+    ratio = norms.certain_constant(*of_step, norms.EACH) ** 2 / c2 * UP if c2 < np.inf else 1.0
     return norms.linear_norm(_table(K, d, order), RAYS, norms.linear_growth(d, order), ratio)
 
 
 def tabled(rows: Rows) -> tuple[Rows, np.ndarray]:
-    """The rows told where their tables are, and the tables: of each K, d and order once, for linear models of each drift too."""
+    """The rows told where their tables are, and the tables: of each K, d and order once, where the drift counts of each drift."""
     found: dict[tuple[float, ...], int] = {}
     keys: list[tuple[float, ...]] = list(zip(*(x.tolist() for x in (rows.K, rows.d, rows.order)), strict=True))
-    for i in np.flatnonzero(rows.linear):
-        keys[i] = (*keys[i], *(float(x[i]) for x in (rows.r, rows.low, rows.top, rows.slowest)))
+    for i in np.flatnonzero(rows.linear | (rows.acting >= norms.JOINT)):
+        keys[i] = (*keys[i], *(float(x[i]) for x in (rows.r, rows.low, rows.top, rows.slowest, rows.acting)))
     which = [found.setdefault(key, len(found)) for key in keys]
     return rows._replace(table=np.array(which)), np.array([_table(*key) for key in found])
 
 
-def growth_of_squared_distance(K: float, d: float, order: float, r: float, low: float, top: float) -> float:
-    """By how much a step of a linear model whose clip may act lengthens a squared distance at most, in the norm of the order."""
-    c2 = norms.drift_constant(r, low, top, d, order, True, False)
-    return norms.norm(_table(K, d, order, r, low, top, 1.0), RAYS, 1.0, c2)[0]
+def growth_of_squared_distance(K: float, d: float, order: float, r: float, low: float, top: float, acting: float) -> float:
+    """By how much a step of a linear model, or of a joint clip, lengthens a squared distance at most where the clip may act."""
+    c2 = norms.drift_constant(r, low, top, d, order, acting, False)
+    return norms.norm(_table(K, d, order, r, low, top, 1.0, acting), RAYS, 1.0, c2)[0]
 
 
 def nearest_order(order) -> np.ndarray:

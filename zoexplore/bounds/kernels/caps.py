@@ -61,7 +61,7 @@ def run_of(cells, i):
 @kernel()
 def constant_of(run, order):
     """c_lambda^2."""
-    return largest_drift_constant(run.r, run.low, run.top, run.slowest, run.d, order, run.acting > 0.0, run.certain > 0.0)
+    return largest_drift_constant(run.r, run.low, run.top, run.slowest, run.d, order, run.acting, run.certain > 0.0)
 
 
 def block_ends():  # once, so not compiled

@@ -15,6 +15,7 @@ SINGLES = 16  # exact terms of a moment; later ones are bounded in blocks of an 
 SUM_ERROR = 1e-15  # of a compensated sum of logarithms, over the sum of their sizes
 FAR_BELOW = exp(-36.0)  # terms that are less than that much of the largest are counted as if they were just that
 ROUNDING = 2.0**-51  # c is raised by so much: near 1 its rounding would otherwise count as contraction, T times over
+IDLE, EACH, JOINT, JOINT_LINEAR = 0.0, 1.0, 2.0, 3.0  # what a clip may do: never act, act on each quotient or on all together
 ARCS, SPLITS, CLOSE = 12, 200, 1e-8  # a polygon's corners at first and at most beyond, and how near it comes
 
 
@@ -183,14 +184,20 @@ def linear_growth(d, order):
 
 @kernel(error_model="numpy")
 def linear_norm(table, rays, growth, ratio):
-    """J on rays for linear models whose clip acts: the least of J(A, C) and growth J(A, ratio C), and what is between by chords.
-
-    What both bound is convex in (A, C), so at most the lower hull of the two together.
-    """
+    """J on rays for linear models whose clip acts: the lower hull of the least of J(A, C) and growth J(A, ratio C)."""
     size = rays.shape[1]
-    least, corners, count = empty(size), empty(size, int64), 0
+    least = empty(size)
     for k in range(size):
         least[k] = min(table[k], growth * norm(table, rays, rays[1, k], ratio * rays[0, k])[0])
+    return lower_hull(least, rays)
+
+
+@kernel(error_model="numpy")
+def lower_hull(least, rays):
+    """The lower hull of values on rays, in their place: what is convex in (A, C) and nowhere above them is nowhere above it."""
+    size = rays.shape[1]
+    corners, count = empty(size, int64), 0
+    for k in range(size):
         while count > 1:
             i, j = corners[count - 2], corners[count - 1]
             if least[j] < _chord(least, rays, i, j, k):
@@ -226,8 +233,19 @@ def _clipped(r, q1, q2):
 
 
 @kernel()
-def _worst_clipped(r, middle, radius, per_shrink):
-    """The largest `_clipped` over drifts r - h, h on the circle with that centre and radius, its second part times per_shrink.
+def _together(r, q1, q2):
+    """c^2 for a drift q against r where a joint clip may act: what it lets through is half of r - q, and anything as long."""
+    return 0.25 * (sqrt((r + q1) ** 2 + q2 * q2) + sqrt((r - q1) ** 2 + q2 * q2)) ** 2
+
+
+@kernel()
+def _square(joint, r, q1, q2):
+    return _together(r, q1, q2) if joint else _clipped(r, q1, q2)
+
+
+@kernel()
+def _worst_clipped(joint, r, middle, radius, per_shrink):
+    """The largest `_square` over drifts r - h, h on the circle with that centre and radius, its second part times per_shrink.
 
     At the corners of a polygon around the ellipse, which bound it by convexity; the polygon is refined where it is largest.
     """
@@ -243,8 +261,8 @@ def _worst_clipped(r, middle, radius, per_shrink):
             if corner[k] < 0.0:
                 half = 0.5 * (begin[k] + end[k])
                 reach = radius / cos(0.5 * (end[k] - begin[k]))
-                corner[k] = _clipped(r, r - middle - reach * cos(half), reach * sin(half) * per_shrink)
-                best = max(best, _clipped(r, r - middle - radius * cos(half), radius * sin(half) * per_shrink))
+                corner[k] = _square(joint, r, r - middle - reach * cos(half), reach * sin(half) * per_shrink)
+                best = max(best, _square(joint, r, r - middle - radius * cos(half), radius * sin(half) * per_shrink))
             if corner[k] > worst:
                 worst, most = corner[k], k
         if worst <= best * (1.0 + CLOSE) or arcs == ARCS + SPLITS:
@@ -255,6 +273,18 @@ def _worst_clipped(r, middle, radius, per_shrink):
         arcs += 1
 
 
+@kernel()
+def joint_constant(r, low, high, shrink):
+    """c^2 where a joint clip may act, of directions whose second column keeps that much of its square; 1 where all are seen."""
+    return _worst_clipped(True, r, 0.5 * (high + low), 0.5 * (high - low), 1.0 / sqrt(shrink)) + ROUNDING
+
+
+@kernel()
+def _linear_constant(r, low, high):
+    """c where a joint clip may act, for a function of one linear form."""
+    return max(abs(r - 0.5 * low) + 0.5 * abs(low), abs(r - 0.5 * high) + 0.5 * abs(high))
+
+
 @kernel(error_model="numpy")
 def drift_constant(r, low, high, d, order, acting, certain):
     """c_lambda^2: how much longer the span's part of a step can be than a random span's share of the distance, squared.
@@ -263,7 +293,8 @@ def drift_constant(r, low, high, d, order, acting, certain):
         r: what the ridge leaves of a distance, 1 - eta ridge/K, of any sign.
         low, high: eta/K times the least and the largest curvature of what is clipped; high >= 0, low >= -high.
         order: of the norm.
-        acting: whether the clip may act; else it is idle, and the constant often is that of the first-order step.
+        acting: what the clip may do (`IDLE` and others). Where it is idle the constant often is that of the first-order step;
+            where it is joint, it is the one for all directions, and the tables of J (`kernels.joint`) have the rest.
         certain: all directions are seen and the clip is idle, so that nothing is random.
     """
     middle, radius = 0.5 * (high + low), 0.5 * (high - low)
@@ -271,11 +302,15 @@ def drift_constant(r, low, high, d, order, acting, certain):
         return inf
     if d == 1.0:
         edges = max(abs(r - high), abs(r - low))
-        c = max(abs(r), edges) if acting else edges
+        c = max(abs(r), edges) if acting != IDLE else edges
         return (c + ROUNDING) ** 2
+    if acting == JOINT:
+        return joint_constant(r, low, high, 1.0)
+    if acting == JOINT_LINEAR:
+        return (_linear_constant(r, low, high) + ROUNDING) ** 2
     shrink = (d - 1.5) / (d + 2.0 * order - 1.36)  # the square of what a random frame's second column keeps, at least
-    if acting:
-        return _worst_clipped(r, middle, radius, 1.0 / sqrt(shrink)) + ROUNDING
+    if acting == EACH:
+        return _worst_clipped(False, r, middle, radius, 1.0 / sqrt(shrink)) + ROUNDING
     centre = abs(r - middle)
     if certain or centre * shrink >= radius * (1.0 - shrink):
         return (centre + radius + ROUNDING) ** 2
@@ -302,14 +337,18 @@ def largest_drift_constant(r, low, high, slowest, d, order, acting, certain):
 
 @kernel()
 def _certain(r, low, high, acting):
+    if acting == JOINT:
+        return sqrt(joint_constant(r, low, high, 1.0))
+    if acting == JOINT_LINEAR:
+        return _linear_constant(r, low, high)
     c = max(abs(r - high), abs(r - low))
-    return max(c, abs(r)) if acting != 0.0 else c
+    return max(c, abs(r)) if acting != IDLE else c
 
 
 @elementwise
 def certain_constant(r, low, high, slowest, acting):
     """The most that a step, of any size from the part `slowest` on, lengthens a distance that the directions see all of: with an
-    idle clip, or (acting) in one dimension.
+    idle clip, with a joint one, or in one dimension.
     """
     c = _certain(r, low, high, acting)
     if slowest < 1.0:
@@ -321,4 +360,4 @@ def certain_constant(r, low, high, slowest, acting):
 @elementwise
 def step_constant(r, low, high, d, order, acting):
     """c_lambda for arrays: the square root of `drift_constant`."""
-    return sqrt(drift_constant(r, low, high, d, order, acting != 0.0, False)) * UP
+    return sqrt(drift_constant(r, low, high, d, order, acting, False)) * UP

@@ -1,0 +1,140 @@
+"""A joint clip that may act: what the accountant reports is what docs/joint.md says, and no exact divergence is above it."""
+
+from math import inf, pi, sqrt
+
+import numpy as np
+import pytest
+
+from tests.effort import proof, usually
+from tests.truth.joint import JointStep, mahalanobis
+from tests.truth.revealed import Truth
+from tests.truth.statement import backward
+from zoexplore import Setting, epsilon, guarantee
+
+RUN = Setting(
+    n=20_000, d=520, K=260, T=200, sigma=1e-3, beta=0.5, regime="convex", R=0.31, M=0.75, m=0.5, ridge=0.5,
+    clip=sqrt(260), clipping="joint", lipschitz=inf,
+)  # fmt: skip
+TABLE = {  # K, T, ridge: composition, a joint clip, and one of a linear model
+    (260, 200, 0.5): (7.809, 0.9378, 0.8876),
+    (260, 200, 0.2): (7.809, 2.241, 1.521),
+    (260, 200, 0.1): (7.809, 7.319, 2.277),
+    (260, 200, 0.05): (7.809, 7.679, 3.433),
+    (52, 200, 0.5): (9.429, 2.478, 2.396),
+    (52, 200, 0.2): (9.429, 5.403, 3.983),
+    (52, 200, 0.1): (9.429, 7.780, 5.537),
+    (52, 200, 0.05): (9.429, 8.365, 6.718),
+    (260, 2000, 0.5): (34.63, 0.9378, 0.8876),
+    (260, 2000, 0.1): (34.63, 32.00, 2.277),
+    (52, 2000, 0.5): (43.15, 2.478, 2.396),
+    (52, 2000, 0.1): (43.15, 33.28, 6.178),
+}
+ALL_DIRECTIONS = {0.5: (0.5301, 0.4970), 0.3: (0.8646, 0.7255), 0.2: (1.3295, 0.9465), 0.1: (6.573, 1.4442)}  # by ridge
+
+
+def of(K, T, ridge, **changes):
+    return RUN.replace(**{"K": K, "T": T, "m": ridge, "ridge": ridge, "clip": sqrt(K)} | changes)
+
+
+@pytest.mark.parametrize("row", usually([(260, 200, 0.5), (260, 2000, 0.1), (52, 200, 0.2)], of=TABLE), ids=str)
+def test_the_page_s_numbers(row):
+    run, (composed, joint, linear) = of(*row), TABLE[row]
+    assert epsilon(run, "composition") == pytest.approx(composed, rel=1e-4 * 2)
+    assert epsilon(run, "sharp") == pytest.approx(joint, rel=4e-3)
+    assert epsilon(run.replace(linear=True), "sharp") == pytest.approx(linear, rel=4e-3)
+
+
+@pytest.mark.parametrize("ridge", ALL_DIRECTIONS)
+def test_with_all_directions_nothing_is_random(ridge):
+    joint, linear = ALL_DIRECTIONS[ridge]
+    run = of(520, 200, ridge)
+    g = guarantee(run, "sharp")
+    assert g.epsilon == pytest.approx(joint, rel=2e-4) and g.delta_f == 0
+    assert epsilon(run.replace(linear=True), "sharp") == pytest.approx(linear, rel=2e-4)
+    step = JointStep.of_run(run, 0.5, 1, 0.0)
+    gap = 1 - step.norm(0.0, 1.0)[0]
+    if gap > 0:  # by T equal contractions, in closed form
+        c = sqrt(1 - gap)
+        rho = step.w**2 / (2 * step.S) * (1 - c**200) * (1 + c) / ((1 + c**200) * gap / (1 + c))
+        assert g.rho == pytest.approx(rho, rel=1e-6)
+
+
+def test_other_runs_of_the_page():
+    assert epsilon(of(52, 200, 0.5, regime="non-convex"), "sharp") == pytest.approx(3.439, rel=4e-3)
+    assert epsilon(of(260, 200, 0.5, clip=3 * sqrt(0.5)), "sharp") == pytest.approx(0.1026, rel=4e-3)
+    assert epsilon(of(260, 2000, 0.1), "sharp") == pytest.approx(32.1, rel=4e-3)
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"regime": "non-convex"}, {"linear": True}, {"beta": 0.0}, {"d": 260}, {"xi": 1e-3}], ids=str
+)
+def test_one_step_is_composition(changes):
+    run = of(260, 1, 0.3, **changes)
+    assert epsilon(run, "sharp") == pytest.approx(epsilon(run, "composition"), rel=1e-12)
+
+
+CERTIFIED = [
+    of(52, 12, 0.3), of(260, 25, 0.5, xi=1e-5), of(40, 15, 0.6, d=60, regime="non-convex", M=0.9, xi=1e-4),
+    of(8, 10, 0.4, d=40, sigma=2e-3), proof(of(260, 200, 0.2)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("run", CERTIFIED)
+def test_rho_is_the_page_s_for_the_fractions_shown(run):
+    """By the independent norm. It is not the hull of itself, so that it may be a little above the accountant's."""
+    g = guarantee(run, "sharp")
+    inside, order = g.trajectory, int(g.moment)
+    assert inside.rho.sum() <= g.rho * (1 + 1e-6)
+    step = JointStep.of_run(run, run.beta, order, g.delta_f)
+    rho = backward(step, g.start, inside.alpha, inside.pi, inside.drift)[0]
+    assert g.rho * (1 - 5e-3) <= rho <= g.rho * (1 + 1e-4)
+
+
+def small(d, K, T, **changes):
+    """A run whose noise is a few times what a record moves in all steps together."""
+    fields = {"regime": "convex", "M": 1.0, "m": 0.4, "ridge": 0.4, "beta": 0.4, "eta": K * 1.0} | changes
+    return Setting(n=50, d=d, K=K, T=T, sigma=0.03 * sqrt(T * K) / K, clip=1.0, clipping="joint", lipschitz=inf, **fields)
+
+
+GAMES = {
+    "K = 1 of 2": small(2, 1, 6),
+    "K = 2 of 3": small(3, 2, 8),
+    "K = 3 of 6": small(6, 3, 8, beta=0.8),
+    "K = 5 of 6, long": small(6, 5, 40),
+    "all of 4": small(4, 4, 30),
+    "all of 2, little ridge": small(2, 2, 8, m=0.1, ridge=0.1),
+    "non-convex": small(4, 2, 8, regime="non-convex", M=1.3, m=0.9, ridge=0.9),
+    "overshooting": small(4, 3, 8, eta=4.5),
+    "K = 10 of 12": small(12, 10, 12),
+}
+
+
+@pytest.mark.parametrize("angle", usually([1.9, pi], of=[0.0, 1.2, 1.9, 2.4, pi]))
+@pytest.mark.parametrize("name", GAMES)
+def test_no_clip_and_no_record_get_past_the_bound(name, angle):
+    """Directions revealed, kicks anywhere in the ball; delta is taken four standard errors above its average over directions."""
+    run = GAMES[name]
+    truth, told = Truth(mahalanobis(run, angle, 400, 1)), False
+    for delta in (0.3, 0.05, 1e-2, 1e-3, 1e-5):
+        bound = epsilon(run.replace(delta=delta), "sharp")
+        mean, error = truth.delta(bound)
+        assert mean + 4 * error <= delta * (1 + 1e-9), (delta, bound)
+        told = told or 0 < bound < inf
+    assert told
+
+
+def test_at_all_directions_the_worst_clip_attains_the_bound():
+    """Revealed directions mean nothing there, and a clip that is chosen anew at each step comes to the page's constant."""
+    run = small(2, 2, 30, delta=1e-3)
+    nearest = max(Truth(mahalanobis(run, angle, 2, 1)).epsilon(1e-3) for angle in np.linspace(1.4, 2.4, 21))
+    assert 0.99 * epsilon(run, "sharp") <= nearest <= epsilon(run, "sharp") * (1 + 1e-9)
+
+
+def test_a_clip_counted_on_each_quotient_would_be_found_out():
+    """The per-quotient bound for C/sqrt(K) on each, at all directions: below what a joint clip attains."""
+    run = small(2, 2, 30, delta=1e-3)
+    each = epsilon(run.replace(clipping="each", clip=1 / sqrt(2)), "sharp")
+    assert each > 0
+    wrong = epsilon(run.replace(clipping="joint", lipschitz=None), "sharp")  # as if it were idle
+    nearest = max(Truth(mahalanobis(run, angle, 2, 1)).epsilon(1e-3) for angle in np.linspace(1.4, 2.4, 21))
+    assert wrong < nearest

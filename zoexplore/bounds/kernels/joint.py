@@ -1,0 +1,188 @@
+"""The norm of a step whose clip is joint and may act (docs/joint.md): from above, on the rays on which J is tabled.
+
+Of the worst record the span sees at most |U'p| + |U'q|, p and q fixed given the past: two vectors of a plane whose gradient's
+difference h lies on a circle. The largest norm over that circle is at a corner of any polygon around it, since the norm is
+convex in h.
+"""
+
+from math import cos, exp, log, log1p, pi, sin, sqrt
+
+from numpy import empty
+
+from zoexplore.bounds.kernels.compiling import kernel
+from zoexplore.bounds.kernels.norms import (
+    IDLE,
+    MOMENT_UP,
+    drift_constant,
+    joint_constant,
+    linear_growth,
+    lower_hull,
+    moment,
+    norm,
+    slower,
+)
+from zoexplore.bounds.kernels.rounding import UP
+
+ARCS, FINEST = 12, 48  # arcs of the half circle at first, and the finest ones, which it is divided into where it matters
+SPLITS = 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0  # how the square of |U'p| + |U'q| is split, in tenths of |q|/|p|, beside all of it
+AT_ONCE = 16  # factors that are multiplied before a logarithm is taken
+
+
+@kernel(error_model="numpy")
+def _log_moments(K, d, order, e1, e2, rays, scale, logs, work):
+    """`logs` become the logarithms of E[(A X + C e1 Y + C e2 Z)^order]^(1/order), X, Y, Z of d - K, K and K degrees of freedom,
+    over that of a sum of d: on all rays, from above.
+
+    The power series of a product of (1 - a z)^-n has the coefficients f_i = sum_j n_j a_j u_j / i with u_j <- a_j u_j + f_i:
+    positive terms alone. x_j stands for u_j/f_i, so that nothing overflows.
+    """
+    size = rays.shape[1]
+    for k in range(size):
+        work[0, k] = work[1, k] = work[2, k] = work[3, k] = 1.0
+        logs[k] = work[4, k] = 0.0
+    count = int(order)
+    for i in range(1, count + 1):
+        below = d + 2.0 * (i - 1)
+        for k in range(size):
+            A, C = rays[1, k], rays[0, k] / scale
+            a, b, c = A * work[0, k], C * e1 * work[1, k], C * e2 * work[2, k]
+            found = (d - K) * a + K * (b + c)
+            per = 2.0 * i / found
+            work[0, k], work[1, k], work[2, k] = a * per + 1.0, b * per + 1.0, c * per + 1.0
+            work[3, k] *= found / below
+        if i % AT_ONCE == 0 or i == count:
+            for k in range(size):
+                x = log(work[3, k])
+                logs[k] += x
+                work[4, k] += abs(x)
+                work[3, k] = 1.0
+    for k in range(size):
+        logs[k] = logs[k] / count + 1e-14 + 1e-17 * work[4, k]
+
+
+@kernel(error_model="numpy")
+def _eigenvalues(p1, p2, q1, q2, t):
+    """Those of (1 + t) pp' + (1 + 1/t) qq', the larger one first."""
+    p, q = (p1 * p1 + p2 * p2) * (1.0 + t), (q1 * q1 + q2 * q2) * (1.0 + 1.0 / t)
+    both = (1.0 + t) * (1.0 + 1.0 / t)
+    larger = 0.5 * (p + q + sqrt((p - q) ** 2 + 4.0 * both * (p1 * q1 + p2 * q2) ** 2))
+    return larger * UP, both * (p1 * q2 - p2 * q1) ** 2 / larger * UP
+
+
+@kernel(error_model="numpy")
+def _at_corner(K, d, order, r, low, high, begin, end, finest, rays, scale, found, logs, work):
+    """`found` become the logarithms of the norm at the corner over an arc of the circle of h, by one split of the square or, of
+    the `finest` arcs, by the best of several, ray by ray.
+    """
+    shrink = sqrt((d + 2.0 * order - 1.36) / (d - 1.5))
+    half = 0.5 * (begin + end)
+    reach = 0.25 * (high - low) / cos(0.5 * (end - begin))
+    q1, q2 = 0.25 * (high + low) + reach * cos(half), reach * sin(half) * shrink
+    p1, p2 = r - q1, -q2
+    p, q = p1 * p1 + p2 * p2, q1 * q1 + q2 * q2
+    if p == 0.0 or q == 0.0:
+        _log_moments(K, d, order, (p + q) * UP, 0.0, rays, scale, found, work)
+        return
+    t = sqrt(q / p)
+    e1, e2 = _eigenvalues(p1, p2, q1, q2, t)
+    _log_moments(K, d, order, e1, e2, rays, scale, found, work)
+    for tenths in SPLITS:
+        if not finest:
+            break
+        e1, e2 = _eigenvalues(p1, p2, q1, q2, t * 0.1 * tenths)
+        _log_moments(K, d, order, e1, e2, rays, scale, logs, work)
+        gains = False
+        for k in range(found.size):
+            gains = gains or logs[k] < found[k]
+            found[k] = min(found[k], logs[k])
+        if not gains:  # less would gain less
+            break
+
+
+@kernel(error_model="numpy")
+def _worst(K, d, order, r, low, high, rays, scale):
+    """Logarithms of the norm on all rays, of steps of one size: the largest over a polygon that is refined where it matters."""
+    size = rays.shape[1]
+    begin, end, values = empty(FINEST), empty(FINEST), empty((FINEST, size))
+    logs, work, worst = empty(size), empty((5, size)), empty(size)
+    fine, arcs = 1.01 * pi / FINEST, ARCS
+    for a in range(arcs):
+        begin[a], end[a] = pi * a / ARCS, pi * (a + 1) / ARCS
+        _at_corner(K, d, order, r, low, high, begin[a], end[a], False, rays, scale, values[a], logs, work)
+    while True:
+        coarse = -1  # an arc that may be divided and is the worst of some ray
+        for k in range(size):
+            most = 0
+            for a in range(1, arcs):
+                if values[a, k] > values[most, k]:
+                    most = a
+            worst[k] = values[most, k]
+            if end[most] - begin[most] > fine:
+                coarse = most
+                break
+        if coarse < 0:
+            return worst
+        half = 0.5 * (begin[coarse] + end[coarse])
+        begin[arcs], end[arcs], end[coarse] = half, end[coarse], half
+        for a in (coarse, arcs):
+            finest = end[a] - begin[a] <= fine
+            _at_corner(K, d, order, r, low, high, begin[a], end[a], finest, rays, scale, values[a], logs, work)
+        arcs += 1
+
+
+@kernel(error_model="numpy")
+def _of_one_size(K, d, order, r, low, high, rays, scale):
+    """The norm on all rays, of steps of one size. Beside the norm by both parts together their norms are added up, which is the
+    less where the order is large against d.
+    """
+    values = _worst(K, d, order, r, low, high, rays, scale)
+    apart, c2 = moment(d - K, d, order) ** 2, joint_constant(r, low, high, 1.0) * moment(K, d, order) ** 2
+    for k in range(values.size):
+        values[k] = min(exp(values[k]) * MOMENT_UP, (rays[1, k] * apart + rays[0, k] / scale * c2) * MOMENT_UP)
+    return values
+
+
+@kernel(error_model="numpy")
+def joint_norm(K, d, order, rays, r, low, high, slowest, scale):
+    """J on rays, for a C that is counted in units of 1/scale, of steps of any size from the part `slowest` of one up to it.
+
+    Of what is known to be convex in (A, C) the lower hull of a bound is one, too. Between sizes the norm is convex.
+    """
+    values = _of_one_size(K, d, order, r, low, high, rays, scale)
+    if slowest < 1.0:
+        r, low, high = slower(r, low, high, slowest)
+        others = _of_one_size(K, d, order, r, low, high, rays, scale)
+        for k in range(values.size):
+            values[k] = max(values[k], others[k])
+    return lower_hull(values, rays)
+
+
+@kernel(error_model="numpy")
+def _linear_of_one_size(table, K, d, order, r, low, high, rays, scale):
+    apart, seen = moment(d - K, d, order) ** 2 * MOMENT_UP, moment(K, d, order) ** 2 * MOMENT_UP
+    growth, widest = linear_growth(d, order), max(abs(r), max(abs(r - low), abs(r - high))) ** 2 * UP
+    values = empty(rays.shape[1])
+    for k in range(values.size):
+        A, C = rays[1, k], rays[0, k] / scale
+        first = norm(table, rays, A, C * drift_constant(r, low, 0.0, d, order, IDLE, False))[0]
+        first = min(first, A * apart + C * seen * drift_constant(r, low, 0.0, d, order, IDLE, True))
+        second = norm(table, rays, A, C * drift_constant(r, 0.0, high, d, order, IDLE, False))[0]
+        second = min(second, A * apart + C * seen * drift_constant(r, 0.0, high, d, order, IDLE, True))
+        larger, smaller = max(first, second), min(first, second)
+        both = larger * exp(log1p((smaller / larger) ** order) / order) * MOMENT_UP
+        values[k] = min(both, growth * norm(table, rays, A, C * widest)[0])
+    return values
+
+
+@kernel(error_model="numpy")
+def joint_linear_norm(table, K, d, order, rays, r, low, high, slowest, scale):
+    """`joint_norm` of linear models, from the table of J for an idle clip: a record's clip is then one number, whose two ends are
+    counted together.
+    """
+    values = _linear_of_one_size(table, K, d, order, r, low, high, rays, scale)
+    if slowest < 1.0:
+        r, low, high = slower(r, low, high, slowest)
+        others = _linear_of_one_size(table, K, d, order, r, low, high, rays, scale)
+        for k in range(values.size):
+            values[k] = max(values[k], others[k])
+    return lower_hull(values, rays)
