@@ -3,6 +3,7 @@
 from zoexplore.mechanism import clipping
 from zoexplore.mechanism.audit import audit, last_iterates
 from zoexplore.mechanism.batches import Batch, PrivateSampler
+from zoexplore.mechanism.branches import together
 from zoexplore.mechanism.declaration import Declared
 from zoexplore.mechanism.directions import stiefel
 from zoexplore.mechanism.noise import hybrid, variances
@@ -33,5 +34,6 @@ __all__ = [
     "privacy_report",
     "project",
     "stiefel",
+    "together",
     "variances",
 ]

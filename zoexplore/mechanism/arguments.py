@@ -4,7 +4,7 @@ from math import inf
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, distributed, nn
 
 from zoexplore.mechanism.declaration import Declared
 from zoexplore.mechanism.parameters import Parameters
@@ -54,16 +54,32 @@ def check(setting: Setting, estimator: str | None, microbatch: int | None, chunk
         raise ValueError("eta is not set: give the setting an eta (K times the learning rate), or M, from which eta = K/M")
 
 
+def check_trained(parameters: Any) -> None:
+    """Raises TypeError where there is neither a module nor a vector."""
+    if not isinstance(parameters, nn.Module | Tensor):
+        raise TypeError(
+            f"parameters of the type {type(parameters).__name__} are not allowed: give the module itself (what is "
+            "not to be trained gets requires_grad_(False)), or one flat vector"
+        )
+
+
+def check_one_process() -> None:
+    """Raises RuntimeError where several processes train together, each of which would draw noise and report by itself."""
+    if distributed.is_available() and distributed.is_initialized() and (count := distributed.get_world_size()) > 1:
+        raise RuntimeError(
+            f"training in {count} processes together is not allowed: each would draw batches and noise of its own, and report of "
+            "them alone. Train in one process, with microbatch= where memory is short"
+        )
+
+
 def check_start(parameters: Parameters, setting: Setting) -> None:
     """Raises ValueError where the start is not one of the setting's."""
     if parameters.d != setting.d:
         raise ValueError(f"d = {setting.d} is not allowed: there are {parameters.d} parameters to train")
     if not all(bool(block.isfinite().all()) for block in parameters.blocks):
         raise ValueError("the start has numbers that are not finite")
-    if parameters.settled > setting.R:
-        raise ValueError(
-            f"the start has length {parameters.settled:.4g}, beyond R = {setting.R:.4g}: scale it down, or take a larger R"
-        )
+    if setting.R < inf and (length := parameters.length()) > setting.R:
+        raise ValueError(f"the start has length {length:.4g}, beyond R = {setting.R:.4g}: scale it down, or take a larger R")
 
 
 def slots(process: PostProcessing | None, parameters: Parameters) -> list[list[Tensor]]:

@@ -40,6 +40,15 @@ class BatchDraws:
         self._kept.pop(t, None)
         self._next = max(self._next, t + 1)
 
+    def ahead(self, made: int) -> int:
+        """For how many of the next steps batches were drawn already, after so many that were made."""
+        return max(0, self._next - made)
+
+    def draw_coming(self, made: int) -> None:
+        """Draw the next batch, so that a state that is saved holds it, and who goes back to it does not choose who is in it."""
+        if isinstance(self.sizes, int) or made < len(self.sizes):
+            self.of(made)
+
     def state_dict(self) -> dict[str, Any]:
         """What was drawn and not used yet, and how."""
         return {"next": self._next, "kept": {t: [*self._how(t), records] for t, records in self._kept.items()}}

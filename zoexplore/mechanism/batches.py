@@ -1,7 +1,9 @@
 """Batches of the records that were drawn for them, as the accountant takes them: handed out, and checked when they return."""
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sized
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +11,8 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.data import DataLoader, Dataset, Sampler, default_collate
+
+from zoexplore.mechanism.checksums import of_records
 
 if TYPE_CHECKING:
     from zoexplore.mechanism.optimiser import NoisyZOGD
@@ -88,6 +92,51 @@ class Collate:
         if not records:
             return Batch(torch.arange(0), ())
         return Batch(torch.tensor([i for i, _ in records]), plain(self.collate_fn([record for _, record in records])))
+
+
+class Seen:
+    """What the records were that steps took, by checksums of their bits.
+
+    Attributes:
+        equal: how many of them equal another one.
+        changed: how many came with other numbers than before.
+    """
+
+    def __init__(self, n: int) -> None:
+        self._sums, self._known, self._changed = np.zeros(n, np.int64), np.zeros(n, bool), np.zeros(n, bool)
+        self.equal = 0
+        self._next: float = 1
+
+    @property
+    def changed(self) -> int:
+        return int(self._changed.sum())
+
+    def note(self, records: Tensor, data: Any) -> str:
+        """What a batch says of the data's order: which record came as another one had come before; empty where
+        none did. Warns where records are equal.
+        """
+        at, sums = records.numpy(), of_records(data, len(records))
+        known = self._known[at]
+        others = known & (self._sums[at] != sums)
+        self._changed[at[others]] = True
+        swapped = others.copy()
+        swapped[others] = np.isin(sums[others], self._sums[self._known])
+        self._sums[at[~known]], self._known[at] = sums[~known], True
+        if (seen := int(self._known.sum())) >= self._next:  # of twice as many: to sort them costs time
+            self._next = min(2 * seen, len(self._known)) if seen < len(self._known) else inf
+            self._warn_of_equal()
+        return f"record {at[swapped][0]} came as another one had come before" if swapped.any() else ""
+
+    def _warn_of_equal(self) -> None:
+        sums = self._sums[self._known]
+        equal = len(sums) - len(np.unique(sums))
+        if equal > self.equal:
+            warnings.warn(
+                f"{equal} of the {len(sums)} records seen so far equal an earlier one, bit by bit. The report is of "
+                "one record: of whoever has several, equal or not, it says too little",
+                stacklevel=2,
+            )
+        self.equal = equal
 
 
 def taken(dataset: Any, records: Tensor, n: int, collate_fn: Callable[[list], Any] | None = None) -> Batch:

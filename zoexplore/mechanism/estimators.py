@@ -65,4 +65,5 @@ def gradients(losses: Callable[[Tensor, Any], Tensor], w: Tensor, batch: Any, ch
 
 
 def _along(quotient: Callable[[Tensor], Tensor], U: Tensor, chunk_size: int | None) -> Tensor:
-    return vmap(quotient, in_dims=1, out_dims=1, chunk_size=chunk_size)(U)
+    columns = vmap(quotient, in_dims=1, chunk_size=chunk_size)(U)  # so that a loss that is the same everywhere has K of them too
+    return columns.mT

@@ -39,6 +39,7 @@ class OfVector:
             raise ValueError(f"parameters of shape {tuple(start.shape)} are not allowed: give one flat vector, or a module")
         self.w = start.detach().to(device=device, copy=True)
         self.tensors, self.loss = [self.w], loss
+        self.trained = {"w": self.w}
 
     def losses(self, batch: Any) -> Tensor:
         return self.loss(self.w, batch)
@@ -53,7 +54,13 @@ class OfVector:
         return _structure(self.loss)
 
     def buffers(self) -> dict[str, Tensor]:
-        return {}
+        return _named_buffers(self.loss, "loss.")
+
+    def rest(self) -> dict[str, Tensor]:
+        return _named_parameters(self.loss, "loss.") | self.buffers()
+
+    def saved(self) -> set[str]:
+        return _saved(self.loss, "loss.")
 
 
 class OfModule:
@@ -104,8 +111,18 @@ class OfModule:
         return _structure(self.loss), _structure(self.plain), tuple((id(b), _version(b)) for b in self.plain.buffers())
 
     def buffers(self) -> dict[str, Tensor]:
-        """What the module holds beside its parameters, by name."""
-        return dict(self.plain.named_buffers())
+        """What the module, and a loss that is one, hold beside their parameters, by name."""
+        return _named_buffers(self.plain) | _named_buffers(self.loss, "loss.")
+
+    def rest(self) -> dict[str, Tensor]:
+        """All of them that is not trained: buffers, and parameters that are frozen or came later."""
+        parameters = _named_parameters(self.plain) | _named_parameters(self.loss, "loss.")
+        trained = set(map(id, self.tensors))
+        return {name: p for name, p in parameters.items() if id(p) not in trained} | self.buffers()
+
+    def saved(self) -> set[str]:
+        """The names of what a `state_dict` holds."""
+        return _saved(self.plain) | _saved(self.loss, "loss.")
 
     def _of(self, model: Callable[..., Any], batch: Any) -> Tensor:
         if self.loss_of == "model":
@@ -114,6 +131,18 @@ class OfModule:
         if isinstance(inputs, Mapping):
             return self.loss(model(**inputs), targets)
         return self.loss(model(*inputs) if isinstance(inputs, tuple | list) else model(inputs), targets)
+
+
+def _named_parameters(of: Any, prefix: str = "") -> dict[str, Tensor]:
+    return {prefix + name: p for name, p in of.named_parameters()} if isinstance(of, nn.Module) else {}
+
+
+def _named_buffers(of: Any, prefix: str = "") -> dict[str, Tensor]:
+    return {prefix + name: b for name, b in of.named_buffers()} if isinstance(of, nn.Module) else {}
+
+
+def _saved(of: Any, prefix: str = "") -> set[str]:
+    return {prefix + name for name in of.state_dict()} if isinstance(of, nn.Module) else set()
 
 
 def _structure(of: Any) -> tuple:

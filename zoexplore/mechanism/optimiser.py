@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from zoexplore.mechanism import arguments, batches, independence, resume, slopes, targets
 from zoexplore.mechanism.batch_draws import BatchDraws
-from zoexplore.mechanism.batches import Batch
+from zoexplore.mechanism.batches import Batch, Seen
 from zoexplore.mechanism.clipping import RULES
 from zoexplore.mechanism.declaration import Declared
 from zoexplore.mechanism.examination import Examination
@@ -27,8 +27,13 @@ from zoexplore.mechanism.rng import Sources, untouched_on_error
 from zoexplore.mechanism.run_record import Counts, Ledger, RunRecord, Step
 from zoexplore.mechanism.schedule import SCHEDULED, Schedule, planned
 from zoexplore.mechanism.update import apply, check_noise, into_ball
+from zoexplore.mechanism.watch import Changed, Watch
 from zoexplore.setting import Setting
 
+GONE = (
+    "the report would not be of this model, and says ε = ∞ from here on. Begin a new run, or make the model and the optimiser "
+    "again and load a state_dict from before it"
+)
 UNDECLARED = Declared()
 AT_ONCE = 2**23  # numbers that vmap may hold by itself where nobody said otherwise
 
@@ -99,6 +104,8 @@ class NoisyZOGD(torch.optim.Optimizer):
         device: torch.device | str | None = None,
     ) -> None:
         arguments.check_kinds(setting=setting, sources=sources, declared=declared, post_processing=post_processing)
+        arguments.check_trained(parameters)
+        arguments.check_one_process()
         setting = setting if clipping is None else setting.replace(clipping=clipping)
         arguments.check(setting, estimator, microbatch, chunk_size)
         declared.describe(setting)  # refuses what cannot be
@@ -120,7 +127,8 @@ class NoisyZOGD(torch.optim.Optimizer):
         self._process, self._kept = post_processing, arguments.slots(post_processing, self._parameters)
         self._counts, self._ledger = Counts(), Ledger()
         self._draws = BatchDraws(setting.n, setting.sampling, self._schedule.get("batch") or setting.batch or setting.n, sources)
-        self._examination, self._turn = Examination(), Lock()
+        self._examination, self._turn, self._seen = Examination(), Lock(), Seen(setting.n)
+        self._watch = Watch(self.objective.trained, self.objective.rest, self.objective.saved)
         super().__init__(self.objective.tensors, {"lr": setting.eta / setting.K})
 
     @classmethod
@@ -155,6 +163,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         Raises:
             ValueError: the target cannot be met, or an argument is not allowed.
         """
+        arguments.check_trained(parameters)
         tensors = [p for p in parameters.parameters() if p.requires_grad] if isinstance(parameters, nn.Module) else [parameters]
         if "schedule" in options:
             raise ValueError(
@@ -190,7 +199,8 @@ class NoisyZOGD(torch.optim.Optimizer):
 
     @property
     def record(self) -> RunRecord:
-        """The run so far, as the report sees it."""
+        """The run so far, as the report sees it. What it trains is looked at again: anybody may have changed it since."""
+        self._note_changes()
         return RunRecord(
             self._setting,
             tuple(self._ledger.stages),
@@ -202,6 +212,12 @@ class NoisyZOGD(torch.optim.Optimizer):
             "" if self._process is None else repr(self._process),
             self._examination.quotient_error,
             self._ledger.doubt,
+            self._ledger.looked,
+            self._ledger.autocast,
+            tuple(self._ledger.path),
+            self.sources.is_secure,
+            self._seen.equal,
+            self._seen.changed,
         )
 
     def privacy_report(self, **options: Any) -> Report:
@@ -274,6 +290,11 @@ class NoisyZOGD(torch.optim.Optimizer):
         with self._alone():
             return self._step(batch)
 
+    def _note_changes(self) -> None:
+        """Write down whether anybody else changed the model; not while a step itself has it elsewhere."""
+        if not self._parameters.astray and not self._turn.locked():
+            self._ledger.doubt = self._ledger.doubt or self._watch.change()
+
     @contextmanager
     def _alone(self) -> Iterator[None]:
         if not self._turn.acquire(blocking=False):
@@ -286,25 +307,49 @@ class NoisyZOGD(torch.optim.Optimizer):
     def _step(self, batch: Batch) -> float:
         self._check_turn()
         self._check_way()
+        arguments.check_one_process()
         step, drawn = self._next_step(), self.drawn(self.steps)
         data = batches.checked(batch, drawn, self._parameters.device)
         if step.eta == 0:  # as at either end of many learning rates' schedules
             self._write_down(step, 1.0, self._counts.after())
             return float("nan")
-        self.objective.check()
-        self._parameters.check_unchanged()
         ambient = slopes.Ambient(self._parameters.device)
-        losses = slopes.Losses(self.objective, max(1, min(self._microbatch, len(drawn))), ambient)
-        with ambient.off(), untouched_on_error(self.sources.directions):
+        losses = slopes.Losses(self.objective, max(1, min(self._microbatch, len(drawn))), ambient, self._watch)
+        with self._unchanged_by_others(), ambient.off(), untouched_on_error(self.sources.directions):
+            self._note_order(drawn, data, step)
             directions = self._frame(step)
             with Mover(self._parameters, directions, self._copy) as mover:
+                self._examination.begin_step(len(drawn))
                 if self._examination.is_due(len(drawn), self.objective.structure(), self.steps + 1 == self._setting.T):
                     self._examine(losses, mover, data, step)
                 estimate, loss, counts = self._estimate(losses, directions, mover, data if len(drawn) else None, step)
                 back = mover.leave_to_update()
-                self._write_down(step, directions.stretch if step.xi > 0 else 1.0, counts)
+                self._write_down(step, directions.stretch if step.xi > 0 else 1.0, counts, ambient.on)
                 self._move(directions, step, estimate, back)
         return loss
+
+    @contextmanager
+    def _unchanged_by_others(self) -> Iterator[None]:
+        """The model is as the last step left it, and is so again if this one fails."""
+        self.objective.check()
+        self._parameters.check_in_place()
+        self._watch.check_unclaimed()
+        try:
+            self._watch.check()
+            try:
+                yield
+            except BaseException:
+                if not self._parameters.astray:  # without a copy they came back rounded
+                    self._watch.settle()
+                raise
+        except Changed as found:
+            self._ledger.doubt = self._ledger.doubt or f"at step {self.steps + 1} {found}"
+            raise Changed(f"{found}: {GONE}") from None
+
+    def _note_order(self, drawn: Tensor, data: Any, step: Step) -> None:
+        swapped = self._seen.note(drawn, data) if len(drawn) else ""
+        if swapped and step.sampling == "cyclic" and not step.on_all(self._setting.n):
+            self._ledger.doubt = self._ledger.doubt or f"at step {self.steps + 1} {swapped}: the order of the data changed"
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that an exact resume needs, to be given to `torch.save`. As secret as the iterates are.
@@ -314,6 +359,8 @@ class NoisyZOGD(torch.optim.Optimizer):
         """
         with self._alone():
             self._check_way()
+            self._ledger.doubt = self._ledger.doubt or self._watch.change()
+            self._draws.draw_coming(self.steps)
             return resume.of(self)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -341,11 +388,16 @@ class NoisyZOGD(torch.optim.Optimizer):
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the lock: torch's own would leave out what makes this one private."""
+        self._note_changes()
+        self._draws.draw_coming(self.steps)
         return {name: x for name, x in self.__dict__.items() if name != "_turn"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        """Of a copy, or a pickle: another branch of the run, whose losses are looked at again."""
         super().__setstate__(state)
         self._turn = Lock()
+        self._ledger.part(self._draws.ahead(self.steps))
+        self._examination = Examination.of(self._examination.quotient_error)
 
     def _planned(self, name: str, t: int) -> Any:
         return self._schedule[name][t] if name in self._schedule else getattr(self._setting, name)
@@ -367,11 +419,15 @@ class NoisyZOGD(torch.optim.Optimizer):
     def _examine(self, losses: slopes.Losses, mover: Mover, data: Any, step: Step) -> None:
         """Where losses mix records that did not when they were looked at before, nobody knows since when."""
         try:
-            self._examination.make(losses, mover, data, step, moved=any(s.eta > 0 for s, _ in self._ledger.stages))
+            self._examination.make(losses, mover, data, step, moved=self._ledger.has_moved)
         except independence.Mixed as found:
-            if self._examination.was_passed_by(self.objective.structure()):
-                self._ledger.doubt = f"at step {self.steps + 1} {found}; how many of the steps before were so is not known"
+            if self._ledger.has_moved and not self._examination.saw_change(self.objective.structure()):
+                since = f"of the steps since the {self._ledger.looked}th" if self._ledger.looked else "of the steps before"
+                self._ledger.doubt = (
+                    self._ledger.doubt or f"at step {self.steps + 1} {found}; how many {since} were so is not known"
+                )
             raise
+        self._ledger.looked = self.steps + 1
 
     def _estimate(
         self, losses: slopes.Losses, directions: Frame, mover: Mover, data: Any, step: Step
@@ -397,19 +453,21 @@ class NoisyZOGD(torch.optim.Optimizer):
         looked_at = active.numel() + skipped * (step.K if step.clipping == "each" else 1)
         return mean, found.loss, self._counts.after(looked_at, int(active.sum()), found.not_finite)
 
-    def _write_down(self, step: Step, stretch: float, counts: Counts) -> None:
+    def _write_down(self, step: Step, stretch: float, counts: Counts, autocast: bool = False) -> None:
         """Count the step before anybody can see it."""
         self._draws.used(self.steps)
-        self._ledger.add(step, stretch)
+        self._ledger.add(step, stretch, autocast)
         self._counts = counts
+        if step.eta > 0:
+            self._watch.claim()
 
     def _move(self, directions: Frame, step: Step, estimate: Tensor, back: dict[int, float]) -> None:
         process = None if self._process is None else self._processed(step.eta / step.K)
         rounding = self._rounding() if self._parameters.has_halves else None
         apply(self._parameters, directions, step, estimate, self.sources.noise, back, rounding, process)
-        hit, self._parameters.settled = into_ball(self._parameters, step.R)
-        if hit:
+        if into_ball(self._parameters, step.R):
             self._counts = Counts(**asdict(self._counts) | {"projected": self._counts.projected + 1})
+        self._watch.settle()
         self._parameters.astray = False
 
     def _processed(self, rate: float) -> Callable[[int, Tensor], Tensor]:

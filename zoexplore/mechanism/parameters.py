@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import pairwise
 from math import sqrt
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,7 +15,6 @@ PIECE = 2**15  # numbers of two kinds that are added at once, on a CPU
 SMALL, MIDDLING = 2**19, 2**22  # numbers of a model whose memory is no matter, or does not matter beside its directions'
 HALVES = (torch.bfloat16, torch.float16)
 KINDS = (torch.float64, torch.float32, *HALVES)
-SAME_LENGTH = 1e-5  # sums of the same numbers in another order differ relatively by less
 
 
 class Parameters:
@@ -27,7 +27,6 @@ class Parameters:
     Attributes:
         d: how many numbers there are.
         blocks: flat views of the tensors, each of at most `block` numbers, in the order of w.
-        settled: |w| as the last step left it.
         astray: whether they are on their way to another point, or something stopped them there.
         working: the kind that sums are made in: float64, or float32 where no tensor is as precise.
 
@@ -54,13 +53,24 @@ class Parameters:
         self.kind = kinds.pop() if len(kinds) == 1 else None
         self.working = torch.float64 if self.kind == torch.float64 else torch.float32
         self.has_halves = any(t.dtype in HALVES for t in tensors)
-        most = block or max(LEAST, min(BLOCK, self.d // PARTS))
-        parts = [flat(t).chunk(-(-t.numel() // most)) for t in tensors]
-        self._firsts = [of_tensor[0] for of_tensor in parts]
-        self.blocks = [part for of_tensor in parts for part in of_tensor]
+        self._most = block or max(LEAST, min(BLOCK, self.d // PARTS))
+        self._cut()
         self.longest_block = max(len(part) for part in self.blocks)
         self._check_apart()
-        self.settled, self.astray = self.length(), False
+        self.astray = False
+
+    def _cut(self) -> None:
+        parts = [flat(t).chunk(-(-t.numel() // self._most)) for t in self.tensors]
+        self._firsts = [of_tensor[0] for of_tensor in parts]
+        self.blocks = [part for of_tensor in parts for part in of_tensor]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the views: a copy of a module's parameters lies elsewhere than copies of views of them would."""
+        return {name: x for name, x in self.__dict__.items() if name not in ("blocks", "_firsts")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._cut()
 
     @property
     def size(self) -> int:
@@ -88,24 +98,14 @@ class Parameters:
         for block in self.blocks:
             block.mul_(factor)
 
-    def length(self, exactly: bool = True) -> float:
-        """|w|; to about 1e-6 where it need not be exact, which is several times faster."""
-        kind = torch.float64 if exactly else torch.float32
-        squares = [
-            torch.linalg.vector_norm(block, dtype=max(kind, block.dtype, key=lambda k: k.itemsize)) for block in self.blocks
-        ]
-        return sqrt(sum(float(x) ** 2 for x in squares))
+    def length(self) -> float:
+        """|w|."""
+        return sqrt(sum(float(torch.linalg.vector_norm(block, dtype=torch.float64)) ** 2 for block in self.blocks))
 
-    def check_unchanged(self) -> None:
-        """Raises RuntimeError where a tensor was given other memory, as `model.to(...)` does, or numbers of another length."""
+    def check_in_place(self) -> None:
+        """Raises RuntimeError where a tensor was given other memory, as `model.to(...)` does."""
         if any(t.data_ptr() != first.data_ptr() for t, first in zip(self.tensors, self._firsts, strict=True)):
             raise RuntimeError("the parameters were moved since the optimiser was made: move the model first, then make it")
-        length = self.length(exactly=False)
-        if abs(length - self.settled) > SAME_LENGTH * max(length, self.settled):
-            raise RuntimeError(
-                f"the parameters were changed since the last step, or by the loss (their length was {self.settled:.6g} and is "
-                f"{length:.6g}), so that the report would not be of this model: load a state_dict, or begin a run"
-            )
 
     def _check_apart(self) -> None:
         """Raises ValueError where numbers belong to two tensors: they would be moved twice and counted twice."""

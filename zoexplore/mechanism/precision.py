@@ -35,7 +35,9 @@ def quotient_error(losses: Losses, mover: Mover, batch: Any, xi: float) -> float
 def check(error: float, xi: float, d: int, kind: torch.dtype) -> None:
     """Raises ValueError where rounding swamps the signal: the one that is left at xi is then larger than the other."""
     if kind != torch.float64 and error > 1:
+        usual = 1e-3 * d**0.5  # of large models
+        larger = f"a larger xi (1e-3 sqrt(d) = {usual:.2g} is usual for large models)" if xi < usual / 2 else f"xi = {4 * xi:.2g}"
         raise ValueError(
             f"xi = {xi:g} is not allowed in {kind}: at the first step the quotients' error is {error:.2g} times what they say. "
-            f"Take a larger xi (1e-3 sqrt(d) = {1e-3 * d**0.5:.2g} is usual for large models), a more precise kind, or xi = 0"
+            f"Take {larger}, a more precise kind, or xi = 0"
         )

@@ -45,11 +45,10 @@ class Report:
         record, counts = self.record, self.record.counts
         what = "the last iterate alone" if self.released == "last" else "every iterate"
         delta = f"δ = {round_up(record.setting.delta, 6):g}"
-        lines = [
-            f"{counts.steps} of {record.setting.T} steps, {_directions(record)}; released: {what}; {delta}; "
-            f"neighbours: {record.setting.neighbours}",
-            "",
-        ]
+        steps = f"{counts.steps} of {record.setting.T} steps of this branch"
+        if record.runs > 1:
+            steps = f"{record.runs} runs or branches together, of {counts.steps} steps, those that they share counted once"
+        lines = [f"{steps}, {_directions(record)}; released: {what}; {delta}; neighbours: {record.setting.neighbours}", ""]
         for g in self.guarantees.values():
             epsilon = f"{round_up(g.epsilon):.4g}" if g.valid else "∞"
             lines.append(f"{g.title:<24} ε = {epsilon:<10}{'; '.join(filter(None, (g.reason, g.note)))}".rstrip())
@@ -108,24 +107,52 @@ def privacy_report(
 
 
 def _checks(record: RunRecord, released: str) -> tuple[Check, ...]:
-    declared, acts = record.declared, record.disproved or record.unproved
-    smooth = "Smoothness and regime of the loss are declared."
-    idle = "The clip is idle: its norm is at least the declared Lipschitz constant, and it was never active."
     checks = [
-        Check(smooth, False, "M is not.")
-        if declared.M is None
-        else Check(smooth, None, f"{declared.regime}, M = {declared.M:g}{', of one linear form' if declared.linear else ''}."),
-        Check(idle, False, f"{acts[0].upper()}{acts[1:]}.") if acts else Check(idle, None),
-        Check("A record's loss depends on no other record; some were looked at, at the first step.", None),
-        Check("The start did not depend on the data, as the outcome of an earlier run on them does.", None),
+        Check("Nothing was found that reveals more than is counted.", not record.doubt, record.doubt and f"{record.doubt}."),
+        *_of_the_loss(record),
+        *(Check(words, None) for words in vouched_for(record, released)),
+    ]
+    return tuple(checks)
+
+
+def _of_the_loss(record: RunRecord) -> list[Check]:
+    """What is declared of the loss, and whether the clip may act."""
+    declared, words, acts = record.declared, [], record.unproved
+    if declared.M is not None:
+        form = ", of one linear form" if declared.linear else ""
+        words.append(f"The loss is {declared.regime} and smooth, M = {declared.M:g}{form}, as declared.")
+    if declared.lipschitz is not None:
+        words.append(f"Its gradients are no longer than the declared {declared.lipschitz:g}.")
+    checks = [Check(text, None) for text in words]
+    if acts:
+        clip = "Composition holds whether or not the clip acts. Bounds that want a clip that never does leave this run out:"
+        checks.append(Check(clip, True, f"{acts}."))
+    if record.disproved:
+        checks.append(Check("What happened agrees with what is declared.", False, f"But {record.disproved}."))
+    return checks
+
+
+def vouched_for(record: RunRecord, released: str) -> list[str]:
+    """What nothing here can see, and the report rests on: the list in docs/mechanism.md, "What you vouch for"."""
+    n, sampled = record.setting.n, {step.sampling for step in record.moving if not step.on_all(record.setting.n)}
+    equal = f" {record.equal} records equal another one, bit by bit." if record.equal else ""
+    changed = f" {record.changed} records changed from one step to another." if record.changed else ""
+    looked = f", last at step {record.looked} of {record.counts.steps}" if record.looked else ""
+    of = "this report is of this branch" if record.runs == 1 else f"this report is of these {record.runs} runs or branches"
+    said = [
+        f"Losses: each depends on its own record alone, at every step. Some were looked at{looked}.",
+        "Start: neither the parameters at the start, nor frozen parts, nor what else the loss uses were made from these data.",
+        f"Persons: whoever is to be protected has one record, and it is record i of {n} at every step.{equal}{changed}",
+        f"Other runs: {of} alone. Each further run on these data adds to it, and so does each that goes on from the same saved "
+        "state: zoexplore.mechanism.together(reports) adds them up.",
+        "Choices: no setting, stopping time or best run was chosen by looking at these data, and no loss or count is shown.",
     ]
     if released == "last":
-        checks.append(Check("Only the last iterate is released, and nobody who chooses the data knows the directions.", None))
+        said.append("Release: nobody ever sees another iterate, a checkpoint or an average, or, choosing data, the directions.")
     if record.setting.neighbours == "add-remove":
-        checks.append(Check("n is public: a record that is removed leaves its place empty, to one whose loss is constant.", None))
-    sampled = {step.sampling for step in record.moving if not step.on_all(record.setting.n)}
+        said.append("Size: n is public; a record that is removed leaves its place empty, to one whose loss is constant.")
     if sampled - {"cyclic"}:
-        checks.append(Check("Nobody sees which records were drawn for a batch.", None))
+        said.append("Batches: nobody sees whose records were drawn, or goes back to a saved state to have others drawn.")
     if "cyclic" in sampled:
-        checks.append(Check("The records' order, by which batches take turns, does not depend on what they contain.", None))
-    return tuple(checks)
+        said.append("Order: the records' order never changes, and does not depend on what they contain.")
+    return said

@@ -23,6 +23,7 @@ def of(optimiser: "NoisyZOGD") -> dict[str, Any]:
         "rate": optimiser.setting.eta / optimiser.setting.K,
         "param_groups": [{name: x for name, x in group.items() if name != "params"} for group in optimiser.param_groups],
         "w": [tensor.detach().clone() for tensor in optimiser._parameters.tensors],
+        "frozen": optimiser._watch.frozen(),
         "ledger": optimiser._ledger.state_dict(),
         "counts": asdict(optimiser.counts),
         "draws": optimiser._draws.state_dict(),
@@ -45,11 +46,15 @@ def load(optimiser: "NoisyZOGD", state: dict[str, Any]) -> None:
     for slots, kept in zip(optimiser._kept, state["kept"], strict=True):
         for x, saved in zip(slots, kept, strict=True):
             x.copy_(saved)
-    optimiser._parameters.settled, optimiser._parameters.astray = optimiser._parameters.length(), False
-    optimiser._ledger, optimiser._counts = Ledger.of(state["ledger"]), Counts(**state["counts"])
+    optimiser._watch.settle()
+    optimiser._parameters.astray = False
+    found, optimiser._ledger = optimiser._ledger.doubt or optimiser._watch.change(), Ledger.of(state["ledger"])
+    optimiser._ledger.doubt = found or optimiser._ledger.doubt  # what was found of this model and this loss stays found
+    optimiser._counts = Counts(**state["counts"])
     optimiser._draws.load_state_dict(state["draws"], optimiser.steps)
-    optimiser._examination = Examination()  # of losses that may be others
-    optimiser._examination.quotient_error = state["quotient_error"]
+    optimiser._ledger.part(optimiser._draws.ahead(optimiser.steps))
+    optimiser._examination = Examination.of(state["quotient_error"])
+    optimiser._watch.claim()  # they are where the state's steps led, whoever moved them before
     goes_on = state["rate"] == optimiser.setting.eta / optimiser.setting.K
     for group, saved in zip(optimiser.param_groups, state["param_groups"], strict=True):
         group.update({name: x for name, x in saved.items() if goes_on or name != "lr"})  # else the new setting's rate holds
@@ -62,6 +67,9 @@ def _check(optimiser: "NoisyZOGD", state: dict[str, Any]) -> None:
     for name, (saved, mine) in (compared | kinds).items():
         if mine != saved:
             raise ValueError(f"the saved run had {name} = {saved!r}, this one has {mine!r}: make it the same way")
+    for name, bits in state.get("frozen", {}).items():
+        if own["frozen"].get(name) != bits:
+            raise ValueError(f"the saved run had other numbers in {name!r}, which it does not train: give it the same model")
     if made != sum(count for _, count in state["ledger"]["stages"]):
         raise ValueError(f"the saved run has {made} steps and a record of others: it was changed")
     if made > T:

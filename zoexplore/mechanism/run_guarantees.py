@@ -58,6 +58,8 @@ def against(record: RunRecord, bound: str) -> list[str]:
         missing.append(f"later steps remember earlier estimates ({record.remembers}), which composition alone allows for")
     if record.rounded:
         missing.append("parameters in half precision are rounded at every step, which no proof about distances covers")
+    if record.autocast:
+        missing.append("losses were computed under autocast, whose rounding parts two runs where a proof brings them together")
     if bound == "output-perturbation":
         return missing
     if varied := record.varies("K", "clipping", "batch", "sampling", "xi", "ridge", "R"):
@@ -129,24 +131,24 @@ def _added_up(record: RunRecord, accounting: Accounting) -> Guarantee:
         one = guarantee(record.of(step, 1), "composition", how)
         if any(check.met is False for check in one.checks):
             return one
-    rho, sampled = _budget(record), {s: count for s, count in record.moving.items() if _is_sampled(record, s)}
+    rho, sampled = _budget(record), {s: count for s, count in record.moving.items() if is_sampled(record, s)}
     like = record.of(first, record.steps, batch=None)
     if not sampled:
         mean = sqrt(2 * rho / record.steps)  # the constant step that costs as much
-        alike = like.replace(sigma=like.sigma * _cost(record, replace(first, batch=None)) / mean / ROUND_UP)
+        alike = like.replace(sigma=like.sigma * cost(record, replace(first, batch=None)) / mean / ROUND_UP)
         return _noted(
             guarantee(alike, "composition", how), f"steps that differ cost together what σ = {alike.sigma:.4g} costs throughout"
         )
     return _of_batches(_rounded_up(record, sampled), rho, guarantee(like, "composition", how), how)
 
 
-def _cost(record: RunRecord, step: Step) -> float:
+def cost(record: RunRecord, step: Step) -> float:
     """mu: how far a record moves a step that it is in, in standard deviations of the noise in the span."""
     noise = step.sigma * sqrt(step.beta + (1 - step.beta) * step.K / record.setting.d)
     return float(RunArrays.of(record.setting).person_share) * 2 * _each(step) / (step.batch or record.setting.n) / noise
 
 
-def _is_sampled(record: RunRecord, step: Step) -> bool:
+def is_sampled(record: RunRecord, step: Step) -> bool:
     """Whether it is hidden who was in the step's batch."""
     return step.sampling != "cyclic" and not step.on_all(record.setting.n)
 
@@ -155,8 +157,8 @@ def _budget(record: RunRecord) -> float:
     """Half the squared costs of the steps on all records, and of those that met the record which batches in turns met most."""
     n, t, everywhere, met = record.setting.n, 0, 0.0, dict[int, np.ndarray]()
     for step, count in record.stages:
-        if step.eta > 0 and not _is_sampled(record, step):
-            each = _cost(record, step) ** 2 / 2
+        if step.eta > 0 and not is_sampled(record, step):
+            each = cost(record, step) ** 2 / 2
             if step.on_all(n):
                 everywhere += count * each
             else:
@@ -173,11 +175,11 @@ def _rounded_up(record: RunRecord, sampled: dict[Step, int]) -> dict[tuple[float
     """How many steps have a share q of the records in their batch and cost mu, and how they were drawn; if many differ, with mu
     a little larger.
     """
-    costs, counted = {step: _cost(record, step) for step in sampled}, dict[tuple[float, float, str], int]()
+    costs, counted = {step: cost(record, step) for step in sampled}, dict[tuple[float, float, str], int]()
     grid = np.geomspace(min(costs.values()), max(costs.values()) * ROUND_UP, SAME_COST)
     for step, mu in costs.items():
-        cost = mu if len(costs) <= SAME_COST else float(grid[min(int(np.searchsorted(grid, mu)), SAME_COST - 1)])
-        key = ((step.batch or record.setting.n) / record.setting.n, cost, step.sampling)
+        rounded = mu if len(costs) <= SAME_COST else float(grid[min(int(np.searchsorted(grid, mu)), SAME_COST - 1)])
+        key = ((step.batch or record.setting.n) / record.setting.n, rounded, step.sampling)
         counted[key] = counted.get(key, 0) + sampled[step]
     return counted
 

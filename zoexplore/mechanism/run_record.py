@@ -3,7 +3,8 @@
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from math import inf, nextafter
-from typing import Any
+from secrets import token_hex
+from typing import Any, NamedTuple
 
 from zoexplore.mechanism.declaration import Declared, why_not_idle
 from zoexplore.setting import Setting
@@ -58,29 +59,69 @@ class Counts:
         )
 
 
+class Branch(NamedTuple):
+    """Steps that one optimiser made in a row.
+
+    Args:
+        name: nobody else's; a copy, or who goes on from a saved state, has another one.
+        steps: how many.
+        drawn: of how many of them the batches were drawn before the branches parted, which others may go on with too.
+    """
+
+    name: str
+    steps: int
+    drawn: int
+
+
 @dataclass
 class Ledger:
-    """What an optimiser writes down: stages of equal steps, in order, the most that quotients were stretched, and what speaks
-    against all of it.
+    """What an optimiser writes down.
+
+    Attributes:
+        stages: equal steps in a row, in order, and how many.
+        stretch: the most that quotients were stretched.
+        doubt: what speaks against all of it. Once found it stays.
+        looked: the last step at which losses were looked at and each was its record's own; 0 before the first.
+        autocast: whether any step's losses were computed under autocast.
+        path: the branches that led here, this one last.
     """
 
     stages: list[tuple[Step, int]] = field(default_factory=list)
     stretch: float = 1.0
     doubt: str = ""
+    looked: int = 0
+    autocast: bool = False
+    path: list[Branch] = field(default_factory=lambda: [Branch(token_hex(8), 0, 0)])
 
-    def add(self, step: Step, stretch: float) -> None:
-        self.stretch = max(self.stretch, stretch)
+    def add(self, step: Step, stretch: float, autocast: bool) -> None:
+        self.stretch, self.autocast = max(self.stretch, stretch), self.autocast or autocast
         if self.stages and self.stages[-1][0] == step:
             self.stages[-1] = (step, self.stages[-1][1] + 1)
         else:
             self.stages.append((step, 1))
+        self.path[-1] = self.path[-1]._replace(steps=self.path[-1].steps + 1)
+
+    @property
+    def has_moved(self) -> bool:
+        return any(step.eta > 0 for step, _ in self.stages)
+
+    def part(self, drawn: int) -> None:
+        """Begin a branch, with so many batches that were drawn before."""
+        self.path.append(Branch(token_hex(8), 0, drawn))
 
     def state_dict(self) -> dict[str, Any]:
-        return {"stretch": self.stretch, "doubt": self.doubt, "stages": [[asdict(step), count] for step, count in self.stages]}
+        stages, path = [[asdict(step), count] for step, count in self.stages], [list(branch) for branch in self.path]
+        return {name: getattr(self, name) for name in KEPT} | {"stages": stages, "path": path}
 
     @classmethod
     def of(cls, state: dict[str, Any]) -> "Ledger":
-        return cls([(Step(**step), count) for step, count in state["stages"]], state["stretch"], state["doubt"])
+        found = cls(**{name: state[name] for name in KEPT if name in state})
+        found.stages = [(Step(**step), count) for step, count in state["stages"]]
+        found.path = [Branch(*branch) for branch in state.get("path", [])]  # states of before branches had names have none
+        return found
+
+
+KEPT = ("stretch", "doubt", "looked", "autocast")  # of a ledger, as they are
 
 
 @dataclass(frozen=True)
@@ -100,6 +141,13 @@ class RunRecord:
         quotient_error: of the two-point quotients at the first step, relative (`precision.quotient_error`); None where not
             measured.
         doubt: why nobody knows what the steps revealed; empty where they did no more than they were to.
+        looked: the last step at which losses were looked at and were each record's own; None where nobody says.
+        autocast: whether losses were computed under autocast, whose rounding no proof about distances covers.
+        path: the branches that led here; empty where nobody says.
+        is_secure: whether the noise is another one in every run and branch (`Sources.secure()`).
+        equal: of the records that were seen, how many equal an earlier one, bit by bit.
+        changed: how many records were handed out with other numbers than before.
+        runs: how many were added up (`branches.together`).
     """
 
     setting: Setting
@@ -112,6 +160,13 @@ class RunRecord:
     remembers: str = ""
     quotient_error: float | None = None
     doubt: str = ""
+    looked: int | None = None
+    autocast: bool = False
+    path: tuple[Branch, ...] = ()
+    is_secure: bool = False
+    equal: int = 0
+    changed: int = 0
+    runs: int = 1
 
     @cached_property
     def moving(self) -> dict[Step, int]:

@@ -1,7 +1,8 @@
 """The slopes of a step: every record's difference quotients along the directions, in whichever way costs least."""
 
+import re
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
@@ -14,6 +15,7 @@ from zoexplore.mechanism.batches import number_of, part
 from zoexplore.mechanism.frames import Dense, Frame, Mover
 from zoexplore.mechanism.objective import OfModule, OfVector
 from zoexplore.mechanism.parameters import Parameters
+from zoexplore.mechanism.watch import Changed, Watch
 
 
 class Slopes(NamedTuple):
@@ -51,11 +53,13 @@ class Losses:
 
     Raises:
         ValueError: they are not one a record.
+        Changed: to compute them moved what is trained.
     """
 
     objective: OfVector | OfModule
     microbatch: int
     ambient: Ambient
+    watch: Watch
 
     def parts(self, batch: Any) -> Iterator[Any]:
         b = number_of(batch)
@@ -68,8 +72,11 @@ class Losses:
         return self._checked(lambda piece: self.objective.losses_at(parts, piece), piece)
 
     def _checked(self, losses: Callable[[Any], Tensor], piece: Any) -> Tensor:
+        before = self.watch.versions()
         with self.ambient.as_it_was():
             found = losses(piece)
+        if self.watch.versions() != before:
+            raise Changed("the loss, or the module, moved its own parameters while losses were computed")
         if not isinstance(found, Tensor) or found.shape != (number_of(piece),):
             shape = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
             raise ValueError(
@@ -108,19 +115,50 @@ def _two_points(losses: Losses, frame: Frame, mover: Mover, batch: Any, xi: floa
 
 
 def _derivatives(losses: Losses, parameters: Parameters, frame: Frame, batch: Any) -> Slopes:
-    parts, columns, values = [t.detach() for t in parameters.tensors], [], torch.empty(0)
+    columns, values = [], torch.empty(0)
     for k in range(frame.K):
-        tangents = [x.to(t.dtype) for x, t in zip(parameters.parts(frame.probe(k)), parameters.tensors, strict=True)]
-        found = []
-        for piece in losses.parts(batch):
-
-            def of(*parts: Tensor, piece: Any = piece) -> Tensor:
-                return losses.at(list(parts), piece)
-
-            found.append(cast(tuple[Tensor, Tensor], jvp(of, tuple(parts), tuple(tangents))))
-        values = torch.cat([value for value, _ in found])
-        columns.append(torch.cat([slope for _, slope in found]).where(values.isfinite(), torch.nan).double())
+        values, slopes = _derivative(losses, parameters, frame.probe(k), batch)
+        columns.append(slopes)
     return _finished(torch.stack(columns, 1), frame, _mean(values))
+
+
+def _derivative(losses: Losses, parameters: Parameters, probe: Tensor, batch: Any) -> tuple[Tensor, Tensor]:
+    """The losses, and their derivatives along a vector of shape (d,), shape (b,) each; nan where a loss is not finite."""
+    parts = tuple(t.detach() for t in parameters.tensors)
+    tangents = tuple(x.to(t.dtype) for x, t in zip(parameters.parts(probe), parameters.tensors, strict=True))
+    found = []
+    for piece in losses.parts(batch):
+
+        def of(*parts: Tensor, piece: Any = piece) -> Tensor:
+            return losses.at(list(parts), piece)
+
+        with forward_mode():
+            found.append(cast(tuple[Tensor, Tensor], jvp(of, parts, tangents)))
+    values, slopes = (torch.cat(x) for x in zip(*found, strict=True))
+    return values, slopes.where(values.isfinite(), torch.nan).double()
+
+
+def made_of(losses: Losses, parameters: Parameters, frame: Frame, xi: float) -> dict[str, Callable[[Any], Tensor]]:
+    """What a step is made of, of every record of a batch, shape (b,), at the parameters as they stand: its loss and, where xi is
+    0, its derivative along a direction, in which records may be mixed where losses are not (`x - x.detach()`).
+    """
+    if xi > 0:
+        return {"loss": losses.here}
+    probe = frame.probe(0)
+    return {"loss": losses.here, "derivative": lambda batch: _derivative(losses, parameters, probe, batch)[1]}
+
+
+@contextmanager
+def forward_mode() -> Iterator[None]:
+    """Raises ValueError in place of torch's own error where an operation has no derivative in forward mode."""
+    try:
+        yield
+    except NotImplementedError as missing:
+        found = re.search(r"forward AD with (\S+)", str(missing))
+        raise ValueError(
+            f"xi = 0 is not allowed here: torch has no forward-mode derivative of {found[1] if found else 'some operation'}; "
+            "give the setting an xi above 0, for two points a direction, which any operation takes"
+        ) from missing
 
 
 def _at_once(losses: Losses, parameters: Parameters, frame: Dense, batch: Any, xi: float, chunk_size: int) -> Slopes:
@@ -131,7 +169,8 @@ def _at_once(losses: Losses, parameters: Parameters, frame: Dense, batch: Any, x
             return losses.at(parameters.parts(w), piece)
 
         U = frame.U.to(w.dtype)
-        slopes = estimators.two_point(of, w, U, xi, chunk_size) if xi > 0 else estimators.directional(of, w, U, chunk_size)
+        with forward_mode():
+            slopes = estimators.two_point(of, w, U, xi, chunk_size) if xi > 0 else estimators.directional(of, w, U, chunk_size)
         found.append(slopes.double())
     return _finished(torch.cat(found), frame, _mean(losses.here(batch)))
 

@@ -59,10 +59,9 @@ def check_noise(step: Step) -> None:
         )
 
 
-def into_ball(parameters: Parameters, R: float) -> tuple[bool, float]:
-    """Project onto the ball of radius R around 0: whether the parameters had left it, and their length."""
-    length = parameters.length(exactly=R < inf)
-    if not length > R:
-        return False, length
-    parameters.scale(R / length)
-    return True, parameters.length()
+def into_ball(parameters: Parameters, R: float) -> bool:
+    """Project onto the ball of radius R around 0: whether the parameters had left it."""
+    length = parameters.length() if R < inf else 0.0
+    if length > R:
+        parameters.scale(R / length)
+    return length > R
