@@ -13,7 +13,7 @@ from torch.nn.functional import cross_entropy
 from zoexplore.mechanism import Declared, NoisyZOGD, Sources, stiefel
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "mechanism.md").read_text()
-TEN_LINES, OPACUS, DPZERO, ALIKE, EXAMPLE, DECLARATION = re.findall(r"```python\n(.*?)```", GUIDE, re.S)
+TEN_LINES, OPACUS, DPZERO, ALIKE, EXAMPLE, TOGETHER, DECLARATION = re.findall(r"```python\n(.*?)```", GUIDE, re.S)
 
 
 def test_ten_lines_meet_their_target(capsys):
@@ -32,7 +32,7 @@ def dpzero_steps_are_the_optimisers(names):
     """On one batch along one direction, but for the noise, with a clip that acts on some records and not on others.
 
     In double precision: differences of losses that are rounded to single precision differ by what may be much of a small move."""
-    model, run = names["model"].double(), names["same"].replace(sigma=1e-12)
+    model, run = copy.deepcopy(names["fresh"]).double(), names["same"].replace(sigma=1e-12)
     twin, sources = copy.deepcopy(model), Sources(1, 2)
     made = NoisyZOGD(model, lambda o, y: cross_entropy(o, y, reduction="none"), run, sources=sources, directions="dense")
     u = stiefel(run.d, 1, Sources(1, 2).directions, dtype=torch.float64)[:, 0] * run.d**0.5
@@ -63,6 +63,8 @@ def test_the_example_learns_and_reports(capsys):
     assert accuracy > 0.97
     assert report.guarantees["composition"].epsilon == report.epsilon == pytest.approx(1.04, abs=0.005)
     assert "ChaCha20" in capsys.readouterr().out
+    exec(TOGETHER, names)
+    assert "Composition              ε = 1.04" in capsys.readouterr().out
 
 
 def test_the_declaration_is_true():

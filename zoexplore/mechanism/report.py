@@ -45,10 +45,11 @@ class Report:
         record, counts = self.record, self.record.counts
         what = "the last iterate alone" if self.released == "last" else "every iterate"
         delta = f"δ = {round_up(record.setting.delta, 6):g}"
-        steps = f"{counts.steps} of {record.setting.T} steps of this branch"
+        steps, of = f"{counts.steps} of {record.setting.T} steps", "; of this branch alone"
         if record.runs > 1:
-            steps = f"{record.runs} runs or branches together, of {counts.steps} steps, those that they share counted once"
-        lines = [f"{steps}, {_directions(record)}; released: {what}; {delta}; neighbours: {record.setting.neighbours}", ""]
+            steps, of = f"{record.runs} runs or branches together, of {counts.steps} steps", "; what they share counts once"
+        head = f"{steps}, {_directions(record)}; released: {what}; {delta}; neighbours: {record.setting.neighbours}"
+        lines = [f"{head}{of}", ""]
         for g in self.guarantees.values():
             epsilon = f"{round_up(g.epsilon):.4g}" if g.valid else "∞"
             lines.append(f"{g.title:<24} ε = {epsilon:<10}{'; '.join(filter(None, (g.reason, g.note)))}".rstrip())
