@@ -51,7 +51,8 @@ def test_what_was_written_before_there_was_a_joint_clip_means_one_on_each_quotie
 
 def test_only_what_differs_is_in_the_query():
     assert to_query(DEMONSTRATION, Accounting()) == ""
-    assert to_query(DEMONSTRATION.replace(K=52, sigma=1e-4), Accounting(printed=True)) == "K=52&sigma=0.0001&printed=1"
+    told = to_query(DEMONSTRATION.replace(K=52, sigma=1e-4), Accounting(printed=True))
+    assert told == "K=52&sigma=0.0001&printed=1&sensitivity=least"
 
 
 @given(st.floats(min_value=1e-300, max_value=1e300), st.integers(1, 2**53), st.floats(0, 1))
@@ -73,14 +74,14 @@ def test_a_file_by_hand():
 @pytest.mark.parametrize("text", ["1", "true", "yes", "True"])
 def test_a_linear_model_is_read_from_a_query_and_a_file(text):
     run = DEMONSTRATION.replace(linear=True)
-    assert from_query(f"linear={text}") == from_query(to_query(run, Accounting())) == Loaded(run, Accounting())
+    assert from_query(f"linear={text}&sensitivity=least") == from_query(to_query(run, Accounting())) == Loaded(run, Accounting())
     assert from_yaml(to_yaml(run, Accounting())).setting == run
     assert "linear=True" in to_python(run, Accounting())
     assert from_query("linear=2").problems == ("linear = '2' is not allowed: give True or False",)
 
 
 def test_bad_values_are_reported_one_by_one_and_the_rest_is_used():
-    loaded = from_query("K=0&T=many&sigma=0.01&bogus=3&regime=flat&conversion=cks&printed=perhaps&delta=nan")
+    loaded = from_query("sensitivity=least&K=0&T=many&sigma=0.01&bogus=3&regime=flat&conversion=cks&printed=perhaps&delta=nan")
     assert loaded.setting == DEMONSTRATION.replace(sigma=0.01)
     assert loaded.accounting == Accounting(conversion="cks")
     told = " ".join(loaded.problems)
@@ -88,10 +89,24 @@ def test_bad_values_are_reported_one_by_one_and_the_rest_is_used():
     assert len(loaded.problems) == 6
 
 
+def test_addresses_and_files_from_before_are_read_as_what_they_meant():
+    """The clip was supposed idle and counted by, and the demonstration run was louder; files said so, addresses did not."""
+    before = DEMONSTRATION.replace(sigma=1e-3, lipschitz=None)
+    loaded = from_query("K=52&regime=convex")
+    assert (loaded.setting, loaded.accounting) == (before.replace(K=52, regime="convex"), Accounting(sensitivity="clip"))
+    assert epsilon(before, "composition", loaded.accounting) == pytest.approx(7.809, abs=1e-3)
+    steep = from_query("K=52&lipschitz=inf&sensitivity=lipschitz")
+    assert (steep.setting, steep.accounting) == (before.replace(K=52, lipschitz=float("inf")), Accounting())
+    own = "n: 1000\nd: 100\nK: 52\nT: 9\nsigma: 1e-3\nbeta: 0.5\n"
+    assert from_yaml(own + "sensitivity: clip\n").setting.lipschitz is None
+    assert from_yaml(own + "lipschitz: null\nsensitivity: lipschitz\n").accounting == Accounting()
+    assert from_query("").setting == DEMONSTRATION
+
+
 def test_values_that_contradict_one_another():
-    assert from_query("d=100&K=200").setting == DEMONSTRATION.replace(d=100, K=100)
-    assert from_query("M=0.2").setting == DEMONSTRATION.replace(M=0.2, m=0.2, ridge=0.2)
-    lowered = from_query("d=100")
+    assert from_query("d=100&K=200&sensitivity=least").setting == DEMONSTRATION.replace(d=100, K=100)
+    assert from_query("M=0.2&sensitivity=least").setting == DEMONSTRATION.replace(M=0.2, m=0.2, ridge=0.2)
+    lowered = from_query("d=100&sensitivity=least")
     assert lowered.setting == DEMONSTRATION.replace(d=100, K=100)
     assert lowered.problems == ("K is lowered to d = 100",)
 

@@ -8,13 +8,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bounds.strategies import powers, settings_of_runs, whole_powers
+from tests.convention import (
+    DEMONSTRATION,
+    Accounting,
+    calibrate,
+    crossover_step,
+    curve,
+    epsilon,
+    flat_step,
+    guarantee,
+    least_directions,
+    recommend,
+)
 from tests.effort import examples, proof
-from zoexplore import BOUNDS, Accounting, curve, epsilon, guarantee
+from zoexplore import BOUNDS
 from zoexplore.fields import FIELDS
 from zoexplore.formatting import format_count
-from zoexplore.planning import SOLVABLE_FIELDS, Unreachable, calibrate, crossover_step, flat_step, least_directions, recommend
+from zoexplore.planning import SOLVABLE_FIELDS, Unreachable
 from zoexplore.planning.recommendation import steps_to_learn
-from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import LARGEST_INTEGER, REGIMES
 
 RUN = DEMONSTRATION
@@ -226,7 +237,7 @@ def test_a_plan_needs_no_more_noise_than_any_run_on_a_grid(bound, accounting):
     assert plan.energy == (plan.setting.eta * plan.setting.sigma) ** 2
     assert plan.passes == 2 * plan.setting.K * 300
     assert any(f"{format_count(plan.passes)} forward passes" in warning for warning in plan.warnings)
-    assert any("Δ-Lipschitz" in words for words in plan.supposed)
+    assert any("has length at most Δ" in words for words in plan.supposed)
 
 
 def test_a_plan_keeps_to_the_forward_passes_that_are_allowed():

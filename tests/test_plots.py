@@ -83,7 +83,7 @@ def test_the_grid_is_the_accountants_and_its_contours_lie_between_cells():
         row = mesh.dimension_values("epsilon", flat=False)[column]
         K = np.unique(np.geomspace(1, RUN.d, 9).round())
         expected = curve(RUN.replace(sigma=sigma), "K", K, ["sharp"])["sharp"]
-        assert row[0] == pytest.approx(expected[0], rel=1e-12)
+        assert row[0] == pytest.approx(expected[0] or np.nan, rel=1e-12, nan_ok=True)
     assert set(paths.dimension_values("epsilon")) == {1.0}
     middle = len(paths.dimension_values("K")) // 2
     K, sigma = paths.dimension_values("K")[middle], paths.dimension_values("sigma")[middle]

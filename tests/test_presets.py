@@ -21,7 +21,7 @@ def test_each_has_a_sentence_and_some_bound(preset):
 
 @pytest.mark.parametrize("preset", FIGURES, ids=lambda p: p.name)
 def test_the_figures_have_what_the_text_fixes(preset):
-    assert preset.accounting == Accounting(conversion="mironov", printed=True)
+    assert preset.accounting == Accounting(conversion="mironov", printed=True, sensitivity="clip")
     for _, setting in preset.pins:
         assert (setting.R, setting.M) == (1, 1)
         assert setting.eta == setting.K / setting.M

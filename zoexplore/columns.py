@@ -9,8 +9,7 @@ import numpy as np
 from bokeh.plotting.contour import contour_data
 
 from zoexplore import palette
-from zoexplore.bounds import BOUNDS
-from zoexplore.bounds.bound import Trajectory
+from zoexplore.bounds.bound import CLIP_ALONE, Trajectory
 from zoexplore.formatting import format_short
 from zoexplore.setting import Accounting
 from zoexplore.training import METHODS
@@ -108,8 +107,10 @@ def look_of(method: str) -> Look:
 
 
 def supposed(point: "Point", bound: str, accounting: Accounting) -> tuple[str, ...]:
-    """What a bound takes for granted of this point's data and loss; composition by the clip alone assumes nothing of the loss."""
-    if BOUNDS[bound].trusts_the_loss(accounting):
+    """What a bound takes for granted of this point's data and loss. Where the loss is only supposed, what the clip alone
+    carries is counted without.
+    """
+    if bound not in CLIP_ALONE:
         return point.supposed
     return tuple(words for words in point.supposed if not words.startswith(_OF_THE_LOSS))
 

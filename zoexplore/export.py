@@ -16,8 +16,8 @@ import numpy as np
 import yaml
 
 from zoexplore.bounds import BOUNDS, curve, epsilon
-from zoexplore.presets import DEMONSTRATION
-from zoexplore.setting import INTEGER_FIELDS, OWN, SETTING_FIELDS, Accounting, Refused, Setting, shown
+from zoexplore.presets import BEFORE, DEMONSTRATION
+from zoexplore.setting import INTEGER_FIELDS, OWN, SENSITIVITIES, SETTING_FIELDS, Accounting, Refused, Setting, shown
 
 OPTIONS = tuple(asdict(Accounting()))
 _UNASSUMING = Setting(**{name: getattr(DEMONSTRATION, name) for name in OWN})
@@ -53,6 +53,15 @@ def to_fields(setting: Setting, accounting: Accounting) -> dict[str, str]:
     return {name: text for name, text in every_field(setting, accounting).items() if text != default[name]}
 
 
+def in_address(setting: Setting, accounting: Accounting) -> dict[str, str]:
+    """What `to_fields` says, and how a record is counted: what was written before that was said is read as what it meant.
+
+    >>> in_address(DEMONSTRATION.replace(sigma=1e-4), Accounting())
+    {'sigma': '0.0001', 'sensitivity': 'least'}
+    """
+    return to_fields(setting, accounting) | {"sensitivity": accounting.sensitivity}
+
+
 def every_field(setting: Setting, accounting: Accounting) -> dict[str, str]:
     """All that is set, as text by the field's name.
 
@@ -63,7 +72,7 @@ def every_field(setting: Setting, accounting: Accounting) -> dict[str, str]:
 
 
 def from_fields(given: Mapping[Any, Any], base: Setting = DEMONSTRATION) -> Loaded:
-    """A setting from values or their text, by name; for what is not given, the demonstration run's.
+    """A setting from values or their text, by name; for what is not given, that of the base.
 
     >>> from_fields({"K": 52, "sigma": "1e-2"}).setting.K
     52
@@ -76,6 +85,8 @@ def from_fields(given: Mapping[Any, Any], base: Setting = DEMONSTRATION) -> Load
             values[name] = _value(name, raw)
         else:
             problems.append(f"{name} is not used: give a single value")
+    if values.get("sensitivity") in ("clip", "lipschitz") and "lipschitz" not in values and base is _UNASSUMING:
+        base = base.replace(lipschitz=None)  # the paper's convention
     accounting, options = _built(Accounting(), {k: v for k, v in values.items() if k in OPTIONS}, problems)
     setting, fields = _built(base, {k: v for k, v in values.items() if k in SETTING_FIELDS}, problems)
     return Loaded(setting, accounting, tuple(problems), read=bool(options or fields) or not given)
@@ -85,9 +96,22 @@ def to_query(setting: Setting, accounting: Accounting) -> str:
     """The query of a URL, without the question mark; empty for the demonstration run.
 
     >>> to_query(DEMONSTRATION.replace(K=52), Accounting(conversion="cks"))
-    'K=52&conversion=cks'
+    'K=52&conversion=cks&sensitivity=least'
     """
-    return urlencode(to_fields(setting, accounting))
+    return urlencode(in_address(setting, accounting)) if to_fields(setting, accounting) else ""
+
+
+def from_address(given: Mapping[str, str]) -> Loaded:
+    """The setting of an address, or of a pin in one. What does not say how a record is counted was written when the clip was
+    supposed idle and counted by, and the demonstration run was another one.
+
+    >>> from_address({"K": "52", "sensitivity": "least"}).setting.sigma, from_address({"K": "52"}).setting.sigma
+    (5e-05, 0.001)
+    """
+    if given.get("sensitivity") in SENSITIVITIES:
+        return from_fields(given)
+    loaded = from_fields(given, BEFORE)
+    return loaded if "sensitivity" in given else replace(loaded, accounting=loaded.accounting.replace(sensitivity="clip"))
 
 
 def from_query(query: str) -> Loaded:
@@ -96,7 +120,8 @@ def from_query(query: str) -> Loaded:
     >>> from_query("K=52&T=0").problems
     ('T = 0 is not allowed: give a whole number from 1 to 9007199254740992',)
     """
-    return from_fields(dict(parse_qsl(query.removeprefix("?"), keep_blank_values=True)))
+    given = dict(parse_qsl(query.removeprefix("?"), keep_blank_values=True))
+    return from_address(given) if given else from_fields(given)
 
 
 def to_yaml(setting: Setting, accounting: Accounting) -> str:

@@ -83,8 +83,8 @@ FIELDS = {
         Field("batch", "b", "records per step", "records per step; None is all n", 1, 1e8, whole=True, left_out="all"),
         Field(
             "lipschitz", "L", "Lipschitz constant",
-            "Lipschitz constant of what is clipped; above Δ the clip may act; None is at most Δ", 1e-3, 1e3,
-            label="slope before the clip", left_out="≤ Δ",
+            "the longest gradient of what is clipped; above Δ the clip may act, inf is not known; None is at most Δ", 1e-3, 1e3,
+            label="longest gradient", left_out="≤ Δ",
         ),
         Field(
             "releases", "r", "released iterates", "iterates that are released, evenly spaced, the last included", 1, 1e3,
@@ -102,7 +102,7 @@ OPTIONS = {  # of a run and of how it is counted: what each is called
         "shuffled": "in shuffled turns",
     },
     "conversion": {"gaussian": "Gaussian, exact", "cks": "Rényi, Canonne et al.", "mironov": "Rényi, Mironov"},
-    "sensitivity": {"clip": "clip norm alone", "lipschitz": "Lipschitz loss"},
+    "sensitivity": {"least": "by what is supposed", "clip": "by the clip, as in the paper"},
     "schedule": {"constant": "β as it is set", "optimal": "the best β"},
 }  # fmt: skip
 _LONG = re.compile(r"(?<![\w.])\d{4,}(?![\w.])")

@@ -13,7 +13,7 @@ from zoexplore.fields import FIELDS
 
 REGIMES = ("strongly-convex", "convex", "non-convex")
 CONVERSIONS = ("mironov", "cks", "gaussian")
-SENSITIVITIES = ("clip", "lipschitz")
+SENSITIVITIES = ("least", "clip")
 SCHEDULES = ("constant", "optimal")
 CLIPPINGS = ("each", "joint")
 NEIGHBOURS = ("replace-one", "add-remove")
@@ -62,9 +62,9 @@ class Setting:
         clipping: "each" difference quotient of a record is limited to `clip`, or "joint": its K quotients are scaled together
             to a length of at most `clip`.
         batch: records a step, drawn as `sampling` says; `None` means all n.
-        lipschitz: Lipschitz constant of what is clipped of every record's loss. `None` means at most `clip`, so that the clip
-            never acts; where it is larger, `inf` included, the clip may act. A joint clip may also act where it is not, if
-            two points (xi > 0) can make a record's K quotients longer than its gradient.
+        lipschitz: the longest gradient of what is clipped of a record's loss, for every record. `inf`: nothing is known, and the
+            clip may act. At most `clip`: it never acts, but for a joint one that two points (xi > 0) may exceed by K quotients
+            that are longer together than a gradient. `None` means at most `clip`, whatever that is set to.
         linear: what is clipped of every record's loss is a function of one linear form of the parameters, as in a generalised
             linear model with one score: logistic, Poisson, Huber or least-squares regression. A softmax over several classes
             is none, nor is a loss with a regulariser of its own. "sharp" uses it, where the clip may act or xi is not 0.
@@ -96,7 +96,7 @@ class Setting:
     delta: float = 1e-5
     clipping: str = "each"
     batch: int | None = None
-    lipschitz: float | None = None
+    lipschitz: float | None = inf
     linear: bool = False
     neighbours: str = "replace-one"
     sampling: str = "without-replacement"
@@ -211,7 +211,9 @@ class Accounting:
     Args:
         conversion: from the privacy loss to epsilon: "gaussian" (exact; on batches docs/loss_distributions.md), "cks" or
             "mironov" (docs/bounds.md, "From a budget to epsilon").
-        sensitivity: "clip", or "lipschitz" where the data part of the loss is Delta-Lipschitz (docs/bounds.md, "Sensitivity").
+        sensitivity: by how much a record moves a step. "least": the least that is proved of what the setting supposes, for every
+            bound (docs/bounds.md, "Sensitivity"). "clip": what the clip allows and no less, even where the loss is supposed to
+            keep it idle; this is the paper's convention, and that of its figures.
         schedule: "constant", the run's beta; "optimal", the share of every step chosen by the accountant.
         printed: the paper's printed constants, which are no guarantee (docs/bounds.md, "Errata").
 
@@ -220,12 +222,14 @@ class Accounting:
     """
 
     conversion: str = "gaussian"
-    sensitivity: str = "clip"
+    sensitivity: str = "least"
     schedule: str = "constant"
     printed: bool = False
 
     def __post_init__(self) -> None:
         _option("conversion", self.conversion, CONVERSIONS)
+        if self.sensitivity == "lipschitz":  # what "least" was called, and what settings that were kept say
+            object.__setattr__(self, "sensitivity", "least")
         _option("sensitivity", self.sensitivity, SENSITIVITIES)
         _option("schedule", self.schedule, SCHEDULES)
         _switch("printed", self.printed)

@@ -64,7 +64,7 @@ def utility(setting: Setting, *, r: float, gap: float, B_loss: float, L: float |
     >>> from zoexplore.presets import DEMONSTRATION
     >>> bound = utility(DEMONSTRATION.replace(K=26, T=10_000), r=3, gap=0.7, B_loss=1.0)
     >>> round(bound.descent, 4), bound.clipping, round(bound.total, 4)
-    (0.0042, 0.0, 0.0044)
+    (0.0042, 0.0, 0.0042)
     """
     L = setting.clip if L is None else L
     _range("r", r, 1, setting.d)

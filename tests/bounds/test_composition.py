@@ -6,8 +6,7 @@ from hypothesis import given
 
 from tests.bounds import reference
 from tests.bounds.strategies import settings_of_runs
-from zoexplore import Accounting, epsilon, guarantee
-from zoexplore.presets import DEMONSTRATION
+from tests.convention import DEMONSTRATION, Accounting, epsilon, guarantee
 
 PAPER = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5)
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.bounds import reference
 from tests.bounds.strategies import powers
+from tests.convention import DEMONSTRATION
 from zoexplore.bounds.contraction import corollary_theta, gap, lipschitz, tail_exponent
-from zoexplore.presets import DEMONSTRATION
 
 regimes = st.sampled_from(["strongly-convex", "convex", "non-convex"])
 

@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 
 from tests.bounds import reference
 from tests.bounds.strategies import powers, settings_of_runs, whole_powers
-from zoexplore import Accounting, epsilon, guarantee
+from tests.convention import DEMONSTRATION, Accounting, epsilon, guarantee
 from zoexplore.bounds.contraction import k_min
 from zoexplore.bounds.corollary import least_directions
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.presets import DEMONSTRATION
 
 PAPER = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5)
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.bounds.reference import variances
 from tests.bounds.strategies import accountings, settings_of_runs, whole_powers
+from tests.convention import DEMONSTRATION, Accounting, curve, epsilon, guarantee
 from tests.effort import examples
-from zoexplore import BOUNDS, Accounting, Guarantee, curve, epsilon, guarantee
-from zoexplore.presets import DEMONSTRATION
+from zoexplore import BOUNDS, Guarantee
 
 IDS = ["composition", "output-perturbation", "corollary", "theorem", "noisy-gd"]
 PAPER = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5)

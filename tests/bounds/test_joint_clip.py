@@ -4,11 +4,9 @@ from math import inf, sqrt
 
 import pytest
 
-from zoexplore import BOUNDS, epsilon, guarantee
-from zoexplore.bounds import curve
+from tests.convention import DEMONSTRATION, Accounting, Setting, curve, epsilon, guarantee
+from zoexplore import BOUNDS
 from zoexplore.mechanism.declaration import Declared
-from zoexplore.presets import DEMONSTRATION
-from zoexplore.setting import Accounting, Setting
 
 RUN = DEMONSTRATION.replace(n=2000, d=60, K=25, T=80, sigma=0.03, R=0.3)
 JOINT = RUN.replace(clipping="joint")
@@ -70,7 +68,7 @@ def test_two_points_lengthen_a_record_s_vector_by_sqrt_K_xi_over_4_times_the_ran
 
 
 def test_the_loss_s_own_sensitivity_does_not_depend_on_the_clip():
-    lipschitz = Accounting(sensitivity="lipschitz")
+    lipschitz = Accounting(sensitivity="least")
     at = {kind: RUN.replace(clipping=kind, clip=2.0, lipschitz=0.1) for kind in ("each", "joint")}
     for bound in ("composition", "sharp"):
         assert epsilon(at["joint"], bound, lipschitz) == pytest.approx(epsilon(at["each"], bound, lipschitz), rel=1e-9)

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from tests.bounds import reference
 from tests.bounds.strategies import powers, settings_of_runs, whole_powers
-from zoexplore import guarantee
-from zoexplore.presets import DEMONSTRATION
+from tests.convention import DEMONSTRATION, guarantee
 
 RUN = DEMONSTRATION.replace(n=1000, d=50, K=10, sigma=0.1, M=1, m=0.3, ridge=0.3, R=1, T=40)
 

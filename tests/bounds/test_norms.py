@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from tests.bounds.strategies import powers
+from tests.convention import DEMONSTRATION, Setting, epsilon, guarantee
 from tests.truth.statement import drift_constant as by_brute_force
 from tests.truth.statement import norm as by_its_series
-from zoexplore import Setting, epsilon, guarantee
 from zoexplore.bounds.kernels.norms import knots, linear_growth, linear_norm, norm, step_constant, tabled_norm
 from zoexplore.bounds.sharp_search import RAYS
-from zoexplore.presets import DEMONSTRATION
 
 PAPER = Setting(n=1000, d=1000, K=200, T=1000, sigma=0.1, beta=0.5, regime="strongly-convex", m=0.9, M=1, R=1)
 

@@ -5,23 +5,22 @@ from math import inf
 import numpy as np
 import pytest
 
+from tests.convention import DEMONSTRATION, Accounting, curve, guarantee
 from tests.effort import proof
-from zoexplore import Accounting, curve, guarantee
 from zoexplore.axes import AXES
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.sharp_search import ORDERS, Rows, first_guess, improve
-from zoexplore.presets import DEMONSTRATION
 
 BLOCKS = (64, 0.05)  # steps one by one at the end, and the share of its distance that a block takes
 LOSS = 0.005
 CASES = {
     "distances build up until the end": (
         DEMONSTRATION.replace(regime="convex", n=57195, d=244_857, K=35495, T=155_982, sigma=6e-3, beta=0.0, clip=0.2),
-        Accounting(sensitivity="lipschitz", conversion="mironov"),
+        Accounting(sensitivity="least", conversion="mironov"),
     ),
     "they are nearly built up": (
         DEMONSTRATION.replace(regime="convex", n=55523, d=10669, K=479, T=69099, sigma=6e-3, beta=0.0, R=0.02, xi=5e-8),
-        Accounting(sensitivity="lipschitz"),
+        Accounting(sensitivity="least"),
     ),
     "they build up under the clip": (
         DEMONSTRATION.replace(regime="convex", n=7000, d=9112, K=4431, T=26649, sigma=0.05, beta=0.0, R=inf),
@@ -41,7 +40,7 @@ CASES = {
     ),
     "few orders to choose from": (
         DEMONSTRATION.replace(regime="convex", d=3838, K=3, T=767_092, sigma=1e-2, beta=0.0, R=1.0),
-        Accounting(sensitivity="lipschitz"),
+        Accounting(sensitivity="least"),
     ),
     "few orders, and the best between those tried first": (
         DEMONSTRATION.replace(
@@ -59,7 +58,7 @@ CASES = {
             ridge=0.1,
             delta=5.32e-4,
         ),
-        Accounting(sensitivity="lipschitz"),
+        Accounting(sensitivity="least"),
     ),
     "the training default": (DEMONSTRATION, Accounting()),
 }
@@ -70,7 +69,7 @@ def slowly(setting, accounting):
     best = inf
     for far in (False, True):
         for high in (False, True):
-            rows = Rows.of(RunArrays.of(setting), setting.beta, float(setting.T), far=far, high=high)
+            rows = Rows.of(RunArrays.of(setting).counted_by(accounting), setting.beta, float(setting.T), far=far, high=high)
             rows = rows.at(np.zeros(ORDERS.size, int))._replace(order=ORDERS.copy())
             if np.isfinite(rows.z0).all():
                 found = improve(rows, accounting, BLOCKS, first_guess(rows, accounting, BLOCKS), 30)

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from tests.bounds import reference
 from tests.bounds.strategies import accountings, powers, settings_of_runs, whole_powers
+from tests.convention import DEMONSTRATION, Accounting, curve, epsilon, guarantee
 from tests.effort import examples, proof, times
-from zoexplore import Accounting, curve, epsilon, guarantee
 from zoexplore.bounds.kernels.shifted_divergence import theorem_rho
-from zoexplore.presets import DEMONSTRATION
 
 PAPER = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5)
 WIDE = DEMONSTRATION.replace(n=5000, d=4000, K=100, sigma=0.05, M=1, m=0.2, ridge=0.2, R=2, T=1500, delta=1e-6)

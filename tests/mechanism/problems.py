@@ -4,8 +4,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from tests.convention import DEMONSTRATION
 from zoexplore.mechanism import Declared, NoisyZOGD, Sources
-from zoexplore.presets import DEMONSTRATION
 
 N, D = 24, 6
 SETTING = DEMONSTRATION.replace(n=N, d=D, K=3, T=8, sigma=0.4, beta=0.5, R=3.0, clip=1.0, M=0.75, m=0.5, ridge=0.5)

@@ -12,6 +12,7 @@ import torch
 from torch import distributed, nn
 from torch.func import functional_call
 
+from tests.convention import epsilon
 from tests.mechanism.problems import (
     DECLARED,
     SETTING,
@@ -24,7 +25,6 @@ from tests.mechanism.problems import (
     run,
 )
 from tests.mechanism.test_rounding import FREE
-from zoexplore import epsilon
 from zoexplore.mechanism import Batch, NoisyZOGD, Sources, checksums, together
 
 MIXES = "a loss must depend on its own record alone"

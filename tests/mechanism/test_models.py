@@ -9,8 +9,8 @@ import torch
 from torch import nn
 from torch.utils.data import TensorDataset
 
+from tests.convention import Accounting, Setting, epsilon
 from tests.mechanism.problems import SETTING, classes, cross_entropy, data, logistic, network, optimiser, run
-from zoexplore import Accounting, Setting, epsilon
 from zoexplore.export import from_yaml, to_yaml
 from zoexplore.mechanism import Adam, Momentum, NoisyZOGD, PrivateSampler, Progress, Sources
 

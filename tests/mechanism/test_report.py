@@ -2,20 +2,23 @@
 
 import re
 from dataclasses import replace
+from functools import partial
 from math import erf, inf, sqrt
 
 import numpy as np
 import pytest
 
+from tests.convention import DEMONSTRATION, Accounting, epsilon, guarantee
 from tests.mechanism.problems import DECLARED, optimiser, run
-from zoexplore import BOUNDS, Accounting, epsilon, guarantee
-from zoexplore.mechanism import Declared, Sources, privacy_report
+from zoexplore import BOUNDS, mechanism
+from zoexplore.mechanism import Declared, Sources
 from zoexplore.mechanism.progress import Progress
 from zoexplore.mechanism.run_guarantees import composition
 from zoexplore.mechanism.run_record import Counts, RunRecord, Step
 from zoexplore.mechanism.schedule import planned
-from zoexplore.presets import DEMONSTRATION
 
+LEAST = Accounting(sensitivity="least")
+privacy_report = partial(mechanism.privacy_report, sensitivity="clip")
 SETTING = DEMONSTRATION.replace(n=2000, d=60, K=25, T=80, sigma=0.03, beta=0.5, R=0.3, clip=1.0, M=0.75, m=0.5, ridge=0.5)
 HIDDEN = ["corollary", "theorem", "sharp"]
 NOISE = Sources(1, 2).description
@@ -212,8 +215,8 @@ class TestLipschitzSensitivity:
     """It needs what the hidden-state bounds need, in composition too."""
 
     def test_it_takes_effect_where_it_is_declared(self):
-        lipschitz = Accounting(sensitivity="lipschitz")
-        found = epsilons(ran(), sensitivity="lipschitz")
+        lipschitz = Accounting(sensitivity="least")
+        found = epsilons(ran(), sensitivity="least")
         for bound in ("composition", "sharp"):
             assert found[bound] == epsilon(SETTING, bound, lipschitz) < epsilon(SETTING, bound)
 
@@ -221,13 +224,13 @@ class TestLipschitzSensitivity:
         "options", [{"declared": Declared()}, {"clipped": 1}, {"declared": replace(DECLARED, lipschitz=inf)}]
     )
     def test_and_nowhere_else(self, options):
-        assert epsilons(ran(**options), sensitivity="lipschitz")["composition"] == epsilon(SETTING, "composition")
+        assert epsilons(ran(**options), sensitivity="least")["composition"] == epsilon(SETTING, "composition")
 
     def test_with_a_joint_clip_the_loss_is_as_steep_as_declared(self):
         joint = SETTING.replace(clip=3.0, clipping="joint")
-        found = epsilons(ran(joint, clipping="joint"), sensitivity="lipschitz")["composition"]
+        found = epsilons(ran(joint, clipping="joint"), sensitivity="least")["composition"]
         declared = joint.replace(lipschitz=DECLARED.lipschitz)
-        assert found == epsilon(declared, "composition", Accounting(sensitivity="lipschitz")) < epsilon(joint, "composition")
+        assert found == epsilon(declared, "composition", Accounting(sensitivity="least")) < epsilon(joint, "composition")
 
 
 class TestSchedules:
@@ -283,8 +286,8 @@ def test_noisy_gradient_descent_is_for_runs_that_are():
 def test_the_optimisers_own_report_is_of_its_run():
     setting = SETTING.replace(n=24, d=6, K=3, T=8, sigma=2.0, R=3.0)
     made = run(optimiser(setting, declared=DECLARED), 5)
-    assert made.privacy_report().epsilon == privacy_report(made.record).epsilon
-    assert made.privacy_report().guarantees["sharp"].epsilon == epsilon(setting.replace(T=5), "sharp")
+    assert made.privacy_report(sensitivity="clip").epsilon == privacy_report(made.record).epsilon
+    assert made.privacy_report().guarantees["sharp"].epsilon == epsilon(setting.replace(T=5), "sharp", LEAST)
     assert made.privacy_report(conversion="mironov").epsilon > made.privacy_report().epsilon
 
 

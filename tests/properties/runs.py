@@ -5,7 +5,8 @@ from math import inf
 from hypothesis import strategies as st
 
 from tests.bounds.strategies import powers, settings_of_runs, whole_powers
-from zoexplore import BOUNDS, Accounting
+from tests.convention import Accounting
+from zoexplore import BOUNDS
 from zoexplore.setting import CONVERSIONS, SCHEDULES, SENSITIVITIES
 
 IDS = list(BOUNDS)

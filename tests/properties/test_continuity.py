@@ -13,10 +13,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.bounds.strategies import powers
+from tests.convention import DEMONSTRATION, Accounting, curve, guarantee
 from tests.effort import examples
 from tests.properties.runs import IDS, accountings, lively
-from zoexplore import Accounting, curve, guarantee
-from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import INTEGER_FIELDS, NUMERIC_FIELDS
 
 POINTS, WIDTH = 40, 1.04  # points of a grid, and the factor from its first to its last

@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bounds.strategies import powers, whole_powers
+from tests.convention import DEMONSTRATION, Accounting, curve, epsilon, guarantee
 from tests.effort import examples, proof
 from tests.properties.runs import IDS, accountings, lively, slack
 from tests.properties.test_slopes import SLOPES, check, runs_for
-from zoexplore import Accounting, curve, epsilon, guarantee
-from zoexplore.presets import DEMONSTRATION
 
 CLIPS = st.sampled_from([None, inf])
 WORDS = "a function of one linear form"
@@ -53,7 +52,7 @@ CHANGES = [
     {"batch": 100, "T": 30}, {"batch": 100, "sampling": "cyclic", "T": 30}, {"releases": 5}, {"neighbours": "add-remove"},
     {"records_per_person": 3}, {"eta": 700.0}, {"d": 2, "K": 1},
 ]  # fmt: skip
-OPTIONS = [{}, {"schedule": "optimal"}, {"sensitivity": "lipschitz"}, {"printed": True}]
+OPTIONS = [{}, {"schedule": "optimal"}, {"sensitivity": "least"}, {"printed": True}]
 # By default every run as it is counted by default, and in every other way the plain one and one on batches.
 ASKED = [
     proof(changes, options) if options and changes not in (CHANGES[0], CHANGES[6]) else (changes, options)

@@ -11,10 +11,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.bounds.strategies import powers, settings_of_runs, whole_powers
+from tests.convention import DEMONSTRATION, curve, epsilon
 from tests.effort import examples
 from tests.properties.runs import IDS, accountings, lively, slack
-from zoexplore import curve, epsilon
-from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import INTEGER_FIELDS, NUMERIC_FIELDS
 
 VALUES = {

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bounds.strategies import powers, settings_of_runs, whole_powers
+from tests.convention import curve
 from tests.effort import examples, proof
 from tests.properties.runs import IDS, accountings, lively, slack
-from zoexplore import curve
 from zoexplore.setting import INTEGER_FIELDS
 
 HIDDEN = ["theorem", "sharp", "noisy-gd"]

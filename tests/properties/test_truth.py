@@ -13,11 +13,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
+from tests.convention import Accounting, Setting, curve, epsilon
 from tests.effort import examples
 from tests.properties.runs import IDS, accountings
 from tests.truth.hidden import Linear, Soft, Wave, mean_quotient, on_a_line
 from tests.truth.revealed import UNLIKELY, Adversary, Run, Truth, mahalanobis
-from zoexplore import Accounting, Setting, curve, epsilon
 from zoexplore.setting import SCHEDULES
 
 ERRORS = 4  # standard errors above the sampled average

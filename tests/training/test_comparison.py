@@ -24,7 +24,7 @@ from zoexplore.training.hiding import differing, excess
 from zoexplore.training.methods import COMPARED
 from zoexplore.training.tuning import FAINT_RIDGES, RATES, Ranges, trials, tuned
 
-LIPSCHITZ = Accounting(sensitivity="lipschitz")
+LIPSCHITZ = Accounting(sensitivity="least")
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from zoexplore.training.frontier_files import frame, from_json, to_csv, to_json
 
 @pytest.fixture(scope="module")
 def found():
-    accounting = Accounting(conversion="cks", sensitivity="lipschitz")
+    accounting = Accounting(conversion="cks", sensitivity="least")
     return frontier(task=small_task("softmax", R=float("inf")), methods=list(METHODS), seeds=(5, 2), T=4, accounting=accounting)
 
 

@@ -53,7 +53,7 @@ class Run:
 
     @classmethod
     def of(cls, s, sensitivity="clip"):
-        before = sensitivity == "lipschitz"
+        before = sensitivity == "least"
         low, top = curvatures(s)
         step = s.eta / s.K
         centre, radius = 1 - step * (s.ridge + (low + top) / 2), step * (top - low) / 2

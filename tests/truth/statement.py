@@ -29,8 +29,8 @@ def exact_moments(K, d, order):
 
 
 def order_for_data(s, delta_f):
-    """The order that makes a step's data least where they alone are random: composition, "lipschitz" sensitivity."""
-    orders = {round(1.25**k) for k in range(48)}
+    """The order that makes a step's data least where they alone are random: composition, where gradients have a known length."""
+    orders = {round(1.1**k) for k in range(104)}
     return min(orders, key=lambda order: delta_f ** (-1 / (2 * order)) * moments(s.K, s.d, order)[1])
 
 
@@ -158,7 +158,7 @@ class Step:
         c2 = drift_constant(s, order, acting)
         w = w_f = B + remainder
         w_0 = w_0f = B
-        if sensitivity == "lipschitz":
+        if sensitivity == "least":
             data, own, g = 2 * s.eta * s.clip / (s.n * s.K), remainder / s.n, moments(s.K, s.d, order)[1]
             tail = min(f * g, 1.0)  # a projection shortens by g in the moment, and never lengthens
             w, w_f = min(g * data, B) + remainder, min(tail * data, B) + remainder

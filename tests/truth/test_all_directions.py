@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 
 from tests.bounds import exact
 from tests.bounds.strategies import settings_of_runs
+from tests.convention import DEMONSTRATION, Accounting, epsilon, guarantee
 from tests.effort import proof
 from tests.truth.revealed import Adversary, Run, Truth, mahalanobis
 from tests.truth.test_revealed import run_of
-from zoexplore import Accounting, epsilon, guarantee
-from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import SENSITIVITIES
 
 
@@ -29,7 +28,7 @@ def shifted_interpolation(s, c, drift):
 @pytest.mark.parametrize("beta", [0.0, proof(0.4), 1.0])
 def test_k_is_d_is_the_shifted_interpolation_bound(c, T, beta, sensitivity):
     s = run_of(c, 12, 12, T, beta)
-    b = 2 * s.eta * s.clip / (s.n * (s.K if sensitivity == "lipschitz" else sqrt(s.K)))
+    b = 2 * s.eta * s.clip / (s.n * (s.K if sensitivity == "least" else sqrt(s.K)))
     g = guarantee(s, "sharp", Accounting(sensitivity=sensitivity))
     assert g.rho == pytest.approx(shifted_interpolation(s, c, b), rel=1e-6)
     assert g.delta_f == 0

@@ -5,11 +5,10 @@ from math import inf
 import mpmath as mp
 import pytest
 
-from zoexplore import Accounting, epsilon, guarantee
+from tests.convention import DEMONSTRATION, Accounting, epsilon, guarantee
 from zoexplore.bounds.conversion import epsilon_of
 from zoexplore.bounds.kernels import sharp, shifted_divergence
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import CONVERSIONS
 
 BOUNDS = ("composition", "output-perturbation", "theorem", "sharp", "noisy-gd")

@@ -6,8 +6,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from zoexplore import epsilon, guarantee
-from zoexplore.presets import DEMONSTRATION
+from tests.convention import DEMONSTRATION, epsilon, guarantee
 
 
 @pytest.mark.parametrize("bound", ["sharp", "noisy-gd"])

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from tests.convention import DEMONSTRATION, Accounting, calibrate, epsilon, guarantee
 from tests.training.small import small_task
-from zoexplore import Accounting, calibrate, epsilon, guarantee
 from zoexplore.mechanism import Declared, NoisyZOGD, Sources
 from zoexplore.planning import recommend
-from zoexplore.presets import DEMONSTRATION
 from zoexplore.training import train
 from zoexplore.training.data import Data
 

@@ -5,9 +5,9 @@ from math import inf, pi
 
 import pytest
 
+from tests.convention import Accounting, Setting, curve
 from tests.effort import usually
 from tests.truth.clipped import Huber, Logistic, Quadratic, Record, Sine, run
-from zoexplore import Accounting, Setting, curve
 from zoexplore.bounds.registry import BOUNDS
 from zoexplore.setting import CONVERSIONS
 

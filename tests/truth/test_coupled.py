@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from scipy.stats import beta as beta_law
 
+from tests.convention import DEMONSTRATION, Accounting, guarantee
 from tests.effort import proof, times
 from tests.truth.coupled import Plan, difference, whole_runs
 from tests.truth.revealed import Run
 from tests.truth.statement import Step, backward
 from tests.truth.test_revealed import run_of
-from zoexplore import Accounting, guarantee
-from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import SENSITIVITIES
 
 DELTA = 0.3

@@ -5,9 +5,9 @@ from math import inf, sqrt
 import numpy as np
 import pytest
 
+from tests.convention import epsilon, guarantee
 from tests.truth.revealed import Adversary, Run, Truth, directions, drift_map
 from tests.truth.test_revealed import run_of
-from zoexplore import epsilon, guarantee
 
 DELTAS = (0.2, 1e-2, 1e-4)
 

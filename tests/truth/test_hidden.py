@@ -5,10 +5,9 @@ from math import inf
 import numpy as np
 import pytest
 
+from tests.convention import DEMONSTRATION, Accounting, epsilon
 from tests.effort import usually
 from tests.truth.hidden import Linear, Soft, Wave, on_a_line, on_a_plane
-from zoexplore import Accounting, epsilon
-from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import SENSITIVITIES
 
 DELTAS = (0.5, 0.2, 0.05, 1e-2, 1e-3, 1e-5)

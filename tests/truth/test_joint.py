@@ -5,11 +5,11 @@ from math import inf, pi, sqrt
 import numpy as np
 import pytest
 
+from tests.convention import Setting, epsilon, guarantee
 from tests.effort import proof, usually
 from tests.truth.joint import JointStep, mahalanobis
 from tests.truth.revealed import Truth
 from tests.truth.statement import backward
-from zoexplore import Setting, epsilon, guarantee
 
 RUN = Setting(
     n=20_000, d=520, K=260, T=200, sigma=1e-3, beta=0.5, regime="convex", R=0.31, M=0.75, m=0.5, ridge=0.5,

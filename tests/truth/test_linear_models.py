@@ -5,10 +5,10 @@ import pytest
 from scipy.special import gammaln, logsumexp
 
 from tests.bounds.reference import epsilon_of
+from tests.convention import Accounting, Setting, guarantee
 from tests.effort import proof
 from tests.truth.revealed import Adversary, of_one_form
 from tests.truth.test_runs_as_made import ACTING, never_above
-from zoexplore import Accounting, Setting, guarantee
 
 
 def log_growth(d, order):

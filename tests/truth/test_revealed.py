@@ -12,10 +12,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.convention import DEMONSTRATION, Accounting, Setting, epsilon, guarantee
 from tests.effort import EFFORT, examples, usually
 from tests.truth.revealed import UNLIKELY, Adversary, Run, Truth, mahalanobis
-from zoexplore import Accounting, Setting, epsilon, guarantee
-from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import SENSITIVITIES
 
 DELTAS = (0.5, 0.2, 0.05, 1e-2, 1e-3, 1e-4, 1e-6)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tests.bounds import exact
+from tests.convention import Setting, epsilon
 from tests.truth.revealed import Adversary, Run, Truth, clipped, mahalanobis
 from tests.truth.test_revealed import run_of
-from zoexplore import Setting, epsilon
 
 DELTAS = (0.2, 1e-2, 1e-4)
 ADVERSARIES = {

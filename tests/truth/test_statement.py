@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from tests.bounds import exact
 from tests.bounds.strategies import powers, settings_of_runs, whole_powers
+from tests.convention import DEMONSTRATION, Accounting, Setting, curve, epsilon, guarantee
 from tests.effort import examples, proof, usually
 from tests.truth.statement import Step, backward, exact_moments, order_for_data
-from zoexplore import Accounting, Setting, curve, epsilon, guarantee
 from zoexplore.bounds.kernels import norms as kernels
-from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import CONVERSIONS, SCHEDULES, SENSITIVITIES
 
 SLACK = 0.005  # what the accountant's search may give up in epsilon

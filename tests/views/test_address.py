@@ -40,7 +40,7 @@ def test_the_default_has_no_query(address):
 
 def test_what_differs_is_in_the_address(address):
     address.state.ask(K=52, conversion="cks")
-    assert address.bridge.search == "?K=52&conversion=cks"
+    assert address.bridge.search == "?K=52&conversion=cks&sensitivity=least"
 
 
 def test_a_held_slider_waits(address):
@@ -50,15 +50,15 @@ def test_a_held_slider_waits(address):
         address.state.slide(T=T)
     assert seen == []
     address.state.moving = False
-    assert seen == ["?T=30"]
+    assert seen == ["?T=30&sensitivity=least"]
 
 
 def test_going_back_sets_the_state_and_is_no_step_forward(address):
     address.state.ask(T=9)
     address.state.ask(T=10, printed=True)
-    visit(address, "?T=9")
+    visit(address, "?T=9&sensitivity=least")
     assert (address.state.setting, address.state.accounting) == (DEMONSTRATION.replace(T=9), Accounting())
-    assert address.bridge.search == "?T=9"
+    assert address.bridge.search == "?T=9&sensitivity=least"
     visit(address, "")
     assert address.state.setting == DEMONSTRATION
 
@@ -67,25 +67,25 @@ def test_what_the_page_writes_while_the_reader_goes_back_changes_nothing_of_wher
     address.state.ask(T=9)
     address.bridge.went = ""
     address.state.ask(K=9)  # on its way when the reader went
-    assert address.bridge.search == "?K=9&T=9" and address.bridge.heard == 0
+    assert address.bridge.search == "?K=9&T=9&sensitivity=least" and address.bridge.heard == 0
     address.bridge.visits += 1
     assert address.state.setting == DEMONSTRATION and (address.bridge.search, address.bridge.heard) == ("", 1)
 
 
 def test_what_cannot_be_used_is_said_and_the_rest_is_used(address):
-    address.read("?K=0&sigma=0.01&nonsense=<b>")
+    address.read("?K=0&sigma=0.01&sensitivity=least&nonsense=<b>")
     assert address.state.setting == DEMONSTRATION.replace(sigma=0.01)
     assert "K = 0 is not allowed" in address.state.note and "'nonsense' is not a field" in address.state.note
 
 
 def test_an_explorer_opens_at_an_address():
     last = list(VIEWS)[-1]
-    explorer = Explorer(search=f"?T=9&tab={last}&against=sigma&schedule=optimal")
+    explorer = Explorer(search=f"?T=9&tab={last}&against=sigma&schedule=optimal&sensitivity=least")
     assert explorer.state.setting == DEMONSTRATION.replace(T=9)
     assert explorer.state.accounting == Accounting(schedule="optimal")
     assert (explorer.tabs.selected, explorer.curves.along) == (last, "sigma")
     explorer.tabs.selected, explorer.curves.along = "curves", "beta"
-    assert explorer.bridge.search == "?against=beta&T=9&schedule=optimal"
+    assert explorer.bridge.search == "?against=beta&T=9&schedule=optimal&sensitivity=least"
 
 
 def test_what_is_asked_in_a_view_comes_back_from_its_address():
@@ -104,8 +104,8 @@ def test_what_is_asked_in_a_view_comes_back_from_its_address():
 
 @pytest.mark.parametrize("asked", ["attack.prior=7", "plan.aim=moon", "plan.target=x", "map.targets=0.1,-1", "map.x=nothing"])
 def test_what_cannot_be_asked_in_a_view_is_reported(plain, asked):
-    visit(plain.address, f"?{asked}&T=9")
-    assert asked.partition("=")[0] in plain.state.note and plain.address.search() == "?T=9"
+    visit(plain.address, f"?{asked}&T=9&sensitivity=least")
+    assert asked.partition("=")[0] in plain.state.note and plain.address.search() == "?T=9&sensitivity=least"
 
 
 def test_a_tab_that_is_none_is_reported(plain):
@@ -120,11 +120,11 @@ def test_without_an_address_nothing_is_written():
 
 
 def test_a_lesson_stays_in_the_address_and_reports_what_it_cannot_do():
-    explorer = Explorer(search="?show=curves,K,moon&lock=n,sun&K=9")
+    explorer = Explorer(search="?show=curves,K,moon&lock=n,sun&K=9&sensitivity=least")
     assert explorer.lesson == Lesson(("curves", "K"), ("n",), explorer.lesson.problems)
     assert "there is no 'moon' to show" in explorer.state.note and "there is no 'sun' to lock" in explorer.state.note
     explorer.state.ask(K=10)
-    assert explorer.bridge.search == "?show=curves,K&lock=n&K=10"
+    assert explorer.bridge.search == "?show=curves,K&lock=n&K=10&sensitivity=least"
 
 
 def parts(explorer):
@@ -154,8 +154,8 @@ def test_a_lesson_says_what_its_address_says():
     steps = Lesson.of("?say=Move+K.&say=What+does+it+do%3F")
     assert steps.html() == "<ol><li>Move K.</li><li>What does it do?</li></ol>"
     assert len(Lesson.of("?" + "&".join(["say=x"] * 20)).say) == 9
-    page = Explorer(search="?show=curves&say=Look.&T=9")
-    assert "zx-told" in parts(page) and page.address.search() == "?show=curves&say=Look.&T=9"
+    page = Explorer(search="?show=curves&say=Look.&T=9&sensitivity=least")
+    assert "zx-told" in parts(page) and page.address.search() == "?show=curves&say=Look.&T=9&sensitivity=least"
 
 
 @pytest.mark.parametrize(("shown", "where"), [("curves,K,moon", "zx-controls"), ("curves,moon", "zx-told")])
@@ -173,9 +173,9 @@ def test_a_lesson_of_which_all_is_used_tells_nothing():
 
 
 def test_a_lecture_has_large_type_and_keeps_it_in_the_address(plain):
-    lecture = Explorer(search="?present&T=9")
+    lecture = Explorer(search="?present&T=9&sensitivity=least")
     lecture.__panel__()
-    assert lecture.address.search() == "?present=1&T=9"
+    assert lecture.address.search() == "?present=1&T=9&sensitivity=least"
     sizes = [float(explorer.curves.annotation_words.glyph.text_font_size.removesuffix("px")) for explorer in (lecture, plain)]
     assert sizes[0] > 1.3 * sizes[1]
     room, *foot = lecture.__panel__()

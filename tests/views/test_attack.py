@@ -8,7 +8,7 @@ import pytest
 
 from zoexplore import BOUNDS, Accounting, guarantee
 from zoexplore.formatting import THIN, format_percent, format_share, parse_share
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
 from zoexplore.views import Attack, State
 from zoexplore.views.panels.readouts import AttackerSentence
 from zoexplore.views.pins import Pin, Pins
@@ -101,6 +101,6 @@ def test_the_odds_are_of_the_smallest_guarantees_whole_curve(changes):
 
 
 def test_no_odds_are_given_where_nothing_is_known_or_guaranteed():
-    assert "rules nothing out" in AttackerSentence(State(DEMONSTRATION.replace(sigma=1e-5))).pane.object
+    assert "rules nothing out" in AttackerSentence(State(BEFORE.replace(sigma=1e-5), PAPER_CONVENTION)).pane.object
     assert AttackerSentence(State(DEMONSTRATION, Accounting(printed=True))).pane.object != "<p></p>"  # the smallest is as proved
     assert AttackerSentence(State(DEMONSTRATION.replace(sigma=1e-300))).pane.object == "<p></p>"

@@ -99,7 +99,7 @@ def test_the_profile_is_the_accountants():
         np.testing.assert_array_equal(got[np.isfinite(got)], expected[(expected > 0) & np.isfinite(expected)])
 
 
-@pytest.mark.parametrize(("d", "outside"), [(520, {"output-perturbation"}), (10**8, {"output-perturbation", "noisy-gd"})])
+@pytest.mark.parametrize(("d", "outside"), [(520, {"output-perturbation"}), (10**8, {"output-perturbation", "corollary"})])
 def test_the_profiles_legend_says_where_a_line_is_that_the_frame_leaves_out(d, outside):
     view = Profile(State(DEMONSTRATION.replace(d=d)))
     start, end = view.figure.x_range.start, view.figure.x_range.end

@@ -9,7 +9,7 @@ from panel.io.state import set_curdoc
 
 from zoexplore import Accounting
 from zoexplore.formatting import THIN, parse_number
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.presets import BEFORE, DEMONSTRATION
 from zoexplore.setting import SETTING_FIELDS
 from zoexplore.views import Controls, State
 from zoexplore.views.panels.controls import SLIDERS
@@ -151,11 +151,11 @@ def test_the_step_size_follows_until_it_is_set():
 
 
 def test_the_clip_never_acts_until_it_may():
-    controls = Controls()
+    controls = Controls(State(BEFORE))
     slope = controls.fields["lipschitz"]
     assert slope.text.value == "≤ Δ" and controls.switches["lipschitz"].value
     controls.switches["lipschitz"].value = False
-    assert (controls.state.setting.lipschitz, slope.text.value) == (inf, "∞")
+    assert (controls.state.setting.lipschitz, slope.text.value) == (1.0, "1"), "as the page begins"
     slope.text.value = "3.5"
     assert controls.state.setting.lipschitz == 3.5
     controls.switches["lipschitz"].value = True
@@ -218,7 +218,7 @@ def test_the_batch_is_all_until_it_is_set():
 def test_sensitivity_and_printed_constants():
     controls = Controls()
     controls.options["sensitivity"].value, controls.options["printed"].value = "lipschitz", True
-    assert controls.state.accounting == Accounting(sensitivity="lipschitz", printed=True)
+    assert controls.state.accounting == Accounting(sensitivity="least", printed=True)
     controls.state.ask(printed=False, sensitivity="clip")
     assert (controls.options["sensitivity"].value, controls.options["printed"].value) == ("clip", False)
 

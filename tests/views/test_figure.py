@@ -11,7 +11,7 @@ from tests.waiting import until
 from zoexplore import BOUNDS, Accounting
 from zoexplore.compute.process import Answer
 from zoexplore.compute.questions import annotations
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
 from zoexplore.views import Curves, State
 from zoexplore.views.figures.pins import _ratios
 from zoexplore.views.pins import Pins
@@ -21,7 +21,7 @@ from zoexplore.views.view import View
 
 @pytest.fixture(scope="module")
 def view():
-    return Curves(State())
+    return Curves(State(BEFORE, PAPER_CONVENTION))
 
 
 def named(view):
@@ -47,7 +47,7 @@ def test_names_keep_apart(view):
 
 
 def test_a_name_without_room_above_its_curve_stands_below_all_that_it_is_as_wide_as():
-    view = Curves(State())
+    view = Curves(State(BEFORE, PAPER_CONVENTION))
     view.legend.muted = [bound for bound in view.lines if bound != "composition"]
     (_, y), curve = named(view)["composition"], view.source.data["composition"]
     low, high = view.figure.y_range.start, view.figure.y_range.end
@@ -56,7 +56,7 @@ def test_a_name_without_room_above_its_curve_stands_below_all_that_it_is_as_wide
 
 
 def test_curves_that_coincide_share_a_name_and_stay_visible():
-    view = Curves(State(DEMONSTRATION.replace(beta=1.0)))
+    view = Curves(State(BEFORE.replace(beta=1.0), PAPER_CONVENTION))
     names = [name for name, _ in named(view).values() if name]
     assert "Composition = Hidden-state theorem\n= Sharper bound" in names, "no line is longer than a phone has room for"
     widths = [line.glyph.line_width for line in view.lines.values()]
@@ -65,7 +65,7 @@ def test_curves_that_coincide_share_a_name_and_stay_visible():
 
 def test_a_curve_that_meets_a_higher_one_at_its_very_end_is_named_where_it_comes_from():
     """Along beta, at whose end no noise is isotropic and all bounds say the same."""
-    view = Curves(State(), along="beta")
+    view = Curves(State(BEFORE, PAPER_CONVENTION), along="beta")
     names = named(view)
     assert names["composition"][0] == "Composition" and names["sharp"][0] == "Sharper bound"
     sharp = view.source.data["sharp"]

@@ -13,7 +13,7 @@ from zoexplore import Accounting, curve, epsilon
 from zoexplore.axes import AXES
 from zoexplore.columns import bands, heights, level_lines
 from zoexplore.compute.questions import SIZE, Sheet, row
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.presets import BEFORE, DEMONSTRATION
 from zoexplore.views import Map, State
 from zoexplore.views.figures.map import EDGES
 from zoexplore.views.pins import Pin, Pins
@@ -233,8 +233,8 @@ def test_the_dot_can_be_dragged_and_the_rest_of_the_map_cannot(small):
 
 
 def test_pins_are_on_the_map():
-    pins = Pins(pins=[Pin("late", DEMONSTRATION.replace(T=1000), Accounting(), "C")])
-    view = Map(State(), x="T", y="beta", pins=pins)
+    pins = Pins(pins=[Pin("late", BEFORE.replace(T=1000), Accounting(), "C")])
+    view = Map(State(BEFORE), x="T", y="beta", pins=pins)
     assert (view.pinned.data["letter"], view.pinned.data["x"]) == (["C"], [3.0])
     view.x = "lipschitz"  # which is not set
     assert np.isnan(view.pinned.data["x"][0]) and np.isnan(view.here.data["x"][0])

@@ -8,7 +8,7 @@ from zoexplore import BOUNDS, Accounting, curve, guarantee
 from zoexplore.axes import T_VALUES
 from zoexplore.export import from_query, from_yaml, to_query, to_yaml
 from zoexplore.formatting import THIN, format_number
-from zoexplore.presets import DEMONSTRATION, PRESETS
+from zoexplore.presets import BEFORE, DEMONSTRATION, PRESETS
 from zoexplore.views import Curves, Explorer, Profile
 from zoexplore.views.figures.pins import Pinned
 from zoexplore.views.pins import LONGEST_NAME, MOST_PINS, Pin, Pins
@@ -173,7 +173,7 @@ def test_what_the_fold_sets_is_kept_in_pins_addresses_and_files():
     assert Pin.of(pins.pins[0].text()) == (pins.pins[0], ())
     assert from_query(to_query(run, Accounting())).setting == run
     assert from_yaml(to_yaml(run, Accounting())).setting == run
-    table = Pinned(State(), pins=pins).table.object
+    table = Pinned(State(BEFORE), pins=pins).table.object
     assert '<td class="value">≤ Δ</td>' in table and '<td class="value">inf</td>' in table
 
 

@@ -9,7 +9,7 @@ import pytest
 from zoexplore import BOUNDS, Accounting, epsilon, guarantee
 from zoexplore.compute.questions import smallest
 from zoexplore.formatting import format_number, parse_number
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
 from zoexplore.views import Readouts, State
 from zoexplore.views.panels.readouts import REST
 
@@ -126,7 +126,7 @@ def test_assumptions_are_met_not_met_or_supposed():
 
 
 def test_printed_constants_are_called_no_guarantee_while_they_are_on():
-    view = Readouts(State(DEMONSTRATION.replace(R=1e-3, beta=0.0)))
+    view = Readouts(State(BEFORE.replace(R=1e-3, beta=0.0), PAPER_CONVENTION))
     assert "not a guarantee" not in view.verdict.object
     view.state.ask(printed=True)
     assert BOUNDS[smallest(view._found).bound].printed, "a run whose smallest number the printed constants enter"

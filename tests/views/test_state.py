@@ -112,7 +112,7 @@ def test_a_slider_that_is_held_is_known_to_be():
 
 def test_a_whole_setting_is_taken_over():
     state = State(DEMONSTRATION.replace(d=100, K=100))
-    setting, accounting = DEMONSTRATION.replace(n=9, batch=4, R=float("inf")), Accounting(sensitivity="lipschitz", printed=True)
+    setting, accounting = DEMONSTRATION.replace(n=9, batch=4, R=float("inf")), Accounting(sensitivity="least", printed=True)
     state.replace(setting, accounting)
     assert (state.setting, state.accounting, state.note) == (setting, accounting, "")
 

@@ -24,6 +24,7 @@ class Assumption:
         when: the ways to count that need it; all of them where None.
         vouched: where `holds` does, the rest of it is still the user's to vouch for.
         unless: the single runs that can do without it; `holds` is true of these.
+        said: the words for a single run, of which nothing is said that is not this run's; `words` where None.
     """
 
     words: str
@@ -32,6 +33,7 @@ class Assumption:
     when: Callable[[Accounting], bool] | None = None
     vouched: bool = False
     unless: Callable[[RunArrays], Any] | None = None
+    said: Callable[[RunArrays], str] | None = None
 
     def needed(self, accounting: Accounting) -> bool:
         return self.when is None or self.when(accounting)
@@ -52,14 +54,26 @@ class Check:
 
 def check(assumption: Assumption, runs: RunArrays, accounting: Accounting) -> Check:
     """The assumption held against a single run."""
+    words = assumption.said(runs) if assumption.said else assumption.words
     if assumption.holds is None:
-        return Check(assumption.words, None)
+        return Check(words, None)
     if assumption.holds(runs, accounting):
-        return Check(assumption.words, None if assumption.vouched else True)
-    return Check(assumption.words, False, assumption.shortfall(runs) if assumption.shortfall else "it does not hold")
+        return Check(words, None if assumption.vouched else True)
+    return Check(words, False, assumption.shortfall(runs) if assumption.shortfall else "it does not hold")
 
 
-START = Assumption("The start lies in the ball and does not depend on the data.")
+def _or_of(usual: str, of: Callable[[RunArrays], Any], other: str) -> Callable[[RunArrays], str]:
+    """The usual words, and other ones for the runs of which something holds."""
+    return lambda runs: other if bool(of(runs)) else usual
+
+
+def on_the_ball(runs: RunArrays) -> str:
+    """Where a loss is to be as it is supposed."""
+    return "" if runs.R == np.inf else " on the ball of radius R + ξ" if runs.xi > 0 else " on the ball of radius R"
+
+
+_STARTS = "The start lies in the ball and does not depend on the data."
+START = Assumption(_STARTS, said=_or_of(_STARTS, lambda r: r.R == np.inf, "The start does not depend on the data."))
 LAST_ITERATE = Assumption(
     "Only the last iterate is released, and nobody who chooses the data knows the directions.",
     lambda r, a: r.releases == 1,
@@ -67,15 +81,18 @@ LAST_ITERATE = Assumption(
     vouched=True,
 )
 LAST_RELEASED = Assumption("Only the last iterate is released.", LAST_ITERATE.holds, LAST_ITERATE.shortfall, vouched=True)
-RELEASED = Assumption(
+_SOME = (
     "Only the last iterate is released, or as many as stated, evenly spaced; and nobody who chooses the data knows the "
     "directions."
 )
+RELEASED = Assumption(_SOME, said=_or_of(_SOME, lambda r: r.releases == 1, LAST_ITERATE.words))
+_SHAPES = {"strongly-convex": ", and m-strongly convex", "convex": ", and convex", "non-convex": ""}
 SMOOTH = Assumption(
     "Every record's loss is M-smooth, and convex or m-strongly convex where the regime says so.",
     lambda r, a: np.isfinite(r.M),
     lambda r: "M = ∞ says nothing about how smooth the loss is: give the smoothness of every record's loss, the ridge's included",
     vouched=True,
+    said=lambda r: f"Every record's loss is M-smooth{_SHAPES[r.regime]}.",
 )
 STEP_SIZE = Assumption(
     "The step size is set.",
@@ -89,28 +106,45 @@ def why_acting(r: RunArrays) -> str:
     if r.lipschitz <= r.clip:
         why = f"two points at ξ = {format_short(r.xi, 6)} can make a record's quotients {format_short(r.longest, 6)} long"
     elif np.isfinite(r.lipschitz):
-        why = f"what is clipped is {format_short(r.lipschitz, 6)}-Lipschitz"
+        why = f"gradients may be as long as {format_short(r.lipschitz, 6)}"
     else:
-        why = "nothing is known about the slope of what is clipped"
+        why = "nothing is known of gradients"
     return f"the clip may act, as {why} and Δ = {format_short(r.clip, 6)}"
 
 
+def _gradients(runs: RunArrays) -> str:
+    longest = "at most Δ" if runs.lipschitz == runs.clip else f"at most L = {format_short(runs.lipschitz, 6)}"
+    return f"Every record's gradient, of what is clipped of its loss, has length {longest}{on_the_ball(runs)}"
+
+
+GRADIENTS = Assumption(
+    "Every record's gradient, of what is clipped of its loss, has length at most L on the ball of radius R + ξ.",
+    unless=lambda r: r.slope == np.inf,
+    said=lambda r: f"{_gradients(r)}.",
+)
 LIPSCHITZ = Assumption(
-    "The loss that is clipped is Δ-Lipschitz on the ball of radius R + ξ, so the clip never acts.",
+    "Every record's gradient, of what is clipped of its loss, has length at most Δ on the ball of radius R + ξ, so the clip "
+    "never acts.",
     lambda r, a: ~r.acting,
     lambda r: f"{why_acting(r)}: this bound needs it idle",
     vouched=True,
+    said=lambda r: f"{_gradients(r)}, so the clip never acts.",
 )
-CLIPPED = Assumption("Every record's difference quotients are clipped at Δ, each or together. Nothing is assumed of the loss.")
+_NOTHING = "Nothing is assumed of the loss."
+CLIPPED = Assumption(
+    "Every record's difference quotients are clipped at Δ, each or together. Nothing is assumed of the loss.",
+    unless=lambda r: r.slope < np.inf,
+    said=lambda r: f"Every record's difference quotients are {'together' if r.joint else 'each'} clipped at Δ. {_NOTHING}",
+)
+TWO_POINTS = Assumption(
+    "Every record's loss is M-smooth, so that two points say nearly what a derivative does.",
+    unless=lambda r: r.slope == np.inf or r.xi == 0,
+)
 
 
 def clip_idle(runs: RunArrays, accounting: Accounting) -> np.ndarray:
     """Whether the strong convexity inside the clip leaves the clip idle, run by run."""
-    if runs.regime != "strongly-convex" or accounting.printed:
-        return np.ones(runs.shape, bool)
-    outside = runs.m == runs.ridge  # all the strong convexity is outside the clip: nothing to check, even on an infinite ball
-    reach = np.where(outside, 0.0, (runs.m - runs.ridge) * np.where(outside, 1.0, runs.R + runs.xi))
-    return reach <= runs.lipschitz
+    return runs.consistent | accounting.printed
 
 
 CLIP_IDLE = Assumption(
@@ -146,6 +180,19 @@ def _named(runs: RunArrays) -> str:
     return f"{batches}, {OPTIONS['sampling'][s.sampling]}, with one record {_DIFFERS[s.neighbours]}"
 
 
+_DRAWN = {
+    "without-replacement": "a fresh batch, drawn uniformly without replacement, that nobody sees",
+    "poisson": "a fresh batch, drawn as Poisson, that nobody sees, and its mean is taken over b whatever its size",
+    "cyclic": "one part of a partition made without looking at the data, in order",
+    "shuffled": "one part of a partition made without looking at the data, in a secret random order",
+}
+
+
+def _seen(runs: RunArrays) -> str:
+    """What a step of a single run sees."""
+    return f"Every step uses {'all n records' if runs.batch == runs.n else _DRAWN[runs.setting.sampling]}."
+
+
 def drawn(*allowed: tuple[str, str], words: str) -> Assumption:
     """That a run's batches are all records, or of a sampling and with neighbours that the bound covers."""
     return Assumption(
@@ -153,6 +200,7 @@ def drawn(*allowed: tuple[str, str], words: str) -> Assumption:
         lambda r, a: (r.batch == r.n) | ((r.setting.sampling, r.setting.neighbours) in allowed),
         lambda r: f"this bound does not cover {_named(r)}",
         vouched=True,
+        said=_seen,
     )
 
 
@@ -181,6 +229,7 @@ PEOPLE = Assumption(
         f"a person may have {format_count(r.records_per_person)} records, which is covered only if every step uses all n records"
     ),
     vouched=True,
+    said=lambda r: f"Nobody has more than {format_count(r.records_per_person)} record{'s' if r.records_per_person > 1 else ''}.",
 )
 
 DIRECTIONAL_NOISE = Assumption(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zoexplore.bounds.assumptions import CLIPPED, Assumption
+from zoexplore.bounds.assumptions import Assumption
 from zoexplore.bounds.conversion import epsilon_of
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.documents import Reference
@@ -14,6 +14,8 @@ from zoexplore.setting import Accounting
 
 if TYPE_CHECKING:
     from zoexplore.bounds.guarantee import Guarantee
+
+CLIP_ALONE = ("composition", "output-perturbation")  # bounds that hold by the clip, whatever the loss
 
 
 @dataclass(frozen=True)
@@ -167,10 +169,6 @@ class Bound:
     style: Style | None = None
     explain: "Callable[[Guarantee], str] | None" = None
     substitute: "Callable[[Guarantee], tuple[str, ...]]" = lambda g: (r"\rho",)
-
-    def trusts_the_loss(self, accounting: Accounting) -> bool:
-        """Whether it asks anything of the loss; where it does not, the clip is enough."""
-        return not any(each.words == CLIPPED.words and each.needed(accounting) for each in self.assumptions)
 
     @property
     def cites(self) -> str:

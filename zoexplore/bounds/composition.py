@@ -1,17 +1,17 @@
 """Composition: every iterate is public."""
 
-from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zoexplore.bounds.assumptions import CLIP_IDLE, CLIPPED, COMPOSABLE_BATCHES, PEOPLE, START, Assumption
+from zoexplore.bounds.assumptions import CLIPPED, COMPOSABLE_BATCHES, GRADIENTS, PEOPLE, START, TWO_POINTS, Assumption
 from zoexplore.bounds.bound import Bound, Solved, Style
 from zoexplore.bounds.conversion import split
-from zoexplore.bounds.epochs import batch_sensitivity, visits
+from zoexplore.bounds.epochs import visits
 from zoexplore.bounds.kernels.gaussian import FIRST_SHARE
 from zoexplore.bounds.kernels.norms import span_moment
+from zoexplore.bounds.kernels.rounding import UP
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.shared_sentences import record_in_tex
 from zoexplore.bounds.subsampling import Sampled, by_batch_kind, compose
@@ -22,25 +22,9 @@ from zoexplore.setting import Accounting
 if TYPE_CHECKING:
     from zoexplore.bounds.guarantee import Guarantee
 
-ORDERS = np.unique(np.round(1.25 ** np.arange(48)))  # of the moment of the span; any is sound
-
-
-def _trusts_the_loss(accounting: Accounting) -> bool:
-    return accounting.sensitivity == "lipschitz" and not accounting.printed
-
-
-# With the Lipschitz sensitivity a record's share is that of its gradient on a span that nobody could aim at.
-OF_THE_LOSS = tuple(
-    replace(assumption, when=_trusts_the_loss)
-    for assumption in (
-        Assumption(
-            "What is clipped of every record's loss is Δ-Lipschitz (or as Lipschitz as the run says) on the ball of radius R + ξ."
-        ),
-        CLIP_IDLE,
-        Assumption("Every record's loss is M-smooth where ξ > 0, so that two points say nearly what a derivative does."),
-        Assumption("Nobody who chooses the data knows the directions."),
-    )
-)
+# Where gradients have a known length, a record's share is that of its gradient on a span that nobody could aim at.
+HIDDEN_DIRECTIONS = Assumption("Nobody who chooses the data knows the directions.", unless=lambda r: r.slope == np.inf)
+ORDERS = np.unique(np.round(1.1 ** np.arange(104)))  # of the moment of the span; any is sound
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
@@ -58,42 +42,40 @@ def _of_batches(runs: RunArrays, accounting: Accounting) -> Solved:
     In epochs a record costs its visits alone.
     """
     if runs.setting.sampling in ("cyclic", "shuffled"):
-        count, B = visits(runs), batch_sensitivity(runs)
-        return Solved.of(runs, accounting, count * B**2 / (2 * (runs.s1 + runs.s2)), N=runs.T)
+        return _of_steps(runs, accounting, visits(runs), runs.n / runs.batch)
     noise = runs.s1 if accounting.printed else runs.s1 + runs.s2
     return compose(Sampled.of(runs, noise, accounting), runs.T, runs.delta, accounting)
 
 
 def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
-    B = runs.B / 2 if accounting.printed else runs.B
-    clipped = Solved.of(runs, accounting, _budget(runs, B), N=runs.T)
-    if accounting.sensitivity == "clip" or accounting.printed:
-        return clipped
-    certain = Solved.of(
-        runs, accounting, _budget(runs, np.minimum(runs.B_lipschitz + runs.quotient_bias_at_zero, runs.B)), N=runs.T
-    )
-    return clipped.minimum(certain).minimum(_random_span(runs, accounting))
+    return _of_steps(runs, accounting, runs.T, 0.5 if accounting.printed else 1.0)
 
 
-def _budget(runs: RunArrays, shift):
-    return runs.T * shift**2 / (2 * (runs.s1 + runs.s2))
+def _of_steps(runs: RunArrays, accounting: Accounting, count, ratio) -> Solved:
+    """So many steps that a record moves `ratio` times as far as one on all records."""
+    certain = Solved.of(runs, accounting, _budget(runs, count, ratio * runs.B), N=runs.T)
+    return certain.minimum(_random_span(runs, accounting, count, ratio)) if np.isfinite(runs.slope).any() else certain
 
 
-def _random_span(runs: RunArrays, accounting: Accounting) -> Solved:
+def _budget(runs: RunArrays, count, shift):
+    return count * shift**2 / (2 * (runs.s1 + runs.s2))
+
+
+def _random_span(runs: RunArrays, accounting: Accounting, count, ratio) -> Solved:
     """A step's shift is the projection of a fixed vector onto a random span: shorter by g in the moment of the order, and beyond
-    f g of it with probability at most delta_f in all T steps together (section 7 with pi = 1 throughout).
+    f g of it with probability at most delta_f in all steps together (docs/bounds.md, "Sensitivity").
     """
-    log_delta = np.log(FIRST_SHARE * runs.delta)
-    factors = [np.exp(-log_delta / (2 * order)) * span_moment(runs.K, runs.d, order) for order in ORDERS]
-    order = ORDERS[np.argmin(np.broadcast_arrays(*factors), axis=0)]
-    g, share = span_moment(runs.K, runs.d, order), np.full((), FIRST_SHARE)
-    tried = []
-    for _ in range(4):
-        f = np.exp(-np.log(share * runs.delta) / (2 * order))
-        shift = f * g * runs.B_lipschitz + runs.quotient_bias_at_zero
-        found = Solved.of(runs, accounting, _budget(runs, shift), share * runs.delta, N=runs.T)
+    fixed, added = ratio * runs.B_lipschitz, ratio * runs.quotient_bias_at_zero
+    moments = [np.log(span_moment(runs.K, runs.d, order)) for order in ORDERS]
+    tried, share = [], np.full((), FIRST_SHARE)
+    for _ in range(5):
+        log_delta = np.log(share * runs.delta)
+        lengths = np.broadcast_arrays(*(m - log_delta / (2 * order) for m, order in zip(moments, ORDERS, strict=True)))
+        order, g = ORDERS[np.argmin(lengths, axis=0)], np.exp(np.min(lengths, axis=0)) * UP  # and the tail's factor f in g
+        shift = g * fixed + added
+        found = Solved.of(runs, accounting, _budget(runs, count, shift), share * runs.delta, N=runs.T)
         tried.append(found)
-        slope = runs.T * shift * f * g * runs.B_lipschitz / (runs.s1 + runs.s2)
+        slope = count * shift * g * fixed / (runs.s1 + runs.s2)
         delta_p = runs.delta * (1 - share)
         share = split(found.rho, slope, found.epsilon, order, delta_p, accounting.conversion)
     return reduce(Solved.minimum, tried)
@@ -108,7 +90,7 @@ def explain(g: "Guarantee") -> str:
 def substitute(g: "Guarantee") -> tuple[str, ...]:
     """rho with the run's numbers."""
     s = g.setting
-    if g.accounting.sensitivity == "lipschitz":
+    if np.isfinite(RunArrays.of(s).counted_by(g.accounting).slope):
         return (r"\rho",)
     span = rf"{format_tex(s.beta)} + {format_tex(1 - s.beta)}\cdot\tfrac{{{format_tex(s.K)}}}{{{format_tex(s.d)}}}"
     return (rf"\rho = {format_tex(s.T)}\cdot\frac{{{record_in_tex(g)}}}{{2\cdot({format_tex(s.sigma)})^2\,({span})}}",)
@@ -126,7 +108,7 @@ COMPOSITION = Bound(
         Reference("epochs", "Batches in epochs"),
         Reference("minibatch", "Composition"),
     ),
-    assumptions=(START, replace(CLIPPED, when=lambda a: not _trusts_the_loss(a)), *OF_THE_LOSS, COMPOSABLE_BATCHES, PEOPLE),
+    assumptions=(START, CLIPPED, GRADIENTS, TWO_POINTS, HIDDEN_DIRECTIONS, COMPOSABLE_BATCHES, PEOPLE),
     solve=solve,
     printed="the sensitivity is Δ/n where replacing a record needs 2Δ/n, so ρ is four times too small; for mini-batches it is "
     "the printed theorem with every step counted, whose S_α is the smaller of two divergences",

@@ -109,7 +109,8 @@ def _no_contraction(runs: RunArrays) -> str:
 
 
 def _largest_xi(runs: RunArrays):
-    return np.sqrt((1 - runs.beta) / runs.beta) * 2 * runs.clip_each / (runs.n * runs.M * np.sqrt(2 * runs.d))
+    """With it, what two points add costs no more than half of what the record's part is counted as."""
+    return np.sqrt((1 - runs.beta) / runs.beta) * runs.record_sensitivity * runs.sigma / (runs.M * np.sqrt(2 * runs.d))
 
 
 def substitute(g: "Guarantee") -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels import epochs as kernels
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import spread
-from zoexplore.bounds.sharp_search import FIRST_ORDERS, RAYS, Rows, nearest_order, tabled
+from zoexplore.bounds.sharp_search import FIRST_ORDERS, RAYS, Rows, by_slope, nearest_order, tabled
 from zoexplore.setting import Accounting
 
 AROUND = np.array([0.6, 0.8, 1.0, 1.25, 1.6])  # multiples of the best order that are tried next
@@ -58,7 +58,7 @@ def _rows(runs: RunArrays) -> tuple[Rows, np.ndarray, np.ndarray]:
         return np.array(np.broadcast_to(x, runs.shape).reshape(size), float)
 
     rows = Rows.of(runs, share, runs.T)._replace(
-        B=flat(batch_sensitivity(runs)), data=flat(runs.B_lipschitz * ratio), low=flat(low),
+        B=flat(runs.B_clip * ratio), data=flat(runs.B_lipschitz * ratio), low=flat(low),
         remainder_at_zero=flat(runs.remainder / runs.batch), times=np.ones(size),
     )  # fmt: skip
     return rows, flat(visits(runs)), flat(turns(runs) - 1)
@@ -90,6 +90,6 @@ def _tried(rows: Rows, orders: np.ndarray, count, quiet, accounting: Accounting,
     """epsilon, rho and the share of delta of each row with each of its orders, shape (rows, orders)."""
     index = np.repeat(np.arange(rows.K.size), orders.shape[1])
     some, tables = tabled(rows.at(index)._replace(order=orders.ravel()))
-    lipschitz, conversion = accounting.sensitivity == "lipschitz", NUMBERS[accounting.conversion]
+    lipschitz, conversion = by_slope(rows), NUMBERS[accounting.conversion]
     found = kernels.improve(some, count[index], quiet[index], tables, RAYS, lipschitz, conversion, rounds)
     return tuple(x.reshape(orders.shape) for x in found)

@@ -173,9 +173,10 @@ class Guarantee:
         of_bound = BOUNDS[self.bound].trajectory
         if of_bound is None or not self.valid:
             return None
-        runs = RunArrays.of(self.setting)
+        accounting = _accounting_for(BOUNDS[self.bound], self.accounting)
+        runs = RunArrays.of(self.setting).counted_by(accounting)
         with np.errstate(all="ignore"):
-            path, unit = of_bound(runs, _accounting_for(BOUNDS[self.bound], self.accounting), self._solved), float(runs.unit)
+            path, unit = of_bound(runs, accounting, self._solved), float(runs.unit)
             if path is None:
                 return None
             drift = None if path.drift is None else path.drift * unit
@@ -194,8 +195,9 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
     >>> g.epsilon, g.reason
     (inf, "K = 52 is below the needed 94 (the paper's sufficient K_min is 259)")
     """
-    entry, runs = _entry(bound), RunArrays.of(setting)
+    entry = _entry(bound)
     counted = _accounting_for(entry, accounting)
+    runs = RunArrays.of(setting).counted_by(counted)
     with np.errstate(all="ignore"):
         checks = tuple(check(assumption, runs, counted) for assumption in entry.assumptions if assumption.listed(runs, counted))
     failed = [c for c in checks if c.met is False]
@@ -261,7 +263,7 @@ def epsilon(setting: Setting, bound: str, accounting: Accounting = DEFAULT) -> f
     >>> from zoexplore import epsilon
     >>> from zoexplore.presets import DEMONSTRATION
     >>> round(epsilon(DEMONSTRATION.replace(T=200), "composition"), 3), round(epsilon(DEMONSTRATION.replace(T=200), "sharp"), 3)
-    (7.809, 0.883)
+    (7.907, 0.863)
     """
     return float(_epsilons(_entry(bound), RunArrays.of(setting), accounting))
 
@@ -287,7 +289,7 @@ def curve(
     >>> from zoexplore import curve
     >>> from zoexplore.presets import DEMONSTRATION
     >>> curve(DEMONSTRATION, "T", [1, 100, 10_000], ["theorem"])["theorem"].round(2)
-    array([0.5 , 3.74, 3.74])
+    array([0.63, 6.22, 6.22])
     """
     entries = [_entry(bound) for bound in (BOUNDS if bounds is None else bounds)]
     asked = getattr(RunArrays.along(setting, field, values if isinstance(values, np.ndarray) else list(values)), field)
@@ -321,6 +323,7 @@ def _accounting_for(entry: Bound, accounting: Accounting) -> Accounting:
 
 def _epsilons(entry: Bound, runs: RunArrays, accounting: Accounting) -> np.ndarray:
     accounting = _accounting_for(entry, accounting)
+    runs = runs.counted_by(accounting)
     with np.errstate(all="ignore"):
         checkable = [a.holds(runs, accounting) for a in entry.assumptions if a.holds and a.needed(accounting)]
     return _solve(entry, runs, accounting, np.logical_and.reduce(np.broadcast_arrays(True, *checkable))).epsilon

@@ -5,7 +5,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zoexplore.bounds.assumptions import CLIPPED, FINITE_BALL, LAST_RELEASED, START, STEP_SIZE, Assumption, drawn
+from zoexplore.bounds.assumptions import (
+    CLIPPED,
+    FINITE_BALL,
+    GRADIENTS,
+    LAST_RELEASED,
+    START,
+    STEP_SIZE,
+    TWO_POINTS,
+    Assumption,
+    drawn,
+)
 from zoexplore.bounds.bound import Bound, Solved, Style
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.documents import Reference
@@ -29,8 +39,8 @@ ANY_BATCH = drawn(
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Before the last step two runs are at most 2R apart; clipped updates move them by U = 2 eta Delta/sqrt(K) more, in the
-    span (2 eta Delta/K where the clip is joint).
+    """Before the last step two runs are at most 2R apart; updates move them by U more, in the span: by 2 eta Delta/sqrt(K), or by
+    what the length of gradients allows.
 
     With x the cosine of the angle between the distance and the span the cost is half of
     (2R r x + U)^2/S + 4 R^2 (1 - x^2)/s2, where r > 1 only if the ridge's own step overshoots; the worst x is
@@ -59,10 +69,12 @@ def explain(g: "Guarantee") -> str:
 def substitute(g: "Guarantee") -> tuple[str, ...]:
     """The lengths that rho is made of, with the run's numbers."""
     s = g.setting
-    update, over = 2 * s.eta * s.clip_each / s.K**0.5, "K" if s.clipping == "joint" else r"\sqrt K"
+    runs, over = RunArrays.of(s).counted_by(g.accounting), "K" if s.clipping == "joint" else r"\sqrt K"
+    update = float(runs.step_sensitivity * runs.unit)
+    of_clip = rf" = \frac{{2\eta\Delta}}{{{over}}}" if runs.step_sensitivity == runs.clipped_step else ""
     across = (s.eta * s.sigma) ** 2 * (1 - s.beta) / s.d
     return (
-        rf"2R = {bound_in_tex(2 * s.R)},\quad U = \frac{{2\eta\Delta}}{{{over}}} = {bound_in_tex(update)},\quad"
+        rf"2R = {bound_in_tex(2 * s.R)},\quad U{of_clip} = {bound_in_tex(update)},\quad"
         rf" s_2 = \frac{{\eta^2(1-\beta)\sigma^2}}{{d}} = {format_tex(across)}",
         r"\rho",
     )
@@ -77,7 +89,7 @@ OUTPUT_PERTURBATION = Bound(
     summary="Only the last step's noise is counted: it must hide two runs as far apart as the ball is wide.",
     source="Paper, after the public-state baseline",
     proofs=(Reference("bounds", "Output perturbation"),),
-    assumptions=(START, LAST_RELEASED, CLIPPED, ANY_BATCH, STEP_SIZE, FINITE_BALL, ISOTROPIC_NOISE),
+    assumptions=(START, LAST_RELEASED, CLIPPED, GRADIENTS, TWO_POINTS, ANY_BATCH, STEP_SIZE, FINITE_BALL, ISOTROPIC_NOISE),
     solve=solve,
     printed="the last update is taken to move nothing: the distance before the noise is 2R alone",
     style=Style(("#7a7266", "#a59d90"), (2, 4), 2.4),

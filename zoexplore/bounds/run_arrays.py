@@ -9,7 +9,7 @@ import numpy as np
 from zoexplore.bounds.contraction import lipschitz
 from zoexplore.bounds.kernels import norms
 from zoexplore.bounds.sensitivity import Sensitivity, above_underflow
-from zoexplore.setting import INTEGER_FIELDS, NUMERIC_FIELDS, Setting, shown
+from zoexplore.setting import INTEGER_FIELDS, NUMERIC_FIELDS, Accounting, Setting, shown
 
 LEAST_UNIT = 1e-290
 LEAST_PRODUCT = 2.0**-1022  # the smallest number that doubles hold to the last digit
@@ -43,6 +43,7 @@ class RunArrays(Sensitivity):
     releases: np.ndarray
     records_per_person: np.ndarray
     by_linear_norm: bool = False  # counted by the norm of linear models, for which even an idle clip is one that may act
+    by_clip: bool = False  # what a record does is counted by the clip alone
     composition_cache: dict[Any, Any] = field(default_factory=dict, init=False)  # by accounting, once it was asked for
 
     @classmethod
@@ -75,9 +76,17 @@ class RunArrays(Sensitivity):
             columns["lipschitz"] = values
         return cls(setting, **columns)
 
+    def counted_by(self, accounting: Accounting) -> "RunArrays":
+        """The same runs, with what a record does counted as the accounting says."""
+        return self._with(by_clip=accounting.sensitivity == "clip" or accounting.printed)
+
     def counted_by_linear_norm(self, by_linear_norm: bool = True) -> "RunArrays":
-        """The same runs counted by the norm of linear models, or not; composition, which does not ask, is shared."""
-        other = replace(self, by_linear_norm=by_linear_norm)
+        """The same runs counted by the norm of linear models, or not."""
+        return self._with(by_linear_norm=by_linear_norm)
+
+    def _with(self, **changes: bool) -> "RunArrays":
+        """The same runs, counted otherwise; composition, which is kept by accounting and asks for no norm, is shared."""
+        other = replace(self, **changes)  # type: ignore[arg-type]
         object.__setattr__(other, "composition_cache", self.composition_cache)
         return other
 
@@ -135,7 +144,8 @@ class RunArrays(Sensitivity):
     def quotient_bias(self) -> np.ndarray:
         """What `bias_term` is by the width of the range of curvatures of what is clipped: eta (M' - lo) xi/(2 sqrt(K))."""
         width = np.maximum((self.top_curvature - self.low_curvature) / 2 * np.sqrt(self.K) * self.xi / self.unit, 0.0)
-        return np.where((self.xi > 0) & (self.top_curvature > self.low_curvature), above_underflow(width), 0.0)
+        known = np.where(self.top_curvature > self.low_curvature, above_underflow(width), 0.0)
+        return np.where(self.xi > 0, np.where(np.isinf(self.M), np.inf, known), 0.0)
 
     @property
     def quotient_bias_at_zero(self) -> np.ndarray:
@@ -192,6 +202,58 @@ class RunArrays(Sensitivity):
         width = np.where(self.xi > 0, (self.M - self.ridge) * self.xi * (0.5 if self.regime == "non-convex" else 0.25), 0.0)
         root = np.sqrt(self.K)
         return np.where(self.joint, np.minimum(self.lipschitz + root * width, root * self.lipschitz), self.lipschitz)
+
+    @property
+    def slope(self) -> np.ndarray:
+        """The longest gradient that is counted on. It is infinite where the clip alone is: where that is asked for, where no
+        loss is as the setting says, and where L/sqrt(d), which is seen along a direction on the average, is no less.
+        """
+        useless = self.by_clip | ~self.consistent | (self.lipschitz >= self.clip_each * np.sqrt(self.d))
+        return np.where(useless, np.inf, self.lipschitz)
+
+    @property
+    def B_lipschitz(self) -> np.ndarray:
+        """The most by which neighbours' updates differ at the same point before they are projected onto the span, where gradients
+        have length at most L: 2 eta L/(nK) for one record that is replaced.
+        """
+        return self.B_clip / np.sqrt(self.K) * (self.slope / self.clip_each)
+
+    @property
+    def B(self) -> np.ndarray:
+        """The most by which neighbours' updates differ at the same point in the span, for certain: what the clip allows, or a
+        gradient's length, which no projection exceeds.
+        """
+        return np.minimum(self.B_clip, self.B_lipschitz + self.quotient_bias_at_zero)
+
+    @property
+    def record_sensitivity(self) -> np.ndarray:
+        """The same for the mean vector of difference quotients, over sqrt(K) and in units of sigma: by the clip 2 Delta/n for one
+        record that is replaced, Delta/n for one that is added or removed.
+        """
+        return self.B * np.sqrt(self.K)
+
+    @property
+    def gradient_sensitivity(self) -> np.ndarray:
+        """The most that a person's records move the mean gradient where each is clipped to length Delta, in units of sigma."""
+        return above_underflow(self.person_share * 2 * np.minimum(self.clip, self.slope) / self.n / self.sigma)
+
+    @property
+    def step_sensitivity(self) -> np.ndarray:
+        """The most by which updates at two points differ in the span: 2 eta Delta/sqrt(K), or 2 eta L/K and what two points
+        add.
+        """
+        return np.minimum(self.clipped_step, above_underflow(2 * self.slope / self.sigma / self.K) + self.quotient_bias)
+
+    @property
+    def consistent(self) -> np.ndarray:
+        """Whether a loss can be as strongly convex and as Lipschitz as the setting says what is clipped is: opposite ends of the
+        ball are 2 (R + xi) apart, gradients of length L by at most 2 L.
+        """
+        if self.regime != "strongly-convex":
+            return np.ones(self.shape, bool)
+        outside = self.m == self.ridge  # all the strong convexity is outside the clip: nothing to check, even on an infinite ball
+        reach = np.where(outside, 0.0, (self.m - self.ridge) * np.where(outside, 1.0, self.R + self.xi))
+        return reach <= self.lipschitz
 
     @property
     def certain_c(self) -> np.ndarray:

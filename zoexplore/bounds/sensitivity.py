@@ -20,7 +20,6 @@ class Sensitivity:
     K: np.ndarray
     sigma: np.ndarray
     clip: np.ndarray
-    lipschitz: np.ndarray
     records_per_person: np.ndarray
 
     @property
@@ -34,43 +33,23 @@ class Sensitivity:
         return np.where(self.joint, self.clip / np.sqrt(self.K), self.clip)
 
     @property
-    def record_sensitivity(self) -> np.ndarray:
-        """The most that a person's records move the mean difference quotient along a direction, in units of sigma: 2 Delta/n for
-        one record that is replaced, Delta/n for one that is added or removed; of a joint clip, which allows that for no
-        two directions at once, their root mean square.
-        """
-        return above_underflow(self.person_share * 2 * self.clip_each / self.n / self.sigma)
-
-    @property
-    def gradient_sensitivity(self) -> np.ndarray:
-        """The most that a person's records move the mean gradient where each is clipped to length Delta, in units of sigma."""
-        return above_underflow(self.person_share * 2 * self.clip / self.n / self.sigma)
-
-    @property
     def person_share(self) -> np.ndarray:
         """What a person's records are of the 2 Delta that one record can be replaced by."""
         return np.minimum(self.records_per_person, self.n) * (0.5 if self.setting.neighbours == "add-remove" else 1.0)
 
     @property
-    def step_sensitivity(self) -> np.ndarray:
+    def clipped_step(self) -> np.ndarray:
         """The most by which clipped updates at two points differ, in the span: 2 eta Delta/sqrt(K), and 2 eta Delta/K where the
         clip is joint.
         """
         return above_underflow(2 * self.clip_each / self.sigma / np.sqrt(self.K))
 
     @property
-    def B(self) -> np.ndarray:
-        """The most by which neighbours' updates differ at the same point, in the span: 2 eta Delta/(n sqrt(K)) for one record
-        that is replaced, and 2 eta Delta/(nK) where the clip is joint.
+    def B_clip(self) -> np.ndarray:
+        """The most by which neighbours' updates differ at the same point, in the span, by the clip alone: 2 eta Delta/(n sqrt(K))
+        for one record that is replaced, and 2 eta Delta/(nK) where the clip is joint.
         """
-        return above_underflow(self.person_share * self.step_sensitivity / self.n)
-
-    @property
-    def B_lipschitz(self) -> np.ndarray:
-        """The most by which neighbours' updates differ at the same point before they are projected onto the span, where data
-        losses are L-Lipschitz: 2 eta L/(nK) for one record that is replaced.
-        """
-        return self.B / np.sqrt(self.K) * (self.lipschitz / self.clip_each)
+        return above_underflow(self.person_share * self.clipped_step / self.n)
 
     @property
     def own_part(self) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from zoexplore.formatting import format_count, format_number, format_tex
+from zoexplore.bounds.run_arrays import RunArrays
+from zoexplore.formatting import bound_in_tex, format_count, format_number, format_tex
 
 if TYPE_CHECKING:
     from zoexplore.bounds.guarantee import Guarantee
@@ -53,8 +54,12 @@ def _of_releases(released: int, T: int, whose: str) -> str:
 
 
 def record_in_tex(g: "Guarantee") -> str:
-    """(2 Delta/n)^2 with the run's numbers; of a joint clip Delta/sqrt(K) for Delta."""
-    s = g.setting
+    """What a record moves the mean quotients by, squared, with the run's numbers: (2 Delta/n)^2 where the clip is what bounds
+    it; of a joint clip Delta/sqrt(K) for Delta.
+    """
+    s, runs = g.setting, RunArrays.of(g.setting).counted_by(g.accounting)
+    if runs.B < runs.B_clip or runs.person_share != 1:
+        return rf"({bound_in_tex(float(runs.record_sensitivity * runs.sigma))})^2"
     over = rf"({format_tex(s.n)}\sqrt{{{format_tex(s.K)}}})" if s.clipping == "joint" else format_tex(s.n)
     return rf"(2\cdot {format_tex(s.clip)}/{over})^2"
 

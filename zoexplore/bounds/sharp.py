@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zoexplore.bounds import composition, epochs, full_span, sharp_batches
-from zoexplore.bounds.assumptions import CLIP_IDLE, EPOCHS, LIPSCHITZ, PEOPLE, RELEASED, SMOOTH, START, Assumption
+from zoexplore.bounds.assumptions import CLIP_IDLE, EPOCHS, GRADIENTS, LIPSCHITZ, PEOPLE, RELEASED, SMOOTH, START, Assumption
 from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
 from zoexplore.bounds.kernels import norms as kernels_norms
 from zoexplore.bounds.kernels import sharp as kernels
@@ -300,8 +300,7 @@ def _all_directions(runs: RunArrays, accounting: Accounting) -> Solved:
 
 def _all_directions_step(runs: RunArrays, accounting: Accounting):
     """Drift and noise variance of a step in all directions."""
-    data = np.minimum(runs.B_lipschitz, runs.B) if accounting.sensitivity == "lipschitz" else runs.B
-    return data + runs.remainder, runs.s1 + runs.s2
+    return np.minimum(runs.B_lipschitz, runs.B_clip) + runs.remainder, runs.s1 + runs.s2
 
 
 def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Trajectory | None:
@@ -328,7 +327,7 @@ def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Traje
 
 def substitute(g: "Guarantee") -> tuple[str, ...]:
     """The lengths and variances that the recursion works with, with the run's numbers."""
-    runs = RunArrays.of(g.setting)
+    runs = RunArrays.of(g.setting).counted_by(g.accounting)
     unit = float(runs.unit)
     return (
         rf"c = {bound_in_tex(float(runs.c))},\quad B = {bound_in_tex(float(runs.B) * unit)},\quad"
@@ -338,12 +337,23 @@ def substitute(g: "Guarantee") -> tuple[str, ...]:
     )
 
 
+def _smooth_data(runs: RunArrays) -> str:
+    """What is supposed of what is clipped of a single run's losses."""
+    inside = runs.regime == "strongly-convex" and runs.m > runs.ridge
+    shape = ", and (m − ridge)-strongly convex" if inside else "" if runs.regime == "non-convex" else ", and convex"
+    if runs.ridge == 0:
+        return f"Every record's loss is M-smooth{shape.replace('(m − ridge)', 'm')}."
+    return f"Every record's loss is M-smooth; what is clipped of it, all but the ridge, is (M − ridge)-smooth{shape}."
+
+
 SMOOTH_DATA = replace(
     SMOOTH,
     words="Every record's loss is M-smooth; what is clipped of it, all but the ridge, is (M − ridge)-smooth, and convex or "
     "(m − ridge)-strongly convex where the regime says so.",
+    said=lambda r: _smooth_data(r),
 )
 IDLE = replace(LIPSCHITZ, holds=None, shortfall=None, vouched=False, unless=lambda r: r.acting)
+STEEP = replace(GRADIENTS, unless=lambda r: not r.acting or r.slope == np.inf)
 
 
 LINEAR = Assumption(
@@ -416,7 +426,7 @@ SHARP = Bound(
         Reference("epochs", "Released checkpoints"), Reference("epochs", "Neighbours"),
         Reference("minibatch", "The sharper bound: caps"),
     ),
-    assumptions=(START, RELEASED, SMOOTH_DATA, LINEAR, IDLE, CLIP_IDLE, EPOCHS, PEOPLE),
+    assumptions=(START, RELEASED, SMOOTH_DATA, LINEAR, IDLE, STEEP, CLIP_IDLE, EPOCHS, PEOPLE),
     solve=solve,
     trajectory=trajectory,
     remark=remark,

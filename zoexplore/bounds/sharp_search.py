@@ -83,7 +83,7 @@ class Rows(NamedTuple):
         columns = (
             runs.K, runs.d, runs.ridge_factor, runs.low_curvature, runs.top_curvature, runs.slowest, runs.clip_kind,
             runs.linear & runs.by_linear_norm, runs.certain,
-            runs.B, runs.B_lipschitz, runs.remainder, runs.remainder_at_zero, runs.delta, runs.releases,
+            runs.B_clip, runs.B_lipschitz, runs.remainder, runs.remainder_at_zero, runs.delta, runs.releases,
             most, z0, far, high, beta, 9.0, FIRST_SHARE, 0,
         )  # fmt: skip
         return cls(*(np.array(np.broadcast_to(x, (size,))) for x in columns))
@@ -141,6 +141,11 @@ def growth_of_squared_distance(K: float, d: float, order: float, r: float, low: 
     return norms.norm(_table(K, d, order, r, low, top, 1.0, acting), RAYS, 1.0, c2)[0]
 
 
+def by_slope(rows: Rows) -> bool:
+    """Whether the length of gradients is counted on in any row; in the others it is infinite."""
+    return bool(np.isfinite(rows.data).any())
+
+
 def nearest_order(order) -> np.ndarray:
     """The orders' neighbours among those that are tried."""
     return ORDERS[np.searchsorted(np.sqrt(ORDERS[1:] * ORDERS[:-1]), order)]
@@ -180,12 +185,12 @@ class Outcome:
 
 def first_guess(rows: Rows, accounting: Accounting, blocks: Blocks) -> np.ndarray:
     """Constant drifts to start the recursion from, shape (rows, blocks)."""
-    return kernels.first_guess(*tabled(rows), RAYS, accounting.sensitivity == "lipschitz", *blocks)
+    return kernels.first_guess(*tabled(rows), RAYS, by_slope(rows), *blocks)
 
 
 def improve(rows: Rows, accounting: Accounting, blocks: Blocks, paths: np.ndarray, rounds: int, most_rounds: int = 0) -> Outcome:
     """Rounds of the recursion, and as many more as gain, up to the most; `paths` become the last one's drifts."""
-    lipschitz, conversion = accounting.sensitivity == "lipschitz", NUMBERS[accounting.conversion]
+    lipschitz, conversion = by_slope(rows), NUMBERS[accounting.conversion]
     epsilon, rho, steps, share, path = kernels.improve(
         *tabled(rows), RAYS, lipschitz, conversion, *blocks, paths, rounds, SETTLED, max(rounds, most_rounds)
     )
@@ -194,7 +199,7 @@ def improve(rows: Rows, accounting: Accounting, blocks: Blocks, paths: np.ndarra
 
 def walk(rows: Rows, accounting: Accounting, path: np.ndarray, N: int) -> tuple[np.ndarray, ...]:
     """A row's last N steps, from the drifts its best round started from: z (N + 1 of them), alpha, pi, a, p, rho, drift."""
-    return kernels.walk(*tabled(rows), RAYS, accounting.sensitivity == "lipschitz", *FINE, path, N)
+    return kernels.walk(*tabled(rows), RAYS, by_slope(rows), *FINE, path, N)
 
 
 def settle(rows: Rows, accounting: Accounting, run: np.ndarray) -> tuple[Rows, Outcome, np.ndarray]:

@@ -37,14 +37,10 @@ class Sampled:
     @classmethod
     def of(cls, runs: RunArrays, variance, accounting: Accounting) -> "Sampled":
         """Against noise of a variance in the span, in `RunArrays.unit` squared. The record in question moves a batch's step by
-        n/b times what it moves a step on all records, with the Lipschitz sensitivity for certain
-        (docs/minibatch.md, "Composition").
+        n/b times what it moves a step on all records, for certain (docs/minibatch.md, "Composition").
         """
-        moved = runs.B * runs.n
-        if accounting.sensitivity == "lipschitz" and not accounting.printed:
-            moved = np.minimum(moved, runs.B_lipschitz * runs.n + runs.bias_term)
         noise = np.sqrt(np.where(variance < LEAST_VARIANCE, 0.0, variance))
-        mu = moved / runs.batch / noise
+        mu = runs.B * runs.n / runs.batch / noise
         return cls(runs.batch / runs.n, mu, runs.K, accounting.printed, runs.setting.sampling)
 
     def divergence(self, alpha):

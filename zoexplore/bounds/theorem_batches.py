@@ -44,7 +44,7 @@ def _best_counted_steps(runs: RunArrays, accounting: Accounting, geometry: Geome
     Of many rows some are searched from the start; the others begin at what these found, interpolated.
     """
     free = accounting.schedule == "optimal"
-    fixed = (runs.delta, runs.batch, runs.n, runs.sigma, runs.clip, runs.beta, *geometry, T)
+    fixed = (runs.delta, runs.batch, runs.n, runs.B, runs.beta, *geometry, T)
     shape = np.broadcast_shapes(*map(np.shape, fixed))
     size = int(np.prod(shape))
     start, rounds = (FIRST_SHARE, FIRST_ORDER, 0.5 if free else runs.beta), ROUNDS

@@ -75,7 +75,7 @@ def _directions(record: RunRecord) -> str:
 
 
 def privacy_report(
-    record: RunRecord, *, released: str = "last", conversion: str = "gaussian", sensitivity: str = "clip"
+    record: RunRecord, *, released: str = "last", conversion: str = "gaussian", sensitivity: str = "least"
 ) -> Report:
     """Every bound's guarantee for a run as far as it went.
 
@@ -83,7 +83,7 @@ def privacy_report(
         record: the run.
         released: "last" where no other iterate is ever seen by anybody else; "all" where each may be.
         conversion: from a budget to epsilon, as in `Accounting`.
-        sensitivity: as in `Accounting`; "lipschitz" takes effect where the clip is proven idle and M is declared.
+        sensitivity: as in `Accounting`; the length of gradients is used where it is declared, and M with it.
 
     Raises:
         ValueError: an option is unknown, or no step was made yet.

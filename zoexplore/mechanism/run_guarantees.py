@@ -30,7 +30,7 @@ SECTIONS = 12  # of the search for an order
 
 
 def composition(record: RunRecord, accounting: Accounting) -> Guarantee:
-    """Composition, whatever the loss. With the Lipschitz sensitivity, for runs whose clip is idle."""
+    """Composition, whatever the loss; less where the length of gradients is declared."""
     if len(record.moving) > 1 or record.skipped_turns:
         return _added_up(record, accounting)
     (step, count), *_ = record.moving.items()
@@ -41,7 +41,7 @@ def of_last(record: RunRecord, bound: str, accounting: Accounting) -> Guarantee:
     """A bound for the last iterate, where nothing in `against` speaks against it."""
     if bound == "output-perturbation":  # only the last step's noise counts
         farthest = max(step.R for step in record.moving)
-        found = _of(record, replace(record.last, R=farthest), 1.0, bound, accounting)
+        found = _of(record, replace(record.last, R=farthest), 1.0, bound, accounting.replace(sensitivity="clip"))
     else:
         found = _of(record, *dominated(record), bound, accounting)
     if bound == "theorem" and not against(record, bound) and set(record.varies(*Step.__annotations__)) == {"beta"}:

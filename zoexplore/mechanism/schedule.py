@@ -65,7 +65,7 @@ def _paid_at(beta: np.ndarray, reference: Guarantee) -> Guarantee:
     setting, accounting, path = reference.setting, reference.accounting, reference.trajectory
     if path is None:
         return reference
-    counted, runs = beta[len(beta) - len(path.beta) :], RunArrays.of(setting)
+    counted, runs = beta[len(beta) - len(path.beta) :], RunArrays.of(setting).counted_by(accounting)
     with np.errstate(divide="ignore", invalid="ignore"):
         data = runs.record_sensitivity**2 / 2 / counted
         shift = np.where(path.a > 0, setting.d / 2 * (path.a / runs.unit) ** 2 / (1 - counted), 0.0)

@@ -97,7 +97,7 @@ def recommend(
     >>> from zoexplore.presets import DEMONSTRATION
     >>> plan = recommend(DEMONSTRATION, epsilon=1.0, most_directions=100)
     >>> plan.setting.K, round(plan.setting.beta, 2), plan.epsilon <= 1
-    (100, 0.38, True)
+    (100, 0.5, True)
     """
     if setting.M == inf:
         raise Refused("M = ∞ is not allowed: a plan takes η = K/M, so give the smoothness M of the loss", "M")

@@ -24,7 +24,7 @@ def crossover_step(setting: Setting, bound: str = "sharp", accounting: Accountin
 
     >>> from zoexplore.presets import DEMONSTRATION
     >>> crossover_step(DEMONSTRATION, "theorem")
-    58
+    134
     """
 
     def below(T: np.ndarray) -> np.ndarray:

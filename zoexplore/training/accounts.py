@@ -2,7 +2,8 @@
 
 All methods are charged for the same thing, what one record's gradient may add to a step:
 
-- each quotient clipped at Delta: as the accountant has it, whether the clip acts or not;
+- each quotient clipped at Delta: as the accountant has it, whether the clip acts or not, with the loss's Lipschitz constant
+  where it is proved;
 - the K quotients of a record clipped together at C, which lets a record move a step by (eta/K) C/n. No bound but those that the
   clip alone carries covers a joint clip that acts;
 - a loss that is proved to be L-Lipschitz with C >= L: neither clip ever acts, and the record moves the step by its gradient's
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from math import inf
 
 from zoexplore.bounds import BOUNDS
+from zoexplore.bounds.bound import CLIP_ALONE
 from zoexplore.setting import Accounting, Setting
 from zoexplore.training.engine import Configuration
 from zoexplore.training.methods import METHODS, OPACUS
@@ -39,16 +41,19 @@ class Account:
 def accounts(task: Task, configuration: Configuration, accounting: Accounting) -> tuple[Account, ...]:
     """Every sound way to count a configuration with noise. For whichever bound, the least of them holds."""
     setting, hidden = configuration.setting, configuration.hidden and configuration.method != OPACUS
+    alone = CLIP_ALONE if hidden else CLIP_ALONE[:1]
+    if setting.clipping == "each" and task.constants.supposed:
+        trusting = tuple(bound for bound in _allowed(configuration) if bound not in CLIP_ALONE)
+        of_clip = Account(setting.replace(lipschitz=inf), accounting, alone, "each quotient's clip")
+        return (of_clip, Account(setting, accounting, trusting, "the loss as it is supposed")) if hidden else (of_clip,)
     if setting.clipping == "each":
-        bounds = _allowed(configuration) if hidden else ("composition",)
-        return (Account(setting, accounting, bounds, "each quotient's clip"),)
-    alone = ("composition", "output-perturbation") if hidden else ("composition",)
-    found = [Account(setting.replace(lipschitz=inf), accounting.replace(sensitivity="clip"), alone, _of_clip(configuration))]
+        return (Account(setting, accounting, _allowed(configuration) if hidden else alone, "each quotient's clip"),)
+    found = [Account(setting.replace(lipschitz=inf), accounting, alone, _of_clip(configuration))]
     constants = task.constants
     if not constants.supposed and setting.clip >= constants.lipschitz and setting.full_batch and configuration.method != OPACUS:
         idle = setting.replace(clip=constants.lipschitz, lipschitz=None)
         bounds = _allowed(configuration) if hidden else ("composition",)
-        found.append(Account(idle, accounting.replace(sensitivity="lipschitz"), bounds, "the loss's Lipschitz constant"))
+        found.append(Account(idle, accounting.replace(sensitivity="least"), bounds, "the loss's Lipschitz constant"))
     return tuple(found)
 
 

@@ -58,11 +58,10 @@ Choices = Mapping[tuple[str, float], Choice]
 def configuration(task: Task, method: str, choice: Choice, sigma: float, *, hidden: bool = True) -> Configuration:
     """The run of a choice. Without noise nothing is proved that would need a ball, so that there is none."""
     kind = METHODS[method]
-    lipschitz = task.constants.lipschitz
     setting = task.setting(
         sigma, choice.K, choice.beta, choice.T, eta=choice.rate * choice.K, clip=choice.clip, neighbours=NEIGHBOURS,
         clipping=choice.clipping, batch=choice.batch, sampling="poisson" if choice.batch else "without-replacement",
-        lipschitz=lipschitz if choice.clip < lipschitz else None, R=task.R if kind.noisy else inf,
+        R=task.R if kind.noisy else inf,
     )  # fmt: skip
     if choice.ridge is not None:
         moved = choice.ridge - setting.ridge

@@ -110,7 +110,7 @@ def plan(
     task, names = task_of(task), _each("methods", methods, METHODS)
     if sigmas is not None and epsilons is not None:
         raise ValueError("both sigmas and epsilons were given: give one of them")
-    accounting = _checked(accounting or Accounting(sensitivity="clip" if epsilons is None else "lipschitz"))
+    accounting = _checked(accounting or Accounting())
     seeds = _seeds(seeds, noise_seed)
     _check_names(others)
     if epsilons is None:

@@ -6,10 +6,12 @@ from importlib.metadata import PackageNotFoundError, version
 from math import inf
 from typing import NamedTuple
 
+from zoexplore.bounds import BOUNDS
+from zoexplore.bounds.bound import CLIP_ALONE
 from zoexplore.bounds.guarantee import as_printed
 from zoexplore.training.engine import Configuration, State
 from zoexplore.training.plans import Plan, records
-from zoexplore.training.privacy import Privacy, trusting
+from zoexplore.training.privacy import Privacy
 from zoexplore.training.results import Frontier, Point
 
 LIBRARIES = ("zoexplore", "numpy", "scipy", "numba", "torch", "scikit-learn", "opacus")
@@ -52,8 +54,8 @@ def _point(plan: Plan, c: Configuration, used: list[_Run], known: Privacy) -> Po
     reason = dict(known.reason)
     clipped = sum(int(run.state.clipped[run.place]) for run in used)
     supposed = plan.task.constants.supposed
-    if supposed and clipped and c.setting.clipping == "each":
-        for bound in trusting(plan.accounting):
+    if supposed and clipped and c.setting.clipping == "each" and c.setting.lipschitz is None:
+        for bound in set(BOUNDS) - set(CLIP_ALONE):
             epsilons[bound], reason[bound] = (inf,) * len(steps), CLIP_ACTED
     epsilon = {bound: values[-1] for bound, values in epsilons.items()}
     for bound, value in epsilon.items():

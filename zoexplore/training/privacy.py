@@ -59,18 +59,10 @@ def nothing(records: tuple[int, ...], why: str) -> Privacy:
     return Privacy(dict.fromkeys(BOUNDS, inf), dict.fromkeys(BOUNDS, why), silent, dict.fromkeys(BOUNDS, ""))
 
 
-def trusting(accounting: Accounting) -> tuple[str, ...]:
-    """The bounds that need the loss to be as smooth and as Lipschitz as stated; for the others the clip is enough."""
-    return tuple(bound for bound, entry in BOUNDS.items() if entry.trusts_the_loss(accounting))
-
-
 def _refused(task: Task, configuration: Configuration, accounting: Accounting) -> dict[str, str]:
     """Bounds that the setting alone would allow, but not this task or method."""
     refused: dict[str, str] = {}
-    setting, lipschitz = configuration.setting, task.constants.lipschitz
-    if setting.clipping == "each" and setting.clip < lipschitz and (setting.lipschitz or 0) < lipschitz:
-        why = f"the loss is {lipschitz:.4g}-Lipschitz, so that a clip of Δ = {setting.clip:.4g} may act: give at least that"
-        refused |= dict.fromkeys(trusting(accounting), why)
+    setting = configuration.setting
     if configuration.method == OPACUS:
         return refused
     if configuration.clips_own_basis:

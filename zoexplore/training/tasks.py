@@ -92,7 +92,9 @@ class Task:
             "clip": known.lipschitz if self.clip is None else self.clip, "M": known.M, "m": known.m,
             "ridge": self.ridge if known.m else 0.0, "delta": self.delta, "linear": known.linear,
         }  # fmt: skip
-        return Setting(**(values | others))
+        values |= others
+        values.setdefault("lipschitz", known.lipschitz if values["clip"] < known.lipschitz else None)
+        return Setting(**values)
 
     def held_back(self) -> "Task":
         """The same task without its test part: a fifth of the records to train on is held out instead, to choose by."""
@@ -233,7 +235,7 @@ TASKS = {
         Task(
             "mixture", "Two Gaussian classes, n = 20 000",
             "Drawn once, at random: unit rows around two opposite centres. Logistic loss with a ridge of 0.5.",
-            mixture, "logistic", ridge=0.5, R=0.31, K=260, T=200, sigmas=(3e-4, 1e-3, 3e-3, 1e-2),
+            mixture, "logistic", ridge=0.5, R=0.31, K=260, T=200, sigmas=(2e-5, 5e-5, 2e-4, 1e-3),
         ),
         Task(
             "digits", "Handwritten digits, n = 1 438",

@@ -30,7 +30,7 @@ CLIPS = (1.0, 1.0, 0.5, 0.25, 0.1)  # of a gradient, as parts of the Lipschitz c
 SHARES = (0.25, 0.5, 0.9)
 RIDGES = (None, None, 1e-2)  # None: the task's own
 FAINT_RIDGES = (None, 1e-5, 0.0)  # without noise, which is what a stronger one is for
-ACCOUNTING = Accounting(sensitivity="lipschitz")
+ACCOUNTING = Accounting()
 
 
 @dataclass(frozen=True)

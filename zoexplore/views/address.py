@@ -13,7 +13,7 @@ import panel as pn
 import param
 
 from zoexplore.bounds import BOUNDS
-from zoexplore.export import from_fields, to_fields
+from zoexplore.export import from_address, from_fields, in_address, to_fields
 from zoexplore.fields import in_symbols
 from zoexplore.formatting import format_exact, parse_number
 from zoexplore.setting import SETTING_FIELDS
@@ -146,7 +146,8 @@ class Address:
 
     def search(self) -> str:
         """The query of the state, with its question mark; empty where there is nothing to say."""
-        fields = to_fields(self.state.setting, self.state.accounting)
+        run = self.state.setting, self.state.accounting
+        fields = in_address(*run) if to_fields(*run) else {}
         kept = {key: (getattr(owner, name), first) for key, (owner, name, first) in self._kept.items()}
         turned = [(key, text_of(value)) for key, (value, first) in kept.items() if value != first]
         pairs = [*self.lesson.fields(), *turned, *fields.items()]
@@ -164,7 +165,8 @@ class Address:
             if self.tabs and any(f"{tab}.{name}" in given for name in names):
                 self.tabs[tab]  # builds it, and it is followed
         others = (*Lesson.NAMES, *self._kept, "pin", "compare")
-        loaded = from_fields({name: text for name, text in pairs if name not in others})
+        fields = {name: text for name, text in pairs if name not in others}
+        loaded = from_address(fields) if fields else from_fields(fields)
         self._reading = True
         try:
             self.state.replace(loaded.setting, loaded.accounting)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import param
 
-from zoexplore.export import from_fields, to_fields
+from zoexplore.export import from_address, in_address, to_fields
 from zoexplore.fields import symbol_of
 from zoexplore.formatting import THIN, format_count
 from zoexplore.presets import Preset
@@ -29,7 +29,7 @@ class Pin:
 
     def text(self) -> str:
         """The pin in an address: K:52,T:9~name."""
-        fields = to_fields(self.setting, self.accounting)
+        fields = in_address(self.setting, self.accounting)
         return ",".join(f"{key}:{value}" for key, value in fields.items()) + f"~{self.name}"
 
     @classmethod
@@ -37,7 +37,7 @@ class Pin:
         """The pin that a text says, and what could not be used of it."""
         fields, _, name = text.partition("~")
         pairs = (pair.partition(":") for pair in fields.split(",") if pair)
-        loaded = from_fields({key: value for key, _, value in pairs})
+        loaded = from_address({key: value for key, _, value in pairs})
         return cls(_shortened(name) or "pinned", loaded.setting, loaded.accounting), loaded.problems
 
 

@@ -124,7 +124,7 @@ STEPS = {
         control="sigma", view="curves", turned={"along": "T"},
         question="Will twice the noise halve ε?",
         guesses=("Yes, about half", "Less than half is left", "More than half is left"),
-        then={"sigma": 2e-3}, tells=_twice_the_noise,
+        then={"sigma": 1e-4}, tells=_twice_the_noise,
     ),
     "2": Step(
         "Composition grows",

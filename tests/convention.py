@@ -1,0 +1,51 @@
+"""Runs and questions by the paper's convention: the clip is supposed idle, and a record is counted by it all the same.
+
+What is compared with the paper, with references of its constants, or with an adversary who has the whole clip to himself, is of
+this kind. What the length of gradients is worth is `tests/bounds/test_supposed.py`'s.
+"""
+
+from functools import partial
+
+import zoexplore
+from zoexplore import planning
+from zoexplore.presets import BEFORE as DEMONSTRATION
+from zoexplore.presets import PAPER_CONVENTION
+
+__all__ = ["DEFAULT", "DEMONSTRATION", "Accounting", "Setting", "calibrate", "crossover_step", "curve", "epsilon", "flat_step"]
+__all__ += ["guarantee", "least_directions", "recommend"]
+
+Accounting = partial(zoexplore.Accounting, sensitivity="clip")
+Setting = partial(zoexplore.Setting, lipschitz=None)
+DEFAULT = PAPER_CONVENTION
+
+
+def epsilon(setting, bound, accounting=DEFAULT):
+    return zoexplore.epsilon(setting, bound, accounting)
+
+
+def guarantee(setting, bound, accounting=DEFAULT):
+    return zoexplore.guarantee(setting, bound, accounting)
+
+
+def curve(setting, field, values, bounds=None, accounting=DEFAULT):
+    return zoexplore.curve(setting, field, values, bounds, accounting)
+
+
+def calibrate(setting, field, bound="sharp", accounting=DEFAULT, **target):
+    return planning.calibrate(setting, field, bound=bound, accounting=accounting, **target)
+
+
+def crossover_step(setting, bound="sharp", accounting=DEFAULT):
+    return planning.crossover_step(setting, bound, accounting)
+
+
+def flat_step(setting, bound="sharp", accounting=DEFAULT, **more):
+    return planning.flat_step(setting, bound, accounting, **more)
+
+
+def least_directions(setting, accounting=DEFAULT):
+    return planning.least_directions(setting, accounting)
+
+
+def recommend(setting, bound="sharp", accounting=DEFAULT, **target):
+    return planning.recommend(setting, bound=bound, accounting=accounting, **target)
