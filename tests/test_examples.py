@@ -16,7 +16,7 @@ from zoexplore.views.address import Lesson
 from zoexplore.views.tabs import VIEWS
 
 ROOT = Path(__file__).parents[1]
-ELSEWHERE = {"mechanism.md", "extending.md", "api.md"}
+ELSEWHERE = {"mechanism.md", "extending.md"}
 LONG = ["training.md"]  # it trains for minutes
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 PAGES = [page for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))) if BLOCK.search(page.read_text(encoding="utf-8"))]

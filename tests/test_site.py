@@ -11,6 +11,7 @@ import pytest
 from panel.io.resources import CDN_DIST, DIST_DIR
 
 from tests.browser.conftest import chromium_path, console_errors, launched, page  # noqa: F401  (fixtures)
+from tools import pages as made
 from tools import site
 
 ELSEWHERE = ("http:", "https:", "data:", "mailto:", "javascript:", "blob:")
@@ -54,6 +55,20 @@ def test_an_output_finds_panels_style_sheets_in_the_site(tmp_path, monkeypatch):
     brought = site._brought(f'{{"url": "{CDN_DIST}css/listpanel.css?v=1.2"}}, {{"url": "{CDN_DIST}css/none.css"}}')
     assert brought == f'{{"url": "../panel/css/listpanel.css"}}, {{"url": "{CDN_DIST}css/none.css"}}'
     assert (tmp_path / "panel/css/listpanel.css").read_bytes() == (DIST_DIR / "css/listpanel.css").read_bytes()
+
+
+def test_every_public_name_is_asked_for_where_it_is_defined_and_once():
+    asked = re.findall(r"^::: (\S+)$", made.names(), re.M)
+    assert len(asked) == len(set(asked)) > 60
+    assert {"zoexplore.setting.Setting", "zoexplore.mechanism.optimiser.NoisyZOGD"} <= set(asked)
+
+
+@pytest.mark.proof
+def test_the_page_of_public_names_has_their_docstrings(built):
+    shown = (built / "docs/api.html").read_text(encoding="utf-8")
+    for name in re.findall(r"^::: (\S+)$", made.names(), re.M):
+        assert f'id="{name}"' in shown, name
+    assert ":::" not in shown and "the registry's id" in shown.replace("&#39;", "'")
 
 
 @pytest.mark.proof

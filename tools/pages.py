@@ -1,7 +1,8 @@
-"""The pages of the site that are made from the package: the story on the home page, the gallery, published runs, how to cite."""
+"""Pages of the site that are made from the package: the story on the home page, public names, gallery, published runs, citing."""
 
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,15 @@ from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION, PRESETS
 from zoexplore.published import RUNS, Published
 from zoexplore.views.panels.story import STEPS
+
+MODULES = (
+    "zoexplore", "zoexplore.planning", "zoexplore.utility", "zoexplore.export", "zoexplore.statement", "zoexplore.plots",
+    "zoexplore.mechanism", "zoexplore.hf", "zoexplore.training",
+)  # fmt: skip
+_NAMES = """# Public names
+
+From their docstrings. Symbols are the paper's; [concepts](concepts.md) says what they mean.
+"""
 
 FIGURES = "figures"
 BOKEH = '<script src="{up}bokeh/bokeh.min.js"></script>'  # once a page, before its figures
@@ -188,3 +198,24 @@ def citing(readme: str) -> str:
     """What the README says of the paper, as a page."""
     _, _, text = readme.partition("## The paper, and how to cite\n")
     return f"# The paper, and how to cite\n{text}"
+
+
+def public(module: str) -> list[tuple[str, Any]]:
+    """A module's `__all__`, as far as it can be called; without one its own classes and functions without an underscore."""
+    home = import_module(module)
+    own = [name for name, thing in vars(home).items() if getattr(thing, "__module__", "") == module and name[0] != "_"]
+    return [(name, thing) for name in getattr(home, "__all__", own) if callable(thing := getattr(home, name))]
+
+
+def names() -> str:
+    """The page of public names: for each its place, from which mkdocstrings takes call and docstring; none of them twice."""
+    seen: set[int] = set()
+    lines = [_NAMES]
+    for module in MODULES:
+        here = [(name, thing) for name, thing in public(module) if id(thing) not in seen]
+        seen.update(id(thing) for _, thing in here)
+        if here:
+            lines += [f"## `{module}`", "", (import_module(module).__doc__ or "").strip(), ""]
+        for _, thing in here:
+            lines += [f"::: {thing.__module__}.{thing.__qualname__}", ""]
+    return "\n".join(lines)

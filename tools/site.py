@@ -55,6 +55,7 @@ def assemble(execute: bool = True) -> None:
     made = {"index": pages.home(PAGES, readme), "gallery": pages.gallery(PAGES), "citing": pages.citing(readme)}
     for name, text in made.items():
         (PAGES / f"{name}.md").write_text(text, encoding="utf-8")
+    (PAGES / "docs" / "api.md").write_text(pages.names(), encoding="utf-8")
     with (PAGES / "docs" / "published.md").open("a", encoding="utf-8") as table:
         table.write(pages.published(PAGES))
     (PAGES / "bokeh").mkdir()
