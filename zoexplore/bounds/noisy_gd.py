@@ -1,11 +1,15 @@
 """Noisy gradient descent, the first-order comparator."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from zoexplore.bounds import full_span
 from zoexplore.bounds.assumptions import CLIP_IDLE, FULL_BATCH, LAST_ITERATE, LIPSCHITZ, SMOOTH, START
 from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
 from zoexplore.bounds.contraction import lipschitz
+from zoexplore.bounds.kernels import norms
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.documents import Reference
 from zoexplore.formatting import format_tex
@@ -23,8 +27,13 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _step(runs: RunArrays):
-    """Lipschitz constant, sensitivity and noise variance of one step."""
+    """Lipschitz constant, sensitivity and noise variance of one step; with a joint clip that acts, of clipped gradients."""
     c = runs.largest(lambda part: lipschitz(runs.regime, part * runs.eta / runs.d, runs.M, runs.m))
+    if runs.setting.clipping == "joint":
+        part, kind = runs.K / runs.d, np.where(runs.linear, norms.JOINT_LINEAR, norms.JOINT)
+        r, low, top = 1 - runs.eta / runs.d * runs.ridge, part * runs.low_curvature, part * runs.top_curvature
+        clipped = norms.certain_constant(r, low, top, np.float64(runs.slowest), kind)
+        c = np.where(runs.lipschitz > runs.clip, clipped, c)
     return c, runs.gradient_sensitivity / runs.d, 1 / runs.d
 
 
@@ -39,6 +48,12 @@ def substitute(g: "Guarantee") -> tuple[str, ...]:
     return rf"\eta_1 = \frac{{\eta}}{{d}} = {format_tex(g.setting.eta / g.setting.d)}", r"\rho"
 
 
+IDLE_OR_JOINT = replace(
+    LIPSCHITZ,
+    holds=lambda r, a: ~r.acting | (r.setting.clipping == "joint"),
+    unless=lambda r: r.acting and r.setting.clipping == "joint",
+)
+
 NOISY_GD = Bound(
     id="noisy-gd",
     title="Noisy gradient descent",
@@ -46,8 +61,8 @@ NOISY_GD = Bound(
     latex=r"\rho = \frac{B^2}{2S}\,\frac{(1-c^T)(1+c)}{(1+c^T)(1-c)},\quad B=\frac{2\Delta\eta}{nd},\ S=\frac{\eta^2\sigma^2}{d}",
     summary="The same noise energy and mean step η/d with exact gradients (K = d, β = 0): what first-order training would pay.",
     source="Bok, Su, Altschuler 2024, doi:10.48550/arXiv.2403.00278",
-    proofs=(Reference("bounds", "Noisy gradient descent"),),
-    assumptions=(START, LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, FULL_BATCH),
+    proofs=(Reference("bounds", "Noisy gradient descent"), Reference("joint", "All directions")),
+    assumptions=(START, LAST_ITERATE, SMOOTH, IDLE_OR_JOINT, CLIP_IDLE, FULL_BATCH),
     solve=solve,
     trajectory=trajectory,
     comparator=True,

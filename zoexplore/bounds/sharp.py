@@ -423,7 +423,7 @@ SHARP = Bound(
     source="",
     proofs=(
         Reference("sharp", "The norm"), Reference("sharp", "Proof"), Reference("sharp", "Linear models"),
-        Reference("epochs", "Released checkpoints"), Reference("epochs", "Neighbours"),
+        Reference("joint", "Proof"), Reference("epochs", "Released checkpoints"), Reference("epochs", "Neighbours"),
         Reference("minibatch", "The sharper bound: caps"),
     ),
     assumptions=(START, RELEASED, SMOOTH_DATA, LINEAR, IDLE, STEEP, CLIP_IDLE, EPOCHS, PEOPLE),

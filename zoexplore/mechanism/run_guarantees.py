@@ -71,7 +71,7 @@ def against(record: RunRecord, bound: str) -> list[str]:
     K, xi, d = record.last.K, record.last.xi, record.setting.d
     if record.disproved:
         missing.append(record.disproved)
-    elif record.unproved and LIPSCHITZ in BOUNDS[bound].assumptions:
+    elif record.unproved and (LIPSCHITZ in BOUNDS[bound].assumptions or (bound == "noisy-gd" and record.last.clipping == "each")):
         missing.append(record.unproved)
     elif record.unproved and record.last.clipping == "joint" and record.stretch > 1 and xi > 0:
         missing.append(f"{record.unproved}; of a joint clip that acts, two points along streamed directions are not covered")

@@ -4,8 +4,8 @@ All methods are charged for the same thing, what one record's gradient may add t
 
 - each quotient clipped at Delta: as the accountant has it, whether the clip acts or not, with the loss's Lipschitz constant
   where it is proved;
-- the K quotients of a record clipped together at C, which lets a record move a step by (eta/K) C/n. No bound but those that the
-  clip alone carries covers a joint clip that acts;
+- the K quotients of a record clipped together at C, which lets a record move a step by (eta/K) C/n: by the bounds that the clip
+  alone carries and, on all records of a loss whose smoothness is proved, by those that cover a joint clip that acts;
 - a loss that is proved to be L-Lipschitz with C >= L: neither clip ever acts, and the record moves the step by its gradient's
   part in random directions, of which K of d see about sqrt(K/d) (docs/bounds.md, "Sensitivity").
 """
@@ -41,15 +41,17 @@ class Account:
 def accounts(task: Task, configuration: Configuration, accounting: Accounting) -> tuple[Account, ...]:
     """Every sound way to count a configuration with noise. For whichever bound, the least of them holds."""
     setting, hidden = configuration.setting, configuration.hidden and configuration.method != OPACUS
-    alone = CLIP_ALONE if hidden else CLIP_ALONE[:1]
+    alone: tuple[str, ...] = CLIP_ALONE if hidden else CLIP_ALONE[:1]
     if setting.clipping == "each" and task.constants.supposed:
         trusting = tuple(bound for bound in _allowed(configuration) if bound not in CLIP_ALONE)
         of_clip = Account(setting.replace(lipschitz=inf), accounting, alone, "each quotient's clip")
         return (of_clip, Account(setting, accounting, trusting, "the loss as it is supposed")) if hidden else (of_clip,)
     if setting.clipping == "each":
         return (Account(setting, accounting, _allowed(configuration) if hidden else alone, "each quotient's clip"),)
-    found = [Account(setting.replace(lipschitz=inf), accounting, alone, _of_clip(configuration))]
     constants = task.constants
+    if hidden and setting.full_batch and not constants.supposed:
+        alone = _allowed(configuration)
+    found = [Account(setting.replace(lipschitz=inf), accounting, alone, _of_clip(configuration))]
     if not constants.supposed and setting.clip >= constants.lipschitz and setting.full_batch and configuration.method != OPACUS:
         idle = setting.replace(clip=constants.lipschitz, lipschitz=None)
         bounds = _allowed(configuration) if hidden else ("composition",)

@@ -65,8 +65,10 @@ class Configuration:
 
     @property
     def clips_own_basis(self) -> bool:
-        """Whether a clip may act along the parameters' own basis: of such a clip the sharper bound needs random directions."""
-        return self.own_basis and (self.setting.lipschitz or 0) > self.setting.clip
+        """Whether a clip may act on each quotient along the parameters' own basis: of such a one the sharper bound needs random
+        directions. A joint clip at all directions does not depend on these.
+        """
+        return self.own_basis and self.setting.clipping == "each" and (self.setting.lipschitz or 0) > self.setting.clip
 
     def noise_seed(self, seed: "Seed") -> int:
         """The seed of this configuration's noise: its own, whatever else is trained beside it, or said of its loss."""
