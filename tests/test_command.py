@@ -35,8 +35,27 @@ def ask(capsys, *arguments):
 def test_epsilon_is_the_librarys_to_the_last_digit(capsys, file):
     code, answer, complaint = ask(capsys, "epsilon", file)
     assert (code, complaint) == (0, "")
-    found = {line.split()[0]: float(line.split()[1]) for line in answer.splitlines()}
+    lines, supposed = ([line for line in answer.splitlines() if line.startswith("#") == said] for said in (False, True))
+    found = {line.split()[0]: float(line.split()[1]) for line in lines}
     assert found == {bound: epsilon(DEMONSTRATION, bound) for bound in BOUNDS}
+    assert next(iter(found)) == "sharp", "the one that applies and gives least comes first"
+    assert supposed == [f"# sharp supposes: {words}" for words in guarantee(DEMONSTRATION, "sharp").supposes]
+
+
+def test_a_bound_that_does_not_apply_takes_a_line(capsys, file):
+    _, answer, _ = ask(capsys, "epsilon", file, "--set", "M=∞", "--set", "m=0", "--set", "ridge=0", "--set", "regime=non-convex")
+    assert answer.splitlines()[0].startswith("composition") and "more: --json" in answer
+    assert all(line.count("; ") == 0 for line in answer.splitlines() if " inf " in line)
+
+
+def test_it_says_where_a_field_changes_nothing_and_which_bound_is_the_least(capsys, file):
+    nothing = ("--set", "lipschitz=∞", "--set", "sigma=1e-2", "--set", "beta=1")
+    code, answer, _ = ask(capsys, "calibrate", "K", file, "--epsilon", "2", *nothing)
+    assert code == 0 and "by composition" in answer and "# K changes nothing here" in answer
+    code, _, complaint = ask(capsys, "calibrate", "K", file, "--epsilon", "0.01", *nothing)
+    assert code == 1 and "K changes nothing here, and leaves" in complaint
+    _, answer, _ = ask(capsys, "calibrate", "K", file, "--epsilon", "2")
+    assert "changes nothing" not in answer and "by sharp" in answer
 
 
 def test_a_run_made_by_the_optimiser_has_the_epsilon_that_it_aimed_at(capsys, tmp_path):

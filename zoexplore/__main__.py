@@ -22,8 +22,9 @@ from typing import Any
 
 import zoexplore
 from zoexplore.bounds import BOUNDS, curve, guarantee
+from zoexplore.bounds.guarantee import BEST
 from zoexplore.export import LARGEST_FILE, Loaded, from_yaml, to_csv, to_yaml
-from zoexplore.planning import Unreachable, calibrate
+from zoexplore.planning import Unreachable, calibrate, changes_nothing
 from zoexplore.planning.calibration import SOLVABLE_FIELDS
 from zoexplore.setting import SETTING_FIELDS
 from zoexplore.statement import plain, statement
@@ -87,12 +88,12 @@ def _parser() -> argparse.ArgumentParser:
     serving.set_defaults(run=_serve)
 
     asking = _question(commands, "epsilon", _epsilon, "epsilon of a run by every bound, and why where there is none")
-    _choose_bounds(asking)
+    _choose_bounds(asking, [*BOUNDS, BEST], "all, the least first")
 
     along = _question(commands, "curve", _curve, "epsilon by every bound along a field, as CSV")
     along.add_argument("--along", default="T", choices=SETTING_FIELDS, metavar="FIELD", help="the field (default: T)")
     along.add_argument("--values", required=True, help="where: 1,10,100 or FROM:TO:COUNT, evenly spread in logarithms")
-    _choose_bounds(along)
+    _choose_bounds(along, list(BOUNDS), "all")
 
     solving = _question(commands, "calibrate", _calibrate, "the run with one field at the best value that keeps a target")
     solving.add_argument(
@@ -103,10 +104,10 @@ def _parser() -> argparse.ArgumentParser:
     target.add_argument("--advantage", type=float, help="or: an attacker's advantage at most")
     rates = "or: an attacker's true positives at most TPR at a false-positive rate of FPR"
     target.add_argument("--tpr", type=float, nargs=2, metavar=("FPR", "TPR"), help=rates)
-    solving.add_argument("--bound", default="sharp", choices=list(BOUNDS), metavar="BOUND", help="that keeps it (default: sharp)")
+    _choose_bound(solving, "that keeps it")
 
     telling = _question(commands, "statement", _statement, "what the guarantee says, in words: for a paper or a model card")
-    telling.add_argument("--bound", default="sharp", choices=list(BOUNDS), metavar="BOUND", help="by which (default: sharp)")
+    _choose_bound(telling, "by which")
     return parser
 
 
@@ -124,11 +125,14 @@ def _question(commands: Any, name: str, run: Any, words: str) -> argparse.Argume
     return parser
 
 
-def _choose_bounds(parser: argparse.ArgumentParser) -> None:
-    names = ", ".join(BOUNDS)
-    parser.add_argument(
-        "--bound", action="append", choices=list(BOUNDS), metavar="BOUND", help=f"one of {names}; may come twice (default: all)"
-    )
+def _choose_bounds(parser: argparse.ArgumentParser, names: list[str], default: str) -> None:
+    words = f"one of {', '.join(names)}; may come twice (default: {default})"
+    parser.add_argument("--bound", action="append", choices=names, metavar="BOUND", help=words)
+
+
+def _choose_bound(parser: argparse.ArgumentParser, words: str) -> None:
+    least = f"{words} (default: {BEST}, the least that applies)"
+    parser.add_argument("--bound", default=BEST, choices=[*BOUNDS, BEST], metavar="BOUND", help=least)
 
 
 def _read(given: argparse.Namespace) -> Loaded:
@@ -198,14 +202,27 @@ def _free(address: str) -> int:
 def _epsilon(given: argparse.Namespace) -> int:
     loaded = _read(given)
     found = [guarantee(loaded.setting, bound, loaded.accounting) for bound in given.bound or BOUNDS]
+    if not given.bound:
+        found = sorted(found, key=lambda g: (BOUNDS[g.bound].comparator, g.epsilon))
     if given.json:
-        rows = {g.bound: {"epsilon": g.epsilon, "delta": g.setting.delta, "reason": g.reason, "note": g.note} for g in found}
+        rows = {
+            g.bound: {"epsilon": g.epsilon, "delta": g.setting.delta, "reason": g.reason, "note": g.note, "supposes": g.supposes}
+            for g in found
+        }
         print(json.dumps(plain(rows), ensure_ascii=False, indent=2))
     else:
         width = max(len(g.bound) for g in found)
         for g in found:
-            print(f"{g.bound:{width}}  {g.epsilon!r:22}  {g.reason or g.note}".rstrip())
+            print(f"{g.bound:{width}}  {g.epsilon!r:22}  {_in_a_line(g.reason or g.note)}".rstrip())
+        if found[0].valid:
+            print("\n".join(f"# {found[0].bound} supposes: {words}" for words in found[0].supposes))
     return ANSWER if any(g.valid for g in found) else NONE
+
+
+def _in_a_line(said: str) -> str:
+    """The first of what is said, and how much more there is; --json has all of it."""
+    first, *more = said.split("; ")
+    return f"{first} (and {len(more)} more: --json)" if more else first
 
 
 def _curve(given: argparse.Namespace) -> int:
@@ -240,15 +257,20 @@ def _calibrate(given: argparse.Namespace) -> int:
     loaded = _read(given)
     targets = {"epsilon": given.epsilon, "advantage": given.advantage, "tpr": given.tpr}
     solved = calibrate(loaded.setting, given.field, bound=given.bound, accounting=loaded.accounting, **targets)
-    reached = guarantee(solved, given.bound, loaded.accounting).epsilon
+    g = guarantee(solved, given.bound, loaded.accounting)
+    idle = changes_nothing(solved, given.field, given.bound, loaded.accounting)
     if given.json:
         answer = {
-            "field": given.field, "value": getattr(solved, given.field), "epsilon": reached, "bound": given.bound,
+            "field": given.field, "value": getattr(solved, given.field), "epsilon": g.epsilon, "bound": g.bound,
+            "changes_nothing": idle, "supposes": g.supposes,
             "setting": solved.as_dict(), "accounting": asdict(loaded.accounting),
         }  # fmt: skip
         print(json.dumps(plain(answer), indent=2))
     else:
-        print(f"# {given.field} = {getattr(solved, given.field)!r}: epsilon = {reached!r} by {given.bound}")
+        print(f"# {given.field} = {getattr(solved, given.field)!r}: epsilon = {g.epsilon!r} by {g.bound}")
+        print("\n".join(f"# it supposes: {words}" for words in g.supposes))
+        if idle:
+            print(f"# {given.field} changes nothing here: epsilon is the same at every {given.field}")
         print(to_yaml(solved, loaded.accounting), end="")
     return ANSWER
 

@@ -103,12 +103,12 @@ class Statement:
         return "\n\n".join([*parts, f"Source: {self.source}\nComputed with {made}."])
 
 
-def statement(setting: Setting, bound: str = "sharp", accounting: Accounting = Accounting()) -> Statement:  # noqa: B008
+def statement(setting: Setting, bound: str = "best", accounting: Accounting = Accounting()) -> Statement:  # noqa: B008
     """What a bound says of a run, to be published or kept beside a model.
 
     Args:
         setting: the run.
-        bound: an id of `BOUNDS`.
+        bound: an id of `BOUNDS`, or "best": the least that applies.
         accounting: how to count. With the printed constants the statement says that it is no guarantee.
 
     Raises:
@@ -119,9 +119,9 @@ def statement(setting: Setting, bound: str = "sharp", accounting: Accounting = A
     'every iterate, the last included'
     """
     g = guarantee(setting, bound, accounting)
-    hidden = bound not in PUBLIC
+    hidden = g.bound not in PUBLIC
     return Statement(
-        bound=bound,
+        bound=g.bound,
         title=g.title,
         epsilon=g.epsilon,
         delta=setting.delta,
@@ -133,12 +133,12 @@ def statement(setting: Setting, bound: str = "sharp", accounting: Accounting = A
         clipping=_clipping(setting),
         released=_released(setting, hidden),
         met=tuple(c.words for c in g.checks if c.met),
-        supposed=tuple(c.words for c in g.checks if c.met is None),
+        supposed=g.supposes,
         failed=tuple(f"{c.words} Here {c.shortfall}." for c in g.checks if c.met is False),
         not_covered=(HIDDEN, *NOT_COVERED) if hidden else NOT_COVERED,
         source=g.source,
         setting=setting.as_dict() | {"eta": setting.eta},
-        accounting=asdict(accounting),
+        accounting=asdict(g.accounting),
         versions=versions(),
     )
 

@@ -229,7 +229,11 @@ PEOPLE = Assumption(
         f"a person may have {format_count(r.records_per_person)} records, which is covered only if every step uses all n records"
     ),
     vouched=True,
-    said=lambda r: f"Nobody has more than {format_count(r.records_per_person)} record{'s' if r.records_per_person > 1 else ''}.",
+    said=lambda r: (
+        "Nobody has more than one record."
+        if r.records_per_person == 1
+        else f"Nobody has more than {format_count(r.records_per_person)} records."
+    ),
 )
 
 DIRECTIONAL_NOISE = Assumption(

@@ -18,6 +18,7 @@ from zoexplore.formatting import format_short
 from zoexplore.setting import Accounting, Setting
 
 DEFAULT = Accounting()
+BEST = "best"  # in place of a bound's id: the least of all that apply to the run
 EXACT = "converted exactly, by the composed privacy-loss distribution of the steps"
 RISK_DELTAS = np.concatenate([np.geomspace(1e-12, 1e-2, 61)[:-1], np.geomspace(1e-2, 0.9, 60)])  # at which a bound is taken anew
 
@@ -78,6 +79,13 @@ class Guarantee:
     @property
     def valid(self) -> bool:
         return self.epsilon < inf
+
+    @property
+    def supposes(self) -> tuple[str, ...]:
+        """What the number rests on and no number can show, a sentence each. Numbers that suppose different things are not to be
+        compared without saying so.
+        """
+        return tuple(c.words for c in self.checks if c.met is None)
 
     @cached_property
     def beta(self) -> float | np.ndarray:
@@ -186,6 +194,12 @@ class Guarantee:
 def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) -> Guarantee:
     """What a bound says of a run, with the reason where it says nothing.
 
+    Args:
+        setting: the run.
+        bound: an id of `BOUNDS`, or "best": the least of those on this run, under what it supposes; `.bound` names it. It is a
+            guarantee, so that of printed constants there is none.
+        accounting: how to count.
+
     Raises:
         ValueError: the bound is unknown.
 
@@ -195,7 +209,11 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
     >>> g.epsilon, g.reason
     (inf, "K = 52 is below the needed 94 (the paper's sufficient K_min is 259)")
     """
+    if bound == BEST:
+        proved = accounting.replace(printed=False)
+        return min((guarantee(setting, each, proved) for each in _on_this_run()), key=lambda g: g.epsilon)
     entry = _entry(bound)
+    assert entry is not None
     counted = _accounting_for(entry, accounting)
     runs = RunArrays.of(setting).counted_by(counted)
     with np.errstate(all="ignore"):
@@ -265,7 +283,7 @@ def epsilon(setting: Setting, bound: str, accounting: Accounting = DEFAULT) -> f
     >>> round(epsilon(DEMONSTRATION.replace(T=200), "composition"), 3), round(epsilon(DEMONSTRATION.replace(T=200), "sharp"), 3)
     (7.907, 0.863)
     """
-    return float(_epsilons(_entry(bound), RunArrays.of(setting), accounting))
+    return float(_epsilons(bound, RunArrays.of(setting), accounting))
 
 
 def curve(
@@ -277,7 +295,7 @@ def curve(
         setting: the run; its own value of `field` is not used.
         field: any numeric field of `Setting`.
         values: the field's values, shape (P,).
-        bounds: ids, all of `BOUNDS` where None.
+        bounds: ids, or "best", as in `guarantee`; all of `BOUNDS` where None.
         accounting: how to count.
 
     Returns:
@@ -291,11 +309,13 @@ def curve(
     >>> curve(DEMONSTRATION, "T", [1, 100, 10_000], ["theorem"])["theorem"].round(2)
     array([0.63, 6.22, 6.22])
     """
-    entries = [_entry(bound) for bound in (BOUNDS if bounds is None else bounds)]
+    chosen = list(BOUNDS if bounds is None else bounds)
+    for bound in chosen:
+        _entry(bound)
     asked = getattr(RunArrays.along(setting, field, values if isinstance(values, np.ndarray) else list(values)), field)
     ascending, places = np.unique(asked, return_inverse=True)  # a bound that is searched for in turn looks at neighbours
     runs = RunArrays.along(setting, field, ascending)
-    return {entry.id: np.broadcast_to(_epsilons(entry, runs, accounting), runs.shape)[places] for entry in entries}
+    return {bound: np.broadcast_to(_epsilons(bound, runs, accounting), runs.shape)[places] for bound in chosen}
 
 
 def as_printed(bound: str, accounting: Accounting) -> str:
@@ -310,10 +330,15 @@ def as_printed(bound: str, accounting: Accounting) -> str:
     return f"as printed, not a guarantee: {entry.printed}" if accounting.printed and entry.printed else ""
 
 
-def _entry(bound: str) -> Bound:
-    if bound not in BOUNDS:
-        raise ValueError(f"bound = {bound!r} is not allowed: give one of {', '.join(map(repr, BOUNDS))}")
-    return BOUNDS[bound]
+def _on_this_run() -> list[str]:
+    return [bound for bound, entry in BOUNDS.items() if entry.of_this_run]
+
+
+def _entry(bound: str) -> Bound | None:
+    """The bound of an id; None for the best."""
+    if bound not in (*BOUNDS, BEST):
+        raise ValueError(f"bound = {bound!r} is not allowed: give one of {', '.join(map(repr, (*BOUNDS, BEST)))}")
+    return BOUNDS.get(bound)
 
 
 def _accounting_for(entry: Bound, accounting: Accounting) -> Accounting:
@@ -321,7 +346,11 @@ def _accounting_for(entry: Bound, accounting: Accounting) -> Accounting:
     return accounting if entry.printed else accounting.replace(printed=False)
 
 
-def _epsilons(entry: Bound, runs: RunArrays, accounting: Accounting) -> np.ndarray:
+def _epsilons(bound: str, runs: RunArrays, accounting: Accounting) -> np.ndarray:
+    entry = _entry(bound)
+    if entry is None:
+        proved = accounting.replace(printed=False)
+        return np.minimum.reduce(np.broadcast_arrays(*(_epsilons(each, runs, proved) for each in _on_this_run())))
     accounting = _accounting_for(entry, accounting)
     runs = runs.counted_by(accounting)
     with np.errstate(all="ignore"):

@@ -1,6 +1,6 @@
 """The inverse questions: what a run must be for a target epsilon, from which step a bound pays off, and what to run."""
 
-from zoexplore.planning.calibration import SOLVABLE_FIELDS, Unreachable, calibrate
+from zoexplore.planning.calibration import SOLVABLE_FIELDS, Unreachable, calibrate, changes_nothing
 from zoexplore.planning.recommendation import Alternative, Plan, recommend
 from zoexplore.planning.steps import crossover_step, flat_step, least_directions
 
@@ -10,6 +10,7 @@ __all__ = [
     "Plan",
     "Unreachable",
     "calibrate",
+    "changes_nothing",
     "crossover_step",
     "flat_step",
     "least_directions",

@@ -16,7 +16,7 @@ import numpy as np
 from zoexplore import risk
 from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.bounds import epsilon as epsilon_of_run
-from zoexplore.bounds.guarantee import DEFAULT
+from zoexplore.bounds.guarantee import BEST, DEFAULT
 from zoexplore.fields import FIELDS
 from zoexplore.formatting import format_number, format_short
 from zoexplore.setting import INTEGER_FIELDS, LARGEST_INTEGER, Accounting, Setting, shown
@@ -88,7 +88,7 @@ def calibrate(
     epsilon: float | None = None,
     advantage: float | None = None,
     tpr: tuple[float, float] | None = None,
-    bound: str = "sharp",
+    bound: str = BEST,
     accounting: Accounting = DEFAULT,
 ) -> Setting:
     """The setting with one field at the best value for which a target is met: exactly one of epsilon, advantage and tpr.
@@ -105,7 +105,7 @@ def calibrate(
         epsilon: the most that `epsilon(setting, bound, accounting)` may be, above 0.
         advantage: the most that `guarantee(...).advantage` may be, in (0, 1).
         tpr: (false-positive rate, the most true positives at it): 0 < the first < the second < 1.
-        bound: an id of `BOUNDS`.
+        bound: an id of `BOUNDS`, or "best": whichever of those on this run is the least.
         accounting: how to count. With the printed constants the target is met by the printed bound, which is no guarantee.
 
     Returns:
@@ -135,6 +135,18 @@ def calibrate(
         accounting = accounting.replace(schedule="constant")
     search = _Search(setting, field, bound, accounting, target)
     return search.with_its_share(search.found())
+
+
+def changes_nothing(setting: Setting, field: str, bound: str = BEST, accounting: Accounting = DEFAULT) -> bool:
+    """Whether epsilon is the same, and finite, at every value of a solvable field, as at every K where beta = 1.
+
+    >>> from zoexplore import Setting
+    >>> run = Setting(n=1000, d=10**6, K=16, T=100, sigma=0.1, beta=1.0)
+    >>> changes_nothing(run, "K"), changes_nothing(run.replace(beta=0.5), "K")
+    (True, False)
+    """
+    found = curve(setting, field, _LADDERS[field](setting), [bound], accounting)[bound]
+    return bool(np.isfinite(found).all() and np.ptp(found) <= 1e-9 * found.max())
 
 
 def _geometric(low: int, high: int) -> np.ndarray:
@@ -290,15 +302,17 @@ class _Search:
         return result
 
     def _unreachable(self, nearest: float) -> Unreachable:
-        symbol, by = FIELDS[self.field].symbol, BOUNDS[self.bound].in_text
-        at = f"{symbol} = {format_short(nearest)}"
+        symbol, at = FIELDS[self.field].symbol, f"{FIELDS[self.field].symbol} = {format_short(nearest)}"
         g = guarantee(self.at(nearest), self.bound, self.accounting)
+        by = BOUNDS[g.bound].in_text
         if not g.valid:
             as_set = guarantee(self.setting, self.bound, self.accounting).reason
             why = f": {as_set}" if as_set == g.reason else f"; at {at}, {g.reason}"
             return Unreachable(f"out of reach: {by} applies at no {symbol}{why}")
         found = self.target.measure(self.at(nearest), self.bound, self.accounting)
         least = f"{self.target.name} = {format_number(found)}"
+        if changes_nothing(self.setting, self.field, self.bound, self.accounting):
+            return Unreachable(f"out of reach: {symbol} changes nothing here, and leaves {least} by {by}", found, nearest)
         if self.field in ("sigma", "clip", "R"):  # whose range has no end worth naming
             return Unreachable(f"out of reach: no {symbol} brings {by} below {least}", found, nearest)
         return Unreachable(f"out of reach: even {at} gives {least} by {by}", found, nearest)

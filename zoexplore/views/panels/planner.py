@@ -181,8 +181,7 @@ def _solution(setting: Setting, field: str, goal: str, run: Setting, g: Guarante
         f'<p class="found"><i>{a.symbol}</i> = {found}</p><p>{most}, with everything else as it is. '
         f"Now {a.symbol} = {format_count(now) if isinstance(now, int) else format_short(now)}.</p>"
     )
-    supposed = [check.words for check in g.checks if check.met is None]
-    return first + listed("Keep in mind", [g.reason]) + listed(_SUPPOSED, supposed)
+    return first + listed("Keep in mind", [g.reason]) + listed(_SUPPOSED, g.supposes)
 
 
 class _Delta(Typed):
