@@ -7,7 +7,7 @@ from scipy import stats
 from zoexplore.mechanism import Sources
 from zoexplore.mechanism.frames import Dense, Mover, Streamed, is_streamed
 from zoexplore.mechanism.parameters import Copy, Parameters, add
-from zoexplore.mechanism.rng import Column, Replay
+from zoexplore.mechanism.rng import Replay
 
 
 def parameters(*sizes, kind=torch.float64, block=7):
@@ -89,9 +89,8 @@ def test_half_the_dimension_at_most_is_streamed():
 def test_numbers_of_a_column_are_normal_independent_and_come_again(kind):
     source, sizes, device = Sources(1, 2).directions, (100_000, 100_001), torch.device("cpu")
     replay = Replay(source, sizes, device)
-    first, second = (
-        torch.cat([column.fill(torch.empty(size, dtype=kind)) for size in sizes]) for column in (replay.start(), replay.start())
-    )
+    first = torch.cat([replay.fill(i, torch.empty(size, dtype=kind)) for i, size in enumerate(sizes)])
+    second = torch.cat([replay.fill(i, torch.empty(sizes[i], dtype=kind)) for i in (1, 0)][::-1])  # in another order
     assert torch.equal(first, second)
     assert first.norm() == pytest.approx(1, abs=1e-6)
     first *= len(first) ** 0.5
@@ -100,14 +99,15 @@ def test_numbers_of_a_column_are_normal_independent_and_come_again(kind):
     half = len(first) // 2
     assert abs(float(torch.corrcoef(torch.stack([first[:half], first[half : 2 * half]]))[0, 1])) < 5 / half**0.5
     assert abs(float(torch.corrcoef(torch.stack([first[:half] ** 2, first[half + 1 : 2 * half + 1] ** 2]))[0, 1])) < 5 / half**0.5
-    assert not torch.equal(Replay(source, sizes, device).start().fill(torch.empty(sizes[0], dtype=kind)), second[: sizes[0]])
+    assert not torch.equal(Replay(source, sizes, device).fill(0, torch.empty(sizes[0], dtype=kind)), second[: sizes[0]])
 
 
 def test_torchs_generators_fill_columns_as_well():
     """As on a GPU, where NumPy's cannot."""
     replay = Replay(torch.Generator().manual_seed(3), (2000, 1000), torch.device("cpu"))
-    column = Column(torch.Generator().manual_seed(4), replay.lengths)
-    found = torch.cat([column.fill(torch.empty(size)) for size in (2000, 1000)])
+    replay._source = torch.Generator()
+    found = torch.cat([replay.fill(i, torch.empty(size)) for i, size in enumerate((2000, 1000))])
+    assert torch.equal(replay.fill(0, torch.empty(2000)), found[:2000])
     assert found.norm() == pytest.approx(1, abs=1e-6)
     assert stats.kstest(found.double() * 3000**0.5, "norm").pvalue > 1e-3
 
@@ -115,8 +115,9 @@ def test_torchs_generators_fill_columns_as_well():
 def test_lengths_of_a_columns_blocks_have_the_beta_law():
     """Of a block of b numbers of d: its squared length is Beta(b/2, (d-b)/2), and its own numbers are uniform on their sphere."""
     generator, sizes = Sources(1, 2).directions, (1, 3, 5)
-    columns = [Replay(generator, sizes, torch.device("cpu")).start() for _ in range(3000)]
-    blocks = [torch.stack([column.fill(torch.empty(size, dtype=torch.float64)) for column in columns]) for size in sizes]
+    columns = [Replay(generator, sizes, torch.device("cpu")) for _ in range(3000)]
+    empty = [torch.empty(size, dtype=torch.float64) for size in sizes]
+    blocks = [torch.stack([column.fill(i, out).clone() for column in columns]) for i, out in enumerate(empty)]
     assert torch.cat(blocks, 1).norm(dim=1) == pytest.approx(1)
     for size, block in zip(sizes, blocks, strict=True):
         squares = block.square().sum(1)

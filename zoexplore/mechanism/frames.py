@@ -34,6 +34,9 @@ class Frame(Protocol):
     def add(self, coefficients: dict[int, float]) -> None:
         """Move the parameters by a sum over some probes, by their numbers."""
 
+    def part(self, k: int, i: int) -> Tensor:
+        """Block i of probe k, in the working kind; to be used before the next is asked for."""
+
     def probe(self, k: int) -> Tensor:
         """Probe k, shape (d,), in the working kind."""
 
@@ -64,6 +67,9 @@ class Dense:
     def add(self, coefficients: dict[int, float]) -> None:
         for block, part in zip(self.parameters.blocks, self._parts, strict=True):
             block.add_(sum(c * part[:, k] for k, c in coefficients.items()))
+
+    def part(self, k: int, i: int) -> Tensor:
+        return self._parts[i][:, k]
 
     def probe(self, k: int) -> Tensor:
         return self.U[:, k]
@@ -106,15 +112,17 @@ class Streamed:
         self.stretch = float(torch.linalg.matrix_norm(self._A, 2)) if K > 1 else 1.0
 
     def add(self, coefficients: dict[int, float]) -> None:
-        columns = {k: self._replays[k].start() for k in coefficients}
-        for block in self.parameters.blocks:
-            for k, column in columns.items():
-                block.add_(column.fill(self._buffer[: block.numel()]), alpha=coefficients[k])
+        for i, block in enumerate(self.parameters.blocks):
+            for k, c in coefficients.items():
+                block.add_(self.part(k, i), alpha=c)
+
+    def part(self, k: int, i: int) -> Tensor:
+        return self._replays[k].fill(i, self._buffer[: len(self.parameters.blocks[i])])
 
     def probe(self, k: int) -> Tensor:
-        column, found = self._replays[k].start(), self._buffer.new_empty(self.parameters.d)
-        for part in found.split([len(block) for block in self.parameters.blocks]):
-            column.fill(part)
+        found = self._buffer.new_empty(self.parameters.d)
+        for i, part in enumerate(found.split([len(block) for block in self.parameters.blocks])):
+            self._replays[k].fill(i, part)
         return found
 
     def resolve(self, slopes: Tensor) -> Tensor:
@@ -127,11 +135,10 @@ class Streamed:
         along = self._A @ coefficients.double().cpu()
         for k, c in probes.items():
             along[k] += c
-        columns = [replay.start() for replay in self._replays]
-        for block in self.parameters.blocks:
-            total, buffer = self._sum[: block.numel()].zero_(), self._buffer[: block.numel()]
-            for column, c in zip(columns, along.tolist(), strict=True):
-                for part, numbers in zip(pieces(total), pieces(column.fill(buffer)), strict=True):
+        for i, block in enumerate(self.parameters.blocks):
+            total = self._sum[: len(block)].zero_()
+            for k, c in enumerate(along.tolist()):
+                for part, numbers in zip(pieces(total), pieces(self.part(k, i)), strict=True):
                     part.add_(numbers, alpha=c)
             yield total
 
@@ -139,12 +146,11 @@ class Streamed:
         """V'V and V'w, summed over blocks in float64, on the CPU; w only where it is asked for."""
         K = self.K
         together = self._buffer if K == 1 else self._buffer.new_empty(K * self.parameters.longest_block)
-        columns = [replay.start() for replay in self._replays]
         gram, inner = torch.zeros(K, K, dtype=torch.float64), torch.zeros(K, dtype=torch.float64)
-        for block in self.parameters.blocks:
+        for i, block in enumerate(self.parameters.blocks):
             rows = together[: K * len(block)].view(K, len(block))
-            for row, column in zip(rows, columns, strict=True):
-                column.fill(row)
+            for row, replay in zip(rows, self._replays, strict=True):
+                replay.fill(i, row)
             gram += _products(rows)
             if position:
                 inner += (rows @ block.to(rows.dtype)).double().cpu()
@@ -178,13 +184,13 @@ def is_streamed(kind: str, parameters: Parameters, K: int) -> bool:
     return kind == "streamed" or (kind == "auto" and fits and large)
 
 
-def is_copied(keep_copy: bool | None, parameters: Parameters, K: int, xi: float) -> bool:
-    """Whether parameters are copied before they are moved: as asked, or where they are few or in half precision.
+def is_copied(keep_copy: bool | None, parameters: Parameters, K: int, xi: float, on_the_way: bool) -> bool:
+    """Whether parameters are copied before they are moved: as asked, or where they are few, or in half precision and moved.
 
     Raises:
         ValueError: no copy is asked for where the way back would lose too many digits.
     """
-    if parameters.has_halves:
+    if parameters.has_halves and not on_the_way:
         if keep_copy is False:
             raise ValueError("keep_copy = False is not allowed in half precision, whose digits would be lost on the way back")
         return True

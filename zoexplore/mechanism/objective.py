@@ -11,6 +11,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.modules import module as of_all
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from zoexplore.mechanism.on_the_way import Hook
+
 Loss = Callable[[Any, Any], Tensor]
 LOSS_OF = ("outputs", "model")
 LABELS = ("labels", "label", "targets", "target", "y")  # of a batch that is a dict
@@ -78,6 +80,7 @@ class OfModule:
             module.to(device)
         self.module, self.loss, self.loss_of = module, loss, loss_of
         self.plain = getattr(module, "_orig_mod", module)  # what torch.compile has wrapped
+        self.is_compiled = self.plain is not module
         self.trained = {name: p for name, p in self.plain.named_parameters() if p.requires_grad}
         self.tensors: list[Tensor] = list(self.trained.values())
         self.check()
@@ -150,7 +153,14 @@ def _structure(of: Any) -> tuple:
     if not isinstance(of, nn.Module):
         return (id(of),)
     hooks = (*of_all._global_forward_pre_hooks, *of_all._global_forward_hooks)
-    return hooks, *((id(m), type(m), *_switches(m), *m._forward_pre_hooks, *m._forward_hooks) for m in of.modules())
+    return hooks, *(
+        (id(m), type(m), *_switches(m), *_hooks(m._forward_pre_hooks), *_hooks(m._forward_hooks)) for m in of.modules()
+    )
+
+
+def _hooks(of_part: Mapping[int, Any]) -> Iterator[int]:
+    """By number, but for the mechanism's own."""
+    return (number for number, hook in of_part.items() if not isinstance(hook, Hook))
 
 
 def _switches(part: nn.Module) -> Iterator[tuple]:

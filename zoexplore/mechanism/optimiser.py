@@ -18,7 +18,8 @@ from zoexplore.mechanism.clipping import RULES
 from zoexplore.mechanism.declaration import Declared
 from zoexplore.mechanism.examination import Examination
 from zoexplore.mechanism.frames import Dense, Frame, Mover, frame, is_copied, is_streamed
-from zoexplore.mechanism.objective import objective
+from zoexplore.mechanism.objective import OfModule, objective
+from zoexplore.mechanism.on_the_way import OnTheWay, reaches_all
 from zoexplore.mechanism.parameters import Copy, Parameters
 from zoexplore.mechanism.post_processing import PostProcessing
 from zoexplore.mechanism.progress import Progress, Shown
@@ -69,8 +70,9 @@ class NoisyZOGD(torch.optim.Optimizer):
         microbatch: records evaluated at once; all of the batch where None.
         chunk_size: directions evaluated at once by vmap, where dense; where None, one after the other, or many if the start is
             a vector.
-        keep_copy: keep the parameters while probing, so as to come back to them exactly; where None, if they are small or in half
-            precision. Without a copy the way back rounds: see `docs/mechanism.md`.
+        keep_copy: keep the parameters while probing, so as to come back to them exactly; where None, if they are few. Without a
+            copy a module's layers are lent moved parameters as they run; a vector, or a module that reads parameters elsewhere,
+            is moved and comes back but for rounding: see `docs/mechanism.md`.
         skip_idle_clip: where xi = 0 and directions are dense, take every record's gradient in place of K derivatives, and look at
             quotients only of records whose gradient is longer than the clip. The numbers are the same.
         post_processing: `Momentum` or `Adam` on the noisy estimates; only composition covers it.
@@ -123,7 +125,8 @@ class NoisyZOGD(torch.optim.Optimizer):
         if skip_idle_clip and (setting.xi > 0 or self._streamed):
             raise ValueError("skip_idle_clip = True is not allowed: it needs xi = 0 and directions that are not streamed")
         self._skip_idle_clip = skip_idle_clip
-        self._copy = Copy(self._parameters) if is_copied(keep_copy, self._parameters, setting.K, setting.xi) else None
+        self._keep_copy = keep_copy
+        self._move_in_place(setting.xi == 0 or not isinstance(self.objective, OfModule) or self.objective.is_compiled)
         self._process, self._kept = post_processing, arguments.slots(post_processing, self._parameters)
         self._counts, self._ledger = Counts(), Ledger()
         self._draws = BatchDraws(setting.n, setting.sampling, self._schedule.get("batch") or setting.batch or setting.n, sources)
@@ -318,9 +321,12 @@ class NoisyZOGD(torch.optim.Optimizer):
         with self._unchanged_by_others(), ambient.off(), untouched_on_error(self.sources.directions):
             self._note_order(drawn, data, step)
             directions = self._frame(step)
-            with Mover(self._parameters, directions, self._copy) as mover:
-                self._examination.begin_step(len(drawn))
-                if self._examination.is_due(len(drawn), self.objective.structure(), self.steps + 1 == self._setting.T):
+            self._examination.begin_step(len(drawn))
+            due = self._examination.is_due(len(drawn), self.objective.structure(), self.steps + 1 == self._setting.T)
+            if due:
+                self._choose_way(losses, data)
+            with self._mover(directions) as mover:
+                if due:
                     self._examine(losses, mover, data, step)
                 estimate, loss, counts = self._estimate(losses, directions, mover, data if len(drawn) else None, step)
                 back = mover.leave_to_update()
@@ -415,6 +421,23 @@ class NoisyZOGD(torch.optim.Optimizer):
 
     def _frame(self, step: Step) -> Frame:
         return frame(self._parameters, step.K, self.sources.directions, streamed=self._streamed, position=step.ridge > 0)
+
+    def _move_in_place(self, in_place: bool) -> None:
+        """Or lend layers what they are moved by, which needs neither a copy nor a way back."""
+        copied = is_copied(self._keep_copy, self._parameters, self._setting.K, self._setting.xi, not in_place)
+        self._in_place = in_place or copied
+        self._copy: Copy | None = Copy(self._parameters) if copied else None
+
+    def _choose_way(self, losses: slopes.Losses, data: Any) -> None:
+        """Whoever reads parameters past the layers that hold them sees nothing of what these are lent."""
+        if not self._in_place and isinstance(self.objective, OfModule):
+            if not reaches_all(losses.here, batches.part(data, slice(0, 1)), self._parameters, self.objective.plain):
+                self._move_in_place(True)
+
+    def _mover(self, directions: Frame) -> Mover:
+        if self._in_place or not isinstance(self.objective, OfModule):
+            return Mover(self._parameters, directions, self._copy)
+        return OnTheWay(self._parameters, directions, self.objective.plain)
 
     def _examine(self, losses: slopes.Losses, mover: Mover, data: Any, step: Step) -> None:
         """Where losses mix records that did not when they were looked at before, nobody knows since when."""

@@ -1,7 +1,7 @@
 """The trained tensors as one vector of length d: read, moved and restored in place, block by block."""
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import sqrt
 from typing import Any
 
@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 BLOCK = 2**17  # numbers that are worked on at once: few enough for a processor's cache, enough to keep it busy
+LAUNCHED = 2**23  # the same elsewhere, where each of a block's ten operations is launched from here: some ten blocks a layer
 PARTS = 32  # that a small model is cut into all the same, so that what is made of a block is small beside it
 LEAST = 2**14  # numbers that are worth a block
 PIECE = 2**15  # numbers of two kinds that are added at once, on a CPU
@@ -27,6 +28,7 @@ class Parameters:
     Attributes:
         d: how many numbers there are.
         blocks: flat views of the tensors, each of at most `block` numbers, in the order of w.
+        blocks_of: the numbers of each tensor's blocks.
         astray: whether they are on their way to another point, or something stopped them there.
         working: the kind that sums are made in: float64, or float32 where no tensor is as precise.
 
@@ -53,7 +55,7 @@ class Parameters:
         self.kind = kinds.pop() if len(kinds) == 1 else None
         self.working = torch.float64 if self.kind == torch.float64 else torch.float32
         self.has_halves = any(t.dtype in HALVES for t in tensors)
-        self._most = block or max(LEAST, min(BLOCK, self.d // PARTS))
+        self._most = block or max(LEAST, min(BLOCK if self.device.type == "cpu" else LAUNCHED, self.d // PARTS))
         self._cut()
         self.longest_block = max(len(part) for part in self.blocks)
         self._check_apart()
@@ -63,6 +65,8 @@ class Parameters:
         parts = [flat(t).chunk(-(-t.numel() // self._most)) for t in self.tensors]
         self._firsts = [of_tensor[0] for of_tensor in parts]
         self.blocks = [part for of_tensor in parts for part in of_tensor]
+        ends = list(accumulate((len(of_tensor) for of_tensor in parts), initial=0))
+        self.blocks_of = [range(first, end) for first, end in pairwise(ends)]
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the views: a copy of a module's parameters lies elsewhere than copies of views of them would."""
@@ -144,6 +148,11 @@ def add(block: Tensor, update: Tensor, rounding: torch.Generator | None) -> None
         block.copy_(update.double().add_(block))  # several times as quick as adding to fewer digits in place
         return
     total = block.float().add_(update)
+    if block.dtype == torch.bfloat16:  # a float32's upper half: chance added to the lower carries over
+        low = torch.randint(2**16, total.shape, generator=rounding, device=total.device, dtype=torch.int32)
+        total.view(torch.int32).add_(low).bitwise_and_(-(2**16))
+        block.copy_(total)
+        return
     down = total.to(block.dtype)
     rest = total - down.float()
     other = _next(down, rest > 0)

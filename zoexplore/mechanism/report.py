@@ -16,7 +16,7 @@ NEVER_COVERED = (
     "progress, when the run was stopped, the counts in this report. Nor is rounding: the proofs are about real numbers. Before "
     "the noise is added it moves a mean by some 1e-16 of the clip, where a record moves it by 2/n of the clip; afterwards "
     "composition covers it, and the bounds for the last iterate leave out what it moves the parameters by: up to 6e-8 of "
-    "themselves in float32, 1e-16 in float64, each time: once or twice a step, and 3K times more where no copy of them is kept."
+    "themselves in float32, 1e-16 in float64, each time: once or twice a step, and 3K times more where moved there and back."
 )
 
 

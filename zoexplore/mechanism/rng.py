@@ -7,7 +7,7 @@ is drawn separately from the operating system, or given separately.
 import os
 import secrets
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import prod, tau
 from numbers import Integral
@@ -159,55 +159,56 @@ def normal(
 
 
 class Replay:
-    """A unit vector, uniform on the sphere, that is made again, the same, block by block, whenever it is needed.
+    """A unit vector, uniform on the sphere, of which any block can be made again, the same, whenever it is needed.
 
     A vector of normal numbers over its length is uniform. Its blocks' lengths, chi variables, and their directions are
-    independent: with the lengths drawn first, every block can be normalised by itself.
+    independent: with the lengths drawn first, every block can be normalised by itself. Every block has a seed of its own, so that
+    layers may ask for theirs in the order in which they run.
 
     Args:
         generator: its seed is drawn from it.
         sizes: how many numbers each block has.
-        device: where the numbers are made: by NumPy's SFC64 on the CPU, by torch's own generator elsewhere.
+        device: where the numbers are made: by NumPy's SFC64 on the CPU, by torch's own counter-based generator elsewhere.
     """
 
     def __init__(self, generator: Generator, sizes: Sequence[int], device: torch.device) -> None:
-        self.device = device
-        self.seed, lengths = np.random.SeedSequence(_words(generator).tolist()).spawn(2)
+        seed, lengths = np.random.SeedSequence(_words(generator).tolist()).spawn(2)
         squares = np.random.Generator(np.random.SFC64(lengths)).chisquare(sizes)
         self.lengths = np.sqrt(squares / squares.sum()).tolist()
+        self._seeds = seed.generate_state(3 * len(sizes), np.uint64).reshape(-1, 3)
+        self._source = np.random.SFC64(0) if device.type == "cpu" else torch.Generator(device)
 
-    def start(self) -> "Column":
-        """From the first block on."""
-        on_cpu = self.device.type == "cpu"
-        source = np.random.SFC64(self.seed) if on_cpu else torch.Generator(self.device).manual_seed(_word(self.seed))
-        return Column(source, self.lengths)
-
-
-class Column:
-    """The blocks of a unit vector in their order."""
-
-    def __init__(self, source: np.random.SFC64 | torch.Generator, lengths: Iterable[float]) -> None:
-        self.source, self.lengths = source, iter(lengths)
-
-    def fill(self, out: Tensor) -> Tensor:
-        """The next block, in place of the numbers in `out`, shape (numbers,)."""
-        self._draw(out)
+    def fill(self, block: int, out: Tensor) -> Tensor:
+        """A block, in place of the numbers in `out`, shape (numbers,)."""
+        self._start(block)
+        _draw(self._source, out)
         square: Tensor | float = torch.dot(out, out)  # in single precision right to its last digits, as `vector_norm` is not
         if out.device.type == "cpu":  # there a number is quicker than a tensor of one; elsewhere one would have to wait for it
             square = float(square)
-        return out.mul_(next(self.lengths) / (square + torch.finfo(out.dtype).tiny) ** 0.5)
+        return out.mul_(self.lengths[block] / (square + torch.finfo(out.dtype).tiny) ** 0.5)
 
-    def _draw(self, out: Tensor) -> None:
-        if not isinstance(self.source, np.random.SFC64):
-            out.normal_(generator=self.source)
-        elif out.dtype == torch.float64:
-            np.random.Generator(self.source).standard_normal(out=out.numpy())
-        elif out.numel() % 2:
-            even = np.empty(out.numel() + 1, np.float32)
-            _quick(self.source, even)
-            out.numpy()[:] = even[:-1]
-        else:
-            _quick(self.source, out.numpy())
+    def _start(self, block: int) -> None:
+        """With a block's seed; SFC64 as NumPy itself seeds it: three words, a counter of 1, twelve numbers left out."""
+        if isinstance(self._source, torch.Generator):
+            self._source.manual_seed(int(self._seeds[block, 0] >> np.uint64(1)))
+            return
+        words: Any = {"state": np.append(self._seeds[block], np.uint64(1))}
+        self._source.state = {"bit_generator": "SFC64", "state": words, "has_uint32": 0, "uinteger": 0}
+        self._source.random_raw(12, output=False)
+
+
+def _draw(source: np.random.SFC64 | torch.Generator, out: Tensor) -> None:
+    """Normal numbers in place."""
+    if isinstance(source, torch.Generator):
+        out.normal_(generator=source)
+    elif out.dtype == torch.float64:
+        np.random.Generator(source).standard_normal(out=out.numpy())
+    elif out.numel() % 2:
+        even = np.empty(out.numel() + 1, np.float32)
+        _quick(source, even)
+        out.numpy()[:] = even[:-1]
+    else:
+        _quick(source, out.numpy())
 
 
 def _quick(source: np.random.SFC64, out: np.ndarray) -> None:
