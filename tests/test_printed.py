@@ -36,10 +36,6 @@ def hidden(batch: int) -> Setting:
     )  # fmt: skip
 
 
-def conversion(name: str) -> Accounting:
-    return Accounting(conversion=name)
-
-
 @dataclass(frozen=True)
 class Printed:
     """Words of a page, with a group for each number, and what these are. `loosely`: they may have become less since."""
@@ -57,7 +53,7 @@ def row(page: str, first: tuple[str, ...], computed: Callable[[], list[float]], 
 
 
 def both_conversions(run: Setting, bound: str = "composition") -> list[float]:
-    return [epsilon(run, bound, conversion(name)) for name in ("cks", "gaussian")]
+    return [epsilon(run, bound, Accounting(conversion=name, sensitivity="clip")) for name in ("cks", "gaussian")]
 
 
 STEPS = (

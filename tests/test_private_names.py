@@ -114,7 +114,7 @@ def test_no_private_name_of_another_library_is_written():
 CHANGES = """
 import importlib, pkgutil, sys, types
 import bokeh.plotting, bokeh.server.server, holoviews, numba, numba.core.caching, numpy, panel, param, pyviz_comms, torch
-import panel.io.notebook
+import panel.io.notebook, torch._dynamo, transformers  # which change torch and each other by themselves
 holoviews.extension("bokeh")
 panel.extension()
 LIBRARIES = {"bokeh", "holoviews", "numba", "numpy", "panel", "param", "pyviz_comms", "torch"}

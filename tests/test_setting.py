@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.bounds.strategies import settings_of_runs
 from tests.convention import DEMONSTRATION, Accounting, Setting, curve, epsilon, guarantee
 from zoexplore import BOUNDS, setting
-from zoexplore.bounds.bound import CLIP_ALONE
+from zoexplore.bounds.assumptions import SMOOTH
 from zoexplore.fields import FIELDS, OPTIONS
 from zoexplore.setting import Refused
 
@@ -202,11 +202,13 @@ def test_a_runs_own_numbers_have_no_default(name):
 
 
 def test_nothing_is_assumed_of_a_loss_that_nobody_described():
-    """Composition needs the clip alone; every other bound says what it would have to be told."""
+    """Composition needs the clip alone; every bound that follows hidden iterates says what it would have to be told."""
     run = Setting(**OWN)
     assert (run.regime, run.R, run.M, run.m, run.ridge, run.eta) == ("non-convex", inf, inf, 0, 0, None)
     assert guarantee(run, "composition").epsilon == guarantee(run.replace(M=2.0), "composition").epsilon < inf
-    for bound in set(BOUNDS) - set(CLIP_ALONE):
+    smooth = {bound for bound, entry in BOUNDS.items() if SMOOTH in entry.assumptions}
+    assert smooth >= {"corollary", "theorem", "sharp", "noisy-gd"}
+    for bound in smooth:
         g = guarantee(run, bound)
         assert g.epsilon == inf and "M = ∞ says nothing about how smooth the loss is" in g.reason and "nan" not in g.reason
     assert "η is not set" in guarantee(run, "output-perturbation").reason
