@@ -12,13 +12,14 @@ import subprocess
 import sys
 from statistics import median
 from time import perf_counter, process_time
+from unittest.mock import patch
 
 import torch
 from torch import nn
 
 from benchmarks.timing import table
 from zoexplore import Setting
-from zoexplore.mechanism import NoisyZOGD, Sources
+from zoexplore.mechanism import NoisyZOGD, Sources, checksums
 
 LAYERS, RECORDS, BETA, CLIP, SIGMA = 10, 8, 0.5, 1.0, 1e-3
 WAYS = ("ours", "seed replay")
@@ -117,6 +118,27 @@ def seconds(d, K, kind, device, repeats):
     return {way: median(times) for way, times in spent.items()}
 
 
+def share_of_checksums(d, K, kind, device, repeats):
+    """Of a step's time, what it takes to compare all bits of the model with what the last one left and to note them anew."""
+    clock, own, spent = process_time if device == "cpu" else perf_counter, checksums._of_rows, [0.0]
+
+    def timed(*given):
+        start = clock()
+        found = own(*given)
+        spent[0] += clock() - start
+        return found
+
+    step, _, _ = made("ours", d, K, kind, device)
+    step()
+    shares = []
+    with patch.object(checksums, "_of_rows", timed):
+        for _ in range(repeats):
+            spent[0], start = 0.0, clock()
+            step()
+            shares.append(spent[0] / (clock() - start))
+    return median(shares)
+
+
 def peak(way, d, K, kind, device):
     """Most memory while a step is made, in multiples of the parameters', themselves included; of a second step, in a process
     of its own, as the first one also takes what libraries keep.
@@ -157,12 +179,13 @@ def run(sizes=(10**6, 10**7), directions=(1, 4, 16), kind="float32", device="cpu
                 + [f"{slower:.2f}"]
                 + [f"{memory[way]:.2f}" for way in WAYS]
                 + [f"{larger:.2f}"]
+                + [f"{share_of_checksums(d, K, getattr(torch, kind), device, repeats):.1%}"]
             )
             rows.append((f"d = {d:.0e}, K = {K}", *figures))
             print(*rows[-1], flush=True)
             ratios.append((f"step, d = {d:.0e}, K = {K}", "seed replay", "", 1 / slower))
     print(f"\nOne step of {RECORDS} records, {kind} on {device}; memory in multiples of the parameters, themselves included")
-    table(("run", *WAYS, "ratio", *(f"memory, {way}" for way in WAYS), "ratio"), rows)
+    table(("run", *WAYS, "ratio", *(f"memory, {way}" for way in WAYS), "ratio", "checksums"), rows)
     return ratios
 
 

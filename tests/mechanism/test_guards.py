@@ -215,7 +215,7 @@ class TestChecksums:
     )
 
     @pytest.mark.parametrize("kind", KINDS, ids=str)
-    @pytest.mark.parametrize("shape", [(), (1,), (7, 3), (2**14 + 5,), (3, 2**15)])
+    @pytest.mark.parametrize("shape", [(), (1,), (7, 3), (2**14 + 5,), (3, 2**15), (2**17 + 3,)])
     def test_every_bit_counts_wherever_it_stands_and_torch_adds_up_to_the_same(self, shape, kind):
         x = (
             torch.randn(shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)

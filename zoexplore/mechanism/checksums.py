@@ -19,6 +19,7 @@ from zoexplore.bounds.kernels.compiling import kernel
 MULTIPLIERS = np.random.Generator(np.random.PCG64(2**61 - 1)).integers(1, 2**32, 2**14, dtype=np.uint32)
 STRIDE = 0x9E3779B97F4A7C15  # odd: what the multipliers are multiplied with each time they begin again
 STRIDE_OF_COLUMNS = 0x2545F4914F6CDD1D  # odd, too
+LANES = 4  # stretches of as many words as there are multipliers that are added up at once
 AT_ONCE = 2**22  # words that are widened at once where torch adds up
 WORDS = {1: torch.uint8, 2: torch.int16}  # by bytes; longer numbers are read as several words of 32 bits
 
@@ -76,17 +77,43 @@ def _of_rows(words: Tensor) -> Tensor:
 
 @kernel
 def _added(rows, multipliers):
-    found = np.zeros(len(rows), np.uint64)
-    length, step = len(multipliers), np.uint64(STRIDE)
+    found, length = np.zeros(len(rows), np.uint64), len(multipliers)
+    sums, step = np.zeros(LANES, np.uint64), np.uint64(STRIDE)
     for r in range(len(rows)):
-        stride = np.uint64(1)
-        for start in range(0, rows.shape[1], length):
-            part, total = rows[r, start : start + length], np.uint64(0)
-            for i in range(len(part)):
-                total += np.uint64(part[i]) * np.uint64(multipliers[i])
-            found[r] += total * stride
-            stride *= step
+        stride, start = np.uint64(1), 0
+        while start < rows.shape[1]:
+            lanes = LANES if start + LANES * length <= rows.shape[1] else 1
+            if lanes == LANES:
+                _add_four(rows[r, start : start + LANES * length], multipliers, sums)
+            else:
+                sums[0] = _total(rows[r, start : start + length], multipliers)
+            for lane in range(lanes):
+                found[r] += sums[lane] * stride
+                stride *= step
+            start += lanes * length
     return found
+
+
+@kernel
+def _total(words, multipliers):
+    total = np.uint64(0)
+    for i in range(len(words)):
+        total += np.uint64(words[i]) * np.uint64(multipliers[i])
+    return total
+
+
+@kernel
+def _add_four(words, multipliers, sums):
+    """Four stretches at once, so that memory is read in several places and waited for less."""
+    n = len(multipliers)
+    one, two, three, four = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
+    for i in range(n):
+        multiplier = np.uint64(multipliers[i])
+        one += np.uint64(words[i]) * multiplier
+        two += np.uint64(words[n + i]) * multiplier
+        three += np.uint64(words[2 * n + i]) * multiplier
+        four += np.uint64(words[3 * n + i]) * multiplier
+    sums[0], sums[1], sums[2], sums[3] = one, two, three, four
 
 
 def _added_by_torch(words: Tensor) -> Tensor:
