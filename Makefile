@@ -37,7 +37,7 @@ proof: setup
 	@$(BIN)/python -m tools.chromium
 	@ZOEXPLORE_EFFORT=$${ZOEXPLORE_EFFORT:-6} $(PYTEST) $(ARGS)
 
-# The accountant's tests with Python 3.12 and 3.13, where they are found.
+# The accountant's tests with Python 3.12, 3.13 and 3.14, where they are found.
 versions:
 	@sh tools/versions.sh $(ARGS)
 

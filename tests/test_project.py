@@ -110,3 +110,23 @@ def test_what_runs_before_a_merge_lints_and_then_tests(lint, tmp_path):
     done = subprocess.run([ROOT / ".ci" / "run"], env=environment, capture_output=True, timeout=60)
     assert done.returncode == lint
     assert asked.read_text().split() == (["lint"] if lint else ["lint", "test"])
+
+
+def test_the_version_of_torch_stands_in_one_place_beside_the_pins_that_are_compared():
+    version = constraints()["torch"]
+    kept = [ROOT / "tools" / "setup.sh", ROOT / "Makefile", ROOT / "Containerfile", *(ROOT / "tools").glob("*.sh")]
+    assert not [path for path in kept if version in path.read_text()]
+
+
+def imported(folder):
+    """The packages that modules import by name, at the top or within."""
+    lines = "\n".join(path.read_text() for path in folder.rglob("*.py"))
+    return set(re.findall(r"^\s*(?:from|import) ([a-z_0-9]+)[. ]", lines, re.M))
+
+
+def test_what_the_server_and_the_page_import_is_declared():
+    names = {canonicalize_name(requirement.name) for requirement in declared()}
+    ours = imported(ROOT / "zoexplore" / "server") | imported(ROOT / "zoexplore" / "views")
+    known = {"markdown-it": "markdown-it-py", "mdit-py-plugins": "mdit-py-plugins"}
+    others = {canonicalize_name(name) for name in ours - set(sys.stdlib_module_names) - {"zoexplore"}}
+    assert {known.get(name, name) for name in others} <= names

@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 what=${1:-all}
 log=.venv/setup.log
 pip=".venv/bin/python -m pip --disable-pip-version-check --no-input"
+torch=$(sed -n 's/^torch==//p' constraints.txt)
 
 say() { echo "setup: $*"; }
 fail() { echo "setup: $*" >&2; exit 1; }
@@ -49,22 +50,22 @@ install() {
 }
 
 torch_needs_cuda() {
-    $pip install --dry-run --quiet --report - torch==2.13.0 2>"$log" | grep -Eq '"name": "(nvidia|cuda)-'
+    $pip install --dry-run --quiet --report - "torch==$torch" 2>"$log" | grep -Eq '"name": "(nvidia|cuda)-'
 }
 
 # --no-deps throughout: what torch needs comes with the rest, pinned and from the usual place.
 install_torch() {
-    if $pip show torch 2>/dev/null | grep -q '^Version: 2\.13\.0'; then return; fi
+    if $pip show torch 2>/dev/null | grep -q "^Version: $torch"; then return; fi
     if ! torch_needs_cuda; then
-        say "installing torch 2.13.0 (a CPU build, about 200 MB)"
+        say "installing torch $torch (a CPU build, about 200 MB)"
     else
         # The usual build brings gigabytes of CUDA that nothing here uses; PyTorch documents this index for the CPU build.
-        say "installing torch 2.13.0 (the CPU build, from PyTorch's own index, about 200 MB)"
+        say "installing torch $torch (the CPU build, from PyTorch's own index, about 200 MB)"
         cpu_index=https://download.pytorch.org/whl/cpu
-        if $pip install --no-deps --index-url "$cpu_index" torch==2.13.0 >"$log" 2>&1; then return; fi
+        if $pip install --no-deps --index-url "$cpu_index" "torch==$torch" >"$log" 2>&1; then return; fi
         say "PyTorch's CPU index did not answer: INSTALLING THE CUDA BUILD INSTEAD, SEVERAL GIGABYTES"
     fi
-    install --no-deps torch==2.13.0
+    install --no-deps "torch==$torch"
 }
 
 # Everything else, by the versions in constraints.txt.

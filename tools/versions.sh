@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the accountant's tests with every other Python that is found: 3.12 and 3.13, each in an environment of its own.
+# Runs the accountant's tests with every other Python that is found: 3.12 to 3.14, each in an environment of its own.
 #   sh tools/versions.sh [pytest's arguments]
 # Without PyTorch, whose CPU build is kept for one version; what needs it is tested with that one, by make test.
 set -eu
@@ -13,7 +13,7 @@ find_python() {
 }
 
 tested=0
-for version in 3.12 3.13; do
+for version in 3.12 3.13 3.14; do
     python=$(find_python "$version")
     if [ -z "$python" ]; then echo "versions: Python $version is not here"; continue; fi
     venv=.venv-$version
@@ -26,4 +26,4 @@ for version in 3.12 3.13; do
         tests/test_command.py tests/test_plots.py "$@"
     tested=$((tested + 1))
 done
-[ "$tested" -gt 0 ] || { echo "versions: neither 3.12 nor 3.13 was found: install one, or with pyenv: pyenv install 3.12" >&2; exit 1; }
+[ "$tested" -gt 0 ] || { echo "versions: none of 3.12, 3.13 and 3.14 was found: install one, or with pyenv: pyenv install 3.12" >&2; exit 1; }
