@@ -51,7 +51,7 @@ def hooks():
 # By file and name: whether it is still there, and what it is taken for.
 READ = {
     ("bounds/kernel_cache.py", "_locator_classes"): locators,
-    ("mechanism/independence.py", "_pytree"): lambda: torch.utils._pytree.tree_leaves({"a": [1, (2,)]}) == [1, 2],
+    ("mechanism/checksums.py", "_pytree"): lambda: torch.utils._pytree.tree_leaves({"a": [1, (2,)]}) == [1, 2],
     ("mechanism/objective.py", "_global_forward_pre_hooks"): hooks,
     ("mechanism/objective.py", "_global_forward_hooks"): hooks,
     ("mechanism/objective.py", "_forward_pre_hooks"): hooks,

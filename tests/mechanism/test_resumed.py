@@ -10,7 +10,7 @@ from torch import nn
 
 from tests.mechanism.problems import DECLARED, SETTING, classes, cross_entropy, data, logistic, network, optimiser, run
 from tests.mechanism.test_rounding import FREE
-from zoexplore.mechanism import Adam, Momentum, NoisyZOGD, Sources, batch_draws
+from zoexplore.mechanism import Adam, Momentum, NoisyZOGD, Sources, batches
 
 
 def resumed(first, **options):
@@ -63,7 +63,7 @@ class TestDraws:
     def test_a_late_step_is_drawn_as_fast_as_the_first(self, monkeypatch):
         """Every step's records are drawn once, however often they are asked for; a run that goes on draws none of the past."""
         seen = []
-        monkeypatch.setattr(batch_draws, "draw", lambda *args, draw=batch_draws.draw: seen.append(1) or draw(*args))
+        monkeypatch.setattr(batches, "draw", lambda *args, draw=batches.draw: seen.append(1) or draw(*args))
         made = optimiser(FREE.replace(batch=2, T=40), loss=lambda w, X: X @ w)
         for t, batch in enumerate(made.batches(data()[0])):
             assert torch.equal(made.drawn(t), batch.records) and len(seen) == t + 1

@@ -13,7 +13,7 @@ from tests.mechanism.problems import DECLARED, SETTING, data, logistic, optimise
 from tests.mechanism.test_report import SETTING as LARGE
 from tests.mechanism.test_report import epsilons, ran, step_of
 from zoexplore import Accounting, epsilon
-from zoexplore.mechanism import PrivateSampler, batch_draws, hybrid, privacy_report, stiefel
+from zoexplore.mechanism import PrivateSampler, batches, hybrid, privacy_report, stiefel
 from zoexplore.mechanism.rng import Sources
 
 POISSON = SETTING.replace(batch=4, sampling="poisson", neighbours="add-remove")
@@ -24,7 +24,7 @@ CKS = Accounting(conversion="cks")
 
 def test_poisson_takes_every_record_by_itself():
     generator = np.random.default_rng(1)
-    drawn = torch.stack([torch.isin(torch.arange(4), batch_draws.poisson(4, 1, generator)) for _ in range(4000)])
+    drawn = torch.stack([torch.isin(torch.arange(4), batches.poisson(4, 1, generator)) for _ in range(4000)])
     seen = (drawn * 2 ** torch.arange(4)).sum(1).bincount(minlength=16)
     expected = 4000 * torch.tensor([0.25 ** bin(i).count("1") * 0.75 ** (4 - bin(i).count("1")) for i in range(16)])
     assert ((seen - expected) ** 2 / expected).sum() < 44.3  # chi-square, 15 degrees, 1e-4

@@ -11,7 +11,7 @@ import torch
 from scipy.special import betaincinv
 from torch import Tensor
 
-from zoexplore.mechanism.batch_draws import turn
+from zoexplore.mechanism.batches import turn
 from zoexplore.mechanism.clipping import RULES
 from zoexplore.mechanism.directions import stiefel
 from zoexplore.mechanism.noise import combine, hybrid

@@ -1,16 +1,34 @@
-"""Before losses are trusted: one a record, of that record alone, that leave the module as it was, and precise
-enough.
+"""Before losses are trusted: one a record, of that record alone, that leave the module as it was, and precise enough.
+
+No clip bounds what a record says through the losses of others, nor what rounding makes of two losses close to each other.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
 from typing import Any
 
-from zoexplore.mechanism import independence, precision, slopes
-from zoexplore.mechanism.batches import number_of
+import torch
+from torch import Tensor
+
+from zoexplore.mechanism import slopes
+from zoexplore.mechanism.batches import number_of, part
+from zoexplore.mechanism.estimators import quotient
 from zoexplore.mechanism.frames import Mover
 from zoexplore.mechanism.run_record import Step
 
 ENOUGH = 2  # records in a batch from which losses that mix them can be told
 RARER = 4  # times as many steps as before lie between two looks
+MEASURED = 64  # records whose quotients' error is measured
+LOOKED_AT = 16  # records, spread over the batch, that are looked at
+OWN = "a loss must depend on its own record alone"
+BY_CHANCE = (
+    "and not on chance (dropout: call eval(); sums in no fixed order: torch.use_deterministic_algorithms(True))"
+)
+TOGETHER = (
+    "(is the batch the first dimension everywhere? Where a kernel, a mask or routing looks at the whole batch, "
+    "microbatch=1 takes every record by itself), and not on chance (dropout: call eval())"
+)
 
 
 class Examination:
@@ -19,7 +37,7 @@ class Examination:
     the 4th step, the 16th, the 64th and so on, and at the last, as a loss may have a memory that nobody sees.
 
     Attributes:
-        quotient_error: of two points at the first step, relative (`precision.quotient_error`); None where not
+        quotient_error: of two points at the first step, relative (`quotient_error`); None where not
             measured.
     """
 
@@ -69,16 +87,165 @@ class Examination:
             mover.to(0, max(1.0, step.xi))
         losses.watch.settle()
         for what, numbers_of in slopes.made_of(losses, parameters, mover.frame, step.xi).items():
-            independence.check(what, numbers_of, data, kind, min(1.0, step.clip * max(1.0, step.xi)))
-        independence.check_buffers(before, objective.buffers())
+            check_independence(what, numbers_of, data, kind, min(1.0, step.clip * max(1.0, step.xi)))
+        check_buffers(before, objective.buffers())
         losses.watch.check()
         mover.back()
         objective.check()
         parameters.check_in_place()
         if step.xi > 0 and self.quotient_error is None:
-            error = precision.quotient_error(losses, mover, data, step.xi)
-            precision.check(error, step.xi, parameters.d, kind)
+            error = quotient_error(losses, mover, data, step.xi)
+            check_error(error, step.xi, parameters.d, kind)
             self.quotient_error = error
         self._together, self._structure = number_of(data), objective.structure()
         while self._next <= self._steps:
             self._next *= RARER
+
+
+class Mixed(ValueError):
+    """A record's loss is not its own."""
+
+
+Numbers = Callable[[Any], Tensor]  # of a batch of b records: what is computed of each, shape (b,)
+
+
+def check_independence(what: str, numbers_of: Numbers, batch: Any, kind: torch.dtype, scale: float) -> None:
+    """Exchange records beside some that stay where they are: what is computed of those must not change, in
+    any bit. Then compare them alone, in another order and among fewer, where kernels round differently, so
+    that a tolerance is left.
+
+    Costs two evaluations of all records and of some two hundred more, at the parameters as they stand. Take a
+    point off the start, where symmetry (all parameters 0, say) may hide what depends on what.
+
+    Args:
+        what: what is compared, in words.
+        numbers_of: what computes it.
+        kind: the least precise that it is computed in.
+        scale: a difference that matters, where the numbers themselves are smaller than that.
+
+    Raises:
+        Mixed: a record's loss depends on others, on their order, on their number or on chance.
+    """
+    b, look = number_of(batch), _Look(what, numbers_of, batch)
+    chosen = torch.linspace(0, b - 1, min(b, LOOKED_AT), dtype=torch.float64).round().long()
+    places, s = torch.arange(len(chosen)), len(chosen)
+    whole = look.at(torch.arange(b))[chosen]
+    if b > s:
+        look.exchange(whole, torch.arange(b), torch.ones(b, dtype=torch.bool).index_fill(0, chosen, False))
+    few = look.at(chosen)
+    for bit in range((s - 1).bit_length()):  # of their numbers, of which any two differ in one
+        for side in (0, 1):
+            others = places >> bit & 1 != side
+            look.exchange(few[~others], chosen, others)
+    tolerance = torch.finfo(kind).eps ** 0.5 * (scale + whole.abs())
+    look.compare(whole, few, chosen, "without the other records", tolerance)
+    shuffled = torch.randperm(s, generator=torch.Generator().manual_seed(s))
+    for how, order in {"in reverse": places.flip(0), "shuffled": shuffled}.items():
+        look.compare(
+            whole[order], look.at(chosen[order]), chosen[order], f"with the records {how}", tolerance[order]
+        )
+    for i in sorted({0, s // 2, s - 1}):
+        row = slice(i, i + 1)
+        look.compare(whole[row], look.at(chosen[row]), chosen[row], "alone", tolerance[row])
+
+
+def check_buffers(before: dict[str, Tensor], after: dict[str, Tensor]) -> None:
+    """Raises Mixed where computing losses changed a buffer: it would take what records say past clip and
+    noise. One that was made anew in another shape, as a cache is, may.
+    """
+    for name, buffer in before.items():
+        found = after.get(name, buffer)
+        if (
+            found.shape == buffer.shape
+            and not ((found == buffer) | ((found != found) & (buffer != buffer))).all()
+        ):
+            raise Mixed(
+                f"the buffer {name!r} was changed while losses were computed: it would remember records that no noise covers "
+                "(statistics of a normalisation? call eval(), or switch them off)"
+            )
+
+
+@dataclass(frozen=True)
+class _Look:
+    """Comparisons of what is computed of the records of a batch."""
+
+    what: str
+    numbers_of: Numbers
+    batch: Any
+
+    def at(self, records: Tensor) -> Tensor:
+        """Of some records together, in float64 on the CPU."""
+        return self.numbers_of(part(self.batch, records)).double().cpu()
+
+    def exchange(self, own: Tensor, records: Tensor, others: Tensor) -> None:
+        """Put copies of the records that stay in the places of the others, and compare them, bit by bit.
+
+        Args:
+            own: what was computed of those that stay.
+            records: all that are looked at together, by their number in the batch.
+            others: which of them not to keep (bool).
+        """
+        kept, exchanged = records[~others], records.clone()
+        exchanged[others] = kept[torch.arange(int(others.sum())) % len(kept)]
+        if _same(own, found := self.at(exchanged)[~others]).all():
+            return
+        self.compare(
+            own, self.at(records)[~others], kept, "computed once more of the same batch", hint=BY_CHANCE
+        )
+        self.compare(own, found, kept, "beside other records")
+
+    def compare(
+        self,
+        own: Tensor,
+        found: Tensor,
+        records: Tensor,
+        how: str,
+        tolerance: Tensor | None = None,
+        hint: str = "",
+    ) -> None:
+        """Raises Mixed where they are not the same."""
+        same = _same(own, found, tolerance)
+        if same.all():
+            return
+        i = int(same.long().argmin())
+        digits = 6 if f"{own[i]:.6g}" != f"{found[i]:.6g}" else 17
+        raise Mixed(
+            f"the {self.what} of record {int(records[i])} of the batch is {own[i]:.{digits}g} in its batch and "
+            f"{found[i]:.{digits}g} {how}: {OWN} {hint or TOGETHER}"
+        )
+
+
+def _same(own: Tensor, found: Tensor, tolerance: Tensor | None = None) -> Tensor:
+    """Of each record. Numbers that are not finite count as none, whichever they are."""
+    neither = own.isfinite().logical_not() & found.isfinite().logical_not()
+    return ((own == found) if tolerance is None else (own - found).abs() <= tolerance) | neither
+
+
+def quotient_error(losses: slopes.Losses, mover: Mover, batch: Any, xi: float) -> float:
+    """By how much quotients over a distance 2 xi and over 4 xi differ, relative to the latter, in the mean square over records;
+    inf where those say nothing at all.
+
+    For a smooth loss they differ by the third derivative's xi^2 and by rounding, which is twice as large over half the distance.
+    """
+    some = part(batch, slice(0, min(number_of(batch), MEASURED)))
+    found = []
+    for scale in (xi, 2 * xi):
+        mover.to(0, scale)
+        ahead = losses.here(some)
+        mover.to(0, -scale)
+        found.append(quotient(ahead, losses.here(some), scale).double())
+    mover.back()
+    near, far = (x.where(x.isfinite(), 0.0) for x in found)
+    signal = float(far.norm())
+    return float((near - far).norm()) / signal if signal > 0 else inf
+
+
+def check_error(error: float, xi: float, d: int, kind: torch.dtype) -> None:
+    """Raises ValueError where rounding swamps the signal: the one that is left at xi is then larger than the other."""
+    if kind != torch.float64 and error > 1:
+        usual = 1e-3 * d**0.5  # of large models
+        larger = f"a larger xi (1e-3 sqrt(d) = {usual:.2g} is usual for large models)" if xi < usual / 2 else f"xi = {4 * xi:.2g}"
+        raise ValueError(
+            f"xi = {xi:g} is not allowed in {kind}: at the first step the quotients' error is {error:.2g} times what they say. "
+            f"Take {larger}, a more precise kind, or xi = 0"
+        )

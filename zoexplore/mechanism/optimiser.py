@@ -11,12 +11,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from zoexplore.mechanism import arguments, batches, independence, resume, slopes, targets
-from zoexplore.mechanism.batch_draws import BatchDraws
-from zoexplore.mechanism.batches import Batch, Seen
+from zoexplore.mechanism import arguments, batches, resume, slopes, targets
+from zoexplore.mechanism.batches import Batch, BatchDraws, Seen
 from zoexplore.mechanism.clipping import RULES
 from zoexplore.mechanism.declaration import Declared
-from zoexplore.mechanism.examination import Examination
+from zoexplore.mechanism.examination import Examination, Mixed
 from zoexplore.mechanism.frames import Dense, Frame, Mover, frame, is_copied, is_streamed
 from zoexplore.mechanism.objective import OfModule, objective
 from zoexplore.mechanism.on_the_way import OnTheWay, reaches_all
@@ -443,7 +442,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         """Where losses mix records that did not when they were looked at before, nobody knows since when."""
         try:
             self._examination.make(losses, mover, data, step, moved=self._ledger.has_moved)
-        except independence.Mixed as found:
+        except Mixed as found:
             if self._ledger.has_moved and not self._examination.saw_change(self.objective.structure()):
                 since = f"of the steps since the {self._ledger.looked}th" if self._ledger.looked else "of the steps before"
                 self._ledger.doubt = (

@@ -138,7 +138,7 @@ class RunRecord:
         stretch: the most that `Frame.resolve` may have lengthened a record's vector of quotients; 1 where it did nothing.
         rounded: parameters are in half precision, whose rounding no proof about distances covers.
         remembers: what later steps remember of earlier estimates (momentum, say); empty where nothing.
-        quotient_error: of the two-point quotients at the first step, relative (`precision.quotient_error`); None where not
+        quotient_error: of the two-point quotients at the first step, relative (`examination.quotient_error`); None where not
             measured.
         doubt: why nobody knows what the steps revealed; empty where they did no more than they were to.
         looked: the last step at which losses were looked at and were each record's own; None where nobody says.

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from zoexplore.mechanism import Sources, batch_draws, hybrid, project, stiefel
+from zoexplore.mechanism import Sources, batches, hybrid, project, stiefel
 from zoexplore.mechanism.noise import combine
 from zoexplore.mechanism.rng import Generator, normal
 from zoexplore.setting import CLIPPINGS, Setting
@@ -222,7 +222,7 @@ def drawn(setting: Setting, generator: np.random.Generator) -> Tensor | None:
     """The records of one step's batch, as `setting.sampling` says; None for all of them."""
     if setting.full_batch or setting.batch is None:
         return None
-    return batch_draws.by_chance(setting.n, setting.batch, setting.sampling, generator)
+    return batches.by_chance(setting.n, setting.batch, setting.sampling, generator)
 
 
 class Draws(NamedTuple):
