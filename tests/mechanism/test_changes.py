@@ -8,9 +8,10 @@ import torch
 from torch import nn
 from torch.nn.utils import parametrizations, parametrize
 
+from tests.convention import epsilon
 from tests.mechanism.problems import DECLARED, SETTING, classes, cross_entropy, data, logistic, network, optimiser, run
 from tests.mechanism.test_rounding import FREE
-from zoexplore import Setting, epsilon
+from zoexplore import Setting
 from zoexplore.mechanism import Batch, Declared, Momentum, NoisyZOGD, Sources
 
 MIXES = "a loss must depend on its own record alone"

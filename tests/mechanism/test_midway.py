@@ -7,9 +7,9 @@ import torch
 from torch import nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
+from tests.convention import epsilon
 from tests.mechanism.problems import SETTING, ReadElsewhere, classes, cross_entropy, logistic, network, optimiser, run
 from tests.mechanism.test_rounding import FREE
-from zoexplore import epsilon
 from zoexplore.mechanism import NoisyZOGD, Sources, frames
 
 MIXES = "a loss must depend on its own record alone"

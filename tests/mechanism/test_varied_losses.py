@@ -8,8 +8,8 @@ from dp_accounting.pld import privacy_loss_distribution
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from tests.convention import Accounting, epsilon
 from tests.mechanism.test_report import SETTING, epsilons, ran
-from zoexplore import Accounting, epsilon
 from zoexplore.bounds.loss_distribution import Losses
 from zoexplore.mechanism import privacy_report
 from zoexplore.mechanism.varied_losses import Steps, epsilon_of_varied
