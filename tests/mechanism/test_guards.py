@@ -59,9 +59,7 @@ def swapped(module):
 
 def says_nothing(made, words):
     report = made.privacy_report()
-    assert all(
-        words in g.reason for g in report.guarantees.values()
-    ) and "[not met] Nothing was found" in repr(report)
+    assert all(words in g.reason for g in report.guarantees.values()) and "[not met] Nothing was found" in repr(report)
     return report.epsilon == inf
 
 
@@ -95,9 +93,7 @@ class TestWhatSomebodyElseMoved:
         module = network()
         made = run(over(module), 8, classes())
         learn(module)
-        assert says_nothing(
-            made, "'0.bias', '0.weight' and '2.bias' changed since the last step, and not by this run"
-        )
+        assert says_nothing(made, "'0.bias', '0.weight' and '2.bias' changed since the last step, and not by this run")
         again = over(network())
         again.load_state_dict(made.state_dict())
         assert says_nothing(again, "changed since the last step")
@@ -117,9 +113,7 @@ class TestWhatSomebodyElseMoved:
         module.register_buffer("scale", torch.ones(3, dtype=torch.float64))
         made = run(over(module, loss), 2, classes())
         state = made.state_dict()
-        {"a frozen weight": module[0].weight, "a buffer": module.scale, "a loss's own weight": loss.weight}[
-            part
-        ].data[0] += 1e-9
+        {"a frozen weight": module[0].weight, "a buffer": module.scale, "a loss's own weight": loss.weight}[part].data[0] += 1e-9
         assert says_nothing(made, "which this run does not train, changed since it began")
         with pytest.raises(RuntimeError, match="which this run does not train"):
             run(made, 1, classes())
@@ -145,9 +139,7 @@ class TestWhatSomebodyElseMoved:
                     module[0].weight.add_(1e-9)
             return cross_entropy(outputs, targets)
 
-        made = NoisyZOGD(
-            module, loss, FREE.replace(d=51, xi=1e-3), sources=Sources(1, 2), keep_copy=keep_copy
-        )
+        made = NoisyZOGD(module, loss, FREE.replace(d=51, xi=1e-3), sources=Sources(1, 2), keep_copy=keep_copy)
         run(made, 1, classes())
         on[0] = True
         with pytest.raises(RuntimeError, match="moved its own parameters while losses were computed"):
@@ -159,18 +151,14 @@ class TestWhatSomebodyElseMoved:
         one, other = over(module), over(module)
         run(one, 3, classes())
         for third in (other, over(module)):
-            with pytest.raises(
-                RuntimeError, match=r"another NoisyZOGD has moved '0\.weight': neither report would count"
-            ):
+            with pytest.raises(RuntimeError, match=r"another NoisyZOGD has moved '0\.weight': neither report would count"):
                 run(third, 1, classes())
         module[0].requires_grad_(False)
         with pytest.raises(RuntimeError, match="another NoisyZOGD has moved"):
             run(over(module), 1, classes())
         module[0].requires_grad_(True)
         other.load_state_dict(one.state_dict())
-        assert run(other, 3, classes()).privacy_report().epsilon == epsilon(
-            other.setting.replace(T=6), "composition"
-        )
+        assert run(other, 3, classes()).privacy_report().epsilon == epsilon(other.setting.replace(T=6), "composition")
         with pytest.raises(RuntimeError, match="another NoisyZOGD has moved"):
             run(one, 1, classes())
         assert one.privacy_report().epsilon == inf
@@ -217,11 +205,7 @@ class TestChecksums:
     @pytest.mark.parametrize("kind", KINDS, ids=str)
     @pytest.mark.parametrize("shape", [(), (1,), (7, 3), (2**14 + 5,), (3, 2**15), (2**17 + 3,)])
     def test_every_bit_counts_wherever_it_stands_and_torch_adds_up_to_the_same(self, shape, kind):
-        x = (
-            torch.randn(shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-            .mul(9)
-            .to(kind)
-        )
+        x = torch.randn(shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64).mul(9).to(kind)
         words = checksums._words(x).view(1, -1)
         (before,) = checksums.checksums([x])
         assert checksums._added_by_torch(words).tolist() == [before]
@@ -234,10 +218,7 @@ class TestChecksums:
 
     def test_places_count_and_so_do_strides(self):
         x = torch.arange(12.0).view(3, 4)
-        assert (
-            len({tuple(checksums.checksums([y])) for y in (x, x.flip(0), -x, x.roll(1), x.t().contiguous())})
-            == 5
-        )
+        assert len({tuple(checksums.checksums([y])) for y in (x, x.flip(0), -x, x.roll(1), x.t().contiguous())}) == 5
         assert checksums.checksums([x[:, 1:3]]) == checksums.checksums([x[:, 1:3].clone()])
         assert checksums.checksums([]) == []
 
@@ -298,9 +279,7 @@ class TestMixingThatIsSmall:
         made = NoisyZOGD(module, loss, FREE.replace(d=d, xi=0.1), sources=Sources(1, 2), loss_of="model")
         with pytest.raises(ValueError, match=f"beside other records: {MIXES}"):
             run(made, 1, (X.to(kind), y))
-        made = NoisyZOGD(
-            module, loss, FREE.replace(d=d, xi=0.5), sources=Sources(1, 2), loss_of="model", microbatch=1
-        )
+        made = NoisyZOGD(module, loss, FREE.replace(d=d, xi=0.5), sources=Sources(1, 2), loss_of="model", microbatch=1)
         assert run(made, 1, (X.to(kind), y)).steps == 1  # then it is each record's own
 
     def test_in_derivatives_alone_it_is_found_where_they_are_taken(self):
@@ -310,9 +289,7 @@ class TestMixingThatIsSmall:
 
     def test_among_more_records_than_are_looked_at(self):
         X, y = data(200)
-        far = (
-            torch.arange(200.0) == 101
-        )  # no record that is looked at, and every one's loss has a little of its
+        far = torch.arange(200.0) == 101  # no record that is looked at, and every one's loss has a little of its
 
         def loss(w, batch):
             X, y, far = batch
@@ -326,9 +303,7 @@ class TestMixingThatIsSmall:
         def loss(w, batch):
             return logistic(w, batch) * (1 + 1e-15 * torch.rand(len(batch[1]), dtype=torch.float64))
 
-        with pytest.raises(
-            ValueError, match=r"computed once more of the same batch: .*use_deterministic_algorithms\(True\)"
-        ):
+        with pytest.raises(ValueError, match=r"computed once more of the same batch: .*use_deterministic_algorithms\(True\)"):
             run(optimiser(FREE.replace(xi=1e-4), loss=loss), 1)
 
 
@@ -375,9 +350,7 @@ class TestState:
     @pytest.mark.filterwarnings("ignore:Noise and data order")
     @pytest.mark.parametrize("sampling", ["without-replacement", "poisson"])
     def test_the_coming_batch_belongs_to_the_state(self, sampling):
-        setting = FREE.replace(
-            batch=6, sampling=sampling, neighbours="add-remove" if sampling == "poisson" else "replace-one"
-        )
+        setting = FREE.replace(batch=6, sampling=sampling, neighbours="add-remove" if sampling == "poisson" else "replace-one")
         first = run(optimiser(setting, sources=Sources.secure()), 2)
         state, coming = first.state_dict(), first.drawn(2)
         copies = [copy.deepcopy(first), pickle.loads(pickle.dumps(first))]
@@ -415,9 +388,7 @@ class TestTogether:
         first = run(optimiser(FREE, sources=Sources.secure()), 2)
         twin = run(copy.deepcopy(first), 4)
         first = run(first, 3)
-        assert together([first.privacy_report(), twin.privacy_report()]).epsilon == epsilon(
-            FREE.replace(T=9), "composition"
-        )
+        assert together([first.privacy_report(), twin.privacy_report()]).epsilon == epsilon(FREE.replace(T=9), "composition")
 
     def test_on_batches_the_one_that_they_share_tells_as_much_as_all_steps_on_it(self):
         """Between steps on batches of their own and steps whose batch everybody knows."""
@@ -445,9 +416,7 @@ class TestTogether:
 
     def test_on_turns_a_record_pays_for_those_that_met_it(self):
         setting = FREE.replace(batch=6, sampling="cyclic")
-        reports = [
-            run(optimiser(setting, sources=Sources.secure()), steps).privacy_report() for steps in (3, 2)
-        ]
+        reports = [run(optimiser(setting, sources=Sources.secure()), steps).privacy_report() for steps in (3, 2)]
         found = together(reports).epsilon
         assert found == pytest.approx(epsilon(FREE.replace(n=6, T=2), "composition"), rel=1e-9)
         assert found >= epsilon(FREE.replace(n=6, T=2), "composition")
@@ -456,10 +425,7 @@ class TestTogether:
         secure = run(optimiser(FREE, sources=Sources.secure()), 2)
         demonstration = run(optimiser(FREE), 2)
         found = together([secure.privacy_report(), demonstration.privacy_report()])
-        assert (
-            found.epsilon == inf
-            and "only those of Sources.secure() add up" in found.guarantees["composition"].reason
-        )
+        assert found.epsilon == inf and "only those of Sources.secure() add up" in found.guarantees["composition"].reason
         state = secure.state_dict()
         del state["ledger"]["path"]
         old = optimiser(FREE, sources=Sources.secure())
@@ -468,19 +434,14 @@ class TestTogether:
         found = together([secure.privacy_report(), old.privacy_report()])
         assert found.epsilon == inf and "without their history" in found.guarantees["composition"].reason
         secure._parameters.tensors[0].add_(1)
-        found = together(
-            [run(optimiser(FREE, sources=Sources.secure()), 1).privacy_report(), secure.privacy_report()]
-        )
-        assert (
-            found.epsilon == inf and "changed since the last step" in found.guarantees["composition"].reason
-        )
+        found = together([run(optimiser(FREE, sources=Sources.secure()), 1).privacy_report(), secure.privacy_report()])
+        assert found.epsilon == inf and "changed since the last step" in found.guarantees["composition"].reason
 
     @pytest.mark.parametrize("changes", [{"n": 12}, {"delta": 1e-6}, {"neighbours": "add-remove"}], ids=str)
     def test_reports_of_other_data_are_refused(self, changes):
         (name,) = changes
         one, other = (
-            run(optimiser(s, sources=Sources.secure()), 1, data(s.n)).privacy_report()
-            for s in (FREE, FREE.replace(**changes))
+            run(optimiser(s, sources=Sources.secure()), 1, data(s.n)).privacy_report() for s in (FREE, FREE.replace(**changes))
         )
         with pytest.raises(ValueError, match=f"reports of {name} = .* are not allowed together"):
             together([one, other])
@@ -500,15 +461,11 @@ def test_under_autocast_no_bound_for_the_last_iterate_holds():
         return nn.functional.softplus(-targets * outputs.squeeze(1))
 
     for autocast in (False, True):
-        made = NoisyZOGD(
-            copy.deepcopy(module), loss, setting, sources=Sources(1, 2), declared=DECLARED, microbatch=1
-        )
+        made = NoisyZOGD(copy.deepcopy(module), loss, setting, sources=Sources(1, 2), declared=DECLARED, microbatch=1)
         made._examination.quotient_error = 0.0  # rounding swamps so small a problem's quotients
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
             run(made, 2, (X.float(), y.float()))
-        again = NoisyZOGD(
-            copy.deepcopy(module), loss, setting, sources=Sources(1, 2), declared=DECLARED, microbatch=1
-        )
+        again = NoisyZOGD(copy.deepcopy(module), loss, setting, sources=Sources(1, 2), declared=DECLARED, microbatch=1)
         again.load_state_dict(made.state_dict())
         for each in (made, again):
             found = each.privacy_report().guarantees
@@ -526,9 +483,7 @@ class TestData:
         run(made, 4, (X, y))
         assert made.privacy_report().epsilon < inf
         run(made, 1, (X.flip(0), y.flip(0)))
-        assert says_nothing(
-            made, "at step 5 record 0 came as another one had come before: the order of the data changed"
-        )
+        assert says_nothing(made, "at step 5 record 0 came as another one had come before: the order of the data changed")
 
     def test_a_batch_made_by_hand_of_others_is_found_as_well(self):
         X, y = data()
@@ -550,9 +505,7 @@ class TestData:
             y.index_fill(0, torch.tensor([5, 7, 9]), float(y[2])),
         )
         made = optimiser(FREE)
-        with pytest.warns(
-            UserWarning, match="3 of the 24 records seen so far equal an earlier one, bit by bit"
-        ):
+        with pytest.warns(UserWarning, match="3 of the 24 records seen so far equal an earlier one, bit by bit"):
             run(made, 1, (X, y))
         assert "3 records equal another one, bit by bit." in repr(made.privacy_report())
 
@@ -582,13 +535,8 @@ class TestSeveralProcesses:
             f"dist.init_process_group('gloo', init_method='file://{tmp_path}/store', rank=int(sys.argv[1]), world_size=2)\n"
             "try: optimiser()\nexcept RuntimeError as refused: print(refused)"
         )
-        ranks = [
-            subprocess.Popen([sys.executable, "-c", script, str(rank)], stdout=subprocess.PIPE)
-            for rank in range(2)
-        ]
-        assert all(
-            b"training in 2 processes together is not allowed" in rank.communicate()[0] for rank in ranks
-        )
+        ranks = [subprocess.Popen([sys.executable, "-c", script, str(rank)], stdout=subprocess.PIPE) for rank in range(2)]
+        assert all(b"training in 2 processes together is not allowed" in rank.communicate()[0] for rank in ranks)
 
 
 class TestSmallerOnes:
@@ -600,18 +548,14 @@ class TestSmallerOnes:
             assert torch.equal(twin.w, made.w) and torch.equal(run(twin, 3, classes()).w, twin.w)
             assert twin.steps == 5 and made.steps == 2 and made.privacy_report().epsilon < inf
             assert not torch.equal(twin.w, made.w)
-            outputs = functional_call(
-                network(), dict(twin.objective.module.named_parameters()), (classes()[0],)
-            )
+            outputs = functional_call(network(), dict(twin.objective.module.named_parameters()), (classes()[0],))
             assert torch.equal(twin.objective.module(classes()[0]), outputs)
         assert torch.equal(run(made, 3, classes()).w, twin.w)
 
     @pytest.mark.parametrize("directions", ["dense", "streamed"])
     @pytest.mark.parametrize("xi", [0.0, 1e-3])
     def test_a_loss_that_does_not_depend_on_the_parameters_moves_by_noise_alone(self, xi, directions):
-        made = run(
-            optimiser(FREE.replace(xi=xi), loss=lambda w, batch: 2.0 * batch[1], directions=directions), 2
-        )
+        made = run(optimiser(FREE.replace(xi=xi), loss=lambda w, batch: 2.0 * batch[1], directions=directions), 2)
         assert made.steps == 2 and made.counts.clipped == 0
 
     def test_a_layer_without_forward_derivatives_says_what_to_do(self):
@@ -624,9 +568,7 @@ class TestSmallerOnes:
                 return self.last(self.rnn(X.unsqueeze(1))[0][:, -1])
 
         X, y = classes()
-        with pytest.raises(
-            ValueError, match=r"xi = 0 is not allowed here: torch has no forward-mode derivative of \S+; give"
-        ):
+        with pytest.raises(ValueError, match=r"xi = 0 is not allowed here: torch has no forward-mode derivative of \S+; give"):
             run(over(Recurrent(), xi=0.0), 1, (X.float(), y))
 
     @pytest.mark.parametrize("given", [list, iter], ids=["list", "iterator"])

@@ -210,6 +210,17 @@ class TestJointClip:
         assert ("may be as large as" in guarantees["theorem"].reason) == (not idle)
         assert ("the clip may act" in guarantees["sharp"].note) == (not idle)
 
+    def test_steps_of_different_sizes_are_the_worst_of_both(self):
+        """Where the clip may act: never less than either size throughout, and not without a bound."""
+        declared, T = replace(DECLARED, lipschitz=inf), 40
+        large, small = step_of(SETTING, "joint"), replace(step_of(SETTING, "joint"), eta=SETTING.eta / 2)
+        stages = {"both": ((large, T), (small, T)), "large": ((large, 2 * T),), "small": ((small, 2 * T),)}
+        found = {}
+        for name, made in stages.items():
+            run = ran(SETTING.replace(T=2 * T), clipping="joint", declared=declared)
+            found[name] = epsilons(replace(run, stages=made))["sharp"]
+        assert max(found["large"], found["small"]) <= found["both"] * (1 + 1e-3) < inf
+
 
 class TestLipschitzSensitivity:
     """It needs what the hidden-state bounds need, in composition too."""

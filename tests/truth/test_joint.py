@@ -4,9 +4,12 @@ from math import inf, pi, sqrt
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tests.bounds.strategies import powers
 from tests.convention import Setting, epsilon, guarantee
-from tests.effort import proof, usually
+from tests.effort import examples, proof, usually
 from tests.truth.joint import JointStep, mahalanobis
 from tests.truth.revealed import Truth
 from tests.truth.statement import backward
@@ -88,6 +91,22 @@ def test_rho_is_the_page_s_for_the_fractions_shown(run):
     step = JointStep.of_run(run, run.beta, order, g.delta_f)
     rho = backward(step, g.start, inside.alpha, inside.pi, inside.drift)[0]
     assert g.rho * (1 - 5e-3) <= rho <= g.rho * (1 + 1e-4)
+
+
+@given(
+    st.sampled_from([(2, 2), (5, 3), (60, 60), (520, 4), (10**4, 900)]), st.sampled_from(["convex", "non-convex"]),
+    st.floats(0, 0.95), powers(-1.3, 0.4), powers(-4, -1), st.sampled_from([1, 7, 400, 10**9]), st.booleans(),
+    st.sampled_from([{}, {"xi": 1e-6}, {"beta": 0.0}, {"beta": 1.0}, {"releases": 3}, {"R": inf}, {"neighbours": "add-remove"}]),
+)  # fmt: skip
+@examples(12)
+def test_never_above_composition(size, regime, ridge, step, sigma, T, linear, changes):
+    d, K = size
+    sizes = {"d": d, "K": K, "n": 100, "T": T, "eta": K * step, "clip": 1.0, "sigma": sigma, "R": 1.0}
+    run = RUN.replace(**{"regime": regime, "M": 1.0, "m": ridge, "ridge": ridge, "linear": linear} | sizes | changes)
+    composed, found = epsilon(run, "composition"), epsilon(run, "sharp")
+    assert 0 < found <= composed * (1 + 1e-9)
+    if run.beta == 1 and K < d:
+        assert found == composed
 
 
 def small(d, K, T, **changes):

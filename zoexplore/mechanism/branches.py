@@ -47,21 +47,15 @@ def together(reports: Sequence[Report], *, conversion: str = "gaussian") -> Repo
     records = [report.record for report in reports]
     for name in ALIKE:
         if len(given := {getattr(record.setting, name) for record in records}) > 1:
-            raise ValueError(
-                f"reports of {name} = {sorted(given)} are not allowed together: give those of runs on the same data"
-            )
+            raise ValueError(f"reports of {name} = {sorted(given)} are not allowed together: give those of runs on the same data")
     return privacy_report(_merged(records), released="all", conversion=conversion)
 
 
 def _merged(records: list[RunRecord]) -> RunRecord:
     first = max(records, key=lambda record: record.setting.d)
     doubts = [record.doubt for record in records] + ([_not_known(records)] if len(records) > 1 else [])
-    counts = Counts(
-        **{f.name: sum(getattr(record.counts, f.name) for record in records) for f in fields(Counts)}
-    )
-    noise, doubt = (
-        "; ".join(dict.fromkeys(filter(None, words))) for words in ([r.noise for r in records], doubts)
-    )
+    counts = Counts(**{f.name: sum(getattr(record.counts, f.name) for record in records) for f in fields(Counts)})
+    noise, doubt = ("; ".join(dict.fromkeys(filter(None, words))) for words in ([r.noise for r in records], doubts))
     whole = replace(first, counts=counts, declared=Declared(), doubt=doubt, noise=noise, runs=len(records))
     return whole if doubt else replace(whole, stages=tuple((step, 1) for step in _steps(records, first)))
 

@@ -32,13 +32,7 @@ def checksums(tensors: Iterable[Tensor]) -> list[int]:
     """
     found = [_of_rows(_words(tensor).view(1, -1)) for tensor in tensors]
     devices = {x.device for x in found}
-    together = (
-        torch.cat(found)
-        if len(devices) == 1
-        else torch.cat([x.cpu() for x in found])
-        if found
-        else torch.empty(0)
-    )
+    together = torch.cat(found) if len(devices) == 1 else torch.cat([x.cpu() for x in found]) if found else torch.empty(0)
     return together.tolist()  # a GPU is waited for once
 
 
@@ -56,9 +50,7 @@ def _words(tensor: Tensor) -> Tensor:
     row.
     """
     if tensor.layout != torch.strided or tensor.device.type == "meta":
-        raise ValueError(
-            f"a tensor of layout {tensor.layout} on {tensor.device} is not allowed: give plain tensors with numbers"
-        )
+        raise ValueError(f"a tensor of layout {tensor.layout} on {tensor.device} is not allowed: give plain tensors with numbers")
     data = tensor.detach()
     data = torch.view_as_real(data.resolve_conj()) if data.is_complex() else data
     if not data.is_contiguous():

@@ -10,9 +10,7 @@ from torch import Tensor
 
 from zoexplore.mechanism.checksums import checksums
 
-_owners: dict[
-    int, tuple[weakref.ref, object]
-] = {}  # whose steps moved a tensor, by its id; gone when the tensor is
+_owners: dict[int, tuple[weakref.ref, object]] = {}  # whose steps moved a tensor, by its id; gone when the tensor is
 
 
 class Changed(RuntimeError):
@@ -32,9 +30,7 @@ class Watch:
         ValueError: something of it is no plain tensor.
     """
 
-    def __init__(
-        self, trained: dict[str, Tensor], rest: Callable[[], dict[str, Tensor]], saved: Callable[[], set[str]]
-    ) -> None:
+    def __init__(self, trained: dict[str, Tensor], rest: Callable[[], dict[str, Tensor]], saved: Callable[[], set[str]]) -> None:
         self.trained, self.rest, self.saved = trained, rest, saved
         self.run = object()  # who moves them
         self._frozen, self._bits = _bits(rest()), _bits(trained)
@@ -104,9 +100,7 @@ def _forget(key: int, _: object) -> None:
 def _bits(tensors: dict[str, Tensor]) -> dict[str, str]:
     """Kind, shape and checksum, in words."""
     sums = checksums(tensors.values())
-    return {
-        name: f"{t.dtype} {tuple(t.shape)} {x}" for (name, t), x in zip(tensors.items(), sums, strict=True)
-    }
+    return {name: f"{t.dtype} {tuple(t.shape)} {x}" for (name, t), x in zip(tensors.items(), sums, strict=True)}
 
 
 def _differing(before: dict[str, str], now: dict[str, str]) -> list[str]:

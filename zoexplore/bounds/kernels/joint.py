@@ -34,28 +34,27 @@ def _log_moments(K, d, order, e1, e2, rays, scale, logs, work):
     over that of a sum of d: on all rays, from above.
 
     The power series of a product of (1 - a z)^-n has the coefficients f_i = sum_j n_j a_j u_j / i with u_j <- a_j u_j + f_i:
-    positive terms alone. x_j stands for u_j/f_i, so that nothing overflows.
+    positive terms alone. They are counted in units of 2^-i (d/2)_i/i!, and anew every few steps, so that nothing overflows.
     """
     size = rays.shape[1]
     for k in range(size):
         work[0, k] = work[1, k] = work[2, k] = work[3, k] = 1.0
+        work[5, k], work[6, k], work[7, k] = rays[1, k], rays[0, k] / scale * e1, rays[0, k] / scale * e2
         logs[k] = work[4, k] = 0.0
     count = int(order)
     for i in range(1, count + 1):
-        below = d + 2.0 * (i - 1)
+        per = 1.0 / (d + 2.0 * (i - 1))
+        grown = 2.0 * i * per
         for k in range(size):
-            A, C = rays[1, k], rays[0, k] / scale
-            a, b, c = A * work[0, k], C * e1 * work[1, k], C * e2 * work[2, k]
-            found = (d - K) * a + K * (b + c)
-            per = 2.0 * i / found
-            work[0, k], work[1, k], work[2, k] = a * per + 1.0, b * per + 1.0, c * per + 1.0
-            work[3, k] *= found / below
+            a, b, c = work[5, k] * work[0, k], work[6, k] * work[1, k], work[7, k] * work[2, k]
+            f = ((d - K) * a + K * (b + c)) * per
+            work[0, k], work[1, k], work[2, k], work[3, k] = a * grown + f, b * grown + f, c * grown + f, f
         if i % AT_ONCE == 0 or i == count:
             for k in range(size):
-                x = log(work[3, k])
+                x, f = log(work[3, k]), 1.0 / work[3, k]
                 logs[k] += x
                 work[4, k] += abs(x)
-                work[3, k] = 1.0
+                work[0, k], work[1, k], work[2, k] = work[0, k] * f, work[1, k] * f, work[2, k] * f
     for k in range(size):
         logs[k] = logs[k] / count + 1e-14 + 1e-17 * work[4, k]
 
@@ -104,7 +103,7 @@ def _worst(K, d, order, r, low, high, rays, scale):
     """Logarithms of the norm on all rays, of steps of one size: the largest over a polygon that is refined where it matters."""
     size = rays.shape[1]
     begin, end, values = empty(FINEST), empty(FINEST), empty((FINEST, size))
-    logs, work, worst = empty(size), empty((5, size)), empty(size)
+    logs, work, worst = empty(size), empty((8, size)), empty(size)
     fine, arcs = 1.01 * pi / FINEST, ARCS
     for a in range(arcs):
         begin[a], end[a] = pi * a / ARCS, pi * (a + 1) / ARCS

@@ -30,7 +30,8 @@ HINTS = {  # what the labels of the fold do not explain
     ),
     "releases": "How many iterates are released, evenly spaced, the last included. Choosing among them then costs nothing more.",
     "records_per_person": "The most records that one person has. ε protects the person, with all of them.",
-    "clipping": "Δ limits each of a record's K quotients, or the length of all K as a vector, which keeps its direction.",
+    "clipping": "Δ limits each of a record's K quotients, or the length of all K as a vector, which keeps its direction. Where "
+    "it may act, a joint one needs the stronger ridge for hiding to help.",
     "neighbours": "What an attacker tries to tell apart: this record or another in its place, or this record or none.",
     "sampling": "How a batch of fewer than n records is chosen. Fresh draws hide who is in it; fixed turns hide nothing.",
 }
