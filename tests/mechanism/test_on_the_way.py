@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from tests.mechanism.problems import ReadElsewhere, classes, cross_entropy, network, run
-from tests.mechanism.test_midway import over
+from tests.mechanism.test_mid_run import over
 from zoexplore.mechanism import NoisyZOGD, Sources
 from zoexplore.mechanism.frames import Dense, Mover, Streamed
 from zoexplore.mechanism.on_the_way import OnTheWay, reaches_all

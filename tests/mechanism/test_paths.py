@@ -8,7 +8,7 @@ from zoexplore import Setting
 from zoexplore.mechanism import NoisyZOGD, Sources, update
 from zoexplore.mechanism.frames import Mover, Streamed
 from zoexplore.mechanism.parameters import Copy, Parameters
-from zoexplore.mechanism.slopes import Ambient, Losses, measure
+from zoexplore.mechanism.slopes import Autocast, Losses, measure
 
 D, N, K = 40, 4, 3
 STEEP = 1e3
@@ -143,7 +143,7 @@ def test_streamed_quotients_are_those_of_the_frame_itself_as_xi_falls(xi):
     w = parameters.vector()
     U = torch.stack([torch.cat([x.clone() for x in frame.combined(torch.eye(9)[k], {})]) for k in range(9)], 1)
     with torch.no_grad():
-        losses = Losses(made.objective, 24, Ambient(parameters.device), made._watch)
+        losses = Losses(made.objective, 24, Autocast(parameters.device), made._watch)
         found = measure(losses, parameters, frame, Mover(parameters, frame, Copy(parameters)), batch, xi, None).values
     exact = torch.autograd.functional.jacobian(lambda v: made.objective.losses_at(parameters.parts(v), batch), w) @ U
     assert (found - exact).abs().max() < 1e-8 + 300 * xi**2

@@ -315,7 +315,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         if step.eta == 0:  # as at either end of many learning rates' schedules
             self._write_down(step, 1.0, self._counts.after())
             return float("nan")
-        ambient = slopes.Ambient(self._parameters.device)
+        ambient = slopes.Autocast(self._parameters.device)
         losses = slopes.Losses(self.objective, max(1, min(self._microbatch, len(drawn))), ambient, self._watch)
         with self._unchanged_by_others(), ambient.off(), untouched_on_error(self.sources.directions):
             self._note_order(drawn, data, step)

@@ -26,7 +26,7 @@ class Slopes(NamedTuple):
     loss: float
 
 
-class Ambient:
+class Autocast:
     """Autocast as the user has switched it on around a step. Losses are computed under it; the mechanism's own sums are not,
     and no copy of a weight is kept, since weights move between two losses.
     """
@@ -58,7 +58,7 @@ class Losses:
 
     objective: OfVector | OfModule
     microbatch: int
-    ambient: Ambient
+    ambient: Autocast
     watch: Watch
 
     def parts(self, batch: Any) -> Iterator[Any]:
