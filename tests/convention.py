@@ -12,7 +12,7 @@ from zoexplore.presets import BEFORE as DEMONSTRATION
 from zoexplore.presets import PAPER_CONVENTION
 
 __all__ = ["DEFAULT", "DEMONSTRATION", "Accounting", "Setting", "calibrate", "crossover_step", "curve", "epsilon", "flat_step"]
-__all__ += ["guarantee", "least_directions", "recommend"]
+__all__ += ["guarantee", "least_directions"]
 
 Accounting = partial(zoexplore.Accounting, sensitivity="clip")
 Setting = partial(zoexplore.Setting, lipschitz=None)
@@ -45,7 +45,3 @@ def flat_step(setting, bound="sharp", accounting=DEFAULT, **more):
 
 def least_directions(setting, accounting=DEFAULT):
     return planning.least_directions(setting, accounting)
-
-
-def recommend(setting, bound="sharp", accounting=DEFAULT, **target):
-    return planning.recommend(setting, bound=bound, accounting=accounting, **target)

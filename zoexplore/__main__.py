@@ -1,4 +1,4 @@
-"""The command: `zoexplore serve | epsilon | curve | calibrate | statement`, also as `python -m zoexplore`.
+"""The command: `zoexplore serve | epsilon | curve | calibrate | plan | statement`, also as `python -m zoexplore`.
 
 It answers on standard output, complains on standard error, and ends with
 
@@ -24,12 +24,14 @@ import zoexplore
 from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.bounds.guarantee import BEST
 from zoexplore.export import LARGEST_FILE, Loaded, from_yaml, to_csv, to_yaml
-from zoexplore.planning import Unreachable, calibrate, changes_nothing
+from zoexplore.planning import Unreachable, calibrate, changes_nothing, recommend
 from zoexplore.planning.calibration import SOLVABLE_FIELDS
+from zoexplore.planning.recommendation import PASSES
 from zoexplore.setting import SETTING_FIELDS
 from zoexplore.statement import plain, statement
 
 ANSWER, NONE, WRONG = 0, 1, 2
+UNPLANNED = "K: 1\nT: 1\nsigma: 1\nbeta: 1\nclipping: joint\n"  # what a plan is not told, until the file says it
 RUN = "a run as YAML, such as the page's Export writes; - reads it from standard input"
 
 
@@ -106,6 +108,12 @@ def _parser() -> argparse.ArgumentParser:
     target.add_argument("--tpr", type=float, nargs=2, metavar=("FPR", "TPR"), help=rates)
     _choose_bound(solving, "that keeps it")
 
+    planning = _question(commands, "plan", _plan, "a run for a target, from data, model size, batch and forward passes")
+    planning.add_argument("--epsilon", type=float, required=True, help="the target: epsilon at most")
+    budget = "forward passes a record, 2KTb/n (default: as many as the file's run takes, or 100 where it has no K or T)"
+    planning.add_argument("--passes", type=float, help=budget)
+    _choose_bound(planning, "that keeps it")
+
     telling = _question(commands, "statement", _statement, "what the guarantee says, in words: for a paper or a model card")
     _choose_bound(telling, "by which")
     return parser
@@ -135,10 +143,12 @@ def _choose_bound(parser: argparse.ArgumentParser, words: str) -> None:
     parser.add_argument("--bound", default=BEST, choices=[*BOUNDS, BEST], metavar="BOUND", help=least)
 
 
-def _read(given: argparse.Namespace) -> Loaded:
-    """The run in question. What of it could not be used is an error here: the answer would be about another run."""
+def _read(given: argparse.Namespace, before: str = "") -> Loaded:
+    """The run in question, with what stands before it where the file is silent. What of it could not be used is an error here:
+    the answer would be about another run.
+    """
     try:
-        raw = sys.stdin.read(LARGEST_FILE + 1) if given.file == "-" else _text(Path(given.file))
+        raw = before + (sys.stdin.read(LARGEST_FILE + 1) if given.file == "-" else _text(Path(given.file)))
     except OSError as error:
         raise Wrong(f"{given.file}: {error.strerror}") from None
     except UnicodeDecodeError:
@@ -272,6 +282,24 @@ def _calibrate(given: argparse.Namespace) -> int:
         if idle:
             print(f"# {given.field} changes nothing here: epsilon is the same at every {given.field}")
         print(to_yaml(solved, loaded.accounting), end="")
+    return ANSWER
+
+
+def _plan(given: argparse.Namespace) -> int:
+    loaded = _read(given, UNPLANNED)
+    run = loaded.setting
+    passes = PASSES if given.passes is None and run.K == run.T == 1 else given.passes  # a file without K and T has no budget
+    plan = recommend(
+        run, epsilon=given.epsilon, passes=passes, bound=given.bound, accounting=loaded.accounting, clipping=run.clipping
+    )
+    if given.json:
+        answer = asdict(plan) | {"setting": plan.setting.as_dict(), "accounting": asdict(loaded.accounting)}
+        print(json.dumps(plain(answer), ensure_ascii=False, indent=2))
+    else:
+        print(f"# epsilon = {plan.epsilon!r} by {plan.bound}")
+        print("\n".join(f"# {words}" for words in (*plan.reasons, *plan.warnings)))
+        print("\n".join(f"# it supposes: {words}" for words in plan.supposed))
+        print(to_yaml(plan.setting, loaded.accounting), end="")
     return ANSWER
 
 

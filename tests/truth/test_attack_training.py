@@ -67,11 +67,11 @@ def test_an_epsilon_for_other_shares_than_the_runs_says_so(bound):
 
 
 @pytest.mark.parametrize("bound", ["theorem", "sharp"])
-@pytest.mark.parametrize("most_directions", [4, 100])
-def test_a_plan_meets_its_target_as_it_is_run(bound, most_directions):
+@pytest.mark.parametrize("K", [4, 100])
+def test_a_plan_meets_its_target_as_it_is_run(bound, K):
     """Whoever runs the plan runs it at the plan's share: the number that was promised is that run's."""
     plan = recommend(
-        DEMONSTRATION, epsilon=1.0, most_directions=most_directions, bound=bound, accounting=Accounting(schedule="optimal")
+        DEMONSTRATION, epsilon=1.0, K=K, T=200, bound=bound, accounting=Accounting(schedule="optimal")
     )
     assert guarantee(plan.setting, bound).epsilon <= 1.0
 

@@ -62,7 +62,7 @@ def test_a_recommended_run_has_reasons(planner):
     planner.bound = "composition"
     press(planner, "recommend")
     assert epsilon(planner.answer, "composition") <= 1
-    assert "Why" in planner.words.object and "Instead" in planner.words.object
+    assert "Why" in planner.words.object and "2KTb/n" in planner.words.object
 
 
 def test_delta_and_target_are_texts(planner):

@@ -115,7 +115,7 @@ def test_a_plan_writes_large_targets_as_powers():
 
 
 def test_a_plan_says_once_what_is_supposed():
-    plan = recommend(DEMONSTRATION.replace(K=52), epsilon=1.0, most_directions=52)
+    plan = recommend(DEMONSTRATION.replace(K=52), epsilon=1.0, K=52, T=200)
     said = plain(_plan(plan))
     assert said.count("Supposed, since no number can show it") == 1 and not any("Supposed" in line for line in plan.warnings)
     assert "The start lies in the ball and does not depend on the data." in said

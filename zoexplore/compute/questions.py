@@ -244,6 +244,6 @@ def solved(setting: Setting, field: str, aim: str, wanted: Wanted, bound: str, a
 def recommended(setting: Setting, epsilon: float, bound: str, accounting: Accounting) -> Plan | str:
     """`recommend` for the data, loss and length of a setting, with the reason in place of an exception."""
     try:
-        return recommend(setting.replace(batch=None), epsilon=epsilon, bound=bound, accounting=accounting)
+        return recommend(setting, epsilon=epsilon, bound=bound, accounting=accounting)
     except (Unreachable, ValueError) as error:
         return str(error)

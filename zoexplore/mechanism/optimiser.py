@@ -142,9 +142,10 @@ class NoisyZOGD(torch.optim.Optimizer):
         epsilon: float,
         delta: float,
         n: int,
-        T: int,
         lr: float,
-        K: int = 1,
+        T: int | None = None,
+        K: int | None = None,
+        passes: float | None = None,
         clip: float = 1.0,
         show: Callable[[str], None] = print,
         **options: Any,
@@ -156,7 +157,8 @@ class NoisyZOGD(torch.optim.Optimizer):
             parameters, loss: as above.
             epsilon, delta: the target. It holds even if every iterate is seen.
             n: how many records there are.
-            T, K: steps, and directions a step.
+            T, K: steps, and directions a step, 1 where T alone is given.
+            passes: forward passes a record, from which those of T and K that are left out are planned (`zoexplore.recommend`).
             lr: the learning rate eta/K: a step is lr times the gradient's part in the K directions, and noise.
             clip: the longest vector of K directional derivatives a record may have.
             show: where to say it.
@@ -173,7 +175,7 @@ class NoisyZOGD(torch.optim.Optimizer):
             )
         chosen = {name: options.pop(name) for name in ("batch", "beta", "xi", "R", "ridge") if name in options}
         d = sum(p.numel() for p in tensors)
-        setting = targets.setting_for(epsilon=epsilon, delta=delta, n=n, d=d, T=T, K=K, lr=lr, clip=clip, **chosen)
+        setting = targets.setting_for(epsilon=epsilon, delta=delta, n=n, d=d, T=T, K=K, passes=passes, lr=lr, clip=clip, **chosen)
         show(targets.described(setting))
         device = options.get("device") or (tensors[0].device if tensors else "cpu")
         sources = options.pop("sources", None) or Sources.secure(device=device)

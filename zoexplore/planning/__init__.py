@@ -1,12 +1,11 @@
 """The inverse questions: what a run must be for a target epsilon, from which step a bound pays off, and what to run."""
 
 from zoexplore.planning.calibration import SOLVABLE_FIELDS, Unreachable, calibrate, changes_nothing
-from zoexplore.planning.recommendation import Alternative, Plan, recommend
+from zoexplore.planning.recommendation import Plan, recommend, signal_to_noise
 from zoexplore.planning.steps import crossover_step, flat_step, least_directions
 
 __all__ = [
     "SOLVABLE_FIELDS",
-    "Alternative",
     "Plan",
     "Unreachable",
     "calibrate",
@@ -15,4 +14,5 @@ __all__ = [
     "flat_step",
     "least_directions",
     "recommend",
+    "signal_to_noise",
 ]

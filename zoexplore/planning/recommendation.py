@@ -1,282 +1,231 @@
-"""What to run for a target epsilon: the directions, the share and the noise, and when to take fewer public steps instead."""
+"""What to run for a target epsilon: directions, steps, share and noise, from what is known before anything is trained."""
 
-from dataclasses import dataclass, replace
-from math import ceil, inf, log, log1p
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf, isfinite, sqrt
+from typing import Any
 
 import numpy as np
 
-from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
-from zoexplore.bounds.contraction import gap, lipschitz
-from zoexplore.bounds.guarantee import DEFAULT
+from zoexplore.bounds import BOUNDS, curve, guarantee
+from zoexplore.bounds.guarantee import BEST, DEFAULT
 from zoexplore.formatting import format_count, format_short
 from zoexplore.planning.calibration import Unreachable, calibrate
-from zoexplore.setting import Accounting, Refused, Setting
+from zoexplore.setting import LARGEST_INTEGER, OWN, Accounting, Refused, Setting
 
-SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the first grid; the best is refined
-FINE_SHARES = np.concatenate([[0.0], 1 / (1 + np.exp(-np.linspace(-7, 7, 29))), [1.0]])
-DIRECTIONS = 24  # values of K on a grid
-ROUNDS, SETTLED = 4, 1e-3
-TIE = 1 + 1e-6
-SLACK, SAVING = 1.01, 0.9  # 1 % of sigma is given up to save a tenth of the forward passes or more
-LEARNT = 100  # a run has learnt once the distance to its end point has fallen so many times
-
-
-@dataclass(frozen=True)
-class Alternative:
-    """Composition at the same noise with every iterate public and beta = 1.
-
-    Args:
-        steps: how many steps it affords; 0 where not even one.
-        setting: that run, of at most the plan's T steps; None where steps is 0.
-        better: whether it is the better plan.
-        reason: why, or why not.
-    """
-
-    steps: int
-    setting: Setting | None
-    better: bool
-    reason: str
+PASSES = 100.0  # forward passes a record where none are given
+CLEAR = 3.0  # a step as many times as long as its noise is good enough: fewer directions would not make it much better
+LEAST_STEPS = 200  # where the budget has so many: each goes only as far as the loss is nearly straight
+SHARES = 1 / (1 + np.exp(-np.linspace(-5, 5, 21)))  # of the noise along the directions, that are tried where some hides across
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A run that meets a target epsilon with the least noise for what it moves.
+    """A run that meets a target epsilon within a budget of forward passes.
 
     Args:
         setting: the run.
         epsilon: what the bound gives for it, at most the target.
-        energy: noise energy of one step, (eta sigma)^2, in squared units of the parameters.
-        relative_energy: the same over the squared mean step for a gradient of length 1, (d sigma)^2.
-        passes: forward passes per record over the whole run, 2 K T.
-        reasons: why these values, with numbers.
+        bound: which one that is.
+        signal: how many times as long as its noise a step can be, by `signal_to_noise`.
+        passes: forward passes a record over the whole run, 2KTb/n.
+        reasons: why these values, with numbers; first of all that the noise drowns the steps, where it does.
         supposed: what it rests on and no number can show.
-        warnings: what else to be aware of, and what it costs.
-        alternative: composition with fewer steps.
+        warnings: what else to be aware of.
     """
 
     setting: Setting
     epsilon: float
-    energy: float
-    relative_energy: float
-    passes: int
+    bound: str
+    signal: float
+    passes: float
     reasons: tuple[str, ...]
     supposed: tuple[str, ...]
     warnings: tuple[str, ...]
-    alternative: Alternative
+
+
+def signal_to_noise(setting: Setting) -> float:
+    """The longest mean step over the length of its noise, eta sigma: C/(K sigma) for a joint clip C, if all records push one way.
+
+    Where gradients have length at most L, random directions see about L sqrt(K/d) of one, if that is less than the clip allows
+    (docs/utility.md, "A step and its noise").
+
+    >>> run = Setting(n=1000, d=10**6, K=16, T=100, sigma=0.01, beta=1.0, clipping="joint")
+    >>> signal_to_noise(run)
+    6.25
+    """
+    slope = setting.clip if setting.lipschitz is None else setting.lipschitz
+    longest = min(setting.clip_each * sqrt(setting.K), slope * sqrt(setting.K / setting.d))
+    return longest / (setting.K * setting.sigma)
+
+
+def passes_of(setting: Setting) -> float:
+    """Forward passes a record over the whole run: two for each direction of each step that it is in, 2KTb/n on average."""
+    return 2 * setting.K * setting.T * (setting.batch or setting.n) / setting.n
 
 
 def recommend(
-    setting: Setting,
+    setting: Setting | None = None,
     *,
     epsilon: float,
-    most_directions: int | None = None,
-    bound: str = "sharp",
+    passes: float | None = None,
+    bound: str = BEST,
     accounting: Accounting = DEFAULT,
+    **known: Any,
 ) -> Plan:
-    """The K, beta and sigma of least noise with which a run of T steps at eta = K/M meets a target epsilon.
+    """A run for a target epsilon from what is known before training: data, model size, batch and a budget of forward passes.
 
-    What is made least is the noise energy of a step over its squared mean length. The energy alone, (eta sigma)^2, falls
-    with eta: it would always choose K = 1, a run that is quiet because it hardly moves. The mean step is (eta/d) grad L
-    whatever K and beta, so the ratio for a gradient of length 1 is (d sigma)^2, and least noise means least sigma. More
-    directions never need much more noise, so that alone would choose K as large as is allowed. Where 1 % more noise saves a
-    tenth of the forward passes or more, the fewest directions that it makes enough are taken, but no fewer than a strongly
-    convex loss needs for the mean distance to fall 100 times in T steps.
+    Nothing needs to be known of the loss: by the clip alone composition covers every run, all noise goes along the directions
+    (beta = 1), and a record's K quotients are clipped together. Whether a step is heard above its noise depends on the passes and
+    hardly on how they are split into K T (docs/utility.md, "A step and its noise"). So as many directions are taken, and as few
+    steps, as leave a step 3 times as long as its noise, or else the K with which it is longest; at least 200 steps where the
+    budget has as many. Where a bound for hidden iterates applies and needs less noise, a share beta of its own is chosen.
 
     Args:
-        setting: the data, the loss and the length of the run; its own K, beta, sigma and eta are not used.
+        setting: a run that says what is known; of its K, T, beta and sigma only what it costs in passes is used. Where None,
+            what is known is said by name.
         epsilon: the target.
-        most_directions: the largest K to consider, for the sake of forward passes; d where None.
-        bound, accounting: what the target is met by. A plan is a run with one share, and it is the share that is counted:
-            schedule="optimal" makes no difference here.
+        passes: forward passes a record, 2KTb/n; the setting's own, or 100, where None.
+        bound: what the target is met by: an id of `BOUNDS`, or "best".
+        accounting: how to count. A plan is a run with one share, which is what is counted: schedule="optimal" changes nothing.
+        known: fields of `Setting` in place of its own: n, d, batch, delta, lipschitz, ... Of K, T and beta those are kept that
+            are given here. The clip is joint unless clipping="each".
 
     Raises:
         Unreachable: no noise meets the target by that bound.
-        ValueError: a value is not allowed, or M = inf leaves eta = K/M without a value.
+        Refused: a value is not allowed, n or d is missing, or the budget has not one direction for one step.
 
-    >>> from zoexplore.planning import recommend
-    >>> from zoexplore.presets import DEMONSTRATION
-    >>> plan = recommend(DEMONSTRATION, epsilon=1.0, most_directions=100)
-    >>> plan.setting.K, round(plan.setting.beta, 2), plan.epsilon <= 1
-    (100, 0.5, True)
+    >>> plan = recommend(n=20_000, d=10**6, batch=64, epsilon=2.0, passes=200)
+    >>> plan.setting.K, plan.setting.T, plan.setting.beta, plan.bound, plan.epsilon <= 2, plan.signal > 3
+    (156, 200, 1.0, 'composition', True, True)
     """
-    if setting.M == inf:
-        raise Refused("M = ∞ is not allowed: a plan takes η = K/M, so give the smoothness M of the loss", "M")
-    accounting = accounting.replace(schedule="constant")
-    base = setting.replace(K=1, beta=0.5, eta=None)
-    most = base.replace(K=base.d if most_directions is None else most_directions).K
-    target = _Target(base, epsilon, bound, accounting, min(_fewest(base), most), most)
-    try:
-        best = target.least_noise()
-    except Unreachable:  # by that bound not with so many directions
-        target = replace(target, fewest=1)
-        best = target.least_noise()
-    return target.plan(target.fewer_directions(best))
+    base = _known(setting, known)
+    fixed: dict[str, int] = {name: getattr(base, name) for name in ("K", "T") if name in known}
+    if passes is None:
+        passes = passes_of(setting) if setting is not None else PASSES
+    if not (isinstance(passes, (int, float)) and 0 < passes < inf):
+        raise Refused(f"passes = {passes!r} is not allowed: give a finite number above 0", "passes")
+    shares = (base.beta,) if "beta" in known else (1.0, 0.5) if isfinite(base.M) else (1.0,)
+    question = _Question(shares, epsilon, bound, accounting.replace(schedule="constant"))
+    runs, failed = [], None
+    for run in _splits(base, passes, fixed):
+        try:
+            runs.append(question.quietest(run))
+        except Unreachable as unreachable:
+            failed = failed or unreachable
+    if not runs:
+        assert failed is not None
+        raise failed
+    clear = [run for run in runs if signal_to_noise(run) >= CLEAR]
+    best = max(clear, key=lambda run: run.K) if clear else max(runs, key=signal_to_noise)
+    return question.plan(question.with_best_share(best))
 
 
-def steps_to_learn(setting: Setting) -> float:
-    """Steps in which the mean squared distance between two noiseless runs falls `LEARNT`^2 times; inf without contraction.
-
-    A step's mean squared factor is at most 1 - (1 - c^2) K/d (docs/bounds.md, "The sharper bound", order 1).
-
-    >>> from zoexplore.presets import DEMONSTRATION
-    >>> steps_to_learn(DEMONSTRATION.replace(K=52)), steps_to_learn(DEMONSTRATION.replace(K=260))
-    (99, 16)
-    """
-    c = float(lipschitz(setting.regime, setting.eta / setting.K, setting.M, setting.m))
-    rate = gap(c) * setting.K / setting.d
-    if rate <= 0:
-        return inf
-    return 1 if rate >= 1 else ceil(-2 * log(LEARNT) / log1p(-rate))
+def _known(setting: Setting | None, known: dict[str, Any]) -> Setting:
+    """What is known, as a run of one step in one direction unless more is said."""
+    if setting is not None:
+        return setting.replace(**{"clipping": "joint", "K": 1, "T": 1} | known)
+    missing = [name for name in OWN if name in ("n", "d") and name not in known]
+    if missing:
+        raise Refused(f"{' and '.join(missing)} is missing: give the number of records n and of parameters d", missing[0])
+    values: dict[str, Any] = {"clipping": "joint", "K": 1, "T": 1, "sigma": 1.0, "beta": 1.0} | known
+    return Setting(**values)
 
 
-def _fewest(base: Setting) -> int:
-    """The smallest K with which T steps are enough to learn; 1 where nothing contracts, d where T is too short for any."""
-    if steps_to_learn(base.replace(K=base.d)) == inf:
-        return 1
-    rate = gap(float(lipschitz(base.regime, 1 / base.M, base.M, base.m)))
-    return min(base.d, ceil(base.d * -np.expm1(-2 * log(LEARNT) / base.T) / rate))
+def _splits(base: Setting, passes: float, fixed: Mapping[str, int]) -> list[Setting]:
+    """Runs that spend the passes on fewer and fewer directions, and more and more steps."""
+    work = passes * base.n / (2 * (base.batch or base.n))  # K T
+    if "K" in fixed and "T" in fixed:
+        return [base]
+    most = min(work, LARGEST_INTEGER)
+    if "T" in fixed:
+        return [base.replace(K=min(int(most // base.T), base.d))] if most >= base.T else _too_few(base, passes)
+    if most < (least := fixed.get("K", 1)):
+        return _too_few(base, passes)
+    if "K" in fixed:
+        return [base.replace(T=int(most // base.K))]
+    largest = min(base.d, max(most / LEAST_STEPS, least))
+    Ks = np.unique(np.floor(largest / 4.0 ** np.arange(int(np.log(largest) / np.log(4)) + 2)).clip(1))
+    return [base.replace(K=int(K), T=int(most // K)) for K in Ks]
+
+
+def _too_few(base: Setting, passes: float) -> list[Setting]:
+    need = 2 * base.K * base.T * (base.batch or base.n) / base.n
+    raise Refused(f"passes = {passes:g} is not allowed: one step in one direction takes {need:.3g}; give at least that", "passes")
 
 
 @dataclass(frozen=True)
-class _Target:
-    """The question: least sigma over beta and K from `fewest` to `most` for a target epsilon."""
+class _Question:
+    """The least noise that meets a target."""
 
-    base: Setting
+    shares: tuple[float, ...]  # of the noise along the directions, that are tried first
     epsilon: float
     bound: str
     accounting: Accounting
-    fewest: int
-    most: int
 
-    def quietest(self, K: int, beta: float) -> Setting:
-        return calibrate(
-            self.base.replace(K=K, beta=beta), "sigma", epsilon=self.epsilon, bound=self.bound, accounting=self.accounting
-        )
+    def _least_sigma(self, run: Setting) -> Setting:
+        return calibrate(run, "sigma", epsilon=self.epsilon, bound=self.bound, accounting=self.accounting)
 
-    def public(self, run: Setting) -> Setting:
-        """The same run with the least noise by composition, whatever its K."""
-        return calibrate(run.replace(beta=1.0), "sigma", epsilon=self.epsilon, bound="composition", accounting=self.accounting)
+    def quietest(self, run: Setting) -> Setting:
+        """The run with the least noise: all of it along the directions or, where that may hide something, half."""
+        found, failed = [], None
+        for beta in self.shares:
+            try:
+                found.append(self._least_sigma(run.replace(beta=beta)))
+            except Unreachable as unreachable:
+                failed = failed or unreachable
+        if not found:
+            assert failed is not None
+            raise failed
+        return min(found, key=lambda run: run.sigma)
 
-    def least_noise(self) -> Setting:
-        """Alternates: the best K and beta at a sigma (`curve`, over a grid), and the least sigma for them.
-
-        Epsilon falls with sigma for every K and beta, so whichever has the least epsilon at the least sigma is the best. The
-        first sigma is composition's, which is at hand for every run.
-        """
-        public = self.public(self.base)
-        Ks = np.geomspace(self.fewest, self.most, DIRECTIONS).round()
-        Ks = np.append(Ks, np.clip(self.base.d // 2, self.fewest, self.most))  # where the closed form and the theorem end
-        starts = [public.replace(K=self.most, beta=beta) for beta in SHARES]
-        grid = [self._along(start, "K", Ks) for start in starts]
-        found, run = min(grid, key=lambda x: x[0])
-        best = None
-        for _ in range(ROUNDS):
-            if found == inf:
-                break
-            found, run = self._along(run, "beta", np.append(FINE_SHARES, run.beta))
-            if best is not None and found >= self.epsilon * (1 - SETTLED):
-                break
-            best = self.quietest(run.K, run.beta)
-            near = np.geomspace(best.K / 1.5, best.K * 1.5, DIRECTIONS).round()
-            found, run = self._along(best, "K", np.concatenate([Ks, np.clip(near, self.fewest, self.most), [best.K]]))
-        return self.quietest(run.K, run.beta) if best is None else best  # the former raises, with the reason
-
-    def _along(self, run: Setting, name: str, values: np.ndarray) -> tuple[float, Setting]:
-        """The least epsilon along a field, and the run that has it; of equals the fewest directions, the largest share."""
-        values = np.unique(values)[:: -1 if name == "beta" else 1]
-        found = curve(run, name, values, [self.bound], self.accounting)[self.bound]
-        return found.min(), run.replace(**{name: values[np.flatnonzero(found <= found.min() * TIE)[0]]})
-
-    def fewer_directions(self, best: Setting) -> Setting:
-        """The fewest directions, from `fewest` on, that 1 % more noise makes enough, if that saves a tenth of them."""
-        louder = best.replace(sigma=best.sigma * SLACK)
-        try:
-            few = calibrate(louder, "K", epsilon=self.epsilon, bound=self.bound, accounting=self.accounting).K
-        except Unreachable:
-            return best
-        K = max(few, self.fewest)
-        if K > SAVING * best.K:
-            return best
-        quieter = self.quietest(K, best.beta)
-        return quieter if quieter.sigma <= louder.sigma else best
+    def with_best_share(self, run: Setting) -> Setting:
+        """The run with the share, of those that are tried, that needs the least noise."""
+        if run.beta == 1.0 or run.K == run.d or len(self.shares) == 1:
+            return run
+        shares = np.append(SHARES, 1.0)
+        found = curve(run, "beta", shares, [self.bound], self.accounting)[self.bound]
+        other = self._least_sigma(run.replace(beta=float(shares[found.argmin()])))
+        return other if other.sigma < run.sigma else run
 
     def plan(self, run: Setting) -> Plan:
+        """The run with its reasons."""
         g = guarantee(run, self.bound, self.accounting)
-        return Plan(
-            setting=run,
-            epsilon=g.epsilon,
-            energy=(run.eta * run.sigma) ** 2,
-            relative_energy=(run.d * run.sigma) ** 2,
-            passes=2 * run.K * run.T,
-            reasons=tuple(self._reasons(run)),
-            supposed=tuple(check.words for check in g.checks if check.met is None),
-            warnings=tuple(self._warnings(g)),
-            alternative=_alternative(run, self.epsilon, self.accounting),
-        )
+        signal = signal_to_noise(run)
+        reasons = (_of_the_noise(run, signal), _of_the_passes(run), self._of_sigma(run, g.bound), *self._of_beta(run, g.bound))
+        said = tuple(filter(None, (g.reason, g.note)))
+        return Plan(run, g.epsilon, g.bound, signal, passes_of(run), reasons, g.supposes, said)
 
-    def _reasons(self, run: Setting):
-        least = f"the least noise with which {BOUNDS[self.bound].in_text} gives ε ≤ {format_short(self.epsilon, 6)}"
-        mean = f"{format_short(run.d * run.sigma)} times as long as the mean step along a gradient of length 1"
-        yield f"This σ is {least} for T = {format_count(run.T)} steps. One step's noise is {mean}."
-        public = self.public(run).sigma
-        if run.sigma >= public * (1 - SETTLED):
-            yield "Composition gives the least, with β = 1: all noise along the directions."
-            if self.accounting.sensitivity == "clip" and run.clipping == "each":
-                yield "Its cost does not depend on K: with more directions a step learns more, and takes more forward passes."
-        else:
-            yield f"By composition, with β = 1, σ would have to be {format_short(public / run.sigma)} times as large."
-            if run.K == run.d:
-                yield "β makes no difference: the directions span everything."
-            elif self.accounting.schedule == "constant":
-                yield f"β = {format_short(run.beta)} needs the least noise."
-            yield from self._fewer(run)
-        learnt = steps_to_learn(run)
-        if learnt <= run.T:
-            falls = f"to 1/{LEARNT} within {format_count(learnt)} of the {format_count(run.T)} steps"
-            yield f"The mean distance between two runs falls {falls}."
+    def _of_sigma(self, run: Setting, bound: str) -> str:
+        by = BOUNDS[bound].in_text
+        least = f"This σ is the least with which {by} gives ε ≤ {format_short(self.epsilon, 6)} at δ = {run.delta:g}"
+        if run.clipping == "joint" and run.K > 1 and run.lipschitz == inf:
+            return f"{least}. A clip on each quotient would need up to √K = {format_short(sqrt(run.K))} times as much noise."
+        return f"{least}."
 
-    def _fewer(self, run: Setting):
-        fewer = max(run.K // 4, self.fewest)
-        if fewer >= run.K:
+    def _of_beta(self, run: Setting, bound: str):
+        if len(self.shares) == 1 and self.shares != (1.0,):
             return
-        instead = f"With K = {format_count(fewer)} directions instead of {format_count(run.K)}"
-        try:
-            ratio = self.quietest(fewer, 0.5 if run.K == run.d else run.beta).sigma / run.sigma
-            yield f"{instead}, σ would have to be {format_short(ratio)} times as large."
-        except Unreachable:
-            yield f"{instead}, the bound does not apply."
-
-    def _warnings(self, g: Guarantee):
-        run = g.setting
-        yield from filter(None, (g.reason, g.note))
-        passes = format_count(2 * run.K * run.T)
-        yield f"{passes} forward passes per record: two for each of the K directions, at each of the T steps."
-        learnt = steps_to_learn(run)
-        if run.T < learnt < inf:
-            falls = f"takes {format_count(learnt)} steps to fall to 1/{LEARNT}"
-            yield f"T = {format_count(run.T)} is short: with K = {format_count(run.K)} the mean distance {falls}."
+        if run.beta == 1.0:
+            yield "All noise is along the directions, β = 1, where composition needs least: nothing hidden is below it."
+            return
+        public = calibrate(run.replace(beta=1.0), "sigma", epsilon=self.epsilon, bound="composition", accounting=self.accounting)
+        if public.sigma > run.sigma:
+            more = format_short(public.sigma / run.sigma)
+            share = format_short(run.beta)
+            yield f"β = {share}: the iterates are hidden. If each were published, σ would have to be {more} times as large."
 
 
-def _alternative(run: Setting, target: float, accounting: Accounting) -> Alternative:
-    """Composition at the run's sigma, all noise along the directions."""
-    public = run.replace(beta=1.0)
-    try:
-        afforded = calibrate(public, "T", epsilon=target, bound="composition", accounting=accounting)
-    except Unreachable:
-        return Alternative(0, None, False, "At this noise, composition does not allow a single step.")
-    steps, learnt = afforded.T, steps_to_learn(run)
-    shorter = afforded.replace(T=min(steps, run.T))
-    falls, T = f"for the mean distance to fall to 1/{LEARNT}", format_count(run.T)
-    affords = f"At this noise, composition allows {format_count(steps)} step{'s' if steps > 1 else ''}"
-    if steps >= run.T:
-        nothing = "hides no iterate" + (" and assumes nothing of the loss" if accounting.sensitivity == "clip" else "")
-        reason = f"{affords}, and this run has T = {T}: it is the better plan, since it {nothing}."
-    elif learnt <= steps:
-        reason = f"{affords}, and {format_count(learnt)} are enough {falls}: stopping there is the better plan."
-    elif learnt <= run.T:
-        reason = f"{affords}, which is too few: it takes {format_count(learnt)} {falls}. Hiding the iterates is worth it."
-    elif learnt < inf:
-        reason = f"{affords}; it takes {format_count(learnt)} {falls}, so T = {T} is too few as well."
-    else:
-        reason = f"{affords}. If the loss has levelled off by then, stop there; what the bound buys is not having to know when."
-    return Alternative(steps, shorter, steps >= run.T or learnt <= steps, reason)
+def _of_the_noise(run: Setting, signal: float) -> str:
+    if signal < 1:
+        enough = format_short(passes_of(run) * signal**2)
+        return (
+            f"The noise drowns the step: it is {format_short(1 / signal)} times as long as the longest step. About {enough} "
+            "forward passes a record would be heard; more data, a larger batch or a larger ε help, more passes hardly."
+        )
+    return f"A step is up to {format_short(signal)} times as long as its noise, if all records push the same way."
+
+
+def _of_the_passes(run: Setting) -> str:
+    each, T = f"K = {format_count(run.K)} direction{'s' if run.K > 1 else ''}", format_count(run.T)
+    return f"{each} at each of T = {T} steps take {format_short(passes_of(run))} forward passes a record, 2KTb/n."

@@ -34,8 +34,9 @@ from zoexplore.views.style.inputs import Typed, percent
 from zoexplore.views.style.widgets import listed, status, warning
 from zoexplore.views.view import View
 
-_FREE = """<p><b>Solve</b> finds one value and leaves all others as they are. <b>Recommend a run</b> keeps the data, the loss,
-the ball and the number of steps, and chooses the directions, the step size, the noise and its share β.</p>"""
+_FREE = """<p><b>Solve</b> finds one value and leaves all others as they are. <b>Recommend a run</b> keeps the data, the
+loss, the ball and the forward passes that the run takes, and chooses directions and steps, the noise and its share β. Its clip is
+one on a record's quotients together.</p>"""
 _SUPPOSED = "Supposed, since no number can show it"
 AIMS = {"epsilon": "ε", "advantage": "advantage", "tpr": "true positives"}
 _ASKED = {"epsilon": ("target", "delta"), "advantage": ("advantage",), "tpr": ("tpr", "fpr")}  # the texts of each aim
@@ -227,7 +228,6 @@ def _plan(plan: Plan) -> str:
     head = (
         f'<p class="found"><i>K</i> = {format_count(s.K)}, <i>β</i> = {format_short(s.beta)}, '
         f"<i>σ</i> = {_found('sigma', s.sigma)}</p>"
-        f"<p>ε = {format_number(plan.epsilon)} after {format_count(s.T)} steps of size η = {format_short(s.eta)}.</p>"
+        f"<p>ε = {format_number(plan.epsilon)} by {escape(BOUNDS[plan.bound].in_text)} after {format_count(s.T)} steps.</p>"
     )
-    rest = listed("Why", plan.reasons) + listed("Keep in mind", plan.warnings)
-    return head + rest + listed("Instead", [plan.alternative.reason]) + listed(_SUPPOSED, plan.supposed)
+    return head + listed("Why", plan.reasons) + listed("Keep in mind", plan.warnings) + listed(_SUPPOSED, plan.supposed)
