@@ -70,6 +70,13 @@ class Published:
         return ceil(self.T * self.batch / self.n)
 
     @property
+    def difference(self) -> str:
+        """The one reason why what is claimed and what can be proved of what was run differ, or that they do not."""
+        if self.shuffled:
+            return f"{_SHUFFLED} Proved of what was run is {format_number(self.ours)}, with β = 1, so that nothing hides across."
+        return "Claim and proof agree: Poisson batches, one record more or less. With β = 1 nothing hides across the directions."
+
+    @property
     def summary(self) -> str:
         """The claim, our number, and why they differ."""
         claim = f"Claimed: ε = {self.claimed:g}"

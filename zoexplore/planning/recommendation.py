@@ -60,7 +60,11 @@ def signal_to_noise(setting: Setting) -> float:
 
 
 def passes_of(setting: Setting) -> float:
-    """Forward passes a record over the whole run: two for each direction of each step that it is in, 2KTb/n on average."""
+    """Forward passes a record over the whole run: two for each direction of each step that it is in, 2KTb/n on average.
+
+    >>> passes_of(Setting(n=1000, d=10**6, K=16, T=100, sigma=0.01, beta=1.0, batch=50))
+    160.0
+    """
     return 2 * setting.K * setting.T * (setting.batch or setting.n) / setting.n
 
 

@@ -1,0 +1,102 @@
+"""When hiding the iterates helps: along a field or over two, by how much epsilon falls, by which bound, and why not."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from zoexplore.bounds import BOUNDS, curve
+from zoexplore.bounds.guarantee import DEFAULT
+from zoexplore.bounds.run_arrays import RunArrays
+from zoexplore.setting import Accounting, Setting
+
+LEAST_GAIN = 1.05  # composition over the least bound: less than that is nothing gained
+PUBLIC = "composition"
+ALONG_ALL = (
+    "β = 1: all noise is along the directions, so that none covers what earlier steps left across them; only composition is left."
+)
+IN_SHUFFLED_ORDER = "Batches are shuffled: the worst order in which they can come costs as much as composition."
+NO_RIDGE = "The clip may act, where nothing but a ridge outside it pulls two runs together, and there is none."
+NO_PULL = "A step does not pull two runs together: the loss is not strongly convex, or the step too large."
+TOO_SHORT = "The run is too short, or its steps too weak, to wear down what earlier steps left."
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What hiding the iterates gains for some runs: arrays of one shape.
+
+    Args:
+        composition: epsilon if every iterate is published.
+        least: the least epsilon of the bounds on this run, composition among them.
+        winner: that bound's id; composition's where nothing is gained, empty where no bound applies.
+        why: why nothing is gained, a sentence; empty where something is.
+    """
+
+    composition: np.ndarray
+    least: np.ndarray
+    winner: np.ndarray
+    why: np.ndarray
+
+    @property
+    def ratio(self) -> np.ndarray:
+        """composition over least, at least 1; inf where only hidden iterates have a guarantee, nan where nothing has."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            both_nothing = (self.least == 0) & (self.composition == 0)
+            return np.where(both_nothing, 1.0, self.composition / self.least)
+
+
+def gain_along(setting: Setting, field: str, values: Iterable[float], accounting: Accounting = DEFAULT) -> Gain:
+    """What hiding gains along a field of a run, everything compared under what the run supposes.
+
+    Raises:
+        ValueError: the field is unknown, or a value is not allowed.
+
+    >>> from zoexplore.presets import DEMONSTRATION
+    >>> found = gain_along(DEMONSTRATION, "beta", [0.5, 1.0])
+    >>> found.winner.tolist(), bool(found.ratio[0] > 9), found.why[1].partition(":")[0]
+    (['sharp', 'composition'], True, 'β = 1')
+    """
+    values = np.asarray(list(values), float)
+    names = [bound for bound, entry in BOUNDS.items() if entry.of_this_run]
+    epsilons = curve(setting, field, values, names, accounting.replace(printed=False))
+    rows = np.array([epsilons[name] for name in names])
+    composition, least = epsilons[PUBLIC], rows.min(axis=0)
+    with np.errstate(invalid="ignore"):
+        gained = (composition > LEAST_GAIN * least) & np.isfinite(least)
+    best = np.array(names, dtype=object)[rows.argmin(axis=0)]
+    winner = np.where(gained, best, np.where(np.isfinite(composition), PUBLIC, ""))
+    runs = RunArrays.along(setting, field, values).counted_by(accounting)
+    return Gain(composition, least, winner, np.where(gained, "", _why_not(runs, accounting)))
+
+
+def gain_map(
+    setting: Setting, x: str, y: str, xs: Iterable[float], ys: Iterable[float], accounting: Accounting = DEFAULT
+) -> Gain:
+    """What hiding gains over two fields: arrays of shape (len(ys), len(xs)).
+
+    Raises:
+        ValueError: a field is unknown, or a value is not allowed.
+
+    >>> from zoexplore.presets import DEMONSTRATION
+    >>> gain_map(DEMONSTRATION, "T", "beta", [1, 1000], [0.5, 1.0]).ratio.round()
+    array([[ 1., 25.],
+           [ 1.,  1.]])
+    """
+    xs = list(xs)
+    rows = [gain_along(setting.replace(**{y: value}), x, xs, accounting) for value in ys]
+    return Gain(*(np.array([getattr(row, name) for row in rows]) for name in Gain.__annotations__))
+
+
+def _why_not(runs: RunArrays, accounting: Accounting) -> np.ndarray:
+    """Why the sharper bound is not below composition, run by run: the first that holds of these."""
+    why = np.full(runs.shape, TOO_SHORT, object)
+    with np.errstate(all="ignore"):
+        why[np.broadcast_to(~(runs.c < 1), runs.shape)] = NO_PULL
+        why[np.broadcast_to(runs.acting & (runs.ridge == 0), runs.shape)] = NO_RIDGE
+        shuffled = (runs.batch < runs.n) & (runs.setting.sampling == "shuffled")
+        why[np.broadcast_to(shuffled, runs.shape)] = IN_SHUFFLED_ORDER
+        for assumption in reversed(BOUNDS["sharp"].assumptions):
+            if assumption.holds:
+                why[np.broadcast_to(~np.asarray(assumption.holds(runs, accounting)), runs.shape)] = f"Not so: {assumption.words}"
+        why[np.broadcast_to((runs.beta == 1) & (runs.K < runs.d), runs.shape)] = ALONG_ALL
+    return why
