@@ -162,7 +162,7 @@ def tell(rows: list[tuple[str, ...]]) -> None:
 
 async def measure(sessions: int, seconds: float, visits: int, sizes: list[int], of_batches: list[int]) -> None:
     """Serve, load, print."""
-    with served(READERS=ROOM, READERS_PER_ADDRESS=ROOM, MOVES_PER_ADDRESS=ROOM, LOADING=AT_ONCE, LINGER_SECONDS=LINGER) as server:
+    with served(READERS=ROOM, READERS_PER_ADDRESS=ROOM, LOADING=AT_ONCE, LINGER_SECONDS=LINGER) as server:
         process = Process(server.process.pid)
         await come_and_go(server.origin, AT_ONCE)  # what every server loads once
         await asyncio.sleep(SETTLE)

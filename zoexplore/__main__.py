@@ -15,7 +15,6 @@ import sys
 import webbrowser
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib import import_module
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -179,9 +178,8 @@ def _with(text: str, changes: Sequence[str]) -> str:
 def _serve(given: argparse.Namespace) -> int:
     gc.disable()  # of what is imported nothing becomes garbage: a tenth of the time would go by looking for it
     try:
-        from zoexplore.server.serving import EXPLORER, serve
-
-        import_module(EXPLORER)
+        from zoexplore.server.serving import run, serve
+        from zoexplore.views import app
     except ModuleNotFoundError as missing:
         raise Wrong(f"the explorer needs {missing.name}: pip install 'zoexplore[app]'") from None
     finally:
@@ -189,7 +187,7 @@ def _serve(given: argparse.Namespace) -> int:
     port, address = (0, "127.0.0.1") if given.demo else (given.port, given.address)
     try:
         port = port or _free(address)
-        server = serve(port, address, given.origin, given.behind_proxy, given.prefix, start=False)
+        server = serve(app, port, address, given.origin, given.behind_proxy, given.prefix, start=False)
     except OSError as error:
         raise Wrong(f"{address}:{port} cannot be listened on: {error.strerror}; give another --port, or 0 for any") from None
     host = "127.0.0.1" if address == "0.0.0.0" else address
@@ -197,8 +195,7 @@ def _serve(given: argparse.Namespace) -> int:
     print(f"Serving {url} (Ctrl-C stops it)", flush=True)
     if given.show or given.demo:
         server.io_loop.add_callback(webbrowser.open, url)
-    server.start()
-    server.io_loop.start()
+    run(server)
     return ANSWER
 
 

@@ -30,13 +30,13 @@ class Server:
 
 
 @contextmanager
-def guarded(folder, **settings):
+def guarded(folder, options=("--behind-proxy",), **settings):
     """The explorer as `zoexplore serve` serves it; the settings are environment variables without their prefix."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     origin, log = f"127.0.0.1:{port}", Path(folder) / "server.log"
-    command = [sys.executable, "-m", "zoexplore", "serve", "--port", str(port), "--origin", origin, "--behind-proxy"]
+    command = [sys.executable, "-m", "zoexplore", "serve", "--port", str(port), "--origin", origin, *options]
     environment = {**os.environ, **{f"ZOEXPLORE_{name}": str(value) for name, value in settings.items()}}
     with running(command, log, cwd=ROOT, env=environment) as process:
         wait_until_served(f"http://{origin}/liveness", process, log)
@@ -50,6 +50,14 @@ def server(tmp_path_factory):
     """
     few = {"READERS_PER_ADDRESS": 3, "LOADING": 2, "LOADING_SECONDS": 5, "WAITING_PER_ADDRESS": 2}
     with guarded(tmp_path_factory.mktemp("server"), READERS=MOST, LINGER_SECONDS=20, **few) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A server that readers reach themselves, with three seats that are soon given up."""
+    few = {"READERS": 3, "IDLE_SECONDS": 1, "LINGER_SECONDS": 20, "CONNECTIONS_PER_ADDRESS": 100, "METRICS_FROM": "127.0.0.0/8"}
+    with guarded(tmp_path_factory.mktemp("small"), (), **few) as server:
         yield server
 
 

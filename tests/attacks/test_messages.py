@@ -10,7 +10,7 @@ import pytest
 from benchmarks.client import PATIENCE, Reader, _models, token_of
 from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, memory, patch, spent, watched
 from zoexplore.limits import MESSAGE
-from zoexplore.server.websocket import Pending
+from zoexplore.server.websocket import FAILED, Pending
 
 SCRIPT = "<img src=x onerror=window.hacked=1>"
 BOMB = MESSAGE.default - 5_000  # bytes of base64
@@ -202,17 +202,51 @@ async def many_bombs(attacker):
         await asyncio.sleep(2)
 
 
+async def large_messages(attacker, seconds=15):
+    """Valid, and as long as any may be, by eight connections of one address; nothing of them is taken up."""
+    address = next(ADDRESSES)
+    tabs = [await Attacker.open(attacker.origin, address=address) for _ in range(3)]
+    change = {"kind": "ModelChanged", "model": {"id": "nobody"}, "attr": "value", "new": 1}
+    events = [change | {"new": [1] * 120}] * 140
+    until = asyncio.get_running_loop().time() + seconds
+    parts = patch(*events)
+    assert MESSAGE.default * 0.8 < sum(map(len, parts)) < MESSAGE.default
+
+    async def send(tab):
+        while asyncio.get_running_loop().time() < until:
+            tab.parts(*parts)
+            await asyncio.sleep(0.002)
+        tab.close()
+
+    await asyncio.gather(*map(send, tabs))
+
+
 @pytest.mark.proof
-@pytest.mark.parametrize("attack", [many_moves, many_looks, many_messages, many_bombs])
+@pytest.mark.parametrize("attack", [many_moves, many_looks, many_messages, many_bombs, large_messages])
 def test_an_honest_reader_does_not_wait_meanwhile(server, attack):
     async def run():
         async with watched(server) as watch:
             attacker = await Attacker.open(server.origin, address=next(ADDRESSES))
+            attacker.origin = server.origin
             await attack(attacker)
             attacker.close()
         return watch
 
     asyncio.run(run()).unharmed()
+
+
+def test_an_error_is_answered_without_the_servers_own_words(server):
+    async def run():
+        attacker = await Attacker.open(server.origin, address=next(ADDRESSES))
+        attacker.change(attacker.find("Slider", SLIDER), "value", "no number")
+        with pytest.raises(RuntimeError) as told:
+            while True:
+                await attacker._until("OK")
+        attacker.close()
+        return str(told.value)
+
+    said = asyncio.run(run())
+    assert said == FAILED and "/" not in said
 
 
 @pytest.mark.usefixtures("unbroken")

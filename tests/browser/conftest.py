@@ -103,7 +103,8 @@ def served(log):
         port = free.getsockname()[1]
     line, origin = Line(port), f"127.0.0.1:{port}"
     origins = [origin, f"127.0.0.1:{line.port}"]
-    command = f"from zoexplore.server.serving import serve; serve({port}, origins={origins}, pages={FAULTY})"
+    imports = "from zoexplore.server.serving import serve; from zoexplore.views import app"
+    command = f"{imports}; serve(app, {port}, origins={origins}, pages={FAULTY})"
     room = {"READERS": 1000, "READERS_PER_ADDRESS": 1000, "LOADING": 100, "LINGER_SECONDS": LINGER}
     environment = {**os.environ, **{f"ZOEXPLORE_{name}": str(limit) for name, limit in room.items()}}
     with running([sys.executable, "-c", command], log, cwd=ROOT, env=environment) as process:

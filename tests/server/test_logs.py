@@ -62,6 +62,17 @@ def test_of_a_long_text_both_ends_are_told(log):
     assert len(written()) < 2 * monitoring.LONGEST_ENTRY and "begins" in written() and "ends" in written()
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\u2028", "\x85"])
+def test_nobody_writes_a_line_of_the_log_or_commands_its_terminal(log, end):
+    logger, written = log
+    forged = f"nothing{end}2026-01-01 00:00:00,000 ERROR zoexplore: forged \x1b[2J\x9b2J\x00\b"
+    logger.error("given: %s", forged)
+    failed(logger, said=forged)
+    lines = written().splitlines()
+    assert not any(line.startswith("2026-01-01") for line in lines) and sum("forged" in line for line in lines) >= 2
+    assert all(character == "\n" or character.isprintable() for character in written())
+
+
 def test_no_more_kinds_are_kept_apart_than_there_is_room_for(log, monkeypatch):
     monkeypatch.setattr(monitoring, "MOST_KINDS", 3)
     sparing = monitoring.Sparing()

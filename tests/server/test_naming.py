@@ -19,7 +19,7 @@ from zoexplore.server.allowed_changes import Patch
 from zoexplore.views.tabs import VIEWS
 
 PAGES = {"app": str(Path(__file__).with_name("naming.py"))}
-SERVE = "from zoexplore.server.serving import serve; serve({port}, pages={pages!r})"
+SERVE = "from zoexplore.server.serving import serve; from zoexplore.views import app; serve(app, {port}, pages={pages!r})"
 
 
 @pytest.fixture(scope="module")

@@ -2,40 +2,57 @@
 
 import asyncio
 import gc
+import os
 import socket
 import sys
+import threading
 import time
 from contextlib import contextmanager
+from queue import Queue
+from unittest.mock import patch
 from weakref import WeakSet
 
-import panel as pn
-
 from benchmarks.client import Reader
+from zoexplore import limits
 from zoexplore.server import serving
 from zoexplore.views import Explorer, app
 
-LIFETIME = 200  # ms after which the server forgets a session that was left
+LIFETIME = 1  # s after which the server forgets a session that was left
 PATIENCE = 60  # seconds until it must have
 
 
 @contextmanager
 def served():
     """The explorer, served by a thread of this process: its host and port."""
-    serving.keep_defaults()  # as a server does
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    pn.serve(
-        {"app": "app.py"}, port=port, address="127.0.0.1", threaded=True, show=False, verbose=False,
-        websocket_origin=f"127.0.0.1:{port}", unused_session_lifetime_milliseconds=LIFETIME,
-        check_unused_sessions_milliseconds=LIFETIME,
-    )  # fmt: skip
-    deadline = time.monotonic() + PATIENCE
-    while socket.socket().connect_ex(("127.0.0.1", port)) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    yield f"127.0.0.1:{port}"
-    pn.state.kill_all_servers()
-    gc.collect()  # the seats of readers that the server did not live to see go
+    begun = Queue()
+
+    def run():
+        asyncio.set_event_loop(asyncio.new_event_loop())
+        server = serving.serve(app, port, start=False)
+        server.start()
+        begun.put(server)
+        server.io_loop.start()
+        server.io_loop.close()
+
+    settings = {limits.LINGER_SECONDS.variable: str(LIFETIME)}
+    with (
+        patch.dict(os.environ, settings),
+        patch.object(serving, "CHECK", 200),
+        patch.object(serving.monitoring, "to_standard_error"),  # which is for a process of its own
+    ):
+        thread = threading.Thread(target=run)
+        thread.start()
+        server = begun.get(timeout=PATIENCE)
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        server.io_loop.add_callback(server.stop)
+        server.io_loop.add_callback(server.io_loop.stop)
+        thread.join(PATIENCE)
+        gc.collect()  # the seats of readers that the server did not live to see go
 
 
 async def visit(origin):
@@ -56,13 +73,12 @@ def left():
         return explorer
 
     app.Explorer = make
-    serving.freeze_startup_objects()  # as a server does before its first session
     with served() as origin:
         asyncio.run(visit(origin))
         assert alive
         deadline = time.monotonic() + PATIENCE
         while alive and time.monotonic() < deadline:
-            time.sleep(LIFETIME / 1000)
+            time.sleep(0.2)
             gc.collect()  # which Python does by itself, but late
         return len(alive)
 

@@ -1,16 +1,10 @@
-"""Views are made as a server makes them, and compute less where what is computed proves nothing."""
+"""Views compute less where what is computed proves nothing."""
 
 from functools import partial
 
 import pytest
 
 from zoexplore.compute.questions import Sheet
-from zoexplore.server.serving import keep_defaults
-
-
-@pytest.fixture(scope="session", autouse=True)
-def kept_defaults():
-    keep_defaults()
 
 
 @pytest.fixture

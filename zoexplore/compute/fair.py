@@ -62,7 +62,7 @@ class FairQueue(Generic[T]):
     def charge(self, address: Hashable, seconds: float) -> None:
         """Have an address pay for what it was given; a negative amount gives back what was charged too much."""
         if len(self._paid) > MANY:
-            self._paid = {of: paid for of, paid in self._paid.items() if paid > self._now}
+            self._paid = {of: paid for of, paid in list(self._paid.items()) if paid > self._now}
         self._paid[address] = self.due(address) + seconds
 
 

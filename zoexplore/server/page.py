@@ -1,5 +1,6 @@
 """The page: what answers a request for it, and what a browser is told with every answer, first of all which scripts may run."""
 
+import asyncio
 import os
 import secrets
 from html import escape
@@ -7,13 +8,14 @@ from typing import Any
 
 from bokeh.server.session import ServerSession
 from panel.io.server import DocHandler
-from tornado.httputil import HTTPHeaders
-from tornado.web import HTTPError, OutputTransform, RequestHandler
+from tornado.httputil import HTTPHeaders, HTTPServerRequest
+from tornado.web import HTTPError, OutputTransform, RedirectHandler, RequestHandler
 
 from zoexplore.compute.address import address_of
 from zoexplore.limits import FRAMES
 from zoexplore.server import sessions
-from zoexplore.server.sessions import Full, Gone, admission, give_way
+from zoexplore.server.gate import PAGES, gate, paid
+from zoexplore.server.sessions import Full, Gone, admission
 
 NOBODY = "'none'"
 ALWAYS = {
@@ -35,6 +37,7 @@ PAGE = (
     "form-action 'self'; base-uri 'none'; frame-ancestors {frames}"
 )
 BORROWED = frozenset({"bokeh-session-id", "bokeh-token"})  # what would put a reader into a session that somebody else has begun
+PAUSE = 0.005  # seconds between stages of a page, for messages to come in
 COME_BACK = 10  # seconds after which a page that told a reader to wait loads itself again
 _TOLD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>zoexplore</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"></head>
@@ -55,7 +58,13 @@ def framing() -> str:
 
 
 class Headers(OutputTransform):
-    """Adds the headers that every answer carries, whichever handler has written it: files, errors and redirects too."""
+    """Adds the headers that every answer carries, whichever handler has written it: files, errors and redirects too. Cookies go
+    to this site alone, and where the reader came by https by https alone.
+    """
+
+    def __init__(self, request: HTTPServerRequest) -> None:
+        super().__init__(request)
+        self._marks = ("SameSite=Lax", "Secure") if request.protocol == "https" else ("SameSite=Lax",)
 
     def transform_first_chunk(
         self, status_code: int, headers: HTTPHeaders, chunk: bytes, finishing: bool
@@ -67,6 +76,10 @@ class Headers(OutputTransform):
             headers.setdefault("X-Frame-Options", "DENY")
         headers.setdefault("Content-Security-Policy", INERT.format(frames=framing()))
         headers.pop("Server", None)
+        cookies = headers.get_list("Set-Cookie")
+        headers.pop("Set-Cookie", None)
+        for cookie in cookies:
+            headers.add("Set-Cookie", cookie + "".join(f"; {mark}" for mark in self._marks if mark not in cookie))
         return super().transform_first_chunk(status_code, headers, chunk, finishing)
 
 
@@ -82,6 +95,10 @@ class Page(DocHandler):
             raise HTTPError(403, reason="Forbidden")
         await super().prepare()
 
+    def head(self, *_: Any) -> None:
+        """Answer that there is a page, and make none."""
+        self.set_header("Content-Type", "text/html")
+
     async def get(self, *args: Any, **kwargs: Any) -> None:
         """Answer with the page, or tell the reader why there is none now."""
         address = address_of(self.request)
@@ -89,8 +106,9 @@ class Page(DocHandler):
             async with admission.turn(address, lambda: self.gone):
                 answer = super().get(*args, **kwargs)
                 if answer is not None:  # none where the reader is led to sign in
-                    await answer
+                    await paid(answer, PAGES, address)
         except Full as why:
+            admission.refused += 1
             self.set_status(503)
             self.set_header("Retry-After", str(COME_BACK))
             self.set_header("Refresh", str(COME_BACK))
@@ -102,7 +120,7 @@ class Page(DocHandler):
         """The session, which ends within seconds unless the page connects to it."""
         session = await super().get_session()
         sessions.end_unless_connected(session)
-        await give_way()
+        await between_stages()
         return session
 
     def write(self, chunk: Any) -> None:
@@ -128,8 +146,24 @@ class Page(DocHandler):
         self.finish(_TOLD.format(why=escape(why)))
 
 
+async def between_stages() -> None:
+    """Between two stages of a page's making: let others, whose messages have come meanwhile, go first."""
+    if sessions.taken() > 1:
+        await asyncio.sleep(PAUSE)
+    await gate.turn(PAGES)
+
+
 class Nothing(RequestHandler):
-    """What Panel would serve and this page does not need: files of any module that can be imported."""
+    """What Panel would serve and this page does not need: files of any module that can be imported, and a page's inside."""
+
+    def initialize(self, **_: Any) -> None:
+        """Tornado's hook for what stands beside a pattern."""
 
     def prepare(self) -> None:
         raise HTTPError(404)
+
+
+class Redirect(RedirectHandler):
+    """Leads from the page's path with a slash at its end to the page; for HEAD, too."""
+
+    head = RedirectHandler.get

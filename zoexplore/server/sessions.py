@@ -1,19 +1,15 @@
 """Sessions: how many readers a process serves at a time, and an address of them, and whose turn it is to begin one.
 
-One reader too many is told so and slows nobody down. Whoever asks for a page and never connects to it has a seat for some seconds
-only. To make a session keeps the event loop busy for a few tenths of a second: sixty people who come at once would otherwise hold
-up everybody who is there already. So sessions begin one at a time with a rest between two, addresses take turns, and whoever is
-there gets at least half of the process's time. A page is made in stages, between which moves are answered.
+Whoever asks for a page and never connects to it has a seat for some seconds only. Where all seats are taken and somebody comes,
+the session ends that has been idle for longest: its address restores it. Pages are made one at a time, fairly by address, and in
+stages, between which readers' messages go first.
 """
 
 import asyncio
 import gc
-import time
-from collections import deque
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from functools import partial
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -22,27 +18,44 @@ from bokeh.document import Document
 
 from zoexplore import limits
 from zoexplore.compute.address import UNKNOWN, address_of
+from zoexplore.compute.fair import FairQueue
 
 ALL_TAKEN = "All seats of this server ({most}) are taken."
 ADDRESS_TAKEN = "All seats that this server gives to one address ({most}) are taken."
-LATER = "They are given back about a minute after a reader closes the page: please try again then."
-REST, LONGEST_REST = 0.02, 1.0  # seconds between two sessions, at least and at most
-LOOK_AGAIN = 0.1  # seconds until those are looked at again whose address has too many pages loading
-PAUSE, LATE, LONGEST_PAUSE = 0.01, 0.005, 0.3  # seconds between stages of a page; how late one ends if others are at it; in all
-LONGEST_REQUEST = 60  # seconds that one request may take before the next has its turn anyway
+LATER = "One is given back when a reader closes the page or leaves it alone for a while: please try again in a moment."
 QUEUE_FULL = "So many people are opening the page just now that it has no room for more: please try again in a moment."
+ENDING = "This server ends: please try again in a moment."
+LOOK_AGAIN = 0.1  # seconds until those are looked at again whose address has too many pages loading
+LONGEST_REQUEST = 60  # seconds that one request may take before the next has its turn anyway
 QUIET = 1.0  # seconds without a move, and since a session's end, after which what it held is looked for: nobody waits then
 MANY = 20  # closed sessions, some 70 MB, after which it is looked for all the same
 _closed = 0  # sessions, since memory was last collected
 _latest = 0.0  # when somebody last moved, or a session last ended, by the event loop's clock
 
 
+class Full(Exception):
+    """There is no room for this reader now; the message says why."""
+
+
+class Gone(Exception):
+    """The reader has gone while waiting."""
+
+
 @dataclass
 class Seat:
-    """What a session of this address holds; `connected` once its websocket has been there."""
+    """What a session of this address holds.
+
+    Args:
+        address: that it counts against.
+        moved: when its reader last did anything, by the event loop's clock.
+        connected: whether its websocket has been there.
+        end: closes its websocket and has the session end.
+    """
 
     address: str
+    moved: float
     connected: bool = False
+    end: Callable[[], None] | None = None
 
 
 _taken: WeakKeyDictionary[Document, Seat] = WeakKeyDictionary()
@@ -54,11 +67,22 @@ def taken(address: str | None = None) -> int:
 
 
 def check_room(address: str) -> None:
-    """Raise Full where there is no seat for a reader from this address."""
+    """Raise Full where there is no seat for a reader from this address; whoever is idle for longest gives one up then."""
     if taken() >= limits.READERS.value:
+        _end_longest_idle()
         raise Full(f"{ALL_TAKEN.format(most=limits.READERS.value)} {LATER}")
     if address != UNKNOWN and taken(address) >= limits.READERS_PER_ADDRESS.value:
+        _end_longest_idle(address)
         raise Full(f"{ADDRESS_TAKEN.format(most=limits.READERS_PER_ADDRESS.value)} {LATER}")
+
+
+def _end_longest_idle(address: str | None = None) -> None:
+    """End the session, of all or of an address's, whose reader has done nothing for longest, if that is long."""
+    idle = [seat for seat in _taken.values() if seat.end and address in (None, seat.address)]
+    seat = min(idle, key=lambda seat: seat.moved, default=None)
+    if seat and seat.end and asyncio.get_running_loop().time() - seat.moved > limits.IDLE_SECONDS.value:
+        end, seat.end = seat.end, None
+        end()
 
 
 def crowded(address: str) -> bool:
@@ -67,44 +91,47 @@ def crowded(address: str) -> bool:
 
 
 def take_seat(document: Document) -> None:
-    """Give the session of this document a seat until it ends. Raises Full where there is none."""
+    """Give the session of this document a seat until it ends."""
     context = document.session_context
-    address = address_of(context.request) if context else UNKNOWN
-    check_room(address)
-    _taken[document] = Seat(address)
+    _taken[document] = Seat(address_of(context.request if context else None), asyncio.get_running_loop().time())
+    document.on_session_destroyed(forget)
 
 
-def connected(document: Document) -> None:
+def connected(document: Document, end: Callable[[], None]) -> None:
     """The websocket of this document's session is there: the page has loaded."""
     if seat := _taken.get(document):
-        seat.connected = True
+        seat.connected, seat.end = True, end
 
 
 def end_unless_connected(session: Any) -> None:
     """Have a session end if no websocket comes to it within seconds."""
-    asyncio.get_running_loop().call_later(limits.LOADING_SECONDS.value, partial(_end, session))
 
+    def end() -> None:
+        connected = getattr(_taken.get(session.document), "connected", False)
+        if not session.destroyed and session.connection_count == 0 and not connected:
+            session.request_expiration()  # carried out when the server next looks for unused sessions
 
-def _end(session: Any) -> None:
-    if not session.destroyed and session.connection_count == 0 and not getattr(_taken.get(session.document), "connected", False):
-        session.request_expiration()  # carried out when the server next looks for unused sessions
+    asyncio.get_running_loop().call_later(limits.LOADING_SECONDS.value, end)
 
 
 def forget(context: Any) -> None:
     """Let a destroyed session go, with its seat, and have what it held be collected."""
-    global _closed
+    global _closed, _latest
     document = context._document  # Bokeh's own destroyed sessions have no public name for it
     _taken.pop(document, None)
     for ref in [ref for ref, (_, _, held, _) in pn.state._views.items() if held is document]:
         del pn.state._views[ref]  # Panel 1.9 keeps the models of its notification area, and with them its whole document
     _closed += 1
-    moved(asyncio.get_running_loop().time())
+    with suppress(RuntimeError):  # no loop: the server has ended
+        _latest = asyncio.get_running_loop().time()
 
 
-def moved(now: float) -> None:
-    """Somebody is at it now: whatever nobody waits for can come later."""
+def moved(document: Document) -> None:
+    """This session's reader does something now: whatever nobody waits for can come later."""
     global _latest
-    _latest = now
+    _latest = asyncio.get_running_loop().time()
+    if seat := _taken.get(document):
+        seat.moved = _latest
 
 
 def collect(now: float) -> None:
@@ -118,37 +145,36 @@ def collect(now: float) -> None:
         gc.collect()
 
 
-class Full(Exception):
-    """There is no room for this reader now; the message says why."""
+@dataclass(eq=False)
+class Asking:
+    """Somebody of this address who asks for a page, unless `gone`."""
 
-
-class Gone(Exception):
-    """The reader has gone while waiting."""
-
-
-async def give_way() -> None:
-    """Between two stages of a page's making: let others, whose moves have waited, go first until they are done."""
-    if taken() <= 1:
-        return
-    loop = asyncio.get_running_loop()
-    began = loop.time()
-    while (due := loop.time() + PAUSE) < began + LONGEST_PAUSE:
-        await asyncio.sleep(PAUSE)
-        if loop.time() - due < LATE:
-            return
+    address: str
+    gone: Callable[[], bool]
+    turn: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
 class Admission:
-    """The queue of those who ask for a page."""
+    """The queue of those who ask for a page, and how many were refused one. Once it is `closed` nobody is admitted any more."""
 
     def __init__(self) -> None:
-        self._queues: dict[str, deque[tuple[asyncio.Future[None], Callable[[], bool]]]] = {}
+        self.closed, self.refused = False, 0
+        self._queue: FairQueue[Asking] = FairQueue()
         self._task: asyncio.Task | None = None
-        self._left: asyncio.Event = asyncio.Event()
+        self._left = asyncio.Event()
 
-    def waiting(self, address: str | None = None) -> int:
-        """How many wait, or how many of one address."""
-        return sum(len(queue) for of, queue in self._queues.items() if address in (None, of))
+    @property
+    def making(self) -> bool:
+        """Whether a page is being made."""
+        return self._task is not None and not self._task.done()
+
+    def waiting(self) -> int:
+        """How many wait."""
+        return len(self._queue)
+
+    def ready(self) -> bool:
+        """Whether somebody who came now would get a page before long."""
+        return not self.closed and taken() < limits.READERS.value and self.waiting() < limits.WAITING.value
 
     @asynccontextmanager
     async def turn(self, address: str, gone: Callable[[], bool]) -> AsyncIterator[None]:
@@ -162,52 +188,37 @@ class Admission:
             Full: there is no seat, or too many wait.
             Gone: the reader left the queue.
         """
+        if self.closed:
+            raise Full(ENDING)
         check_room(address)
-        if self.waiting() >= limits.WAITING.value or self.waiting(address) >= limits.WAITING_PER_ADDRESS.value:
+        if self.waiting() >= limits.WAITING.value or self._queue.count(address) >= limits.WAITING_PER_ADDRESS.value:
             raise Full(QUEUE_FULL)
-        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queues.setdefault(address, deque()).append((mine, gone))
+        mine = Asking(address, gone)
+        self._queue.add(address, mine)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._admit())
-        await mine
+        await mine.turn
+        began = asyncio.get_running_loop().time()
         try:
             check_room(address)
             yield
         finally:
+            self._queue.charge(address, asyncio.get_running_loop().time() - began)
             self._left.set()
 
     async def _admit(self) -> None:
-        while self._queues:
-            turn = self._next()
-            if turn is None:
+        while len(self._queue):
+            asking = self._queue.take(lambda each: each.gone() or not crowded(each.address))
+            if asking is None:
                 await asyncio.sleep(LOOK_AGAIN)
-                continue
-            began = time.thread_time()
-            self._left.clear()
-            turn.set_result(None)
-            try:
-                await asyncio.wait_for(self._left.wait(), LONGEST_REQUEST)
-            except TimeoutError:
-                continue
-            await asyncio.sleep(min(max(REST, time.thread_time() - began), LONGEST_REST))
-
-    def _next(self) -> asyncio.Future[None] | None:
-        """The next whose turn it is. An address that has been served goes to the end of the line."""
-        for address in list(self._queues):
-            queue = self._queues[address]
-            while queue and (queue[0][1]() or queue[0][0].done()):
-                turn, _ = queue.popleft()
-                if not turn.done():
-                    turn.set_exception(Gone())
-            if not queue:
-                del self._queues[address]
-            elif not crowded(address):
-                turn, _ = queue.popleft()
-                del self._queues[address]
-                if queue:
-                    self._queues[address] = queue
-                return turn
-        return None
+            elif asking.gone() or asking.turn.done():
+                with suppress(asyncio.InvalidStateError):
+                    asking.turn.set_exception(Gone())
+            else:
+                self._left.clear()
+                asking.turn.set_result(None)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._left.wait(), LONGEST_REQUEST)
 
 
 admission = Admission()

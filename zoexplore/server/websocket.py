@@ -1,33 +1,32 @@
-"""The websocket: what a browser sends reaches its session in turns, and of what it changes faster than that the newest counts.
-
-A connection's own limit bounds one tab; many tabs of one visitor, each with a slider that is dragged, would hold up all others.
-So tabs of one address take turns at having their changes taken up, fewer of them while the process has too much to do.
+"""The websocket: what a browser sends reaches its session when it is its address's turn, and of what a browser changes faster
+than that the newest counts.
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable
-from math import inf
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import panel as pn
+from bokeh.events import DocumentReady
 from bokeh.server.session import ServerSession
 from bokeh.util.token import get_session_id
 from panel.io.document import dispatch_tornado
 from panel.io.server import WSHandler
+from panel.io.state import set_curdoc
 from tornado.websocket import WebSocketClosedError, WebSocketHandler, WebSocketProtocol, WebSocketProtocol13
 
 from zoexplore.compute.address import address_of
-from zoexplore.limits import EVENTS, FRAGMENTS, MESSAGE, MOVES, MOVES_PER_ADDRESS, PULLS
+from zoexplore.compute.fair import event_loop
+from zoexplore.limits import EVENTS, MESSAGE, MOVES
 from zoexplore.server import allowed_changes, sessions
 from zoexplore.server.allowed_changes import Malformed, Patch
+from zoexplore.server.gate import BYTE, gate, paid
 
 _LOG = logging.getLogger("zoexplore")
-POLICY_VIOLATION, TOO_BIG = 1008, 1009  # the websocket protocol's codes
-LATE = 0.05  # seconds late at which the tabs of an address have half of their turns
-FORGET = 0.8  # the share of an earlier lateness that still counts at the next look
-MANY = 1000  # addresses after which those that wait for nothing are forgotten
+POLICY_VIOLATION, TOO_BIG, TRY_LATER = 1008, 1009, 1013  # the websocket protocol's codes
+PARTS = 3  # of a message: header, metadata, content
+FAILED = "The server could not do this."
 _connected: WeakKeyDictionary[ServerSession, "Socket"] = WeakKeyDictionary()
 
 
@@ -75,31 +74,6 @@ class Pending:
         return events
 
 
-class Pace:
-    """When the next change from each address may be taken up."""
-
-    def __init__(self) -> None:
-        self._last: dict[str, tuple[float, int]] = {}  # each address's last turn: when it is, and which tab's
-        self.late = 0.0  # seconds, lately
-
-    def wait(self, address: str, tab: int, now: float) -> float:
-        """Take a turn: how long a tab of an address has to wait for it from `now` on, in seconds of the event loop's clock."""
-        if len(self._last) > MANY:
-            self._last = {of: turn for of, turn in self._last.items() if turn[0] > now}
-        due, other = self._last.get(address, (-inf, tab))
-        shares = 1.0 if other == tab else 1 + self.late / LATE
-        start = max(now, due + shares / MOVES_PER_ADDRESS.value)
-        self._last[address] = start, tab
-        return start - now
-
-    def note(self, late: float) -> None:
-        """Take note of how late the event loop is now."""
-        self.late = max(late, FORGET * self.late)
-
-
-pace = Pace()
-
-
 class Wire(WebSocketProtocol13):
     """Frames on their way to a browser: those that are left when it has gone are dropped, which is no error.
 
@@ -138,8 +112,7 @@ class Socket(WSHandler):
         super().__init__(*args, **kwargs)
         self._session_taken: ServerSession | None = None
         self._pending, self._draining = Pending(), False
-        self._size = self._fragments = self._pulls = 0
-        self._second = 0.0
+        self._size = self._parts = 0  # of the message that is coming
 
     def get_websocket_protocol(self) -> WebSocketProtocol | None:
         """Tornado's hook: what it would use, with our frames."""
@@ -148,13 +121,14 @@ class Socket(WSHandler):
 
     def open(self, *args: Any, **kwargs: Any) -> Any:
         """Connect to a session that the page has begun and nobody else is connected to."""
+        self._address = address_of(self.request)
         session = self._asked_for()
         if session is None or session in _connected or session.connection_count:
             self.close(POLICY_VIOLATION, "no session" if session is None else "this session is in use")
             return None
         self._session_taken = session
         _connected[session] = self
-        sessions.connected(session.document)
+        sessions.connected(session.document, self._give_up)
         return super().open(*args, **kwargs)
 
     def _asked_for(self) -> ServerSession | None:
@@ -162,6 +136,12 @@ class Socket(WSHandler):
             return self.application_context.get_session(get_session_id(self._token or ""))
         except Exception:  # a token is any text: what Bokeh makes of one that it has not written is not said
             return None
+
+    def _give_up(self) -> None:
+        """End the session: it has been idle, and others wait for its seat."""
+        if self._session_taken is not None:
+            self._session_taken.request_expiration()
+        self.close(TRY_LATER, "others waited for this seat")
 
     def on_close(self) -> None:
         """Let the session be connected to again."""
@@ -179,37 +159,29 @@ class Socket(WSHandler):
         return asyncio.gather(*dispatch_tornado(self.connection, msg=message), return_exceptions=True)
 
     async def on_message(self, fragment: str | bytes) -> None:
-        """Take one fragment of a message, and act on the message where it is complete."""
+        """Take one fragment of a message, and act on the message where it is complete. No more is read meanwhile."""
         if self._session_taken is None or self.receiver is None:
             return self.close(POLICY_VIOLATION, "too early")
-        self._size += len(fragment)
+        self._size, self._parts = self._size + len(fragment), self._parts + 1
+        event_loop.charge(self._address, len(fragment) * BYTE)
         if self._size > MESSAGE.value:
             return self.close(TOO_BIG, f"a message has at most {MESSAGE.value} bytes")
         try:
-            await self._breathe()
-            message = await self.receiver.consume(fragment)
-            if message is not None:
-                self._size = 0
-                await self._act_on(message)
+            if self._parts >= PARTS:
+                await gate.turn(self._address)
+            await paid(self._take(fragment), self._address)
         except Exception as error:  # a message is any text: Bokeh reads it with whatever errors that makes
             _LOG.info("a browser sent what no page of ours sends: %s", repr(error)[:200])
             self.close(POLICY_VIOLATION, "what was sent is no message of this page")
 
-    async def _breathe(self) -> None:
-        """Let others go first: whoever sends too much waits for the rest of a second, and no more is read meanwhile."""
-        now = asyncio.get_running_loop().time()
-        if now - self._second > 1:
-            self._second, self._fragments, self._pulls = now, 0, 0
-        self._fragments += 1
-        await asyncio.sleep(max(0.0, 1 - (now - self._second)) if self._fragments > FRAGMENTS.value else 0)
-
-    async def _act_on(self, message: Any) -> None:
+    async def _take(self, fragment: str | bytes) -> None:
+        message = await self.receiver.consume(fragment)
+        if message is None:
+            return
+        self._size = self._parts = 0
         if message.msgtype == "PATCH-DOC":
             await self._patch(message)
         elif message.msgtype == "PULL-DOC-REQ":
-            self._pulls += 1
-            await asyncio.sleep(1 if self._pulls > PULLS.value else 0)
-            await self._turn()
             await self._pulled(message)
         else:
             raise Malformed(f"{str(message.msgtype)[:40]!r} is no message of this page")
@@ -217,8 +189,9 @@ class Socket(WSHandler):
     async def _pulled(self, message: Any) -> None:
         """Answer with the document, and let every change from then on follow it.
 
-        Panel drops what changes under `pn.io.hold` until a browser has drawn the page, though it has the document before; and a
-        browser drops what comes before the document. Either way a figure would wait for ever for what the server has drawn.
+        Panel drops what changes under `pn.io.hold` until it is told that a browser has drawn the page, though that has the
+        document before; and a browser drops what comes before the document. Either way a figure would wait for ever for what the
+        server has drawn. So Panel is told here.
         """
         connection, session = self.connection, self._session_taken
         if connection is None or session is None or session.destroyed:
@@ -228,11 +201,12 @@ class Socket(WSHandler):
         def answer() -> None:
             try:
                 reply = connection.protocol.create("PULL-DOC-REPLY", message.header["msgid"], session.document)
-            except Exception as error:
+            except Exception:
                 _LOG.exception("the page could not be sent")
-                reply = connection.error(message, repr(error))
-            pn.state._connected[session.document] = True
+                reply = connection.error(message, FAILED)
             sent.append(self.send_message(reply))
+            with set_curdoc(session.document):
+                session.document.callbacks.trigger_event(DocumentReady())
 
         await session.with_document_locked(answer)
         await asyncio.gather(*sent)
@@ -254,23 +228,20 @@ class Socket(WSHandler):
         loop = asyncio.get_running_loop()
         try:
             while self._pending and self._session_taken is not None:
-                await self._turn()
+                sessions.moved(self._session_taken.document)
+                await gate.turn(self._address)
                 began = loop.time()
-                await self._handle_now(Patch(message.header, message.metadata, {"events": self._pending.take()}))
+                patch = Patch(message.header, message.metadata, {"events": self._pending.take()})
+                await paid(self._handle_now(patch), self._address)
                 took = loop.time() - began
                 await asyncio.sleep(max(1 / MOVES.value - took, took))
         finally:
             self._draining = False
 
-    async def _turn(self) -> None:
-        now = asyncio.get_running_loop().time()
-        sessions.moved(now)
-        await asyncio.sleep(pace.wait(address_of(self.request), id(self), now))
-
     async def _handle_now(self, message: Any) -> None:
-        """Have Bokeh act on a message, and send its reply."""
+        """Have Bokeh act on a message, and send its reply. Of an error no more is said than that there was one."""
         if self.connection is None or self._session_taken is None or self._session_taken.destroyed:
             return
         reply = await self.handler.handle(message, self.connection)
         if reply is not None:
-            await self.send_message(reply)
+            await self.send_message(self.connection.error(message, FAILED) if reply.msgtype == "ERROR" else reply)

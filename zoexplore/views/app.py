@@ -11,7 +11,6 @@ from bokeh.document import Document
 from panel.io.resources import parse_template
 
 from zoexplore.compute.ask import pool
-from zoexplore.server import sessions
 from zoexplore.views.explorer import Explorer
 from zoexplore.views.style import theme
 
@@ -56,11 +55,6 @@ def begin() -> Iterator[None]:
     _prepare()
     _extend()
     _dress(document)
-    try:
-        sessions.take_seat(document)
-    except sessions.Full as why:
-        _begun[document] = pn.pane.HTML(f"<h1>zoexplore</h1><p>{why}</p>")
-        return
     search = _search(document)
     explorer = Explorer(search=search, staged=True)
     yield from explorer.make()
@@ -93,7 +87,6 @@ def _extend() -> None:
 
 
 def _dress(document: Document) -> None:
-    """The page around what is served, and what happens at the session's end."""
-    document.on_session_destroyed(sessions.forget)
+    """The page around what is served."""
     document.template = _TEMPLATE
     document.template_variables.update(variables=theme.VARIABLES, sheet=theme.css("page"), code=theme.script())

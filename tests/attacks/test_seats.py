@@ -1,0 +1,104 @@
+"""Nobody holds connections or seats that others wait for, and a server that is told to end lets those finish who have begun."""
+
+import asyncio
+import signal
+import socket
+import time
+
+import pytest
+
+from benchmarks.client import PATIENCE, Reader
+from tests.attacks.attacker import asked
+from tests.attacks.conftest import guarded
+
+LITTLE = "?show=sigma"  # a page where it does not matter what is on it
+GREEDY, OTHER = "127.0.0.2", "127.0.0.3"  # addresses of this machine, too
+
+
+def half_open(origin, count):
+    """Connections of the greedy one that say nothing."""
+    host, port = origin.split(":")
+    return [socket.create_connection((host, int(port)), PATIENCE, (GREEDY, 0)) for _ in range(count)]
+
+
+def closed(connection):
+    connection.settimeout(0.2)
+    try:
+        return connection.recv(1) == b""
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
+
+
+def test_half_open_connections_shut_nobody_out(small):
+    """1100 did, for a minute: a process begins with 1024 files."""
+    held = half_open(small.origin, 1100)
+    answer = asyncio.run(asked(small.origin, f"/app{LITTLE}", address=""))
+    assert answer.code == 200
+    assert sum(closed(connection) for connection in held[-50:]) == 50  # of an address that has a hundred
+    assert not closed(held[0])
+    said = asyncio.run(asked(small.origin, "/metrics", address="")).body.decode()
+    assert float(said.partition("\nzoexplore_connections_refused_total ")[2].split()[0]) >= 1000
+    for connection in held:
+        connection.close()
+
+
+def test_who_holds_all_seats_and_does_nothing_gives_one_up_when_somebody_waits(small):
+    async def run():
+        async with asyncio.timeout(PATIENCE):  # until the page of another test has gone
+            while (await asked(small.origin, "/readiness", address="")).code != 200:
+                await asyncio.sleep(0.2)
+        held = []
+        while (await asked(small.origin, "/readiness", address="")).code == 200:
+            held.append(await Reader.open(small.origin, LITTLE))
+        first, *others = held
+        await asyncio.sleep(1.5)
+        for reader in others:  # who go on reading
+            slider = reader.find("Slider", "noise scale")
+            reader.set(slider, "value", slider["attributes"]["value"] + 1)
+        assert (await asked(small.origin, f"/app{LITTLE}", address="")).code == 503
+        async with asyncio.timeout(PATIENCE):
+            while (await asked(small.origin, f"/app{LITTLE}", address="")).code != 200:
+                await asyncio.sleep(0.5)
+        with pytest.raises(ConnectionError, match="others waited for this seat"):
+            while True:
+                await first._part()
+        for reader in others:
+            reader.close()
+
+    asyncio.run(run())
+
+
+def test_the_path_with_a_slash_leads_to_the_page_and_makes_none(small):
+    answer = asyncio.run(asked(small.origin, "/app/", address=""))
+    assert answer.code == 301 and answer.headers["Location"] == "/app"
+    assert asyncio.run(asked(small.origin, "/app/", address="", method="HEAD")).code == 301
+
+
+def test_whoever_asks_for_the_head_of_the_page_takes_no_seat(small):
+    before = asyncio.run(asked(small.origin, "/metrics", address="")).body
+    assert asyncio.run(asked(small.origin, method="HEAD", address="")).code == 200
+    seats = [line for line in before.splitlines() if line.startswith(b"zoexplore_readers ")]
+    assert seats[0] in asyncio.run(asked(small.origin, "/metrics", address="")).body
+
+
+def test_the_metrics_count_refusals_waits_and_deaths(small):
+    said = asyncio.run(asked(small.origin, "/metrics", address="")).body.decode()
+    for name in ("pages_refused", "connections_refused", "messages", "messages_waited_seconds", "calls", "worker_deaths"):
+        assert f"zoexplore_{name}_total " in said
+
+
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_that_is_told_to_end_does(tmp_path, told):
+    """By a handler of its own: the first process of a container has no other."""
+    with guarded(tmp_path) as server:
+        reader = asyncio.run(token_taken(server))
+        began = time.monotonic()
+        server.process.send_signal(told)
+        assert server.process.wait(PATIENCE) == 0 and time.monotonic() - began < PATIENCE / 2
+        assert reader
+
+
+async def token_taken(server):
+    return await Reader.open(server.origin, LITTLE)
