@@ -7,7 +7,7 @@ convex in h.
 
 from math import cos, exp, log, log1p, pi, sin, sqrt
 
-from numpy import empty
+from numpy import empty, int64
 
 from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.bounds.kernels.norms import (
@@ -23,7 +23,7 @@ from zoexplore.bounds.kernels.norms import (
 )
 from zoexplore.bounds.kernels.rounding import UP
 
-ARCS, FINEST = 12, 48  # arcs of the half circle at first, and the finest ones, which it is divided into where it matters
+ARCS, FINEST = 6, 48  # arcs of the half circle at first, and the finest ones, which it is divided into where it matters
 SPLITS = 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0  # how the square of |U'p| + |U'q| is split, in tenths of |q|/|p|, beside all of it
 AT_ONCE = 16  # factors that are multiplied before a logarithm is taken
 
@@ -91,7 +91,7 @@ def _at_corner(K, d, order, r, low, high, begin, end, finest, rays, scale, found
         e1, e2 = _eigenvalues(p1, p2, q1, q2, t * 0.1 * tenths)
         _log_moments(K, d, order, e1, e2, rays, scale, logs, work)
         gains = False
-        for k in range(found.size):
+        for k in range(rays.shape[1]):
             gains = gains or logs[k] < found[k]
             found[k] = min(found[k], logs[k])
         if not gains:  # less would gain less
@@ -100,33 +100,52 @@ def _at_corner(K, d, order, r, low, high, begin, end, finest, rays, scale, found
 
 @kernel(error_model="numpy")
 def _worst(K, d, order, r, low, high, rays, scale):
-    """Logarithms of the norm on all rays, of steps of one size: the largest over a polygon that is refined where it matters."""
+    """Logarithms of the norm on all rays, of steps of one size: the largest over a polygon that is refined, for each ray, where
+    it is largest. An arc is halved for the rays whose worst it is; for the others its own corner is also that of its halves.
+    """
     size = rays.shape[1]
-    begin, end, values = empty(FINEST), empty(FINEST), empty((FINEST, size))
-    logs, work, worst = empty(size), empty((8, size)), empty(size)
+    begin, end, values, widths = empty(FINEST), empty(FINEST), empty((FINEST, size)), empty((FINEST, size))
+    some, places = empty((2, size)), empty(size, int64)
+    found, logs, work, worst = empty(size), empty(size), empty((8, size)), empty(size, int64)
     fine, arcs = 1.01 * pi / FINEST, ARCS
     for a in range(arcs):
         begin[a], end[a] = pi * a / ARCS, pi * (a + 1) / ARCS
         _at_corner(K, d, order, r, low, high, begin[a], end[a], False, rays, scale, values[a], logs, work)
+        for k in range(size):
+            widths[a, k] = pi / ARCS
     while True:
-        coarse = -1  # an arc that may be divided and is the worst of some ray
+        coarse = -1  # an arc that is the worst of some ray, for which it was never looked at closely
         for k in range(size):
             most = 0
             for a in range(1, arcs):
                 if values[a, k] > values[most, k]:
                     most = a
-            worst[k] = values[most, k]
-            if end[most] - begin[most] > fine:
+            worst[k] = most
+            if coarse < 0 and widths[most, k] > fine:
                 coarse = most
-                break
         if coarse < 0:
-            return worst
-        half = 0.5 * (begin[coarse] + end[coarse])
-        begin[arcs], end[arcs], end[coarse] = half, end[coarse], half
-        for a in (coarse, arcs):
-            finest = end[a] - begin[a] <= fine
-            _at_corner(K, d, order, r, low, high, begin[a], end[a], finest, rays, scale, values[a], logs, work)
-        arcs += 1
+            for k in range(size):
+                found[k] = values[worst[k], k]
+            return found
+        first = arcs
+        if end[coarse] - begin[coarse] > fine:
+            half = 0.5 * (begin[coarse] + end[coarse])
+            begin[arcs], end[arcs], end[coarse] = half, end[coarse], half
+            for k in range(size):
+                values[arcs, k], widths[arcs, k] = values[coarse, k], widths[coarse, k]
+            arcs += 1
+        count = 0
+        for k in range(size):
+            if worst[k] == coarse and widths[coarse, k] > fine:
+                some[0, count], some[1, count], places[count] = rays[0, k], rays[1, k], k
+                count += 1
+        for a in (coarse, first):
+            if a == arcs:
+                break
+            width = end[a] - begin[a]
+            _at_corner(K, d, order, r, low, high, begin[a], end[a], width <= fine, some[:, :count], scale, found, logs, work)
+            for i in range(count):
+                values[a, places[i]], widths[a, places[i]] = found[i], width
 
 
 @kernel(error_model="numpy")
