@@ -6,6 +6,8 @@ from torch import nn
 
 from tests.convention import DEMONSTRATION
 from zoexplore.mechanism import Declared, NoisyZOGD, Sources
+from zoexplore.mechanism.noise import deviations
+from zoexplore.mechanism.rng import normal, words
 
 N, D = 24, 6
 SETTING = DEMONSTRATION.replace(n=N, d=D, K=3, T=8, sigma=0.4, beta=0.5, R=3.0, clip=1.0, M=0.75, m=0.5, ridge=0.5)
@@ -27,6 +29,15 @@ def logistic(w, batch):
 def optimiser(setting=SETTING, *, seeds=(1, 2), sources=None, start=None, loss=logistic, **options):
     start = torch.zeros(setting.d, dtype=torch.float64) if start is None else start
     return NoisyZOGD(start, loss, setting, sources=sources or Sources(*seeds), **options)
+
+
+def noise_of(U, sigma, beta, eta, sources):
+    """A step's: K numbers along the directions, and one in every coordinate by a generator whose key is drawn next."""
+    (d, K), (along, across) = U.shape, deviations(sigma, beta, eta, *U.shape)
+    moved = U @ (along * normal(sources.noise, (K,)))
+    if across == 0:
+        return moved
+    return moved + across * normal(sources.keyed(words(sources.noise).tolist()), (d,))
 
 
 def run(made, steps, batch=None):

@@ -523,7 +523,7 @@ class TestSeveralProcesses:
         monkeypatch.setattr(distributed, "is_initialized", lambda: True)
         monkeypatch.setattr(distributed, "get_world_size", lambda: 2)
         for act in (lambda: optimiser(FREE), lambda: run(made, 1)):
-            with pytest.raises(RuntimeError, match="training in 2 processes together is not allowed"):
+            with pytest.raises(RuntimeError, match="training in 2 processes, each by itself, is not allowed"):
                 act()
         monkeypatch.setattr(distributed, "get_world_size", lambda: 1)
         assert run(made, 1).steps == 1
@@ -536,7 +536,7 @@ class TestSeveralProcesses:
             "try: optimiser()\nexcept RuntimeError as refused: print(refused)"
         )
         ranks = [subprocess.Popen([sys.executable, "-c", script, str(rank)], stdout=subprocess.PIPE) for rank in range(2)]
-        assert all(b"training in 2 processes together is not allowed" in rank.communicate()[0] for rank in ranks)
+        assert all(b"training in 2 processes, each by itself, is not allowed" in rank.communicate()[0] for rank in ranks)
 
 
 class TestSmallerOnes:

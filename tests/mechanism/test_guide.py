@@ -10,10 +10,14 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from tests.mechanism.problems import classes, network
+from tests.mechanism.problems import cross_entropy as cross_entropy_each
+from tests.mechanism.test_rounding import FREE
 from zoexplore.mechanism import Declared, NoisyZOGD, Sources, stiefel
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "mechanism.md").read_text()
-TEN_LINES, OPACUS, DPZERO, ALIKE, EXAMPLE, TOGETHER, DECLARATION = re.findall(r"```python\n(.*?)```", GUIDE, re.S)
+BLOCKS = re.findall(r"```python\n(.*?)```", GUIDE, re.S)
+TEN_LINES, OPACUS, DPZERO, ALIKE, EXAMPLE, TOGETHER, DECLARATION, SEVERAL = BLOCKS
 
 
 def test_ten_lines_meet_their_target(capsys):
@@ -78,3 +82,23 @@ def test_the_declaration_is_true():
     assert slope.max() <= declared.lipschitz
     assert float((slope * (1 - slope)).max()) + 0.5 == pytest.approx(declared.M, rel=1e-6)
     assert float((slope * (1 - slope)).min()) + 0.5 >= declared.m
+
+
+def test_a_process_of_a_run_of_one_makes_its_steps(monkeypatch):
+    """What two of them make is tried in `test_parallel.py`."""
+    for name, value in {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"}.items():
+        monkeypatch.setenv(name, value)
+    names = {
+        "NoisyZOGD": NoisyZOGD,
+        "Sources": Sources,
+        "model": network(),
+        "loss": cross_entropy_each,
+        "setting": FREE.replace(d=51),
+    }
+    try:
+        exec(SEVERAL, names)
+        optimiser = names["optimiser"]
+        optimiser.step(optimiser.batch(classes()))
+        assert optimiser.privacy_report().epsilon < 10
+    finally:
+        names["distributed"].destroy_process_group()

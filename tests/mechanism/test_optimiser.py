@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import nn
 
-from tests.mechanism.problems import DECLARED, SETTING, classes, cross_entropy, data, logistic, network, optimiser, run
+from tests.mechanism.problems import DECLARED, SETTING, classes, cross_entropy, data, logistic, network, noise_of, optimiser, run
 from zoexplore import Accounting, guarantee
-from zoexplore.mechanism import NoisyZOGD, Sources, hybrid, last_iterates, project, stiefel
+from zoexplore.mechanism import NoisyZOGD, Sources, last_iterates, project, stiefel
 from zoexplore.mechanism.schedule import planned
 from zoexplore.presets import DEMONSTRATION
 
@@ -39,7 +39,7 @@ def test_a_run_is_the_papers_update_step_by_step(xi, options):
     for _ in range(8):
         U = stiefel(6, 3, twin.directions)
         along = (gradients(w) @ U).clamp(-1, 1).mean(0) + 0.5 * (w @ U)
-        w, hit = project(w - setting.eta / 3 * (U @ along) + hybrid(U, 0.4, 0.5, setting.eta, twin.noise), 0.5)
+        w, hit = project(w - setting.eta / 3 * (U @ along) + noise_of(U, 0.4, 0.5, setting.eta, twin), 0.5)
         hits += int(hit)
     assert torch.allclose(made.w, w, rtol=1e-8, atol=1e-8)
     assert made.counts.projected == hits > 0
@@ -60,7 +60,7 @@ def test_all_directions_and_no_directional_noise_are_noisy_gradient_descent():
     """In one step exactly eta/d times the gradient, and in law a covariance of eta^2 sigma^2/d in every direction."""
     setting = SETTING.replace(K=6, beta=0.0, T=1, R=INF, ridge=0, m=0)
     made, twin = run(optimiser(setting), 1), Sources(1, 2)
-    noise = hybrid(stiefel(6, 6, twin.directions), 0.4, 0.0, setting.eta, twin.noise)
+    noise = noise_of(stiefel(6, 6, twin.directions), 0.4, 0.0, setting.eta, twin)
     start = torch.zeros(6, dtype=torch.float64)
     descent = -setting.eta / 6 * gradients(start).mean(0)
     assert torch.allclose(made.w - noise, descent, rtol=1e-12, atol=1e-13)
@@ -74,8 +74,8 @@ def test_all_directions_and_no_directional_noise_are_noisy_gradient_descent():
 
 @pytest.mark.parametrize("clipping", ["each", "joint"])
 def test_many_trainings_at_once_are_the_optimisers(clipping):
-    """A run of `last_iterates` makes the optimiser's steps, draw by draw."""
-    setting = SETTING.replace(clip=0.2, clipping=clipping)
+    """A run of `last_iterates` makes the optimiser's steps, draw by draw, where all noise is along the directions."""
+    setting = SETTING.replace(clip=0.2, clipping=clipping, beta=1.0)
     X, y = data()
 
     def slopes(w, U):
@@ -169,7 +169,7 @@ def test_a_schedule_gives_every_step_its_share():
         before = made.w
         run(made, 1)
         U = stiefel(6, 3, twin.directions)
-        assert torch.allclose(made.w - before, hybrid(U, 0.4, beta, setting.eta, twin.noise))
+        assert torch.allclose(made.w - before, noise_of(U, 0.4, beta, setting.eta, twin))
     assert [step.beta for step, _ in made.record.stages] == shares
 
 

@@ -13,7 +13,7 @@ from zoexplore.mechanism import Adam, NoisyZOGD, Sources
 from zoexplore.mechanism.frames import Dense, Streamed
 from zoexplore.mechanism.parameters import Parameters
 from zoexplore.mechanism.rng import normal
-from zoexplore.mechanism.update import apply
+from zoexplore.mechanism.update import apply, noisy
 
 FREE = SETTING.replace(sigma=2.0, R=inf, m=0, ridge=0, regime="convex")
 SINGLE = torch.finfo(torch.float32).eps
@@ -25,7 +25,8 @@ def moved(make, mean, beta, K=3, d=100):
     for start in (torch.zeros(d), None):
         parameters = Parameters([torch.zeros(d) if start is not None else -ends[0]])
         frame = make(parameters, K, Sources(1, 2).directions)
-        apply(parameters, frame, step, mean if start is None else torch.ones(K), np.random.default_rng(3), {}, None)
+        released = noisy(step, mean if start is None else torch.ones(K), d, np.random.default_rng(3))
+        apply(parameters, frame, step, released, Sources(1, 2), {}, None)
         ends.append(parameters.vector())
     return ends[1].double()
 

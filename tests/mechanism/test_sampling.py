@@ -10,10 +10,10 @@ from torch.utils.data import TensorDataset
 
 from tests.convention import Accounting, epsilon
 from tests.effort import proof
-from tests.mechanism.problems import DECLARED, SETTING, data, logistic, optimiser, run
+from tests.mechanism.problems import DECLARED, SETTING, data, logistic, noise_of, optimiser, run
 from tests.mechanism.test_report import SETTING as LARGE
 from tests.mechanism.test_report import epsilons, ran, step_of
-from zoexplore.mechanism import PrivateSampler, batches, hybrid, privacy_report, stiefel
+from zoexplore.mechanism import PrivateSampler, batches, privacy_report, stiefel
 from zoexplore.mechanism.rng import Sources
 
 POISSON = SETTING.replace(batch=4, sampling="poisson", neighbours="add-remove")
@@ -65,7 +65,7 @@ def test_a_batch_of_nobody_leaves_the_noise_and_the_ridge(options):
     if "directions" not in options:
         U = stiefel(6, 3, twin.directions)
         pull = before - made.setting.eta / 3 * 0.5 * U @ (U.T @ before)
-        assert torch.allclose(made.w, pull + hybrid(U, 0.4, 0.5, made.setting.eta, twin.noise))
+        assert torch.allclose(made.w, pull + noise_of(U, 0.4, 0.5, made.setting.eta, twin))
     assert made.steps == empty + 1
 
 

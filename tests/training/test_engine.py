@@ -79,8 +79,9 @@ def test_one_configuration_equals_the_update_written_out(model, clip, xi, batch)
 @pytest.mark.parametrize("model", MODELS_HERE)
 @pytest.mark.parametrize("clip, batch", [(None, None), (0.2, None), (None, 25)])
 def test_equals_the_optimiser_that_people_import(model, clip, batch):
+    """With all noise along the directions: in every coordinate the optimiser's comes from a generator of its own."""
     task = small_task(model, clip=clip, R=3.0)
-    setting = task.setting(0.05, batch=batch)
+    setting = task.setting(0.05, batch=batch, beta=1.0)
     sources = Sources(3, Configuration("noisy-zogd", setting).noise_seed(Seed(3, 11)))
     start = torch.zeros(setting.d, dtype=torch.float64)
     if model == "perceptron":

@@ -63,12 +63,17 @@ def check_trained(parameters: Any) -> None:
         )
 
 
-def check_one_process() -> None:
-    """Raises RuntimeError where several processes train together, each of which would draw noise and report by itself."""
-    if distributed.is_available() and distributed.is_initialized() and (count := distributed.get_world_size()) > 1:
+def check_processes(group: Any) -> None:
+    """Raises RuntimeError where several processes train, and not together."""
+    if (
+        group is None
+        and distributed.is_available()
+        and distributed.is_initialized()
+        and (count := distributed.get_world_size()) > 1
+    ):
         raise RuntimeError(
-            f"training in {count} processes together is not allowed: each would draw batches and noise of its own, and report of "
-            "them alone. Train in one process, with microbatch= where memory is short"
+            f"training in {count} processes, each by itself, is not allowed: each would draw batches and noise of its own, and "
+            "report of them alone. Give group=torch.distributed.group.WORLD in all of them, and they make one run"
         )
 
 

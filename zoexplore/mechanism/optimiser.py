@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from zoexplore.mechanism import arguments, batches, resume, slopes, targets
+from zoexplore.mechanism import arguments, batches, resume, slopes, sums, targets
 from zoexplore.mechanism.batches import Batch, BatchDraws, Seen
 from zoexplore.mechanism.clipping import RULES
 from zoexplore.mechanism.declaration import Declared
@@ -19,6 +19,7 @@ from zoexplore.mechanism.examination import Examination, Mixed
 from zoexplore.mechanism.frames import Dense, Frame, Mover, frame, is_copied, is_streamed
 from zoexplore.mechanism.objective import OfModule, objective
 from zoexplore.mechanism.on_the_way import OnTheWay, reaches_all
+from zoexplore.mechanism.parallel import Drifted, Ranks
 from zoexplore.mechanism.parameters import Copy, Parameters
 from zoexplore.mechanism.post_processing import PostProcessing
 from zoexplore.mechanism.progress import Progress, Shown
@@ -26,7 +27,7 @@ from zoexplore.mechanism.report import Report, privacy_report
 from zoexplore.mechanism.rng import Sources, untouched_on_error
 from zoexplore.mechanism.run_record import Counts, Ledger, RunRecord, Step
 from zoexplore.mechanism.schedule import SCHEDULED, Schedule, planned
-from zoexplore.mechanism.update import apply, check_noise, into_ball
+from zoexplore.mechanism.update import apply, check_noise, into_ball, noisy
 from zoexplore.mechanism.watch import Changed, Watch
 from zoexplore.setting import Setting
 
@@ -35,6 +36,7 @@ GONE = (
     "again and load a state_dict from before it"
 )
 UNDECLARED = Declared()
+TOLD = 5  # numbers that are told of a step's records, beside their sums
 AT_ONCE = 2**23  # numbers that vmap may hold by itself where nobody said otherwise
 
 
@@ -76,6 +78,8 @@ class NoisyZOGD(torch.optim.Optimizer):
             quotients only of records whose gradient is longer than the clip. The numbers are the same.
         post_processing: `Momentum` or `Adam` on the noisy estimates; only composition covers it.
         device: where to compute; where the parameters are, if None.
+        group: of `torch.distributed`, whose processes make every step together, each on a part of the batch: all of them with
+            the same arguments. They begin with the first one's parameters, directions and batches; its noise alone counts.
 
     Attributes:
         counts: steps made, and how often the clip was active and the projection hit (`run_record.Counts`).
@@ -103,21 +107,24 @@ class NoisyZOGD(torch.optim.Optimizer):
         skip_idle_clip: bool = False,
         post_processing: PostProcessing | None = None,
         device: torch.device | str | None = None,
+        group: Any = None,
     ) -> None:
         arguments.check_kinds(setting=setting, sources=sources, declared=declared, post_processing=post_processing)
         arguments.check_trained(parameters)
-        arguments.check_one_process()
+        arguments.check_processes(group)
         setting = setting if clipping is None else setting.replace(clipping=clipping)
         arguments.check(setting, estimator, microbatch, chunk_size)
         declared.describe(setting)  # refuses what cannot be
         self.objective = objective(parameters, loss, loss_of, device)
+        self._ranks = Ranks(group)
+        self._ranks.share(sources, self.objective.tensors)
         self._parameters = Parameters(self.objective.tensors)
         arguments.check_start(self._parameters, setting)
         self._setting, self._declared = setting, declared
         self._sources, self._schedule = sources, planned(schedule, setting)
         kind = "dense" if skip_idle_clip and directions == "auto" else directions
         self._streamed = is_streamed(kind, self._parameters, setting.K)
-        self._microbatch = microbatch or setting.n
+        self._microbatch = microbatch or (setting.n if group is None else -(-(setting.batch or setting.n) // self._ranks.size))
         self._chunk_size = chunk_size
         if chunk_size is None and not self.objective.is_module:
             self._chunk_size = max(1, AT_ONCE // (setting.d * min(self._microbatch, 8)))
@@ -131,6 +138,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         self._draws = BatchDraws(setting.n, setting.sampling, self._schedule.get("batch") or setting.batch or setting.n, sources)
         self._examination, self._turn, self._seen = Examination(), Lock(), Seen(setting.n)
         self._watch = Watch(self.objective.trained, self.objective.rest, self.objective.saved)
+        self._ranks.agree("its arguments or its model", (setting, declared, planned(schedule, setting), self._watch.bits()))
         super().__init__(self.objective.tensors, {"lr": setting.eta / setting.K})
 
     @classmethod
@@ -311,29 +319,38 @@ class NoisyZOGD(torch.optim.Optimizer):
     def _step(self, batch: Batch) -> float:
         self._check_turn()
         self._check_way()
-        arguments.check_one_process()
-        step, drawn = self._next_step(), self.drawn(self.steps)
-        data = batches.checked(batch, drawn, self._parameters.device)
+        arguments.check_processes(self._ranks.group)
+        with self._ranks.telling(TOLD + 2 * self._setting.K):
+            step, drawn = self._next_step(), self.drawn(self.steps)
+            data = batches.checked(batch, drawn, self._parameters.device)
         if step.eta == 0:  # as at either end of many learning rates' schedules
+            self._ranks.gather(self._header(step, drawn), torch.zeros(TOLD + 2 * step.K, dtype=torch.int64))
             self._write_down(step, 1.0, self._counts.after())
             return float("nan")
         ambient = slopes.Autocast(self._parameters.device)
         losses = slopes.Losses(self.objective, max(1, min(self._microbatch, len(drawn))), ambient, self._watch)
         with self._unchanged_by_others(), ambient.off(), untouched_on_error(self.sources.directions):
-            self._note_order(drawn, data, step)
-            directions = self._frame(step)
-            self._examination.begin_step(len(drawn))
-            due = self._examination.is_due(len(drawn), self.objective.structure(), self.steps + 1 == self._setting.T)
-            if due:
-                self._choose_way(losses, data)
-            with self._mover(directions) as mover:
-                if due:
-                    self._examine(losses, mover, data, step)
-                estimate, loss, counts = self._estimate(losses, directions, mover, data if len(drawn) else None, step)
+            with self._ranks.telling(TOLD + 2 * step.K):
+                self._note_order(drawn, data, step)
+                directions = self._frame(step)
+                mover, due = self._way(losses, directions, data, len(drawn))
+            with mover:
+                with self._ranks.telling(TOLD + 2 * step.K):
+                    if due:
+                        self._examine(losses, mover, data, step)
+                    own = self._ranks.records(len(drawn), losses.microbatch)
+                    mine = batches.part(data, own) if own.stop > own.start else None
+                    numbers = self._evaluated(losses, directions, mover, mine, step)
+                told = self._ranks.gather(self._header(step, drawn), numbers)
+                estimate, loss, counts = self._estimate(told, directions, step)
                 back = mover.leave_to_update()
                 self._write_down(step, directions.stretch if step.xi > 0 else 1.0, counts, ambient.on)
                 self._move(directions, step, estimate, back)
         return loss
+
+    def _header(self, step: Step, drawn: Tensor) -> tuple:
+        """What has to be the same in all processes of a run before a step is made."""
+        return () if self._ranks.size == 1 else (self.steps, step, drawn.numpy().tobytes(), self._watch.bits())
 
     @contextmanager
     def _unchanged_by_others(self) -> Iterator[None]:
@@ -383,6 +400,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         """
         with self._alone():
             resume.load(self, state)
+            self._ranks.share(self.sources)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Refused after construction: the number of parameters is part of what was accounted."""
@@ -429,16 +447,18 @@ class NoisyZOGD(torch.optim.Optimizer):
         self._in_place = in_place or copied
         self._copy: Copy | None = Copy(self._parameters) if copied else None
 
-    def _choose_way(self, losses: slopes.Losses, data: Any) -> None:
-        """Whoever reads parameters past the layers that hold them sees nothing of what these are lent."""
-        if not self._in_place and isinstance(self.objective, OfModule):
-            if not reaches_all(losses.here, batches.part(data, slice(0, 1)), self._parameters, self.objective.plain):
-                self._move_in_place(True)
-
-    def _mover(self, directions: Frame) -> Mover:
+    def _way(self, losses: slopes.Losses, directions: Frame, data: Any, records: int) -> tuple[Mover, bool]:
+        """How the step goes to other points, and whether its losses are to be looked at. Who reads parameters past the layers
+        that hold them sees nothing of what these are lent.
+        """
+        self._examination.begin_step(records)
+        due = self._examination.is_due(records, self.objective.structure(), self.steps + 1 == self._setting.T)
         if self._in_place or not isinstance(self.objective, OfModule):
-            return Mover(self._parameters, directions, self._copy)
-        return OnTheWay(self._parameters, directions, self.objective.plain)
+            return Mover(self._parameters, directions, self._copy), due
+        if due and not reaches_all(losses.here, batches.part(data, slice(0, 1)), self._parameters, self.objective.plain):
+            self._move_in_place(True)
+            return Mover(self._parameters, directions, self._copy), due
+        return OnTheWay(self._parameters, directions, self.objective.plain), due
 
     def _examine(self, losses: slopes.Losses, mover: Mover, data: Any, step: Step) -> None:
         """Where losses mix records that did not when they were looked at before, nobody knows since when."""
@@ -453,29 +473,45 @@ class NoisyZOGD(torch.optim.Optimizer):
             raise
         self._ledger.looked = self.steps + 1
 
-    def _estimate(
-        self, losses: slopes.Losses, directions: Frame, mover: Mover, data: Any, step: Step
-    ) -> tuple[Tensor, float, Counts]:
-        """The mean of the clipped quotients along each direction, ridge included, shape (K,), float64; the mean loss; the
-        counts. The mean is over as many records as the setting says, however many were drawn: over nobody's, where data is None.
+    def _evaluated(self, losses: slopes.Losses, directions: Frame, mover: Mover, data: Any, step: Step) -> Tensor:
+        """What records say, as whole numbers that may be added to those of others, shape (TOLD + 2K,): how many quotients or
+        records were looked at, were clipped, were not finite; their number and, by its bits, their mean loss; the sums of the
+        clipped quotients along each direction, in two parts. Of nobody, where data is None.
         """
         clip, b = RULES[step.clipping], 0 if data is None else batches.number_of(data)
-        total, skipped = torch.zeros(step.K, dtype=torch.float64, device=self._parameters.device), 0
+        total, skipped = torch.zeros(1, step.K, dtype=torch.float64), 0
         if data is None:
             found = slopes.Slopes(total.new_zeros(0, step.K), 0, nan)
         elif self._skip_idle_clip and isinstance(directions, Dense):
             chunk = max(1, AT_ONCE // self._setting.d)
             unclipped = slopes.from_gradients(losses, self._parameters, directions, data, step.clip, chunk)
-            total, found = unclipped.total, unclipped.others
+            total, found = unclipped.total.unsqueeze(0), unclipped.others
             skipped = b - len(found.values)
         else:
             found = slopes.measure(losses, self._parameters, directions, mover, data, step.xi, self._chunk_size)
         values, active = clip(found.values, step.clip)
-        mean = (total + values.sum(0)) / (step.batch or self._setting.n)
-        if step.ridge > 0:
-            mean = mean + step.ridge * directions.coordinates().to(mean.device)
         looked_at = active.numel() + skipped * (step.K if step.clipping == "each" else 1)
-        return mean, found.loss, self._counts.after(looked_at, int(active.sum()), found.not_finite)
+        loss = torch.tensor([found.loss], dtype=torch.float64).view(torch.int64)
+        counted = torch.tensor([looked_at, int(active.sum()), found.not_finite, b])
+        parts = sums.split(values, step.clip) + sums.split(total, step.clip)
+        return torch.cat([counted, loss, parts.flatten()])
+
+    def _estimate(self, told: list[Tensor], directions: Frame, step: Step) -> tuple[Tensor, float, Counts]:
+        """The mean of the clipped quotients along each direction, ridge included, shape (K,), float64; the mean loss; the
+        counts. The mean is over as many records as the setting says, however many were drawn.
+
+        Args:
+            told: what each process evaluated.
+        """
+        together = torch.stack(told)
+        mean = sums.join(together[:, TOLD:].sum(0).view(2, step.K), step.clip) / (step.batch or self._setting.n)
+        if step.ridge > 0:
+            mean = mean + step.ridge * directions.coordinates().cpu()
+        looked_at, clipped, not_finite = together[:, :3].sum(0).tolist()
+        losses, b = together[:, 4].contiguous().view(torch.float64), together[:, 3].double()
+        finite = losses.isfinite()
+        loss = float((losses[finite] * b[finite] / b[finite].sum()).sum()) if finite.any() else nan
+        return mean, loss, self._counts.after(looked_at, clipped, not_finite)
 
     def _write_down(self, step: Step, stretch: float, counts: Counts, autocast: bool = False) -> None:
         """Count the step before anybody can see it."""
@@ -488,10 +524,17 @@ class NoisyZOGD(torch.optim.Optimizer):
     def _move(self, directions: Frame, step: Step, estimate: Tensor, back: dict[int, float]) -> None:
         process = None if self._process is None else self._processed(step.eta / step.K)
         rounding = self._rounding() if self._parameters.has_halves else None
-        apply(self._parameters, directions, step, estimate, self.sources.noise, back, rounding, process)
+        own = noisy(step, estimate, self._parameters.d, self.sources.noise) if self._ranks.rank == 0 else None
+        released = self._ranks.from_first(own, step.K + 4)
+        apply(self._parameters, directions, step, released, self.sources, back, rounding, process)
         if into_ball(self._parameters, step.R):
             self._counts = Counts(**asdict(self._counts) | {"projected": self._counts.projected + 1})
         self._watch.settle()
+        try:
+            self._ranks.agree("its parameters after a step", self._watch.bits())
+        except Drifted as found:
+            self._ledger.doubt = self._ledger.doubt or str(found)
+            raise
         self._parameters.astray = False
 
     def _processed(self, rate: float) -> Callable[[int, Tensor], Tensor]:

@@ -83,6 +83,21 @@ class Sources:
         self._leave_keys_to_the_parent()
         return self._data
 
+    def keyed(self, words: Sequence[int]) -> np.random.Generator:
+        """A generator of the same kind as the noise's, of a key of four words of 64 bits."""
+        if self.is_secure:
+            return _chacha(sum(word << 64 * i for i, word in enumerate(words)))
+        return _ordinary(np.random.SeedSequence(list(words)))
+
+    def shared_state(self) -> dict[str, Any]:
+        """Of all generators but the noise's, for other processes of the same run. As secret as who is in a batch."""
+        return {name: _state(getattr(self, name)) for name in ("directions", "initialisation", "data")}
+
+    def take_shared(self, state: dict[str, Any]) -> None:
+        """Draw what the process draws that `shared_state` is from."""
+        for name, x in state.items():
+            _restore(getattr(self, name), x)
+
     def _take_new_keys(self) -> None:
         self._noise, self._data, self._process = _chacha(), _chacha(), os.getpid()
 
@@ -172,7 +187,7 @@ class Replay:
     """
 
     def __init__(self, generator: Generator, sizes: Sequence[int], device: torch.device) -> None:
-        seed, lengths = np.random.SeedSequence(_words(generator).tolist()).spawn(2)
+        seed, lengths = np.random.SeedSequence(words(generator).tolist()).spawn(2)
         squares = np.random.Generator(np.random.SFC64(lengths)).chisquare(sizes)
         self.lengths = np.sqrt(squares / squares.sum()).tolist()
         self._seeds = seed.generate_state(3 * len(sizes), np.uint64).reshape(-1, 3)
@@ -255,7 +270,7 @@ def _box_muller(radius: np.ndarray, angle: np.ndarray, spare: np.ndarray) -> Non
     radius *= spare
 
 
-def _words(generator: Generator) -> np.ndarray:
+def words(generator: Generator) -> np.ndarray:
     """A seed of 256 bits."""
     if isinstance(generator, np.random.Generator):
         return generator.integers(2**64, size=4, dtype=np.uint64)
@@ -270,12 +285,13 @@ def _ordinary(seed: np.random.SeedSequence) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64DXSM(seed))
 
 
-def _chacha() -> np.random.Generator:
+def _chacha(key: int | None = None) -> np.random.Generator:
+    """Of a key of 256 bits, the operating system's where None."""
     try:
         from randomgen import ChaCha  # here, as only secure runs need it
     except ImportError as missing:
         raise ImportError("Sources.secure() draws from randomgen's ChaCha20: pip install 'zoexplore[train]'") from missing
-    return np.random.Generator(ChaCha(key=secrets.randbits(256), rounds=20))
+    return np.random.Generator(ChaCha(key=secrets.randbits(256) if key is None else key, rounds=20))
 
 
 def _word(seed: np.random.SeedSequence) -> int:

@@ -10,19 +10,33 @@ from torch import Tensor
 from zoexplore.mechanism.frames import Frame
 from zoexplore.mechanism.noise import deviations
 from zoexplore.mechanism.parameters import Parameters, add, pieces
-from zoexplore.mechanism.rng import normal
+from zoexplore.mechanism.rng import Sources, normal, words
 from zoexplore.mechanism.run_record import Step
 
 LEAST_NOISE = 1e-270  # eta sigma; far enough from the least double for the square root of a share and a dimension beside it
 Process = Callable[[int, Tensor], Tensor]  # a block's number and update to another update of it
 
 
+def noisy(step: Step, estimate: Tensor, d: int, noise: np.random.Generator) -> Tensor:
+    """What is released of a step, as 64-bit words that may be sent, shape (K + 4,): K coefficients along the directions, noise
+    included, and the key of the noise in every coordinate, 0 where there is none. The coefficients' noise is drawn first.
+
+    Args:
+        estimate: g, shape (K,).
+        noise: its generator.
+    """
+    inside, everywhere = deviations(step.sigma, step.beta, step.eta, d, step.K)
+    along = -(step.eta / step.K) * estimate.double().cpu() + inside * normal(noise, (step.K,))
+    key = torch.from_numpy(words(noise).view(np.int64)) if everywhere > 0 else torch.zeros(4, dtype=torch.int64)
+    return torch.cat([along.view(torch.int64), key])
+
+
 def apply(
     parameters: Parameters,
     frame: Frame,
     step: Step,
-    estimate: Tensor,
-    noise: np.random.Generator,
+    released: Tensor,
+    sources: Sources,
     back: dict[int, float],
     rounding: torch.Generator | None,
     process: Process | None = None,
@@ -31,14 +45,15 @@ def apply(
     the parameters' own kind, is made of what was released.
 
     Args:
-        estimate: g, shape (K,).
-        noise: the generator; the directions' K numbers are drawn first, then those of every coordinate, if they have any part.
+        released: of `noisy`.
+        sources: of the generator that the key is for.
         back: probes that the parameters are still away from w by, and what takes them back.
         rounding: the generator that rounds in half precision.
         process: what to make of an update.
     """
-    inside, everywhere = deviations(step.sigma, step.beta, step.eta, parameters.d, step.K)
-    along = -(step.eta / step.K) * estimate.double().cpu() + inside * normal(noise, (step.K,))
+    along = released[: step.K].view(torch.float64)
+    _, everywhere = deviations(step.sigma, step.beta, step.eta, parameters.d, step.K)
+    noise = sources.keyed([word % 2**64 for word in released[step.K :].tolist()])
     if process is not None and back:
         frame.add(back)
         back = {}

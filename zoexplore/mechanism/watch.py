@@ -64,6 +64,10 @@ class Watch:
         """
         return [-1 if t.is_inference() else t._version for t in self.trained.values()]
 
+    def bits(self) -> tuple:
+        """Of all of it, as the last step left it."""
+        return tuple(self._bits.items()), tuple(self.frozen().items())
+
     def frozen(self) -> dict[str, str]:
         """The bits of what is saved with the model and not trained, in words, to be compared in another
         process.

@@ -1,0 +1,120 @@
+"""Processes that make the steps of one run together, each on a part of the batch, and tell each other some numbers a direction.
+
+They draw the same directions and the same batches, as they share the seeds of both. Each evaluates its own records; the
+sums of clipped quotients are added up exactly, wherever they were made; the first process alone draws the noise along the
+directions, and a key for the noise in every coordinate, which is as secret as the noise. So all of them make the step that
+one alone would, bit by bit.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import blake2b
+from typing import Any
+
+import torch
+from torch import Tensor, distributed
+
+from zoexplore.mechanism.parameters import flat
+from zoexplore.mechanism.rng import Sources
+
+MADE, FAILED = 0, 1
+GONE = "another process of this run has ended, or does not answer: start all of them again, and go on from a saved state"
+
+
+class Drifted(RuntimeError):
+    """Processes of one run are not at the same place."""
+
+
+class Ranks:
+    """The processes of a group, or this one alone.
+
+    Args:
+        group: of `torch.distributed`; None for this process alone.
+    """
+
+    def __init__(self, group: Any = None) -> None:
+        self.group = group
+        self.rank, self.size = (0, 1) if group is None else (distributed.get_rank(group), distributed.get_world_size(group))
+        on_gpu = group is not None and "nccl" in str(distributed.get_backend(group))
+        self._device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
+
+    def share(self, sources: Sources, tensors: Sequence[Tensor] = ()) -> None:
+        """The first process' generators, but for that of the noise, and its tensors, for all."""
+        if self.size == 1:
+            return
+        state: list[Any] = [sources.shared_state() if self.rank == 0 else None]
+        with _answering():
+            distributed.broadcast_object_list(state, group=self.group, group_src=0, device=self._device)
+            for tensor in tensors:
+                distributed.broadcast(flat(tensor).view(torch.uint8), group=self.group, group_src=0)
+        sources.take_shared(state[0])
+
+    def records(self, b: int, microbatch: int) -> slice:
+        """This process' part of a batch: whole microbatches, so that each is evaluated as one process would."""
+        pieces = -(-b // microbatch)
+        first, last = (pieces * r // self.size * microbatch for r in (self.rank, self.rank + 1))
+        return slice(first, min(last, b))
+
+    def agree(self, what: str, value: object) -> None:
+        """Raises Drifted, naming the first process that differs, where something is not the same in all."""
+        if self.size > 1:
+            self._compare(what, [int(row) for row in self._gather(torch.tensor([digest(value)]))])
+
+    def gather(self, header: object, numbers: Tensor) -> list[Tensor]:
+        """Every process' numbers, shape (m,), int64, where all are at the same step.
+
+        Raises:
+            RuntimeError: one has failed, or has ended.
+            Drifted: one is at another step.
+        """
+        if self.size == 1:
+            return [numbers]
+        rows = self._gather(torch.cat([torch.tensor([MADE, digest(header)]), numbers]))
+        if failed := [r for r, row in enumerate(rows) if row[0] != MADE]:
+            raise RuntimeError(f"process {failed[0]} of this run failed, and no step was made in any; its own error says why")
+        self._compare("the step: its records, learning rate or parameters", [int(row[1]) for row in rows])
+        return [row[2:] for row in rows]
+
+    @contextmanager
+    def telling(self, length: int) -> Iterator[None]:
+        """Whatever fails in here, the others get to know, in place of as many numbers as they wait for."""
+        try:
+            yield
+        except BaseException:
+            if self.size > 1:
+                self._gather(torch.tensor([FAILED, 0] + [0] * length))
+            raise
+
+    def from_first(self, numbers: Tensor | None, length: int) -> Tensor:
+        """The first process' numbers, int64, in all."""
+        if self.size == 1 and numbers is not None:
+            return numbers
+        told = torch.empty(length, dtype=torch.int64) if numbers is None else numbers
+        told = told.to(self._device)
+        with _answering():
+            distributed.broadcast(told, group=self.group, group_src=0)
+        return told.cpu()
+
+    def _gather(self, row: Tensor) -> list[Tensor]:
+        row = row.to(self._device)
+        rows = [torch.empty_like(row) for _ in range(self.size)]
+        with _answering():
+            distributed.all_gather(rows, row, group=self.group)
+        return [row.cpu() for row in rows]
+
+    def _compare(self, what: str, found: list[int]) -> None:
+        if other := [r for r, x in enumerate(found) if x != found[0]]:
+            raise Drifted(f"process {other[0]} of this run has drifted from process 0, in {what}: nothing of it is to be used")
+
+
+def digest(value: object) -> int:
+    """63 bits that tell values apart by their words."""
+    return int.from_bytes(blake2b(repr(value).encode(), digest_size=8).digest()) >> 1
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    try:
+        yield
+    except RuntimeError as error:
+        raise RuntimeError(f"{GONE} ({str(error).splitlines()[0]})") from error
