@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from zoexplore import Accounting, Setting, epsilon, guarantee
+from zoexplore.bounds.kernels.subsampled_renyi import sampled_divergence
 from zoexplore.bounds.loss_distribution import Losses
 from zoexplore.presets import DEMONSTRATION, PRESETS
 from zoexplore.risk import of_pair
@@ -59,22 +60,39 @@ def both_conversions(run: Setting, bound: str = "composition") -> list[float]:
 STEPS = (
     (".0032", ".625", "200"), (".0128", ".78", "200"), (".1", ".5", "200"), (".0032", ".625", "5000"), (".016", ".125", "1000"),
 )  # fmt: skip
+VARIED = {
+    "nothing": {}, "`releases=5`": {"releases": 5}, '`neighbours="add-remove"`': {"neighbours": "add-remove"},
+    "`records_per_person=4`": {"records_per_person": 4},
+    '`batch=2000, sampling="cyclic"`': {"batch": 2000, "sampling": "cyclic"},
+}  # fmt: skip
 SHORT, HEAD = DEMONSTRATION.replace(T=40), PRESETS["linear-head"].setting
 PRINTED = [
     *(
-        row("loss_distributions", cells, lambda q=q, mu=mu, T=T: both_conversions(sampled(float(q), float(mu), int(T))))
+        row("batches", cells, lambda q=q, mu=mu, T=T: both_conversions(sampled(float(q), float(mu), int(T))))
         for cells in STEPS
         for q, mu, T in [cells]
     ),
     *(
         row(
-            "loss_distributions", (str(b),),
+            "batches", (str(b),),
             lambda b=b: both_conversions(hidden(b), "theorem") + both_conversions(hidden(b), "sharp"), 4, loosely=True,
         )
         for b in (5, 50, 500)
     ),
+    *(
+        row(
+            "batches", (words,),
+            lambda changed=changed: [epsilon(DEMONSTRATION.replace(**changed), bound) for bound in ("composition", "sharp")],
+            loosely=True,
+        )
+        for words, changed in VARIED.items()
+    ),
+    *(
+        row("batches", (q, mu), lambda q=q, mu=mu: [sampled_divergence(a, float(q), float(mu)) for a in (2.0, 8.0, 32.0)], 3)
+        for q, mu in ((".01", "1"), (".02", "2"), (".1", ".25"))
+    ),
     Printed(
-        "loss_distributions", rf"give ε = {NUMBER}, this bound ({NUMBER}),",
+        "batches", rf"give ε = {NUMBER}, this bound ({NUMBER}),",
         lambda: [float(Losses(3, 0.0, 8.9e-5, 1.6).epsilon(8e-6))],
     ),
     Printed(
@@ -94,13 +112,13 @@ PRINTED = [
         lambda: [100 * float(of_pair(1.0, 1e-5).true_positive_rate(0.01))],
     ),
     Printed(
-        "risk", rf"advantage is at most ({NUMBER}); from the whole curve, ({NUMBER})\.",
+        "concepts", rf"advantage is at most ({NUMBER}); from the whole curve, ({NUMBER})\.",
         lambda: [of_pair(epsilon(DEMONSTRATION, "sharp"), 1e-5).advantage, guarantee(DEMONSTRATION, "sharp").advantage],
         loosely=True,
     ),
 ]  # fmt: skip
 GIVEN = re.compile(
-    rf"[Aa]t ε = {NUMBER}|\| ε = |what ε = 1 allows|Nothing below ε = 0|So ε = 0 where|δ at ε = 0|ε from 0\.01 to 1"
+    rf"[Aa]t ε = {NUMBER}|\| ε = |what ε = 1 allows|Values below ε = 0|So ε = 0 where|δ at ε = 0|ε from 0\.01 to 1"
     r"|ε = 0\.3, 1, 3 and 8|up to ε = 0\.1|densities convolved\s+on a grid give ε"
 )
 # The page's code is run and its number compared: tests/mechanism/test_guide.py.

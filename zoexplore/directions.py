@@ -1,4 +1,4 @@
-"""Independent against orthonormal directions: by how much one step brings two runs nearer, simulated (docs/directions.md).
+"""Independent against orthonormal directions: how one step contracts, simulated (docs/concepts.md).
 
 The factor of one step is |(I - U U') x + c U U' y|: the unit vector x is the distance before it, c y what a gradient step
 makes of it (c its Lipschitz constant), and U has the directions as columns. Only lengths and angles matter, so nothing of

@@ -1,4 +1,4 @@
-"""What a guarantee means to somebody: an attacker's advantage, true positives, posterior (docs/risk.md).
+"""An attacker's advantage, true positives and posterior (docs/concepts.md, "What an attacker can do").
 
 `Guarantee` answers for one run, from its trade-off function (`bounds/tradeoff.py`). Here are the same answers along a field, for
 a single pair (epsilon, delta), and the pair that a wanted answer comes to.

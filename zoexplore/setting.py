@@ -209,7 +209,7 @@ class Accounting:
     """How a run's privacy loss is counted.
 
     Args:
-        conversion: from the privacy loss to epsilon: "gaussian" (exact; on batches docs/loss_distributions.md), "cks" or
+        conversion: from the privacy loss to epsilon: "gaussian" (exact; on batches docs/batches.md), "cks" or
             "mironov" (docs/bounds.md, "From a budget to epsilon").
         sensitivity: by how much a record moves a step. "least": the least that is proved of what the setting supposes, for every
             bound (docs/bounds.md, "Sensitivity"). "clip": what the clip allows and no less, even where the loss is supposed to

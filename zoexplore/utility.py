@@ -1,4 +1,4 @@
-"""The paper's bound on how far a run is from a stationary point, term by term (docs/utility.md).
+"""The paper's utility bound, term by term (docs/concepts.md, "What the noise costs").
 
 It bounds the average over the steps of E |grad L(w_t)|^2 for losses that are L-Lipschitz, M-smooth and at most B_loss in
 absolute value, whose Hessians lie between -H and H with tr H <= r M (effective rank r), and for runs that never meet the

@@ -209,7 +209,7 @@ def test_less_noise_fewer_records_and_larger_balls_never_cost_the_sharper_bound_
 
 
 def test_all_but_one_record_costs_the_theorem_hardly_less_than_all():
-    """The sharper bound has no budget on batches, only caps: it does lose there, and says so in docs/minibatch.md."""
+    """The sharper bound has no budget on batches, only caps: it does lose there, and says so in docs/batches.md."""
     accounting = Accounting(conversion="cks")
     for run in (PAPER, PAPER.replace(sigma=0.1, xi=1e-5)):
         part, whole = (epsilon(run.replace(batch=b, T=10**5), "theorem", accounting) for b in (999, 1000))

@@ -115,7 +115,7 @@ def test_no_pair_of_sampled_steps_is_further_apart(alpha, q, mu):
 
 
 def test_kicks_taken_at_different_points_would_cost_more():
-    """Why docs/minibatch.md takes both at the auxiliary run: with mu and -mu, 2 mu apart, the curve is no bound."""
+    """Why docs/batches.md takes both at the auxiliary run: with mu and -mu, 2 mu apart, the curve is no bound."""
     assert of_mixtures(2.0, 0.1, (0.6, 0), (-0.6, 0)) > 2 * sampled_divergence(2.0, 0.1, 0.6)
 
 

@@ -105,8 +105,8 @@ COMPOSITION = Bound(
     source="Paper, public-state baseline",
     proofs=(
         Reference("bounds", "Composition"),
-        Reference("epochs", "Batches in epochs"),
-        Reference("minibatch", "Composition"),
+        Reference("batches", "Batches in epochs"),
+        Reference("batches", "Composition on fresh batches"),
     ),
     assumptions=(START, CLIPPED, GRADIENTS, TWO_POINTS, HIDDEN_DIRECTIONS, COMPOSABLE_BATCHES, PEOPLE),
     solve=solve,

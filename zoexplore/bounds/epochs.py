@@ -1,4 +1,4 @@
-"""Batches in epochs: records cut once into batches that take turns (docs/epochs.md)."""
+"""Batches in epochs: records cut once into batches, taken in turn (docs/batches.md, "Batches in epochs")."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A few steps on batches that hardly ever hold the differing record: the largest loss decides (docs/loss_distributions.md)."""
+"""Few steps on batches (docs/batches.md, "Few steps that rarely hold the record")."""
 
 from math import sqrt
 

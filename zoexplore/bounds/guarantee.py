@@ -106,7 +106,8 @@ class Guarantee:
     @cached_property
     def risk(self) -> TradeOff:
         """What the guarantee allows an attacker: of its Gaussian shift, and of the bound taken anew for the same run at some
-        hundred deltas, where its choices or its conversion depend on delta (docs/risk.md).
+        hundred deltas, where its choices or its conversion depend on delta (docs/concepts.md,
+        "What an attacker can do").
         """
         if not self.valid:
             return TradeOff()

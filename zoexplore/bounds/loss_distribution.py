@@ -1,4 +1,4 @@
-"""Steps on sampled batches and a Gaussian shift, converted exactly (docs/loss_distributions.md).
+"""Steps on sampled batches and a Gaussian shift, converted exactly (docs/batches.md).
 
 Each step's privacy loss has the law of a dominating pair; T steps compose as the sum of independent ones, whose hockey-stick
 divergence is summed from its transform. Every number is rounded up.
@@ -34,7 +34,7 @@ class Losses:
         rho: budget of the Gaussian shift.
         q: chance of the differing record to be in a batch, in (0, 1]; 1 is the full batch.
         mu: how far the differing record moves a step, in standard deviations of its noise.
-        sampling: "without-replacement" (replace one: docs/minibatch.md, Lemma 1) or "poisson" (add or remove one; mu is then by
+        sampling: "without-replacement" (replace one: docs/batches.md, Lemma 1) or "poisson" (add or remove one; mu is then by
             how far the record that is added moves a step).
 
     >>> run = Losses(N=200.0, rho=0.0, q=0.0032, mu=0.625)
@@ -143,7 +143,7 @@ def _at_one_order(N, rho, q, mu, delta) -> np.ndarray:
 
 
 def _of_one(wanted: int, N, rho, q, mu, given) -> np.ndarray:
-    """A single step's profile, q delta_G(gamma) at 1 + q (gamma - 1), in the worse order (docs/minibatch.md, Lemma 1)."""
+    """A single step's profile, q delta_G(gamma) at 1 + q (gamma - 1), in the worse order (docs/batches.md, Lemma 1)."""
     if wanted == DELTA:
         return q * delta_of(mu**2 / 2, np.log1p(np.expm1(given) / q))
     return np.log1p(q * np.expm1(epsilon_of(mu**2 / 2, np.minimum(given / q, 1.0)))) * ROUND_UP

@@ -423,8 +423,8 @@ SHARP = Bound(
     source="",
     proofs=(
         Reference("sharp", "The norm"), Reference("sharp", "Proof"), Reference("sharp", "Linear models"),
-        Reference("joint", "Proof"), Reference("epochs", "Released checkpoints"), Reference("epochs", "Neighbours"),
-        Reference("minibatch", "The sharper bound: caps"),
+        Reference("joint", "Proof"), Reference("batches", "Released checkpoints"), Reference("batches", "Neighbours"),
+        Reference("batches", "The sharper bound on fresh batches"),
     ),
     assumptions=(START, RELEASED, SMOOTH_DATA, LINEAR, IDLE, STEEP, CLIP_IDLE, EPOCHS, PEOPLE),
     solve=solve,

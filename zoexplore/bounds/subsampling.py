@@ -1,4 +1,4 @@
-"""What steps on sampled batches cost, and the Renyi order that converts it best (docs/minibatch.md).
+"""What steps on sampled batches cost, and the Renyi order that converts it best (docs/batches.md).
 
 A batch is drawn afresh each step, uniformly without replacement, and nobody sees which. The cost is not Gaussian: there is
 no number rho, but a curve r_alpha over the orders alpha, and epsilon is the least over them.
@@ -37,7 +37,7 @@ class Sampled:
     @classmethod
     def of(cls, runs: RunArrays, variance, accounting: Accounting) -> "Sampled":
         """Against noise of a variance in the span, in `RunArrays.unit` squared. The record in question moves a batch's step by
-        n/b times what it moves a step on all records, for certain (docs/minibatch.md, "Composition").
+        n/b times what it moves a step on all records, for certain (docs/batches.md, "Composition on fresh batches").
         """
         noise = np.sqrt(np.where(variance < LEAST_VARIANCE, 0.0, variance))
         mu = runs.B * runs.n / runs.batch / noise

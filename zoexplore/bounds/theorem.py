@@ -201,7 +201,7 @@ THEOREM = Bound(
     source="Paper, hidden-state DP bound",
     proofs=(
         Reference("bounds", "The hidden-state theorem"),
-        Reference("minibatch", "The hidden-state theorem"),
+        Reference("batches", "The hidden-state theorem on fresh batches"),
     ),
     assumptions=(START, LAST_ITERATE, SMOOTH, LIPSCHITZ, CLIP_IDLE, HALF_DIMENSION, DIRECTIONAL_NOISE, BATCHES, PEOPLE),
     solve=solve,

@@ -1,4 +1,4 @@
-"""What a guarantee allows an attacker: trade-off functions, and what follows from them (docs/risk.md).
+"""Trade-off functions, and what they allow an attacker (docs/concepts.md, "What an attacker can do").
 
 f(alpha) is the least chance to miss, of any test of whether a record was in the data, at a false-alarm rate of alpha. Every
 number errs to the safe side: f downward, what an attacker can do upward.

@@ -1,6 +1,6 @@
 """Steps on sampled batches that differ from each other, and a Gaussian shift, converted exactly.
 
-Each step's dominating pair (docs/loss_distributions.md, "Dominating pairs") is put on a grid of losses: the mass in a cell goes
+Each step's dominating pair (docs/batches.md, "Dominating pairs") is put on a grid of losses: the mass in a cell goes
 to its two ends such that both laws keep theirs, which connects the dots of the pair's profile and is no smaller anywhere
 (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022, arXiv:2207.04380). Losses add up by Fourier transform, tilted by exp(t loss),
 so that small deltas keep their digits. What wraps around the transform's period adds to exp(t epsilon) delta(epsilon) >= 0 at

@@ -94,9 +94,9 @@ def calibrate(
     """The setting with one field at the best value for which a target is met: exactly one of epsilon, advantage and tpr.
 
     Best is: the smallest sigma, n and K (least noise, fewest records, fewest forward passes), the largest T, clip and R, and
-    the largest beta: utility does not depend on beta (docs/utility.md), and of the shares that meet the target the largest
-    costs least if the iterates should become known after all. Where even the largest T allowed by `Setting`, 2^53, meets the
-    target, that is the answer: epsilon has stopped growing. Likewise R = inf.
+    the largest beta. Utility does not depend on beta (docs/concepts.md, "What the noise costs"), and of the shares
+    that meet the target the largest costs least if the iterates should become known after all. Where even the largest
+    T allowed by `Setting`, 2^53, meets the target, that is the answer: epsilon has stopped growing. Likewise R = inf.
 
     Args:
         setting: the run; its own value of `field` is not used. A step size that follows K/M keeps following it, and a full

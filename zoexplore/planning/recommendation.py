@@ -48,7 +48,7 @@ def signal_to_noise(setting: Setting) -> float:
     """The longest mean step over the length of its noise, eta sigma: C/(K sigma) for a joint clip C, if all records push one way.
 
     Where gradients have length at most L, random directions see about L sqrt(K/d) of one, if that is less than the clip allows
-    (docs/utility.md, "A step and its noise").
+    (docs/concepts.md, "A step and its noise").
 
     >>> run = Setting(n=1000, d=10**6, K=16, T=100, sigma=0.01, beta=1.0, clipping="joint")
     >>> signal_to_noise(run)
@@ -81,7 +81,7 @@ def recommend(
 
     Nothing needs to be known of the loss: by the clip alone composition covers every run, all noise goes along the directions
     (beta = 1), and a record's K quotients are clipped together. Whether a step is heard above its noise depends on the passes and
-    hardly on how they are split into K T (docs/utility.md, "A step and its noise"). So as many directions are taken, and as few
+    hardly on how they are split into K T (docs/concepts.md, "A step and its noise"). So as many directions are taken, and as few
     steps, as leave a step 3 times as long as its noise, or else the K with which it is longest; at least 200 steps where the
     budget has as many. Where a bound for hidden iterates applies and needs less noise, a share beta of its own is chosen.
 

@@ -1,4 +1,4 @@
-"""The sharper bound where every step's cost keeps within a cap (docs/minibatch.md, "The sharper bound: caps").
+"""The sharper bound by caps (docs/batches.md, "The sharper bound on fresh batches").
 
 Steps are counted from the end of the run, one by one and then in blocks that grow with their distance to it. Within a block
 the fractions are constant and (x + e)^2 is bounded by a line that touches it at a typical drift: sound anywhere.

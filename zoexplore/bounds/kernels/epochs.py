@@ -1,4 +1,4 @@
-"""The sharper bound's recursion where a record is met every so many steps (docs/epochs.md): batches that take turns."""
+"""The sharper bound's recursion where batches are taken in turn (docs/batches.md, "Batches in epochs")."""
 
 from math import inf, isfinite, log, sqrt
 

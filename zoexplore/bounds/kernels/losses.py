@@ -1,4 +1,4 @@
-"""The composed privacy loss of sampled steps and one Gaussian shift, by its transform (docs/loss_distributions.md).
+"""The composed privacy loss of sampled steps and one Gaussian shift, by its transform (docs/batches.md).
 
 N steps on batches, each with the loss L of a dominating pair, and a Gaussian shift of budget rho have, at every real t > 0,
 

@@ -1,4 +1,4 @@
-"""One step's privacy loss on a sampled batch (docs/loss_distributions.md): the quadrature of its law, tilted by exp(t L), and
+"""One step's privacy loss on a sampled batch (docs/batches.md): the quadrature of its law, tilted by exp(t L), and
 bounds on how fast its transform M(t + iy) = E exp((t + iy) L) falls.
 """
 
@@ -10,7 +10,7 @@ from numpy.polynomial.legendre import leggauss
 from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.bounds.kernels.subsampled_renyi import NODES, WEIGHTS, _above_line, _log_ratio, put, quick_expm1
 
-WITHOUT_REPLACEMENT, REMOVE, ADD = 0, 1, 2  # whose pair: docs/loss_distributions.md
+WITHOUT_REPLACEMENT, REMOVE, ADD = 0, 1, 2  # whose pair: docs/batches.md
 CELLS, POINTS, MANY_POINTS = 1024, 12, 24
 RULES = zeros((2, 2, MANY_POINTS))  # of twelve nodes and of 24: the nodes, and their weights
 RULES[0, 0, :POINTS], RULES[0, 1, :POINTS] = NODES, WEIGHTS

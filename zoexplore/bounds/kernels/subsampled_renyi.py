@@ -1,4 +1,4 @@
-"""Renyi divergences of a Gaussian step on a sampled batch (docs/minibatch.md).
+"""Renyi divergences of a Gaussian step on a sampled batch (docs/batches.md).
 
 With q = b/n, mu the sensitivity over the noise, phi the normal density and h(x) = 1 + q (exp(mu x - mu^2/2) - 1), the
 hockey-stick profile q delta_G is that of (h phi, phi) at every gamma >= 1, and its integral is
@@ -292,7 +292,7 @@ def _log_printed(x, s, q, mu):
 
 @elementwise
 def printed_divergence(alpha, q, mu):
-    """The paper's S_alpha(q, 1/mu) = D_alpha(N(0,1) || (1-q) N(0,1) + q N(mu,1)): no bound, see docs/minibatch.md, "As printed".
+    """The paper's S_alpha(q, 1/mu) = D_alpha(N(0,1) || (1-q) N(0,1) + q N(mu,1)): no bound (docs/batches.md, "As printed").
 
     (h^-s - 1 + s (h - 1)) phi has the same integral as h^-s phi - phi, and is nowhere negative: it is integrated where
     phi h^-s is no peak by itself.

@@ -65,8 +65,7 @@ class Theory(View):
     def _proof(self, reference: Reference, title: str = "") -> pn.Column:
         """A fold with a section of the project's own pages, which is rendered when it is opened first."""
         of = "" if reference.heading == "Proof" else f": {reference.heading}"
-        title = title or f"Statement and proof{of}" + (", mini-batches" if reference.page == "minibatch" else "")
-        toggle = widgets.toggle(title, "wrapped", margin=(4, 0, 0, 0))
+        toggle = widgets.toggle(title or f"Statement and proof{of}", "wrapped", margin=(4, 0, 0, 0))
         text = _html("", "document", disable_math=False, visible=False)
 
         def opened(event: Any) -> None:
