@@ -119,6 +119,17 @@ def test_a_run_that_is_resumed_is_the_one_that_was_not_interrupted(tmp_path, mak
     assert abs(resumed.state.epoch - 7 / 3) < 1e-9
 
 
+def test_a_checkpoint_holds_the_weights_once_and_goes_on_from_no_others(tmp_path):
+    trainer(tmp_path, roberta(), save_strategy="steps", save_steps=2).train()
+    folder = tmp_path / "checkpoint-2"
+    assert (folder / "optimizer.pt").stat().st_size < (folder / "model.safetensors").stat().st_size
+    state = torch.load(folder / "optimizer.pt", weights_only=True)
+    assert state["w"] is None and len(state["bits"]) == sum(1 for _ in roberta().parameters())
+    (folder / "model.safetensors").write_bytes((tmp_path / "checkpoint-4" / "model.safetensors").read_bytes())
+    with pytest.raises(ValueError, match="these are others: load that model, then the state"):
+        trainer(tmp_path, roberta()).train(resume_from_checkpoint=str(folder))
+
+
 def test_noise_is_secure_unless_it_is_asked_for(tmp_path):
     made = ZOTrainer(roberta(), arguments(tmp_path), train_dataset=texts(), data_collator=pad)
     made.train()

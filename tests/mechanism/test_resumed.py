@@ -179,3 +179,13 @@ def test_a_state_holds_no_part_of_the_optimiser_that_went_on():
     run(made, 5)
     file.seek(0)
     assert repr(torch.load(file, weights_only=True)) == repr(state)
+
+
+def test_a_state_without_the_weights_goes_on_from_those_that_it_was_saved_beside():
+    straight, first, second = run(optimiser(SETTING), 8), run(optimiser(SETTING), 3), optimiser(SETTING, seeds=(7, 8))
+    state = first.state_dict(weights=False)
+    with pytest.raises(ValueError, match="these are others: load that model"):
+        second.load_state_dict(state)
+    at = optimiser(SETTING, start=first.w, seeds=(7, 8))
+    at.load_state_dict(state)
+    assert torch.equal(run(at, 5).w, straight.w)

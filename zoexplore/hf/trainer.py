@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, distributed, nn
 from torch.utils.data import DataLoader, Sampler
 from transformers import Trainer
 from transformers.trainer_utils import RemoveColumnsCollator
@@ -35,7 +35,8 @@ class ZOTrainer(Trainer):
 
     The model is in `eval()` throughout. Callbacks, schedules of the learning rate, evaluation, checkpoints and
     `train(resume_from_checkpoint=...)` are transformers' own; `model.privacy.json` is beside every saved model, and a chapter in
-    its card. What is logged, the loss and whatever is evaluated on private data, is not covered by ε.
+    its card. Processes that torchrun starts make every step together, as those of a `group` of `NoisyZOGD`. What is logged, the
+    loss and whatever is evaluated on private data, is not covered by ε.
 
     Args:
         model: of transformers, PEFT's around one, or any other with a `loss`.
@@ -75,6 +76,8 @@ class ZOTrainer(Trainer):
         self.optimizer: torch.optim.Optimizer | None = None
         self._padding_is_checked = False
         super().__init__(model=model, args=args, **given)
+        # several processes hold the model each and send each other scalars: nothing is to wrap it for gradients
+        self.is_distributed_loading_by_transformers |= args.world_size > 1
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **options: Any) -> Any:
         """As of `Trainer`. Steps that were made since the checkpoint that is gone back to are forgotten with their model.
@@ -168,7 +171,10 @@ class ZOTrainer(Trainer):
                 "ridge": args.weight_decay,
             }
             run |= {name: getattr(args, name) for name in ("epsilon", "delta", "K", "clip", "beta", "xi", "microbatch")}
-            run |= {"loss_of": "model", "show": logger.info} | self.options
+            run |= {"loss_of": "model", "show": logger.info}
+            if args.world_size > 1:
+                run |= {"group": distributed.group.WORLD, "microbatch": args.microbatch or args.per_device_train_batch_size}
+            run |= self.options
             self.mechanism = NoisyZOGD.for_epsilon(self.model, self.record_loss, **run)
         return self.mechanism
 
@@ -223,8 +229,10 @@ class Stand(torch.optim.Optimizer):
         """Nothing: it is made."""
 
     def state_dict(self) -> dict[str, Any]:
-        """Of the mechanism; empty before its first step, when there is nothing to go on from."""
-        return self.mechanism.state_dict() if self.mechanism.steps else {}
+        """Of the mechanism, without the weights, which lie beside it; empty before its first step, when there is nothing to go
+        on from.
+        """
+        return self.mechanism.state_dict(weights=False) if self.mechanism.steps else {}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Of the mechanism."""

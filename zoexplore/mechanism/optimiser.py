@@ -375,8 +375,11 @@ class NoisyZOGD(torch.optim.Optimizer):
         if swapped and step.sampling == "cyclic" and not step.on_all(self._setting.n):
             self._ledger.doubt = self._ledger.doubt or f"at step {self.steps + 1} {swapped}: the order of the data changed"
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self, *, weights: bool = True) -> dict[str, Any]:
         """Everything that an exact resume needs, to be given to `torch.save`. As secret as the iterates are.
+
+        Args:
+            weights: the parameters too; else their checksums, where the model is saved beside the state, and is loaded first.
 
         Raises:
             RuntimeError: a step is being made, or the last one was interrupted while it moved the parameters.
@@ -385,7 +388,7 @@ class NoisyZOGD(torch.optim.Optimizer):
             self._check_way()
             self._ledger.doubt = self._ledger.doubt or self._watch.change()
             self._draws.draw_coming(self.steps)
-            return resume.of(self)
+            return resume.of(self, weights)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` was taken: the same numbers follow, unless the sources are secure.

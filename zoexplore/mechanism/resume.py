@@ -1,5 +1,6 @@
 """What an optimiser's state holds, and how another one goes on from it."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import zip_longest
 from math import sqrt
@@ -16,13 +17,14 @@ if TYPE_CHECKING:
 SHARED = ("n", "d", "neighbours")  # fields that two phases of one run must share
 
 
-def of(optimiser: "NoisyZOGD") -> dict[str, Any]:
-    """The state, in tensors, numbers and words."""
+def of(optimiser: "NoisyZOGD", weights: bool = True) -> dict[str, Any]:
+    """The state, in tensors, numbers and words; with the parameters, or with their checksums in place of them."""
     return {
         "run": optimiser.setting.as_dict() | {f"declared {k}": v for k, v in asdict(optimiser.declared).items()},
         "rate": optimiser.setting.eta / optimiser.setting.K,
         "param_groups": [{name: x for name, x in group.items() if name != "params"} for group in optimiser.param_groups],
-        "w": [tensor.detach().clone() for tensor in optimiser._parameters.tensors],
+        "w": [tensor.detach().clone() for tensor in optimiser._parameters.tensors] if weights else None,
+        "bits": optimiser._watch.trained_bits(),
         "frozen": optimiser._watch.frozen(),
         "ledger": optimiser._ledger.state_dict(),
         "counts": asdict(optimiser.counts),
@@ -41,8 +43,9 @@ def load(optimiser: "NoisyZOGD", state: dict[str, Any]) -> None:
     """
     _check(optimiser, state)
     optimiser.sources.load_state_dict(state["sources"])
-    for tensor, saved in zip(optimiser._parameters.tensors, state["w"], strict=True):
-        tensor.data.copy_(saved)
+    if state["w"] is not None:
+        for tensor, saved in zip(optimiser._parameters.tensors, state["w"], strict=True):
+            tensor.data.copy_(saved)
     for slots, kept in zip(optimiser._kept, state["kept"], strict=True):
         for x, saved in zip(slots, kept, strict=True):
             x.copy_(saved)
@@ -61,9 +64,13 @@ def load(optimiser: "NoisyZOGD", state: dict[str, Any]) -> None:
 
 
 def _check(optimiser: "NoisyZOGD", state: dict[str, Any]) -> None:
-    own, T, made = of(optimiser), optimiser.setting.T, state["counts"]["steps"]
+    own, T, made = of(optimiser, weights=False), optimiser.setting.T, state["counts"]["steps"]
+    tensors = optimiser._parameters.tensors
+    saved_at: Sequence[Tensor] = tensors if state["w"] is None else state["w"]
+    if state["w"] is None and state["bits"] != own["bits"]:
+        raise ValueError("the state is of parameters saved beside it, and these are others: load that model, then the state")
     compared = {name: (x, own["run"][name]) for name, x in state["run"].items() if name in SHARED or name.startswith("declared")}
-    kinds = {f"parameter {i}": (_kind(saved), _kind(mine)) for i, (saved, mine) in enumerate(zip_longest(state["w"], own["w"]))}
+    kinds = {f"parameter {i}": (_kind(saved), _kind(mine)) for i, (saved, mine) in enumerate(zip_longest(saved_at, tensors))}
     for name, (saved, mine) in (compared | kinds).items():
         if mine != saved:
             raise ValueError(f"the saved run had {name} = {saved!r}, this one has {mine!r}: make it the same way")
@@ -75,7 +82,7 @@ def _check(optimiser: "NoisyZOGD", state: dict[str, Any]) -> None:
     if made > T:
         raise ValueError(f"the saved run had made {made} steps, more than T = {T}: give the setting a larger T")
     R, before = optimiser.setting.R, state["run"]["R"]
-    length = sqrt(sum(float(w.double().norm()) ** 2 for w in state["w"])) if R < before else 0.0
+    length = sqrt(sum(float(w.double().norm()) ** 2 for w in saved_at)) if R < before else 0.0
     if length > R:
         raise ValueError(f"the saved run had come to length {length:.4g}, beyond R = {R:.4g}: take a larger R")
     if [len(slots) for slots in state["kept"]] != [len(slots) for slots in optimiser._kept]:

@@ -68,6 +68,10 @@ class Watch:
         """Of all of it, as the last step left it."""
         return tuple(self._bits.items()), tuple(self.frozen().items())
 
+    def trained_bits(self) -> dict[str, str]:
+        """Of what is trained, as it is now."""
+        return _bits(self.trained)
+
     def frozen(self) -> dict[str, str]:
         """The bits of what is saved with the model and not trained, in words, to be compared in another
         process.
