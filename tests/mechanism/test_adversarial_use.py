@@ -364,10 +364,10 @@ class TestSecureSources:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"sampling": "shuffled", "batch": 4}, {"releases": 2}, {"records_per_person": 3}],
+    [{"sampling": "shuffled", "batch": 4}, {"releases": 2}],
 )
 def test_what_the_optimiser_does_not_do_is_refused(changes):
-    """A batch drawn afresh is not a shuffled one, and a report for one record is none for a person with three."""
+    """A batch drawn afresh is not a shuffled one, and the optimiser hands out one model."""
     (name, *_) = changes
     with pytest.raises(ValueError, match=f"{name} = .* is not allowed"):
         optimiser(SETTING.replace(**changes))

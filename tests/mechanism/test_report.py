@@ -10,8 +10,9 @@ import pytest
 
 from tests.convention import DEMONSTRATION, Accounting, epsilon, guarantee
 from tests.mechanism.problems import DECLARED, optimiser, run
+from tests.mechanism.problems import SETTING as SMALL
 from zoexplore import BOUNDS, mechanism
-from zoexplore.mechanism import Declared, Sources
+from zoexplore.mechanism import Declared, Sources, together
 from zoexplore.mechanism.progress import Progress
 from zoexplore.mechanism.run_guarantees import composition
 from zoexplore.mechanism.run_record import Counts, RunRecord, Step
@@ -397,3 +398,18 @@ class TestConstantsThatNoLossCanHave:
 
 def test_the_report_says_that_rounding_is_not_counted():
     assert "the proofs are about real numbers" in repr(privacy_report(ran()))
+
+
+@pytest.mark.parametrize("batch", [None, 8])
+def test_a_person_with_several_records_is_counted_where_every_step_takes_all(batch):
+    """As the accountant counts them; on batches it does not, and says so."""
+    free = SMALL.replace(batch=batch, R=inf, m=0, ridge=0, regime="convex")
+    one, three = (free.replace(records_per_person=g) for g in (1, 3))
+    reports = [run(optimiser(setting), 8).privacy_report() for setting in (one, three)]
+    assert reports[1].epsilon == epsilon(three, "composition", Accounting(sensitivity="clip"))
+    if batch is None:
+        assert 2 * reports[0].epsilon < reports[1].epsilon < inf
+    else:
+        assert "a person may have 3 records" in reports[1].guarantees["composition"].reason
+    with pytest.raises(ValueError, match="reports of records_per_person = "):
+        together(reports)

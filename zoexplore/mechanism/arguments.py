@@ -21,7 +21,7 @@ KINDS = {
     "declared": (Declared,),
     "post_processing": (type(None), Momentum, Adam),
 }
-DONE = {"releases": 1, "records_per_person": 1}  # of others there is no account here; what is released, the report is told
+DONE = {"releases": 1}  # of others there is no account here; what is released, the report is told
 SAMPLED = ("without-replacement", "poisson", "cyclic")
 
 

@@ -20,7 +20,7 @@ from zoexplore.mechanism.run_record import Counts, RunRecord, Step
 
 Made = tuple[RunRecord, Step]  # a step, and the run that made it
 ULPS_DOWN = 1 - 4e-15
-ALIKE = ("n", "delta", "neighbours")  # what reports must share
+ALIKE = ("n", "delta", "neighbours", "records_per_person")  # what reports must share
 
 
 def together(reports: Sequence[Report], *, conversion: str = "gaussian") -> Report:
