@@ -5,6 +5,7 @@ import signal
 import sys
 import time
 
+import psutil
 import pytest
 
 from tests.compute import jobs
@@ -52,7 +53,7 @@ def fresh():
         while each._queue.take():
             pass
         for call in each._running.values():
-            call.again = True  # it is not begun once more
+            call.waiting = 0  # it is not begun once more
         for process in [*each._idle, *each._running]:
             process.end()
 
@@ -256,6 +257,21 @@ def test_a_call_whose_process_is_killed_is_computed_once_more_and_no_more(fresh,
     with pytest.raises(Died):
         line.submit(os._exit, (1,)).answer.result(PATIENCE)
     assert line.submit(abs, (-1,)).answer.result(PATIENCE) == 1
+
+
+@linux
+def test_a_call_is_answered_though_all_processes_are_killed_at_once(fresh):
+    """First the one of which they are forked: the next worker may be of it, and end with it."""
+    line = fresh(count=2)
+    line.begin()
+    for _ in range(3):
+        line.submit(abs, (-1,)).answer.result(PATIENCE)
+        calls = [line.submit(jobs.busy, (0.3,), urgent=True) for _ in range(2)]
+        forks = psutil.Process(processes.fork_server._process.pid)
+        for each in (forks, *forks.children()):
+            each.kill()
+        assert [call.answer.result(PATIENCE) for call in calls] == [None, None]
+    assert line.deaths >= 3
 
 
 def test_processes_that_are_killed_while_idle_cost_no_call_anything(fresh):

@@ -43,7 +43,7 @@ async def ask(function: Callable, *args: Any) -> Any:
 
     Raises:
         Exception: what the function raised.
-        Died: two processes ended over it.
+        Died: several processes ended over it.
         TooLong: it took longer than any call may.
     """
     if not hasattr(function, "canonical"):

@@ -21,6 +21,7 @@ from zoexplore.compute.process import Answer, Died, Process
 
 COUNT = 2  # workers; one of them at least is left to what sliders wait for
 LONGEST_CALL = 180.0  # seconds that a call may take: on a machine that is busy with other things, too
+TRIES = 3  # workers that may die of a call; where all are killed at once, the second may be of what forked the first
 GRACE = 3.0  # seconds that a call may go on when nobody waits for it
 MOST_LONG_WORKS = 2  # at a time, of all sessions together
 SHARE = 120.0  # seconds that a long work is sure of; then it ends where another waits for its place
@@ -37,7 +38,7 @@ class Call:
         self.function, self.args, self.address, self.urgent = function, args, address, urgent
         self.answer = Answer()
         self.waiting = 1  # how many wait for it
-        self.again = False  # whether a worker has died of it, or with it
+        self.deaths = 0  # workers that died of it, or with it
         self.made, self.began, self.charged = time.monotonic(), 0.0, 0.0
 
 
@@ -53,7 +54,7 @@ class Pool:
         self.count, self.longest, self.grace = count, longest, grace
         self.deaths = self.begun = 0  # workers that have ended at a call, or were ended; calls
         self.waited = 0.0  # seconds, of all calls that have begun
-        self._queue: FairQueue[Call] = FairQueue(lambda call: (not call.again, not call.urgent))
+        self._queue: FairQueue[Call] = FairQueue(lambda call: (-call.deaths, not call.urgent))
         self._idle: list[Process] = []
         self._running: dict[Process, Call] = {}
         self._usual = 0.0  # seconds that calls took lately
@@ -69,7 +70,7 @@ class Pool:
         """Have a call of a module-level function computed when it is its address's turn.
 
         Returns:
-            The call, whose `answer` raises what the function raised; `Died` where two workers ended over it; `TooLong`.
+            The call, whose `answer` raises what the function raised; `Died` where `TRIES` workers ended over it; `TooLong`.
         """
         call = Call(function, args, address, urgent)
         with self._lock:
@@ -111,7 +112,7 @@ class Pool:
             worker.submit(call.function, call.args).add_done_callback(partial(self._answered, worker, call, timer))
 
     def _ready(self) -> Process:
-        """An idle worker, or a new one: whatever was killed while it was idle costs no call one of its two tries."""
+        """An idle worker, or a new one: whatever was killed while it was idle costs no call one of its tries."""
         while self._idle:
             worker = self._idle.pop()
             if worker.alive:
@@ -143,8 +144,9 @@ class Pool:
             if isinstance(error, Died):
                 self.deaths += 1
                 worker.end()
-                if not call.again and call.waiting > 0:
-                    call.again, call.made, call.charged = True, time.monotonic(), 0.0
+                call.deaths += 1
+                if call.deaths < TRIES and call.waiting > 0:
+                    call.made, call.charged = time.monotonic(), 0.0
                     self._queue.add(call.address, call)
                     self._dispatch()
                     return

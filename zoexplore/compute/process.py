@@ -56,7 +56,7 @@ class ForkServer:
         ours, theirs = socket.socketpair()
         with theirs, self._lock:
             number = b"%d" % next(self._numbers)
-            if self._process is None:
+            if self._process is None or self._process.poll() is not None:
                 self._begin()
             try:
                 socket.send_fds(self._control, [number], [theirs.fileno()])
