@@ -3,7 +3,9 @@ PORT ?= 5006
 ARGS ?=
 BIN := .venv/bin
 # Dozens of processes are begun, which would all compile their modules anew if none were kept. A file's tests share servers and pages.
-PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
+# Two more than cores: tests that wait for a page or for another process leave theirs to the rest.
+PROCESSES = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
+PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadgroup --no-loadscope-reorder
 READY := .venv/.ready
 READY_APP := .venv/.ready-app
 
@@ -30,11 +32,13 @@ site: setup
 
 test: setup
 	@$(BIN)/python -m tools.chromium
+	@$(BIN)/python -m tests.compiled
 	@$(PYTEST) -m "not proof" $(ARGS)
 
 # Everything: the comparisons that take long too, and six times the random cases, other ones in every run.
 proof: setup
 	@$(BIN)/python -m tools.chromium
+	@$(BIN)/python -m tests.compiled
 	@ZOEXPLORE_EFFORT=$${ZOEXPLORE_EFFORT:-6} $(PYTEST) $(ARGS)
 
 # The accountant's tests with Python 3.12, 3.13 and 3.14, where they are found.

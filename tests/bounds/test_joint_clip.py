@@ -6,6 +6,8 @@ import pytest
 
 from tests.convention import DEMONSTRATION, Accounting, Setting, curve, epsilon, guarantee
 from zoexplore import BOUNDS
+from zoexplore.bounds.run_arrays import RunArrays
+from zoexplore.bounds.sharp import needed_ridge
 from zoexplore.mechanism.declaration import Declared
 
 RUN = DEMONSTRATION.replace(n=2000, d=60, K=25, T=80, sigma=0.03, R=0.3)
@@ -117,3 +119,14 @@ def test_the_loss_s_length_bounds_the_record_s_own_part_though_the_clip_acts():
     lipschitz, steep = Accounting(sensitivity="least"), JOINT.replace(lipschitz=1.01, xi=1e-6)
     assert epsilon(steep, "sharp", lipschitz) < epsilon(steep, "sharp")
     assert epsilon(steep, "composition", lipschitz) < epsilon(steep, "composition")
+
+
+@pytest.mark.parametrize("order", [1, 100])
+def test_small_steps_contract_from_an_eighth_of_the_smoothness_on(order):
+    """M'/8 for convex losses, where a clip on each quotient needs 0.058 M'; linear models at usual steps by almost any ridge."""
+    run = ACTING.replace(d=520, K=260, regime="convex", M=1.0, m=0.2, ridge=0.2, eta=260 * 0.02)
+    needed = {kind: needed_ridge(RunArrays.of(run.replace(clipping=kind)), order) / 0.8 for kind in ("joint", "each")}
+    assert needed["joint"] == pytest.approx(0.126, abs=2e-3) and 0.05 < needed["each"] < 0.09
+    linear = run.replace(linear=True)
+    assert needed_ridge(RunArrays.of(linear), order) <= needed_ridge(RunArrays.of(run), order)
+    assert needed_ridge(RunArrays.of(linear.replace(eta=260.0)), 100) < 0.02

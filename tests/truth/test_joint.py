@@ -157,3 +157,19 @@ def test_a_clip_counted_on_each_quotient_would_be_found_out():
     wrong = epsilon(run.replace(clipping="joint", lipschitz=None), "sharp")  # as if it were idle
     nearest = max(Truth(mahalanobis(run, angle, 2, 1)).epsilon(1e-3) for angle in np.linspace(1.4, 2.4, 21))
     assert wrong < nearest
+
+
+@pytest.mark.parametrize("lipschitz", [inf, None])
+@pytest.mark.parametrize("d, T, c", [(10, 50, 0.5), (200, 50, 0.8)])
+def test_a_linear_record_attains_what_a_joint_clip_allows(d, T, c, lipschitz):
+    """All directions seen, it pushes the same way at every step, as far as the ball reaches. On each quotient a clip of C/sqrt(K)
+    confines the push to a cube, which is worth less: what is proved of cubes would say too little here, idle or acting.
+    """
+    run = Setting(
+        n=10, d=d, K=d, T=T, sigma=0.1 * sqrt(T) / sqrt(d), beta=0.5, regime="convex", M=1 - c + 1e-9, m=1 - c, ridge=1 - c,
+        eta=d * 1.0, clip=1.0, clipping="joint", lipschitz=lipschitz,
+    )  # fmt: skip
+    B, S = 2 / 10, (run.eta * run.sigma) ** 2 / d
+    moved, noise = B * (1 - c**T) / (1 - c), S * (1 - c ** (2 * T)) / (1 - c * c)
+    attained = Truth(np.array([moved / sqrt(noise)])).epsilon(run.delta)
+    assert attained * (1 - 1e-9) <= epsilon(run, "sharp") <= attained * (1 + 1e-5)

@@ -391,22 +391,27 @@ def needed_ridge(runs: RunArrays, order: float) -> float:
     Args:
         order: of the norm that contraction is meant in.
     """
+    of_joint = (kernels_norms.JOINT, kernels_norms.JOINT_LINEAR) if runs.linear else (kernels_norms.JOINT,)
+    return min(_needed(runs, order, kind) for kind in (of_joint if runs.joint else (kernels_norms.EACH,)))
+
+
+def _needed(runs: RunArrays, order: float, kind: float) -> float:
+    """The same by one norm. That of a linear model, or of a joint clip, falls as the ridge grows, up to a step of half the
+    curvature.
+    """
     step = float(runs.eta / runs.K)
     tried = np.geomspace(1e-4, 1.0, 2000) * 2 / step
     low, top = float(runs.low_curvature), float(runs.top_curvature)
     d, r = float(runs.d), 1 - step * tried
-    acting = kernels_norms.JOINT_LINEAR if runs.joint and runs.linear else float(runs.clip_kind)
-    c = kernels_norms.step_constant(r, low, top, d, order, acting)
+    c = kernels_norms.step_constant(r, low, top, d, order, kind)
     first = int(np.argmax(c < 1)) if (c < 1).any() else tried.size
     if runs.joint and runs.K < runs.d:  # whose constant is that of all directions
         first = tried.size
-    if (
-        runs.linear or runs.joint
-    ):  # of one linear form: less may do, and does the better the more it is, up to a step of half the curvature
+    if runs.linear or runs.joint:
         up_to = min(first, int(np.count_nonzero(r >= top / 2)))
 
         def contracts(i: int) -> bool:
-            return growth_of_squared_distance(float(runs.K), d, order, float(r[i]), low, top, acting) < 1
+            return growth_of_squared_distance(float(runs.K), d, order, float(r[i]), low, top, kind) < 1
 
         found = bisect_left(range(up_to), True, key=contracts)
         first = found if found < up_to else first
