@@ -39,6 +39,7 @@ def test_epsilon_is_the_librarys_to_the_last_digit(capsys, file):
     found = {line.split()[0]: float(line.split()[1]) for line in lines}
     assert found == {bound: epsilon(DEMONSTRATION, bound) for bound in BOUNDS}
     assert next(iter(found)) == "sharp", "the one that applies and gives least comes first"
+    assert supposed.pop(0) == "# all under one supposition: every record's gradient is at most L = 1 long"
     assert supposed == [f"# sharp supposes: {words}" for words in guarantee(DEMONSTRATION, "sharp").supposes]
 
 

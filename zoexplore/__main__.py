@@ -26,7 +26,7 @@ from zoexplore.export import LARGEST_FILE, Loaded, from_yaml, to_csv, to_yaml
 from zoexplore.planning import Unreachable, calibrate, changes_nothing, recommend
 from zoexplore.planning.calibration import SOLVABLE_FIELDS
 from zoexplore.planning.recommendation import PASSES
-from zoexplore.setting import SETTING_FIELDS
+from zoexplore.setting import SETTING_FIELDS, supposition
 from zoexplore.statement import plain, statement
 
 ANSWER, NONE, WRONG = 0, 1, 2
@@ -221,6 +221,7 @@ def _epsilon(given: argparse.Namespace) -> int:
         width = max(len(g.bound) for g in found)
         for g in found:
             print(f"{g.bound:{width}}  {g.epsilon!r:22}  {_in_a_line(g.reason or g.note)}".rstrip())
+        print(f"# all under one supposition: {supposition(loaded.setting, loaded.accounting)}")
         if found[0].valid:
             print("\n".join(f"# {found[0].bound} supposes: {words}" for words in found[0].supposes))
     return ANSWER if any(g.valid for g in found) else NONE

@@ -17,7 +17,7 @@ import yaml
 
 from zoexplore.bounds import BOUNDS, curve, epsilon
 from zoexplore.presets import BEFORE, DEMONSTRATION
-from zoexplore.setting import INTEGER_FIELDS, OWN, SENSITIVITIES, SETTING_FIELDS, Accounting, Refused, Setting, shown
+from zoexplore.setting import INTEGER_FIELDS, OWN, SENSITIVITIES, SETTING_FIELDS, Accounting, Refused, Setting, shown, supposition
 
 OPTIONS = tuple(asdict(Accounting()))
 _UNASSUMING = Setting(**{name: getattr(DEMONSTRATION, name) for name in OWN})
@@ -180,7 +180,7 @@ def to_python(setting: Setting, accounting: Accounting) -> str:
     return (
         "from zoexplore import BOUNDS, Accounting, Setting, epsilon\n\n"
         f"setting = Setting(\n{arguments})\n"
-        f"accounting = Accounting({options})\n"
+        f"accounting = Accounting({options})  # {supposition(setting, accounting)}\n"
         "for bound in BOUNDS:\n    print(bound, epsilon(setting, bound, accounting))\n"
         f"{numbers}"
     )
@@ -226,6 +226,7 @@ def to_csv(
     columns = {field: along, **curve(setting, field, along, list(bounds or BOUNDS), accounting)}
     out = StringIO()
     out.write(f"# epsilon at delta = {setting.delta} against {field}; the setting's own {field} is not used\n")
+    out.write(f"# {supposition(setting, accounting)}\n")
     if accounting.printed:
         out.write("# as printed in the paper: not a guarantee\n")
     out.writelines(f"# {line}\n" for line in to_yaml(setting, accounting).splitlines())

@@ -243,6 +243,24 @@ class Accounting:
         return replace(self, **changes)
 
 
+def supposition(setting: Setting, accounting: Accounting) -> str:
+    """What is known of one record's gradient, as numbers that are compared have to share it.
+
+    >>> run = Setting(n=1000, d=100, K=10, T=5, sigma=0.1, beta=0.5)
+    >>> supposition(run, Accounting()), supposition(run.replace(lipschitz=1.0), Accounting())
+    ('nothing is known of gradients: the clip may act', "every record's gradient is at most L = 1 long")
+    >>> supposition(run.replace(lipschitz=1.0), Accounting(sensitivity="clip"))
+    "the paper's convention: the clip is supposed idle, and a record is counted by it"
+    """
+    slope = setting.clip if setting.lipschitz is None else setting.lipschitz
+    if accounting.sensitivity == "clip" and slope <= setting.clip:
+        return "the paper's convention: the clip is supposed idle, and a record is counted by it"
+    if slope == inf:
+        return "nothing is known of gradients: the clip may act"
+    counted = ", and a record is counted by the clip" if accounting.sensitivity == "clip" else ""
+    return f"every record's gradient is at most L = {slope:g} long{counted}"
+
+
 def _refuse(name: str, value: Any, allowed: str) -> Refused:
     return Refused(f"{name} = {shown(value)} is not allowed: give {allowed}", name)
 
