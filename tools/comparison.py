@@ -1,6 +1,6 @@
-"""Draws the finished comparison and writes its tables: the part of docs/training.md between two marks.
+"""Draws the finished comparison into docs/ and writes its tables to build/comparison.md: `python -m tools.comparison`.
 
-python -m tools.comparison
+The site has the tables as a page of its own.
 """
 
 from collections.abc import Sequence
@@ -19,20 +19,19 @@ from zoexplore.training.finished import Comparison, Nearness, load
 from zoexplore.views.training.comparison import describe_costs, describe_frontier
 from zoexplore.views.training.tab import how
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
 MEASURED = (
     ("objective", "excess", "excess of the objective over its minimum, as a share of that before the first step"),
     ("decisions", "differing", "test records that are decided otherwise than at the minimum, as a share"),
 )  # measure, what of a result has it, what a table calls it
-BEGIN, END = "<!-- the comparison, by tools.comparison -->", "<!-- end of the comparison -->"
 
 
 def main() -> None:
-    """Write the figures and the page."""
-    found, page = load(), DOCS / "training.md"
-    before, rest = page.read_text().split(BEGIN)
-    after = rest.split(END)[1]
-    page.write_text(before + BEGIN + "\n\n" + written(found) + "\n" + END + after)
+    """Write the figures and the tables."""
+    found, page = load(), ROOT / "build" / "comparison.md"
+    page.parent.mkdir(exist_ok=True)
+    page.write_text(written(found), encoding="utf-8")
     for task, frontier in found.frontiers.items():
         plots.save(plots.comparison(frontier), DOCS / f"comparison-{task}.svg")
         for cost in COSTS:
@@ -40,11 +39,11 @@ def main() -> None:
 
 
 def written(found: Comparison) -> str:
-    """All tasks, then what hiding the iterates buys."""
-    parts = []
+    """All tasks, then what hiding the iterates buys: a page that stands beside the figures."""
+    parts = ["# The comparison in full", "Methods at a fixed ε; [training](training.md#methods-at-a-fixed-ε) says how they are compared."]
     for task, frontier in found.frontiers.items():
         parts += [
-            f"### {TASKS[task].title}",
+            f"## {TASKS[task].title}",
             f"![Accuracy against ε on {task}](comparison-{task}.svg)",
             describe_frontier(frontier),
             accuracies(frontier),
@@ -98,7 +97,7 @@ def hiding(found: Comparison) -> list[str]:
         f"In accuracy on the test part all of them lie between {min(right):.4f} and {max(right):.4f}. Made "
         f"{found.dates[HIDING][:10]} in {found.seconds[HIDING] / 60:.0f} minutes of processor time."
     )
-    return ["### What hiding the iterates buys", *(_measured(found.hiding, *each) for each in MEASURED), says]
+    return ["## What hiding the iterates buys", *(_measured(found.hiding, *each) for each in MEASURED), says]
 
 
 def _measured(found: list[Nearness], measure: str, field: str, title: str) -> str:
