@@ -26,7 +26,7 @@ def test_outcomes_beyond_epsilon_are_several_times_as_likely_as_delta():
     draws = np.random.default_rng(1).standard_normal(4_000_000) + 1.0  # from the world with the record
     ratio = draws - 0.5  # its logarithm
     assert (ratio > epsilon).mean() == pytest.approx(5.2e-5, rel=0.25)
-    assert "five times as often as $\\\\delta$ says" in PROSE["0"]
+    assert "are five times as likely as $\\\\delta$" in PROSE["0"]
 
 
 def test_the_lipschitz_push_is_shorter_by_the_root_of_d():
