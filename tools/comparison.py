@@ -40,7 +40,8 @@ def main() -> None:
 
 def written(found: Comparison) -> str:
     """All tasks, then what hiding the iterates buys: a page that stands beside the figures."""
-    parts = ["# The comparison in full", "Methods at a fixed ε; [training](training.md#methods-at-a-fixed-ε) says how they are compared."]
+    compared = "Methods at a fixed ε; [training](training.md#methods-at-a-fixed-ε) says how they are compared."
+    parts = ["# The comparison in full", compared]
     for task, frontier in found.frontiers.items():
         parts += [
             f"## {TASKS[task].title}",
