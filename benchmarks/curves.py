@@ -8,8 +8,7 @@ import numpy as np
 
 from benchmarks import plain
 from benchmarks.timing import milliseconds, table
-from zoexplore import Accounting, curve
-from zoexplore.presets import DEMONSTRATION
+from tests.convention import DEMONSTRATION, Accounting, curve
 from zoexplore.setting import REGIMES, SCHEDULES
 
 T = [int(t) for t in np.geomspace(1, 1e6, 300).round()]

@@ -7,10 +7,9 @@ from dp_accounting import GaussianDpEvent, NeighboringRelation, SampledWithoutRe
 from dp_accounting.rdp import RdpAccountant
 
 from benchmarks.timing import milliseconds, table
-from zoexplore import Accounting, curve, epsilon
+from tests.convention import DEMONSTRATION, Accounting, curve, epsilon
 from zoexplore.bounds.conversion import epsilon_at_order
 from zoexplore.bounds.kernels.subsampled_renyi import sampled_divergence
-from zoexplore.presets import DEMONSTRATION
 
 CKS = Accounting(conversion="cks")
 RUN = DEMONSTRATION.replace(n=1_000_000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-6, beta=0.5, T=1000)

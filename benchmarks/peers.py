@@ -24,9 +24,8 @@ from dp_accounting.rdp import RdpAccountant
 
 from benchmarks import growth, plain, program
 from benchmarks.timing import milliseconds
-from zoexplore import Accounting, calibrate, curve, epsilon, guarantee
+from tests.convention import DEMONSTRATION, Accounting, calibrate, curve, epsilon, guarantee
 from zoexplore.bounds.loss_distribution import Losses
-from zoexplore.presets import DEMONSTRATION
 
 RUN = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, delta=1e-5, beta=0.5)
 BATCH = 1000

@@ -10,14 +10,13 @@ from math import inf
 import numpy as np
 
 from benchmarks.timing import table
+from tests.convention import DEMONSTRATION, Accounting, Setting, epsilon
 from tests.properties.test_truth import Batched
 from tests.truth.hidden import Linear
 from tests.truth.revealed import Run, Truth, clipped, mahalanobis, of_one_form
 from tests.truth.test_linear_models import KEPT, PUSHES, TURNS
 from tests.truth.test_revealed import CANDIDATES, run_of
 from tests.truth.test_runs_as_made import acting
-from zoexplore import Accounting, Setting, epsilon
-from zoexplore.presets import DEMONSTRATION
 
 SETTINGS = [  # c, d, K, T, beta, spread
     (0.5, 10, 10, 50, 0.5, 1.0),
@@ -151,7 +150,7 @@ def root(truth, delta):
 def against_truth(c, d, K, T, beta, spread, draws, delta):
     s = run_of(c, d, K, T, beta, spread, delta=delta)
     bound, lowest, error = sharp_and_truth(s, c, "clip", draws)
-    other, other_lowest, _ = sharp_and_truth(s, c, "lipschitz", draws)
+    other, other_lowest, _ = sharp_and_truth(s, c, "least", draws)
     columns = (bound, lowest, error, bound / lowest, other, other_lowest, other / other_lowest if other_lowest else inf)
     return f"c = {c:g}, K = {K} of {d}, T = {T}, beta = {beta:g}", *(f"{x:.4g}" for x in columns)
 
@@ -168,5 +167,5 @@ def sharp_and_truth(s, c, sensitivity, draws):
 
 def compared(name, setting):
     values = [epsilon(setting, bound) for bound in ("composition", "corollary", "theorem", "sharp")]
-    lipschitz = epsilon(setting, "sharp", Accounting(sensitivity="lipschitz"))
+    lipschitz = epsilon(setting, "sharp", Accounting(sensitivity="least"))
     return name, *(f"{x:.4g}" for x in (*values, lipschitz, values[2] / values[3]))
