@@ -79,10 +79,9 @@ class Reader:
                 return model
         raise LookupError(f"no {kind} with {text!r} on the page")
 
-    async def show(self, tab: str) -> None:
-        """Select a tab."""
-        switch = self.find("RadioGroup", tab)
-        self.set(switch, "active", switch["attributes"]["labels"].index(tab))
+    async def show(self, view: str) -> None:
+        """Select a view, by its name."""
+        self.set(self.find("Bar", "parts of this tab"), "selected", view)
         await self.look()
 
     async def unfold(self, title: str) -> None:

@@ -118,8 +118,8 @@ async def work(readers: list[Reader]) -> None:
     """Two readers who train, again and again, and one who looks at map after map; until cancelled."""
     *trainers, mapper = readers
     for reader in trainers:
-        await reader.show("Train")
-    await mapper.show("Map")
+        await reader.show("train")
+    await mapper.show("map")
     slider = mapper.find("Slider", "T steps")
     for i in count():
         for reader in trainers:

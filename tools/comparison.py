@@ -17,7 +17,7 @@ from zoexplore.training.comparison import HIDING
 from zoexplore.training.costs import kept, passes
 from zoexplore.training.finished import Comparison, Nearness, load
 from zoexplore.views.training.comparison import describe_costs, describe_frontier
-from zoexplore.views.training.tab import how
+from zoexplore.views.training.results import how
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -16,7 +16,9 @@ from zoexplore.export import to_python, to_query, to_yaml
 from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION, PRESETS
 from zoexplore.published import RUNS, Published
+from zoexplore.training import load
 from zoexplore.views.panels.story import STEPS
+from zoexplore.views.training.results import PRICE
 
 MODULES = (
     "zoexplore", "zoexplore.planning", "zoexplore.utility", "zoexplore.export", "zoexplore.statement", "zoexplore.plots",
@@ -82,21 +84,16 @@ def story(folder: Path) -> str:
         "3": figure(folder, "story-3", _drawn("T", range(1, 1001), ["composition", "sharp"])),
         "4": figure(folder, "story-4", _drawn("T", steps, ["composition", "sharp"])),
         "5": figure(folder, "story-5", _drawn("beta", None, ["composition", "sharp"])),
-        "6": "![Accuracy against ε for several methods on digits](docs/comparison-digits-cosines.svg)",
+        "6": figure(folder, "story-6", plots.frontier(load(PRICE), bounds=["composition", "sharp"]).opts(**BELOW)),
     }
     text = f"## The story in six steps\n\nGuess before you look. `make app` tells it with sliders.\n\n{BOKEH.format(up='')}\n"
     for number, step in STEPS.items():
-        text += f"\n### {number}. {step.title}\n\n{_still(step.summary)}\n\n{pictures[number]}\n"
-        if step.view != "train":  # that answer is for whoever can train
-            before, after = ({b: guarantee(run, b) for b in BOUNDS} for run in _runs(step))
-            asked = f"{step.question} <i>{' · '.join(step.guesses)}</i>"
-            text += f"\n<details><summary>{asked}</summary><p>{_still(step.tells(before, after))}</p></details>\n"
+        text += f"\n### {number}. {step.title}\n\n{step.summary}\n\n{pictures[number]}\n"
+        before, after = ({b: guarantee(run, b) for b in BOUNDS} for run in _runs(step))
+        right, why = step.tells(before, after)
+        asked = f"{step.question} <i>{' · '.join(step.guesses)}</i>"
+        text += f"\n<details><summary>{asked}</summary><p><b>{step.guesses[right]}.</b> {why}</p></details>\n"
     return text
-
-
-def _still(text: str) -> str:
-    """What a step says, for a page on which nothing moves."""
-    return text.replace(": below, blue or orange", ", blue or orange").replace("Press play: r", "R")
 
 
 def _drawn(along: str, values: Any, bounds: list[str]) -> Any:

@@ -79,7 +79,6 @@ def said(explorer: Explorer) -> Iterator[str]:
     for view in explorer.tabs.views.values():
         for figure in (model for model in vars(view).values() if hasattr(model, "xaxis")):
             yield from filter(None, [figure.title.text if figure.title else "", *(axis.axis_label or "" for axis in figure.axis)])
-    yield from filter(None, map(str, explorer.curves.annotations.data["label"]))
 
 
 def states(parts: Collection[str] = ()) -> Iterator[tuple[str, list[str]]]:
@@ -98,7 +97,20 @@ States = Iterator[tuple[str, Iterator[str]]]
 def _runs() -> States:
     """Every view at first, and what three of them and the read-outs say of many runs."""
     explorer = _opened()
-    for name in ("curves", "motion", "profile", "attack", "inside", "theory", "plan", "train"):
+    for name in (
+        "publish",
+        "curves",
+        "game",
+        "profile",
+        "attack",
+        "inside",
+        "theory",
+        "errata",
+        "plan",
+        "results",
+        "price",
+        "train",
+    ):
         explorer.tabs.selected = name
         yield f"tab: {name}", said(explorer)
     for name, (setting, accounting) in STATES.items():
@@ -111,7 +123,6 @@ def _runs() -> States:
 def _presets() -> States:
     """What is said of a preset when it is chosen, and in the statement of its run."""
     explorer = _opened()
-    explorer.statement.fold.collapsed = False
     explorer.tabs.selected = "attack"
     for key in PRESETS:
         explorer.tools.preset.value = key
@@ -178,8 +189,9 @@ def _refusals() -> States:
     explorer.tabs["map"].param.update(x="K", y="K")
     yield "map: twice the same field", said(explorer)
     for content in ("", "- 1", "K: 0\nmoon: 1", "K: [", "K: 52", "setting: 7"):
-        explorer.files.upload.value = content.encode() or b" "
-        yield f"a setting's file: {content!r}", said(explorer)
+        explorer.files.pasted.value = content
+        explorer.files.take.clicks += 1
+        yield f"a setting that is pasted: {content!r}", said(explorer)
         explorer.state.replace(RUN, Accounting())
     for _ in range(7):
         explorer.pins.add(explorer.state)
@@ -211,7 +223,7 @@ def _training() -> States:
         box.value = False
     running.begin()
     yield "train: no method", said(explorer)
-    train._loaded(train.finished.frontier)
+    train.frontier = explorer.tabs["results"].frontier
     yield "train: the finished comparison", said(explorer)
     for point in train.frontier.points[:: max(len(train.frontier.points) // 12, 1)]:
         train.picked = point.method, point.sigma
@@ -219,9 +231,8 @@ def _training() -> States:
 
 
 def _story() -> States:
-    """The invitation, every step, and the answer to every guess."""
+    """Every step, and the answer to a guess."""
     explorer = Explorer(search="")
-    yield "story: the invitation", said(explorer)
     for number in STEPS:
         explorer.story.go(int(number))
         yield f"story: step {number}", said(explorer)
@@ -246,7 +257,7 @@ PARTS: dict[str, Callable[[], States]] = {
 
 def _opened() -> Explorer:
     explorer = Explorer()
-    explorer.readouts.fold.collapsed = False
+    explorer.more.fold.collapsed = False
     return explorer
 
 

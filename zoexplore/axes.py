@@ -15,8 +15,7 @@ POINTS = 81
 T_MOST = int(FIELDS["T"].high)
 T_VALUES = np.unique(np.round(np.geomspace(1, T_MOST, 200)))
 T_VALUES.flags.writeable = False
-_NEAR = 1e-3
-_SPREAD = 4.0  # decades of the log axis that an interval from 0 to 1 is spread over
+_LEAST, _REST = 1e-6, 1e-7  # of a share, the least that is left beside it and still drawn, and what 1 is drawn as
 MOST_DECADES = 5
 NEAR = 100.0  # a comparator further below this run's bounds than this is left off the scale
 
@@ -66,25 +65,26 @@ class FieldAxis(Field):
         if high == 0:  # a ridge below m = 0
             return np.zeros(1)
         if self.linear:
-            near = [low + _NEAR, high - _NEAR] if points == POINTS else []  # a bound may end at the ends
-            return np.unique(np.append(np.linspace(low, high, points), near))
+            return np.unique(np.concatenate([[low], high - np.geomspace(high - low, _LEAST, points - 1), [high]]))
         if self.whole:
             return _counts(low, high, points)
         return np.clip(np.geomspace(low, high, points), low, high)  # whose ends are rounded
 
     def place(self, values):
-        """Where values lie on a log axis: there an interval is even only after its exponential."""
-        return 10.0 ** (_SPREAD * values) if self.linear else values
+        """Where values lie on a log axis: a share by how little is left beside it, so that the cliff at 1 is a slope."""
+        return self.high / np.maximum(self.high - values, _REST) if self.linear else values
 
     def value(self, place: float) -> float:
         """The value at a place, the inverse of `place`; a whole number for counts."""
-        at = np.log10(place) / _SPREAD if self.linear else place
+        at = self.high - self.high / place if self.linear else place
+        at = self.high if self.linear and place > self.high / (_LEAST * _REST) ** 0.5 else at
         at = float(min(max(at, self.low), self.high))
         return round(at) if self.whole else at
 
     def ticks(self) -> dict[float, str]:
-        """Places and texts of the ticks of an interval."""
-        return {float(self.place(x)): f"{x:g}" for x in np.linspace(self.low, self.high, 6)}
+        """Places and texts of the ticks of a share."""
+        few = {x: f"{x:g}" for x in (0.0, 0.9, 0.99, 0.999)} | {1 - 1e-5: f"1 − {format_power(-5)}"}
+        return {float(self.place(x)): text for x, text in (few | {1.0: "1"}).items()}
 
 
 def _counts(low: float, high: float, points: int) -> np.ndarray:
@@ -142,15 +142,3 @@ def steady(wanted: tuple[float, float], shown: tuple[float, float]) -> tuple[flo
     start = shown[0] if shown[0] <= wanted[0] * 1.01 < 99 * shown[0] else wanted[0]
     end = shown[1] if wanted[1] <= shown[1] * 1.01 and shown[1] < 99 * wanted[1] else wanted[1]
     return start, end
-
-
-def label_rows(places: list[float], apart: float) -> list[int]:
-    """A row for each label so that those in one row are `apart` decades or more from each other; the last is in the first row."""
-    taken: list[float] = []
-    chosen = [0] * len(places)
-    for i in np.argsort(places)[::-1]:
-        at = np.log10(places[i])
-        row = next((r for r, last in enumerate(taken) if last - at >= apart), len(taken))
-        taken[row : row + 1] = [at]
-        chosen[i] = row
-    return chosen

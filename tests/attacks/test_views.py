@@ -151,8 +151,8 @@ class Patient(Attacker):
 async def confused(attacker, tab, rounds):
     """Set all that can be set in a tab to what it should not be, again and again."""
     values = random.Random(tab)
-    switch = attacker.find("RadioGroup", VIEWS["train"][0])
-    await attacker.show(VIEWS[tab][0])
+    switch = attacker.find("Bar", "parts of this tab")
+    await attacker.show(tab)
     changes = [(m, a) for m in _models(attacker.document) if m is not switch for a in settable(m)]
     assert len(changes) > 30
     for _ in range(rounds):

@@ -73,10 +73,10 @@ async def brought(reader):
 
 async def turned(reader, views=tuple(VIEWS)[1:]):
     """Show views of the explorer for the first time."""
-    switch = reader.find("RadioGroup", VIEWS["train"][0])
-    for place in map(list(VIEWS).index, views):
+    parts = reader.find("Bar", "parts of this tab")
+    for view in views:
         before = len(reader.sent)
-        reader.set(switch, "active", place)
+        reader.set(parts, "selected", view)
         while len(reader.sent) == before:
             await asyncio.sleep(0.1)
     await asyncio.sleep(1)  # for what is computed for the last ones

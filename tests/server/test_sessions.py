@@ -86,7 +86,7 @@ def test_what_is_computed_for_a_reader_ends_when_the_reader_leaves(origin, monke
 
     async def leaves():
         reader = await Reader.open(origin)
-        await reader.show("Plan")
+        await reader.show("plan")
         while '"Solve"' not in json.dumps(reader.document):
             await reader.look()
         reader.press(reader.find("Button", "Solve"))

@@ -10,9 +10,9 @@ from zoexplore import Accounting
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Explorer
 from zoexplore.views.address import Address, Bridge, Lesson
+from zoexplore.views.figures.curves import UNASKED
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
-from zoexplore.views.tabs import VIEWS
 
 
 @pytest.fixture(scope="module")
@@ -75,22 +75,22 @@ def test_what_the_page_writes_while_the_reader_goes_back_changes_nothing_of_wher
 def test_what_cannot_be_used_is_said_and_the_rest_is_used(address):
     address.read("?K=0&sigma=0.01&sensitivity=least&nonsense=<b>")
     assert address.state.setting == DEMONSTRATION.replace(sigma=0.01)
-    assert "K = 0 is not allowed" in address.state.note and "'nonsense' is not a field" in address.state.note
+    assert "K = 0 is not allowed" in address.state.note and "'nonsense' is an unknown setting" in address.state.note
 
 
 def test_an_explorer_opens_at_an_address():
-    last = list(VIEWS)[-1]
-    explorer = Explorer(search=f"?T=9&tab={last}&against=sigma&schedule=optimal&sensitivity=least")
+    last = "map"
+    explorer = Explorer(search=f"?T=9&tab={last}&against=sigma&schedule=optimal")
     assert explorer.state.setting == DEMONSTRATION.replace(T=9)
     assert explorer.state.accounting == Accounting(schedule="optimal")
     assert (explorer.tabs.selected, explorer.curves.along) == (last, "sigma")
     explorer.tabs.selected, explorer.curves.along = "curves", "beta"
-    assert explorer.bridge.search == "?against=beta&T=9&schedule=optimal&sensitivity=least"
+    assert explorer.bridge.search == "?tab=curves&against=beta&T=9&schedule=optimal"
 
 
 def test_what_is_asked_in_a_view_comes_back_from_its_address():
     asked = {"attack.fpr": "0.05", "attack.prior": "0.2", "plan.aim": "tpr", "plan.tpr": "0.1", "map.targets": "0.5,2"}
-    asked["hide"] = "theorem"
+    asked |= {"hide": "theorem", "tab": "curves"}
     one = Explorer(search="?" + "&".join(f"{key}={text}" for key, text in asked.items()))
     assert one.state.note == "" and one.tabs["attack"].fpr == 0.05 and one.tabs["plan"].wanted == (0.01, 0.1)
     assert one.tabs["map"].targets == [0.5, 2.0] and not one.curves.lines["theorem"].visible
@@ -98,8 +98,8 @@ def test_what_is_asked_in_a_view_comes_back_from_its_address():
     one.tabs["attack"].boxes["fpr"].text.value = "2 %"
     assert "attack.fpr=0.02" in one.bridge.search
     visit(one.address, "")
-    assert (one.tabs["attack"].fpr, one.tabs["plan"].aim, one.curves.legend.muted) == (0.01, "epsilon", [])
-    assert set(Explorer(search="?T=9").tabs.views) == {"curves"}, "nothing is built that is not asked for"
+    assert (one.tabs["attack"].fpr, one.tabs["plan"].aim, one.curves.legend.muted) == (0.01, "epsilon", UNASKED)
+    assert set(Explorer(search="?T=9").tabs.views) == {"publish", "curves"}, "nothing is built that is not asked for"
 
 
 @pytest.mark.parametrize("asked", ["attack.prior=7", "plan.aim=moon", "plan.target=x", "map.targets=0.1,-1", "map.x=nothing"])
@@ -110,7 +110,7 @@ def test_what_cannot_be_asked_in_a_view_is_reported(plain, asked):
 
 def test_a_tab_that_is_none_is_reported(plain):
     visit(plain.address, "?tab=cellar")
-    assert plain.tabs.selected == "curves"
+    assert plain.tabs.selected == "publish"
     assert "tab = 'cellar'" in plain.state.note
 
 
@@ -139,13 +139,13 @@ def test_a_lesson_locks_and_hides():
     assert controls.dials["K"].slider.disabled and controls.dials["K"].text.disabled
     assert controls.options["regime"].disabled and controls.fields["R"].text.disabled and controls.switches["R"].disabled
     assert not controls.dials["T"].slider.disabled
-    assert not explorer.tabs.switch.visible
+    assert not explorer.tabs.bar.visible
     assert list(controls._fold()) == [controls.options["conversion"]]
     assert parts(explorer) == ["zx-controls", "zx-answer"]
 
 
 def test_without_a_lesson_everything_is_shown():
-    assert parts(Explorer()) == ["zx-header", "zx-controls", "zx-answer", "zx-numbers", "zx-pinned"]
+    assert parts(Explorer()) == ["zx-header", "zx-controls", "zx-answer", "zx-pinned"]
 
 
 def test_a_lesson_says_what_its_address_says():
@@ -162,7 +162,7 @@ def test_a_lesson_says_what_its_address_says():
 def test_what_could_not_be_used_is_told_once(shown, where):
     """Beside the controls; in a lesson without any, above the figure."""
     explorer = Explorer(search=f"?show={shown}")
-    told = [pane for pane in explorer.__panel__().select(pn.pane.HTML) if "Of this address" in str(pane.object)]
+    told = [pane for pane in explorer.__panel__().select(pn.pane.HTML) if "In this link" in str(pane.object)]
     assert len(told) == 1 and where in parts(explorer) and "there is no 'moon' to show" in told[0].object
 
 
@@ -175,8 +175,10 @@ def test_a_lesson_of_which_all_is_used_tells_nothing():
 def test_a_lecture_has_large_type_and_keeps_it_in_the_address(plain):
     lecture = Explorer(search="?present&T=9&sensitivity=least")
     lecture.__panel__()
-    assert lecture.address.search() == "?present=1&T=9&sensitivity=least"
-    sizes = [float(explorer.curves.annotation_words.glyph.text_font_size.removesuffix("px")) for explorer in (lecture, plain)]
+    assert lecture.address.search() == "?present=1&T=9"
+    sizes = [
+        float(explorer.publish.figure.xaxis[0].major_label_text_font_size.removesuffix("px")) for explorer in (lecture, plain)
+    ]
     assert sizes[0] > 1.3 * sizes[1]
     room, *foot = lecture.__panel__()
     assert "zx-present" in room.css_classes and not foot
@@ -191,3 +193,24 @@ def test_lengths_follow_the_lectures_unit_and_the_widths_asked_for_do_not():
 
 def test_a_lesson_that_names_the_choice_of_the_axis_shows_it(plain):
     assert Explorer(search="?show=curves,axis").curves.choice.visible and plain.curves.choice.visible
+
+
+@pytest.mark.parametrize(("former", "shown"), [
+    ("", "publish"), ("?T=9", "publish"), ("?tab=motion", "publish"), ("?tab=profile", "profile"), ("?tab=attack&T=9", "attack"),
+    ("?tab=inside", "inside"), ("?against=K", "curves"), ("?hide=theorem", "curves"), ("?pin=K:52~few", "curves"),
+    ("?tab=curves", "curves"),
+])  # fmt: skip
+def test_former_addresses_open_what_they_meant(former, shown):
+    page = Explorer(search=former)
+    assert page.tabs.selected == shown and page.state.note == ""
+
+
+def test_who_looked_at_all_bounds_last_time_sees_them_again():
+    page = Explorer(search="")
+    page.bridge.returns = True
+    assert page.tabs.selected == "curves"
+    page.turn.clicks += 1
+    assert page.tabs.selected == "publish" and not page.bridge.all
+    asked = Explorer(search="?tab=map")
+    asked.bridge.returns = True
+    assert asked.tabs.selected == "map"

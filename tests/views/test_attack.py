@@ -10,7 +10,6 @@ from zoexplore import BOUNDS, Accounting, guarantee
 from zoexplore.formatting import THIN, format_percent, format_share, parse_share
 from zoexplore.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
 from zoexplore.views import Attack, State
-from zoexplore.views.panels.readouts import AttackerSentence
 from zoexplore.views.pins import Pin, Pins
 
 
@@ -89,18 +88,3 @@ def test_what_is_no_share_is_refused(text):
 @pytest.mark.parametrize(("x", "shown"), [(0.01831, "1.9\u202f%"), (0.07, "7.0\u202f%"), (1, "100\u202f%"), (0, "0\u202f%")])
 def test_percentages_are_rounded_up(x, shown):
     assert format_percent(x) == shown
-
-
-@pytest.mark.parametrize("changes", [{}, {"regime": "non-convex"}, {"K": 52, "T": 10}, {"releases": 5}], ids=str)
-def test_the_odds_are_of_the_smallest_guarantees_whole_curve(changes):
-    run = DEMONSTRATION.replace(**changes)
-    best = min((guarantee(run, b) for b in BOUNDS if not BOUNDS[b].comparator), key=lambda g: g.epsilon)
-    told = AttackerSentence(State(run)).pane.object
-    most = format_percent(float(best.true_positive_rate(0.01)))
-    assert f"At 1{THIN}% false alarms the best attacker finds at most {most}" in told
-
-
-def test_no_odds_are_given_where_nothing_is_known_or_guaranteed():
-    assert "rules nothing out" in AttackerSentence(State(BEFORE.replace(sigma=1e-5), PAPER_CONVENTION)).pane.object
-    assert AttackerSentence(State(DEMONSTRATION, Accounting(printed=True))).pane.object != "<p></p>"  # the smallest is as proved
-    assert AttackerSentence(State(DEMONSTRATION.replace(sigma=1e-300))).pane.object == "<p></p>"

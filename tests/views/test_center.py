@@ -16,7 +16,7 @@ from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import SCHEDULES
 from zoexplore.views import Inside, Profile, State, Tabs, Theory
 from zoexplore.views.figures.inside import describe_trajectory
-from zoexplore.views.panels.theory import _errata, substituted
+from zoexplore.views.panels.theory import Errata, _errata, substituted
 from zoexplore.views.pins import Pin, Pins
 from zoexplore.views.style import theme
 from zoexplore.views.tabs import VIEWS
@@ -49,15 +49,17 @@ def test_every_view_stands_every_setting(shown, setting):
 
 def test_a_tab_is_built_when_shown_and_sleeps_when_not():
     tabs = Tabs()
-    assert set(tabs.views) == {"curves"}
-    tabs.switch.value = "profile"
-    assert tabs.selected == "profile" and set(tabs.views) == {"curves", "profile"}
-    assert not tabs["curves"].active and tabs["profile"].active
-    source = tabs["curves"].source
+    assert set(tabs.views) == {"publish"}
+    tabs.bar.selected = "What ε means"
+    assert tabs.selected == "game" and [name for name, _ in tabs.parts.titles] == ["game", "attack", "profile"]
+    tabs.parts.selected = "profile"
+    assert tabs.selected == "profile" and set(tabs.views) == {"publish", "game", "profile"}
+    assert not tabs["publish"].active and tabs["profile"].active
+    source = tabs["publish"].source
     before = dict(source.data)
     tabs.state.ask(sigma=0.5)
     assert all(source.data[name] is column for name, column in before.items())
-    tabs.selected = "curves"
+    tabs.bar.selected = "Publish or hide"
     assert any(source.data[name] is not column for name, column in before.items())
 
 
@@ -177,7 +179,7 @@ def test_numbers_in_tex():
 
 
 def test_the_printed_constants_are_a_box_away():
-    view = Theory()
+    view = Errata()
     view.printed.value = True
     assert view.state.accounting.printed
     assert guarantees(view.state.setting, view.state.accounting)["corollary"].title.endswith("(as printed)")

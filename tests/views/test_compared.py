@@ -7,31 +7,29 @@ import pytest
 
 from tests.views.train_jobs import frontier, point
 from zoexplore import columns, plots
-from zoexplore.views import Train
+from zoexplore.training import load
 from zoexplore.views.training import comparison
+from zoexplore.views.training.results import PRICE, Compared, Price
 
 
 def test_the_tab_opens_with_a_finished_comparison():
-    tab = Train()
-    shown = tab.finished
+    shown = Compared()
     noisy = [p for p in shown.frontier.points if p.target is not None]
     drawn = plots.comparison(shown.frontier)
     assert len(noisy) == 5 * 6 == sum(drawn.traverse(len, [hv.Scatter]))
     said = shown.words.object
     assert shown.comparison.dates[shown.task][:10] in said and "price of tuning" in said and "torch" in said
-    shown.open.clicks += 1
-    assert tab.frontier is shown.frontier and tab.both.visible
 
 
 def test_without_a_comparison_the_tab_is_there_all_the_same(monkeypatch):
-    monkeypatch.setattr("zoexplore.views.training.tab.finished", lambda: None)
-    tab = Train()
-    assert tab.finished is None and tab.choices.asked() and pn.panel(tab).get_root() is not None
+    monkeypatch.setattr("zoexplore.views.training.results.finished", lambda: None)
+    tab = Compared()
+    assert "no finished comparison" in tab.head.object and pn.panel(tab).get_root() is not None
 
 
 @pytest.mark.parametrize("cost", ["memory", "passes"])
 def test_accuracy_against_a_cost_at_one_target(cost):
-    shown = Train().finished
+    shown = Compared()
     shown.against = cost
     points = [p for p in shown.frontier.points if p.target == columns.rivals(shown.frontier).target]
     drawn, of = plots.comparison(shown.frontier, cost), columns.COSTS[cost][0]
@@ -56,3 +54,13 @@ def test_the_gap_is_between_the_best_of_either_kind_at_one_target():
     assert (target, gradients.method, directions.method) == (1.0, "dp-sgd", "dpzero")
     assert "0.900; the best" in comparison.describe_frontier(drawn) and "0.700" in comparison.describe_frontier(drawn)
     assert "ε = 1.00" in comparison.describe_frontier(drawn) and comparison.describe_frontier(frontier()) == ""
+
+
+def test_hiding_moves_every_mark_to_a_smaller_epsilon_and_none_up_or_down():
+    view = Price(hidden=False)
+    assert len(view.drawing) == 1 and "Green" not in view.words.object
+    view.hidden = True
+    assert "Green" in view.words.object
+    found = load(PRICE)
+    assert len(found.points) > 5
+    assert all(p.epsilon["sharp"] < p.epsilon["composition"] for p in found.points)

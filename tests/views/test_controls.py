@@ -153,17 +153,15 @@ def test_the_step_size_follows_until_it_is_set():
 def test_the_clip_never_acts_until_it_may():
     controls = Controls(State(BEFORE))
     slope = controls.fields["lipschitz"]
-    assert slope.text.value == "≤ Δ" and controls.switches["lipschitz"].value
-    controls.switches["lipschitz"].value = False
-    assert (controls.state.setting.lipschitz, slope.text.value) == (1.0, "1"), "as the page begins"
+    controls.known.value = "clip"
+    assert controls.state.setting.lipschitz is None and slope.text.value == "≤ Δ"
+    controls.known.value = "nothing"
+    assert (controls.state.setting.lipschitz, slope.text.value) == (inf, "∞")
     slope.text.value = "3.5"
-    assert controls.state.setting.lipschitz == 3.5
-    controls.switches["lipschitz"].value = True
-    assert controls.state.setting.lipschitz is None
-    controls.switches["lipschitz"].value = False
-    assert controls.state.setting.lipschitz == 3.5
-    slope.text.value = ""
-    assert controls.state.setting.lipschitz is None and controls.switches["lipschitz"].value
+    assert controls.state.setting.lipschitz == 3.5 and controls.known.value == "number"
+    assert "at most L = 3.5 long" in controls.known.options
+    controls.known.value = "clip"
+    assert controls.state.setting.lipschitz is None and "number" not in controls.known.options.values()
 
 
 def test_a_noise_multiplier_sets_sigma_and_follows_the_run():

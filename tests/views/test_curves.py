@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from bokeh.document import Document
 
-from zoexplore import BOUNDS, Accounting, curve, epsilon, guarantee
-from zoexplore.axes import AXES, T_VALUES, frame, label_rows, steady
-from zoexplore.compute.questions import REFERENCE, bound_pays_from, curve_set
-from zoexplore.planning import crossover_step
+from zoexplore import BOUNDS, Accounting, curve, guarantee
+from zoexplore.axes import AXES, T_VALUES, frame, steady
+from zoexplore.compute.questions import REFERENCE, curve_set
+from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Curves, Explorer, State
 from zoexplore.views.figures.parts import EVERYWHERE
@@ -79,9 +79,10 @@ def test_moving_t_moves_the_marks_and_not_the_curves():
     view.state.T = 1000
     assert seen == []
     assert view.now.location == 1000
-    assert set(view.marks.data["x"]) == {1000}
-    marked = dict(zip(view.marks.data["bound"], view.marks.data["epsilon"], strict=True))
-    assert marked == {bound: guarantee(DEMONSTRATION.replace(T=1000), bound).epsilon for bound in BOUNDS}
+    assert set(view.marks.data["x"]) == {1000} and view.handle.at == 1000
+    shown = {each["key"]: each["number"] for each in view.legend.entries}
+    run = DEMONSTRATION.replace(T=1000)
+    assert {bound: shown[bound] for bound in BOUNDS} == {b: format_number(guarantee(run, b).epsilon) for b in BOUNDS}
 
 
 def test_on_batches_a_slider_moves_a_sketch_and_leaves_the_exact_curves_nowhere_higher():
@@ -101,30 +102,15 @@ def test_on_batches_a_slider_moves_a_sketch_and_leaves_the_exact_curves_nowhere_
     np.testing.assert_allclose(view.source.data["sharp"], finite(curve(run, "T", T_VALUES)["sharp"]), rtol=1e-8)
 
 
-def test_an_absent_bound_is_in_the_legend_with_its_reason():
-    view = Curves()
-    assert not any(entry["absent"] or "absent" in entry["why"] for entry in view.legend.entries)
-    view.state.K = 300
-    (theorem,) = (entry for entry in view.legend.entries if entry["key"] == "theorem")
-    assert theorem["absent"] and theorem["why"] == "absent: 2K = 600 exceeds d = 520"
-    assert np.isnan(view.source.data["theorem"]).all()
-    marked = dict(zip(view.marks.data["bound"], view.marks.data["y"], strict=True))
-    assert np.isnan(marked["theorem"]) and np.isfinite(marked["composition"])
-
-
 def test_a_curve_that_is_switched_off_goes_with_its_mark_and_its_name_and_the_frame_stays():
     view = Curves()
-    frame = view.figure.y_range.start, view.figure.y_range.end
     view.legend.muted = ["composition", "closed"]
     assert not view.lines["composition"].visible and view.lines["sharp"].visible
     marks = {bound: place for place, bound in enumerate(view.marks.data["bound"])}
     assert np.isnan(view.marks.data["y"][marks["composition"]]) and np.isfinite(view.marks.data["y"][marks["sharp"]])
-    assert "Composition" not in view.marks.data["name"] and "Sharper bound" in view.marks.data["name"]
-    view.state.ask(T=201)
-    assert "Composition" not in view.marks.data["name"]
-    assert (view.figure.y_range.start, view.figure.y_range.end) == frame
+    assert "Composition" not in view.names.source.data["text"] and "Sharper bound" in view.names.source.data["text"]
     view.legend.muted = []
-    assert view.lines["composition"].visible and "Composition" in view.marks.data["name"]
+    assert view.lines["composition"].visible and "Composition" in view.names.source.data["text"]
 
 
 def test_the_label_names_delta():
@@ -138,9 +124,10 @@ def test_the_frame_leaves_out_what_would_squeeze_everything_else():
     start, end = frame(np.array([0.4, 7000.0, 2.7e6]), np.array([0.0108]))
     assert (start, end) == pytest.approx((0.01, 1e4))
     view = Curves()
+    view.legend.muted = []
     at = view.marks.data["bound"].index("output-perturbation")
     assert view.marks.data["y"][at] == view.figure.y_range.end
-    assert "6.25" in view.marks.data["label"][at]
+    assert "Output perturbation ↑" in view.names.source.data["text"]
 
 
 def test_the_frame_of_nothing_is_a_frame():
@@ -190,7 +177,7 @@ def test_along_any_field_the_data_are_the_accountants(turned, field):
     assert view.now.location == pytest.approx(a.place(getattr(view.state.setting, field)))
     start, end = view.figure.x_range.start, view.figure.x_range.end
     assert start <= view.source.data["x"].min() and view.source.data["x"].max() <= end
-    assert view.figure.xaxis[0].axis_label == a.title
+    assert view.handle.title == a.title
 
 
 def test_another_abscissa_keeps_the_figure_and_fits_it_anew():
@@ -208,39 +195,6 @@ def test_k_ends_at_d_whatever_d_is(turned, d):
     view = turned("K", DEMONSTRATION.replace(d=d, K=1))
     assert view.source.data["value"][-1] == d
     assert view.figure.x_range.end >= max(d, 10)
-
-
-def test_guides_are_where_they_say():
-    view = Curves()
-    for T, label, bound in zip(view.annotations.data["x"], view.annotations.data["label"], ("theorem", "sharp"), strict=True):
-        assert label.startswith(f"T* = {T:.0f}, ")
-        before, at = (
-            epsilon(DEMONSTRATION.replace(T=int(t)), bound) < epsilon(DEMONSTRATION.replace(T=int(t)), "composition")
-            for t in (T - 1, T)
-        )
-        assert at and not before
-    view.along = "K"
-    assert dict(zip(view.annotations.data["label"], view.annotations.data["x"], strict=True))["2K = d"] == 260
-    view.along = "d"
-    assert view.annotations.data["x"] == [520]
-    view.along = "sigma"
-    assert view.annotations.data["x"] == []
-
-
-@pytest.mark.parametrize("bound", ["theorem", "sharp"])
-@pytest.mark.parametrize(
-    "setting",
-    [
-        DEMONSTRATION.replace(regime="convex"),
-        DEMONSTRATION.replace(R=float("inf")),
-        DEMONSTRATION.replace(K=300),
-        DEMONSTRATION.replace(K=52),
-    ],
-    ids=str,
-)
-def test_hiding_pays_from_where_the_planner_says(setting, bound):
-    expected = crossover_step(setting, bound)
-    assert bound_pays_from(setting, Accounting(), bound) == (expected if expected <= T_VALUES[-1] else float("inf"))
 
 
 @pytest.mark.parametrize("field", ["m", "ridge", "M"])
@@ -273,10 +227,6 @@ def test_pins_are_within_the_frame():
     assert explorer.curves.figure.y_range.start > np.nanmin(pinned)
 
 
-def test_labels_that_would_meet_get_rows_of_their_own():
-    assert label_rows([10.0, 11.0, 1000.0, 10.5], 0.5) == [2, 0, 0, 1]
-
-
 def test_a_view_that_is_not_looked_at_computes_nothing_and_catches_up():
     view = Curves()
     view.active = False
@@ -295,7 +245,8 @@ def test_the_frame_has_what_is_set_now_in_it(turned, field):
     view = turned(field)
     x, y = view.figure.x_range, view.figure.y_range
     assert view.now.location in (None, 0) or x.start <= view.now.location <= x.end
-    own = [guarantee(DEMONSTRATION, bound).epsilon for bound in BOUNDS if not BOUNDS[bound].comparator]
+    drawn = [bound for bound in BOUNDS if not BOUNDS[bound].comparator and bound not in view.legend.muted]
+    own = [guarantee(DEMONSTRATION, bound).epsilon for bound in drawn]
     assert all(y.start <= now <= y.end for now in own if now <= 1e5 * min(own)), "the rest is marked on the edge"
 
 
@@ -313,3 +264,13 @@ def test_an_axis_ends_where_the_rest_of_the_loss_says():
     view = Curves(along="m")
     assert (view.figure.x_range.start, view.figure.x_range.end) == (DEMONSTRATION.ridge, DEMONSTRATION.M)
     assert view.source.data["x"][0] == DEMONSTRATION.ridge and view.source.data["x"][-1] == DEMONSTRATION.M
+
+
+def test_the_table_says_every_number_and_why_one_is_absent():
+    view = Curves(State(DEMONSTRATION.replace(K=300)))
+    shown = {each["key"]: each for each in view.legend.entries}
+    for bound in BOUNDS:
+        g = guarantee(DEMONSTRATION.replace(K=300), bound)
+        assert shown[bound]["number"] == format_number(g.epsilon) and shown[bound]["absent"] == (not g.valid)
+    assert shown["theorem"]["why"] == "2K = 600 exceeds d = 520" and np.isnan(view.source.data["theorem"]).all()
+    assert [key for key, each in shown.items() if each.get("best")] == ["sharp"]

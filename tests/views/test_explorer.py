@@ -10,7 +10,8 @@ from panel.io.notifications import NotificationArea
 from panel.io.state import set_curdoc
 
 import zoexplore
-from zoexplore import Accounting
+from zoexplore import Accounting, epsilon
+from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Controls, Curves, Explorer, Readouts, app
 from zoexplore.views.app import LONGEST_TOLD, MOST_TOLD, reader_message, report
@@ -19,16 +20,16 @@ from zoexplore.views.app import LONGEST_TOLD, MOST_TOLD, reader_message, report
 def test_the_parts_share_one_state():
     explorer = Explorer()
     explorer.controls.dials["T"].text.value = "50"
-    assert explorer.curves.now.location == 50
-    assert "after 50 steps" in explorer.readouts.verdict.object
+    assert explorer.publish.now.location == 50
+    assert format_number(epsilon(DEMONSTRATION.replace(T=50), "sharp")) in explorer.headline.number.object
 
 
 def test_explorers_share_nothing():
     one, other = Explorer(), Explorer()
-    before = other.readouts.table.object
+    before = other.headline.number.object
     one.state.ask(sigma=0.1, K=7)
     assert other.state.setting == DEMONSTRATION
-    assert other.readouts.table.object == before
+    assert other.headline.number.object == before
 
 
 @pytest.mark.parametrize("part", [Controls, Curves, Readouts, Explorer])

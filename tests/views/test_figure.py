@@ -1,6 +1,7 @@
 """The figure explains itself: names at the ends of curves, nothing hidden, a line to drag, and redraws while a slider is held."""
 
 import asyncio
+from types import SimpleNamespace
 
 import numpy as np
 import panel as pn
@@ -8,13 +9,12 @@ import pytest
 from bokeh.core.properties import value
 
 from tests.waiting import until
-from zoexplore import BOUNDS, Accounting
+from zoexplore import BOUNDS, guarantee
 from zoexplore.compute.process import Answer
-from zoexplore.compute.questions import annotations
-from zoexplore.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Curves, State
+from zoexplore.views.figures.names import spread
 from zoexplore.views.figures.pins import _ratios
-from zoexplore.views.pins import Pins
 from zoexplore.views.style import theme
 from zoexplore.views.view import View
 
@@ -24,79 +24,69 @@ def view():
     return Curves(State(BEFORE, PAPER_CONVENTION))
 
 
-def named(view):
-    rows = zip(view.marks.data["bound"], view.marks.data["name"], view.marks.data["end_y"], strict=True)
-    return {bound: (name, y) for bound, name, y in rows}
+def test_names_stand_in_a_margin_and_keep_apart():
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        count = rng.integers(1, 9)
+        wanted, heights = rng.uniform(-50, 450, count), rng.choice([17, 34, 51], count)
+        starts = np.array(spread(wanted, heights, 500.0))
+        order = np.argsort(starts)
+        ends = (starts + heights)[order]
+        assert (starts[order][1:] >= ends[:-1] - 1e-9).all() and starts.min() >= -1e-9
+        if heights.sum() <= 500:
+            assert ends.max() <= 500 + 1e-9
+            assert (np.diff(np.asarray(wanted)[order]) >= -1e-9).all(), "in the order of their curves"
 
 
-def test_every_curve_in_the_frame_has_its_name_at_its_end(view):
-    names = named(view)
-    low, high = view.figure.y_range.start, view.figure.y_range.end
-    highest = high * (low / high) ** 0.23  # where a name still has room below the label of what is above the frame
-    for bound in ("composition", "corollary", "theorem", "sharp", "noisy-gd"):
-        name, y = names[bound]
-        assert name == BOUNDS[bound].title and highest * 1.1 > y >= min(view.source.data[bound][-1], highest)
-    assert names["output-perturbation"][0] == "", "it is above the frame"
-    assert view.marks.data["end_x"][0] == view.source.data["x"][-1]
+def test_every_curve_that_is_drawn_has_its_name_in_the_colour_of_its_curve_beyond_the_last_place(view):
+    names = view.names.source.data
+    said = dict(zip(names["text"], names["colour"], strict=True))
+    drawn = [bound for bound in BOUNDS if bound not in view.legend.muted]
+    assert {BOUNDS[bound].title for bound in drawn} <= {line.removesuffix(" ↑") for text in said for line in text.split("\n")}
+    assert said["Sharper bound"] == theme.style_of("sharp").colour[theme.LIGHT]
+    assert set(np.array(names["x"])[np.array(names["text"]) != ""]) == {view.figure.x_range.end}
+    assert view.figure.min_border_right >= 100
 
 
-def test_names_keep_apart(view):
-    y = np.sort([y for name, y in named(view).values() if name])
-    low, high = view.figure.y_range.start, view.figure.y_range.end
-    assert (np.diff(np.log(y)) >= 0.0449 * np.log(high / low)).all()
-
-
-def test_a_name_without_room_above_its_curve_stands_below_all_that_it_is_as_wide_as():
-    view = Curves(State(BEFORE, PAPER_CONVENTION))
-    view.legend.muted = [bound for bound in view.lines if bound != "composition"]
-    (_, y), curve = named(view)["composition"], view.source.data["composition"]
-    low, high = view.figure.y_range.start, view.figure.y_range.end
-    assert curve[-1] > high * (low / high) ** 0.09, "there is no room above"
-    assert y * (high / low) ** 0.0449 <= curve[-curve.size // 10]
-
-
-def test_curves_that_coincide_share_a_name_and_stay_visible():
-    view = Curves(State(BEFORE.replace(beta=1.0), PAPER_CONVENTION))
-    names = [name for name, _ in named(view).values() if name]
-    assert "Composition = Hidden-state theorem\n= Sharper bound" in names, "no line is longer than a phone has room for"
+def test_curves_that_end_together_share_a_place_and_stay_visible():
+    view = Curves(State(DEMONSTRATION.replace(beta=1.0)))
+    (text,) = (text for text in view.names.source.data["text"] if "Hidden-state theorem" in text)
+    assert len(text.split("\n")) > 1, "one of them is beside the other"
     widths = [line.glyph.line_width for line in view.lines.values()]
     assert widths == sorted(widths, reverse=True), "thick lines are drawn first"
 
 
-def test_a_curve_that_meets_a_higher_one_at_its_very_end_is_named_where_it_comes_from():
-    """Along beta, at whose end no noise is isotropic and all bounds say the same."""
-    view = Curves(State(BEFORE, PAPER_CONVENTION), along="beta")
-    names = named(view)
-    assert names["composition"][0] == "Composition" and names["sharp"][0] == "Sharper bound"
-    sharp = view.source.data["sharp"]
-    assert sharp[-1] > 0.99 * view.source.data["composition"][-1] and names["sharp"][1] < 1.5 * sharp[sharp.size // 2]
-
-
-def test_names_leave_room_for_the_letters_of_pins():
-    state, pins = State(), Pins()
-    view = Curves(state, pins=pins)
-    alone = view.names.glyph.x_offset
-    pins.add(state)
-    assert view.names.glyph.x_offset <= alone - 14
-    pins.remove(0)
-    assert view.names.glyph.x_offset == alone
-
-
-def test_no_threshold_is_marked_where_curves_agree():
-    assert annotations(DEMONSTRATION.replace(beta=1.0), Accounting(), "T") == ()
-    assert len(annotations(DEMONSTRATION, Accounting(), "T")) == 2
-
-
-def test_the_line_of_the_current_value_can_be_dragged():
+def test_the_handle_drags_the_value_and_a_click_sets_it():
     view = Curves(State())
-    view.now.location = 1234.5
-    assert view.state.T == 1230 and view.now.location == 1230
-    view.now.location = 0.001
+    view.handle.param.update(held=True, asked=1234.5)
+    assert view.state.T == 1230 and view.now.location == 1230 and view.state.moving
+    view.handle.held = False
+    assert not view.state.moving and view.handle.label == "T = 1\u202f230"
+    view.handle._tapped(SimpleNamespace(x=0.001))
     assert view.state.T == 1 == view.now.location
     view.along = "beta"
-    place = float(view.abscissa.place(0.25))
-    view.now.location = place
+    view.handle._tapped(SimpleNamespace(x=float(view.abscissa.place(0.25))))
     assert view.state.beta == pytest.approx(0.25)
+
+
+def test_a_change_leaves_a_ghost_and_another_supposition_none():
+    view = Curves(State())
+    before = np.array(view.source.data["sharp"])
+    view.state.ask(sigma=0.002)
+    np.testing.assert_array_equal(view.ghost.source.data["y"], before)
+    assert view.ghost.before == guarantee(DEMONSTRATION, "sharp").epsilon
+    view.state.ask(regime="convex")
+    assert view.ghost.before is None and len(view.ghost.source.data["y"]) == 0
+
+
+def test_while_a_slider_is_held_the_ghost_is_of_before_the_drag():
+    view = Curves(State())
+    for sigma in (0.002, 0.003, 0.004):
+        view.state.slide(sigma=sigma)
+        assert view.ghost.before == guarantee(DEMONSTRATION, "sharp").epsilon
+    view.state.moving = False
+    view.state.ask(sigma=0.005)
+    assert view.ghost.before == guarantee(DEMONSTRATION.replace(sigma=0.004), "sharp").epsilon
 
 
 def test_the_hover_stands_on_the_frame_and_has_a_line(view):

@@ -12,8 +12,9 @@ from zoexplore.views.panels.toolbar import Files
 from zoexplore.views.state import State
 
 
-def load(files, content, name="mine.yaml"):
-    files.upload.param.update(filename=name, value=content)
+def paste(files, text):
+    files.pasted.value = text
+    files.take.clicks += 1
 
 
 def test_downloads_are_the_exports():
@@ -25,22 +26,22 @@ def test_downloads_are_the_exports():
     assert made["zoexplore.ipynb"] == to_notebook(DEMONSTRATION.replace(T=9), Accounting("cks"))
 
 
-def test_a_file_is_loaded_and_its_errors_are_said():
+def test_a_setting_is_pasted_and_its_errors_are_said():
     files = Files(Curves())
-    load(files, to_yaml(DEMONSTRATION.replace(K=9), Accounting(printed=True)).encode())
+    paste(files, to_yaml(DEMONSTRATION.replace(K=9), Accounting(printed=True)))
     assert (files.state.setting, files.state.accounting) == (DEMONSTRATION.replace(K=9), Accounting(printed=True))
-    assert files.state.note == "Loaded mine.yaml."
-    load(files, b"K: 0\nT: 7\n")
+    assert files.state.note == "Took over what was pasted."
+    paste(files, "K: 0\nT: 7\n")
     assert files.state.setting == from_yaml("T: 7").setting and files.state.setting.T == 7
     assert "K = 0 is not allowed" in files.state.note
 
 
-@pytest.mark.parametrize("content", [b"a: [", b"\xff\xfe\x00", b"x" * (LARGEST_FILE + 1), b"- 1"])
+@pytest.mark.parametrize("content", ["a: [", "\xff\xfe\x00", "x" * (LARGEST_FILE + 1), "- 1", "", "http://x/app?nonsense=1"])
 def test_a_file_that_is_no_setting_changes_nothing(content):
     files = Files(Curves(State(DEMONSTRATION.replace(T=7))))
-    load(files, content)
+    paste(files, content)
     assert files.state.setting == DEMONSTRATION.replace(T=7)
-    assert "Nothing in this file can be used" in files.state.note
+    assert "Nothing that was pasted can be used" in files.state.note
 
 
 def test_the_code_follows_while_the_drawer_is_open():
@@ -49,7 +50,8 @@ def test_the_code_follows_while_the_drawer_is_open():
     files.toggle.value = True
     assert files.drawer.visible
     files.state.ask(T=7)
-    assert files.copy.tags == [to_python(DEMONSTRATION.replace(T=7), Accounting())]
+    assert files.copy.tags[0].startswith(to_python(DEMONSTRATION.replace(T=7), Accounting()))
+    assert 'plots.save(plots.curves(setting, "T", accounting=accounting), "curves.svg")' in files.copy.tags[0]
     assert "T=7" in files.code.object and not files.copy.disabled
     assert from_yaml(asyncio.run(files.yaml())).setting == DEMONSTRATION.replace(T=7)
 
@@ -68,9 +70,18 @@ def test_code_of_an_earlier_run_cannot_be_copied():
     assert files.copy.disabled, "nor while a slider moves"
 
 
-@pytest.mark.parametrize("content", [b"K: many\n", b"no such field: 3\nT: -1\n"])
+@pytest.mark.parametrize("content", ["K: many\n", "no such field: 3\nT: -1\n"])
 def test_a_file_of_which_nothing_can_be_used_changes_nothing_and_says_so(content):
     files = Files(Curves(State(DEMONSTRATION.replace(T=7))))
-    load(files, content)
+    paste(files, content)
     assert files.state.setting == DEMONSTRATION.replace(T=7)
     assert "Nothing was changed" in files.state.note
+
+
+@pytest.mark.parametrize(
+    "link", ["http://127.0.0.1:5006/app?T=9&K=52", "?T=9&K=52", "https://example.org/zoexplore/app?K=52&T=9"]
+)
+def test_a_link_is_pasted(link):
+    files = Files(Curves())
+    paste(files, link)
+    assert files.state.setting == DEMONSTRATION.replace(T=9, K=52)

@@ -148,7 +148,7 @@ def test_pins_are_drawn_by_the_accountants_numbers():
 def test_a_bound_that_never_applies_is_drawn_as_nothing():
     pins = Pins(pins=[Pin("many", DEMONSTRATION.replace(K=300), Accounting())], compare="theorem")
     drawn = Curves(State(), pins=pins).pinned
-    assert np.isnan(drawn.source.data["ys"][0]).all() and np.isnan(drawn.ends.data["x"][0])
+    assert np.isnan(drawn.source.data["ys"][0]).all() and drawn.ends(dark=False) == {}
 
 
 def test_a_figures_pins_go_with_it_and_ones_own_stay():
@@ -186,8 +186,8 @@ def test_a_pin_keeps_its_letter_and_colour_when_another_is_unpinned():
     explorer.pins.remove(0)
     assert explorer.curves.pinned.source.data["colour"] == colours[1:]
     assert [row[0].label for row in explorer.pinned.rows] == ["B", "C"]
-    ends = explorer.curves.pinned.ends.data["x"]
-    assert np.isnan(ends[0]) and np.isfinite(ends[1])
+    assert [name[0] for name in explorer.curves.pinned.ends(dark=False)] == ["B", "C"]
+    assert [each["key"] for each in explorer.curves.legend.entries if each["group"].startswith("Pinned")] == ["pin B", "pin C"]
     explorer.state.ask(sigma=0.04)
     explorer.pins.add(explorer.state)
     assert [row[0].label for row in explorer.pinned.rows] == ["B", "C", "A"]
@@ -219,13 +219,3 @@ def test_delta_against_epsilon_draws_the_pins():
     view.paint(True)
     pins.pins = []
     assert view.pinned_source.data["xs"] == [] and "few" not in view.hover.tooltips
-
-
-def test_letters_of_lines_that_end_close_together_stand_beside_each_other():
-    pins = Pins()
-    figure = Curves(State(), pins=pins)
-    for sigma in (1e-3, 1.1e-3, 1e-1):
-        pins.add(State(DEMONSTRATION.replace(sigma=sigma)))
-    dx = figure.pinned.ends.data["dx"]
-    assert len(dx) == len(figure.pinned.ends.data["letter"])
-    assert len({*dx[:2]}) == 2 and dx[2] == max(dx), "the third is far below"

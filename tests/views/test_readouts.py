@@ -1,62 +1,100 @@
-"""The read-outs say the accountant's numbers, the smallest, and what does not apply and why."""
+"""The read-outs say the accountant's numbers: epsilon, the odds, and behind "More" why and on what they rest."""
 
-import asyncio
+import json
 import re
-from html import escape
 
 import pytest
 
 from zoexplore import BOUNDS, Accounting, epsilon, guarantee
-from zoexplore.compute.questions import smallest
-from zoexplore.formatting import format_number, parse_number
-from zoexplore.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
-from zoexplore.views import Readouts, State
-from zoexplore.views.panels.readouts import REST
+from zoexplore.compute.questions import guarantees, smallest
+from zoexplore.formatting import THIN, format_number, format_percent, parse_number
+from zoexplore.presets import DEMONSTRATION
+from zoexplore.statement import statement
+from zoexplore.views import State
+from zoexplore.views.panels.readouts import Headline, More, Odds, measures_of, odds, times
 
 
-def rows(view):
-    """Title -> number, as the table shows them."""
-    return dict(re.findall(r'<th scope="row"[^>]*>(.*?)</th><td class="number"[^>]*>(.*?)</td>', view.table.object))
-
-
-SETTINGS = [
-    DEMONSTRATION,
-    DEMONSTRATION.replace(K=300),
-    DEMONSTRATION.replace(T=3),
-    DEMONSTRATION.replace(regime="convex"),
-    DEMONSTRATION.replace(beta=0.0),
-]
-
-
-@pytest.mark.parametrize("setting", SETTINGS, ids=str)
-def test_every_bound_has_its_number(setting):
-    shown = rows(Readouts(State(setting)))
-    for bound in BOUNDS:
-        g = guarantee(setting, bound)
-        assert shown[g.title] == format_number(g.epsilon)
-
-
-def test_the_smallest_is_named_and_is_of_this_run():
-    view = Readouts()
-    found = {bound: guarantee(DEMONSTRATION, bound) for bound in BOUNDS if BOUNDS[bound].of_this_run}
-    best = min(found.values(), key=lambda g: g.epsilon)
-    assert f"<b>{best.title}</b>" in view.verdict.object
-    assert format_number(best.epsilon) in view.verdict.object
-    assert guarantee(DEMONSTRATION, "noisy-gd").epsilon < best.epsilon  # the comparator is smaller, and not named
-
-
-def test_what_does_not_apply_says_infinity_and_why():
-    view = Readouts(State(DEMONSTRATION.replace(K=300)))
-    assert rows(view)["Hidden-state theorem"] == "∞"
-    assert "2K = 600 exceeds d = 520" in view.table.object
+def opened(setting=DEMONSTRATION, accounting=None):
+    """What stands behind the number of a run."""
+    view = More(State(setting, accounting or Accounting()))
+    view.fold.collapsed = False
+    return view
 
 
 def share(view):
-    return re.search(r'<p class="share">(.*?)</p>', view.table.object).group(1)
+    return re.search(r'<p class="share">(.*?)</p>', view.verdict.object).group(1)
 
 
 def least(setting, accounting):
     return format_number(min(epsilon(setting, bound, accounting) for bound in BOUNDS if BOUNDS[bound].of_this_run))
+
+
+def test_the_number_is_the_least_guarantee_of_this_run_and_says_what_publishing_would_cost():
+    view = Headline(State(), beside="composition")
+    best = smallest(guarantees(DEMONSTRATION, Accounting()))
+    assert guarantee(DEMONSTRATION, "noisy-gd").epsilon < best.epsilon  # the comparator is smaller, and another mechanism
+    now, every = format_number(best.epsilon), format_number(guarantee(DEMONSTRATION, "composition").epsilon)
+    assert f"<b>{now}</b>" in view.number.object and f"{every} → <b>{now}</b>" in view.number.object
+    view.param.update(by="composition", beside="")
+    assert f"<b>{every}</b>" in view.number.object and f"{now} → <b>{every}</b>" in view.number.object
+
+
+def test_a_number_of_before_takes_the_place_of_the_comparison_and_goes():
+    view = Headline(State(), compares=False)
+    assert "→" not in view.number.object
+    view.before = 3.0
+    assert "3.00 →" in view.number.object
+    view.before = None
+    assert "→" not in view.number.object
+
+
+@pytest.mark.parametrize(("before", "now", "said"), [
+    (8.0, 1.0, f"÷{THIN}8"), (1.0, 8.0, f"×{THIN}8"), (1.0, 1.01, ""), (0.0, 1.0, ""), (float("inf"), 1.0, ""),
+])  # fmt: skip
+def test_ratios(before, now, said):
+    assert times(before, now) == said
+
+
+@pytest.mark.parametrize("changes", [{}, {"regime": "non-convex"}, {"K": 52, "T": 10}, {"releases": 5}], ids=str)
+def test_the_odds_are_of_the_smallest_guarantees_whole_curve(changes):
+    run = DEMONSTRATION.replace(**changes)
+    best = smallest(guarantees(run, Accounting()))
+    most = format_percent(float(best.true_positive_rate(0.01))).removesuffix(f"{THIN}%")
+    assert f"catches at most {most} in 100 members" in Odds(State(run)).pane.object
+
+
+def test_where_epsilon_is_0_one_in_a_hundred_is_caught():
+    g = guarantee(DEMONSTRATION.replace(sigma=100.0), "sharp")
+    assert g.epsilon == 0 and "no more than 1 in 100" in odds(g.risk, g.setting.delta)
+
+
+def test_no_odds_are_given_where_nothing_is_known_or_guaranteed():
+    assert "rules nothing out" in Odds(State(DEMONSTRATION.replace(sigma=1e-5))).pane.object
+    assert "No bound applies" in Odds(State(DEMONSTRATION.replace(sigma=1e-300))).pane.object
+    printed = State(DEMONSTRATION.replace(R=1e-3, beta=0.0), Accounting(printed=True))
+    assert "As printed: not a guarantee." in Headline(printed).number.object and Odds(printed).pane.object == "<p></p>"
+
+
+def test_the_numbers_follow_at_once_held_or_not():
+    view = Headline(State())
+    view.state.slide(sigma=0.002)
+    assert format_number(epsilon(DEMONSTRATION.replace(sigma=0.002), "sharp")) in view.number.object
+    view.state.ask(sigma=0.003)
+    assert format_number(epsilon(DEMONSTRATION.replace(sigma=0.003), "sharp")) in view.number.object
+
+
+def test_what_is_behind_the_number_is_written_while_it_is_open_and_follows():
+    view = More(State())
+    assert view.verdict.object == ""
+    view.fold.collapsed = False
+    assert "<b>Sharper bound</b> gives the least guarantee" in view.verdict.object
+    view.state.ask(T=20)
+    expected = statement(DEMONSTRATION.replace(T=20), "sharp")
+    assert view.copiers["text"].tags == [str(expected)]
+    assert json.loads(view.copiers["json"].tags[0]) == expected.as_dict()
+    view.fold.collapsed = True
+    view.state.ask(T=30)
+    assert json.loads(view.copiers["json"].tags[0])["setting"]["T"] == 20
 
 
 @pytest.mark.parametrize("accounting", [Accounting(), Accounting(conversion="cks"), Accounting(schedule="optimal")], ids=str)
@@ -72,7 +110,7 @@ def least(setting, accounting):
     ids=str,
 )
 def test_what_the_isotropic_share_does_is_the_difference_to_runs_without_it_and_with_it_alone(setting, accounting):
-    said, plain = share(Readouts(State(setting, accounting))), accounting.replace(schedule="constant")
+    said, plain = share(opened(setting, accounting)), accounting.replace(schedule="constant")
     along, across = (least(setting.replace(beta=beta), plain) for beta in (1.0, 0.0))
     now = least(setting, accounting)
     free = accounting.schedule == "optimal"
@@ -85,92 +123,34 @@ def test_what_the_isotropic_share_does_is_the_difference_to_runs_without_it_and_
     assert (f"With β\u00a0=\u00a00 it would be {across}" in said) == (setting.beta > 0 or free)
 
 
-def test_notes_are_shown():
-    setting = DEMONSTRATION.replace(batch=2000)
-    note = guarantee(setting, "sharp").note
-    assert note and escape(note) in Readouts(State(setting)).table.object
-
-
-def test_a_run_without_any_bound_says_so():
-    view = Readouts(State(DEMONSTRATION.replace(batch=100)))
-    if all(not guarantee(DEMONSTRATION.replace(batch=100), bound).valid for bound in BOUNDS):
-        assert "∞" in view.verdict.object
-        assert "No bound applies" in view.verdict.object
-
-
-def test_read_outs_follow_the_state():
-    view = Readouts()
-    before = view.table.object
-    view.state.ask(sigma=0.01)
-    assert view.table.object != before
-    assert rows(view)["Composition"] == format_number(guarantee(DEMONSTRATION.replace(sigma=0.01), "composition").epsilon)
-
-
-def test_where_composition_is_no_worse_the_sentence_says_so():
-    view = Readouts(State(DEMONSTRATION.replace(T=1)))
-    assert "pays off from T" in view.verdict.object
-
-
-def test_assumptions_are_met_not_met_or_supposed():
-    view = Readouts(State())
+def test_assumptions_are_met_not_met_or_assumed():
+    view = opened()
     view.state.ask(K=300)
-    view.fold.collapsed = False
     text = view.assumptions.object
-    assert 'aria-label="met"' in text
-    assert 'aria-label="supposed"' in text
+    assert 'aria-label="met"' in text and 'aria-label="assumed"' in text
     assert re.search(r'aria-label="not met">✗</span><span>At most half the dimension', text)
     items = re.findall("<li>.*?</small>", text)
     assert items and len(items) == len(set(items)) == text.count("<li>")
-    view.state.ask(K=2)
-    assert "not met" in text and view.assumptions.object != text
-
-
-def test_printed_constants_are_called_no_guarantee_while_they_are_on():
-    view = Readouts(State(BEFORE.replace(R=1e-3, beta=0.0), PAPER_CONVENTION))
-    assert "not a guarantee" not in view.verdict.object
-    view.state.ask(printed=True)
-    assert BOUNDS[smallest(view._found).bound].printed, "a run whose smallest number the printed constants enter"
-    assert "As printed: not a guarantee." in view.verdict.object
-    assert "smallest guarantee" not in view.verdict.object and "Guarantees" not in view.table.object
-    view.state.ask(printed=False)
-    assert "not a guarantee" not in view.verdict.object
 
 
 def test_printed_constants_mark_the_bounds_that_they_enter_and_no_other():
-    view = Readouts()
-    view.state.ask(printed=True)
-    assert smallest(view._found).bound == "sharp" and "not a guarantee" not in view.verdict.object
-    assert "smallest guarantee" in view.verdict.object and "as printed" in view.table.object
+    view = Headline(State(DEMONSTRATION, Accounting(printed=True)))
+    assert "not a guarantee" not in view.number.object, "the smallest is as proved"
 
 
 def test_released_checkpoints_are_not_said_to_be_hidden():
-    some, every = (Readouts(State(DEMONSTRATION.replace(releases=r))).verdict.object for r in (5, 10**6))
+    some, every = (opened(DEMONSTRATION.replace(releases=r)).verdict.object for r in (5, 10**6))
     assert "Of 200 iterates 5 are released" in some
     assert "last iterate" not in some and "last iterate" not in every
 
 
-def test_texts_rest_while_a_slider_is_held_and_end_with_the_last_move():
-    async def dragged():
-        view, written = Readouts(State()), []
-        view.verdict.param.watch(lambda event: written.append(event.new), "object")
-        for sigma in range(11, 31):
-            view.state.slide(sigma=sigma * 1e-4)
-            await asyncio.sleep(0)
-        moves = len(written)
-        view.state.moving = False
-        for _ in range(200):
-            await asyncio.sleep(REST / 4)
-            if written[-1] != written[0] and not view._redrawing.waits:
-                break
-        return view, moves
-
-    view, moves = asyncio.run(dragged())
-    assert moves < 10, "a redraw for every move"
-    assert format_number(epsilon(DEMONSTRATION.replace(sigma=0.003), "sharp")) in view.verdict.object
+def test_mu_rho_and_z_are_the_smallest_guarantees():
+    shown, g = opened(DEMONSTRATION.replace(T=100)).measures.object, guarantee(DEMONSTRATION.replace(T=100), "sharp")
+    numbers = re.findall(r"<td>(.*?)</td>", shown)
+    assert numbers[:3] == [format_number(x) for x in (*g.gaussian_dp[:1], g.rho, g.delta_f)] and "failure probability" in shown
+    assert float(numbers[3]) == float(f"{g.setting.noise_multiplier:.4g}")
 
 
-def test_texts_follow_at_once_what_is_no_drag():
-    view = Readouts(State())
-    for sigma in (0.002, 0.003):
-        view.state.ask(sigma=sigma)
-        assert format_number(epsilon(DEMONSTRATION.replace(sigma=sigma), "sharp")) in view.verdict.object
+def test_where_there_is_no_gaussian_budget_none_is_shown():
+    g = guarantee(DEMONSTRATION.replace(batch=1, T=1, sampling="poisson", neighbours="add-remove"), "composition")
+    assert g.valid and [symbol for symbol, _, _ in measures_of(g)] == ["z"]

@@ -34,7 +34,7 @@ BOUNDS = ("composition", "theorem", "corollary", "sharp")
 @pytest.fixture
 def incomparable(monkeypatch):
     """A tab without the comparison that comes with the package."""
-    monkeypatch.setattr("zoexplore.views.training.tab.finished", lambda: None)
+    monkeypatch.setattr("zoexplore.views.training.results.finished", lambda: None)
 
 
 @pytest.fixture(scope="class")

@@ -1,5 +1,5 @@
 """What pages ask for: every bound's curve along a field, its guarantee, what that allows an attacker and what it says in words;
-values worth a name, a map's rows, plans. No Panel here.
+a map's rows, plans. No Panel here.
 
 Most are `cached`: pure functions of frozen arguments, whose values nobody writes to.
 """
@@ -15,14 +15,10 @@ import numpy as np
 
 from zoexplore.axes import AXES, T_MOST
 from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
-from zoexplore.bounds.contraction import k_min
-from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.compute.cache import cached, lookup
 from zoexplore.export import to_csv
-from zoexplore.formatting import format_count
 from zoexplore.planning import Plan, Unreachable, calibrate, recommend
-from zoexplore.planning.steps import from_which_on
 from zoexplore.setting import LARGEST_INTEGER, Accounting, Setting
 from zoexplore.statement import statement
 
@@ -33,8 +29,6 @@ RATES = np.unique(np.concatenate([_FEW, _EVEN, 1 - _FEW]))  # of false alarms: e
 RATES.flags.writeable = False
 Wanted = float | tuple[float, float]
 SIZE = 101  # points a side of a map
-_ALIKE = 1e-3  # curves that differ by less are the same to three digits
-_FINER = 40  # steps between two
 
 
 def timed(function: Callable, *args: Any) -> tuple[Any, float]:
@@ -146,50 +140,6 @@ def stated(setting: Setting, accounting: Accounting, bound: str) -> tuple[str, s
     """What a bound says of a run, to be published: in words, and for a program."""
     found = statement(setting, bound, accounting)
     return str(found), json.dumps(found.as_dict(), ensure_ascii=False, indent=2)
-
-
-@dataclass(frozen=True)
-class Annotation:
-    """A value along a field that is worth a name, and the bound that it is about, if it is about one."""
-
-    label: str
-    value: float
-    bound: str = ""
-
-
-@cached(any_T)
-def annotations(setting: Setting, accounting: Accounting, field: str) -> tuple[Annotation, ...]:
-    """What is named along a field; what lies nowhere is left out."""
-    found: list[Annotation] = []
-    if field == "T":
-        for bound in (bound for bound in BOUNDS.values() if bound.hides_iterates):
-            curves = curve_set(setting, accounting, "T")
-            hidden, public = curves.epsilon[bound.id], curves.epsilon["composition"]
-            if not (hidden < public * (1 - _ALIKE)).any():  # to three digits nothing is gained anywhere
-                continue
-            T = bound_pays_from(setting.replace(T=1), accounting, bound.id)
-            found.append(Annotation(f"T* = {format_count(T)}, {bound.short}", T, bound.id))
-    elif field == "K":
-        found.append(Annotation("2K = d", setting.d / 2))
-        least = float(k_min(RunArrays.of(setting)))
-        found.append(Annotation(f"Kₘᵢₙ = {format_count(np.ceil(least)) if np.isfinite(least) else '∞'}", least))
-    elif field == "d":
-        found.append(Annotation("2K = d", 2 * setting.K))
-    return tuple(each for each in found if np.isfinite(each.value))
-
-
-def bound_pays_from(setting: Setting, accounting: Accounting, bound: str) -> float:
-    """T*: the step from which on a bound that uses hidden iterates is below composition, as far as T is drawn; inf if none.
-
-    The two steps of the curves between which that is are known.
-    """
-    curves = curve_set(setting, accounting, "T")
-
-    def below(T: np.ndarray) -> np.ndarray:
-        found = curves.epsilon if T is curves.values else curve(setting, "T", T, [bound, "composition"], accounting)
-        return found[bound] < found["composition"]
-
-    return from_which_on(below, curves.values, _FINER)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ _STYLES = {  # element -> Bokeh's name of an option -> Matplotlib's
     "Labels": {"text_color": "color", "text_align": "horizontalalignment", "text_baseline": "verticalalignment"},
     "HLine": {"color": "color", "line_dash": "linestyle", "line_width": "linewidth"},
 }
+_SIZES = {"labels": 10, "ticks": 9, "legend": 9, "title": 10}  # points
 _FRAME = ("logx", "logy", "xlim", "ylim", "title", "invert_xaxis", "padding", "show_grid")  # by the same names in both
 
 
@@ -36,7 +37,7 @@ def save(drawn: Any, file: str | Path) -> None:
     vector = drawn.map(_in_matplotlib, [hv.Element])
     if isinstance(drawn, hv.Overlay):
         place = hv.Store.lookup_options("bokeh", drawn, "plot").kwargs.get("legend_position", "top_left")
-        vector = vector.opts({"Overlay": {"fig_size": 160, "legend_position": place}}, backend="matplotlib")
+        vector = vector.opts({"Overlay": {"fig_size": 160, "legend_position": place, "fontsize": _SIZES}}, backend="matplotlib")
     hv.save(vector, file, backend="matplotlib", fmt=Path(file).suffix.removeprefix(".") or "svg")
 
 
@@ -53,6 +54,6 @@ def _in_matplotlib(element: hv.Element) -> hv.Element:
     if isinstance(element, hv.Labels):
         middle = made.get("verticalalignment") == "middle"
         made |= {"size": 9} | ({"verticalalignment": "center"} if middle else {})
-    made |= {"aspect": 1.6} | {name: plot[name] for name in _FRAME if name in plot}
+    made |= {"aspect": 1.6, "fontsize": _SIZES} | {name: plot[name] for name in _FRAME if name in plot}
     made |= {"logz": True, "colorbar": True} if isinstance(element, hv.QuadMesh) else {}
     return element.opts(backend="matplotlib", clone=True, **made)

@@ -31,7 +31,6 @@ SETTABLE: dict[str, frozenset[str]] = {
         "ToggleInput": "active",
         "ToggleInputGroup": "active",
         "ToggleButtonGroup": "active",
-        "FileInput": "value filename mime_type",
         "Tabs": "active",
         "Card": "collapsed",
         "Range1d": "start end",

@@ -27,6 +27,7 @@ LONGEST_QUERY = 2000  # characters of a query that every browser, mail and chat 
 SETTABLE = (*SETTING_FIELDS, *OPTIONS)
 PARTS = ("title", "tools", "verdict", "table", "pins", "axis")
 MOST_SAID, LONGEST_SAID = 9, 300
+FORMER = {"motion": "publish"}  # views of earlier addresses -> what answers their question now
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Lesson:
         known = {"show": (*PARTS, *tabs, *SETTABLE), "lock": SETTABLE}
         taken, problems = {}, []
         for key, names in known.items():
-            asked = [name for name in given.get(key, "").split(",") if name]
+            asked = [FORMER.get(name, name) for name in given.get(key, "").split(",") if name]
             taken[key] = tuple(name for name in asked if name in names)
             problems += [f"there is no {name[:40]!r} to {key}" for name in asked if name not in names]
         problems += [f"only the first {MOST_SAID} prompts are shown"] if len(said) > MOST_SAID else []
@@ -85,6 +86,8 @@ class Bridge(pn.custom.JSComponent):
     heard = param.Integer(0, doc="of how many steps back or forth the page knows")
     went = param.String("", doc="the query that the last of them led to")
     visits = param.Integer(0, doc="how often the reader has gone back or forth")
+    returns = param.Boolean(False, doc="whether this browser looked at all bounds when it was last here")
+    all = param.Boolean(False, doc="whether all bounds are looked at, which the browser remembers")
     scheme = param.String("", doc="the colour scheme that this browser was last used with, or else prefers: dark or light")
     ready = param.Boolean(False, doc="whether a browser is there")
 
@@ -160,6 +163,8 @@ class Address:
     def read(self, search: str) -> None:
         """Take over the state of an address."""
         pairs = parse_qsl(search.removeprefix("?"), keep_blank_values=True)
+        if self.tabs:
+            pairs = _present(pairs)
         given = dict(pairs)
         for tab, names in self.tabs.asks().items() if self.tabs else ():
             if self.tabs and any(f"{tab}.{name}" in given for name in names):
@@ -171,12 +176,13 @@ class Address:
         try:
             self.state.replace(loaded.setting, loaded.accounting)
             pinned = self._pin(pairs)
-            turned = [taken(owner, name, key, given.get(key), first) for key, (owner, name, first) in list(self._kept.items())]
+            kept = sorted(self._kept.items(), key=lambda each: each[0] == "story")  # last: it turns the others, too
+            turned = [taken(owner, name, key, given.get(key), first) for key, (owner, name, first) in kept]
         finally:
             self._reading = False
         problems = (*loaded.problems, *filter(None, turned), *pinned, *self.lesson.problems)
         if problems:
-            self.state.note = "Of this address, " + "; ".join(map(in_symbols, problems))
+            self.state.note = "In this link, " + "; ".join(map(_plainly, problems))
 
     def _pin(self, pairs: list[tuple[str, str]]) -> list[str]:
         """Take over the pins. Returns what is wrong with them."""
@@ -184,6 +190,17 @@ class Address:
         known = not compare or compare in BOUNDS
         problems = self.pins.read([text for name, text in pairs if name == "pin"], compare if known else "")
         return problems + ([] if known else [f"compare = {compare[:40]!r} is not one of {', '.join(BOUNDS)}"])
+
+
+def _present(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The pairs of an earlier address as what they meant: a view has another name, or was what an address without one showed."""
+    found = [(name, FORMER.get(text, text) if name == "tab" else text) for name, text in pairs]
+    names = {name for name, _ in found}
+    return found if "tab" in names or not names & {"against", "hide", "pin"} else [("tab", "curves"), *found]
+
+
+def _plainly(problem: str) -> str:
+    return in_symbols(problem.replace("is not a field", "is an unknown setting"))
 
 
 def text_of(value: Any) -> str:

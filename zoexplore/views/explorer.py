@@ -11,21 +11,19 @@ from zoexplore.setting import Accounting, Setting
 from zoexplore.views.address import SETTABLE, Address, Bridge, Lesson
 from zoexplore.views.figures.pins import Pinned
 from zoexplore.views.panels.controls import Controls
-from zoexplore.views.panels.readouts import AttackerSentence, Readouts, StatementCard
+from zoexplore.views.panels.readouts import Headline, More, Odds
 from zoexplore.views.panels.story import Story
 from zoexplore.views.panels.toolbar import Files, Toolbar, presenter
-from zoexplore.views.pins import Pins
+from zoexplore.views.pins import MOST_PINS, Pins
 from zoexplore.views.state import State
 from zoexplore.views.style import widgets
 from zoexplore.views.style.widgets import details, link
 from zoexplore.views.tabs import VIEWS, Tabs
 
-_TITLE = f"""<h1>zoexplore</h1>
-<p>How private is a zeroth-order training run of which only the last iterate is released?
-{link(paper.URL, paper.SHORT)}, made interactive.</p>"""
+_TITLE = "<h1>zoexplore</h1>"
 
-
-_COLOPHON = f"""<p>Mechanism and hidden-state theorem: {", ".join(paper.AUTHORS)},
+_COLOPHON = f"""<p>How private is a zeroth-order training run of which only the last iterate is released?
+Mechanism and hidden-state theorem: {", ".join(paper.AUTHORS)},
 {link(paper.URL, f"<i>{escape(paper.TITLE)}</i>")}, {paper.VENUE}, {paper.ARXIV}.
 The sharper bound, the proofs and the errata are zoexplore's own: they open under Theory.</p>
 <p>zoexplore {__version__}, {paper.LICENCE}.</p>
@@ -66,13 +64,14 @@ class Explorer(pn.viewable.Viewer):
         self.tabs = Tabs(self.state, pins=self.pins, type_size=1.4 if self.lesson.present else 1.0)
         yield
         search = self.search
-        self.readouts = Readouts(self.state)
-        self.attacker, self.statement = AttackerSentence(self.state), StatementCard(self.state)
-        self.curves = self.tabs["curves"]
+        self.headline, self.odds, self.more = Headline(self.state), Odds(self.state), More(self.state)
         self.pinned = Pinned(self.state, pins=self.pins)
+        self.publish, self.curves = self.tabs["publish"], self.tabs["curves"]
+        yield
+        self.pin = widgets.button("Pin", lambda: self.pins.add(self.state))
+        self.turn = widgets.button("All bounds", self._turned, css_classes=["zx-button", "zx-fixed"])
         self._teach()
-        self.story = Story(self.state, self.tabs, self.controls, invites=search is not None and not search.strip("?"))
-        self.story.param.watch(self._show_bound, "by")
+        self.story = Story(self.state, self.tabs, self.controls)
         self.bridge = Bridge(visible=False) if search is not None else None
         turned = {"tab": (self.tabs, "selected"), "against": (self.curves, "along"), "hide": (self.curves.legend, "muted")}
         self._tells = not (self.lesson.show or self.lesson.html())  # a lesson is a story of its own
@@ -81,27 +80,74 @@ class Explorer(pn.viewable.Viewer):
         self.address = Address(self.state, self.bridge, self.lesson, turned, self.pins, self.tabs) if self.bridge else None
         if self.address:
             self.address.read(search or "")
+        self._tools()
+        self._follow()
+
+    def _tools(self) -> None:
         self.tools = Toolbar(self.state, self.bridge, self.pins)
+        self.pins.param.watch(self._pinned, "pins")
+        self.controls.top = [self.tools.preset, self.tools.reset]
         self.files = Files(self.curves, page=self.bridge is not None)
-        self.tools.more.append(self.files.toggle)
-        if self.lesson.present:
-            self.tools.more.append(presenter(present=True))
+        tell = [widgets.button("Story", lambda: self.story.go(1))] if self.bridge and self._tells else []
+        self.tools.more = [*tell, self.files.toggle, *([presenter(present=True)] if self.lesson.present else [])]
         self.dark = self.tools.dark
         self.dark.param.watch(lambda event: self.tabs.paint(event.new), "value")
 
-    def _show_bound(self, event: Any) -> None:
-        """Let the number above the figure, and what it means, be a bound's."""
-        self.readouts.by = self.attacker.by = event.new
+    def _turned(self) -> None:
+        self.tabs.selected = "publish" if self.tabs.selected == "curves" else "curves"
+        if self.bridge:
+            self.bridge.all = self.tabs.selected == "curves"
+
+    def _pinned(self, event: Any) -> None:
+        """Show what is pinned where it is drawn."""
+        self.pin.disabled = len(event.new) == MOST_PINS
+        if len(event.new) > len(event.old) and self.tabs.selected == "publish" and "curves" in self.tabs.kept:
+            self.tabs.selected = "curves"
+
+    def _follow(self) -> None:
+        """Let the number above the figure be that of the curve that is looked at, and of before a change."""
+        for view in (self.publish, self.curves):
+            view.ghost.param.watch(self._compare, "before")
+        self.publish.param.watch(self._compare, ["publish", "only"])
+        self.tabs.param.watch(self._compare, "selected")
+        if self.bridge:
+            self.bridge.param.watch(self._returned, "returns")
+            self._returned()
+        self._compare()
+
+    def _returned(self, *_: Any) -> None:
+        """Who has looked at all bounds last time sees them again, unless the address says what to show."""
+        asked = any(f"{name}=" in (self.search or "") for name in ("tab", "story", "show"))
+        if self.bridge and self.bridge.returns and not asked and self.tabs.selected == "publish":
+            self.tabs.selected = "curves"
+
+    def _compare(self, *_: Any) -> None:
+        two = self.tabs.selected == "publish"
+        every = two and self.publish.publish == "every"
+        with pn.io.hold():
+            self.holder.visible = self.more.fold.visible = self.tabs.selected in ("publish", "curves")
+            self.publish.switch.visible = two
+            self.turn.label = "All bounds" if two else "Two curves"
+            self.front.css_classes = ["zx-front", "zx-two" if two else "zx-all"]
+            self.odds.by = "composition" if every else ""
+            before = (self.publish if two else self.curves).ghost.before
+            self.headline.param.update(
+                by="composition" if every else "",
+                beside="" if every else "composition",
+                compares=two and not self.publish.only,
+                before=before,
+            )
 
     def _teach(self) -> None:
         """Keep the switch to the views that a lesson shows."""
-        views = [name for name in VIEWS if self.lesson.shows(name)]
+        views = tuple(name for name in VIEWS if self.lesson.shows(name))
         self.curves.choice.visible = self.lesson.shows("axis")
+        self.curves.legend.visible = self.lesson.shows("table")
+        tools = [widgets.tools(self.pin, self.turn)] if self.lesson.shows("tools") else []
+        self.front = widgets.component("front", self.publish.switch, *tools, self.headline.number, self.odds.pane, sheet="front")
+        self.holder = widgets.stack(self.front)  # which is hidden as a whole: a grid by its own style sheet stays visible
         if self.lesson.show and views:
-            self.tabs.selected = views[0]
-            self.tabs.param.selected.objects = views  # an address cannot turn to another one
-            self.tabs.switch.options = {VIEWS[name][0]: name for name in views}
-            self.tabs.switch.visible = len(views) > 1
+            self.tabs.keep(views)
 
     def _prompt(self) -> pn.viewable.Viewable:
         """What a lesson says, where the story else is; and what could not be used of its address, where there are no controls."""
@@ -118,26 +164,25 @@ class Explorer(pn.viewable.Viewer):
 
     def __panel__(self) -> pn.viewable.Viewable:
         shows = self.lesson.shows
-        title = widgets.html(_TITLE, "title")
-        heading = [part for of, part in (("title", title), ("tools", self.tools.__panel__())) if shows(of)]
-        row = widgets.row("heading", *heading)
-        header = [("title" if shows("title") else "tools", row), ("tools", self.files.drawer)]
-        answer = [("verdict", self.readouts.verdict), ("verdict", self.attacker.pane), ("tabs", self.tabs.__panel__())]
-        more = self.readouts.measures, self.readouts.fold, self.statement.fold
-        numbers = [("table", part) for part in (self.readouts.table, *more)]
+        heading = [widgets.short(_TITLE, "title")] if shows("title") else []
+        heading += [self.tabs.bar] if len(self.tabs.bar.titles) > 1 else []
+        heading += [self.tools.__panel__()] if shows("tools") else []
+        answer = [("verdict", self.holder), ("tabs", self.tabs.__panel__()), ("table", self.more.fold)]
+        alone = [] if shows(*VIEWS) or not shows("table") else [self.curves.legend]  # a lesson of numbers
 
         def area(name: str, parts: list[tuple[str, Any]]) -> list[pn.viewable.Viewable]:
             seen = [part for of, part in parts if shows(*VIEWS if of == "tabs" else (of,))]
             return [widgets.stack(*seen, css_classes=[f"zx-{name}"])] if seen else []
 
+        header = [widgets.row("heading", *heading)] if heading else []
         parts = widgets.component(
             "explorer",
-            *area("header", header),
+            *([widgets.stack(*header, self.files.drawer, css_classes=["zx-header"])] if header else []),
             *([self._prompt()] if self.lesson.html() or not shows(*SETTABLE) else []),
             *([self.story.panel] if self.bridge and self._tells else []),
             *([self.controls.__panel__()] if shows(*SETTABLE) else []),
             *area("answer", answer),
-            *area("numbers", numbers),
+            *([widgets.stack(*alone, css_classes=["zx-numbers"])] if alone else []),
             *([self.pinned.board] if shows("pins") else []),
             *([self.bridge] if self.bridge else []),
             sheet="explorer",

@@ -1,5 +1,6 @@
-"""The tabs: several views of one state, of which only the one that is shown exists and computes."""
+"""The tabs: questions in the order in which a person asks them, and the views that answer each, of which one is shown."""
 
+from pathlib import Path
 from typing import Any
 
 import panel as pn
@@ -7,37 +8,60 @@ import param
 
 from zoexplore.views.figures.attack import Attack
 from zoexplore.views.figures.curves import Curves
+from zoexplore.views.figures.game import Game
 from zoexplore.views.figures.inside import Inside
 from zoexplore.views.figures.map import Map
 from zoexplore.views.figures.parts import enlarge
 from zoexplore.views.figures.profile import Profile
+from zoexplore.views.figures.publish import Publish
 from zoexplore.views.panels.planner import Planner
-from zoexplore.views.panels.theory import Theory
+from zoexplore.views.panels.theory import Errata, Theory
 from zoexplore.views.pins import Pins
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
+from zoexplore.views.training.results import Compared, Price
 from zoexplore.views.training.tab import Train
 from zoexplore.views.view import View
 
 VIEWS: dict[str, tuple[str, type[View]]] = {
-    "curves": ("Curves", Curves),
+    "publish": ("Two curves", Publish),
+    "curves": ("All bounds", Curves),
+    "game": ("A game", Game),
+    "attack": ("Trade-off", Attack),
     "profile": ("δ against ε", Profile),
-    "attack": ("Attack", Attack),
-    "map": ("Map", Map),
-    "inside": ("Inside the bound", Inside),
+    "map": ("When it helps", Map),
     "plan": ("Plan", Planner),
-    "train": ("Train", Train),
-    "theory": ("Theory", Theory),
+    "results": ("Methods compared", Compared),
+    "price": ("What hiding buys", Price),
+    "train": ("Train this run", Train),
+    "theory": ("Formulas", Theory),
+    "inside": ("Inside the bound", Inside),
+    "errata": ("Misprints", Errata),
+}
+TABS: dict[str, tuple[str, ...]] = {
+    "Publish or hide": ("publish", "curves"),
+    "What ε means": ("game", "attack", "profile"),
+    "When it helps": ("map",),
+    "Plan": ("plan",),
+    "Train": ("results", "price", "train"),
+    "Theory": ("theory", "inside", "errata"),
 }
 
 
+class Bar(pn.custom.JSComponent):
+    """A tab list for screen readers and hands."""
+
+    titles = param.List([], doc="pairs of a name and the title that is shown")
+    selected = param.String("", doc="the name of the one that is selected; empty for none")
+    label = param.String("", doc="what the tabs are, for screen readers")
+
+    _esm = Path(__file__).with_name("tabs.js")
+
+
 class Tabs(pn.viewable.Viewer):
-    """A switch, and the view that it selects. A view is built when it is first shown, and sleeps while another is.
+    """Tabs, and the view that is selected. A view is built when it is first shown, and sleeps while another is."""
 
-    The switch is a radio group: one stop of the tab key, arrow keys to move, a name for screen readers.
-    """
-
-    selected = param.Selector(default="curves", objects=list(VIEWS), doc="the view that is shown")
+    selected = param.Selector(default="publish", objects=list(VIEWS), doc="the view that is shown")
     built = param.List([], item_type=str, doc="the views that there are, which are those that have been asked for")
 
     def __init__(self, state: State | None = None, pins: Pins | None = None, type_size: float = 1.0, **params: Any) -> None:
@@ -46,8 +70,13 @@ class Tabs(pn.viewable.Viewer):
         self.state, self.pins = state or State(), pins or Pins()
         self._dark, self._type_size = False, type_size
         self.views: dict[str, View] = {}
-        titles = {title: name for name, (title, _) in VIEWS.items()}
-        self.switch = widgets.radio("view", titles, "tabs", of=self.param.selected, css_classes=["zx-tabs"])
+        self.quiet = False  # whether no tabs are offered, as in the story
+        self.kept = tuple(VIEWS)  # the views that can be selected, of which a lesson has fewer
+        self._last = {tab: views[0] for tab, views in TABS.items()}  # of every tab, the view that was shown last
+        self.bar = Bar(label="questions", css_classes=["zx-tabs"], stylesheets=[theme.css("tabs")], margin=0)
+        self.parts = Bar(label="parts of this tab", css_classes=["zx-parts"], stylesheets=[theme.css("parts")], margin=0)
+        self.bar.param.watch(self._turned, "selected")
+        self.parts.param.watch(lambda event: event.new and setattr(self, "selected", event.new), "selected")
         self._frames: dict[str, pn.Column] = {}
         self._holder = widgets.stack()
         self._show()
@@ -61,14 +90,49 @@ class Tabs(pn.viewable.Viewer):
             self.built = list(self.views)
         return self.views[name]
 
+    @property
+    def tab(self) -> str:
+        """The title of the tab whose view is shown."""
+        return next(tab for tab, views in TABS.items() if self.selected in views)
+
     @staticmethod
     def asks() -> dict[str, tuple[str, ...]]:
         """View -> the params that are asked there and that an address keeps."""
         return {name: kind.asks for name, (_, kind) in VIEWS.items()}
 
+    def keep(self, views: tuple[str, ...]) -> None:
+        """Let only these views be selected, by an address either."""
+        self.kept = views
+        self.selected = views[0]
+        self.param.selected.objects = list(views)
+        self._write()
+
+    def offer(self, tabs: bool) -> None:
+        """Whether to offer other tabs than what is shown."""
+        self.quiet = not tabs
+        self._write()
+
+    def _turned(self, event: Any) -> None:
+        if event.new and event.new != self.tab:
+            self.selected = self._last[event.new] if self._last[event.new] in self.kept else self._of(event.new)[0]
+
+    def _of(self, tab: str) -> list[str]:
+        return [view for view in TABS[tab] if view in self.kept]
+
+    def _write(self) -> None:
+        """Say in both bars what is shown and what else there is. Between the two views of the first tab a button turns."""
+        tabs = [tab for tab in TABS if self._of(tab)]
+        parts = [] if "publish" in TABS[self.tab] else self._of(self.tab)
+        self.bar.param.update(titles=[[tab, tab] for tab in tabs], selected=self.tab, visible=len(tabs) > 1 and not self.quiet)
+        self.parts.param.update(
+            titles=[[view, VIEWS[view][0]] for view in parts], selected=self.selected, visible=len(parts) > 1 and not self.quiet
+        )
+
     def _show(self, *_: Any) -> None:
         shown = self[self.selected]
+        self._last[self.tab] = self.selected
         with pn.io.hold():
+            self._write()
             for name, view in self.views.items():
                 view.active = view is shown
                 if name in self._frames:
@@ -96,4 +160,4 @@ class Tabs(pn.viewable.Viewer):
                 view.paint(dark)
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.component("center", self.switch, self._holder)
+        return widgets.component("center", self.parts, self._holder)

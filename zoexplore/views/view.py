@@ -9,7 +9,7 @@ import param
 from bokeh.plotting import figure
 
 from zoexplore.compute.task import Task, event_loop_is_running
-from zoexplore.views.figures.parts import paint
+from zoexplore.views.figures.parts import dressed, paint
 from zoexplore.views.pins import Pins
 from zoexplore.views.state import State
 from zoexplore.views.style import theme
@@ -131,7 +131,7 @@ class View(pn.viewable.Viewer):
         import holoviews as hv  # which takes a second, and which few views need
 
         fig = hv.renderer("bokeh").get_plot(make()).state
-        fig.update(background_fill_color=None, border_fill_color=None, stylesheets=[theme.css("canvas")])
+        dressed(fig).update(stylesheets=[theme.css("canvas")])
         self.panes = [pane for pane in self.panes if pane not in holder.objects]
         holder[:] = [self.canvas(fig)]
         paint(fig, self.dark)

@@ -1,6 +1,6 @@
-"""The curves: every bound's epsilon against a field, in one figure that is built once and only ever given new data."""
+"""All bounds: epsilon of each against a field, in one figure that is built once and only ever given new data."""
 
-from math import isnan, log10, nan
+from math import inf, isfinite, isnan, nan
 from typing import Any
 
 import numpy as np
@@ -11,49 +11,44 @@ from bokeh.events import Reset
 from bokeh.models import CrosshairTool, CustomJSTickFormatter, LogTicker, Span
 from bokeh.plotting import figure
 
-from zoexplore.axes import AXES, FieldAxis, drawable, label_rows
+from zoexplore.axes import AXES, FieldAxis, drawable
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import (
     REFERENCE,
     REFERENCE_TITLE,
-    Annotation,
     CurveSet,
-    annotations,
     curve_set,
     guarantees,
+    public_epsilon,
     sketched,
+    smallest,
 )
-from zoexplore.formatting import format_count, format_delta, format_number
+from zoexplore.formatting import format_count, format_delta, format_number, format_short
 from zoexplore.setting import Accounting, Setting
-from zoexplore.views.figures import names, pins
+from zoexplore.views.figures import pins
+from zoexplore.views.figures.ghost import Ghost
+from zoexplore.views.figures.handle import Handle
 from zoexplore.views.figures.legend import Legend, entry
+from zoexplore.views.figures.names import Names
 from zoexplore.views.figures.parts import (
     LOG_TICKS,
     FittedRange,
     blank,
     empty,
     fixed_ticks,
+    give_way,
     hover,
     mark,
     stroke,
     tooltip,
-    words,
 )
+from zoexplore.views.pins import MOST_PINS
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
-# What the names stand for, by the field that they are on.
-MEANINGS = {
-    "T": "T*: from this step on a bound for hidden iterates is below composition at the same β. Composition at "
-    "β\u00a0=\u00a01 has all noise along the directions.",
-    "K": "Kₘᵢₙ: what the paper asks of K for its closed form; fewer may do. 2K = d: the most that the theorem allows.",
-    "d": "2K = d: the fewest parameters with which the theorem allows so many directions.",
-}
-_LABEL = 0.45  # of the axis's decades: annotations nearer to each other have their labels in rows of their own
-
-_ANNOTATED = ("x", "y", "dx", "dy", "align", "label")
-_MARKS = (*_ANNOTATED, "bound", "epsilon", "marker", "colour", "end_x", "end_y", "name")
+UNASKED = ["output-perturbation", "corollary"]  # curves that are off until somebody asks for them
+STYLES = {REFERENCE: theme.REFERENCE, **{bound: theme.style_of(bound) for bound in BOUNDS}}
 
 
 def columns(curves: CurveSet, field: str = "T") -> dict[str, np.ndarray]:
@@ -66,29 +61,28 @@ def columns(curves: CurveSet, field: str = "T") -> dict[str, np.ndarray]:
 
 
 class Curves(View):
-    """Epsilon against a field for every bound and every pin, with the current value marked."""
+    """Epsilon against a field for every bound and every pin, with the current value marked, and the table of their numbers."""
 
     along = param.Selector(default="T", objects=list(AXES), doc="the field that the curves run over")
-    annotates = param.Boolean(True, doc="whether what is worth it along the axis is named")
 
     def build(self) -> None:
         self._over: str | None = None  # the field that is drawn; the one chosen may still be computed
         self.source = empty("curves", "x", "value", *BOUNDS, REFERENCE)
-        self._found: dict[str, Guarantee] = {}  # of the run that is drawn
-        self._annotated: tuple[Annotation, ...] = ()
-
-        self.marks, self.annotations = empty("marks", *_MARKS), empty("annotations", *_ANNOTATED)
+        self.found: dict[str, Guarantee] = {}  # of the run that is drawn
+        self.public = inf
+        self.marks = empty("marks", "bound", "x", "y", "marker", "colour")
         self.figure = self._figure()
         self.across, self.up = FittedRange(self.figure.x_range), FittedRange(self.figure.y_range)
         self.pinned = pins.PinnedCurves(self.figure, self.pins)
+        self.names, self.ghost = Names(self.figure, len(STYLES) + MOST_PINS), Ghost(self.figure, self.state, self.push)
+        self.handle = Handle(self.figure, self._dragged)
         self.pane = self.canvas(self.figure)
-        self.legend = Legend()
+        self.legend = Legend(muted=list(UNASKED))
         self.choice = widgets.select("ε against", {a.title: field for field, a in AXES.items()}, "along", of=self.param.along)
-        self.meaning = widgets.html("", "says")
         self.pins.param.watch(self.changed, ["pins", "compare"])
         self.param.watch(self.changed, "along")
         self.legend.param.watch(self._mute, "muted")
-        self.param.watch(self._mute, "annotates")
+        self.handle.param.watch(self._named, "size")
 
     @property
     def abscissa(self) -> FieldAxis:
@@ -96,29 +90,20 @@ class Curves(View):
 
     def _figure(self) -> figure:
         fig = blank(
-            "epsilon-against-T", x_axis_type="log", y_axis_type="log", x_range=(1, 10), y_range=(1e-2, 1e4), min_border_top=34,
+            "epsilon-against-T", x_axis_type="log", y_axis_type="log", x_range=(1, 10), y_range=(1e-2, 1e4), min_border_top=12,
+            min_border_bottom=34,
         )  # fmt: skip
         muted, surface = theme.colour("muted"), theme.colour("surface")
-        self.now = mark(fig, 1, line_width=1.6, editable=True)
-        self.now.on_change("location", self._dragged)
-        fig.vspan("x", source=self.annotations, line_color=muted, line_width=1, line_dash=[1, 4])
-        styles = {REFERENCE: theme.REFERENCE, **{bound: theme.style_of(bound) for bound in BOUNDS}}
-        thick_first = sorted(styles.items(), key=lambda each: -each[1].width)  # so that none hides another
-        self.lines = {name: fig.line("x", name, source=self.source, name=name, **stroke(s)) for name, s in thick_first}
+        self.now = mark(fig, 1, line_width=1.6)
+        thick_first = sorted(STYLES.items(), key=lambda each: -each[1].width)  # so that none hides another
+        self.lines = {
+            name: fig.line("x", name, source=self.source, name=name, visible=name not in UNASKED, **stroke(s))
+            for name, s in thick_first
+        }
         fig.scatter(
             "x", "y", source=self.marks, size=9, marker="marker", fill_color="colour", line_color=surface, line_width=1.5,
             level="overlay",
         )  # fmt: skip
-        beside = {"x_offset": "dx", "y_offset": "dy", "text_align": "align"}
-        over = {"background_fill_color": surface, "text_font_size": "11.5px"}
-        words(fig, "x", "y", "label", self.marks, text_color="colour", text_baseline="top", text_line_height=1.25, **beside)
-        self.names = words(
-            fig, "end_x", "end_y", "name", self.marks, x_offset=-4, y_offset=-3, text_color="colour", text_align="right",
-            text_baseline="bottom", background_fill_alpha=0.7, **over,
-        )  # fmt: skip
-        self.annotation_words = words(
-            fig, "x", "y", "label", self.annotations, text_color=muted, background_fill_alpha=0.8, **beside, **over
-        )
         self.probe = fig.line("x", fixed(fig.y_range.end), source=self.source, line_alpha=0, name="probe")
         self.hover = hover(fig, self.probe, above=True)
         self.cross = Span(dimension="height", line_color=muted, line_width=1, line_alpha=0.6)
@@ -127,49 +112,36 @@ class Curves(View):
         return fig
 
     def _marks(self) -> dict[str, list[Any]]:
-        """The current value on every curve, nan where there is none; off the frame, on its edge and with the number.
-
-        A row for every bound, always. BokehJS makes the labels of new data a little later than their colours, and where the page
-        lays itself out in between, as in a notebook, it would look for the colour of a label whose row is gone.
-        """
-        found = self._found
-        drawn = {bound for bound, g in found.items() if g.valid and g.epsilon > 0} - {*self.legend.muted}
-        epsilon = {bound: g.epsilon if bound in drawn else np.nan for bound, g in found.items()}
+        """The current value on every curve, nan where there is none; of what is off the frame, on its edge. A row a bound."""
+        drawn = {bound for bound, g in self.found.items() if g.valid and g.epsilon > 0} - {*self.legend.muted}
+        epsilon = {bound: g.epsilon if bound in drawn else nan for bound, g in self.found.items()}
         low, high = self.up.ends
-        above = [bound for bound, value in epsilon.items() if value > high]
-        start, end = self.abscissa.frame(self.state.setting)
-        left = self._now() <= (start * end) ** 0.5 * 3  # is there more room to the right of the mark
         return {
-            "bound": list(found),
-            "x": [self._now()] * len(found),
-            "epsilon": list(epsilon.values()),
+            "bound": list(self.found),
+            "x": [self._now()] * len(self.found),
             "y": np.clip(list(epsilon.values()), low, high).tolist(),
-            "marker": ["triangle" if bound in above else "circle" for bound in found],
-            "label": [f"{g.title}\nε = {format_number(g.epsilon)}" if bound in above else "" for bound, g in found.items()],
-            "dx": [12 if left else -12] * len(found),
-            "dy": [36 * above.index(bound) + 2 if bound in above else 0 for bound in found],
-            "align": ["left" if left else "right"] * len(found),
-            "colour": [theme.style_of(bound).hue(self.dark) for bound in found],
-            **names.columns(self.source.data, self.up.ends, self.legend.muted, taken=names.LABELLED * len(above)),
+            "marker": ["triangle" if value > high else "circle" for value in epsilon.values()],
+            "colour": [theme.style_of(bound).hue(self.dark) for bound in self.found],
         }
 
-    def _dragged(self, attr: str, old: Any, new: Any) -> None:
-        """The line that marks the current value was dragged: that is the value now."""
-        if new is None or new == self._now():
-            return
-        value = self.abscissa.value(float(new))
+    def _dragged(self, place: float, held: bool) -> None:
+        """The handle was dragged, or a place clicked: that is the value now."""
+        value = self.abscissa.value(place)
         if not self.abscissa.linear:
             value = type(value)(float(f"{value:.3g}"))
-        self.state.ask(**{self.abscissa.name: value})
-        self._mark_now()
+        (self.state.slide if held else self.state.ask)(**{self.abscissa.name: value})
 
     def _now(self) -> float:
         value = getattr(self.state.setting, self.abscissa.name)
         return nan if value is None else float(self.abscissa.place(value))
 
     def _mark_now(self) -> None:
-        """Put the line where the current value is; nowhere if there is none."""
-        self.now.location = None if isnan(self._now()) else self._now()
+        """Put the line and its handle where the current value is; nowhere if there is none."""
+        at = None if isnan(self._now()) or not isfinite(self._now()) else self._now()
+        value = getattr(self.state.setting, self.abscissa.name)
+        said = "" if value is None else format_count(value) if self.abscissa.whole else format_short(value)
+        self.now.location = at
+        self.handle.param.update(at=at, label=f"{self.abscissa.symbol} = {said}", title=self.abscissa.title)
 
     def _y_label(self) -> str:
         s = self.state.setting
@@ -180,11 +152,11 @@ class Curves(View):
         """Run over another field: a new axis on the same figure."""
         self._over = self.along
         axis, a = self.figure.xaxis[0], self.abscissa
-        axis.axis_label = a.title
         if a.linear:
             fixed_ticks(axis, a.ticks())
         else:
             axis.ticker, axis.formatter = LogTicker(), CustomJSTickFormatter(code=LOG_TICKS)
+        give_way(axis, self.now, self.figure)
 
     async def refresh(self) -> None:
         """After a change: one replacement of each source's data, and nothing else that is not different.
@@ -205,9 +177,9 @@ class Curves(View):
         """Draw a run's curves, accounted so, and what belongs to them."""
         found = await ask(guarantees, setting, accounting)
         curves = curves or await ask(curve_set, setting, accounting, self.along)
-        annotated = await ask(annotations, setting, accounting, self.along)
+        self.public = await ask(public_epsilon, setting, accounting)
         await self.pinned.find(self.along)
-        self._found, self._curves, self._annotated = found, curves, annotated
+        self.found, self._curves = found, curves
         with pn.io.hold():
             self._draw()
         self.push()
@@ -217,15 +189,18 @@ class Curves(View):
             self._turn()
         self._draw_lines()
         self.pinned.draw(self.along, self.dark)
-        self.names.glyph.x_offset = -4 - self.pinned.room
         rows = pins.hover_rows(self.pins, **{REFERENCE: (REFERENCE_TITLE, theme.REFERENCE)})
         self.hover.tooltips = tooltip(f"<i>ε</i> at {self.abscissa.symbol} = @{{x}}{{value}}", rows)
         self._mark_now()
         self.figure.yaxis.axis_label = self._y_label()
         self.fit(fresh)
         self.marks.data = self._marks()
-        self._annotate()
-        self.legend.entries = self._entries()
+        self._named()
+        self.legend.param.update(title=f"At T = {format_count(self.state.setting.T)}", entries=self._entries())
+        best = smallest(self.found)
+        self.ghost.follow(
+            self.state, f"{best.bound} {self.along}", best.epsilon, self.source.data["x"], self.source.data[best.bound]
+        )
 
     def _draw_lines(self) -> None:
         """A frame on the wire for each column: what is as it was is not sent."""
@@ -235,50 +210,56 @@ class Curves(View):
         elif changed := {k: data[k] for k in data if not np.array_equal(data[k], drawn[k], equal_nan=True)}:
             drawn.update(changed)
 
-    def _annotate(self) -> None:
-        """Name what is worth it along the axis, in rows where labels would meet."""
-        start, end = self.abscissa.frame(self.state.setting)
-        named = [each for each in self._annotated if self.annotates and each.bound not in self.legend.muted]
-        places = {each.label: float(self.abscissa.place(each.value)) for each in named}
-        shown = {label: x for label, x in places.items() if start <= x <= end}
-        height = 1.3 * float(self.annotation_words.glyph.text_font_size.removesuffix("px"))
-        rows = []
-        for (label, x), row in zip(shown.items(), label_rows(list(shown.values()), _LABEL * log10(end / start)), strict=True):
-            late = x > (start * end) ** 0.5  # and so with more room to its left
-            beside = {"dx": -4 if late else 4, "dy": -4 - height * row, "align": "right" if late else "left"}
-            rows.append({"x": x, "y": self.figure.y_range.end, "label": label, **beside})  # above the frame, where no curve is
-        data = {name: [row[name] for row in rows] for name in _ANNOTATED}
-        if data != self.annotations.data:  # Bokeh would send it all the same
-            self.annotations.data = data
-        self.meaning.object = f"<p>{MEANINGS.get(self.abscissa.name, '') if shown else ''}</p>"
+    def _named(self, *_: Any) -> None:
+        """Write the curves' names beside their ends, in the margin."""
+        if not self.found:
+            return
+        best, ends = smallest(self.found).bound, {}
+        titles = {bound: g.title for bound, g in self.found.items()} | {REFERENCE: REFERENCE_TITLE}
+        for name, title in titles.items():
+            values = self.source.data[name]
+            seen = np.flatnonzero(np.isfinite(values))
+            if name not in self.legend.muted and seen.size:
+                ends[title] = float(values[seen[-1]]), STYLES[name].hue(self.dark), name == best
+        self.names.write(ends | self.pinned.ends(self.dark), self.handle.size, log=True)
 
     def fit(self, fresh: bool = False) -> None:
         """Show the curves' decades, unless the reader has zoomed or panned."""
         self.across.show(self.abscissa.frame(self.state.setting), fresh)
-        drawn = {name: self.source.data[name] for name in self.lines}
-        now = [g.epsilon for bound, g in self._found.items() if BOUNDS[bound].of_this_run and 0 < g.epsilon < np.inf]
+        drawn = {name: self.source.data[name] for name in self.lines if name not in self.legend.muted}
+        now = [g.epsilon for bound, g in self.found.items() if bound in drawn and BOUNDS[bound].of_this_run]
+        now = [epsilon for epsilon in now if 0 < epsilon < inf]
         self.up.show_decades(drawn, self.pinned.source.data["ys"], now, fresh)
         self.probe.glyph.y = fixed(self.up.ends[1])  # the hover stands on it
 
     def _entries(self) -> list[dict[str, Any]]:
-        """What is drawn, and what is absent and why; the reference last."""
-        entries = []
-        for bound, g in self._found.items():
-            absent = not np.isfinite(self._curves.epsilon[bound]).any()
+        """What is drawn, and what is absent and why; then what it is compared with, then the pins."""
+        best, entries = smallest(self.found), []
+        for bound, g in self.found.items():
             lacks = next((c.shortfall for c in g.checks if c.shortfall), g.reason)
-            why = f"absent: {lacks.partition(';')[0]}" if absent else ""  # of several reasons the first
-            entries.append(entry(bound, g.title, theme.style_of(bound), why, absent))
-        return [*entries, entry(REFERENCE, REFERENCE_TITLE, theme.REFERENCE, "every iterate public")]
+            why = lacks.partition(";")[0] if not g.valid else "least that applies" if g is best else ""
+            group = "" if BOUNDS[bound].of_this_run else "For comparison, other mechanisms"
+            more = {"best": g is best, "says": BOUNDS[bound].summary}
+            entries.append(entry(bound, g.title, STYLES[bound], format_number(g.epsilon), why, not g.valid, group, **more))
+        entries.sort(key=lambda each: each["group"])
+        reference = entry(REFERENCE, REFERENCE_TITLE, theme.REFERENCE, format_number(self.public), "every step published")
+        return [*entries, reference | {"group": "For comparison, other mechanisms"}, *self.pinned.entries()]
 
     def _mute(self, *_: Any) -> None:
-        """Draw no curve that the reader has switched off, nor its mark and name. The frame stays as it is."""
+        """Draw no curve that the reader has switched off, nor its mark and name."""
         with pn.io.hold():
             for name, line in self.lines.items():
                 line.visible = name not in self.legend.muted
-            if self._found:
+            if self.found:
+                self.fit()
                 self.marks.data = self._marks()
-                self._annotate()
+                self._named()
         self.push()
 
+    def repaint(self) -> None:
+        super().repaint()
+        self._named()
+
     def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.component("curves", self.choice, self.legend, self.pane, self.meaning)
+        drawn = widgets.stack(self.choice, self.pane, self.handle, css_classes=["zx-curve"])
+        return widgets.component("curves", widgets.row("stage", drawn, self.legend))

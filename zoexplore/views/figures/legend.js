@@ -1,51 +1,63 @@
-// A legend whose entries are buttons: pressed ones are drawn. Entries stay the same elements, so that the focus does.
+// The table of what is drawn: its buttons show and hide curves. Rows stay the same elements, so that the focus does.
 const SVG = "http://www.w3.org/2000/svg";
 
 function swatch({light, dark, dash, width}) {
-  const picture = document.createElementNS(SVG, "svg");
-  const line = document.createElementNS(SVG, "line");
-  for (const [name, value] of Object.entries({class: "swatch", width: 26, height: 10, "aria-hidden": true})) picture.setAttribute(name, value);
-  for (const [name, value] of Object.entries({x1: 1, x2: 25, y1: 5, y2: 5, "stroke-width": width, "stroke-dasharray": dash.join(" ")})) line.setAttribute(name, value);
+  const picture = document.createElementNS(SVG, "svg"), line = document.createElementNS(SVG, "line");
+  for (const [name, value] of Object.entries({class: "swatch", width: 34, height: 10, "aria-hidden": true})) picture.setAttribute(name, value);
+  for (const [name, value] of Object.entries({x1: 1, x2: 33, y1: 5, y2: 5, "stroke-width": width, "stroke-dasharray": dash.join(" ")})) line.setAttribute(name, value);
   line.style.stroke = `light-dark(${light},${dark})`;
   picture.append(line);
   return picture;
 }
-
 // What says the same already is left as it is: writing it again would cost the browser a layout, with every redraw.
 function tell(element, words) {
   if (element.textContent !== words) element.textContent = words;
 }
+function row(model, entry) {
+  const made = document.createElement("tr");
+  made.innerHTML = '<td><button type="button"></button></td><th scope="row"><span></span><small></small></th><td class="number"></td>';
+  const button = made.querySelector("button");
+  button.append(swatch(entry));
+  button.addEventListener("click", () => {
+    const muted = model.muted.filter((key) => key !== entry.key);
+    model.muted = muted.length < model.muted.length ? muted : [...muted, entry.key];
+  });
+  return made;
+}
 
 export function render({model}) {
-  const list = document.createElement("ul");
-  const items = new Map();
-  const added = (entry) => {
-    const item = document.createElement("li"), button = document.createElement("button");
-    const title = document.createElement("span"), why = document.createElement("span");
-    button.type = "button";
-    why.className = "why";
-    button.append(swatch(entry), title);
-    item.append(button, why);
-    button.addEventListener("click", () => {
-      const muted = model.muted.filter((key) => key !== entry.key);
-      model.muted = muted.length < model.muted.length ? muted : [...muted, entry.key];
-    });
-    list.append(item);
-    items.set(entry.key, {item, button, title, why});
-    return items.get(entry.key);
-  };
+  const table = document.createElement("table"), rows = new Map();
+  table.innerHTML = '<thead><tr><th scope="col" colspan="2"></th><th scope="col"></th></tr></thead><tbody></tbody>';
+  const body = table.querySelector("tbody"), [what, number] = table.querySelectorAll("thead th");
+  const heading = (words) => Object.assign(document.createElement("tr"), {className: "group", innerHTML: `<th colspan="3" scope="colgroup">${words}</th>`});
   const draw = () => {
+    tell(what, model.title);
+    tell(number, model.symbol);
+    const keys = model.entries.map(({key, dash, light}) => `${key} ${dash} ${light}`).join();
+    if (body.dataset.keys !== keys) {
+      body.dataset.keys = keys;
+      rows.clear();
+      body.replaceChildren();
+      let last = "";
+      for (const entry of model.entries) {
+        if (entry.group !== last) body.append(heading(last = entry.group));
+        rows.set(entry.key, body.appendChild(row(model, entry)));
+      }
+    }
     for (const entry of model.entries) {
-      const {item, button, title, why} = items.get(entry.key) ?? added(entry);
-      tell(title, entry.title);
-      tell(why, entry.why);
-      if (why.title !== entry.why) why.title = entry.why;
-      item.classList.toggle("absent", entry.absent);
-      button.setAttribute("aria-pressed", !model.muted.includes(entry.key));
+      const made = rows.get(entry.key), shown = !model.muted.includes(entry.key) && !entry.absent, button = made.querySelector("button");
+      tell(made.querySelector("th span"), entry.title);
+      tell(made.querySelector("small"), entry.why);
+      tell(made.querySelector(".number"), entry.number);
+      made.className = `${entry.absent ? "absent" : ""} ${shown ? "" : "off"} ${entry.best ? "best" : ""}`;
+      made.title = entry.says ?? "";
+      button.disabled = entry.absent;
+      button.setAttribute("role", "switch");
+      button.setAttribute("aria-checked", shown);
+      button.setAttribute("aria-label", `${entry.title}: draw its curve`);
     }
   };
   draw();
-  model.on("entries", draw);
-  model.on("muted", draw);
-  return list;
+  for (const name of ["entries", "muted", "title", "symbol"]) model.on(name, draw);
+  return table;
 }

@@ -1,97 +1,83 @@
-"""Names at the right ends of curves: curves that come together there share one, and no two names meet."""
+"""Names at the ends of curves, in a margin of their own that no curve enters: curves that end together share a place, and no two
+names meet.
+"""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from math import ceil, nan
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from bokeh.plotting import figure
 
-from zoexplore.bounds import BOUNDS
+from zoexplore.views.figures.parts import empty, fill, words
 
-LABELLED = 3  # lines that the label of what is off the frame takes: on a phone, names reach below it
-_APART = 0.045  # of the axis's decades: names are no nearer to each other
-_LINE = 2  # names that share a place are written so many to a line, which a narrow figure has room for
-_SAME = 1e-3  # curves whose ends differ by less share one name
-_TENTH = 10  # of a curve, over which its name is written
-
-Frame = tuple[float, float]  # the lowest and the highest value in the frame
-
-
-@dataclass
-class End:
-    """Where a curve ends, its value a tenth of it before, and whose names stand there: its own, and of curves that join it."""
-
-    x: float
-    y: float
-    before: float
-    names: list[str] = field(default_factory=list)
-
-    @property
-    def lines(self) -> int:
-        """How many lines the names take."""
-        return ceil(len(self.names) / _LINE)
-
-    @property
-    def text(self) -> str:
-        """The names of curves that coincide, as one."""
-        lines = (self.names[at : at + _LINE] for at in range(0, len(self.names), _LINE))
-        return "\n= ".join(map(" = ".join, lines))
+LINE = 17  # pixels from one line to the next
+MARGIN, BRIEF_MARGIN = 156, 118  # pixels for names, and for short ones
+NARROW = 460  # pixels of a frame that has room for short names only
+_SAME = 1.5  # pixels: curves that end nearer share a place
+_BRIEF = {  # of titles that a phone has no room for
+    "Noisy gradient descent": "Noisy GD", "Hidden-state theorem": "Theorem", "Output perturbation": "Output pert.",
+    "Composition at β\u00a0=\u00a01": "… at β\u00a0=\u00a01",
+}  # fmt: skip
 
 
-def columns(data: Mapping[str, np.ndarray], frame: Frame, muted: Iterable[str], taken: int) -> dict[str, list]:
-    """A row for every bound: the place and the text of the name at the end of its curve, if one stands there.
+def spread(wanted: Sequence[float], heights: Sequence[float], room: float) -> list[float]:
+    """Where blocks of these heights begin, as near to where they are wanted as may be: none meets another, all are within `room`
+    if there is enough of it.
 
-    The uppermost lines of the frame may be `taken`.
+    >>> spread([10, 12, 90], [20, 20, 20], 100)
+    [0.0, 20.0, 80.0]
     """
-    ends = _ends(data, frame, set(muted))
-    _name(ends)
-    _space([end for end in ends.values() if end.names], frame, taken)
-    rows = [ends.get(bound, End(nan, nan, nan)) for bound in BOUNDS]
-    return {
-        "end_x": [end.x for end in rows],
-        "end_y": [end.y if end.names else nan for end in rows],
-        "name": [end.text for end in rows],
-    }
+    order = np.argsort(wanted, kind="stable")
+    starts, end = np.zeros(len(order)), 0.0
+    for i in order:  # down from the top
+        end = starts[i] = max(float(wanted[i]) - heights[i] / 2, end)
+        end += heights[i]
+    for i in order[::-1]:  # and up from the bottom, where they have run out of it
+        room -= heights[i]
+        starts[i] = room = min(starts[i], room)
+    return [float(max(start, 0.0)) for start in starts] if room >= 0 else [float(start - room) for start in starts]
 
 
-def _ends(data: Mapping[str, np.ndarray], frame: Frame, muted: set[str]) -> dict[str, End]:
-    """The ends of all curves that end within the frame."""
-    ends, (low, high) = {}, frame
-    for bound in (bound for bound in BOUNDS if bound not in muted):
-        values = np.asarray(data[bound])
-        seen = np.flatnonzero((values >= low) & (values <= high))
-        if seen.size and (seen[-1] == values.size - 1 or not np.isfinite(values[seen[-1] + 1])):
-            before = values[max(seen[-1] - values.size // _TENTH, seen[0])]
-            ends[bound] = End(float(data["x"][seen[-1]]), float(values[seen[-1]]), float(before))
-    return ends
-
-
-def _name(ends: dict[str, End]) -> None:
-    """Name every curve at its end; those that end alike and come alike at the end of the first of them.
-
-    A curve that meets a higher one at the very end only is named where it comes from.
+class Names:
+    """The names of a figure's curves. One row for every place, always: BokehJS makes labels of new data a little later than their
+    colours, and would look for the colour of a label whose row is gone.
     """
-    for bound, end in ends.items():
-        met = [other for other in ends.values() if other.x == end.x and _alike(other.y, end.y)]
-        same = (other for other in met if other.names and _alike(other.before, end.before))
-        next(same, end).names.append(BOUNDS[bound].title)
-        if end.before < min(max(other.before for other in met), end.y) * (1 - _SAME):
-            end.y = end.before
 
+    def __init__(self, fig: figure, most: int) -> None:
+        self.figure, self.most = fig, most
+        self.source = empty("names", "x", "y", "dx", "dy", "text", "colour", "style")
+        fig.min_border_right = MARGIN
+        look = {"text_baseline": "top", "text_line_height": 1.25, "text_font_style": "style"}
+        words(fig, "x", "y", "text", self.source, x_offset="dx", y_offset="dy", text_color="colour", **look)
 
-def _alike(value: float, other: float) -> bool:
-    return abs(value / other - 1) < _SAME
+    def write(self, ends: Mapping[str, tuple[float, str, bool]], size: Sequence[float], log: bool) -> None:
+        """Write names at the ends of their curves.
 
-
-def _space(ends: list[End], frame: Frame, taken: int) -> None:
-    """Raise names, from below, so that each is far enough above the last, and below what is `taken` of the frame. One that has no
-    room above its curve's end stands half a line below all of the curve that it is as wide as.
-    """
-    low, high = frame
-    least, line = 0.0, (high / low) ** _APART
-    for end in sorted(ends, key=lambda end: end.y):
-        highest = high / line ** (1 + end.lines + taken)  # above the frame are annotations
-        if end.y > highest:
-            highest = min(highest, end.before / line ** (end.lines + 0.5))
-        end.y = max(min(end.y, highest), least)
-        least = end.y * line**end.lines
+        Args:
+            ends: what it says, lines and all -> the value at the end, the colour, whether it is bold.
+            size: the frame's width and height in pixels.
+            log: whether the axis is logarithmic.
+        """
+        width, height = size
+        narrow = width < NARROW
+        self.figure.min_border_right = BRIEF_MARGIN if narrow else MARGIN
+        low, high = self.figure.y_range.start, self.figure.y_range.end
+        spans = (np.log(high / low), lambda v: np.log(high / v)) if log else (high - low, lambda v: high - v)
+        placed: list[list] = []  # pixels from the top, lines, colour, bold
+        for text, (value, colour, bold) in ends.items():
+            at = float(np.clip(spans[1](max(value, low if log else value)) / spans[0], 0, 1)) * height
+            text = _BRIEF.get(text, text) if narrow else text
+            text = f"{text} ↑" if value > high * (1 + 1e-9) else text
+            twin = next((each for each in placed if abs(each[0] - at) < _SAME and not each[3] and "\n" not in text), None)
+            if twin and not bold:
+                twin[1].append(f"= {text}")
+            else:
+                placed.append([at, text.split("\n"), colour, bold])
+        heights = [LINE * len(lines) for _, lines, *_ in placed]
+        tops = spread([at for at, *_ in placed], heights, height + LINE)
+        rows = [
+            {"x": self.figure.x_range.end, "y": high, "dx": 10, "dy": top - LINE / 2 + 2, "text": "\n".join(lines),
+             "colour": colour, "style": "bold" if bold else "normal"}
+            for top, (_, lines, colour, bold) in zip(tops, placed, strict=True)
+        ]  # fmt: skip
+        nothing = {"x": np.nan, "y": np.nan, "dx": 0, "dy": 0, "text": "", "colour": "#000000", "style": "normal"}
+        fill(self.source, rows + [nothing] * (self.most - len(rows)))

@@ -54,6 +54,7 @@ const up = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 return mantissa + " × 10" + [...String(e)].map(c => c == "-" ? "⁻" : up[Number(c)]).join("");
 """
 
+_NONE = np.array([])
 EVERYWHERE = (0.0, inf)  # the ends of a range before any have been chosen
 _SHORT = "return String(Number(tick.toPrecision(3))).replace('-', '−')"  # linear axes
 _TOLD = "return texts.find(([x]) => Math.abs(tick - x) <= 1e-9 * (Math.abs(x) || 1))?.[1] ?? ''"
@@ -115,6 +116,11 @@ def blank(name: str, sheet: str = "figure", bare: bool = False, **params: Any) -
     tools = {"tools": "save" if bare else "pan,wheel_zoom,box_zoom,reset,save", "toolbar_location": "above"}
     look = {"height": 500, "sizing_mode": "stretch_width", "stylesheets": [theme.css("canvas", sheet)], "min_border_right": 18}
     fig = figure(name=name, active_drag=None, active_scroll=None, **{**tools, **look, **params})
+    return dressed(fig)
+
+
+def dressed(fig: figure) -> figure:
+    """A figure in the page's light colours and its type."""
     fig.toolbar.logo = None
     fig.toolbar.autohide = True
     ink = theme.colour("ink")
@@ -122,7 +128,8 @@ def blank(name: str, sheet: str = "figure", bare: bool = False, **params: Any) -
     for grid in fig.grid:
         grid.grid_line_color = theme.colour("rule")
     for axis in fig.axis:
-        axis.formatter = CustomJSTickFormatter(code=TICKS if isinstance(axis, LogAxis) else _SHORT)
+        if not isinstance(axis.ticker, FixedTicker):
+            axis.formatter = CustomJSTickFormatter(code=TICKS if isinstance(axis, LogAxis) else _SHORT)
         axis.minor_tick_line_color = None
         axis.axis_line_color = axis.major_tick_line_color = theme.colour("edge")
         axis.major_label_text_color, axis.axis_label_text_color = theme.colour("muted"), ink
@@ -131,8 +138,28 @@ def blank(name: str, sheet: str = "figure", bare: bool = False, **params: Any) -
         axis.axis_label_text_font_style = "normal"
     if fig.title:
         fig.title.update(text_font_size="13px", text_color=ink, text_font=theme.FONT, text_font_style="bold")
+    for legend in fig.legend:
+        legend.update(label_text_color=ink, label_text_font=theme.FONT, background_fill_color=None, border_line_color=None)
     fig.js_on_event(Tap, CustomJS(code=TAP))
     return fig
+
+
+# A tick near the handle of a figure's dotted line says nothing: there the handle stands.
+_BESIDE_HANDLE = """
+const place = (x) => log ? Math.log(x) : x, {start, end} = fig.x_range;
+const share = Math.abs(place(tick) - place(now.location)) / Math.abs(place(end) - place(start));
+const wide = Bokeh.index.find_one(fig)?.frame?.bbox.width || 600;
+if (now.location != null && share * wide < 62) return "";
+"""
+
+
+def give_way(axis: Any, now: Span, fig: figure) -> None:
+    """Let the labels of an axis's ticks leave the room for the handle of a line."""
+    formatter = axis.formatter
+    if "now" not in formatter.args:
+        log = isinstance(axis, LogAxis)
+        formatter.args = {**formatter.args, "now": now, "fig": fig, "log": log}
+        formatter.code = _BESIDE_HANDLE + formatter.code
 
 
 def empty(name: str, *columns: str) -> ColumnDataSource:
@@ -226,7 +253,7 @@ class FittedRange:
         of_this_run = {name for name, bound in BOUNDS.items() if bound.of_this_run}
         own = [values for name, values in columns.items() if name in of_this_run]
         others = [values for name, values in columns.items() if name not in of_this_run]
-        wanted = frame(np.concatenate([*own, *pinned]), np.concatenate(others), now)
+        wanted = frame(np.concatenate([_NONE, *own, *pinned]), np.concatenate([_NONE, *others]), now)
         self.show(wanted if fresh else steady(wanted, self.ends), fresh)
 
 
@@ -250,4 +277,4 @@ def fixed_ticks(axis, texts: dict[float, str]) -> None:
     if not isinstance(axis.ticker, FixedTicker):
         axis.update(ticker=FixedTicker(ticks=[]), formatter=CustomJSTickFormatter(code=_TOLD, args={"texts": []}))
     axis.ticker.ticks = [float(x) for x in texts]
-    axis.formatter.args = {"texts": [[float(x), text] for x, text in texts.items()]}
+    axis.formatter.args = {**axis.formatter.args, "texts": [[float(x), text] for x, text in texts.items()]}

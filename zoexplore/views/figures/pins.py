@@ -9,22 +9,23 @@ import panel as pn
 from bokeh.models import ColumnDataSource, GlyphRenderer
 from bokeh.plotting import figure
 
-from zoexplore.axes import AXES, drawable, label_rows
+from zoexplore.axes import AXES, drawable
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.bound import Style
 from zoexplore.compute.ask import ask
-from zoexplore.compute.questions import CurveSet, curve_set, guarantees
+from zoexplore.compute.questions import CurveSet, curve_set, guarantees, smallest
 from zoexplore.export import every_field
 from zoexplore.fields import FIELDS, symbol_of
 from zoexplore.formatting import THIN, format_number, format_short
-from zoexplore.views.figures.parts import empty, fill, words
+from zoexplore.views.figures.legend import entry
+from zoexplore.views.figures.parts import empty
 from zoexplore.views.pins import LETTERS, Pin, Pins, grouped
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.widgets import region
 from zoexplore.views.view import View
 
 WIDTH, DASH = 1.7, (7, 2)
-_APART, _ASIDE = 0.3, 14  # decades between letters above each other; how far to the left the next one stands else, in pixels
+LONGEST = 20  # characters of a name at the end of a curve
 
 
 def lines(fig: figure, source: ColumnDataSource, xs: str = "xs", ys: str = "ys") -> GlyphRenderer:
@@ -62,11 +63,8 @@ class PinnedCurves:
     def __init__(self, fig: figure, pins: Pins) -> None:
         self.pins = pins
         self.source = empty("pins", "xs", "ys", "colour")
-        self.ends = empty("pin-letters", "x", "y", "dx", "letter", "colour")
         lines(fig, self.source)
-        look = {"text_align": "right", "text_baseline": "bottom", "text_font_size": "13px", "text_font_style": "bold"}
-        words(fig, "x", "y", "letter", self.ends, x_offset="dx", y_offset=-1, text_color="colour", level="glyph", **look)
-        self.room = 0  # pixels that the letters take at the right end
+        self.epsilons: list[float] = []  # of each pin's own run
         self._drawn: tuple = ()
         self._found: list[CurveSet] = []  # of each pin
         self._found_for: tuple = ((), "")  # which pins, and over which field
@@ -75,6 +73,8 @@ class PinnedCurves:
         """Compute every pin's curves over a field."""
         pins = tuple(self.pins.pins)
         found = [await ask(curve_set, pin.setting, pin.accounting, along) for pin in pins]
+        given = [await ask(guarantees, pin.setting, pin.accounting) for pin in pins]
+        self.epsilons = [(each.get(self.pins.compare) or smallest(each)).epsilon for each in given]
         self._found, self._found_for = found, (pins, along)
 
     def columns(self, values: np.ndarray) -> dict[str, np.ndarray]:
@@ -94,20 +94,17 @@ class PinnedCurves:
         xs = [AXES[along].place(curves.values) for curves in self._found]
         ys = [drawable(least(curves, self.pins.compare)) for curves in self._found]
         self.source.data = {"xs": xs, "ys": ys, "colour": colours(self.pins, dark)}
-        ends = {
-            place: (float(x[last]), float(y[last]))
-            for place, x, y in zip(self.pins.places(), xs, ys, strict=True)
-            for last in np.flatnonzero(np.isfinite(y))[-1:]
-        }
-        lettered = sorted(ends)
-        aside = dict(zip(lettered, label_rows([ends[place][1] for place in lettered], _APART), strict=True))
-        self.room = _ASIDE * max((1 + row for row in aside.values()), default=0)
-        rows = []  # one for every letter, always, as among marks
-        for place, letter in enumerate(LETTERS):
-            x, y = ends.get(place, (np.nan, np.nan))
-            dx = -3 - _ASIDE * aside.get(place, 0)
-            rows.append({"x": x, "y": y, "dx": dx, "letter": letter, "colour": theme.PINS[place][dark]})
-        fill(self.ends, rows)
+
+    def ends(self, dark: bool) -> dict[str, tuple[float, str, bool]]:
+        """What stands at the end of each curve: letter and name -> its value there, its colour, and that it is not bold."""
+        drawn = zip(styles(self.pins).values(), self.source.data["ys"], strict=False)
+        return {_shortened(name): (float(y[-1]), style.hue(dark), False) for (name, style), y in drawn if np.isfinite(y[-1])}
+
+    def entries(self) -> list[dict[str, Any]]:
+        """A row of the table for each."""
+        rows = zip(styles(self.pins).items(), self.epsilons, strict=False)
+        said = f"Pinned, {BOUNDS[self.pins.compare].short}" if self.pins.compare else "Pinned, the least of each"
+        return [entry(key, name, style, format_number(e), group=said) for (key, (name, style)), e in rows]
 
 
 class Pinned(View):
@@ -156,6 +153,10 @@ class Pinned(View):
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self.board
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 
 def _ratios(epsilons: list[float]) -> list[str]:

@@ -10,7 +10,7 @@ import param
 from bokeh.models import CustomJSTickFormatter
 
 from zoexplore.fields import FIELDS, OPTIONS, in_symbols
-from zoexplore.formatting import format_exact, format_typed, parse_number
+from zoexplore.formatting import format_exact, format_short, format_typed, parse_number
 from zoexplore.setting import Refused
 from zoexplore.views.address import Lesson
 from zoexplore.views.state import State
@@ -40,8 +40,9 @@ MENUS = {  # of a field: what its menu says
     "sensitivity": "sensitivity", "schedule": "noise share",
 }  # fmt: skip
 SWITCHES = {  # beside a number: a box, and the value that it sets
-    "R": ("no ball: R = ∞", inf), "lipschitz": ("the clip never acts", None), "eta": ("follow K/M", None),
+    "R": ("no ball: R = ∞", inf), "eta": ("follow K/M", None),
 }  # fmt: skip
+_SUPPOSED = {"nothing": inf, "clip": None}  # of a record's gradient: the value of L
 SLIDERS = ("K", "beta", "sigma", "n", "d", "T")
 _BESIDE = (2, 0, 0, 0)  # the margin of a box below the number that it is about
 IN_FOLD = ("R", "eta", "clip", "M", "m", "ridge", "xi", "delta", "batch", "lipschitz", "releases", "records_per_person")
@@ -185,7 +186,9 @@ class Controls(pn.viewable.Viewer):
             **{field: self._choice(widgets.select, field, label) for field, label in MENUS.items()},
             "printed": self._box("printed", "constants as printed: no guarantee"),
         }
+        self.known = self._known()
         self.switches = {field: self._switch(field, *switch) for field, switch in SWITCHES.items()}
+        self.top: list[pn.viewable.Viewable] = []  # above the dials: presets and reset
         self.notice = pn.pane.HTML("", visible=False, **widgets.look("notice", margin=0))
         self.state.param.watch(self._write_notice, ["refusal", "note"])
         self._lock()
@@ -194,13 +197,40 @@ class Controls(pn.viewable.Viewer):
         """Disable what a lesson locks."""
         inputs = [(control.field, control.text) for control in (*self.dials.values(), *self.fields.values(), self.multiplier)]
         inputs += [(field, dial.slider) for field, dial in self.dials.items()]
-        for field, widget in (*inputs, *self.options.items(), *self.switches.items()):
+        for field, widget in (*inputs, *self.options.items(), *self.switches.items(), ("lipschitz", self.known)):
             widget.disabled = field in self.lesson.lock
 
     def _choice(self, widget: Callable, field: str, label: str) -> Any:
         """A widget that selects one of a field's options, by their names."""
         options = {name: option for option, name in OPTIONS[field].items()}
         return follow(widget(label, options, value=getattr(self.state, field)), self.state, field)
+
+    def _known(self) -> pn.widgets.Select:
+        """What is known of one record's gradient, which every ε rests on: a menu of the field L."""
+        menu = widgets.select("known of one record's gradient", self._said_of_gradients(), "known")
+
+        def chosen(event: Any) -> None:
+            if event.new != self._supposed and event.new in _SUPPOSED:
+                self.state.ask(lipschitz=_SUPPOSED[event.new])
+
+        def changed(*_: Any) -> None:
+            menu.param.update(options=self._said_of_gradients(), value=self._supposed)
+
+        menu.value = self._supposed
+        menu.param.watch(chosen, "value")
+        self.state.param.watch(changed, "lipschitz")
+        return menu
+
+    @property
+    def _supposed(self) -> str:
+        L = self.state.lipschitz
+        return next((name for name, value in _SUPPOSED.items() if value == L), "number")
+
+    def _said_of_gradients(self) -> dict[str, str]:
+        """The two ordinary suppositions, and the number that is set where it is another."""
+        said = {"nothing: the clip may act": "nothing", "at most Δ long: the clip never acts": "clip"}
+        L = self.state.lipschitz
+        return said if L is None or L == inf else said | {f"at most L = {format_short(L)} long": "number"}
 
     def _box(self, field: str, label: str) -> pn.widgets.Checkbox:
         """A box for a field that is true or false."""
@@ -237,17 +267,18 @@ class Controls(pn.viewable.Viewer):
         regime = widgets.stack(widgets.label("the loss is"), self.options["regime"], css_classes=["zx-dial"])
         parts = {field: dial.__panel__() for field, dial in self.dials.items() if self.lesson.shows(field)}
         parts |= {"regime": regime} if self.lesson.shows("regime") else {}
-        fold = self._fold()
+        parts |= {"lipschitz": self.known} if self.lesson.shows("lipschitz") else {}
+        fold, parts_above = self._fold(), widgets.row("top", *self.top)
 
         def narrow(*_: Any) -> None:
-            for field, part in {**parts, "fold": fold}.items():
+            for field, part in {**parts, "fold": fold, "top": parts_above}.items():
                 part.visible = self.sole in ("", field)
 
         self.param.watch(narrow, "sole")
         narrow()
         return widgets.component(
             "controls",
-            widgets.short("<h2>The run</h2>"),
+            *([parts_above] if self.top and self.lesson.shows("tools") else []),
             *parts.values(),
             self.notice,  # below the dials, so that none of them moves under the reader's hand
             *([fold] if len(fold) else []),

@@ -37,7 +37,7 @@ from zoexplore.views.view import View
 _FREE = """<p><b>Solve</b> finds one value and leaves all others as they are. <b>Recommend a run</b> keeps the data, the
 loss, the ball and the forward passes that the run takes, and chooses directions and steps, the noise and its share β. Its clip is
 one on a record's quotients together.</p>"""
-_SUPPOSED = "Supposed, since no number can show it"
+_SUPPOSED = "Assumed; numbers cannot check this"
 AIMS = {"epsilon": "ε", "advantage": "advantage", "tpr": "true positives"}
 _ASKED = {"epsilon": ("target", "delta"), "advantage": ("advantage",), "tpr": ("tpr", "fpr")}  # the texts of each aim
 

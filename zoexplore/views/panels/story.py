@@ -23,8 +23,7 @@ from zoexplore.views.tabs import Tabs
 
 Found = dict[str, Guarantee]
 GUESSES = 3  # of every step
-_INVITATION = """<div class="band"><h2>New here?</h2> <p>What does a model trained on your data give away about you, and why does
-that stop growing? Six short steps.</p></div>"""
+ROUNDS = 20  # of the game
 
 
 @dataclass(frozen=True)
@@ -35,14 +34,12 @@ class Step:
         title: what it shows.
         summary: what to know before the question.
         control: the one field that can be moved.
-        view: the tab that is open, and `turned` what is selected in it.
+        view: the view that is open, and `turned` what is selected in it.
         question: what is to be guessed, and `guesses` the guesses.
-        tells: the answer, from what the accountant finds before and after.
+        tells: the place of the right guess and why it is right, from what the accountant finds before and after.
         run: what differs from the demonstration run at first, and `then` what is changed for the answer.
-        shows: the bounds whose curves are drawn; all of them where it is empty.
-        by: the bound whose number stands above the figure; the smallest one's where it is empty.
-        reveals: the bounds whose curves are drawn with the answer, of which the smallest one's number then stands there; those of
-            before where it is empty.
+        shows: the one curve of first sight that is drawn before the answer; both where it is empty.
+        reveals: what is selected in the view with the answer.
     """
 
     title: str
@@ -51,167 +48,152 @@ class Step:
     view: str
     question: str
     guesses: tuple[str, ...]
-    tells: Callable[[Found, Found], str]
+    tells: Callable[[Found, Found], tuple[int, str]]
     turned: dict[str, Any] = field(default_factory=dict)
     run: dict[str, Any] = field(default_factory=dict)
     then: dict[str, Any] = field(default_factory=dict)
-    shows: tuple[str, ...] = ()
-    by: str = ""
-    reveals: tuple[str, ...] = ()
+    shows: str = ""
+    reveals: dict[str, Any] = field(default_factory=dict)
 
 
-def _least(before: Found, after: Found) -> tuple[float, float]:
-    return smallest(before).epsilon, smallest(after).epsilon
-
-
-def _twice_the_noise(before: Found, after: Found) -> str:
-    was, now = _least(before, after)
-    part = now / was
-    size = "about half" if 0.45 < part < 0.55 else "less than half" if part < 0.5 else "more than half"
-    return (
-        f"ε falls from {format_number(was)} to {format_number(now)}: {size} is left. Where ε is small, twice the noise leaves "
-        "half of it; where ε is large, less than half."
+def _ceiling(before: Found, after: Found) -> tuple[int, str]:
+    last, every = (ROUNDS * (1 + g.advantage) / 2 for g in (smallest(after), after["composition"]))
+    return int(last > 13) + int(last > 18), (
+        f"On average at most {last:.1f} of {ROUNDS} rounds, whatever the attacker knows and computes: that is what ε = "
+        f"{format_number(smallest(after).epsilon)} means. Who sees every step may be right {every:.1f} times. Play it both ways."
     )
 
 
-def _composition(before: Found, after: Found) -> str:
+def _composition(before: Found, after: Found) -> tuple[int, str]:
     was, now = before["composition"].epsilon, after["composition"].epsilon
-    return (
-        f"ε of composition goes from {format_number(was)} to {format_number(now)}, {now / was:.0f} times as much: every step "
-        "that is published is one more look at the record. At first ε grows like √T, later like T."
+    return (0 if now < 2 * was else 2 if now > 60 * was else 1), (
+        f"ε goes from {format_number(was)} to {format_number(now)}, {now / was:.0f} times as much: every step that is published "
+        "is one more look at the record. At first ε grows like √T, later like T."
     )
 
 
-def _hidden(before: Found, after: Found) -> str:
-    every, last = after["composition"].epsilon, after["sharp"].epsilon
-    return (
-        f"Of ε = {format_number(every)} only {format_number(last)} is left: the green line instead of the orange one. The "
-        "run is the same; the steps in between are simply not shown to anybody."
+def _hidden(before: Found, after: Found) -> tuple[int, str]:
+    every, last = after["composition"].epsilon, smallest(after).epsilon
+    return (2 if last <= 0.2 * every else 1 if last <= 0.7 * every else 0), (
+        f"Of ε = {format_number(every)} only {format_number(last)} is left: the green line instead of the orange one. The run is "
+        "the same; nobody is shown the steps in between."
     )
 
 
-def _saturates(before: Found, after: Found) -> str:
-    was, now = _least(before, after)
+def _saturates(before: Found, after: Found) -> tuple[int, str]:
+    was, now = smallest(before).epsilon, smallest(after).epsilon
     change = "ε does not change" if now <= was * 1.001 else f"ε grows from {format_number(was)}"
-    return (
-        f"{change}: it is {format_number(now)}. Every step pulls the two runs together and covers the rest with fresh noise. "
-        "Watch them: even runs that start at opposite ends of the ball are the same cloud after a few steps. Only the last few "
-        "steps leave a trace, so the curve stops growing."
+    return (2 if now <= 1.001 * was else 1 if now < 2 * was else 0), (
+        f"{change}: it is {format_number(now)}. Every step pulls the two runs together and covers the rest with fresh noise, so "
+        "only the last few steps leave a trace, and the curve stops growing."
     )
 
 
-def _share(before: Found, after: Found) -> str:
-    was, now = _least(before, after)
-    return (
+def _share(before: Found, after: Found) -> tuple[int, str]:
+    was, now = smallest(before).epsilon, smallest(after).epsilon
+    return (0 if now > 1.01 * was else 2 if now < 0.99 * was else 1), (
         f"ε falls from {format_number(was)} to {format_number(now)}. Every step has new directions. Noise along them cannot "
         "cover what earlier steps left across them; noise in all directions can, and along the directions it gives up little."
     )
 
 
-def _cost(before: Found, after: Found) -> str:
-    return (
-        "Nobody knows before trying: press Train below. It trains this run at several noise scales, here and now, and draws "
-        "accuracy against ε. Stopping at the right step would be cheapest of all; hiding the iterates spares you having to know "
-        "which step that is."
+def _price(before: Found, after: Found) -> tuple[int, str]:
+    every, last = after["composition"].epsilon, smallest(after).epsilon
+    return (0 if last < 0.99 * every else 1), (
+        f"The model is the same one, so its accuracy is, too; what differs is what may be said of it: ε = {format_number(last)} "
+        f"instead of {format_number(every)}. Every model has a mark by either account, and all marks move to the left."
     )
 
 
 STEPS = {
     "1": Step(
         "What leaks",
-        "Two runs differ in one person's record. Whoever gets the trained model tries to tell which run it came from: blue or "
-        "orange in the picture. ε bounds how well anybody can. Noise σ hides the record.",
-        control="sigma", view="curves", turned={"along": "T"},
-        question="Will twice the noise halve ε?",
-        guesses=("Yes, about half", "Less than half is left", "More than half is left"),
-        then={"sigma": 1e-4}, tells=_twice_the_noise,
+        "Two training runs differ in your record. An attacker sees one released model and says which run it came from. "
+        "Noise σ makes that hard; ε says how hard. Play a few rounds.",
+        control="sigma", view="game", turned={"seen": "last"},
+        question=f"Of {ROUNDS} rounds, how many does the best attacker get right?",
+        guesses=("About 11", "About 15", "All of them"), tells=_ceiling,
     ),
     "2": Step(
         "Composition grows",
-        "Suppose every step of the training is published. Then every step is paid for: that is composition, the orange line.",
-        control="T", view="curves", turned={"along": "T"}, run={"T": 10}, shows=("composition",), by="composition",
+        "Suppose every step of the training is published. Then every step is paid for: that is composition.",
+        control="T", view="publish", turned={"publish": "every"}, run={"T": 10}, shows="every",
         question="A hundred times as many steps: how much larger is ε?",
-        guesses=("Not at all", "10 to 30 times", "100 times or more"),
-        then={"T": 1000}, tells=_composition,
+        guesses=("Not at all", "10 to 60 times", "100 times or more"), then={"T": 1000}, tells=_composition,
     ),
     "3": Step(
         "Hide the iterates",
         "Usually nobody needs the steps in between. Publish the last iterate alone, with the same noise and the same 200 steps.",
-        control="T", view="curves", turned={"along": "T"}, shows=("composition",), by="composition",
-        question="How much of composition's ε is left?",
-        guesses=("Nearly all", "About half", "A fifth or less"),
-        tells=_hidden, reveals=("composition", "sharp"),
+        control="T", view="publish", turned={"publish": "every"}, shows="every",
+        question="How much of ε is left?",
+        guesses=("Nearly all", "About half", "A fifth or less"), tells=_hidden, reveals={"publish": "last"},
     ),
     "4": Step(
         "It saturates",
         "The record acts in every step, and yet only the last iterate is seen.",
-        control="T", view="curves", turned={"along": "T"},
+        control="T", view="publish", turned={"publish": "last"}, shows="last",
         question="Train five thousand times longer. What does ε do?",
-        guesses=("It keeps growing", "It grows a little", "It stays"),
-        then={"T": 10**6}, tells=_saturates,
+        guesses=("It keeps growing", "It grows a little", "It stays"), then={"T": 10**6}, tells=_saturates,
     ),
     "5": Step(
         "What β does",
         "Each step moves along K random directions. The noise can go along them (β = 1) or everywhere (β = 0), with the same "
         "energy. Now all of it goes along them.",
-        control="beta", view="curves", turned={"along": "beta"}, run={"beta": 1.0}, shows=("composition",),
+        control="beta", view="curves", turned={"along": "beta"}, run={"beta": 1.0},
         question="Move half of the noise off the directions. What does ε do?",
-        guesses=("It rises", "It stays", "It falls"),
-        then={"beta": 0.5}, tells=_share, reveals=("composition", "sharp"),
+        guesses=("It rises", "It stays", "It falls"), then={"beta": 0.5}, tells=_share,
     ),
     "6": Step(
         "What it costs",
-        "Noise hides the record and disturbs the training. A guarantee is worth something only if the model still learns.",
-        control="sigma", view="train",
-        question="Does this run learn at all with an ε below 1?",
-        guesses=("Yes", "Hardly", "No"),
-        tells=_cost,
+        "Noise hides the record and disturbs the training. These models were trained as this run is, at several noise scales; "
+        "each mark is one of them, with every step published.",
+        control="sigma", view="price", turned={"hidden": False},
+        question="Hide the steps in between. What changes?",
+        guesses=("ε, and no accuracy", "Nothing", "Both become worse"), tells=_price, reveals={"hidden": True},
     ),
 }  # fmt: skip
 
 
 class Story(pn.viewable.Viewer):
-    """The steps in a panel above the page, of which they leave one control and one view. An empty `step` is the whole page."""
+    """The steps in a panel beside the page, of which they leave one control and one view. An empty `step` is the whole page."""
 
     step = param.Selector(default="", objects=["", *STEPS], doc="the step that is told; empty for none")
-    guess = param.String("", doc="what was guessed; empty before")
-    by = param.String("", doc="the bound whose number is told; empty for the smallest")
+    guess = param.Integer(-1, doc="the place of the guess that was taken; -1 before")
 
-    def __init__(self, state: State, tabs: Tabs, controls: Controls, invites: bool = False, **params: Any) -> None:
-        """With `invites` the page begins with an invitation to the story."""
+    def __init__(self, state: State, tabs: Tabs, controls: Controls, **params: Any) -> None:
         super().__init__(**params)
-        self.state, self.tabs, self.controls, self.invites = state, tabs, controls, invites
+        self.state, self.tabs, self.controls = state, tabs, controls
+        self.dots = widgets.short("", "dots")
         self.words, self.answer = (widgets.html("", "words", "story", css_classes=["zx-words"]) for _ in range(2))
         self.buttons = {
-            "begin": widgets.button("Begin", lambda: self.go(1), "primary"),
             "back": widgets.button("Back", lambda: self.go(int(self.step) - 1)),
             "next": widgets.button("Next", lambda: self.go(int(self.step) + 1), "primary"),
-            "skip": widgets.button("Skip: show the whole page", lambda: self.go(0)),
+            "end": widgets.button("End", lambda: self.go(0)),
         }
-        # The same buttons for every step: of those that a page gets later, a browser may send what the server does not take.
+        # The same buttons for every step, in the same places: none moves under the mouse, and a browser knows them all.
         self.guesses = widgets.row("guesses", *(widgets.button("–", partial(self.take, place)) for place in range(GUESSES)))
-        self.moves = widgets.row("guesses", *self.buttons.values())
-        self.panel = widgets.component("told", self.words, self.guesses, self.answer, self.moves, sheet="told")
+        moves = widgets.row("moves", self.buttons["back"], self.dots, self.buttons["next"], self.buttons["end"])
+        self.panel = widgets.component("told", moves, self.words, self.guesses, self.answer, sheet="told", visible=False)
         self._answering = Task()
         self.param.watch(self._set_up, "step")
-        self._show()
 
     def go(self, place: int) -> None:
-        """Turn to a step by its number; to none by 0, or beyond the last."""
-        self.invites = False
-        self.step = str(place) if 0 < place <= len(STEPS) else ""
-        self._show()
+        """Turn to a step by its number; to none by 0. Beyond the last there is none."""
+        if place <= len(STEPS):
+            self.step = str(place) if place > 0 else ""
 
     def _set_up(self, event: Any) -> None:
         """Set the run, the view and the one control of a step."""
         step = STEPS.get(self.step)
-        self.guess = ""
+        self._answering.stop()
+        self.guess = -1
         with pn.io.hold():
-            curves, shown = self.tabs["curves"], step.shows if step else ()
-            self.tabs.switch.visible = curves.choice.visible = step is None
-            curves.legend.visible = curves.annotates = not shown  # the names at the curves' ends say as much
-            self._draw(shown)
-            self.controls.sole, self.by = (step.control, step.by) if step else ("", "")
+            self.tabs.offer(tabs=step is None)
+            publish, curves = self.tabs["publish"], self.tabs["curves"]
+            publish.only = step.shows if step else ""
+            publish.switch.disabled = step is not None and bool(step.shows)
+            curves.choice.visible = step is None
+            self.controls.sole = step.control if step else ""
             if step:
                 # The axis goes first: what is held is written out at the end, and single columns of another length than the rest,
                 # sent before all of them are, would stop the figure in the browser.
@@ -219,38 +201,29 @@ class Story(pn.viewable.Viewer):
                 self.state.replace(DEMONSTRATION.replace(**step.run), Accounting())
                 self.tabs.selected = step.view
             elif event.old:
-                self.tabs.selected = "curves"
+                self.state.replace(DEMONSTRATION, Accounting())
+                curves.along, publish.publish = "T", "last"
+                self.tabs.selected = "publish"
             self._show()
-
-    def _draw(self, shown: tuple[str, ...]) -> None:
-        """Draw the curves of these bounds; all of them where there are none."""
-        curves = self.tabs["curves"]
-        curves.legend.muted = [name for name in curves.lines if name not in shown] if shown else []
 
     def _show(self) -> None:
         step = STEPS.get(self.step)
-        self.panel.visible = step is not None or self.invites
-        self.answer.object = ""
-        self.guesses.visible = self.answer.visible = step is not None
-        self.panel.css_classes = ["zx-told", *([] if step else ["zx-band"])]
-        for name, button in self.buttons.items():
-            button.visible = name in (("back", "next", "skip") if step else ("begin", "skip"))
-        self.buttons["skip"].label = "Skip: show the whole page" if step else "No, thanks"
+        self.panel.visible = step is not None
         if step is None:
-            self.words.object = _INVITATION
             return
+        self.answer.object = ""
         self.words.object = (
-            f"<h2><small>{self.step} of {len(STEPS)}</small> {escape(step.title)}</h2><p>{escape(step.summary)}</p>"
-            f'<p class="question">{escape(step.question)}</p>'
+            f'<h2>{escape(step.title)}</h2><p>{escape(step.summary)}</p><p class="question">{escape(step.question)}</p>'
         )
         for text, button in zip(step.guesses, self.guesses, strict=True):
-            button.param.update(label=text, disabled=False)
-        self.buttons["back"].disabled = self.step == "1"
-        self.buttons["next"].label = "Explore on your own" if self.step == str(len(STEPS)) else "Next"
+            button.param.update(label=text, disabled=False, css_classes=["zx-button"])
+        self.buttons["back"].disabled, self.buttons["next"].disabled = self.step == "1", self.step == str(len(STEPS))
+        dots = "".join("●" if name == self.step else "○" for name in STEPS)
+        self.dots.object = f'<p role="img" aria-label="step {self.step} of {len(STEPS)}">{dots}</p>'
 
     def take(self, place: int) -> None:
         """Take one of the guesses, and answer the question."""
-        self.guess = STEPS[self.step].guesses[place]
+        self.guess = place
         for button in self.guesses:
             button.disabled = True
         self._answering.stop()
@@ -260,11 +233,18 @@ class Story(pn.viewable.Viewer):
         step = STEPS[self.step]
         before = await ask(guarantees, DEMONSTRATION.replace(**step.run), Accounting())
         after = await ask(guarantees, DEMONSTRATION.replace(**step.run | step.then), Accounting())
-        self.answer.object = f'<p role="status"><b>You said: {escape(self.guess)}.</b> {escape(step.tells(before, after))}</p>'
-        self.state.ask(**step.then)
-        if step.reveals:
-            self._draw(step.reveals)
-            self.by = ""
+        right, why = step.tells(before, after)
+        with pn.io.hold():
+            for place, button in enumerate(self.guesses):
+                kind = "zx-right" if place == right else "zx-wrong" if place == self.guess else "zx-other"
+                mark = {"zx-right": "✓ ", "zx-wrong": "✗ "}.get(kind, "")
+                button.param.update(label=mark + step.guesses[place], css_classes=["zx-button", kind])
+            said = "Right." if self.guess == right else f"Not quite: {step.guesses[right][0].lower()}{step.guesses[right][1:]}."
+            self.answer.object = f'<p role="status"><b>{escape(said)}</b> {escape(why)}</p>'
+            self.state.ask(**step.then)
+            self.tabs["publish"].only = ""
+            self.tabs[step.view].param.update(**step.reveals)
+            self.tabs["publish"].clouds.again += 1
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self.panel

@@ -37,13 +37,11 @@ _TITLES = ("Where", "Printed", "Meant", "The printed number")
 
 
 class Theory(View):
-    """A section a bound, and the table of misprints with the switch that draws with them."""
+    """A section a bound: its formula, the formula with the run's numbers, what it assumes, its proof."""
 
     def build(self) -> None:
         self.numbers = {bound: _math("") for bound in BOUNDS}
         self.checks = {bound: _html("", "assumptions") for bound in BOUNDS}
-        box = widgets.box("Draw with the paper's printed constants", self.state.printed, margin=(6, 0, 4, 0))
-        self.printed = follow(box, self.state, "printed")
 
     async def refresh(self) -> None:
         found = await ask(guarantees, self.state.setting, self.state.accounting)
@@ -60,25 +58,36 @@ class Theory(View):
         head = f"<h2>{swatch} {escape(entry.title)}</h2><p>{escape(entry.summary)}</p>"
         source = [_html(f"<p><small>Source: {_linked(entry.source)}</small></p>")] if entry.source else []
         formulas = _math(_formula(entry.latex)), self.numbers[bound], self.checks[bound]
-        return widgets.column("bound", _html(head), *formulas, *source, *map(self._proof, entry.proofs))
-
-    def _proof(self, reference: Reference, title: str = "") -> pn.Column:
-        """A fold with a section of the project's own pages, which is rendered when it is opened first."""
-        of = "" if reference.heading == "Proof" else f": {reference.heading}"
-        toggle = widgets.toggle(title or f"Statement and proof{of}", "wrapped", margin=(4, 0, 0, 0))
-        text = _html("", "document", disable_math=False, visible=False)
-
-        def opened(event: Any) -> None:
-            text.object = as_html(reference) if event.new else text.object
-            text.visible = event.new
-
-        toggle.param.watch(opened, "value")
-        return widgets.stack(toggle, text)
+        return widgets.column("bound", _html(head), *formulas, *source, *map(_proof, entry.proofs))
 
     def __panel__(self) -> pn.viewable.Viewable:
-        derived = self._proof(_DERIVED, "Every misprint, derived")
-        errata = widgets.column("bound", _html(_PRINTED), self.printed, _html(_errata(), "errata"), derived)
-        return widgets.component("theory", *map(self._section, BOUNDS), errata)
+        return widgets.component("theory", *map(self._section, BOUNDS))
+
+
+class Errata(View):
+    """The table of misprints, with the switch that draws with them."""
+
+    def build(self) -> None:
+        box = widgets.box("Draw with the paper's printed constants", self.state.printed, margin=(6, 0, 4, 0))
+        self.printed = follow(box, self.state, "printed")
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        derived = _proof(_DERIVED, "Every misprint, derived")
+        return widgets.component("errata", _html(_PRINTED), self.printed, _html(_errata(), "errata"), derived)
+
+
+def _proof(reference: Reference, title: str = "") -> pn.Column:
+    """A fold with a section of the project's own pages, which is rendered when it is opened first."""
+    of = "" if reference.heading == "Proof" else f": {reference.heading}"
+    toggle = widgets.toggle(title or f"Statement and proof{of}", "wrapped", margin=(4, 0, 0, 0))
+    text = _html("", "document", disable_math=False, visible=False)
+
+    def opened(event: Any) -> None:
+        text.object = as_html(reference) if event.new else text.object
+        text.visible = event.new
+
+    toggle.param.watch(opened, "value")
+    return widgets.stack(toggle, text)
 
 
 def substituted(g: Guarantee) -> list[str]:

@@ -1,5 +1,5 @@
 """The toolbar: presets, reset, pinning, the link to what is shown, the colour scheme; and files: the curves and the setting to
-keep, a setting to load, code that reproduces the numbers.
+keep, a setting to paste, code that reproduces the numbers and draws the figure.
 """
 
 import os
@@ -8,21 +8,22 @@ from functools import partial
 from html import escape
 from io import StringIO
 from typing import Any
+from urllib.parse import parse_qsl
 
 import panel as pn
 
 from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import csv
 from zoexplore.compute.task import Task
-from zoexplore.export import LARGEST_FILE, from_yaml, to_notebook, to_python, to_yaml
+from zoexplore.export import LARGEST_FILE, from_fields, from_yaml, to_notebook, to_python, to_yaml
 from zoexplore.fields import in_symbols
 from zoexplore.limits import FRAMES
 from zoexplore.presets import PRESETS
 from zoexplore.views.address import Bridge
 from zoexplore.views.figures.curves import Curves
-from zoexplore.views.pins import MOST_PINS, Pins
+from zoexplore.views.pins import Pins
 from zoexplore.views.state import State
-from zoexplore.views.style import widgets
+from zoexplore.views.style import theme, widgets
 
 _SCHEME = "document.documentElement.style.setProperty('--zx-scheme', cb_obj.active ? 'dark' : 'light')"
 _PRESENT = """
@@ -36,26 +37,31 @@ button.tags = [`<iframe src="${to}" title="zoexplore" width="100%" height="640" 
 """
 
 
+_FIGURE = """
+# The figure, as vectors.
+from zoexplore import plots
+
+plots.save(plots.curves(setting, "{along}", accounting=accounting), "curves.svg")
+"""
+
+
 class Toolbar(pn.viewable.Viewer):
-    """Presets, reset, pin, and where there is a `bridge` to a browser's address: copy link, and light or dark."""
+    """Presets, reset, and where there is a `bridge` to a browser's address: copy link, and light or dark."""
 
     def __init__(self, state: State | None = None, bridge: Bridge | None = None, pins: Pins | None = None, **params: Any) -> None:
         super().__init__(**params)
         self.state, self.bridge, self.pins = state or State(), bridge, pins or Pins()
         presets = {"Presets": "", **{preset.name: key for key, preset in PRESETS.items()}}
-        look = widgets.look("preset", "arrow", width=190, margin=0)
+        look = widgets.look("preset", "arrow", margin=0, sizing_mode="stretch_width")
         self.preset = pn.widgets.Select(options=presets, value=self._shown()[0], tags=["preset"], **look)
         self._following = False
         self.preset.param.watch(self._picked, "value")
         self.state.param.watch(self._follow, ["setting", "accounting"])
         self.reset = widgets.button("Reset", self._start_over)
-        self.pin = widgets.button("Pin", lambda: self.pins.add(self.state))
-        self.pins.param.watch(lambda event: self.pin.param.update(disabled=len(event.new) == MOST_PINS), "pins")
         self.link = widgets.copier("Copy link") if bridge else None
         self.more: list[pn.viewable.Viewable] = []  # between the link and the scheme
-        self.dark = widgets.toggle("Dark", css_classes=["zx-button", "zx-scheme"])
+        self.dark = widgets.toggle("◐", tags=["dark colours"], css_classes=["zx-button", "zx-scheme"])
         self.dark.jscallback(active=_SCHEME)
-        self.dark.param.watch(lambda event: self.dark.param.update(label="Light" if event.new else "Dark"), "value")
         if bridge:
             bridge.param.watch(self._follow_the_browser, "scheme")
             self._follow_the_browser()
@@ -94,7 +100,7 @@ class Toolbar(pn.viewable.Viewer):
 
     def __panel__(self) -> pn.viewable.Viewable:
         scheme = self.dark if self.bridge else None  # of a notebook, whose page is not ours, everything is light
-        tools = [tool for tool in (self.preset, self.reset, self.pin, self.link, *self.more, scheme) if tool]
+        tools = [tool for tool in (*self.more, self.link, scheme) if tool]
         return widgets.tools(*tools)
 
 
@@ -106,7 +112,7 @@ def presenter(present: bool) -> pn.widgets.Button:
 
 
 class Files(pn.viewable.Viewer):
-    """A drawer of downloads, an upload and a snippet; `toggle` opens it. Pictures are saved below the figures.
+    """A drawer of downloads, a box to paste into and a snippet; `toggle` opens it. A figure's own toolbar saves it as PNG.
 
     Where it is part of a `page` with an address, that can be shown in large type or in a frame, too.
     """
@@ -121,7 +127,10 @@ class Files(pn.viewable.Viewer):
         self.downloads = [
             widgets.download(kind.upper(), f"zoexplore.{kind}", partial(_file, text)) for kind, text in texts.items()
         ]
-        self.upload = widgets.upload("load a setting from a YAML file", ".yaml,.yml,.txt", LARGEST_FILE, self._load)
+        self.pasted = pn.widgets.TextAreaInput(
+            label="paste a setting: YAML, or a link", rows=2, max_length=LARGEST_FILE, **widgets.look("pasted", **theme.STRETCH)
+        )
+        self.take = widgets.button("Use it", self._take)
         self.code = widgets.html("", "code")
         self.copy = widgets.copier("Copy code")
         self.copy.disabled = True
@@ -140,14 +149,18 @@ class Files(pn.viewable.Viewer):
     async def ipynb(self) -> str:
         return await ask(to_notebook, self.state.setting, self.state.accounting)
 
-    async def _load(self, content: bytes, name: str) -> None:
-        loaded = await ask(from_yaml, content.decode("utf-8", "replace"))
+    def _take(self) -> None:
+        """Take over what was pasted: what can be used of it, and say what cannot."""
+        text = self.pasted.value_input or self.pasted.value or ""
+        linked = ("?" in text and text.split("?")[0].strip().startswith(("http", "/", "?"))) or text.strip().startswith("?")
+        loaded = from_fields(dict(parse_qsl(text.strip().partition("?")[2]))) if linked else from_yaml(text)
         said = "; ".join(map(in_symbols, loaded.problems))
         if loaded.read:
             self.state.replace(loaded.setting, loaded.accounting)
-            self.state.note = f"Of this file, {said}" if said else f"Loaded {name or 'the file'}."
+            self.pasted.value = ""
+            self.state.note = f"Of what was pasted, {said}" if said else "Took over what was pasted."
         else:
-            self.state.note = f"Nothing in this file can be used: {said}. Nothing was changed."
+            self.state.note = f"Nothing that was pasted can be used: {said}. Nothing was changed."
 
     def _open(self, *_: Any) -> None:
         self._write()
@@ -160,17 +173,17 @@ class Files(pn.viewable.Viewer):
             self._writing = Task(self._write_code)
 
     async def _write_code(self) -> None:
-        code = await ask(to_python, self.state.setting, self.state.accounting)
+        code = await ask(to_python, self.state.setting, self.state.accounting) + _FIGURE.format(along=self.curves.along)
         with pn.io.hold():
             self.code.object = f'<pre tabindex="0" aria-label="Python code">{escape(code)}</pre>'
             self.copy.param.update(tags=[code], disabled=False)
 
     def _drawer(self) -> pn.Column:
         keeps = zip(map(_words, ("the curves", "the setting", "a notebook")), self.downloads, strict=True)
-        loads = (_words("load a setting"), self.upload), (_words("pictures: below each figure"),)
         return widgets.component(
             "files",
-            widgets.pairs(*keeps, *loads),
+            widgets.pairs(*keeps),
+            widgets.row("paste", self.pasted, self.take),
             *([self._elsewhere()] if self.page else []),
             widgets.tools(_words("Python that prints these numbers"), self.copy),
             self.code,

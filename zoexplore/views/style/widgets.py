@@ -4,15 +4,13 @@ Each widget has the style sheets of its kind, and its kind as its class, `zx-kin
 (`theme.css`); whatever else is given goes to Panel as it is.
 """
 
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Any
 
 import panel as pn
 import param
 
-from zoexplore.compute.task import Task
 from zoexplore.views.notebooks import Component
 from zoexplore.views.style import theme
 
@@ -105,13 +103,6 @@ def download(text: str, filename: str, callback: Callable[[], Any], **more: Any)
     return pn.widgets.FileDownload(label=text, filename=filename, callback=callback, icon=None, **look("button", margin=0) | more)
 
 
-def upload(name: str, accept: str, longest: int, taken: Callable[[bytes, str], Coroutine]) -> pn.widgets.FileInput:
-    """A file to be read: a task awaits `taken` of what is in it and its name, which may be empty. No longer one is sent."""
-    made = pn.widgets.FileInput(accept=accept, tags=[name, longest], stylesheets=[theme.css("upload")], margin=0)
-    made.param.watch(lambda event: event.new and Task(partial(taken, event.new, made.filename or "")), "value")
-    return made
-
-
 def bar(name: str) -> pn.indicators.Progress:
     """How far something is, in percent."""
     sheet = [theme.css("bar")]
@@ -160,7 +151,7 @@ def fold(title: str, *parts: Any, collapsed: bool = True) -> pn.Card:
     return pn.Card(*parts, title=title, header=header, collapsed=collapsed, **look("fold", **theme.STRETCH))
 
 
-def component(name: str, *parts: Any, sheet: str = "curves", **more: Any) -> Component:
+def component(name: str, *parts: Any, sheet: str = "view", **more: Any) -> Component:
     """Parts as a component that looks right wherever it is, in a notebook's cell too: a view, or an area of the page."""
     sheets = [theme.root(*([sheet] if sheet else []))]
     return Component(*parts, css_classes=[f"zx-{name}"], stylesheets=sheets, **theme.STRETCH | more)

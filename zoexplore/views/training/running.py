@@ -87,7 +87,8 @@ class Running(pn.viewable.Viewer):
         self._asked, self._show = asked, show
         self._work = Task()
         beside = {"margin": (0, 8, 0, 0)}
-        self.train = widgets.button("Train", self.begin, **beside)
+        self._label = "Train"
+        self.train = widgets.button(self._label, self.begin, "primary", **beside)
         self.cancel = widgets.button("Cancel", lambda: self.stop("Cancelled. What was done by then is kept."), **beside)
         self.bar = widgets.bar("how much of it is trained")
         self.note = widgets.html("", "plan", align="center")
@@ -95,6 +96,11 @@ class Running(pn.viewable.Viewer):
         if lacks := missing():
             self.train.disabled = True
             self.refuse(f"Training needs {' and '.join(lacks)}, which is not installed here: {INSTALL}.")
+
+    def name_it(self, label: str) -> None:
+        """Say on the button what it trains."""
+        self._label = label
+        self.train.label = label
 
     def begin(self) -> None:
         """Run what is asked for, in place of what is running."""
@@ -158,7 +164,7 @@ class Running(pn.viewable.Viewer):
     def _busy(self, busy: bool) -> None:
         self.note.css_classes = [theme.BUSY] if busy else []
         self.cancel.visible = self.bar.visible = busy
-        self.train.label = "Train anew" if busy else "Train"
+        self.train.label = "Train anew" if busy else self._label
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.row("buttons", self.train, self.cancel, self.bar, self.note)
@@ -199,7 +205,7 @@ def _infinite(frontier: Frontier, bounds: tuple[str, ...]) -> str:
         f"<li><span><b>{escape(method)}</b>, {escape(', '.join(titles))}: {escape(reason)}</span></li>"
         for (method, reason), titles in infinite(frontier, bounds).items()
     )
-    return details("At ε = ∞, and why", f"<ul>{items}</ul>") if items else ""
+    return f"<h3>At ε = ∞, and why</h3><ul>{items}</ul>" if items else ""
 
 
 def _supposed(frontier: Frontier, bounds: tuple[str, ...]) -> str:

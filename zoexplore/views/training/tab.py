@@ -1,6 +1,6 @@
-"""Train: what privacy costs in utility, in a finished comparison of all methods, and measured by training here and now."""
+"""Train: what privacy costs in utility, measured by training here and now."""
 
-from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from html import escape
 from typing import Any
@@ -10,87 +10,17 @@ import param
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.columns import name_of, title_of
-from zoexplore.training import TASKS, Frontier, Point
-from zoexplore.training.finished import Comparison
+from zoexplore.training import Frontier, Point
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.training.choices import Choices
-from zoexplore.views.training.comparison import describe_costs, describe_frontier, table
 from zoexplore.views.training.course import Course
 from zoexplore.views.training.frontier import DEFAULT_BOUNDS, UTILITIES, UtilityFigure, about, legend
-from zoexplore.views.training.jobs import finished
+from zoexplore.views.training.jobs import Asked
+from zoexplore.views.training.results import compared
 from zoexplore.views.training.running import Results, Running
 from zoexplore.views.view import View
 
-_AGAINST = {"ε": "epsilon", "memory of a step, at one ε": "memory", "forward passes, at one ε": "passes"}
-_SAYS = """Every mark is a method at one noise scale, trained on this server and measured on records that it never saw. Each
-bound gives it an ε, and so a mark of its own. Click a mark to set the sliders to its run."""
-_COMMAND = "python -m zoexplore.training.comparison"
-
-
-class Finished(pn.viewable.Viewer):
-    """One task of the comparison at a time.
-
-    `opened` is called with the frontier to be looked at under all bounds; `shown` puts a HoloViews element into a holder.
-    """
-
-    task = param.Selector(doc="which task of the comparison is shown")
-    against = param.Selector(default="epsilon", objects=list(_AGAINST.values()), doc="what accuracy is drawn against")
-
-    def __init__(
-        self, comparison: Comparison, opened: Callable[[Frontier], None], shown: Callable[[pn.Column, Callable[[], Any]], None]
-    ) -> None:
-        super().__init__()
-        self.comparison, self._shown = comparison, shown
-        self.drawing = widgets.stack()
-        titles = {TASKS[name].title: name for name in comparison.frontiers}
-        self.param.task.objects = list(titles.values())
-        self.task = next(iter(titles.values()))
-        self.menu = widgets.select("measured on", titles, "along", "long", of=self.param.task)
-        self.axis = widgets.select("accuracy against", _AGAINST, "along", "long", of=self.param.against)
-        self.open = widgets.button("Look at it under all bounds", lambda: opened(self.frontier))
-        self.head, self.words = (widgets.html("", "words", "plan", "numbers") for _ in range(2))
-        self.param.watch(self.draw, ["task", "against"])
-        self.draw()
-
-    @property
-    def frontier(self) -> Frontier:
-        """The one that is shown."""
-        return self.comparison.frontiers[self.task]
-
-    def draw(self, *_: object) -> None:
-        """Show the task that is chosen."""
-        frontier, several = self.frontier, self.against == "epsilon"
-        self._shown(self.drawing, partial(_compared, frontier, self.against))
-        self.head.object = f"<p>{escape(describe_frontier(frontier) if several else describe_costs(frontier))}</p>"
-        self.words.object = (
-            f"<p>{escape(how(self.comparison, self.task))}</p>{widgets.details('The comparison in numbers', table(frontier))}"
-        )
-
-    def __panel__(self) -> pn.viewable.Viewable:
-        shown = self.menu, self.axis, self.head, self.drawing
-        below = widgets.tools(self.open, margin=(4, 0, 4, 0)), self.words, widgets.html("<p><b>Train here, now</b></p>", "words")
-        return widgets.stack(*shown, *below)
-
-
-def _compared(frontier: Frontier, against: str = "epsilon") -> Any:
-    from zoexplore import plots  # with HoloViews, which takes a second and which no other view needs
-
-    return plots.comparison(frontier, against)
-
-
-def how(comparison: Comparison, task: str) -> str:
-    """How a task's results came about."""
-    frontier = comparison.frontiers[task]
-    seeds = max(len(p.seeds) for p in frontier.points)
-    libraries = [f"{name} {frontier.versions[name]}" for name in ("zoexplore", "torch", "numpy")]
-    trials = comparison.budgets[task]["trials"]
-    taken = f" in {comparison.seconds[task] / 60:.0f} minutes of processor time" if task in comparison.seconds else ""
-    return (
-        f"Made {comparison.dates[task][:10]} by {_COMMAND}{taken} ({', '.join(libraries)}). Each method had {trials} trials for "
-        "each ε, drawn at random from ranges of its own and judged with other seeds on a part of the training records; ε does "
-        f"not cover the price of tuning. Marks are means over {seeds} seeds; bars are one standard error, the test records' "
-        f"included. ε is for one record more or less, with only the last iterate released. Data: {TASKS[task].licence}."
-    )
+_SAYS = "Trains the run that the sliders show, on this server: accuracy on records that it never saw, beside ε by every bound."
 
 
 class Train(View):
@@ -106,9 +36,11 @@ class Train(View):
 
     def build(self) -> None:
         self.choices = Choices(self.state)
-        self.running = Running(self.choices.asked, self._trained)
+        self.fold = widgets.fold("Several noise scales, other methods and tasks, seeds", self.choices)
+        self.running = Running(self._asked, self._trained)
+        self.fold.param.watch(self._named, "collapsed")
+        self._named()
         self.results = Results()
-        self.finished = Finished(known, self._loaded, self.draw_elements) if (known := finished()) else None
         self.marks, self.course = UtilityFigure(self._clicked), Course()
         self._choose()
         self.about, self.story = (widgets.html("", "words", "plan") for _ in range(2))
@@ -116,6 +48,16 @@ class Train(View):
         self.both = self._both()
         self._drawn = False
         self.param.watch(self._redraw, ["utility", "bounds", "frontier", "picked", "shown"])
+
+    def _asked(self) -> Asked:
+        """What to train: this run alone, until more is chosen in the fold."""
+        asked = self.choices.asked()
+        if not self.fold.collapsed:
+            return asked
+        return replace(asked, methods=("noisy-zogd", "non-private"), sigmas=(self.state.sigma,), epsilons=())
+
+    def _named(self, *_: Any) -> None:
+        self.running.name_it("Train this run" if self.fold.collapsed else "Train what is chosen")
 
     def _choose(self) -> None:
         """What chooses what is drawn."""
@@ -154,10 +96,6 @@ class Train(View):
         aimed = any(p.target is not None for p in frontier.points)
         self.param.update(frontier=frontier, **({"shown": "methods" if aimed else "bounds"} if begun else {}))
 
-    def _loaded(self, frontier: Frontier) -> None:
-        self.running.stop("Loaded.")
-        self.frontier = frontier
-
     def _redraw(self, *_: Any) -> None:
         self._drawn = False
         self.changed()
@@ -179,7 +117,7 @@ class Train(View):
         self.marks.draw(*shown, self.point)
         several = self.shown == "bounds"
         if self.frontier and not several:
-            self.draw_elements(self.by_methods, partial(_compared, self.frontier))
+            self.draw_elements(self.by_methods, partial(compared, self.frontier))
         self.by_bounds.visible, self.by_methods.visible = several, not several
         self.course.draw(*shown, self.point)
         if self.dark:
@@ -211,8 +149,7 @@ class Train(View):
         return widgets.stack(widgets.column("both", frontier, course))
 
     def __panel__(self) -> pn.viewable.Viewable:
-        parts = self.choices, self.running, self.about, self.both, self.results
-        return widgets.component("train", *([self.finished] if self.finished else []), *parts)
+        return widgets.component("train", self.running, self.fold, self.about, self.both, self.results)
 
 
 def _line(bound: str) -> dict[str, Any]:

@@ -1,0 +1,92 @@
+"""First sight: two curves and two clouds of the same run, and what moves between them; and the game."""
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from zoexplore import Accounting, curve, guarantee
+from zoexplore.axes import T_VALUES
+from zoexplore.bounds import BOUNDS
+from zoexplore.bounds.conversion import delta_of
+from zoexplore.compute.questions import guarantees, smallest
+from zoexplore.formatting import format_number
+from zoexplore.presets import DEMONSTRATION
+from zoexplore.views import State
+from zoexplore.views.figures.game import Game
+from zoexplore.views.figures.publish import PICTURES, Publish, gaussian_of, nice
+
+
+@pytest.fixture
+def view():
+    return Publish(State())
+
+
+def test_the_two_curves_are_composition_and_the_least_of_the_run(view):
+    own = [bound for bound in BOUNDS if BOUNDS[bound].of_this_run]
+    found = curve(DEMONSTRATION, "T", T_VALUES, own)
+    shown = np.isin(view.source.data["T"], T_VALUES)
+    at = np.isin(T_VALUES, view.source.data["T"][shown])
+    np.testing.assert_allclose(view.source.data["every"][shown], found["composition"][at])
+    np.testing.assert_allclose(view.source.data["last"][shown], np.minimum.reduce(list(found.values()))[at])
+
+
+def test_the_switch_changes_the_number_and_fades_one_curve_never_its_name(view):
+    for kind, other in (("every", "last"), ("last", "every")):
+        view.publish = kind
+        assert view.lines[kind].glyph.line_alpha == 1 > view.lines[other].glyph.line_alpha
+        assert view.clouds.shown == kind
+        assert {text.split("\n")[0] for text in view.names.source.data["text"]} == {"Every step", "Only the last"}
+    found = guarantees(DEMONSTRATION, Accounting())
+    assert view.epsilons == {"every": found["composition"].epsilon, "last": smallest(found).epsilon}
+    assert any(format_number(view.epsilons["last"]) in text for text in view.names.source.data["text"])
+
+
+def test_the_axis_reaches_twice_the_steps_and_stays_while_a_slider_is_held(view):
+    assert view.figure.x_range.end == nice(2 * DEMONSTRATION.T) == 400
+    view.state.slide(T=300)
+    assert view.figure.x_range.end == 400 and view.now.location == 300 == view.handle.at
+    view.state.ask(T=300)
+    assert view.figure.x_range.end == 600
+    view.handle.param.update(held=True, asked=450.0)
+    view.handle.held = False
+    assert view.state.T == 450
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 3.0, 40.0])
+def test_clouds_are_as_far_apart_as_the_gaussian_mechanism_of_that_epsilon(epsilon):
+    expected = brentq(lambda mu: delta_of(mu * mu / 2, epsilon) - 1e-5, 1e-4, 60)
+    assert gaussian_of(np.array([epsilon]), 1e-5)[0] == pytest.approx(expected, rel=1e-3)
+
+
+def test_clouds_move_with_the_curves_and_are_together_at_first(view):
+    assert len(view.clouds.every) == len(view.clouds.last) == PICTURES + 1
+    assert view.clouds.every[0] == view.clouds.last[0] < 1e-3
+    assert all(a <= b + 1e-4 for a, b in zip(view.clouds.last, view.clouds.every, strict=True))
+    assert view.clouds.last[-1] == pytest.approx(float(gaussian_of(np.array([view.epsilons["last"]]), 1e-5)[0]), abs=1e-3)
+    view.state.ask(sigma=0.002)
+    assert view.clouds.last[-1] == pytest.approx(float(gaussian_of(np.array([view.epsilons["last"]]), 1e-5)[0]), abs=1e-3)
+
+
+@pytest.mark.parametrize("changes", [{"T": 1}, {"sigma": 1e-6}, {"sigma": 1e6}, {"T": 10**9}, {"beta": 1.0}, {"records_per_person": 3,
+                                     "batch": 100}], ids=str)  # fmt: skip
+def test_every_run_is_drawn(changes):
+    view = Publish(State(DEMONSTRATION.replace(**changes)))
+    assert view.figure.y_range.end > 0 and view.figure.x_range.end >= 2
+    assert np.isfinite(view.clouds.every).all() and np.isfinite(view.clouds.last).all()
+    view.paint(True)
+
+
+def test_the_games_ceiling_is_the_bounds_and_its_clouds_are_that_far_apart():
+    from scipy.special import ndtr
+
+    view = Game(State())
+    for bound, ceiling, apart in zip(
+        ("composition", "sharp"), view.board.ceilings, (view.board.every, view.board.last), strict=True
+    ):
+        g = guarantee(DEMONSTRATION, bound)
+        assert ceiling == pytest.approx((1 + g.advantage) / 2) and ndtr(apart / 2) == pytest.approx(ceiling, abs=1e-6)
+    view.scale.value = list(view.scale.options.values())[1]
+    assert view.state.sigma == pytest.approx(3e-4)
+    assert view.board.ceilings[1] == pytest.approx((1 + guarantee(view.state.setting, "sharp").advantage) / 2)
+    view.state.ask(sigma=0.01)
+    assert view.scale.value == 0.01

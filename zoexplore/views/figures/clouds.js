@@ -1,0 +1,71 @@
+// The clouds, run after run, and the figure's curves in step with them.
+const TAKES = 5600, RESTS = 1800, GLIDES = 160; // ms: of a run, after it, and of the switch from one reading to the other
+
+export function render({model, view}) {
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const box = document.createElement("div");
+  box.className = "box";
+  box.innerHTML = `<p class="what">Each mark is one run, as far apart as ε allows</p><canvas role="img"></canvas>${CAPTIONS}
+    <p class="play"><button type="button"></button><span></span></p>`;
+  const canvas = box.querySelector("canvas"), button = box.querySelector("button"), told = box.querySelector(".play span");
+  const plane = new Plane(box), source = (name) => [...view.model.document.all_models].find((each) => each.name === name);
+  let playing = !still, frame = still ? LAST : 0, rested = 0, blend = model.shown === "every" ? 1 : 0, before = 0, drawn = -1;
+  const group = (n) => Math.round(n).toLocaleString("en").replaceAll(",", "\u202f");
+  const label = () => {
+    button.textContent = playing ? "❚❚" : "▶";
+    button.setAttribute("aria-label", playing ? "Pause" : "Play");
+  };
+  // The curves up to the step that is played. What the browser draws itself is no news for the server.
+  const curves = () => {
+    const [two, played, heads] = ["two", "played", "heads"].map(source);
+    if (!two?.data || !played) return;
+    const get = (data, key) => data.get ? data.get(key) : data[key];
+    const T = get(two.data, "T"), t = Math.max(1, model.steps * frame / LAST), until = T.findLastIndex?.((x) => x <= t) ?? T.length - 1;
+    const at = (name) => {
+      const y = get(two.data, name), i = Math.max(until, 0), j = Math.min(i + 1, T.length - 1);
+      return T[j] > T[i] ? mix(y[i], y[j], Math.min(Math.max((t - T[i]) / (T[j] - T[i]), 0), 1)) : y[i];
+    };
+    const now = {every: at("every"), last: at("last")}, cut = (name, end) => [...Array.from(get(two.data, name)).slice(0, until + 1), end];
+    const set = (model_, data) => model_.setv({data: get(model_.data, "x") !== undefined || model_.data.get ? new Map(Object.entries(data)) : data}, {sync: false});
+    set(played, {T: cut("T", t), every: cut("every", now.every), last: cut("last", now.last)});
+    if (heads?.data && get(heads.data, "x")?.length == 2) {
+      const names = model.shown === "every" ? ["last", "every"] : ["every", "last"];
+      set(heads, {x: [t, t], y: names.map((name) => now[name]), colour: get(heads.data, "colour"), size: get(heads.data, "size")});
+    }
+  };
+  const paint = (whole) => {
+    if (!model.every.length || !plane.begin(model, blend, 2)) return;
+    plane.clouds(model, frame, blend);
+    plane.laws(model, frame, blend);
+    told.textContent = `step ${group(model.steps * frame / LAST)} of ${group(model.steps)}`;
+    const picture = Math.floor(2 * frame);
+    if (!still && (whole || picture !== drawn)) curves();
+    drawn = picture;
+    const [half] = plane.shape(model, LAST, model.shown === "every" ? 1 : 0);
+    canvas.setAttribute("aria-label", `Runs with and without your record, ${(2 * half).toPrecision(2)} widths of the noise apart`);
+  };
+  const tick = (now) => {
+    if (!box.isConnected) { before = 0; return; }
+    const passed = Math.min(now - before, 100), goal = model.shown === "every" ? 1 : 0;
+    before = now;
+    if (canvas.offsetParent && !document.hidden) {
+      let moved = false;
+      if (Math.abs(goal - blend) > 1e-3) { blend = still ? goal : mix(blend, goal, Math.min(1, passed / GLIDES)); moved = true; }
+      if (playing && frame >= LAST) {
+        rested += passed;
+        if (rested > RESTS) { frame = rested = 0; moved = true; }
+      } else if (playing) { frame = Math.min(LAST, frame + LAST * passed / TAKES); moved = true; }
+      if (moved) paint();
+    }
+    requestAnimationFrame(tick);
+  };
+  button.onclick = () => { playing = !playing; if (playing && frame >= LAST) frame = 0; label(); };
+  for (const name of ["every", "last", "steps"]) model.on(name, () => { if (!playing) frame = LAST; requestAnimationFrame(() => paint(true)); });
+  model.on("shown", () => { if (still) blend = model.shown === "every" ? 1 : 0; requestAnimationFrame(() => paint(true)); });
+  model.on("again", () => { frame = rested = 0; playing = !still; if (still) frame = LAST; label(); });
+  new ResizeObserver(() => paint()).observe(canvas);
+  new MutationObserver(() => paint()).observe(document.documentElement, {attributes: true, attributeFilter: ["style"]});
+  label();
+  model.on("after_render", () => { before = performance.now(); requestAnimationFrame(tick); paint(true); });
+  return box;
+}

@@ -1,0 +1,68 @@
+"""What epsilon means, as a game: a released model, with or without the record? The score beside what the bound allows at most."""
+
+import numpy as np
+import panel as pn
+import param
+from scipy.special import ndtri
+
+from zoexplore.compute.ask import ask
+from zoexplore.compute.questions import guarantees, smallest
+from zoexplore.formatting import format_short
+from zoexplore.views.figures.publish import NAMES, script
+from zoexplore.views.style import theme, widgets
+from zoexplore.views.view import View
+
+SEEN = {"Every step": "every", "Only the last": "last"}
+LOUDER = 0.3  # of the noise scale that is set: the other one that is played at
+_MOST = 40.0  # widths of the noise between the clouds, at which nothing is left to guess
+
+
+class Board(pn.custom.JSComponent):
+    """The game in the browser, which deals, judges and counts."""
+
+    every = param.Number(0.0, doc="how far apart the two clouds are where every step is seen, in widths of the noise")
+    last = param.Number(0.0, doc="the same where only the last is")
+    ceilings = param.List([0.5, 0.5], doc="how often the best attacker is right on average, at most: seeing every step, the last")
+    shown = param.Selector(default="last", objects=list(NAMES), doc="which of the two is seen")
+
+    _esm = script("game")
+
+    def __init__(self) -> None:
+        super().__init__(css_classes=["zx-board"], stylesheets=[theme.css("text", "board_of_game")], **theme.STRETCH)
+
+
+class Game(View):
+    """Twenty rounds; a switch reveals all iterates, and another one lowers the noise."""
+
+    asks = ("seen",)
+
+    seen = param.Selector(default="last", objects=list(NAMES), doc="what the attacker sees")
+
+    def build(self) -> None:
+        self.board = Board()
+        self.switch = widgets.radio("what you see", SEEN, "switch", of=self.param.seen, css_classes=["zx-switch"])
+        self._base = self.state.sigma
+        self.scale = widgets.radio("noise scale", self._scales(), value=self._base)
+        self.scale.param.watch(lambda event: self.state.ask(sigma=event.new), "value")
+        self.state.param.watch(self._rescaled, "sigma")
+        self.param.watch(lambda event: self.board.param.update(shown=event.new), "seen")
+        self.board.shown = self.seen
+
+    def _scales(self) -> dict[str, float]:
+        return {f"σ = {format_short(sigma)}": sigma for sigma in (self._base, float(f"{LOUDER * self._base:.3g}"))}
+
+    def _rescaled(self, *_: object) -> None:
+        """A noise scale that was set elsewhere is the first of the two."""
+        if self.state.sigma not in self._scales().values():
+            self._base = self.state.sigma
+        self.scale.param.update(options=self._scales(), value=self.state.sigma)
+
+    async def refresh(self) -> None:
+        found = await ask(guarantees, self.state.setting, self.state.accounting)
+        allowed = [found["composition"], smallest(found)]
+        ceilings = [(1 + (g.advantage if g.valid else 1.0)) / 2 for g in allowed]
+        every, last = (float(min(2 * ndtri(np.minimum(c, 1 - 1e-16)), _MOST)) for c in ceilings)
+        self.board.param.update(ceilings=[float(c) for c in ceilings], every=every, last=last)
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return widgets.component("game", widgets.row("choices_of_game", self.switch, self.scale), self.board)

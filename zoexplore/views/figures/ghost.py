@@ -1,0 +1,76 @@
+"""The ghost of a curve: as it was before a change, for two seconds, and the number that it had."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from math import inf
+from typing import Any
+
+import numpy as np
+import param
+from bokeh.plotting import figure
+
+from zoexplore.compute.task import Task, event_loop_is_running
+from zoexplore.setting import Accounting, Setting
+from zoexplore.views.figures.parts import empty, put
+from zoexplore.views.state import State
+from zoexplore.views.style import theme
+
+SECONDS = 2.0
+# What a guarantee supposes: two numbers that suppose different things are never compared.
+SUPPOSED = ("regime", "lipschitz", "clipping", "linear", "neighbours", "records_per_person", "releases", "sampling", "delta")
+
+
+def supposition(setting: Setting, accounting: Accounting) -> tuple[Any, ...]:
+    """What a number rests on."""
+    return (*(getattr(setting, name, None) for name in SUPPOSED), replace(accounting, schedule="constant"))
+
+
+class Ghost(param.Parameterized):
+    """Draws the curve of before a change of the run, and tells its number; while a slider is held, of before the drag."""
+
+    before = param.Number(None, allow_None=True, doc="epsilon before the change; none where nothing is compared")
+
+    def __init__(self, fig: figure, state: State, pushed: Callable[[], None]) -> None:
+        super().__init__()
+        self.source = empty("ghost", "x", "y")
+        look = {"line_color": theme.colour("edge"), "line_width": 1.6, "line_dash": [3, 4]}
+        fig.line("x", "y", source=self.source, level="underlay", **look)
+        self._pushed, self._fading = pushed, Task()
+        self._shown: tuple[Any, ...] = ()  # what is drawn now: run, what it supposes, which curve, epsilon, its places
+        self._from: tuple[Any, ...] = ()  # the same when the drag began
+        state.param.watch(self._released, "moving")
+
+    def follow(self, state: State, kind: str, epsilon: float, x: np.ndarray, y: np.ndarray) -> None:
+        """Another curve of a kind is drawn: show what it was before, unless that supposed something else."""
+        now = (state.setting, supposition(state.setting, state.accounting), kind, epsilon, x, y)
+        before = self._from or self._shown
+        if before and before[0] != now[0] and before[1:3] == now[1:3]:
+            if state.moving:
+                self._from = before
+            if before[3] != epsilon and max(before[3], epsilon) < inf:
+                self.show(before)
+        elif before and before[1:3] != now[1:3]:
+            self.clear()
+        self._shown = now
+
+    def _released(self, event: Any) -> None:
+        if not event.new:
+            self._from = ()
+
+    def show(self, before: tuple[Any, ...]) -> None:
+        put(self.source, *before[4:])
+        self.before = before[3]
+        self._fading.stop()
+        if event_loop_is_running():
+            self._fading = Task(self._fade)
+
+    async def _fade(self) -> None:
+        await asyncio.sleep(SECONDS)
+        self.clear()
+        self._pushed()
+
+    def clear(self) -> None:
+        self._from = ()
+        put(self.source)
+        self.before = None

@@ -1,0 +1,30 @@
+// A row of tabs, or of parts of one: one stop of the tab key, arrow keys to move.
+export function render({model}) {
+  const list = document.createElement("div");
+  list.setAttribute("role", "tablist");
+  const draw = () => {
+    list.setAttribute("aria-label", model.label);
+    while (list.children.length > model.titles.length) list.lastChild.remove();
+    model.titles.forEach(([name, title], place) => {
+      const tab = list.children[place] ?? list.appendChild(Object.assign(document.createElement("button"), {type: "button"}));
+      const on = name === model.selected;
+      if (tab.textContent !== title) tab.textContent = title;
+      tab.setAttribute("role", "tab");
+      tab.setAttribute("aria-selected", on);
+      tab.tabIndex = on ? 0 : -1;
+      tab.onclick = () => { model.selected = name; };
+      tab.onkeydown = (event) => {
+        const by = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
+        if (!by) return;
+        event.preventDefault();
+        const [to] = model.titles[(place + by + model.titles.length) % model.titles.length];
+        model.selected = to;
+        list.querySelector("[aria-selected=true]").focus();
+      };
+    });
+  };
+  draw();
+  model.on("titles", draw);
+  model.on("selected", draw);
+  return list;
+}
