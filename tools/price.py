@@ -10,7 +10,7 @@ from zoexplore.setting import Accounting
 from zoexplore.training import frontier, save
 
 FILE = Path(__file__).parents[1] / "zoexplore" / "training" / "price.json"
-SIGMAS = (1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1)
+SIGMAS = (5e-6, 1.5e-5, 5e-5, 1.5e-4, 5e-4, 1e-3, 2e-3, 4e-3)
 
 
 def main() -> None:

@@ -80,12 +80,12 @@ def test_what_cannot_be_used_is_said_and_the_rest_is_used(address):
 
 def test_an_explorer_opens_at_an_address():
     last = "map"
-    explorer = Explorer(search=f"?T=9&tab={last}&against=sigma&schedule=optimal")
+    explorer = Explorer(search=f"?T=9&tab={last}&against=sigma&schedule=optimal&sensitivity=least")
     assert explorer.state.setting == DEMONSTRATION.replace(T=9)
     assert explorer.state.accounting == Accounting(schedule="optimal")
     assert (explorer.tabs.selected, explorer.curves.along) == (last, "sigma")
     explorer.tabs.selected, explorer.curves.along = "curves", "beta"
-    assert explorer.bridge.search == "?tab=curves&against=beta&T=9&schedule=optimal"
+    assert explorer.bridge.search == "?tab=curves&against=beta&T=9&schedule=optimal&sensitivity=least"
 
 
 def test_what_is_asked_in_a_view_comes_back_from_its_address():
@@ -175,7 +175,7 @@ def test_a_lesson_of_which_all_is_used_tells_nothing():
 def test_a_lecture_has_large_type_and_keeps_it_in_the_address(plain):
     lecture = Explorer(search="?present&T=9&sensitivity=least")
     lecture.__panel__()
-    assert lecture.address.search() == "?present=1&T=9"
+    assert lecture.address.search() == "?present=1&T=9&sensitivity=least"
     sizes = [
         float(explorer.publish.figure.xaxis[0].major_label_text_font_size.removesuffix("px")) for explorer in (lecture, plain)
     ]

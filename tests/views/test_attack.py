@@ -8,7 +8,7 @@ import pytest
 
 from zoexplore import BOUNDS, Accounting, guarantee
 from zoexplore.formatting import THIN, format_percent, format_share, parse_share
-from zoexplore.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.views import Attack, State
 from zoexplore.views.pins import Pin, Pins
 

@@ -9,7 +9,7 @@ from panel.io.state import set_curdoc
 
 from zoexplore import Accounting
 from zoexplore.formatting import THIN, parse_number
-from zoexplore.presets import BEFORE, DEMONSTRATION
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import SETTING_FIELDS
 from zoexplore.views import Controls, State
 from zoexplore.views.panels.controls import SLIDERS
@@ -151,17 +151,16 @@ def test_the_step_size_follows_until_it_is_set():
 
 
 def test_the_clip_never_acts_until_it_may():
-    controls = Controls(State(BEFORE))
+    controls = Controls()
     slope = controls.fields["lipschitz"]
+    assert controls.known.value == "length" and controls.state.lipschitz == 1.0, "as the page begins"
     controls.known.value = "clip"
-    assert controls.state.setting.lipschitz is None and slope.text.value == "≤ Δ"
+    assert controls.state.setting.lipschitz is None and controls.state.accounting.sensitivity == "clip"
     controls.known.value = "nothing"
     assert (controls.state.setting.lipschitz, slope.text.value) == (inf, "∞")
     slope.text.value = "3.5"
-    assert controls.state.setting.lipschitz == 3.5 and controls.known.value == "number"
-    assert "at most L = 3.5 long" in controls.known.options
-    controls.known.value = "clip"
-    assert controls.state.setting.lipschitz is None and "number" not in controls.known.options.values()
+    assert controls.state.setting.lipschitz == 3.5 and controls.known.value == "length"
+    assert "length at most 3.5" in controls.known.options
 
 
 def test_a_noise_multiplier_sets_sigma_and_follows_the_run():

@@ -11,7 +11,7 @@ from bokeh.core.properties import value
 from tests.waiting import until
 from zoexplore import BOUNDS, guarantee
 from zoexplore.compute.process import Answer
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
 from zoexplore.views import Curves, State
 from zoexplore.views.figures.names import spread
 from zoexplore.views.figures.pins import _ratios
@@ -49,7 +49,7 @@ def test_every_curve_that_is_drawn_has_its_name_in_the_colour_of_its_curve_beyon
 
 
 def test_curves_that_end_together_share_a_place_and_stay_visible():
-    view = Curves(State(DEMONSTRATION.replace(beta=1.0)))
+    view = Curves(State(BEFORE.replace(beta=1.0), PAPER_CONVENTION))
     (text,) = (text for text in view.names.source.data["text"] if "Hidden-state theorem" in text)
     assert len(text.split("\n")) > 1, "one of them is beside the other"
     widths = [line.glyph.line_width for line in view.lines.values()]

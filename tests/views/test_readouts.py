@@ -8,7 +8,7 @@ import pytest
 from zoexplore import BOUNDS, Accounting, epsilon, guarantee
 from zoexplore.compute.questions import guarantees, smallest
 from zoexplore.formatting import THIN, format_number, format_percent, parse_number
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
 from zoexplore.statement import statement
 from zoexplore.views import State
 from zoexplore.views.panels.readouts import Headline, More, Odds, measures_of, odds, times
@@ -69,9 +69,9 @@ def test_where_epsilon_is_0_one_in_a_hundred_is_caught():
 
 
 def test_no_odds_are_given_where_nothing_is_known_or_guaranteed():
-    assert "rules nothing out" in Odds(State(DEMONSTRATION.replace(sigma=1e-5))).pane.object
+    assert "rules nothing out" in Odds(State(BEFORE.replace(sigma=1e-5), PAPER_CONVENTION)).pane.object
     assert "No bound applies" in Odds(State(DEMONSTRATION.replace(sigma=1e-300))).pane.object
-    printed = State(DEMONSTRATION.replace(R=1e-3, beta=0.0), Accounting(printed=True))
+    printed = State(BEFORE.replace(R=1e-3, beta=0.0), PAPER_CONVENTION.replace(printed=True))
     assert "As printed: not a guarantee." in Headline(printed).number.object and Odds(printed).pane.object == "<p></p>"
 
 

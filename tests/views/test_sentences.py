@@ -65,11 +65,11 @@ def test_reasons_are_sentences_without_ids():
 
 def test_when_hiding_pays_off():
     verdict = " ".join(plain(behind(DEMONSTRATION.replace(T=2)).verdict.object))
-    assert "would cost 0.497, which is less; hiding the iterates pays off from T = 4 on." in verdict
+    assert "would cost 0.504, which is less; hiding the iterates pays off from T = 4 on." in verdict
 
 
 def test_printed_constants_are_used_errors_included():
-    view = Headline(State(DEMONSTRATION.replace(R=1e-3, beta=0.0), Accounting(printed=True)))
+    view = Headline(State(BEFORE.replace(R=1e-3, beta=0.0), PAPER_CONVENTION.replace(printed=True)))
     assert "used as printed, errors included" in view.number.object
 
 

@@ -22,9 +22,7 @@ RARER = 4  # times as many steps as before lie between two looks
 MEASURED = 64  # records whose quotients' error is measured
 LOOKED_AT = 16  # records, spread over the batch, that are looked at
 OWN = "a loss must depend on its own record alone"
-BY_CHANCE = (
-    "and not on chance (dropout: call eval(); sums in no fixed order: torch.use_deterministic_algorithms(True))"
-)
+BY_CHANCE = "and not on chance (dropout: call eval(); sums in no fixed order: torch.use_deterministic_algorithms(True))"
 TOGETHER = (
     "(is the batch the first dimension everywhere? Where a kernel, a mask or routing looks at the whole batch, "
     "microbatch=1 takes every record by itself), and not on chance (dropout: call eval())"
@@ -141,9 +139,7 @@ def check_independence(what: str, numbers_of: Numbers, batch: Any, kind: torch.d
     look.compare(whole, few, chosen, "without the other records", tolerance)
     shuffled = torch.randperm(s, generator=torch.Generator().manual_seed(s))
     for how, order in {"in reverse": places.flip(0), "shuffled": shuffled}.items():
-        look.compare(
-            whole[order], look.at(chosen[order]), chosen[order], f"with the records {how}", tolerance[order]
-        )
+        look.compare(whole[order], look.at(chosen[order]), chosen[order], f"with the records {how}", tolerance[order])
     for i in sorted({0, s // 2, s - 1}):
         row = slice(i, i + 1)
         look.compare(whole[row], look.at(chosen[row]), chosen[row], "alone", tolerance[row])
@@ -155,10 +151,7 @@ def check_buffers(before: dict[str, Tensor], after: dict[str, Tensor]) -> None:
     """
     for name, buffer in before.items():
         found = after.get(name, buffer)
-        if (
-            found.shape == buffer.shape
-            and not ((found == buffer) | ((found != found) & (buffer != buffer))).all()
-        ):
+        if found.shape == buffer.shape and not ((found == buffer) | ((found != found) & (buffer != buffer))).all():
             raise Mixed(
                 f"the buffer {name!r} was changed while losses were computed: it would remember records that no noise covers "
                 "(statistics of a normalisation? call eval(), or switch them off)"
@@ -189,9 +182,7 @@ class _Look:
         exchanged[others] = kept[torch.arange(int(others.sum())) % len(kept)]
         if _same(own, found := self.at(exchanged)[~others]).all():
             return
-        self.compare(
-            own, self.at(records)[~others], kept, "computed once more of the same batch", hint=BY_CHANCE
-        )
+        self.compare(own, self.at(records)[~others], kept, "computed once more of the same batch", hint=BY_CHANCE)
         self.compare(own, found, kept, "beside other records")
 
     def compare(

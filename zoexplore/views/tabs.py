@@ -76,7 +76,7 @@ class Tabs(pn.viewable.Viewer):
         self.bar = Bar(label="questions", css_classes=["zx-tabs"], stylesheets=[theme.css("tabs")], margin=0)
         self.parts = Bar(label="parts of this tab", css_classes=["zx-parts"], stylesheets=[theme.css("parts")], margin=0)
         self.bar.param.watch(self._turned, "selected")
-        self.parts.param.watch(lambda event: event.new and setattr(self, "selected", event.new), "selected")
+        self.parts.param.watch(self._parted, "selected")
         self._frames: dict[str, pn.Column] = {}
         self._holder = widgets.stack()
         self._show()
@@ -112,8 +112,12 @@ class Tabs(pn.viewable.Viewer):
         self.quiet = not tabs
         self._write()
 
+    def _parted(self, event: Any) -> None:
+        if event.new in self.kept:
+            self.selected = event.new
+
     def _turned(self, event: Any) -> None:
-        if event.new and event.new != self.tab:
+        if event.new in TABS and self._of(event.new) and event.new != self.tab:
             self.selected = self._last[event.new] if self._last[event.new] in self.kept else self._of(event.new)[0]
 
     def _of(self, tab: str) -> list[str]:

@@ -7,7 +7,7 @@ export function render({model, view}) {
   pill.setAttribute("role", "slider");
   strip.append(pill);
   let frame = null, held = false;
-  const figure = () => [...view.model.document.all_models].find((each) => each.name === model.figure);
+  const figure = () => [...view.model.document.all_models].find((each) => each.name === model.drawn);
   const place = () => {
     if (!frame?.bbox.width) return;
     const {bbox, x_scale} = frame, x = x_scale.compute(model.at), shown = Number.isFinite(x);

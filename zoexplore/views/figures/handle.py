@@ -7,6 +7,7 @@ from typing import Any
 import panel as pn
 import param
 from bokeh.events import Tap
+from bokeh.plotting import figure
 
 from zoexplore.views.style import theme
 
@@ -16,7 +17,7 @@ GUESSED = (620, 420)  # pixels of a frame whose size no browser has told yet
 class Handle(pn.custom.JSComponent):
     """A pill below a figure, under what is set. `asked` and `held` are the reader's, `size` is the frame's in pixels."""
 
-    figure = param.String(doc="the name of the figure")
+    drawn = param.String(doc="the name of the figure")
     at = param.Number(1.0, allow_None=True, doc="where the line is, on the figure's x axis")
     label = param.String("", doc="what the handle says, as T = 200")
     title = param.String("", doc="what it moves, for screen readers")
@@ -28,7 +29,7 @@ class Handle(pn.custom.JSComponent):
 
     def __init__(self, fig: figure, moved: Callable[[float, bool], Any]) -> None:
         """`moved` is called with a place on the axis and whether the handle is still held."""
-        super().__init__(figure=fig.name, stylesheets=[theme.css("handle")], **theme.STRETCH)
+        super().__init__(drawn=fig.name, stylesheets=[theme.css("handle")], **theme.STRETCH)
         self._moved = moved
         self.param.watch(self._follow, "asked")
         self.param.watch(self._let_go, "held")

@@ -11,6 +11,7 @@ from bokeh.models import CustomJSTickFormatter
 
 from zoexplore.fields import FIELDS, OPTIONS, in_symbols
 from zoexplore.formatting import format_exact, format_short, format_typed, parse_number
+from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import Refused
 from zoexplore.views.address import Lesson
 from zoexplore.views.state import State
@@ -42,7 +43,8 @@ MENUS = {  # of a field: what its menu says
 SWITCHES = {  # beside a number: a box, and the value that it sets
     "R": ("no ball: R = ∞", inf), "eta": ("follow K/M", None),
 }  # fmt: skip
-_SUPPOSED = {"nothing": inf, "clip": None}  # of a record's gradient: the value of L
+# What is supposed of a record's gradient: L, and how a record is counted.
+_SUPPOSED = {"nothing": (inf, "least"), "length": (DEMONSTRATION.lipschitz, "least"), "clip": (None, "clip")}
 SLIDERS = ("K", "beta", "sigma", "n", "d", "T")
 _BESIDE = (2, 0, 0, 0)  # the margin of a box below the number that it is about
 IN_FOLD = ("R", "eta", "clip", "M", "m", "ridge", "xi", "delta", "batch", "lipschitz", "releases", "records_per_person")
@@ -210,27 +212,29 @@ class Controls(pn.viewable.Viewer):
         menu = widgets.select("known of one record's gradient", self._said_of_gradients(), "known")
 
         def chosen(event: Any) -> None:
-            if event.new != self._supposed and event.new in _SUPPOSED:
-                self.state.ask(lipschitz=_SUPPOSED[event.new])
+            if event.new != self._supposed:
+                L, sensitivity = _SUPPOSED[event.new]
+                self.state.ask(lipschitz=L, sensitivity=sensitivity)
 
         def changed(*_: Any) -> None:
             menu.param.update(options=self._said_of_gradients(), value=self._supposed)
 
         menu.value = self._supposed
         menu.param.watch(chosen, "value")
-        self.state.param.watch(changed, "lipschitz")
+        self.state.param.watch(changed, ["lipschitz", "sensitivity"])
         return menu
 
     @property
     def _supposed(self) -> str:
-        L = self.state.lipschitz
-        return next((name for name, value in _SUPPOSED.items() if value == L), "number")
+        if self.state.sensitivity == "clip":
+            return "clip"
+        return "nothing" if self.state.lipschitz == inf else "length"
 
     def _said_of_gradients(self) -> dict[str, str]:
-        """The two ordinary suppositions, and the number that is set where it is another."""
-        said = {"nothing: the clip may act": "nothing", "at most Δ long: the clip never acts": "clip"}
+        """What may be supposed, and the length where one is."""
         L = self.state.lipschitz
-        return said if L is None or L == inf else said | {f"at most L = {format_short(L)} long": "number"}
+        length = format_short(L) if L is not None and L < inf else "Δ" if L is None else "1"
+        return {"nothing: the clip may act": "nothing", f"length at most {length}": "length", "the paper's convention: Δ": "clip"}
 
     def _box(self, field: str, label: str) -> pn.widgets.Checkbox:
         """A box for a field that is true or false."""
