@@ -14,7 +14,7 @@ from zoexplore.export import from_fields
 from zoexplore.fields import FIELDS
 from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION
-from zoexplore.views.tabs import VIEWS
+from zoexplore.views.tabs import TABS, VIEWS
 
 IDLE = "() => window.Bokeh && Bokeh.documents.length > 0 && Bokeh.documents[0].is_idle"
 HTML = "<img src=x onerror=window.hacked=1>"
@@ -50,7 +50,7 @@ FOUND = """() => { const out = []; const walk = r => { for (const e of r.querySe
   if (e.matches("img, iframe, object") || (e.matches("script") && e.textContent.includes("hacked"))) out.push(e.outerHTML);
   if (e.shadowRoot) walk(e.shadowRoot); } }; walk(document.body); return out }"""
 # In one go, so that no row is of another moment; what is not shown yet has no text.
-ROWS = """rows => rows.map(row => [row.querySelector("th").innerText, row.querySelector("td.number").innerText])"""
+ROWS = """rows => rows.map(row => [(row.querySelector("th span") ?? row.querySelector("th")).innerText, row.querySelector("td.number").innerText])"""
 
 
 def idle(page):
@@ -61,6 +61,7 @@ def idle(page):
 def opened(page, url):
     """The page, drawn and ready to be used."""
     page.set_default_timeout(1000 * PATIENCE)
+    page.add_init_script("try { localStorage.setItem('zoexplore-all-bounds', '1'); } catch {}")  # a reader who knows the page
     page.goto(url, wait_until="commit")  # what the page loads is waited for below
     return drawn(page)
 
@@ -78,6 +79,8 @@ def drawn(page):
 def visit(page, query=""):
     """Have a page that is loaded show another address, as going back does, and wait until it shows it."""
     loaded = from_fields(dict(parse_qsl(query)))
+    if not any(f"{name}=" in query for name in ("tab", "story", "show")):
+        query = f"tab=curves&{query}" if query else "tab=curves"
     page.evaluate(VISIT, f"?{query}" if query else "")
     g = guarantee(loaded.setting, "composition", loaded.accounting)
     reads(page, g.title, g.epsilon)
@@ -102,10 +105,10 @@ def anew(page):
         page.get_by_role("button", name="Export").click()
         code.wait_for(state="hidden")
     page.evaluate(CLOSE)
-    if "tab=" in page.url:  # of the runs below no other view is to draw anything
-        show(page, "curves")
-        becomes(page, lambda: "tab=" in page.url, False)
-    page.evaluate(VISIT, "")
+    if "tab=curves" not in page.url:  # of the runs below no other view is to draw anything
+        page.evaluate(VISIT, "?tab=curves")
+        page.wait_for_function(ANSWERED, polling=50)
+    page.evaluate(VISIT, "?tab=curves")
     page.wait_for_function(ANSWERED, polling=50)
     table, curves = demonstration()
     becomes(page, lambda: table.items() <= readouts(page).items(), True)
@@ -221,8 +224,16 @@ def press(page, field, key, times=1):
 
 
 def show(page, name):
-    """Select a tab by its title."""
-    page.locator(".zx-tabs").get_by_text(VIEWS[name][0], exact=True).click()
+    """Select a view by the tab that it is under, and by its own title."""
+    tab, views = next((tab, views) for tab, views in TABS.items() if name in views)
+    page.get_by_role("tab", name=tab, exact=True).click()
+    idle(page)
+    if tab == next(iter(TABS)):
+        turn = page.get_by_role("button", name=VIEWS[name][0], exact=True)
+        if turn.count():
+            turn.click()
+    elif len(views) > 1:
+        page.get_by_role("tab", name=VIEWS[name][0], exact=True).click()
     idle(page)
     return page
 

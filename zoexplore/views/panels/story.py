@@ -16,6 +16,7 @@ from zoexplore.compute.task import Task
 from zoexplore.formatting import format_number
 from zoexplore.presets import DEMONSTRATION
 from zoexplore.setting import Accounting
+from zoexplore.views.figures.curves import UNASKED
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.state import State
 from zoexplore.views.style import widgets
@@ -38,7 +39,7 @@ class Step:
         question: what is to be guessed, and `guesses` the guesses.
         tells: the place of the right guess and why it is right, from what the accountant finds before and after.
         run: what differs from the demonstration run at first, and `then` what is changed for the answer.
-        shows: the one curve of first sight that is drawn before the answer; both where it is empty.
+        shows: the one curve that is drawn before the answer; all where it is empty.
         reveals: what is selected in the view with the answer.
     """
 
@@ -139,7 +140,7 @@ STEPS = {
         "What β does",
         "Each step moves along K random directions. The noise can go along them (β = 1) or everywhere (β = 0), with the same "
         "energy. Now all of it goes along them.",
-        control="beta", view="curves", turned={"along": "beta"}, run={"beta": 1.0},
+        control="beta", view="curves", turned={"along": "beta"}, run={"beta": 1.0}, shows="composition",
         question="Move half of the noise off the directions. What does ε do?",
         guesses=("It rises", "It stays", "It falls"), then={"beta": 0.5}, tells=_share,
     ),
@@ -190,19 +191,20 @@ class Story(pn.viewable.Viewer):
         with pn.io.hold():
             self.tabs.offer(tabs=step is None)
             publish, curves = self.tabs["publish"], self.tabs["curves"]
-            publish.only = step.shows if step else ""
-            publish.switch.disabled = step is not None and bool(step.shows)
+            publish.only = step.shows if step and step.view == "publish" else ""
+            publish.switch.disabled = bool(publish.only)
             curves.choice.visible = step is None
             self.controls.sole = step.control if step else ""
             if step:
                 # The axis goes first: what is held is written out at the end, and single columns of another length than the rest,
                 # sent before all of them are, would stop the figure in the browser.
                 self.tabs[step.view].param.update(**step.turned)
+                curves.legend.muted = [name for name in curves.lines if name not in (step.shows or name)]
                 self.state.replace(DEMONSTRATION.replace(**step.run), Accounting())
                 self.tabs.selected = step.view
             elif event.old:
                 self.state.replace(DEMONSTRATION, Accounting())
-                curves.along, publish.publish = "T", "last"
+                curves.along, publish.publish, curves.legend.muted = "T", "last", list(UNASKED)
                 self.tabs.selected = "publish"
             self._show()
 
@@ -242,7 +244,7 @@ class Story(pn.viewable.Viewer):
             said = "Right." if self.guess == right else f"Not quite: {step.guesses[right][0].lower()}{step.guesses[right][1:]}."
             self.answer.object = f'<p role="status"><b>{escape(said)}</b> {escape(why)}</p>'
             self.state.ask(**step.then)
-            self.tabs["publish"].only = ""
+            self.tabs["publish"].only, self.tabs["curves"].legend.muted = "", list(UNASKED)
             self.tabs[step.view].param.update(**step.reveals)
             self.tabs["publish"].clouds.again += 1
 
