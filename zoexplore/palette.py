@@ -42,8 +42,11 @@ PINS = (
     ("#3d3d3d", "#d0d0d0"),
     ("#6b8e00", "#c4e84a"),
 )
+GAINS = (  # by how much hiding divides epsilon: nothing, up to 2, 2 to 10, 10 to 100, over 100
+    ("#eceae4", "#2b3038"), ("#c9e0d6", "#1d4a43"), ("#86bda9", "#1f7a69"), ("#3a8d78", "#2aa88d"), ("#00594d", "#7fe9cf"),
+)  # fmt: skip
 LEVEL, HERE = "white", "#d1360a"  # on the map, of either scheme: lines at chosen epsilons, and what is set
-_PAIRS = (*COLOURS.values(), *(s.colour for s in (*STYLES.values(), *_OTHERS, REFERENCE)), *PINS)
+_PAIRS = (*COLOURS.values(), *(s.colour for s in (*STYLES.values(), *_OTHERS, REFERENCE)), *PINS, *GAINS)
 _PARTNERS = ({dark: light for light, dark in _PAIRS}, {light: dark for light, dark in reversed(_PAIRS)})
 
 

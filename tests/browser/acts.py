@@ -50,7 +50,10 @@ FOUND = """() => { const out = []; const walk = r => { for (const e of r.querySe
   if (e.matches("img, iframe, object") || (e.matches("script") && e.textContent.includes("hacked"))) out.push(e.outerHTML);
   if (e.shadowRoot) walk(e.shadowRoot); } }; walk(document.body); return out }"""
 # In one go, so that no row is of another moment; what is not shown yet has no text.
-ROWS = """rows => rows.map(row => [(row.querySelector("th span") ?? row.querySelector("th")).innerText, row.querySelector("td.number").innerText])"""
+ROWS = """rows => rows.map((row) => {
+  const title = row.querySelector("th span") ?? row.querySelector("th");
+  return [title.innerText, row.querySelector("td.number").innerText];
+})"""
 
 
 def idle(page):

@@ -1,7 +1,6 @@
 """Addresses, presets, and what a browser remembers, in a real browser."""
 
 from urllib.parse import parse_qsl
-from xml.etree import ElementTree
 
 import pytest
 
@@ -22,7 +21,6 @@ from tests.browser.acts import (
     press,
     readouts,
     reads,
-    saved,
     settled,
     steady,
     type_in,
@@ -238,25 +236,13 @@ def test_a_file_that_is_too_large_stays_in_the_browser(explorer, tmp_path):
     settled(explorer, lambda: type_in(explorer, "T", "9"), lambda: readouts(explorer))
 
 
-def test_no_name_of_a_pin_is_run_on_the_page_or_in_a_picture(explorer):
+def test_no_name_of_a_pin_is_run_on_the_page(explorer):
     visit(explorer, "pin=K:20~few")
     name = explorer.get_by_label("A", exact=True)
     name.fill(HTML)
     name.press("Enter")
     explorer.wait_for_function("decodeURIComponent(location.search).includes('onerror')")
     assert harmless(explorer)
-    picture = ElementTree.fromstring(saved(explorer, "the curves", "SVG").path().read_text())
-    assert any(element.text == f"A: {HTML}" for element in picture.iter())
-    assert not any(element.tag.endswith(("img", "image", "script")) for element in picture.iter())
 
 
 NO_PICTURE = "window.made = HTMLCanvasElement.prototype.toBlob; HTMLCanvasElement.prototype.toBlob = done => done(null)"
-
-
-def test_a_picture_that_the_browser_cannot_make_is_told(explorer):
-    explorer.evaluate(f"() => {{ {NO_PICTURE} }}")  # as where it is too large
-    with explorer.expect_event("dialog") as dialog:
-        explorer.once("dialog", lambda shown: shown.accept())
-        explorer.get_by_role("button", name="Save the curves as PNG").click()
-    assert "Nothing was saved" in dialog.value.message
-    explorer.evaluate("() => { HTMLCanvasElement.prototype.toBlob = window.made }")

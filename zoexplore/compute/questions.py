@@ -19,6 +19,7 @@ from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.compute.cache import cached, lookup
 from zoexplore.export import to_csv
 from zoexplore.planning import Plan, Unreachable, calibrate, recommend
+from zoexplore.planning.hiding import Gain, gain_map
 from zoexplore.setting import LARGEST_INTEGER, Accounting, Setting
 from zoexplore.statement import statement
 
@@ -140,6 +141,17 @@ def stated(setting: Setting, accounting: Accounting, bound: str) -> tuple[str, s
     """What a bound says of a run, to be published: in words, and for a program."""
     found = statement(setting, bound, accounting)
     return str(found), json.dumps(found.as_dict(), ensure_ascii=False, indent=2)
+
+
+def anywhere(setting: Setting, accounting: Accounting, steps: tuple, shares: tuple) -> tuple:
+    """A run's own T and share do not matter on a map over both, so that moving them computes nothing."""
+    return setting.replace(T=1, beta=0.5), accounting, steps, shares
+
+
+@cached(anywhere)
+def gains(setting: Setting, accounting: Accounting, steps: tuple, shares: tuple) -> Gain:
+    """What hiding the iterates gains, a row for each share, a column for each number of steps."""
+    return gain_map(setting, "T", "beta", steps, shares, accounting)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ _HOMES = {
     "Game": "figures.game",
     "Dial": "panels.controls",
     "Explorer": "explorer",
+    "Helps": "figures.helps",
     "Inside": "figures.inside",
     "Map": "figures.map",
     "Planner": "panels.planner",

@@ -9,6 +9,7 @@ import param
 from zoexplore.views.figures.attack import Attack
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.figures.game import Game
+from zoexplore.views.figures.helps import Helps
 from zoexplore.views.figures.inside import Inside
 from zoexplore.views.figures.map import Map
 from zoexplore.views.figures.parts import enlarge
@@ -29,7 +30,8 @@ VIEWS: dict[str, tuple[str, type[View]]] = {
     "game": ("A game", Game),
     "attack": ("Trade-off", Attack),
     "profile": ("δ against ε", Profile),
-    "map": ("When it helps", Map),
+    "helps": ("What hiding gains", Helps),
+    "map": ("ε over two fields", Map),
     "plan": ("Plan", Planner),
     "results": ("Methods compared", Compared),
     "price": ("What hiding buys", Price),
@@ -41,7 +43,7 @@ VIEWS: dict[str, tuple[str, type[View]]] = {
 TABS: dict[str, tuple[str, ...]] = {
     "Publish or hide": ("publish", "curves"),
     "What ε means": ("game", "attack", "profile"),
-    "When it helps": ("map",),
+    "When it helps": ("helps", "map"),
     "Plan": ("plan",),
     "Train": ("results", "price", "train"),
     "Theory": ("theory", "inside", "errata"),

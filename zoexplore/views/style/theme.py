@@ -11,6 +11,7 @@ from zoexplore.palette import (
     COLOURS,
     DARK,
     FONT,
+    GAINS,
     HERE,
     LEVEL,
     LIGHT,
@@ -27,7 +28,8 @@ from zoexplore.palette import (
 )
 
 __all__ = [
-    "COLOURS", "DARK", "FONT", "HERE", "LEVEL", "LIGHT", "PINS", "REFERENCE", "STYLES", "Style", "colour", "css", "dot", "hue",
+    "COLOURS", "DARK", "FONT", "GAINS",
+    "HERE", "LEVEL", "LIGHT", "PINS", "REFERENCE", "STYLES", "Style", "colour", "css", "dot", "hue",
     "light", "map_colours", "partner", "root", "script", "style_of", "swatch",
 ]  # fmt: skip
 
