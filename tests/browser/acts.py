@@ -230,15 +230,18 @@ def show(page, name):
     """Select a view by the tab that it is under, and by its own title."""
     tab, views = next((tab, views) for tab, views in TABS.items() if name in views)
     page.get_by_role("tab", name=tab, exact=True).click()
-    idle(page)
-    if tab == next(iter(TABS)):
-        turn = page.get_by_role("button", name=VIEWS[name][0], exact=True)
-        if turn.count():
-            turn.click()
-    elif len(views) > 1:
-        page.get_by_role("tab", name=VIEWS[name][0], exact=True).click()
+    until(page, lambda: showing(page) in views)
+    if showing(page) != name:
+        kind = "button" if name in ("publish", "curves") else "tab"
+        page.get_by_role(kind, name=VIEWS[name][0], exact=True).click()
+        until(page, lambda: showing(page) == name)
     idle(page)
     return page
+
+
+def showing(page):
+    """The view that is shown, as the address has it."""
+    return dict(parse_qsl(page.url.partition("?")[2])).get("tab", "publish")
 
 
 def open_fold(page):
