@@ -40,7 +40,7 @@ class Helps(View):
     def build(self) -> None:
         self.fill, self.strip = empty("gain-bands", "xs", "ys", "colour"), empty("gain-strip", "left", "right", "colour")
         self.here, self.runs = empty("gain-here", "x", "y"), empty("gain-runs", "x", "y", "text")
-        self.names = empty("gain-names", "x", "text")
+        self.names = empty("gain-names", "x", "y", "text")
         self.figure = self._figure()
         self.pane = self.canvas(self.figure)
         self.words, self.table = widgets.html("", "words", "gain"), widgets.html("", "table", "gain")
@@ -56,7 +56,7 @@ class Helps(View):
         fig.scatter("x", "y", source=self.here, size=17, fill_color=None, line_color=surface, line_width=6, level="overlay")
         fig.scatter("x", "y", source=self.here, size=17, fill_color=None, line_color=ink, line_width=2.5, level="overlay")
         above = {"text_align": "center", "text_baseline": "bottom", "text_color": ink, "y_offset": -6}
-        words(fig, "x", {"value": _REST}, "text", self.names, **above)
+        words(fig, "x", "y", "text", self.names, **above)
         fixed_ticks(fig.xaxis[0], {float(np.log10(x)): text for x, text in decades(1, 1e6).items()})
         shares = {0.0: "β = 0", 0.9: "0.9", 0.99: "0.99", 0.999: "0.999", 1 - 1e-6: "1 − 10⁻⁶", 1.0: "β = 1"}
         fixed_ticks(fig.yaxis[0], {height(beta): text for beta, text in shares.items()})
@@ -92,7 +92,7 @@ class Helps(View):
         for band, name in enumerate(BANDS):
             places = x[of_top == band]
             if places.size and np.ptp(places) > 0.09 * len(name):
-                rows.append({"x": float(places.min() + places.max()) / 2, "text": name})
+                rows.append({"x": float(places.min() + places.max()) / 2, "y": _REST, "text": name})
         fill(self.names, rows)
 
     def _mark(self) -> None:
