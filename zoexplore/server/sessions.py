@@ -152,6 +152,7 @@ class Asking:
     address: str
     gone: Callable[[], bool]
     turn: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    left: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Admission:
@@ -161,12 +162,11 @@ class Admission:
         self.closed, self.refused = False, 0
         self._queue: FairQueue[Asking] = FairQueue()
         self._task: asyncio.Task | None = None
-        self._left = asyncio.Event()
 
     @property
     def making(self) -> bool:
         """Whether a page is being made."""
-        return self._task is not None and not self._task.done()
+        return self._task is not None and not self._task.done() and self._task.get_loop() is asyncio.get_running_loop()
 
     def waiting(self) -> int:
         """How many wait."""
@@ -195,7 +195,7 @@ class Admission:
             raise Full(QUEUE_FULL)
         mine = Asking(address, gone)
         self._queue.add(address, mine)
-        if self._task is None or self._task.done():
+        if not self.making:
             self._task = asyncio.create_task(self._admit())
         await mine.turn
         began = asyncio.get_running_loop().time()
@@ -204,7 +204,7 @@ class Admission:
             yield
         finally:
             self._queue.charge(address, asyncio.get_running_loop().time() - began)
-            self._left.set()
+            mine.left.set()
 
     async def _admit(self) -> None:
         while len(self._queue):
@@ -215,10 +215,9 @@ class Admission:
                 with suppress(asyncio.InvalidStateError):
                     asking.turn.set_exception(Gone())
             else:
-                self._left.clear()
                 asking.turn.set_result(None)
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._left.wait(), LONGEST_REQUEST)
+                    await asyncio.wait_for(asking.left.wait(), LONGEST_REQUEST)
 
 
 admission = Admission()
