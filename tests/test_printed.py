@@ -96,6 +96,10 @@ PRINTED = [
         lambda: [float(Losses(3, 0.0, 8.9e-5, 1.6).epsilon(8e-6))],
     ),
     Printed(
+        "README", rf'epsilon\(run, "composition"\)  # .*: ({NUMBER})\n.*released: ({NUMBER}),',
+        lambda: [epsilon(DEMONSTRATION, bound) for bound in ("composition", "sharp")], loosely=True,
+    ),
+    Printed(
         "hidden_states", rf"cost ρ = ({NUMBER}), which is ε = ({NUMBER})",
         lambda: [guarantee(SHORT, "composition").rho, epsilon(SHORT, "composition")],
     ),
