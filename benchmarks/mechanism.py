@@ -1,4 +1,5 @@
-"""A step of `NoisyZOGD` against seed replay with noise, written as it mostly is: time and peak memory.
+"""A step of `NoisyZOGD` against seed replay with noise, written as it mostly is, and against steps of DPZero and MeZO: time, peak
+memory and launches, and the time that follows for larger models.
 
 `python -m benchmarks.mechanism` prints it as ratios; `python -m benchmarks.mechanism 1e8 --directions 1 4` for other sizes, which
 takes eight times the parameters' memory; `--device cuda --kind bfloat16` on a GPU.
@@ -16,13 +17,16 @@ from unittest.mock import patch
 
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from benchmarks.timing import table
 from zoexplore import Setting
 from zoexplore.mechanism import NoisyZOGD, Sources, checksums
 
 LAYERS, RECORDS, BETA, CLIP, SIGMA = 10, 8, 0.5, 1.0, 1e-3
-WAYS = ("ours", "seed replay")
+WAYS = ("ours", "seed replay", "DPZero", "MeZO")
+PRIVATE = {"seed replay": (True, True), "DPZero": (True, False), "MeZO": (False, False)}  # clip and noise along; noise everywhere
+LARGE = (1.3e9, 13e9)  # parameters of models that times are extrapolated to
 # So that the C library gives freed tensors back at once: what it keeps differs from run to run by half the parameters.
 GIVEN_BACK = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
 
@@ -49,11 +53,12 @@ def losses(outputs, targets):
 class SeedReplay:
     """Directions made again from seeds, as in MeZO (Malladi et al. 2023, arXiv:2305.17333), not orthonormal; clip and both kinds
     of noise added. As there the parameters are moved four times a direction: to one point, to the other, back, and to the update;
-    MeZO's own code also holds the moved tensor beside the old one for a moment, which this does not.
+    MeZO's own code also holds the moved tensor beside the old one for a moment, which this does not. DPZero (Zhang et al. 2024,
+    arXiv:2310.09639) has noise along the directions alone, MeZO none, and no clip.
     """
 
-    def __init__(self, module, K, xi, lr):
-        self.module, self.K, self.xi, self.lr = module, K, xi, lr
+    def __init__(self, module, K, xi, lr, private, everywhere):
+        self.module, self.K, self.xi, self.lr, self.private, self.everywhere = module, K, xi, lr, private, everywhere
         self.device = next(module.parameters()).device
         self.d = sum(p.numel() for p in module.parameters())
 
@@ -74,11 +79,15 @@ class SeedReplay:
             self._move(seed, -2 * xi)
             behind = losses(self.module(x), y)
             self._move(seed, xi)
-            estimates.append(
-                ((ahead - behind) / (2 * xi)).clamp(-CLIP, CLIP).mean() + SIGMA * torch.randn((), device=self.device)
-            )
+            slopes = (ahead - behind) / (2 * xi)
+            if self.private:
+                estimates.append(slopes.clamp(-CLIP, CLIP).mean() + SIGMA * torch.randn((), device=self.device))
+            else:
+                estimates.append(slopes.mean())
         for seed, estimate in zip(seeds, estimates, strict=True):
             self._move(seed, -self.lr * float(estimate) / self.d)
+        if not self.everywhere:
+            return
         noise = torch.Generator(self.device).manual_seed(int(torch.randint(2**31, ())))
         for p in self.module.parameters():
             p.data.add_(
@@ -95,7 +104,7 @@ def made(way, d, K, kind, device):
     xi, lr = 1e-3 * d**0.5, 1e-3
     size = sum(p.numel() * p.element_size() for p in module.parameters())
     if way != "ours":
-        replay = SeedReplay(module, K, xi, lr)
+        replay = SeedReplay(module, K, xi, lr, *PRIVATE[way])
         return lambda: replay.step(batch), size, 0
     setting = Setting(n=RECORDS, d=d, K=K, T=10**6, sigma=SIGMA, beta=BETA, clip=CLIP, eta=lr * K, xi=xi)
     optimiser = NoisyZOGD(module, losses, setting, sources=Sources(1, 2, device=device), clipping="joint")
@@ -139,6 +148,25 @@ def share_of_checksums(d, K, kind, device, repeats):
     return median(shares)
 
 
+class Counted(TorchDispatchMode):
+    """Counts operations on tensors, but for views, which nothing is launched for."""
+
+    count = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.count += not func.is_view
+        return func(*args, **kwargs or {})
+
+
+def launches(way, d, K, kind, device):
+    """Operations of a step; on a CPU NumPy makes random numbers, which count as none."""
+    step = made(way, d, K, kind, device)[0]
+    step()
+    with Counted() as counted:
+        step()
+    return counted.count
+
+
 def peak(way, d, K, kind, device):
     """Most memory while a step is made, in multiples of the parameters', themselves included; of a second step, in a process
     of its own, as the first one also takes what libraries keep.
@@ -168,25 +196,31 @@ def _memory(name):
 def run(sizes=(10**6, 10**7), directions=(1, 4, 16), kind="float32", device="cpu", repeats=5):
     """Print the table, and return rows of ratios to seed replay."""
     torch.set_num_threads(1)
-    rows, ratios = [], []
+    rows, ratios, largest = [], [], {}
     for d in sizes:
         for K in directions:
             time = seconds(d, K, getattr(torch, kind), device, repeats)
             memory = {way: _peak_elsewhere(way, d, K, kind, device) for way in WAYS}
-            slower, larger = (found["ours"] / found["seed replay"] for found in (time, memory))
-            figures = (
-                [f"{time[way]:.3g} s" for way in WAYS]
-                + [f"{slower:.2f}"]
-                + [f"{memory[way]:.2f}" for way in WAYS]
-                + [f"{larger:.2f}"]
-                + [f"{share_of_checksums(d, K, getattr(torch, kind), device, repeats):.1%}"]
-            )
-            rows.append((f"d = {d:.0e}, K = {K}", *figures))
-            print(*rows[-1], flush=True)
-            ratios.append((f"step, d = {d:.0e}, K = {K}", "seed replay", "", 1 / slower))
+            for way in WAYS:
+                slower, larger = (found["ours"] / found[way] for found in (time, memory))
+                count = launches(way, d, K, getattr(torch, kind), device)
+                figures = f"{time[way]:.3g} s", f"{slower:.2f}", f"{memory[way]:.2f}", f"{larger:.2f}", f"{count}"
+                rows.append((f"d = {d:.0e}, K = {K}", way, *figures))
+                print(*rows[-1], flush=True)
+                largest[K, way] = d, time[way]
+            share = share_of_checksums(d, K, getattr(torch, kind), device, repeats)
+            print(f"checksums take {share:.1%} of ours", flush=True)
+            ratios.append((f"step, d = {d:.0e}, K = {K}", "seed replay", "", time["seed replay"] / time["ours"]))
     print(f"\nOne step of {RECORDS} records, {kind} on {device}; memory in multiples of the parameters, themselves included")
-    table(("run", *WAYS, "ratio", *(f"memory, {way}" for way in WAYS), "ratio", "checksums"), rows)
+    table(("run", "way", "time", "ours is", "memory", "ours is", "launches"), rows)
+    for (K, way), (d, spent) in largest.items():
+        print(f"K = {K}, {way}: {extrapolated(d, spent)}")
     return ratios
+
+
+def extrapolated(d, spent):
+    """The time that larger models would take, with the arithmetic: from some size on it grows in proportion."""
+    return "; ".join(f"{x:.2g} parameters: {spent:.3g} s x {x:.2g} / {d:.2g} = {spent * x / d:.3g} s" for x in LARGE)
 
 
 def _peak_elsewhere(way, d, K, kind, device):

@@ -179,3 +179,39 @@ def test_what_would_train_otherwise_is_refused(tmp_path):
         trainer(tmp_path, mixtral(output_router_logits=True))
     with pytest.raises(RuntimeError, match="call train"):
         trainer(tmp_path, model).privacy_report()
+
+
+class Trains(TrainerCallback):
+    """Moves the model on the private data by gradients, or once by hand, between two steps."""
+
+    def __init__(self, how):
+        self.how, self.adam = how, None
+
+    def on_step_end(self, args, state, control, model=None, **_):
+        if state.global_step == 2:
+            move = {"adam": self.by_adam, "a bit": self.by_a_bit, "frozen": self.frozen}[self.how]
+            move(model)
+
+    def by_adam(self, model):
+        with torch.enable_grad():
+            model(**pad([{k: r[k] for k in ("input_ids", "labels")} for r in texts()])).loss.backward()
+        torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=0.1).step()
+        model.zero_grad()
+
+    def by_a_bit(self, model):
+        next(p for p in model.parameters() if p.requires_grad).data.view(-1).view(torch.int32)[0] ^= 1
+
+    def frozen(self, model):
+        next(p for p in model.parameters() if not p.requires_grad).data += 0.1
+
+
+@pytest.mark.parametrize("how", ["adam", "a bit", "frozen"])
+def test_whoever_else_trains_the_model_is_found_out(tmp_path, how):
+    model = roberta()
+    for p in model.roberta.embeddings.parameters():
+        p.requires_grad_(False)
+    made = trainer(tmp_path, model, given={"callbacks": [Trains(how)]})
+    with pytest.raises(RuntimeError, match=r"changed since .* says ε = ∞ from here on"):
+        made.train()
+    report = made.privacy_report()
+    assert made.mechanism.steps == 2 and report.epsilon == float("inf")

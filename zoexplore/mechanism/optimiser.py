@@ -138,7 +138,8 @@ class NoisyZOGD(torch.optim.Optimizer):
         self._draws = BatchDraws(setting.n, setting.sampling, self._schedule.get("batch") or setting.batch or setting.n, sources)
         self._examination, self._turn, self._seen = Examination(), Lock(), Seen(setting.n)
         self._watch = Watch(self.objective.trained, self.objective.rest, self.objective.saved)
-        self._ranks.agree("its arguments or its model", (setting, declared, planned(schedule, setting), self._watch.bits()))
+        own = setting, declared, planned(schedule, setting)
+        self._ranks.agree("its arguments or its model", lambda: (own, self._watch.bits()))
         super().__init__(self.objective.tensors, {"lr": setting.eta / setting.K})
 
     @classmethod
@@ -534,7 +535,7 @@ class NoisyZOGD(torch.optim.Optimizer):
             self._counts = Counts(**asdict(self._counts) | {"projected": self._counts.projected + 1})
         self._watch.settle()
         try:
-            self._ranks.agree("its parameters after a step", self._watch.bits())
+            self._ranks.agree("its parameters after a step", self._watch.bits)
         except Drifted as found:
             self._ledger.doubt = self._ledger.doubt or str(found)
             raise

@@ -6,7 +6,7 @@ directions, and a key for the noise in every coordinate, which is as secret as t
 one alone would, bit by bit.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Any
@@ -55,10 +55,10 @@ class Ranks:
         first, last = (pieces * r // self.size * microbatch for r in (self.rank, self.rank + 1))
         return slice(first, min(last, b))
 
-    def agree(self, what: str, value: object) -> None:
+    def agree(self, what: str, value: Callable[[], object]) -> None:
         """Raises Drifted, naming the first process that differs, where something is not the same in all."""
         if self.size > 1:
-            self._compare(what, [int(row) for row in self._gather(torch.tensor([digest(value)]))])
+            self._compare(what, [int(row) for row in self._gather(torch.tensor([digest(value())]))])
 
     def gather(self, header: object, numbers: Tensor) -> list[Tensor]:
         """Every process' numbers, shape (m,), int64, where all are at the same step.

@@ -190,7 +190,8 @@ class Replay:
         seed, lengths = np.random.SeedSequence(words(generator).tolist()).spawn(2)
         squares = np.random.Generator(np.random.SFC64(lengths)).chisquare(sizes)
         self.lengths = np.sqrt(squares / squares.sum()).tolist()
-        self._seeds = seed.generate_state(3 * len(sizes), np.uint64).reshape(-1, 3)
+        self._seeds = np.ones((len(sizes), 4), np.uint64)  # three words, and a counter of 1, as NumPy itself seeds SFC64
+        self._seeds[:, :3] = seed.generate_state(3 * len(sizes), np.uint64).reshape(-1, 3)
         self._source = np.random.SFC64(0) if device.type == "cpu" else torch.Generator(device)
 
     def fill(self, block: int, out: Tensor) -> Tensor:
@@ -203,12 +204,12 @@ class Replay:
         return out.mul_(self.lengths[block] / (square + torch.finfo(out.dtype).tiny) ** 0.5)
 
     def _start(self, block: int) -> None:
-        """With a block's seed; SFC64 as NumPy itself seeds it: three words, a counter of 1, twelve numbers left out."""
+        """With a block's seed; of SFC64 the first twelve numbers are left out."""
         if isinstance(self._source, torch.Generator):
             self._source.manual_seed(int(self._seeds[block, 0] >> np.uint64(1)))
             return
-        words: Any = {"state": np.append(self._seeds[block], np.uint64(1))}
-        self._source.state = {"bit_generator": "SFC64", "state": words, "has_uint32": 0, "uinteger": 0}
+        start: Any = {"state": self._seeds[block]}
+        self._source.state = {"bit_generator": "SFC64", "state": start, "has_uint32": 0, "uinteger": 0}
         self._source.random_raw(12, output=False)
 
 
