@@ -7,6 +7,7 @@ bounds apply and the numbers are of a size that one would want: the shapes are t
 """
 
 from dataclasses import dataclass
+from math import inf
 
 from zoexplore.formatting import format_count
 from zoexplore.published import RUNS
@@ -60,8 +61,15 @@ class Preset:
 PRESETS = {
     "training": Preset(
         "Training default",
-        "Two classes, logistic loss and 520 parameters: a run that learns in the trainer.",
+        "Two classes, logistic loss and 520 parameters: a run that learns in the trainer. Rows have length 1, so that no "
+        "record's gradient is longer, and every bound counts that.",
         DEMONSTRATION,
+    ),
+    "nothing-known": Preset(
+        "Nothing known of gradients",
+        "The training default as if nothing were known of its gradients: the clip may act, every bound counts all that it "
+        "allows, and for about the same ε the noise is twenty times as large.",
+        DEMONSTRATION.replace(lipschitz=inf, sigma=1e-3),
     ),
     "figure-1a": Preset(
         "Figure 1a: several K",
