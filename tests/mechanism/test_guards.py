@@ -471,7 +471,7 @@ def test_under_autocast_no_bound_for_the_last_iterate_holds():
             found = each.privacy_report().guarantees
             assert found["composition"].epsilon < inf
             assert (found["sharp"].epsilon == inf) == autocast
-            assert ("computed under autocast" in found["sharp"].reason) == autocast
+            assert ("as under autocast" in found["sharp"].reason) == autocast
 
 
 class TestData:

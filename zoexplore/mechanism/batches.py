@@ -192,7 +192,7 @@ class Seen:
     def __init__(self, n: int) -> None:
         self._sums, self._known, self._changed = np.zeros(n, np.int64), np.zeros(n, bool), np.zeros(n, bool)
         self.equal = 0
-        self._next: float = 1
+        self._next, self._together = 1.0, 0
 
     @property
     def changed(self) -> int:
@@ -208,15 +208,18 @@ class Seen:
         self._changed[at[others]] = True
         swapped = others.copy()
         swapped[others] = np.isin(sums[others], self._sums[self._known])
+        if others.any():  # to become equal to another one
+            self._together = max(self._together, len(sums) - len(np.unique(sums)))
         self._sums[at[~known]], self._known[at] = sums[~known], True
-        if (seen := int(self._known.sum())) >= self._next:  # of twice as many: to sort them costs time
+        seen = int(self._known.sum())
+        if seen >= self._next or self._together > self.equal:  # of twice as many: to sort them costs time
             self._next = min(2 * seen, len(self._known)) if seen < len(self._known) else inf
             self._warn_of_equal()
         return f"record {at[swapped][0]} came as another one had come before" if swapped.any() else ""
 
     def _warn_of_equal(self) -> None:
         sums = self._sums[self._known]
-        equal = len(sums) - len(np.unique(sums))
+        equal = max(self._together, len(sums) - len(np.unique(sums)))
         if equal > self.equal:
             warnings.warn(
                 f"{equal} of the {len(sums)} records seen so far equal an earlier one, bit by bit. The report is of "

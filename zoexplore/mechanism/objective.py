@@ -53,16 +53,16 @@ class OfVector:
         """A function has no state to check."""
 
     def structure(self) -> tuple:
-        return _structure(self.loss)
+        return id(self.loss), *_structure(_holder(self.loss))
 
     def buffers(self) -> dict[str, Tensor]:
-        return _named_buffers(self.loss, "loss.")
+        return _named_buffers(_holder(self.loss), "loss.")
 
     def rest(self) -> dict[str, Tensor]:
-        return _named_parameters(self.loss, "loss.") | self.buffers()
+        return _named_parameters(_holder(self.loss), "loss.") | self.buffers()
 
     def saved(self) -> set[str]:
-        return _saved(self.loss, "loss.")
+        return _saved(_holder(self.loss), "loss.")
 
 
 class OfModule:
@@ -111,21 +111,22 @@ class OfModule:
 
     def structure(self) -> tuple:
         """What may change how records meet: the loss, the parts, and whether buffers were written to."""
-        return _structure(self.loss), _structure(self.plain), tuple((id(b), _version(b)) for b in self.plain.buffers())
+        versions = tuple((id(b), _version(b)) for b in self.plain.buffers())
+        return id(self.loss), _structure(_holder(self.loss)), _structure(self.plain), versions
 
     def buffers(self) -> dict[str, Tensor]:
         """What the module, and a loss that is one, hold beside their parameters, by name."""
-        return _named_buffers(self.plain) | _named_buffers(self.loss, "loss.")
+        return _named_buffers(self.plain) | _named_buffers(_holder(self.loss), "loss.")
 
     def rest(self) -> dict[str, Tensor]:
         """All of them that is not trained: buffers, and parameters that are frozen or came later."""
-        parameters = _named_parameters(self.plain) | _named_parameters(self.loss, "loss.")
+        parameters = _named_parameters(self.plain) | _named_parameters(_holder(self.loss), "loss.")
         trained = set(map(id, self.tensors))
         return {name: p for name, p in parameters.items() if id(p) not in trained} | self.buffers()
 
     def saved(self) -> set[str]:
         """The names of what a `state_dict` holds."""
-        return _saved(self.plain) | _saved(self.loss, "loss.")
+        return _saved(self.plain) | _saved(_holder(self.loss), "loss.")
 
     def _of(self, model: Callable[..., Any], batch: Any) -> Tensor:
         if self.loss_of == "model":
@@ -134,6 +135,12 @@ class OfModule:
         if isinstance(inputs, Mapping):
             return self.loss(model(**inputs), targets)
         return self.loss(model(*inputs) if isinstance(inputs, tuple | list) else model(inputs), targets)
+
+
+def _holder(loss: Loss) -> Any:
+    """The module that a loss is, or is a method of; else the loss."""
+    owner = getattr(loss, "__self__", None)
+    return owner if isinstance(owner, nn.Module) else loss
 
 
 def _named_parameters(of: Any, prefix: str = "") -> dict[str, Tensor]:

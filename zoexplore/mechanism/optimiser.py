@@ -35,6 +35,7 @@ GONE = (
     "the report would not be of this model, and says ε = ∞ from here on. Begin a new run, or make the model and the optimiser "
     "again and load a state_dict from before it"
 )
+INTERRUPTED = "the last step was interrupted while it moved the parameters: load a state_dict from before it"
 UNDECLARED = Declared()
 TOLD = 5  # numbers that are told of a step's records, beside their sums
 AT_ONCE = 2**23  # numbers that vmap may hold by itself where nobody said otherwise
@@ -224,7 +225,7 @@ class NoisyZOGD(torch.optim.Optimizer):
             self._parameters.has_halves,
             "" if self._process is None else repr(self._process),
             self._examination.quotient_error,
-            self._ledger.doubt,
+            self._ledger.doubt or (INTERRUPTED if self._parameters.astray and not self._turn.locked() else ""),
             self._ledger.looked,
             self._ledger.autocast,
             tuple(self._ledger.path),
@@ -306,7 +307,13 @@ class NoisyZOGD(torch.optim.Optimizer):
     def _note_changes(self) -> None:
         """Write down whether anybody else changed the model; not while a step itself has it elsewhere."""
         if not self._parameters.astray and not self._turn.locked():
-            self._ledger.doubt = self._ledger.doubt or self._watch.change()
+            self._look_for_changes()
+
+    def _look_for_changes(self) -> None:
+        """Whatever was changed before the first step is its start."""
+        if not self._ledger.has_moved:
+            self._watch.begin()
+        self._ledger.doubt = self._ledger.doubt or self._watch.change()
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -359,12 +366,17 @@ class NoisyZOGD(torch.optim.Optimizer):
         self.objective.check()
         self._parameters.check_in_place()
         self._watch.check_unclaimed()
+        if not self._ledger.has_moved:
+            arguments.check_start(self._parameters, self._setting)
+            self._watch.begin()
         try:
             self._watch.check()
+            before = self._watch.last
             try:
                 yield
             except BaseException:
-                if not self._parameters.astray:  # without a copy they came back rounded
+                self._watch.last = before
+                if self._in_place and self._copy is None and not self._parameters.astray:  # they came back rounded
                     self._watch.settle()
                 raise
         except Changed as found:
@@ -387,7 +399,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         """
         with self._alone():
             self._check_way()
-            self._ledger.doubt = self._ledger.doubt or self._watch.change()
+            self._look_for_changes()
             self._draws.draw_coming(self.steps)
             return resume.of(self, weights)
 
@@ -416,10 +428,12 @@ class NoisyZOGD(torch.optim.Optimizer):
         raise TypeError("a shallow copy would move the same model, each step unknown to one of two reports: take copy.deepcopy")
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the lock: torch's own would leave out what makes this one private."""
+        """All but the lock and a scheduler's wrapper of `step`, which steps this one. Torch's own would leave out what makes
+        it private.
+        """
         self._note_changes()
         self._draws.draw_coming(self.steps)
-        return {name: x for name, x in self.__dict__.items() if name != "_turn"}
+        return {name: x for name, x in self.__dict__.items() if name not in ("_turn", "step")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Of a copy, or a pickle: another branch of the run, whose losses are looked at again."""
@@ -476,6 +490,7 @@ class NoisyZOGD(torch.optim.Optimizer):
                 )
             raise
         self._ledger.looked = self.steps + 1
+        self._ledger.autocast |= losses.use_halves(data)
 
     def _evaluated(self, losses: slopes.Losses, directions: Frame, mover: Mover, data: Any, step: Step) -> Tensor:
         """What records say, as whole numbers that may be added to those of others, shape (TOLD + 2K,): how many quotients or
@@ -519,8 +534,8 @@ class NoisyZOGD(torch.optim.Optimizer):
 
     def _write_down(self, step: Step, stretch: float, counts: Counts, autocast: bool = False) -> None:
         """Count the step before anybody can see it."""
+        self._ledger.add(step, stretch, self._draws.ahead(self.steps), autocast)
         self._draws.used(self.steps)
-        self._ledger.add(step, stretch, autocast)
         self._counts = counts
         if step.eta > 0:
             self._watch.claim()
@@ -560,4 +575,4 @@ class NoisyZOGD(torch.optim.Optimizer):
 
     def _check_way(self) -> None:
         if self._parameters.astray:
-            raise RuntimeError("the last step was interrupted while it moved the parameters: load a state_dict from before it")
+            raise RuntimeError(INTERRUPTED)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
+from zoexplore.mechanism.checksums import checksums
 from zoexplore.mechanism.examination import Examination
 from zoexplore.mechanism.run_record import Counts, Ledger
 
@@ -24,12 +25,13 @@ def of(optimiser: "NoisyZOGD", weights: bool = True) -> dict[str, Any]:
         "rate": optimiser.setting.eta / optimiser.setting.K,
         "param_groups": [{name: x for name, x in group.items() if name != "params"} for group in optimiser.param_groups],
         "w": [tensor.detach().clone() for tensor in optimiser._parameters.tensors] if weights else None,
-        "bits": optimiser._watch.trained_bits(),
+        "bits": optimiser._watch.bits_of(optimiser._parameters.tensors),
         "frozen": optimiser._watch.frozen(),
         "ledger": optimiser._ledger.state_dict(),
         "counts": asdict(optimiser.counts),
         "draws": optimiser._draws.state_dict(),
         "kept": [[x.clone() for x in slots] for slots in optimiser._kept],
+        "bits of kept": checksums(x for slots in optimiser._kept for x in slots),
         "quotient_error": optimiser._examination.quotient_error,
         "sources": optimiser.sources.state_dict(),
     }
@@ -41,6 +43,8 @@ def load(optimiser: "NoisyZOGD", state: dict[str, Any]) -> None:
     Raises:
         ValueError: it was made for others. Nothing is changed then.
     """
+    if not optimiser._ledger.has_moved:
+        optimiser._watch.begin()
     _check(optimiser, state)
     optimiser.sources.load_state_dict(state["sources"])
     if state["w"] is not None:
@@ -77,6 +81,9 @@ def _check(optimiser: "NoisyZOGD", state: dict[str, Any]) -> None:
     for name, bits in state.get("frozen", {}).items():
         if own["frozen"].get(name) != bits:
             raise ValueError(f"the saved run had other numbers in {name!r}, which it does not train: give it the same model")
+    bits, of_kept = optimiser._watch.bits_of(saved_at), checksums(x for slots in state["kept"] for x in slots)
+    if state.get("bits", bits) != bits or state.get("bits of kept", of_kept) != of_kept:
+        raise ValueError("the saved numbers are not those that the saved steps led to: the state was changed since")
     if made != sum(count for _, count in state["ledger"]["stages"]):
         raise ValueError(f"the saved run has {made} steps and a record of others: it was changed")
     if made > T:

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from math import inf, nextafter
+from os import getpid
 from secrets import token_hex
 from typing import Any, NamedTuple
 
@@ -82,7 +83,7 @@ class Ledger:
         stretch: the most that quotients were stretched.
         doubt: what speaks against all of it. Once found it stays.
         looked: the last step at which losses were looked at and each was its record's own; 0 before the first.
-        autocast: whether any step's losses were computed under autocast.
+        autocast: whether any step's losses were computed under autocast, or were seen to use half precision.
         path: the branches that led here, this one last.
     """
 
@@ -92,8 +93,12 @@ class Ledger:
     looked: int = 0
     autocast: bool = False
     path: list[Branch] = field(default_factory=lambda: [Branch(token_hex(8), 0, 0)])
+    process: int = field(default_factory=getpid)
 
-    def add(self, step: Step, stretch: float, autocast: bool) -> None:
+    def add(self, step: Step, stretch: float, drawn: int, autocast: bool = False) -> None:
+        """Write down a step. What a forked process makes is another branch, with so many batches that were drawn before."""
+        if self.process != getpid():
+            self.part(drawn)
         self.stretch, self.autocast = max(self.stretch, stretch), self.autocast or autocast
         if self.stages and self.stages[-1][0] == step:
             self.stages[-1] = (step, self.stages[-1][1] + 1)
@@ -107,6 +112,7 @@ class Ledger:
 
     def part(self, drawn: int) -> None:
         """Begin a branch, with so many batches that were drawn before."""
+        self.process = getpid()
         self.path.append(Branch(token_hex(8), 0, drawn))
 
     def state_dict(self) -> dict[str, Any]:

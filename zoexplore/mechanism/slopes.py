@@ -9,12 +9,14 @@ from typing import Any, NamedTuple, cast
 import torch
 from torch import Tensor
 from torch.func import jvp
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from zoexplore.mechanism import estimators
 from zoexplore.mechanism.batches import number_of, part
 from zoexplore.mechanism.frames import Dense, Frame, Mover
 from zoexplore.mechanism.objective import OfModule, OfVector
-from zoexplore.mechanism.parameters import Parameters
+from zoexplore.mechanism.parameters import HALVES, Parameters
 from zoexplore.mechanism.watch import Changed, Watch
 
 
@@ -47,6 +49,19 @@ class Autocast:
         return max(kinds, key=lambda kind: torch.finfo(kind).eps)
 
 
+class _Kinds(TorchDispatchMode):
+    """The kinds of all numbers that are computed while it is on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kinds: set[torch.dtype] = set()
+
+    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = operation(*args, **(kwargs or {}))
+        self.kinds |= {x.dtype for x in tree_leaves(found) if isinstance(x, Tensor)}
+        return found
+
+
 @dataclass(frozen=True)
 class Losses:
     """The records' losses of a batch, `microbatch` records at a time, at the parameters as they stand or as functions of them.
@@ -71,12 +86,20 @@ class Losses:
     def at(self, parts: list[Tensor], piece: Any) -> Tensor:
         return self._checked(lambda piece: self.objective.losses_at(parts, piece), piece)
 
+    def use_halves(self, batch: Any) -> bool:
+        """Whether a record's loss is computed in half precision somewhere, by the module itself, say."""
+        with _Kinds() as seen:
+            self.here(part(batch, slice(0, 1)))
+        return not seen.kinds.isdisjoint(HALVES)
+
     def _checked(self, losses: Callable[[Any], Tensor], piece: Any) -> Tensor:
         before = self.watch.versions()
-        with self.ambient.as_it_was():
-            found = losses(piece)
-        if self.watch.versions() != before:
-            raise Changed("the loss, or the module, moved its own parameters while losses were computed")
+        try:
+            with self.ambient.as_it_was():
+                found = losses(piece)
+        finally:  # a loss that fails may have moved them before
+            if self.watch.versions() != before:
+                raise Changed("the loss, or the module, moved its own parameters while losses were computed")
         if not isinstance(found, Tensor) or found.shape != (number_of(piece),):
             shape = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
             raise ValueError(

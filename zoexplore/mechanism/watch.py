@@ -33,22 +33,27 @@ class Watch:
     def __init__(self, trained: dict[str, Tensor], rest: Callable[[], dict[str, Tensor]], saved: Callable[[], set[str]]) -> None:
         self.trained, self.rest, self.saved = trained, rest, saved
         self.run = object()  # who moves them
-        self._frozen, self._bits = _bits(rest()), _bits(trained)
+        self.begin()
+
+    def begin(self) -> None:
+        """The run starts from what is there now."""
+        self._frozen, self.last = _bits(self.rest()), _bits(self.trained)
 
     def settle(self) -> None:
         """The run itself has moved what it trains. What it does not train stays what it was when the run
         began.
         """
-        self._bits = _bits(self.trained)
+        self.last = _bits(self.trained)
 
     def change(self) -> str:
         """What was changed since then; empty where nothing was."""
-        if names := _differing(self._bits, _bits(self.trained)):
+        if names := _differing(self.last, _bits(self.trained)):
             return f"{_listed(names)} changed since the last step, and not by this run"
         now = _bits(self.rest())
         names = _differing(self._frozen, now)
         if replaced := [name for name in names if self._may_be_new(name, now)]:
-            self._frozen |= {name: now[name] for name in replaced}
+            self._frozen = {name: x for name, x in self._frozen.items() if name not in replaced}
+            self._frozen |= {name: now[name] for name in replaced if name in now}
         if names := [name for name in names if name not in replaced]:
             return f"{_listed(names)}, which this run does not train, changed since it began"
         return ""
@@ -66,11 +71,11 @@ class Watch:
 
     def bits(self) -> tuple:
         """Of all of it, as the last step left it."""
-        return tuple(self._bits.items()), tuple(self.frozen().items())
+        return tuple(self.last.items()), tuple(self.frozen().items())
 
-    def trained_bits(self) -> dict[str, str]:
-        """Of what is trained, as it is now."""
-        return _bits(self.trained)
+    def bits_of(self, tensors: Iterable[Tensor]) -> dict[str, str]:
+        """Of others in place of what is trained."""
+        return _bits(dict(zip(self.trained, tensors, strict=True)))
 
     def frozen(self) -> dict[str, str]:
         """The bits of what is saved with the model and not trained, in words, to be compared in another
