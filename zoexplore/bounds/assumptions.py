@@ -142,14 +142,9 @@ TWO_POINTS = Assumption(
 )
 
 
-def clip_idle(runs: RunArrays, accounting: Accounting) -> np.ndarray:
-    """Whether the strong convexity inside the clip leaves the clip idle, run by run."""
-    return runs.consistent | accounting.printed
-
-
 CLIP_IDLE = Assumption(
     "The strong convexity that is inside the clip leaves the clip idle: (m − ridge)(R + ξ) ≤ Δ.",
-    clip_idle,
+    lambda r, a: r.consistent | a.printed,
     lambda r: (
         f"the clip cannot be idle: (m − ridge)(R + ξ) = {format_short((r.m - r.ridge) * (r.R + r.xi), 4)} exceeds "
         f"{'Δ' if r.lipschitz == r.clip else 'L'} = {format_short(r.lipschitz, 4)}; "

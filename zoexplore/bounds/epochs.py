@@ -25,11 +25,6 @@ def visits(runs: RunArrays) -> np.ndarray:
     return np.ceil(runs.T / turns(runs))
 
 
-def batch_sensitivity(runs: RunArrays) -> np.ndarray:
-    """The most by which neighbours' updates differ at the same point, in the span, at a step that meets the record."""
-    return runs.B * (runs.n / runs.batch)
-
-
 def cyclic(runs: RunArrays, accounting: Accounting) -> Solved:
     """The sharper bound of the worst position, met in the last step and every J steps before: from distance 0 and from the
     diameter, at the run's own beta. Only the last iterate is released.
