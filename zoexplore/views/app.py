@@ -10,6 +10,7 @@ import panel as pn
 from bokeh.document import Document
 from panel.io.resources import parse_template
 
+from zoexplore import plots  # noqa: F401  (HoloViews takes seconds: now, and not while a reader waits)
 from zoexplore.compute.ask import pool
 from zoexplore.views.explorer import Explorer
 from zoexplore.views.style import theme

@@ -66,7 +66,7 @@ class Names:
         for text, (value, colour, bold) in ends.items():
             at = float(np.clip(spans[1](max(value, low if log else value)) / spans[0], 0, 1)) * height
             text = _BRIEF.get(text, text) if narrow else text
-            text = f"{text} ↑" if value > high * (1 + 1e-9) else text
+            text = f"{text} ↑" if log and value > high * (1 + 1e-9) else text
             twin = next((each for each in placed if abs(each[0] - at) < _SAME and not each[3] and "\n" not in text), None)
             if twin and not bold:
                 twin[1].append(f"= {text}")

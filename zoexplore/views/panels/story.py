@@ -199,7 +199,8 @@ class Story(pn.viewable.Viewer):
                 # The axis goes first: what is held is written out at the end, and single columns of another length than the rest,
                 # sent before all of them are, would stop the figure in the browser.
                 self.tabs[step.view].param.update(**step.turned)
-                curves.legend.muted = [name for name in curves.lines if name not in (step.shows or name)]
+                alone = step.shows and step.view == "curves"
+                curves.legend.muted = [name for name in curves.lines if name != step.shows] if alone else list(UNASKED)
                 self.state.replace(DEMONSTRATION.replace(**step.run), Accounting())
                 self.tabs.selected = step.view
             elif event.old:

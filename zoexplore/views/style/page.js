@@ -119,6 +119,14 @@ function look() {
   const all = [...window.Bokeh.index.roots].flatMap((root) => [...views(root)]);
   for (const act of held ? [tellWhatIsComputed] : [nameAll, keepFigure, tellWhatIsComputed]) act(all);
 }
+// What Export opens lies over the page: Escape closes it, and so does a press anywhere else.
+function closeExport(event) {
+  const inside = event.composedPath().some((node) => /zx-(files|header)/.test(node.className ?? ""));
+  if (event.type == "keydown" ? event.key != "Escape" : inside) return;
+  const open = [...(window.Bokeh?.documents?.[0]?.all_models ?? [])].find((model) => model.label == "Export" && model.active);
+  if (open) open.active = false;
+}
+for (const kind of ["keydown", "pointerdown"]) window.addEventListener(kind, closeExport, true);
 window.addEventListener("load", () => {
   document.body.append(told);
   setInterval(look, 200);
