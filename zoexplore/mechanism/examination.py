@@ -34,22 +34,14 @@ class Examination:
     or its buffers were written to, and where a run goes on from a saved state; and without any such reason at
     the 4th step, the 16th, the 64th and so on, and at the last, as a loss may have a memory that nobody sees.
 
-    Attributes:
-        quotient_error: of two points at the first step, relative (`quotient_error`); None where not
-            measured.
+    Args:
+        quotient_error: of two points at the first step, relative (`quotient_error`); None where not measured.
     """
 
-    def __init__(self) -> None:
-        self.quotient_error: float | None = None
+    def __init__(self, quotient_error: float | None = None) -> None:
+        self.quotient_error = quotient_error
         self._together, self._structure = 0, ()  # records, and the module as it was then
         self._steps, self._next = 0, RARER
-
-    @classmethod
-    def of(cls, quotient_error: float | None) -> "Examination":
-        """Of a run that goes on, with losses that may be others."""
-        found = cls()
-        found.quotient_error = quotient_error
-        return found
 
     def begin_step(self, records: int) -> None:
         """Count a step on so many records."""

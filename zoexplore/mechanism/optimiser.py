@@ -440,7 +440,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         super().__setstate__(state)
         self._turn = Lock()
         self._ledger.part(self._draws.ahead(self.steps))
-        self._examination = Examination.of(self._examination.quotient_error)
+        self._examination = Examination(self._examination.quotient_error)
 
     def _planned(self, name: str, t: int) -> Any:
         return self._schedule[name][t] if name in self._schedule else getattr(self._setting, name)

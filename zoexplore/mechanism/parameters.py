@@ -76,11 +76,6 @@ class Parameters:
         self.__dict__.update(state)
         self._cut()
 
-    @property
-    def size(self) -> int:
-        """Bytes."""
-        return sum(t.numel() * t.element_size() for t in self.tensors)
-
     def vector(self) -> Tensor:
         """A copy, shape (d,), of the working kind where the tensors are of several."""
         kind = self.kind or self.working
@@ -92,11 +87,6 @@ class Parameters:
             part.view(t.shape) if t.is_contiguous() else part.as_strided(t.shape, t.stride())
             for part, t in zip(w.split([t.numel() for t in self.tensors]), self.tensors, strict=True)
         ]
-
-    def write(self, w: Tensor) -> None:
-        """Put a vector, shape (d,), in place of what is there."""
-        for block, part in zip(self.blocks, w.split([len(b) for b in self.blocks]), strict=True):
-            block.copy_(part)
 
     def scale(self, factor: float) -> None:
         for block in self.blocks:

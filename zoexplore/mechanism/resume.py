@@ -60,7 +60,7 @@ def load(optimiser: "NoisyZOGD", state: dict[str, Any]) -> None:
     optimiser._counts = Counts(**state["counts"])
     optimiser._draws.load_state_dict(state["draws"], optimiser.steps)
     optimiser._ledger.part(optimiser._draws.ahead(optimiser.steps))
-    optimiser._examination = Examination.of(state["quotient_error"])
+    optimiser._examination = Examination(state["quotient_error"])
     optimiser._watch.claim()  # they are where the state's steps led, whoever moved them before
     goes_on = state["rate"] == optimiser.setting.eta / optimiser.setting.K
     for group, saved in zip(optimiser.param_groups, state["param_groups"], strict=True):
