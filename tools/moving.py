@@ -1,0 +1,90 @@
+"""Draws the README's moving picture from the page itself: `python -m tools.moving` writes docs/explorer.gif. Needs Chromium."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from socket import socket
+from time import monotonic, sleep
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+from tools.chromium import find
+from zoexplore import Accounting, guarantee
+from zoexplore.export import to_query
+from zoexplore.formatting import format_number
+from zoexplore.presets import DEMONSTRATION
+
+FILE = Path(__file__).parents[1] / "docs" / "explorer.gif"
+# More and more steps; then, for the longest run, more and more of the noise along the directions.
+FRAMES = [{"T": T} for T in (10, 30, 100, 300, 1000, 10_000)] + [{"T": 10_000, "beta": b} for b in (0.8, 0.95, 0.99, 1.0)]
+SIZE, WIDTH, COLOURS = {"width": 1280, "height": 800}, 960, 64
+MOMENT, LAST = 900, 2500  # milliseconds that a picture stays
+PATIENCE = 120.0  # seconds
+IDLE = "() => window.Bokeh && Bokeh.documents.length > 0 && Bokeh.documents[0].is_idle"
+VISIT = "search => { history.replaceState({}, '', location.pathname + search); dispatchEvent(new PopStateEvent('popstate')); }"
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """The page's address on a server of its own."""
+    with socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}/app"
+    server = subprocess.Popen([sys.executable, "-m", "zoexplore", "serve", "--port", str(port)])
+    try:
+        _wait_for(url)
+        yield url
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _wait_for(url: str) -> None:
+    end = monotonic() + PATIENCE
+    while True:
+        try:
+            urlopen(url).close()
+            return
+        except URLError:
+            if monotonic() > end:
+                raise
+            sleep(0.5)
+
+
+def picture(page: Page, given: dict[str, float]) -> Image.Image:
+    """The page with these fields changed, once its table shows the run's composition."""
+    run = DEMONSTRATION.replace(**given)
+    page.evaluate(VISIT, f"?tab=curves&{to_query(run, Accounting())}")
+    shown = format_number(guarantee(run, "composition").epsilon)
+    page.locator(".zx-table td.number", has_text=shown).first.wait_for()
+    page.wait_for_timeout(1500)  # until the curves are drawn too
+    whole = Image.open(BytesIO(page.screenshot()))
+    small = whole.resize((WIDTH, WIDTH * whole.height // whole.width), Image.Resampling.LANCZOS)
+    return small.convert("P", palette=Image.Palette.ADAPTIVE, colors=COLOURS)
+
+
+def main() -> None:
+    with served() as url, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find(), args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport=SIZE)
+        page.set_default_timeout(1000 * PATIENCE)
+        page.add_init_script("try { localStorage.setItem('zoexplore-all-bounds', '1'); } catch {}")
+        page.goto(f"{url}?tab=curves")
+        page.wait_for_function(IDLE, polling=100)
+        page.locator(".zx-table td.number").first.wait_for()
+        first, *others = [picture(page, given) for given in FRAMES]
+        browser.close()
+    stay = [MOMENT] * len(others) + [LAST]
+    first.save(FILE, save_all=True, append_images=others, duration=stay, loop=0, optimize=True)
+    print(f"{FILE}: {FILE.stat().st_size / 1e6:.2f} MB")
+
+
+if __name__ == "__main__":
+    main()
