@@ -1,4 +1,4 @@
-"""Draws the README's moving picture from the page itself: `python -m tools.moving` writes docs/explorer.gif. Needs Chromium."""
+"""Draws the README's moving picture from the page: `python -m tools.moving` writes docs/explorer.gif. Needs Chromium."""
 
 import subprocess
 import sys
@@ -8,11 +8,12 @@ from io import BytesIO
 from pathlib import Path
 from socket import socket
 from time import monotonic, sleep
+from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 from tools.chromium import find
 from zoexplore import Accounting, guarantee
@@ -22,12 +23,17 @@ from zoexplore.presets import DEMONSTRATION
 
 FILE = Path(__file__).parents[1] / "docs" / "explorer.gif"
 # More and more steps; then, for the longest run, more and more of the noise along the directions.
-FRAMES = [{"T": T} for T in (10, 30, 100, 300, 1000, 10_000)] + [{"T": 10_000, "beta": b} for b in (0.8, 0.95, 0.99, 1.0)]
-SIZE, WIDTH, COLOURS = {"width": 1280, "height": 800}, 960, 64
+STEPS, SHARES = (10, 30, 100, 300, 1000, 10_000), (0.8, 0.95, 0.99, 1.0)
+FRAMES: list[dict[str, Any]] = [{"T": T} for T in STEPS] + [{"T": STEPS[-1], "beta": share} for share in SHARES]
+SIZE: ViewportSize = {"width": 1280, "height": 800}
+WIDTH, COLOURS = 960, 64
 MOMENT, LAST = 900, 2500  # milliseconds that a picture stays
 PATIENCE = 120.0  # seconds
 IDLE = "() => window.Bokeh && Bokeh.documents.length > 0 && Bokeh.documents[0].is_idle"
-VISIT = "search => { history.replaceState({}, '', location.pathname + search); dispatchEvent(new PopStateEvent('popstate')); }"
+VISIT = """search => {
+  history.replaceState({}, '', location.pathname + search);
+  dispatchEvent(new PopStateEvent('popstate'));
+}"""
 
 
 @contextmanager
@@ -58,7 +64,7 @@ def _wait_for(url: str) -> None:
             sleep(0.5)
 
 
-def picture(page: Page, given: dict[str, float]) -> Image.Image:
+def picture(page: Page, given: dict[str, Any]) -> Image.Image:
     """The page with these fields changed, once its table shows the run's composition."""
     run = DEMONSTRATION.replace(**given)
     page.evaluate(VISIT, f"?tab=curves&{to_query(run, Accounting())}")
