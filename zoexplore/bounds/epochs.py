@@ -45,8 +45,7 @@ def _rows(runs: RunArrays) -> tuple[Rows, np.ndarray, np.ndarray]:
     """The runs as rows from distance 0, how often each meets the record, and the steps between."""
     share = np.where((runs.beta < 1) | (runs.K == runs.d), runs.beta, 0.5)
     ratio, size = runs.n / runs.batch, int(np.prod(runs.shape))
-    missing = 1.0 if runs.setting.neighbours == "add-remove" else 0.0
-    present = np.minimum(runs.n - (turns(runs) - 1) * runs.batch, runs.batch - missing) / runs.batch
+    present = np.minimum(runs.n - (turns(runs) - 1) * runs.batch, runs.batch) / runs.batch
     low = np.where(runs.low_curvature > 0, runs.low_curvature * present, runs.low_curvature)
 
     def flat(x) -> np.ndarray:

@@ -280,11 +280,8 @@ class RunArrays(Sensitivity):
 
     @property
     def _least_convexity(self) -> np.ndarray:
-        """Strong convexity of the mean of what is clipped: less of it where records may be missing from the mean over n."""
-        if self.regime != "strongly-convex":
-            return 0 * self.m
-        missing = self.own_part if self.setting.neighbours == "add-remove" else 0.0
-        return (self.m - self.ridge) * (1 - missing)
+        """Strong convexity of the mean of what is clipped, taken over the larger data set where a record is missing from one."""
+        return self.m - self.ridge if self.regime == "strongly-convex" else 0 * self.m
 
     @property
     def s1(self) -> np.ndarray:
