@@ -5,6 +5,7 @@ import re
 import numpy as np
 import panel as pn
 import pytest
+from bokeh.models import HoverTool
 
 from zoexplore import BOUNDS, Accounting, guarantee
 from zoexplore.formatting import THIN, format_percent, format_share, parse_share
@@ -37,9 +38,16 @@ def test_the_curves_are_the_guarantees_and_follow_the_sliders():
     for sigma in (DEMONSTRATION.sigma, 2e-3):
         view.state.ask(sigma=sigma)
         g, data = guarantee(DEMONSTRATION.replace(sigma=sigma), "sharp"), view.source.data
-        np.testing.assert_array_equal(data["missed sharp"], g.tradeoff(data["rate"]))
-        np.testing.assert_array_equal(data["sharp"], g.true_positive_rate(data["rate"]))
-        assert (data["missed sharp"] <= 1 - data["rate"]).all()  # no bound promises more than blind guessing misses
+        np.testing.assert_array_equal(data["missed sharp"], g.tradeoff(data["x"]))
+        np.testing.assert_array_equal(data["sharp"], g.true_positive_rate(data["x"]))
+        assert (data["missed sharp"] <= 1 - data["x"]).all()  # no bound promises more than blind guessing misses
+
+
+def test_what_hovering_names_are_columns_of_what_is_drawn():
+    view = Attack()
+    for fig in view.figures.values():
+        named = re.findall(r"@\{(.+?)\}(?:\{(.+?)\})?", fig.select_one(HoverTool).tooltips)
+        assert named and {name for pair in named for name in pair if name} <= set(view.source.data)
 
 
 def test_rates_can_be_typed_and_what_cannot_be_is_refused():

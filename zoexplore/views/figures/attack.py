@@ -43,7 +43,7 @@ class Attack(View):
 
     def build(self) -> None:
         self._given: dict[str, Guarantee] = {}  # by every bound, for the run that is drawn
-        self.source = empty("attack", "rate", "value", "probe", *BOUNDS, *(_MISSED + bound for bound in BOUNDS))
+        self.source = empty("attack", "x", "value", "probe", *BOUNDS, *(_MISSED + bound for bound in BOUNDS))
         self.pinned_source = empty("attack-pins", "rates", "missed", "found", "colour")
         self.now: list[Span] = []  # at the rate that is looked at
         self.figures = {
@@ -76,8 +76,8 @@ class Attack(View):
         self.now.append(mark(fig, self.fpr))
         pins.lines(fig, self.pinned_source, "rates", of_pins)
         for bound in BOUNDS:
-            fig.line("rate", before + bound, source=self.source, name=bound, **stroke(theme.style_of(bound)))
-        probe = fig.line("rate", "probe", source=self.source, line_alpha=0)
+            fig.line("x", before + bound, source=self.source, name=bound, **stroke(theme.style_of(bound)))
+        probe = fig.line("x", "probe", source=self.source, line_alpha=0)
         hover(fig, probe, absent="–")
         return fig
 
@@ -98,7 +98,7 @@ class Attack(View):
         return g, await ask(attack, pin.setting, pin.accounting, g.bound)
 
     def _draw(self) -> None:
-        data = {"rate": RATES, "value": RATES, "probe": np.full(RATES.shape, 0.5)}
+        data = {"x": RATES, "value": RATES, "probe": np.full(RATES.shape, 0.5)}
         for bound, allowed in self._allowed.items():
             shown = np.where(self._given[bound].valid, 1.0, np.nan)
             data[bound], data[_MISSED + bound] = shown * allowed.true_positive_rate(RATES), shown * allowed.misses(RATES)
