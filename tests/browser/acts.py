@@ -192,8 +192,13 @@ def column(page, name):
 
 
 def readouts(page):
-    """Title -> number, as the table shows them."""
-    return dict(page.locator("table tr:has(td.number)").evaluate_all(ROWS))
+    """Title -> number, as the table of all bounds shows them; those of other views have no numbers, or other runs'."""
+    return dict(page.locator(".zx-curves table tr:has(td.number)").evaluate_all(ROWS))
+
+
+def headline(page):
+    """The large epsilon, which every view has above it."""
+    return page.locator(".epsilon b").first.inner_text()
 
 
 def reads(page, title, epsilon):

@@ -7,11 +7,11 @@ import pytest
 from tests.browser.acts import (
     VISIT,
     becomes,
+    headline,
     narrow_enough,
     open_export,
     open_fold,
     press,
-    readouts,
     rested,
     settled,
     show,
@@ -63,7 +63,7 @@ def test_a_map_that_is_computed_is_told_can_be_cancelled_and_leaves_sliders_alon
 
     explorer.get_by_role("button", name="Draw it").click()
     explorer.get_by_text(re.compile(r"\d s left")).wait_for()
-    settled(explorer, lambda: press(explorer, "T", "ArrowRight"), lambda: readouts(explorer))
+    settled(explorer, lambda: press(explorer, "T", "ArrowRight"), lambda: headline(explorer))
     cancel.click()
     explorer.get_by_text(re.compile("^Cancelled")).wait_for()
 

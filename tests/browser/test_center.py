@@ -8,8 +8,8 @@ from tests.browser.acts import (
     becomes,
     column,
     data,
+    headline,
     readouts,
-    reads,
     settled,
     show,
     type_in,
@@ -20,21 +20,26 @@ from zoexplore.axes import AXES
 from zoexplore.formatting import format_number
 from zoexplore.planning import calibrate
 from zoexplore.presets import DEMONSTRATION
-from zoexplore.views.figures.inside import PANELS
 from zoexplore.views.figures.parts import DIGITS
-from zoexplore.views.tabs import VIEWS
+from zoexplore.views.tabs import TABS, VIEWS
 
 
-def test_the_tabs_are_a_named_radio_group_and_move_by_arrow_keys(explorer):
-    group = explorer.get_by_role("radiogroup", name="view")
+def test_the_tabs_are_a_named_list_and_move_by_arrow_keys(explorer):
+    group = explorer.get_by_role("tablist", name="questions")
     group.wait_for()
-    radios = group.get_by_role("radio")
-    assert radios.count() == len(VIEWS)
-    assert len({round(title.bounding_box()["y"]) for title in group.locator("label").all()}) == 1, "they take one line"
-    radios.first.focus()
-    for place in range(list(VIEWS).index("profile")):
-        radios.nth(place).press("ArrowRight")
-        becomes(explorer, radios.nth(place + 1).is_checked, True)
+    tabs = group.get_by_role("tab")
+    assert tabs.all_inner_texts() == list(TABS)
+    assert len({round(title.bounding_box()["y"]) for title in tabs.all()}) == 1, "they take one line"
+    tabs.first.focus()
+    for place in range(list(TABS).index("What ε means")):
+        tabs.nth(place).press("ArrowRight")
+        becomes(explorer, lambda place=place: tabs.nth(place + 1).get_attribute("aria-selected"), "true")
+    parts = explorer.get_by_role("tablist", name="parts of this tab").get_by_role("tab")
+    becomes(explorer, parts.all_inner_texts, [VIEWS[view][0] for view in TABS["What ε means"]])
+    parts.first.focus()
+    for place in range(TABS["What ε means"].index("profile")):
+        parts.nth(place).press("ArrowRight")
+        becomes(explorer, lambda place=place: parts.nth(place + 1).get_attribute("aria-selected"), "true")
     explorer.get_by_text("A guarantee is not one number but a curve").wait_for()
     becomes(explorer, explorer.get_by_text("ε against", exact=True).is_hidden, True)
 
@@ -47,15 +52,6 @@ def test_curves_along_other_fields(explorer):
         expected = curve(DEMONSTRATION, field, values, ["composition"])["composition"]
         becomes(explorer, lambda: column(explorer, "composition"), pytest.approx(list(expected), rel=1e-12))
     settled(explorer, lambda: type_in(explorer, "sigma", "0.01"), lambda: column(explorer, "composition"))
-
-
-def test_where_hiding_pays_is_marked_for_both_bounds(explorer):
-    until(explorer, lambda: data(explorer, "annotations", "label"))
-    labels = data(explorer, "annotations", "label")
-    assert labels == [
-        f"T* = {place:.0f}, {name}"
-        for place, name in zip(data(explorer, "annotations", "x"), ("theorem", "sharper bound"), strict=True)
-    ]
 
 
 def test_the_profile_and_its_hover_say_a_delta_that_is_enough(explorer):
@@ -84,15 +80,6 @@ def test_hovers_round_up_as_the_tables_do(explorer):
     assert said == [format_number(x).replace("\u202f×\u202f", " × ").replace("\u202f", "") for x in values]
 
 
-FIGURES = {
-    "curves": ["the curves"],
-    "profile": ["the privacy profile"],
-    "attack": ["the trade-off curves", "the found curves"],
-    "map": ["the map"],
-    "inside": [*(title for title, _ in PANELS.values()), "one step's factors"],
-}
-
-
 def test_inside_the_bound(explorer):
     show(explorer, "inside")
     until(explorer, lambda: data(explorer, "inside", "rho"))
@@ -102,8 +89,6 @@ def test_inside_the_bound(explorer):
     theorem = explorer.get_by_role("radiogroup").get_by_text("Hidden-state theorem")
     settled(explorer, theorem.click, lambda: data(explorer, "inside", "rho"))
     explorer.get_by_text(re.compile(r"Counting starts \d+ steps before the end")).wait_for()
-    until(explorer, lambda: data(explorer, "factors", "orthonormal"))
-    explorer.get_by_text("if independent, since those overlap").wait_for()
 
 
 def test_theory_is_typeset_with_the_current_numbers(explorer):
@@ -119,10 +104,12 @@ def test_theory_is_typeset_with_the_current_numbers(explorer):
         becomes(
             explorer, lambda: formulas.evaluate_all("all => all.filter((one) => one.scrollWidth > one.clientWidth).length"), 0
         )
-    box = explorer.get_by_label("Draw with the paper's printed constants")
-    before = readouts(explorer)
-    box.check()
-    until(explorer, lambda: readouts(explorer) != before)
+
+
+def test_the_papers_printed_constants_are_drawn_where_its_misprints_are_told(explorer):
+    show(explorer, "errata")
+    explorer.get_by_label("Draw with the paper's printed constants").check()
+    show(explorer, "curves")
     until(explorer, lambda: "Closed form (as printed)" in readouts(explorer))
 
 
@@ -140,7 +127,7 @@ def test_a_map_is_drawn_its_lines_follow_what_is_typed_and_a_click_sets_the_slid
         assert explorer.locator(".notyf__toast").count() == 0
     at = explorer.locator(".zx-map canvas").first.bounding_box()
     x, y = at["x"] + at["width"] * 0.4, at["y"] + at["height"] * 0.4
-    settled(explorer, lambda: explorer.mouse.click(x, y), lambda: readouts(explorer))
+    settled(explorer, lambda: explorer.mouse.click(x, y), lambda: headline(explorer))
 
 
 def test_a_plan_is_found_and_applied(explorer):
@@ -148,4 +135,4 @@ def test_a_plan_is_found_and_applied(explorer):
     explorer.get_by_role("button", name="Solve").click()
     explorer.get_by_role("button", name="Apply to the sliders").click(timeout=60_000)
     found = calibrate(DEMONSTRATION, "sigma", epsilon=1.0)
-    reads(explorer, "Sharper bound", guarantee(found, "sharp").epsilon)
+    becomes(explorer, lambda: headline(explorer), format_number(guarantee(found, "sharp").epsilon))
