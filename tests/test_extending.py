@@ -37,8 +37,8 @@ def extended(tmp_path_factory):
         (root / path).write_text(code)
     edit(root / "zoexplore/bounds/registry.py", r"\Z", "\nfrom zoexplore.bounds.basic import BASIC\nBOUNDS[BASIC.id] = BASIC\n")
     tabs = root / "zoexplore/views/tabs.py"
-    edit(tabs, r"(?=\nVIEWS\b)", "from zoexplore.views.panels.cost import Cost\n")
-    edit(tabs, r"(?<=\n)(?=\}\n)", '    "cost": ("Cost", Cost),\n')
+    edit(tabs, r"(?=\nTABS\b)", "from zoexplore.views.panels.cost import Cost\n")
+    edit(tabs, r'(?<="Plan": \{)', '"cost": ("Cost", Cost), ')
     edit(root / "zoexplore/views/__init__.py", r"(?<=_HOMES = \{\n)", '    "Cost": "panels.cost",\n')
     return root
 

@@ -201,5 +201,9 @@ def _released(setting: Setting, hidden: bool) -> str:
 
 
 def versions(*more: str) -> dict[str, str]:
-    """Of Python, of what computes guarantees, and of more packages, by name."""
+    """Of Python, of what computes guarantees, and of more packages, by name.
+
+    >>> sorted(versions())
+    ['numba', 'numpy', 'python', 'scipy', 'zoexplore']
+    """
     return {"python": platform.python_version()} | {name: version(name) for name in (*COMPUTED_WITH, *more)}

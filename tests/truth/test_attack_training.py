@@ -98,4 +98,4 @@ def test_a_start_that_may_have_seen_the_data_is_the_users_to_vouch_for():
     """A second run that goes on from a first one's outcome is covered by neither report alone."""
     made, records = steep(DECLARED, 1.0)
     made.step(made.batch(records))
-    assert "[yours to vouch for] The start did not depend on the data" in repr(made.privacy_report())
+    assert "[yours to vouch for] Start: neither the parameters at the start" in repr(made.privacy_report())

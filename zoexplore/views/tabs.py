@@ -24,30 +24,23 @@ from zoexplore.views.training.results import Compared, Price
 from zoexplore.views.training.tab import Train
 from zoexplore.views.view import View
 
-VIEWS: dict[str, tuple[str, type[View]]] = {
-    "publish": ("Two curves", Publish),
-    "curves": ("All bounds", Curves),
-    "game": ("A game", Game),
-    "attack": ("Trade-off", Attack),
-    "profile": ("δ against ε", Profile),
-    "helps": ("What hiding gains", Helps),
-    "map": ("ε over two fields", Map),
-    "plan": ("Plan", Planner),
-    "results": ("Methods compared", Compared),
-    "price": ("What hiding buys", Price),
-    "train": ("Train this run", Train),
-    "theory": ("Formulas", Theory),
-    "inside": ("Inside the bound", Inside),
-    "errata": ("Misprints", Errata),
+TABS: dict[str, dict[str, tuple[str, type[View]]]] = {
+    "Publish or hide": {"publish": ("Two curves", Publish), "curves": ("All bounds", Curves)},
+    "What ε means": {"game": ("A game", Game), "attack": ("Trade-off", Attack), "profile": ("δ against ε", Profile)},
+    "When it helps": {"helps": ("What hiding gains", Helps), "map": ("ε over two fields", Map)},
+    "Plan": {"plan": ("Plan", Planner)},
+    "Train": {
+        "results": ("Methods compared", Compared),
+        "price": ("What hiding buys", Price),
+        "train": ("Train this run", Train),
+    },
+    "Theory": {
+        "theory": ("Formulas", Theory),
+        "inside": ("Inside the bound", Inside),
+        "errata": ("Misprints", Errata),
+    },
 }
-TABS: dict[str, tuple[str, ...]] = {
-    "Publish or hide": ("publish", "curves"),
-    "What ε means": ("game", "attack", "profile"),
-    "When it helps": ("helps", "map"),
-    "Plan": ("plan",),
-    "Train": ("results", "price", "train"),
-    "Theory": ("theory", "inside", "errata"),
-}
+VIEWS = {name: view for views in TABS.values() for name, view in views.items()}
 
 
 class Bar(pn.custom.JSComponent):
@@ -74,7 +67,7 @@ class Tabs(pn.viewable.Viewer):
         self.views: dict[str, View] = {}
         self.quiet = False  # whether no tabs are offered, as in the story
         self.kept = tuple(VIEWS)  # the views that can be selected, of which a lesson has fewer
-        self._last = {tab: views[0] for tab, views in TABS.items()}  # of every tab, the view that was shown last
+        self._last = {tab: next(iter(views)) for tab, views in TABS.items()}  # of every tab, the view that was shown last
         self.bar = Bar(label="questions", css_classes=["zx-tabs"], stylesheets=[theme.css("tabs")], margin=0)
         self.parts = Bar(label="parts of this tab", css_classes=["zx-parts"], stylesheets=[theme.css("parts")], margin=0)
         self.bar.param.watch(self._turned, "selected")
