@@ -96,7 +96,7 @@ def test_theory_is_typeset_with_the_current_numbers(explorer):
     explorer.locator("mjx-container").first.wait_for()
     until(explorer, lambda: explorer.locator("mjx-container").count() >= 12)
     assert explorer.get_by_text("$$").count() == 0
-    links = (explorer.locator(f"{part} a").first for part in (".zx-header", ".zx-theory"))
+    links = (explorer.locator(f"{part} a").first for part in (".zx-colophon", ".zx-theory"))
     assert len({link.evaluate("link => getComputedStyle(link).color") for link in links}) == 1
     formulas = explorer.get_by_role("math")
     for width in (1280, 390):  # where there is no room, they break
