@@ -200,11 +200,10 @@ def test_another_scheme_is_drawn_by_few_messages(explorer):
     becomes(explorer, lambda: bool(data(explorer, "profile", "delta")), True)
     show(explorer, "curves")
     explorer.evaluate(COUNT_MESSAGES)
-    explorer.get_by_role("button", name="Dark").click()
-    explorer.get_by_role("button", name="Light").wait_for()
+    explorer.locator(".zx-scheme button").click()
     rested(explorer)
     messages = explorer.evaluate("window.messages")
-    settled(explorer, explorer.get_by_role("button", name="Light").click, lambda: background(explorer))
+    settled(explorer, explorer.locator(".zx-scheme button").click, lambda: background(explorer))
     assert 0 < messages < 20
 
 
