@@ -150,7 +150,7 @@ def test_nothing_in_an_address_is_run_and_it_brings_back_a_page_whose_server_wen
     fields = f"K={html}&n={html}&{html}={html}&regime={html}&conversion={html}&T=9"
     others = f"tab={html}&against={html}&compare={html}&show={html}&lock={html}&pin=K:{html}~{html}&pin={html}&pin=K:20~{html}"
     opened(page, f"http://127.0.0.1:{usual.line.port}/app?{fields}&{others}")
-    page.locator(".zx-notice").get_by_text("Of this address").wait_for()
+    page.locator(".zx-notice").get_by_text("In this link").wait_for()
     said = notice(page)
     assert all(f"{name} = " in said for name in ("K", "n", "regime", "conversion", "tab", "against", "compare"))
     assert HTML in said and harmless(page)

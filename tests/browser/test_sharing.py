@@ -68,7 +68,7 @@ def test_an_address_is_restored_in_the_scheme_that_the_browser_prefers_and_a_les
     becomes(page, page.get_by_label("A", exact=True).input_value, "few directions")
     becomes(page, lambda: page.evaluate(AXIS), theme.colour("ink", dark=True))
     becomes(page, lambda: data(page, "pins", "colour")[0], theme.PINS[0][1])
-    settled(page, page.get_by_role("button", name="Light").click, lambda: background(page))
+    settled(page, page.locator(".zx-scheme button").click, lambda: background(page))
     small = caption_size(page)
 
     lesson = "show=curves,K,T&lock=K&say=Look.&say=Guess.&present=1"
@@ -177,9 +177,9 @@ def test_printed_constants_are_said_to_be_no_guarantee(explorer):
 @pytest.mark.proof  # both buttons are pressed where layouts are counted, and where an address is restored
 def test_dark_is_a_button_away_and_back(explorer):
     assert lightness(background(explorer)) > 200
-    settled(explorer, explorer.get_by_role("button", name="Dark").click, lambda: explorer.evaluate(AXIS))
+    settled(explorer, explorer.locator(".zx-scheme button").click, lambda: explorer.evaluate(AXIS))
     until(explorer, lambda: lightness(background(explorer)) < 60)
-    settled(explorer, explorer.get_by_role("button", name="Light").click, lambda: explorer.evaluate(AXIS))
+    settled(explorer, explorer.locator(".zx-scheme button").click, lambda: explorer.evaluate(AXIS))
     until(explorer, lambda: lightness(background(explorer)) > 200)
 
 
