@@ -6,7 +6,7 @@ import pytest
 
 from zoexplore import Accounting
 from zoexplore.export import LARGEST_FILE, from_yaml, to_csv, to_notebook, to_python, to_yaml
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.presets import BEFORE, DEMONSTRATION
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.panels.toolbar import Files
 from zoexplore.views.state import State
@@ -83,5 +83,7 @@ def test_a_file_of_which_nothing_can_be_used_changes_nothing_and_says_so(content
 )
 def test_a_link_is_pasted(link):
     files = Files(Curves())
-    paste(files, link)
+    paste(files, f"{link}&sensitivity=least")
     assert files.state.setting == DEMONSTRATION.replace(T=9, K=52)
+    paste(files, link)  # which does not say how a record is counted, as links did not before
+    assert files.state.setting == BEFORE.replace(T=9, K=52) and files.state.accounting.sensitivity == "clip"

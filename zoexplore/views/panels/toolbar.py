@@ -8,14 +8,13 @@ from functools import partial
 from html import escape
 from io import StringIO
 from typing import Any
-from urllib.parse import parse_qsl
 
 import panel as pn
 
 from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import csv
 from zoexplore.compute.task import Task
-from zoexplore.export import LARGEST_FILE, from_fields, from_yaml, to_notebook, to_python, to_yaml
+from zoexplore.export import LARGEST_FILE, from_query, from_yaml, to_notebook, to_python, to_yaml
 from zoexplore.fields import in_symbols
 from zoexplore.limits import FRAMES
 from zoexplore.presets import PRESETS
@@ -153,7 +152,7 @@ class Files(pn.viewable.Viewer):
         """Take over what was pasted: what can be used of it, and say what cannot."""
         text = self.pasted.value_input or self.pasted.value or ""
         linked = ("?" in text and text.split("?")[0].strip().startswith(("http", "/", "?"))) or text.strip().startswith("?")
-        loaded = from_fields(dict(parse_qsl(text.strip().partition("?")[2]))) if linked else from_yaml(text)
+        loaded = from_query(text.strip().partition("?")[2]) if linked else from_yaml(text)
         said = "; ".join(map(in_symbols, loaded.problems))
         if loaded.read:
             self.state.replace(loaded.setting, loaded.accounting)
