@@ -70,9 +70,7 @@ def test_an_epsilon_for_other_shares_than_the_runs_says_so(bound):
 @pytest.mark.parametrize("K", [4, 100])
 def test_a_plan_meets_its_target_as_it_is_run(bound, K):
     """Whoever runs the plan runs it at the plan's share: the number that was promised is that run's."""
-    plan = recommend(
-        DEMONSTRATION, epsilon=1.0, K=K, T=200, bound=bound, accounting=Accounting(schedule="optimal")
-    )
+    plan = recommend(DEMONSTRATION, epsilon=1.0, K=K, T=200, bound=bound, accounting=Accounting(schedule="optimal"))
     assert guarantee(plan.setting, bound).epsilon <= 1.0
 
 

@@ -53,7 +53,7 @@ class Solved:
     - moment: the order lambda of the norm.
 
     For the sharper bound's trajectory besides: kind, what the bound was the least by (`sharp.BY_COMPOSITION` and others);
-    by_linear_norm, 1 where distances were counted by the norm of linear models; and of the recursion (`sharp_search.Rows`) far,
+    by_linear_norm, 1 where distances were counted by the norm of linear models; and of the recursion (`rows.Rows`) far,
     high and most, with path, the drifts that its best round started from.
     """
 
@@ -138,6 +138,7 @@ class Bound:
         proofs: where the project's own pages state and prove it.
         assumptions: what it takes for granted.
         solve: the bound over many runs, where its checkable assumptions hold.
+        epsilons: for a single run, its epsilon at deltas other than its own by the same analysis; None where there is none.
         trajectory: for a single run, what happens inside; None where there is nothing to show.
         printed: what differs with the paper's printed constants; empty where nothing does.
         remark: what to know of a single run's number beside its assumptions.
@@ -158,6 +159,7 @@ class Bound:
     source: str
     assumptions: tuple[Assumption, ...]
     solve: Callable[[RunArrays, Accounting], Solved]
+    epsilons: Callable[[Solved, np.ndarray, float], np.ndarray | None] | None = None
     trajectory: Callable[[RunArrays, Accounting, Solved], Trajectory | None] | None = None
     proofs: tuple[Reference, ...] = ()
     printed: str = ""

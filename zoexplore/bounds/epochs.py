@@ -5,9 +5,9 @@ import numpy as np
 from zoexplore.bounds.bound import Solved
 from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels import epochs as kernels
+from zoexplore.bounds.rows import FIRST_ORDERS, RAYS, Rows, by_slope, nearest_order, tabled
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import spread
-from zoexplore.bounds.sharp_search import FIRST_ORDERS, RAYS, Rows, by_slope, nearest_order, tabled
 from zoexplore.setting import Accounting
 
 AROUND = np.array([0.6, 0.8, 1.0, 1.25, 1.6])  # multiples of the best order that are tried next
@@ -50,8 +50,7 @@ def _rows(runs: RunArrays) -> tuple[Rows, np.ndarray, np.ndarray]:
     """The runs as rows from distance 0, how often each meets the record, and the steps between."""
     share = np.where((runs.beta < 1) | (runs.K == runs.d), runs.beta, 0.5)
     ratio, size = runs.n / runs.batch, int(np.prod(runs.shape))
-    missing = 1.0 if runs.setting.neighbours == "add-remove" else 0.0
-    present = np.minimum(runs.n - (turns(runs) - 1) * runs.batch, runs.batch - missing) / runs.batch
+    present = np.minimum(runs.n - (turns(runs) - 1) * runs.batch, runs.batch) / runs.batch
     low = np.where(runs.low_curvature > 0, runs.low_curvature * present, runs.low_curvature)
 
     def flat(x) -> np.ndarray:

@@ -116,7 +116,10 @@ class Guarantee:
             run, accounting = self.setting, self.accounting
             if self._share_is_chosen:  # one run, whose share does not depend on the delta that is looked at
                 run, accounting = run.replace(beta=self.beta), accounting.replace(schedule="constant")
-            more = curve(run, "delta", RISK_DELTAS, [self.bound], accounting)[self.bound]
+            of_one_plan = BOUNDS[self.bound].epsilons
+            more = None if of_one_plan is None else of_one_plan(self._solved, RISK_DELTAS, self.setting.delta)
+            if more is None:
+                more = curve(run, "delta", RISK_DELTAS, [self.bound], accounting)[self.bound]
             epsilons, deltas = np.append(epsilons, more), np.append(deltas, RISK_DELTAS)
         return TradeOff(*gaussian, epsilons=tuple(epsilons), deltas=tuple(deltas))
 

@@ -280,11 +280,10 @@ class RunArrays(Sensitivity):
 
     @property
     def _least_convexity(self) -> np.ndarray:
-        """Strong convexity of the mean of what is clipped: less of it where records may be missing from the mean over n."""
+        """Strong convexity of the mean of what is clipped, over the larger of two datasets of which one lacks a record."""
         if self.regime != "strongly-convex":
             return 0 * self.m
-        missing = self.own_part if self.setting.neighbours == "add-remove" else 0.0
-        return (self.m - self.ridge) * (1 - missing)
+        return self.m - self.ridge
 
     @property
     def s1(self) -> np.ndarray:
