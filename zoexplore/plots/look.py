@@ -62,8 +62,10 @@ def style(bound: str) -> dict[str, Any]:
 
 
 def with_legend(drawn: hv.Overlay, corner: str) -> hv.Overlay:
+    """The same figure with its legend in that corner, where Bokeh draws it."""
     return drawn.opts({"Overlay": {"legend_position": corner}}, backend="bokeh")
 
 
 def epsilon_at(delta: float) -> str:
+    """An axis' label: epsilon, and the delta at which it is."""
     return f"ε at δ = {format_delta(delta)}"
