@@ -1,8 +1,8 @@
 """zoexplore: the privacy loss of zeroth-order training, by every bound that is known, and a page to explore it."""
 
 from zoexplore.bounds import BOUNDS, Guarantee, curve, epsilon, guarantee
-from zoexplore.planning import calibrate, recommend
-from zoexplore.setting import Accounting, Setting
+from zoexplore.questions import calibrate, recommend
+from zoexplore.run.setting import Accounting, Setting
 
 __version__ = "0.1.0"
 __all__ = ["BOUNDS", "Accounting", "Guarantee", "Setting", "calibrate", "curve", "epsilon", "explore", "guarantee", "recommend"]

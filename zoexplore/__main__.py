@@ -22,12 +22,12 @@ from typing import Any
 import zoexplore
 from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.bounds.guarantee import BEST
-from zoexplore.export import LARGEST_FILE, Loaded, from_yaml, to_csv, to_yaml
-from zoexplore.planning import Unreachable, calibrate, changes_nothing, recommend
-from zoexplore.planning.calibration import SOLVABLE_FIELDS
-from zoexplore.planning.recommendation import PASSES
-from zoexplore.setting import SETTING_FIELDS, supposition
-from zoexplore.statement import plain, statement
+from zoexplore.questions import Unreachable, calibrate, changes_nothing, recommend
+from zoexplore.questions.calibration import SOLVABLE_FIELDS
+from zoexplore.questions.export import LARGEST_FILE, Loaded, from_yaml, to_csv, to_yaml
+from zoexplore.questions.recommendation import PASSES
+from zoexplore.questions.statement import plain, statement
+from zoexplore.run.setting import SETTING_FIELDS, supposition
 
 ANSWER, NONE, WRONG = 0, 1, 2
 UNPLANNED = "K: 1\nT: 1\nsigma: 1\nbeta: 1\nclipping: joint\n"  # what a plan is not told, until the file says it
@@ -187,7 +187,7 @@ def _serve(given: argparse.Namespace) -> int:
     port, address = (0, "127.0.0.1") if given.demo else (given.port, given.address)
     try:
         port = port or _free(address)
-        server = serve(app, port, address, given.origin, given.behind_proxy, given.prefix, start=False)
+        server = serve({"app": app}, port, address, given.origin, given.behind_proxy, given.prefix)
     except OSError as error:
         raise Wrong(f"{address}:{port} cannot be listened on: {error.strerror}; give another --port, or 0 for any") from None
     host = "127.0.0.1" if address == "0.0.0.0" else address
@@ -223,6 +223,7 @@ def _epsilon(given: argparse.Namespace) -> int:
             print(f"{g.bound:{width}}  {g.epsilon!r:22}  {_in_a_line(g.reason or g.note)}".rstrip())
         print(f"# all under one supposition: {supposition(loaded.setting, loaded.accounting)}")
         if found[0].valid:
+            print("" if given.bound else f"# the least that applies: {found[0].bound}\n", end="")
             print("\n".join(f"# {found[0].bound} supposes: {words}" for words in found[0].supposes))
     return ANSWER if any(g.valid for g in found) else NONE
 
@@ -294,8 +295,9 @@ def _plan(given: argparse.Namespace) -> int:
         answer = asdict(plan) | {"setting": plan.setting.as_dict(), "accounting": asdict(loaded.accounting)}
         print(json.dumps(plain(answer), ensure_ascii=False, indent=2))
     else:
-        print(f"# epsilon = {plan.epsilon!r} by {plan.bound}")
-        print("\n".join(f"# {words}" for words in (*plan.reasons, *plan.warnings)))
+        heard, *more = plan.reasons  # first of all whether the noise drowns the steps
+        met = f"epsilon = {plan.epsilon!r} by {plan.bound}"
+        print("\n".join(f"# {words}" for words in (heard, met, *more, *plan.warnings)))
         print("\n".join(f"# it supposes: {words}" for words in plan.supposed))
         print(to_yaml(plan.setting, loaded.accounting), end="")
     return ANSWER

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import isnan
+from math import inf, isnan
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,8 +10,8 @@ from bokeh.plotting.contour import contour_data
 
 from zoexplore import palette
 from zoexplore.bounds.bound import CLIP_ALONE, Trajectory
-from zoexplore.formatting import format_short
-from zoexplore.setting import Accounting
+from zoexplore.run.formatting import format_short
+from zoexplore.run.setting import Accounting
 from zoexplore.training import METHODS
 from zoexplore.training.costs import kept, passes
 
@@ -35,29 +35,10 @@ def least_deltas(epsilons: np.ndarray, values: np.ndarray, deltas: np.ndarray) -
     return np.where(allowed.any(axis=1), deltas[allowed.argmax(axis=1)], np.nan)
 
 
-def heights(epsilon: np.ndarray) -> np.ndarray:
-    """log10 of epsilon; 0 is as good as the lowest colour, and where nothing applies is nan."""
-    with np.errstate(divide="ignore"):
-        return np.log10(np.where(np.isfinite(epsilon), np.maximum(epsilon, 1e-300), np.nan))
-
-
 def bands(x: np.ndarray, y: np.ndarray, z: np.ndarray, edges: np.ndarray) -> dict[str, list]:
     """Filled contours as columns of a multi-polygon glyph: xs, ys, and which band each is."""
     found = contour_data(x, y, z, edges, want_line=False).fill_data
     return {"xs": found.xs, "ys": found.ys, "band": list(range(len(found.xs)))}
-
-
-def level_lines(x: np.ndarray, y: np.ndarray, z: np.ndarray, targets: list[float]) -> dict[str, list]:
-    """Lines at target epsilons, a row for each piece of one, with where to write its number."""
-    rows = []
-    if targets:
-        found = contour_data(x, y, z, np.log10(targets), want_fill=False).line_data
-        for target, xs, ys in zip(targets, found.xs, found.ys, strict=True):
-            for piece in np.split(np.stack([xs, ys]), np.flatnonzero(np.isnan(xs)), axis=1):
-                px, py = piece[:, ~np.isnan(piece[0])]
-                if px.size:
-                    rows.append({"xs": px, "ys": py, "target": target, "at_x": px[px.size // 2], "at_y": py[py.size // 2]})
-    return {name: [row[name] for row in rows] for name in ("xs", "ys", "target", "at_x", "at_y")}
 
 
 def thinned(path: Trajectory) -> dict[str, np.ndarray]:
@@ -81,13 +62,11 @@ class Look(NamedTuple):
 
 LOOKS = {
     "noisy-zogd": Look("circle", palette.hue("sharp")),
-    "isotropic": Look("square", _PINS[5], "Isotropic"),
     "dpzero": Look("triangle", _PINS[3]),
     "noisy-gd": Look("diamond", _PINS[1], "Noisy GD"),
     "dp-sgd": Look("inverted_triangle", _PINS[2], "DP-SGD"),
     "non-private": Look("star", palette.colour("ink")),
     "aggzo": Look("hex", _PINS[0], "Joint clip"),
-    "zeroth-order": Look("plus", palette.colour("muted"), "Zeroth order"),
 }
 
 
@@ -156,6 +135,37 @@ def lines(frontier: "Frontier", utility: str = "accuracy") -> list[Line]:
             found.append(Line(method, look_of(method).colour, points, x, y, bars))
     sign = 1 if utility == "loss" else -1
     return sorted(found, key=lambda line: sign * line.y[-1])
+
+
+class Way(NamedTuple):
+    """One method by one bound: its points and their bars by epsilon, and the line that joins them."""
+
+    method: str
+    bound: str  # empty where no bound gives a finite epsilon, and the line spans those of others
+    x: list[float]
+    y: list[float]
+    bars: list[list[float]]
+    line: list[tuple[float, float]]
+    hollow: bool = False  # whether a bound rests on what is only supposed
+
+
+def ways(frontier: "Frontier", bounds: Sequence[str], utility: str = "accuracy") -> list[Way]:
+    """A frontier by some bounds. The line of a method with a single point is its course: what stopping at each step costs."""
+    found, public = [], []
+    for method in dict.fromkeys(p.method for p in frontier.points):
+        points = [p for p in frontier.points if p.method == method]
+        for bound in bounds:
+            drawn = sorted((p for p in points if 0 < p.epsilon[bound] < inf), key=lambda p: p.epsilon[bound])
+            if drawn:
+                x, y = [p.epsilon[bound] for p in drawn], [p.mean(utility) for p in drawn]
+                steps = list(zip(drawn[0].epsilons.get(bound, ()), drawn[0].means(utility), strict=False))
+                line = steps if len(points) == 1 and steps else list(zip(x, y, strict=True))
+                hollow = any(supposed(p, bound, frontier.accounting) for p in drawn)
+                found.append(Way(method, bound, x, y, [bar(p, utility) for p in drawn], line, hollow))
+        if not any(way.method == method for way in found):
+            public.append((method, points[0].mean(utility)))
+    ends = [e for way in found for e, _ in way.line if 0 < e < inf] or [0.1, 10.0]
+    return found + [Way(method, "", [], [], [], [(e, y) for e in (min(ends), max(ends))]) for method, y in public]
 
 
 class Rivals(NamedTuple):

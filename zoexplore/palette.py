@@ -1,7 +1,5 @@
 """The colours of figures and of the page, light and dark: their one home, but for those of bounds (`Bound.style`)."""
 
-from bokeh.palettes import cividis
-
 from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.bound import Style
 
@@ -45,8 +43,8 @@ PINS = (
 GAINS = (  # by how much hiding divides epsilon: nothing, up to 2, 2 to 10, 10 to 100, over 100
     ("#eceae4", "#2b3038"), ("#c9e0d6", "#1d4a43"), ("#86bda9", "#1f7a69"), ("#3a8d78", "#2aa88d"), ("#00594d", "#7fe9cf"),
 )  # fmt: skip
-LEVEL, HERE = "white", "#d1360a"  # on the map, of either scheme: lines at chosen epsilons, and what is set
-_PAIRS = (*COLOURS.values(), *(s.colour for s in (*STYLES.values(), *_OTHERS, REFERENCE)), *PINS, *GAINS)
+UNCOVERED = ("#d4d6db", "#454b55")  # where a failing assumption decides
+_PAIRS = (*COLOURS.values(), *(s.colour for s in (*STYLES.values(), *_OTHERS, REFERENCE)), *PINS, *GAINS, UNCOVERED)
 _PARTNERS = ({dark: light for light, dark in _PAIRS}, {light: dark for light, dark in reversed(_PAIRS)})
 
 
@@ -58,11 +56,6 @@ def style_of(bound: str) -> Style:
 def hue(bound: str) -> str:
     """A bound's colour on light ground, in which figures are built."""
     return style_of(bound).colour[LIGHT]
-
-
-def map_colours(bands: int) -> tuple[str, ...]:
-    """The map's colours, from the smallest epsilon to the largest: one scale for either scheme, that reads in grey, too."""
-    return cividis(bands)
 
 
 def colour(name: str, dark: bool = False) -> str:

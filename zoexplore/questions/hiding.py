@@ -8,7 +8,7 @@ import numpy as np
 from zoexplore.bounds import BOUNDS, curve
 from zoexplore.bounds.guarantee import DEFAULT
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.setting import Accounting, Setting
+from zoexplore.run.setting import Accounting, Setting
 
 LEAST_GAIN = 1.05  # composition over the least bound: less than that is nothing gained
 PUBLIC = "composition"
@@ -51,7 +51,7 @@ def gain_along(setting: Setting, field: str, values: Iterable[float], accounting
     Raises:
         ValueError: the field is unknown, or a value is not allowed.
 
-    >>> from zoexplore.presets import DEMONSTRATION
+    >>> from zoexplore.run.presets import DEMONSTRATION
     >>> found = gain_along(DEMONSTRATION, "beta", [0.5, 1.0])
     >>> found.winner.tolist(), bool(found.ratio[0] > 9), found.why[1].partition(":")[0]
     (['sharp', 'composition'], True, 'β = 1')
@@ -77,7 +77,7 @@ def gain_map(
     Raises:
         ValueError: a field is unknown, or a value is not allowed.
 
-    >>> from zoexplore.presets import DEMONSTRATION
+    >>> from zoexplore.run.presets import DEMONSTRATION
     >>> gain_map(DEMONSTRATION, "T", "beta", [1, 1000], [0.5, 1.0]).ratio.round()
     array([[ 1., 25.],
            [ 1.,  1.]])

@@ -7,7 +7,7 @@ lists the options of a run the one below it.
 import re
 from dataclasses import dataclass
 
-from zoexplore.formatting import THIN
+from zoexplore.run.formatting import THIN
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ FIELDS = {
         ),
         Field(
             "beta", "β", "share of the noise along the directions", "share of the noise power along the directions", 0.0, 1.0,
-            linear=True, label="share along them", best="the largest share along the directions",
+            linear=True, label="noise along directions", best="the largest share along the directions",
         ),
         Field("sigma", "σ", "noise scale", "noise scale; one step's noise energy is (ησ)²", 1e-6, 10.0, best="the least noise"),
         Field("n", "n", "records", "dataset size, records", 1, 1e8, whole=True, best="the fewest records"),

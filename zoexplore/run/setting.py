@@ -9,7 +9,7 @@ from math import inf, isfinite, isnan
 from numbers import Real
 from typing import Any
 
-from zoexplore.fields import FIELDS
+from zoexplore.run.fields import FIELDS
 
 REGIMES = ("strongly-convex", "convex", "non-convex")
 CONVERSIONS = ("mironov", "cks", "gaussian")
@@ -40,7 +40,7 @@ class Setting:
     """One run of Noisy-ZOGD: what it does, what is released of it, and who its neighbours are.
 
     A run's own numbers (n, d, K, T, sigma, beta) have no default. What is assumed of the loss defaults to the least: with
-    the defaults nothing but the clip bounds what a record does. `zoexplore.presets.DEMONSTRATION` is a run to begin with.
+    the defaults nothing but the clip bounds what a record does. `zoexplore.run.presets.DEMONSTRATION` is a run to begin with.
 
     Args:
         n: dataset size, records.

@@ -9,9 +9,9 @@ import numpy as np
 
 from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.bounds.guarantee import BEST, DEFAULT
-from zoexplore.formatting import format_count, format_short
-from zoexplore.planning.calibration import Unreachable, calibrate
-from zoexplore.setting import LARGEST_INTEGER, OWN, Accounting, Refused, Setting
+from zoexplore.questions.calibration import Unreachable, calibrate
+from zoexplore.run.formatting import format_count, format_short
+from zoexplore.run.setting import LARGEST_INTEGER, OWN, Accounting, Refused, Setting
 
 PASSES = 100.0  # forward passes a record where none are given
 CLEAR = 3.0  # a step as many times as long as its noise is good enough: fewer directions would not make it much better

@@ -16,8 +16,18 @@ import numpy as np
 import yaml
 
 from zoexplore.bounds import BOUNDS, curve, epsilon
-from zoexplore.presets import BEFORE, DEMONSTRATION
-from zoexplore.setting import INTEGER_FIELDS, OWN, SENSITIVITIES, SETTING_FIELDS, Accounting, Refused, Setting, shown, supposition
+from zoexplore.run.presets import BEFORE, DEMONSTRATION
+from zoexplore.run.setting import (
+    INTEGER_FIELDS,
+    OWN,
+    SENSITIVITIES,
+    SETTING_FIELDS,
+    Accounting,
+    Refused,
+    Setting,
+    shown,
+    supposition,
+)
 
 OPTIONS = tuple(asdict(Accounting()))
 _UNASSUMING = Setting(**{name: getattr(DEMONSTRATION, name) for name in OWN})

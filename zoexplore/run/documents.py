@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
-_FOLDERS = Path(__file__).parents[1] / "docs", Path(__file__).parent / "docs"
+_FOLDERS = Path(__file__).parents[2] / "docs", Path(__file__).parents[1] / "docs"
 _HEADING = re.compile(r"^(#+) (?:\d+\. )?(.*?)\s*$")
 
 

@@ -1,9 +1,9 @@
 """The inverse questions: what a run must be for a target epsilon, from which step a bound pays off, and what to run."""
 
-from zoexplore.planning.calibration import SOLVABLE_FIELDS, Unreachable, calibrate, changes_nothing
-from zoexplore.planning.hiding import Gain, gain_along, gain_map
-from zoexplore.planning.recommendation import Plan, recommend, signal_to_noise
-from zoexplore.planning.steps import crossover_step, flat_step, least_directions
+from zoexplore.questions.calibration import SOLVABLE_FIELDS, Unreachable, calibrate, changes_nothing
+from zoexplore.questions.hiding import Gain, gain_along, gain_map
+from zoexplore.questions.recommendation import Plan, recommend, signal_to_noise
+from zoexplore.questions.steps import crossover_step, flat_step, least_directions
 
 __all__ = [
     "SOLVABLE_FIELDS",

@@ -4,8 +4,8 @@
 a single pair (epsilon, delta), and the pair that a wanted answer comes to.
 
 >>> from zoexplore import guarantee
->>> from zoexplore.presets import DEMONSTRATION
->>> from zoexplore.risk import of_pair
+>>> from zoexplore.run.presets import DEMONSTRATION
+>>> from zoexplore.questions.risk import of_pair
 >>> g = guarantee(DEMONSTRATION, "sharp")
 >>> g.advantage < 0.1, of_pair(g.epsilon, DEMONSTRATION.delta).advantage > 0.4
 (True, True)
@@ -20,7 +20,7 @@ import numpy as np
 from zoexplore.bounds import guarantee
 from zoexplore.bounds.guarantee import DEFAULT
 from zoexplore.bounds.tradeoff import TradeOff
-from zoexplore.setting import Accounting, Setting, shown
+from zoexplore.run.setting import Accounting, Setting, shown
 
 __all__ = ["TradeOff", "along", "of_pair"]
 

@@ -9,8 +9,8 @@ is ever active: the reason why noise is counted by sigma, whatever its share alo
 from dataclasses import dataclass
 from math import exp, inf, log, pi, sqrt
 
-from zoexplore.formatting import format_count
-from zoexplore.setting import Setting
+from zoexplore.run.formatting import format_count
+from zoexplore.run.setting import Setting
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def utility(setting: Setting, *, r: float, gap: float, B_loss: float, L: float |
     Raises:
         ValueError: an argument is not finite or out of range.
 
-    >>> from zoexplore.presets import DEMONSTRATION
+    >>> from zoexplore.run.presets import DEMONSTRATION
     >>> bound = utility(DEMONSTRATION.replace(K=26, T=10_000), r=3, gap=0.7, B_loss=1.0)
     >>> round(bound.descent, 4), bound.clipping, round(bound.total, 4)
     (0.0042, 0.0, 0.0042)
@@ -108,7 +108,7 @@ def clip_probability(setting: Setting, L: float) -> float:
     where Delta <= M xi/2, which the union says nothing of. A joint clip does not act while every quotient is at most
     Delta/sqrt(K), nor where K quotients together cannot exceed it.
 
-    >>> from zoexplore.presets import DEMONSTRATION
+    >>> from zoexplore.run.presets import DEMONSTRATION
     >>> clip_probability(DEMONSTRATION.replace(clip=1.0), L=1.0), clip_probability(DEMONSTRATION.replace(clip=0.9), L=1.0) < 1e-12
     (0.0, True)
     """
@@ -141,7 +141,7 @@ def closed_form_tradeoff(setting: Setting, *, epsilon: float, r: float, printed:
     Raises:
         ValueError: an argument is not finite or out of range.
 
-    >>> from zoexplore.presets import DEMONSTRATION
+    >>> from zoexplore.run.presets import DEMONSTRATION
     >>> round(closed_form_tradeoff(DEMONSTRATION, epsilon=1.0, r=3), 2)
     1.76
     """

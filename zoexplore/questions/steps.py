@@ -8,7 +8,7 @@ import numpy as np
 from zoexplore.bounds import corollary, curve
 from zoexplore.bounds.guarantee import DEFAULT
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.setting import LARGEST_INTEGER, Accounting, Setting
+from zoexplore.run.setting import LARGEST_INTEGER, Accounting, Setting
 
 STEPS = 257  # looked at together
 ALL_STEPS = np.unique(np.geomspace(1, LARGEST_INTEGER, STEPS).round())
@@ -22,7 +22,7 @@ def crossover_step(setting: Setting, bound: str = "sharp", accounting: Accountin
     Raises:
         ValueError: the bound is unknown.
 
-    >>> from zoexplore.presets import DEMONSTRATION
+    >>> from zoexplore.run.presets import DEMONSTRATION
     >>> crossover_step(DEMONSTRATION, "theorem")
     134
     """
@@ -43,7 +43,7 @@ def flat_step(setting: Setting, bound: str = "sharp", accounting: Accounting = D
     Raises:
         ValueError: the bound is unknown, or the growth is not above 0.
 
-    >>> from zoexplore.presets import DEMONSTRATION
+    >>> from zoexplore.run.presets import DEMONSTRATION
     >>> flat_step(DEMONSTRATION)
     13
     """
@@ -59,7 +59,7 @@ def flat_step(setting: Setting, bound: str = "sharp", accounting: Accounting = D
 def least_directions(setting: Setting, accounting: Accounting = DEFAULT) -> float:
     """The smallest K <= d/2 with which the corollary holds; inf where none does (no contraction, or d too small).
 
-    >>> from zoexplore.presets import DEMONSTRATION
+    >>> from zoexplore.run.presets import DEMONSTRATION
     >>> least_directions(DEMONSTRATION)
     94
     """

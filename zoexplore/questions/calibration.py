@@ -13,13 +13,13 @@ from numbers import Real
 
 import numpy as np
 
-from zoexplore import risk
 from zoexplore.bounds import BOUNDS, curve, guarantee
 from zoexplore.bounds import epsilon as epsilon_of_run
 from zoexplore.bounds.guarantee import BEST, DEFAULT
-from zoexplore.fields import FIELDS
-from zoexplore.formatting import format_number, format_short
-from zoexplore.setting import INTEGER_FIELDS, LARGEST_INTEGER, Accounting, Setting, shown
+from zoexplore.questions import risk
+from zoexplore.run.fields import FIELDS
+from zoexplore.run.formatting import format_number, format_short
+from zoexplore.run.setting import INTEGER_FIELDS, LARGEST_INTEGER, Accounting, Setting, shown
 
 DECADES = 10.0 ** np.arange(-60, 61)
 RUNGS = 256  # at most, of the ladder for K
@@ -119,7 +119,7 @@ def calibrate(
         ValueError: the field or the bound is unknown, the target is not allowed, or there is not exactly one.
 
     >>> from zoexplore import calibrate
-    >>> from zoexplore.presets import DEMONSTRATION
+    >>> from zoexplore.run.presets import DEMONSTRATION
     >>> round(calibrate(DEMONSTRATION.replace(T=200), "sigma", epsilon=1.0).sigma, 6)
     4.4e-05
     >>> found = calibrate(DEMONSTRATION.replace(T=200), "sigma", advantage=0.1)

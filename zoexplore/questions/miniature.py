@@ -11,7 +11,7 @@ from math import inf, sqrt
 import numpy as np
 from scipy.special import ndtr
 
-from zoexplore.setting import Setting
+from zoexplore.run.setting import Setting
 
 PARAMETERS = 16  # d of a miniature
 FEWER, FRACTION = 10, "tenth"  # how many times fewer its records are
@@ -23,7 +23,7 @@ _LEAST = 1e-30  # of what is drawn in single precision; the most is as far away
 def miniature(setting: Setting) -> Setting | None:
     """The miniature of a run; None where no step size is known.
 
-    >>> from zoexplore.presets import DEMONSTRATION
+    >>> from zoexplore.run.presets import DEMONSTRATION
     >>> small = miniature(DEMONSTRATION)
     >>> small.d, small.K, small.n, small.T
     (16, 8, 2000, 40)

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from math import ceil, sqrt
 
-from zoexplore.formatting import format_number
-from zoexplore.setting import Setting
+from zoexplore.run.formatting import format_number
+from zoexplore.run.setting import Setting
 
+FIGURES = 4  # of every epsilon here, rounded up
 _SHUFFLED = "Batches are cut from a shuffled list but accounted as Poisson samples."
 _HIDDEN = (
     "Hidden states gain nothing, since all noise is along the directions (β = 1); with some of it across them they could, "
@@ -26,7 +27,7 @@ class Published:
         doubled: whether the noise on the sum of clipped quotients is 2 z C, not z C.
         shuffled: whether batches are cut from a shuffled list, not drawn as Poisson.
         z: the noise multiplier for `trained` by Poisson's accountant, to five digits.
-        fresh: epsilon with batches drawn afresh without replacement and one record replaced, to four digits, rounded up.
+        fresh: epsilon with batches drawn afresh without replacement and one record replaced, to `FIGURES` digits, rounded up.
         ours: epsilon of `setting`, likewise.
         reading: what of this the material leaves open, and how it is read here; empty if nothing.
     """
@@ -73,7 +74,8 @@ class Published:
     def difference(self) -> str:
         """The one reason why what is claimed and what can be proved of what was run differ, or that they do not."""
         if self.shuffled:
-            return f"{_SHUFFLED} Proved of what was run is {format_number(self.ours)}, with β = 1, so that nothing hides across."
+            proved = format_number(self.ours, FIGURES)
+            return f"{_SHUFFLED} Proved of what was run is {proved}, with β = 1, so that nothing hides across."
         return "Claim and proof agree: Poisson batches, one record more or less. With β = 1 nothing hides across the directions."
 
     @property
@@ -81,12 +83,13 @@ class Published:
         """The claim, our number, and why they differ."""
         claim = f"Claimed: ε = {self.claimed:g}"
         if self.shuffled:
-            proved = f"What can be proved of shuffling, with one record replaced, is {format_number(self.ours)}"
-            why = f"{claim}. {_SHUFFLED} {proved}; with batches drawn afresh it would be {format_number(self.fresh)}."
+            proved = f"What can be proved of shuffling, with one record replaced, is {format_number(self.ours, FIGURES)}"
+            why = f"{claim}. {_SHUFFLED} {proved}; with batches drawn afresh it would be {format_number(self.fresh, FIGURES)}."
         else:
             why = (
                 f"{claim}, of which {self.trained:g} goes to training. That is what we find for a record added or removed, as "
-                f"set here. With one record replaced it would be {format_number(self.fresh)}: a step then moves twice as far."
+                f"set here. With one record replaced it would be {format_number(self.fresh, FIGURES)}: a step then moves twice "
+                "as far."
             )
         return " ".join(filter(None, (why, _HIDDEN, _NOISE, self.reading)))
 

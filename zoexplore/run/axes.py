@@ -7,9 +7,9 @@ from math import ceil, floor, inf, log10
 
 import numpy as np
 
-from zoexplore.fields import FIELDS, Field
-from zoexplore.formatting import format_power
-from zoexplore.setting import LARGEST_INTEGER, Setting
+from zoexplore.run.fields import FIELDS, Field
+from zoexplore.run.formatting import format_power
+from zoexplore.run.setting import LARGEST_INTEGER, Setting
 
 POINTS = 81
 T_MOST = int(FIELDS["T"].high)
@@ -34,7 +34,7 @@ class FieldAxis(Field):
         """The first and the last value that the setting allows within the range."""
         s = setting
         least = {"d": s.K, "n": s.batch or 1, "M": s.m, "m": s.ridge}.get(self.name, 0)
-        most = {"K": s.d, "m": s.M, "ridge": s.m}.get(self.name, inf)
+        most = {"K": s.d, "m": s.M, "ridge": s.m}.get(self.name, LARGEST_INTEGER if self.whole else inf)
         start, end = self._reach(setting)
         high = max(min(end, most) if self.name != "K" else most, least)
         return min(max(least, start), high), high
@@ -61,7 +61,7 @@ class FieldAxis(Field):
         """Values to evaluate at, ascending, evenly spread on the axis."""
         low, high = self.ends(setting)
         if self.name == "T" and points == POINTS:
-            return T_VALUES if high <= T_MOST else np.unique(np.round(np.geomspace(1, min(high, LARGEST_INTEGER), 200)))
+            return T_VALUES if high <= T_MOST else np.unique(np.round(np.geomspace(1, high, 200)))
         if high == 0:  # a ridge below m = 0
             return np.zeros(1)
         if self.linear:

@@ -11,8 +11,8 @@ from math import inf, isfinite, isnan
 from typing import Any
 
 from zoexplore.bounds import BOUNDS, guarantee
-from zoexplore.formatting import format_count, format_delta, format_number, format_short
-from zoexplore.setting import Accounting, Setting
+from zoexplore.run.formatting import format_count, format_delta, format_number, format_short
+from zoexplore.run.setting import Accounting, Setting
 
 COMPUTED_WITH = ("zoexplore", "numpy", "scipy", "numba")
 NOT_COVERED = (
@@ -114,7 +114,7 @@ def statement(setting: Setting, bound: str = "best", accounting: Accounting = Ac
     Raises:
         ValueError: the bound is unknown.
 
-    >>> from zoexplore.presets import DEMONSTRATION
+    >>> from zoexplore.run.presets import DEMONSTRATION
     >>> statement(DEMONSTRATION, "composition").released
     'every iterate, the last included'
     """

@@ -9,9 +9,9 @@ bounds apply and the numbers are of a size that one would want: the shapes are t
 from dataclasses import dataclass
 from math import inf
 
-from zoexplore.formatting import format_count
-from zoexplore.published import RUNS
-from zoexplore.setting import Accounting, Setting
+from zoexplore.run.formatting import format_count
+from zoexplore.run.published import RUNS
+from zoexplore.run.setting import Accounting, Setting
 
 _DEFAULT = Accounting()
 PAPER_CONVENTION = Accounting(sensitivity="clip")  # of its figures: the clip is supposed idle, and a record counted by it
