@@ -71,6 +71,12 @@ def test_losses_of_the_whole_batch_are_refused_by_name():
     model.config = SimpleNamespace(expert_capacity=64)
     with pytest.raises(ValueError, match="expert_capacity = 64"):
         check_model(model)
+    spread = llama()
+    spread.hf_device_map = {"model": 0}
+    check_model(spread)
+    spread.hf_device_map = {"model": 0, "lm_head": "cpu"}
+    with pytest.raises(ValueError, match="a model spread over 0, cpu by device_map is not allowed"):
+        check_model(spread)
 
 
 def test_a_loss_that_depends_on_padding_is_refused():

@@ -36,7 +36,7 @@ def looked_at(model, loss, kind, padded):
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @pytest.mark.parametrize("make, loss", MODELS.values(), ids=MODELS)
 def test_no_bit_of_a_loss_depends_on_other_records(make, loss, kind, padded):
-    assert looked_at(make(), loss, kind, padded).record.looked == 1
+    assert looked_at(make(), loss, kind, padded).record.checked == 1
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)

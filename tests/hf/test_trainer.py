@@ -4,9 +4,12 @@ import json
 
 import pytest
 import torch
+from datasets import Dataset
 from peft import LoraConfig, get_peft_model
-from transformers import Trainer, TrainerCallback
+from torch.nn.functional import cross_entropy
+from transformers import Trainer, TrainerCallback, default_data_collator
 
+from tests.effort import proof
 from tests.hf.tiny import N, arguments, llama, mixtral, pad, roberta, texts, trainer, weights
 from zoexplore.hf import ZOTrainer, classification_loss
 from zoexplore.mechanism import NoisyZOGD, Sources
@@ -102,8 +105,7 @@ def test_every_checkpoint_says_what_it_has_cost(tmp_path):
     assert card.count("## Privacy") == 1 and f"(ε, δ) = ({told[1]['epsilon']}, 0.0001)" in card
 
 
-@pytest.mark.parametrize("make", [roberta, lora])
-@pytest.mark.parametrize("stop", [2, 3])
+@pytest.mark.parametrize("make, stop", [(roberta, 2), (lora, 3), proof(roberta, 3), proof(lora, 2)])
 def test_a_run_that_is_resumed_is_the_one_that_was_not_interrupted(tmp_path, make, stop):
     """With three steps an epoch, in the middle of the first one and at its end."""
     data = texts() if make is roberta else sentences()
@@ -150,6 +152,19 @@ def test_a_loss_of_ones_own_is_held_to_one_number_a_record(tmp_path):
         made.train()
 
 
+def test_any_model_with_a_loss_meets_its_target_however_often_the_rate_changes(tmp_path):
+    X = torch.randn(N, 3, generator=torch.Generator().manual_seed(0))
+    rows = Dataset.from_dict({"input": X.tolist(), "labels": (X[:, 0] > 0).long().tolist()})
+    given = {"loss": lambda model, batch: cross_entropy(model(batch["input"]), batch["labels"], reduction="none")}
+    layer = torch.nn.Linear(3, 2)
+    groups = {"param_groups": [{"params": [layer.bias], "lr": 0.1}]}
+    made = trainer(tmp_path, layer, rows, collator=default_data_collator, given=given, mechanism=groups, max_steps=60)
+    made.train()
+    report = made.privacy_report()
+    assert 3.99 < report.epsilon <= 4.0 and len(report.record.stages) == 60
+    assert "rates of their own" in report.guarantees["sharp"].reason
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -162,6 +177,7 @@ def test_a_loss_of_ones_own_is_held_to_one_number_a_record(tmp_path):
         ({"neftune_noise_alpha": 5.0}, "by chance"),
         ({"ignore_data_skip": True}, "batches of its own steps"),
         ({"train_sampling_strategy": "sequential"}, "draws the batches"),
+        ({"fsdp": True}, "sharded parameters"),
     ],
 )
 def test_arguments_that_mean_nothing_here_are_refused_in_words(tmp_path, options, message):

@@ -1,16 +1,20 @@
 """Small problems to train on: logistic regression as a function of a vector, and modules."""
 
+from math import inf
+
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 from tests.convention import DEMONSTRATION
 from zoexplore.mechanism import Declared, NoisyZOGD, Sources
-from zoexplore.mechanism.noise import deviations
 from zoexplore.mechanism.rng import normal, words
+from zoexplore.mechanism.step import deviations
 
 N, D = 24, 6
 SETTING = DEMONSTRATION.replace(n=N, d=D, K=3, T=8, sigma=0.4, beta=0.5, R=3.0, clip=1.0, M=0.75, m=0.5, ridge=0.5)
+FREE = SETTING.replace(sigma=2.0, R=inf, m=0, ridge=0, regime="convex")  # nothing is supposed of the loss
+MIXES = "a loss must depend on its own record alone"
 DECLARED = Declared("strongly-convex", M=0.75, m=0.5, lipschitz=1.0)
 
 
@@ -76,3 +80,36 @@ def cross_entropy(outputs, targets):
 def classes(n=N):
     X, _ = data(n)
     return X, torch.arange(n) % 3
+
+
+def over(module, loss=cross_entropy, *, xi=1e-3, T=8, sources=None, **options):
+    """An optimiser of all of a module that requires a gradient."""
+    d = sum(p.numel() for p in module.parameters() if p.requires_grad)
+    return NoisyZOGD(module, loss, FREE.replace(d=d, xi=xi, T=T), sources=sources or Sources(1, 2), **options)
+
+
+def learn(module, parameters=None, lr=5e-6):
+    """A step of somebody else's."""
+    other = torch.optim.AdamW(module.parameters() if parameters is None else parameters, lr=lr)
+    cross_entropy(module(classes()[0]), classes()[1]).mean().backward()
+    other.step()
+
+
+def composed(made):
+    return made.privacy_report(released="all").epsilon
+
+
+def says_nothing(made, words):
+    report = made.privacy_report()
+    assert all(words in g.reason for g in report.guarantees.values()) and "[not met] Nothing was found" in repr(report)
+    return report.epsilon == inf
+
+
+def centred(strength):
+    """A loss less some of the batch's mean."""
+
+    def loss(w, batch):
+        own = logistic(w, batch)
+        return own - strength * own.mean()
+
+    return loss

@@ -9,8 +9,7 @@ from hashlib import sha256
 import torch
 from torch import distributed
 
-from tests.mechanism.problems import classes, cross_entropy, network
-from tests.mechanism.test_rounding import FREE
+from tests.mechanism.problems import FREE, classes, cross_entropy, network
 from zoexplore.mechanism import NoisyZOGD, Sources, parallel
 
 
@@ -104,14 +103,14 @@ def drifting(group):
     """The last process' parameters differ by one bit after an update, and its own guard does not know."""
     optimiser = train(made(group), 2)
     if distributed.get_rank() == distributed.get_world_size() - 1:
-        settle = optimiser._watch.settle
+        renew = optimiser._fingerprint.renew
 
         def drift():
             first = next(optimiser.objective.module.parameters()).data
             first.view(-1).view(torch.int32)[0] += 1
-            settle()
+            renew()
 
-        optimiser._watch.settle = drift
+        optimiser._fingerprint.renew = drift
     try:
         train(optimiser, 1)
     except parallel.Drifted as error:

@@ -3,9 +3,20 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 
+from tests.mechanism.problems import (
+    DECLARED,
+    FREE,
+    SETTING,
+    classes,
+    logistic,
+    optimiser,
+    over,
+    run,
+)
 from zoexplore.mechanism import Sources, stiefel
-from zoexplore.mechanism.estimators import directional, gradients, two_point
+from zoexplore.mechanism.estimators import gradients, two_point
 
 N, D, K = 9, 11, 6
 
@@ -26,7 +37,7 @@ def problem():
 
 def test_directional_derivatives_are_the_gradients_along_the_directions(problem):
     losses, w, U, expected = problem
-    assert torch.allclose(directional(losses, w, U), expected, rtol=1e-12, atol=1e-12)
+    assert torch.allclose(two_point(losses, w, U, 0.0), expected, rtol=1e-12, atol=1e-12)
 
 
 def test_two_points_approach_them_quadratically(problem):
@@ -56,7 +67,7 @@ def test_gradients_are_every_records_own(problem, chunk_size):
 def test_chunks_change_nothing(problem, chunk_size):
     losses, w, U, _ = problem
     assert torch.allclose(two_point(losses, w, U, 1e-3, chunk_size), two_point(losses, w, U, 1e-3), rtol=1e-9)
-    assert torch.allclose(directional(losses, w, U, chunk_size), directional(losses, w, U), rtol=1e-12)
+    assert torch.allclose(two_point(losses, w, U, 0.0, chunk_size), two_point(losses, w, U, 0.0), rtol=1e-12)
 
 
 def test_float32_two_points_are_mostly_rounding_error_where_xi_is_small(problem):
@@ -77,5 +88,54 @@ def test_an_infinite_loss_shows_even_where_its_derivative_is_finite(problem):
     def losses(w):
         return w.sum().expand(N) + torch.tensor(float("inf"), dtype=w.dtype)
 
-    assert directional(losses, w, U).isnan().all()
+    assert two_point(losses, w, U, 0.0).isnan().all()
     assert not two_point(losses, w, U, 1e-3).isfinite().any()
+
+
+class Halved(torch.autograd.Function):
+    """Has derivatives in forward mode alone."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x / 2
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    @staticmethod
+    def jvp(ctx, tangent):
+        return tangent / 2
+
+
+@pytest.mark.parametrize("options", [{}, {"skip_idle_clip": True}], ids=str)
+def test_gradients_are_taken_in_place_of_quotients_only_where_they_are_asked_for(options):
+    made = optimiser(SETTING, loss=lambda w, batch: Halved.apply(logistic(w, batch)), declared=DECLARED, **options)
+    if options:
+        with pytest.raises(NotImplementedError):
+            run(made, 1)
+    else:
+        assert run(made, 1).steps == 1
+
+
+class TestLossesOfOtherKinds:
+    @pytest.mark.parametrize("directions", ["dense", "streamed"])
+    @pytest.mark.parametrize("xi", [0.0, 1e-3])
+    def test_a_loss_that_does_not_depend_on_the_parameters_moves_by_noise_alone(self, xi, directions):
+        made = run(optimiser(FREE.replace(xi=xi), loss=lambda w, batch: 2.0 * batch[1], directions=directions), 2)
+        assert made.steps == 2 and made.counts.clipped == 0
+
+    def test_a_layer_without_forward_derivatives_says_what_to_do(self):
+        class Recurrent(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.rnn, self.last = nn.LSTM(6, 4, batch_first=True), nn.Linear(4, 3)
+
+            def forward(self, X):
+                return self.last(self.rnn(X.unsqueeze(1))[0][:, -1])
+
+        X, y = classes()
+        with pytest.raises(ValueError, match=r"xi = 0 is not allowed here: torch has no forward-mode derivative of \S+; give"):
+            run(over(Recurrent(), xi=0.0), 1, (X.float(), y))

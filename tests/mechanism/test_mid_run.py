@@ -8,16 +8,20 @@ from torch import nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
 from tests.convention import epsilon
-from tests.mechanism.problems import SETTING, ReadElsewhere, classes, cross_entropy, logistic, network, optimiser, run
-from tests.mechanism.test_rounding import FREE
-from zoexplore.mechanism import NoisyZOGD, Sources, frames
-
-MIXES = "a loss must depend on its own record alone"
-
-
-def over(module, loss=cross_entropy, xi=1e-3, **options):
-    d = sum(p.numel() for p in module.parameters())
-    return NoisyZOGD(module, loss, FREE.replace(d=d, xi=xi, T=options.pop("T", 8)), sources=Sources(1, 2), **options)
+from tests.mechanism.problems import (
+    FREE,
+    MIXES,
+    SETTING,
+    ReadElsewhere,
+    classes,
+    cross_entropy,
+    logistic,
+    network,
+    optimiser,
+    over,
+    run,
+)
+from zoexplore.mechanism import directions as frames
 
 
 class Switched(nn.Linear):
@@ -150,11 +154,11 @@ def stopped(monkeypatch, kind, call):
     """A move along directions stops halfway, as by Ctrl-C: the first, the second and so on."""
     calls, add = [0], kind.add
 
-    def halfway(self, coefficients):
+    def halfway(self, k, xi):
         calls[0] += 1
         if calls[0] != call:
-            return add(self, coefficients)
-        add(self, {k: c / 2 for k, c in coefficients.items()})
+            return add(self, k, xi)
+        add(self, k, xi / 2)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(kind, "add", halfway)
@@ -165,28 +169,15 @@ class TestInterrupted:
 
     @pytest.mark.parametrize("call", range(1, 4))  # the other point needs none
     @pytest.mark.parametrize("directions", ["dense", "streamed"])
-    def test_with_a_copy_it_is_as_if_it_had_not_begun(self, directions, call, monkeypatch):
-        made, straight = (over(network(), directions=directions, keep_copy=True) for _ in range(2))
+    @pytest.mark.parametrize("make, keep_copy", [(network, True), (ReadElsewhere, False)])
+    def test_it_is_as_if_it_had_not_begun(self, make, keep_copy, directions, call, monkeypatch):
+        made, straight = (over(make(), directions=directions, keep_copy=keep_copy) for _ in range(2))
         run(made, 2, classes())
         before = made.w
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
             stopped(patch, getattr(frames, directions.title()), call)
             run(made, 1, classes())
         assert torch.equal(made.w, before) and made.steps == 2
-        assert torch.equal(run(made, 6, classes()).w, run(straight, 8, classes()).w)
-
-    @pytest.mark.parametrize("call", range(1, 7))
-    @pytest.mark.parametrize("directions", ["dense", "streamed"])
-    def test_without_one_the_run_goes_on_only_from_a_state(self, directions, call, monkeypatch):
-        made, straight = (over(ReadElsewhere(), directions=directions, keep_copy=False) for _ in range(2))
-        state = run(made, 2, classes()).state_dict()
-        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            stopped(patch, getattr(frames, directions.title()), call)
-            run(made, 1, classes())
-        for refused in (lambda: run(made, 1, classes()), made.state_dict):
-            with pytest.raises(RuntimeError, match="interrupted while it moved the parameters: load a state_dict"):
-                refused()
-        made.load_state_dict(state)
         assert torch.equal(run(made, 6, classes()).w, run(straight, 8, classes()).w)
 
     @pytest.mark.parametrize("keep_copy", [True, False])
@@ -206,9 +197,9 @@ class TestInterrupted:
         with pytest.raises(MemoryError):
             run(made, 1, classes())
         assert repr(made.sources.state_dict()) == generators and made.steps == 2
-        assert torch.equal(made.w, before) if keep_copy else (made.w - before).norm() < 1e-14
+        assert torch.equal(made.w, before)
         fails[0] = False
-        assert torch.allclose(run(made, 6, classes()).w, run(straight, 8, classes()).w, rtol=1e-9, atol=1e-12)
+        assert torch.equal(run(made, 6, classes()).w, run(straight, 8, classes()).w)
 
     @pytest.mark.parametrize("what", ["state_dict", "load_state_dict"])
     def test_a_loss_that_saves_or_loads_in_the_middle_of_a_step(self, what):

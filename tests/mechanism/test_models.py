@@ -11,8 +11,8 @@ from torch.utils.data import TensorDataset
 
 from tests.convention import Accounting, Setting, epsilon
 from tests.mechanism.problems import SETTING, classes, cross_entropy, data, logistic, network, optimiser, run
-from zoexplore.export import from_yaml, to_yaml
 from zoexplore.mechanism import Adam, Momentum, NoisyZOGD, PrivateSampler, Progress, Sources
+from zoexplore.questions.export import from_yaml, to_yaml
 
 N = 32
 

@@ -10,8 +10,8 @@ from torch import nn
 from tests.mechanism.problems import DECLARED, SETTING, classes, cross_entropy, data, logistic, network, noise_of, optimiser, run
 from zoexplore import Accounting, guarantee
 from zoexplore.mechanism import NoisyZOGD, Sources, last_iterates, project, stiefel
-from zoexplore.mechanism.schedule import planned
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.mechanism.arguments import planned
+from zoexplore.run.presets import DEMONSTRATION
 
 INF = float("inf")
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here"))]

@@ -5,10 +5,13 @@ import torch
 
 from tests.mechanism.problems import SETTING, classes, cross_entropy, data, network, run
 from zoexplore import Setting
-from zoexplore.mechanism import NoisyZOGD, Sources, update
-from zoexplore.mechanism.frames import Mover, Streamed
-from zoexplore.mechanism.parameters import Copy, Parameters
-from zoexplore.mechanism.slopes import Autocast, Losses, measure
+from zoexplore.mechanism import NoisyZOGD, Sources
+from zoexplore.mechanism import step as steps
+from zoexplore.mechanism.directions import Streamed
+from zoexplore.mechanism.estimators import measure
+from zoexplore.mechanism.losses import Losses
+from zoexplore.mechanism.parameters import Parameters
+from zoexplore.mechanism.perturb import Copy, InPlace
 
 D, N, K = 40, 4, 3
 STEEP = 1e3
@@ -95,7 +98,7 @@ def test_before_they_are_rounded_updates_are_as_far_apart_as_stated_whatever_the
 ):
     """Of two neighbours' first steps: what is to be added to the parameters, its noise included."""
     updates = []
-    monkeypatch.setattr(update, "add", lambda block, change, rounding: updates.append(change.double().clone()))
+    monkeypatch.setattr(steps, "add", lambda block, change, rounding: updates.append(change.double().clone()))
     apart(kind, clipping, xi, {"directions": directions}, trials=1)
     first, second = torch.cat(updates).view(2, 2 * D)
     stated = {"each": 2 * 2.0 * 0.8 / (N * K**0.5), "joint": 2 * 2.0 * 0.8 / (N * K)}[clipping]
@@ -141,13 +144,13 @@ def test_streamed_quotients_are_those_of_the_frame_itself_as_xi_falls(xi):
     parameters = Parameters(made.objective.tensors)
     frame = Streamed(parameters, 9, Sources(3, 4).directions)
     w = parameters.vector()
-    U = torch.stack([torch.cat([x.clone() for x in frame.combined(torch.eye(9)[k], {})]) for k in range(9)], 1)
+    U = torch.stack([torch.cat([x.clone() for x in frame.combined(torch.eye(9)[k])]) for k in range(9)], 1)
     with torch.no_grad():
-        losses = Losses(made.objective, 24, Autocast(parameters.device), made._watch)
-        found = measure(losses, parameters, frame, Mover(parameters, frame, Copy(parameters)), batch, xi, None).values
+        losses = Losses(made.objective, 24, made._fingerprint, parameters.device)
+        found = measure(losses, parameters, frame, InPlace(parameters, frame, Copy(parameters)), batch, xi, None).values
     exact = torch.autograd.functional.jacobian(lambda v: made.objective.losses_at(parameters.parts(v), batch), w) @ U
     assert (found - exact).abs().max() < 1e-8 + 300 * xi**2
-    assert 1 < frame.stretch < 2.5
+    assert 1 < frame.xi_factor < 2.5
 
 
 @pytest.mark.parametrize("kind", [torch.float32, torch.float64])

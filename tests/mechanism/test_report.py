@@ -13,10 +13,10 @@ from tests.mechanism.problems import DECLARED, optimiser, run
 from tests.mechanism.problems import SETTING as SMALL
 from zoexplore import BOUNDS, mechanism
 from zoexplore.mechanism import Declared, Sources, together
-from zoexplore.mechanism.progress import Progress
-from zoexplore.mechanism.run_guarantees import composition
-from zoexplore.mechanism.run_record import Counts, RunRecord, Step
-from zoexplore.mechanism.schedule import planned
+from zoexplore.mechanism.arguments import planned
+from zoexplore.mechanism.guarantees import composition
+from zoexplore.mechanism.record import Counts, RunRecord, Step
+from zoexplore.mechanism.report import Progress
 
 LEAST = Accounting(sensitivity="least")
 privacy_report = partial(mechanism.privacy_report, sensitivity="clip")
@@ -110,7 +110,7 @@ class TestActingClip:
         report = privacy_report(ran(declared=declared, clipping="joint"))
         described = SETTING.replace(clipping="joint", lipschitz=inf, regime=declared.regime, M=declared.M, m=declared.m)
         assert report.guarantees["sharp"].epsilon == epsilon(described, "sharp") < report.guarantees["composition"].epsilon
-        resolved = replace(ran(SETTING.replace(xi=1e-3), declared=declared, clipping="joint"), stretch=1.5)
+        resolved = replace(ran(SETTING.replace(xi=1e-3), declared=declared, clipping="joint"), xi_factor=1.5)
         assert "streamed directions" in privacy_report(resolved).guarantees["sharp"].reason
 
     def test_a_loss_that_is_not_finite_is_not_smooth(self):
@@ -142,7 +142,7 @@ class TestOneLinearForm:
         assert epsilons(found)["sharp"] == epsilon(self.RUN.replace(lipschitz=inf), "sharp")
 
     def test_two_points_along_other_vectors_than_the_directions_tell_of_several_forms(self):
-        stretched = epsilons(ran(self.RUN, declared=self.DECLARED, stretch=1.25))["sharp"]
+        stretched = epsilons(ran(self.RUN, declared=self.DECLARED, xi_factor=1.25))["sharp"]
         assert stretched == epsilon(self.RUN.replace(lipschitz=inf, xi=1.25e-3), "sharp")
 
     def test_it_is_true_or_false(self):

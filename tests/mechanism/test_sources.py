@@ -1,10 +1,20 @@
 """Four generators that share nothing, repeat on demand, and never give the noise away."""
 
+import copy
+import io
+import os
+import pickle
+
 import numpy as np
 import pytest
 import torch
 from scipy import stats
 
+from tests.mechanism.problems import (
+    FREE,
+    optimiser,
+    run,
+)
 from zoexplore.mechanism import Sources
 from zoexplore.mechanism.rng import normal, untouched_on_error
 
@@ -118,3 +128,59 @@ def test_many_numbers_in_single_precision_are_normal_too(sources):
 def test_numbers_have_the_wanted_kind():
     assert normal(np.random.default_rng(0), (2, 3), dtype=torch.float32).dtype == torch.float32
     assert normal(torch.Generator(), (), dtype=torch.float64).shape == ()
+
+
+class TestSecureSources:
+    """Neither a copy nor a pickle leaks keys, nor draws the same noise again."""
+
+    @staticmethod
+    def copies(sources):
+        file = io.BytesIO()
+        torch.save(sources, file)
+        file.seek(0)
+        return [
+            copy.deepcopy(sources),
+            copy.copy(sources),
+            pickle.loads(pickle.dumps(sources)),
+            torch.load(file, weights_only=False),
+        ]
+
+    def test_copies_have_keys_of_their_own(self):
+        sources = Sources.secure()
+        before = sources.noise.bit_generator.state
+        drawn = [normal(s.noise, (4,)).tolist() for s in self.copies(sources)]
+        orders = [s.data.random(4).tolist() for s in self.copies(sources)]
+        assert len({tuple(x) for x in (*drawn, normal(sources.noise, (4,)).tolist())}) == 5
+        assert len({tuple(x) for x in (*orders, sources.data.random(4).tolist())}) == 5
+        assert before["bit_generator"].endswith("ChaCha")
+
+    def test_keys_are_in_no_pickle(self):
+        sources = Sources.secure()
+        key = (
+            sources.noise.bit_generator.state["state"]["keysetup"]
+            if "keysetup" in sources.noise.bit_generator.state["state"]
+            else None
+        )
+        written = pickle.dumps(sources)
+        assert b"ChaCha" not in written
+        assert key is None or bytes(key) not in written
+
+    def test_an_optimisers_copy_draws_other_noise(self):
+        made = run(optimiser(FREE, sources=Sources.secure()), 1)
+        twin = copy.deepcopy(made)
+        assert torch.equal(twin.w, made.w)
+        assert not torch.equal(run(twin, 1).w, run(made, 1).w)
+
+    def test_a_forked_process_draws_other_noise(self):
+        sources = Sources.secure()
+        out, into = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.write(into, repr(sources.noise.random(3).tolist()).encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+        assert os.read(out, 1000).decode() != repr(sources.noise.random(3).tolist())
+
+    def test_seeds_repeat_in_a_copy_as_they_are_meant_to(self):
+        sources = Sources(1, 2)
+        assert torch.equal(normal(copy.deepcopy(sources).noise, (4,)), normal(sources.noise, (4,)))

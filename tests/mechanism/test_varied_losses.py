@@ -11,8 +11,8 @@ from scipy.stats import norm
 from tests.convention import Accounting, epsilon
 from tests.mechanism.test_report import SETTING, epsilons, ran
 from zoexplore.bounds.loss_distribution import Losses
+from zoexplore.bounds.varied_losses import Steps, epsilon_of_varied
 from zoexplore.mechanism import privacy_report
-from zoexplore.mechanism.varied_losses import Steps, epsilon_of_varied
 
 WITHOUT, POISSON = "without-replacement", "poisson"
 TWO = [(0.1, 1.0, 0.3, 0.5), (0.01, 2.0, 0.5, 0.7), (0.9, 0.8, 0.2, 2.0)]

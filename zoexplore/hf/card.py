@@ -3,9 +3,9 @@
 from dataclasses import asdict
 from typing import Any
 
-from zoexplore.formatting import round_up
 from zoexplore.mechanism import NoisyZOGD, Report
-from zoexplore.statement import plain, versions
+from zoexplore.questions.statement import plain, versions
+from zoexplore.run.formatting import round_up
 
 FILE = "model.privacy.json"
 HEADING = "## Privacy"

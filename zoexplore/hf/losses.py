@@ -94,8 +94,15 @@ def base_of(model: nn.Module) -> Any:
 
 
 def check_model(model: nn.Module) -> None:
-    """Raises ValueError, by the setting's name, where a model's loss or its outputs are of the batch as a whole."""
+    """Raises ValueError, by the setting's name, where a model's loss or its outputs are of the batch as a whole, or where a
+    `device_map` has spread it.
+    """
     config: Any = getattr(base_of(model), "config", None)
+    if len(places := {str(place) for place in getattr(base_of(model), "hf_device_map", {}).values()}) > 1:
+        raise ValueError(
+            f"a model spread over {', '.join(sorted(places))} by device_map is not allowed: its parts come and go as they run, "
+            "and a direction is made in one place; load it on one device, in dtype=torch.bfloat16 if it is large"
+        )
     if getattr(config, "output_router_logits", False):
         raise ValueError(
             "output_router_logits = True is not allowed: it asks for the load-balancing loss of the routers "

@@ -23,7 +23,7 @@ from zoexplore.mechanism.batches import Collate, Numbered
 
 logger = logging.get_logger(__name__)
 NOT_TAKEN = ("optimizers", "optimizer_cls_and_kwargs", "compute_loss_func", "model_init")
-LABELS = ("label", "label_ids")  # names that transformers' collators make "labels" of
+LABELS = ("labels", "label", "label_ids")  # what a loss wants, and names that transformers' collators make "labels" of
 
 
 class ZOTrainer(Trainer):
@@ -43,7 +43,7 @@ class ZOTrainer(Trainer):
         args: what to train towards.
         loss: `loss(model, batch)` of a collated batch, which returns one loss a record, shape (b,), each of its own record
             alone. Where None, `losses.loss_for` knows causal models and classifiers.
-        options: of `NoisyZOGD` (sources, declared, post_processing, directions, ...) and `targets.setting_for` (R).
+        options: of `NoisyZOGD` (sources, declared, post_processing, directions, ...) and `mechanism.arguments.setting_for` (R).
         given: what `Trainer` takes (train_dataset, eval_dataset, data_collator, processing_class, callbacks, ...).
 
     Attributes:

@@ -1,16 +1,22 @@
 """What an optimiser is made with, held against what can be."""
 
-from math import inf
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf, sqrt
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, distributed, nn
 
+from zoexplore.bounds import guarantee
+from zoexplore.bounds.bound import Trajectory
 from zoexplore.mechanism.declaration import Declared
 from zoexplore.mechanism.parameters import Parameters
-from zoexplore.mechanism.post_processing import Adam, Momentum, PostProcessing
 from zoexplore.mechanism.rng import Sources
-from zoexplore.setting import Setting
+from zoexplore.mechanism.step import Adam, Momentum, PostProcessing
+from zoexplore.questions import recommend, signal_to_noise
+from zoexplore.run.formatting import round_up
+from zoexplore.run.setting import Setting
 
 ESTIMATORS = {True: "two-point", False: "directional"}  # by whether xi > 0
 
@@ -77,6 +83,23 @@ def check_processes(group: Any) -> None:
         )
 
 
+def grouped(given: Iterable[Mapping[str, Any]], trained: Sequence[Tensor], lr: float) -> list[dict[str, Any]]:
+    """Parameter groups as torch has them, each with the numbers of its tensors: those given, behind one of all others.
+
+    Raises:
+        ValueError: a group has more than parameters and a rate, or a parameter that is not trained or in another group too.
+    """
+    groups = [{"lr": lr} | dict(group) | {"params": list(group["params"])} for group in given]
+    for name in {name for group in groups for name in group} - {"params", "lr"}:
+        raise ValueError(f"{name} in a parameter group is not allowed: a group has params and an lr; a ridge is the setting's")
+    number, named = {id(t): i for i, t in enumerate(trained)}, [id(p) for group in groups for p in group["params"]]
+    if len(set(named)) < len(named) or not set(named) <= set(number):
+        raise ValueError("a parameter group with a parameter that is not trained, or in two groups, is not allowed")
+    if rest := [t for t in trained if id(t) not in named]:
+        groups.insert(0, {"lr": lr, "params": rest})
+    return [group | {"numbers": sorted(number[id(p)] for p in group["params"])} for group in groups]
+
+
 def check_start(parameters: Parameters, setting: Setting) -> None:
     """Raises ValueError where the start is not one of the setting's."""
     if parameters.d != setting.d:
@@ -92,3 +115,88 @@ def slots(process: PostProcessing | None, parameters: Parameters) -> list[list[T
     if process is None:
         return []
     return [[torch.zeros_like(block, dtype=parameters.working) for _ in range(process.slots)] for block in parameters.blocks]
+
+
+SCHEDULED = ("beta", "sigma", "clip", "batch")  # the learning rate is torch's schedulers' to vary
+Schedule = Mapping[str, Sequence[float]] | Sequence[float] | np.ndarray | Trajectory | None
+
+
+def planned(schedule: Schedule, setting: Setting) -> dict[str, list]:
+    """Each scheduled field's T values; of fields that are not there the setting's holds throughout.
+
+    Shares alone may be given as such, or as a bound's trajectory. It knows its counted steps, the last ones; those before, of
+    which the bound takes nothing for granted, get its first share.
+
+    Raises:
+        ValueError: a field cannot be scheduled, there are not T values, or one is not allowed.
+    """
+    if schedule is None:
+        return {}
+    given = schedule if isinstance(schedule, Mapping) else {"beta": schedule}
+    found = {}
+    for name, values in given.items():
+        if name not in SCHEDULED:
+            raise ValueError(
+                f"a schedule of {name!r} is not allowed: give {', '.join(SCHEDULED)}; eta follows torch's schedulers"
+            )
+        if isinstance(values, Trajectory):
+            early = setting.T - len(values.beta)
+            values = np.concatenate([np.full(max(early, 0), values.beta[0]), values.beta])
+        values = np.asarray(values, float)
+        if values.shape != (setting.T,):
+            raise ValueError(f"a schedule of shape {values.shape} is not allowed: give T = {setting.T} values of {name}")
+        for value in np.unique(values).tolist():
+            setting.replace(**{name: value})  # refuses what cannot be
+        found[name] = [int(value) if name == "batch" else float(value) for value in values]
+    return found
+
+
+USUAL_XI = 1e-3  # times sqrt(d): what MeZO's two points are apart by, seen along a unit vector
+
+
+def setting_for(
+    *,
+    lr: float,
+    d: int,
+    T: int | None = None,
+    K: int | None = None,
+    xi: float | None = None,
+    R: float = inf,
+    ridge: float = 0.0,
+    **known: Any,
+) -> Setting:
+    """The run with the least noise that composition allows for a target, its clip joint.
+
+    Args:
+        lr: the learning rate eta/K.
+        d, R, ridge: as in `Setting`.
+        T, K: steps, and directions a step (1 where T alone is given); those that are left out are planned.
+        xi: perturbation scale; 1e-3 sqrt(d) where None.
+        known: of `zoexplore.recommend`: epsilon, delta, n, batch, beta, clip and passes.
+
+    Raises:
+        ValueError: no noise meets the target, or a number is not allowed.
+
+    >>> round(setting_for(epsilon=2.0, delta=1e-5, n=1000, d=10**6, T=1000, K=4, lr=0.1, clip=1.0).sigma, 5)
+    0.06305
+    """
+    if not lr > 0:
+        raise ValueError(f"lr = {lr!r} is not allowed: give a number above 0")
+    if T is not None and known.get("passes") is None:
+        K = K or 1
+    known |= {name: value for name, value in (("K", K), ("T", T)) if value is not None}
+    run = recommend(bound="composition", d=d, **{"beta": 1.0} | known).setting
+    xi, M = USUAL_XI * sqrt(d) if xi is None else xi, inf if ridge == 0 else ridge
+    return run.replace(eta=lr * run.K, xi=xi, R=R, M=M, m=ridge, ridge=ridge)
+
+
+def described(setting: Setting) -> str:
+    """What was chosen, in a sentence; one more before it where the noise drowns a step."""
+    signal = signal_to_noise(setting)
+    drowned = f"The noise drowns the step: it is {1 / signal:.3g} times as long as the longest one. " if signal < 1 else ""
+    on = "all records" if setting.full_batch else f"batches of {setting.batch}"
+    counted = guarantee(setting, "composition")
+    budget = f"σ = {setting.sigma:.4g} gives ε = {round_up(counted.epsilon):.4g} at δ = {round_up(setting.delta, 6):g}"
+    run = f"after {setting.T} steps on {on} of n = {setting.n}, by composition"
+    sizes = f"d = {setting.d}, K = {setting.K}, lr = η/K = {setting.eta / setting.K:.4g}, ξ = {setting.xi:.4g}"
+    return f"{drowned}{budget} {run}. {sizes}; each record's {setting.K} quotients are clipped together at {setting.clip:.4g}."

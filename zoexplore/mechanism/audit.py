@@ -14,10 +14,9 @@ from torch import Tensor
 from zoexplore.mechanism.batches import turn
 from zoexplore.mechanism.clipping import RULES
 from zoexplore.mechanism.directions import stiefel
-from zoexplore.mechanism.noise import combine, hybrid
-from zoexplore.mechanism.projection import project
 from zoexplore.mechanism.rng import Sources
-from zoexplore.setting import Setting
+from zoexplore.mechanism.step import combine, hybrid, project
+from zoexplore.run.setting import Setting
 
 THRESHOLDS = 400  # quantiles of the scores that are tried on the first halves
 

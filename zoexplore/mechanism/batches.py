@@ -181,7 +181,7 @@ class Collate:
         return Batch(torch.tensor([i for i, _ in records]), plain(self.collate_fn([record for _, record in records])))
 
 
-class Seen:
+class SeenRecords:
     """What the records were that steps took, by checksums of their bits.
 
     Attributes:

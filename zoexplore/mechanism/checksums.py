@@ -1,4 +1,4 @@
-"""Checksums of tensors, bit by bit: of a whole tensor, or of each record of a batch.
+"""Checksums of tensors, bit by bit, and a model's fingerprint: whether anybody else changes it while a run trains it.
 
 The bits are read as words of at most 32 bits and added up modulo 2^64, each times the 32-bit multiplier of
 its place: a multilinear hash (Carter, Wegman 1979, doi:10.1016/0022-0000(79)90044-8). For multipliers drawn
@@ -6,7 +6,9 @@ at random any change whatever goes unseen with a chance of at most 2^-31. They a
 everywhere, so that checksums can be saved and compared; who makes up a change to fit them is not kept out.
 """
 
-from collections.abc import Iterable
+import weakref
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,6 @@ from zoexplore.bounds.kernels.compiling import kernel
 MULTIPLIERS = np.random.Generator(np.random.PCG64(2**61 - 1)).integers(1, 2**32, 2**14, dtype=np.uint32)
 STRIDE = 0x9E3779B97F4A7C15  # odd: what the multipliers are multiplied with each time they begin again
 STRIDE_OF_COLUMNS = 0x2545F4914F6CDD1D  # odd, too
-LANES = 4  # stretches of as many words as there are multipliers that are added up at once
 AT_ONCE = 2**22  # words that are widened at once where torch adds up
 WORDS = {1: torch.uint8, 2: torch.int16}  # by bytes; longer numbers are read as several words of 32 bits
 
@@ -70,42 +71,15 @@ def _of_rows(words: Tensor) -> Tensor:
 @kernel
 def _added(rows, multipliers):
     found, length = np.zeros(len(rows), np.uint64), len(multipliers)
-    sums, step = np.zeros(LANES, np.uint64), np.uint64(STRIDE)
     for r in range(len(rows)):
-        stride, start = np.uint64(1), 0
-        while start < rows.shape[1]:
-            lanes = LANES if start + LANES * length <= rows.shape[1] else 1
-            if lanes == LANES:
-                _add_four(rows[r, start : start + LANES * length], multipliers, sums)
-            else:
-                sums[0] = _total(rows[r, start : start + length], multipliers)
-            for lane in range(lanes):
-                found[r] += sums[lane] * stride
-                stride *= step
-            start += lanes * length
+        stride = np.uint64(1)
+        for start in range(0, rows.shape[1], length):
+            words, total = rows[r, start : start + length], np.uint64(0)
+            for i in range(len(words)):
+                total += np.uint64(words[i]) * np.uint64(multipliers[i])
+            found[r] += total * stride
+            stride *= np.uint64(STRIDE)
     return found
-
-
-@kernel
-def _total(words, multipliers):
-    total = np.uint64(0)
-    for i in range(len(words)):
-        total += np.uint64(words[i]) * np.uint64(multipliers[i])
-    return total
-
-
-@kernel
-def _add_four(words, multipliers, sums):
-    """Four stretches at once, so that memory is read in several places and waited for less."""
-    n = len(multipliers)
-    one, two, three, four = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
-    for i in range(n):
-        multiplier = np.uint64(multipliers[i])
-        one += np.uint64(words[i]) * multiplier
-        two += np.uint64(words[n + i]) * multiplier
-        three += np.uint64(words[2 * n + i]) * multiplier
-        four += np.uint64(words[3 * n + i]) * multiplier
-    sums[0], sums[1], sums[2], sums[3] = one, two, three, four
 
 
 def _added_by_torch(words: Tensor) -> Tensor:
@@ -123,3 +97,108 @@ def _added_by_torch(words: Tensor) -> Tensor:
         found += ((part * multipliers).sum(2) * strides[first:last]).sum(1)
     rest = words[:, blocks * length :].long() & mask
     return found + (rest * multipliers[: rest.shape[1]]).sum(1) * strides[blocks]
+
+
+class Changed(RuntimeError):
+    """Parameters or buffers are not as the run's last step left them."""
+
+
+_owners: dict[int, tuple[weakref.ref, object]] = {}  # whose steps moved a tensor, by its id; gone when the tensor is
+
+
+class Fingerprint:
+    """The bits of all that makes up a model, as the run's last step left them: a report is of the steps that were counted, and of
+    no others.
+
+    Args:
+        trained: the tensors that the run moves, by name.
+        rest: what else the model has, by name: parameters that are not trained, and buffers.
+        saved: names of what a `state_dict` of the model holds. Other buffers, such as caches, may be made anew in another shape.
+
+    Raises:
+        ValueError: something of it is no plain tensor.
+    """
+
+    def __init__(self, trained: dict[str, Tensor], rest: Callable[[], dict[str, Tensor]], saved: Callable[[], set[str]]) -> None:
+        self.trained, self.rest, self.saved = trained, rest, saved
+        self.run = object()  # who moves them
+        self.start()
+
+    def start(self) -> None:
+        """The run starts from what is there now."""
+        self._frozen, self.last = _bits(self.rest()), _bits(self.trained)
+
+    def renew(self) -> None:
+        """The run itself has moved what it trains. What it does not train stays what it was when the run began."""
+        self.last = _bits(self.trained)
+
+    def changes(self) -> str:
+        """What was changed since then; empty where nothing was."""
+        if names := _differing(self.last, _bits(self.trained)):
+            return f"{_listed(names)} changed since the last step, and not by this run"
+        now, saved = _bits(self.rest()), self.saved()
+        names = _differing(self._frozen, now)
+        shapes = {name: [bits.get(name, "none").rsplit(maxsplit=1)[0] for bits in (self._frozen, now)] for name in names}
+        caches = [name for name, (before, after) in shapes.items() if before != after and name not in saved]
+        for name in caches:
+            self._frozen.pop(name, None)
+        self._frozen |= {name: now[name] for name in caches if name in now}
+        names = [name for name in names if name not in caches]
+        return f"{_listed(names)}, which this run does not train, changed since it began" if names else ""
+
+    def check(self) -> None:
+        """Raises Changed where something was."""
+        if found := self.changes():
+            raise Changed(found)
+
+    def versions(self) -> list[int]:
+        """How often torch counted a change of what is trained; it does not where tensors are for inference alone."""
+        return [-1 if t.is_inference() else t._version for t in self.trained.values()]
+
+    def bits(self) -> tuple:
+        """Of all of it, as the last step left it."""
+        return tuple(self.last.items()), tuple(self.frozen().items())
+
+    def bits_of(self, tensors: Iterable[Tensor]) -> dict[str, str]:
+        """Of others in place of what is trained."""
+        return _bits(dict(zip(self.trained, tensors, strict=True)))
+
+    def frozen(self) -> dict[str, str]:
+        """The bits of what is saved with the model and not trained, in words, to be compared in another process."""
+        saved = self.saved()
+        return {name: bits for name, bits in self._frozen.items() if name in saved}
+
+    def claim(self) -> None:
+        """From here on these tensors are this run's."""
+        for tensor in self.trained.values():
+            _owners[id(tensor)] = weakref.ref(tensor, partial(_forget, id(tensor))), self.run
+
+    def check_unclaimed(self) -> None:
+        """Raises RuntimeError where another run has moved any part of the model."""
+        for name, tensor in (self.trained | self.rest()).items():
+            _, run = _owners.get(id(tensor), (None, self.run))
+            if run is not self.run:
+                raise RuntimeError(
+                    f"another NoisyZOGD has moved {name!r}: neither report would count what both have learnt. Give this one the "
+                    "other's state_dict to go on from it; or train a copy of the model (copy.deepcopy), and add both reports up "
+                    "with zoexplore.mechanism.together"
+                )
+
+
+def _forget(key: int, _: object) -> None:
+    _owners.pop(key, None)
+
+
+def _bits(tensors: dict[str, Tensor]) -> dict[str, str]:
+    """Kind, shape and checksum, in words."""
+    sums = checksums(tensors.values())
+    return {name: f"{t.dtype} {tuple(t.shape)} {x}" for (name, t), x in zip(tensors.items(), sums, strict=True)}
+
+
+def _differing(before: dict[str, str], now: dict[str, str]) -> list[str]:
+    return sorted(name for name in before | now if before.get(name) != now.get(name))
+
+
+def _listed(names: Iterable[str]) -> str:
+    *some, last = [repr(name) for name in names][:3]
+    return f"{', '.join(some)} and {last}" if some else last

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from math import inf, isfinite, sqrt
 from typing import TYPE_CHECKING
 
-from zoexplore.setting import REGIMES, Setting
+from zoexplore.run.setting import REGIMES, Setting
 
 if TYPE_CHECKING:
-    from zoexplore.mechanism.run_record import Step
+    from zoexplore.mechanism.record import Step
 
 ROUNDING = 1e-9  # declared constants that meet exactly may not meet in the last digits
 

@@ -1,9 +1,166 @@
-"""Directions: K orthonormal columns, uniform on the Stiefel manifold."""
+"""The frame of one step: K orthonormal directions, uniform on the Stiefel manifold, kept in memory or made again when needed.
+
+A dense frame is the matrix U, shape (d, K). A streamed one is made of unit vectors V = [v_1 .. v_K], independent and uniform on
+the sphere, of which only the seeds are kept: what is a sum over its columns is made block by block. With A the inverse of the
+Cholesky factor of their Gram matrix V'V = R'R, U = V R^-1 = V A is uniform on the manifold: with independent chi variables as
+their lengths the columns would be a Gaussian matrix, whose triangular factor is R with its columns as much longer.
+"""
+
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 
-from zoexplore.mechanism.rng import Generator, normal
+from zoexplore.mechanism.parameters import SMALL, Parameters, pieces
+from zoexplore.mechanism.rng import Generator, Replay, normal
+
+STREAMED_ABOVE = 2**20  # numbers in a dense frame beyond which streaming is as fast, or saves memory
+
+
+class Frame:
+    """K directions and the parameters that they move. Probes are the unit vectors that quotients are taken along: the directions
+    themselves, or vectors that span the same space.
+
+    Attributes:
+        K: how many.
+        xi_factor: how much longer `resolve` can make a record's vector of K numbers; 1 where probes are the directions.
+    """
+
+    xi_factor = 1.0
+    _inner: Tensor
+
+    def __init__(self, parameters: Parameters, K: int) -> None:
+        self.K, self.parameters = K, parameters
+
+    def add(self, k: int, xi: float) -> None:
+        """Move the parameters by xi times probe k."""
+        for i, block in enumerate(self.parameters.blocks):
+            block.add_(self.part(k, i), alpha=xi)
+
+    def part(self, k: int, i: int) -> Tensor:
+        """Block i of probe k, in the working kind; to be used before the next is asked for."""
+        raise NotImplementedError
+
+    def probe(self, k: int) -> Tensor:
+        """Probe k, shape (d,), in the working kind."""
+        found = torch.empty(self.parameters.d, dtype=self.parameters.working, device=self.parameters.device)
+        for i, part in enumerate(found.split(self.parameters.sizes)):
+            part.copy_(self.part(k, i))
+        return found
+
+    def resolve(self, slopes: Tensor) -> Tensor:
+        """What was measured along the probes, shape (b, K), as it would be along the directions if it were linear."""
+        return slopes
+
+    def coordinates(self) -> Tensor:
+        """<w, u_k>, shape (K,), float64, at the parameters as they were when the frame was made."""
+        return self._inner
+
+    def combined(self, coefficients: Tensor) -> Iterator[Tensor]:
+        """sum_k c_k u_k, block by block, in float64, so that nothing is rounded before noise is added; to do with what one likes
+        until the next.
+        """
+        raise NotImplementedError
+
+
+class Dense(Frame):
+    """A frame in memory."""
+
+    def __init__(self, parameters: Parameters, K: int, directions: Generator, position: bool = True) -> None:
+        super().__init__(parameters, K)
+        self.U = stiefel(parameters.d, K, directions, dtype=parameters.working, device=parameters.device)
+        self._parts = self.U.split(parameters.sizes)
+        pairs = zip(parameters.blocks, self._parts, strict=True) if position else ()
+        self._inner = sum((part.double().T @ block.double() for block, part in pairs), torch.zeros(()))
+
+    def part(self, k: int, i: int) -> Tensor:
+        return self._parts[i][:, k]
+
+    def combined(self, coefficients: Tensor) -> Iterator[Tensor]:
+        along = coefficients.to(self.U.device, torch.float64)
+        return (part.double() @ along for part in self._parts)
+
+
+class Streamed(Frame):
+    """A frame that is made again, column by column, whenever it is needed. In memory there is one block of it at a time; while
+    the Gram matrix is made, one block of each column.
+
+    Raises:
+        ValueError: 2K exceeds d, where orthonormality would be lost to rounding.
+    """
+
+    def __init__(self, parameters: Parameters, K: int, directions: Generator, position: bool = True) -> None:
+        super().__init__(parameters, K)
+        if 2 * K > parameters.d:
+            raise ValueError(
+                f"K = {K} is not allowed for streamed directions in dimension {parameters.d}: give at most half of it"
+            )
+        self._buffer = torch.empty(parameters.longest_block, dtype=parameters.working, device=parameters.device)
+        self._sum = torch.empty_like(self._buffer, dtype=torch.float64)
+        self._replays = [Replay(directions, parameters.sizes, parameters.device) for _ in range(K)]
+        self._A, self._inner = torch.eye(K, dtype=torch.float64), torch.zeros(K, dtype=torch.float64)
+        if K > 1 or position:
+            gram, inner = self._gram(position)
+            self._A = torch.linalg.solve_triangular(torch.linalg.cholesky(gram, upper=True), self._A, upper=True)
+            self._inner = self._A.T @ inner
+        self.xi_factor = float(torch.linalg.matrix_norm(self._A, 2)) if K > 1 else 1.0
+
+    def part(self, k: int, i: int) -> Tensor:
+        return self._replays[k].fill(i, self._buffer[: self.parameters.sizes[i]])
+
+    def resolve(self, slopes: Tensor) -> Tensor:
+        return slopes @ self._A.to(slopes)
+
+    def combined(self, coefficients: Tensor) -> Iterator[Tensor]:
+        along = self._A @ coefficients.double().cpu()
+        for i, size in enumerate(self.parameters.sizes):
+            total = self._sum[:size].zero_()
+            for k, c in enumerate(along.tolist()):
+                for part, numbers in zip(pieces(total), pieces(self.part(k, i)), strict=True):
+                    part.add_(numbers, alpha=c)
+            yield total
+
+    def _gram(self, position: bool) -> tuple[Tensor, Tensor]:
+        """V'V and V'w, summed over blocks in float64, on the CPU; w only where it is asked for."""
+        K = self.K
+        together = self._buffer if K == 1 else self._buffer.new_empty(K * self.parameters.longest_block)
+        gram, inner = torch.zeros(K, K, dtype=torch.float64), torch.zeros(K, dtype=torch.float64)
+        for i, block in enumerate(self.parameters.blocks):
+            rows = together[: K * len(block)].view(K, len(block))
+            for row, replay in zip(rows, self._replays, strict=True):
+                replay.fill(i, row)
+            gram += _products(rows)
+            if position:
+                inner += (rows @ block.to(rows.dtype)).double().cpu()
+        return gram.fill_diagonal_(1.0), inner  # as its columns are unit vectors to more digits than their products
+
+
+def _products(rows: Tensor) -> Tensor:
+    """rows rows', on the CPU in float64. On a GPU it is made in float64, as single precision may stand for far less there."""
+    if rows.device.type != "cpu":
+        rows = rows.double()
+    return (rows @ rows.T).double().cpu()
+
+
+def frame(parameters: Parameters, K: int, directions: Generator, *, streamed: bool, position: bool) -> Dense | Streamed:
+    """The directions of a step; `position` where `coordinates` will be asked for."""
+    return (Streamed if streamed else Dense)(parameters, K, directions, position)
+
+
+def is_streamed(kind: str, parameters: Parameters, K: int) -> bool:
+    """Whether directions are streamed: as asked, or where a dense frame would be large.
+
+    Raises:
+        ValueError: the kind is unknown, or streaming is not allowed for as many directions.
+    """
+    if kind not in ("auto", "dense", "streamed"):
+        raise ValueError(f"directions = {kind!r} is not allowed: give 'auto', 'dense' or 'streamed'")
+    fits = 2 * K <= parameters.d
+    if kind == "streamed" and not fits:
+        raise ValueError(f"directions = 'streamed' is not allowed for K = {K} of d = {parameters.d}: give K of at most d/2")
+    large = parameters.d > SMALL or parameters.d * K > STREAMED_ABOVE
+    return kind == "streamed" or (kind == "auto" and fits and large)
+
 
 ROUNDINGS = 256  # how many times the rounding error of its numbers a factorisation may miss orthonormality by
 

@@ -14,7 +14,9 @@ PARTS = 32  # that a small model is cut into all the same, so that what is made 
 LEAST = 2**14  # numbers that are worth a block
 PIECE = 2**15  # numbers of two kinds that are added at once, on a CPU
 SMALL, MIDDLING = 2**19, 2**22  # numbers of a model whose memory is no matter, or does not matter beside its directions'
-HALVES = (torch.bfloat16, torch.float16)
+MORE_DIGITS = {torch.bfloat16: 16, torch.float16: 13}  # binary ones, that a float32 has
+HALVES = tuple(MORE_DIGITS)
+LEAST_NORMAL = 2.0**-14  # of float16: below it numbers are as far apart as there
 KINDS = (torch.float64, torch.float32, *HALVES)
 
 
@@ -28,8 +30,9 @@ class Parameters:
     Attributes:
         d: how many numbers there are.
         blocks: flat views of the tensors, each of at most `block` numbers, in the order of w.
+        sizes: how many numbers each block has.
         blocks_of: the numbers of each tensor's blocks.
-        astray: whether they are on their way to another point, or something stopped them there.
+        displaced: whether they are on their way to another point, or something stopped them there.
         working: the kind that sums are made in: float64, or float32 where no tensor is as precise.
 
     Raises:
@@ -57,9 +60,10 @@ class Parameters:
         self.has_halves = any(t.dtype in HALVES for t in tensors)
         self._most = block or max(LEAST, min(BLOCK if self.device.type == "cpu" else LAUNCHED, self.d // PARTS))
         self._cut()
-        self.longest_block = max(len(part) for part in self.blocks)
+        self.sizes = [part.numel() for part in self.blocks]
+        self.longest_block = max(self.sizes)
         self._check_apart()
-        self.astray = False
+        self.displaced = False
 
     def _cut(self) -> None:
         parts = [flat(t).chunk(-(-t.numel() // self._most)) for t in self.tensors]
@@ -108,28 +112,6 @@ class Parameters:
             raise ValueError("parameters that share memory are not allowed: tie them as one nn.Parameter, or clone one of them")
 
 
-class Copy:
-    """The parameters as they were, to go back to exactly."""
-
-    def __init__(self, parameters: Parameters) -> None:
-        self.blocks = [torch.empty_like(block) for block in parameters.blocks]
-        self.parameters = parameters
-        self.take()
-
-    def take(self) -> None:
-        for own, block in zip(self.blocks, self.parameters.blocks, strict=True):
-            own.copy_(block)
-
-    def restore(self) -> None:
-        for own, block in zip(self.blocks, self.parameters.blocks, strict=True):
-            block.copy_(own)
-
-    def mirror(self) -> None:
-        """From w + v to w - v, without v."""
-        for own, block in zip(self.blocks, self.parameters.blocks, strict=True):
-            torch.sub(own, block, out=block).add_(own)
-
-
 def add(block: Tensor, update: Tensor, rounding: torch.Generator | None) -> None:
     """Add numbers, shape (numbers,), to a block; `update` may be overwritten. In half precision the sum is rounded up or down by
     chance, so that updates below the last digit count on average; noise was added before, so that this is post-processing.
@@ -137,18 +119,14 @@ def add(block: Tensor, update: Tensor, rounding: torch.Generator | None) -> None
     if block.dtype not in HALVES or rounding is None:
         block.copy_(update.double().add_(block))  # several times as quick as adding to fewer digits in place
         return
-    total = block.float().add_(update)
-    if block.dtype == torch.bfloat16:  # a float32's upper half: chance added to the lower carries over
-        low = torch.randint(2**16, total.shape, generator=rounding, device=total.device, dtype=torch.int32)
-        total.view(torch.int32).add_(low).bitwise_and_(-(2**16))
-        block.copy_(total)
-        return
-    down = total.to(block.dtype)
-    rest = total - down.float()
-    other = _next(down, rest > 0)
-    gap = (other.float() - down.float()).abs_()
-    chance = torch.rand(len(total), generator=rounding, device=total.device)
-    block.copy_(torch.where(chance * gap < rest.abs(), other, down))
+    total, more = block.float().add_(update), MORE_DIGITS[block.dtype]
+    draws = torch.empty(-(-len(total) // 4), dtype=torch.int64, device=total.device).random_(-(2**63), None, generator=rounding)
+    chance = draws.view(torch.int16)[: len(total)] >> 16 - more  # about 0
+    raised = total.sign().mul_(total.abs() < LEAST_NORMAL).mul_(LEAST_NORMAL) if block.dtype == torch.float16 else None
+    if raised is not None:  # to where a float32 has so many digits more, as everywhere above
+        total.add_(raised)
+    total.view(torch.int32).add_(chance).add_(2 ** (more - 1)).bitwise_and_(-(2**more))  # the lower digits' sum carries over
+    block.copy_(total if raised is None else total.sub_(raised))
 
 
 def pieces(numbers: Tensor) -> tuple[Tensor, ...]:
@@ -156,14 +134,6 @@ def pieces(numbers: Tensor) -> tuple[Tensor, ...]:
     if numbers.numel() <= PIECE or numbers.device.type != "cpu":
         return (numbers,)
     return numbers.chunk(-(-numbers.numel() // PIECE))
-
-
-def _next(x: Tensor, up: Tensor) -> Tensor:
-    """The neighbour of each number in its half precision, above or below, by its bits."""
-    bits = x.view(torch.int16)
-    away = (x > 0) == up
-    zero = torch.where(up, 1, -32767).to(torch.int16)
-    return torch.where(x == 0, zero, bits + torch.where(away, 1, -1).to(torch.int16)).view(x.dtype)
 
 
 def flat(tensor: Tensor) -> Tensor:

@@ -1,13 +1,24 @@
-"""The privacy report: every bound's guarantee for what was actually run, its assumptions held against the run."""
+"""The privacy report: every bound's guarantee for what was actually run, its assumptions held against the run; of several runs
+together, and on the way.
+"""
 
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from math import sqrt
+from time import monotonic
+from typing import TYPE_CHECKING
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.assumptions import Check
-from zoexplore.formatting import round_up
-from zoexplore.mechanism.run_guarantees import against, composition, of_last, refused
-from zoexplore.mechanism.run_record import RunRecord, Step
-from zoexplore.setting import Accounting
+from zoexplore.mechanism.declaration import Declared
+from zoexplore.mechanism.guarantees import against, composition, cost, is_sampled, of_last, refused
+from zoexplore.mechanism.record import Counts, RunRecord, Step
+from zoexplore.run.formatting import round_up
+from zoexplore.run.setting import Accounting
+
+if TYPE_CHECKING:
+    from zoexplore.mechanism.optimiser import NoisyZOGD
 
 RELEASED = ("last", "all")
 MARKS = {True: "holds", None: "yours to vouch for", False: "not met"}
@@ -16,7 +27,7 @@ NEVER_COVERED = (
     "progress, when the run was stopped, the counts in this report. Nor is rounding: the proofs are about real numbers. Before "
     "the noise is added it moves a mean by some 1e-16 of the clip, where a record moves it by 2/n of the clip; afterwards "
     "composition covers it, and the bounds for the last iterate leave out what it moves the parameters by: up to 6e-8 of "
-    "themselves in float32, 1e-16 in float64, each time: once or twice a step, and 3K times more where moved there and back."
+    "themselves in float32, 1e-16 in float64, once or twice a step."
 )
 
 
@@ -109,7 +120,7 @@ def privacy_report(
 
 def _checks(record: RunRecord, released: str) -> tuple[Check, ...]:
     checks = [
-        Check("Nothing was found that reveals more than is counted.", not record.doubt, record.doubt and f"{record.doubt}."),
+        Check("Nothing was found that reveals more than is counted.", not record.flaw, record.flaw and f"{record.flaw}."),
         *_of_the_loss(record),
         *(Check(words, None) for words in vouched_for(record, released)),
     ]
@@ -138,10 +149,10 @@ def vouched_for(record: RunRecord, released: str) -> list[str]:
     n, sampled = record.setting.n, {step.sampling for step in record.moving if not step.on_all(record.setting.n)}
     equal = f" {record.equal} records equal another one, bit by bit." if record.equal else ""
     changed = f" {record.changed} records changed from one step to another." if record.changed else ""
-    looked = f", last at step {record.looked} of {record.counts.steps}" if record.looked else ""
+    checked = f", last at step {record.checked} of {record.counts.steps}" if record.checked else ""
     of = "this report is of this branch" if record.runs == 1 else f"this report is of these {record.runs} runs or branches"
     said = [
-        f"Losses: each depends on its own record alone, at every step. Some were looked at{looked}.",
+        f"Losses: each depends on its own record alone, at every step. Some were checked{checked}.",
         "Start: neither the parameters at the start, nor frozen parts, nor what else the loss uses were made from these data.",
         f"Persons: whoever is to be protected has one record, and it is record i of {n} at every step.{equal}{changed}",
         f"Other runs: {of} alone. Each further run on these data adds to it, and so does each that goes on from the same saved "
@@ -157,3 +168,138 @@ def vouched_for(record: RunRecord, released: str) -> list[str]:
     if "cyclic" in sampled:
         said.append("Order: the records' order never changes, and does not depend on what they contain.")
     return said
+
+
+Made = tuple[RunRecord, Step]  # a step, and the run that made it
+ULPS_DOWN = 1 - 4e-15
+ALIKE = ("n", "delta", "neighbours", "records_per_person")  # what reports must share
+
+
+def together(reports: Sequence[Report], *, conversion: str = "gaussian") -> Report:
+    """What runs on the same data reveal together, by composition: of several models or settings, or of branches that went on from
+    one saved state, whose common steps count once. Each may have been chosen by the outcomes of those before.
+
+    Args:
+        reports: of all of them, released or not, if any was seen by whoever chose what is released.
+        conversion: from a budget to epsilon, as in `Accounting`.
+
+    Returns:
+        A report in which every iterate of every run counts as released. Its epsilon is inf, with the reason, where one run's is,
+        where the noise is not another one in every run (`Sources.secure()`), or where it is not known what they share.
+
+    Raises:
+        TypeError: something is no report.
+        ValueError: there is none, or they are of different n, delta or neighbours.
+    """
+    if not all(isinstance(report, Report) for report in reports):
+        raise TypeError("together() takes the reports that privacy_report() returns, in a list")
+    if not reports:
+        raise ValueError("there is no report to add up: give at least one")
+    records = [report.record for report in reports]
+    for name in ALIKE:
+        if len(given := {getattr(record.setting, name) for record in records}) > 1:
+            raise ValueError(f"reports of {name} = {sorted(given)} are not allowed together: give those of runs on the same data")
+    return privacy_report(_merged(records), released="all", conversion=conversion)
+
+
+def _merged(records: list[RunRecord]) -> RunRecord:
+    first = max(records, key=lambda record: record.setting.d)
+    flaws = [record.flaw for record in records] + ([_not_known(records)] if len(records) > 1 else [])
+    counts = Counts(**{f.name: sum(getattr(record.counts, f.name) for record in records) for f in fields(Counts)})
+    noise, flaw = ("; ".join(dict.fromkeys(filter(None, words))) for words in ([r.noise for r in records], flaws))
+    whole = replace(first, counts=counts, declared=Declared(), flaw=flaw, noise=noise, runs=len(records))
+    return whole if flaw else replace(whole, stages=tuple((step, 1) for step in _steps(records, first)))
+
+
+def _not_known(records: list[RunRecord]) -> str:
+    """Why the runs cannot be added up; empty where they can."""
+    if not all(record.is_secure for record in records):
+        return "several runs of which one is a demonstration may share their noise: only those of Sources.secure() add up"
+    if any(sum(branch.steps for branch in record.path) != record.counts.steps for record in records):
+        return "it is not known which steps the runs share: one goes on from a state without their history"
+    turns = {step.batch for record in records for step in record.moving if step.sampling == "cyclic"}
+    return "batches take turns of several sizes" if len(turns - {None}) > 1 else ""
+
+
+def _steps(records: list[RunRecord], first: RunRecord) -> list[Step]:
+    """All runs' steps as those of one. Those on a turn of the records come first, each at its number: the turn depends on it."""
+    turns, others = dict[int, dict[str, Made]](), dict[tuple[str, int], dict[str, Made]]()
+    for record in records:
+        for t, (branch, drawn_by, step) in enumerate(_history(record)):
+            if step.eta > 0:
+                on_turn = step.sampling == "cyclic" and not step.on_all(record.setting.n)
+                same = drawn_by if is_sampled(record, step) else branch
+                cell = turns.setdefault(t, {}) if on_turn else others.setdefault((same, t), {})
+                cell[branch] = record, step
+    found, nothing = [], replace(first.last, eta=0.0, sampling="cyclic")
+    for t in range(max(turns, default=-1) + 1):
+        found.append(_as_one(list(turns[t].values()), first) if t in turns else nothing)
+    return found + [_as_one(list(cell.values()), first) for cell in others.values()]
+
+
+def _history(record: RunRecord) -> Iterator[tuple[str, str, Step]]:
+    """Every step, who made it, and who drew its batch."""
+    steps = (step for step, count in record.stages for _ in range(count))
+    drawn, before = deque[str](), ""
+    for branch in record.path:
+        drawn = deque([*drawn, *[before] * branch.drawn][: branch.drawn])
+        for _ in range(branch.steps):
+            yield branch.name, drawn.popleft() if drawn else branch.name, next(steps)
+        before = branch.name
+
+
+def _as_one(cell: list[Made], first: RunRecord) -> Step:
+    """A step on one batch that tells as much as several on it.
+
+    Given who is in it, Gaussian releases of mu_1, mu_2, ... make one of sqrt(mu_1^2 + mu_2^2 + ...), whoever chooses the later
+    ones by the earlier (Dong, Roth, Su 2022, arXiv:1905.02383, section 3); only then comes the chance to be in it. So do steps on
+    the same turn of the records.
+    """
+    record, step = cell[0]
+    if len(cell) == 1 and record.setting.d == first.setting.d:
+        return step
+    mu = sqrt(sum(cost(record, step) ** 2 for record, step in cell))
+    alone = replace(step, beta=1.0)  # all noise along the directions: of whichever dimension
+    return replace(alone, sigma=step.sigma * cost(first, alone) / mu * ULPS_DOWN)
+
+
+EVERY = 2.0  # seconds between two looks
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A run on its way.
+
+    Args:
+        steps: made so far.
+        T: to be made.
+        seconds_left: at the pace so far.
+        epsilon: of the steps so far, by composition, at the setting's delta.
+    """
+
+    steps: int
+    T: int
+    seconds_left: float
+    epsilon: float
+
+    def __str__(self) -> str:
+        left = f"{self.seconds_left:.0f} s left"
+        return f"step {self.steps} of {self.T}, {left}, ε = {round_up(self.epsilon, 3):.3g} so far if every iterate is released"
+
+
+class Shown:
+    """Shows the progress of a run now and then, and after its last step."""
+
+    def __init__(self, optimiser: "NoisyZOGD", progress: bool | Callable[[Progress], None]) -> None:
+        self.optimiser = optimiser
+        self.show: Callable | None = print if progress is True else progress or None
+        self.begun = self.seen = monotonic()
+        self.first = optimiser.steps
+
+    def after_step(self) -> None:
+        now, made, T = monotonic(), self.optimiser.steps, self.optimiser.setting.T
+        if self.show is None or (now - self.seen < EVERY and made < T):
+            return
+        self.seen = now
+        left = (now - self.begun) / (made - self.first) * (T - made)
+        self.show(Progress(made, T, left, self.optimiser.privacy_report(released="all").epsilon))

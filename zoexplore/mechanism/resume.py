@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
+from zoexplore.mechanism.checks import LossChecks
 from zoexplore.mechanism.checksums import checksums
-from zoexplore.mechanism.examination import Examination
-from zoexplore.mechanism.run_record import Counts, Ledger
+from zoexplore.mechanism.record import Counts, Ledger
 
 if TYPE_CHECKING:
     from zoexplore.mechanism.optimiser import NoisyZOGD
@@ -25,14 +25,14 @@ def of(optimiser: "NoisyZOGD", weights: bool = True) -> dict[str, Any]:
         "rate": optimiser.setting.eta / optimiser.setting.K,
         "param_groups": [{name: x for name, x in group.items() if name != "params"} for group in optimiser.param_groups],
         "w": [tensor.detach().clone() for tensor in optimiser._parameters.tensors] if weights else None,
-        "bits": optimiser._watch.bits_of(optimiser._parameters.tensors),
-        "frozen": optimiser._watch.frozen(),
+        "bits": optimiser._fingerprint.bits_of(optimiser._parameters.tensors),
+        "frozen": optimiser._fingerprint.frozen(),
         "ledger": optimiser._ledger.state_dict(),
         "counts": asdict(optimiser.counts),
         "draws": optimiser._draws.state_dict(),
         "kept": [[x.clone() for x in slots] for slots in optimiser._kept],
         "bits of kept": checksums(x for slots in optimiser._kept for x in slots),
-        "quotient_error": optimiser._examination.quotient_error,
+        "quotient_error": optimiser._checks.quotient_error,
         "sources": optimiser.sources.state_dict(),
     }
 
@@ -44,7 +44,7 @@ def load(optimiser: "NoisyZOGD", state: dict[str, Any]) -> None:
         ValueError: it was made for others. Nothing is changed then.
     """
     if not optimiser._ledger.has_moved:
-        optimiser._watch.begin()
+        optimiser._fingerprint.start()
     _check(optimiser, state)
     optimiser.sources.load_state_dict(state["sources"])
     if state["w"] is not None:
@@ -53,15 +53,15 @@ def load(optimiser: "NoisyZOGD", state: dict[str, Any]) -> None:
     for slots, kept in zip(optimiser._kept, state["kept"], strict=True):
         for x, saved in zip(slots, kept, strict=True):
             x.copy_(saved)
-    optimiser._watch.settle()
-    optimiser._parameters.astray = False
-    found, optimiser._ledger = optimiser._ledger.doubt or optimiser._watch.change(), Ledger.of(state["ledger"])
-    optimiser._ledger.doubt = found or optimiser._ledger.doubt  # what was found of this model and this loss stays found
+    optimiser._fingerprint.renew()
+    optimiser._parameters.displaced = False
+    found, optimiser._ledger = optimiser._ledger.flaw or optimiser._fingerprint.changes(), Ledger.of(state["ledger"])
+    optimiser._ledger.flaw = found or optimiser._ledger.flaw  # what was found of this model and this loss stays found
     optimiser._counts = Counts(**state["counts"])
     optimiser._draws.load_state_dict(state["draws"], optimiser.steps)
     optimiser._ledger.part(optimiser._draws.ahead(optimiser.steps))
-    optimiser._examination = Examination(state["quotient_error"])
-    optimiser._watch.claim()  # they are where the state's steps led, whoever moved them before
+    optimiser._checks = LossChecks(state["quotient_error"])
+    optimiser._fingerprint.claim()  # they are where the state's steps led, whoever moved them before
     goes_on = state["rate"] == optimiser.setting.eta / optimiser.setting.K
     for group, saved in zip(optimiser.param_groups, state["param_groups"], strict=True):
         group.update({name: x for name, x in saved.items() if goes_on or name != "lr"})  # else the new setting's rate holds
@@ -81,7 +81,7 @@ def _check(optimiser: "NoisyZOGD", state: dict[str, Any]) -> None:
     for name, bits in state.get("frozen", {}).items():
         if own["frozen"].get(name) != bits:
             raise ValueError(f"the saved run had other numbers in {name!r}, which it does not train: give it the same model")
-    bits, of_kept = optimiser._watch.bits_of(saved_at), checksums(x for slots in state["kept"] for x in slots)
+    bits, of_kept = optimiser._fingerprint.bits_of(saved_at), checksums(x for slots in state["kept"] for x in slots)
     if state.get("bits", bits) != bits or state.get("bits of kept", of_kept) != of_kept:
         raise ValueError("the saved numbers are not those that the saved steps led to: the state was changed since")
     if made != sum(count for _, count in state["ledger"]["stages"]):
@@ -92,6 +92,10 @@ def _check(optimiser: "NoisyZOGD", state: dict[str, Any]) -> None:
     length = sqrt(sum(float(w.double().norm()) ** 2 for w in saved_at)) if R < before else 0.0
     if length > R:
         raise ValueError(f"the saved run had come to length {length:.4g}, beyond R = {R:.4g}: take a larger R")
+    everything = list(range(len(tensors)))
+    saved, mine = ([g.get("numbers", everything) for g in of["param_groups"]] for of in (state, own))
+    if saved != mine:
+        raise ValueError("the saved run had other parameter groups than this one: make it the same way")
     if [len(slots) for slots in state["kept"]] != [len(slots) for slots in optimiser._kept]:
         raise ValueError("the saved run had other post-processing than this one: make it the same way")
 

@@ -9,13 +9,15 @@ import secrets
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from math import prod, tau
+from math import prod
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from zoexplore.mechanism.philox import box_muller, normals
 
 Generator = np.random.Generator | torch.Generator
 
@@ -177,68 +179,36 @@ class Replay:
     """A unit vector, uniform on the sphere, of which any block can be made again, the same, whenever it is needed.
 
     A vector of normal numbers over its length is uniform. Its blocks' lengths, chi variables, and their directions are
-    independent: with the lengths drawn first, every block can be normalised by itself. Every block has a seed of its own, so that
-    layers may ask for theirs in the order in which they run.
+    independent: with the lengths drawn first, every block can be normalised by itself. Every block has a stretch of its own of
+    what a counter-based generator makes, so that layers may ask for theirs in the order in which they run.
 
     Args:
-        generator: its seed is drawn from it.
+        generator: its key is drawn from it.
         sizes: how many numbers each block has.
-        device: where the numbers are made: by NumPy's SFC64 on the CPU, by torch's own counter-based generator elsewhere.
+        device: where the numbers are made: by Philox on the CPU, by torch's own counter-based generator elsewhere.
     """
 
     def __init__(self, generator: Generator, sizes: Sequence[int], device: torch.device) -> None:
-        seed, lengths = np.random.SeedSequence(words(generator).tolist()).spawn(2)
+        key, lengths = np.random.SeedSequence(words(generator).tolist()).spawn(2)
         squares = np.random.Generator(np.random.SFC64(lengths)).chisquare(sizes)
         self.lengths = np.sqrt(squares / squares.sum()).tolist()
-        self._seeds = np.ones((len(sizes), 4), np.uint64)  # three words, and a counter of 1, as NumPy itself seeds SFC64
-        self._seeds[:, :3] = seed.generate_state(3 * len(sizes), np.uint64).reshape(-1, 3)
-        self._source = np.random.SFC64(0) if device.type == "cpu" else torch.Generator(device)
+        self._key = key.generate_state(4).astype(np.uint64)
+        self._seed = int(key.generate_state(1, np.uint64)[0] >> np.uint64(1))
+        self._source = None if device.type == "cpu" else torch.Generator(device)
 
     def fill(self, block: int, out: Tensor) -> Tensor:
         """A block, in place of the numbers in `out`, shape (numbers,)."""
-        self._start(block)
-        _draw(self._source, out)
+        if self._source is not None:
+            out.normal_(generator=self._source.manual_seed((self._seed + block) % 2**63))
+        elif out.dtype == torch.float64:
+            philox = np.random.Philox(key=self._seed, counter=block << 128)
+            np.random.Generator(philox).standard_normal(out=out.numpy())
+        else:
+            normals(out.numpy(), self._key, np.uint64(block))
         square: Tensor | float = torch.dot(out, out)  # in single precision right to its last digits, as `vector_norm` is not
         if out.device.type == "cpu":  # there a number is quicker than a tensor of one; elsewhere one would have to wait for it
             square = float(square)
         return out.mul_(self.lengths[block] / (square + torch.finfo(out.dtype).tiny) ** 0.5)
-
-    def _start(self, block: int) -> None:
-        """With a block's seed; of SFC64 the first twelve numbers are left out."""
-        if isinstance(self._source, torch.Generator):
-            self._source.manual_seed(int(self._seeds[block, 0] >> np.uint64(1)))
-            return
-        start: Any = {"state": self._seeds[block]}
-        self._source.state = {"bit_generator": "SFC64", "state": start, "has_uint32": 0, "uinteger": 0}
-        self._source.random_raw(12, output=False)
-
-
-def _draw(source: np.random.SFC64 | torch.Generator, out: Tensor) -> None:
-    """Normal numbers in place."""
-    if isinstance(source, torch.Generator):
-        out.normal_(generator=source)
-    elif out.dtype == torch.float64:
-        np.random.Generator(source).standard_normal(out=out.numpy())
-    elif out.numel() % 2:
-        even = np.empty(out.numel() + 1, np.float32)
-        _quick(source, even)
-        out.numpy()[:] = even[:-1]
-    else:
-        _quick(source, out.numpy())
-
-
-def _quick(source: np.random.SFC64, out: np.ndarray) -> None:
-    """Single precision from 64 bits a pair, in place of an even count of numbers.
-
-    Of a radius's 32 bits one, the sign, is left out, so that the least radius keeps its digits; the greatest is 6.7.
-    """
-    radius, angle = out.reshape(2, -1)
-    bits = np.asarray(source.random_raw(len(radius))).view(np.int32).reshape(2, -1)
-    radius[:], angle[:] = bits
-    np.abs(radius, out=radius)
-    radius += np.float32(0.5)
-    radius *= np.float32(2.0**-31)
-    _box_muller(radius, angle, bits[0].view(np.float32))
 
 
 def _single(source: Any, out: np.ndarray) -> None:
@@ -254,21 +224,7 @@ def _single(source: Any, out: np.ndarray) -> None:
     radius += np.float32(0.5)
     radius *= np.float32(2.0**-53)
     angle[:] = np.asarray(source.random_raw((half + 1) // 2)).view(np.int32)[:half]
-    _box_muller(radius, angle, bits.view(np.float32)[:half])
-
-
-def _box_muller(radius: np.ndarray, angle: np.ndarray, spare: np.ndarray) -> None:
-    """Pairs of normal numbers in place (Box and Muller 1958, doi:10.1214/aoms/1177706645), of uniform numbers in (0, 1] and of
-    angles in turns over 2^32: the quickest way on a CPU, by NumPy's functions rather than torch's. `spare` is overwritten.
-    """
-    np.log(radius, out=radius)
-    radius *= np.float32(-2)
-    np.sqrt(radius, out=radius)
-    angle *= np.float32(tau * 2.0**-32)
-    np.sin(angle, out=spare)
-    np.cos(angle, out=angle)
-    angle *= radius
-    radius *= spare
+    box_muller(radius, angle)
 
 
 def words(generator: Generator) -> np.ndarray:

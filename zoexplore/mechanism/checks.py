@@ -11,11 +11,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zoexplore.mechanism import slopes
 from zoexplore.mechanism.batches import number_of, part
-from zoexplore.mechanism.estimators import quotient
-from zoexplore.mechanism.frames import Mover
-from zoexplore.mechanism.run_record import Step
+from zoexplore.mechanism.estimators import made_of, quotient
+from zoexplore.mechanism.losses import Losses
+from zoexplore.mechanism.perturb import Perturbed
+from zoexplore.mechanism.record import Step
 
 ENOUGH = 2  # records in a batch from which losses that mix them can be told
 RARER = 4  # times as many steps as before lie between two looks
@@ -29,10 +29,10 @@ TOGETHER = (
 )
 
 
-class Examination:
-    """What losses were looked at so far. They are again where the module's parts, switches or hooks changed,
-    or its buffers were written to, and where a run goes on from a saved state; and without any such reason at
-    the 4th step, the 16th, the 64th and so on, and at the last, as a loss may have a memory that nobody sees.
+class LossChecks:
+    """When losses are checked, and what they were found to be. They are checked again where the module's parts, switches or hooks
+    changed, or its buffers were written to, and where a run goes on from a saved state; and without any such reason at the 4th
+    step, the 16th, the 64th and so on, and at the last, as a loss may have a memory that nobody sees.
 
     Args:
         quotient_error: of two points at the first step, relative (`quotient_error`); None where not measured.
@@ -48,43 +48,36 @@ class Examination:
         self._steps += records >= ENOUGH
 
     def is_due(self, records: int, structure: tuple, is_last: bool) -> bool:
-        """Whether to look, at the step that has begun, on so many records."""
+        """Whether to check, at the step that has begun, on so many records."""
         if self._together < min(records, ENOUGH) or (records > 0 and structure != self._structure):
             return True
         return records >= ENOUGH and (is_last or self._steps >= self._next)
 
     def saw_change(self, structure: tuple) -> bool:
-        """Whether the module or the loss changed visibly since they were looked at, so that steps before were
-        as they were then.
-        """
+        """Whether the module or the loss changed visibly since they were checked, so that steps before were as they were then."""
         return self._together >= ENOUGH and structure != self._structure
 
-    def make(self, losses: slopes.Losses, mover: Mover, data: Any, step: Step, *, moved: bool) -> None:
-        """At a point off the start, where symmetry might hide what depends on what, or where steps have moved
-        the parameters to.
+    def make(self, losses: Losses, perturbed: Perturbed, data: Any, step: Step, *, moved: bool) -> None:
+        """At a point off the start, where symmetry might hide what depends on what, or where steps have moved the parameters to.
 
         Raises:
-            ValueError, RuntimeError: a loss depends on other records or on chance, it changed the module, or
-                rounding swamps the two-point quotients.
+            ValueError, RuntimeError: a loss depends on other records or on chance, it changed the module, or rounding swamps the
+                two-point quotients.
         """
-        objective, parameters, kind = (
-            losses.objective,
-            mover.parameters,
-            losses.ambient.least(mover.parameters),
-        )
-        before = {name: buffer.clone() for name, buffer in objective.buffers().items()}
+        objective, parameters = losses.objective, perturbed.parameters
+        kind, before = losses.least_precise(parameters), {name: b.clone() for name, b in objective.buffers().items()}
         if not moved:
-            mover.to(0, max(1.0, step.xi))
-        losses.watch.settle()
-        for what, numbers_of in slopes.made_of(losses, parameters, mover.frame, step.xi).items():
+            perturbed.to(0, max(1.0, step.xi))
+        losses.fingerprint.renew()
+        for what, numbers_of in made_of(losses, parameters, perturbed.frame, step.xi).items():
             check_independence(what, numbers_of, data, kind, min(1.0, step.clip * max(1.0, step.xi)))
         check_buffers(before, objective.buffers())
-        losses.watch.check()
-        mover.back()
+        losses.fingerprint.check()
+        perturbed.back()
         objective.check()
         parameters.check_in_place()
         if step.xi > 0 and self.quotient_error is None:
-            error = quotient_error(losses, mover, data, step.xi)
+            error = quotient_error(losses, perturbed, data, step.xi)
             check_error(error, step.xi, parameters.d, kind)
             self.quotient_error = error
         self._together, self._structure = number_of(data), objective.structure()
@@ -100,12 +93,11 @@ Numbers = Callable[[Any], Tensor]  # of a batch of b records: what is computed o
 
 
 def check_independence(what: str, numbers_of: Numbers, batch: Any, kind: torch.dtype, scale: float) -> None:
-    """Exchange records beside some that stay where they are: what is computed of those must not change, in
-    any bit. Then compare them alone, in another order and among fewer, where kernels round differently, so
-    that a tolerance is left.
+    """Exchange records beside some that stay where they are: what is computed of those must not change, in any bit. Then compare
+    them alone, in another order and among fewer, where kernels round differently, so that a tolerance is left.
 
-    Costs two evaluations of all records and of some two hundred more, at the parameters as they stand. Take a
-    point off the start, where symmetry (all parameters 0, say) may hide what depends on what.
+    Costs two evaluations of all records and of some two hundred more, at the parameters as they stand. Take a point off the
+    start, where symmetry (all parameters 0, say) may hide what depends on what.
 
     Args:
         what: what is compared, in words.
@@ -138,8 +130,8 @@ def check_independence(what: str, numbers_of: Numbers, batch: Any, kind: torch.d
 
 
 def check_buffers(before: dict[str, Tensor], after: dict[str, Tensor]) -> None:
-    """Raises Mixed where computing losses changed a buffer: it would take what records say past clip and
-    noise. One that was made anew in another shape, as a cache is, may.
+    """Raises Mixed where computing losses changed a buffer: it would take what records say past clip and noise. One that was made
+    anew in another shape, as a cache is, may.
     """
     for name, buffer in before.items():
         found = after.get(name, buffer)
@@ -204,7 +196,7 @@ def _same(own: Tensor, found: Tensor, tolerance: Tensor | None = None) -> Tensor
     return ((own == found) if tolerance is None else (own - found).abs() <= tolerance) | neither
 
 
-def quotient_error(losses: slopes.Losses, mover: Mover, batch: Any, xi: float) -> float:
+def quotient_error(losses: Losses, perturbed: Perturbed, batch: Any, xi: float) -> float:
     """By how much quotients over a distance 2 xi and over 4 xi differ, relative to the latter, in the mean square over records;
     inf where those say nothing at all.
 
@@ -213,11 +205,11 @@ def quotient_error(losses: slopes.Losses, mover: Mover, batch: Any, xi: float) -
     some = part(batch, slice(0, min(number_of(batch), MEASURED)))
     found = []
     for scale in (xi, 2 * xi):
-        mover.to(0, scale)
+        perturbed.to(0, scale)
         ahead = losses.here(some)
-        mover.to(0, -scale)
+        perturbed.to(0, -scale)
         found.append(quotient(ahead, losses.here(some), scale).double())
-    mover.back()
+    perturbed.back()
     near, far = (x.where(x.isfinite(), 0.0) for x in found)
     signal = float(far.norm())
     return float((near - far).norm()) / signal if signal > 0 else inf

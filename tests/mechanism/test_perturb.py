@@ -5,12 +5,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tests.mechanism.problems import ReadElsewhere, classes, cross_entropy, network, run
-from tests.mechanism.test_mid_run import over
+from tests.mechanism.problems import ReadElsewhere, classes, cross_entropy, network, over, run
 from zoexplore.mechanism import NoisyZOGD, Sources
-from zoexplore.mechanism.frames import Dense, Mover, Streamed
-from zoexplore.mechanism.on_the_way import OnTheWay, reaches_all
-from zoexplore.mechanism.parameters import Copy, Parameters
+from zoexplore.mechanism.directions import Dense, Streamed
+from zoexplore.mechanism.parameters import Parameters
+from zoexplore.mechanism.perturb import Copy, InPlace, Layerwise, Perturbation
 
 DOUBLE = {"dtype": torch.float64}
 
@@ -66,9 +65,11 @@ def test_losses_are_those_at_the_moved_parameters_which_nothing_moved(name, make
     p = Parameters(list(module.parameters()), block=7)
     frame, pointers = make(p, 2, Sources(1, 2).directions), [t.data_ptr() for t in p.tensors]
     before = [t.clone() for t in p.tensors]
-    assert reaches_all(module, X, p, module)
+    way = Perturbation(p, module, keep_copy=False, K=2)
+    way.check_reach(module, X)
+    assert isinstance(way.along(frame), Layerwise)
     points = [(0, 0.3), (0, -0.3), (1, 0.1)]
-    with OnTheWay(p, frame, module) as lent:
+    with Layerwise(p, frame, module) as lent:
         found = []
         for k, xi in points:
             lent.to(k, xi)
@@ -78,12 +79,12 @@ def test_losses_are_those_at_the_moved_parameters_which_nothing_moved(name, make
         found.append(module(X))
     assert [t.data_ptr() for t in p.tensors] == pointers and all(map(torch.equal, p.tensors, before))
     assert not any(part._forward_hooks or part._forward_pre_hooks for part in module.modules())
-    mover, copied = Mover(p, frame, Copy(p)), []
+    perturbed, copied = InPlace(p, frame, Copy(p)), []
     for k, xi in points:
-        mover.back()
-        mover.to(k, xi)
+        perturbed.back()
+        perturbed.to(k, xi)
         copied.append(module(X))
-    mover.back()
+    perturbed.back()
     for ours, theirs in zip(found, [*copied, module(X)], strict=True):
         assert torch.equal(ours, theirs) if make is Streamed else torch.allclose(ours, theirs, rtol=4 * torch.finfo(kind).eps)
 
@@ -91,12 +92,12 @@ def test_losses_are_those_at_the_moved_parameters_which_nothing_moved(name, make
 @pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("keep_copy", [None, False])
 def test_half_precision_needs_no_copy(kind, keep_copy, monkeypatch):
-    monkeypatch.setattr("zoexplore.mechanism.frames.SMALL", 10)
-    monkeypatch.setattr("zoexplore.mechanism.frames.MIDDLING", 10)
+    monkeypatch.setattr("zoexplore.mechanism.perturb.SMALL", 10)
+    monkeypatch.setattr("zoexplore.mechanism.perturb.MIDDLING", 10)
     X, y = classes()
     made = over(network().to(kind), xi=0.3, keep_copy=keep_copy)
     copied = over(network().to(kind), xi=0.3, keep_copy=True)
-    assert made._copy is None and copied._copy is not None
+    assert made._perturbation.module is not None and copied._perturbation.module is None
     for optimiser in (made, copied):
         run(optimiser, 8, (X.to(kind), y))
     near = 6 * torch.finfo(kind).eps  # mirrored points are rounded once more, and updates by chance
@@ -112,15 +113,13 @@ def test_steps_are_those_of_parameters_that_are_moved():
 
 @pytest.mark.parametrize("kind", [torch.float64, torch.bfloat16])
 def test_a_module_that_reads_past_its_layers_is_found_out_and_moved(kind, monkeypatch):
-    monkeypatch.setattr("zoexplore.mechanism.frames.MIDDLING", 10)
+    monkeypatch.setattr("zoexplore.mechanism.perturb.MIDDLING", 10)
     X, y = classes()
     made, copied = (over(ReadElsewhere().to(kind), xi=0.3, keep_copy=copy) for copy in (None, True))
-    assert made._copy is None
+    assert made._perturbation.module is not None
     for optimiser in (made, copied):
         run(optimiser, 8, (X.to(kind), y))
-    assert (made._copy is not None) == (kind == torch.bfloat16)  # there what was moved back would be rounded
-    near = 1e-9 if kind == torch.float64 else 0.0
-    assert (made.w - copied.w).abs().max() <= near * made.w.abs().max()
+    assert made._perturbation.module is None and torch.equal(made.w, copied.w)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])

@@ -8,7 +8,7 @@ from secrets import token_hex
 from typing import Any, NamedTuple
 
 from zoexplore.mechanism.declaration import Declared, why_not_idle
-from zoexplore.setting import Setting
+from zoexplore.run.setting import Setting
 
 
 @dataclass(frozen=True)
@@ -48,16 +48,16 @@ class Counts:
     not_finite: int = 0
     projected: int = 0
 
-    def after(self, looked_at: int = 0, clipped: int = 0, not_finite: int = 0, hit: bool = False) -> "Counts":
+    def after(self, looked_at: int = 0, clipped: int = 0, not_finite: int = 0) -> "Counts":
         """One more step."""
-        return Counts(
-            self.steps + 1,
-            self.looked_at + looked_at,
-            self.clipped + clipped,
-            self.steps_clipped + (clipped > 0),
-            self.not_finite + not_finite,
-            self.projected + hit,
-        )
+        more = {
+            "steps": 1,
+            "looked_at": looked_at,
+            "clipped": clipped,
+            "steps_clipped": int(clipped > 0),
+            "not_finite": not_finite,
+        }
+        return replace(self, **{name: getattr(self, name) + count for name, count in more.items()})
 
 
 class Branch(NamedTuple):
@@ -74,32 +74,31 @@ class Branch(NamedTuple):
     drawn: int
 
 
+SAVED = {"xi_factor": "stretch", "flaw": "doubt", "checked": "looked", "autocast": "autocast"}  # words in saved states
+
+
 @dataclass
 class Ledger:
     """What an optimiser writes down.
 
     Attributes:
-        stages: equal steps in a row, in order, and how many.
-        stretch: the most that quotients were stretched.
-        doubt: what speaks against all of it. Once found it stays.
-        looked: the last step at which losses were looked at and each was its record's own; 0 before the first.
-        autocast: whether any step's losses were computed under autocast, or were seen to use half precision.
-        path: the branches that led here, this one last.
+        stages, xi_factor, flaw, checked, autocast, path: as in `RunRecord`. A flaw that was found stays.
+        process: the one that writes.
     """
 
     stages: list[tuple[Step, int]] = field(default_factory=list)
-    stretch: float = 1.0
-    doubt: str = ""
-    looked: int = 0
+    xi_factor: float = 1.0
+    flaw: str = ""
+    checked: int = 0
     autocast: bool = False
     path: list[Branch] = field(default_factory=lambda: [Branch(token_hex(8), 0, 0)])
     process: int = field(default_factory=getpid)
 
-    def add(self, step: Step, stretch: float, drawn: int, autocast: bool = False) -> None:
+    def add(self, step: Step, xi_factor: float, drawn: int, autocast: bool = False) -> None:
         """Write down a step. What a forked process makes is another branch, with so many batches that were drawn before."""
         if self.process != getpid():
             self.part(drawn)
-        self.stretch, self.autocast = max(self.stretch, stretch), self.autocast or autocast
+        self.xi_factor, self.autocast = max(self.xi_factor, xi_factor), self.autocast or autocast
         if self.stages and self.stages[-1][0] == step:
             self.stages[-1] = (step, self.stages[-1][1] + 1)
         else:
@@ -115,19 +114,20 @@ class Ledger:
         self.process = getpid()
         self.path.append(Branch(token_hex(8), 0, drawn))
 
+    def facts(self) -> dict[str, Any]:
+        """What a `RunRecord` takes over."""
+        return {name: getattr(self, name) for name in SAVED} | {"stages": tuple(self.stages), "path": tuple(self.path)}
+
     def state_dict(self) -> dict[str, Any]:
         stages, path = [[asdict(step), count] for step, count in self.stages], [list(branch) for branch in self.path]
-        return {name: getattr(self, name) for name in KEPT} | {"stages": stages, "path": path}
+        return {word: getattr(self, name) for name, word in SAVED.items()} | {"stages": stages, "path": path}
 
     @classmethod
     def of(cls, state: dict[str, Any]) -> "Ledger":
-        found = cls(**{name: state[name] for name in KEPT if name in state})
+        found = cls(**{name: state[word] for name, word in SAVED.items() if word in state})
         found.stages = [(Step(**step), count) for step, count in state["stages"]]
         found.path = [Branch(*branch) for branch in state.get("path", [])]  # states of before branches had names have none
         return found
-
-
-KEPT = ("stretch", "doubt", "looked", "autocast")  # of a ledger, as they are
 
 
 @dataclass(frozen=True)
@@ -141,19 +141,18 @@ class RunRecord:
         counts: what was counted.
         declared: what the user vouches for.
         noise: where the noise came from.
-        stretch: the most that `Frame.resolve` may have lengthened a record's vector of quotients; 1 where it did nothing.
+        xi_factor: by what `Frame.resolve` may have made two points' distance count for more; 1 where it did nothing.
         rounded: parameters are in half precision, whose rounding no proof about distances covers.
-        remembers: what later steps remember of earlier estimates (momentum, say); empty where nothing.
-        quotient_error: of the two-point quotients at the first step, relative (`examination.quotient_error`); None where not
-            measured.
-        doubt: why nobody knows what the steps revealed; empty where they did no more than they were to.
-        looked: the last step at which losses were looked at and were each record's own; None where nobody says.
+        processed: what is made of updates after the noise (momentum, say), in words; empty where nothing.
+        quotient_error: of the two-point quotients at the first step, relative (`checks.quotient_error`); None where not measured.
+        flaw: why nobody knows what the steps revealed; empty where they did no more than they were to.
+        checked: the last step at which losses were checked and were each record's own, 0 before the first.
         autocast: whether losses were computed under autocast, whose rounding no proof about distances covers.
-        path: the branches that led here; empty where nobody says.
+        path: the branches that led here, this one last; empty where nobody says.
         is_secure: whether the noise is another one in every run and branch (`Sources.secure()`).
         equal: of the records that were seen, how many equal an earlier one, bit by bit.
         changed: how many records were handed out with other numbers than before.
-        runs: how many were added up (`branches.together`).
+        runs: how many were added up (`report.together`).
     """
 
     setting: Setting
@@ -161,12 +160,12 @@ class RunRecord:
     counts: Counts
     declared: Declared
     noise: str
-    stretch: float = 1.0
+    xi_factor: float = 1.0
     rounded: bool = False
-    remembers: str = ""
+    processed: str = ""
     quotient_error: float | None = None
-    doubt: str = ""
-    looked: int | None = None
+    flaw: str = ""
+    checked: int = 0
     autocast: bool = False
     path: tuple[Branch, ...] = ()
     is_secure: bool = False
@@ -204,26 +203,17 @@ class RunRecord:
 
     def of(self, step: Step, count: int, **changes: Any) -> Setting:
         """That many such steps as a setting, with what is declared in place of what was only supposed. The clip is as it
-        stands, each quotient's or joint, and may act unless what is declared proves it idle; xi allows for the stretch, under
+        stands, each quotient's or joint, and may act unless what is declared proves it idle; xi allows for the factor, under
         which two points along each direction no longer tell of one linear form.
         """
-        fields: dict[str, Any] = {"K": step.K, "sigma": step.sigma, "beta": step.beta, "eta": step.eta, "clip": step.clip}
-        fields |= {
-            "batch": step.batch,
-            "xi": step.xi * self.stretch,
-            "ridge": step.ridge,
-            "R": step.R,
-            "sampling": step.sampling,
-            "clipping": step.clipping,
-            "T": count,
-        } | changes
+        fields = asdict(step) | {"xi": step.xi * self.xi_factor, "T": count} | changes
         # what the clip does is proved from what is declared, never taken from the setting
         supposed = {"regime": "non-convex", "M": max(self.setting.M, step.ridge), "m": step.ridge}
         supposed |= {"lipschitz": self.declared.lipschitz if step.clipping == "joint" else None, "linear": False}
         if self.unproved:
             supposed["lipschitz"] = max(self.declared.lipschitz or inf, nextafter(fields["clip"], inf))
         described = self.declared.describe(self.setting.replace(**supposed | fields))
-        if described.xi > 0 and self.stretch > 1:  # a quotient is then a sum of several, no odd function of its own direction
+        if described.xi > 0 and self.xi_factor > 1:  # a quotient is then a sum of several, no odd function of its own direction
             return described.replace(linear=False)
         return described
 
@@ -234,7 +224,9 @@ class RunRecord:
         A clip that was never seen to act is no proof: the neighbouring data set, or another draw of the noise, might have made it
         act.
         """
-        found = (why_not_idle(self.declared, replace(step, xi=step.xi * self.stretch), self.stretch > 1) for step in self.moving)
+        found = (
+            why_not_idle(self.declared, replace(step, xi=step.xi * self.xi_factor), self.xi_factor > 1) for step in self.moving
+        )
         return next(filter(None, found), "")
 
     @property

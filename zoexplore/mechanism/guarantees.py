@@ -11,17 +11,16 @@ import numpy as np
 
 from zoexplore.bounds import BOUNDS, Guarantee, guarantee
 from zoexplore.bounds.assumptions import LIPSCHITZ
-from zoexplore.bounds.conversion import epsilon_at_order
+from zoexplore.bounds.conversion import epsilon_at_order, epsilon_of
 from zoexplore.bounds.guarantee import EXACT
 from zoexplore.bounds.kernels import subsampled_renyi
 from zoexplore.bounds.kernels.gaussian import ROUND_UP
-from zoexplore.bounds.run_arrays import RunArrays
+from zoexplore.bounds.run_arrays import LEAST_UNIT, RunArrays
 from zoexplore.bounds.search import golden
 from zoexplore.bounds.subsampling import remark
-from zoexplore.mechanism.run_record import RunRecord, Step
-from zoexplore.mechanism.schedule import theorem_of
-from zoexplore.mechanism.varied_losses import Steps, epsilon_of_varied
-from zoexplore.setting import Accounting, VariedSetting
+from zoexplore.bounds.varied_losses import Steps, epsilon_of_varied
+from zoexplore.mechanism.record import RunRecord, Step
+from zoexplore.run.setting import Accounting, Setting, VariedSetting
 
 ULPS_UP = 1 + 4e-16
 ORDERS = np.log(np.geomspace(1e-3, 1e5, 33))  # logarithms of orders over 1 that are tried first; any is sound
@@ -31,10 +30,9 @@ SECTIONS = 12  # of the search for an order
 
 def composition(record: RunRecord, accounting: Accounting) -> Guarantee:
     """Composition, whatever the loss; less where the length of gradients is declared."""
-    if len(record.moving) > 1 or record.skipped_turns:
+    if len({replace(step, eta=1.0) for step in record.moving}) > 1 or record.skipped_turns:  # what a step costs has no eta in it
         return _added_up(record, accounting)
-    (step, count), *_ = record.moving.items()
-    return guarantee(record.of(step, count), "composition", accounting)
+    return guarantee(record.of(record.last, record.steps), "composition", accounting)
 
 
 def of_last(record: RunRecord, bound: str, accounting: Accounting) -> Guarantee:
@@ -51,11 +49,11 @@ def of_last(record: RunRecord, bound: str, accounting: Accounting) -> Guarantee:
 
 def against(record: RunRecord, bound: str) -> list[str]:
     """What keeps a bound from applying to a run, beyond what the accountant itself asks."""
-    if bound == "composition" or record.doubt:
-        return [record.doubt] if record.doubt else []
+    if bound == "composition" or record.flaw:
+        return [record.flaw] if record.flaw else []
     missing = []
-    if record.remembers:
-        missing.append(f"later steps remember earlier estimates ({record.remembers}), which composition alone allows for")
+    if record.processed:
+        missing.append(f"{record.processed}, which composition alone allows for")
     if record.rounded:
         missing.append("parameters in half precision are rounded at every step, which no proof about distances covers")
     if record.autocast:
@@ -74,7 +72,7 @@ def against(record: RunRecord, bound: str) -> list[str]:
         missing.append(record.disproved)
     elif record.unproved and (LIPSCHITZ in BOUNDS[bound].assumptions or (bound == "noisy-gd" and record.last.clipping == "each")):
         missing.append(record.unproved)
-    elif record.unproved and record.last.clipping == "joint" and record.stretch > 1 and xi > 0:
+    elif record.unproved and record.last.clipping == "joint" and record.xi_factor > 1 and xi > 0:
         missing.append(f"{record.unproved}; of a joint clip that acts, two points along streamed directions are not covered")
     if bound == "noisy-gd" and (d > K or xi > 0):
         missing.append(f"the run is not gradient descent: K = {K} of d = {d} directions, ξ = {xi:g}")
@@ -222,3 +220,31 @@ def _each(step: Step) -> float:
 
 def _noted(found: Guarantee, *notes: str) -> Guarantee:
     return replace(found, note="; ".join(filter(None, (found.note, *notes))))
+
+
+def theorem_of(beta: np.ndarray, setting: Setting, accounting: Accounting) -> Guarantee:
+    """The hidden-state theorem for given shares (full batch): shifts a_t that are best for other shares, paid at these ones.
+
+    The theorem holds for any shifts that bring the distance to 0 and any shares. Tried are the shifts for free shares, so that
+    the accountant's optimal shares give the optimal number, and those for the constant mean share.
+    """
+    references = (
+        guarantee(setting, "theorem", accounting.replace(schedule="optimal")),
+        guarantee(setting.replace(beta=float(beta.mean())), "theorem", accounting),
+    )
+    return min((_paid_at(beta, reference) for reference in references), key=lambda g: g.epsilon)
+
+
+def _paid_at(beta: np.ndarray, reference: Guarantee) -> Guarantee:
+    """A guarantee of the theorem with the costs of its shifts, and of the data, at other shares."""
+    setting, accounting, path = reference.setting, reference.accounting, reference.trajectory
+    if path is None:
+        return reference
+    counted, runs = beta[len(beta) - len(path.beta) :], RunArrays.of(setting).counted_by(accounting)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        data = runs.record_sensitivity**2 / 2 / counted
+        shift = np.where(path.a > 0, setting.d / 2 * (path.a / runs.unit) ** 2 / (1 - counted), 0.0)
+        rho = float(np.sum(data + shift)) * ROUND_UP if runs.unit > LEAST_UNIT else inf  # a has lost its digits there
+    epsilon = float(epsilon_of(rho, setting.delta - reference.delta_f, accounting.conversion))
+    reason = "" if epsilon < inf else "at some counted step the shares leave no noise of the kind that the theorem needs"
+    return replace(reference, epsilon=epsilon, rho=rho, reason=reason, note="the theorem's sum at the run's own shares β_t")

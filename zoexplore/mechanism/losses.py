@@ -1,0 +1,281 @@
+"""The records' losses, of a module or of a flat vector: at the parameters as they stand, and as a function of them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.modules import module as of_all
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from zoexplore.mechanism.batches import number_of, part
+from zoexplore.mechanism.checksums import Changed, Fingerprint
+from zoexplore.mechanism.parameters import HALVES, Parameters
+from zoexplore.mechanism.perturb import Hook
+
+Loss = Callable[[Any, Any], Tensor]
+LOSS_OF = ("outputs", "model")
+LABELS = ("labels", "label", "targets", "target", "y")  # of a batch that is a dict
+
+
+def objective(parameters: nn.Module | Tensor, loss: Loss, loss_of: str, device: torch.device | str | None) -> "Objective":
+    """The loss of a module or of a flat vector.
+
+    Raises:
+        ValueError: `loss_of` is unknown.
+    """
+    if loss_of not in LOSS_OF:
+        raise ValueError(f"loss_of = {loss_of!r} is not allowed: give one of {', '.join(map(repr, LOSS_OF))}")
+    if isinstance(parameters, nn.Module):
+        return OfModule(parameters, loss, loss_of, device)
+    return OfVector(parameters, loss, device)
+
+
+class Objective:
+    """A loss, and the modules behind it: the one that is trained, and the loss itself or the one whose method it is.
+
+    Attributes:
+        trained: what is trained, in place, by name; `tensors` in order.
+        plain: the trained module, without what torch.compile wraps it in; None where a vector is trained.
+        layers: the same, where layers may be lent parameters; else None.
+    """
+
+    layers: nn.Module | None = None
+
+    def __init__(self, loss: Loss, plain: nn.Module | None, trained: Mapping[str, Tensor]) -> None:
+        self.loss, self.plain = loss, plain
+        self.trained, self.tensors = dict(trained), list(trained.values())
+
+    def losses(self, batch: Any) -> Tensor:
+        """The records' losses, shape (b,), at the parameters as they stand."""
+        raise NotImplementedError
+
+    def losses_at(self, parts: list[Tensor], batch: Any) -> Tensor:
+        """With other tensors in place of those that are trained."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Raises ValueError where a part of the module mixes records, RuntimeError where its parameters are others by now."""
+
+    def structure(self) -> tuple:
+        """What may change how records meet: the loss, the parts, and whether buffers were written to."""
+        versions = tuple((id(b), _version(b)) for b in self.buffers().values())
+        return id(self.loss), *(_structure(module) for module in self._modules().values()), versions
+
+    def buffers(self) -> dict[str, Tensor]:
+        """What the modules hold beside their parameters, by name."""
+        return {prefix + name: b for prefix, module in self._modules().items() for name, b in module.named_buffers()}
+
+    def rest(self) -> dict[str, Tensor]:
+        """All of them that is not trained: buffers, and parameters that are frozen or came later."""
+        named = {prefix + name: p for prefix, module in self._modules().items() for name, p in module.named_parameters()}
+        trained = set(map(id, self.tensors))
+        return {name: p for name, p in named.items() if id(p) not in trained} | self.buffers()
+
+    def saved(self) -> set[str]:
+        """The names of what a `state_dict` holds."""
+        return {prefix + name for prefix, module in self._modules().items() for name in module.state_dict()}
+
+    def _modules(self) -> dict[str, nn.Module]:
+        """By what their names begin with."""
+        holder = self.loss if isinstance(self.loss, nn.Module) else getattr(self.loss, "__self__", None)
+        return {prefix: x for prefix, x in (("", self.plain), ("loss.", holder)) if isinstance(x, nn.Module)}
+
+
+class OfVector(Objective):
+    """A loss given as a function of a flat vector: `loss(w, batch)` returns the records' losses."""
+
+    def __init__(self, start: Tensor, loss: Loss, device: torch.device | str | None) -> None:
+        if start.dim() != 1:
+            raise ValueError(f"parameters of shape {tuple(start.shape)} are not allowed: give one flat vector, or a module")
+        super().__init__(loss, None, {"w": start.detach().to(device=device, copy=True)})
+
+    def losses(self, batch: Any) -> Tensor:
+        return self.loss(self.tensors[0], batch)
+
+    def losses_at(self, parts: list[Tensor], batch: Any) -> Tensor:
+        return self.loss(parts[0], batch)
+
+
+class OfModule(Objective):
+    """A module and a loss of its outputs, `loss(outputs, targets)`, or of itself, `loss(module, batch)`: the records' losses.
+
+    With outputs a batch is `(inputs, targets)`, or a dict with an entry called label, labels, target, targets or y. Inputs that
+    are a dict go to the module as keywords, a tuple or list as arguments. Only parameters with `requires_grad` are trained; the
+    vector has them in the order of `named_parameters`, tied ones once.
+    """
+
+    plain: nn.Module
+
+    def __init__(self, module: nn.Module, loss: Loss, loss_of: str, device: torch.device | str | None) -> None:
+        if device is not None:
+            module.to(device)
+        self.module, self.loss_of = module, loss_of
+        plain = getattr(module, "_orig_mod", module)
+        super().__init__(loss, plain, {name: p for name, p in plain.named_parameters() if p.requires_grad})
+        self.layers = plain if plain is module else None
+        self.check()
+
+    def losses(self, batch: Any) -> Tensor:
+        return self._of(self.module, batch)
+
+    def losses_at(self, parts: list[Tensor], batch: Any) -> Tensor:
+        """With plain attention, as no other kernel knows forward derivatives, nor vmap."""
+        changed = dict(zip(self.trained, parts, strict=True))
+
+        def model(*args, **keywords):
+            return functional_call(self.plain, changed, args, keywords)
+
+        with sdpa_kernel(SDPBackend.MATH), _slow_path():
+            return self._of(model, batch)
+
+    def check(self) -> None:
+        now = dict(self.plain.named_parameters())
+        if any(now.get(name) is not p for name, p in self.trained.items()):
+            raise RuntimeError("the module's parameters were replaced since the optimiser was made: change the module first")
+        for name, layer in self.plain.named_modules():
+            if isinstance(layer, _BatchNorm) and (layer.training or not layer.track_running_stats):
+                raise ValueError(
+                    f"{name or 'the module'} normalises over the batch and mixes records: use LayerNorm or GroupNorm, or eval()"
+                )
+
+    def _of(self, model: Callable[..., Any], batch: Any) -> Tensor:
+        if self.loss_of == "model":
+            return self.loss(model, batch)
+        inputs, targets = _inputs_and_targets(batch)
+        if isinstance(inputs, Mapping):
+            return self.loss(model(**inputs), targets)
+        return self.loss(model(*inputs) if isinstance(inputs, tuple | list) else model(inputs), targets)
+
+
+class Losses:
+    """The records' losses of a batch, some records at a time, under autocast if the user has switched it on around the step. The
+    mechanism's own sums are not under it, and it keeps no copy of a weight, since weights move between two losses.
+
+    Args:
+        objective: whose.
+        microbatch: how many records are evaluated at once.
+        fingerprint: of the model.
+        device: of the parameters.
+
+    Attributes:
+        autocast: whether it is on.
+
+    Raises:
+        ValueError: they are not one a record.
+        Changed: to compute them moved what is trained.
+    """
+
+    def __init__(self, objective: Objective, microbatch: int, fingerprint: Fingerprint, device: torch.device) -> None:
+        self.objective, self.microbatch, self.fingerprint, self._type = objective, microbatch, fingerprint, device.type
+        self.autocast, self._kind = torch.is_autocast_enabled(device.type), torch.get_autocast_dtype(device.type)
+
+    def without_autocast(self) -> AbstractContextManager:
+        return torch.autocast(self._type, enabled=False)
+
+    def parts(self, batch: Any) -> Iterator[Any]:
+        b = number_of(batch)
+        return (part(batch, slice(i, i + self.microbatch)) for i in range(0, b, self.microbatch))
+
+    def here(self, batch: Any) -> Tensor:
+        """At the parameters as they stand."""
+        return torch.cat([self._checked(self.objective.losses, piece) for piece in self.parts(batch)])
+
+    def at(self, parts: list[Tensor], piece: Any) -> Tensor:
+        """Of some records, with other tensors in place of those that are trained."""
+        return self._checked(lambda piece: self.objective.losses_at(parts, piece), piece)
+
+    def least_precise(self, parameters: Parameters) -> torch.dtype:
+        """The least precise kind that a loss is computed in."""
+        kinds = {t.dtype for t in parameters.tensors} | ({self._kind} if self.autocast else set())
+        return max(kinds, key=lambda kind: torch.finfo(kind).eps)
+
+    def use_halves(self, batch: Any) -> bool:
+        """Whether a record's loss is computed in half precision somewhere, by the module itself, say."""
+        with _Kinds() as seen:
+            self.here(part(batch, slice(0, 1)))
+        return not seen.kinds.isdisjoint(HALVES)
+
+    def _checked(self, losses: Callable[[Any], Tensor], piece: Any) -> Tensor:
+        before = self.fingerprint.versions()
+        try:
+            with torch.autocast(self._type, dtype=self._kind, enabled=self.autocast, cache_enabled=False):
+                found = losses(piece)
+        finally:  # a loss that fails may have moved them before
+            if self.fingerprint.versions() != before:
+                raise Changed("the loss, or the module, moved its own parameters while losses were computed")
+        if not isinstance(found, Tensor) or found.shape != (number_of(piece),):
+            shape = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
+            raise ValueError(
+                f"losses of shape {shape} are not allowed: give one loss a record, shape ({number_of(piece)},), as torch's "
+                "losses do with reduction='none'"
+            )
+        return found
+
+
+class _Kinds(TorchDispatchMode):
+    """The kinds of all numbers that are computed while it is on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kinds: set[torch.dtype] = set()
+
+    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = operation(*args, **(kwargs or {}))
+        self.kinds |= {x.dtype for x in tree_leaves(found) if isinstance(x, Tensor)}
+        return found
+
+
+def _structure(module: nn.Module) -> tuple:
+    """Its parts, their switches and hooks, those of all modules included."""
+    hooks = (*of_all._global_forward_pre_hooks, *of_all._global_forward_hooks)
+    return hooks, *(
+        (id(m), type(m), *_switches(m), *_hooks(m._forward_pre_hooks), *_hooks(m._forward_hooks)) for m in module.modules()
+    )
+
+
+def _hooks(of_part: Mapping[int, Any]) -> Iterator[int]:
+    """By number, but for the mechanism's own."""
+    return (number for number, hook in of_part.items() if not isinstance(hook, Hook))
+
+
+def _switches(part: nn.Module) -> Iterator[tuple]:
+    """Attributes that are on or off, a word or a function: `training`, another `forward`, an activation."""
+    for name, x in vars(part).items():
+        if isinstance(x, bool | str) or callable(x):
+            yield name, x if isinstance(x, bool | str) else id(x)
+
+
+def _version(buffer: Tensor) -> int:
+    """How often it was written to; torch does not count where tensors are for inference alone."""
+    return -1 if buffer.is_inference() else buffer._version
+
+
+def _inputs_and_targets(batch: Any) -> tuple[Any, Any]:
+    """Raises ValueError where a dict has no entry, or several, that is called as targets are."""
+    if not isinstance(batch, Mapping):
+        inputs, targets = batch
+        return inputs, targets
+    found = [name for name in LABELS if name in batch]
+    if len(found) != 1:
+        raise ValueError(
+            f"a batch with the entries {', '.join(map(repr, batch))} is not allowed: name one of them "
+            f"{', '.join(map(repr, LABELS))}, or take loss_of='model' and a loss of (model, batch)"
+        )
+    return {name: x for name, x in batch.items() if name != found[0]}, batch[found[0]]
+
+
+@contextmanager
+def _slow_path():
+    """Without the fused encoder layers that torch takes in eval()."""
+    before = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(before)

@@ -1,0 +1,246 @@
+"""A step: from slopes to clipped sums, an estimate, its noise, what is made of both, and the update; then the projection.
+
+The update is made block by block: estimate, noise and whatever is made of them are summed before a parameter is touched.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf, nan
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from zoexplore.mechanism.clipping import RULES, join, split
+from zoexplore.mechanism.directions import Frame
+from zoexplore.mechanism.estimators import Slopes
+from zoexplore.mechanism.parameters import Parameters, add, pieces
+from zoexplore.mechanism.record import Step
+from zoexplore.mechanism.rng import Generator, Sources, normal, words
+
+LEAST_NOISE = 1e-270  # eta sigma; far enough from the least double for the square root of a share and a dimension beside it
+Process = Callable[[int, Tensor], Tensor]  # a block's number and update to another update of it
+HEAD = 5  # numbers that are told of a step's records, beside their sums
+
+
+@dataclass(frozen=True)
+class Momentum:
+    """Estimates summed up with weights that fall by `decay` a step, as in `torch.optim.SGD`.
+
+    Raises:
+        ValueError: decay is not in [0, 1).
+    """
+
+    decay: float = 0.9
+    slots = 1  # numbers that are kept for every parameter
+
+    def __post_init__(self) -> None:
+        _check(decay=self.decay)
+
+    def __call__(self, estimate: Tensor, kept: list[Tensor], step: int) -> Tensor:
+        """The direction of descent, from one block's estimate and what is kept of it. `step` counts from 1."""
+        return kept[0].mul_(self.decay).add_(estimate)
+
+
+@dataclass(frozen=True)
+class Adam:
+    """Means of the estimates and of their squares, as in `torch.optim.Adam` (Kingma, Ba 2015, arXiv:1412.6980).
+
+    Raises:
+        ValueError: a decay is not in [0, 1), or eps is not above 0.
+    """
+
+    first: float = 0.9
+    second: float = 0.999
+    eps: float = 1e-8
+    slots = 2
+
+    def __post_init__(self) -> None:
+        _check(first=self.first, second=self.second)
+        if not self.eps > 0:
+            raise ValueError(f"eps = {self.eps!r} is not allowed: give a number above 0")
+
+    def __call__(self, estimate: Tensor, kept: list[Tensor], step: int) -> Tensor:
+        mean, square = kept
+        mean.lerp_(estimate, 1 - self.first)
+        square.mul_(self.second).addcmul_(estimate, estimate, value=1 - self.second)
+        spread = (square / (1 - self.second**step)).sqrt_().add_(self.eps)
+        return torch.div(mean, spread, out=spread).div_(1 - self.first**step)
+
+
+# Of estimates with their noise, which composition takes to be released: what is computed of them costs nothing more. No bound for
+# the last iterate alone covers it.
+PostProcessing = Momentum | Adam
+
+
+def _check(**decays: float) -> None:
+    for name, value in decays.items():
+        if not 0 <= value < 1:
+            raise ValueError(f"{name} = {value!r} is not allowed: give a number of at least 0 and below 1")
+
+
+class Estimate(NamedTuple):
+    """What all records of a step say: the mean of their clipped quotients along each direction, ridge included, shape (K,),
+    float64; the mean loss; how many quotients or records were looked at, were clipped, were not finite.
+    """
+
+    mean: Tensor
+    loss: float
+    looked_at: int
+    clipped: int
+    not_finite: int
+
+
+def summed(found: Slopes, step: Step) -> Tensor:
+    """What records say, as whole numbers that may be added to those of others, shape (HEAD + 2K,): how many quotients or records
+    were looked at, were clipped, were not finite; their number and, by its bits, their mean loss; the sums of the clipped
+    quotients along each direction, in two parts.
+    """
+    values, active = RULES[step.clipping](found.values, step.clip)
+    loss = torch.tensor([found.loss], dtype=torch.float64).view(torch.int64)
+    counted = torch.tensor([active.numel(), int(active.sum()), found.not_finite, len(values)])
+    return torch.cat([counted, loss, split(values, step.clip).flatten()])
+
+
+def estimated(rows: list[Tensor], step: Step, n: int, ridge: Tensor | float) -> Estimate:
+    """From what each process has `summed`. The mean is over as many records as the setting says, however many were drawn."""
+    together = torch.stack(rows)
+    mean = join(together[:, HEAD:].sum(0).view(2, step.K), step.clip) / (step.batch or n) + ridge
+    losses, b = together[:, 4].contiguous().view(torch.float64), together[:, 3].double()
+    finite = losses.isfinite()
+    loss = float((losses[finite] * b[finite] / b[finite].sum()).sum()) if finite.any() else nan
+    return Estimate(mean, loss, *together[:, :3].sum(0).tolist())
+
+
+def noisy(step: Step, estimate: Tensor, d: int, noise: np.random.Generator) -> Tensor:
+    """What is released of a step, as 64-bit words that may be sent, shape (K + 4,): K coefficients along the directions, noise
+    included, and the key of the noise in every coordinate, 0 where there is none. The coefficients' noise is drawn first.
+
+    Args:
+        estimate: g, shape (K,).
+        noise: its generator.
+    """
+    inside, everywhere = deviations(step.sigma, step.beta, step.eta, d, step.K)
+    along = -(step.eta / step.K) * estimate.double().cpu() + inside * normal(noise, (step.K,))
+    key = torch.from_numpy(words(noise).view(np.int64)) if everywhere > 0 else torch.zeros(4, dtype=torch.int64)
+    return torch.cat([along.view(torch.int64), key])
+
+
+def apply(
+    parameters: Parameters,
+    frame: Frame,
+    step: Step,
+    released: Tensor,
+    sources: Sources,
+    rounding: torch.Generator | None,
+    process: Process | None = None,
+) -> None:
+    """w <- w - (eta/K) sum_k g_k u_k + noise. Sums are made in float64 until all noise is in them: what is rounded afterwards, to
+    the parameters' own kind, is made of what was released.
+
+    Args:
+        released: of `noisy`.
+        sources: of the generator that the key is for.
+        rounding: the generator that rounds in half precision.
+        process: what to make of an update.
+    """
+    along = released[: step.K].view(torch.float64)
+    _, everywhere = deviations(step.sigma, step.beta, step.eta, parameters.d, step.K)
+    noise = sources.keyed([word % 2**64 for word in released[step.K :].tolist()])
+    for i, (block, moved) in enumerate(zip(parameters.blocks, frame.combined(along), strict=True)):
+        for part in pieces(moved) if everywhere > 0 else ():
+            part.add_(normal(noise, (len(part),), dtype=parameters.working, device=moved.device), alpha=everywhere)
+        update = moved if process is None else process(i, moved.to(parameters.working))
+        for part, change in zip(pieces(block), pieces(update), strict=True):
+            add(part, change, rounding)
+
+
+def check_noise(step: Step) -> None:
+    """Raises ValueError where doubles do not hold the noise of a step with all their digits: a move without it would tell all."""
+    if step.eta > 0 and not LEAST_NOISE <= step.eta * step.sigma < inf:
+        raise ValueError(
+            f"lr = {step.eta / step.K!r} with sigma = {step.sigma!r} is not allowed: the noise would be lost to rounding; "
+            "give an lr of 0, or both of usual size"
+        )
+
+
+def into_ball(parameters: Parameters, R: float) -> bool:
+    """Project onto the ball of radius R around 0: whether the parameters had left it."""
+    length = parameters.length() if R < inf else 0.0
+    if length > R:
+        parameters.scale(R / length)
+    return length > R
+
+
+def hybrid(
+    U: Tensor,
+    sigma: float | Tensor,
+    beta: float | Tensor,
+    eta: float | Tensor,
+    generator: Generator | Sequence[Generator],
+) -> Tensor:
+    """(eta/sqrt(K)) sum_k G_k u_k + (eta/sqrt(d)) G, with G_k ~ N(0, beta sigma^2) and G ~ N(0, (1-beta) sigma^2 I).
+
+    Given the directions its variance is s1 + s2 along each of them and s2 elsewhere (see `variances`); its mean squared
+    length is (eta sigma)^2, whatever beta and K.
+
+    Args:
+        U: orthonormal directions, shape (d, K), or (C, d, K) for C runs; the noise has its dtype and device.
+        sigma, beta, eta: numbers, or tensors of shape (C,) for C runs; runs may share directions, never noise.
+        generator: source of the noise, in no way derived from the directions' (`Sources.noise`); for C runs also C of them.
+
+    Returns:
+        Shape (d,), or (C, d) where an argument tells C runs apart.
+    """
+    d, K = U.shape[-2:]
+    sigma, beta, eta = (torch.as_tensor(x, dtype=U.dtype, device=U.device) for x in (sigma, beta, eta))
+    runs = np.broadcast_shapes(U.shape[:-2], sigma.shape, beta.shape, eta.shape)  # torch's would import sympy first
+    along, across = (s.expand(runs).unsqueeze(-1) for s in deviations(sigma, beta, eta, d, K))
+
+    def draw(size: int) -> Tensor:
+        if isinstance(generator, Sequence):
+            return torch.stack([normal(g, (size,), dtype=U.dtype, device=U.device) for g in generator])
+        return normal(generator, (*runs, size), dtype=U.dtype, device=U.device)
+
+    inside = combine(U, along * draw(K))
+    if not across.any():  # where all noise is directional, none of it is drawn for nothing
+        return inside
+    return inside + across * draw(d)
+
+
+def combine(U: Tensor, coefficients: Tensor) -> Tensor:
+    """sum_k c_k u_k: coefficients of shape (..., K) to vectors of shape (..., d), with U of shape (d, K) or (..., d, K)."""
+    if U.dim() == 2:
+        return coefficients @ U.mT
+    return (U @ coefficients.unsqueeze(-1)).squeeze(-1)
+
+
+def variances(sigma, beta, eta, d: int, K: int):
+    """(s1, s2): the variance that is added along each direction, and the one in every coordinate."""
+    along, across = deviations(sigma, beta, eta, d, K)
+    return along**2, across**2
+
+
+def deviations(sigma, beta, eta, d: int, K: int):
+    """Their square roots, of which none is 0 where eta and sigma are small and their squares would be."""
+    return eta * sigma * (beta / K) ** 0.5, eta * sigma * ((1 - beta) / d) ** 0.5
+
+
+class Projected(NamedTuple):
+    """The point in the ball, and whether it had left it (bool)."""
+
+    point: Tensor
+    hit: Tensor
+
+
+def project(w: Tensor, R: float | Tensor) -> Projected:
+    """The nearest point of the ball of radius R around 0; with R infinite, w itself.
+
+    Args:
+        w: shape (..., d).
+        R: radius, a number or a tensor that broadcasts with the shape (...).
+    """
+    length = w.norm(dim=-1)
+    hit = length > R
+    return Projected(w.where(~hit.unsqueeze(-1), w * (R / length).unsqueeze(-1)), hit)
