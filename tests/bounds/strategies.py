@@ -5,7 +5,7 @@ from math import inf
 from hypothesis import strategies as st
 
 from tests.convention import Accounting, Setting
-from zoexplore.setting import CONVERSIONS, REGIMES, SCHEDULES
+from zoexplore.run.setting import CONVERSIONS, REGIMES, SCHEDULES
 
 FULL_CARE = st.just(False)  # the paper's constants as they should be, not as printed
 

@@ -13,7 +13,7 @@ from tests.bounds.strategies import powers
 from tests.effort import proof, usually
 from zoexplore.bounds.conversion import delta_of, epsilon_of
 from zoexplore.bounds.tradeoff import TradeOff
-from zoexplore.setting import CONVERSIONS
+from zoexplore.run.setting import CONVERSIONS
 
 RHOS = [1e-12, 3e-10, 1e-8, 1e-6, 1e-4, 1e-3, 0.01, 0.019, 0.021, 0.3, 1.0, 2.1, 8.0, 31.0, 100.0, 1e3, 1e4, 1e5, 1e6]
 ENDS = RHOS[0], 1e-6, 0.01, 0.019, 0.021, 1.0, 31.0, 1e3, RHOS[-1]  # and next to 0.02

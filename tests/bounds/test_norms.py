@@ -12,7 +12,17 @@ from tests.bounds.strategies import powers
 from tests.convention import DEMONSTRATION, Setting, epsilon, guarantee
 from tests.truth.statement import drift_constant as by_brute_force
 from tests.truth.statement import norm as by_its_series
-from zoexplore.bounds.kernels.norms import knots, linear_growth, linear_norm, norm, step_constant, tabled_norm
+from zoexplore.bounds.kernels.norms import (
+    IDLE,
+    certain_constant,
+    knots,
+    linear_growth,
+    linear_norm,
+    norm,
+    norm_apart,
+    step_constant,
+    tabled_norm,
+)
 from zoexplore.bounds.sharp_search import RAYS
 
 PAPER = Setting(n=1000, d=1000, K=200, T=1000, sigma=0.1, beta=0.5, regime="strongly-convex", m=0.9, M=1, R=1)
@@ -104,6 +114,23 @@ def test_no_clip_moves_runs_further_apart_than_the_norm(seed):
         worst = max(worst, ((A * across + C * span) ** order).mean() ** (1 / order))
     bound = by_its_series(K, d, order, A, C * c2)[0]
     assert 0.85 * bound < worst <= bound * 1.01
+
+
+@pytest.mark.parametrize("A", [1e-3, 1.0, 30.0])
+@pytest.mark.parametrize("order", [2, 10, 100, 1000])
+def test_an_idle_drift_is_counted_apart_where_the_order_is_large_against_d(order, A):
+    """Of two coordinates one is seen: means over the angle, of the drift that is worst."""
+    low, top, angle = 0.0, 0.6, np.linspace(0, np.pi, 20_001)[:-1]
+    c, c2 = certain_constant(1.0, low, top, 1.0, IDLE), float(step_constant(1.0, low, top, 2.0, float(order), IDLE)) ** 2
+    table = tabled_norm(1.0, 2.0, float(order), RAYS)
+    bound = norm(norm_apart(table, RAYS, c**2 / c2), RAYS, A, c2)[0]
+    worst = 0.0
+    for turned in np.linspace(0, np.pi, 60):  # over the disc's edge, where the mean is largest
+        drift = (1 - 0.3 + 0.3 * np.cos(turned)) * np.cos(angle) + 0.3 * np.sin(turned) * np.sin(angle)
+        values = A * np.sin(angle) ** 2 + drift**2
+        worst = max(worst, values.max() * ((values / values.max()) ** order).mean() ** (1 / order))
+    assert worst <= bound * (1 + 1e-9) < 2 * worst
+    assert bound <= norm(table, RAYS, A, c2)[0] * (1 + 1e-13)
 
 
 @pytest.mark.parametrize("d", [2, 3, 4, 10, 520, 10**6, 10**9])

@@ -7,9 +7,9 @@ import pytest
 
 from tests.convention import DEMONSTRATION, Accounting, curve, guarantee
 from tests.effort import proof
-from zoexplore.axes import AXES
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.sharp_search import ORDERS, Rows, first_guess, improve
+from zoexplore.run.axes import AXES
 
 BLOCKS = (64, 0.05)  # steps one by one at the end, and the share of its distance that a block takes
 LOSS = 0.005

@@ -11,7 +11,7 @@ from tests.bounds.strategies import settings_of_runs
 from tests.effort import examples
 from zoexplore import BOUNDS, Accounting, Setting, curve, epsilon, guarantee
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
+from zoexplore.run.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
 
 LOUD = BEFORE.replace(lipschitz=1.0)
 NOTHING = LOUD.replace(lipschitz=inf)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.bounds.strategies import powers, settings_of_runs, whole_powers
 from tests.convention import Accounting
 from zoexplore import BOUNDS
-from zoexplore.setting import CONVERSIONS, SCHEDULES, SENSITIVITIES
+from zoexplore.run.setting import CONVERSIONS, SCHEDULES, SENSITIVITIES
 
 IDS = list(BOUNDS)
 # What a search may leave on the table, relative: the others are formulas.

@@ -16,7 +16,7 @@ from tests.bounds.strategies import powers
 from tests.convention import DEMONSTRATION, Accounting, curve, guarantee
 from tests.effort import examples
 from tests.properties.runs import IDS, accountings, lively
-from zoexplore.setting import INTEGER_FIELDS, NUMERIC_FIELDS
+from zoexplore.run.setting import INTEGER_FIELDS, NUMERIC_FIELDS
 
 POINTS, WIDTH = 40, 1.04  # points of a grid, and the factor from its first to its last
 FEWER = 16  # along batches, where a point takes ten times as long

@@ -14,7 +14,7 @@ from tests.bounds.strategies import powers, settings_of_runs, whole_powers
 from tests.convention import DEMONSTRATION, curve, epsilon
 from tests.effort import examples
 from tests.properties.runs import IDS, accountings, lively, slack
-from zoexplore.setting import INTEGER_FIELDS, NUMERIC_FIELDS
+from zoexplore.run.setting import INTEGER_FIELDS, NUMERIC_FIELDS
 
 VALUES = {
     "n": whole_powers(2, 7), "d": whole_powers(2, 6), "K": st.integers(1, 100), "T": whole_powers(0, 6), "sigma": powers(-4, 1),

@@ -11,7 +11,7 @@ from tests.bounds.strategies import powers, settings_of_runs, whole_powers
 from tests.convention import curve
 from tests.effort import examples, proof
 from tests.properties.runs import IDS, accountings, lively, slack
-from zoexplore.setting import INTEGER_FIELDS
+from zoexplore.run.setting import INTEGER_FIELDS
 
 HIDDEN = ["theorem", "sharp", "noisy-gd"]
 POINTS = 12

@@ -18,7 +18,7 @@ from tests.effort import examples
 from tests.properties.runs import IDS, accountings
 from tests.truth.hidden import Linear, Soft, Wave, mean_quotient, on_a_line
 from tests.truth.revealed import UNLIKELY, Adversary, Run, Truth, mahalanobis
-from zoexplore.setting import SCHEDULES
+from zoexplore.run.setting import SCHEDULES
 
 ERRORS = 4  # standard errors above the sampled average
 DELTAS = (0.3, 0.05, 1e-2, 1e-3, 1e-5)

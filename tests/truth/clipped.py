@@ -62,6 +62,19 @@ class Quadratic:
 
 
 @dataclass(frozen=True)
+class Hinged:
+    """A parabola beyond `at`, nothing before it: runs are pulled together on one side alone, according to how likely the one
+    dataset is by now.
+    """
+
+    smoothness: float
+    at: float = 0.0
+
+    def __call__(self, x):
+        return self.smoothness * np.maximum(x - self.at, 0.0) ** 2 / 2
+
+
+@dataclass(frozen=True)
 class Sine:
     """A non-convex loss, slope width sin((x - at)/width)."""
 

@@ -68,8 +68,10 @@ RAYS = np.linspace(-1, 1, 641)  # the accountant's and more between them: its li
 
 
 @cache
-def hull(K, d, order, ratio):
-    """Of linear models' norm, at rays (1 - t, t): t, and the lower hull of J and of its growth times J at (1 - t, ratio t)."""
+def hull(K, d, order, ratio, apart):
+    """At rays (1 - t, t): t, and the lower hull of J and of another bound at (1 - t, ratio t): of J times its growth for linear
+    models, and of the norms of both parts added up for an idle clip, `apart`.
+    """
     with mp.workdps(40):
         half, many = mpf(d - 1) / 2, mpf(order)
         product = mp.loggamma(half + many) - mp.loggamma(half) + mp.loggamma(2 * half) - mp.loggamma(2 * half + many)
@@ -77,7 +79,9 @@ def hull(K, d, order, ratio):
         growth = float(2 * mp.exp(product / many) / kappa**2)
     x = np.exp(RAYS * (4 + 14 * RAYS**6))
     t = np.concatenate([[0.0], x[1:-1] / (1 + x[1:-1]), [1.0]])
-    values = [min(norm(K, d, order, 1 - c, c)[0], growth * norm(K, d, order, 1 - c, ratio * c)[0]) for c in t]
+    o, g = moments(K, d, order)
+    other = [(1 - c) * o**2 + ratio * c * g**2 if apart else growth * norm(K, d, order, 1 - c, ratio * c)[0] for c in t]
+    values = [min(norm(K, d, order, 1 - c, c)[0], second) for c, second in zip(t, other, strict=True)]
     kept = []
     for k in range(t.size):
         while len(kept) > 1 and values[kept[-1]] >= np.interp(t[kept[-1]], t[[kept[-2], k]], [values[kept[-2]], values[k]]):
@@ -86,9 +90,9 @@ def hull(K, d, order, ratio):
     return t[kept], np.array(values)[kept]
 
 
-def linear_norm(K, d, order, ratio, A, C):
-    """`norm` for linear models whose clip may act, C to include the constant of any such clip."""
-    t, values = hull(K, d, order, ratio)
+def hull_norm(K, d, order, ratio, apart, A, C):
+    """`norm` for linear models whose clip may act, C to include the constant of any such clip; `apart` for an idle one."""
+    t, values = hull(K, d, order, ratio, apart)
     k = min(max(int(np.searchsorted(t, C / (A + C))), 1), t.size - 1)
     slope = (values[k] - values[k - 1]) / (t[k] - t[k - 1])
     of_A = values[k - 1] - slope * t[k - 1]
@@ -137,13 +141,14 @@ class Step:
     f: float
     S: float
     s2: float
-    ratio: float | None = None  # of linear models: their constant's square over c2
+    ratio: float | None = None  # of linear models: their constant's square over c2; or of an idle clip, the one that is certain
+    apart: bool = False
 
     def norm(self, A, C):
         """J and its slopes, C to include c2."""
         if self.ratio is None:
             return norm(self.K, self.d, self.order, A, C)
-        return linear_norm(self.K, self.d, self.order, self.ratio, A, C)
+        return hull_norm(self.K, self.d, self.order, self.ratio, self.apart, A, C)
 
     @classmethod
     def of(cls, s, beta, order, delta_f, sensitivity="clip", acting=False, by_form=False):
@@ -164,8 +169,9 @@ class Step:
             w, w_f = min(g * data, B) + remainder, min(tail * data, B) + remainder
             w_0, w_0f = min(g * data + own, B), min(tail * data + own, B)
         r, step = 1 - s.eta / s.K * s.ridge, s.eta / s.K
-        ratio = max(abs(r), abs(r - step * top), abs(r - step * low)) ** 2 / c2 if by_form else None
-        return cls(s.K, s.d, order, c2, w, w_f, w_0, w_0f, f, S, s2, ratio)
+        certain = max(abs(r) if acting else 0.0, abs(r - step * top), abs(r - step * low)) ** 2
+        apart = not acting and 1 < s.d > s.K and certain < c2 * (1 - 1e-9)
+        return cls(s.K, s.d, order, c2, w, w_f, w_0, w_0f, f, S, s2, certain / c2 if by_form or apart else None, apart)
 
 
 def backward(step, start, alpha, pi, drift):

@@ -12,7 +12,7 @@ from tests.convention import DEMONSTRATION, Accounting, epsilon, guarantee
 from tests.effort import proof
 from tests.truth.revealed import Adversary, Run, Truth, mahalanobis
 from tests.truth.test_revealed import run_of
-from zoexplore.setting import SENSITIVITIES
+from zoexplore.run.setting import SENSITIVITIES
 
 
 def shifted_interpolation(s, c, drift):

@@ -9,7 +9,7 @@ from tests.convention import DEMONSTRATION, Accounting, epsilon, guarantee
 from zoexplore.bounds.conversion import epsilon_of
 from zoexplore.bounds.kernels import sharp, shifted_divergence
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.setting import CONVERSIONS
+from zoexplore.run.setting import CONVERSIONS
 
 BOUNDS = ("composition", "output-perturbation", "theorem", "sharp", "noisy-gd")
 

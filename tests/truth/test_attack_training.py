@@ -9,7 +9,7 @@ import torch
 from tests.convention import DEMONSTRATION, Accounting, calibrate, epsilon, guarantee
 from tests.training.small import small_task
 from zoexplore.mechanism import Declared, NoisyZOGD, Sources
-from zoexplore.planning import recommend
+from zoexplore.questions import recommend
 from zoexplore.training import train
 from zoexplore.training.data import Data
 

@@ -12,7 +12,7 @@ from torch.nn.functional import softplus
 from tests.convention import DEMONSTRATION, epsilon
 from tests.effort import proof
 from zoexplore.mechanism import Declared, NoisyZOGD, Sources, audit, last_iterates, privacy_report
-from zoexplore.mechanism.run_record import Counts, RunRecord, Step
+from zoexplore.mechanism.record import Counts, RunRecord, Step
 
 RUNS = 60_000
 DELTA = 0.01

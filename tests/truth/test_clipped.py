@@ -7,9 +7,9 @@ import pytest
 
 from tests.convention import Accounting, Setting, curve
 from tests.effort import usually
-from tests.truth.clipped import Huber, Logistic, Quadratic, Record, Sine, run
+from tests.truth.clipped import Hinged, Huber, Logistic, Quadratic, Record, Sine, run
 from zoexplore.bounds.registry import BOUNDS
-from zoexplore.setting import CONVERSIONS
+from zoexplore.run.setting import CONVERSIONS
 
 OF_THE_RUN = [bound for bound in BOUNDS if bound != "noisy-gd"]  # which is about another mechanism
 DELTAS = (0.3, 0.1, 1e-2, 1e-3, 1e-5)
@@ -17,7 +17,7 @@ GRID = {1: 1e-2, 2: 0.15}  # of delta, that the grid may be off by (what is clip
 CELLS = {1: 400, 2: 48}
 PAIR = Huber(9.0, 3.0, 3.0), Huber(9.0, -3.0, 3.0)  # clipped along all but a few directions, wherever runs come to
 LOGISTIC, HUBER, ABSOLUTE = Logistic(3.4), Huber(3.0, 0.6, 1.0), Huber(3.0, 0.1)
-QUADRATIC, SINE = Quadratic(3.0, -1.0), Sine(2.0, 0.2, 0.8)
+QUADRATIC, HINGED, SINE = Quadratic(3.0, -1.0), Hinged(3.0), Sine(2.0, 0.2, 0.8)
 
 
 def made(loss, **kw):
@@ -37,6 +37,8 @@ LINES = {
     "Huber": (HUBER, {"T": 12}),
     "quadratic": (QUADRATIC, {"n": 6}),
     "absolute": (ABSOLUTE, {"xi": 0.01}),
+    "hinged": (HINGED, {}),
+    "hinged, beyond the noise": (Hinged(3.0, 1.0), {"sigma": 0.8}),
     "sine": (SINE, {"regime": "non-convex", "ridge": 3.5, "eta": 0.2}),
     "two points": (HUBER, {"xi": 0.05}),
     "one is missing": (LOGISTIC, {"neighbours": "add-remove"}),
@@ -51,6 +53,8 @@ PLANES = {
     "quadratic": (QUADRATIC, {"T": 12, "n": 5}),
     "absolute": (ABSOLUTE, {"xi": 0.01}),
     "sine": (SINE, {"regime": "non-convex", "ridge": 3.5, "eta": 0.2}),
+    "hinged": (HINGED, {}),
+    "together, hinged": (HINGED, ALL | {"clipping": "joint"}),
     "all directions": (HUBER, ALL),
     "together": (HUBER, ALL | {"clipping": "joint"}),
     "together, logistic": (LOGISTIC, ALL | {"clipping": "joint", "T": 12}),
@@ -83,7 +87,7 @@ def check(loss, **kw):
     assert finite >= ({"composition"} if s.M == inf or s.sampling == "poisson" else {"composition", "sharp"})
 
 
-@pytest.mark.parametrize("name", usually(["logistic", "cyclic"], of=LINES))
+@pytest.mark.parametrize("name", usually(["logistic", "hinged", "cyclic"], of=LINES))
 def test_on_a_line(name):
     loss, kw = LINES[name]
     check(loss, **kw)

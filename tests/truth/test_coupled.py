@@ -16,7 +16,7 @@ from tests.truth.coupled import Plan, difference, whole_runs
 from tests.truth.revealed import Run
 from tests.truth.statement import Step, backward
 from tests.truth.test_revealed import run_of
-from zoexplore.setting import SENSITIVITIES
+from zoexplore.run.setting import SENSITIVITIES
 
 DELTA = 0.3
 MISTAKEN = 1e-4  # the chance that a count's confidence bound is wrong

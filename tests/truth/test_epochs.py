@@ -5,9 +5,10 @@ from math import inf, sqrt
 import numpy as np
 import pytest
 
-from tests.convention import epsilon, guarantee
+from tests.convention import Setting, epsilon, guarantee
 from tests.truth.revealed import Adversary, Run, Truth, directions, drift_map
 from tests.truth.test_revealed import run_of
+from zoexplore.bounds.kernels.epochs import EXACT
 
 DELTAS = (0.2, 1e-2, 1e-4)
 
@@ -41,6 +42,32 @@ def test_no_position_gets_past_the_bound(c, drift):
         for position in range(5):
             mean, error = Truth(met_at(s, position, Adversary(drift), 300, 1)).delta(e)
             assert mean + 4 * error <= delta, (position, delta)
+
+
+@pytest.mark.parametrize("c", [0.6, 1.0])
+def test_nor_where_the_first_visits_are_not_followed_one_by_one(c):
+    s = run_of(c, 6, 3, 2 * EXACT + 60, 0.4, spread=4.0).replace(n=20, batch=10, sampling="cyclic", delta=1e-2)
+    e = epsilon(s, "sharp")
+    assert 0.2 < e < 0.99 * epsilon(s, "composition") < 20
+    mean, error = Truth(met_at(s, 1, Adversary("shrink"), 100, 1)).delta(e)
+    assert mean + 4 * error <= s.delta
+
+
+def test_visits_that_are_not_followed_cost_as_those_before_them():
+    s = run_of(1.0, 6, 3, 1, 0.4, spread=60.0).replace(n=20, batch=10, sampling="cyclic", delta=1e-2)
+    before, last, after, far = (
+        epsilon(s.replace(T=2 * visits), "sharp") for visits in (EXACT - 10, EXACT, EXACT + 10, EXACT + 100)
+    )
+    assert before < last < after < far
+    assert after - last < 1.2 * (last - before) and far - after < 9 * 1.2 * (last - before)
+
+
+def test_a_rarely_met_record_of_a_long_run_costs_hardly_more_than_of_a_short_one():
+    s = Setting(
+        n=2000, batch=268, sampling="cyclic", d=50, K=1, beta=0.0, regime="convex", ridge=0.5, m=0.5, M=1.5, eta=1.133,
+        sigma=0.00515, delta=1e-8, neighbours="add-remove", R=1e9, T=1000,
+    )  # fmt: skip
+    assert epsilon(s.replace(T=10**5), "sharp") < 1.1 * epsilon(s, "sharp")
 
 
 @pytest.mark.parametrize("n, batch", [(50, 10), (5, 2), (7, 3), (4, 1)])

@@ -8,7 +8,7 @@ import pytest
 from tests.convention import DEMONSTRATION, Accounting, epsilon
 from tests.effort import usually
 from tests.truth.hidden import Linear, Soft, Wave, on_a_line, on_a_plane
-from zoexplore.setting import SENSITIVITIES
+from zoexplore.run.setting import SENSITIVITIES
 
 DELTAS = (0.5, 0.2, 0.05, 1e-2, 1e-3, 1e-5)
 GRID = 1e-3  # of delta, that quadrature may be off by, beside 1e-7

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.convention import DEMONSTRATION, Accounting, Setting, epsilon, guarantee
 from tests.effort import EFFORT, examples, usually
 from tests.truth.revealed import UNLIKELY, Adversary, Run, Truth, mahalanobis
-from zoexplore.setting import SENSITIVITIES
+from zoexplore.run.setting import SENSITIVITIES
 
 DELTAS = (0.5, 0.2, 0.05, 1e-2, 1e-3, 1e-4, 1e-6)
 ERRORS = 4

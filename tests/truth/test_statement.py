@@ -13,7 +13,7 @@ from tests.convention import DEMONSTRATION, Accounting, Setting, curve, epsilon,
 from tests.effort import examples, proof, usually
 from tests.truth.statement import Step, backward, exact_moments, order_for_data
 from zoexplore.bounds.kernels import norms as kernels
-from zoexplore.setting import CONVERSIONS, SCHEDULES, SENSITIVITIES
+from zoexplore.run.setting import CONVERSIONS, SCHEDULES, SENSITIVITIES
 
 SLACK = 0.005  # what the accountant's search may give up in epsilon
 SHOWN = 1e-6  # relative rounding between blocks of steps and single ones

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.fields import OPTIONS
-from zoexplore.formatting import format_count, format_short
-from zoexplore.setting import NEIGHBOURS, Accounting
+from zoexplore.run.fields import OPTIONS
+from zoexplore.run.formatting import format_count, format_short
+from zoexplore.run.setting import NEIGHBOURS, Accounting
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import numpy as np
 from zoexplore.bounds.assumptions import Assumption
 from zoexplore.bounds.conversion import epsilon_of
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.documents import Reference
-from zoexplore.setting import Accounting
+from zoexplore.run.documents import Reference
+from zoexplore.run.setting import Accounting
 
 if TYPE_CHECKING:
     from zoexplore.bounds.guarantee import Guarantee

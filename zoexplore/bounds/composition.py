@@ -15,9 +15,9 @@ from zoexplore.bounds.kernels.rounding import UP
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.shared_sentences import record_in_tex
 from zoexplore.bounds.subsampling import Sampled, by_batch_kind, compose
-from zoexplore.documents import Reference
-from zoexplore.formatting import format_count, format_tex
-from zoexplore.setting import Accounting
+from zoexplore.run.documents import Reference
+from zoexplore.run.formatting import format_count, format_tex
+from zoexplore.run.setting import Accounting
 
 if TYPE_CHECKING:
     from zoexplore.bounds.guarantee import Guarantee

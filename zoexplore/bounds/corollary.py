@@ -20,10 +20,10 @@ from zoexplore.bounds.contraction import corollary_theta, k_min, tail_exponent
 from zoexplore.bounds.kernels.gaussian import ROUND_UP
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.shared_sentences import of_hidden_iterates, record_in_tex
-from zoexplore.documents import Reference
-from zoexplore.fields import OPTIONS
-from zoexplore.formatting import format_count, format_short, format_tex
-from zoexplore.setting import Accounting
+from zoexplore.run.documents import Reference
+from zoexplore.run.fields import OPTIONS
+from zoexplore.run.formatting import format_count, format_short, format_tex
+from zoexplore.run.setting import Accounting
 
 if TYPE_CHECKING:
     from zoexplore.bounds.guarantee import Guarantee

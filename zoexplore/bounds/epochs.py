@@ -8,7 +8,7 @@ from zoexplore.bounds.kernels import epochs as kernels
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import spread
 from zoexplore.bounds.sharp_search import FIRST_ORDERS, RAYS, Rows, by_slope, nearest_order, tabled
-from zoexplore.setting import Accounting
+from zoexplore.run.setting import Accounting
 
 AROUND = np.array([0.6, 0.8, 1.0, 1.25, 1.6])  # multiples of the best order that are tried next
 ROUGH, FINE = 4, 10  # rounds of the recursion

@@ -14,8 +14,8 @@ from zoexplore.bounds.registry import BOUNDS
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.subsampling import remark, was_exact
 from zoexplore.bounds.tradeoff import TradeOff
-from zoexplore.formatting import format_short
-from zoexplore.setting import Accounting, Setting
+from zoexplore.run.formatting import format_short
+from zoexplore.run.setting import Accounting, Setting
 
 DEFAULT = Accounting()
 BEST = "best"  # in place of a bound's id: the least of all that apply to the run
@@ -129,7 +129,7 @@ class Guarantee:
     @property
     def _can_be_taken_anew(self) -> bool:
         """Whether `curve` can take the bound anew. It cannot for shares that vary with the step; nor where the mechanism's report
-        has put in other numbers, of a run whose steps differ (`mechanism.run_guarantees`, `mechanism.schedule`).
+        has put in other numbers, of a run whose steps differ (`mechanism.guarantees`).
         """
         varies = self._share_is_chosen and np.ndim(self.beta) > 0
         own, found = ((float(of.epsilon), float(of.rho)) for of in (self, self._solved))
@@ -139,7 +139,7 @@ class Guarantee:
         """delta at each epsilon >= 0, at most 1, from above. Raises ValueError for a negative epsilon.
 
         >>> from zoexplore import guarantee
-        >>> from zoexplore.presets import DEMONSTRATION
+        >>> from zoexplore.run.presets import DEMONSTRATION
         >>> bool(guarantee(DEMONSTRATION, "sharp").profile(0.95) <= 1e-5)
         True
         """
@@ -205,7 +205,7 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
         ValueError: the bound is unknown.
 
     >>> from zoexplore import guarantee
-    >>> from zoexplore.presets import DEMONSTRATION
+    >>> from zoexplore.run.presets import DEMONSTRATION
     >>> g = guarantee(DEMONSTRATION.replace(K=52), "corollary")
     >>> g.epsilon, g.reason
     (inf, "K = 52 is below the needed 94 (the paper's sufficient K_min is 259)")
@@ -280,7 +280,7 @@ def epsilon(setting: Setting, bound: str, accounting: Accounting = DEFAULT) -> f
         ValueError: the bound is unknown.
 
     >>> from zoexplore import epsilon
-    >>> from zoexplore.presets import DEMONSTRATION
+    >>> from zoexplore.run.presets import DEMONSTRATION
     >>> round(epsilon(DEMONSTRATION.replace(T=200), "composition"), 3), round(epsilon(DEMONSTRATION.replace(T=200), "sharp"), 3)
     (7.907, 0.863)
     """
@@ -306,7 +306,7 @@ def curve(
         ValueError: a bound or the field is unknown, or a value is not allowed.
 
     >>> from zoexplore import curve
-    >>> from zoexplore.presets import DEMONSTRATION
+    >>> from zoexplore.run.presets import DEMONSTRATION
     >>> curve(DEMONSTRATION, "T", [1, 100, 10_000], ["theorem"])["theorem"].round(2)
     array([0.63, 6.22, 6.22])
     """

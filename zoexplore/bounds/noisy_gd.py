@@ -11,9 +11,9 @@ from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
 from zoexplore.bounds.contraction import lipschitz
 from zoexplore.bounds.kernels import norms
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.documents import Reference
-from zoexplore.formatting import format_tex
-from zoexplore.setting import Accounting
+from zoexplore.run.documents import Reference
+from zoexplore.run.formatting import format_tex
+from zoexplore.run.setting import Accounting
 
 if TYPE_CHECKING:
     from zoexplore.bounds.guarantee import Guarantee

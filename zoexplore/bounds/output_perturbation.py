@@ -18,9 +18,9 @@ from zoexplore.bounds.assumptions import (
 )
 from zoexplore.bounds.bound import Bound, Solved, Style
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.documents import Reference
-from zoexplore.formatting import bound_in_tex, format_number, format_short, format_tex
-from zoexplore.setting import NEIGHBOURS, Accounting
+from zoexplore.run.documents import Reference
+from zoexplore.run.formatting import bound_in_tex, format_number, format_short, format_tex
+from zoexplore.run.setting import NEIGHBOURS, Accounting
 
 if TYPE_CHECKING:
     from zoexplore.bounds.guarantee import Guarantee

@@ -9,7 +9,7 @@ import numpy as np
 from zoexplore.bounds.contraction import lipschitz
 from zoexplore.bounds.kernels import norms
 from zoexplore.bounds.sensitivity import Sensitivity, above_underflow
-from zoexplore.setting import INTEGER_FIELDS, NUMERIC_FIELDS, Accounting, Setting, shown
+from zoexplore.run.setting import INTEGER_FIELDS, NUMERIC_FIELDS, Accounting, Setting, shown
 
 LEAST_UNIT = 1e-290
 LEAST_PRODUCT = 2.0**-1022  # the smallest number that doubles hold to the last digit

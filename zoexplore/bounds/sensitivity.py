@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zoexplore.setting import Setting
+from zoexplore.run.setting import Setting
 
 LEAST_LENGTH = 1e-100  # in units of noise: shorter lengths are rounded up to it, so that no square of one underflows
 

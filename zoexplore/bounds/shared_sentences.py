@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.formatting import bound_in_tex, format_count, format_number, format_tex
+from zoexplore.run.formatting import bound_in_tex, format_count, format_number, format_tex
 
 if TYPE_CHECKING:
     from zoexplore.bounds.guarantee import Guarantee

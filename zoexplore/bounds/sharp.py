@@ -26,9 +26,9 @@ from zoexplore.bounds.sharp_search import (
     walk,
 )
 from zoexplore.bounds.subsampling import by_batch_kind
-from zoexplore.documents import Reference
-from zoexplore.formatting import bound_in_tex, format_short, format_tex
-from zoexplore.setting import NUMERIC_FIELDS, Accounting
+from zoexplore.run.documents import Reference
+from zoexplore.run.formatting import bound_in_tex, format_short, format_tex
+from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
 
 if TYPE_CHECKING:
     from zoexplore.bounds.guarantee import Guarantee

@@ -16,7 +16,7 @@ from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import golden, interpolated, spread
 from zoexplore.bounds.sharp_search import ORDERS, RAYS, Rows, nearest_order, tabled
 from zoexplore.bounds.subsampling import Sampled, exact, from_losses, from_renyi
-from zoexplore.setting import NUMERIC_FIELDS, Accounting
+from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
 
 LATE_SHARES = np.array(
     [0.5, 0.7, 0.8, 0.87, 0.92, 0.95, 0.975, 0.99, 0.995, 0.998]

@@ -16,7 +16,7 @@ from zoexplore.bounds.kernels.gaussian import FIRST_SHARE
 from zoexplore.bounds.kernels.joint import joint_linear_norm, joint_norm
 from zoexplore.bounds.kernels.rounding import UP
 from zoexplore.bounds.run_arrays import RunArrays
-from zoexplore.setting import Accounting
+from zoexplore.run.setting import Accounting
 
 # The orders of the norm that are tried, a tenth apart, so that runs of one K and d share their tables; and the few to try first.
 # With the last one the tail's factor is within 0.1 % of 1, so higher ones gain little. In few dimensions low ones differ most.
@@ -110,8 +110,8 @@ RAYS = norms.knots(FINE_RAYS)  # J is tabled on so many, from above by its conve
 
 @lru_cache(maxsize=KEPT_TABLES)
 def _table(K: float, d: float, order: float, *drift: float) -> np.ndarray:
-    """J; with a drift's r, least and largest curvature, slowest part and what its clip may do, that of linear models, or of a
-    joint clip.
+    """J; with a drift's r, least and largest curvature, slowest part and what its clip may do, that of linear models, of a joint
+    clip, or of an idle one at an order that is large against d.
     """
     if not drift or (K == d and drift[-1] >= norms.JOINT):
         return norms.tabled_norm(K, d, order, RAYS)
@@ -121,7 +121,10 @@ def _table(K: float, d: float, order: float, *drift: float) -> np.ndarray:
         return joint_norm(K, d, order, RAYS, *of_step, c2)
     if acting == norms.JOINT_LINEAR:
         return joint_linear_norm(_table(K, d, order), K, d, order, RAYS, *of_step, c2)
-    ratio = norms.certain_constant(*of_step, norms.EACH) ** 2 / c2 * UP if c2 < np.inf else 1.0
+    kind = norms.IDLE if acting == norms.IDLE else norms.EACH
+    ratio = norms.certain_constant(*of_step, kind) ** 2 / c2 * UP if c2 < np.inf else 1.0
+    if acting == norms.IDLE:
+        return norms.norm_apart(_table(K, d, order), RAYS, ratio)
     return norms.linear_norm(_table(K, d, order), RAYS, norms.linear_growth(d, order), ratio)
 
 
@@ -129,10 +132,18 @@ def tabled(rows: Rows) -> tuple[Rows, np.ndarray]:
     """The rows told where their tables are, and the tables: of each K, d and order once, where the drift counts of each drift."""
     found: dict[tuple[float, ...], int] = {}
     keys: list[tuple[float, ...]] = list(zip(*(x.tolist() for x in (rows.K, rows.d, rows.order)), strict=True))
-    for i in np.flatnonzero(rows.linear | (rows.acting >= norms.JOINT)):
+    for i in np.flatnonzero(rows.linear | (rows.acting >= norms.JOINT) | _counted_apart(rows)):
         keys[i] = (*keys[i], *(float(x[i]) for x in (rows.r, rows.low, rows.top, rows.slowest, rows.acting)))
     which = [found.setdefault(key, len(found)) for key in keys]
     return rows._replace(table=np.array(which)), np.array([_table(*key) for key in found])
+
+
+def _counted_apart(rows: Rows) -> np.ndarray:
+    """Where the order is so large against d that an idle clip's c_lambda is above c (`norms.drift_constant`)."""
+    random = (rows.acting == norms.IDLE) & ~rows.linear & ~rows.certain & (rows.K < rows.d)
+    shrink = (rows.d - 1.5) / (rows.d + 2 * rows.order - 1.36)
+    centre, radius = np.abs(rows.r - 0.5 * (rows.top + rows.low)), 0.5 * (rows.top - rows.low)
+    return random & ((centre * shrink < radius * (1 - shrink)) | (rows.slowest < 1))
 
 
 def growth_of_squared_distance(K: float, d: float, order: float, r: float, low: float, top: float, acting: float) -> float:

@@ -14,7 +14,7 @@ from zoexplore.bounds.kernels import subsampled_renyi
 from zoexplore.bounds.loss_distribution import Losses
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import golden
-from zoexplore.setting import Accounting
+from zoexplore.run.setting import Accounting
 
 LEAST_ORDER, MOST_ORDER = 1 + subsampled_renyi.LEAST_EXCESS, 1 + subsampled_renyi.MOST_EXCESS
 LEAST_VARIANCE = 1e-290  # less than that has lost digits, and counts as none

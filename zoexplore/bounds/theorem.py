@@ -24,9 +24,9 @@ from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import best_share
 from zoexplore.bounds.shared_sentences import counted_in_tex, of_hidden_iterates
 from zoexplore.bounds.subsampling import by_batch_kind
-from zoexplore.documents import Reference
-from zoexplore.formatting import bound_in_tex
-from zoexplore.setting import Accounting
+from zoexplore.run.documents import Reference
+from zoexplore.run.formatting import bound_in_tex
+from zoexplore.run.setting import Accounting
 
 if TYPE_CHECKING:
     from zoexplore.bounds.guarantee import Guarantee

@@ -16,7 +16,7 @@ from zoexplore.bounds.kernels import shifted_divergence
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import best_share, golden, interpolated, spread
 from zoexplore.bounds.subsampling import Sampled, compose, exact, from_losses, from_renyi
-from zoexplore.setting import NUMERIC_FIELDS, Accounting
+from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
 
 FIRST_SHARE = 0.1  # of delta, where the search begins
 FIRST_ORDER = 1.2  # where it begins, too: below the orders at which a step on a batch costs nearly what one on all records does

@@ -11,7 +11,9 @@ from zoexplore.bounds.kernels.rounding import SUMS_UP, UP
 from zoexplore.bounds.kernels.sharp import LEAST_REACH, LEAST_WORTH, _affine, _fractions, _line, _step, _weights
 
 SEGMENTS = 8  # at most, of the steps between visits: within one the fractions are constant
-EXACT = 192  # visits that are followed one by one, from the last; what the earlier ones leave is only let shrink
+EXACT = 96  # visits that are followed one by one, from the last; the earlier ones have the fractions of the earliest of these
+SETTLE = 40  # of the earlier ones that distances are followed over
+STEEPER = 1e-13  # by how much of 1 a chord's slope is raised: what it rounds to
 
 
 @kernel()
@@ -27,14 +29,50 @@ def _segments(quiet, lengths):
 
 
 @kernel(error_model="numpy")
-def _left_alone(table, rays, c2, f, per_S, w, e, x, x_e, quiet, v, visits):
-    """What that many more visits add to the worth of what is left, where nothing is shifted any more."""
-    _, A1, _, C1, added, _ = _weights(0.0, 0.0, x, w, w, f, c2, per_S, 0.0)
-    _, A2, _, C2, added_quiet, _ = _weights(0.0, 0.0, x_e, e, e, f, c2, per_S, 0.0)
-    at_visit, between = norm(table, rays, A1, C1)[0] * UP, norm(table, rays, A2, C2)[0] * UP
-    kept, sums = _affine(between, 0.0, 1.0, quiet)
-    total = _affine(at_visit * kept * UP, 0.0, v, visits)[1]
-    return (added + added_quiet * at_visit * sums) * total
+def _period(table, rays, fractions, paths, k, lengths, segments, c2, w, w_f, e, f, per_S, per_s2, v):
+    """The k-th visit and the steps before it, fractions and drifts given: (v, what is added to the worth, what is paid)."""
+    alpha, pi = fractions[0, 0, k], fractions[0, 1, k]
+    A0, A1, C0, C1, added, paid = _weights(alpha, pi, paths[0, k], w, w_f, f, c2, per_S, per_s2)
+    worth = added * v
+    v = norm(table, rays, A0 + A1 * v, C0 + C1 * v)[0] * UP
+    for s in range(1, segments + 1):
+        L = lengths[s - 1]
+        A0, A1, C0, C1, added, cost = _weights(fractions[s, 0, k], fractions[s, 1, k], paths[s, k], e, e, f, c2, per_S, per_s2)
+        base, P, Q, _, _ = _line(table, rays, A0, A1, C0, C1, v, L)
+        v, total = _affine(Q, P, v - base, L)
+        v += base
+        worth += added * (total + L * base)
+        paid += L * cost
+    return v, worth, paid
+
+
+@kernel(error_model="numpy")
+def _periods(table, rays, fractions, paths, k, lengths, segments, c2, w, w_f, e, f, per_S, per_s2, v, count):
+    """What so many more periods like the k-th add to the worth, and what is paid for them.
+
+    A period takes v to F(v) and adds G(v), which are convex and do not fall: between two values both are below their chords. One
+    of the two is v, and the other lies beyond where v comes to rest, or is 0.
+    """
+    given = lengths, segments, c2, w, w_f, e, f, per_S, per_s2
+    low = high = v
+    F_low, G_low, paid = F_high, G_high, _ = _period(table, rays, fractions, paths, k, *given, v)
+    if F_low > v:
+        for factor in (1.03, 1.3, 3.0, 30.0):
+            high = factor * v
+            F_high, G_high, _ = _period(table, rays, fractions, paths, k, *given, high)
+            if F_high <= high:
+                break
+        if not F_high <= high:
+            return inf, inf
+    else:
+        for factor in (0.97, 0.7, 0.3, 0.0):
+            low = factor * v
+            F_low, G_low, _ = _period(table, rays, fractions, paths, k, *given, low)
+            if F_low >= low:
+                break
+    slope = (F_high - F_low) / (high - low) + STEEPER
+    _, total = _affine(slope, F_low - low, v - low, count)
+    return count * G_low + (G_high - G_low) / (high - low) * (1.0 + STEEPER) * total, count * paid
 
 
 @kernel(error_model="numpy")
@@ -80,8 +118,11 @@ def _backward(
             best = best_random + paid
     if not far:
         if visits > count:
-            x, x_e = paths[0, count - 1], paths[1, count - 1]
-            worth += _left_alone(table, rays, c2, f, per_S, w, e, x, x_e, lengths[:segments].sum(), v, visits - count)
+            added, cost = _periods(
+                table, rays, fractions, paths, count - 1, lengths, segments, c2, w, w_f, e, f, per_S, per_s2, v, visits - count
+            )
+            worth += added
+            paid += cost
         best_random = f * f * worth
         best = best_random + paid
     return times * best * SUMS_UP, times * best_random
@@ -92,8 +133,10 @@ def _forward(visits, lengths, segments, paths, fractions, z0, c2, w, w_0, e):
     """`paths` become the drifts that the fractions lead to: a choice for the next round, and no bound."""
     count = int(min(visits, paths.shape[1]))
     h = z0 * z0
-    for k in range(count - 1, -1, -1):
-        if k < count - 1 or z0 > 0.0 or visits > count:
+    again = int(min(visits - count, SETTLE)) if z0 == 0.0 else 0  # the visits before those that are followed
+    for at in range(count - 1 + again, -1, -1):
+        k, first = min(at, count - 1), z0 == 0.0 and at == visits - 1
+        if not first:
             for s in range(segments, 0, -1):
                 alpha, pi, J_A, J_C = fractions[s, 0, k], fractions[s, 1, k], fractions[s, 2, k], fractions[s, 3, k]
                 keep, left, G = (1.0 - alpha) ** 2 * J_A, (1.0 - pi) ** 2, J_C * c2
@@ -101,7 +144,7 @@ def _forward(visits, lengths, segments, paths, fractions, z0, c2, w, w_0, e):
                 h, total = _affine(keep + left * G * (1.0 + e / x), left * e * (e + x), h, lengths[s - 1])
                 paths[s, k] = max(sqrt(G * total / lengths[s - 1]), LEAST_REACH * w)
         alpha, pi, J_A, J_C = fractions[0, 0, k], fractions[0, 1, k], fractions[0, 2, k], fractions[0, 3, k]
-        x = sqrt(J_C * c2 * h) if k < visits - 1 or z0 > 0.0 else 0.0
+        x = 0.0 if first else sqrt(J_C * c2 * h)
         paths[0, k] = max(x, LEAST_REACH * w)
         h = ((1.0 - alpha) ** 2 * J_A * h if x > 0.0 else 0.0) + (1.0 - pi) ** 2 * (x + (w if x > 0.0 else w_0)) ** 2
 

@@ -193,6 +193,18 @@ def linear_norm(table, rays, growth, ratio):
 
 
 @kernel(error_model="numpy")
+def norm_apart(table, rays, ratio):
+    """J on rays for an idle clip: the lower hull of the least of J and of its parts' norms added up, whose drift is longer by the
+    root of c^2 = ratio c_lambda^2 at most.
+    """
+    size = rays.shape[1]
+    least = empty(size)
+    for k in range(size):
+        least[k] = min(table[k], (rays[1, k] * table[0] + ratio * rays[0, k] * table[size - 1]) * UP)
+    return lower_hull(least, rays)
+
+
+@kernel(error_model="numpy")
 def lower_hull(least, rays):
     """The lower hull of values on rays, in their place: what is convex in (A, C) and nowhere above them is nowhere above it."""
     size = rays.shape[1]
