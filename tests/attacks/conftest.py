@@ -45,18 +45,15 @@ def guarded(folder, options=("--behind-proxy",), **settings):
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory):
-    """One server for all of these, with room for them; one address has few seats, and a page that never connects loses its own
-    soon.
-    """
-    few = {"READERS_PER_ADDRESS": 3, "LOADING": 2, "LOADING_SECONDS": 5, "WAITING_PER_ADDRESS": 2}
-    with guarded(tmp_path_factory.mktemp("server"), READERS=MOST, LINGER_SECONDS=20, **few) as server:
+    """One server for all of these, with room for them; one address has few seats."""
+    with guarded(tmp_path_factory.mktemp("server"), READERS=MOST, LINGER_SECONDS=20, READERS_PER_ADDRESS=3) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """A server that readers reach themselves, with three seats that are soon given up."""
-    few = {"READERS": 3, "IDLE_SECONDS": 1, "LINGER_SECONDS": 20, "CONNECTIONS_PER_ADDRESS": 100, "METRICS_FROM": "127.0.0.0/8"}
+    few = {"READERS": 3, "IDLE_SECONDS": 1, "LINGER_SECONDS": 20, "CONNECTIONS_PER_ADDRESS": 100}
     with guarded(tmp_path_factory.mktemp("small"), (), **few) as server:
         yield server
 

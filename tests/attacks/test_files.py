@@ -2,9 +2,9 @@
 
 import pytest
 
-from zoexplore.export import LARGEST_FILE, from_yaml, to_csv
-from zoexplore.presets import DEMONSTRATION
-from zoexplore.setting import Accounting
+from zoexplore.questions.export import LARGEST_FILE, from_yaml, to_csv
+from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.run.setting import Accounting
 
 
 def test_no_cell_of_the_curves_is_a_formula():

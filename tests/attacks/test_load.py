@@ -1,6 +1,7 @@
 """Many at once, and slow questions: whoever is there already goes on undisturbed."""
 
 import asyncio
+import json
 import os
 import signal
 from itertools import count, takewhile
@@ -11,7 +12,8 @@ import pytest
 from benchmarks.client import Reader, token_of
 from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, asked, memory, waited, watched
 from tests.attacks.conftest import guarded
-from zoexplore.limits import MOVES, READERS_PER_ADDRESS
+from zoexplore.compute.limits import READERS_PER_ADDRESS
+from zoexplore.server.websocket import PERIOD
 
 pytestmark = pytest.mark.proof
 # Legal extremes, all on the full batch: many steps, and assumptions under which bounds are searched for.
@@ -65,9 +67,9 @@ def test_many_tabs_of_one_address_do_not_hold_up_another(server):
     async def drag(attacker, watch):
         slider = attacker.find("Slider", SLIDER)
         value = slider["attributes"]["value"]
-        for i in takewhile(lambda i: i < DRAG * MOVES.default or not watch.enough, count()):
+        for i in takewhile(lambda i: i < DRAG / PERIOD or not watch.enough, count()):
             attacker.set(slider, "value", value + i % 20)
-            await asyncio.sleep(1 / MOVES.default)
+            await asyncio.sleep(PERIOD)
         attacker.close()
 
     async def run():
@@ -112,6 +114,52 @@ def test_tabs_of_one_address_with_batches_do_not_hold_up_a_reader_with_batches(s
 
     before, during = asyncio.run(run())
     assert max(during) < max(5.0, 5 * max(before))
+
+
+async def solve(reader):
+    """Seconds until a plan is there."""
+    began = asyncio.get_running_loop().time()
+    reader.press(reader.find("Button", '"Solve"'))
+    while '"disabled", "new": false' not in json.dumps(await reader._until("PATCH-DOC")):
+        pass
+    return asyncio.get_running_loop().time() - began
+
+
+async def planner(kind, server, batch, address):
+    """A reader at the planner of a run on batches."""
+    reader = await kind.open(server.origin, f"?batch={batch}", address)
+    await reader.show("plan")
+    while '"Solve"' not in json.dumps(reader.document):
+        await reader.look()
+    return reader
+
+
+def test_tabs_of_one_address_that_solve_do_not_hold_up_a_reader_who_solves(server):
+    """A reader waited 150 s."""
+
+    async def go_on(attacker):
+        button = attacker.find("Button", '"Solve"')
+        for _ in range(300):
+            attacker.press(button)
+            await asyncio.sleep(1)
+
+    async def run():
+        address = next(ADDRESSES)
+        greedy = [await planner(Attacker, server, 100 + i, address) for i in range(15)]
+        reader = await planner(Reader, server, 50, next(ADDRESSES))
+        before = await solve(reader)
+        pressing = [asyncio.create_task(go_on(attacker)) for attacker in greedy]
+        await asyncio.sleep(5)
+        during = [await solve(reader) for _ in range(3)]
+        print(f"{before:.2f} s before, {max(during):.2f} s at most during")
+        for task in pressing:
+            task.cancel()
+        for one in (*greedy, reader):
+            one.close()
+        return before, max(during)
+
+    before, during = asyncio.run(run())
+    assert during < max(0.5, 5 * before)
 
 
 def test_a_stopped_worker_is_replaced(server):

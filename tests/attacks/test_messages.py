@@ -9,11 +9,10 @@ import pytest
 
 from benchmarks.client import PATIENCE, Reader, _models, token_of
 from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, memory, patch, spent, watched
-from zoexplore.limits import MESSAGE
-from zoexplore.server.websocket import FAILED, Pending
+from zoexplore.server.websocket import FAILED, MESSAGE, Pending
 
 SCRIPT = "<img src=x onerror=window.hacked=1>"
-BOMB = MESSAGE.default - 5_000  # bytes of base64
+BOMB = MESSAGE - 5_000  # bytes of base64
 ROOM = 300  # MB by which a server may grow under any of these attacks; the first session of a server takes a third of that
 WORK = 15  # s of a processor that a server may spend on any of them
 
@@ -99,7 +98,7 @@ NO_MESSAGES = {
     "a strange number of buffers": [*message(num_buffers="many"), *message()],
     "no buffer": [*message(num_buffers=9), '{"id": "1"}', "no bytes"],
     "too many events": message(content=json.dumps({"events": [{"kind": "ModelChanged"}] * 1000})),
-    "too long": ["x" * (MESSAGE.default + 1)],
+    "too long": ["x" * (MESSAGE + 1)],
     "too long in parts": [*message(num_buffers=99), *['{"id": "1"}', b"x" * 2_000_000] * 5],
 }
 
@@ -210,7 +209,7 @@ async def large_messages(attacker, seconds=15):
     events = [change | {"new": [1] * 120}] * 140
     until = asyncio.get_running_loop().time() + seconds
     parts = patch(*events)
-    assert MESSAGE.default * 0.8 < sum(map(len, parts)) < MESSAGE.default
+    assert MESSAGE * 0.8 < sum(map(len, parts)) < MESSAGE
 
     async def send(tab):
         while asyncio.get_running_loop().time() < until:
@@ -267,7 +266,8 @@ def test_of_a_drag_over_a_figure_the_last_event_counts_and_clicks_stay_apart():
 
     pending = Pending()
     moves = [event("pan", x) for x in range(100)]
-    pending.add([event("panstart", 0), *moves, event("panend", 99), event("tap", 1), event("tap", 2)])
+    for each in (event("panstart", 0), *moves, event("panend", 99), event("tap", 1), event("tap", 2)):
+        pending.add(each)
     turns = []
     while pending:
         turns.append([(e["msg_data"]["name"], e["msg_data"]["x"]) for e in pending.take()])
@@ -282,7 +282,8 @@ def test_a_turn_takes_what_was_set_before_a_click_with_it_and_no_second_click():
 
     click = {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": {"type": "event", "name": "button_click"}}
     pending = Pending()
-    pending.add([change(1), change(2), click, click, change(3)])
+    for each in (change(1), change(2), click, click, change(3)):
+        pending.add(each)
     assert pending.take() == [change(2), click]
-    pending.add([change(4)])
+    pending.add(change(4))
     assert [pending.take(), pending.take(), bool(pending)] == [[click], [change(4)], False]

@@ -38,11 +38,12 @@ def test_no_header_and_no_form_leads_into_a_session(server):
     assert [answer.code for answer in asyncio.run(answers())] == [403, 403, 403, 403]
 
 
-def test_only_this_machine_reads_what_the_process_does(server):
-    said = asyncio.run(asked(server.origin, "/metrics", address=""))
-    assert said.code == 200 and b"process_resident_memory_bytes" in said.body
-    assert f"zoexplore_readers_most {MOST}.0".encode() in said.body
-    assert asyncio.run(asked(server.origin, "/metrics")).code == 404
+def test_only_this_machine_and_private_networks_read_the_metrics(server):
+    for address in ("", "10.1.2.3", "fd00::7"):
+        said = asyncio.run(asked(server.origin, "/metrics", address=address))
+        assert said.code == 200
+    assert f"zoexplore_readers_most {MOST}\n".encode() in said.body
+    assert asyncio.run(asked(server.origin, "/metrics", address="8.8.8.8")).code == 404
 
 
 @pytest.mark.parametrize("path", ["/app/metadata", "/app/autoload.js?bokeh-autoload-element=x", "/components/this/a/b/c"])

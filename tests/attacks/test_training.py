@@ -6,8 +6,8 @@ import panel as pn
 import pytest
 
 from zoexplore import Accounting
-from zoexplore.formatting import format_count
-from zoexplore.limits import RUN_SECONDS, RUN_STEPS
+from zoexplore.compute.limits import RUN_SECONDS, RUN_STEPS
+from zoexplore.run.formatting import format_count
 from zoexplore.training import TASKS
 from zoexplore.views.training import running as allowance
 from zoexplore.views.training.jobs import Asked, trained

@@ -12,8 +12,8 @@ from tornado.httpclient import HTTPClientError
 from benchmarks.client import Reader, _models
 from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, asked, memory, spent, watched
 from tests.effort import proof
-from zoexplore.limits import EVENTS, MOVES
-from zoexplore.server.allowed_changes import SETTABLE
+from zoexplore.server.allowed_changes import EVENTS, SETTABLE
+from zoexplore.server.websocket import PERIOD
 from zoexplore.views.tabs import VIEWS
 
 HTML = "<img src=x onerror=window.hacked=1>"
@@ -26,9 +26,9 @@ TRICKS_OF_ADDRESSES = {
     "much to say": "&".join(["say=" + "x" * 300] * 40),
     "much to show": "show=" + ",".join(["sigma", "x", "curves"] * 800),
     "much to lock": "lock=" + ",".join(["y" * 50] * 250),
-    "a step, and all of the rest": "story=4&tab=map&hide=sharp&show=train&T=0&pin=T:9~a&present=1",
+    "a step, and all of the rest": "story=4&tab=helps&hide=sharp&show=train&T=0&pin=T:9~a&present=1",
     "pins of nothing": "pin=~&pin=&pin=,,,:::~~~&pin=%00&pin=%ff%fe~%ed%a0%80",
-    "a map of extremes": "tab=map&T=9007199254740992&sigma=1e-300&d=9007199254740992&K=9007199254740992&beta=1",
+    "a map of extremes": "tab=helps&T=9007199254740992&sigma=1e-300&d=9007199254740992&K=9007199254740992&beta=1",
     "a setting twice, encoded": "%54=9&T=10&T=%00&%00=1&T%00=1",
     "many parameters": "&".join(f"{i:x}=" for i in range(900)),
 }
@@ -37,14 +37,12 @@ MORE_TRICKS = {
     "what Python evaluates": "a=" + "[" * 7000 + "&b=[" + "-" * 5000 + "1]&c={__import__('os'):1}&d=%C2%B2",
     "a step that there is not": "story=7&story=-1",
     "a script as a step": f"story={IMAGE}",
-    "scripts in names": f"hide={IMAGE}&tab={IMAGE}&against={IMAGE}&compare={IMAGE}&map.bound={IMAGE}&pin=T:9~{IMAGE}",
+    "scripts in names": f"hide={IMAGE}&tab={IMAGE}&against={IMAGE}&compare={IMAGE}&plan.bound={IMAGE}&pin=T:9~{IMAGE}",
     "many hidden": "hide=" + ",".join(["sharp", "x"] * 1000),
     "many pins": "&".join(f"pin=T:{i}~{i}" for i in range(900)),
     "a pin of much": "pin=" + ",".join(f"x{i}:{i}" for i in range(800)) + "~" + "n" * 2000,
-    "names of Python's": "tab=__class__&against=__init__&map.x=__dict__&plan.field=__doc__&__class__=1&attack.__init__=1",
-    "numbers that are none": "attack.fpr=nan&attack.prior=inf&attack.guess=-1&plan.target=1e999&map.targets=nan,inf,-1,0,1e400",
-    "many contours": "tab=map&map.targets=" + ",".join(["1e-3"] * 3000),
-    "a map of one field": "tab=map&map.x=T&map.y=T",
+    "names of Python's": "tab=__class__&against=__init__&plan.aim=__dict__&plan.field=__doc__&__class__=1&attack.__init__=1",
+    "numbers that are none": "attack.fpr=nan&attack.prior=inf&attack.guess=-1&plan.target=1e999",
     "other digits": "T=%D9%A3&K=%EF%BC%99&n=1_000&d=0x10&sigma=1e-400&beta=-0",
     "statements": f"tab=attack&releases=9007199254740992&records_per_person=9007199254740992&neighbours={IMAGE}",
     "motion of extremes": "tab=motion&K=1&d=1&sigma=1e300&R=1e-300&eta=1e300",
@@ -95,7 +93,7 @@ async def go_to(attacker, address, visit):
     attacker.change(bridge, "went", address)
     attacker.change(bridge, "visits", visit)
     while attacker.find("Bridge", "")["attributes"].get("heard", 0) < visit:
-        await asyncio.sleep(5 / MOVES.default)
+        await asyncio.sleep(5 * PERIOD)
         await attacker.look()
 
 
@@ -160,9 +158,9 @@ async def confused(attacker, tab, rounds):
             {"kind": "ModelChanged", "model": {"id": model["id"]}, "attr": attribute, "new": values.choice(VALUES)}
             for model, attribute in values.sample(changes, len(changes)) if model["id"] != switch["id"]
         ]  # fmt: skip
-        for start in range(0, len(mixed), EVENTS.default):
-            attacker.patch(*mixed[start : start + EVENTS.default])
-        await asyncio.sleep(2 / MOVES.default)
+        for start in range(0, len(mixed), EVENTS):
+            attacker.patch(*mixed[start : start + EVENTS])
+        await asyncio.sleep(2 * PERIOD)
         await attacker.look()
 
 
@@ -194,7 +192,7 @@ def test_a_callback_that_fails_again_and_again_is_logged_once(server):
         select = attacker.find("CustomSelect", "preset")
         for _ in range(8):
             attacker.set(select, "value", NOT_JSON[0])
-            await asyncio.sleep(2 / MOVES.default)
+            await asyncio.sleep(2 * PERIOD)
         await attacker.look()
         attacker.close()
         assert "may not match the controls" in json.dumps(attacker.document)  # told each time; logged at all only once a minute
@@ -206,7 +204,7 @@ def test_a_callback_that_fails_again_and_again_is_logged_once(server):
 
 def test_an_address_over_the_websocket_costs_no_more_than_others(server):
     """Of all views, which it builds, with pins; as long as a text may be; and going there and back."""
-    views = "tab=map&map.x=T&attack.fpr=0.5&plan.aim=tpr&story=4"
+    views = "tab=helps&attack.fpr=0.5&plan.aim=tpr&story=4"
     search = f"?{views}&" + "&".join(f"pin=T:{i},sigma:1e-{i}~{'x' * 500}" for i in range(1, 7)) + "&say=" + "x" * 15_000
 
     async def run():
@@ -230,7 +228,7 @@ def test_an_honest_reader_does_not_wait_while_the_story_is_leafed_through(server
                     for button in _models(attacker.document):
                         if button["name"].endswith("Button") and label in json.dumps(button["attributes"].get("label", "")):
                             attacker.press(button)
-                await asyncio.sleep(1 / MOVES.default)
+                await asyncio.sleep(PERIOD)
             attacker.close()
         return watch
 

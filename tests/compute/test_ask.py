@@ -10,7 +10,6 @@ import pytest
 from tests.compute import jobs
 from tests.waiting import PATIENCE, gone, soon, until
 from zoexplore import Accounting, curve, guarantee
-from zoexplore.axes import T_VALUES
 from zoexplore.compute import ask as asking
 from zoexplore.compute import pool as pools
 from zoexplore.compute.ask import REDRAW, ask, pool, quick
@@ -19,9 +18,10 @@ from zoexplore.compute.pool import MOST_LONG_WORKS, GaveWay, LongWork, Pool
 from zoexplore.compute.process import Died
 from zoexplore.compute.questions import curve_set, guarantees, shares
 from zoexplore.compute.task import Task
-from zoexplore.formatting import format_number
-from zoexplore.presets import DEMONSTRATION
-from zoexplore.views import Curves, Inside, Map, Profile, State, Theory
+from zoexplore.run.axes import T_VALUES
+from zoexplore.run.formatting import format_number
+from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.views import Curves, Inside, Profile, State, Theory
 from zoexplore.views.panels.readouts import Headline
 
 NEAR = 1e-8  # relative
@@ -232,11 +232,6 @@ def test_an_error_at_once_is_raised_and_one_that_comes_later_is_told(caplog):
     asyncio.run(begin())
     assert [type(error) for error in failed] == [ValueError, ZeroDivisionError]
     assert "work off the event loop failed" in caplog.text
-
-
-def test_a_map_in_a_script_computes_nothing_before_it_is_shown(elsewhere):
-    Map()
-    assert elsewhere == []
 
 
 # Long work

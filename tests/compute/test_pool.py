@@ -13,11 +13,12 @@ from tests.effort import proof
 from tests.waiting import PATIENCE, gone, soon
 from zoexplore import Accounting, curve
 from zoexplore.compute import process as processes
+from zoexplore.compute.fair import Budget
+from zoexplore.compute.limits import WORKER_MEGABYTES
 from zoexplore.compute.pool import Pool, TooLong
 from zoexplore.compute.process import Died, Forked, ForkServer, Process, Spawned
 from zoexplore.compute.questions import curve_set
-from zoexplore.limits import WORKER_MEGABYTES
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.run.presets import DEMONSTRATION
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked, and memory is not bounded")
 KINDS = [Forked, Spawned] if sys.platform == "linux" else [Spawned]
@@ -45,7 +46,7 @@ def fresh():
     made = []
 
     def make(**given):
-        made.append(Pool(**given))
+        made.append(Pool(**given, accounts=Budget()))
         return made[-1]
 
     yield make
@@ -73,7 +74,7 @@ def bounded():
 
 def test_a_worker_imports_the_accountant_only(process):
     loaded = process.submit(jobs.modules).result(PATIENCE)
-    assert {"zoexplore.bounds", "zoexplore.planning"} <= loaded
+    assert {"zoexplore.bounds", "zoexplore.questions"} <= loaded
     assert not {"panel", "bokeh", "param", "tornado", "torch", "pandas"} & loaded
 
 
@@ -166,7 +167,7 @@ def test_calls_dropped_at_any_moment_leave_no_process_that_answers_wrongly(fresh
     """As where a reader changes an axis of the map twice on a fresh server, while the theorem's kernels load."""
     monkeypatch.setattr(processes, "fork_server", bounded)
     asked = DEMONSTRATION.replace(T=37), Accounting(), "K"
-    waits = fresh(count=2, grace=0.0)
+    waits = fresh(grace=0.0)
     for pause in (0.0, 0.2, 2.0, 0.0, 0.01, 0.02, 0.05, 0.1, 0.2):  # while all load, and then while one does
         dropped = waits.submit(curve_set, asked)
         end = time.monotonic() + pause
@@ -183,15 +184,15 @@ def test_calls_dropped_at_any_moment_leave_no_process_that_answers_wrongly(fresh
 @linux
 def test_a_worker_takes_no_more_memory_than_it_may(fresh, bounded, monkeypatch):
     monkeypatch.setattr(processes, "fork_server", bounded)
-    waits = fresh(count=2)
+    waits = fresh()
     with pytest.raises(MemoryError):
         waits.submit(bytearray, (600 * 2**20,)).answer.result(PATIENCE)
     assert waits.submit(abs, (-1,)).answer.result(PATIENCE) == 1
 
 
 def test_addresses_take_turns_however_much_each_asks(fresh, tmp_path):
-    line, go = fresh(count=2), tmp_path / "go"
-    calls = [line.submit(jobs.after, (str(go), name), address=name) for name in "aaaab"]
+    line, go = fresh(), tmp_path / "go"
+    calls = [line.submit(jobs.after_a_while, (str(go), name, 0.3), address=name) for name in "aaaab"]  # a worker starts sooner
     go.touch()
     for call in calls:
         call.answer.result(PATIENCE)
@@ -200,26 +201,35 @@ def test_addresses_take_turns_however_much_each_asks(fresh, tmp_path):
 
 def test_addresses_take_turns_by_the_time_that_they_took(fresh, tmp_path):
     """Ten tabs of one address with long calls, and a reader with many short ones, who is done after a few of those."""
-    line, go = fresh(count=2), tmp_path / "go"
+    line, go = fresh(), tmp_path / "go"
     calls = [line.submit(jobs.after_a_while, (str(go), "a", 0.2), address="a") for _ in range(10)]
     calls += [line.submit(jobs.after_a_while, (str(go), "b", 0.0), address="b") for _ in range(10)]
     go.touch()
     for call in calls:
         call.answer.result(PATIENCE)
     assert (tmp_path / "go-order").read_text().rindex("b") <= 13
-    assert line.begun == 20 and line.deaths == 0 and line.waited > 0
+    assert line.deaths == 0 and line.waited > 0
 
 
 def test_what_follows_a_slider_waits_for_nobodys_map(fresh):
-    both = fresh(count=2)
+    both = fresh()
     for session in range(5):
         both.submit(jobs.busy, (600,), address=session)
     assert both.submit(abs, (-1,), urgent=True).answer.result(PATIENCE) == 1
-    assert len(both._running) == 1
+    assert len(both._running) == 2
+
+
+@pytest.mark.parametrize("urgent", [True, False])
+def test_a_worker_is_left_to_others_whatever_one_address_wants(fresh, urgent):
+    line = fresh()
+    for _ in range(5):
+        line.submit(jobs.busy, (600,), address="greedy", urgent=urgent)
+    assert line.submit(abs, (-1,), address="reader", urgent=urgent).answer.result(PATIENCE) == 1
+    assert len(line._running) == (2 if urgent else 1)
 
 
 def test_a_call_in_line_that_is_dropped_never_begins(fresh, tmp_path):
-    line, go = fresh(count=2), tmp_path / "go"
+    line, go = fresh(), tmp_path / "go"
     first = line.submit(jobs.after, (str(go), "1"))
     waiting = line.submit(jobs.after, (str(go), "2"))
     line.drop(waiting)
@@ -230,7 +240,7 @@ def test_a_call_in_line_that_is_dropped_never_begins(fresh, tmp_path):
 
 
 def test_a_dropped_call_that_goes_on_for_long_costs_its_process_its_life(fresh, tmp_path):
-    line, told = fresh(count=2, grace=0.1), tmp_path / "told"
+    line, told = fresh(grace=0.1), tmp_path / "told"
     call = line.submit(jobs.tell_file_and_be_busy, (str(told), 600))
     soon(told.exists)
     line.drop(call)
@@ -240,7 +250,7 @@ def test_a_dropped_call_that_goes_on_for_long_costs_its_process_its_life(fresh, 
 
 
 def test_a_call_that_takes_too_long_is_told_so_and_its_process_replaced(fresh, tmp_path):
-    line, told = fresh(count=2, longest=0.2), tmp_path / "told"
+    line, told = fresh(longest=0.2), tmp_path / "told"
     with line._lock:  # without which the process may be replaced before it is looked at
         call = line.submit(jobs.tell_file_and_be_busy, (str(told), 600))
         (process,) = line._running
@@ -252,7 +262,7 @@ def test_a_call_that_takes_too_long_is_told_so_and_its_process_replaced(fresh, t
 
 
 def test_a_call_whose_process_is_killed_is_computed_once_more_and_no_more(fresh, tmp_path):
-    line = fresh(count=2)
+    line = fresh()
     assert line.submit(jobs.killed_once, (str(tmp_path / "mark"),)).answer.result(PATIENCE) == "the second time"
     with pytest.raises(Died):
         line.submit(os._exit, (1,)).answer.result(PATIENCE)
@@ -262,7 +272,7 @@ def test_a_call_whose_process_is_killed_is_computed_once_more_and_no_more(fresh,
 @linux
 def test_a_call_is_answered_though_all_processes_are_killed_at_once(fresh):
     """First the one of which they are forked: the next worker may be of it, and end with it."""
-    line = fresh(count=2)
+    line = fresh()
     line.begin()
     for _ in range(3):
         line.submit(abs, (-1,)).answer.result(PATIENCE)
@@ -275,7 +285,7 @@ def test_a_call_is_answered_though_all_processes_are_killed_at_once(fresh):
 
 
 def test_processes_that_are_killed_while_idle_cost_no_call_anything(fresh):
-    line = fresh(count=3)
+    line = fresh()
     line.begin()
     for process in line._idle:
         os.kill(process.submit(os.getpid).result(PATIENCE), signal.SIGKILL)

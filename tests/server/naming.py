@@ -6,27 +6,30 @@ With `?explorer` the explorer is in its place.
 import panel as pn
 from bokeh.models import Button, Column, Div, Slider
 
-from zoexplore.views import serve
-
-brought, named, kept = Column(name="brought"), Column(name="named"), Slider(start=0, end=9, value=0, name="kept")
-lost = Column(Slider(start=0, end=9, value=0, name="lost"), Button(label="lost"))
-bring, lose = Button(label="bring"), Button(label="lose")
+from zoexplore.views import app
 
 
-def do_bring():
-    new = Div(text="new")
-    brought.children = [*brought.children, new]  # which Bokeh sends when this has ended
-    with pn.io.hold():  # and this Panel sends at once
-        named.children = [new]
+def begin():
+    if "explorer" in pn.state.session_args:
+        yield from app.begin()
 
 
-def do_lose():
-    lost.children = []
+def serve():
+    if "explorer" in pn.state.session_args:
+        return app.serve()
+    brought, named, kept = Column(name="brought"), Column(name="named"), Slider(start=0, end=9, value=0, name="kept")
+    lost = Column(Slider(start=0, end=9, value=0, name="lost"), Button(label="lost"))
+    bring, lose = Button(label="bring"), Button(label="lose")
 
+    def do_bring():
+        new = Div(text="new")
+        brought.children = [*brought.children, new]  # which Bokeh sends when this has ended
+        with pn.io.hold():  # and this Panel sends at once
+            named.children = [new]
 
-bring.on_click(do_bring)
-lose.on_click(do_lose)
-if "explorer" in pn.state.session_args:
-    serve()
-else:
+    def do_lose():
+        lost.children = []
+
+    bring.on_click(do_bring)
+    lose.on_click(do_lose)
     pn.state.curdoc.add_root(Column(brought, named, kept, lost, bring, lose))

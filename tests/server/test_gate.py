@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from zoexplore.compute.fair import FairQueue, event_loop
-from zoexplore.server.gate import Gate, paid
+from zoexplore.compute.fair import budget
+from zoexplore.server.gate import FairLock, paid
 
 
 def busy(seconds):
@@ -16,14 +16,13 @@ def busy(seconds):
 
 
 def test_a_reader_waits_for_one_thing_of_a_greedy_address_however_many_tabs_it_has():
-    queue, order = FairQueue(), []
-    gate = Gate(queue)
+    gate, order = FairLock(), []
 
     async def tab(address, times, cost):
         for _ in range(times):
-            await gate.turn(address)
+            await gate.enter(address)
             order.append(address)
-            queue.charge(address, cost)
+            budget.charge(address, cost)
 
     async def run():
         greedy = [asyncio.create_task(tab("greedy", 20, 0.02)) for _ in range(25)]
@@ -36,17 +35,30 @@ def test_a_reader_waits_for_one_thing_of_a_greedy_address_however_many_tabs_it_h
     assert places[0] <= 25 and places[-1] - places[0] <= 20  # each tab had one thing first, as the gate was open
 
 
-def test_an_open_gate_holds_nobody_up_and_one_of_a_loop_that_was_stopped_is_open_again():
-    queue = FairQueue()
-    gate = Gate(queue)
+def test_a_lock_has_one_holder_and_is_free_when_those_who_waited_have_left():
+    async def run():
+        lock, holders = FairLock(), []
 
-    asyncio.run(gate.turn("a"))
-    stopped = asyncio.new_event_loop()
-    gate._loop, gate._open = stopped, False
-    queue.add("b", stopped.create_future())
-    stopped.close()
-    asyncio.run(asyncio.wait_for(gate.turn("c"), 1))
-    assert gate.passed == 2 and gate.waited == 0 and len(queue) == 0
+        async def hold(name):
+            await lock.acquire(name)
+            holders.append(name)
+            assert len(holders) == 1
+            await asyncio.sleep(0.001)
+            holders.remove(name)
+            lock.release()
+
+        await asyncio.gather(*map(hold, "abc"))
+        assert not lock.held
+        await lock.acquire("a")
+        left, given = (asyncio.create_task(lock.acquire(name)) for name in "bc")
+        await asyncio.sleep(0)
+        left.cancel()
+        lock.release()
+        given.cancel()  # which has just been given the lock
+        await asyncio.wait([given, left])
+        assert not lock.held and not lock.waiting and lock.waited > 0
+
+    asyncio.run(run())
 
 
 def test_an_address_pays_for_every_step_and_for_nothing_of_others():
@@ -60,11 +72,11 @@ def test_an_address_pays_for_every_step_and_for_nothing_of_others():
             return "late"
 
     async def run():
-        before = {address: event_loop.due(address) for address in ("payer", "other")}
+        before = {address: budget.place(address) for address in ("payer", "other")}
         other = asyncio.create_task(asyncio.to_thread(busy, 0.1))
         assert await paid(steps(), "payer") == "late"
         await other
-        return {address: event_loop.due(address) - due for address, due in before.items()}
+        return {address: budget.place(address) - place for address, place in before.items()}
 
     spent = asyncio.run(run())
     assert 0.1 <= spent["payer"] < 0.2 and spent["other"] == 0

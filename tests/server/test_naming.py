@@ -18,8 +18,8 @@ from tests.waiting import PATIENCE
 from zoexplore.server.allowed_changes import Patch
 from zoexplore.views.tabs import VIEWS
 
-PAGES = {"app": str(Path(__file__).with_name("naming.py"))}
-SERVE = "from zoexplore.server.serving import serve; from zoexplore.views import app; serve(app, {port}, pages={pages!r})"
+ROOT = Path(__file__).parents[2]
+SERVE = 'from zoexplore.server.serving import run, serve; from tests.server import naming; run(serve({{"app": naming}}, {port}))'
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def served(tmp_path_factory):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     log = tmp_path_factory.mktemp("server") / "server.log"
-    with running([sys.executable, "-c", SERVE.format(port=port, pages=PAGES)], log) as process:
+    with running([sys.executable, "-c", SERVE.format(port=port)], log, cwd=ROOT) as process:
         wait_until_served(f"http://127.0.0.1:{port}/liveness", process, log)
         yield f"127.0.0.1:{port}", log
 
@@ -83,7 +83,7 @@ async def turned(reader, views=tuple(VIEWS)[1:]):
 
 
 async def turned_to_widgets_and_figures(reader):
-    await turned(reader, ("map", "plan"))
+    await turned(reader, ("helps", "plan"))
 
 
 def test_what_changes_before_a_browser_has_drawn_the_page_reaches_it(served):

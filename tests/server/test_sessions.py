@@ -7,7 +7,6 @@ import sys
 import time
 from math import inf
 from pathlib import Path
-from weakref import WeakKeyDictionary
 
 import pytest
 from tornado.httpclient import HTTPClientError
@@ -16,8 +15,8 @@ from benchmarks.client import Reader
 from tests.compute import jobs
 from tests.server.visits import PATIENCE, served
 from zoexplore.compute.ask import pool
-from zoexplore.limits import READERS
-from zoexplore.server import sessions
+from zoexplore.compute.limits import READERS
+from zoexplore.server.seats import seats
 
 ROOT = Path(__file__).parents[2]
 LITTLE = "?show=sigma,curves"  # all of a page that is needed here
@@ -37,7 +36,6 @@ def test_a_closed_session_is_let_go():
 
 def test_one_reader_too_many_is_told_so_and_a_seat_is_given_back(origin, monkeypatch):
     monkeypatch.setenv(READERS.variable, "1")
-    monkeypatch.setattr(sessions, "_taken", WeakKeyDictionary())  # without the seats of pages that other tests made here
 
     async def readers():
         first = await Reader.open(origin, LITTLE)
@@ -46,7 +44,7 @@ def test_one_reader_too_many_is_told_so_and_a_seat_is_given_back(origin, monkeyp
         assert refused.value.code == 503 and b"All seats of this server (1) are taken" in refused.value.response.body
         first.close()
         deadline = time.monotonic() + PATIENCE
-        while sessions._taken and time.monotonic() < deadline:
+        while seats.taken and time.monotonic() < deadline:
             await asyncio.sleep(0.2)
         third = await Reader.open(origin, LITTLE)
         assert third.find("Slider", "σ noise scale")
@@ -62,7 +60,7 @@ def test_who_waits_for_runs_with_batches_keeps_nobody_else_waiting(origin, monke
 
     async def readers():
         slow, quick = await Reader.open(origin), await Reader.open(origin, LITTLE)
-        line = [pool().submit(time.sleep, (600,), urgent=True) for _ in range(pool().count)]
+        line = [pool().submit(time.sleep, (600,), address, urgent=True) for address in range(pool().count)]
         await slow.unfold("Everything else")
         slow.set(slow.find("TextInput", "b records per step"), "value", "100")
         redrawn = asyncio.create_task(slow.redrawn())
@@ -103,23 +101,3 @@ def test_a_number_of_seats_that_cannot_be_is_refused(monkeypatch, given):
     monkeypatch.setenv(READERS.variable, given)
     with pytest.raises(ValueError, match=f"{READERS.variable} = '{given}' is not allowed"):
         _ = READERS.value
-
-
-def test_memory_of_closed_sessions_is_collected_when_nobody_moves_or_many_have_closed(monkeypatch):
-    """All wait for as long as it takes, so not in the middle of a drag; but not never either."""
-    collected = []
-    monkeypatch.setattr(sessions.gc, "collect", lambda: collected.append(1))
-    monkeypatch.setattr(sessions, "_closed", 0)
-    monkeypatch.setattr(sessions, "_latest", 10.0)
-    sessions.collect(20.0)
-    assert not collected  # nothing has closed
-    monkeypatch.setattr(sessions, "_closed", 1)
-    sessions.collect(10.0 + 0.9 * sessions.QUIET)
-    assert not collected
-    sessions.collect(10.0 + 1.1 * sessions.QUIET)
-    sessions.collect(30.0)
-    assert len(collected) == 1
-    monkeypatch.setattr(sessions, "_closed", sessions.MANY)
-    monkeypatch.setattr(sessions, "_latest", 40.0)
-    sessions.collect(40.0)
-    assert len(collected) == 2

@@ -13,8 +13,10 @@ from unittest.mock import patch
 from weakref import WeakSet
 
 from benchmarks.client import Reader
-from zoexplore import limits
+from zoexplore.compute import limits
 from zoexplore.server import serving
+from zoexplore.server.gate import gate, page_lock
+from zoexplore.server.seats import seats
 from zoexplore.views import Explorer, app
 
 LIFETIME = 1  # s after which the server forgets a session that was left
@@ -22,7 +24,7 @@ PATIENCE = 60  # seconds until it must have
 
 
 @contextmanager
-def served():
+def served(**options):
     """The explorer, served by a thread of this process: its host and port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -31,7 +33,7 @@ def served():
 
     def run():
         asyncio.set_event_loop(asyncio.new_event_loop())
-        server = serving.serve(app, port, start=False)
+        server = serving.serve({"app": app}, port, **options)
         server.start()
         begun.put(server)
         server.io_loop.start()
@@ -52,7 +54,8 @@ def served():
         server.io_loop.add_callback(server.stop)
         server.io_loop.add_callback(server.io_loop.stop)
         thread.join(PATIENCE)
-        gc.collect()  # the seats of readers that the server did not live to see go
+        for each in (gate, page_lock, seats):  # as they are in a new process
+            each.__init__()
 
 
 async def visit(origin):

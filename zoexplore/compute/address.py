@@ -1,4 +1,4 @@
-"""The address that what a reader asks for is charged to."""
+"""The address that pays for what a reader has the server do."""
 
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any
@@ -9,13 +9,8 @@ UNKNOWN = "unknown"
 HOUSEHOLD = 48  # bits of an IPv6 address that its owner does not choose
 
 
-def address_of(request: Any) -> str:
-    """The address of a request.
-
-    Whoever holds one IPv6 address may hold its whole /48 network, so that counts as one. Behind a proxy this is the proxy's word,
-    if the server was started to believe it.
-    """
-    given = getattr(request, "remote_ip", None) or UNKNOWN
+def counted_address(given: str) -> str:
+    """An address as it is counted: whoever holds one IPv6 address may hold its whole /48 network, so that counts as one."""
     try:
         address = ip_address(given.partition("%")[0])
     except ValueError:  # a unix socket has none
@@ -25,6 +20,11 @@ def address_of(request: Any) -> str:
     if address.ipv4_mapped:
         return str(address.ipv4_mapped)
     return str(ip_network((address, HOUSEHOLD), strict=False))
+
+
+def address_of(request: Any) -> str:
+    """The address of a request; behind a proxy the proxy's word, if the server was started to believe it."""
+    return counted_address(getattr(request, "remote_ip", None) or UNKNOWN)
 
 
 def own_address() -> str | None:

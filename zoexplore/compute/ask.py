@@ -19,7 +19,7 @@ from zoexplore.compute.cache import lookup, store
 from zoexplore.compute.pool import Call, Pool, TooLong
 from zoexplore.compute.questions import timed
 from zoexplore.compute.task import event_loop_is_running
-from zoexplore.setting import Setting
+from zoexplore.run.setting import Setting
 
 REDRAW = 0.05  # seconds that a call may take on the event loop
 _FEW_STEPS = 10_000  # whatever is drawn of a run of so many steps takes less, as far as we know

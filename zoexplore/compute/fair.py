@@ -1,69 +1,81 @@
-"""Whose turn it is: of those who wait, the address that has spent least, by start-time fair queueing.
+"""Fairness: whoever has spent more of the server's time waits behind whoever has spent less, by start-time fair queueing.
+
+Every address has one account, in seconds. It pays for bytes and messages that come, pages that are made, what is drawn later and
+calls in worker processes. What something costs need not be known beforehand, and an idle address saves up nothing.
 
 P. Goyal, H. M. Vin, H. Cheng, Start-time fair queueing, IEEE/ACM Transactions on Networking 5 (1997), doi:10.1109/90.649569.
-What a thing costs need not be known before it is done, and who comes back after a while has saved up nothing.
 """
 
+import threading
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
-MANY = 1000  # addresses after which those that owe nothing are forgotten
+MANY = 1000  # accounts after which those that owe nothing are closed
+
+
+class Budget:
+    """The accounts of all addresses, for several threads at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._paid: dict[Hashable, float] = {}  # seconds up to which an address has been served, on the budget's own clock
+        self._now = 0.0  # that clock: where whoever was served last began
+
+    def place(self, address: Hashable) -> float:
+        """Where an address stands, in seconds on the budget's own clock: the lowest place comes first."""
+        return max(self._now, self._paid.get(address, 0.0))
+
+    def begin(self, address: Hashable) -> None:
+        """Note that this address is served next."""
+        self._now = self.place(address)
+
+    def charge(self, address: Hashable, seconds: float) -> None:
+        """Have an address pay; a negative amount gives back what was charged too much."""
+        with self._lock:
+            if len(self._paid) > MANY:
+                self._paid = {of: paid for of, paid in self._paid.items() if paid > self._now}
+            self._paid[address] = self.place(address) + seconds
 
 
 class FairQueue(Generic[T]):
     """What waits, by address.
 
     Args:
+        budget: the accounts by which addresses are served; those of this queue alone if none are given.
         rank: of the things of one address, those of the least rank come first, and of equal ones those that came first.
     """
 
-    def __init__(self, rank: Callable[[T], Any] = lambda _: 0) -> None:
-        self._rank = rank
-        self._lines: dict[Hashable, list[T]] = {}
-        self._paid: dict[Hashable, float] = {}  # seconds up to which an address has been served, on the queue's own clock
-        self._now = 0.0  # that clock: where whoever was served last began
+    def __init__(self, budget: Budget | None = None, rank: Callable[[T], Any] = lambda _: 0) -> None:
+        self.budget, self._rank = budget or Budget(), rank
+        self._waiting: dict[Hashable, list[T]] = {}
 
     def __len__(self) -> int:
-        return sum(map(len, self._lines.values()))
-
-    def count(self, address: Hashable) -> int:
-        """How many things of an address wait."""
-        return len(self._lines.get(address, ()))
+        return sum(map(len, self._waiting.values()))
 
     def add(self, address: Hashable, thing: T) -> None:
         """Have a thing wait."""
-        self._lines.setdefault(address, []).append(thing)
+        self._waiting.setdefault(address, []).append(thing)
 
     def take(self, allowed: Callable[[T], bool] = lambda _: True) -> T | None:
         """The next thing, of those that are allowed; it waits no longer. None where there is none."""
-        for address in sorted(self._lines, key=self.due):
-            thing = min(filter(allowed, self._lines[address]), key=self._rank, default=None)
+        for address in sorted(self._waiting, key=self.budget.place):
+            thing = min(filter(allowed, self._waiting[address]), key=self._rank, default=None)
             if thing is not None:
-                self._now = self.due(address)
+                self.budget.begin(address)
                 self.remove(address, thing)
                 return thing
         return None
 
     def remove(self, address: Hashable, thing: T) -> bool:
         """Have a thing wait no longer; whether it did."""
-        line = self._lines.get(address, [])
-        if thing not in line:
+        things = self._waiting.get(address, [])
+        if thing not in things:
             return False
-        line.remove(thing)
-        if not line:
-            del self._lines[address]
+        things.remove(thing)
+        if not things:
+            del self._waiting[address]
         return True
 
-    def due(self, address: Hashable) -> float:
-        """The place of an address in the order, on the queue's own clock."""
-        return max(self._now, self._paid.get(address, 0.0))
 
-    def charge(self, address: Hashable, seconds: float) -> None:
-        """Have an address pay for what it was given; a negative amount gives back what was charged too much."""
-        if len(self._paid) > MANY:
-            self._paid = {of: paid for of, paid in list(self._paid.items()) if paid > self._now}
-        self._paid[address] = self.due(address) + seconds
-
-
-event_loop: FairQueue[Any] = FairQueue()  # of a server's one thread, in seconds of a processor
+budget = Budget()  # of this process

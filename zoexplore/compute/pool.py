@@ -1,9 +1,9 @@
 """The pool of worker processes of a server: a few that answer the calls of all sessions, and one for each long work.
 
-Calls wait in one queue, which is fair by address: whoever has used a worker for less time comes first. Of one address's calls
-those that a slider waits for come first, and no others take the last worker, so that nobody's map keeps anybody's slider waiting.
-A call that nobody waits for any more leaves the queue; where it has begun, it may end, and its worker is replaced only where it
-goes on for long. So is the worker of a call that takes longer than any may.
+Calls wait in one queue, which is fair by address: whoever has spent less comes first, and of one address's calls those that a
+slider waits for. A worker is always left to other addresses, and one to sliders: nobody's map keeps anybody's slider waiting,
+nor anybody else's map. A call that nobody waits for any more leaves the queue; where it has begun, it may end, and its worker is
+replaced only where it goes on for long. So is the worker of a call that takes longer than any may.
 """
 
 import threading
@@ -16,12 +16,12 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 from zoexplore.compute.address import own_address
-from zoexplore.compute.fair import FairQueue, event_loop
+from zoexplore.compute.fair import Budget, FairQueue, budget
 from zoexplore.compute.process import Answer, Died, Process
 
-COUNT = 2  # workers; one of them at least is left to what sliders wait for
+COUNT = 3  # workers
 LONGEST_CALL = 180.0  # seconds that a call may take: on a machine that is busy with other things, too
-TRIES = 3  # workers that may die of a call; where all are killed at once, the second may be of what forked the first
+TRIES = 4  # workers that may die of a call; where all are killed at once, others may die soon after they are taken
 GRACE = 3.0  # seconds that a call may go on when nobody waits for it
 MOST_LONG_WORKS = 2  # at a time, of all sessions together
 SHARE = 120.0  # seconds that a long work is sure of; then it ends where another waits for its place
@@ -46,15 +46,18 @@ class Pool:
     """Worker processes, begun when they are first needed.
 
     Args:
-        count: how many, at least 2.
+        count: how many. An address has all but one of them at a time, and at most all but two for what no slider waits for.
         longest, grace: seconds that a call may take, and may go on when nobody waits for it.
+        accounts: by which addresses are served.
     """
 
-    def __init__(self, count: int = COUNT, longest: float = LONGEST_CALL, grace: float = GRACE) -> None:
+    def __init__(
+        self, count: int = COUNT, longest: float = LONGEST_CALL, grace: float = GRACE, accounts: Budget = budget
+    ) -> None:
         self.count, self.longest, self.grace = count, longest, grace
-        self.deaths = self.begun = 0  # workers that have ended at a call, or were ended; calls
+        self.deaths = 0  # workers that have ended at a call, or were ended
         self.waited = 0.0  # seconds, of all calls that have begun
-        self._queue: FairQueue[Call] = FairQueue(lambda call: (-call.deaths, not call.urgent))
+        self._queue: FairQueue[Call] = FairQueue(accounts, lambda call: (-call.deaths, not call.urgent))
         self._idle: list[Process] = []
         self._running: dict[Process, Call] = {}
         self._usual = 0.0  # seconds that calls took lately
@@ -67,7 +70,7 @@ class Pool:
                 self._idle.append(Process())
 
     def submit(self, function: Callable, args: tuple = (), address: Hashable = None, urgent: bool = False) -> Call:
-        """Have a call of a module-level function computed when it is its address's turn.
+        """Have a call of a module-level function computed when its address is next.
 
         Returns:
             The call, whose `answer` raises what the function raised; `Died` where `TRIES` workers ended over it; `TooLong`.
@@ -97,19 +100,24 @@ class Pool:
             call.answer.cancel()
 
     def _dispatch(self) -> None:
-        while self._idle or len(self._running) < self.count:
-            ordinary = sum(not call.urgent for call in self._running.values())
-            call = self._queue.take() if ordinary < self.count - 1 else self._queue.take(lambda call: call.urgent)
-            if call is None:
-                return
+        while (self._idle or len(self._running) < self.count) and (call := self._queue.take(self._allowed)):
             call.began = time.monotonic()
-            self.begun, self.waited = self.begun + 1, self.waited + call.began - call.made
+            self.waited += call.began - call.made
             self._charge(call, self._usual)
             worker = self._ready()
             self._running[worker] = call
             late = TooLong(f"This takes longer than the {self.longest:g} s that one computation may take here.")
             timer = _later(self.longest, partial(self._replace, worker, call, late))
             worker.submit(call.function, call.args).add_done_callback(partial(self._answered, worker, call, timer))
+
+    def _allowed(self, call: Call) -> bool:
+        """Whether a call may begin, for all that others leave to it."""
+        running = self._running.values()
+        mine = [other for other in running if other.address == call.address]
+        if call.urgent or len(mine) >= self.count - 1:
+            return len(mine) < self.count - 1
+        slow = sum(not other.urgent for other in running)
+        return slow < self.count - 1 and sum(not other.urgent for other in mine) < self.count - 2
 
     def _ready(self) -> Process:
         """An idle worker, or a new one: whatever was killed while it was idle costs no call one of its tries."""
@@ -123,15 +131,14 @@ class Pool:
 
     def _charge(self, call: Call, seconds: float) -> None:
         """Have a call's address pay that much for it in all."""
-        self._queue.charge(call.address, seconds - call.charged)
+        self._queue.budget.charge(call.address, seconds - call.charged)
         call.charged = seconds
 
     def _finished(self, worker: Process, call: Call) -> None:
-        """Have the address pay for the time that the worker had: here, and at what the event loop does for it."""
+        """Have the address pay for the time that the worker had."""
         del self._running[worker]
         took = time.monotonic() - call.began
         self._charge(call, took)
-        event_loop.charge(call.address, took)
         self._usual += (took - self._usual) / 8
 
     def _answered(self, worker: Process, call: Call, timer: threading.Timer, done: Answer) -> None:
@@ -188,7 +195,7 @@ class LongWork:
     another waits. The process ends with the `with` block, whatever it is doing. Await it in a coroutine that a `Task` runs, with
     whose session it then ends:
 
-        with LongWork(trained, asked) as updates:
+        with LongWork(trained, run) as updates:
             async for update in updates: ...
 
     Raises:
@@ -229,7 +236,7 @@ class LongWork:
             LongWork._waiting.remove(self._address, self)
             if self in LongWork._running:
                 LongWork._running.remove(self)
-                LongWork._waiting.charge(self._address, time.monotonic() - self._began)
+                LongWork._waiting.budget.charge(self._address, time.monotonic() - self._began)
             if self._process:
                 self._process.end()
             LongWork._give_places()

@@ -148,7 +148,7 @@ class Process:
 
     @property
     def alive(self) -> bool:
-        """Whether it can be handed a call; asked between calls."""
+        """Whether it can be handed a call, between calls."""
         return self._worker.alive
 
     def submit(self, call: Callable, args: tuple = (), item: Callable[[Any], None] = lambda _: None) -> Answer:
@@ -157,7 +157,7 @@ class Process:
         Args:
             call: of a module that imports no Panel.
             args: its arguments, which are pickled.
-            item: told, from a thread, whatever a generator function yields.
+            item: called, from a thread, with whatever a generator function yields.
 
         Returns:
             What the function returns. It raises what the function raised, or `Died`.
@@ -187,14 +187,14 @@ class Process:
         answer, *rest = handed
         if answer.set_running_or_notify_cancel():
             try:
-                found = self._asked(*rest)
-            except BaseException as error:  # whoever asked is told, whatever it is; this thread must go on
+                found = self._computed(*rest)
+            except BaseException as error:  # it is the answer, whatever it is; this thread must go on
                 answer.set_exception(error)
             else:
                 answer.set_result(found)
         return True
 
-    def _asked(self, call: Callable, args: tuple, item: Callable[[Any], None]) -> Any:
+    def _computed(self, call: Callable, args: tuple, item: Callable[[Any], None]) -> Any:
         given = pickle.dumps((call, args))
         calls, answers = self._worker.calls, self._worker.answers
         kind = ITEM

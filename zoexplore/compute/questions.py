@@ -1,5 +1,5 @@
-"""What pages ask for: every bound's curve along a field, its guarantee, what that allows an attacker and what it says in words;
-a map's rows, plans. No Panel here.
+"""What pages compute: every bound's curve along a field, its guarantee, what that allows an attacker and what it says in words;
+plans. No Panel here.
 
 Most are `cached`: pure functions of frozen arguments, whose values nobody writes to.
 """
@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from zoexplore.axes import AXES, T_MOST
 from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.compute.cache import cached, lookup
-from zoexplore.export import to_csv
-from zoexplore.planning import Plan, Unreachable, calibrate, recommend
-from zoexplore.planning.hiding import Gain, gain_map
-from zoexplore.setting import LARGEST_INTEGER, Accounting, Setting
-from zoexplore.statement import statement
+from zoexplore.questions import Plan, Unreachable, calibrate, recommend
+from zoexplore.questions.export import to_csv
+from zoexplore.questions.hiding import Gain, gain_map
+from zoexplore.questions.statement import statement
+from zoexplore.run.axes import AXES, T_MOST
+from zoexplore.run.setting import LARGEST_INTEGER, Accounting, Setting
 
 REFERENCE = "reference"  # the column of composition at beta = 1
 REFERENCE_TITLE = "Composition at β\u00a0=\u00a01"
@@ -29,7 +29,6 @@ _EVEN, _FEW = np.linspace(0.01, 0.99, 99), np.geomspace(1e-6, 0.01, 81)
 RATES = np.unique(np.concatenate([_FEW, _EVEN, 1 - _FEW]))  # of false alarms: even, and close together at either end
 RATES.flags.writeable = False
 Wanted = float | tuple[float, float]
-SIZE = 101  # points a side of a map
 
 
 def timed(function: Callable, *args: Any) -> tuple[Any, float]:
@@ -70,7 +69,7 @@ def any_T(setting: Setting, accounting: Accounting, field: str) -> tuple:
 
 def sketched(setting: Setting, accounting: Accounting, field: str) -> Accounting:
     """How a run's curves are counted until there is time: on batches drawn afresh by Renyi divergence, sound and found many times
-    sooner than what is exact; as they are asked for elsewhere, and where that was found already.
+    sooner than what is exact; as they are elsewhere, and where that was found already.
     """
     afresh = not setting.full_batch and setting.sampling in ("without-replacement", "poisson")
     if not afresh or accounting.printed or accounting.conversion != "gaussian":
@@ -143,56 +142,15 @@ def stated(setting: Setting, accounting: Accounting, bound: str) -> tuple[str, s
     return str(found), json.dumps(found.as_dict(), ensure_ascii=False, indent=2)
 
 
-def anywhere(setting: Setting, accounting: Accounting, steps: tuple, shares: tuple) -> tuple:
-    """A run's own T and share do not matter on a map over both, so that moving them computes nothing."""
-    return setting.replace(T=1, beta=0.5), accounting, steps, shares
+def anywhere(setting: Setting, accounting: Accounting, x: str, y: str, xs: tuple, ys: tuple) -> tuple:
+    """A run's own values of two fields do not matter on a map over both, so that moving them computes nothing."""
+    return setting.replace(**{x: xs[0], y: ys[0]}), accounting, x, y, xs, ys
 
 
 @cached(anywhere)
-def gains(setting: Setting, accounting: Accounting, steps: tuple, shares: tuple) -> Gain:
-    """What hiding the iterates gains, a row for each share, a column for each number of steps."""
-    return gain_map(setting, "T", "beta", steps, shares, accounting)
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """What a map is of: two different fields of a setting, one bound."""
-
-    setting: Setting
-    accounting: Accounting
-    bound: str
-    x: str
-    y: str
-    points: int = SIZE
-
-    @property
-    def rows(self) -> np.ndarray:
-        """The values of y; every row is one call of `curve`."""
-        return AXES[self.y].values(self.setting, self.points)
-
-    @property
-    def columns(self) -> np.ndarray:
-        """The values of x."""
-        return AXES[self.x].values(self.setting, self.points)
-
-
-def row(sheet: Sheet, y: float) -> np.ndarray:
-    """epsilon along x at one y, inf where the bound does not apply or the two values cannot go together."""
-    columns, epsilon = sheet.columns, np.full(sheet.columns.size, np.inf)
-    allowed = np.array([_allowed(sheet, x, y) for x in columns])
-    if allowed.any():
-        start = sheet.setting.replace(**{sheet.x: columns[allowed][0], sheet.y: y})
-        found = curve(start, sheet.x, columns[allowed], [sheet.bound], sheet.accounting)
-        epsilon[allowed] = found[sheet.bound]
-    return epsilon
-
-
-def _allowed(sheet: Sheet, x: float, y: float) -> bool:
-    try:
-        sheet.setting.replace(**{sheet.x: x, sheet.y: y})
-    except ValueError:
-        return False
-    return True
+def gains(setting: Setting, accounting: Accounting, x: str, y: str, xs: tuple, ys: tuple) -> Gain:
+    """What hiding the iterates gains over two fields, a row for each value of y."""
+    return gain_map(setting, x, y, xs, ys, accounting)
 
 
 def solved(setting: Setting, field: str, aim: str, wanted: Wanted, bound: str, accounting: Accounting) -> Setting | str:

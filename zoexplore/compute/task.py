@@ -5,13 +5,14 @@ import logging
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import wait
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 import panel as pn
 
 from zoexplore.compute.address import own_address
-from zoexplore.compute.fair import event_loop
+from zoexplore.compute.fair import budget
 from zoexplore.compute.process import driven
 
 _LOG = logging.getLogger("zoexplore")
@@ -37,12 +38,12 @@ class Task:
     """A coroutine of the session in which it is begun.
 
     It runs at once up to where it has to wait, and so to its end where there is nothing to wait for: a figure follows the slider.
-    Whatever it waits for, an `Answer` or any asyncio future, it is resumed at a turn of its session, under its lock: it may write
-    to models all along. It ends with the session. Without a running event loop it runs to its end at once.
+    Whatever it waits for, an `Answer` or any asyncio future, the event loop resumes it under its session's lock: it may write to
+    models all along. It ends with the session. Without a running event loop it runs to its end at once.
 
     Args:
         function: a coroutine function without arguments; without one there is nothing to do, and nothing to stop.
-        failed: called after an error, which is raised here if it comes at once, else told and logged as a callback's is.
+        failed: called after an error, which is raised here if it comes at once, else reported as a callback's is.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class Task:
         if self._document and self.waits:
             if self._document not in _tasks:
                 _tasks[self._document] = WeakSet()
-                self._document.on_session_destroyed(_stop_all)
+                self._document.on_session_destroyed(partial(_stop_all, self._document))
             _tasks[self._document].add(self)
         self._step(first=True)
 
@@ -80,7 +81,7 @@ class Task:
             except StopIteration:
                 self._coroutine = None
                 return
-            except Exception as error:  # as a callback's: what may go wrong is up to the task, and is told whatever it is
+            except Exception as error:  # as a callback's: what may go wrong is up to the task
                 self._coroutine = None
                 self._failed(error)
                 if first:
@@ -102,12 +103,12 @@ class Task:
                 return
 
     def _woken(self, _: Any) -> None:
-        """From any thread: go on at the session's next turn."""
+        """From any thread: have the event loop go on."""
         assert self._loop
         if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._turn)
+            self._loop.call_soon_threadsafe(self._resume)
 
-    def _turn(self) -> None:
+    def _resume(self) -> None:
         if self._document is None:
             self._step()
         elif self._document.session_context and not self._document.session_context.destroyed:
@@ -116,7 +117,7 @@ class Task:
     def _paid_step(self) -> None:
         began = time.thread_time()
         self._step()
-        event_loop.charge(self._address, time.thread_time() - began)
+        budget.charge(self._address, time.thread_time() - began)
 
     def _report(self, error: Exception) -> None:
         if pn.config.exception_handler:
@@ -125,6 +126,6 @@ class Task:
             _LOG.error("work off the event loop failed", exc_info=error)
 
 
-def _stop_all(context: Any) -> None:
-    for task in list(_tasks.pop(context._document, ())):
+def _stop_all(document: Any, _: Any) -> None:
+    for task in list(_tasks.pop(document, ())):
         task.stop()

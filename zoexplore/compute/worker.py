@@ -26,10 +26,10 @@ from typing import BinaryIO
 
 import numpy as np
 
-from zoexplore.compute.questions import Sheet, guarantees, row
-from zoexplore.limits import bound_memory
-from zoexplore.presets import DEMONSTRATION
-from zoexplore.setting import Accounting
+from zoexplore.compute.limits import bound_memory
+from zoexplore.compute.questions import curve_set, guarantees
+from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.run.setting import Accounting
 
 ITEM, DONE, ERROR = "item", "done", "error"
 FORK = "fork"  # the argument that makes it a fork server
@@ -39,12 +39,12 @@ _PR_SET_PDEATHSIG = 1  # of Linux's prctl
 
 
 def main() -> None:
-    """Answer the calls that come by the standard input, or fork a worker for whatever asks there for one."""
+    """Answer the calls that come by the standard input, or fork a worker for each request that comes there."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # which a terminal and a notebook send to all their processes
     if hasattr(os, "nice"):
         os.nice(_NICE)
     bound_memory()
-    parent, asked, answered = os.getppid(), os.dup(0), os.dup(1)
+    parent, incoming, outgoing = os.getppid(), os.dup(0), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what compiled code prints as well
     sys.stdout = sys.stderr
@@ -52,20 +52,20 @@ def main() -> None:
     gc.freeze()  # what is loaded stays; and a collection would write to pages of memory that forked workers share
     gc.enable()
     if FORK in sys.argv:
-        parent, connection = os.getpid(), forked(socket.socket(fileno=asked))
+        parent, connection = os.getpid(), forked(socket.socket(fileno=incoming))
         if connection is None:
             return
-        asked, answered = connection, os.dup(connection)
+        incoming, outgoing = connection, os.dup(connection)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    with open(asked, "rb") as calls, open(answered, "wb") as answers:
+    with open(incoming, "rb") as calls, open(outgoing, "wb") as answers:
         work(calls, answers)
 
 
 def load() -> None:
-    """Have imported what pages ask for first, and its compiled loops loaded."""
-    with suppress(Exception):  # whatever is wrong is wrong with the calls as well, and told of them
+    """Have imported what pages need first, and its compiled loops loaded."""
+    with suppress(Exception):  # whatever is wrong is wrong with the calls as well, which say so
         guarantees(DEMONSTRATION, Accounting())
-        row(Sheet(DEMONSTRATION, Accounting(), "sharp", "T", "beta"), 0.5)
+        curve_set(DEMONSTRATION, Accounting(), "T")
 
 
 def forked(control: socket.socket) -> int | None:

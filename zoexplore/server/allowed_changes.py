@@ -1,8 +1,7 @@
 """What a browser may change of its session's document, by Bokeh's patches: what widgets need and nothing else.
 
-Bokeh's server applies whatever patch it gets, to any property of any model, and unpacks what is packed before it looks at it.
-Here every event of a patch is looked at first. Only plain values pass, to the properties in `SETTABLE`; no text that is shown as
-HTML is among those. A patch is looked at again when it is applied, since a model that it names may be gone by then.
+Bokeh's server applies any patch to any property of any model, and unpacks what is packed before it looks at it. Here only plain
+values pass, to the properties in `SETTABLE`; no text that is shown as HTML is among those.
 """
 
 import logging
@@ -13,9 +12,11 @@ from bokeh.document import Document
 from bokeh.model import DataModel, Model
 from bokeh.protocol.messages.patch_doc import patch_doc
 
-from zoexplore.limits import EVENTS, TEXT
-
 _LOG = logging.getLogger("zoexplore")
+EVENTS = 200  # changes and clicks in one message
+TEXT = 20_000  # characters of one text
+DEPTH = 4  # lists within lists
+LARGEST = int(sys.float_info.max)  # a document that holds a larger whole number cannot be sent
 
 # By the name of a Bokeh or Panel model, or of one that it derives from.
 SETTABLE: dict[str, frozenset[str]] = {
@@ -33,10 +34,9 @@ SETTABLE: dict[str, frozenset[str]] = {
         "ToggleButtonGroup": "active",
         "Tabs": "active",
         "Card": "collapsed",
+        "Plot": "inner_width inner_height",
         "Range1d": "start end",
         "Span": "location",
-        "Selection": "indices",
-        "Player": "value value_throttled direction",
         "FileDownload": "clicks _transfers",
         "BrowserInfo": "dark_mode",
     }.items()
@@ -44,132 +44,91 @@ SETTABLE: dict[str, frozenset[str]] = {
 EVENTS_OF_PAGES = frozenset(
     "document_ready button_click tap panstart pan panend reset dom_event value_submit menu_item_click".split()
 )
-BOKEH = "bokeh_event"
-DEPTH = 4  # lists within lists
-LARGEST = int(sys.float_info.max)
-KEYS = 10  # that may be held
 
 
 class Malformed(ValueError):
-    """What no browser of ours sends."""
+    """A message that no page of ours sends."""
 
 
-def accepted(content: Any, document: Document) -> list[dict[str, Any]]:
-    """The events of a PATCH-DOC message that the document may take; the others are dropped.
-
-    Raises:
-        Malformed: it is no list of events, or too long.
-    """
+def events_of(content: Any) -> list[dict[str, Any]]:
+    """The events of a PATCH-DOC message, whatever they are. Raises Malformed where there is no list of them, or a long one."""
     events = content.get("events") if isinstance(content, dict) else None
-    if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
-        raise Malformed("a patch is a list of events")
-    if len(events) > EVENTS.value:
-        raise Malformed(f"{len(events)} events in one message: at most {EVENTS.value} are allowed")
-    passed = [event for event in map(_referring, events) if _passes(event, document)]
-    if len(passed) < len(events):
-        _LOG.debug("%d of %d events of a browser dropped", len(events) - len(passed), len(events))
-    return passed
-
-
-def _referring(event: dict[str, Any]) -> dict[str, Any]:
-    """An event whose model is named by its id alone.
-
-    BokehJS writes out the whole of a model that has come since it last sent anything, as where the first thing that a reader does
-    with a new button is to click it. Of that nothing but the id is looked at.
-    """
-    data = event.get("msg_data")
-    for entry in _mapped(data.get("values"), EVENTS.value) or () if isinstance(data, dict) else ():
-        if isinstance(entry, list) and entry[:1] == ["model"] and isinstance(entry[-1], dict) and "id" in entry[-1]:
-            entry[-1] = {"id": entry[-1]["id"]}
-    return event
+    if not isinstance(events, list) or len(events) > EVENTS or not all(isinstance(event, dict) for event in events):
+        raise Malformed(f"a patch is a list of at most {EVENTS} events")
+    return events
 
 
 class Patch(patch_doc):
-    """A message whose events are `accepted` once more when it is applied: where one names a lost model, Bokeh applies none."""
+    """A message of which only what is allowed is applied."""
 
     def apply_to_document(self, doc: Document, setter: Any = None) -> None:
-        """Bokeh's hook, called under the session's lock."""
-        left = {"events": accepted(self.payload.content, doc)}
-        patch_doc(self.header, self.metadata, left).apply_to_document(doc, setter)
+        """Bokeh's hook, called under the session's lock: a model that was there when the browser sent this may be gone."""
+        given = self.payload.content["events"]
+        events = [event for event in (allowed(event, doc) for event in given) if event]
+        if len(events) < len(given):
+            _LOG.debug("%d of %d events of a browser dropped", len(given) - len(events), len(given))
+        patch_doc(self.header, self.metadata, {"events": events}).apply_to_document(doc, setter)
 
 
-def _passes(event: dict[str, Any], document: Document) -> bool:
-    kind = event.get("kind")
-    if kind == "ModelChanged":
-        return event.keys() == {"kind", "model", "attr", "new"} and _settable(event, document)
-    if kind == "MessageSent":
-        named = event.keys() == {"kind", "msg_type", "msg_data"} and event["msg_type"] == BOKEH
-        return named and _event(event["msg_data"], document)
-    return False
-
-
-def _settable(event: dict[str, Any], document: Document) -> bool:
-    model = _model(event["model"], document)
-    attribute = event["attr"]
-    if model is None or not isinstance(attribute, str) or attribute not in properties(model):
-        return False
-    return plain(event["new"], TEXT.value)
+def allowed(event: dict[str, Any], document: Document) -> dict[str, Any] | None:
+    """What is allowed of an event; None where nothing is."""
+    match event:
+        case {"kind": "ModelChanged", "model": reference, "attr": str(attribute), "new": new}:
+            model = _model(reference, document)
+            if model and attribute in properties(model) and plain(new, TEXT):
+                return {"kind": "ModelChanged", "model": {"id": model.id}, "attr": attribute, "new": new}
+        case {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": {"name": str(name), "values": values}}:
+            entries = [_entry(entry, document) for entry in _entries(values)]
+            if name in EVENTS_OF_PAGES and None not in entries:
+                data = {"type": "event", "name": name, "values": {"type": "map", "entries": [each for each in entries if each]}}
+                return {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": data}
+    return None
 
 
 def properties(model: Model) -> frozenset[str]:
-    """The properties of a model that a browser may set. Those of a component of our own are all there to be set by it."""
+    """The properties of a model that a browser may set: of a component of our own, all of them."""
     if isinstance(model, DataModel):
         return frozenset(model.properties()) - frozenset(DataModel.properties())
-    return frozenset().union(*(SETTABLE.get(name, ()) for name in _names(model)))
-
-
-def _names(model: Model) -> list[str]:
-    return [kind.__name__ for kind in type(model).__mro__]
-
-
-def _model(reference: Any, document: Document) -> Model | None:
-    if not isinstance(reference, dict) or reference.keys() != {"id"} or not isinstance(reference["id"], str):
-        return None
-    return document.get_model_by_id(reference["id"])
+    return frozenset().union(*(SETTABLE.get(kind.__name__, ()) for kind in type(model).__mro__))
 
 
 def plain(value: Any, longest: int = 1000, depth: int = DEPTH) -> bool:
-    """Whether a value is a number, a truth value, a text of at most `longest` characters, or a list of such.
-
-    JSON may have a whole number of any size. A browser writes none that is larger than its largest float, and a document that
-    holds one can no longer be sent.
-    """
-    if value is None or isinstance(value, (bool, float)):
-        return True
-    if isinstance(value, int):
-        return abs(value) <= LARGEST
-    if isinstance(value, str):
-        return len(value) <= longest
-    if isinstance(value, list):
-        return depth > 0 and len(value) <= EVENTS.value and all(plain(item, longest, depth - 1) for item in value)
-    if isinstance(value, dict):  # how a number is written that JSON has not
-        return value.keys() == {"type", "value"} and value["type"] == "number" and value["value"] in ("nan", "+inf", "-inf")
+    """Whether a value is a number, a truth value, a text of at most `longest` characters, or a list of such."""
+    match value:
+        case None | bool() | float():
+            return True
+        case int():
+            return abs(value) <= LARGEST
+        case str():
+            return len(value) <= longest
+        case list():
+            return depth > 0 and len(value) <= EVENTS and all(plain(item, longest, depth - 1) for item in value)
+        case {"type": "number", "value": "nan" | "+inf" | "-inf"}:  # which JSON does not have
+            return len(value) == 2
     return False
 
 
-def _event(data: Any, document: Document) -> bool:
-    """Whether it is a click or the like: a name that pages use, and plain values by name."""
-    if not isinstance(data, dict) or data.get("type") != "event" or data.get("name") not in EVENTS_OF_PAGES:
-        return False
-    entries = _mapped(data.get("values"), EVENTS.value)
-    return entries is not None and all(_entry(entry, document) for entry in entries)
+def _model(reference: Any, document: Document) -> Model | None:
+    """The model that is named. BokehJS writes out all of a new one; nothing but its id is looked at."""
+    name = reference.get("id") if isinstance(reference, dict) else None
+    return document.get_model_by_id(name) if isinstance(name, str) else None
 
 
-def _entry(entry: Any, document: Document) -> bool:
-    if not (isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str)):
-        return False
-    key, value = entry
-    if key == "model":
-        return value is None or _model(value, document) is not None
-    if key == "modifiers":
-        held = _mapped(value, KEYS)  # the keys held during a tap, by name
-        return held is not None and all(plain(entry) for entry in held)
-    return plain(value)
+def _entries(values: Any) -> list:
+    entries = values.get("entries", []) if isinstance(values, dict) else None
+    return entries if isinstance(entries, list) and len(entries) <= EVENTS else [None]
 
 
-def _mapped(value: Any, most: int) -> list | None:
-    """The entries of what is written as a map; None where it is none, or has more than `most`."""
-    if not isinstance(value, dict) or value.get("type") != "map" or not value.keys() <= {"type", "entries"}:
-        return None
-    entries = value.get("entries", [])
-    return entries if isinstance(entries, list) and len(entries) <= most else None
+def _entry(entry: Any, document: Document) -> list | None:
+    """One value of an event by its name: empty where it is not needed, None where it is not allowed."""
+    match entry:
+        case ["modifiers", _]:
+            return []
+        case ["model", None]:
+            return entry
+        case ["model", reference]:
+            model = _model(reference, document)
+            return ["model", {"id": model.id}] if model else None
+        case [str(), value] if plain(value):
+            return entry
+    return None

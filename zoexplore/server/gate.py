@@ -1,9 +1,7 @@
-"""The gate to the event loop: what costs its time waits here for its turn, fairly by address.
+"""The gate to the event loop: what costs its time passes one at a time, whoever has spent least first.
 
-Messages of readers wait by the addresses that they come from, and the making of pages is one more who waits: so whoever is there
-goes on while a hall comes in. Each address pays in seconds of the processor for what is done for it, and for bytes: for messages
-that are parsed and acted upon, pages that are made, what is drawn later, and calls in worker processes. Whoever has spent more
-waits behind whoever has spent less.
+Messages of readers pass by their addresses. Pages are made one at a time, too, and in stages. All stages together pass as one
+more address, so that readers who are there go on while a hall comes in.
 """
 
 import asyncio
@@ -12,57 +10,61 @@ import types
 from collections.abc import Coroutine, Generator
 from typing import Any, TypeVar
 
-from zoexplore.compute.fair import FairQueue, event_loop
+from zoexplore.compute.fair import FairQueue, budget
 
 T = TypeVar("T")
-PAGES = "the making of pages"  # which is no address
+PAGES = "the making of pages"  # pays like an address
 BYTE = 5e-8  # seconds that a byte costs before anybody looks at it
 
 
-class Gate:
-    """Lets through one at a time, whoever has spent least first. What is let through does its work in one step of the loop."""
+class FairLock:
+    """A lock that goes, of those who wait, to the address that has spent least."""
 
-    def __init__(self, queue: FairQueue[asyncio.Future[None]] = event_loop) -> None:
-        self._queue, self._open = queue, True
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self.passed, self.waited = 0, 0.0  # how many were let through; the seconds that they waited
+    def __init__(self) -> None:
+        self._queue: FairQueue[asyncio.Future[None]] = FairQueue(budget)
+        self.held, self.waited = False, 0.0  # whether somebody has it; seconds for which all have waited
 
-    async def turn(self, who: str) -> None:
-        """Wait until it is this address's turn."""
-        loop = asyncio.get_running_loop()
-        self.passed += 1
-        if loop is not self._loop:  # of another server in this process: whoever waited for the last one waits no more
-            self._loop, self._open = loop, True
-            while self._queue.take():
-                pass
-        if self._open:
-            self._open = False
-            loop.call_soon(self._let_through)
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return len(self._queue)
+
+    async def acquire(self, address: str) -> None:
+        """Wait for the lock, and keep it until `release`."""
+        if not self.held:
+            self.held = True
             return
-        began, mine = loop.time(), loop.create_future()
-        self._queue.add(who, mine)
+        began, mine = time.monotonic(), asyncio.get_running_loop().create_future()
+        self._queue.add(address, mine)
         try:
             await mine
+        except asyncio.CancelledError:
+            self._queue.remove(address, mine)
+            if not mine.cancelled():  # it has just come
+                self.release()
+            raise
         finally:
-            self._queue.remove(who, mine)
-            self.waited += loop.time() - began
+            self.waited += time.monotonic() - began
 
-    def _let_through(self) -> None:
-        """After what was let through last: the next, or leave the gate open."""
-        found = self._queue.take()
-        self._open = found is None
-        if found is not None:
-            if not found.done():
-                found.set_result(None)
-            asyncio.get_running_loop().call_soon(self._let_through)
+    def release(self) -> None:
+        """Give the lock to the next."""
+        following = self._queue.take(lambda each: not each.cancelled())
+        self.held = following is not None
+        if following is not None:
+            following.set_result(None)
+
+    async def enter(self, address: str) -> None:
+        """Wait for the lock, and keep it until the event loop goes on to something else."""
+        await self.acquire(address)
+        asyncio.get_running_loop().call_soon(self.release)
 
 
-gate = Gate()
+gate, page_lock = FairLock(), FairLock()
 
 
 @types.coroutine
-def paid(coroutine: Coroutine[Any, Any, T], *who: str) -> Generator[Any, Any, T]:
-    """Await a coroutine, and have these pay for the time of the processor that it takes."""
+def paid(coroutine: Coroutine[Any, Any, T], *payers: str) -> Generator[Any, Any, T]:
+    """Await a coroutine, and charge each of these addresses for the processor time that it takes."""
     error: BaseException | None = None
     while True:
         began = time.thread_time()
@@ -71,10 +73,10 @@ def paid(coroutine: Coroutine[Any, Any, T], *who: str) -> Generator[Any, Any, T]
         except StopIteration as stop:
             return stop.value
         finally:
-            for each in who:
-                event_loop.charge(each, time.thread_time() - began)
+            for each in payers:
+                budget.charge(each, time.thread_time() - began)
         try:
             error = None
             yield awaited
-        except BaseException as thrown:  # whatever it is, it is the coroutine's to deal with
+        except BaseException as thrown:  # the coroutine deals with it, whatever it is
             error = thrown

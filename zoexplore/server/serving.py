@@ -12,27 +12,31 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import panel as pn
+from bokeh.document import Document
 from bokeh.settings import settings
 from panel.io.application import Application, build_applications
 from panel.io.server import get_server
 from panel.io.state import set_curdoc
 from tornado.httpserver import HTTPServer
-from tornado.web import StaticFileHandler
+from tornado.web import ErrorHandler, RedirectHandler, StaticFileHandler
 
-from zoexplore.limits import LINGER_SECONDS, MESSAGE, REQUEST
-from zoexplore.server import monitoring, sessions
+from zoexplore.compute.ask import pool
+from zoexplore.compute.limits import LINGER_SECONDS
+from zoexplore.server import monitoring
 from zoexplore.server.connections import CountingServer, allow_open_files
-from zoexplore.server.page import Headers, Nothing, Page, Redirect, between_stages, framing
-from zoexplore.server.sign_in import SignIn, SignOut
-from zoexplore.server.websocket import Socket
+from zoexplore.server.gate import page_lock
+from zoexplore.server.page import Headers, Page, between_stages, framing
+from zoexplore.server.seats import seats
+from zoexplore.server.websocket import MESSAGE, Socket
 
 KEY = "BOKEH_SECRET_KEY"
+SIGN_IN = "PANEL_BASIC_AUTH", "PANEL_OAUTH_PROVIDER"
 CHECK = 2000  # ms between two looks for sessions that have ended
 PING = 15_000  # ms between two pings, which find out connections that are lost
 SLOW = 60  # seconds that a client may take over a request, or do nothing between two
 DRAIN = 10.0  # seconds for pages and computations that have begun, once the process is told to end
-HEADERS = 16_384  # bytes of a request's headers
-_NEVER = 2**31 - 1
+NEVER = 2**31 - 1
+REQUEST, HEADERS = 65_536, 16_384  # bytes of a request's body and headers
 ICON = ("/(favicon.ico)", StaticFileHandler, {"path": Path(pn.__file__).with_name("dist") / "images"})  # beneath a prefix, too
 
 
@@ -47,59 +51,54 @@ class PageFactory(Protocol):
 
 
 def serve(
-    page: PageFactory,
+    pages: Mapping[str, PageFactory],
     port: int = 5006,
     address: str = "127.0.0.1",
     origins: Sequence[str] = (),
     behind_proxy: bool = False,
     prefix: str = "",
-    pages: Mapping[str, Any] | None = None,
-    start: bool = True,
 ) -> Any:
-    """Serve a page at /app, whether the process answers at /liveness, and whether it has room at /readiness; /metrics to some.
+    """A server of pages, which also says whether the process answers at /liveness, and whether it has room at /readiness.
 
     Args:
-        page: makes it.
+        pages: what makes them, by their paths.
         port: to listen on.
         address: to listen on; "0.0.0.0" for all of the machine's.
         origins: where readers find the page, as HOST[:PORT]; those of this machine if none is given.
         behind_proxy: whether to believe a proxy's headers about addresses and https. Only where readers cannot reach the port.
         prefix: of the path, as in "zoexplore" for /zoexplore/app.
-        pages: what to serve beside it by its path, as `panel.serve` takes it; at "app" in its place.
-        start: whether to start, and return when the server has been ended.
 
     Returns:
-        the Bokeh server, which `run` starts if this has not.
+        the Bokeh server, for `run` to start.
 
     Raises:
-        ValueError: a limit or the list of sites that may frame the page is set to what it cannot be.
+        ValueError: the list of sites that may frame the page is set to what it cannot be, or Panel's sign-in is set.
         OSError: the port is taken.
     """
-    framing()  # is a mistake now, and not where somebody asks for the page
+    framing()  # is a mistake now, and not where somebody loads the page
+    if any(map(os.environ.get, SIGN_IN)):
+        raise ValueError(f"{' and '.join(SIGN_IN)} have no effect here: the proxy asks for passwords (docs/deploy.md)")
     monitoring.to_standard_error()
-    freeze_startup_objects()
+    gc.freeze()  # what is there by now is never looked through again; and Bokeh looks through the rest when a session ends:
+    gc.set_threshold(*gc.get_threshold()[:2], NEVER)  # in between, that would take some tenths of a second
     allow_open_files()
     settings.perform_document_validation = False  # looks all models of a new session through for mistakes of ours: tests do that
     settings.perform_error_diagnostics = False  # looks at the signature of each of a session's thousand callbacks, for the same
     HTTPServer.configure(CountingServer)
     server = get_server(
-        {"app": _staged(page)} | dict(pages or {}), port=port, address=address, start=False, show=False, verbose=False,
+        {path: _staged(page) for path, page in pages.items()}, port=port, address=address, start=False, show=False, verbose=False,
         websocket_origin=list(origins) or [f"{host}:{port}" for host in ("127.0.0.1", "localhost")],
         extra_patterns=[*monitoring.PATHS, ICON],
         secret_key=os.environ.get(KEY, secrets.token_urlsafe(32)).encode(), sign_sessions=True, generate_session_ids=True,
-        transforms=[Headers], websocket_max_message_size=MESSAGE.value, use_xheaders=behind_proxy, prefix=prefix,
+        transforms=[Headers], websocket_max_message_size=MESSAGE, use_xheaders=behind_proxy, prefix=prefix,
         check_unused_sessions_milliseconds=CHECK, unused_session_lifetime_milliseconds=1000 * LINGER_SECONDS.value,
         keep_alive_milliseconds=PING,
         http_server_kwargs={
-            "max_body_size": REQUEST.value, "max_header_size": HEADERS, "idle_connection_timeout": SLOW, "body_timeout": SLOW,
+            "max_body_size": REQUEST, "max_header_size": HEADERS, "idle_connection_timeout": SLOW, "body_timeout": SLOW,
         },
-        **_sign_in(),
     )  # fmt: skip
     HTTPServer.configure(None)
     _guard(server._tornado)
-    server.io_loop.spawn_callback(monitoring.watch)
-    if start:
-        run(server)
     return server
 
 
@@ -115,11 +114,11 @@ def run(server: Any) -> None:
 
 async def _end(server: Any) -> None:
     """Admit nobody any more, wait for pages and computations that have begun, and end. The second time end at once."""
-    closed, sessions.admission.closed = sessions.admission.closed, True
     loop = asyncio.get_running_loop()
-    until = loop.time() + (0.0 if closed else DRAIN)
+    until = loop.time() + (0.0 if seats.closed else DRAIN)
+    seats.closed = True
     server.stop(wait=False)
-    while loop.time() < until and monitoring.at_work():
+    while loop.time() < until and (page_lock.held or pool().counts()[0]):
         await asyncio.sleep(0.1)
     server.io_loop.stop()
 
@@ -132,17 +131,15 @@ class Staged(Application):
     async def on_session_created(self, session_context: Any) -> None:
         """Bokeh's hook for what comes before a document is put together. Between stages, others go first."""
         await super().on_session_created(session_context)
-        document = session_context._document  # which has no public name before there is a session
-        sessions.take_seat(document)
-        stages = self.page.begin()
-        while self._went_on(stages, document):
-            await between_stages()
+        await session_context.with_locked_document(self._make)
 
-    @staticmethod
-    def _went_on(stages: Iterator[None], document: Any) -> bool:
-        """Whether there was another stage, which is done now."""
-        with set_curdoc(document):
-            return next(stages, True) is None
+    async def _make(self, document: Document) -> None:
+        stages = self.page.begin()
+        while True:
+            with set_curdoc(document):
+                if next(stages, True):
+                    return
+            await between_stages()
 
 
 def _staged(page: PageFactory) -> Staged:
@@ -152,32 +149,14 @@ def _staged(page: PageFactory) -> Staged:
 
 
 def _guard(application: Any) -> None:
-    """Have our handlers answer before Panel's do, which stay for nothing but static files."""
-    prefix = application.prefix
-    patterns: list[tuple] = [(f"{prefix}/components.*", Nothing)]
+    """Have our handlers answer before Panel's do, which stay for nothing but static files: not for files of any module that can
+    be imported, nor for a page's inside.
+    """
+    prefix, nothing = application.prefix, {"status_code": 404}
+    patterns: list[tuple] = [(f"{prefix}/components.*", ErrorHandler, nothing)]
     for path, context in application.applications.items():
         base = prefix + path
         given = {"application_context": context, "bokeh_websocket_path": f"{base}/ws"}
-        patterns += [(f"{base}/ws", Socket, given), (base, Page, given), (f"{base}/", Redirect, {"url": base})]
-        patterns += [(f"{base}/(metadata|autoload.js)", Nothing)]
-    if pn.config.basic_auth:
-        patterns += [(f"{prefix}/login", SignIn), (f"{prefix}/logout", SignOut)]
+        patterns += [(f"{base}/ws", Socket, given), (base, Page, given), (f"{base}/", RedirectHandler, {"url": base})]
+        patterns += [(f"{base}/(?:metadata|autoload.js)", ErrorHandler, nothing)]
     application.add_handlers(".*", patterns)
-
-
-def _sign_in() -> dict[str, Any]:
-    """Who may come in, from Panel's own environment variables: docs/deploy.md."""
-    names = ("basic_auth", "oauth_provider", "oauth_key", "oauth_secret", "oauth_redirect_uri", "cookie_secret")
-    return {name: value for name in names if (value := getattr(pn.config, name, None))}
-
-
-def freeze_startup_objects() -> None:
-    """Once all is imported: what is there is never looked through again; what comes is, after sessions have been closed.
-
-    Python's own full collection looks at every object there is and takes a few tenths of a second, in the middle of whatever goes
-    on. Before the first session: what is frozen keeps whatever it is in a cycle with, and a session is a cycle. What is garbage
-    by then is frozen, too: it is little, and to look for it takes as long.
-    """
-    gc.freeze()
-    young, middle, _ = gc.get_threshold()
-    gc.set_threshold(young, middle, _NEVER)

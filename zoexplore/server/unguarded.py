@@ -1,46 +1,36 @@
 """What `panel serve` says where it listens beyond this machine: it has Panel's handlers, and none of this package's guards."""
 
+import argparse
 import logging
-import os
-import socket
-import stat
-from contextlib import suppress
+import sys
+from collections.abc import Sequence
 from functools import cache
 from html import escape
-from ipaddress import ip_address
 
 import panel as pn
 
-INSTEAD = "zoexplore serve --address 0.0.0.0 --origin HOST"
-OWN = "panel serve app.py --address 127.0.0.1"
-MOST_FILES = 1024  # open files that are looked at
+SAID = (
+    "This process may be reached from elsewhere, and has no guards against others. "
+    "To serve others: zoexplore serve --address 0.0.0.0 --origin HOST; "
+    "for this machine alone: panel serve app.py --address 127.0.0.1"
+)
 
 
 def warn() -> None:
     """Say so on the current document, and once in the log."""
-    if pn.state.curdoc and (hosts := listening_beyond()):
-        said = (
-            f"This process listens on {', '.join(hosts)}, where others reach it, and has no guards against them. "
-            f"To serve others: {INSTEAD}; for this machine alone: {OWN}"
-        )
-        _log(said)
-        alert = f'<p role="alert" style="margin:0;padding:.5rem 1rem;background:#8b0000;color:#fff">{escape(said)}</p>'
+    if pn.state.curdoc and listens_beyond(sys.orig_argv):
+        _log()
+        alert = f'<p role="alert" style="margin:0;padding:.5rem 1rem;background:#8b0000;color:#fff">{escape(SAID)}</p>'
         pn.pane.HTML(alert, sizing_mode="stretch_width").servable()
 
 
 @cache  # once a process
-def _log(said: str) -> None:
-    logging.getLogger("zoexplore").warning(said)
+def _log() -> None:
+    logging.getLogger("zoexplore").warning(SAID)
 
 
-def listening_beyond() -> list[str]:
-    """The addresses, other than this machine's own, on which this process listens; none where that cannot be found out."""
-    found: set[str] = set()
-    for file in range(MOST_FILES):
-        with suppress(OSError):
-            if stat.S_ISSOCK(os.fstat(file).st_mode):
-                with socket.socket(fileno=os.dup(file)) as each:
-                    internet = each.family in (socket.AF_INET, socket.AF_INET6)
-                    if internet and each.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-                        found.add(each.getsockname()[0])
-    return sorted(host for host in found if not ip_address(host.partition("%")[0]).is_loopback)
+def listens_beyond(arguments: Sequence[str]) -> bool:
+    """Whether these arguments of `panel serve` have it listen beyond this machine, as it does where they say nothing."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--address")
+    return parser.parse_known_args(arguments)[0].address not in ("127.0.0.1", "::1", "localhost")

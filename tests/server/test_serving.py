@@ -1,0 +1,43 @@
+"""What an operator sets: a path before the page's, the sites that may frame it; and what is left to the proxy."""
+
+import urllib.request
+from types import SimpleNamespace
+
+import pytest
+from tornado.httputil import HTTPHeaders
+
+from tests.server.visits import served
+from zoexplore.server.page import FRAMES, Headers, framing
+from zoexplore.server.serving import SIGN_IN, serve
+
+PATIENCE = 120  # seconds for an answer
+
+
+def test_the_page_and_its_icon_are_there_beneath_a_path():
+    with served(prefix="course") as origin:
+        for path in ("app", "app/", "favicon.ico"):
+            with urllib.request.urlopen(f"http://{origin}/course/{path}", timeout=PATIENCE) as answer:
+                assert answer.status == 200
+
+
+@pytest.mark.parametrize("variable", SIGN_IN)
+def test_a_sign_in_that_would_let_everybody_in_is_refused(monkeypatch, variable):
+    """Whoever sets a password would otherwise believe that it is asked for."""
+    monkeypatch.setenv(variable, "lecture")
+    with pytest.raises(ValueError, match="the proxy asks for passwords"):
+        serve({})
+
+
+def test_the_sites_that_are_named_may_frame_the_page(monkeypatch):
+    monkeypatch.setenv(FRAMES, " https://course.example.org https://example.com ")
+    headers = HTTPHeaders()
+    Headers(SimpleNamespace()).transform_first_chunk(200, headers, b"", True)
+    assert "frame-ancestors https://course.example.org https://example.com" in headers["Content-Security-Policy"]
+    assert "X-Frame-Options" not in headers
+
+
+@pytest.mark.parametrize("sites", ["https://a.org; script-src *", "a.org,b.org", "a.org\r\nSet-Cookie: a=b"])
+def test_what_is_no_list_of_sites_is_refused(monkeypatch, sites):
+    monkeypatch.setenv(FRAMES, sites)
+    with pytest.raises(ValueError, match=f"{FRAMES} = .* is not allowed"):
+        framing()

@@ -1,0 +1,71 @@
+"""Limits: how much of anything one visitor may have of the server. Each has a default and a variable that changes it.
+
+Who may show the page in a frame is set by a variable, too.
+"""
+
+import os
+from dataclasses import dataclass
+
+PREFIX = "ZOEXPLORE_"
+FRAMES = PREFIX + "FRAMES"  # the sites that may show the page in a frame, as in "https://example.org"; none where unset
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One limit. The environment is read whenever the value is.
+
+    Args:
+        name: of the environment variable, after `ZOEXPLORE_`.
+        default: the value where the variable is not set.
+        unit: what is counted.
+        meaning: what the limit bounds, for the table in docs/deploy.md.
+    """
+
+    name: str
+    default: int
+    unit: str
+    meaning: str
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return PREFIX + self.name
+
+    @property
+    def value(self) -> int:
+        """The limit that holds now.
+
+        Raises:
+            ValueError: the variable is set to something else than a whole number above 0.
+        """
+        given = os.environ.get(self.variable, str(self.default))
+        if not (given.isascii() and given.isdigit() and int(given)):
+            raise ValueError(f"{self.variable} = {given!r} is not allowed: give a whole number above 0")
+        return int(given)
+
+
+READERS = Limit("READERS", 35, "readers", "sessions of one process at a time")
+READERS_PER_ADDRESS = Limit("READERS_PER_ADDRESS", 25, "readers", "the same, of one address; an IPv6 /48 network is one address")
+IDLE_SECONDS = Limit("IDLE_SECONDS", 120, "s", "without a move after which a session ends where another waits for its seat")
+CONNECTIONS_PER_ADDRESS = Limit("CONNECTIONS_PER_ADDRESS", 300, "connections", "of one address at a time, without a proxy")
+LINGER_SECONDS = Limit("LINGER_SECONDS", 60, "s", "that a session outlives its closed page or lost connection")
+RUNS_PER_ADDRESS = Limit("RUNS_PER_ADDRESS", 1, "runs", "trainings of one address at a time")
+RUN_STEPS = Limit("RUN_STEPS", 5_000_000, "steps", "of one training: points times seeds times T")
+RUN_SECONDS = Limit("RUN_SECONDS", 600, "s", "that one training may take")
+WORKER_MEGABYTES = Limit("WORKER_MEGABYTES", 4096, "MB", "of memory that one computing process may take (Linux)")
+
+
+def bound_memory() -> None:
+    """Have this process, and those that it begins, take no more memory each than a worker may; beyond that is a MemoryError."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    most = WORKER_MEGABYTES.value * 2**20
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if hard == resource.RLIM_INFINITY or most < hard:
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+# read by the test of docs/deploy.md's table
+ALL = tuple(limit for limit in list(globals().values()) if isinstance(limit, Limit))

@@ -1,0 +1,101 @@
+"""Seats: how many readers a process serves, and how many of one address.
+
+Where all are taken and somebody comes, the session ends that was idle for longest: its address restores it.
+"""
+
+import time
+from dataclasses import dataclass, field
+
+from bokeh.server.session import ServerSession
+from tornado.websocket import WebSocketHandler
+
+from zoexplore.compute.address import UNKNOWN
+from zoexplore.compute.limits import IDLE_SECONDS, READERS, READERS_PER_ADDRESS
+
+TRY_LATER = 1013  # the websocket protocol's code
+LATER = "One is given back when a reader closes the page or leaves it alone for a while: please try again in a moment."
+
+
+class Full(Exception):
+    """There is no seat for this reader now; the message says why."""
+
+
+@dataclass(eq=False)
+class Seat:
+    """What a reader holds from the request for the page to the end of its session.
+
+    Args:
+        address: that it counts against.
+        moved: when the reader last did anything, by the monotonic clock.
+        session: none before the page is made.
+        socket: its connection, if there is one.
+    """
+
+    address: str
+    moved: float = field(default_factory=time.monotonic)
+    session: ServerSession | None = None
+    socket: WebSocketHandler | None = None
+
+    def end_session(self) -> None:
+        """End the session, which was idle: others wait."""
+        if self.session:
+            self.session.request_expiration()
+        if self.socket:
+            self.socket.close(TRY_LATER, "others waited for this seat")
+
+
+class Seats:
+    """The seats of this process."""
+
+    def __init__(self) -> None:
+        self.taken: set[Seat] = set()
+        self.refused = 0  # requests for a page
+        self.closed = False  # whether nobody is admitted any more
+
+    @property
+    def free(self) -> bool:
+        """Whether somebody who came now would get one."""
+        return not self.closed and len(self.taken) < READERS.value
+
+    def take(self, address: str) -> Seat:
+        """A seat for a reader from this address. Raises Full where there is none."""
+        try:
+            if self.closed:
+                raise Full("This server ends: please try again in a moment.")
+            _check(self.taken, READERS.value, "All seats of this server")
+            if address != UNKNOWN:
+                same = {seat for seat in self.taken if seat.address == address}
+                _check(same, READERS_PER_ADDRESS.value, "All seats that this server gives to one address")
+        except Full:
+            self.refused += 1
+            raise
+        seat = Seat(address)
+        self.taken.add(seat)
+        return seat
+
+    def keep(self, seat: Seat, session: ServerSession) -> None:
+        """Give a seat to a session until it ends."""
+        seat.session = session
+        session.document.on_session_destroyed(lambda _: self.taken.discard(seat))
+
+    def give_back(self, seat: Seat) -> None:
+        """Free a seat whose page was not made."""
+        if seat.session is None:
+            self.taken.discard(seat)
+
+    def of(self, session: ServerSession) -> Seat | None:
+        """The seat of a session."""
+        return next((seat for seat in self.taken if seat.session is session), None)
+
+
+def _check(held: set[Seat], most: int, which: str) -> None:
+    """Raise Full where that many are held, and end the session that was idle for longest, if that is long."""
+    if len(held) < most:
+        return
+    idlest = min((seat for seat in held if seat.session), key=lambda seat: seat.moved, default=None)
+    if idlest and time.monotonic() - idlest.moved > IDLE_SECONDS.value:
+        idlest.end_session()
+    raise Full(f"{which} ({most}) are taken. {LATER}")
+
+
+seats = Seats()
