@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks import plain
 from benchmarks.timing import milliseconds, table
 from tests.convention import DEMONSTRATION, Accounting, curve
-from zoexplore.setting import REGIMES, SCHEDULES
+from zoexplore.run.setting import REGIMES, SCHEDULES
 
 T = [int(t) for t in np.geomspace(1, 1e6, 300).round()]
 FIVE = ["composition", "output-perturbation", "corollary", "theorem", "noisy-gd"]

@@ -4,7 +4,7 @@ import numpy as np
 
 from benchmarks.timing import milliseconds, table
 from zoexplore import BOUNDS, epsilon
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.run.presets import DEMONSTRATION
 
 RUN = DEMONSTRATION.replace(n=10_000, d=10**6, K=1000, T=1000, M=0.75, m=0.5, ridge=0.5, R=0.31)
 SIZES = {

@@ -21,9 +21,10 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-backgroun
 PRESSES, PAUSE = 20, 0.35  # of a slider, and seconds between them
 DRAG, REPORTS = 4, 8  # seconds, and milliseconds between two reports of a mouse
 SLIDERS = {"σ": "σ noise scale", "T": "T steps", "K": "K directions per step"}
-TABS = ("Curves", "δ against ε", "Inside the bound", "Theory")
+VIEWS = ("curves", "publish", "profile", "inside", "theory")  # by their names in an address; the first three are measured
 IDLE = "() => window.Bokeh && Bokeh.documents.length > 0 && Bokeh.documents[0].is_idle"
 
+GO = "search => { history.replaceState({}, '', search); dispatchEvent(new PopStateEvent('popstate')); }"
 BURST = 20  # ms without a stroke end a burst
 # Every stroke on any canvas notes when it happened.
 WATCH = """() => {
@@ -91,32 +92,33 @@ def drag(page, handle, process):
     return redrawn / passed, *(1000 * worked / redrawn), sent / redrawn / 1000
 
 
-def row(tab, slider, found):
+def row(view, slider, found):
     """Medians and 95th percentiles of both times."""
     cells = []
     for times in zip(*found, strict=True):
         cells += [statistics.median(times), statistics.quantiles(times, n=20)[-1]]
-    return tab, slider, *cells
+    return view, slider, *cells
 
 
 def measure(page, other, url):
-    """Rows for every tab that follows the sliders live, and for the curves while another reader's map is computed."""
-    for i, tab in enumerate(TABS[:3]):
-        alone(page, f"{url}?n={10_000 + i}&K=52", tab)
+    """Rows for views that follow the sliders live, and for the curves while another reader's map is computed."""
+    for i, view in enumerate(VIEWS[:3]):
+        alone(page, url, f"n={10_000 + i}&K=52", view)
         for name, label in SLIDERS.items():
-            yield row(tab, name, presses(page, named(label)))
-    alone(page, f"{url}?n=30000", TABS[0])
-    opened(other, url)
-    show(other, "Map")
-    yield row(f"{TABS[0]}, beside a map", "σ", presses(page, named(SLIDERS["σ"])))
+            yield row(view, name, presses(page, named(label)))
+    alone(page, url, "n=30000", VIEWS[0])
+    opened(other, f"{url}?tab=helps")
+    yield row(f"{VIEWS[0]}, beside a map", "σ", presses(page, named(SLIDERS["σ"])))
 
 
-def alone(page, url, tab):
-    """A page on which all tabs have been shown, and one of them is."""
-    opened(page, url)
+def alone(page, url, run, view):
+    """A page on which all views have been shown, and one of them is."""
+    run = f"sensitivity=least&{run}"
+    opened(page, f"{url}?{run}")
     page.evaluate(WATCH)
-    for shown in (*TABS, tab):
-        show(page, shown)
+    for shown in (*VIEWS, view):
+        page.evaluate(GO, f"?tab={shown}&{run}")
+        page.wait_for_timeout(1000)
 
 
 def bare(page, url):
@@ -136,12 +138,6 @@ def opened(page, url):
     page.locator(".noUi-handle[aria-label]").first.wait_for()
 
 
-def show(page, tab):
-    """Select a tab."""
-    page.locator(".zx-tabs").get_by_text(tab, exact=True).click()
-    page.wait_for_timeout(1000)
-
-
 def run():
     """Serve app.py, press keys, print milliseconds; return rows of their medians over the bare page's."""
     path = chromium.find()
@@ -152,15 +148,15 @@ def run():
 
     with served() as server, served(script="benchmarks/bare.py") as other, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        page, beside = (browser.new_page(viewport={"width": 1440, "height": 900}) for _ in range(2))
+        page, beside = (browser.new_page(viewport={"width": 1440, "height": 900}, reduced_motion="reduce") for _ in range(2))
         print("latency: from key press, ms")
         rows = [*measure(page, beside, server.page), bare(page, other.page)]
-        alone(page, f"{server.page}?n=40000", TABS[0])
+        alone(page, server.page, "n=40000", VIEWS[0])
         process = psutil.Process(server.process.pid)
         drags = [(name, *drag(page, named(label), process)) for name, label in SLIDERS.items()]
         browser.close()
-    header = ("tab", "slider", "redrawn, median", "p95", "last stroke, median", "p95")
-    table(header, [(tab, slider, *(f"{ms:.0f}" for ms in times)) for tab, slider, *times in rows])
+    header = ("view", "slider", "redrawn, median", "p95", "last stroke, median", "p95")
+    table(header, [(view, slider, *(f"{ms:.0f}" for ms in times)) for view, slider, *times in rows])
     print("latency: while a slider is dragged")
     taken_by = ("for one: server, ms", "page, ms", "scripts", "styles", "layout", "kB")
     table(
@@ -168,4 +164,4 @@ def run():
         [(name, f"{rate:.1f}", *(f"{each:.0f}" for each in taken)) for name, rate, *taken in drags],
     )
     *ours, (_, _, peer, *_) = rows
-    return [(f"key press to redraw, {tab}, {slider}", "bare Panel page", "", peer / median) for tab, slider, median, *_ in ours]
+    return [(f"key press to redraw, {view}, {slider}", "bare Panel page", "", peer / median) for view, slider, median, *_ in ours]

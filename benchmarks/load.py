@@ -17,7 +17,7 @@ from tornado.simple_httpclient import HTTPTimeoutError
 from benchmarks.client import Reader
 from benchmarks.serving import served
 from benchmarks.timing import table
-from zoexplore.fields import FIELDS
+from zoexplore.run.fields import FIELDS
 
 SLIDER, RECORDS, BATCH = (FIELDS[name].caption for name in ("sigma", "n", "batch"))
 FOLD = "Everything else"  # where the batch is set
@@ -119,7 +119,7 @@ async def work(readers: list[Reader]) -> None:
     *trainers, mapper = readers
     for reader in trainers:
         await reader.show("train")
-    await mapper.show("map")
+    await mapper.show("helps")
     slider = mapper.find("Slider", "T steps")
     for i in count():
         for reader in trainers:
@@ -162,7 +162,7 @@ def tell(rows: list[tuple[str, ...]]) -> None:
 
 async def measure(sessions: int, seconds: float, visits: int, sizes: list[int], of_batches: list[int]) -> None:
     """Serve, load, print."""
-    with served(READERS=ROOM, READERS_PER_ADDRESS=ROOM, LOADING=AT_ONCE, LINGER_SECONDS=LINGER) as server:
+    with served(READERS=ROOM, READERS_PER_ADDRESS=ROOM, LINGER_SECONDS=LINGER) as server:
         process = Process(server.process.pid)
         await come_and_go(server.origin, AT_ONCE)  # what every server loads once
         await asyncio.sleep(SETTLE)

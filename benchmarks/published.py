@@ -3,15 +3,13 @@
 from benchmarks.timing import table
 from zoexplore.bounds.conversion import epsilon_of
 from zoexplore.bounds.loss_distribution import Losses
-from zoexplore.formatting import format_number
-from zoexplore.published import RUNS, Published
+from zoexplore.run.formatting import format_number
+from zoexplore.run.published import FIGURES, RUNS, Published
 
 HEADER = (
     "run", "n", "K", "batch", "T", "δ", "claimed", "z",
     "Poisson, add or remove", "fresh batches, replace one", "shuffled, replace one",
 )  # fmt: skip
-
-FIGURES = 4  # of every epsilon, rounded up
 
 
 def by_theirs(run: Published) -> float:

@@ -33,7 +33,7 @@ def served(
 ) -> Iterator[Server]:
     """The explorer as `zoexplore serve` serves it, or another script by `panel serve`, on a free port; ended with the block.
 
-    `limits` are those of `zoexplore.limits`, by name.
+    `limits` are those of `zoexplore.compute.limits`, by name.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -13,7 +13,7 @@ import numpy
 b = perf_counter()
 import zoexplore
 c = perf_counter()
-from zoexplore.presets import DEMONSTRATION as s
+from zoexplore.run.presets import DEMONSTRATION as s
 zoexplore.epsilon(s, "theorem")
 d = perf_counter()
 zoexplore.curve(s, "T", [10 ** (6 * i / 299) // 1 for i in range(300)], {bounds})

@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from tests.effort import proof
-from zoexplore.setting import Accounting
+from zoexplore.run.setting import Accounting
 from zoexplore.training import METHODS, TASKS
 from zoexplore.training.accounts import accounts
 from zoexplore.training.engine import Configuration
@@ -77,14 +77,6 @@ def test_poisson_batches_as_google_counts_them(point, delta):
     assert poisson(multiplier(point), rate, int(point.run["T"]), delta, point.target) == pytest.approx(
         point.target, rel=5e-3, abs=2e-4
     )
-
-
-@pytest.mark.parametrize("point, delta", of_kind("the loss's Lipschitz constant"))
-def test_a_clip_that_is_idle_costs_no_more_than_one_that_acts(point, delta):
-    """Directions are random, and see a part of the gradient: never more than all of it, and not less than its mean square."""
-    mu = sqrt(point.run["T"]) / multiplier(point)
-    share = point.run["K"] / point.run["d"]
-    assert gaussian(mu * sqrt(share), delta) * (1 - 1e-4) <= point.target <= gaussian(mu, delta) * (1 + 1e-4)
 
 
 def test_a_clip_that_may_act_along_the_parameters_own_axes_is_not_the_sharper_bounds():

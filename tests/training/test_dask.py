@@ -15,7 +15,7 @@ from zoexplore.training import frontier, sweep
 
 pytestmark = pytest.mark.skipif(find_spec("distributed") is None, reason="Dask is not installed")
 ROOT = Path(__file__).parents[2]
-ASKED = {"task": "breast-cancer", "methods": ("noisy-zogd", "isotropic", "non-private"), "T": 600, "seeds": 4}
+ASKED = {"task": "breast-cancer", "methods": ("noisy-zogd", "dpzero", "non-private"), "T": 600, "seeds": 4}
 
 
 def started(module, *arguments):

@@ -171,7 +171,7 @@ def test_a_run_does_not_depend_on_its_company():
     task = small_task("softmax")
     one = Configuration("noisy-zogd", task.setting(0.05, batch=25))
     others = [
-        Configuration("isotropic", task.setting(0.05, K=2, batch=25)),
+        Configuration("noisy-gd", task.setting(0.05, K=2, batch=25)),
         Configuration("dpzero", task.setting(0.1, K=1, batch=25)),
     ]
     alone, last = job_of(task, one).advance(None, 1e9), job_of(task, *others, one).advance(None, 1e9)
@@ -185,7 +185,7 @@ def test_configurations_side_by_side_share_directions_but_no_noise():
     silent = Configuration("noisy-zogd", setting, noisy=False)
     noisy = Configuration("noisy-zogd", setting.replace(T=7))
     alone = job_of(task, silent).advance(None, 1e9)
-    together = job_of(task, silent, noisy, Configuration("isotropic", setting.replace(T=7))).advance(None, 1e9)
+    together = job_of(task, silent, noisy, Configuration("noisy-gd", setting.replace(T=7))).advance(None, 1e9)
     torch.testing.assert_close(together.w[0], alone.w[0])
     assert (together.w[1] - together.w[2]).norm() > 1e-3
 

@@ -4,10 +4,10 @@ from time import process_time
 
 import pytest
 
-from zoexplore.training import DEFAULT_METHODS, plan
+from zoexplore.training import DEFAULT_METHODS, METHODS, plan
 from zoexplore.training.engine import one_thread
 
-SIX = ("noisy-zogd", "isotropic", "dpzero", "noisy-gd", "dp-sgd", "non-private")
+SIX = tuple(METHODS)
 
 
 def seconds(methods, seeds):

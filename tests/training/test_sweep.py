@@ -73,7 +73,7 @@ def test_a_point_for_each_method_and_noise_scale(expected):
 
 def test_epsilon_is_the_accountants(expected):
     for p in expected.points:
-        if p.method in ("noisy-zogd", "isotropic", "dpzero"):
+        if p.method in ("noisy-zogd", "dpzero"):
             for bound in set(BOUNDS) - {"noisy-gd"}:
                 assert p.epsilon[bound] == epsilon(p.setting, bound)
                 assert list(p.epsilons[bound]) == list(curve(p.setting, "T", p.steps)[bound])

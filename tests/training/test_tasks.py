@@ -7,7 +7,7 @@ from tests.training.small import small_task
 from zoexplore import Accounting, epsilon
 from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.bound import CLIP_ALONE
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.training import TASKS, frontier, plan, tasks, texts, train
 from zoexplore.training.data import Data
 from zoexplore.training.models import MODELS, Constants

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from zoexplore.planning.calibration import Unreachable, calibrate
-from zoexplore.setting import Accounting
+from zoexplore.questions.calibration import Unreachable, calibrate
+from zoexplore.run.setting import Accounting
 from zoexplore.training.accounts import accounts
 from zoexplore.training.engine import Configuration
 from zoexplore.training.methods import METHODS

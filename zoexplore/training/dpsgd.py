@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from zoexplore.mechanism import project
-from zoexplore.setting import Setting
+from zoexplore.run.setting import Setting
 from zoexplore.training.engine import Job, State, drawn
 from zoexplore.training.problem import Problem
 

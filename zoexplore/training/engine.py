@@ -19,9 +19,9 @@ import torch
 from torch import Tensor
 
 from zoexplore.mechanism import Sources, batches, hybrid, project, stiefel
-from zoexplore.mechanism.noise import combine
 from zoexplore.mechanism.rng import Generator, normal
-from zoexplore.setting import CLIPPINGS, Setting
+from zoexplore.mechanism.step import combine
+from zoexplore.run.setting import CLIPPINGS, Setting
 from zoexplore.training.linear import Linear
 from zoexplore.training.methods import OPACUS
 from zoexplore.training.models import MODELS, Adapters, Perceptron

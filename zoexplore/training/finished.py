@@ -7,41 +7,53 @@ from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
+from zoexplore.run.saving import write
 from zoexplore.training.frontier_files import of_dict, to_json
 from zoexplore.training.results import Frontier
-from zoexplore.writing import write
 
 FILE = Path(__file__).with_name("comparison.json")
 _WORDS = ("reason", "counted")
 
 
 @dataclass(frozen=True)
-class Nearness:
-    """How near the best run of a kind comes to the minimum at fixed epsilon.
+class Series:
+    """A line of a study.
 
     Args:
-        measure: that it was tuned by, "objective" or "decisions".
-        hidden: whether its last iterate alone is released.
-        epsilon: that it was tuned for.
-        K, T, beta, rate, sigma: the run: directions, steps, share of the noise along them, eta/K, noise scale.
-        excess: seed by seed, the objective's excess over its minimum, as a share of that before the first step.
-        differing: seed by seed, the share of the test part that is decided otherwise than at the minimum.
-        accuracy: seed by seed, on the test part.
-        counted: how.
+        study: its key.
+        label: what a legend calls it.
+        x: where it was measured.
+        values: at each of them, seed by seed.
     """
 
-    measure: str
-    hidden: bool
-    epsilon: float
-    K: int
-    T: int
-    beta: float
-    rate: float
-    sigma: float
-    excess: tuple[float, ...]
-    differing: tuple[float, ...]
-    accuracy: tuple[float, ...]
-    counted: str
+    study: str
+    label: str
+    x: tuple[float, ...]
+    values: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What one draw of the tuning chose for a method at an epsilon, and how that did.
+
+    Args:
+        choice: the setting.
+        trials: in all, of this method, epsilon and draw.
+        validation: mean accuracy of the choice on splits of the records to train on.
+        last, average: mean accuracy on the test part, in law, of last iterates and of averages over the last half.
+        loss: the same of last iterates' loss.
+        ends: coordinates of the choice that lie at an end of their grids.
+        mechanism: accuracy on the test part of one run of the mechanism itself; None where there was none.
+    """
+
+    choice: dict[str, Any]
+    trials: int
+    validation: float
+    last: float
+    average: float
+    loss: float
+    ends: tuple[str, ...] = ()
+    mechanism: float | None = None
 
 
 @dataclass(frozen=True)
@@ -49,23 +61,20 @@ class Comparison:
     """Methods tuned alike and measured at fixed epsilon.
 
     Args:
-        dates: when it was made, ISO 8601, UTC, task by task.
-        tuning_seeds: of the trials; no result uses them.
-        budgets: trials and seeds of each method and target, and the ranges of the trials, task by task.
-        seconds: of processor time, task by task.
-        frontiers: task by task.
-        validation: task by task, "method at epsilon" to the accuracy of what was chosen on the validation part. What was chosen
-            stands with the points.
-        hiding: how near Noisy-ZOGD comes to the minimum of an objective, tuned with its last iterate alone released and with all.
+        dates: when it was made, ISO 8601, UTC, part by part.
+        seconds: of processor time, part by part.
+        frontiers: task by task; a point has the accuracy in law of each draw, and the run of the draw with the best validation.
+        tuning: task by task, "method at epsilon" to what each draw of the tuning chose.
+        series: the lines of studies.
+        control: task by task, "method at epsilon" to the best of 50 random settings: accuracy on the test part.
     """
 
-    dates: dict[str, str]
-    tuning_seeds: tuple[int, ...]
-    budgets: dict[str, dict]
-    seconds: dict[str, float]
-    frontiers: dict[str, Frontier]
-    validation: dict[str, dict[str, float]]
-    hiding: list[Nearness] = field(default_factory=list)
+    dates: dict[str, str] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    frontiers: dict[str, Frontier] = field(default_factory=dict)
+    tuning: dict[str, dict[str, list[Drawn]]] = field(default_factory=dict)
+    series: list[Series] = field(default_factory=list)
+    control: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
 def save(found: Comparison, path: Path = FILE) -> None:
@@ -83,10 +92,21 @@ def load(path: Path = FILE) -> Comparison:
     about = json.loads(path.read_text())
     words = about.pop("words")
     about["frontiers"] = {name: of_dict(_long(found, words)) for name, found in about["frontiers"].items()}
-    about["hiding"] = [
-        Nearness(**near | {name: tuple(near[name]) for name in ("excess", "differing", "accuracy")}) for near in about["hiding"]
-    ]
-    return Comparison(**about | {"tuning_seeds": tuple(about["tuning_seeds"])})
+    about["tuning"] = {
+        task: {key: [of_json(Drawn, one) for one in draws] for key, draws in found.items()}
+        for task, found in about["tuning"].items()
+    }
+    about["series"] = [of_json(Series, one) for one in about["series"]]
+    return Comparison(**about)
+
+
+def of_json(kind: type, found: dict[str, Any]) -> Any:
+    """A `Series` or `Drawn` again: JSON has lists where these have tuples."""
+
+    def tuples(value: Any) -> Any:
+        return tuple(map(tuples, value)) if isinstance(value, list) else value
+
+    return kind(**{name: tuples(value) for name, value in found.items()})
 
 
 def _short(found: dict[str, Any], words: dict[str, int]) -> dict[str, Any]:

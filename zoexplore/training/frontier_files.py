@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from zoexplore.bounds import BOUNDS
-from zoexplore.setting import Accounting, Setting
+from zoexplore.run.saving import write
+from zoexplore.run.setting import Accounting, Setting
 from zoexplore.training.methods import METHODS
 from zoexplore.training.results import Frontier, Point
-from zoexplore.writing import write
 
 KIND = "zoexplore frontier 1"
 COLUMNS = ("point", "method", "sigma", "seed", "step", "accuracy", "loss")

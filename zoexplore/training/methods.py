@@ -6,12 +6,12 @@ All run on the same data with the same clip, noise scale and number of steps, an
 from dataclasses import dataclass
 from typing import Any
 
-from zoexplore.setting import Setting
+from zoexplore.run.setting import Setting
 from zoexplore.training.tasks import Task
 
 OPACUS = "dp-sgd"
 DEFAULT_METHODS = ("noisy-zogd", "noisy-gd", "dpzero", "non-private")
-COMPARED = ("noisy-zogd", "isotropic", "aggzo", "dpzero", "noisy-gd", "dp-sgd", "zeroth-order", "non-private")
+COMPARED = ("noisy-zogd", "aggzo", "dp-sgd", "non-private")
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,6 @@ METHODS = {
     method.name: method
     for method in (
         Method("noisy-zogd", "Noisy-ZOGD", "K orthonormal directions a step, noise along them and everywhere."),
-        Method("isotropic", "Isotropic noise", "The same directions with β = 0: no noise of their own along them.", beta=0.0),
         Method("dpzero", "DPZero", "One direction a step and all noise along it: K = 1, β = 1.", K=1, beta=1.0),
         Method(
             "aggzo", "Joint clip (as DP-AggZO)",
@@ -68,10 +67,6 @@ METHODS = {
             OPACUS, "DP-SGD (Opacus)",
             "Gradients, each clipped as a whole, by Opacus, on all records or Poisson batches; every step counts as released.",
             K=0, beta=0.0, clipping="joint",
-        ),
-        Method(
-            "zeroth-order", "Zeroth order, not private", "K directions without noise: what is lost to directions alone.",
-            noisy=False,
         ),
         Method(
             "non-private", "Not private", "Gradient descent without noise: what the others could reach.",

@@ -6,7 +6,7 @@ from functools import cached_property
 from math import ceil, inf
 from typing import Any
 
-from zoexplore.setting import Accounting, Setting
+from zoexplore.run.setting import Accounting, Setting
 from zoexplore.training.aims import Choice, Choices, aimed
 from zoexplore.training.dpsgd import SgdJob
 from zoexplore.training.engine import Configuration, Job, Seed

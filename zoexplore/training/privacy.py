@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import inf
 
 from zoexplore.bounds import BOUNDS, curve, guarantee
-from zoexplore.setting import Accounting
+from zoexplore.run.setting import Accounting
 from zoexplore.training.accounts import accounts
 from zoexplore.training.engine import Configuration
 from zoexplore.training.methods import METHODS, OPACUS

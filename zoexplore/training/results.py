@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from math import inf, nan, sqrt
 from statistics import fmean, stdev
 
-from zoexplore.setting import Accounting, Setting
+from zoexplore.run.setting import Accounting, Setting
 
 NOT_COVERED = (
     "ε is for each model on its own, if only that model is released: it does not cover choosing a method or a parameter by these "

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from zoexplore.formatting import format_count
+from zoexplore.run.formatting import format_count
 from zoexplore.training.data import Data, prepare, within
 from zoexplore.training.tasks import RANGES, Task
 

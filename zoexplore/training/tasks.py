@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zoexplore.setting import Setting
+from zoexplore.run.setting import Setting
 from zoexplore.training.data import Data, cosines, prepare, unit_rows, validation, within
 
 if TYPE_CHECKING:

@@ -1,0 +1,201 @@
+"""The same for less: what hidden iterates buy where the number of steps is not known beforehand.
+
+A logistic loss with a ridge is trained over a frozen random network, which runs forward only, on all records and at one epsilon.
+Noisy-ZOGD releases its last iterate alone and has one noise scale for every number of steps. Its rivals, DPZero and DP-AggZO,
+release every iterate. Their noise is that of the number of steps, known beforehand, or of the most steps; and the average over
+the last half of the iterates may be released in place of the last one, for a second copy of the parameters. Step sizes are chosen
+for each by the objective on the records to train on, with seeds that no result uses.
+
+The clip is idle, so that the runs are exact in law (`benchmarks.frontier.law`).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.frontier.law import Run, accuracy, ended
+from zoexplore.bounds import curve
+from zoexplore.run.setting import Accounting
+from zoexplore.training.accounts import accounts
+from zoexplore.training.aims import Choice, aimed
+from zoexplore.training.data import Data, cosines, prepare
+from zoexplore.training.engine import Configuration
+from zoexplore.training.finished import Series
+from zoexplore.training.tasks import Task, carried_by_scikit_learn
+
+EPSILON = 2.0
+STEPS = (100, 316, 1000, 3162, 10_000)
+LONGEST = 1_000_000
+FEW = 8  # directions
+MIDDLE = 1000  # steps that memory is compared at, and that Noisy-ZOGD's one setting is chosen for
+DIRECTIONS = (1, 2, 4, 8, 16, 32)  # of that comparison
+SHARES, RATES = (0.25, 0.5, 0.9), (0.25, 0.5, 1.0)  # of the hidden run; rates in units of 1/M
+RELAXATIONS = (1.0, 2.0, 4.0)  # of the public ones: rate times steps, in units of d/(K ridge)
+LARGEST_RATE = 2.0  # in units of 1/M, of public runs
+TRIED, SEEDS = 2, 6
+
+
+def head() -> Data:
+    """Is a digit odd? By 64 random cosine features, which are a frozen network's units."""
+    X, y = carried_by_scikit_learn("digits.csv.gz")
+    return prepare(cosines(X, 64, width=1.5), y % 2, 2)
+
+
+TASK = Task(
+    "head", "A head over a frozen random network", "Is a digit odd? Logistic loss over 64 random cosine features.", head,
+    "logistic", ridge=0.05, R=20.0, K=FEW, T=MIDDLE, sigmas=(1e-3,),
+)  # fmt: skip
+
+
+class Way(NamedTuple):
+    """How to train and what to release.
+
+    Args:
+        label: what a legend calls it.
+        K: directions.
+        hidden: whether the last iterate alone is released, at one noise scale for every T.
+        average: whether the average over the last half of the iterates is released, with all of them.
+        planned: the number of steps that noise and step size are for; each run's own where None.
+    """
+
+    label: str
+    K: int
+    hidden: bool = False
+    average: bool = False
+    planned: int | None = None
+
+
+WAYS = (
+    Way("Noisy-ZOGD, last iterate, any T", FEW, hidden=True),
+    Way("DP-AggZO, last iterate, T known", FEW),
+    Way("DP-AggZO, tail average, T known", FEW, average=True),
+    Way("DP-AggZO, last iterate, T unknown", FEW, planned=LONGEST),
+    Way("DPZero, last iterate, T known", 1),
+    Way("DPZero, tail average, T known", 1, average=True),
+)
+
+
+def candidates(way: Way, T: int) -> list[Run]:
+    """What a way may choose from for T steps, with the least noise at `EPSILON`."""
+    planned = LONGEST if way.hidden else way.planned or T
+    M = TASK.constants.M
+    if way.hidden:
+        shapes = [(rate / M, beta) for rate, beta in product(RATES, SHARES)]
+    else:
+        reach = (min(times * TASK.d / (way.K * TASK.ridge * planned), LARGEST_RATE / M) for times in RELAXATIONS)
+        shapes = [(rate, 1.0) for rate in dict.fromkeys(reach)]
+    made = [_aimed(way, planned, *shape) for shape in shapes]
+    return [Run(choice_of(c, T), c.setting.noise_multiplier) for c in made if c is not None]
+
+
+@lru_cache
+def _aimed(way: Way, T: int, rate: float, beta: float) -> Configuration | None:
+    choice = Choice(way.K, T, rate, TASK.constants.lipschitz, beta=beta, ridge=TASK.ridge)
+    return aimed(TASK, "noisy-zogd", choice, EPSILON, Accounting(), hidden=way.hidden)
+
+
+def choice_of(made: Configuration, T: int) -> Choice:
+    """Of so many of its steps."""
+    s = made.setting
+    return Choice(s.K, T, s.eta / s.K, s.clip, beta=s.beta, ridge=s.ridge)
+
+
+def epsilons() -> list[Series]:
+    """Epsilon over the steps, at the noise that `EPSILON` takes: of any number where they are hidden, else of a hundred."""
+    T, found = np.unique(np.geomspace(10, LONGEST, 31).round().astype(int)).tolist(), []
+    for way in (WAYS[0], WAYS[1], WAYS[4]):
+        planned = LONGEST if way.hidden else STEPS[0]
+        made = _aimed(way, planned, RATES[-1] / TASK.constants.M, SHARES[1] if way.hidden else 1.0)
+        assert made
+        known, bound = accounts(TASK, made, Accounting())[-1], "sharp" if way.hidden else "composition"
+        values = curve(known.setting, "T", T, (bound,), accounting=known.accounting)[bound]
+        label = way.label.partition(",")[0]
+        found.append(Series("horizon-epsilon", label, tuple(map(float, T)), tuple((float(value),) for value in values)))
+    return found
+
+
+class Ends(NamedTuple):
+    """Of several seeds: excess of the objective over its minimum, as a share of that before the first step, and accuracy."""
+
+    excess: tuple[float, ...]
+    accuracy: tuple[float, ...]
+
+
+def trained(asked: Sequence[tuple[Way, Run]], seeds: int, first: int) -> list[Ends]:
+    """Where runs end, each with so many seeds."""
+    start = objective(np.zeros((1, TASK.d)))[0] - least()
+    runs = list(dict.fromkeys(run for _, run in asked))
+    end, found = ended(TASK.data, [run for run in runs for _ in range(seeds)], first, R=TASK.R), []
+    for way, run in asked:
+        i = runs.index(run) * seeds
+        w = (end.average if way.average else end.last)[i : i + seeds]
+        excess = (objective(w.double().numpy()) - least()) / start
+        found.append(Ends(tuple(float(f"{x:.4g}") for x in excess), tuple(round(a, 4) for a in accuracy(TASK.data, w))))
+    return found
+
+
+def settled(ways: Iterable[tuple[Way, int]]) -> list[Run]:
+    """The candidate that comes nearest to the minimum, for each way and number of steps, by seeds of its own."""
+    asked = [(i, way, run) for i, (way, T) in enumerate(ways) for run in candidates(way, T)]
+    ends = trained([(way, run) for _, way, run in asked], TRIED, 1)
+    best: dict[int, tuple[float, Run]] = {}
+    for (i, _, run), end in zip(asked, ends, strict=True):
+        value = float(np.mean(end.excess))
+        if i not in best or value < best[i][0]:
+            best[i] = value, run
+    return [run for _, run in best.values()]
+
+
+def over_steps() -> list[Series]:
+    """Objective and accuracy over the number of steps, and over passes through the data."""
+    known = [(way, T) for way in WAYS for T in ((MIDDLE,) if way.hidden else STEPS)]
+    runs = dict(zip(known, settled(known), strict=True))
+    asked = []
+    for way, T in product(WAYS, STEPS):
+        run = runs[way, MIDDLE if way.hidden else T]
+        asked.append((way, replace(run, choice=replace(run.choice, T=T))))
+    ends = dict(zip(product(WAYS, STEPS), trained(asked, SEEDS, 2), strict=True))
+    steps = tuple(map(float, STEPS))
+    found = []
+    for way in WAYS:
+        passes = tuple(2.0 * way.K * T for T in STEPS)
+        of = [ends[way, T] for T in STEPS]
+        excess, right = tuple(e.excess for e in of), tuple(e.accuracy for e in of)
+        found += [Series("horizon-objective", way.label, steps, excess), Series("horizon-accuracy", way.label, steps, right)]
+        found.append(Series("horizon-passes", way.label, passes, excess))
+    return found
+
+
+def over_memory() -> list[Series]:
+    """Objective over the numbers that a run keeps: K of every record, and one copy of the parameters or two."""
+    kinds = (WAYS[0], WAYS[1], WAYS[2])
+    asked = [(way._replace(K=K), MIDDLE) for way in kinds for K in DIRECTIONS]
+    runs = settled(asked)
+    ends = trained([(way, run) for (way, _), run in zip(asked, runs, strict=True)], SEEDS, 3)
+    found = []
+    for i, way in enumerate(kinds):
+        kept = tuple(float(K * len(TASK.data.X) + (1 + way.average) * TASK.d) for K in DIRECTIONS)
+        part = ends[i * len(kept) : (i + 1) * len(kept)]
+        found.append(Series("horizon-memory", way.label.replace("DP-AggZO", "All released"), kept, tuple(e.excess for e in part)))
+    return found
+
+
+def objective(w: np.ndarray) -> np.ndarray:
+    """What is trained, ridge included, in double precision: parameters of shape (runs, d) to (runs,)."""
+    X, y = TASK.data.X, TASK.data.y
+    return np.array([np.mean(np.logaddexp(0, z := X @ v) - y * z) + TASK.ridge / 2 * v @ v for v in w])
+
+
+@lru_cache
+def least() -> float:
+    """Its minimum, by Newton's method, which a ridge and a logistic loss let end at rounding."""
+    X, y, w = TASK.data.X, TASK.data.y, np.zeros(TASK.d)
+    for _ in range(20):
+        p = 1 / (1 + np.exp(-X @ w))
+        hessian = (X * (p * (1 - p))[:, None]).T @ X / len(y) + TASK.ridge * np.eye(len(w))
+        w = w - np.linalg.solve(hessian, X.T @ (p - y) / len(y) + TASK.ridge * w)
+    return float(objective(w[None])[0])

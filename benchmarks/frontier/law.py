@@ -1,0 +1,244 @@
+"""Runs of linear models in law: many settings side by side, and no direction is ever drawn.
+
+Let U be K uniform orthonormal directions in dimension d and v a vector that does not depend on them. Then UU'v = sqrt(b) |v| e,
+where b ~ Beta(K/2, (d - K)/2), e = sqrt(b) v/|v| + sqrt(1 - b) h, and h is a uniform unit vector orthogonal to v. Noise along U
+is a normal number along e and, orthogonal to v and h, a uniform direction of chi length with K - 1 degrees of freedom. So a step
+costs what a gradient costs, whatever K is, and its law is the mechanism's. One thing is not exact: of a record's K derivatives
+clipped together the length counts as sqrt(K/d) times its gradient's, which is the root mean square. For K = 1 and K = d nothing
+is approximated.
+
+Independent directions, normal with variance 1/d, have a law as simple: with a = U'v the step is U(a + g) =
+(a . (a + g)) v/|v|^2 + |a + g| x, where x is normal with variance 1/d and orthogonal to v.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, sqrt
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from zoexplore.mechanism.batches import by_chance
+from zoexplore.training.aims import Choice
+from zoexplore.training.data import Data
+from zoexplore.training.models import MODELS, NETWORKS
+
+BLOCK = 300_000  # derivatives by scores that are computed at once
+
+
+@dataclass(frozen=True)
+class Run:
+    """A setting with its noise.
+
+    Args:
+        choice: the setting.
+        z: noise multiplier, as `Setting.noise_multiplier` has it; 0 without noise.
+        independent: directions are independent and normal in place of orthonormal.
+    """
+
+    choice: Choice
+    z: float
+    independent: bool = False
+
+    @property
+    def along_one(self) -> bool:
+        """Whether there is one direction, along which each record's derivative is clipped as it is."""
+        return self.choice.K == 1 and not self.independent
+
+
+@dataclass
+class End:
+    """Where runs ended: parameters, and the average over the last half of the steps, each of shape (runs, d)."""
+
+    last: Tensor
+    average: Tensor
+
+
+@torch.inference_mode()
+def ended(
+    data: Data, runs: Sequence[Run], seed: int, *, ridge: float = 0.0, R: float = inf, dtype: torch.dtype = torch.float32
+) -> End:  # fmt: skip
+    """Train all runs side by side: on the same batches where these are as large, with directions and noise of their own.
+
+    Args:
+        data: what is trained on; two classes have a logistic loss, more a softmax.
+        runs: what to train.
+        seed: of everything random.
+        ridge: of the runs whose choice has none of its own.
+        R: radius of the ball that the iterates of runs with noise are projected onto.
+        dtype: of all numbers.
+    """
+    groups: dict[tuple, list[int]] = {}
+    for i in sorted(range(len(runs)), key=lambda i: -runs[i].choice.T):
+        groups.setdefault((runs[i].choice.batch, runs[i].along_one, runs[i].independent), []).append(i)
+    ends = []
+    for places in groups.values():
+        state, done = _State(data, [runs[i] for i in places], seed, ridge, R, dtype), []
+        while len(state.T):
+            state.step()
+            done += state.take()
+        ends += list(zip(reversed(places), done, strict=True))
+    found = [end for _, end in sorted(ends, key=lambda one: one[0])]
+    return End(*(torch.stack([end[i] for end in found]) for i in range(2)))
+
+
+def accuracy(data: Data, w: Tensor) -> list[float]:
+    """On the records held out, of parameters of shape (runs, d)."""
+    z, y = _held_out(data, w)
+    label = (z[..., 0] > 0).long() if z.shape[-1] == 1 else z.argmax(-1)
+    return (label == y).double().mean(1).tolist()
+
+
+def loss(data: Data, w: Tensor) -> list[float]:
+    """The same of the mean loss, without the ridge."""
+    z, y = _held_out(data, w)
+    model = MODELS["logistic" if data.classes == 2 else "softmax"]
+    assert not isinstance(model, NETWORKS)
+    return model.losses(z, y).double().mean(1).tolist()
+
+
+def _held_out(data: Data, w: Tensor) -> tuple[Tensor, Tensor]:
+    """Scores, shape (runs, records, c), and labels."""
+    X = torch.from_numpy(data.X_test).to(w.dtype)
+    return (X @ w.view(-1, X.shape[1]).T).view(len(X), len(w), -1).transpose(0, 1), torch.from_numpy(data.y_test)
+
+
+class _State:
+    """Runs between two steps, those with most steps first."""
+
+    def __init__(self, data: Data, runs: Sequence[Run], seed: int, ridge: float, R: float, dtype: torch.dtype):
+        self.X, self.y = torch.from_numpy(data.X).to(dtype), torch.from_numpy(data.y)
+        self.length = self.X.norm(dim=1)
+        self.c = 1 if data.classes == 2 else data.classes
+        self.targets = self.y[None].to(dtype) if self.c == 1 else torch.nn.functional.one_hot(self.y).T.to(dtype).contiguous()
+        self.d = d = self.c * self.X.shape[1]
+        self.random, self.generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
+        choices = [run.choice for run in runs]
+        self.batch = choices[0].batch
+        self.count = self.batch or len(self.X)
+        self.one, self.independent = runs[0].along_one, runs[0].independent
+
+        def column(values: list[float]) -> Tensor:
+            return torch.tensor(values, dtype=torch.float64).to(dtype)
+
+        self.T = torch.tensor([choice.T for choice in choices])
+        self.K = torch.tensor([choice.K for choice in choices], dtype=torch.float64)
+        self.rate = column([choice.rate for choice in choices])
+        self.ridge = column([ridge if choice.ridge is None else choice.ridge for choice in choices])
+        self.R = column([R if run.z else inf for run in runs])
+        self.clip = column([run.choice.clip * (1 if self.one else sqrt(d / run.choice.K)) for run in runs])
+        spread = [_spread(run, d, self.count) for run in runs]
+        self.along, self.across = column([along for along, _ in spread]), column([across for _, across in spread])
+        self.w, self.mean, self.t = torch.zeros(len(runs), d, dtype=dtype), torch.zeros(len(runs), d, dtype=dtype), 0
+
+    def take(self) -> list[tuple[Tensor, Tensor]]:
+        """The runs that end here, the last one first: parameters and averages, which are forgotten."""
+        over = int((self.T == self.t).sum())
+        kept = len(self.T) - over
+        taken = list(zip(self.w[kept:].flip(0), self.mean[kept:].flip(0), strict=True))
+        if over:
+            for name in ("T", "K", "rate", "ridge", "clip", "R", "along", "across", "w", "mean"):
+                setattr(self, name, getattr(self, name)[:kept])
+        return taken
+
+    def step(self) -> None:
+        """One step of every run."""
+        rows = None if self.batch is None else by_chance(len(self.X), self.batch, "poisson", self.random)
+        if self.one:
+            moved = self._one(rows)
+        else:
+            v = self._gradient(rows) + self.ridge[:, None] * self.w
+            moved = self._scattered(v) if self.independent else self._spanned(v)
+        if self.across.any():
+            moved = moved + self.across[:, None] * self._normal()
+        self.w, self.t = self.w - moved, self.t + 1
+        self.w *= (self.R / self.w.norm(dim=1)).clamp(max=1.0)[:, None]
+        half = self.T // 2
+        self.mean = self.mean + torch.where(self.t > half, 1.0 / (self.T - half), 0.0).to(self.w.dtype)[:, None] * self.w
+
+    def _normal(self) -> Tensor:
+        return torch.randn(self.w.shape, generator=self.generator, dtype=self.w.dtype)
+
+    def _residuals(self, rows: Tensor | None):
+        """Blocks of records: features, their lengths, and the losses' derivatives by the scores, shape (runs, c, records)."""
+        C, block = len(self.w), max(1, BLOCK // (len(self.w) * self.c))
+        everyone = torch.arange(len(self.X)) if rows is None else rows
+        weights = self.w.view(C * self.c, -1)
+        for start in range(0, len(everyone), block):
+            part = slice(start, start + block) if rows is None else rows[start : start + block]
+            X = self.X[part]
+            z = (weights @ X.T).view(C, self.c, len(X))
+            p = z.sigmoid() if self.c == 1 else z.softmax(1)
+            yield X, self.length[part], p.sub_(self.targets[:, part])
+
+    def _gradient(self, rows: Tensor | None) -> Tensor:
+        """The mean of clipped gradients, shape (runs, d)."""
+        total = torch.zeros(len(self.w) * self.c, self.X.shape[1], dtype=self.w.dtype)
+        for X, length, p in self._residuals(rows):
+            seen = p.square().sum(1).sqrt_().mul_(length)
+            p.mul_((self.clip[:, None] / seen).clamp_(max=1.0)[:, None])
+            total += p.view(-1, len(X)) @ X
+        return total.view(len(self.w), -1) / self.count
+
+    def _one(self, rows: Tensor | None) -> Tensor:
+        """A step along one direction: each record's derivative is clipped."""
+        u = self._normal()
+        u /= u.norm(dim=1, keepdim=True)
+        total, along = torch.zeros(len(u), dtype=u.dtype), u.view(len(u) * self.c, -1)
+        for X, _, p in self._residuals(rows):
+            slopes = p.mul_((along @ X.T).view(p.shape)).sum(1)
+            total += slopes.clamp_(-self.clip[:, None], self.clip[:, None]).sum(1)
+        slope = total / self.count + self.ridge * (self.w * u).sum(1)
+        return (self.rate * slope + self.along * self._number())[:, None] * u
+
+    def _number(self) -> Tensor:
+        return torch.randn(len(self.w), generator=self.generator, dtype=self.w.dtype)
+
+    def _chi2(self, freedom: Tensor) -> Tensor:
+        return torch.from_numpy(self.random.chisquare(np.maximum(freedom.numpy(), 1e-9)))
+
+    def _spanned(self, v: Tensor) -> Tensor:
+        """rate UU'v and the noise along U, for orthonormal U."""
+        size = v.norm(dim=1, keepdim=True)
+        unit = v / size.clamp(min=1e-30)
+        x, y = self._normal(), self._normal()
+        x -= (x * unit).sum(1, keepdim=True) * unit
+        x /= x.norm(dim=1, keepdim=True)
+        y -= (y * unit).sum(1, keepdim=True) * unit
+        y -= (y * x).sum(1, keepdim=True) * x
+        y /= y.norm(dim=1, keepdim=True)
+        inside = self._chi2(self.K)
+        b = (inside / (inside + self._chi2(self.d - self.K))).to(v.dtype)[:, None]
+        one = self._number()[:, None]
+        others = self._chi2(self.K - 1 - (self.K == self.d).double()).sqrt().to(v.dtype)[:, None]
+        seen = b.sqrt() * size * self.rate[:, None] + self.along[:, None] * one
+        everywhere = (self.K == self.d) * self.along * self._number()  # all directions: along x too
+        moved = seen * (b.sqrt() * unit + (1 - b).sqrt() * x)
+        return moved + self.along[:, None] * others * y + everywhere[:, None] * x
+
+    def _scattered(self, v: Tensor) -> Tensor:
+        """The same for independent directions."""
+        size = v.norm(dim=1, keepdim=True)
+        unit = v / size.clamp(min=1e-30)
+        a = (self._chi2(self.K).sqrt() / sqrt(self.d)).to(v.dtype)[:, None] * size
+        one = self._number()[:, None]
+        others = self._chi2(self.K - 1).to(v.dtype)[:, None]
+        noise = self.along[:, None]
+        along_a = self.rate[:, None] * a + noise * one
+        length = (along_a.square() + noise.square() * others).sqrt()
+        x = self._normal()
+        x -= (x * unit).sum(1, keepdim=True) * unit
+        return a * along_a / size.clamp(min=1e-30) * unit + length / sqrt(self.d) * x
+
+
+def _spread(run: Run, d: int, count: int) -> tuple[float, float]:
+    """Standard deviations of a step's noise along each direction, beside what is everywhere, and everywhere."""
+    choice = run.choice
+    if not run.z:
+        return 0.0, 0.0
+    whole = choice.rate * run.z * choice.clip / count  # along a direction, all told
+    along, across = choice.beta / choice.K, (1 - choice.beta) / d
+    if choice.K == d:
+        return whole, 0.0
+    return whole * sqrt(along / (along + across)), whole * sqrt(across / (along + across))

@@ -1,0 +1,95 @@
+"""Runs in law, against directions that are drawn and against the engine."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import ks_2samp
+
+from benchmarks.frontier.law import Run, accuracy, ended
+from benchmarks.frontier.search import multiplier
+from tests.effort import proof
+from tests.training.small import blobs, small_task
+from zoexplore.mechanism import Sources, hybrid, stiefel
+from zoexplore.run.setting import Accounting
+from zoexplore.training.aims import Choice, aimed
+from zoexplore.training.engine import Job, Seed
+from zoexplore.training.plans import Plan
+
+D, RUNS, Z = 12, 3000, 0.004
+DATA = blobs(30, 4, 3)
+
+
+def start_gradient():
+    """The mean gradient of a softmax at zero."""
+    p = np.full((30, 3), 1 / 3)
+    p[np.arange(30), DATA.y] -= 1
+    return torch.from_numpy((p.T @ DATA.X / 30).ravel())
+
+
+def drawn(K, beta, independent, count):
+    """Steps of size K eta/K = 2 K along directions that are drawn, with the noise of the mechanism."""
+    sources, v, rate, clip = Sources(5, 6), start_gradient(), 2.0, 100.0
+    sigma = Z * clip / K**0.5 / 30 / (beta + (1 - beta) * K / D) ** 0.5
+    for _ in range(count):
+        if independent:
+            U = torch.from_numpy(np.random.default_rng(int(sources.data.integers(2**60))).standard_normal((D, K)) / D**0.5)
+        else:
+            U = stiefel(D, K, sources.directions)
+        yield hybrid(U, sigma, beta, rate * K, sources.noise) - rate * U @ (U.T @ v)
+
+
+@pytest.mark.parametrize(
+    "K, beta, independent", [(1, 1.0, False), (3, 0.5, False), (6, 1.0, False), (12, 1.0, False), (3, 1.0, True), (9, 1.0, True)]
+)
+def test_a_step_has_the_law_of_one_along_directions_that_are_drawn(K, beta, independent):
+    """Along the gradient, across it, in length, and of two coordinates together."""
+    choice, v = Choice(K, 1, 2.0, 100.0, beta=beta), start_gradient()
+    law = ended(DATA, [Run(choice, Z, independent)] * RUNS, 3, dtype=torch.float64).last
+    mechanism = torch.stack(list(drawn(K, beta, independent, RUNS)))
+    for of in (lambda w: w @ v, lambda w: w.norm(dim=1), lambda w: w[:, 0], lambda w: w[:, 2] * w[:, 9]):
+        assert ks_2samp(of(law).numpy(), of(mechanism).numpy()).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("model", ["logistic", "softmax"])
+def test_along_all_directions_without_noise_it_is_gradient_descent(model):
+    task = small_task(model)
+    choice = Choice(task.d, 7, 0.8, 1e300, batch=None)
+    made = aimed(task, "non-private", choice, 1.0, Accounting())
+    (job,) = Plan(task, (made,), (0,), 2**32, Accounting()).jobs
+    ours = ended(task.data, [Run(choice, 0.0)], 0, ridge=task.ridge, dtype=torch.float64)
+    state = job.advance(None, 1e9)
+    assert torch.allclose(ours.last, state.w, atol=1e-12)
+    assert accuracy(task.data, ours.last)[0] == pytest.approx(state.accuracy[-1][0])
+    shorter = [
+        ended(task.data, [Run(Choice(task.d, T, 0.8, 1e300), 0.0)], 0, ridge=task.ridge, dtype=torch.float64) for T in range(4, 8)
+    ]
+    assert torch.allclose(ours.average, sum(end.last for end in shorter) / 4, atol=1e-12)
+
+
+@pytest.mark.parametrize("K", [4, proof(1), proof(9)])
+def test_whole_runs_end_where_the_engines_do(K):
+    """With a clip that acts on every record, batches and a ball; of K derivatives the length is not exact."""
+    task = small_task("softmax", n=80)
+    part = 0.3 * np.sqrt(K / task.d) * (2 if K == 1 else 1)
+    choice = Choice(K, 40, 0.8 * task.d / K, part, batch=20, ridge=task.ridge)
+    made = aimed(task, "aggzo", choice, 8.0, Accounting(), hidden=False)
+    seeds = tuple(Seed(number, 2**32 + number) for number in range(60))
+    lengths = [Job(task, (made,), (seed,), (40,)).advance(None, 1e9).w.norm() for seed in seeds]
+    z = multiplier(80, 20, 40, 8.0, task.delta)
+    assert made.setting.noise_multiplier == pytest.approx(z, rel=1e-6)
+    ends = [ended(task.data, [Run(choice, z)] * 10, seed, R=task.R).last.norm(dim=1) for seed in range(30)]
+    ours, theirs = torch.cat(ends), torch.stack(lengths)
+    error = ((ours.var() / 30 + theirs.var() / 60) ** 0.5).item()
+    assert abs(ours.mean() - theirs.mean()) < 4 * error + 0.02 * theirs.mean()
+
+
+def test_runs_of_all_kinds_come_back_in_the_order_that_they_were_given():
+    task = small_task("logistic")
+    runs = [
+        Run(Choice(K, T, 0.5, 1e300, batch=batch), 0.0)
+        for K, T, batch in ((8, 9, None), (1, 3, None), (8, 2, 20), (3, 9, None), (8, 1, None))
+    ]
+    together = ended(task.data, runs, 0, dtype=torch.float64)
+    for i in (0, 4):
+        alone = ended(task.data, [runs[i]], 0, dtype=torch.float64)
+        assert torch.allclose(together.last[i], alone.last[0], atol=1e-12)
