@@ -9,11 +9,11 @@ import pytest
 
 from tests.waiting import PATIENCE
 from zoexplore import BOUNDS, curve, guarantee
-from zoexplore.axes import T_VALUES
-from zoexplore.export import from_fields
-from zoexplore.fields import FIELDS
-from zoexplore.formatting import format_number
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.questions.export import from_fields
+from zoexplore.run.axes import T_VALUES
+from zoexplore.run.fields import FIELDS
+from zoexplore.run.formatting import format_number
+from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views.tabs import TABS, VIEWS
 
 IDLE = "() => window.Bokeh && Bokeh.documents.length > 0 && Bokeh.documents[0].is_idle"

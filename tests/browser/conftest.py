@@ -28,22 +28,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-FAULTY = {"faulty": "tests/browser/faulty.py"}
 LINGER = 20  # seconds that a session outlives its page: one that a busy machine loads more slowly finds no session
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
-# Written for the page before it was drawn again, or of defects that the new one has: each is to be mended and leave this list.
-TO_MEND = {
-    "test_a_drag_is_one_step",
-    "test_a_map_that_is_computed_is_told_can_be_cancelled_and_leaves_sliders_alone",
-    "test_an_address_is_restored_in_the_scheme_that_the_browser_prefers_and_a_lesson_in_the_one_chosen",
-    "test_nothing_in_an_address_is_run_and_it_brings_back_a_page_whose_server_went_away",
-    "test_nothing_serious_in_any_view_and_nothing_beyond_its_edge",
-    "test_nothing_that_is_pasted_is_run_and_each_field_is_told",
-    "test_on_a_phone_the_figure_stays_while_the_sliders_are_used",
-    "test_the_tabs_are_a_named_list_and_move_by_arrow_keys",
-    "test_what_is_moved_while_the_server_is_held_up_is_not_lost",
-}
-MODULES_TO_MEND = {"test_train.py"}
 NO_CHROMIUM = "NO CHROMIUM: install chromium or Chrome, or set CHROMIUM=/path/to/it"
 
 
@@ -53,8 +39,6 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
-            if item.originalname in TO_MEND or item.path.name in MODULES_TO_MEND:
-                item.add_marker(pytest.mark.xfail(run=False, reason="not mended yet for the page as it is drawn now"))
             if skip:  # by a mark rather than in a fixture, so that the summary has a line a file and not a line a test
                 item.add_marker(pytest.mark.skip(reason=NO_CHROMIUM))
 
@@ -118,9 +102,9 @@ def served(log):
         port = free.getsockname()[1]
     line, origin = Line(port), f"127.0.0.1:{port}"
     origins = [origin, f"127.0.0.1:{line.port}"]
-    imports = "from zoexplore.server.serving import serve; from zoexplore.views import app"
-    command = f"{imports}; serve(app, {port}, origins={origins}, pages={FAULTY})"
-    room = {"READERS": 1000, "READERS_PER_ADDRESS": 1000, "LOADING": 100, "LINGER_SECONDS": LINGER}
+    imports = "from zoexplore.server.serving import run, serve; from zoexplore.views import app; from tests.browser import faulty"
+    command = f'{imports}; run(serve({{"app": app, "faulty": faulty}}, {port}, origins={origins}))'
+    room = {"READERS": 1000, "READERS_PER_ADDRESS": 1000, "LINGER_SECONDS": LINGER}
     environment = {**os.environ, **{f"ZOEXPLORE_{name}": str(limit) for name, limit in room.items()}}
     with running([sys.executable, "-c", command], log, cwd=ROOT, env=environment) as process:
         wait_until_served(f"http://{origin}/liveness", process, log)

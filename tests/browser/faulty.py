@@ -26,5 +26,12 @@ def full():
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-with patch.object(app, "Explorer", Faulty):
-    app.serve()
+def begin():
+    with patch.object(app, "Explorer", Faulty):
+        stages = app.begin()
+        next(stages)
+    yield
+    yield from stages
+
+
+serve = app.serve

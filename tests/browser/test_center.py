@@ -16,10 +16,10 @@ from tests.browser.acts import (
     until,
 )
 from zoexplore import BOUNDS, curve, guarantee
-from zoexplore.axes import AXES
-from zoexplore.formatting import format_number
-from zoexplore.planning import calibrate
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.questions import calibrate
+from zoexplore.run.axes import AXES
+from zoexplore.run.formatting import format_number
+from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views.figures.parts import DIGITS
 from zoexplore.views.tabs import TABS, VIEWS
 
@@ -37,10 +37,10 @@ def test_the_tabs_are_a_named_list_and_move_by_arrow_keys(explorer):
     parts = explorer.get_by_role("tablist", name="parts of this tab").get_by_role("tab")
     becomes(explorer, parts.all_inner_texts, [VIEWS[view][0] for view in TABS["What ε means"]])
     parts.first.focus()
-    for place in range(TABS["What ε means"].index("profile")):
+    for place in range(list(TABS["What ε means"]).index("profile")):
         parts.nth(place).press("ArrowRight")
         becomes(explorer, lambda place=place: parts.nth(place + 1).get_attribute("aria-selected"), "true")
-    explorer.get_by_text("A guarantee is not one number but a curve").wait_for()
+    explorer.get_by_text("Each point of a curve is a guarantee of the same run").wait_for()
     becomes(explorer, explorer.get_by_text("ε against", exact=True).is_hidden, True)
 
 
@@ -111,23 +111,6 @@ def test_the_papers_printed_constants_are_drawn_where_its_misprints_are_told(exp
     explorer.get_by_label("Draw with the paper's printed constants").check()
     show(explorer, "curves")
     until(explorer, lambda: "Closed form (as printed)" in readouts(explorer))
-
-
-def test_a_map_is_drawn_its_lines_follow_what_is_typed_and_a_click_sets_the_sliders(explorer):
-    show(explorer, "map")
-    explorer.get_by_label("ε by", exact=True).select_option("Composition")
-    until(explorer, lambda: data(explorer, "map-bands", "band") and explorer.locator(".zx-idle").count())
-    until(explorer, lambda: {"ε = 0.1", "ε = 1", "ε = 10"} <= set(data(explorer, "map-lines", "label")))
-    box = explorer.get_by_label("lines at ε =", exact=True)
-    for text in ("0.2, 2", "0.3", "0.4, 4, 40", "1"):
-        box.fill(text)
-        box.press("Enter")
-        wanted = {f"ε = {each.strip()}" for each in text.split(",")}
-        until(explorer, lambda wanted=wanted: set(data(explorer, "map-lines", "label")) <= wanted)
-        assert explorer.locator(".notyf__toast").count() == 0
-    at = explorer.locator(".zx-map canvas").first.bounding_box()
-    x, y = at["x"] + at["width"] * 0.4, at["y"] + at["height"] * 0.4
-    settled(explorer, lambda: explorer.mouse.click(x, y), lambda: headline(explorer))
 
 
 def test_a_plan_is_found_and_applied(explorer):

@@ -1,10 +1,7 @@
 """What goes wrong is said and the page stays usable; what is typed, loaded or linked is text and never runs."""
 
-import re
-from contextlib import suppress
 from urllib.parse import quote
 
-import psutil
 import pytest
 
 from tests.browser.acts import (
@@ -12,7 +9,6 @@ from tests.browser.acts import (
     VISIT,
     becomes,
     box_of,
-    data,
     drawn,
     handle_of,
     harmless,
@@ -21,13 +17,13 @@ from tests.browser.acts import (
     readouts,
     reads,
     settled,
-    show,
     type_in,
     until,
 )
 from zoexplore import guarantee
-from zoexplore.formatting import format_number
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.questions.export import from_yaml
+from zoexplore.run.formatting import format_exact, format_number
+from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views.panels.story import STEPS
 
 
@@ -49,7 +45,8 @@ def app_url(usual):
 def test_nothing_that_is_pasted_is_run_and_each_field_is_told(explorer):
     open_export(explorer)
     box, use = explorer.get_by_label("paste a setting"), explorer.get_by_role("button", name="Use it")
-    box.fill(f"T: 9\nK: '{HTML}'\n'{HTML}': 1\nsigma: -1\n")
+    text = f"T: 9\nK: '{HTML}'\n'{HTML}': 1\nsigma: -1\n"
+    box.fill(text)
     settled(explorer, use.click, lambda: readouts(explorer))
     explorer.get_by_text("Of what was pasted").wait_for()
     said = notice(explorer)
@@ -57,7 +54,8 @@ def test_nothing_that_is_pasted_is_run_and_each_field_is_told(explorer):
     open_export(explorer)
     box.fill("{]: !!python/object/apply:os.system ['true']")
     settled(explorer, use.click, lambda: notice(explorer))
-    reads(explorer, "Composition", guarantee(DEMONSTRATION.replace(T=9), "composition").epsilon)
+    taken = from_yaml(text)
+    reads(explorer, "Composition", guarantee(taken.setting, "composition", taken.accounting).epsilon)
     settled(explorer, lambda: type_in(explorer, "T", HTML), lambda: notice(explorer))
     assert "T = " in notice(explorer) and harmless(explorer)
 
@@ -96,7 +94,7 @@ def test_what_is_moved_while_the_server_is_held_up_is_not_lost(explorer):
     page.wait_for_timeout(1000)  # nothing that was sent earlier comes after
     assert follows() and handle.get_attribute("aria-valuenow") == left
     sigma = float(box.input_value())
-    assert sigma > DEMONSTRATION.sigma and f"sigma={sigma:g}" in page.url and "K=100" in page.url
+    assert sigma > DEMONSTRATION.sigma and f"sigma={format_exact(sigma)}" in page.url and "K=100" in page.url
 
 
 def test_what_cannot_be_saved_is_told_and_the_page_goes_on(explorer):
@@ -109,45 +107,9 @@ def test_what_cannot_be_saved_is_told_and_the_page_goes_on(explorer):
     reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=14), "composition").epsilon)
 
 
-def kill(server):
-    for process in server.computing():
-        with suppress(psutil.NoSuchProcess):
-            process.kill()
-
-
-@pytest.mark.proof  # the pool's own tests kill idle processes, and a call loses nothing by it
-def test_a_killed_process_is_replaced_and_the_map_is_drawn(explorer, usual):
-    kill(usual)
-    show(explorer, "map")
-    map_drawn(explorer, "Composition")
-
-
-def map_drawn(page, bound):
-    """Have the map of a bound drawn to its end."""
-    page.get_by_label("ε by", exact=True).select_option(bound)
-    until(page, lambda: data(page, "map-bands", "band") and page.locator(".zx-idle").count())
-
-
-@pytest.mark.proof  # a minute and a half; the pool's own tests kill its processes each time
-def test_a_process_that_is_killed_again_and_again_while_it_draws_a_map_is_told_and_the_next_map_is_drawn(page, usual):
-    opened(page, f"{usual.url}?batch=100")  # whose rows take long enough to be killed in
-    show(page, "map")
-    page.get_by_text(re.compile(r"\d s left")).wait_for(timeout=120_000)
-
-    def given_up():
-        kill(usual)
-        return page.get_by_text("The computation ended before it had an answer").count()
-
-    until(page, given_up)
-    told(page, "the computing process ended unexpectedly").first.wait_for()
-    until(page, lambda: "Died" in usual.log.read_text())
-    type_in(page, "T", "14")
-    map_drawn(page, "Composition")
-
-
 def test_nothing_in_an_address_is_run_and_it_brings_back_a_page_whose_server_went_away(page, usual, console_errors):
     html = quote(HTML)
-    fields = f"K={html}&n={html}&{html}={html}&regime={html}&conversion={html}&T=9"
+    fields = f"K={html}&n={html}&{html}={html}&regime={html}&conversion={html}&sensitivity=least&T=9"
     others = f"tab={html}&against={html}&compare={html}&show={html}&lock={html}&pin=K:{html}~{html}&pin={html}&pin=K:20~{html}"
     opened(page, f"http://127.0.0.1:{usual.line.port}/app?{fields}&{others}")
     page.locator(".zx-notice").get_by_text("In this link").wait_for()
@@ -155,6 +117,7 @@ def test_nothing_in_an_address_is_run_and_it_brings_back_a_page_whose_server_wen
     assert all(f"{name} = " in said for name in ("K", "n", "regime", "conversion", "tab", "against", "compare"))
     assert HTML in said and harmless(page)
     assert page.get_by_label("C", exact=True).input_value() == HTML
+    page.get_by_role("button", name="All bounds").click()
     reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=9), "composition").epsilon)
 
     page.evaluate(VISIT, "?story=2&T=9")

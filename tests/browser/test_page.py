@@ -27,10 +27,10 @@ from tests.browser.acts import (
 from tests.browser.conftest import new_page
 from tests.effort import proof, usually
 from zoexplore import BOUNDS, Accounting, curve, guarantee
-from zoexplore.axes import T_VALUES
 from zoexplore.compute.questions import smallest
-from zoexplore.formatting import format_number, parse_number
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.run.axes import T_VALUES
+from zoexplore.run.formatting import format_number, parse_number
+from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views.panels.controls import SLIDERS
 from zoexplore.views.panels.story import STEPS
 
@@ -245,11 +245,11 @@ def test_on_a_phone_the_figure_stays_while_the_sliders_are_used(explorer):
 def test_every_control_has_a_name(explorer):
     open_fold(explorer)
     nameless = """() => { const out = []; const walk = r => { for (const e of r.querySelectorAll('*')) {
-      if (e.matches('input, select, button, .noUi-handle')) {
+      if (e.matches('input, select, button, .noUi-handle, .bk-Canvas')) {
         const name = e.getAttribute('aria-label') || e.labels?.[0]?.textContent || e.closest('label')?.textContent
           || e.textContent || e.title || e.querySelector('*')?.shadowRoot?.textContent;
         if (!name?.trim() && e.style.display != "none") out.push(e.outerHTML.slice(0, 200));
       }
       if (e.shadowRoot) walk(e.shadowRoot); } }; walk(document.body); return out }"""
-    unnamed = explorer.evaluate(nameless)
-    assert [html for html in unnamed if "card-header" not in html] == []
+    becomes(explorer, lambda: [html for html in explorer.evaluate(nameless) if "card-header" not in html], [])
+    until(explorer, explorer.get_by_role("img", name="ε at δ = 10⁻⁵ against T, steps").count)

@@ -30,9 +30,9 @@ from tests.browser.acts import (
 from tests.browser.axe import serious
 from tests.effort import usually
 from zoexplore import Accounting, curve, guarantee
-from zoexplore.axes import AXES, T_VALUES
-from zoexplore.export import from_fields, to_csv, to_yaml
-from zoexplore.presets import DEMONSTRATION, PRESETS
+from zoexplore.questions.export import from_fields, to_csv, to_yaml
+from zoexplore.run.axes import AXES, T_VALUES
+from zoexplore.run.presets import DEMONSTRATION, PRESETS
 from zoexplore.views.style import theme
 
 AXIS = "Bokeh.documents[0].get_model_by_name('epsilon-against-T').left[0].axis_label_text_color"
@@ -76,7 +76,7 @@ def test_an_address_is_restored_in_the_scheme_that_the_browser_prefers_and_a_les
     until(page, lambda: lightness(background(page)) > 200)
     becomes(page, lambda: page.evaluate(AXIS), theme.colour("ink"))
     assert page.locator(".noUi-handle").count() == 2
-    assert page.locator("h1, table, .zx-tools, .zx-fold").count() == 0
+    assert page.locator("h1, table:visible, .zx-tools, .zx-fold").count() == 0
     assert caption_size(page) > 1.3 * small  # for a hall
     assert not axe_if_any or serious(page, axe_if_any) == "[]"
     box = box_of(page, "K")
@@ -127,6 +127,8 @@ def test_going_back_at_once_shows_the_run_of_the_address(explorer, milliseconds)
 
 
 def test_a_drag_is_one_step(explorer):
+    for key in ("ArrowRight", "ArrowLeft"):  # what it passes where it was last let go counts as let go: that is here
+        settled(explorer, lambda key=key: press(explorer, "sigma", key), lambda: query(explorer))
     explorer.evaluate("history.pushState({}, '', location)")  # nothing is ahead of it then
     before = explorer.evaluate("history.length")
     at = handle_of(explorer, "sigma").bounding_box()
@@ -220,6 +222,11 @@ def test_files_are_saved_and_a_setting_is_pasted_back(explorer):
     settled(explorer, explorer.get_by_role("button", name="Use it").click, lambda: readouts(explorer))
     reads(explorer, "Composition", guarantee(DEMONSTRATION.replace(K=52, T=9), "composition").epsilon)
     explorer.get_by_text("M = -1 is not allowed").wait_for()
+    code = explorer.get_by_label("Python code")
+    for close in (lambda: explorer.keyboard.press("Escape"), lambda: explorer.mouse.click(640, 880)):
+        open_export(explorer)
+        close()
+        code.wait_for(state="hidden")
 
 
 def test_no_name_of_a_pin_is_run_on_the_page(explorer):

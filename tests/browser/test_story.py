@@ -9,9 +9,9 @@ from tests.browser.acts import TYPE_SIZE, VISIT, becomes, drawn, handle_of, open
 from tests.browser.axe import serious
 from tests.effort import proof
 from zoexplore import Accounting
-from zoexplore.export import to_python
-from zoexplore.presets import DEMONSTRATION
-from zoexplore.statement import statement
+from zoexplore.questions.export import to_python
+from zoexplore.questions.statement import statement
+from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views.panels.story import STEPS
 
 
@@ -82,7 +82,7 @@ def test_what_is_copied_is_what_is_shown(explorer, clipboard):
     assert clipboard("Copy code").startswith(to_python(run, Accounting()))
     page.get_by_role("button", name="Export").click()
     page.get_by_text("More: why").click()
-    page.get_by_label("statement of the guarantee").wait_for()
+    page.get_by_label("statement of the guarantee").get_by_text("after 57 steps").wait_for()
     told = statement(run, "sharp")
     assert clipboard("Copy text") == str(told)
     assert json.loads(clipboard("Copy JSON")) == json.loads(json.dumps(told.as_dict()))

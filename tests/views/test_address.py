@@ -7,7 +7,7 @@ import panel as pn
 import pytest
 
 from zoexplore import Accounting
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views import Explorer
 from zoexplore.views.address import Address, Bridge, Lesson
 from zoexplore.views.figures.curves import UNASKED
@@ -79,7 +79,7 @@ def test_what_cannot_be_used_is_said_and_the_rest_is_used(address):
 
 
 def test_an_explorer_opens_at_an_address():
-    last = "map"
+    last = "helps"
     explorer = Explorer(search=f"?T=9&tab={last}&against=sigma&schedule=optimal&sensitivity=least")
     assert explorer.state.setting == DEMONSTRATION.replace(T=9)
     assert explorer.state.accounting == Accounting(schedule="optimal")
@@ -89,11 +89,11 @@ def test_an_explorer_opens_at_an_address():
 
 
 def test_what_is_asked_in_a_view_comes_back_from_its_address():
-    asked = {"attack.fpr": "0.05", "attack.prior": "0.2", "plan.aim": "tpr", "plan.tpr": "0.1", "map.targets": "0.5,2"}
+    asked = {"attack.fpr": "0.05", "attack.prior": "0.2", "plan.aim": "tpr", "plan.tpr": "0.1"}
     asked |= {"hide": "theorem", "tab": "curves"}
     one = Explorer(search="?" + "&".join(f"{key}={text}" for key, text in asked.items()))
     assert one.state.note == "" and one.tabs["attack"].fpr == 0.05 and one.tabs["plan"].wanted == (0.01, 0.1)
-    assert one.tabs["map"].targets == [0.5, 2.0] and not one.curves.lines["theorem"].visible
+    assert not one.curves.lines["theorem"].visible
     assert dict(parse_qsl(one.address.search().removeprefix("?"))) == asked
     one.tabs["attack"].boxes["fpr"].text.value = "2 %"
     assert "attack.fpr=0.02" in one.bridge.search
@@ -102,7 +102,7 @@ def test_what_is_asked_in_a_view_comes_back_from_its_address():
     assert set(Explorer(search="?T=9").tabs.views) == {"publish", "curves"}, "nothing is built that is not asked for"
 
 
-@pytest.mark.parametrize("asked", ["attack.prior=7", "plan.aim=moon", "plan.target=x", "map.targets=0.1,-1", "map.x=nothing"])
+@pytest.mark.parametrize("asked", ["attack.prior=7", "plan.aim=moon", "plan.target=x", "results.task=moon"])
 def test_what_cannot_be_asked_in_a_view_is_reported(plain, asked):
     visit(plain.address, f"?{asked}&T=9&sensitivity=least")
     assert asked.partition("=")[0] in plain.state.note and plain.address.search() == "?T=9&sensitivity=least"
@@ -211,6 +211,6 @@ def test_who_looked_at_all_bounds_last_time_sees_them_again():
     assert page.tabs.selected == "curves"
     page.turn.clicks += 1
     assert page.tabs.selected == "publish" and not page.bridge.all
-    asked = Explorer(search="?tab=map")
+    asked = Explorer(search="?tab=helps")
     asked.bridge.returns = True
-    assert asked.tabs.selected == "map"
+    assert asked.tabs.selected == "helps"

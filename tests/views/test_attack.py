@@ -8,8 +8,8 @@ import pytest
 from bokeh.models import HoverTool
 
 from zoexplore import BOUNDS, Accounting, guarantee
-from zoexplore.formatting import THIN, format_percent, format_share, parse_share
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.run.formatting import THIN, format_percent, format_share, parse_share
+from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views import Attack, State
 from zoexplore.views.pins import Pin, Pins
 

@@ -11,9 +11,9 @@ from bokeh.models import ColumnDataSource
 from zoexplore import BOUNDS, Accounting, curve, guarantee
 from zoexplore.columns import MOST_POINTS, thinned
 from zoexplore.compute.questions import guarantees
-from zoexplore.formatting import format_number, format_tex
-from zoexplore.presets import DEMONSTRATION
-from zoexplore.setting import SCHEDULES
+from zoexplore.run.formatting import format_number, format_tex
+from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.run.setting import SCHEDULES
 from zoexplore.views import Inside, Profile, State, Tabs, Theory
 from zoexplore.views.figures.inside import describe_trajectory
 from zoexplore.views.panels.theory import Errata, _errata, substituted
@@ -63,7 +63,7 @@ def test_a_tab_is_built_when_shown_and_sleeps_when_not():
     assert any(source.data[name] is not column for name, column in before.items())
 
 
-def test_every_tab_has_a_title_and_can_be_painted(small):
+def test_every_tab_has_a_title_and_can_be_painted():
     tabs = Tabs()
     for name in VIEWS:
         tabs.selected = name
@@ -207,12 +207,6 @@ def test_panels_without_anything_to_draw_are_not_shown():
     assert inside.grid.visible
 
 
-def test_the_player_goes_through_the_steps_and_says_what_each_does():
-    view = Inside(State(DEMONSTRATION.replace(T=40)))
-    view.player.value = view.player.end
-    assert "100\u202f% of the budget" in view.told.object and {span.location for span in view.now} == {1}
-    view.player.value = 0
-    assert "Step 1 of 40" in view.told.object and {span.location for span in view.now} == {40}
-    view.state.ask(K=300)
-    view.bound = "theorem"
-    assert not view.player.visible and "2K = 600 exceeds d = 520" in view.words.object
+def test_inside_says_why_nothing_is_drawn():
+    view = Inside(State(DEMONSTRATION.replace(K=300)), bound="theorem")
+    assert not view.grid.visible and "2K = 600 exceeds d = 520" in view.words.object

@@ -7,16 +7,16 @@ import pytest
 
 from tests.views.train_jobs import frontier, point
 from zoexplore import columns, plots
-from zoexplore.training import load
-from zoexplore.views.training import comparison
-from zoexplore.views.training.results import PRICE, Compared, Price
+from zoexplore.views import Explorer
+from zoexplore.views.training import words
+from zoexplore.views.training.results import Compared
 
 
 def test_the_tab_opens_with_a_finished_comparison():
     shown = Compared()
     noisy = [p for p in shown.frontier.points if p.target is not None]
     drawn = plots.comparison(shown.frontier)
-    assert len(noisy) == 5 * 6 == sum(drawn.traverse(len, [hv.Scatter]))
+    assert len(noisy) == 3 * 3 == sum(drawn.traverse(len, [hv.Scatter]))
     said = shown.words.object
     assert shown.comparison.dates[shown.task][:10] in said and "price of tuning" in said and "torch" in said
 
@@ -34,7 +34,7 @@ def test_accuracy_against_a_cost_at_one_target(cost):
     points = [p for p in shown.frontier.points if p.target == columns.rivals(shown.frontier).target]
     drawn, of = plots.comparison(shown.frontier, cost), columns.COSTS[cost][0]
     marks = [mark for scatter in drawn.traverse(lambda each: each.array().tolist(), [hv.Scatter]) for mark in scatter]
-    assert marks == [[of(p), p.mean("accuracy")] for p in points] and len(points) == 6
+    assert marks == [[of(p), p.mean("accuracy")] for p in points] and len(points) == 3
     assert len(shown.drawing) == 1
     assert "forward passes" in shown.head.object and "numbers per record" in shown.head.object
 
@@ -52,15 +52,10 @@ def test_the_gap_is_between_the_best_of_either_kind_at_one_target():
     drawn = frontier(at("aggzo", (0.6, 0.6), 1.0), at("dpzero", (0.7, 0.7), 1.0), at("dp-sgd", (0.9, 0.9), 1.0))
     target, gradients, directions = columns.rivals(drawn)
     assert (target, gradients.method, directions.method) == (1.0, "dp-sgd", "dpzero")
-    assert "0.900; the best" in comparison.describe_frontier(drawn) and "0.700" in comparison.describe_frontier(drawn)
-    assert "ε = 1.00" in comparison.describe_frontier(drawn) and comparison.describe_frontier(frontier()) == ""
+    assert "0.900; the best" in words.describe_frontier(drawn) and "0.700" in words.describe_frontier(drawn)
+    assert "ε = 1.00" in words.describe_frontier(drawn) and words.describe_frontier(frontier()) == ""
 
 
-def test_hiding_moves_every_mark_to_a_smaller_epsilon_and_none_up_or_down():
-    view = Price(hidden=False)
-    assert len(view.drawing) == 1 and "Green" not in view.words.object
-    view.hidden = True
-    assert "Green" in view.words.object
-    found = load(PRICE)
-    assert len(found.points) > 5
-    assert all(p.epsilon["sharp"] < p.epsilon["composition"] for p in found.points)
+def test_what_accuracy_is_drawn_against_is_in_the_address():
+    page = Explorer(search="?tab=results&results.against=memory")
+    assert page.tabs["results"].against == "memory" and "results.against=memory" in page.address.search()

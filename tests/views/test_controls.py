@@ -8,9 +8,9 @@ from bokeh.document import Document
 from panel.io.state import set_curdoc
 
 from zoexplore import Accounting
-from zoexplore.formatting import THIN, parse_number
-from zoexplore.presets import DEMONSTRATION
-from zoexplore.setting import SETTING_FIELDS
+from zoexplore.run.formatting import THIN, parse_number
+from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.run.setting import SETTING_FIELDS
 from zoexplore.views import Controls, State
 from zoexplore.views.panels.controls import SLIDERS
 

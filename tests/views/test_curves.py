@@ -5,10 +5,10 @@ import pytest
 from bokeh.document import Document
 
 from zoexplore import BOUNDS, Accounting, curve, guarantee
-from zoexplore.axes import AXES, T_VALUES, frame, steady
 from zoexplore.compute.questions import REFERENCE, curve_set
-from zoexplore.formatting import format_number
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.run.axes import AXES, T_VALUES, frame, steady
+from zoexplore.run.formatting import format_number
+from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views import Curves, Explorer, State
 from zoexplore.views.figures.parts import EVERYWHERE
 

@@ -11,8 +11,8 @@ from panel.io.state import set_curdoc
 
 import zoexplore
 from zoexplore import Accounting, epsilon
-from zoexplore.formatting import format_number
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.run.formatting import format_number
+from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views import Controls, Curves, Explorer, Readouts, app
 from zoexplore.views.app import LONGEST_TOLD, MOST_TOLD, reader_message, report
 
@@ -50,10 +50,11 @@ def test_a_failure_is_logged(caplog):
 
 
 def test_of_many_failures_a_page_keeps_the_latest(monkeypatch):
-    area = NotificationArea()
-    monkeypatch.setattr(type(pn.state), "notifications", area)
-    for i in range(30):
-        report(RuntimeError(f"failure {i} " + "x" * 700))
+    area, document = NotificationArea(), Document()
+    monkeypatch.setitem(app._areas, document, area)
+    with set_curdoc(document):
+        for i in range(30):
+            report(RuntimeError(f"failure {i} " + "x" * 700))
     assert len(area.notifications) == MOST_TOLD and "failure 29" in area.notifications[-1].message
     assert all(len(one.message) <= LONGEST_TOLD for one in area.notifications)
 

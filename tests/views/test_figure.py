@@ -11,7 +11,7 @@ from bokeh.core.properties import value
 from tests.waiting import until
 from zoexplore import BOUNDS, guarantee
 from zoexplore.compute.process import Answer
-from zoexplore.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
+from zoexplore.run.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
 from zoexplore.views import Curves, State
 from zoexplore.views.figures.names import spread
 from zoexplore.views.figures.pins import _ratios
@@ -96,7 +96,8 @@ def test_the_hover_stands_on_the_frame_and_has_a_line(view):
 
 
 def test_differences_are_ratios():
-    assert _ratios([1.0, 2.0, float("inf")]) == ["1.00", "2.00 (×\u202f2)", "∞"]
+    assert _ratios([1.0, 2.0, float("inf")], ["convex"] * 3) == ["1.00", "2.00 (×\u202f2)", "∞"]
+    assert _ratios([1.0, 2.0, 3.0], ["convex", "nothing", "convex"]) == ["1.00", "2.00", "3.00 (×\u202f3)"]
 
 
 class Slow(View):

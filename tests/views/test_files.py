@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from zoexplore import Accounting
-from zoexplore.export import LARGEST_FILE, from_yaml, to_csv, to_notebook, to_python, to_yaml
-from zoexplore.presets import BEFORE, DEMONSTRATION
+from zoexplore.questions.export import LARGEST_FILE, from_yaml, to_csv, to_notebook, to_python, to_yaml
+from zoexplore.run.presets import BEFORE, DEMONSTRATION
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.panels.toolbar import Files
 from zoexplore.views.state import State

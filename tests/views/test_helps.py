@@ -1,17 +1,19 @@
 """When hiding helps: the map is the accountant's gain, this run and the published ones stand on it, and a click sets the run."""
 
+from math import inf
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from zoexplore import Accounting
-from zoexplore.formatting import format_number
-from zoexplore.planning.hiding import ALONG_ALL, gain_map
-from zoexplore.presets import DEMONSTRATION
-from zoexplore.published import RUNS
+from zoexplore import BOUNDS, Accounting
+from zoexplore.questions.hiding import ALONG_ALL, gain_map
+from zoexplore.run.axes import AXES
+from zoexplore.run.formatting import format_number
+from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.run.published import RUNS
 from zoexplore.views import State
-from zoexplore.views.figures.helps import SHARES, STEPS, Helps, height
+from zoexplore.views.figures.helps import POINTS, WHEN, Helps, places, tips
 
 
 def test_it_says_by_how_much_and_why_not():
@@ -25,21 +27,66 @@ def test_it_says_by_how_much_and_why_not():
 
 def test_moving_on_the_map_computes_no_other_map():
     view = Helps(State())
-    before = view.fill.data
+    before = view.cells.data
     view.state.ask(T=5000, beta=0.9)
-    assert [list(map(len, one)) for one in view.fill.data["xs"]] == [list(map(len, one)) for one in before["xs"]]
-    assert view.here.data == {"x": [pytest.approx(np.log10(5000))], "y": [pytest.approx(height(0.9))]}
+    assert view.cells.data["tip"] == before["tip"]
+    assert view.here.data == {"x": [pytest.approx(np.log10(5000))], "y": [pytest.approx(places("beta", 0.9))]}
 
 
-def test_published_runs_stand_apart_and_a_click_sets_the_run():
+@pytest.mark.parametrize(("x", "y"), [("n", "sigma"), ("ridge", "T"), ("beta", "n")])
+def test_pointing_at_a_cell_tells_what_the_accountant_says_of_that_run(x, y):
+    view = Helps(State(), x=x, y=y)
+    xs, ys = (AXES[field].values(DEMONSTRATION, POINTS) for field in (x, y))
+    cells, gain = view.cells.data, gain_map(DEMONSTRATION, x, y, xs, ys)
+    assert cells["tip"] == tips(gain)
+    for field, ends, values in ((x, ("left", "right"), np.tile(xs, len(ys))), (y, ("bottom", "top"), np.repeat(ys, len(xs)))):
+        assert np.all((cells[ends[0]] <= places(field, values)) & (places(field, values) <= cells[ends[1]]))
+    won = [(tip, by) for tip, by, why in zip(cells["tip"], gain.winner.ravel(), gain.why.ravel(), strict=True) if not why]
+    assert won and all(tip.startswith(f"<b>{BOUNDS[by].title}</b>") for tip, by in won)
+
+
+def test_grey_is_where_an_assumption_fails_and_its_name_is_there():
     view = Helps(State())
-    x = np.sort(view.runs.data["x"])
-    assert len(x) == len(RUNS) and np.diff(x).min() > 0.27 and set(view.runs.data["y"]) == {height(1.0)}
-    view._tapped(SimpleNamespace(x=3.0, y=4.0))
+    top = places("beta", 1.0)
+    assert len(view.failing.data["top"]) == POINTS and set(view.failing.data["top"]) == {top}, "all of β = 1, and nothing else"
+    assert {tip for tip, at in zip(view.cells.data["tip"], view.cells.data["top"], strict=True) if at == top} == {ALONG_ALL}
+    assert set(view.names.data["text"]) == {"sharper bound", "nothing gained"}
+    view.state.ask(M=inf, m=0.0, ridge=0.0, regime="non-convex", eta=300.0)
+    assert len(view.failing.data["top"]) == POINTS**2 and "M-smooth" in view.cells.data["tip"][0]
+    assert view.names.data["text"] == ["an assumption fails"]
+    view.param.update(y="ridge")
+    assert "ridge can only be 0 here" in view.words.object
+    view.param.update(y="T")
+    assert "Choose two different fields" in view.words.object
+
+
+@pytest.mark.parametrize(("x", "y"), [("T", "beta"), ("n", "sigma"), ("sigma", "T")])
+def test_published_runs_stand_apart_and_a_click_takes_one_and_tells_it_fairly(x, y):
+    view = Helps(State(), x=x, y=y)
+    at, span = view.runs.data, view.figure.x_range
+    assert sorted(at["text"]) == [str(number) for number in range(1, len(RUNS) + 1)]
+    for height in set(at["y"]):
+        row = np.sort([x for x, y in zip(at["x"], at["y"], strict=True) if y == height])
+        assert np.all(np.diff(row) > 0.04 * (span.end - span.start)) and span.start <= row[0] and row[-1] <= span.end + 1e-9
+    for number, run in list(enumerate(RUNS.values(), start=1))[:: 1 if x == "T" else 6]:
+        place = view.runs.data["text"].index(str(number))
+        assert run.difference in view.runs.data["tip"][place]
+        view._tapped(SimpleNamespace(x=view.runs.data["x"][place], y=view.runs.data["y"][place]))
+        assert view.state.setting == run.setting and view.state.accounting == Accounting()
+        assert view.here.data["x"] == [view.runs.data["x"][view.runs.data["text"].index(str(number))]]
+        assert f"claimed ε = {run.claimed:g}" in view.words.object and run.difference in view.words.object
+
+
+def test_a_click_elsewhere_sets_both_fields():
+    view = Helps(State())
+    view._tapped(SimpleNamespace(x=3.0, y=2.0))
     assert (view.state.T, view.state.beta) == (1000, 0.99)
-    view._tapped(SimpleNamespace(x=2.0, y=-0.5))
+    view._tapped(SimpleNamespace(x=2.0, y=6.9))
     assert (view.state.T, view.state.beta) == (100, 1.0)
-    assert len(STEPS) > 20 and max(SHARES) < 1
+
+
+def test_it_says_in_a_sentence_when_hiding_helps():
+    assert Helps(State()).__panel__().select(lambda part: WHEN in str(getattr(part, "object", "")))
 
 
 def test_it_is_painted_dark_in_other_colours():

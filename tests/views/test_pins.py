@@ -5,10 +5,10 @@ import asyncio
 import numpy as np
 
 from zoexplore import BOUNDS, Accounting, curve, guarantee
-from zoexplore.axes import T_VALUES
-from zoexplore.export import from_query, from_yaml, to_query, to_yaml
-from zoexplore.formatting import THIN, format_number
-from zoexplore.presets import BEFORE, DEMONSTRATION, PRESETS
+from zoexplore.questions.export import from_query, from_yaml, to_query, to_yaml
+from zoexplore.run.axes import T_VALUES
+from zoexplore.run.formatting import THIN, format_number
+from zoexplore.run.presets import BEFORE, DEMONSTRATION, PRESETS
 from zoexplore.views import Curves, Explorer, Profile
 from zoexplore.views.figures.pins import Pinned
 from zoexplore.views.pins import LONGEST_NAME, MOST_PINS, Pin, Pins
@@ -124,6 +124,15 @@ def test_the_table_has_what_differs_and_every_epsilon():
     assert '<th scope="row">K</th><td class="value">51</td><td class="value">52</td>' in view.table.object
     assert f'<th scope="row">T</th><td class="value">20{THIN}000</td>' in view.table.object  # as everywhere else
     assert not Pinned().board.visible and view.board.visible
+
+
+def test_no_pin_is_so_many_times_a_run_of_which_something_else_is_supposed():
+    view = pinned(DEMONSTRATION)
+    view.state.ask(sigma=1e-4)
+    assert f"(×{THIN}" in view.table.object and "supposed" not in view.table.object
+    view.state.ask(lipschitz=float("inf"))
+    table = view.table.object
+    assert "(×" not in table and "nothing is known of gradients" in table and "at most L = 1 long" in table
 
 
 def test_pins_are_drawn_by_the_accountants_numbers():

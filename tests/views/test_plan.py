@@ -9,9 +9,9 @@ from tests.compute import jobs
 from zoexplore import epsilon, guarantee
 from zoexplore.compute.ask import ask
 from zoexplore.compute.pool import Pool
-from zoexplore.formatting import THIN
-from zoexplore.planning import SOLVABLE_FIELDS
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.questions import SOLVABLE_FIELDS
+from zoexplore.run.formatting import THIN, format_number
+from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views import Planner, State
 from zoexplore.views.panels.planner import _safe
 
@@ -65,6 +65,23 @@ def test_a_recommended_run_has_reasons(planner):
     assert "Why" in planner.words.object and "2KTb/n" in planner.words.object
 
 
+def test_the_least_bound_that_applies_is_the_usual_one_and_is_named(planner):
+    planner.param.update(bound=Planner.param.bound.default, field="sigma")
+    press(planner, "solve")
+    assert "sharper bound" in planner.words.object and epsilon(planner.answer, "best") <= 1
+    planner.state.ask(beta=1.0)
+    press(planner, "solve")
+    assert "composition" in planner.words.object.lower() and epsilon(planner.answer, "composition") <= 1
+
+
+def test_noise_that_drowns_the_steps_comes_before_all_else(planner):
+    planner.state.ask(n=1000, d=1000, K=1, T=50_000, regime="non-convex", m=0.0, ridge=0.0, lipschitz=float("inf"))
+    planner.param.update(bound="composition", target=0.1)
+    press(planner, "recommend")
+    assert planner.words.object.startswith('<p class="warn" role="alert">The noise drowns the step')
+    assert planner.words.object.count("drowns") == 1
+
+
 def test_delta_and_target_are_texts(planner):
     target, delta = (planner.texts[name].text for name in ("target", "delta"))
     target.value, delta.value = "3", "1e-6"
@@ -94,15 +111,19 @@ def test_shares_that_cannot_be_are_refused(planner):
     assert planner.answer is None and "is not allowed" in planner.words.object
 
 
-def test_a_moved_slider_takes_the_offer_back(planner):
-    press(planner, "solve")
-    planner.state.T = 60
+def test_it_answers_at_once_and_follows_the_sliders_when_they_are_let_go(planner):
+    first = planner.answer
+    assert first.T == 50 and epsilon(first, "theorem") <= 1
+    assert f"and ε = {format_number(epsilon(DEMONSTRATION.replace(T=50), 'theorem'))}" in planner.words.object
+    planner.state.slide(T=60)
     assert planner.answer is None and not planner.buttons["apply"].visible
+    planner.state.moving = False
+    assert planner.answer.T == 60 and planner.buttons["apply"].visible
 
 
 AFTER = {
     "cancelled": lambda planner: press(planner, "cancel"),
-    "overtaken by a moved slider": lambda planner: setattr(planner.state, "T", 60),
+    "overtaken by a moved slider": lambda planner: planner.state.slide(T=60),
     "overtaken by another question": lambda planner: planner.ask(planner._recommend),
 }
 
@@ -115,7 +136,9 @@ def test_nothing_goes_on_for_a_question_that_is(after, monkeypatch):
     monkeypatch.setattr(Pool, "drop", lambda pool, call: (dropped.append(call), setattr(pool, "grace", 0.0), drop(pool, call)))
 
     async def asked():
-        planner = Planner(State(DEMONSTRATION.replace(T=50)), bound="theorem")
+        state = State(DEMONSTRATION.replace(T=50))
+        state.moving = True  # so that it asks nothing by itself
+        planner = Planner(state, bound="theorem")
         planner.ask(planner._solve)
         AFTER[after](planner)
         return await ask(abs, -1)

@@ -5,12 +5,12 @@ import pytest
 from scipy.optimize import brentq
 
 from zoexplore import Accounting, curve, guarantee
-from zoexplore.axes import T_VALUES
 from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.conversion import delta_of
 from zoexplore.compute.questions import guarantees, smallest
-from zoexplore.formatting import format_number
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.run.axes import T_VALUES
+from zoexplore.run.formatting import format_number
+from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views import State
 from zoexplore.views.figures.game import Game
 from zoexplore.views.figures.publish import PICTURES, Publish, gaussian_of, nice

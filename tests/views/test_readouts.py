@@ -7,9 +7,9 @@ import pytest
 
 from zoexplore import BOUNDS, Accounting, epsilon, guarantee
 from zoexplore.compute.questions import guarantees, smallest
-from zoexplore.formatting import THIN, format_number, format_percent, parse_number
-from zoexplore.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
-from zoexplore.statement import statement
+from zoexplore.questions.statement import statement
+from zoexplore.run.formatting import THIN, format_number, format_percent, parse_number
+from zoexplore.run.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
 from zoexplore.views import State
 from zoexplore.views.panels.readouts import Headline, More, Odds, measures_of, odds, times
 
@@ -59,7 +59,7 @@ def test_ratios(before, now, said):
 def test_the_odds_are_of_the_smallest_guarantees_whole_curve(changes):
     run = DEMONSTRATION.replace(**changes)
     best = smallest(guarantees(run, Accounting()))
-    most = format_percent(float(best.true_positive_rate(0.01))).removesuffix(f"{THIN}%")
+    most = format_percent(float(best.true_positive_rate(0.01)), 3).removesuffix(f"{THIN}%")
     assert f"catches at most {most} in 100 members" in Odds(State(run)).pane.object
 
 

@@ -8,12 +8,13 @@ import yaml
 from tests.effort import usually
 from tests.test_project import ROOT
 from tools.sentences import PARTS, plain, states
-from zoexplore import Accounting, __version__, guarantee, paper
+from zoexplore import Accounting, __version__, guarantee
 from zoexplore.bounds import BOUNDS
-from zoexplore.formatting import THIN, format_short, format_tex
-from zoexplore.planning import Unreachable, calibrate, recommend
-from zoexplore.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
-from zoexplore.setting import LARGEST_INTEGER
+from zoexplore.questions import Unreachable, calibrate, recommend
+from zoexplore.run import paper
+from zoexplore.run.formatting import THIN, format_short, format_tex
+from zoexplore.run.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
+from zoexplore.run.setting import LARGEST_INTEGER
 from zoexplore.views import State
 from zoexplore.views.explorer import Explorer, colophon
 from zoexplore.views.figures.curves import Curves
@@ -109,8 +110,8 @@ def test_what_train_refuses_is_in_symbols():
 
 def test_a_plan_writes_large_targets_as_powers():
     planner = Planner(target=1e6)
-    solved = DEMONSTRATION.replace(T=LARGEST_INTEGER)
-    found = _solution(DEMONSTRATION, "T", planner._goal(), solved, guarantee(DEMONSTRATION, "sharp"))
+    solved, now = (guarantee(run, "sharp") for run in (DEMONSTRATION.replace(T=LARGEST_INTEGER), DEMONSTRATION))
+    found = _solution("T", planner._goal(), solved, now)
     assert f"The sharper bound gives ε\u00a0≤\u00a0{format_short(1e6)} at δ\u00a0=\u00a010⁻⁵ however large T is" in found
 
 

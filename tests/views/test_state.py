@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zoexplore import Accounting, Setting, fields
-from zoexplore.presets import DEMONSTRATION
-from zoexplore.setting import SETTING_FIELDS
+from zoexplore import Accounting, Setting
+from zoexplore.run import fields
+from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.run.setting import SETTING_FIELDS
 from zoexplore.views import State
 from zoexplore.views.state import OPTIONS
 

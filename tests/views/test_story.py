@@ -6,8 +6,8 @@ import pytest
 
 from zoexplore import Accounting
 from zoexplore.compute.questions import guarantees
-from zoexplore.formatting import format_number
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.run.formatting import format_number
+from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views import Explorer
 from zoexplore.views.panels.story import STEPS
 
@@ -83,3 +83,9 @@ def test_buttons_stand_still_and_steps_follow_one_another_and_end(explorer):
 def test_the_steps_are_short():
     for step in STEPS.values():
         assert len(re.findall(r"\w+", step.summary)) < 60 and step.question.endswith("?") and len(step.guesses) == 3
+
+
+def test_a_story_that_a_link_began_ends_in_a_plain_address():
+    explorer = Explorer(search="?story=6")
+    explorer.story.go(0)
+    assert explorer.bridge.search == "" and explorer.tabs.selected == "publish" and explorer.tabs["train"].hidden

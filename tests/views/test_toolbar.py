@@ -3,7 +3,7 @@
 import pytest
 
 from zoexplore import Accounting
-from zoexplore.presets import DEMONSTRATION, PRESETS
+from zoexplore.run.presets import DEMONSTRATION, PRESETS
 from zoexplore.views.address import Bridge
 from zoexplore.views.panels.toolbar import Toolbar
 from zoexplore.views.state import State

@@ -7,9 +7,9 @@ import subprocess
 import sys
 from math import inf
 
-import numpy as np
 import panel as pn
 import pytest
+from bokeh.models import Text
 
 from tests.compute import jobs as work
 from tests.views import train_jobs
@@ -18,15 +18,16 @@ from tests.waiting import until
 from zoexplore import Accounting
 from zoexplore.columns import name_of, supposed
 from zoexplore.compute.pool import MOST_LONG_WORKS, LongWork
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.training import Here
 from zoexplore.training.frontier_files import from_json, to_csv
 from zoexplore.views import State, Train
 from zoexplore.views.training import jobs, running
 from zoexplore.views.training.choices import Choices
-from zoexplore.views.training.frontier import Scale, about, front, infinite, marks, stopping
 from zoexplore.views.training.jobs import Asked
 from zoexplore.views.training.running import dask_address
+from zoexplore.views.training.tab import in_advance
+from zoexplore.views.training.words import about, infinite
 
 BOUNDS = ("composition", "theorem", "corollary", "sharp")
 
@@ -43,6 +44,11 @@ def form():
     return Train()
 
 
+def marks(tab):
+    """Where the marks of its figure are."""
+    return set(zip(tab.trained.marks.data["x"], tab.trained.marks.data["y"], strict=True))
+
+
 class One(Here):
     """Stands in for processes that train."""
 
@@ -57,51 +63,18 @@ def trained(monkeypatch, job):
     return tab
 
 
-class TestMarks:
-    def test_infinite_epsilons_stand_beyond_the_axis_in_a_strip(self):
-        drawn, scale = frontier(), Scale.of(frontier(), BOUNDS)
-        for mark in marks(drawn, BOUNDS, "accuracy", scale):
-            epsilon = drawn.points[mark["point"]].epsilon[mark["bound"]] if mark["bound"] else inf
-            assert mark["x"] == epsilon if epsilon < inf else scale.high < mark["x"] < scale.end
-
-    def test_the_axis_has_whole_decades_around_all_finite_values(self):
-        scale = Scale.of(frontier(), BOUNDS)
-        assert (scale.low, scale.high) == pytest.approx((0.1, 100.0))
-        assert Scale.of(frontier(without_noise()), BOUNDS).low < Scale.of(frontier(without_noise()), BOUNDS).high
-
-    def test_a_point_without_noise_has_one_mark(self):
-        bounds = [mark["bound"] for mark in marks(frontier(), BOUNDS, "accuracy", Scale(0.1, 100))]
-        assert bounds.count("") == 1 and len(bounds) == 3 * len(BOUNDS) + 1
-
-    def test_bars_are_one_standard_error(self):
-        mark, *_ = marks(frontier(point(accuracy=(0.8, 0.9))), BOUNDS, "accuracy", Scale(0.1, 100))
-        error = np.std([0.8, 0.9], ddof=1) / np.sqrt(2)
-        assert mark["y"] == pytest.approx(0.85) and mark["ys"] == pytest.approx([0.85 - error, 0.85 + error])
-
-    def test_marks_are_hollow_where_something_is_supposed(self):
-        smooth, public = "the loss is 1-smooth", "the columns' ranges are public"
-        assert supposed(point(supposed=(smooth,)), "composition", Accounting()) == ()
-        assert supposed(point(supposed=(smooth, public)), "sharp", Accounting()) == (smooth, public)
-        assert supposed(point(supposed=(smooth, public)), "composition", Accounting()) == (public,)
-        drawn = frontier(point(supposed=(smooth,)))
-        solid, hollow = marks(drawn, ("composition", "sharp"), "accuracy", Scale(0.1, 100))
-        assert solid["fill"] == solid["line"] and hollow["fill"] != hollow["line"]
-        assert smooth in hollow["tip"] and smooth not in solid["tip"]
-
-    def test_the_front_only_rises_and_passes_through_the_best(self):
-        drawn = frontier(point(1e-2, 0.1, (0.7, 0.7)), point(1e-3, 1.0, (0.6, 0.6)), point(1e-4, 10.0, (0.9, 0.9)))
-        x, y = front(drawn, "sharp", "accuracy", Scale(0.1, 100))
-        assert list(zip(x, y, strict=True)) == [(0.1, 0.7), (10.0, 0.7), (10.0, 0.9), (100, 0.9)]
-        assert front(drawn, "corollary", "accuracy", Scale(0.1, 100)) == ([], [])
-
+class TestWords:
     def test_what_is_infinite_is_listed_with_its_reason(self):
         assert infinite(frontier(), BOUNDS) == {
             ("Noisy-ZOGD", "no corollary"): ["Closed form"],
             ("Not private", "there is no noise"): ["Composition", "Hidden-state theorem", "Closed form", "Sharper bound"],
         }
 
-    def test_stopping_is_the_first_step_that_is_as_good_as_the_end(self):
-        assert stopping(point(), "accuracy") == stopping(point(), "loss") == 1
+    def test_what_is_supposed_of_a_loss_is_nothing_to_composition(self):
+        smooth, public = "the loss is 1-smooth", "the columns' ranges are public"
+        assert supposed(point(supposed=(smooth,)), "composition", Accounting()) == ()
+        assert supposed(point(supposed=(smooth, public)), "sharp", Accounting()) == (smooth, public)
+        assert supposed(point(supposed=(smooth, public)), "composition", Accounting()) == (public,)
 
     def test_another_accounting_than_that_of_the_page_is_said(self):
         assert "counted at" not in about(frontier(), 1e-5, Accounting(schedule="optimal"))
@@ -142,9 +115,9 @@ class TestChoices:
         asked = made.asked()
         assert asked.epsilons == (1.0, 4.0)
         choices = jobs.tuned(asked.trained_on)
-        assert {("aggzo", 1.0), ("dp-sgd", 4.0), ("non-private", inf)} <= set(choices) and choices["dpzero", 1.0].K == 1
+        assert {("aggzo", 1.0), ("dp-sgd", 8.0), ("non-private", inf)} <= set(choices) and choices["aggzo", 1.0].beta == 1
         made.texts["epsilons"].value = "1, 0"
-        with pytest.raises(ValueError, match="ε in place of σ: give numbers above 0"):
+        with pytest.raises(ValueError, match="target ε: give numbers above 0"):
             made.asked()
 
     def test_more_data_than_there_is_room_for_are_refused(self):
@@ -189,14 +162,12 @@ class TestRunning:
     def test_points_come_and_it_ends(self, monkeypatch):
         tab = trained(monkeypatch, train_jobs.finished)
         assert "Done." in tab.running.note.object and not tab.running.cancel.visible
-        assert len(tab.marks.source.data["x"]) == 3 * 4 + 1
-        assert tab.point == frontier().points[1]
-        assert tab.menu.value == ("noisy-zogd", 1e-3)
+        assert tab.frontier == frontier() and len(marks(tab)) == 3 * 3
 
     def test_a_killed_process_leaves_what_was_done_and_a_notice(self, monkeypatch):
         tab = trained(monkeypatch, train_jobs.killed)
         assert "ended unexpectedly" in tab.running.note.object and 'role="alert"' in tab.running.note.object
-        assert len(tab.frontier.points) == 1 and tab.marks.source.data["x"]
+        assert len(tab.frontier.points) == 1 and len(marks(tab)) == 3
         monkeypatch.setattr(running, "trained", train_jobs.finished)
         tab.running.begin()
         assert "Done." in tab.running.note.object
@@ -259,72 +230,47 @@ class TestResults:
 
 
 class TestTab:
-    def test_a_clicked_mark_sets_the_sliders_and_shows_its_course(self):
-        tab = Train(State())
+    def test_it_opens_with_what_was_trained_in_advance_and_shows_a_run_as_it_comes(self):
+        tab = Train()
+        assert "in advance" in tab.about.object and tab.frontier is None
+        in_all = len(marks(tab))
+        assert in_all == 3 * len(in_advance().points)
         tab.frontier = frontier()
-        tab.marks.source.selected.indices = [0]
-        assert tab.state.setting == frontier().points[0].setting
-        assert tab.point == frontier().points[0] and tab.marks.source.selected.indices == []
-        assert tab.course.source.data["T"] == [1, 3, 9]
-        assert tab.course.source.data["sharp"] == pytest.approx([0.025, 0.05, 0.1])
+        assert "9 steps, 2 seeds" in tab.about.object and len(marks(tab)) == 3 * 3
 
-    def test_a_mark_that_is_no_run_of_the_sliders_says_so(self):
-        tab = Train(State())
-        tab.frontier = frontier()
-        tab.take(tab.frontier.points[-1])
-        assert tab.state.setting == DEMONSTRATION and "cannot show Not private" in tab.running.note.object
-        assert tab.apply.disabled and "No bound that is drawn" in tab.story.object
+    def test_hiding_moves_every_mark_to_a_smaller_epsilon_and_none_up_or_down(self):
+        tab = Train(hidden=False)
+        public = marks(tab)
+        tab.hidden = True
+        assert len(marks(tab)) == 3 * len(public) and public < marks(tab)
+        assert all(p.epsilon["sharp"] < p.epsilon["composition"] for p in in_advance().points)
 
-    def test_a_method_that_is_not_known_here_is_drawn_by_its_name(self):
+    def test_a_single_run_shows_its_course(self):
+        tab = Train(hidden=False)
+        tab.frontier = frontier(point())
+        assert list(tab.trained.lines.data["xs"][0]) == [2.0, 4.0, 8.0]
+        assert list(tab.trained.lines.data["ys"][0]) == pytest.approx([0.425, 0.85, 0.85])
+
+    def test_methods_that_aim_at_the_same_epsilons_are_compared_also_one_that_is_not_known_here(self):
         run = {name: 1.0 for name in ("n", "K", "T", "eta", "clip", "beta", "batch")}
         new = point(method="newer", setting=False, target=1.0, run=run)
-        tab = Train(State())
+        tab = Train()
         tab.frontier = frontier(new, point(method="dp-sgd", target=1.0), point(method="dpzero", target=1.0))
-        tab.take(new)
-        tab.shown = "methods"
-        assert "cannot show newer" in tab.running.note.object and len(tab.by_methods) == 1
-        assert tab.menu.options["newer, σ = 0.001"] == ("newer", 1e-3)
-
-    def test_the_course_is_chosen_by_keyboard_too(self):
-        tab = Train(State())
-        tab.frontier = frontier()
-        tab.menu.value = ("noisy-zogd", 1e-2)
-        assert tab.course.point == frontier().points[0]
-        assert tab.state.setting == DEMONSTRATION
-        tab.apply.clicks += 1
-        assert tab.state.setting == frontier().points[0].setting
-
-    def test_the_story_compares_stopping_with_running_on(self):
-        tab = Train()
-        tab.frontier = frontier()
-        assert "from step 3 on. Stopped there it costs ε = 0.500 by the sharper bound" in tab.story.object
-        assert "run on to T = 9 it costs 1.00 by the sharper bound and 8.00 by composition" in tab.story.object
-
-    def test_bounds_and_utility_are_chosen(self):
-        tab = Train()
-        tab.frontier = frontier()
-        tab.boxes["theorem"].value = False
-        tab.utility = "loss"
-        assert set(tab.marks.source.data["bound"]) == {"composition", "corollary", "sharp", ""}
-        assert tab.marks.source.data["y"][0] == pytest.approx(0.4)
-        assert tab.marks.fronts["theorem"].data["x"].size == 0
-        for box in tab.boxes.values():
-            box.value = False
-        assert tab.marks.source.data["x"] == []
+        said = [text for r in tab.panes[-1].object.renderers if isinstance(r.glyph, Text) for text in r.data_source.data["words"]]
+        assert {"newer", "DP-SGD"} <= set(said)
 
     def test_asleep_it_draws_nothing(self):
         tab = Train(active=False)
-        tab.frontier = frontier()
-        assert tab.marks.source.data["x"] == []
+        assert not marks(tab)
         tab.active = True
-        assert tab.marks.source.data["x"]
+        assert marks(tab)
 
     def test_a_slider_draws_nothing_anew(self):
         tab = Train()
         tab.frontier = frontier()
-        drawn = tab.marks.source.data
+        drawn = tab.trained.marks.data
         tab.state.ask(delta=1e-6)
-        assert tab.marks.source.data is drawn and "train again" in tab.about.object
+        assert tab.trained.marks.data is drawn and "train again" in tab.about.object
 
     def test_it_renders_alone(self):
         assert pn.panel(Train()).get_root() is not None

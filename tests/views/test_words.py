@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zoexplore import BOUNDS, guarantee
-from zoexplore.formatting import format_count, format_exact, format_number, parse_number
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.run.formatting import format_count, format_exact, format_number, parse_number
+from zoexplore.run.presets import DEMONSTRATION
 
 THIN = "\u202f"
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import inf
 
 from zoexplore import BOUNDS, Accounting
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.training import Frontier, Point
 from zoexplore.views.training.jobs import Progress
 

@@ -5,7 +5,7 @@ vectors (SVG, PDF) with Matplotlib. Bounds have the explorer's colours, dashes a
 and in grey. `use()` gives the same look to figures of your own, and `style` a bound's colour and dash.
 
 >>> from zoexplore import plots
->>> from zoexplore.presets import DEMONSTRATION
+>>> from zoexplore.run.presets import DEMONSTRATION
 >>> drawn = plots.curves(DEMONSTRATION, "T", range(1, 101), bounds=["composition", "sharp"])
 >>> [curve.label for curve in drawn]
 ['Composition', 'Sharper bound']
@@ -13,10 +13,10 @@ and in grey. `use()` gives the same look to figures of your own, and `style` a b
 
 from zoexplore.plots.bounds import THIS_RUN, curves, grid, inside, motion, profile, replay, tradeoff
 from zoexplore.plots.look import THEME, style, use
-from zoexplore.plots.training import comparison, frontier
+from zoexplore.plots.training import comparison, frontier, study
 from zoexplore.plots.vectors import save
 
 __all__ = [
-    "THEME", "THIS_RUN", "comparison", "curves", "frontier", "grid", "inside", "motion", "profile", "replay", "save", "style",
-    "tradeoff", "use",
+    "THEME", "THIS_RUN", "comparison", "curves", "frontier", "grid", "inside", "motion", "profile", "replay", "save", "study",
+    "style", "tradeoff", "use",
 ]  # fmt: skip

@@ -1,24 +1,25 @@
 """Elements of what the accountant says of a run."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import holoviews as hv
 import numpy as np
+from holoviews.operation import contours
 
-from zoexplore.axes import AXES, drawable
 from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
 from zoexplore.bounds.bound import Trajectory
-from zoexplore.columns import heights, level_lines
-from zoexplore.compute.questions import Sheet, row
-from zoexplore.motion import SEED, miniature, simulate
 from zoexplore.plots.look import FRAME, MUTED, epsilon_at, style, with_legend
-from zoexplore.setting import Accounting, Setting
+from zoexplore.questions.miniature import SEED, miniature, simulate
+from zoexplore.run.axes import AXES, drawable
+from zoexplore.run.setting import Accounting, Setting
 
 THIS_RUN = tuple(bound for bound in BOUNDS if BOUNDS[bound].of_this_run)
 DELTAS = np.geomspace(1e-12, 0.1, 111)
 FALSE_ALARMS = np.linspace(0, 1, 501)
 LONGEST_REPLAY = 60  # steps; of longer runs the last ones are played
+FRAMES = 16  # of a replay, each of which a saved page holds in full
 
 
 def curves(
@@ -134,19 +135,37 @@ def grid(
     """
     if x == y or not {x, y} <= AXES.keys():
         raise ValueError(f"x = {x!r}, y = {y!r} are not allowed: give two different fields of {', '.join(AXES)}")
-    sheet = Sheet(setting, accounting, bound, x, y, points)
-    epsilon = np.array([row(sheet, float(value)) for value in sheet.rows])
-    logs = {"logx": not AXES[x].linear, "logy": not AXES[y].linear}
-    dims = [hv.Dimension(field, label=_label(field)) for field in (x, y)]
-    height = hv.Dimension("epsilon", label="ε")
-    edges = _edges(sheet.columns, logs["logx"]), _edges(sheet.rows, logs["logy"])
-    paths, words = _contours(sheet, epsilon, levels, logs)
-    frame = FRAME | logs | {"height": 420, "show_grid": False, "title": f"ε by {BOUNDS[bound].title}"}
-    look = {"cmap": "cividis", "cnorm": "log", "colorbar": True, "tools": ["hover"]}
-    mesh = hv.QuadMesh((*edges, drawable(epsilon)), dims, height).opts(**look, **frame)
+    columns, rows = AXES[x].values(setting, points), AXES[y].values(setting, points)
+    epsilon = drawable(np.array([_row(setting, x, columns, {y: float(at)}, bound, accounting) for at in rows]))
+    logs = [not AXES[field].linear for field in (x, y)]
+    frame = FRAME | {"logx": logs[0], "logy": logs[1], "height": 420, "show_grid": False}
+    dims, height = [hv.Dimension(field, label=_label(field)) for field in (x, y)], hv.Dimension("epsilon", label="ε")
+    look = {"cmap": "cividis", "cnorm": "log", "colorbar": True, "tools": ["hover"], "title": f"ε by {BOUNDS[bound].title}"}
+    mesh = hv.QuadMesh((columns, rows, epsilon), dims, height).opts(**look, **frame)
+    # Contours are found where the axes are even, and half-way along each stands its number.
+    even = [np.log10(at) if log else at for at, log in zip((columns, rows), logs, strict=True)]
+    found = contours(hv.QuadMesh((*even, np.log10(epsilon))), levels=np.log10(levels)).split() if min(epsilon.shape) > 1 else []
+    paths, words = [], []
+    for piece in found:
+        across, up = (10**at if log else at for at, log in zip(piece.array([0, 1]).T, logs, strict=True))
+        level = float(f"{10 ** piece.dimension_values(2)[0]:.6g}")
+        paths.append({x: across, y: up, "epsilon": level})
+        words.append((across[len(across) // 2], up[len(up) // 2], f"ε = {level:g}"))
     lines = hv.Contours(paths, dims, height).opts(color="white", line_width=2, tools=["hover"], **frame)
     labels = hv.Labels(words, dims, "words").opts(text_color="white", text_font_size="12px", text_baseline="bottom", **frame)
     return mesh * lines * labels
+
+
+def _row(setting: Setting, x: str, columns: np.ndarray, at: dict[str, float], bound: str, accounting: Accounting) -> np.ndarray:
+    """epsilon along x beside another value, inf where the bound does not apply or the two cannot go together."""
+    epsilon, allowed = np.full(columns.size, np.inf), np.zeros(columns.size, bool)
+    for place, value in enumerate(columns):
+        with suppress(ValueError):
+            start = setting.replace(**{x: value}, **at)
+            allowed[place] = True
+    if allowed.any():
+        epsilon[allowed] = curve(start, x, columns[allowed], [bound], accounting)[bound]
+    return epsilon
 
 
 def inside(setting: Setting, bound: str = "sharp", accounting: Accounting = Accounting()) -> hv.Layout:  # noqa: B008
@@ -177,12 +196,13 @@ def replay(setting: Setting, bound: str = "sharp", accounting: Accounting = Acco
     """A bound's argument step by step: two maps over `step`, of the distance of two runs and of the budget spent.
 
     `hv.save(replay(run), "replay.html")` is a page with a slider that needs no server. Of long runs the last
-    `LONGEST_REPLAY` steps are played. Arguments and errors are those of `inside`.
+    `LONGEST_REPLAY` steps are played, in at most `FRAMES` frames. Arguments and errors are those of `inside`.
     """
     path = _path(guarantee(setting, bound, accounting))
     first = max(path.rho.size - LONGEST_REPLAY, 0)
     spent = np.concatenate([[0.0], np.cumsum(path.rho)])
     time = path.tau + np.arange(first, path.rho.size + 1.0)
+    played = np.unique(np.linspace(0, time.size - 1, FRAMES).round().astype(int))
     step, told = hv.Dimension("step", value_format=str), {"time": hv.Dimension("time", label="step")}
     frame = FRAME | {"height": 260, "padding": (0.02, 0.1)}
 
@@ -191,10 +211,10 @@ def replay(setting: Setting, bound: str = "sharp", accounting: Accounting = Acco
         whole = hv.Curve((time, values), told["time"], y).opts(color=colour, line_dash="dashed", line_width=1.4, **frame)
         return hv.HoloMap(
             {
-                int(t): whole
+                int(time[i]): whole
                 * hv.Curve((time[: i + 1], values[: i + 1]), told["time"], y).opts(color=colour, line_width=3, **frame)
-                * hv.Points([(t, values[i])], [told["time"], y]).opts(color=colour, size=9, **frame)
-                for i, t in enumerate(time)
+                * hv.Points([(time[i], values[i])], [told["time"], y]).opts(color=colour, size=9, **frame)
+                for i in played
             },
             kdims=step,
         )
@@ -271,38 +291,3 @@ def _panel(title: str, at: np.ndarray, columns: dict[str, Any], x: hv.Dimension,
         if values is not None
     ]
     return with_legend(hv.Overlay(drawn), "top_left")
-
-
-def _edges(values: np.ndarray, log: bool) -> np.ndarray:
-    """The edges of cells around values, as many as values and one more: half-way on the axis."""
-    at = np.log10(values) if log else values
-    if at.size == 1:
-        at = at + np.array([-0.5, 0.5])
-    else:
-        middle = (at[1:] + at[:-1]) / 2
-        at = np.concatenate([[2 * at[0] - middle[0]], middle, [2 * at[-1] - middle[-1]]])
-    return 10.0**at if log else at
-
-
-def _contours(
-    sheet: Sheet, epsilon: np.ndarray, levels: Sequence[float], logs: dict[str, bool]
-) -> tuple[list[dict[str, Any]], list[tuple[float, float, str]]]:
-    """Paths on which epsilon has the given values, found in logarithms where the axes are logarithmic, and their labels."""
-    if min(epsilon.shape) < 2:
-        return [], []
-    on_x, on_y = logs["logx"], logs["logy"]
-    x, y = (np.log10(v) if log else v for v, log in ((sheet.columns, on_x), (sheet.rows, on_y)))
-    found = level_lines(x, y, heights(drawable(epsilon)), list(levels))
-
-    def back(places: Any, log: bool) -> Any:
-        return 10.0**places if log else places
-
-    paths = [
-        {sheet.x: back(xs, on_x), sheet.y: back(ys, on_y), "epsilon": level}
-        for xs, ys, level in zip(found["xs"], found["ys"], found["target"], strict=True)
-    ]
-    words = [
-        (back(a, on_x), back(b, on_y), f"ε = {level:g}")
-        for a, b, level in zip(found["at_x"], found["at_y"], found["target"], strict=True)
-    ]
-    return paths, words

@@ -6,8 +6,8 @@ import holoviews as hv
 import holoviews.plotting.bokeh  # registers the options that the elements carry
 from bokeh.themes import Theme
 
-from zoexplore.formatting import format_delta
 from zoexplore.palette import FONT, LIGHT, colour, style_of
+from zoexplore.run.formatting import format_delta
 
 INK, MUTED, RULE = (colour(name) for name in ("ink", "muted", "rule"))
 

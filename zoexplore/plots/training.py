@@ -1,25 +1,44 @@
 """Elements of what training has shown: utility against privacy."""
 
 from collections.abc import Sequence
+from math import sqrt
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 import holoviews as hv
-import numpy as np
+from bokeh.models import GlyphRenderer, Text
 
 from zoexplore.bounds import BOUNDS
-from zoexplore.columns import COSTS, apart, bar, extent, lines, look_of, name_of, near_costs, rivals, short_of, supposed
-from zoexplore.formatting import format_number
+from zoexplore.columns import (
+    COSTS,
+    apart,
+    bar,
+    extent,
+    lines,
+    look_of,
+    near_costs,
+    rivals,
+    short_of,
+    title_of,
+    ways,
+)
+from zoexplore.palette import PINS
 from zoexplore.plots.look import FRAME, MUTED, epsilon_at, style, with_legend
+from zoexplore.run.formatting import format_number
 
 if TYPE_CHECKING:
     from zoexplore.training import Frontier
+    from zoexplore.training.finished import Series
 
+MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "hex", "plus")
 _BETWEEN = 0.064  # of the axis, between names
+_MARGIN = 104  # pixels for names beside the frame
 
 
 def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "sharp"), utility: str = "accuracy") -> hv.Overlay:
     """What privacy costs: utility against epsilon, a marker a method, a colour a bound; hollow where a bound rests on what is
-    only supposed of the loss. What has no finite epsilon by any of the bounds is a horizontal line.
+    only supposed of the loss. A method with a single point has the course of its training, step by step. What has no finite
+    epsilon by any of the bounds is a horizontal line.
 
     Args:
         found: what `zoexplore.training.frontier` returned.
@@ -31,30 +50,22 @@ def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "shar
     """
     if utility not in ("accuracy", "loss"):
         raise ValueError(f"utility = {utility!r} is not allowed: give 'accuracy' or 'loss'")
-    x, y = hv.Dimension("epsilon", label=epsilon_at(found.delta)), hv.Dimension(utility, label=f"held-out {utility}")
+    x, y = hv.Dimension("epsilon", label=epsilon_at(found.delta)), hv.Dimension(utility, label=f"{utility} on held-out data")
     frame = FRAME | {"logx": True, "padding": 0.06}
-    parts: list[Any] = []
-    for method in dict.fromkeys(point.method for point in found.points):
-        points, mark = [p for p in found.points if p.method == method], look_of(method).marker
-        for bound in bounds:
-            finite = sorted((p for p in points if 0 < p.epsilon[bound] < np.inf), key=lambda p: p.epsilon[bound])
-            if not finite:
-                continue
-            look, at = style(bound), [(p.epsilon[bound], p.mean(utility)) for p in finite]
-            bars = [(*place, p.error(utility)) for place, p in zip(at, finite, strict=True) if p.error(utility) > 0]
-            hollow = any(supposed(p, bound, found.accounting) for p in finite)
-            label = f"{name_of(finite[0]).partition(',')[0]}, {BOUNDS[bound].title}"
-            parts += [
-                hv.Curve(at, x, y).opts(**look, **frame),
-                hv.ErrorBars(bars, x, [y, "error"]).opts(line_color=look["color"], **frame),
-                hv.Scatter(at, x, y, label=label).opts(
-                    size=9, marker=mark, color="white" if hollow else look["color"], line_color=look["color"], **frame
-                ),
-            ]
-        if all(not np.isfinite(p.epsilon[bound]) for p in points for bound in bounds):
-            line = hv.HLine(points[0].mean(utility))
-            parts.append(line.opts(color=MUTED, line_dash="dotted", line_width=1.5, backend="bokeh"))
-    return with_legend(hv.Overlay(parts), "right")
+    drawn, parts = ways(found, bounds, utility), []
+    methods = {way.method for way in drawn if way.bound}
+    for way in drawn:
+        look = style(way.bound) if way.bound else {"color": MUTED, "line_dash": "dotted", "line_width": 1.5}
+        name = title_of(way.method) if len(methods) > 1 or not way.bound else ""
+        label = ", ".join(filter(None, (name, BOUNDS[way.bound].title if way.bound else "")))
+        parts.append(hv.Curve(way.line, x, y, **({} if way.bound else {"label": label})).opts(**look, **frame))
+        if way.bound:
+            bars = [(e, a, (high - low) / 2) for e, a, (low, high) in zip(way.x, way.y, way.bars, strict=True) if high > low]
+            edge = {"line_color": look["color"]}
+            parts.append(hv.ErrorBars(bars, x, [y, "error"]).opts(**edge, **frame))
+            fill = {"size": 9, "marker": look_of(way.method).marker, "color": "white" if way.hollow else look["color"]}
+            parts.append(hv.Scatter((way.x, way.y), x, y, label=label).opts(tools=["hover"], **fill, **edge, **frame))
+    return with_legend(hv.Overlay(parts), "top").opts(legend_cols=3, backend="bokeh")
 
 
 def comparison(found: "Frontier", against: str = "epsilon") -> hv.Overlay:
@@ -70,14 +81,16 @@ def comparison(found: "Frontier", against: str = "epsilon") -> hv.Overlay:
     if against != "epsilon":
         return _costs(found, against)
     drawn = lines(found)
-    most = max(x for line in drawn for x in line.x)
+    ticks = sorted({p.target for p in found.points if p.target is not None})
+    least, most = (end(x for line in drawn for x in line.x) for end in (min, max))
     ends = apart([line.y[-1] for line in drawn], _BETWEEN * extent([end for line in drawn for ends in line.bars for end in ends]))
     x, y = hv.Dimension("epsilon", label=epsilon_at(found.delta)), hv.Dimension("accuracy", label="accuracy on held-out data")
     frame = FRAME | {
         "logx": True,
         "height": 440,
         "padding": 0.06,
-        "xlim": (min(x for line in drawn for x in line.x) / 1.25, 4 * most),
+        "xlim": (least / 1.15, 1.05 * most),
+        "xticks": [(x, f"{x:g}") for x in ticks],
     }
     parts: list[Any] = []
     for line, end in zip(drawn, ends, strict=True):
@@ -91,9 +104,44 @@ def comparison(found: "Frontier", against: str = "epsilon") -> hv.Overlay:
             ]
             parts.append(hv.ErrorBars(errors, x, [y, "error"]).opts(line_color=line.colour, **frame))
             parts.append(hv.Scatter((line.x, line.y), x, y).opts(size=8, marker=look.marker, tools=["hover"], **hue, **frame))
-        parts.append(hv.Curve(([most, 1.18 * most], [line.y[-1], end]), x, y).opts(line_width=0.8, **hue, **frame))
-        parts.append(_word(1.25 * most, end, short_of(line.method), line.colour, x, y, frame))
-    return hv.Overlay(parts)
+        parts.append(_word(1.08 * most, end, short_of(line.method), line.colour, x, y, frame))
+    return hv.Overlay(parts).opts(hooks=[_beside], backend="bokeh")
+
+
+STUDIES = {
+    "horizon-epsilon": ("steps T", "ε", True, True),
+    "horizon-objective": ("steps T", "excess of the objective, share of the start's", True, True),
+    "horizon-accuracy": ("steps T", "accuracy on held-out data", True, False),
+    "horizon-passes": ("forward passes through the data", "excess of the objective, share of the start's", True, True),
+    "horizon-memory": ("numbers that a step keeps", "excess of the objective, share of the start's", True, True),
+    "ablation-directions": ("directions K", "accuracy on held-out data", True, False),
+    "ablation-kind": ("directions K", "accuracy on held-out data", True, False),
+    "ablation-share": ("directional share of the noise β", "accuracy on held-out data", False, False),
+    "ablation-clip": ("clip of a gradient, in units of its Lipschitz constant", "accuracy on held-out data", True, False),
+}  # what the axes are, and whether they are logarithmic
+
+
+def study(found: Sequence["Series"]) -> hv.Overlay:
+    """The lines of one study: means over seeds, and one standard error.
+
+    Args:
+        found: of the same `study`, a key of `STUDIES`.
+    """
+    across, up, logx, logy = STUDIES[found[0].study]
+    x, y = hv.Dimension("x", label=across), hv.Dimension("y", label=up)
+    frame = FRAME | {"logx": logx, "logy": logy, "height": 400, "padding": 0.06}
+    parts: list[Any] = []
+    for series, (hue, _), marker in zip(found, PINS, MARKERS, strict=False):
+        means = [fmean(values) for values in series.values]
+        curve_of = hv.Curve((series.x, means), x, y, label=series.label)
+        parts.append(curve_of.opts(color=hue, line_width=2.2, **frame))
+        if len(series.values[0]) > 1:
+            errors = [
+                (*at, stdev(v) / sqrt(len(v))) for at, v in zip(zip(series.x, means, strict=True), series.values, strict=True)
+            ]
+            parts.append(hv.ErrorBars(errors, x, [y, "error"]).opts(line_color=hue, **frame))
+            parts.append(hv.Scatter((series.x, means), x, y).opts(color=hue, size=7, marker=marker, **frame))
+    return with_legend(hv.Overlay(parts), "right" if len(found) > 3 else "bottom_right")
 
 
 def _costs(found: "Frontier", against: str) -> hv.Overlay:
@@ -118,6 +166,13 @@ def _costs(found: "Frontier", against: str) -> hv.Overlay:
         parts.append(mark.opts(size=10, marker=look.marker, color=look.colour, tools=["hover"], **frame))
         parts.append(_word(1.3 * place, name, short_of(point.method), look.colour, x, y, frame))
     return hv.Overlay(parts)
+
+
+def _beside(plot: Any, element: hv.Overlay) -> None:
+    """Give the names at the ends of curves a margin of their own."""
+    plot.state.min_border_right = _MARGIN
+    for words in plot.state.select({"type": GlyphRenderer}):
+        words.level = "overlay" if isinstance(words.glyph, Text) else words.level
 
 
 def _word(x: float, y: float, text: str, hue: str, across: hv.Dimension, up: hv.Dimension, frame: dict[str, Any]) -> hv.Labels:

@@ -20,8 +20,9 @@ _STYLES = {  # element -> Bokeh's name of an option -> Matplotlib's
     "Labels": {"text_color": "color", "text_align": "horizontalalignment", "text_baseline": "verticalalignment"},
     "HLine": {"color": "color", "line_dash": "linestyle", "line_width": "linewidth"},
 }
+_POINTS = 0.75  # of a pixel
 _SIZES = {"labels": 10, "ticks": 9, "legend": 9, "title": 10}  # points
-_FRAME = ("logx", "logy", "xlim", "ylim", "title", "invert_xaxis", "padding", "show_grid")  # by the same names in both
+_FRAME = ("logx", "logy", "xlim", "ylim", "title", "invert_xaxis", "padding", "show_grid", "xticks")  # by the same names in both
 
 
 def save(drawn: Any, file: str | Path) -> None:
@@ -37,8 +38,17 @@ def save(drawn: Any, file: str | Path) -> None:
     vector = drawn.map(_in_matplotlib, [hv.Element])
     if isinstance(drawn, hv.Overlay):
         place = hv.Store.lookup_options("bokeh", drawn, "plot").kwargs.get("legend_position", "top_left")
-        vector = vector.opts({"Overlay": {"fig_size": 160, "legend_position": place, "fontsize": _SIZES}}, backend="matplotlib")
-    hv.save(vector, file, backend="matplotlib", fmt=Path(file).suffix.removeprefix(".") or "svg")
+        look = {"fig_inches": (7.0, 4.4), "aspect": "auto", "hooks": [_ticks], "legend_position": place, "fontsize": _SIZES}
+        vector = vector.opts({"Overlay": look}, backend="matplotlib")
+    with import_module("matplotlib").rc_context({"svg.fonttype": "none"}):  # letters, which are found and small, not outlines
+        hv.save(vector, file, backend="matplotlib", fmt=Path(file).suffix.removeprefix(".") or "svg")
+
+
+def _ticks(plot: Any, element: hv.Overlay) -> None:
+    """Of an axis whose ticks are given, no other ones."""
+    axis = plot.handles["axis"].xaxis
+    if hv.Store.lookup_options("bokeh", element.values()[0], "plot").kwargs.get("xticks"):
+        axis.set_minor_locator(import_module("matplotlib.ticker").NullLocator())
 
 
 def _in_matplotlib(element: hv.Element) -> hv.Element:
@@ -47,13 +57,15 @@ def _in_matplotlib(element: hv.Element) -> hv.Element:
     plot = hv.Store.lookup_options("bokeh", element, "plot").kwargs
     names = _STYLES.get(type(element).__name__, {})
     made: dict[str, Any] = {names[name]: value for name, value in look.items() if name in names}
+    if "linewidth" in made:
+        made["linewidth"] *= _POINTS
     if dash := made.pop("linestyle", None):
         made["linestyle"] = (0, tuple(dash)) if isinstance(dash, list) else _DASHES[dash]
     if marker := made.pop("marker", None):
-        made |= {"marker": _MARKERS[marker], "s": made["s"] ** 2}
+        made |= {"marker": _MARKERS[marker], "s": (_POINTS * made["s"]) ** 2}
     if isinstance(element, hv.Labels):
         middle = made.get("verticalalignment") == "middle"
         made |= {"size": 9} | ({"verticalalignment": "center"} if middle else {})
-    made |= {"aspect": 1.6, "fontsize": _SIZES} | {name: plot[name] for name in _FRAME if name in plot}
+    made |= {"aspect": "auto", "fontsize": _SIZES} | {name: plot[name] for name in _FRAME if name in plot}
     made |= {"logz": True, "colorbar": True} if isinstance(element, hv.QuadMesh) else {}
     return element.opts(backend="matplotlib", clone=True, **made)

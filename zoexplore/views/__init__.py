@@ -16,7 +16,6 @@ _HOMES = {
     "Explorer": "explorer",
     "Helps": "figures.helps",
     "Inside": "figures.inside",
-    "Map": "figures.map",
     "Planner": "panels.planner",
     "Profile": "figures.profile",
     "Publish": "figures.publish",

@@ -13,10 +13,10 @@ import panel as pn
 import param
 
 from zoexplore.bounds import BOUNDS
-from zoexplore.export import from_address, from_fields, in_address, to_fields
-from zoexplore.fields import in_symbols
-from zoexplore.formatting import format_exact, parse_number
-from zoexplore.setting import SETTING_FIELDS
+from zoexplore.questions.export import from_address, from_fields, in_address, to_fields
+from zoexplore.run.fields import in_symbols
+from zoexplore.run.formatting import format_exact, parse_number
+from zoexplore.run.setting import SETTING_FIELDS
 from zoexplore.views.pins import Pins
 from zoexplore.views.state import OPTIONS, State
 
@@ -27,7 +27,7 @@ LONGEST_QUERY = 2000  # characters of a query that every browser, mail and chat 
 SETTABLE = (*SETTING_FIELDS, *OPTIONS)
 PARTS = ("title", "tools", "verdict", "table", "pins", "axis")
 MOST_SAID, LONGEST_SAID = 9, 300
-FORMER = {"motion": "publish"}  # views of earlier addresses -> what answers their question now
+FORMER = {"motion": "publish", "map": "helps", "price": "train"}  # views of earlier addresses -> what answers their question now
 
 
 @dataclass(frozen=True)

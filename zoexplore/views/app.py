@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 import panel as pn
 from bokeh.document import Document
+from panel.io.notifications import NotificationArea
 from panel.io.resources import parse_template
 
 from zoexplore import plots  # noqa: F401  (HoloViews takes seconds: now, and not while a reader waits)
@@ -20,6 +21,7 @@ MOST_TOLD, LONGEST_TOLD = 5, 500  # failures that a page keeps; characters of on
 _LOST = """The connection to the server is lost: nothing here follows the controls any more.
 <a href="">Load the page again</a>: its address keeps what is set."""
 _begun: WeakKeyDictionary[Document, pn.viewable.Viewable] = WeakKeyDictionary()
+_areas: WeakKeyDictionary[Document, NotificationArea] = WeakKeyDictionary()
 _TEMPLATE = parse_template("""{% extends base %}
 {% block postamble %}
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -33,7 +35,7 @@ _TEMPLATE = parse_template("""{% extends base %}
 def report(error: Exception) -> None:
     """Log an exception of a callback, and tell the reader that what is shown may be old. Of many, the latest are kept."""
     _LOG.exception("a callback failed", exc_info=error)
-    if area := pn.state.notifications:
+    if area := _areas.get(pn.state.curdoc) if pn.state.curdoc else None:
         told = f"{type(error).__name__}: {reader_message(error)}. What is shown may not match the controls."
         area.notifications = area.notifications[-MOST_TOLD + 1 :]
         area.error(escape(told[:LONGEST_TOLD]), duration=0)  # which are shown as HTML
@@ -81,10 +83,14 @@ def serve() -> None:
         _extend()
     page = pn.panel(Explorer()) if document is None else _begun.pop(document)
     page.servable(title="zoexplore", location=False)
+    if document is not None:
+        area = _areas[document] = NotificationArea(js_events={"connection_lost": {"type": "error", "message": _LOST}})
+        area.servable(location=False)
 
 
 def _extend() -> None:
-    pn.extension("mathjax", notifications=True, exception_handler=report, disconnect_notification=_LOST)
+    pn.extension("mathjax", "notifications", exception_handler=report)
+    pn.config.notifications = False  # Panel 1.9 never lets go of an area that it makes itself: `serve` makes it
 
 
 def _dress(document: Document) -> None:

@@ -6,8 +6,9 @@ from typing import Any
 
 import panel as pn
 
-from zoexplore import __version__, paper
-from zoexplore.setting import Accounting, Setting
+from zoexplore import __version__
+from zoexplore.run import paper
+from zoexplore.run.setting import Accounting, Setting
 from zoexplore.views.address import SETTABLE, Address, Bridge, Lesson
 from zoexplore.views.figures.pins import Pinned
 from zoexplore.views.panels.controls import Controls
@@ -72,7 +73,7 @@ class Explorer(pn.viewable.Viewer):
         self.turn = widgets.button("All bounds", self._turned, css_classes=["zx-button", "zx-fixed"])
         self._teach()
         self.story = Story(self.state, self.tabs, self.controls)
-        self.bridge = Bridge(visible=False) if search is not None else None
+        self.bridge = Bridge(visible=False, search=search) if search is not None else None
         turned = {"tab": (self.tabs, "selected"), "against": (self.curves, "along"), "hide": (self.curves.legend, "muted")}
         self._tells = not (self.lesson.show or self.lesson.html())  # a lesson is a story of its own
         if self._tells:

@@ -9,12 +9,15 @@ mended here for our own components, and for nobody else's.
 import asyncio
 from types import SimpleNamespace
 from typing import Any
+from weakref import WeakSet
 
 import panel as pn
 from bokeh.document import Document
 from bokeh.models import UIElement
 from panel.io.notebook import patch_inline_stylesheets
 from pyviz_comms import JupyterComm
+
+from zoexplore.views.style import theme
 
 AGAIN = 0.05  # seconds after which it is asked again whether the page is there
 
@@ -44,6 +47,15 @@ class InOrder(JupyterComm):
         self._early.clear()
 
 
+class Named(pn.custom.JSComponent):
+    """Gives names to what Bokeh leaves without, for screen readers; a page has its own script for it."""
+
+    _esm = theme.script("named")
+
+
+_with_names: WeakSet[Any] = WeakSet()  # roots of cells
+
+
 class Component(pn.Column):
     """A column that is complete as it is made: with its style sheets, where a notebook has them inline."""
 
@@ -53,6 +65,9 @@ class Component(pn.Column):
 
     def _get_model(self, doc: Document, root: Any = None, parent: Any = None, comm: Any = None) -> Any:
         model = super()._get_model(doc, root, parent, comm)
+        if comm is not None and (whole := root or model) not in _with_names:
+            _with_names.add(whole)
+            model.children = [*model.children, Named(visible=False)._get_model(doc, whole, model, comm)]
         if comm is not None and pn.config.inline:
             for each in model.select({"type": UIElement}):
                 patch_inline_stylesheets(each)

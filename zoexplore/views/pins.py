@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 
 import param
 
-from zoexplore.export import from_address, in_address, to_fields
-from zoexplore.fields import symbol_of
-from zoexplore.formatting import THIN, format_count
-from zoexplore.presets import Preset
-from zoexplore.setting import Accounting, Setting
+from zoexplore.questions.export import from_address, in_address, to_fields
+from zoexplore.run.fields import symbol_of
+from zoexplore.run.formatting import THIN, format_count
+from zoexplore.run.presets import Preset
+from zoexplore.run.setting import Accounting, Setting
 from zoexplore.views.state import State
 
 MOST_PINS = 6

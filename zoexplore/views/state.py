@@ -5,9 +5,9 @@ from typing import Any
 
 import param
 
-from zoexplore.fields import FIELDS, in_symbols
-from zoexplore.presets import DEMONSTRATION
-from zoexplore.setting import (
+from zoexplore.run.fields import FIELDS, in_symbols
+from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.run.setting import (
     CLIPPINGS,
     CONVERSIONS,
     LARGEST_INTEGER,

@@ -23,8 +23,13 @@ export function render({model}) {
       };
     });
   };
+  // The selected one stays in sight where not all have room.
+  const show = () => requestAnimationFrame(() => {
+    const on = list.querySelector("[aria-selected=true]");
+    if (on) list.scrollLeft = on.offsetLeft + on.offsetWidth / 2 - list.offsetLeft - list.clientWidth / 2;
+  });
+  for (const of of ["titles", "selected"]) model.on(of, () => { draw(); show(); });
+  model.on("after_render", show);
   draw();
-  model.on("titles", draw);
-  model.on("selected", draw);
   return list;
 }

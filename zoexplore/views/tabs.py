@@ -11,7 +11,6 @@ from zoexplore.views.figures.curves import Curves
 from zoexplore.views.figures.game import Game
 from zoexplore.views.figures.helps import Helps
 from zoexplore.views.figures.inside import Inside
-from zoexplore.views.figures.map import Map
 from zoexplore.views.figures.parts import enlarge
 from zoexplore.views.figures.profile import Profile
 from zoexplore.views.figures.publish import Publish
@@ -20,20 +19,16 @@ from zoexplore.views.panels.theory import Errata, Theory
 from zoexplore.views.pins import Pins
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
-from zoexplore.views.training.results import Compared, Price
+from zoexplore.views.training.results import Compared
 from zoexplore.views.training.tab import Train
 from zoexplore.views.view import View
 
 TABS: dict[str, dict[str, tuple[str, type[View]]]] = {
     "Publish or hide": {"publish": ("Two curves", Publish), "curves": ("All bounds", Curves)},
     "What ε means": {"game": ("A game", Game), "attack": ("Trade-off", Attack), "profile": ("δ against ε", Profile)},
-    "When it helps": {"helps": ("What hiding gains", Helps), "map": ("ε over two fields", Map)},
+    "When it helps": {"helps": ("What hiding gains", Helps)},
     "Plan": {"plan": ("Plan", Planner)},
-    "Train": {
-        "results": ("Methods compared", Compared),
-        "price": ("What hiding buys", Price),
-        "train": ("Train this run", Train),
-    },
+    "Train": {"results": ("Methods compared", Compared), "train": ("Train this run", Train)},
     "Theory": {
         "theory": ("Formulas", Theory),
         "inside": ("Inside the bound", Inside),

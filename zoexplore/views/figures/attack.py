@@ -13,18 +13,18 @@ from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import RATES, attack, attacks, guarantees, smallest
-from zoexplore.formatting import THIN, format_percent, format_share
+from zoexplore.run.formatting import THIN, format_percent, format_share
 from zoexplore.views.figures import pins
 from zoexplore.views.figures.parts import blank, empty, hover, mark, stroke, tooltip
+from zoexplore.views.panels.readouts import found_at
 from zoexplore.views.pins import LETTERS, Pin
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.inputs import percent
 from zoexplore.views.style.widgets import region
 from zoexplore.views.view import View
 
-_SAYS = """<p>Somebody who sees the released model, and knows every other record, tests whether a person's record was used.
-No test does better than these curves: each shows what one bound leaves to the best test. The dotted line is blind guessing. Every
-number in the table is an upper limit.</p>"""
+_SAYS = """<p>Was a person's record used? No test of the released model, by whoever knows all other records, does better than
+these curves.</p>"""
 _POINTED = "found, at most, at a rate of false alarms of @{x}{value}"
 _PERCENT = "return String(Number((100 * tick).toPrecision(3))) + ' %'"
 _MISSED = "missed "  # what the best test misses by a bound: the column's name is this and the bound's
@@ -143,13 +143,9 @@ class Attack(View):
         )
 
     def _row(self, mark: str, title: str, g: Guarantee, allowed: TradeOff, best: bool = False) -> str:
-        numbers = (
-            allowed.true_positive_rate(self.fpr),
-            allowed.advantage,
-            allowed.posterior(self.prior, self.fpr),
-            allowed.reconstruction(self.guess),
-        )
-        cells = "".join(f'<td class="number">{format_percent(float(x), 3) if g.valid else "–"}</td>' for x in numbers)
+        numbers = allowed.advantage, allowed.posterior(self.prior, self.fpr), allowed.reconstruction(self.guess)
+        texts = found_at(allowed, self.fpr, g.setting.delta), *(format_percent(float(x), 3) for x in numbers)
+        cells = "".join(f'<td class="number">{text if g.valid else "–"}</td>' for text in texts)
         kind = "absent" if not g.valid else "best" if best else ""
         return f'<tr class="{kind}"><td>{mark}</td><th scope="row" title="{escape(g.reason)}">{escape(title)}</th>{cells}</tr>'
 

@@ -11,7 +11,6 @@ from bokeh.events import Reset
 from bokeh.models import CrosshairTool, CustomJSTickFormatter, LogTicker, Span
 from bokeh.plotting import figure
 
-from zoexplore.axes import AXES, FieldAxis, drawable
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import (
@@ -24,8 +23,9 @@ from zoexplore.compute.questions import (
     sketched,
     smallest,
 )
-from zoexplore.formatting import format_count, format_delta, format_number, format_short
-from zoexplore.setting import Accounting, Setting
+from zoexplore.run.axes import AXES, FieldAxis, drawable
+from zoexplore.run.formatting import format_count, format_delta, format_number, format_short
+from zoexplore.run.setting import Accounting, Setting
 from zoexplore.views.figures import pins
 from zoexplore.views.figures.ghost import Ghost
 from zoexplore.views.figures.handle import Handle
@@ -193,6 +193,7 @@ class Curves(View):
         self.hover.tooltips = tooltip(f"<i>ε</i> at {self.abscissa.symbol} = @{{x}}{{value}}", rows)
         self._mark_now()
         self.figure.yaxis.axis_label = self._y_label()
+        self.figure.tags = [f"{self._y_label()} against {self.abscissa.title}"]  # for ears: the x axis has a handle for a name
         self.fit(fresh)
         self.marks.data = self._marks()
         self._named()

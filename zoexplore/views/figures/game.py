@@ -7,7 +7,7 @@ from scipy.special import ndtri
 
 from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import guarantees, smallest
-from zoexplore.formatting import format_short
+from zoexplore.run.formatting import format_short
 from zoexplore.views.figures.publish import NAMES, script
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View

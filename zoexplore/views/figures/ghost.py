@@ -11,7 +11,7 @@ import param
 from bokeh.plotting import figure
 
 from zoexplore.compute.task import Task, event_loop_is_running
-from zoexplore.setting import Accounting, Setting
+from zoexplore.run.setting import Accounting, Setting
 from zoexplore.views.figures.parts import empty, put
 from zoexplore.views.state import State
 from zoexplore.views.style import theme

@@ -1,126 +1,223 @@
-"""When hiding the iterates helps: by how much epsilon falls, over steps and the share beta, and where published runs are."""
+"""When hiding the iterates helps: by how much epsilon falls over two fields, by which bound, and why not; and published runs."""
 
 from html import escape
+from typing import Any
 
 import numpy as np
 import panel as pn
+import param
 from bokeh.events import Tap
 from bokeh.plotting import figure
 
-from zoexplore.axes import decades
+from zoexplore.bounds import BOUNDS
 from zoexplore.columns import bands
 from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import gains
-from zoexplore.formatting import THIN, format_number, format_short
-from zoexplore.planning.hiding import LEAST_GAIN, Gain
-from zoexplore.presets import PRESETS
-from zoexplore.published import RUNS
-from zoexplore.views.figures.parts import blank, empty, fill, fixed_ticks, words
+from zoexplore.questions.hiding import LEAST_GAIN, TOO_SHORT, Gain
+from zoexplore.run.axes import AXES, decades
+from zoexplore.run.formatting import THIN, format_number, format_short
+from zoexplore.run.presets import PRESETS
+from zoexplore.run.published import FIGURES, RUNS
+from zoexplore.run.setting import Accounting, Setting
+from zoexplore.views.figures.parts import blank, empty, fill, fixed_ticks, tells, words
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
-STEPS = tuple(float(T) for T in np.unique(np.geomspace(1, 1e6, 31).round()))
-SHARES = tuple(float(beta) for beta in 1 - np.geomspace(1, 1e-6, 13))  # beta = 1 has a strip of its own
+FIELDS = ("T", "beta", "n", "sigma", "ridge")
+POINTS = 25  # along either field
 BANDS = {"nothing": LEAST_GAIN, "up to 2": 2.0, "2 to 10": 10.0, "10 to 100": 100.0, "over 100": np.inf}
-_STRIP = (-0.9, -0.25)  # where beta = 1 is drawn, below the decades of 1 − beta
-_APART = 0.28  # decades of T between the marks of two runs
-_REST = 6.0  # decades of 1 − beta
+WHEN = (
+    "Hiding helps where some noise lies across the directions (β < 1), a ridge or a strongly convex loss pulls two runs "
+    "together, and the run is long. At β = 1, as in all published runs, it gains nothing."
+)
+_SWATCH = '<i style="display:inline-block;width:13px;height:13px;margin:0 5px -2px 9px;background:light-dark({},{})"></i>'
+_KINDS = dict(zip((*BANDS, "an assumption fails: point at it"), (*theme.GAINS, theme.UNCOVERED), strict=True))
+_LEGEND = f"<p>How many times ε falls:{''.join(_SWATCH.format(*pair) + name for name, pair in _KINDS.items())}</p><p>{WHEN}</p>"
+_EDGES = np.log10([1e-9, *list(BANDS.values())[:-1], 1e13])
+_APART, _MARK = 0.045, 21  # of the figure's width, and pixels at least, between the marks of two runs
+_NARROW = 300  # pixels of a figure that has room for symbols only
+_BESIDE = 0.18  # of its width, in which no name has its middle: half of one is as wide
 
 
-def height(beta: float) -> float:
-    """Where a share is drawn: 1 − beta in decades from the bottom, beta = 1 in its strip."""
-    return sum(_STRIP) / 2 if beta >= 1 else max(_REST + np.log10(1 - beta), 0.0)
+def places(field: str, values: Any) -> np.ndarray:
+    """Where values of a field are drawn."""
+    return np.log10(AXES[field].place(np.maximum(np.asarray(values, float), 1e-300)))
+
+
+def tips(gain: Gain) -> list[str]:
+    """What hovering says of every run: by which bound how much is gained, or why nothing is."""
+    columns = gain.ratio, gain.composition, gain.least, gain.winner, gain.why
+    return [
+        escape(why) if why else f"<b>{escape(BOUNDS[by].title)}</b><br>ε ÷ {_fall(ratio)}: {_from_to(before, now)}"
+        for ratio, before, now, by, why in zip(*(column.ravel() for column in columns), strict=True)
+    ]
+
+
+def _fall(ratio: float) -> str:
+    return "∞" if np.isinf(ratio) else format_short(ratio, 2)
+
+
+def _from_to(before: float, now: float) -> str:
+    return f"{format_number(before)} →{THIN}{format_number(now)}"
 
 
 class Helps(View):
-    """The map, this run on it, and the runs of the literature; a click sets T and beta."""
+    """The map, this run on it, and the runs of the literature. A click sets both fields, or takes a published run."""
 
     rest, precedence = 0.2, 1
+    asks = ("x", "y")
+
+    x = param.Selector(default="T", objects=list(FIELDS), doc="the field from left to right")
+    y = param.Selector(default="beta", objects=list(FIELDS), doc="the field from bottom to top")
 
     def build(self) -> None:
-        self.fill, self.strip = empty("gain-bands", "xs", "ys", "colour"), empty("gain-strip", "left", "right", "colour")
-        self.here, self.runs = empty("gain-here", "x", "y"), empty("gain-runs", "x", "y", "text")
-        self.names = empty("gain-names", "x", "y", "text")
-        self.figure = self._figure()
+        self.fill, self.cells = (
+            empty("gain-bands", "xs", "ys", "colour"),
+            empty("gain-cells", "left", "right", "bottom", "top", "tip"),
+        )
+        self.failing = empty("gain-failing", "left", "right", "bottom", "top")
+        self.here, self.names = empty("gain-here", "x", "y"), empty("gain-names", "x", "y", "text")
+        self.runs = empty("gain-runs", "x", "y", "text", "tip")
+        titles = {AXES[field].title: field for field in FIELDS}
+        asked = {"x": "from left to right", "y": "from bottom to top"}
+        self.choices = [widgets.select(label, titles, "along", "pair", of=self.param[name]) for name, label in asked.items()]
+        self.figure, self.apart = self._figure(), _APART
+        self.figure.on_change("inner_width", self._resized)
         self.pane = self.canvas(self.figure)
         self.words, self.table = widgets.html("", "words", "gain"), widgets.html("", "table", "gain")
+        self.param.watch(self.changed, ["x", "y"])
 
     def _figure(self) -> figure:
-        fig = blank("gain", bare=True, x_range=(0, 6), y_range=(_STRIP[0], _REST), min_border_top=34, x_axis_label="T, steps")
+        fig = blank("gain", bare=True, x_range=(0, 6), y_range=(0, 7))
         fig.multi_polygons("xs", "ys", source=self.fill, line_color="colour", fill_color="colour")
-        fig.quad("left", "right", _STRIP[1], _STRIP[0], source=self.strip, line_color="colour", fill_color="colour")
+        grey, edges = theme.UNCOVERED[theme.LIGHT], ("left", "right", "top", "bottom")
+        fig.quad(*edges, source=self.failing, fill_color=grey, line_color=grey)
+        cells = fig.quad(*edges, source=self.cells, fill_alpha=0, line_alpha=0)
         ink, surface = theme.colour("ink"), theme.colour("surface")
-        fig.scatter("x", "y", source=self.runs, size=19, fill_color=ink, line_color=surface, line_width=1.5, level="overlay")
-        look = {"text_align": "center", "text_baseline": "middle", "text_font_size": "11px", "text_font_style": "bold"}
-        words(fig, "x", "y", "text", self.runs, text_color=surface, **look)
-        fig.scatter("x", "y", source=self.here, size=17, fill_color=None, line_color=surface, line_width=6, level="overlay")
-        fig.scatter("x", "y", source=self.here, size=17, fill_color=None, line_color=ink, line_width=2.5, level="overlay")
-        above = {"text_align": "center", "text_baseline": "bottom", "text_color": ink, "y_offset": -6}
-        words(fig, "x", "y", "text", self.names, **above)
-        fixed_ticks(fig.xaxis[0], {float(np.log10(x)): text for x, text in decades(1, 1e6).items()})
-        shares = {0.0: "β = 0", 0.9: "0.9", 0.99: "0.99", 0.999: "0.999", 1 - 1e-6: "1 − 10⁻⁶", 1.0: "β = 1"}
-        fixed_ticks(fig.yaxis[0], {height(beta): text for beta, text in shares.items()})
+        middle = {"text_align": "center", "text_baseline": "middle"}
+        words(
+            fig,
+            "x",
+            "y",
+            "text",
+            self.names,
+            text_color=ink,
+            background_fill_color=surface,
+            padding=4,
+            border_radius=10,
+            **middle,
+        )
+        runs = fig.scatter(
+            "x", "y", source=self.runs, size=19, fill_color=ink, line_color=surface, line_width=1.5, level="overlay"
+        )
+        words(fig, "x", "y", "text", self.runs, text_color=surface, text_font_size="11px", text_font_style="bold", **middle)
+        for colour, width in ((surface, 6), (ink, 2.5)):
+            look = {"line_color": colour, "line_width": width, "level": "overlay"}
+            fig.scatter("x", "y", source=self.here, size=17, fill_color=None, **look)
+        for drawn in (cells, runs):
+            tells(fig, drawn)
         fig.grid.visible = False
         fig.on_event(Tap, self._tapped)
         return fig
 
     async def refresh(self) -> None:
-        run = self.state.setting, self.state.accounting
-        found = await ask(gains, *run, STEPS, SHARES)
-        along, here = await ask(gains, *run, STEPS, (1.0,)), await ask(gains, *run, (float(run[0].T),), (run[0].beta,))
+        run, fields = (self.state.setting, self.state.accounting), (self.x, self.y)
+        values = [tuple(map(float, AXES[field].values(run[0], POINTS))) for field in fields]
+        here = await ask(gains, *run, "T", "beta", (float(run[0].T),), (run[0].beta,))
+        stuck = [AXES[field].symbol for field, known in zip(fields, values, strict=True) if len(known) < 2]
+        why = "Choose two different fields." if self.x == self.y else f"{stuck[0]} can only be 0 here." if stuck else ""
+        found = None if why else await ask(gains, *run, *fields, *values)
         with pn.io.hold():
-            self._draw(found, along)
-            self._mark()
-            self._say(here)
+            if found:
+                self._draw(found, *map(places, fields, values))
+                self._mark()
+            self._say(here, why)
         self.push()
 
-    def _draw(self, found: Gain, along: Gain) -> None:
-        x, y = np.log10(STEPS), np.array([height(beta) for beta in SHARES])
+    def _draw(self, found: Gain, x: np.ndarray, y: np.ndarray) -> None:
         colours = [pair[self.dark] for pair in theme.GAINS]
-        ratio = np.nan_to_num(np.minimum(found.ratio, 1e12), nan=1.0)
-        edges = np.log10([1e-9, *list(BANDS.values())[:-1], 1e13])
-        found_bands = bands(x, y[::-1], np.log10(ratio)[::-1], edges)
-        self.fill.data = {"xs": found_bands["xs"], "ys": found_bands["ys"], "colour": [colours[i] for i in found_bands["band"]]}
-        at_one = np.digitize(np.log10(np.nan_to_num(np.minimum(along.ratio[0], 1e12), nan=1.0)), edges[1:-1])
-        right = np.append(x[1:], x[-1])
-        self.strip.data = {"left": x, "right": right, "colour": [colours[i] for i in at_one]}
-        self._name(np.digitize(np.log10(ratio[0]), edges[1:-1]), x)
+        ratio = np.log10(np.nan_to_num(np.minimum(found.ratio, 1e12), nan=1.0))
+        drawn = bands(x, y, ratio, _EDGES)
+        self.fill.data = {"xs": drawn["xs"], "ys": drawn["ys"], "colour": [colours[i] for i in drawn["band"]]}
+        (left, right), (bottom, top) = (_around(at) for at in (x, y))
+        sides = np.broadcast_arrays(left, right, bottom[:, None], top[:, None])
+        cells = {name: np.ravel(side) for name, side in zip(("left", "right", "bottom", "top"), sides, strict=True)}
+        failing = (found.why != "") & (found.why != TOO_SHORT)
+        self.cells.data = cells | {"tip": tips(found)}
+        self.failing.data = {name: side[failing.ravel()] for name, side in cells.items()}
+        self._name(np.where(failing, "an assumption fails", found.winner), x, y)
+        for axis, field, span, at in zip(
+            self.figure.axis, (self.x, self.y), (self.figure.x_range, self.figure.y_range), (x, y), strict=True
+        ):
+            a = AXES[field]
+            ticks = a.ticks() if a.linear else decades(*(10.0 ** at[[0, -1]]))
+            fixed_ticks(axis, {float(np.log10(place)): text for place, text in ticks.items()})
+            span.update(start=float(at[0]), end=float(at[-1]))
+        self._label()
 
-    def _name(self, of_top: np.ndarray, x: np.ndarray) -> None:
-        """Name each band above the stretch of the top edge that it has, where that is wide enough."""
+    def _label(self) -> None:
+        """Name the axes, by their symbols alone where the figure is narrow."""
+        narrow = self.apart > _MARK / _NARROW
+        for axis, field in zip(self.figure.axis, (self.x, self.y), strict=True):
+            axis.axis_label = AXES[field].symbol if narrow else AXES[field].title
+
+    def _name(self, kinds: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
+        """Name every region within it: by the bound that wins, or that nothing is gained."""
         rows = []
-        for band, name in enumerate(BANDS):
-            places = x[of_top == band]
-            if places.size and np.ptp(places) > 0.09 * len(name):
-                rows.append({"x": float(places.min() + places.max()) / 2, "y": _REST, "text": name})
+        for kind in {str(kind) for kind in kinds.ravel()} - {""}:
+            j, i = np.nonzero(kinds == kind)
+            if i.size >= kinds.size / 20:
+                middle = int(np.argmin((i - i.mean()) ** 2 + (j - j.mean()) ** 2))
+                text = "nothing gained" if kind == "composition" else BOUNDS[kind].short if kind in BOUNDS else kind
+                at = np.clip(x[i[middle]], x[0] + _BESIDE * (x[-1] - x[0]), x[-1] - _BESIDE * (x[-1] - x[0]))
+                rows.append({"x": float(at), "y": float(y[j[middle]]), "text": text})
         fill(self.names, rows)
 
-    def _mark(self) -> None:
-        s = self.state.setting
-        self.here.data = {"x": [np.log10(min(s.T, 1e6))], "y": [height(s.beta)]}
-        rows, last = [], -np.inf
-        for number, (key, run) in sorted(enumerate(RUNS.items(), start=1), key=lambda each: each[1][1].T):
-            last = max(float(np.log10(run.T)), last + _APART)  # side by side where they share a place
-            rows.append({"x": last, "y": height(PRESETS[key].setting.beta), "text": str(number)})
-        fill(self.runs, rows)
+    def _at(self, run: Setting) -> tuple[float, float]:
+        """Where a run is drawn; at the edge where it lies beyond it."""
+        ranges = (self.figure.x_range, self.figure.y_range)
+        x, y = (np.clip(float(places(f, getattr(run, f))), r.start, r.end) for f, r in zip((self.x, self.y), ranges, strict=True))
+        return float(x), float(y)
 
-    def _say(self, here: Gain) -> None:
+    def _resized(self, attr: str, old: int, new: int) -> None:
+        """Keep the marks of two runs apart, and names short, where the figure is narrow."""
+        self.apart = max(_APART, _MARK / max(new, 1))
+        self._label()
+        self._mark()
+
+    def _mark(self) -> None:
+        apart = self.apart * (self.figure.x_range.end - self.figure.x_range.start)
+        rows: list[dict[str, Any]] = []
+        published = list(RUNS.values())
+        for number, run in sorted(enumerate(published, start=1), key=lambda each: self._at(each[1].setting)):
+            x, y = self._at(run.setting)
+            x = max([x, *(row["x"] + apart for row in rows if row["y"] == y)])  # side by side where they share a place
+            claim = f"claimed {run.claimed:g}, provable {format_number(run.ours, FIGURES)}"
+            tip = f"<b>{escape(run.name)}</b><br>{claim}<br>{escape(run.difference)}"
+            rows.append({"x": x, "y": y, "text": str(number), "tip": tip})
+        over = max([0.0, *(row["x"] - self.figure.x_range.end for row in rows)])
+        fill(self.runs, [{**row, "x": row["x"] - over} for row in rows])
+        x, y = self._at(self.state.setting)
+        taken = [
+            place for place, text in enumerate(self.runs.data["text"]) if published[int(text) - 1].setting == self.state.setting
+        ]
+        x = self.runs.data["x"][taken[0]] if taken else x
+        self.here.data = {"x": [x], "y": [y]}
+
+    def _say(self, here: Gain, why_no_map: str) -> None:
         """By how much hiding helps this run, or why it does not; then the published runs."""
         ratio, before, now = float(here.ratio[0, 0]), float(here.composition[0, 0]), float(here.least[0, 0])
-        if here.why[0, 0] or not ratio > LEAST_GAIN:
-            said = (
-                f'<p class="epsilon"><i>ε</i> ÷ 1</p><p>Hiding the iterates gains nothing here. {escape(str(here.why[0, 0]))}</p>'
-            )
+        if why := str(here.why[0, 0]):
+            said = f'<p class="epsilon"><i>ε</i> ÷ 1</p><p>Hiding the iterates gains nothing here. {escape(why)}</p>'
         else:
-            by = "∞" if np.isinf(ratio) else format_short(ratio, 2)
-            said = (
-                f'<p class="epsilon last"><i>ε</i> ÷ <b>{by}</b> <span class="ghost">{format_number(before)} →{THIN}'
-                f"{format_number(now)}</span></p><p>Hiding the iterates helps here.</p>"
-            )
-        self.words.object = said
+            ghost = f'<span class="ghost">{_from_to(before, now)}</span>'
+            said = f'<p class="epsilon last"><i>ε</i> ÷ <b>{_fall(ratio)}</b> {ghost}</p><p>Hiding the iterates helps here.</p>'
+        shown = [run for run in RUNS.values() if run.setting == self.state.setting]
+        told = [why_no_map, *(f"{run.name}, claimed ε = {run.claimed:g}. {run.difference}" for run in shown)]
+        self.words.object = said + "".join(f"<p>{escape(each)}</p>" for each in filter(None, told))
         rows = "".join(
             f'<tr title="{escape(run.difference)}"><td>{number}</td><th scope="row">{escape(PRESETS[key].name)}</th>'
-            f"<td>{format_short(run.claimed)}</td><td><b>{format_number(run.ours)}</b></td></tr>"
+            f"<td>{format_short(run.claimed)}</td><td><b>{format_number(run.ours, FIGURES)}</b></td></tr>"
             for number, (key, run) in enumerate(RUNS.items(), start=1)
         )
         heads = '<th colspan="2">Published runs: at β = 1 hiding gains nothing</th><th>claimed</th><th>provable</th>'
@@ -128,10 +225,24 @@ class Helps(View):
         self.table.object = widgets.region("published runs", f"<table>{head}<tbody>{rows}</tbody></table>")
 
     def _tapped(self, event: Tap) -> None:
-        if event.x is not None and event.y is not None:
-            T = max(round(float(f"{10.0 ** min(event.x, 6):.3g}")), 1)
-            beta = 1.0 if event.y < 0 else min(max(1 - float(f"{10.0 ** (event.y - _REST):.2g}"), 0.0), 1.0)
-            self.state.ask(T=T, beta=beta)
+        """Take the published run whose mark is there, or else both fields' values."""
+        if event.x is None or event.y is None:
+            return
+        wide, high = (span.end - span.start for span in (self.figure.x_range, self.figure.y_range))
+        marks = zip(*(self.runs.data[name] for name in ("x", "y", "text")), strict=True)
+        near = {np.hypot((x - event.x) / wide, (y - event.y) / high): int(text) for x, y, text in marks}
+        if near and min(near) < self.apart / 2:
+            self.state.replace(list(RUNS.values())[near[min(near)] - 1].setting, Accounting())
+        else:
+            asked = {self.x: event.x, self.y: event.y}
+            self.state.ask(**{f: AXES[f].value(float(f"{10.0**at:.3g}")) for f, at in asked.items()})
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.component("helps", widgets.row("stage", widgets.stack(self.words, self.pane), self.table))
+        beside = widgets.stack(*self.choices, widgets.html(_LEGEND, "words", margin=(12, 0, 0, 0)), self.table)
+        return widgets.component("helps", widgets.row("stage", widgets.stack(self.words, self.pane), beside))
+
+
+def _around(at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The ends of the cell around each place: halfway to its neighbours."""
+    between = (at[1:] + at[:-1]) / 2
+    return np.append(at[0], between), np.append(between, at[-1])

@@ -1,13 +1,12 @@
-"""Inside the bound: what its proof does at every step, drawn, said, and played step by step."""
+"""Inside the bound: what its proof does at every step, drawn and said."""
 
 from html import escape
 from math import floor, log10
-from typing import Any
 
 import numpy as np
 import panel as pn
 import param
-from bokeh.models import CustomJSTickFormatter, FixedTicker, GlyphRenderer, LegendItem, Range1d, Span
+from bokeh.models import CustomJSTickFormatter, FixedTicker, GlyphRenderer, LegendItem, Range1d
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
@@ -16,14 +15,13 @@ from zoexplore.bounds.shared_sentences import in_whom, why_undrawn
 from zoexplore.columns import STEP, thinned
 from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import guarantees
-from zoexplore.formatting import format_count, format_measured_share, format_number
+from zoexplore.run.formatting import format_count, format_number
 from zoexplore.views.figures.legend import add_legend
-from zoexplore.views.figures.parts import TICKS, blank, empty, fill, mark
+from zoexplore.views.figures.parts import TICKS, blank, empty, fill
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 SHOWN = {bound.title: bound.id for bound in reversed(BOUNDS.values()) if bound.hides_iterates}
-_NOTHING = 1e-6  # of the distance, and less
 MOST_DOTS = 40  # steps that are drawn as dots, too
 # title of the panel: (column, what it is, colour of the bound that it borrows)
 PANELS = {
@@ -102,24 +100,20 @@ def _middle(g: Guarantee, path: Trajectory) -> str:
 
 
 class Inside(View):
-    """Distance, shifts, cost and shares step by step, for one bound; a player goes through the steps."""
+    """Distance, shifts, cost and shares step by step, for one bound."""
 
     bound = param.Selector(default="sharp", objects=list(SHOWN.values()), doc="the bound that is opened")
 
     def build(self) -> None:
         self.source = empty("inside", "left", *STEP)
-        self.words, self.told = (widgets.html("", "words") for _ in range(2))
+        self.words = widgets.html("", "words")
         self.range, self.ticker = Range1d(10, 1), FixedTicker(ticks=[1, 10])
-        self.player = widgets.player(interval=350)
-        self._g: Guarantee | None = None
-        self.now: list[Span] = []
         self.dots: list[GlyphRenderer] = []
         self.figures = {name: self._figure(name, *spec) for name, spec in PANELS.items()}
         self.grid = widgets.column("panels", *map(self.canvas, self.figures.values()))
         fixed = {"sizing_mode": None, "width": 330, "margin": (0, 0, 12, 0)}
         self.choice = widgets.radio("bound to open", SHOWN, of=self.param.bound, **fixed)
         self.param.watch(self.changed, "bound")
-        self.player.param.watch(self._moved, "value")
 
     def _figure(self, name: str, title: str, drawn: list[tuple[str, str, str]]) -> figure:
         fig = blank(
@@ -129,7 +123,6 @@ class Inside(View):
         fig.xaxis.ticker = self.ticker
         fig.xaxis.formatter = CustomJSTickFormatter(code=f"if (tick < 1000) return String(tick);{TICKS}")
         items = []
-        self.now.append(mark(fig, 1))
         for (column, label, bound), dash in zip(drawn, ([], [6, 3], [2, 3]), strict=False):
             hue = theme.hue(bound)
             line = fig.line("left", column, source=self.source, line_color=hue, line_width=2.4, line_dash=dash)
@@ -140,17 +133,14 @@ class Inside(View):
         return fig
 
     async def refresh(self) -> None:
-        g = self._g = (await ask(guarantees, self.state.setting, self.state.accounting))[self.bound]
+        g = (await ask(guarantees, self.state.setting, self.state.accounting))[self.bound]
         with pn.io.hold():
-            self.grid.visible = self.player.visible = self.told.visible = g.trajectory is not None
+            self.grid.visible = g.trajectory is not None
             self.words.object = f"<p>{escape(describe_trajectory(g))}</p>"
             if g.trajectory is None:
                 fill(self.source)
             else:
                 self._draw(g.trajectory)
-                last = int(self.source.data["left"].size) - 1
-                self.player.param.update(start=0, end=max(last, 1), value=min(self.player.value, last))
-                self._moved()
         self.push()
 
     def _draw(self, path: Trajectory) -> None:
@@ -166,37 +156,5 @@ class Inside(View):
         for name, (_, drawn) in PANELS.items():
             self.figures[name].y_range.end = above(max(np.nanmax(self.source.data[column], initial=0) for column, *_ in drawn))
 
-    def _moved(self, *_: Any) -> None:
-        """Say what happens in the step that is played, and mark it."""
-        if self._g is None or self._g.trajectory is None:
-            return
-        left = int(self.source.data["left"][min(self.player.value, len(self.source.data["left"]) - 1)])
-        for span in self.now:
-            span.location = left
-        self.told.object = f"<p>{describe_step(self._g, self._g.trajectory.rho.size - left)}</p>"
-
     def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.component("inside", self.choice, self.words, self.grid, self.player, self.told)
-
-
-def describe_step(g: Guarantee, t: int) -> str:
-    """What happens in the t-th counted step, as somebody would read it aloud."""
-    path = g.trajectory
-    assert path is not None
-    spent = path.rho[: t + 1].sum() / path.rho.sum()
-    step, T = format_count(path.tau + t + 1), format_count(g.setting.T)
-    where = f"<b>Step {step} of {T}.</b> Before it the runs are at most {format_number(path.z[t])} apart"
-    if path.alpha is None and g.bound == "sharp":
-        hides = f"The directions span everything; noise hides {_length(path.p[t], path.z[t])}"
-    elif path.alpha is None or path.pi is None:
-        hides = f"Noise along the directions hides the record's data, all noise {_length(path.a[t], path.z[t])}"
-    else:
-        along, across = format_measured_share(path.pi[t]), format_measured_share(path.alpha[t])
-        hides = f"Noise hides {along} of what lies along the directions and {across} of what lies across them"
-    by_then = f"By then {format_measured_share(spent)} of the budget is spent."
-    return f"{where}, after it {format_number(path.z[t + 1])}. {hides}. {by_then}"
-
-
-def _length(hidden: float, apart: float) -> str:
-    """What noise hides of the distance between the runs."""
-    return f"a length of {format_number(hidden)}" if hidden > _NOTHING * apart else "nearly nothing"
+        return widgets.component("inside", self.choice, self.grid, self.words)

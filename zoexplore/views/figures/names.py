@@ -9,8 +9,9 @@ from bokeh.plotting import figure
 
 from zoexplore.views.figures.parts import empty, fill, words
 
-LINE = 17  # pixels from one line to the next
-MARGIN, BRIEF_MARGIN = 156, 118  # pixels for names, and for short ones
+TYPE = 12  # pixels: of names, but in a lecture
+LINE = 17  # pixels from one line to the next, in that type
+MARGIN, BRIEF_MARGIN = 156, 118  # pixels for names, and for short ones, in that type
 NARROW = 460  # pixels of a frame that has room for short names only
 _SAME = 1.5  # pixels: curves that end nearer share a place
 _BRIEF = {  # of titles that a phone has no room for
@@ -47,19 +48,27 @@ class Names:
         self.source = empty("names", "x", "y", "dx", "dy", "text", "colour", "style")
         fig.min_border_right = MARGIN
         look = {"text_baseline": "top", "text_line_height": 1.25, "text_font_style": "style"}
-        words(fig, "x", "y", "text", self.source, x_offset="dx", y_offset="dy", text_color="colour", **look)
+        drawn = words(fig, "x", "y", "text", self.source, x_offset="dx", y_offset="dy", text_color="colour", **look)
+        self.glyph = drawn.glyph
 
-    def write(self, ends: Mapping[str, tuple[float, str, bool]], size: Sequence[float], log: bool) -> None:
+    @property
+    def times(self) -> float:
+        """How large the type is, as `enlarge` has made it."""
+        size = self.glyph.text_font_size
+        return float(str(getattr(size, "value", size)).removesuffix("px")) / TYPE
+
+    def write(self, ends: Mapping[str, tuple[float, str, bool]], size: Sequence[float], log: bool, share: bool = True) -> None:
         """Write names at the ends of their curves.
 
         Args:
             ends: what it says, lines and all -> the value at the end, the colour, whether it is bold.
             size: the frame's width and height in pixels.
             log: whether the axis is logarithmic.
+            share: whether curves that end at the same height share a place, as equal ones do.
         """
         width, height = size
-        narrow = width < NARROW
-        self.figure.min_border_right = BRIEF_MARGIN if narrow else MARGIN
+        narrow, line = width < NARROW * self.times, LINE * self.times
+        self.figure.min_border_right = round(self.times * (BRIEF_MARGIN if narrow else MARGIN))
         low, high = self.figure.y_range.start, self.figure.y_range.end
         spans = (np.log(high / low), lambda v: np.log(high / v)) if log else (high - low, lambda v: high - v)
         placed: list[list] = []  # pixels from the top, lines, colour, bold
@@ -68,16 +77,16 @@ class Names:
             text = _BRIEF.get(text, text) if narrow else text
             text = f"{text} ↑" if log and value > high * (1 + 1e-9) else text
             twin = next((each for each in placed if abs(each[0] - at) < _SAME and not each[3] and "\n" not in text), None)
-            if twin and not bold:
+            if share and twin and not bold:
                 twin[1].append(f"= {text}")
             else:
-                placed.append([at, text.split("\n"), colour, bold])
-        heights = [LINE * len(lines) for _, lines, *_ in placed]
-        tops = spread([at for at, *_ in placed], heights, height + LINE)
-        rows = [
-            {"x": self.figure.x_range.end, "y": high, "dx": 10, "dy": top - LINE / 2 + 2, "text": "\n".join(lines),
+                placed.append([at, text.split("\n"), colour, bold, float(np.clip(value, low, high))])
+        heights = [line * len(lines) for _, lines, *_ in placed]
+        tops = spread([at for at, *_ in placed], heights, height + line / 2)
+        rows = [  # each from its curve's end, which is right even while no browser has told the frame's size
+            {"x": self.figure.x_range.end, "y": y, "dx": 10, "dy": top - at - line / 2 + 2, "text": "\n".join(lines),
              "colour": colour, "style": "bold" if bold else "normal"}
-            for top, (_, lines, colour, bold) in zip(tops, placed, strict=True)
+            for top, (at, lines, colour, bold, y) in zip(tops, placed, strict=True)
         ]  # fmt: skip
         nothing = {"x": np.nan, "y": np.nan, "dx": 0, "dy": 0, "text": "", "colour": "#000000", "style": "normal"}
         fill(self.source, rows + [nothing] * (self.most - len(rows)))

@@ -23,8 +23,8 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
-from zoexplore.axes import frame, steady
 from zoexplore.bounds import BOUNDS
+from zoexplore.run.axes import frame, steady
 from zoexplore.views.style import theme
 
 # Log axes write whole decades only, as `axes.decades` does.
@@ -107,6 +107,13 @@ def tooltip(caption: str, rows: dict[str, tuple[str, theme.Style]]) -> str:
         for name, (title, style) in rows.items()
     )
     return f"<div><style>{theme.css('tooltip')}</style><table><caption>{caption}</caption>{cells}</table></div>"
+
+
+def tells(fig: figure, dots: GlyphRenderer) -> None:
+    """Have a figure's marks say what their column "tip" does, as HTML, to who points at them; none looks selected."""
+    dots.nonselection_glyph = dots.selection_glyph = None
+    tooltip = f'<div class="tip"><style>{theme.css("mark")}</style>@tip{{safe}}</div>'
+    fig.add_tools(HoverTool(renderers=[dots], tooltips=tooltip, visible=False, point_policy="snap_to_data"))
 
 
 def blank(name: str, sheet: str = "figure", bare: bool = False, **params: Any) -> figure:
@@ -258,8 +265,9 @@ class FittedRange:
 
 
 def enlarge(fig: figure, times: float) -> None:
-    """Let all words of a figure be so many times as large, and the room for those above its frame."""
-    fig.min_border_top = round(times * (fig.min_border_top or 0))
+    """Let all words of a figure be so many times as large, and the room for those above and below its frame."""
+    for side in ("min_border_top", "min_border_bottom"):
+        setattr(fig, side, round(times * (getattr(fig, side) or 0)))
     for model in fig.references():
         for name in model.properties():
             if name.endswith("text_font_size"):

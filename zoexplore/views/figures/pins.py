@@ -9,14 +9,15 @@ import panel as pn
 from bokeh.models import ColumnDataSource, GlyphRenderer
 from bokeh.plotting import figure
 
-from zoexplore.axes import AXES, drawable
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.bound import Style
 from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import CurveSet, curve_set, guarantees, smallest
-from zoexplore.export import every_field
-from zoexplore.fields import FIELDS, symbol_of
-from zoexplore.formatting import THIN, format_number, format_short
+from zoexplore.questions.export import every_field
+from zoexplore.run.axes import AXES, drawable
+from zoexplore.run.fields import FIELDS, symbol_of
+from zoexplore.run.formatting import THIN, format_number, format_short
+from zoexplore.run.setting import supposition
 from zoexplore.views.figures.legend import entry
 from zoexplore.views.figures.parts import empty
 from zoexplore.views.pins import LETTERS, Pin, Pins, grouped
@@ -146,7 +147,9 @@ class Pinned(View):
         texts = [every_field(run.setting, run.accounting) for run in runs]
         differ = [name for name in texts[0] if len({text[name] for text in texts}) > 1]
         rows = [_line(symbol_of(name), [grouped(text[name]) or FIELDS[name].left_out for text in texts]) for name in differ]
-        rows += [_line(bound.title, _ratios([f[name].epsilon for f in found])) for name, bound in BOUNDS.items()]
+        known = [supposition(run.setting, run.accounting) for run in runs]
+        rows += [_line("supposed", known)] if len(set(known)) > 1 else []
+        rows += [_line(bound.title, _ratios([f[name].epsilon for f in found], known)) for name, bound in BOUNDS.items()]
         heads = "".join(f'<th scope="col">{head}</th>' for head in ("now", *(LETTERS[place] for place in self.pins.places())))
         head = f'<thead><tr><th scope="col">what differs, and ε</th>{heads}</tr></thead>'
         return region("differences", f"<table>{head}{''.join(rows)}</table>")
@@ -159,11 +162,12 @@ def _shortened(name: str) -> str:
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 
-def _ratios(epsilons: list[float]) -> list[str]:
-    """Every epsilon, and how many times the present one it is."""
-    now, *pinned = epsilons
-    times = [f" (×{THIN}{format_short(e / now)})" if 0 < now < inf and 0 < e < inf else "" for e in pinned]
-    return [format_number(now), *(format_number(e) + ratio for e, ratio in zip(pinned, times, strict=True))]
+def _ratios(epsilons: list[float], known: list[str]) -> list[str]:
+    """Every epsilon, and how many times the present one it is, of runs of which the same is supposed."""
+    now, said = epsilons[0], [format_number(e) for e in epsilons]
+    alike = [of == known[0] and 0 < now < inf and 0 < e < inf for of, e in zip(known, epsilons, strict=True)]
+    times = [f" (×{THIN}{format_short(e / now)})" if same else "" for same, e in zip(alike, epsilons, strict=True)]
+    return [said[0], *map("".join, zip(said[1:], times[1:], strict=True))]
 
 
 def _line(head: str, cells: list[str]) -> str:

@@ -5,20 +5,19 @@ from typing import Any
 import numpy as np
 import panel as pn
 
-from zoexplore.axes import drawable
 from zoexplore.bounds import BOUNDS
 from zoexplore.columns import least_deltas
 from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import CurveSet, curve_set, guarantees
-from zoexplore.formatting import format_number
+from zoexplore.run.axes import drawable
+from zoexplore.run.formatting import format_number
 from zoexplore.views.figures import pins
 from zoexplore.views.figures.legend import Legend, entry
 from zoexplore.views.figures.parts import FittedRange, blank, empty, hover, mark, stroke, tooltip
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
-_SAYS = """<p>A guarantee is not one number but a curve: the smaller the chance δ of an exception, the larger the ε that
-has to be admitted. Every point of a line is a guarantee of the same run. The dotted line marks the δ that is set.</p>"""
+_SAYS = "<p>Each point of a curve is a guarantee of the same run: the smaller δ, the larger ε. Dotted: the δ that is set.</p>"
 _POINTED = "<i>δ</i>, at most, at ε = @{x}{value}"
 _HOVERED = 160  # epsilons that can be pointed at
 _MIDDLE = 1e-6  # where on the axis of delta the hover looks for them
@@ -96,4 +95,4 @@ class Profile(View):
         self.push()
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.component("profile", self.words, self.legend, self.pane)
+        return widgets.component("profile", self.words, widgets.row("stage", self.pane, self.legend))

@@ -10,12 +10,12 @@ import panel as pn
 import param
 from bokeh.plotting import figure
 
-from zoexplore.axes import T_MOST
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.conversion import epsilon_of
 from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import CurveSet, curve_set, guarantees, smallest
-from zoexplore.formatting import format_count, format_delta, format_number, format_short
+from zoexplore.run.axes import T_MOST
+from zoexplore.run.formatting import format_count, format_delta, format_number, format_short
 from zoexplore.views.figures.ghost import Ghost
 from zoexplore.views.figures.handle import Handle
 from zoexplore.views.figures.names import Names
@@ -230,15 +230,6 @@ class Publish(View):
     def repaint(self) -> None:
         super().repaint()
         self._switched()
-
-    @property
-    def says(self) -> str:
-        """The figure in a sentence, for screen readers."""
-        at, delta = self.epsilons, format_delta(self.state.setting.delta)
-        return (
-            f"ε at δ = {delta} against steps: {format_number(at['every'])} with every step published, "
-            f"{format_number(at['last'])} with only the last, after T = {format_count(self.state.T)} steps."
-        )
 
     def __panel__(self) -> pn.viewable.Viewable:
         curves = widgets.stack(self.pane, self.handle, css_classes=["zx-curve"])

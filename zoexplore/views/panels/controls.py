@@ -9,10 +9,10 @@ import panel as pn
 import param
 from bokeh.models import CustomJSTickFormatter
 
-from zoexplore.fields import FIELDS, OPTIONS, in_symbols
-from zoexplore.formatting import format_exact, format_short, format_typed, parse_number
-from zoexplore.presets import DEMONSTRATION
-from zoexplore.setting import Refused
+from zoexplore.run.fields import FIELDS, OPTIONS, in_symbols
+from zoexplore.run.formatting import format_exact, format_short, format_typed, parse_number
+from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.run.setting import Refused
 from zoexplore.views.address import Lesson
 from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
@@ -226,9 +226,9 @@ class Controls(pn.viewable.Viewer):
 
     @property
     def _supposed(self) -> str:
-        if self.state.sensitivity == "clip":
-            return "clip"
-        return "nothing" if self.state.lipschitz == inf else "length"
+        if self.state.lipschitz == inf:
+            return "nothing"
+        return "clip" if self.state.sensitivity == "clip" else "length"
 
     def _said_of_gradients(self) -> dict[str, str]:
         """What may be supposed, and the length where one is."""

@@ -3,19 +3,22 @@
 from collections.abc import Callable, Coroutine
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from html import escape
-from math import inf
+from math import inf, isclose
 from typing import Any
 
 import panel as pn
 import param
 
-from zoexplore.axes import AXES
 from zoexplore.bounds import BOUNDS, Guarantee
+from zoexplore.bounds.guarantee import BEST
 from zoexplore.compute.ask import ask, no_answer
-from zoexplore.compute.questions import Wanted, guarantees, recommended, solved
+from zoexplore.compute.questions import Wanted, guarantees, recommended, smallest, solved
 from zoexplore.compute.task import Task
-from zoexplore.fields import FIELDS, in_symbols
-from zoexplore.formatting import (
+from zoexplore.questions import SOLVABLE_FIELDS, Plan
+from zoexplore.questions.calibration import DECADES
+from zoexplore.run.axes import AXES
+from zoexplore.run.fields import FIELDS, in_symbols
+from zoexplore.run.formatting import (
     THIN,
     format_count,
     format_delta,
@@ -26,24 +29,21 @@ from zoexplore.formatting import (
     parse_number,
     round_up,
 )
-from zoexplore.planning import SOLVABLE_FIELDS, Plan
-from zoexplore.planning.calibration import DECADES
-from zoexplore.setting import LARGEST_INTEGER, Setting
+from zoexplore.run.setting import LARGEST_INTEGER, Setting
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.inputs import Typed, percent
 from zoexplore.views.style.widgets import listed, status, warning
 from zoexplore.views.view import View
 
-_FREE = """<p><b>Solve</b> finds one value and leaves all others as they are. <b>Recommend a run</b> keeps the data, the
-loss, the ball and the forward passes that the run takes, and chooses directions and steps, the noise and its share β. Its clip is
-one on a record's quotients together.</p>"""
+_RECOMMENDED = """<p>It keeps the data, the loss, the ball and the forward passes, and chooses the rest. Its clip is one on a
+record's quotients together.</p>"""
 _SUPPOSED = "Assumed; numbers cannot check this"
 AIMS = {"epsilon": "ε", "advantage": "advantage", "tpr": "true positives"}
 _ASKED = {"epsilon": ("target", "delta"), "advantage": ("advantage",), "tpr": ("tpr", "fpr")}  # the texts of each aim
 
 
 class Planner(View):
-    """A target, what to solve for, and the answer with its reasons, ready to be taken over by the sliders."""
+    """A target, what to solve for, and the answer with its reasons, ready to be taken over by the sliders, which it follows."""
 
     asks = ("aim", "target", "advantage", "tpr", "fpr", "field", "bound")
 
@@ -53,7 +53,7 @@ class Planner(View):
     fpr = param.Number(0.01, bounds=(0, 1), inclusive_bounds=(False, False), doc="the rate of false alarms")
     target = param.Number(1.0, bounds=(0, None), inclusive_bounds=(False, True), doc="the epsilon to be met")
     field = param.Selector(default="sigma", objects=list(SOLVABLE_FIELDS), doc="what to solve for")
-    bound = param.Selector(default="sharp", objects=list(BOUNDS), doc="the bound that is to meet it")
+    bound = param.Selector(default=BEST, objects=[BEST, *BOUNDS], doc="the bound that is to meet it, or the least that applies")
     answer = param.ClassSelector(class_=Setting, allow_None=True, doc="the run found")
 
     def build(self) -> None:
@@ -65,14 +65,16 @@ class Planner(View):
         }
         for typed in self.texts.values():
             typed.param.watch(self._refuse_text, "refusal")
+        bounds = {"the least that applies": BEST} | {bound.title: name for name, bound in BOUNDS.items()}
         self.asked = widgets.column(
             "choices",
             widgets.select("a target for", {words: aim for aim, words in AIMS.items()}, "along", "pair", of=self.param.aim),
             *(typed.text for typed in self.texts.values()),
             widgets.select("solve for", {AXES[f].title: f for f in SOLVABLE_FIELDS}, "along", "pair", of=self.param.field),
-            widgets.select("by", {BOUNDS[b].title: b for b in BOUNDS}, "along", "pair", of=self.param.bound),
+            widgets.select("by", bounds, "along", "pair", of=self.param.bound),
         )
         self.param.watch(self._aimed, "aim")
+        self.param.watch(self.changed, list(self.asks))
         beside = {"margin": (0, 8, 0, 0)}
         self.buttons = {
             "solve": widgets.button("Solve", lambda: self.ask(self._solve), **beside),
@@ -83,14 +85,13 @@ class Planner(View):
         self.words = widgets.html("", "words", "plan")
         self._looking = Task()  # for an answer
         self._aimed()
+        self._say("")
 
     def _aimed(self, *_: Any) -> None:
         """Show what the aim asks for. A whole run is recommended for an ε only."""
         for name, typed in self.texts.items():
             typed.text.visible = name in _ASKED[self.aim]
         self.buttons["recommend"].visible = self.aim == "epsilon"
-        self._looking.stop()
-        self._say(_FREE)
 
     def _refuse_text(self, event: Any) -> None:
         if event.new:
@@ -134,8 +135,9 @@ class Planner(View):
         field, goal = self.field, self._goal()
         found = await ask(solved, setting, field, self.aim, self.wanted, bound, accounting)
         if isinstance(found, Setting):
-            g = (await ask(guarantees, found, accounting))[bound]
-            self._say(_solution(setting, field, goal, found, g), found)
+            counted = accounting.replace(printed=accounting.printed and bound != BEST)
+            g, now = [_by(await ask(guarantees, run, counted), bound) for run in (found, setting)]
+            self._say(_solution(field, goal, g, now), found)
         else:
             self._refuse(_sentence(found))
 
@@ -147,10 +149,13 @@ class Planner(View):
             self._refuse(_sentence(found))
 
     async def refresh(self) -> None:
-        """Another run than the one that was asked about: no answer is for it."""
-        if self._looking.waits:
-            self.stop()
-        self._say(self.words.object)
+        """Solve for this run, once no slider is held; what is looked for is for another one."""
+        self.sketch = self.state.moving
+        if self.sketch:
+            self._looking.stop()
+            self._say(self.words.object)
+        else:
+            self.ask(self._solve)
 
     def _refuse(self, sentence: str) -> None:
         self._looking.stop()
@@ -163,15 +168,27 @@ class Planner(View):
             self.words.param.update(object=words, css_classes=[theme.BUSY] if busy else [])
             self.buttons["cancel"].visible = busy
             self.buttons["solve"].disabled = self.buttons["recommend"].disabled = busy
-            self.buttons["apply"].visible = answer is not None
+            self.buttons["apply"].visible = answer is not None and _differs(answer, self.state.setting)
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("plan", self.asked, widgets.row("buttons", *self.buttons.values()), self.words)
 
 
-def _solution(setting: Setting, field: str, goal: str, run: Setting, g: Guarantee) -> str:
-    """The field that was found, and what it rests on."""
-    a, value, now = AXES[field], getattr(run, field), getattr(setting, field)
+def _by(found: dict[str, Guarantee], bound: str) -> Guarantee:
+    """The guarantee by a bound, or by the least of those that apply."""
+    return smallest(found) if bound == BEST else found[bound]
+
+
+def _differs(one: Setting, other: Setting) -> bool:
+    """Whether two runs differ by more than a search leaves open."""
+    pairs = zip(one.as_dict().values(), other.as_dict().values(), strict=True)
+    numbers = (int, float)
+    return any(not isclose(a, b, rel_tol=1e-4) if isinstance(a, numbers) and isinstance(b, numbers) else a != b for a, b in pairs)
+
+
+def _solution(field: str, goal: str, g: Guarantee, before: Guarantee) -> str:
+    """The field that was found by a bound, what it is now, and what the bound rests on."""
+    a, value, now = AXES[field], getattr(g.setting, field), getattr(before.setting, field)
     found, by = _found(field, value), escape(BOUNDS[g.bound].in_text)
     most = (
         f"{by[0].upper()}{by[1:]} {goal} however large {a.symbol} is"
@@ -180,7 +197,8 @@ def _solution(setting: Setting, field: str, goal: str, run: Setting, g: Guarante
     )
     first = (
         f'<p class="found"><i>{a.symbol}</i> = {found}</p><p>{most}, with everything else as it is. '
-        f"Now {a.symbol} = {format_count(now) if isinstance(now, int) else format_short(now)}.</p>"
+        f"Now {a.symbol} = {format_count(now) if isinstance(now, int) else format_short(now)}, and ε = "
+        f"{format_number(before.epsilon)}.</p>"
     )
     return first + listed("Keep in mind", [g.reason]) + listed(_SUPPOSED, g.supposes)
 
@@ -223,11 +241,12 @@ def _found(field: str, value: float) -> str:
 
 
 def _plan(plan: Plan) -> str:
-    """A recommended run with its reasons, warnings and the alternative."""
-    s = plan.setting
+    """A recommended run with its reasons and warnings; first of all that its noise drowns the steps, where it does."""
+    s, why = plan.setting, plan.reasons
+    drowned, why = (warning(why[0]), why[1:]) if plan.signal < 1 else ("", why)
     head = (
-        f'<p class="found"><i>K</i> = {format_count(s.K)}, <i>β</i> = {format_short(s.beta)}, '
+        f'{drowned}<p class="found"><i>K</i> = {format_count(s.K)}, <i>β</i> = {format_short(s.beta)}, '
         f"<i>σ</i> = {_found('sigma', s.sigma)}</p>"
         f"<p>ε = {format_number(plan.epsilon)} by {escape(BOUNDS[plan.bound].in_text)} after {format_count(s.T)} steps.</p>"
     )
-    return head + listed("Why", plan.reasons) + listed("Keep in mind", plan.warnings) + listed(_SUPPOSED, plan.supposed)
+    return head + _RECOMMENDED + listed("Why", why) + listed("Keep in mind", plan.warnings) + listed(_SUPPOSED, plan.supposed)

@@ -10,19 +10,20 @@ import numpy as np
 import panel as pn
 import param
 
-from zoexplore.axes import T_VALUES
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.compute import questions
 from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import CurveSet, guarantees, smallest
-from zoexplore.formatting import (
+from zoexplore.run.axes import T_VALUES
+from zoexplore.run.formatting import (
     THIN,
     format_count,
     format_exact,
     format_number,
     format_percent,
     format_sentence,
+    format_share,
     format_short,
 )
 from zoexplore.views.state import State
@@ -51,24 +52,27 @@ def as_printed(g: Guarantee) -> bool:
     return g.accounting.printed and bool(BOUNDS[g.bound].printed)
 
 
+def found_at(allowed: TradeOff, fpr: float, delta: float) -> str:
+    """What the best attacker finds at a rate of false alarms, in percent: that rate itself where δ is all that is added to it."""
+    found = float(allowed.true_positive_rate(fpr))
+    return format_share(fpr, THIN) if found <= fpr + delta else format_percent(found, 3)
+
+
 def odds(allowed: TradeOff, delta: float) -> str:
     """What the best attacker catches at a rate of false alarms of FPR, read from the whole trade-off curve.
 
     >>> from zoexplore import guarantee
-    >>> from zoexplore.presets import DEMONSTRATION
+    >>> from zoexplore.run.presets import DEMONSTRATION
     >>> run = DEMONSTRATION.replace(sigma=1.0)
     >>> odds(guarantee(run, "sharp").risk, run.delta)
     'An attacker who wrongly accuses 1 in 100 outsiders catches no more than 1 in 100 members. Guessing catches 1.'
     """
-    found = float(allowed.true_positive_rate(FPR))
-    head = "An attacker who wrongly accuses 1 in 100 outsiders"
-    if found >= 1:
-        return f"{head} may catch every member: this rules nothing out."
-    if found <= FPR + delta:  # the chance of an exception is all that there is
+    head, most = "An attacker who wrongly accuses 1 in 100 outsiders", found_at(allowed, FPR, delta).removesuffix(f"{THIN}%")
+    if most == "1":
         return f"{head} catches no more than 1 in 100 members. Guessing catches 1."
-    most = format_percent(found).removesuffix(f"{THIN}%")
     if most == "100":
-        return f"{head} may catch nearly every member. Guessing catches 1."
+        sure = allowed.true_positive_rate(FPR) >= 1
+        return f"{head} may catch every member: this rules nothing out." if sure else f"{head} may catch nearly every member."
     return f"{head} catches at most {most} in 100 members. Guessing catches 1."
 
 
@@ -153,10 +157,16 @@ class More(View):
             widgets.html(f"<h2>Statement to copy</h2>{_SAYS}", "words"), widgets.tools(*self.copiers.values()), self.statement
         )
         beside = widgets.stack(self.verdict, self.measures, copy)
-        self.fold = widgets.fold(
-            "More: why, what is assumed, other measures, a statement", widgets.column("more", beside, self.assumptions)
-        )
+        columns = widgets.column("more", beside, self.assumptions)
+        # in a stack, hidden as a whole: a grid by its own style sheet stays visible, as in a notebook's cell
+        self.fold = widgets.fold("More: why, what is assumed, other measures, a statement", widgets.stack(columns))
         self.fold.param.watch(lambda event: self.param.update(active=not event.new), "collapsed")
+        self.param.watch(self._waits, "waiting")
+
+    def _waits(self, *_: Any) -> None:
+        """Let nobody copy the statement of an earlier state."""
+        for copier in self.copiers.values():
+            copier.disabled = self.waiting
 
     async def refresh(self) -> None:
         run = self.state.setting, self.state.accounting

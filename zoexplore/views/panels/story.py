@@ -13,9 +13,9 @@ from zoexplore.bounds import Guarantee
 from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import guarantees, smallest
 from zoexplore.compute.task import Task
-from zoexplore.formatting import format_number
-from zoexplore.presets import DEMONSTRATION
-from zoexplore.setting import Accounting
+from zoexplore.run.formatting import format_number
+from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.run.setting import Accounting
 from zoexplore.views.figures.curves import UNASKED
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.state import State
@@ -148,7 +148,7 @@ STEPS = {
         "What it costs",
         "Noise hides the record and disturbs the training. These models were trained as this run is, at several noise scales; "
         "each mark is one of them, with every step published.",
-        control="sigma", view="price", turned={"hidden": False},
+        control="sigma", view="train", turned={"hidden": False},
         question="Hide the steps in between. What changes?",
         guesses=("ε, and no accuracy", "Nothing", "Both become worse"), tells=_price, reveals={"hidden": True},
     ),
@@ -205,7 +205,10 @@ class Story(pn.viewable.Viewer):
                 self.tabs.selected = step.view
             elif event.old:
                 self.state.replace(DEMONSTRATION, Accounting())
-                curves.along, publish.publish, curves.legend.muted = "T", "last", list(UNASKED)
+                for told in STEPS.values():  # what steps have turned is as it was at first
+                    view = self.tabs[told.view]
+                    view.param.update(**{name: view.param[name].default for name in told.turned})
+                curves.legend.muted = list(UNASKED)
                 self.tabs.selected = "publish"
             self._show()
 

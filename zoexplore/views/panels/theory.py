@@ -9,13 +9,13 @@ from typing import Any
 
 import panel as pn
 
-from zoexplore import paper
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import guarantees
-from zoexplore.documents import Reference, as_html
-from zoexplore.formatting import bound_in_tex, format_sentence
-from zoexplore.paper import ERRATA
+from zoexplore.run import paper
+from zoexplore.run.documents import Reference, as_html
+from zoexplore.run.formatting import bound_in_tex, format_sentence
+from zoexplore.run.paper import ERRATA
 from zoexplore.views.panels.controls import follow
 from zoexplore.views.panels.readouts import MARKS, assumption
 from zoexplore.views.style import theme, widgets
@@ -58,7 +58,8 @@ class Theory(View):
         head = f"<h2>{swatch} {escape(entry.title)}</h2><p>{escape(entry.summary)}</p>"
         source = [_html(f"<p><small>Source: {_linked(entry.source)}</small></p>")] if entry.source else []
         formulas = _math(_formula(entry.latex)), self.numbers[bound], self.checks[bound]
-        return widgets.column("bound", _html(head), *formulas, *source, *map(_proof, entry.proofs))
+        toggles, texts = zip(*map(_proof, entry.proofs), strict=True)
+        return widgets.column("bound", _html(head), *formulas, *source, widgets.tools(*toggles), *texts)
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("theory", *map(self._section, BOUNDS))
@@ -73,11 +74,11 @@ class Errata(View):
 
     def __panel__(self) -> pn.viewable.Viewable:
         derived = _proof(_DERIVED, "Every misprint, derived")
-        return widgets.component("errata", _html(_PRINTED), self.printed, _html(_errata(), "errata"), derived)
+        return widgets.component("errata", _html(_PRINTED), self.printed, _html(_errata(), "errata"), *derived)
 
 
-def _proof(reference: Reference, title: str = "") -> pn.Column:
-    """A fold with a section of the project's own pages, which is rendered when it is opened first."""
+def _proof(reference: Reference, title: str = "") -> tuple[pn.widgets.Toggle, pn.pane.HTML]:
+    """A button, and what it shows: a section of the project's own pages, which is rendered when it is opened first."""
     of = "" if reference.heading == "Proof" else f": {reference.heading}"
     toggle = widgets.toggle(title or f"Statement and proof{of}", "wrapped", margin=(4, 0, 0, 0))
     text = _html("", "document", disable_math=False, visible=False)
@@ -87,7 +88,7 @@ def _proof(reference: Reference, title: str = "") -> pn.Column:
         text.visible = event.new
 
     toggle.param.watch(opened, "value")
-    return widgets.stack(toggle, text)
+    return toggle, text
 
 
 def substituted(g: Guarantee) -> list[str]:

@@ -12,12 +12,12 @@ from typing import Any
 import panel as pn
 
 from zoexplore.compute.ask import ask
+from zoexplore.compute.limits import FRAMES
 from zoexplore.compute.questions import csv
 from zoexplore.compute.task import Task
-from zoexplore.export import LARGEST_FILE, from_query, from_yaml, to_notebook, to_python, to_yaml
-from zoexplore.fields import in_symbols
-from zoexplore.limits import FRAMES
-from zoexplore.presets import PRESETS
+from zoexplore.questions.export import LARGEST_FILE, from_query, from_yaml, to_notebook, to_python, to_yaml
+from zoexplore.run.fields import in_symbols
+from zoexplore.run.presets import PRESETS
 from zoexplore.views.address import Bridge
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.pins import Pins

@@ -10,7 +10,7 @@ import panel as pn
 import param
 from panel.widgets import IntSlider
 
-from zoexplore.formatting import format_share, format_typed, parse_number, parse_share
+from zoexplore.run.formatting import format_share, format_typed, parse_number, parse_share
 from zoexplore.views.style import widgets
 
 STEPS_PER_DECADE = 40

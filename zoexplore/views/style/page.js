@@ -1,84 +1,44 @@
-// What Bokeh leaves out for screen readers: names for slider handles, boxes, bars and the radio group, values in words.
-// Sliders and groups carry their name as their model's first tag.
-function* views(view) {
-  yield view;
-  for (const child of view.children_views?.() ?? view.child_views ?? []) yield* views(child);
-}
-const PLAYS = {first: "to the first step", previous: "one step back", pause: "pause", play: "play", next: "one step on", last: "to the last step"};
-function name(view) {
-  const label = view.model.tags?.[0];
-  const within = (selector) => view.shadow_el?.querySelector(selector);
-  const handle = within(".noUi-handle");
-  if (handle && typeof label == "string") {
-    const tell = () => {
-      const text = view.model.format?.doFormat?.([view.model.value], {loc: 0})?.[0];
-      if (text != null && handle.getAttribute("aria-valuetext") !== text) handle.setAttribute("aria-valuetext", text);
-    };
-    handle.setAttribute("aria-label", label);
-    new MutationObserver(tell).observe(handle, {attributes: true, attributeFilter: ["aria-valuenow", "aria-valuetext"]});
-    tell();
-  }
-  for (const [kind, does] of Object.entries(PLAYS)) within(`button.${kind}`)?.setAttribute("aria-label", does);
-  within("input[type=range]")?.setAttribute("aria-label", view.model.title ?? label);
-  const box = within("input[type=checkbox]");
-  if (box) box.setAttribute("aria-label", view.model.label ?? label);
-  const file = within("input[type=file]");
-  if (file) {
-    file.setAttribute("aria-label", label);
-    // Too long a message would end the session, so what is too large never leaves the browser.
-    view.shadow_el.addEventListener("change", (event) => {
-      if (!(file.files[0]?.size > view.model.tags[1])) return;
-      event.stopImmediatePropagation();
-      file.value = "";
-      window.alert(`This file is longer than ${view.model.tags[1]} characters. Nothing was read.`);
-    }, true);
-  }
-  within("progress")?.setAttribute("aria-label", label);
-  const select = within("select");
-  if (select && typeof label == "string") select.setAttribute("aria-label", label);
-  const group = within("input[type=radio]")?.closest(".bk-input-group");
-  if (group && typeof label == "string") {
-    group.setAttribute("role", "radiogroup");
-    group.setAttribute("aria-label", label);
-  }
-}
 // The colour scheme that a reader has chosen is remembered; the browser's preference, which is followed else, is not.
 const KEPT = "zoexplore-scheme";
 try {
   const kept = localStorage.getItem(KEPT);
   if (kept) document.documentElement.style.setProperty("--zx-scheme", kept);
 } catch {}
-function remember(view) {
-  if (!view.model.css_classes?.includes("zx-scheme")) return;
+function adopt(view) {
+  if (view.model.css_classes?.includes?.("zx-room")) view.el.setAttribute("role", "main");
+  if (!view.model.css_classes?.includes?.("zx-scheme")) return;
   const keep = () => { try { localStorage.setItem(KEPT, view.model.active ? "dark" : "light"); } catch {} };
   view.el.addEventListener("click", () => setTimeout(keep)); // the button itself is drawn anew with every label
 }
-const named = new WeakSet(); // tabs bring views of their own when they are first shown
-function nameAll(all) {
+const nameNew = (all) => nameAll(all, adopt);
+// On a phone the sliders stand below the answer. As they come into sight its figure takes the top of the screen, and the rest of it
+// ends where they begin.
+let parts = {};
+function findFigure(all) {
+  parts = {};
   for (const view of all) {
-    if (named.has(view) || !view.shadow_el || !view.has_finished?.()) continue;
-    named.add(view);
-    if (view.model.css_classes?.includes?.("zx-room")) view.el.setAttribute("role", "main");
-    name(view);
-    remember(view);
+    for (const part of ["answer", "controls"]) if (view.model.css_classes?.includes?.(`zx-${part}`)) parts[part] = view.el;
+    if (view.model.type == "Figure" && view.el.offsetParent) parts.figure ??= view.el;
   }
+  keepFigure();
 }
-// On a phone the sliders are below the figure, which stays at the top of the screen while they are used, where it leaves them room.
-function keepFigure(all) {
-  let answer = null, figure = null;
-  for (const view of all) {
-    if (view.model.css_classes?.includes?.("zx-answer")) answer = view.el;
-    if (view.model.type == "Figure" && view.el.offsetParent && !figure) figure = view.el;
-  }
+function keepFigure() {
+  const {answer, controls, figure} = parts;
   if (!answer) return;
-  const below = figure ? answer.getBoundingClientRect().bottom - figure.getBoundingClientRect().top : Infinity;
-  if (innerWidth < 820 && below < 0.7 * innerHeight) {
-    answer.style.setProperty("--kept", Math.round(answer.offsetHeight - below));
-    answer.dataset.kept = "";
-  } else delete answer.dataset.kept;
+  const box = (element) => element?.getBoundingClientRect();
+  const from = box(controls)?.top, tall = figure?.offsetHeight, above = box(figure)?.top - box(answer).top;
+  const scrolled = from - answer.offsetHeight + above < 0; // the figure, where it stands in the answer
+  const kept = innerWidth < 820 && scrolled && from < 0.6 * innerHeight && tall < 0.55 * innerHeight;
+  if (kept != "kept" in answer.dataset) kept ? answer.dataset.kept = "" : delete answer.dataset.kept;
+  if (kept) {
+    answer.style.setProperty("--kept", Math.round(above));
+    answer.style.setProperty("--cut", Math.max(Math.round(answer.offsetHeight - above - Math.max(from, tall)), 0));
+  }
   // What takes the focus is scrolled to where the figure does not cover it.
-  document.documentElement.style.scrollPaddingTop = "kept" in answer.dataset ? `${Math.round(below)}px` : "";
+  const room = kept ? `${Math.round(tall)}px` : "", {style} = document.documentElement;
+  if (style.scrollPaddingTop != room) style.scrollPaddingTop = room;
 }
+window.addEventListener("scroll", () => requestAnimationFrame(keepFigure), {passive: true});
 // Those who do not see a veil or a bar are told that something is computed, if it takes longer than a word, and when it is done.
 const COMPUTED = ["zx-waiting", "zx-veiled", "zx-busy"];
 const told = Object.assign(document.createElement("div"), {className: "zx-told"});
@@ -116,8 +76,8 @@ function look() {
   }
   if (!left) return;
   left -= 1;
-  const all = [...window.Bokeh.index.roots].flatMap((root) => [...views(root)]);
-  for (const act of held ? [tellWhatIsComputed] : [nameAll, keepFigure, tellWhatIsComputed]) act(all);
+  const all = everything();
+  for (const act of held ? [tellWhatIsComputed] : [nameNew, findFigure, tellWhatIsComputed]) act(all);
 }
 // What Export opens lies over the page: Escape closes it, and so does a press anywhere else.
 function closeExport(event) {

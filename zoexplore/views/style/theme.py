@@ -12,25 +12,23 @@ from zoexplore.palette import (
     DARK,
     FONT,
     GAINS,
-    HERE,
-    LEVEL,
     LIGHT,
     PINS,
     REFERENCE,
     SERIF,
     STYLES,
+    UNCOVERED,
     colour,
     hue,
     light,
-    map_colours,
     partner,
     style_of,
 )
 
 __all__ = [
     "COLOURS", "DARK", "FONT", "GAINS",
-    "HERE", "LEVEL", "LIGHT", "PINS", "REFERENCE", "STYLES", "Style", "colour", "css", "dot", "hue",
-    "light", "map_colours", "partner", "root", "script", "style_of", "swatch",
+    "LIGHT", "PINS", "REFERENCE", "STYLES", "UNCOVERED", "Style", "colour", "css", "dot", "hue",
+    "light", "partner", "root", "script", "style_of", "swatch",
 ]  # fmt: skip
 
 STATE = "--zx-state"  # the variable that says of a part that it is of an earlier state, by one of the next two
@@ -108,6 +106,6 @@ def root(*names: str) -> str:
     return f":host{{{VARIABLES}color-scheme:var(--zx-scheme,light);background:var(--zx-surface)}}\n{css(*names)}"
 
 
-def script() -> str:
-    """What every page runs in its browser."""
-    return Path(__file__).with_name("page.js").read_text(encoding="utf-8")
+def script(last: str = "page") -> str:
+    """What every page runs in its browser, or with "named" a cell of a notebook: both give names to what Bokeh leaves without."""
+    return "".join(Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8") for name in ("names", last))

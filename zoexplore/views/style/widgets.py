@@ -64,7 +64,12 @@ def copier(text: str, copied: str = "", before: str = "") -> pn.widgets.Button:
 
 
 _COPY = """
-const say = (label) => { button.label = label; setTimeout(() => { button.label = "LABEL"; }, 1800); };
+const shape = Bokeh.index.find_one(button)?.el;
+const say = (label) => {
+  if (shape) shape.style.minWidth = `${shape.offsetWidth}px`;  // so that nothing beside it moves
+  button.label = label;
+  setTimeout(() => { button.label = "LABEL"; }, 1800);
+};
 const text = button.tags[0] || window.location.href;
 const by_hand = () => window.prompt("This browser does not let a page copy. Copy it by hand:", text);
 if (navigator.clipboard) navigator.clipboard.writeText(text).then(() => say("Copied"), by_hand);
@@ -109,15 +114,6 @@ def bar(name: str) -> pn.indicators.Progress:
     return pn.indicators.Progress(
         value=0, max=100, width=120, height=8, margin=(0, 10, 0, 0), align="center", tags=[name], stylesheets=sheet
     )
-
-
-def player(interval: int) -> pn.widgets.Player:
-    """Plays steps, one every so many milliseconds."""
-    return pn.widgets.Player(
-        label="step", start=0, end=1, value=0, interval=interval, loop_policy="once", show_loop_controls=False, width=320,
-        visible_buttons=["first", "previous", "pause", "play", "next", "last"], value_align="start", show_value=False,
-        stylesheets=[theme.css("player")],
-    )  # fmt: skip
 
 
 def row(kind: str, *parts: Any, **more: Any) -> pn.Row:

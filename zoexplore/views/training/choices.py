@@ -7,8 +7,8 @@ from typing import Any
 import panel as pn
 import param
 
-from zoexplore.formatting import format_exact, format_typed, parse_number
-from zoexplore.setting import LARGEST_INTEGER, Setting
+from zoexplore.run.formatting import format_exact, format_typed, parse_number
+from zoexplore.run.setting import LARGEST_INTEGER, Setting
 from zoexplore.training import DEFAULT_METHODS, METHODS, TASKS, Task
 from zoexplore.views.state import State
 from zoexplore.views.style import widgets
@@ -20,8 +20,8 @@ MODELS = {"linear, convex": False, "small network, not convex": True}
 MIXTURE = (20_000, 520)  # n and d of the data that are drawn, unless the sliders say others
 _SEVERAL = ("sigmas", "epsilons")  # of which there may be several
 _LABELS = {
-    "seeds": "seeds", "K": "K directions", "beta": "β share along", "T": "T steps to train", "sigmas": "σ noise scales",
-    "epsilons": "ε in place of σ",
+    "seeds": "seeds", "K": "K directions", "beta": "β noise along", "T": "T steps to train", "sigmas": "σ noise scales",
+    "epsilons": "target ε (sets σ)",
 }  # fmt: skip
 
 
@@ -44,7 +44,7 @@ class Choices(pn.viewable.Viewer):
             name: widgets.field(label, "choice", *(["several"] if name in _SEVERAL else [])) for name, label in _LABELS.items()
         }
         self.texts["seeds"].value = str(SEEDS)
-        self.texts["epsilons"].placeholder = "targets: σ is solved for"
+        self.texts["epsilons"].placeholder = "1, 4"
         self.methods = {
             name: widgets.box(method.title, name in DEFAULT_METHODS, align="center") for name, method in METHODS.items()
         }
@@ -113,7 +113,7 @@ class Choices(pn.viewable.Viewer):
         if not sigmas or len(set(sigmas)) < len(sigmas):
             raise ValueError("σ noise scales: give at least one, none of them twice")
         if min(epsilons, default=1.0) <= 0 or len(set(epsilons)) < len(epsilons):
-            raise ValueError("ε in place of σ: give numbers above 0, none of them twice")
+            raise ValueError("target ε: give numbers above 0, none of them twice")
         if seeds not in range(1, MOST_SEEDS + 1):
             raise ValueError(f"seeds = {format_exact(seeds)} is not allowed: give a whole number from 1 to {MOST_SEEDS}")
         s = self.state.setting

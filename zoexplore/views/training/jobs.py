@@ -9,8 +9,8 @@ from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from zoexplore.formatting import format_count
-from zoexplore.setting import Accounting
+from zoexplore.run.formatting import format_count
+from zoexplore.run.setting import Accounting
 from zoexplore.training import TASKS, Frontier, Processes, Task
 from zoexplore.training.data import Data
 from zoexplore.training.executors import VARIABLE

@@ -8,6 +8,7 @@ from functools import partial
 from html import escape
 from io import StringIO
 from math import isfinite
+from time import monotonic
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -16,19 +17,20 @@ import panel as pn
 from zoexplore.bounds import BOUNDS
 from zoexplore.columns import name_of, spread, supposed
 from zoexplore.compute.address import address_of
+from zoexplore.compute.limits import RUN_SECONDS, RUN_STEPS, RUNS_PER_ADDRESS
 from zoexplore.compute.pool import GaveWay, LongWork
 from zoexplore.compute.process import Died
 from zoexplore.compute.task import Task
-from zoexplore.fields import in_symbols
-from zoexplore.formatting import format_count, format_measured_share, format_number
-from zoexplore.limits import RUN_SECONDS, RUN_STEPS, RUNS_PER_ADDRESS
+from zoexplore.run.fields import in_symbols
+from zoexplore.run.formatting import format_count, format_measured_share, format_number
 from zoexplore.training import METHODS, NOT_COVERED, Frontier
 from zoexplore.training.frontier_files import to_csv, to_json
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.widgets import details, status, table, warning
-from zoexplore.views.training.frontier import infinite
 from zoexplore.views.training.jobs import INSTALL, START, Asked, Progress, missing, trained
+from zoexplore.views.training.words import infinite
 
+_PAUSE = 0.5  # seconds between two figures, beside what drawing takes
 _MOVING = -1  # of a bar that moves without saying how far it is
 _KILLED = "The training process ended unexpectedly: it was killed, or ran out of memory. What was done by then is kept."
 _begun: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # who has begun a run, and in which session
@@ -86,6 +88,8 @@ class Running(pn.viewable.Viewer):
         super().__init__()
         self._asked, self._show = asked, show
         self._work = Task()
+        self._found: Frontier | None = None  # what has come and is not shown yet
+        self._next = 0.0  # when something is shown again at the earliest
         beside = {"margin": (0, 8, 0, 0)}
         self._label = "Train"
         self.train = widgets.button(self._label, self.begin, "primary", **beside)
@@ -159,9 +163,21 @@ class Running(pn.viewable.Viewer):
                 part = format_measured_share(progress.done / progress.total)
                 self.say(part + (f", {max(left, 1):.0f} s left" if isfinite(left) else ""))
             if progress.frontier and progress.frontier.points:
-                self._show(progress.frontier)
+                self._found = progress.frontier
+                if monotonic() > self._next:
+                    self._flush()
+
+    def _flush(self) -> None:
+        """Show what has come. To draw takes the event loop, so that four times as long passes before the next time."""
+        found, begun = self._found, monotonic()
+        if found:
+            self._found = None
+            self._show(found)
+            self._next = monotonic() + _PAUSE + 4 * (monotonic() - begun)
 
     def _busy(self, busy: bool) -> None:
+        if not busy:
+            self._flush()
         self.note.css_classes = [theme.BUSY] if busy else []
         self.cancel.visible = self.bar.visible = busy
         self.train.label = "Train anew" if busy else self._label

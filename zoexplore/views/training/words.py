@@ -1,14 +1,14 @@
-"""What is said of methods at their best: in sentences, in a table, and of a mark that is pointed at."""
+"""What is said of trained runs: of methods at their best, of what has no finite epsilon, of how a figure came about."""
 
-from html import escape
+from math import inf
 
 from zoexplore.bounds import BOUNDS
-from zoexplore.columns import lines, name_of, rivals, spread, title_of
-from zoexplore.formatting import format_count, format_exact, format_number, format_short
-from zoexplore.training import METHODS, Frontier, Point
+from zoexplore.columns import lines, rivals, spread, title_of
+from zoexplore.run.formatting import format_count, format_delta, format_exact, format_number, format_short
+from zoexplore.run.setting import Accounting
+from zoexplore.training import METHODS, TASKS, Frontier
 from zoexplore.training.costs import kept, passes
 from zoexplore.views.style import widgets
-from zoexplore.views.training.frontier import UTILITIES
 
 
 def describe_frontier(frontier: Frontier) -> str:
@@ -20,27 +20,6 @@ def describe_frontier(frontier: Frontier) -> str:
     ceiling = f" Without privacy, gradients reach {public:.3f}." if public is not None else ""
     head = f"At ε = {format_number(best.target)} the best method with gradients, {one}, reaches an accuracy of {high:.3f}"
     return f"{head}; the best with random directions, {other}, {low:.3f}.{ceiling}"
-
-
-def tip(point: Point) -> str:
-    """What is told of a mark that is pointed at, as HTML."""
-    rows = [
-        f"<b>{escape(name_of(point))}</b>",
-        f"ε = {format_number(point.epsilon[point.by])} by {escape(BOUNDS[point.by].title)}",
-    ]
-    if said := point.counted.get(point.by):
-        rows.append(f"counted: {escape(said)}")
-    rows += [f"{name} {spread(point, name)}" for name in UTILITIES]
-    if run := point.run:
-        batch = f", batches of {format_count(int(run['batch']))}" if run["batch"] else ""
-        rows.append(
-            f"K = {format_count(int(run['K']))}, T = {format_count(int(run['T']))}, Δ = {format_number(run['clip'])}{batch}"
-        )
-        if "n" in run and point.method in METHODS:
-            rows.append(
-                f"{format_short(passes(point), 2)} forward passes; {format_count(int(kept(point)))} numbers kept of a record"
-            )
-    return "".join(f"<p>{row}</p>" for row in rows)
 
 
 def table(frontier: Frontier) -> str:
@@ -74,3 +53,30 @@ def describe_costs(frontier: Frontier) -> str:
         f"record, {format_number(more)} times as many; a clipped step kept {format_count(int(kept(few)))} numbers per record "
         f"instead of {format_count(int(kept(first)))} and the activations, {format_number(less)} times fewer."
     )
+
+
+def infinite(frontier: Frontier, bounds: tuple[str, ...]) -> dict[tuple[str, str], list[str]]:
+    """What has no finite epsilon: (method, reason) -> titles of the bounds, in order."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for point in frontier.points:
+        for bound in bounds:
+            if point.epsilon[bound] == inf:
+                titles = found.setdefault((title_of(point.method), point.reason[bound]), [])
+                titles += [BOUNDS[bound].title] if BOUNDS[bound].title not in titles else []
+    return found
+
+
+def about(frontier: Frontier, delta: float, accounting: Accounting) -> str:
+    """What is drawn: data, steps, seeds; and whether it is counted as the page counts now."""
+    steps, seeds = max(p.steps[-1] for p in frontier.points), max(len(p.seeds) for p in frontier.points)
+    drawn = f"{format_count(steps)} steps, {seeds} seed{'s' if seeds > 1 else ''}"
+    task = TASKS[frontier.task].title if frontier.task in TASKS else frontier.task
+    said = f"{task}: {drawn}, bars of one standard error."
+    if frontier.accounting.printed:
+        said += " As printed: no guarantee."
+    if accounting.schedule != "constant":
+        said += " The runs keep their β, and ε is that of such runs: not of the best β at every step, which the page is set to."
+    if frontier.delta != delta or frontier.accounting != accounting.replace(schedule="constant"):
+        at = f"δ = {format_delta(frontier.delta)}"
+        said += f" ε is counted at {at} as the page was set then; train again to count it as it is now."
+    return said

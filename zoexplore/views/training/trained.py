@@ -1,0 +1,81 @@
+"""The figure of what has been trained: accuracy against epsilon, by every bound that is drawn, as it comes."""
+
+from typing import Any
+
+from bokeh.models import HoverTool, Range1d
+
+from zoexplore.bounds import BOUNDS
+from zoexplore.columns import extent, look_of, title_of, ways
+from zoexplore.run.formatting import format_delta, format_number
+from zoexplore.training import Frontier
+from zoexplore.views.figures.names import Names
+from zoexplore.views.figures.parts import blank, empty, fill
+from zoexplore.views.style import theme
+
+MOST_NAMES = 30
+_MARKS = ("x", "y", "marker", "fill", "colour", "tip")
+
+
+class Trained:
+    """Accuracy against epsilon, a line for each method and bound with its name at the end: two sources, for what comes live."""
+
+    def __init__(self) -> None:
+        self.lines, self.marks = empty("trained-lines", "xs", "ys", "colour", "dash", "width"), empty("trained", *_MARKS)
+        self.figure = blank(
+            "accuracy-against-epsilon", x_axis_type="log", x_range=Range1d(0.01, 100), y_range=Range1d(0, 1),
+            y_axis_label="accuracy on held-out data",
+        )  # fmt: skip
+        self.figure.multi_line("xs", "ys", source=self.lines, line_color="colour", line_dash="dash", line_width="width")
+        dots = self.figure.scatter(
+            "x", "y", source=self.marks, size=9, marker="marker", fill_color="fill", line_color="colour", line_width=1.8
+        )  # fmt: skip
+        self.figure.add_tools(HoverTool(renderers=[dots], tooltips=[("", "@tip")], visible=False, point_policy="snap_to_data"))
+        self.names = Names(self.figure, MOST_NAMES)
+        self.ends: dict[str, tuple[float, str, bool]] = {}
+        self.size = {"inner_width": 600, "inner_height": 300}  # until a browser says
+        for side in self.size:
+            self.figure.on_change(side, self._resized)
+
+    def draw(self, found: Frontier, bounds: tuple[str, ...]) -> None:
+        """Draw a frontier in light colours."""
+        drawn = ways(found, bounds)
+        several = len({way.method for way in drawn if way.bound}) > 1
+        rows: list[dict[str, Any]] = []
+        lines: list[dict[str, Any]] = []
+        self.ends = {}
+        for way in drawn:
+            style = theme.style_of(way.bound) if way.bound else theme.REFERENCE
+            hue = style.colour[theme.LIGHT] if way.bound else theme.colour("muted")
+            of = [title_of(way.method)] if several or not way.bound else []
+            name = ", ".join([*of, BOUNDS[way.bound].title] if way.bound else of)
+            xs, ys = zip(*way.line, strict=True)
+            lines.append({"xs": xs, "ys": ys, "colour": hue, "dash": list(style.dash), "width": style.width})
+            lines += [
+                {"xs": [e, e], "ys": ends, "colour": hue, "dash": [], "width": 1.2}
+                for e, ends in zip(way.x, way.bars, strict=True)
+            ]
+            inside = theme.colour("surface") if way.hollow else hue
+            rows += [
+                {"x": e, "y": a, "marker": look_of(way.method).marker, "fill": inside, "colour": hue,
+                 "tip": f"{name}: ε = {format_number(e)}, accuracy {a:.3f}"}
+                for e, a in zip(way.x, way.y, strict=True)
+            ]  # fmt: skip
+            self.ends[name] = ys[-1], hue, way.bound == bounds[-1]
+        fill(self.lines, lines)
+        fill(self.marks, rows)
+        self._axes([x for line in lines for x in line["xs"]], [y for line in lines for y in line["ys"]])
+        self.figure.xaxis.axis_label = f"ε at δ = {format_delta(found.delta)}"
+        self.name()
+
+    def _axes(self, xs: list[float], ys: list[float]) -> None:
+        room = 0.06 * extent(ys)
+        self.figure.x_range.update(start=min(xs) / 1.2, end=1.2 * max(xs))
+        self.figure.y_range.update(start=min(ys) - room, end=max(ys) + room)
+
+    def _resized(self, attr: str, old: int, new: int) -> None:
+        self.size[attr] = new
+        self.name()
+
+    def name(self) -> None:
+        """Write the names in the margin, by how large the frame is."""
+        self.names.write(self.ends, tuple(self.size.values()), log=False, share=False)
