@@ -6,9 +6,9 @@ from concurrent.futures import ProcessPoolExecutor
 from zoexplore import Accounting, calibrate, curve, guarantee
 from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.loss_distribution import Losses
-from zoexplore.directions import moment_factor
-from zoexplore.presets import DEMONSTRATION, PRESETS
-from zoexplore.setting import SAMPLINGS, SCHEDULES, SENSITIVITIES
+from zoexplore.questions.directions import moment_factor
+from zoexplore.run.presets import DEMONSTRATION, PRESETS
+from zoexplore.run.setting import SAMPLINGS, SCHEDULES, SENSITIVITIES
 
 ON_BATCHES = {sampling: DEMONSTRATION.replace(batch=100, sampling=sampling) for sampling in SAMPLINGS}
 

@@ -7,9 +7,9 @@ this kind. What the length of gradients is worth is `tests/bounds/test_supposed.
 from functools import partial
 
 import zoexplore
-from zoexplore import planning
-from zoexplore.presets import BEFORE as DEMONSTRATION
-from zoexplore.presets import PAPER_CONVENTION
+from zoexplore import questions
+from zoexplore.run.presets import BEFORE as DEMONSTRATION
+from zoexplore.run.presets import PAPER_CONVENTION
 
 __all__ = ["DEFAULT", "DEMONSTRATION", "Accounting", "Setting", "calibrate", "crossover_step", "curve", "epsilon", "flat_step"]
 __all__ += ["guarantee", "least_directions"]
@@ -32,16 +32,16 @@ def curve(setting, field, values, bounds=None, accounting=DEFAULT):
 
 
 def calibrate(setting, field, bound="sharp", accounting=DEFAULT, **target):
-    return planning.calibrate(setting, field, bound=bound, accounting=accounting, **target)
+    return questions.calibrate(setting, field, bound=bound, accounting=accounting, **target)
 
 
 def crossover_step(setting, bound="sharp", accounting=DEFAULT):
-    return planning.crossover_step(setting, bound, accounting)
+    return questions.crossover_step(setting, bound, accounting)
 
 
 def flat_step(setting, bound="sharp", accounting=DEFAULT, **more):
-    return planning.flat_step(setting, bound, accounting, **more)
+    return questions.flat_step(setting, bound, accounting, **more)
 
 
 def least_directions(setting, accounting=DEFAULT):
-    return planning.least_directions(setting, accounting)
+    return questions.least_directions(setting, accounting)

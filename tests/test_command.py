@@ -11,11 +11,11 @@ from tests.running import page_of, running
 from tests.test_project import ROOT
 from zoexplore import BOUNDS, __version__, curve, epsilon, guarantee
 from zoexplore.__main__ import main
-from zoexplore.export import from_yaml, to_yaml
-from zoexplore.mechanism.targets import setting_for
-from zoexplore.presets import DEMONSTRATION
-from zoexplore.setting import SAMPLINGS, Accounting
-from zoexplore.statement import plain, statement
+from zoexplore.mechanism.arguments import setting_for
+from zoexplore.questions.export import from_yaml, to_yaml
+from zoexplore.questions.statement import plain, statement
+from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.run.setting import SAMPLINGS, Accounting
 
 
 @pytest.fixture
@@ -40,6 +40,7 @@ def test_epsilon_is_the_librarys_to_the_last_digit(capsys, file):
     assert found == {bound: epsilon(DEMONSTRATION, bound) for bound in BOUNDS}
     assert next(iter(found)) == "sharp", "the one that applies and gives least comes first"
     assert supposed.pop(0) == "# all under one supposition: every record's gradient is at most L = 1 long"
+    assert supposed.pop(0) == "# the least that applies: sharp"
     assert supposed == [f"# sharp supposes: {words}" for words in guarantee(DEMONSTRATION, "sharp").supposes]
 
 
@@ -50,6 +51,16 @@ def test_a_bound_that_does_not_apply_takes_a_line(capsys, file):
     _, answer, _ = ask(capsys, "epsilon", file, *UNKNOWN, "--set", "K=300")
     assert answer.splitlines()[0].startswith("composition") and "more: --json" in answer
     assert all(line.count("; ") == 0 for line in answer.splitlines() if " inf " in line)
+
+
+def test_a_plan_says_first_whether_its_noise_drowns_the_steps(capsys, tmp_path):
+    path = tmp_path / "known.yaml"
+    for n, words in ((1000, "# The noise drowns the step"), (10**6, "# A step is up to ")):
+        path.write_text(f"n: {n}\nd: 1000000\nbatch: 64\n", encoding="utf-8")
+        code, answer, _ = ask(capsys, "plan", str(path), "--epsilon", "0.5", "--passes", "1000")
+        planned = from_yaml(answer)
+        assert code == 0 and answer.startswith(words) and planned.problems == ()
+        assert planned.setting.clipping == "joint" and guarantee(planned.setting, "best").epsilon <= 0.5
 
 
 def test_it_says_where_a_field_changes_nothing_and_which_bound_is_the_least(capsys, file):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from zoexplore.directions import moment_factor, one_step_factors, tail_factor
+from zoexplore.questions.directions import moment_factor, one_step_factors, tail_factor
 
 
 def drawn(d, K, c, cosine, orthonormal, samples, seed):

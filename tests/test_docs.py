@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from tools import pages
-from zoexplore import __version__, limits
+from zoexplore import __version__
+from zoexplore.compute import limits
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])

@@ -7,8 +7,8 @@ import inspect
 import pytest
 
 MODULES = [
-    "setting", "bounds.guarantee", "bounds.conversion", "planning.calibration", "planning.recommendation", "planning.steps",
-    "directions", "utility", "export", "statement",
+    "run.setting", "bounds.guarantee", "bounds.conversion", "questions.calibration", "questions.recommendation",
+    "questions.steps", "questions.directions", "questions.utility", "questions.export", "questions.statement",
 ]  # fmt: skip
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from zoexplore import BOUNDS
-from zoexplore.documents import Reference, as_html, read, section
+from zoexplore.run.documents import Reference, as_html, read, section
 
 CITED = sorted({reference for bound in BOUNDS.values() for reference in bound.proofs})
 

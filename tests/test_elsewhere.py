@@ -87,7 +87,7 @@ def test_what_others_compile_is_kept_as_numba_keeps_it(tmp_path):
 def test_without_pytorch_the_accountant_and_the_explorer_work():
     code = BLOCK.format(names=TRAINING) + (
         "import sys, zoexplore as z\n"
-        "from zoexplore.presets import DEMONSTRATION\n"
+        "from zoexplore.run.presets import DEMONSTRATION\n"
         "print(z.epsilon(DEMONSTRATION, 'theorem'))\n"
         "page = z.explore(DEMONSTRATION.replace(K=9))\n"
         "root = page.__panel__().get_root()\n"

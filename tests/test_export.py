@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zoexplore import BOUNDS, Accounting, Setting, curve, epsilon
-from zoexplore.export import (
+from zoexplore.questions.export import (
     LARGEST_FILE,
     Loaded,
     from_fields,
@@ -24,7 +24,7 @@ from zoexplore.export import (
     to_query,
     to_yaml,
 )
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.run.presets import DEMONSTRATION
 
 SETTINGS = [
     DEMONSTRATION,

@@ -64,7 +64,7 @@ def test_both_do_what_they_say(extended):
     done = run(
         extended,
         "-c",
-        "from zoexplore import *; from zoexplore.presets import DEMONSTRATION; from zoexplore.views import Cost\n"
+        "from zoexplore import *; from zoexplore.run.presets import DEMONSTRATION; from zoexplore.views import Cost\n"
         "one = DEMONSTRATION.replace(T=1, lipschitz=float('inf'))\n"
         "assert epsilon(one, 'basic') == epsilon(one, 'composition')\n"
         "assert epsilon(one.replace(T=200), 'basic') > epsilon(one.replace(T=200), 'composition')\n"

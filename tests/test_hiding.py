@@ -9,10 +9,10 @@ from hypothesis import given
 from tests.bounds.strategies import settings_of_runs
 from tests.effort import examples
 from zoexplore import BOUNDS, Accounting, epsilon, guarantee
-from zoexplore.planning import gain_along, gain_map
-from zoexplore.planning.hiding import LEAST_GAIN
-from zoexplore.presets import DEMONSTRATION, PAPER_CONVENTION
-from zoexplore.published import RUNS
+from zoexplore.questions import gain_along, gain_map
+from zoexplore.questions.hiding import LEAST_GAIN
+from zoexplore.run.presets import DEMONSTRATION, PAPER_CONVENTION
+from zoexplore.run.published import RUNS
 
 
 @given(settings_of_runs())

@@ -8,7 +8,7 @@ from bokeh.models import BasicTickFormatter, GlyphRenderer, Line
 from bokeh.plotting import figure
 
 from zoexplore import BOUNDS, Accounting, curve, guarantee, plots
-from zoexplore.presets import PRESETS
+from zoexplore.run.presets import PRESETS
 from zoexplore.training import Frontier, Point
 from zoexplore.views.style import theme
 
@@ -128,7 +128,7 @@ def test_the_frontier_has_a_marker_a_method_and_hollow_ones_where_a_loss_is_supp
     points = (point("noisy-zogd", finite, 0.9, ("the loss is convex",)), point("non-private", never, 0.99))
     drawn = plots.frontier(Frontier("mixture", points, Accounting(), 1e-5, 0))
     kinds = [type(part).__name__ for part in drawn]
-    assert kinds.count("Scatter") == 2 and kinds.count("HLine") == 1 and kinds.count("ErrorBars") == 2
+    assert kinds.count("Scatter") == 2 and kinds.count("Curve") == 3 and kinds.count("ErrorBars") == 2
     fills = [hv.Store.lookup_options("bokeh", part, "style").kwargs["color"] for part in drawn if isinstance(part, hv.Scatter)]
     assert fills == [plots.style("composition")["color"], "white"]
     with pytest.raises(ValueError, match="'accuracy' or 'loss'"):

@@ -3,7 +3,7 @@
 import pytest
 
 from zoexplore import Accounting, epsilon
-from zoexplore.presets import DEMONSTRATION, PRESETS
+from zoexplore.run.presets import DEMONSTRATION, PRESETS
 
 FIGURES = [preset for preset in PRESETS.values() if preset.pins]
 

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.frontier import horizons
 from zoexplore import Accounting, Setting, epsilon, guarantee
 from zoexplore.bounds.kernels.subsampled_renyi import sampled_divergence
 from zoexplore.bounds.loss_distribution import Losses
-from zoexplore.presets import DEMONSTRATION, PRESETS
-from zoexplore.risk import of_pair
+from zoexplore.questions.risk import of_pair
+from zoexplore.run.presets import DEMONSTRATION, PRESETS
 
 ROOT = Path(__file__).parents[1]
 NUMBER = r"(?:\d+(?:\.\d+)?|\.\d+)"
@@ -120,9 +121,13 @@ PRINTED = [
         lambda: [of_pair(epsilon(DEMONSTRATION, "sharp"), 1e-5).advantage, guarantee(DEMONSTRATION, "sharp").advantage],
         loosely=True,
     ),
+    Printed(
+        "training", rf"ε is ({NUMBER}) at every T from .* ε = 2 at T = 100 costs ({NUMBER}) and ({NUMBER}) at 10⁶",
+        lambda: [ends[of].values[-1][0] for ends in [horizons.epsilons()] for of in (0, 1, 2)], loosely=True,
+    ),
 ]  # fmt: skip
 GIVEN = re.compile(
-    rf"[Aa]t ε = {NUMBER}|\| ε = |what ε = 1 allows|Values below ε = 0|So ε = 0 where|δ at ε = 0"
+    rf"(?:[Aa]t|digits,|MNIST,|all records,) ε = {NUMBER}|\| ε = |what ε = 1 allows|Values below ε = 0|So ε = 0 where|δ at ε = 0"
     r"|densities convolved\s+on a grid give ε"
 )
 # The page's code is run and its number compared: tests/mechanism/test_guide.py.

@@ -6,11 +6,11 @@ import pytest
 from dp_accounting import GaussianDpEvent, NeighboringRelation, PoissonSampledDpEvent, SelfComposedDpEvent
 from dp_accounting.pld import PLDAccountant
 
-from benchmarks.published import FIGURES, by_fresh_batches, by_theirs, markdown
+from benchmarks.published import by_fresh_batches, by_theirs, markdown
 from zoexplore import epsilon
-from zoexplore.formatting import round_up
-from zoexplore.presets import PRESETS
-from zoexplore.published import RUNS
+from zoexplore.run.formatting import round_up
+from zoexplore.run.presets import PRESETS
+from zoexplore.run.published import FIGURES, RUNS
 
 PAGE = Path(__file__).parents[1] / "docs" / "published.md"
 

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from tests.bounds.strategies import settings_of_runs
 from tests.convention import DEMONSTRATION, Accounting, Setting, curve, epsilon, guarantee
-from zoexplore import BOUNDS, setting
-from zoexplore.fields import FIELDS, OPTIONS
-from zoexplore.setting import Refused
+from zoexplore import BOUNDS
+from zoexplore.run import setting
+from zoexplore.run.fields import FIELDS, OPTIONS
+from zoexplore.run.setting import Refused
 
 TOO_LARGE = 2**53 + 1
 

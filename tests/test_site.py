@@ -60,7 +60,7 @@ def test_an_output_finds_panels_style_sheets_in_the_site(tmp_path, monkeypatch):
 def test_every_public_name_is_asked_for_where_it_is_defined_and_once():
     asked = re.findall(r"^::: (\S+)$", made.names(), re.M)
     assert len(asked) == len(set(asked)) > 60
-    assert {"zoexplore.setting.Setting", "zoexplore.mechanism.optimiser.NoisyZOGD"} <= set(asked)
+    assert {"zoexplore.run.setting.Setting", "zoexplore.mechanism.optimiser.NoisyZOGD"} <= set(asked)
 
 
 @pytest.mark.proof

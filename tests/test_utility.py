@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.bounds.strategies import powers, settings_of_runs
 from tests.convention import DEMONSTRATION, Accounting, Setting, calibrate, epsilon, guarantee
-from zoexplore.utility import clip_probability, closed_form_tradeoff, largest_step, utility
+from zoexplore.questions.utility import clip_probability, closed_form_tradeoff, largest_step, utility
 
 RUN = DEMONSTRATION.replace(n=1000, d=1000, K=50, T=2000, sigma=0.02, M=2.0, m=0.5, ridge=0.5, xi=1e-5, clip=1.0)
 

@@ -10,14 +10,14 @@ import pytest
 
 from tests.running import page_of, running
 from zoexplore import epsilon
-from zoexplore.export import to_yaml
-from zoexplore.presets import DEMONSTRATION
-from zoexplore.setting import Accounting
+from zoexplore.questions.export import to_yaml
+from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.run.setting import Accounting
 
 ROOT = Path(__file__).parents[1]
 HEAVY = {"panel", "bokeh", "holoviews", "param", "torch", "pandas", "jupyterlab"}
 PLOT = (
-    "import holoviews as hv; from zoexplore import plots; from zoexplore.presets import DEMONSTRATION as run;"
+    "import holoviews as hv; from zoexplore import plots; from zoexplore.run.presets import DEMONSTRATION as run;"
     "hv.save(plots.curves(run, values=[1, 10]), 'curves.html')"
 )
 

@@ -3,28 +3,45 @@
 The site has the tables as a page of its own.
 """
 
-from collections.abc import Sequence
-from math import hypot, sqrt
+from collections.abc import Iterable, Sequence
+from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
 
 from zoexplore import plots
 from zoexplore.bounds import BOUNDS
 from zoexplore.columns import COSTS, spread
-from zoexplore.formatting import format_count, format_number
+from zoexplore.plots.training import STUDIES
+from zoexplore.run.formatting import format_count, format_number, format_short
 from zoexplore.training import METHODS, TASKS, Frontier
-from zoexplore.training.comparison import HIDING
 from zoexplore.training.costs import kept, passes
-from zoexplore.training.finished import Comparison, Nearness, load
-from zoexplore.views.training.comparison import describe_costs, describe_frontier
+from zoexplore.training.finished import Comparison, load
 from zoexplore.views.training.results import how
+from zoexplore.views.training.words import describe_costs, describe_frontier
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-MEASURED = (
-    ("objective", "excess", "excess of the objective over its minimum, as a share of that before the first step"),
-    ("decisions", "differing", "test records that are decided otherwise than at the minimum, as a share"),
-)  # measure, what of a result has it, what a table calls it
+HEAD = (
+    "Methods at a fixed ε; [training](training.md#methods-at-a-fixed-ε) says how they are compared. Every method is charged for "
+    "one record's gradient, by the best of its sound accounts:"
+)
+ACCOUNTS = (
+    (
+        "the joint clip", "always",
+        "a record's K derivatives are shortened together to length C, so it moves a step by at most (η/K) C/n; on all records "
+        "of a loss whose smoothness is proved, [the sharper bound](joint.md) counts it too",
+    ),
+    (
+        "Poisson batches", "with a batch",
+        "the same at C/b, for every record with chance b/n: the [exact privacy-loss distribution](batches.md#exact-conversion), "
+        "the larger of its two orders",
+    ),
+    (
+        "the Lipschitz constant", "C is at least the proved one, on all records",
+        "the clip never acts; random directions see about √(K/d) of a gradient ([bounds](bounds.md#1-the-mechanism)), and the "
+        "hidden-state bounds apply",
+    ),
+)  # fmt: skip
 
 
 def main() -> None:
@@ -36,12 +53,13 @@ def main() -> None:
         plots.save(plots.comparison(frontier), DOCS / f"comparison-{task}.svg")
         for cost in COSTS:
             plots.save(plots.comparison(frontier, cost), DOCS / f"comparison-{task}-{cost}.svg")
+    for name in dict.fromkeys(series.study for series in found.series):
+        plots.save(plots.study([series for series in found.series if series.study == name]), DOCS / f"study-{name}.svg")
 
 
 def written(found: Comparison) -> str:
-    """All tasks, then what hiding the iterates buys: a page that stands beside the figures."""
-    compared = "Methods at a fixed ε; [training](training.md#methods-at-a-fixed-ε) says how they are compared."
-    parts = ["# The comparison in full", compared]
+    """All tasks, then the studies: a page that stands beside the figures."""
+    parts = ["# The comparison in full", HEAD, _table(("account", "when", "what it is"), ACCOUNTS)]
     for task, frontier in found.frontiers.items():
         parts += [
             f"## {TASKS[task].title}",
@@ -53,8 +71,11 @@ def written(found: Comparison) -> str:
             describe_costs(frontier),
             costs(frontier),
             how(found, task),
+            chosen(found, task),
+            *([held_back(found, task)] if task in found.control else []),
         ]
-    return "\n\n".join([*parts, *hiding(found)]) + "\n"
+    parts += ["## Studies", *studies(found)] if found.series else []
+    return "\n\n".join(parts) + "\n"
 
 
 def accuracies(frontier: Frontier) -> str:
@@ -88,48 +109,61 @@ def costs(frontier: Frontier) -> str:
     return _table(head, rows)
 
 
-def hiding(found: Comparison) -> list[str]:
-    """What is lost with the last iterate alone released, and with all of them, by each measure."""
-    if not found.hiding:
-        return []
-    right = [fmean(near.accuracy) for near in found.hiding]
-    says = (
-        f"Means over {len(found.hiding[0].excess)} seeds and one standard error; in brackets, what was chosen for this measure. "
-        f"In accuracy on the test part all of them lie between {min(right):.4f} and {max(right):.4f}. Made "
-        f"{found.dates[HIDING][:10]} in {found.seconds[HIDING] / 60:.0f} minutes of processor time."
-    )
-    return ["## What hiding the iterates buys", *(_measured(found.hiding, *each) for each in MEASURED), says]
+def chosen(found: Comparison, task: str) -> str:
+    """What every draw of the tuning chose, and what averaging the tail would have made of it."""
+    head = (
+        "method", "trials of a draw", "K", "T", "batch", "clip", "η/K", "β", "on validation", "last iterates", "tail averages",
+        "gain", "a run of the mechanism",
+    )  # fmt: skip
+    rows = []
+    for key, draws in found.tuning[task].items():
+        listed = [
+            _listed("all" if draw.choice[name] is None else draw.choice[name] for draw in draws)
+            for name in ("K", "T", "batch", "clip", "rate", "beta")
+        ]
+        last, average = ([getattr(draw, name) for draw in draws] for name in ("last", "average"))
+        gains = [b - a for a, b in zip(last, average, strict=True)]
+        validation = [draw.validation for draw in draws]
+        numbers = (validation, last, average, gains)
+        by_mechanism = _listed(draw.mechanism for draw in draws if draw.mechanism is not None)
+        rows.append((key, _listed(draw.trials for draw in draws), *listed, *(_mean(values) for values in numbers), by_mechanism))
+    return _table(head, rows)
 
 
-def _measured(found: list[Nearness], measure: str, field: str, title: str) -> str:
-    """One measure, from each number of directions, and by how much public iterates are worse."""
-    of = {(near.hidden, near.K, near.epsilon): near for near in found if near.measure == measure}
-    targets, rows = sorted({near.epsilon for near in found}), []
-    for K in sorted({near.K for near in found}):
-        for hidden in (True, False):
-            cells = [_cell(of[hidden, K, target], field) for target in targets]
-            rows.append((f"{'hidden' if hidden else 'public'}, K = {K}", *cells))
-        pairs = [(getattr(of[False, K, t], field), getattr(of[True, K, t], field)) for t in targets]
-        rows.append(("public over hidden", *(_ratio(*pair) for pair in pairs)))
-    return _table((title, *(f"ε = {format_number(t)}" for t in targets)), rows)
+def held_back(found: Comparison, task: str) -> str:
+    """The best of random settings beside what was chosen, both in law on the test part."""
+    rows = []
+    for key, other in found.control[task].items():
+        ours = [draw.last for draw in found.tuning[task].get(key, ())]
+        if ours:
+            rows.append((key, f"{other:.3f}", _mean(ours)))
+    return _table(("", "best of 50 random settings", "what was chosen"), rows)
 
 
-def _cell(near: Nearness, field: str) -> str:
-    values = getattr(near, field)
-    chosen = f"T = {near.T}, β = {near.beta:g}, η/K = {near.rate:.2g}"
-    return f"{fmean(values):.2g} ± {_error(values):.1g} ({chosen})"
+def studies(found: Comparison) -> list[str]:
+    """Each study as a figure and a table."""
+    parts = []
+    for name in dict.fromkeys(series.study for series in found.series):
+        of = [series for series in found.series if series.study == name]
+        heads = dict.fromkeys(x for series in of for x in series.x)
+        if len(of[0].values[0]) > 1:
+            at = {series.label: dict(zip(series.x, series.values, strict=True)) for series in of}
+            rows = [(label, *(_mean(values[x], 2) if x in values else "" for x in heads)) for label, values in at.items()]
+            shown = [_table((STUDIES[name][0], *(format_number(x) for x in heads)), rows)]
+        else:
+            shown = []
+        parts += [f"![{STUDIES[name][1]} over {STUDIES[name][0]}](study-{name}.svg)", *shown]
+    return parts
 
 
-def _error(values: tuple[float, ...]) -> float:
-    return stdev(values) / sqrt(len(values))
+def _listed(values: Iterable[float | str]) -> str:
+    return ", ".join(value if isinstance(value, str) else format_short(value, 3) for value in values)
 
 
-def _ratio(public: tuple[float, ...], hidden: tuple[float, ...]) -> str:
-    """Of the means, with its standard error, and how many standard errors the difference has."""
-    above, below = fmean(public), fmean(hidden)
-    ratio, error = above / below, hypot(_error(public), _error(hidden))
-    relative = hypot(_error(public) / above, _error(hidden) / below)
-    return f"{ratio:.2f} ± {ratio * relative:.2f} ({(above - below) / error:+.1f} errors)"
+def _mean(values: Sequence[float], digits: int = 0) -> str:
+    """With its standard error; with so many digits, or three decimals."""
+    error = stdev(values) / sqrt(len(values)) if len(values) > 1 else 0.0
+    return f"{fmean(values):.{digits}g} ± {error:.1g}" if digits else f"{fmean(values):.3f} ± {error:.3f}"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -14,7 +14,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-from zoexplore.writing import write
+from zoexplore.run.saving import write
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS, KEPT = ROOT / "notebooks", ROOT / "build" / "executed"

@@ -16,7 +16,7 @@ from tools import slides
 from tools.executed import HIDDEN, ROOT, as_written, executed, only_answers, paths
 from tools.lesson import linked_as_data
 from tools.site import DRAWN, katex
-from zoexplore.writing import write
+from zoexplore.run.saving import write
 
 BUILD = ROOT / "build"
 KINDS = ("handouts", "answers", "slides")

@@ -12,10 +12,10 @@ from bokeh.resources import INLINE
 from panel.io.resources import CDN_DIST, DIST_DIR
 
 from zoexplore import guarantee, plots
-from zoexplore.formatting import format_number
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.run.formatting import format_number
+from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.run.saving import write
 from zoexplore.views.style import theme
-from zoexplore.writing import write
 
 RUN = DEMONSTRATION.replace(T=40)  # as in the notebook
 _TEXT = """

@@ -17,9 +17,9 @@ from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 from tools.chromium import find
 from zoexplore import Accounting, guarantee
-from zoexplore.export import to_query
-from zoexplore.formatting import format_number
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.questions.export import to_query
+from zoexplore.run.formatting import format_number
+from zoexplore.run.presets import DEMONSTRATION
 
 FILE = Path(__file__).parents[1] / "docs" / "explorer.gif"
 # More and more steps; then, for the longest run, more and more of the noise along the directions.

@@ -12,17 +12,17 @@ from bokeh.embed import components
 
 from tools import lesson
 from zoexplore import BOUNDS, Accounting, curve, guarantee, plots
-from zoexplore.export import to_python, to_query, to_yaml
-from zoexplore.formatting import format_number
-from zoexplore.presets import DEMONSTRATION, PRESETS
-from zoexplore.published import RUNS, Published
+from zoexplore.questions.export import to_python, to_query, to_yaml
+from zoexplore.run.formatting import format_number
+from zoexplore.run.presets import DEMONSTRATION, PRESETS
+from zoexplore.run.published import RUNS, Published
 from zoexplore.training import load
 from zoexplore.views.panels.story import STEPS
-from zoexplore.views.training.results import PRICE
+from zoexplore.views.training.tab import PRICE
 
 MODULES = (
-    "zoexplore", "zoexplore.planning", "zoexplore.utility", "zoexplore.export", "zoexplore.statement", "zoexplore.plots",
-    "zoexplore.mechanism", "zoexplore.hf", "zoexplore.training",
+    "zoexplore", "zoexplore.questions", "zoexplore.questions.utility", "zoexplore.questions.export",
+    "zoexplore.questions.statement", "zoexplore.plots", "zoexplore.mechanism", "zoexplore.hf", "zoexplore.training",
 )  # fmt: skip
 _NAMES = """# Public names
 
@@ -38,7 +38,7 @@ Drawn by `zoexplore.plots`, each by the line above it; they answer the mouse.
 """
 _SCRIPTS = """
 from zoexplore import plots
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.run.presets import DEMONSTRATION
 
 plots.use()
 below = {"legend_position": "top", "legend_cols": 2, "height": 420}

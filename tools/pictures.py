@@ -9,7 +9,7 @@ from playwright.sync_api import sync_playwright
 
 from tools.chromium import find
 from zoexplore import guarantee, plots
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.run.presets import DEMONSTRATION
 
 FOLDER = Path(__file__).parents[1] / "docs"
 RUN = DEMONSTRATION.replace(T=40)
@@ -49,7 +49,8 @@ def distances() -> hv.Overlay:
     """What is left to hide, by the sharper bound's proof, and what would be left if nothing were hidden or nothing pulled."""
     plan = guarantee(RUN, "sharp").trajectory
     assert plan is not None
-    B = 2 * RUN.eta * RUN.clip / (RUN.n * np.sqrt(RUN.K))
+    assert RUN.lipschitz is not None
+    B = 2 * RUN.eta * RUN.lipschitz / (RUN.n * RUN.K)  # no longer than the gradients of two records
     time, pull = np.arange(RUN.T + 1), [0.0]
     inside, across = RUN.K / RUN.d, 1 - RUN.K / RUN.d
     c = 1 - RUN.eta * RUN.m / RUN.K
@@ -66,7 +67,7 @@ def distances() -> hv.Overlay:
         )
         for name, (values, bound, dash) in lines.items()
     ]
-    return hv.Overlay(drawn).opts(ylim=(0, 0.02), legend_position="top_left", toolbar=None, **WIDE)
+    return hv.Overlay(drawn).opts(ylim=(0, 0.0008), legend_position="top_left", toolbar=None, **WIDE)
 
 
 def costs() -> hv.Overlay:

@@ -5,8 +5,8 @@ python -m tools.price
 
 from pathlib import Path
 
-from zoexplore.presets import DEMONSTRATION
-from zoexplore.setting import Accounting
+from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.run.setting import Accounting
 from zoexplore.training import frontier, save
 
 FILE = Path(__file__).parents[1] / "zoexplore" / "training" / "price.json"

@@ -12,10 +12,10 @@ from typing import Any
 import panel as pn
 
 from zoexplore import Accounting, Setting
-from zoexplore.fields import in_symbols
-from zoexplore.planning import SOLVABLE_FIELDS
-from zoexplore.presets import DEMONSTRATION as RUN
-from zoexplore.presets import PRESETS
+from zoexplore.questions import SOLVABLE_FIELDS
+from zoexplore.run.fields import in_symbols
+from zoexplore.run.presets import DEMONSTRATION as RUN
+from zoexplore.run.presets import PRESETS
 from zoexplore.views import Explorer
 from zoexplore.views.figures.legend import Legend
 from zoexplore.views.panels.story import STEPS
@@ -108,7 +108,6 @@ def _runs() -> States:
         "errata",
         "plan",
         "results",
-        "price",
         "train",
     ):
         explorer.tabs.selected = name
@@ -183,11 +182,6 @@ def _refusals() -> States:
     for name, box in attack.boxes.items():
         box.text.value = "150 %"
         yield f"attack: {name} of 150 %", said(explorer)
-    explorer.tabs.selected = "map"
-    explorer.tabs["map"].levels.text.value = "0, x"
-    yield "map: lines at 0 and x", said(explorer)
-    explorer.tabs["map"].param.update(x="K", y="K")
-    yield "map: twice the same field", said(explorer)
     for content in ("", "- 1", "K: 0\nmoon: 1", "K: [", "K: 52", "setting: 7"):
         explorer.files.pasted.value = content
         explorer.files.take.clicks += 1

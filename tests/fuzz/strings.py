@@ -3,8 +3,8 @@
 from hypothesis import strategies as st
 
 from tests.properties.runs import accountings, lively
-from zoexplore.export import every_field, to_query, to_yaml
-from zoexplore.setting import SETTING_FIELDS
+from zoexplore.questions.export import every_field, to_query, to_yaml
+from zoexplore.run.setting import SETTING_FIELDS
 from zoexplore.views.address import PARTS
 from zoexplore.views.state import OPTIONS
 from zoexplore.views.tabs import VIEWS

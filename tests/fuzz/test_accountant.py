@@ -12,8 +12,8 @@ from tests.effort import examples
 from tests.fuzz.patience import within_a_second
 from tests.fuzz.strings import NAMES, objects, values
 from zoexplore import BOUNDS, Accounting, Setting, calibrate, curve, epsilon, guarantee
-from zoexplore.presets import DEMONSTRATION
-from zoexplore.setting import LONGEST_SHOWN, NUMERIC_FIELDS, SETTING_FIELDS
+from zoexplore.run.presets import DEMONSTRATION
+from zoexplore.run.setting import LONGEST_SHOWN, NUMERIC_FIELDS, SETTING_FIELDS
 from zoexplore.views.state import OPTIONS
 
 CODE = re.compile(r'Traceback|File "|/[a-z_]+/[a-z_]+/|\.py\b|0x[0-9a-f]{6,}|zoexplore\.|numpy\.|<function')

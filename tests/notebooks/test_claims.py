@@ -1,14 +1,19 @@
 """What the notebooks say is what comes out: claims in their prose that no cell of theirs checks."""
 
+import contextlib
+import io
 import re
+from math import inf
 
+import nbformat
 import numpy as np
 import pytest
 
 from tests.notebooks.conftest import SERIES
+from tests.notebooks.test_series import solutions
 from zoexplore import Accounting, guarantee
 from zoexplore.bounds.conversion import epsilon_of
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.run.presets import AS_PRINTED, DEMONSTRATION
 
 PROSE = {path.stem.partition("-")[0]: path.read_text(encoding="utf-8") for path in SERIES}
 
@@ -36,6 +41,33 @@ def test_the_lipschitz_push_is_shorter_by_the_root_of_d():
     nearer = np.sqrt(by_clip.rho / by_slope.rho)
     assert 0.8 * np.sqrt(run.d) < nearer <= np.sqrt(run.d) < by_clip.epsilon / by_slope.epsilon
     assert f"\\\\sqrt d\\\\approx{np.sqrt(run.d):.0f}" in PROSE["6"]
+
+
+def printed_by(number, words, **names):
+    """The numbers that a solution prints, the one that has these words."""
+    path = next(path for path in SERIES if path.name.startswith(f"{number}-"))
+    (code,) = [code for code in solutions(nbformat.read(path, as_version=4)) if words in code]
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(code, {"guarantee": guarantee, **names})
+    return [float(word) for word in out.getvalue().split()]
+
+
+def test_formulas_of_the_clip_are_held_against_numbers_that_count_by_the_clip():
+    """They were held against numbers of gradients of length 1, after these had become the usual ones."""
+    formula, counted = printed_by("1", "noise = s.sigma", run=DEMONSTRATION)
+    assert formula == pytest.approx(counted, rel=1e-12)
+    by_clip, by_length = printed_by("3", "across / along", run=DEMONSTRATION.replace(K=52))
+    assert by_clip == pytest.approx(10, rel=1e-12) and 9 < by_length < 10
+    assert printed_by("10", "two / one", unknown=DEMONSTRATION.replace(lipschitz=inf)) == [pytest.approx(2, rel=1e-12)]
+
+
+def test_nothing_but_misprints_parts_the_papers_figures():
+    """Notebook 5 compared the paper's constants, by the clip, with a bound that counts the length of gradients."""
+    (cell,) = (c.source for c in nbformat.read(SERIES[5], as_version=4).cells if "corrected = " in c.source)
+    names = {"Accounting": Accounting}
+    exec("\n".join(line for line in cell.splitlines() if line.startswith(("printed", "corrected"))), names)
+    assert names["printed"] == AS_PRINTED and names["corrected"] == AS_PRINTED.replace(printed=False)
 
 
 @pytest.mark.parametrize("number", PROSE)

@@ -17,7 +17,7 @@ from tests.notebooks.lab import LOOK, PANEL, SECONDS, canvases
 from tests.running import LEAN, running
 
 CELL = """import panel as pn
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views import Curves, Dial, State
 
 pn.extension()

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from tools import lesson
-from zoexplore.writing import write
+from zoexplore.run.saving import write
 
 OLD = b"what was there before"
 BIG = bytes(range(256)) * 400

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from zoexplore import guarantee
-from zoexplore.motion import frames, miniature, simulate
-from zoexplore.presets import DEMONSTRATION
+from zoexplore.questions.miniature import frames, miniature, simulate
+from zoexplore.run.presets import DEMONSTRATION
 
 FEW = {"runs": 300}
 
