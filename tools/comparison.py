@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def written(found: Comparison) -> str:
-    """All tasks, then the studies: a page that stands beside the figures."""
+    """Every comparison, the studies, and the tasks and methods: a page that stands beside the figures."""
     parts = ["# The comparison in full", HEAD, _table(("account", "when", "what it is"), ACCOUNTS)]
     for task, frontier in found.frontiers.items():
         parts += [
@@ -75,7 +75,14 @@ def written(found: Comparison) -> str:
             *([held_back(found, task)] if task in found.control else []),
         ]
     parts += ["## Studies", *studies(found)] if found.series else []
+    parts += ["## Tasks", _table(("key", "data", "model", "ridge", "assumed of the data"), tasks())]
+    parts += ["## Methods", _table(("key", "what it does"), [(method.name, method.summary) for method in METHODS.values()])]
     return "\n\n".join(parts) + "\n"
+
+
+def tasks() -> list[tuple[str, ...]]:
+    """A row for each task that the package brings."""
+    return [(t.name, t.summary, t.model, format_number(t.ridge), "; ".join(t.supposed)) for t in TASKS.values()]
 
 
 def accuracies(frontier: Frontier) -> str:
