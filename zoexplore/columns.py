@@ -9,9 +9,9 @@ import numpy as np
 from bokeh.plotting.contour import contour_data
 
 from zoexplore import palette
+from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.bound import CLIP_ALONE, Trajectory
 from zoexplore.run.formatting import format_short
-from zoexplore.run.setting import Accounting
 from zoexplore.training import METHODS
 from zoexplore.training.costs import kept, passes
 
@@ -85,7 +85,7 @@ def look_of(method: str) -> Look:
     return LOOKS.get(method, Look())
 
 
-def supposed(point: "Point", bound: str, accounting: Accounting) -> tuple[str, ...]:
+def supposed(point: "Point", bound: str) -> tuple[str, ...]:
     """What a bound takes for granted of this point's data and loss. Where the loss is only supposed, what the clip alone
     carries is counted without.
     """
@@ -160,12 +160,22 @@ def ways(frontier: "Frontier", bounds: Sequence[str], utility: str = "accuracy")
                 x, y = [p.epsilon[bound] for p in drawn], [p.mean(utility) for p in drawn]
                 steps = list(zip(drawn[0].epsilons.get(bound, ()), drawn[0].means(utility), strict=False))
                 line = steps if len(points) == 1 and steps else list(zip(x, y, strict=True))
-                hollow = any(supposed(p, bound, frontier.accounting) for p in drawn)
+                hollow = any(supposed(p, bound) for p in drawn)
                 found.append(Way(method, bound, x, y, [bar(p, utility) for p in drawn], line, hollow))
         if not any(way.method == method for way in found):
             public.append((method, points[0].mean(utility)))
     ends = [e for way in found for e, _ in way.line if 0 < e < inf] or [0.1, 10.0]
     return found + [Way(method, "", [], [], [], [(e, y) for e in (min(ends), max(ends))]) for method, y in public]
+
+
+def labels(drawn: Sequence[Way]) -> list[str]:
+    """What lines are called: the bound, after the method where several have one, or where it has none."""
+    several = len({way.method for way in drawn if way.bound}) > 1
+    found = []
+    for way in drawn:
+        method = [title_of(way.method)] if several or not way.bound else []
+        found.append(", ".join([*method, BOUNDS[way.bound].title] if way.bound else method))
+    return found
 
 
 class Rivals(NamedTuple):

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 import holoviews as hv
 from bokeh.models import GlyphRenderer, Text
 
-from zoexplore.bounds import BOUNDS
 from zoexplore.columns import (
     COSTS,
     apart,
     bar,
     extent,
+    labels,
     lines,
     look_of,
     near_costs,
     rivals,
     short_of,
-    title_of,
     ways,
 )
 from zoexplore.palette import PINS
@@ -53,11 +52,8 @@ def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "shar
     x, y = hv.Dimension("epsilon", label=epsilon_at(found.delta)), hv.Dimension(utility, label=f"{utility} on held-out data")
     frame = FRAME | {"logx": True, "padding": 0.06}
     drawn, parts = ways(found, bounds, utility), []
-    methods = {way.method for way in drawn if way.bound}
-    for way in drawn:
+    for way, label in zip(drawn, labels(drawn), strict=True):
         look = style(way.bound) if way.bound else {"color": MUTED, "line_dash": "dotted", "line_width": 1.5}
-        name = title_of(way.method) if len(methods) > 1 or not way.bound else ""
-        label = ", ".join(filter(None, (name, BOUNDS[way.bound].title if way.bound else "")))
         parts.append(hv.Curve(way.line, x, y, **({} if way.bound else {"label": label})).opts(**look, **frame))
         if way.bound:
             bars = [(e, a, (high - low) / 2) for e, a, (low, high) in zip(way.x, way.y, way.bars, strict=True) if high > low]

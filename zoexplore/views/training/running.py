@@ -226,7 +226,7 @@ def _infinite(frontier: Frontier, bounds: tuple[str, ...]) -> str:
 
 def _supposed(frontier: Frontier, bounds: tuple[str, ...]) -> str:
     """What hollow marks rest on."""
-    words = dict.fromkeys(w for p in frontier.points for b in bounds for w in supposed(p, b, frontier.accounting))
+    words = dict.fromkeys(w for p in frontier.points for b in bounds for w in supposed(p, b))
     return f"<p>Hollow marks suppose, without proof, that {escape('; '.join(words))}.</p>" if words else ""
 
 

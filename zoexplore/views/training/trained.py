@@ -4,8 +4,7 @@ from typing import Any
 
 from bokeh.models import HoverTool, Range1d
 
-from zoexplore.bounds import BOUNDS
-from zoexplore.columns import extent, look_of, title_of, ways
+from zoexplore.columns import extent, labels, look_of, ways
 from zoexplore.run.formatting import format_delta, format_number
 from zoexplore.training import Frontier
 from zoexplore.views.figures.names import Names
@@ -39,15 +38,12 @@ class Trained:
     def draw(self, found: Frontier, bounds: tuple[str, ...]) -> None:
         """Draw a frontier in light colours."""
         drawn = ways(found, bounds)
-        several = len({way.method for way in drawn if way.bound}) > 1
         rows: list[dict[str, Any]] = []
         lines: list[dict[str, Any]] = []
         self.ends = {}
-        for way in drawn:
+        for way, name in zip(drawn, labels(drawn), strict=True):
             style = theme.style_of(way.bound) if way.bound else theme.REFERENCE
             hue = style.colour[theme.LIGHT] if way.bound else theme.colour("muted")
-            of = [title_of(way.method)] if several or not way.bound else []
-            name = ", ".join([*of, BOUNDS[way.bound].title] if way.bound else of)
             xs, ys = zip(*way.line, strict=True)
             lines.append({"xs": xs, "ys": ys, "colour": hue, "dash": list(style.dash), "width": style.width})
             lines += [
