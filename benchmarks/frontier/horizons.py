@@ -88,14 +88,14 @@ def candidates(way: Way, T: int) -> list[Run]:
     else:
         reach = (min(times * TASK.d / (way.K * TASK.ridge * planned), LARGEST_RATE / M) for times in RELAXATIONS)
         shapes = [(rate, 1.0) for rate in dict.fromkeys(reach)]
-    made = [_aimed(way, planned, *shape) for shape in shapes]
+    made = [_aimed(way.K, way.hidden, planned, *shape) for shape in shapes]
     return [Run(choice_of(c, T), c.setting.noise_multiplier) for c in made if c is not None]
 
 
 @lru_cache
-def _aimed(way: Way, T: int, rate: float, beta: float) -> Configuration | None:
-    choice = Choice(way.K, T, rate, TASK.constants.lipschitz, beta=beta, ridge=TASK.ridge)
-    return aimed(TASK, "noisy-zogd", choice, EPSILON, Accounting(), hidden=way.hidden)
+def _aimed(K: int, hidden: bool, T: int, rate: float, beta: float) -> Configuration | None:
+    choice = Choice(K, T, rate, TASK.constants.lipschitz, beta=beta, ridge=TASK.ridge)
+    return aimed(TASK, "noisy-zogd", choice, EPSILON, Accounting(), hidden=hidden)
 
 
 def choice_of(made: Configuration, T: int) -> Choice:
@@ -109,7 +109,7 @@ def epsilons() -> list[Series]:
     T, found = np.unique(np.geomspace(10, LONGEST, 31).round().astype(int)).tolist(), []
     for way in (WAYS[0], WAYS[1], WAYS[4]):
         planned = LONGEST if way.hidden else STEPS[0]
-        made = _aimed(way, planned, RATES[-1] / TASK.constants.M, SHARES[1] if way.hidden else 1.0)
+        made = _aimed(way.K, way.hidden, planned, RATES[-1] / TASK.constants.M, SHARES[1] if way.hidden else 1.0)
         assert made
         known, bound = accounts(TASK, made, Accounting())[-1], "sharp" if way.hidden else "composition"
         values = curve(known.setting, "T", T, (bound,), accounting=known.accounting)[bound]

@@ -13,13 +13,14 @@ Independent directions, normal with variance 1/d, have a law as simple: with a =
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import hypot, inf, sqrt
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from zoexplore.mechanism.batches import by_chance
+from zoexplore.mechanism.step import deviations
 from zoexplore.training.aims import Choice
 from zoexplore.training.data import Data
 from zoexplore.training.models import MODELS, NETWORKS
@@ -237,8 +238,8 @@ def _spread(run: Run, d: int, count: int) -> tuple[float, float]:
     choice = run.choice
     if not run.z:
         return 0.0, 0.0
-    whole = choice.rate * run.z * choice.clip / count  # along a direction, all told
-    along, across = choice.beta / choice.K, (1 - choice.beta) / d
+    whole = choice.rate * run.z * choice.clip / count  # along a direction, both together
     if choice.K == d:
         return whole, 0.0
-    return whole * sqrt(along / (along + across)), whole * sqrt(across / (along + across))
+    along, across = deviations(1.0, choice.beta, 1.0, d, choice.K)
+    return whole * along / hypot(along, across), whole * across / hypot(along, across)
