@@ -151,8 +151,11 @@ def until(page, what, told="what was waited for"):
 
 def becomes(page, what, expected):
     """Wait until what is seen is what is expected; say both if it never is."""
-    if not any(what() == expected for _ in looks(page)):
-        assert what() == expected
+    seen = None
+    for _ in looks(page):
+        if (seen := what()) == expected:
+            return
+    pytest.fail(f"seen at the end: {seen!r}\nexpected: {expected!r}")
 
 
 def settled(page, change, what):

@@ -9,7 +9,7 @@ from zoexplore.questions.export import to_query
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import Accounting
 
-# Every text that the canvases draw, with its box on the screen; a repaint of a canvas begins anew.
+# Every text that the canvases draw, with its box on its canvas; a repaint of a canvas begins anew.
 WATCH = """() => {
   window.texts = new Map();
   const {fillText, clearRect} = CanvasRenderingContext2D.prototype;
@@ -22,16 +22,19 @@ WATCH = """() => {
       const m = this.measureText(text), at = this.getTransform(), ratio = devicePixelRatio;
       const corner = new DOMPoint(x - m.actualBoundingBoxLeft, y - m.actualBoundingBoxAscent).matrixTransform(at);
       const end = new DOMPoint(x + m.actualBoundingBoxRight, y + m.actualBoundingBoxDescent).matrixTransform(at);
-      const place = this.canvas.getBoundingClientRect();
       window.texts.get(this.canvas)?.push({text, box: [
-        Math.min(corner.x, end.x) / ratio + place.left, Math.min(corner.y, end.y) / ratio + place.top,
-        Math.max(corner.x, end.x) / ratio + place.left, Math.max(corner.y, end.y) / ratio + place.top,
+        Math.min(corner.x, end.x) / ratio, Math.min(corner.y, end.y) / ratio,
+        Math.max(corner.x, end.x) / ratio, Math.max(corner.y, end.y) / ratio,
       ]});
     }
     return fillText.call(this, text, x, y, ...more);
   };
 }"""
-SHOWN = "() => [...window.texts.entries()].filter(([canvas]) => canvas.offsetParent).flatMap(([, texts]) => texts)"
+# The same on the screen. A canvas that something above it moves is not painted again.
+SHOWN = """() => [...window.texts.entries()].filter(([canvas]) => canvas.offsetParent).flatMap(([canvas, texts]) => {
+  const {left, top} = canvas.getBoundingClientRect();
+  return texts.map(({text, box: [x0, y0, x1, y1]}) => ({text, box: [x0 + left, y0 + top, x1 + left, y1 + top]}));
+})"""
 # Every line that the figures draw and every place that is marked, as places on the screen, with the frame that cuts it off.
 LINES = """() => {
   const found = [], walk = (view) => {
