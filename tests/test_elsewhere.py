@@ -53,6 +53,7 @@ LIMITED = os.name != "nt"  # Windows cannot limit the length of files
 FULL = "from resource import *; setrlimit(RLIMIT_FSIZE, (0, getrlimit(RLIMIT_FSIZE)[1]))\n" if LIMITED else ""
 
 
+@pytest.mark.proof
 def test_loops_are_kept_where_there_is_room_until_one_that_they_call_has_changed(tmp_path):
     """On a full disk the numbers are the same, with nothing kept and with all; the next process finds nothing broken."""
     shutil.copytree(ROOT / "zoexplore", tmp_path / "zoexplore", ignore=shutil.ignore_patterns("__pycache__", "views"))

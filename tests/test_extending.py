@@ -74,6 +74,7 @@ def test_both_do_what_they_say(extended):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.proof
 def test_both_pass_what_all_are_asked(extended):
     files, which = list(CONTRACTS), " or ".join(CONTRACTS.values())
     done = run(extended, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not proof", "-k", which, *files)
