@@ -6,10 +6,11 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification, GPT2Config
 
-from tests.hf.tiny import llama, mixtral, pad, roberta, texts
+from tests.hf.tiny import llama, mixtral, pad, roberta, texts, trainer
 from zoexplore.hf import causal_lm_loss, classification_loss
 from zoexplore.hf.losses import check_model, loss_for
 from zoexplore.hf.padding import check_padding
+from zoexplore.mechanism import Batch
 
 
 def sentences(n=6):
@@ -79,12 +80,37 @@ def test_losses_of_the_whole_batch_are_refused_by_name():
         check_model(spread)
 
 
+LONGEST = "depends on the longest record of its batch"
+
+
 def test_a_loss_that_depends_on_padding_is_refused():
     """GPT-2 counts positions from the row's beginning, padding included."""
     torch.manual_seed(0)
     config = GPT2Config(vocab_size=40, n_positions=24, n_embd=16, n_layer=1, n_head=2, pad_token_id=1)
     model = AutoModelForSequenceClassification.from_config(config).eval()
     records = [r | {"labels": 1} for r in sentences()]
-    check_padding(classification_loss, model, pad(records))
-    with pytest.raises(ValueError, match="depends on the longest record of its batch"):
+    assert check_padding(classification_loss, model, pad(records))
+    with pytest.raises(ValueError, match=LONGEST):
         check_padding(classification_loss, model, pad(records, "left"))
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("make, loss", [(roberta, classification_loss), (llama, causal_lm_loss), (mixtral, causal_lm_loss)])
+def test_so_is_one_that_depends_on_it_by_less_than_half_precision_rounds(make, loss, kind):
+    model = make().eval().to(kind)
+    batch = pad([r | {"labels": 1} for r in sentences()] if make is roberta else sentences())
+    assert check_padding(loss, model, batch)
+    with pytest.raises(ValueError, match=LONGEST):
+        check_padding(lambda model, batch: loss(model, batch) + 3e-4 * batch["input_ids"].shape[1], model, batch)
+    if make is roberta:  # moves a loss by .004
+        with pytest.raises(ValueError, match=LONGEST):
+            check_padding(loss, model, pad([r | {"labels": 1} for r in sentences()], "left"))
+
+
+def test_padding_that_comes_with_a_later_batch_is_looked_at_too(tmp_path):
+    """Where the first batch has none."""
+    made = trainer(tmp_path, roberta(), collator=lambda records: pad(records, "left"), per_device_train_batch_size=1, max_steps=3)
+    made.train()
+    assert not made._padding_is_checked
+    with pytest.raises(ValueError, match=LONGEST):
+        made.training_step(made.model, Batch(torch.arange(6), pad([r | {"labels": 1} for r in sentences()], "left")))

@@ -5,6 +5,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
 
 from zoexplore.hf.losses import RecordLoss
 
@@ -12,8 +14,11 @@ LOOKED_AT = 4  # records, those with the most padding
 
 
 @torch.no_grad()
-def check_padding(loss: RecordLoss, model: nn.Module, batch: Any) -> None:
-    """Compare losses of some records, padded as in their batch and not at all.
+def check_padding(loss: RecordLoss, model: nn.Module, batch: Any) -> bool:
+    """Compare losses of some records, padded as in their batch and not at all, whether or not there was padding to look at.
+
+    Tensors of other shapes are rounded in another order. In the model's own precision that would hide what padding does (by .004 for
+    a RoBERTa padded on the left, where a loss in bfloat16 has a unit of .008), so both are computed in float64.
 
     Args:
         batch: with an `attention_mask` of shape (b, s) that is 0 where there is padding; any other is passed over.
@@ -25,23 +30,56 @@ def check_padding(loss: RecordLoss, model: nn.Module, batch: Any) -> None:
     batch = {name: x.to(device) for name, x in batch.items()} if isinstance(batch, Mapping) else {}
     mask = batch.get("attention_mask")
     if mask is None or mask.dim() != 2:
-        return
+        return False
     chosen = (mask == 0).sum(1).argsort(descending=True)[:LOOKED_AT]
     chosen = chosen[(mask[chosen] == 0).any(1)]
     if not len(chosen):
-        return
-    kind = max((p.dtype for p in model.parameters() if p.is_floating_point()), key=lambda kind: torch.finfo(kind).eps)
-    padded = loss(model, {name: x[chosen] for name, x in batch.items()})
-    if padded.shape != chosen.shape:
-        return  # the optimiser refuses it in words
-    for i, expected in zip(chosen.tolist(), padded.double().tolist(), strict=True):
-        alone = float(loss(model, {name: _trimmed(x, mask[i].bool(), i) for name, x in batch.items()}))
-        if abs(alone - expected) > torch.finfo(kind).eps ** 0.5 * (1 + abs(expected)):
+        return False
+    with InDouble() as computed:
+        padded = loss(model, {name: x[chosen] for name, x in batch.items()})
+        if padded.shape != chosen.shape:
+            return False  # the optimiser refuses it in words
+        alone = [loss(model, {name: _trimmed(x, mask[i].bool(), i) for name, x in batch.items()}) for i in chosen.tolist()]
+    half_the_digits = torch.finfo(computed.kind).eps ** 0.5  # no rounding grows to as many; less than half precision's unit, too
+    for i, expected, found in zip(chosen.tolist(), padded.tolist(), map(float, alone), strict=True):
+        if abs(found - expected) > half_the_digits * (1 + abs(expected)):
             raise ValueError(
-                f"the loss of record {i} of the batch is {expected:.6g} padded to {mask.shape[1]} tokens and {alone:.6g} as it "
+                f"the loss of record {i} of the batch is {expected:.9g} padded to {mask.shape[1]} tokens and {found:.9g} as it "
                 "is: it depends on the longest record of its batch, which no clip bounds; pad on the right "
                 "(tokenizer.padding_side = 'right'), or every record to one length (padding='max_length')"
             )
+    return True
+
+
+class InDouble(TorchDispatchMode):
+    """While it is on, all real numbers are computed in float64, whatever kind a model has or asks for; what has no such kernel, in
+    float32.
+
+    Attributes:
+        kind: the least precise that was needed.
+    """
+
+    kind = torch.float64
+
+    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = args, kwargs or {}
+        try:
+            args, kwargs = _in(torch.float64, given)
+            return _in(torch.float64, operation(*args, **kwargs))
+        except RuntimeError:  # as grouped products of experts do
+            args, kwargs = _in(torch.float32, given)
+            found = _in(torch.float64, operation(*args, **kwargs))
+            self.kind = torch.float32
+            return found
+
+
+def _in(kind: torch.dtype, tree: Any) -> Any:
+    def of(x: Any) -> Any:
+        if isinstance(x, Tensor) and x.is_floating_point():
+            return x.to(kind)
+        return kind if isinstance(x, torch.dtype) and x.is_floating_point else x
+
+    return tree_map(of, tree)
 
 
 def _trimmed(x: Tensor, kept: Tensor, i: int) -> Tensor:

@@ -126,8 +126,7 @@ class ZOTrainer(Trainer):
         """A whole step of the mechanism, without `backward`; its mean loss."""
         self.model.eval()
         if len(inputs.records) and not self._padding_is_checked:
-            check_padding(self.record_loss, self.model, inputs.data)
-            self._padding_is_checked = True
+            self._padding_is_checked = check_padding(self.record_loss, self.model, inputs.data)
         return torch.tensor(self._made().step(inputs), device=self.args.device)
 
     def floating_point_ops(self, inputs: Batch) -> int:
