@@ -1,11 +1,10 @@
-"""One of several processes that fine-tune together, as torchrun starts them: `python -m tests.hf.ranks FOLDER`."""
+"""One of several processes that fine-tune together: `python -m tests.hf.ranks FOLDER`."""
 
-import json
-import os
 import sys
 from pathlib import Path
 
 import tests.hf.conftest  # noqa: F401  (no network, one thread)
+from tests import processes
 from tests.hf.tiny import roberta, trainer, weights
 
 USUAL = {"max_steps": 4, "save_strategy": "steps", "save_steps": 2, "microbatch": 4, "beta": 0.5, "learning_rate": 30.0}
@@ -17,11 +16,11 @@ def outcome(made):
 
 
 if __name__ == "__main__":
-    folder, rank = Path(sys.argv[1]), int(os.environ["RANK"])
-    found = []
+    folder, found = Path(sys.argv[1]), []
+    processes.join(folder)
     for resumed in (False, True):  # the second from the half of the first
         made = trainer(folder, roberta(), per_device_train_batch_size=4, **USUAL)
         made.train(resume_from_checkpoint=str(folder / "checkpoint-2") if resumed else None)
         found.append(outcome(made))
-    print(json.dumps([rank, found]), flush=True)
-    os._exit(0)
+    processes.write(folder, found)
+    processes.leave()

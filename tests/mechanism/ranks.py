@@ -1,14 +1,16 @@
-"""One of several processes that train together, as torchrun starts them: `python -m tests.mechanism.ranks WHAT`."""
+"""One of several processes that train together: `python -m tests.mechanism.ranks FOLDER WHAT ...`."""
 
-import json
 import os
 import sys
 from contextlib import contextmanager
 from hashlib import sha256
+from math import inf
+from pathlib import Path
 
 import torch
 from torch import distributed
 
+from tests import processes
 from tests.mechanism.problems import FREE, classes, cross_entropy, network
 from zoexplore.mechanism import NoisyZOGD, Sources, parallel
 
@@ -26,10 +28,11 @@ class Loss:
         return cross_entropy(outputs, targets)
 
 
-def made(group=None, *, kind=torch.float32, secure=False, loss=cross_entropy, microbatch=3, **options):
+def made(group=None, *, kind=torch.float32, secure=False, loss=cross_entropy, microbatch=3, module=None, **options):
+    module = network() if module is None else module
     setting = FREE.replace(d=51, K=3, T=6, xi=0.3, batch=13, sigma=0.05, beta=0.5, ridge=0.01, m=0.01, clip=0.3, **options)
     sources = Sources.secure() if secure else Sources(1, 2)
-    return NoisyZOGD(network().to(kind), loss, setting, sources=sources, group=group, microbatch=microbatch, keep_copy=False)
+    return NoisyZOGD(module.to(kind), loss, setting, sources=sources, group=group, microbatch=microbatch, keep_copy=False)
 
 
 def train(optimiser, steps=6):
@@ -41,7 +44,7 @@ def train(optimiser, steps=6):
 
 
 def outcome(optimiser):
-    """Of every bit of the parameters, and of the report: short, as processes that share an output cut into each other's lines."""
+    """Of every bit of the parameters, and of the report."""
     report = optimiser.privacy_report()
     told = (optimiser.w.double().numpy().tobytes(), repr(report).encode())
     return [*(sha256(x).hexdigest() for x in told), repr(optimiser.counts), report.epsilon]
@@ -131,6 +134,131 @@ def ending(group):
     return ["nothing was said", optimiser.steps]
 
 
+def attacked(group):
+    """A step that the last process makes otherwise: what each says then, its steps, and whether its report is inf."""
+    return {name: attack(group) for name, attack in ATTACKS.items()}
+
+
+def outcome_of(optimiser, attack=None, steps=1, everywhere=False):
+    """Of some steps, before which the last process, or all of them, do something."""
+    said = ""
+    try:
+        if attack and (everywhere or distributed.get_rank() == distributed.get_world_size() - 1):
+            attack(optimiser)
+        train(optimiser, steps)
+    except (RuntimeError, ValueError) as error:
+        said = f"{type(error).__name__}: {error}"
+    report = optimiser.privacy_report() if optimiser.steps else None
+    return [said, optimiser.steps, report is not None and report.epsilon == inf]
+
+
+def mixing(outputs, targets):
+    own = cross_entropy(outputs, targets)
+    return own - own.mean()
+
+
+class FromTheFourthStepOn:
+    """Mixes records then, and shows it nowhere."""
+
+    def __init__(self):
+        self.optimiser = None
+
+    def __call__(self, outputs, targets):
+        begun = self.optimiser is not None and self.optimiser.steps >= 3
+        return (mixing if begun else cross_entropy)(outputs, targets)
+
+
+def module_of(optimiser):
+    return optimiser.objective.module
+
+
+def by_a_hook(optimiser):
+    module_of(optimiser)[2].register_forward_hook(lambda module, inputs, outputs: outputs - outputs.mean(0))
+
+
+def frozen(optimiser):
+    module_of(optimiser).scale[0] += 1e-6
+
+
+def somebody(optimiser):
+    next(module_of(optimiser).parameters()).data.mul_(1 + 1e-6)
+
+
+def with_a_buffer(group):
+    optimiser = made(group)
+    module_of(optimiser).register_buffer("scale", torch.ones(3))
+    return train(optimiser, 2)
+
+
+def that_moves(group):
+    loss = Loss()
+    optimiser = train(made(group, loss=loss), 2)
+
+    def arm(optimiser):
+        loss.at, loss.act = loss.calls + 2, lambda: next(module_of(optimiser).parameters()).mul_(1 + 1e-6)
+
+    return outcome_of(optimiser, arm)
+
+
+def begins_to_mix(group):
+    loss = FromTheFourthStepOn()
+    optimiser = made(group, loss=loss)
+
+    def arm(optimiser):
+        loss.optimiser = optimiser
+
+    return outcome_of(train(optimiser, 2), arm, steps=4)
+
+
+def second(group):
+    """Of the same model, where the first one is forgotten."""
+    module = network().float()
+    first, other = (made(group, module=module) for _ in range(2))
+    train(first, 2)
+    return outcome_of(other if distributed.get_rank() else first)
+
+
+def reordered(group):
+    optimiser, (X, y) = train(made(group), 2), classes()
+    order = torch.arange(len(y)).roll(distributed.get_rank())
+    said = ""
+    try:
+        optimiser.step(optimiser.batch((X[order].float(), y[order])))
+    except (RuntimeError, ValueError) as error:
+        said = str(error)
+    return [said, optimiser.steps, optimiser.privacy_report().epsilon == inf]
+
+
+def shortened(group):
+    """Both go on from a state, one of them from that of a step before."""
+    optimiser = train(made(group), 1)
+    before = optimiser.state_dict()
+    after = train(optimiser, 1).state_dict()
+    return outcome_of(optimiser, lambda made: made.load_state_dict(before if distributed.get_rank() else after), everywhere=True)
+
+
+def under_autocast(group):
+    optimiser = train(made(group), 2)
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=distributed.get_rank() > 0):
+        return outcome_of(optimiser)
+
+
+ATTACKS = {
+    "everywhere": lambda group: outcome_of(made(group, loss=mixing)),
+    "losses less their mean": lambda group: outcome_of(made(group, loss=mixing if distributed.get_rank() else cross_entropy)),
+    "a hook that mixes": lambda group: outcome_of(train(made(group), 2), by_a_hook),
+    "a loss that begins to mix": begins_to_mix,
+    "a frozen part": lambda group: outcome_of(with_a_buffer(group), frozen),
+    "somebody else's step": lambda group: outcome_of(train(made(group), 2), somebody),
+    "a loss that moves the model": that_moves,
+    "a second optimiser": second,
+    "a state of fewer steps": shortened,
+    "another learning rate": lambda group: outcome_of(train(made(group), 2), lambda o: o.param_groups[0].update(lr=0.5)),
+    "records in another order": reordered,
+    "autocast": under_autocast,
+}
+
+
 def other(group):
     """The last process is given another setting."""
     try:
@@ -142,7 +270,9 @@ def other(group):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    distributed.init_process_group("gloo")
-    for name in sys.argv[1:]:
-        print(json.dumps([distributed.get_rank(), name, globals()[name](distributed.group.WORLD)]), flush=True)
-    os._exit(0)
+    where, found = Path(sys.argv[1]), {}
+    group = processes.join(where)
+    for name in sys.argv[2:]:
+        found[name] = globals()[name](group)
+        processes.write(where, found)
+    processes.leave()

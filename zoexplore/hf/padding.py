@@ -17,8 +17,8 @@ LOOKED_AT = 4  # records, those with the most padding
 def check_padding(loss: RecordLoss, model: nn.Module, batch: Any) -> bool:
     """Compare losses of some records, padded as in their batch and not at all, whether or not there was padding to look at.
 
-    Tensors of other shapes are rounded in another order. In the model's own precision that would hide what padding does (by .004 for
-    a RoBERTa padded on the left, where a loss in bfloat16 has a unit of .008), so both are computed in float64.
+    Tensors of other shapes are rounded in another order. In the model's own precision that would hide what padding does (it moves
+    a loss of RoBERTa by .004, padded on the left, and bfloat16 rounds to .008), so both are computed in float64.
 
     Args:
         batch: with an `attention_mask` of shape (b, s) that is 0 where there is padding; any other is passed over.
@@ -52,8 +52,8 @@ def check_padding(loss: RecordLoss, model: nn.Module, batch: Any) -> bool:
 
 
 class InDouble(TorchDispatchMode):
-    """While it is on, all real numbers are computed in float64, whatever kind a model has or asks for; what has no such kernel, in
-    float32.
+    """While it is on, all real numbers are computed in float64, whatever kind a model has or asks for; in float32 where no kernel
+    is there for it.
 
     Attributes:
         kind: the least precise that was needed.

@@ -15,12 +15,12 @@ from zoexplore.mechanism import arguments, batches, resume
 from zoexplore.mechanism.arguments import SCHEDULED, Schedule, planned
 from zoexplore.mechanism.batches import Batch, BatchDraws, SeenRecords
 from zoexplore.mechanism.checks import LossChecks, Mixed
-from zoexplore.mechanism.checksums import Changed, Fingerprint
+from zoexplore.mechanism.checksums import Changed, Fingerprint, of_records
 from zoexplore.mechanism.declaration import Declared
 from zoexplore.mechanism.directions import Frame, frame, is_streamed
 from zoexplore.mechanism.estimators import AT_ONCE, Slopes, measure
 from zoexplore.mechanism.losses import Losses, objective
-from zoexplore.mechanism.parallel import Drifted, Ranks
+from zoexplore.mechanism.parallel import Drifted, Flawed, Ranks
 from zoexplore.mechanism.parameters import Parameters
 from zoexplore.mechanism.perturb import Perturbation, Perturbed
 from zoexplore.mechanism.record import Counts, Ledger, RunRecord, Step
@@ -312,7 +312,11 @@ class NoisyZOGD(torch.optim.Optimizer):
             RuntimeError: all T steps are done, another one is being made, or parameters were changed since the last one.
         """
         with self._alone():
-            return self._step(batch)
+            try:
+                return self._step(batch)
+            except Flawed as found:
+                self._note(str(found))
+                raise
 
     def _check_model_between_steps(self) -> None:
         """Write down whether anybody else changed the model; not while a step itself has it elsewhere."""
@@ -335,41 +339,42 @@ class NoisyZOGD(torch.optim.Optimizer):
             self._lock.release()
 
     def _step(self, batch: Batch) -> float:
-        self._check_steps_left()
-        self._check_in_place()
-        arguments.check_processes(self._ranks.group)
         count = HEAD + 2 * self._setting.K  # numbers that processes tell each other
-        with self._ranks.telling(count):
+        with self._ranks.telling(count, lambda: bool(self._ledger.flaw)):
+            self._check_steps_left()
+            self._check_in_place()
+            arguments.check_processes(self._ranks.group)
             step, drawn = self._next_step(), self.drawn(self.steps)
             data = batches.checked(batch, drawn, self._parameters.device)
-        if step.eta == 0:  # as at either end of many learning rates' schedules
-            self._ranks.gather(self._header(step, drawn), torch.zeros(count, dtype=torch.int64))
-            self._write_down(step, 1.0, self._counts.after())
-            return nan
-        microbatch = max(1, min(self._microbatch, len(drawn)))
-        losses = Losses(self.objective, microbatch, self._fingerprint, self._parameters.device)
-        with self._unchanged_by_others(), losses.without_autocast(), untouched_on_error(self.sources.directions):
-            with self._ranks.telling(count):
-                self._note_order(drawn, data, step)
-                directions = self._frame(step)
-                self._checks.begin_step(len(drawn))
-                is_due = self._checks.is_due(len(drawn), self.objective.structure(), self.steps + 1 == self._setting.T)
-                if is_due:
-                    self._perturbation.check_reach(losses.here, batches.part(data, slice(0, 1)))
-                perturbed = self._perturbation.along(directions)
-            with perturbed:
-                with self._ranks.telling(count):
-                    if is_due:
-                        self._check_losses(losses, perturbed, data, step)
-                    own = self._ranks.records(len(drawn), microbatch)
-                    numbers = summed(self._slopes(losses, directions, perturbed, batches.part(data, own), own, step), step)
-                rows = self._ranks.gather(self._header(step, drawn), numbers)
-                ridge = step.ridge * directions.coordinates().cpu() if step.ridge > 0 else 0.0
-                found = estimated(rows, step, self._setting.n, ridge)
-                perturbed.back()
-                counts = self._counts.after(found.looked_at, found.clipped, found.not_finite)
-                self._write_down(step, directions.xi_factor if step.xi > 0 else 1.0, counts, losses.autocast)
-                self._move(directions, step, found)
+            if step.eta == 0:  # as at either end of many learning rates' schedules
+                self._ranks.gather(self._header(step, drawn, data), torch.zeros(count, dtype=torch.int64))
+                self._write_down(step, 1.0, self._counts.after())
+                return nan
+            microbatch = max(1, min(self._microbatch, len(drawn)))
+            losses = Losses(self.objective, microbatch, self._fingerprint, self._parameters.device)
+            with self._unchanged_by_others(), losses.without_autocast(), untouched_on_error(self.sources.directions):
+                return self._moved(step, drawn, data, losses)
+
+    def _moved(self, step: Step, drawn: Tensor, data: Any, losses: Losses) -> float:
+        """Look at the losses where that is due, measure, and move the parameters; the mean loss."""
+        self._note_order(drawn, data, step)
+        directions = self._frame(step)
+        self._checks.begin_step(len(drawn))
+        is_due = self._checks.is_due(len(drawn), self.objective.structure(), self.steps + 1 == self._setting.T)
+        if is_due:
+            self._perturbation.check_reach(losses.here, batches.part(data, slice(0, 1)))
+        with self._perturbation.along(directions) as perturbed:
+            if is_due:
+                self._check_losses(losses, perturbed, data, step)
+            own = self._ranks.records(len(drawn), losses.microbatch)
+            numbers = summed(self._slopes(losses, directions, perturbed, batches.part(data, own), own, step), step)
+            rows = self._ranks.gather(self._header(step, drawn, data, losses.autocast), numbers)
+            ridge = step.ridge * directions.coordinates().cpu() if step.ridge > 0 else 0.0
+            found = estimated(rows, step, self._setting.n, ridge)
+            perturbed.back()
+            counts = self._counts.after(found.looked_at, found.clipped, found.not_finite)
+            self._write_down(step, directions.xi_factor if step.xi > 0 else 1.0, counts, losses.autocast)
+            self._move(directions, step, found)
         return found.loss
 
     def _slopes(self, losses: Losses, directions: Frame, perturbed: Perturbed, data: Any, own: slice, step: Step) -> Slopes:
@@ -378,11 +383,12 @@ class NoisyZOGD(torch.optim.Optimizer):
             return Slopes(torch.zeros(0, step.K, dtype=torch.float64), 0, nan)
         return measure(losses, self._parameters, directions, perturbed, data, step.xi, self._chunk_size, self._skip_idle_clip)
 
-    def _header(self, step: Step, drawn: Tensor) -> tuple:
+    def _header(self, step: Step, drawn: Tensor, data: Any, autocast: bool = False) -> tuple:
         """What has to be the same in all processes of a run before a step is made."""
-        return (
-            () if self._ranks.size == 1 else (self.steps, step, self._shares, drawn.numpy().tobytes(), self._fingerprint.bits())
-        )
+        if self._ranks.size == 1:
+            return ()
+        records = drawn.numpy().tobytes(), of_records(data, len(drawn)).tobytes()
+        return self.steps, step, self._shares, records, autocast, self._fingerprint.bits()
 
     @contextmanager
     def _unchanged_by_others(self) -> Iterator[None]:

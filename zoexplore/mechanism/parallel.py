@@ -25,6 +25,10 @@ class Drifted(RuntimeError):
     """Processes of one run are not at the same place."""
 
 
+class Flawed(RuntimeError):
+    """Another process found what makes the report of no use."""
+
+
 class Ranks:
     """The processes of a group, or this one alone.
 
@@ -36,6 +40,7 @@ class Ranks:
         self.group = group
         self.rank, self.size = (0, 1) if group is None else (distributed.get_rank(group), distributed.get_world_size(group))
         on_gpu = group is not None and "nccl" in str(distributed.get_backend(group))
+        self._told = True
         self._device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
 
     def share(self, sources: Sources, tensors: Sequence[Tensor] = ()) -> None:
@@ -64,25 +69,28 @@ class Ranks:
         """Every process' numbers, shape (m,), int64, where all are at the same step.
 
         Raises:
-            RuntimeError: one has failed, or has ended.
+            RuntimeError: one has failed, or has ended; Flawed where it found what makes the report of no use.
             Drifted: one is at another step.
         """
+        self._told = True
         if self.size == 1:
             return [numbers]
         rows = self._gather(torch.cat([torch.tensor([MADE, digest(header)]), numbers]))
         if failed := [r for r, row in enumerate(rows) if row[0] != MADE]:
-            raise RuntimeError(f"process {failed[0]} of this run failed, and no step was made in any; its own error says why")
-        self._compare("the step: its records, learning rate or parameters", [int(row[1]) for row in rows])
+            kind = Flawed if any(rows[r][1] for r in failed) else RuntimeError
+            raise kind(f"process {failed[0]} of this run failed, and no step was made in any; its own error says why")
+        self._compare("the step: its records, learning rate, autocast or parameters", [int(row[1]) for row in rows])
         return [row[2:] for row in rows]
 
     @contextmanager
-    def telling(self, length: int) -> Iterator[None]:
-        """Whatever fails in here, the others get to know, in place of as many numbers as they wait for."""
+    def telling(self, length: int, is_flawed: Callable[[], bool]) -> Iterator[None]:
+        """Whatever fails in here before numbers were gathered, the others get to know, in place of as many as they wait for."""
+        self._told = False
         try:
             yield
         except BaseException:
-            if self.size > 1:
-                self._gather(torch.tensor([FAILED, 0] + [0] * length))
+            if self.size > 1 and not self._told:
+                self._gather(torch.tensor([FAILED, int(is_flawed())] + [0] * length))
             raise
 
     def from_first(self, numbers: Tensor | None, length: int) -> Tensor:
