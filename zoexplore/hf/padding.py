@@ -35,18 +35,18 @@ def check_padding(loss: RecordLoss, model: nn.Module, batch: Any) -> bool:
     chosen = chosen[(mask[chosen] == 0).any(1)]
     if not len(chosen):
         return False
-    with InDouble() as computed:
-        padded = loss(model, {name: x[chosen] for name, x in batch.items()})
-        if padded.shape != chosen.shape:
+    for i in chosen.tolist():
+        padded = {name: x[i : i + 1] for name, x in batch.items()}
+        with InDouble() as computed:
+            expected, found = (loss(model, dict(record)) for record in (padded, _trimmed(padded, mask[i].bool())))
+        if expected.shape != (1,):
             return False  # the optimiser refuses it in words
-        alone = [loss(model, {name: _trimmed(x, mask[i].bool(), i) for name, x in batch.items()}) for i in chosen.tolist()]
-    half_the_digits = torch.finfo(computed.kind).eps ** 0.5  # no rounding grows to as many; less than half precision's unit, too
-    for i, expected, found in zip(chosen.tolist(), padded.tolist(), map(float, alone), strict=True):
-        if abs(found - expected) > half_the_digits * (1 + abs(expected)):
+        # half of the digits are left whatever rounding does, and the unit of half precision is far above it
+        if abs(float(found - expected)) > torch.finfo(computed.kind).eps ** 0.5 * (1 + abs(float(expected))):
             raise ValueError(
-                f"the loss of record {i} of the batch is {expected:.9g} padded to {mask.shape[1]} tokens and {found:.9g} as it "
-                "is: it depends on the longest record of its batch, which no clip bounds; pad on the right "
-                "(tokenizer.padding_side = 'right'), or every record to one length (padding='max_length')"
+                f"the loss of record {i} of the batch is {float(expected):.9g} padded to {mask.shape[1]} tokens and "
+                f"{float(found):.9g} as it is: it depends on the longest record of its batch, which no clip bounds; pad on the "
+                "right (tokenizer.padding_side = 'right'), or every record to one length (padding='max_length')"
             )
     return True
 
@@ -82,7 +82,6 @@ def _in(kind: torch.dtype, tree: Any) -> Any:
     return tree_map(of, tree)
 
 
-def _trimmed(x: Tensor, kept: Tensor, i: int) -> Tensor:
-    """One record, without its padding where it has some."""
-    record = x[i : i + 1]
-    return record[:, kept] if record.dim() > 1 and record.shape[1] == len(kept) else record
+def _trimmed(record: Mapping[str, Tensor], kept: Tensor) -> dict[str, Tensor]:
+    """Without its padding, where it has some."""
+    return {name: x[:, kept] if x.dim() > 1 and x.shape[1] == len(kept) else x for name, x in record.items()}

@@ -1,0 +1,152 @@
+"""Ways around the report that the mechanism knows are as well known through `Trainer`."""
+
+import copy
+import json
+from math import inf
+
+import pytest
+import torch
+from transformers import TrainerCallback
+
+from tests.hf.tiny import roberta, texts, trainer, weights
+from zoexplore.hf import classification_loss
+from zoexplore.mechanism import Momentum, NoisyZOGD, Sources, together
+
+OWN = "a loss must depend on its own record alone"
+
+
+class After(TrainerCallback):
+    """Does something after the second step."""
+
+    def __init__(self, act):
+        self.act = act
+
+    def on_step_end(self, args, state, control, model=None, **_):
+        if state.global_step == 2:
+            self.act(self.trainer, model)
+
+
+def attacked(folder, act=lambda trainer, model: None, **options):
+    callback = After(act)
+    given = {"callbacks": [callback]} | options.pop("given", {})
+    callback.trainer = trainer(folder, options.pop("model", None) or roberta(), given=given, **options)
+    return callback.trainer
+
+
+def less_their_mean(model, batch):
+    own = classification_loss(model, batch)
+    return own - own.mean()
+
+
+class Remembers:
+    """A loss that mixes records from the fourth step on, and shows it nowhere."""
+
+    def __call__(self, model, batch):
+        return (less_their_mean if self.trainer.mechanism.steps >= 3 else classification_loss)(model, batch)
+
+
+def by_a_hook(trainer, model):
+    model.classifier.dense.register_forward_hook(lambda module, inputs, outputs: outputs - outputs.mean(0))
+
+
+def anew(trainer, model):
+    trainer.mechanism = None
+
+
+def another(trainer, model):
+    """A second optimiser of the same model."""
+    made = trainer.mechanism
+    other = NoisyZOGD(model, trainer.record_loss, made.setting, loss_of="model", sources=Sources(3, 4))
+    other.step(other.batch([{k: r[k] for k in ("input_ids", "labels")} for r in texts()], collate_fn=trainer.data_collator))
+
+
+def a_state_of_before(trainer, model):
+    """The mechanism forgets its last step; the model does not."""
+    trainer.mechanism.load_state_dict(torch.load(f"{trainer.args.output_dir}/checkpoint-1/optimizer.pt", weights_only=True))
+
+
+@pytest.mark.parametrize(
+    ("act", "message", "steps", "of_no_use"),
+    [
+        (by_a_hook, OWN, 2, False),
+        (anew, "the batch is not the one that was drawn", 0, None),
+        (another, "another NoisyZOGD has moved", 2, False),
+        (a_state_of_before, "these are others: load that model, then the state", 2, False),
+        (lambda trainer, model: model.register_buffer("note", torch.zeros(1)), "which this run does not train, changed", 2, True),
+        (lambda trainer, model: setattr(model.classifier, "dense", copy.deepcopy(model.classifier.dense)), "replaced", 2, True),
+    ],
+    ids=["a hook", "a new mechanism", "a second optimiser", "an older state", "a new buffer", "another layer"],
+)
+def test_what_is_done_between_two_steps_is_refused(tmp_path, act, message, steps, of_no_use):
+    made = attacked(tmp_path, act, save_strategy="steps", save_steps=1)
+    with pytest.raises((RuntimeError, ValueError), match=message):
+        made.train()
+    assert made.mechanism.steps == steps and (of_no_use is None or (made.privacy_report().epsilon == inf) == of_no_use)
+
+
+def test_losses_that_mix_records_are_refused_when_they_begin_to(tmp_path):
+    made = attacked(tmp_path, given={"loss": less_their_mean})
+    with pytest.raises(ValueError, match=OWN):
+        made.train()
+    assert made.mechanism.steps == 0
+    loss = Remembers()
+    loss.trainer = made = attacked(tmp_path, given={"loss": loss})
+    with pytest.raises(ValueError, match=OWN):
+        made.train()
+    assert made.mechanism.steps == 3 and made.privacy_report().epsilon == inf
+
+
+def test_under_autocast_composition_alone_holds(tmp_path):
+    made = attacked(tmp_path, learning_rate=0.01)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        made.train()
+    found = made.privacy_report().guarantees
+    assert found["composition"].epsilon <= 4.0 and "as under autocast" in found["sharp"].reason
+
+
+def test_dropout_that_a_callback_switches_on_is_switched_off(tmp_path):
+    usual, woken = attacked(tmp_path), attacked(tmp_path, lambda trainer, model: model.train())
+    usual.train(), woken.train()
+    assert torch.equal(weights(usual.model), weights(woken.model))
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda state: state["kept"][0][0].view(-1)[0].add_(1e-6), "the state was changed"),
+        (lambda state: state["ledger"]["stages"].pop(), "a record of others"),
+        (lambda state: state["run"].update(n=25), "n = 25"),
+    ],
+    ids=["a number", "a step less", "other data"],
+)
+def test_a_checkpoint_that_was_edited_is_refused(tmp_path, edit, message):
+    options = {"mechanism": {"post_processing": Momentum(0.5)}, "save_strategy": "steps", "save_steps": 2}
+    attacked(tmp_path, **options).train()
+    path = tmp_path / "checkpoint-2" / "optimizer.pt"
+    state = torch.load(path, weights_only=True)
+    edit(state)
+    torch.save(state, path)
+    with pytest.raises(ValueError, match=message):
+        attacked(tmp_path, **options).train(resume_from_checkpoint=str(path.parent))
+
+
+@pytest.mark.filterwarnings("ignore:Noise and data order")
+def test_branches_of_one_checkpoint_add_up(tmp_path):
+    options = {"sources": Sources.secure(), "save_strategy": "steps", "save_steps": 2}
+    attacked(tmp_path, **options).train()
+    branches = [attacked(tmp_path / str(i), sources=Sources.secure()) for i in range(2)]
+    for made in branches:
+        made.train(resume_from_checkpoint=str(tmp_path / "checkpoint-2"))
+    reports = [made.privacy_report() for made in branches]
+    assert max(r.epsilon for r in reports) < together(reports).epsilon < inf
+    assert not torch.equal(*(weights(made.model) for made in branches))
+
+
+def test_the_best_checkpoint_is_chosen_and_not_covered(tmp_path):
+    """Which one is best the data say: no epsilon is told for it."""
+    more = {"eval_strategy": "steps", "eval_steps": 1, "save_steps": 1, "load_best_model_at_end": True, "learning_rate": 100.0}
+    made = attacked(tmp_path, given={"eval_dataset": texts()}, save_strategy="steps", metric_for_best_model="loss", **more)
+    made.train()
+    best = made.state.best_model_checkpoint
+    assert (made.privacy_report().epsilon == inf) == (not best.endswith("-4"))
+    assert json.loads((tmp_path / best / "model.privacy.json").read_text())["steps"] <= 4
