@@ -15,7 +15,6 @@ from tests.waiting import soon
 from zoexplore import Accounting
 from zoexplore.bounds import BOUNDS, curve, epsilon
 from zoexplore.training import METHODS, Here, Processes, frontier, plan, sweep, train
-from zoexplore.training.executors import executor_of
 from zoexplore.training.methods import OPACUS
 
 ALL = list(METHODS)
@@ -263,11 +262,6 @@ def test_processes_end_with_the_last_reference_closed():
 def test_a_plan_that_cannot_be_says_why(asked, message):
     with pytest.raises(ValueError, match=message):
         plan(**{"task": small_task()} | asked)
-
-
-def test_an_executor_and_a_cluster_at_once_are_refused():
-    with pytest.raises(ValueError, match="give one of them"), executor_of(Here(), "tcp://127.0.0.1:1"):
-        pass
 
 
 def test_pareto_front_keeps_what_no_other_point_betters(expected):

@@ -8,26 +8,12 @@ from zoexplore import Accounting, epsilon
 from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.bound import CLIP_ALONE
 from zoexplore.run.presets import DEMONSTRATION
-from zoexplore.training import TASKS, frontier, plan, tasks, texts, train
+from zoexplore.training import TASKS, frontier, tasks, train
 from zoexplore.training.data import Data
 from zoexplore.training.models import MODELS, Constants
 
-HERE = [name for name in TASKS if name != "covertype"]
 
-
-@pytest.fixture(autouse=True, scope="module")
-def hardly_trained():
-    """The frozen part of `languages`, after few steps in place of hundreds: nothing here asks what it has learnt."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(texts, "STEPS", 1)
-        texts.base.cache_clear()
-        tasks._loaded.cache_clear()
-        yield
-    texts.base.cache_clear()
-    tasks._loaded.cache_clear()
-
-
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", TASKS)
 def test_rows_are_no_longer_than_one_and_labels_count_from_zero(name):
     data = TASKS[name].data
     for X, y in ((data.X, data.y), (data.X_test, data.y_test)):
@@ -37,7 +23,7 @@ def test_rows_are_no_longer_than_one_and_labels_count_from_zero(name):
     assert len(data.X_test) >= 100
 
 
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", TASKS)
 def test_a_task_s_own_run_is_a_setting_that_bounds_take(name):
     task = TASKS[name]
     setting = task.setting(task.sigmas[0])
@@ -75,31 +61,6 @@ def test_the_mixture_is_drawn_as_it_says():
     # unit(0.3 y mu + z/sqrt(f)) has about the length sqrt(1.09) before it is made 1
     assert np.linalg.norm(centres[1] - centres[0]) / 2 == pytest.approx(0.3 / np.sqrt(1.09), rel=0.1)
     np.testing.assert_allclose(centres[0], -centres[1], atol=0.03)
-
-
-def test_without_a_network_covertype_says_what_to_do(monkeypatch):
-    import sklearn.datasets
-
-    def refuse(**options):
-        raise OSError("no network")
-
-    monkeypatch.setattr(sklearn.datasets, "fetch_covtype", refuse)
-    with pytest.raises(ValueError, match=r"could not be downloaded \(no network\): connect once"):
-        plan(task="covertype")
-
-
-def test_covertype_s_own_run_fits_its_data(monkeypatch):
-    """The loader's part, on a made table of the same shape but fewer rows."""
-    import sklearn.datasets
-
-    rng = np.random.default_rng(0)
-    made = rng.integers(0, 5, (700, 54)).astype(float), np.arange(700) % 7 + 1
-    monkeypatch.setattr(sklearn.datasets, "fetch_covtype", lambda **options: made)
-    from zoexplore.training.tasks import covertype
-
-    data = covertype()
-    assert data.X.shape == (560, 55) and data.classes == 7
-    assert 2 * TASKS["covertype"].K <= 55 * 7
 
 
 def test_a_network_s_assumptions_are_only_supposed():

@@ -25,7 +25,6 @@ from zoexplore.views import State, Train
 from zoexplore.views.training import jobs, running
 from zoexplore.views.training.choices import Choices
 from zoexplore.views.training.jobs import Asked
-from zoexplore.views.training.running import dask_address
 from zoexplore.views.training.tab import in_advance
 from zoexplore.views.training.words import about, infinite
 
@@ -72,9 +71,9 @@ class TestWords:
 
     def test_what_is_supposed_of_a_loss_is_nothing_to_composition(self):
         smooth, public = "the loss is 1-smooth", "the columns' ranges are public"
-        assert supposed(point(supposed=(smooth,)), "composition", Accounting()) == ()
-        assert supposed(point(supposed=(smooth, public)), "sharp", Accounting()) == (smooth, public)
-        assert supposed(point(supposed=(smooth, public)), "composition", Accounting()) == (public,)
+        assert supposed(point(supposed=(smooth,)), "composition") == ()
+        assert supposed(point(supposed=(smooth, public)), "sharp") == (smooth, public)
+        assert supposed(point(supposed=(smooth, public)), "composition") == (public,)
 
     def test_another_accounting_than_that_of_the_page_is_said(self):
         assert "counted at" not in about(frontier(), 1e-5, Accounting(schedule="optimal"))
@@ -195,11 +194,6 @@ class TestRunning:
         monkeypatch.setattr(running, "missing", lambda: ("PyTorch",))
         tab = Train()
         assert tab.running.train.disabled and "pip install &#x27;zoexplore[train]&#x27;" in tab.running.note.object
-
-    def test_the_address_of_a_cluster(self):
-        assert dask_address(["serve", "app.py", "--port", "5006", "--args", "--dask", "tcp://host:8786"]) == "tcp://host:8786"
-        assert dask_address(["serve", "app.py"]) is None
-        assert dask_address(["--dask"]) is None
 
     def test_a_real_run(self, monkeypatch):
         """In this process: a browser's run has processes that train."""

@@ -38,17 +38,17 @@ def frontier(*points):
     return Frontier("mixture", points or some, Accounting(), 1e-5, 2**32, {"python": "3"})
 
 
-def finished(asked, dask):
+def finished(asked):
     yield Progress(0, 2, inf, replace(frontier(), points=()))
     yield Progress(1, 2, 3.0, frontier(point()))
     yield Progress(2, 2, 0.0, frontier())
 
 
-def killed(asked, dask):
+def killed(asked):
     yield Progress(1, 2, 3.0, frontier(point()))
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def refused(asked, dask):
+def refused(asked):
     raise ValueError("K = 9 is not allowed")
     yield

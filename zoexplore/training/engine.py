@@ -24,7 +24,7 @@ from zoexplore.mechanism.step import combine
 from zoexplore.run.setting import CLIPPINGS, Setting
 from zoexplore.training.linear import Linear
 from zoexplore.training.methods import OPACUS
-from zoexplore.training.models import MODELS, Adapters, Perceptron
+from zoexplore.training.models import MODELS, Perceptron
 from zoexplore.training.network import Network
 from zoexplore.training.problem import Problem
 from zoexplore.training.tasks import Task
@@ -279,9 +279,5 @@ def problem_of(task: Task, xi: float = 0.0) -> "Problem":
     model = MODELS[task.model]
     if isinstance(model, Perceptron):
         return Network(task, model, torch.float64)
-    if isinstance(model, Adapters):
-        from zoexplore.training.adapters import Adapted
-
-        return Adapted(task, model, torch.float32 if xi == 0 else torch.float64)
     single = xi == 0 and task.data.X.size > LARGE
     return Linear(task, model, torch.float32 if single else torch.float64)

@@ -1,13 +1,12 @@
-"""Where a sweep's parts are computed: here, in processes of this machine, or on a Dask cluster."""
+"""Where a sweep's parts are computed: here, or in processes of this machine."""
 
 import multiprocessing
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from multiprocessing.context import BaseContext
 from typing import Any
 
@@ -15,9 +14,7 @@ import numpy as np
 
 MOST_PROCESSES = 8
 NICE = 10
-VARIABLE = "ZOEXPLORE_DASK"
 SWEEPS = "zoexplore.training.sweeps"  # what a process is handed is of this module
-PATIENCE = 10  # seconds until a scheduler must have answered
 
 
 class Here(Executor):
@@ -92,30 +89,3 @@ def _begin() -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-@contextmanager
-def executor_of(executor: Executor | None, dask: str | None) -> Iterator[Executor]:
-    """The executor given; else a Dask cluster's, by its address or the variable ZOEXPLORE_DASK; else the calling thread.
-
-    Raises:
-        ValueError: there is no Dask scheduler at the address, or the library is missing.
-    """
-    address = dask or (os.environ.get(VARIABLE) if executor is None else None)
-    if executor is not None and dask:
-        raise ValueError("both an executor and a Dask address were given: give one of them")
-    if not address:
-        yield Here() if executor is None else executor
-        return
-    try:
-        from distributed import Client
-    except ImportError:
-        raise ValueError("Dask is not installed: pip install 'zoexplore[cluster]'") from None
-    try:
-        client = Client(address, timeout=PATIENCE, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise ValueError(f"no Dask scheduler answers at {address!r} ({error}): give one such as tcp://host:8786") from error
-    try:
-        yield client.get_executor(pure=False)
-    finally:
-        client.close()

@@ -183,25 +183,5 @@ class Perceptron:
     label = staticmethod(Softmax.label)
 
 
-class Adapters:
-    """Low-rank adapters of a frozen transformer's attention and a new last layer (`texts.Transformer`): not convex.
-
-    Nothing is proved of it, and only the clip bounds a record's influence; M = 1 and the Lipschitz constant 4 are suppositions,
-    as for the perceptron.
-    """
-
-    constants = staticmethod(Perceptron.constants)
-
-    @staticmethod
-    def size(features: int, classes: int) -> int:
-        """How many parameters there are."""
-        from zoexplore.training.texts import RANK, WIDTH
-
-        return 4 * RANK * WIDTH + classes * (WIDTH + 1)
-
-
 LinearModel = Logistic | Softmax
-NETWORKS = (Perceptron, Adapters)
-MODELS: dict[str, LinearModel | Perceptron | Adapters] = {
-    "logistic": Logistic(), "softmax": Softmax(), "perceptron": Perceptron(), "adapters": Adapters(),
-}  # fmt: skip
+MODELS: dict[str, LinearModel | Perceptron] = {"logistic": Logistic(), "softmax": Softmax(), "perceptron": Perceptron()}

@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any, Protocol
 
 from zoexplore.training.engine import Job, State, one_thread
-from zoexplore.training.executors import Here, executor_of
+from zoexplore.training.executors import Here
 from zoexplore.training.plans import Plan, plan, records, task_of
 from zoexplore.training.points import gathered
 from zoexplore.training.privacy import Privacy, privacy
@@ -54,34 +54,30 @@ class Update:
         return self.done == self.total and bool(self.frontier.points)
 
 
-def sweep(
-    *, executor: Executor | None = None, dask: str | None = None, cancel: Flag | None = None, **asked: Any
-) -> Iterator[Update]:
+def sweep(*, executor: Executor | None = None, cancel: Flag | None = None, **asked: Any) -> Iterator[Update]:
     """Run a sweep; after every part tell how far it is. It ends early if `cancel` is set or the generator closed.
 
     Args:
-        executor: where to compute; the calling thread where None.
-        dask: address of a Dask scheduler, in place of an executor; the variable ZOEXPLORE_DASK where both are None.
+        executor: where to compute, as `Processes()` or a cluster's own; the calling thread where None.
         cancel: looked at ten times a second; in the calling thread after every part, of a quarter of a second or one step.
         asked: what to run: the arguments of `plan`, or `plan=` a `Plan`.
 
     Raises:
-        ValueError: the plan is not allowed, data cannot be had, a loss is not finite, or there is no such cluster.
+        ValueError: the plan is not allowed, data cannot be had, or a loss is not finite.
         RuntimeError: one part was lost with its worker several times.
     """
     planned = asked["plan"] if set(asked) == {"plan"} else plan(**asked)
-    with executor_of(executor, dask) as where:
-        yield from _Sweep(planned, where).run(cancel)
+    yield from _Sweep(planned, executor or Here()).run(cancel)
 
 
 def frontier(
-    *, executor: Executor | None = None, dask: str | None = None, progress: Callable[[Update], None] | None = None,
+    *, executor: Executor | None = None, progress: Callable[[Update], None] | None = None,
     cancel: Flag | None = None, **asked: Any,
 ) -> Frontier:  # fmt: skip
     """The whole sweep at once: what `sweep` ends with.
 
     Args:
-        executor, dask, cancel: as in `sweep`. A cancelled sweep gives what it had.
+        executor, cancel: as in `sweep`. A cancelled sweep gives what it had.
         progress: called with every `Update`.
         asked: what to run: the arguments of `plan` (task, methods, sigmas, K, beta, T, seeds, accounting, ...).
 
@@ -89,7 +85,7 @@ def frontier(
         ValueError, RuntimeError: as `sweep` does; ValueError also where it was cancelled before there was anything.
     """
     update = None
-    for update in sweep(executor=executor, dask=dask, cancel=cancel, **asked):
+    for update in sweep(executor=executor, cancel=cancel, **asked):
         if progress is not None:
             progress(update)
     if update is None or not update.frontier.points:
@@ -156,7 +152,7 @@ class _Sweep:
         """Note a part's result and have the next one asked for; the same again where it was lost with its worker."""
         try:
             result = future.result()
-        except Exception as error:  # Dask's own for a lost worker can be told by its name only, where Dask may be missing
+        except Exception as error:  # a cluster's own for a lost worker is known by its name only
             if not _lost(error):
                 raise
             self.losses[i] += 1

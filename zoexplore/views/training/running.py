@@ -1,7 +1,5 @@
 """A run: what a visitor may have, begin, progress with the time left, cancel; and what comes of it, to keep."""
 
-import argparse
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -71,16 +69,6 @@ def _going_on(address: str, owner: Any) -> int:
     )
 
 
-def dask_address(arguments: list[str]) -> str | None:
-    """The Dask scheduler named on the command line: panel serve app.py --args --dask tcp://host:8786."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    parser.add_argument("--dask")
-    try:
-        return parser.parse_known_args(arguments)[0].dask
-    except argparse.ArgumentError:
-        return None
-
-
 class Running(pn.viewable.Viewer):
     """Buttons and a bar. `asked` says what to run, or raises ValueError; `show` is called with every frontier on the way."""
 
@@ -121,7 +109,7 @@ class Running(pn.viewable.Viewer):
 
     async def _run(self, asked: Asked) -> None:
         try:
-            with LongWork(trained, asked, dask_address(sys.argv[1:])) as updates:
+            with LongWork(trained, asked) as updates:
                 if updates.waits:
                     self.say("Others are training: this begins when there is room.")
                 async for progress in updates:
