@@ -178,6 +178,7 @@ def test_any_model_with_a_loss_meets_its_target_however_often_the_rate_changes(t
         ({"ignore_data_skip": True}, "batches of its own steps"),
         ({"train_sampling_strategy": "sequential"}, "draws the batches"),
         ({"fsdp": True}, "sharded parameters"),
+        ({"deepspeed": {"zero_optimization": {"stage": 2}}}, "sharded parameters"),
     ],
 )
 def test_arguments_that_mean_nothing_here_are_refused_in_words(tmp_path, options, message):

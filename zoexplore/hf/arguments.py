@@ -36,11 +36,11 @@ class ZOTrainingArguments(TrainingArguments):
     microbatch: int | None = field(default=None, metadata={"help": "Records evaluated at once."})
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         for name, (allowed, why) in REFUSED.items():
             value = getattr(self, name, allowed)
             if value and value != allowed:
                 raise ValueError(f"{name} = {value!r} is not allowed: {why}")
+        super().__post_init__()
         for name, what in REQUIRED.items():
             if not getattr(self, name):
                 raise ValueError(f"{name} is not set: give {what}")
