@@ -6,7 +6,6 @@ from concurrent.futures import ProcessPoolExecutor
 from zoexplore import Accounting, calibrate, curve, guarantee
 from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.loss_distribution import Losses
-from zoexplore.questions.directions import moment_factor
 from zoexplore.run.presets import DEMONSTRATION, PRESETS
 from zoexplore.run.setting import SAMPLINGS, SCHEDULES, SENSITIVITIES
 
@@ -20,7 +19,6 @@ def call_all():
     for setting in ON_BATCHES.values():
         curve(setting, "T", [1, 100])
     calibrate(DEMONSTRATION, "sigma", epsilon=1.0)
-    moment_factor(d=520, K=260, c=0.5, order=1)
 
 
 def _hidden_states():

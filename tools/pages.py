@@ -21,7 +21,7 @@ from zoexplore.views.panels.story import STEPS
 from zoexplore.views.training.tab import PRICE
 
 MODULES = (
-    "zoexplore", "zoexplore.questions", "zoexplore.questions.utility", "zoexplore.questions.export",
+    "zoexplore", "zoexplore.questions", "zoexplore.questions.export",
     "zoexplore.questions.statement", "zoexplore.plots", "zoexplore.mechanism", "zoexplore.hf", "zoexplore.training",
 )  # fmt: skip
 _NAMES = """# Public names

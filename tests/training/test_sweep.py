@@ -4,7 +4,6 @@ import random
 import threading
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from importlib import import_module
-from itertools import pairwise
 from math import inf, isnan
 
 import pytest
@@ -262,16 +261,3 @@ def test_processes_end_with_the_last_reference_closed():
 def test_a_plan_that_cannot_be_says_why(asked, message):
     with pytest.raises(ValueError, match=message):
         plan(**{"task": small_task()} | asked)
-
-
-def test_pareto_front_keeps_what_no_other_point_betters(expected):
-    for utility, better in (("accuracy", lambda a, b: a >= b), ("loss", lambda a, b: a <= b)):
-        front = expected.pareto("composition", utility)
-        assert front and all(p.epsilon["composition"] < inf for p in front)
-        for p in expected.points:
-            if p.epsilon["composition"] < inf:
-                cheaper = [q for q in front if q.epsilon["composition"] <= p.epsilon["composition"]]
-                assert any(better(q.mean(utility), p.mean(utility)) for q in cheaper)
-        for one, following in pairwise(front):
-            assert one.epsilon["composition"] < following.epsilon["composition"]
-            assert not better(one.mean(utility), following.mean(utility))

@@ -100,18 +100,3 @@ class Frontier:
     delta: float
     noise_seed: int
     versions: dict[str, str] = field(default_factory=dict)
-
-    def pareto(self, bound: str, utility: str = "accuracy") -> tuple[Point, ...]:
-        """The points that no other one betters in both: less epsilon by this bound and better utility; by rising epsilon.
-
-        Points without a finite epsilon are left out.
-        """
-        sign = -1 if utility == "loss" else 1
-        found: list[Point] = []
-        best = -inf
-        for point in sorted(self.points, key=lambda p: (p.epsilon[bound], -sign * p.mean(utility))):
-            value = sign * point.mean(utility)
-            if point.epsilon[bound] < inf and value > best:
-                found.append(point)
-                best = value
-        return tuple(found)

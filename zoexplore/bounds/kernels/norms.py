@@ -42,12 +42,6 @@ def moment(part, d, order):
 
 
 @elementwise
-def complement_moment(K, d, order):
-    """The square root of E[(1-gamma)^order]^(1/order), from above."""
-    return moment(d - K, d, order)
-
-
-@elementwise
 def span_moment(K, d, order):
     """g, the square root of E[gamma^order]^(1/order), from above."""
     return moment(K, d, order)
