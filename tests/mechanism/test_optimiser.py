@@ -24,7 +24,6 @@ def gradients(w):
 
 ESTIMATES = {
     "directional": (0.0, {}),
-    "gradients": (0.0, {"skip_idle_clip": True}),
     "two-point": (1e-5, {}),
     "one direction after the other": (1e-5, {"chunk_size": 1}),
 }
@@ -43,17 +42,6 @@ def test_a_run_is_the_papers_update_step_by_step(xi, options):
         hits += int(hit)
     assert torch.allclose(made.w, w, rtol=1e-8, atol=1e-8)
     assert made.counts.projected == hits > 0
-
-
-@pytest.mark.parametrize("clipping", ["each", "joint"])
-@pytest.mark.parametrize("clip", [1.0, 0.4, 0.05])
-def test_gradients_in_place_of_quotients_change_nothing(clipping, clip):
-    """Where no record, some and all of them are clipped."""
-    setting = SETTING.replace(clip=clip)
-    kept, skipped = (run(optimiser(setting, clipping=clipping, skip_idle_clip=skip), 8) for skip in (False, True))
-    assert torch.allclose(kept.w, skipped.w, rtol=1e-12, atol=1e-14)
-    assert kept.counts == skipped.counts
-    assert (kept.counts.clipped > 0) == (clip < 1)
 
 
 def test_all_directions_and_no_directional_noise_are_noisy_gradient_descent():
@@ -187,7 +175,7 @@ class TestNotFinite:
 
     @pytest.mark.parametrize(
         "xi, options",
-        [*((xi, {"directions": way}) for xi in (0.0, 1e-3) for way in ("dense", "streamed")), (0.0, {"skip_idle_clip": True})],
+        [*((xi, {"directions": way}) for xi in (0.0, 1e-3) for way in ("dense", "streamed"))],
     )
     @pytest.mark.parametrize("bad", [float("nan"), INF])
     def test_it_counts_as_a_quotient_of_0(self, xi, options, bad):
@@ -363,7 +351,6 @@ class TestRefusals:
             ({"schedule": {"eta": [0.5] * 8}}, "a schedule of 'eta' is not allowed"),
             ({"directions": "sparse"}, "directions = 'sparse' is not allowed"),
             ({"directions": "streamed", "setting": SETTING.replace(K=4)}, "directions = 'streamed' is not allowed for K = 4"),
-            ({"skip_idle_clip": True, "setting": SETTING.replace(xi=1.0)}, "skip_idle_clip = True is not allowed"),
             ({"microbatch": 0}, "microbatch = 0 is not allowed"),
             ({"loss_of": "inputs"}, "loss_of = 'inputs' is not allowed"),
             ({"start": torch.zeros(5).double()}, "d = 6 is not allowed: there are 5 parameters"),

@@ -54,7 +54,7 @@ def test_loaders_and_resumed_runs_have_the_same_batches(setting):
     assert torch.equal(run(as_list, 8, list(zip(*data(), strict=True))).w, straight.w)
 
 
-@pytest.mark.parametrize("options", [{}, {"skip_idle_clip": True}, {"directions": "streamed", "microbatch": 1}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"directions": "streamed", "microbatch": 1}], ids=str)
 def test_a_batch_of_nobody_leaves_the_noise_and_the_ridge(options):
     made = optimiser(POISSON.replace(batch=1, T=60), start=torch.ones(6, dtype=torch.float64), **options)
     empty = next(t for t in range(60) if len(made.drawn(t)) == 0)
@@ -71,9 +71,8 @@ def test_a_batch_of_nobody_leaves_the_noise_and_the_ridge(options):
 
 CLIPPED = [
     ("each", {}), ("joint", {}), ("each", {"microbatch": 1}), ("joint", {"directions": "streamed"}),
-    ("each", {"skip_idle_clip": True}),
 ]  # fmt: skip
-TOO = [("joint", {"microbatch": 1}), ("each", {"directions": "streamed"}), ("joint", {"skip_idle_clip": True})]
+TOO = [("joint", {"microbatch": 1}), ("each", {"directions": "streamed"})]
 
 
 @pytest.mark.parametrize(("clipping", "options"), [*CLIPPED, *(proof(*too) for too in TOO)], ids=str)

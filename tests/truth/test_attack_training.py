@@ -43,11 +43,10 @@ def steep(declared, slope, **options):
 DECLARED = Declared("strongly-convex", M=1.0, m=0.5, lipschitz=1.0)
 
 
-@pytest.mark.parametrize("skip", [True, False])
 @pytest.mark.parametrize("clipping", ["each", "joint"])
-def test_a_declaration_is_no_leave_for_steeper_losses(clipping, skip):
-    """The clip acts, by whichever way quotients are found, and disproves what was declared."""
-    made, records = steep(DECLARED, 1.0, clipping=clipping, skip_idle_clip=skip)
+def test_a_declaration_is_no_leave_for_steeper_losses(clipping):
+    """The clip acts, and disproves what was declared."""
+    made, records = steep(DECLARED, 1.0, clipping=clipping)
     made.step(made.batch(records))
     assert {"composition", "sharp"} <= {bound for bound, g in made.privacy_report().guarantees.items() if g.valid}
     made.step(made.batch(1000 * records))

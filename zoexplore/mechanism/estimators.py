@@ -1,4 +1,4 @@
-"""What each record's loss says along each direction: two-point quotients, derivatives in forward mode, or its gradient."""
+"""What each record's loss says along each direction: two-point quotients, or derivatives in forward mode."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor
-from torch.func import grad_and_value, jvp, vmap
+from torch.func import jvp, vmap
 from torch.utils._pytree import tree_map
 
 from zoexplore.mechanism.directions import Dense, Frame
@@ -34,7 +34,6 @@ def measure(
     batch: Any,
     xi: float,
     chunk_size: int | None,
-    by_gradients: bool = False,
 ) -> Slopes:
     """All slopes of a step. After two points the parameters may still be away from w, until `perturbed` brings them back.
 
@@ -42,11 +41,8 @@ def measure(
         perturbed: what moves the parameters, or lends them to layers, where losses are not evaluated as functions.
         xi: perturbation scale; 0 for the directional derivative.
         chunk_size: directions evaluated at once, by vmap, where the frame is dense; one after the other where None.
-        by_gradients: take every record's gradient in place of derivatives, where xi = 0 and the frame is dense.
     """
-    if by_gradients and isinstance(frame, Dense):
-        slopes, values = _of_gradients(losses, parameters, frame, batch), [losses.here(batch)]
-    elif xi > 0 and (chunk_size is None or not isinstance(frame, Dense)):
+    if xi > 0 and (chunk_size is None or not isinstance(frame, Dense)):
         slopes, values = _two_points(losses, frame, perturbed, batch, xi)
     else:
         slopes, values = _of_function(losses, parameters, frame, batch, xi, chunk_size or 1)
@@ -94,23 +90,6 @@ def quotient(ahead: Tensor, behind: Tensor, xi: float) -> Tensor:
     return (ahead.to(kind) - behind.to(kind)) / (2 * xi)
 
 
-def gradients(losses: Callable[[Tensor, Any], Tensor], w: Tensor, batch: Any, chunk_size: int) -> Tensor:
-    """Every record's gradient, shape (b, d), one backward pass each, `chunk_size` of them at once; nan where its loss is not
-    finite.
-
-    Args:
-        losses: of a flat parameter vector and a batch.
-        batch: b records, tensors with the records in their first dimension.
-    """
-
-    def of_one(record: Any) -> Tensor:
-        alone = tree_map(lambda x: x.unsqueeze(0) if isinstance(x, Tensor) else x, record)
-        gradient, value = grad_and_value(lambda w: losses(w, alone).squeeze(0))(w)
-        return gradient.where(value.isfinite(), torch.nan)
-
-    return vmap(of_one, chunk_size=chunk_size)(batch)
-
-
 def made_of(losses: Losses, parameters: Parameters, frame: Frame, xi: float) -> dict[str, Callable[[Any], Tensor]]:
     """What a step is made of, of every record of a batch, shape (b,), at the parameters as they stand: its loss and, where xi is
     0, its derivative along a direction, in which records may be mixed where losses are not (`x - x.detach()`).
@@ -155,13 +134,6 @@ def _along(losses: Losses, parameters: Parameters, U: Tensor, batch: Any, xi: fl
             slopes, values = of(U[:, 0]) if one else vmap(of, in_dims=1)(U)
             found.append((slopes.unsqueeze(1) if one else slopes.mT, values.flatten()))
     return torch.cat([x for x, _ in found]).double(), torch.cat([x for _, x in found])
-
-
-def _of_gradients(losses: Losses, parameters: Parameters, frame: Dense, batch: Any) -> Tensor:
-    """Derivatives, shape (b, K), float64."""
-    w, chunk = parameters.vector(), max(1, AT_ONCE // parameters.d)
-    found = (gradients(lambda w, x: losses.at(parameters.parts(w), x), w, piece, chunk) for piece in losses.parts(batch))
-    return torch.cat([x.where(x.isfinite().all(1, keepdim=True), torch.nan).double() @ frame.U.double() for x in found])
 
 
 @contextmanager

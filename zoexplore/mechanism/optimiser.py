@@ -79,8 +79,6 @@ class NoisyZOGD(torch.optim.Optimizer):
             a vector.
         keep_copy: move the parameters in place, and back by a copy; where None, if they are few. Else a module's layers are lent
             moved ones as they run; a vector, or a module that reads parameters elsewhere, is copied all the same.
-        skip_idle_clip: where xi = 0 and directions are dense, take every record's gradient in place of K derivatives: the numbers
-            are the same.
         post_processing: `Momentum` or `Adam` on the noisy estimates; only composition covers it.
         param_groups: dicts of `params` and an `lr` of their own, as torch's optimisers take; all others have the setting's
             eta/K. Directions, clip and noise are as ever; the update, noise included, is scaled. Only composition covers it.
@@ -111,7 +109,6 @@ class NoisyZOGD(torch.optim.Optimizer):
         microbatch: int | None = None,
         chunk_size: int | None = None,
         keep_copy: bool | None = None,
-        skip_idle_clip: bool = False,
         post_processing: PostProcessing | None = None,
         param_groups: Iterable[Mapping[str, Any]] = (),
         device: torch.device | str | None = None,
@@ -130,15 +127,11 @@ class NoisyZOGD(torch.optim.Optimizer):
         arguments.check_start(self._parameters, setting)
         self._setting, self._declared = setting, declared
         self._sources, self._schedule = sources, planned(schedule, setting)
-        kind = "dense" if skip_idle_clip and directions == "auto" else directions
-        self._streamed = is_streamed(kind, self._parameters, setting.K)
+        self._streamed = is_streamed(directions, self._parameters, setting.K)
         self._microbatch = microbatch or (setting.n if group is None else -(-(setting.batch or setting.n) // self._ranks.size))
         self._chunk_size = chunk_size
         if chunk_size is None and self.objective.plain is None:
             self._chunk_size = max(1, AT_ONCE // (setting.d * min(self._microbatch, 8)))
-        if skip_idle_clip and (setting.xi > 0 or self._streamed):
-            raise ValueError("skip_idle_clip = True is not allowed: it needs xi = 0 and directions that are not streamed")
-        self._skip_idle_clip = skip_idle_clip
         self._perturbation = Perturbation(
             self._parameters, self.objective.layers if setting.xi > 0 else None, keep_copy, setting.K
         )
@@ -381,7 +374,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         """Of this process' records, if there are any."""
         if own.stop <= own.start:
             return Slopes(torch.zeros(0, step.K, dtype=torch.float64), 0, nan)
-        return measure(losses, self._parameters, directions, perturbed, data, step.xi, self._chunk_size, self._skip_idle_clip)
+        return measure(losses, self._parameters, directions, perturbed, data, step.xi, self._chunk_size)
 
     def _header(self, step: Step, drawn: Tensor, data: Any, autocast: bool = False) -> tuple:
         """What has to be the same in all processes of a run before a step is made."""
