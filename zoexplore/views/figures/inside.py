@@ -111,8 +111,7 @@ class Inside(View):
         self.dots: list[GlyphRenderer] = []
         self.figures = {name: self._figure(name, *spec) for name, spec in PANELS.items()}
         self.grid = widgets.column("panels", *map(self.canvas, self.figures.values()))
-        fixed = {"sizing_mode": None, "width": 330, "margin": (0, 0, 12, 0)}
-        self.choice = widgets.radio("bound to open", SHOWN, of=self.param.bound, **fixed)
+        self.choice = widgets.radio("bound to open", SHOWN, of=self.param.bound, max_width=330, margin=(0, 0, 12, 0))
         self.param.watch(self.changed, "bound")
 
     def _figure(self, name: str, title: str, drawn: list[tuple[str, str, str]]) -> figure:
