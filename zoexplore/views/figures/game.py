@@ -1,5 +1,7 @@
 """What epsilon means, as a game: a released model, with or without the record? The score beside what the bound allows at most."""
 
+from typing import Any
+
 import numpy as np
 import panel as pn
 import param
@@ -43,13 +45,17 @@ class Game(View):
         self.switch = widgets.radio("what you see", SEEN, "switch", of=self.param.seen, css_classes=["zx-switch"])
         self._base = self.state.sigma
         self.scale = widgets.radio("noise scale", self._scales(), value=self._base)
-        self.scale.param.watch(lambda event: self.state.ask(sigma=event.new), "value")
+        self.scale.param.watch(self._scaled, "value")
         self.state.param.watch(self._rescaled, "sigma")
         self.param.watch(lambda event: self.board.param.update(shown=event.new), "seen")
         self.board.shown = self.seen
 
     def _scales(self) -> dict[str, float]:
         return {f"σ = {format_short(sigma)}": sigma for sigma in (self._base, float(f"{LOUDER * self._base:.3g}"))}
+
+    def _scaled(self, event: Any) -> None:
+        if event.new != self.state.sigma:  # else it follows a slider, which may be held
+            self.state.ask(sigma=event.new)
 
     def _rescaled(self, *_: object) -> None:
         """A noise scale that was set elsewhere is the first of the two."""
