@@ -12,6 +12,8 @@ export function render({model}) {
       tab.setAttribute("role", "tab");
       tab.setAttribute("aria-selected", on);
       tab.tabIndex = on ? 0 : -1;
+      // At the press: between it and the release a page that is still being laid out may put another element in its place.
+      tab.onpointerdown = (event) => { if (event.pointerType === "mouse" && event.button === 0) model.selected = name; };
       tab.onclick = () => { model.selected = name; };
       tab.onkeydown = (event) => {
         const by = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
