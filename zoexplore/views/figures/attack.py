@@ -98,7 +98,7 @@ class Attack(View):
         return g, await ask(attack, pin.setting, pin.accounting, g.bound)
 
     def _draw(self) -> None:
-        data = {"x": RATES, "value": RATES, "probe": np.full(RATES.shape, 0.5)}
+        data = {"x": RATES, "value": RATES, "probe": np.ones(RATES.shape)}
         for bound, allowed in self._allowed.items():
             shown = np.where(self._given[bound].valid, 1.0, np.nan)
             data[bound], data[_MISSED + bound] = shown * allowed.true_positive_rate(RATES), shown * allowed.misses(RATES)

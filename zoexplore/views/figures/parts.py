@@ -78,22 +78,22 @@ setTimeout(() => {
 """
 
 
-def hover(fig: figure, probe: GlyphRenderer, absent: str = "∞", above: bool = False) -> HoverTool:
-    """Have a figure show a table of every curve at one abscissa, which is yet to be written (`tooltip`).
+def hover(fig: figure, probe: GlyphRenderer, absent: str = "∞") -> HoverTool:
+    """Have a figure show a table of every curve at one abscissa, which is yet to be written (`tooltip`). It stands on the probe:
+    at the top of the frame it covers no curve, and it keeps within the width of a phone.
 
     Args:
         fig: what is pointed at.
-        probe: an invisible line through the places that can be pointed at; its source has the numbers.
+        probe: an invisible line along the top, through the places that can be pointed at; its source has the numbers.
         absent: what is said where a column has no finite number.
-        above: whether the table stands on the probe, which at the top of the frame covers no curve.
     """
     tool = HoverTool(
         renderers=[probe],
         mode="vline",
         tooltips=None,
         formatters={"@{x}": CustomJSHover(args={"source": probe.data_source, "absent": absent}, code=DIGITS)},
-        point_policy="snap_to_data" if above else "follow_mouse",
-        attachment="above" if above else "horizontal",
+        point_policy="snap_to_data",
+        attachment="above",
         visible=False,
     )
     fig.add_tools(tool)

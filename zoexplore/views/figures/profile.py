@@ -20,7 +20,7 @@ from zoexplore.views.view import View
 _SAYS = "<p>Each point of a curve is a guarantee of the same run: the smaller δ, the larger ε. Dotted: the δ that is set.</p>"
 _POINTED = "<i>δ</i>, at most, at ε = @{x}{value}"
 _HOVERED = 160  # epsilons that can be pointed at
-_MIDDLE = 1e-6  # where on the axis of delta the hover looks for them
+_TOP = 0.1  # of the axis of delta
 
 
 class Profile(View):
@@ -29,7 +29,7 @@ class Profile(View):
     def build(self) -> None:
         self.source = empty("profile", "delta", *BOUNDS)
         self.figure = blank(
-            "delta-against-epsilon", x_axis_type="log", y_axis_type="log", x_range=(1e-2, 1e2), y_range=(1e-12, 0.1),
+            "delta-against-epsilon", x_axis_type="log", y_axis_type="log", x_range=(1e-2, 1e2), y_range=(1e-12, _TOP),
             x_axis_label="ε", y_axis_label="δ",
         )  # fmt: skip
         self.across = FittedRange(self.figure.x_range)
@@ -45,7 +45,7 @@ class Profile(View):
         self.hover = hover(self.figure, probe, absent="–")
         self.pane = self.canvas(self.figure)
         self.words = widgets.html(_SAYS, "words")
-        self.legend = Legend()
+        self.legend = Legend(symbol="")
         self.legend.param.watch(self._mute, "muted")
         self.pins.param.watch(self.changed, ["pins", "compare"])
 
@@ -57,7 +57,7 @@ class Profile(View):
             name: least_deltas(epsilons, pins.least(of_pin, self.pins.compare), of_pin.values)
             for name, of_pin in zip(pins.styles(self.pins), pinned, strict=True)
         }
-        return {"x": epsilons, "value": epsilons, "probe": np.full(_HOVERED, _MIDDLE), **deltas, **of_pins}
+        return {"x": epsilons, "value": epsilons, "probe": np.full(_HOVERED, _TOP), **deltas, **of_pins}
 
     async def refresh(self) -> None:
         run = self.state.setting, self.state.accounting
