@@ -47,7 +47,7 @@ def test_the_tabs_are_a_named_list_and_move_by_arrow_keys(explorer):
 def test_curves_along_other_fields(explorer):
     select = explorer.get_by_label("ε against", exact=True)
     for field in ("K", "delta"):
-        settled(explorer, lambda field=field: select.select_option(AXES[field].title), lambda: column(explorer, "value"))
+        settled(explorer, lambda field=field: select.select_option(AXES[field].caption), lambda: column(explorer, "value"))
         values = column(explorer, "value")
         expected = curve(DEMONSTRATION, field, values, ["composition"])["composition"]
         becomes(explorer, lambda: column(explorer, "composition"), pytest.approx(list(expected), rel=1e-12))

@@ -78,7 +78,7 @@ class Curves(View):
         self.handle = Handle(self.figure, self._dragged)
         self.pane = self.canvas(self.figure)
         self.legend = Legend(muted=list(UNASKED))
-        self.choice = widgets.select("ε against", {a.title: field for field, a in AXES.items()}, "along", of=self.param.along)
+        self.choice = widgets.select("ε against", {a.caption: field for field, a in AXES.items()}, "along", of=self.param.along)
         self.pins.param.watch(self.changed, ["pins", "compare"])
         self.param.watch(self.changed, "along")
         self.legend.param.watch(self._mute, "muted")
@@ -105,7 +105,7 @@ class Curves(View):
             level="overlay",
         )  # fmt: skip
         self.probe = fig.line("x", fixed(fig.y_range.end), source=self.source, line_alpha=0, name="probe")
-        self.hover = hover(fig, self.probe, above=True)
+        self.hover = hover(fig, self.probe)
         self.cross = Span(dimension="height", line_color=muted, line_width=1, line_alpha=0.6)
         fig.add_tools(CrosshairTool(overlay=self.cross, visible=False))
         fig.on_event(Reset, lambda _: self.fit(fresh=True))
@@ -218,7 +218,7 @@ class Curves(View):
         best, ends = smallest(self.found).bound, {}
         titles = {bound: g.title for bound, g in self.found.items()} | {REFERENCE: REFERENCE_TITLE}
         for name, title in titles.items():
-            values = self.source.data[name]
+            values = self._curves.epsilon.get(name, self._curves.reference)
             seen = np.flatnonzero(np.isfinite(values))
             if name not in self.legend.muted and seen.size:
                 ends[title] = float(values[seen[-1]]), STYLES[name].hue(self.dark), name == best
@@ -239,6 +239,7 @@ class Curves(View):
         for bound, g in self.found.items():
             lacks = next((c.shortfall for c in g.checks if c.shortfall), g.reason)
             why = lacks.partition(";")[0] if not g.valid else "least that applies" if g is best else ""
+            why = ", ".join(filter(None, [why, "below what a log axis shows" if g.epsilon == 0 else ""]))
             group = "" if BOUNDS[bound].of_this_run else "For comparison, other mechanisms"
             more = {"best": g is best, "says": BOUNDS[bound].summary}
             entries.append(entry(bound, g.title, STYLES[bound], format_number(g.epsilon), why, not g.valid, group, **more))

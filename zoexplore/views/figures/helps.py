@@ -78,7 +78,7 @@ class Helps(View):
         self.failing = empty("gain-failing", "left", "right", "bottom", "top")
         self.here, self.names = empty("gain-here", "x", "y"), empty("gain-names", "x", "y", "text")
         self.runs = empty("gain-runs", "x", "y", "text", "tip")
-        titles = {AXES[field].title: field for field in FIELDS}
+        titles = {AXES[field].caption: field for field in FIELDS}
         asked = {"x": "from left to right", "y": "from bottom to top"}
         self.choices = [widgets.select(label, titles, "along", "pair", of=self.param[name]) for name, label in asked.items()]
         self.figure, self.apart = self._figure(), _APART

@@ -12,6 +12,7 @@ from zoexplore.views.figures.parts import empty, fill, words
 TYPE = 12  # pixels: of names, but in a lecture
 LINE = 17  # pixels from one line to the next, in that type
 MARGIN, BRIEF_MARGIN = 156, 118  # pixels for names, and for short ones, in that type
+LONGEST, BRIEF = 22, 15  # characters that they have room for
 NARROW = 460  # pixels of a frame that has room for short names only
 _SAME = 1.5  # pixels: curves that end nearer share a place
 _BRIEF = {  # of titles that a phone has no room for
@@ -36,6 +37,13 @@ def spread(wanted: Sequence[float], heights: Sequence[float], room: float) -> li
         room -= heights[i]
         starts[i] = room = min(starts[i], room)
     return [float(max(start, 0.0)) for start in starts] if room >= 0 else [float(start - room) for start in starts]
+
+
+def fitted(title: str, narrow: bool) -> str:
+    """A line as it fits into the margin. Whether constants are the printed ones, the table says."""
+    text, most = title.removesuffix(" (as printed)"), BRIEF if narrow else LONGEST
+    text = _BRIEF.get(text, text) if narrow else text
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 class Names:
@@ -74,8 +82,9 @@ class Names:
         placed: list[list] = []  # pixels from the top, lines, colour, bold
         for text, (value, colour, bold) in ends.items():
             at = float(np.clip(spans[1](max(value, low if log else value)) / spans[0], 0, 1)) * height
-            text = _BRIEF.get(text, text) if narrow else text
-            text = f"{text} ↑" if log and value > high * (1 + 1e-9) else text
+            text = "\n".join(fitted(line, narrow) for line in text.split("\n"))
+            off = "↑" if value > high * (1 + 1e-9) else "↓" if value <= 0 else ""
+            text = f"{text} {off}" if log and off else text
             twin = next((each for each in placed if abs(each[0] - at) < _SAME and not each[3] and "\n" not in text), None)
             if share and twin and not bold:
                 twin[1].append(f"= {text}")

@@ -26,7 +26,6 @@ from zoexplore.views.style.widgets import region
 from zoexplore.views.view import View
 
 WIDTH, DASH = 1.7, (7, 2)
-LONGEST = 20  # characters of a name at the end of a curve
 
 
 def lines(fig: figure, source: ColumnDataSource, xs: str = "xs", ys: str = "ys") -> GlyphRenderer:
@@ -99,7 +98,7 @@ class PinnedCurves:
     def ends(self, dark: bool) -> dict[str, tuple[float, str, bool]]:
         """What stands at the end of each curve: letter and name -> its value there, its colour, and that it is not bold."""
         drawn = zip(styles(self.pins).values(), self.source.data["ys"], strict=False)
-        return {_shortened(name): (float(y[-1]), style.hue(dark), False) for (name, style), y in drawn if np.isfinite(y[-1])}
+        return {name: (float(y[-1]), style.hue(dark), False) for (name, style), y in drawn if np.isfinite(y[-1])}
 
     def entries(self) -> list[dict[str, Any]]:
         """A row of the table for each."""
@@ -156,10 +155,6 @@ class Pinned(View):
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self.board
-
-
-def _shortened(name: str) -> str:
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 
 def _ratios(epsilons: list[float], known: list[str]) -> list[str]:

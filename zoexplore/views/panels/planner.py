@@ -70,7 +70,7 @@ class Planner(View):
             "choices",
             widgets.select("a target for", {words: aim for aim, words in AIMS.items()}, "along", "pair", of=self.param.aim),
             *(typed.text for typed in self.texts.values()),
-            widgets.select("solve for", {AXES[f].title: f for f in SOLVABLE_FIELDS}, "along", "pair", of=self.param.field),
+            widgets.select("solve for", {AXES[f].caption: f for f in SOLVABLE_FIELDS}, "along", "pair", of=self.param.field),
             widgets.select("by", bounds, "along", "pair", of=self.param.bound),
         )
         self.param.watch(self._aimed, "aim")

@@ -83,6 +83,11 @@ class Train(View):
             self.trained.draw(found, self.bounds)
             self.repaint()
 
+    def repaint(self) -> None:
+        super().repaint()
+        self.trained.dark = self.dark
+        self.trained.name()
+
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("train", self.about, self.running, self.lines, self.compared, self.fold, self.results)
 

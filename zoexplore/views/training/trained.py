@@ -30,7 +30,7 @@ class Trained:
         )  # fmt: skip
         self.figure.add_tools(HoverTool(renderers=[dots], tooltips=[("", "@tip")], visible=False, point_policy="snap_to_data"))
         self.names = Names(self.figure, MOST_NAMES)
-        self.ends: dict[str, tuple[float, str, bool]] = {}
+        self.dark, self.ends = False, dict[str, tuple[float, str, bool]]()
         self.size = {"inner_width": 600, "inner_height": 300}  # until a browser says
         for side in self.size:
             self.figure.on_change(side, self._resized)
@@ -56,7 +56,7 @@ class Trained:
                  "tip": f"{name}: ε = {format_number(e)}, accuracy {a:.3f}"}
                 for e, a in zip(way.x, way.y, strict=True)
             ]  # fmt: skip
-            self.ends[name] = ys[-1], hue, way.bound == bounds[-1]
+            self.ends[name.replace(", ", "\n")] = ys[-1], hue, way.bound == bounds[-1]
         fill(self.lines, lines)
         fill(self.marks, rows)
         self._axes([x for line in lines for x in line["xs"]], [y for line in lines for y in line["ys"]])
@@ -74,4 +74,5 @@ class Trained:
 
     def name(self) -> None:
         """Write the names in the margin, by how large the frame is."""
-        self.names.write(self.ends, tuple(self.size.values()), log=False, share=False)
+        ends = {name: (at, theme.partner(hue, self.dark), bold) for name, (at, hue, bold) in self.ends.items()}
+        self.names.write(ends, tuple(self.size.values()), log=False, share=False)
