@@ -7,6 +7,7 @@ from typing import SupportsFloat
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 THIN = "\u202f"  # narrow, and not to be broken at
+LONGEST_TYPED = 12  # characters that a box has room for
 
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3}){2,}(\.\d*)?|[+-]?[1-9]\d{0,2}(,\d{3})+\.\d*")  # groups beyond doubt
 
@@ -146,12 +147,15 @@ def format_exact(x: float | None) -> str:
 
 
 def format_typed(x: float | None) -> str:
-    """A value in a box, exact: a whole number in groups of three digits, as elsewhere; from 10⁹ on short, if it can be.
+    """A value in a box: a whole number exactly, in groups of three digits, as elsewhere, from 10⁹ on short if it can be; of any
+    other that is too long for a box six digits, since the reader of a number that is cut misses its exponent.
 
-    >>> [format_typed(x).replace(THIN, " ") for x in (10**6, 10**9, 2**31, 0.001)]
-    ['1 000 000', '1e9', '2 147 483 648', '0.001']
+    >>> [format_typed(x).replace(THIN, " ") for x in (10**6, 10**9, 2**31, 0.001, 3.293432762980055e-08)]
+    ['1 000 000', '1e9', '2 147 483 648', '0.001', '3.29343e-8']
     """
     exact = format_exact(x)
+    if isinstance(x, float) and len(exact) > LONGEST_TYPED:
+        exact = format_exact(float(f"{x:.6g}"))
     return format_count(x) if isinstance(x, int) and (abs(x) < 10**9 or (exact.isdigit() and x < 10**15)) else exact
 
 

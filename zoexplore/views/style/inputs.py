@@ -14,7 +14,7 @@ from zoexplore.run.formatting import format_share, format_typed, parse_number, p
 from zoexplore.views.style import widgets
 
 STEPS_PER_DECADE = 40
-LONGEST_TYPED = 40  # characters of a number
+LONGEST = 40  # characters of a number that is typed
 
 
 class Ladder:
@@ -81,7 +81,7 @@ def refused(label: str, typed: str, why: ValueError) -> str:
     if not typed.strip():
         return f"{label} cannot be left empty: {why}"
     equals = " =" if len(label.split()[-1]) == 1 else ""  # after a symbol; a label in words runs on
-    return f"{label}{equals} {typed if len(typed) <= LONGEST_TYPED else f'{typed[:LONGEST_TYPED]}…'} is not allowed: {why}"
+    return f"{label}{equals} {typed if len(typed) <= LONGEST else f'{typed[:LONGEST]}…'} is not allowed: {why}"
 
 
 class Typed(pn.viewable.Viewer):
@@ -127,8 +127,8 @@ class Typed(pn.viewable.Viewer):
             return
         self.refusal = ""
         try:
-            if len(event.new) > LONGEST_TYPED:
-                raise ValueError(f"give a number of at most {LONGEST_TYPED} characters")
+            if len(event.new) > LONGEST:
+                raise ValueError(f"give a number of at most {LONGEST} characters")
             self.take(self.read(event.new))
         except ValueError as error:
             self.refuse(event.new, error)

@@ -64,7 +64,7 @@ class Compared(View):
             )
 
     def __panel__(self) -> pn.viewable.Viewable:
-        choices = [widgets.column("choices", self.menu, self.axis)] if self.comparison else []
+        choices = [widgets.column("abreast", self.menu, self.axis)] if self.comparison else []
         return widgets.component("compared", self.head, *choices, self.drawing, self.words)
 
 
