@@ -79,7 +79,7 @@ class Helps(View):
         self.here, self.names = empty("gain-here", "x", "y"), empty("gain-names", "x", "y", "text")
         self.runs = empty("gain-runs", "x", "y", "text", "tip")
         titles = {AXES[field].caption: field for field in FIELDS}
-        asked = {"x": "from left to right", "y": "from bottom to top"}
+        asked = {"x": "x axis", "y": "y axis"}
         self.choices = [widgets.select(label, titles, "along", "pair", of=self.param[name]) for name, label in asked.items()]
         self.figure, self.apart = self._figure(), _APART
         self.figure.on_change("inner_width", self._resized)
