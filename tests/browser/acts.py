@@ -49,6 +49,11 @@ RESTED = f"""() => {{
 FOUND = """() => { const out = []; const walk = r => { for (const e of r.querySelectorAll("*")) {
   if (e.matches("img, iframe, object") || (e.matches("script") && e.textContent.includes("hacked"))) out.push(e.outerHTML);
   if (e.shadowRoot) walk(e.shadowRoot); } }; walk(document.body); return out }"""
+# What reaches beyond the right edge, hidden or not.
+BEYOND = """(width) => { const out = []; const walk = (root, path) => { for (const e of root.querySelectorAll("*")) {
+  const right = Math.round(e.getBoundingClientRect().right), name = `${path} ${e.tagName}.${e.className}`;
+  if (right > width) out.push(`${name} to ${right}`);
+  if (e.shadowRoot) walk(e.shadowRoot, name); } }; walk(document.body, ""); return out.slice(0, 12) }"""
 # In one go, so that no row is of another moment; what is not shown yet has no text.
 ROWS = """rows => rows.map((row) => {
   const title = row.querySelector("th span") ?? row.querySelector("th");
@@ -282,8 +287,9 @@ def lightness(colour):
 
 
 def narrow_enough(page, width):
-    """Wait until the page does not scroll sideways."""
-    until(page, lambda: page.evaluate("document.documentElement.scrollWidth") <= width)
+    """Wait until the page does not scroll sideways; say what reaches beyond its edge if it always does."""
+    if not any(page.evaluate("document.documentElement.scrollWidth") <= width for _ in looks(page)):
+        pytest.fail(f"wider than {width}: {page.evaluate(BEYOND, width)}")
 
 
 def harmless(page):

@@ -65,7 +65,15 @@ def workers(server):
     return found
 
 
-@pytest.mark.proof  # its first click on a tab was lost once on a page just opened
+def test_the_first_click_of_a_page_just_opened_is_heard_and_a_button_trains(page, usual):
+    run = show(opened(page, usual.url), "train")
+    button(run, "Train this run").click()
+    run.get_by_text("Trained in advance").wait_for(state="hidden")  # what was trained here takes its place
+    until(run, lambda: not workers(usual))
+    assert data(run, "trained", "x")
+
+
+@pytest.mark.proof  # the minute that a run takes
 def test_a_run_from_start_to_results_and_to_the_end_of_its_processes(page, usual, axe_if_any, tmp_path):
     run = ready(opened(page, usual.url))
     fill(run, "seeds", "many")
