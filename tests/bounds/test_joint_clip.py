@@ -9,7 +9,7 @@ from tests.effort import proof
 from zoexplore import BOUNDS
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.sharp import needed_ridge
-from zoexplore.mechanism.declaration import Declared
+from zoexplore.mechanism.record import Declared
 
 RUN = DEMONSTRATION.replace(n=2000, d=60, K=25, T=80, sigma=0.03, R=0.3)
 JOINT = RUN.replace(clipping="joint")

@@ -188,17 +188,3 @@ def test_a_state_without_the_weights_goes_on_from_those_that_it_was_saved_beside
     at = optimiser(SETTING, start=first.w, seeds=(7, 8))
     at.load_state_dict(state)
     assert torch.equal(run(at, 5).w, straight.w)
-
-
-def test_a_state_that_was_saved_before_there_was_more_to_save_goes_on():
-    """In the words of its time: every key of it stays as it is."""
-    straight, state = run(optimiser(SETTING), 8), run(optimiser(SETTING), 3).state_dict()
-    for name in ("bits", "bits of kept", "frozen"):
-        del state[name]
-    (group,) = state["param_groups"]
-    state["param_groups"] = [{"lr": group["lr"]}]
-    state["ledger"] = {"stages": state["ledger"]["stages"], "stretch": 1.25, "doubt": "it was doubted"}
-    second = optimiser(SETTING, seeds=(7, 8))
-    second.load_state_dict(state)
-    assert (second.record.xi_factor, second.record.flaw) == (1.25, "it was doubted")
-    assert torch.equal(run(second, 5).w, straight.w)

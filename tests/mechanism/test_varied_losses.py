@@ -10,8 +10,7 @@ from scipy.stats import norm
 
 from tests.convention import Accounting, epsilon
 from tests.mechanism.test_report import SETTING, epsilons, ran
-from zoexplore.bounds.loss_distribution import Losses
-from zoexplore.bounds.varied_losses import Steps, epsilon_of_varied
+from zoexplore.bounds.loss_distribution import Losses, Steps, epsilon_of_varied
 from zoexplore.mechanism import privacy_report
 
 WITHOUT, POISSON = "without-replacement", "poisson"

@@ -1,13 +1,22 @@
 """Steps on sampled batches and a Gaussian shift, converted exactly (docs/batches.md).
 
 Each step's privacy loss has the law of a dominating pair; T steps compose as the sum of independent ones, whose hockey-stick
-divergence is summed from its transform. Every number is rounded up.
+divergence is summed from its transform: `Losses` for equal steps. Every number is rounded up.
+
+Where steps differ (`epsilon_of_varied`), each one's pair is put on a grid of losses: the mass in a cell goes to its two ends such
+that both laws keep theirs, which connects the dots of the pair's profile and is no smaller anywhere (Doroshenko, Ghazi, Kamath,
+Kumar, Manurangsi 2022, arXiv:2207.04380). Losses add up by Fourier transform, tilted by exp(t loss), so that small deltas keep
+their digits. What wraps around the transform's period adds to exp(t epsilon) delta(epsilon) >= 0 at another epsilon: it errs
+upward by itself. What rounding may take away is bounded and added.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
+from math import inf, log, log2, sqrt
 
 import numpy as np
+from scipy.special import erf, ndtr, ndtri_exp
 
 from zoexplore.bounds import few_steps
 from zoexplore.bounds.conversion import delta_of, epsilon_at_order, epsilon_of
@@ -147,3 +156,170 @@ def _of_one(wanted: int, N, rho, q, mu, given) -> np.ndarray:
     if wanted == DELTA:
         return q * delta_of(mu**2 / 2, np.log1p(np.expm1(given) / q))
     return np.log1p(q * np.expm1(epsilon_of(mu**2 / 2, np.minimum(given / q, 1.0)))) * ROUND_UP
+
+
+CUT = 1e-6  # of delta: losses beyond the grid, as likely as that in all steps together, count as infinite
+FEW, MANY, LONG = 2**16, 2**18, 10_000  # points of the grid; more of them for more steps than LONG
+COARSE = 2**12
+DEVIATIONS, FOLDS = 20.0, 40.0  # the period, in standard deviations and in lengths over which what wraps around falls e-fold
+UNIT = 2.0**-53
+OF_FFT = 8 * UNIT  # error of a transform in its 2-norm, for each doubling
+OF_MASS = 1e-10  # relative error of a cell's mass
+LARGEST = 600.0  # loss whose exponential is taken
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Equal steps: how many, the chance q in (0, 1] of a record to be in one, and by how many standard deviations of the noise it
+    then moves it. q = 1 is a Gaussian shift.
+    """
+
+    count: float
+    q: float
+    mu: float
+
+
+def epsilon_of_varied(steps: Iterable[Steps], delta: float, t: float, sampling: str) -> float:
+    """epsilon >= 0 at delta of steps that are composed, from above; inf where none is found, of losses of hundreds, say.
+
+    Args:
+        steps: of any kinds.
+        delta: the target.
+        t: the tilt, above 0: best near the Renyi order that converts the steps, less 1. Any is sound.
+        sampling: "without-replacement" (replace one) or "poisson" (add or remove one, the worse of the two orders).
+
+    >>> both = epsilon_of_varied([Steps(100, 0.0032, 0.625), Steps(100, 0.0032, 0.625)], 1e-5, 11.0, "without-replacement")
+    >>> 0 <= both - Losses(200.0, 0.0, 0.0032, 0.625).epsilon(1e-5) < 1e-3
+    True
+    """
+    steps = [s for s in steps if s.count > 0 and s.mu > 0]
+    orders = ("remove", "add") if sampling == "poisson" else ("both",)
+    return max(_of_order(steps, delta, t, order) for order in orders)
+
+
+def _of_order(steps: list[Steps], delta: float, t: float, order: str) -> float:
+    N = sum(s.count for s in steps)
+    tail = CUT * delta / N
+    if any(s.mu * _ends(s, order, tail)[1] > LARGEST for s in steps):
+        return inf
+    variance = sum(s.count * _variance(*_on_grid(s, order, _width(s, tail) / COARSE, tail)[:2], t) for s in steps)
+    points = FEW if N <= LONG else MANY
+    period = max(DEVIATIONS * sqrt(variance), FOLDS / t)
+    h = max(period / points, max(_width(s, tail) for s in steps) / MANY)
+    log_total, product, largest, infinite = 0.0, np.ones(points // 2 + 1, complex), np.zeros(points // 2 + 1), 0.0
+    for s in steps:
+        losses, mass, lost = _on_grid(s, order, h, tail)
+        shift = float((t * losses).max())
+        at: np.ndarray = np.rint(losses / h).astype(np.int64) % points
+        tilted: np.ndarray = np.bincount(at, mass * np.exp(t * losses - shift), points)
+        total = float(tilted.sum())
+        tilted /= total
+        transform = np.fft.rfft(tilted)
+        error = OF_FFT * log2(points) * sqrt(points) * float(np.linalg.norm(tilted))
+        product *= transform**s.count
+        largest += s.count * np.log(np.abs(transform) + error)
+        log_total += s.count * (log(total) + shift + OF_MASS)
+        infinite += s.count * lost
+    kernel = _kernel(points, h, t)
+    of_kernel = np.fft.rfft(kernel)
+    error_of_kernel = OF_FFT * log2(points) * sqrt(points) * float(np.linalg.norm(kernel))
+    largest = np.exp(largest)
+    found = np.fft.irfft(product * of_kernel.conj(), points)
+    off = (largest - np.abs(product)) * np.abs(of_kernel) + largest * (error_of_kernel + N * UNIT * np.abs(of_kernel))
+    error = 2 * off.sum() / points + OF_FFT * log2(points) * float(np.linalg.norm(found))
+    return _first_within(np.arange(points) * h, found + error, t, log_total, delta - infinite)
+
+
+def _first_within(epsilons: np.ndarray, tilted: np.ndarray, t: float, log_total: float, delta: float) -> float:
+    """The least epsilon whose delta, of exp(t epsilon) delta(epsilon) from above, is within; delta is convex in exp(epsilon)."""
+    if delta <= 0:
+        return inf
+    with np.errstate(over="ignore", divide="ignore"):
+        found = np.exp(np.log(np.maximum(tilted, 1e-300)) + log_total - t * epsilons)
+    within = found <= delta
+    if not within.any():
+        return inf
+    i = int(within.argmax())
+    if i == 0:
+        return 0.0
+    share = (found[i - 1] - delta) / (found[i - 1] - found[i]) if found[i - 1] < inf else 1.0
+    return float(epsilons[i - 1] + np.log1p(share * np.expm1(epsilons[i] - epsilons[i - 1])))
+
+
+def _kernel(points: int, h: float, t: float) -> np.ndarray:
+    """exp(-t u)(1 - exp(-u)) at u = 0, h, 2h, ..., with all that wraps around the period."""
+    u, period = np.arange(points) * h, points * h
+    once = np.exp(-t * u) * -np.expm1(-u)
+    again = [np.exp(-rate * (u + period)) / -np.expm1(-rate * period) for rate in (t, t + 1)]
+    return once + again[0] - again[1]
+
+
+def _on_grid(s: Steps, order: str, h: float, tail: float) -> tuple[np.ndarray, np.ndarray, float]:
+    """Losses on the grid and their masses under the first law of the pair; and the mass of those that count as infinite.
+
+    The loss is v(x) = log(1 - q + q exp(mu x - mu^2/2)) with x from the mixture of N(0, 1) and N(mu, 1), and -v(x) with x from
+    N(0, 1). Replacing one record has both beyond v = 0, and an atom there.
+    """
+    ends = _ends(s, order, tail)
+    cells = np.arange(np.floor(_loss(s, ends[0]) / h), np.ceil(_loss(s, ends[1]) / h))
+    if order == "both":
+        cells = cells[cells >= 0]
+    x = _point(s, np.append(cells, cells[-1] + 1) * h)
+    normal = _mass(x)
+    mixed = (1 - s.q) * normal + s.q * _mass(x - s.mu)
+    above = ndtr(-x[-1]), (1 - s.q) * ndtr(-x[-1]) + s.q * ndtr(s.mu - x[-1])  # what is beyond the last cell
+    below = 0.0 if order == "both" else ndtr(x[0]), (1 - s.q) * ndtr(x[0]) + s.q * ndtr(x[0] - s.mu)
+    losses, masses, lost = [], [], 0.0
+    if order != "add":
+        put, mass = _split(cells * h, mixed, normal, h)
+        mass[0] += 0.0 if order == "both" else below[1]  # losses below the grid count as its least
+        losses, masses, lost = [put], [mass], float(above[1])
+    if order != "remove":
+        put, mass = _split(-(cells + 1) * h, normal, mixed, h)
+        mass[len(cells) - 1] += above[0]
+        losses, masses, lost = [*losses, put], [*masses, mass], lost + float(below[0] if order == "add" else 0.0)
+    if order == "both":
+        losses, masses = [*losses, np.zeros(1)], [*masses, np.array([(1 - s.q) * erf(s.mu / sqrt(8))])]
+    return np.concatenate(losses), np.concatenate(masses), lost
+
+
+def _split(low: np.ndarray, first: np.ndarray, second: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
+    """Each cell's mass under the first law put to its ends, so that the second law's is kept too; rounded to the upper end."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        upper = -np.expm1(np.log(second / first) + low) / -np.expm1(-h)
+    upper = np.where(first > 0, np.clip(np.nan_to_num(upper, nan=1.0) + OF_MASS / h, 0.0, 1.0), 1.0)
+    return np.concatenate([low, low + h]), np.concatenate([first * (1 - upper), first * upper])
+
+
+def _ends(s: Steps, order: str, tail: float) -> tuple[float, float]:
+    """Beyond these x less than `tail` is left under either law."""
+    reach = -float(ndtri_exp(log(tail)))
+    return (0.5 * s.mu if order == "both" else -reach), reach + s.mu
+
+
+def _width(s: Steps, tail: float) -> float:
+    """Of all losses that are not infinite."""
+    low, high = _ends(s, "remove", tail)
+    return 2 * max(abs(_loss(s, low)), _loss(s, high))
+
+
+def _loss(s: Steps, x: float) -> float:
+    return float(np.log1p(s.q * np.expm1(s.mu * x - s.mu**2 / 2)))
+
+
+def _point(s: Steps, loss: np.ndarray) -> np.ndarray:
+    """x at a loss; -inf at or below the least there is."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return (np.nan_to_num(np.log1p(np.expm1(loss) / s.q), nan=-inf, neginf=-inf, posinf=inf) + s.mu**2 / 2) / s.mu
+
+
+def _mass(x: np.ndarray) -> np.ndarray:
+    """Of the standard normal between neighbouring points, from the side on which less cancels."""
+    return np.where(x[:-1] > 0, ndtr(-x[:-1]) - ndtr(-x[1:]), ndtr(x[1:]) - ndtr(x[:-1]))
+
+
+def _variance(losses: np.ndarray, mass: np.ndarray, t: float) -> float:
+    """Of a loss under the law that is tilted."""
+    tilted = mass * np.exp(t * losses - (t * losses).max())
+    mean = (tilted @ losses) / tilted.sum()
+    return float(tilted @ (losses - mean) ** 2 / tilted.sum())

@@ -3,10 +3,9 @@
 from zoexplore.mechanism import clipping
 from zoexplore.mechanism.audit import audit, last_iterates
 from zoexplore.mechanism.batches import Batch, PrivateSampler
-from zoexplore.mechanism.declaration import Declared
 from zoexplore.mechanism.directions import stiefel
 from zoexplore.mechanism.optimiser import NoisyZOGD
-from zoexplore.mechanism.record import RunRecord, Step
+from zoexplore.mechanism.record import Declared, RunRecord, Step
 from zoexplore.mechanism.report import Progress, Report, privacy_report, together
 from zoexplore.mechanism.rng import Sources
 from zoexplore.mechanism.step import Adam, Momentum, hybrid, project, variances

@@ -10,8 +10,8 @@ from torch import Tensor, distributed, nn
 
 from zoexplore.bounds import guarantee
 from zoexplore.bounds.bound import Trajectory
-from zoexplore.mechanism.declaration import Declared
 from zoexplore.mechanism.parameters import Parameters
+from zoexplore.mechanism.record import Declared
 from zoexplore.mechanism.rng import Sources
 from zoexplore.mechanism.step import Adam, Momentum, PostProcessing
 from zoexplore.questions import recommend, signal_to_noise

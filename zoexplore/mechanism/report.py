@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.assumptions import Check
-from zoexplore.mechanism.declaration import Declared
 from zoexplore.mechanism.guarantees import against, composition, cost, is_sampled, of_last, refused
-from zoexplore.mechanism.record import Counts, RunRecord, Step
+from zoexplore.mechanism.record import Counts, Declared, RunRecord, Step
 from zoexplore.run.formatting import round_up
 from zoexplore.run.setting import Accounting
 
