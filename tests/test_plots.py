@@ -158,10 +158,3 @@ def test_a_figure_is_saved_as_vectors_in_the_same_colours(kind, tmp_path):
     assert len(content) > 3000
     if kind == "svg":
         assert all(plots.style(bound)["color"] in content.decode() for bound in ("composition", "sharp"))
-
-
-def test_coupled_runs_are_drawn_step_by_step():
-    drawn = plots.motion(RUN)
-    assert list(drawn.keys()) == list(range(RUN.T + 1)) and len(drawn.last) == 2
-    with pytest.raises(ValueError, match="step size"):
-        plots.motion(RUN.replace(M=float("inf"), eta=None, regime="non-convex", m=0, ridge=0))

@@ -11,7 +11,6 @@ from holoviews.operation import contours
 from zoexplore.bounds import BOUNDS, Guarantee, curve, guarantee
 from zoexplore.bounds.bound import Trajectory
 from zoexplore.plots.look import FRAME, MUTED, epsilon_at, style, with_legend
-from zoexplore.questions.miniature import SEED, miniature, simulate
 from zoexplore.run.axes import AXES, drawable
 from zoexplore.run.setting import Accounting, Setting
 
@@ -221,36 +220,6 @@ def replay(setting: Setting, bound: str = "sharp", accounting: Accounting = Acco
 
     distance = walked(path.z[first:], "distance", "how far apart the runs may be", "theorem")
     return (distance + walked(spent[first:], "budget", "budget spent so far, ρ", "corollary")).cols(2)
-
-
-def motion(setting: Setting, seed: int = SEED) -> hv.HoloMap:
-    """Two runs that differ in one record, simulated in miniature: the clouds of their iterates, step by step.
-
-    Args:
-        setting: the run, of which the miniature keeps K/d, the noise scale and its share, the contraction and the ball.
-        seed: of the simulation.
-
-    Raises:
-        ValueError: no step size is known.
-        FloatingPointError: a step or its noise is too large or too small for a picture.
-    """
-    run = miniature(setting)
-    if run is None:
-        raise ValueError("without a step size and a smoothness M no step is known: give eta or a finite M")
-    found = simulate(run, seed=seed)
-    most = 1.1 * float(np.abs(found.places).max())
-    x, y = hv.Dimension("pull", label="direction of the record's pull"), hv.Dimension("across", label="another direction")
-    frame = FRAME | {"responsive": False, "width": 420, "height": 420, "xlim": (-most, most), "ylim": (-most, most)}
-    names = ("with the record", "with another in its place")
-
-    def clouds(t: int) -> hv.Overlay:
-        sides = zip(names, ("theorem", "composition"), ("circle", "diamond"), found.places[t], strict=True)
-        return hv.Overlay([
-            hv.Points(at, [x, y], label=name).opts(color=style(hue)["color"], marker=mark, size=5, alpha=0.5, **frame)
-            for name, hue, mark, at in sides
-        ])  # fmt: skip
-
-    return hv.HoloMap({t: clouds(t) for t in range(run.T + 1)}, kdims=hv.Dimension("step", value_format=str))
 
 
 def _lines(
