@@ -5,6 +5,7 @@ from math import inf
 import pytest
 
 from tests.browser.acts import (
+    WIDER,
     background,
     becomes,
     box_of,
@@ -33,6 +34,8 @@ from zoexplore.run.formatting import format_number, parse_number
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views.panels.controls import SLIDERS
 from zoexplore.views.panels.story import STEPS
+
+FIGURE = "Bokeh.documents[0].get_model_by_name('epsilon-against-T')"
 
 
 @pytest.fixture
@@ -92,7 +95,9 @@ def test_a_slider_moves_by_the_keyboard_and_everything_with_it(explorer, field):
     handle = handle_of(explorer, field)
     sentence = explorer.locator("p.epsilon")
     before_curve, before_text = column(explorer, "composition"), handle.get_attribute("aria-valuetext")
+    explorer.evaluate(f"void (window.first = {FIGURE})")
     settled(explorer, lambda: press(explorer, field, "ArrowLeft", 3), lambda: readouts(explorer))
+    assert explorer.evaluate(f"window.first === {FIGURE}"), "the figure is never rebuilt"
 
     def drawn():
         """Whether the curve is that of the value beside the slider, which a busy machine takes to its end step by step."""
@@ -132,8 +137,7 @@ def test_the_number_beside_a_slider_is_taken_exactly(explorer):
 def test_the_fold_has_the_rest_and_it_works(explorer):
     open_fold(explorer)
     settled(explorer, lambda: type_in(explorer, "delta", "1e-6"), lambda: readouts(explorer))
-    label = "Bokeh.documents[0].get_model_by_name('epsilon-against-T').left[0].axis_label"
-    becomes(explorer, lambda: explorer.evaluate(label), "ε at δ = 10⁻⁶")
+    becomes(explorer, lambda: explorer.evaluate(f"{FIGURE}.left[0].axis_label"), "ε at δ = 10⁻⁶")
     for name, option in (("conversion", "Rényi, Mironov"), ("noise share", "the best β")):
         select = explorer.get_by_label(name, exact=True)
         settled(explorer, lambda s=select, o=option: s.select_option(o), lambda: readouts(explorer))
@@ -161,16 +165,15 @@ def test_k_is_held_at_d_aloud(explorer):
     becomes(explorer, box_of(explorer, "K").input_value, "100")
 
 
-def test_an_absent_bound_says_why_where_the_curves_are_and_in_the_table(explorer):
+def test_an_absent_bound_says_why_in_the_table_and_hovering_shows_all(explorer):
     explorer.set_viewport_size({"width": 1000, "height": 900})
     settled(explorer, lambda: type_in(explorer, "K", "300"), lambda: readouts(explorer))
     reads(explorer, "Hidden-state theorem", inf)
     explorer.locator(".zx-table").get_by_text("2K = 600 exceeds d = 520").first.wait_for()
-    explorer.locator(".zx-table").get_by_text("2K = 600 exceeds d = 520").first.wait_for()
+    hovering_shows_every_bound_at_that_t(explorer)
 
 
-def test_hover_shows_every_bound_at_that_t(explorer):
-    settled(explorer, lambda: type_in(explorer, "K", "300"), lambda: readouts(explorer))
+def hovering_shows_every_bound_at_that_t(explorer):
     explorer.locator("canvas:visible").first.scroll_into_view_if_needed()
     at = explorer.locator("canvas:visible").first.bounding_box()
     explorer.mouse.move(at["x"] + at["width"] * 0.6, at["y"] + at["height"] * 0.5)
@@ -179,12 +182,6 @@ def test_hover_shows_every_bound_at_that_t(explorer):
     text = tip.inner_text()
     assert all(bound.title in text for bound in BOUNDS.values())
     assert "∞" in text and "NaN" not in text and "???" not in text
-
-
-def test_the_figure_is_never_rebuilt(explorer):
-    explorer.evaluate("void (window.first = Bokeh.documents[0].get_model_by_name('epsilon-against-T'))")
-    settled(explorer, lambda: type_in(explorer, "sigma", "0.01"), lambda: readouts(explorer))
-    assert explorer.evaluate("window.first === Bokeh.documents[0].get_model_by_name('epsilon-against-T')")
 
 
 COUNT_MESSAGES = """() => {
@@ -205,15 +202,6 @@ def test_another_scheme_is_drawn_by_few_messages(explorer):
     messages = explorer.evaluate("window.messages")
     settled(explorer, explorer.locator(".zx-scheme button").click, lambda: background(explorer))
     assert 0 < messages < 20
-
-
-# What reaches beyond the window, except for what scrolls in a box of its own, as the tabs do on a phone.
-WIDER = """w => { const out = []; const walk = r => { for (const e of r.querySelectorAll('*')) {
-  const b = e.getBoundingClientRect();
-  if (e.closest("[role=tablist]") != e && e.closest("[role=tablist]")?.getBoundingClientRect().right <= w + 1) continue;
-  const seen = b.width > 0 && b.height > 0 && !/GlyphRenderer|noUi-connect/.test(e.className);
-  if (seen && b.right > w + 1) out.push(e.className + ' ' + b.right);
-  if (e.shadowRoot) walk(e.shadowRoot); } }; walk(document.body); return out }"""
 
 
 @pytest.mark.parametrize("widths", [(390, 1920), proof((820, 1280))])

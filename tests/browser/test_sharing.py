@@ -185,7 +185,7 @@ def test_dark_is_a_button_away_and_back(explorer):
     until(explorer, lambda: lightness(background(explorer)) > 200)
 
 
-def test_pin_compare_rename_use_and_unpin(explorer):
+def test_pin_compare_use_and_unpin_and_rename_to_what_is_not_run(explorer):
     visit(explorer, "K=52")
     explorer.get_by_role("button", name="Pin", exact=True).click()
     explorer.get_by_role("button", name="Use A").wait_for()
@@ -199,6 +199,10 @@ def test_pin_compare_rename_use_and_unpin(explorer):
     explorer.wait_for_timeout(500)  # until there is a new button, of whose click the server hears before anything else
     settled(explorer, explorer.get_by_role("button", name="Use A").click, lambda: readouts(explorer))
     reads(explorer, "Composition", guarantee(DEMONSTRATION.replace(K=52), "composition").epsilon)
+    name.fill(HTML)
+    name.press("Enter")
+    explorer.wait_for_function("decodeURIComponent(location.search).includes('onerror')")
+    assert harmless(explorer)
     settled(explorer, explorer.get_by_role("button", name="Unpin A").click, lambda: query(explorer))
     becomes(explorer, lambda: query(explorer), "K=52")
 
@@ -227,15 +231,3 @@ def test_files_are_saved_and_a_setting_is_pasted_back(explorer):
         open_export(explorer)
         close()
         code.wait_for(state="hidden")
-
-
-def test_no_name_of_a_pin_is_run_on_the_page(explorer):
-    visit(explorer, "pin=K:20~few")
-    name = explorer.get_by_label("A", exact=True)
-    name.fill(HTML)
-    name.press("Enter")
-    explorer.wait_for_function("decodeURIComponent(location.search).includes('onerror')")
-    assert harmless(explorer)
-
-
-NO_PICTURE = "window.made = HTMLCanvasElement.prototype.toBlob; HTMLCanvasElement.prototype.toBlob = done => done(null)"

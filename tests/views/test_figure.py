@@ -13,7 +13,7 @@ from zoexplore import BOUNDS, guarantee
 from zoexplore.compute.process import Answer
 from zoexplore.run.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
 from zoexplore.views import Curves, State
-from zoexplore.views.figures.names import spread
+from zoexplore.views.figures.names import fitted, spread
 from zoexplore.views.figures.pins import _ratios
 from zoexplore.views.style import theme
 from zoexplore.views.view import View
@@ -54,6 +54,23 @@ def test_curves_that_end_together_share_a_place_and_stay_visible():
     assert len(text.split("\n")) > 1, "one of them is beside the other"
     widths = [line.glyph.line_width for line in view.lines.values()]
     assert widths == sorted(widths, reverse=True), "thick lines are drawn first"
+
+
+def test_curves_at_0_have_their_names_below_the_frame_and_the_table_says_why():
+    view = Curves(State(BEFORE.replace(sigma=1e9)))
+    assert not np.isfinite(view.source.data["sharp"]).any()
+    said = [line for text in view.names.source.data["text"] for line in text.split("\n") if line]
+    assert said and all(line.endswith(" ↓") for line in said)
+    whys = [each["why"] for each in view.legend.entries if each["key"] in BOUNDS and each["number"] == "0"]
+    assert whys and all("below what a log axis shows" in why for why in whys)
+
+
+@pytest.mark.parametrize(("title", "narrow", "said"), [
+    ("Hidden-state theorem (as printed)", False, "Hidden-state theorem"), ("Hidden-state theorem (as printed)", True, "Theorem"),
+    ("A: the training default", True, "A: the trainin…"), ("Sharper bound", True, "Sharper bound"),
+])  # fmt: skip
+def test_a_name_is_shortened_to_what_its_margin_has_room_for(title, narrow, said):
+    assert fitted(title, narrow) == said
 
 
 def test_the_handle_drags_the_value_and_a_click_sets_it():

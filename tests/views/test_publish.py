@@ -92,3 +92,5 @@ def test_the_games_ceiling_is_the_bounds_and_its_clouds_are_that_far_apart():
     assert view.board.ceilings[1] == pytest.approx((1 + guarantee(view.state.setting, "sharp").advantage) / 2)
     view.state.ask(sigma=0.01)
     assert view.scale.value == 0.01
+    view.state.slide(sigma=0.02)
+    assert view.scale.value == 0.02 and view.state.moving, "it follows a slider that is still held"

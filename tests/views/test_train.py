@@ -22,6 +22,7 @@ from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.training import Here
 from zoexplore.training.frontier_files import from_json, to_csv
 from zoexplore.views import State, Train
+from zoexplore.views.style import theme
 from zoexplore.views.training import jobs, running
 from zoexplore.views.training.choices import Choices
 from zoexplore.views.training.jobs import Asked
@@ -231,6 +232,14 @@ class TestTab:
         assert in_all == 3 * len(in_advance().points)
         tab.frontier = frontier()
         assert "9 steps, 2 seeds" in tab.about.object and len(marks(tab)) == 3 * 3
+
+    def test_names_have_their_curves_colours_in_the_dark_and_in_a_frame_of_any_size(self):
+        tab = Train()
+        tab.paint(True)
+        tab.trained._resized("inner_width", 600, 300)
+        names = tab.trained.names.source.data
+        dark = {theme.partner(theme.hue(bound), True) for bound in ("composition", "theorem", "sharp")}
+        assert {hue for text, hue in zip(names["text"], names["colour"], strict=True) if text} == dark
 
     def test_hiding_moves_every_mark_to_a_smaller_epsilon_and_none_up_or_down(self):
         tab = Train(hidden=False)
