@@ -11,7 +11,7 @@ from uuid import uuid4
 from tornado.httpclient import AsyncHTTPClient, HTTPRequest
 from tornado.websocket import websocket_connect
 
-PATIENCE = 60  # seconds for any answer
+PATIENCE = 120.0  # seconds until something is given up as lost; others may use the machine too
 LARGEST = 2**28  # bytes of a message
 
 

@@ -23,9 +23,9 @@ SLIDER, RECORDS, BATCH = (FIELDS[name].caption for name in ("sigma", "n", "batch
 FOLD = "Everything else"  # where the batch is set
 EVERY = 2.0  # seconds between a reader's moves
 AT_ONCE = 10  # sessions opened side by side when many are opened and closed
-LINGER = 5  # seconds after which the server forgets a session that was left; a busy client may take one to connect
+LINGER = 20  # seconds after which the server forgets a session that was left; on a busy machine a client takes some to connect
 ROOM = 1000  # readers, all of one address
-SETTLE = 10.0  # seconds for that
+SETTLE = LINGER + 10.0  # seconds for that
 OWN = 1000  # records, times the readers: the first of the readers' runs
 AGAIN = 15.0  # seconds after which those who train start once more
 

@@ -1,6 +1,6 @@
 """The Python of the pages runs as it stands, and their lesson links show what they name.
 
-Not here: docs/mechanism.md (tests/mechanism/test_guide.py), and the files of docs/extending.md.
+Not here: docs/mechanism.md (tests/mechanism/test_guide.py), docs/finetuning.md (tests/hf), and the files of docs/extending.md.
 """
 
 import re
@@ -18,7 +18,7 @@ from zoexplore.views.explorer import Explorer
 from zoexplore.views.tabs import VIEWS
 
 ROOT = Path(__file__).parents[1]
-ELSEWHERE = {"mechanism.md", "extending.md"}
+ELSEWHERE = {"mechanism.md", "finetuning.md", "extending.md"}
 LONG = ["training.md"]  # it trains for minutes
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 PAGES = [page for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))) if BLOCK.search(page.read_text(encoding="utf-8"))]

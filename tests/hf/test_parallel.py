@@ -2,11 +2,14 @@
 
 import json
 
+import pytest
+
 from tests import processes
 from tests.hf.ranks import USUAL, outcome
 from tests.hf.tiny import roberta, trainer
 
 
+@pytest.mark.proof  # the same two processes without a trainer: tests/mechanism/test_parallel.py
 def test_two_processes_fine_tune_as_one_does_and_resume_together(tmp_path):
     found = processes.together("tests.hf.ranks", 2, tmp_path / "two")
     alone = trainer(tmp_path / "one", roberta(), per_device_train_batch_size=8, **USUAL)
