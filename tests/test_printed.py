@@ -66,6 +66,10 @@ VARIED = {
     "`records_per_person=4`": {"records_per_person": 4},
     '`batch=2000, sampling="cyclic"`': {"batch": 2000, "sampling": "cyclic"},
 }  # fmt: skip
+BY_NAME = {
+    "composition": "composition", "the theorem": "theorem", "the closed form": "corollary", "the sharper bound": "sharp",
+    "noisy gradient descent": "noisy-gd",
+}  # fmt: skip
 SHORT, HEAD = DEMONSTRATION.replace(T=40), PRESETS["linear-head"].setting
 PRINTED = [
     *(
@@ -87,6 +91,12 @@ PRINTED = [
             loosely=True,
         )
         for words, changed in VARIED.items()
+    ),
+    *(
+        row(
+            "bounds", (words,), lambda bound=bound: [epsilon(DEMONSTRATION.replace(T=T), bound) for T in (200, 100_000)], loosely=True,
+        )
+        for words, bound in BY_NAME.items()
     ),
     *(
         row("batches", (q, mu), lambda q=q, mu=mu: [sampled_divergence(a, float(q), float(mu)) for a in (2.0, 8.0, 32.0)], 3)
