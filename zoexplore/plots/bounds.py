@@ -202,24 +202,27 @@ def replay(setting: Setting, bound: str = "sharp", accounting: Accounting = Acco
     spent = np.concatenate([[0.0], np.cumsum(path.rho)])
     time = path.tau + np.arange(first, path.rho.size + 1.0)
     played = np.unique(np.linspace(0, time.size - 1, FRAMES).round().astype(int))
-    step, told = hv.Dimension("step", value_format=str), {"time": hv.Dimension("time", label="step")}
-    frame = FRAME | {"height": 260, "padding": (0.02, 0.1)}
+    margin = 0.02 * (time[-1] - time[0])
+    step, when = hv.Dimension("step", value_format=str), hv.Dimension("time", label="step", range=(time[0] - margin, time[-1] + margin))
+    frame = FRAME | {"height": 260}
 
     def walked(values: np.ndarray, name: str, label: str, borrowed: str) -> hv.HoloMap:
-        y, colour = hv.Dimension(name, label=label), style(borrowed)["color"]
-        whole = hv.Curve((time, values), told["time"], y).opts(color=colour, line_dash="dashed", line_width=1.4, **frame)
+        y, colour = hv.Dimension(name, label=label, range=(0.0, 1.05 * float(values.max()))), style(borrowed)["color"]
+        whole = hv.Curve((time, values), when, y).opts(color=colour, line_dash="dashed", line_width=1.4, **frame)
         return hv.HoloMap(
             {
                 int(time[i]): whole
-                * hv.Curve((time[: i + 1], values[: i + 1]), told["time"], y).opts(color=colour, line_width=3, **frame)
-                * hv.Points([(time[i], values[i])], [told["time"], y]).opts(color=colour, size=9, **frame)
+                * hv.Curve((time[: i + 1], values[: i + 1]), when, y).opts(color=colour, line_width=3, **frame)
+                * hv.Points([(time[i], values[i])], [when, y]).opts(color=colour, size=9, **frame)
                 for i in played
             },
             kdims=step,
         )
 
     distance = walked(path.z[first:], "distance", "how far apart the runs may be", "theorem")
-    return (distance + walked(spent[first:], "budget", "budget spent so far, ρ", "corollary")).cols(2)
+    both = (distance + walked(spent[first:], "budget", "budget spent so far, ρ", "corollary")).cols(2)
+    # The dimensions have their ranges; to look for them among all frames, for each frame, takes most of the time.
+    return both.opts(*(kind(normalize=False) for kind in (hv.opts.Overlay, hv.opts.Layout, hv.opts.Curve, hv.opts.Points)))
 
 
 def _lines(
