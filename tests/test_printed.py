@@ -94,7 +94,9 @@ PRINTED = [
     ),
     *(
         row(
-            "bounds", (words,), lambda bound=bound: [epsilon(DEMONSTRATION.replace(T=T), bound) for T in (200, 100_000)], loosely=True,
+            "bounds", (words,),
+            lambda bound=bound: [epsilon(DEMONSTRATION.replace(T=T), bound) for T in (200, 100_000)],
+            loosely=True,
         )
         for words, bound in BY_NAME.items()
     ),

@@ -203,17 +203,22 @@ def replay(setting: Setting, bound: str = "sharp", accounting: Accounting = Acco
     time = path.tau + np.arange(first, path.rho.size + 1.0)
     played = np.unique(np.linspace(0, time.size - 1, FRAMES).round().astype(int))
     margin = 0.02 * (time[-1] - time[0])
-    step, when = hv.Dimension("step", value_format=str), hv.Dimension("time", label="step", range=(time[0] - margin, time[-1] + margin))
-    frame = FRAME | {"height": 260}
+    step = hv.Dimension("step", value_format=str)
+    when = hv.Dimension("time", label="step", range=(time[0] - margin, time[-1] + margin))
+    # The dimensions have their ranges: looked for among all frames, in each frame, they take most of the time.
+    fixed = {"normalize": False}
+    frame = FRAME | {"height": 260} | fixed
 
     def walked(values: np.ndarray, name: str, label: str, borrowed: str) -> hv.HoloMap:
         y, colour = hv.Dimension(name, label=label, range=(0.0, 1.05 * float(values.max()))), style(borrowed)["color"]
         whole = hv.Curve((time, values), when, y).opts(color=colour, line_dash="dashed", line_width=1.4, **frame)
         return hv.HoloMap(
             {
-                int(time[i]): whole
-                * hv.Curve((time[: i + 1], values[: i + 1]), when, y).opts(color=colour, line_width=3, **frame)
-                * hv.Points([(time[i], values[i])], [when, y]).opts(color=colour, size=9, **frame)
+                int(time[i]): hv.Overlay([
+                    whole,
+                    hv.Curve((time[: i + 1], values[: i + 1]), when, y).opts(color=colour, line_width=3, **frame),
+                    hv.Points([(time[i], values[i])], [when, y]).opts(color=colour, size=9, **frame),
+                ]).opts(**fixed)
                 for i in played
             },
             kdims=step,
@@ -221,8 +226,7 @@ def replay(setting: Setting, bound: str = "sharp", accounting: Accounting = Acco
 
     distance = walked(path.z[first:], "distance", "how far apart the runs may be", "theorem")
     both = (distance + walked(spent[first:], "budget", "budget spent so far, ρ", "corollary")).cols(2)
-    # The dimensions have their ranges; to look for them among all frames, for each frame, takes most of the time.
-    return both.opts(*(kind(normalize=False) for kind in (hv.opts.Overlay, hv.opts.Layout, hv.opts.Curve, hv.opts.Points)))
+    return both.opts(**fixed)
 
 
 def _lines(
