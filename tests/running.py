@@ -45,10 +45,10 @@ def wait_until_served(url, process, log, seconds=START):
 
 def page_of(process, log, seconds=START):
     """The address that `zoexplore serve` tells, and what it serves there."""
-    deadline, told = time.monotonic() + seconds, None
-    while not told and process.poll() is None and time.monotonic() < deadline:
-        told = re.search(r"http://127\.0\.0\.1:\d+/app", log.read_text())
+    deadline, said = time.monotonic() + seconds, None
+    while not said and process.poll() is None and time.monotonic() < deadline:
+        said = re.search(r"http://127\.0\.0\.1:\d+/app", log.read_text())
         time.sleep(0.2)
-    assert told, log.read_text()
-    with urllib.request.urlopen(told[0], timeout=seconds) as page:
-        return told[0], page.read().decode()
+    assert said, log.read_text()
+    with urllib.request.urlopen(said[0], timeout=seconds) as page:
+        return said[0], page.read().decode()

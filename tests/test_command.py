@@ -9,9 +9,8 @@ import pytest
 
 from tests.running import page_of, running
 from tests.test_project import ROOT
-from zoexplore import BOUNDS, __version__, curve, epsilon, guarantee
+from zoexplore import BOUNDS, Setting, __version__, calibrate, curve, epsilon, guarantee
 from zoexplore.__main__ import main
-from zoexplore.mechanism.arguments import setting_for
 from zoexplore.questions.export import from_yaml, to_yaml
 from zoexplore.questions.statement import plain, statement
 from zoexplore.run.presets import DEMONSTRATION
@@ -73,9 +72,10 @@ def test_it_says_where_a_field_changes_nothing_and_which_bound_is_the_least(caps
     assert "changes nothing" not in answer and "by sharp" in answer
 
 
-def test_a_run_made_by_the_optimiser_has_the_epsilon_that_it_aimed_at(capsys, tmp_path):
-    """Its clip is joint, which the file says: taken for one on each quotient, epsilon would be 24 in place of 2."""
-    run = setting_for(epsilon=2.0, delta=1e-5, n=2000, d=10**5, T=500, K=64, lr=0.1, clip=1.0)
+def test_a_file_keeps_a_joint_clip(capsys, tmp_path):
+    """Read as a clip on each quotient, epsilon would be 24 in place of 2."""
+    run = Setting(n=2000, d=10**5, T=500, K=64, sigma=1.0, beta=1.0, eta=6.4, clip=1.0, delta=1e-5, clipping="joint")
+    run = calibrate(run, "sigma", epsilon=2.0, bound="composition")
     path = tmp_path / "made.yaml"
     path.write_text(to_yaml(run, Accounting()), encoding="utf-8")
     _, answer, _ = ask(capsys, "epsilon", str(path), "--bound", "composition")
@@ -136,7 +136,7 @@ def test_what_cannot_be_reached_is_no_answer(capsys, file):
     assert (code, answer) == (1, "") and complaint.startswith("zoexplore: ")
 
 
-def test_a_reason_that_no_value_changes_is_told_without_one(capsys, file):
+def test_a_reason_that_no_value_changes_is_reported_without_one(capsys, file):
     for field, symbol in (("sigma", "σ"), ("n", "n")):
         _, _, complaint = ask(capsys, "calibrate", file, field, "--epsilon", "1", "--bound", "theorem", "--set", "K=300")
         assert f"applies at no {symbol}: 2K = 600 exceeds d = 520" in complaint
@@ -175,9 +175,9 @@ def test_a_statement_about_public_iterates_does_not_ask_for_secrecy():
 
 
 def test_a_statement_says_what_the_run_releases_and_of_whom():
-    told = statement(DEMONSTRATION.replace(releases=5, records_per_person=3, neighbours="add-remove"))
-    assert told.released.startswith("5 of 200 iterates") and told.unit == "one person, with at most 3 records"
-    assert "a unit more" in told.neighbours
+    said = statement(DEMONSTRATION.replace(releases=5, records_per_person=3, neighbours="add-remove"))
+    assert said.released.startswith("5 of 200 iterates") and said.unit == "one person, with at most 3 records"
+    assert "a unit more" in said.neighbours
     one_form = "What is clipped of every record's loss is a function of one linear form of the parameters"
     linear = statement(DEMONSTRATION.replace(lipschitz=inf, linear=True))
     assert any(words.startswith(one_form) for words in linear.supposed) and linear.setting["linear"]
@@ -194,7 +194,7 @@ def test_what_json_has_no_number_for_is_text(value, text):
 
 
 @pytest.mark.parametrize(
-    ("text", "changes", "told"),
+    ("text", "changes", "said"),
     [
         (None, ["K=0"], "K = 0 is not allowed: give a whole number from 1 to d = 520"),
         (None, ["K"], "--set K: give FIELD=VALUE"),
@@ -204,21 +204,21 @@ def test_what_json_has_no_number_for_is_text(value, text):
         ("K: \xff", [], "not text in UTF-8"),
     ],
 )
-def test_a_wrong_file_is_told_in_a_line_and_answered_with_nothing(capsys, file, tmp_path, text, changes, told):
+def test_a_wrong_file_is_reported_in_a_line_and_answered_with_nothing(capsys, file, tmp_path, text, changes, said):
     if text is not None:
         file = tmp_path / "wrong.yaml"
         file.write_bytes(text.encode("latin-1"))
     code, answer, complaint = ask(capsys, "epsilon", str(file), *(part for change in changes for part in ("--set", change)))
-    assert (code, answer) == (2, "") and told in complaint and "Traceback" not in complaint
+    assert (code, answer) == (2, "") and said in complaint and "Traceback" not in complaint
 
 
 @pytest.mark.parametrize("values", ["a", "1:2", "0:10:5", "1,,2"])
-def test_wrong_values_are_told(capsys, file, values):
+def test_wrong_values_are_reported(capsys, file, values):
     code, answer, complaint = ask(capsys, "curve", file, "--values", values)
     assert (code, answer) == (2, "") and "give numbers with commas" in complaint
 
 
-def test_a_file_that_is_not_there_is_told(capsys):
+def test_a_missing_file_is_reported(capsys):
     assert ask(capsys, "epsilon", "/no/such/run.yaml") == (2, "", "zoexplore: /no/such/run.yaml: No such file or directory\n")
 
 

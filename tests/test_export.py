@@ -51,8 +51,8 @@ def test_what_was_written_before_there_was_a_joint_clip_means_one_on_each_quotie
 
 def test_only_what_differs_is_in_the_query():
     assert to_query(DEMONSTRATION, Accounting()) == ""
-    told = to_query(DEMONSTRATION.replace(K=52, sigma=1e-4), Accounting(printed=True))
-    assert told == "K=52&sigma=0.0001&printed=1&sensitivity=least"
+    answer = to_query(DEMONSTRATION.replace(K=52, sigma=1e-4), Accounting(printed=True))
+    assert answer == "K=52&sigma=0.0001&printed=1&sensitivity=least"
 
 
 @given(st.floats(min_value=1e-300, max_value=1e300), st.integers(1, 2**53), st.floats(0, 1))
@@ -84,8 +84,8 @@ def test_bad_values_are_reported_one_by_one_and_the_rest_is_used():
     loaded = from_query("sensitivity=least&K=0&T=many&sigma=0.01&bogus=3&regime=flat&conversion=cks&printed=perhaps&delta=nan")
     assert loaded.setting == DEMONSTRATION.replace(sigma=0.01)
     assert loaded.accounting == Accounting(conversion="cks")
-    told = " ".join(loaded.problems)
-    assert all(name in told for name in ("K = 0", "T = 'many'", "bogus", "regime = 'flat'", "printed", "delta = nan"))
+    answer = " ".join(loaded.problems)
+    assert all(name in answer for name in ("K = 0", "T = 'many'", "bogus", "regime = 'flat'", "printed", "delta = nan"))
     assert len(loaded.problems) == 6
 
 

@@ -1,4 +1,4 @@
-"""When hiding the iterates helps: against the bounds asked one by one, and told honestly where it does not."""
+"""When hiding the iterates helps: against the bounds asked one by one, and what is said where it does not."""
 
 from math import inf
 
@@ -65,7 +65,7 @@ def test_printed_constants_are_no_gain():
 
 
 @pytest.mark.parametrize("run", RUNS.values(), ids=lambda run: run.name)
-def test_published_runs_are_told_fairly(run):
+def test_published_runs_are_described_fairly(run):
     """All of their noise is along the directions, so that composition is the least that can be proved."""
     gain = gain_along(run.setting, "T", [run.T], Accounting())
     assert gain.winner[0] == "composition" and gain.ratio[0] == 1 and gain.why[0].startswith("β = 1")

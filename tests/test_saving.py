@@ -27,9 +27,9 @@ def test_a_file_that_does_not_fit_leaves_what_was_there_and_says_what_to_do(tmp_
     if old:
         path.write_bytes(old)
     small()
-    with pytest.raises(OSError, match=r"results\.csv' was not written: .*Make room") as told:
+    with pytest.raises(OSError, match=r"results\.csv' was not written: .*Make room") as said:
         write(path, BIG)
-    assert told.value.errno == errno.EFBIG
+    assert said.value.errno == errno.EFBIG
     assert [p.read_bytes() for p in tmp_path.iterdir()] == ([old] if old else [])
 
 
@@ -42,13 +42,13 @@ def test_so_does_a_disk_that_is_full_or_broken_at_the_end(tmp_path, monkeypatch,
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, fails, full)
-    with pytest.raises(OSError, match=r"No space left on device\. Make room") as told:
+    with pytest.raises(OSError, match=r"No space left on device\. Make room") as said:
         write(path, BIG)
-    assert told.value.errno == errno.ENOSPC
+    assert said.value.errno == errno.ENOSPC
     assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [("results.csv", OLD)]
 
 
-def test_a_lesson_that_does_not_fit_is_told_in_one_line(tmp_path, small, monkeypatch):
+def test_a_lesson_that_does_not_fit_is_reported_in_one_line(tmp_path, small, monkeypatch):
     monkeypatch.setattr(lesson, "html", lambda bound: "x" * 20_000)
     monkeypatch.setattr("sys.argv", ["lesson", "sharp", str(tmp_path / "lesson.html")])
     small()
@@ -57,7 +57,7 @@ def test_a_lesson_that_does_not_fit_is_told_in_one_line(tmp_path, small, monkeyp
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path):
+def test_a_folder_that_is_not_there_is_reported(tmp_path):
     with pytest.raises(OSError, match=r"missing.results\.csv' was not written: No such file or directory"):
         write(tmp_path / "missing" / "results.csv", BIG)
 

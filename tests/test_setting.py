@@ -202,7 +202,7 @@ def test_a_runs_own_numbers_have_no_default(name):
 
 
 def test_nothing_is_assumed_of_a_loss_that_nobody_described():
-    """Composition needs the clip alone; every bound that follows hidden iterates says what it would have to be told."""
+    """Composition needs the clip alone; every bound that follows hidden iterates says what it would need to know."""
     run = Setting(**OWN)
     assert (run.regime, run.R, run.M, run.m, run.ridge, run.eta) == ("non-convex", inf, inf, 0, 0, None)
     assert guarantee(run, "composition").epsilon == guarantee(run.replace(M=2.0), "composition").epsilon < inf

@@ -30,7 +30,7 @@ from zoexplore.questions.statement import plain, statement
 from zoexplore.run.setting import SETTING_FIELDS, supposition
 
 ANSWER, NONE, WRONG = 0, 1, 2
-UNPLANNED = "K: 1\nT: 1\nsigma: 1\nbeta: 1\nclipping: joint\n"  # what a plan is not told, until the file says it
+UNPLANNED = "K: 1\nT: 1\nsigma: 1\nbeta: 1\nclipping: joint\n"  # what a plan need not know, unless the file says it
 RUN = "a run as YAML, such as the page's Export writes; - reads it from standard input"
 
 
@@ -143,7 +143,7 @@ def _choose_bound(parser: argparse.ArgumentParser, words: str) -> None:
 
 
 def _read(given: argparse.Namespace, before: str = "") -> Loaded:
-    """The run in question, with what stands before it where the file is silent. What of it could not be used is an error here:
+    """The run, with `before` for what the file leaves out. What of it could not be used is an error here:
     the answer would be about another run.
     """
     try:
@@ -305,9 +305,9 @@ def _plan(given: argparse.Namespace) -> int:
 
 def _statement(given: argparse.Namespace) -> int:
     loaded = _read(given)
-    told = statement(loaded.setting, given.bound, loaded.accounting)
-    print(json.dumps(told.as_dict(), ensure_ascii=False, indent=2) if given.json else told)
-    return ANSWER if told.epsilon < inf else NONE
+    said = statement(loaded.setting, given.bound, loaded.accounting)
+    print(json.dumps(said.as_dict(), ensure_ascii=False, indent=2) if given.json else said)
+    return ANSWER if said.epsilon < inf else NONE
 
 
 if __name__ == "__main__":

@@ -49,12 +49,12 @@ _PARTNERS = ({dark: light for light, dark in _PAIRS}, {light: dark for light, da
 
 
 def style_of(bound: str) -> Style:
-    """The style of a bound; one of a few spare ones, by its place in the registry, where it has none of its own."""
+    """The style of a bound; where it has none of its own, a spare one by its place in the registry."""
     return STYLES.get(bound) or _OTHERS[list(BOUNDS).index(bound) % len(_OTHERS) if bound in BOUNDS else 0]
 
 
 def hue(bound: str) -> str:
-    """A bound's colour on light ground, in which figures are built."""
+    """A bound's colour on a light ground, on which figures are built."""
     return style_of(bound).colour[LIGHT]
 
 

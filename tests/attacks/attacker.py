@@ -97,9 +97,9 @@ class Watch:
         """Assert that p95 was under half a second, or what the machine gave this reader when there was no attack."""
         assert self.enough, f"{len(self.during)} moves tell nothing"
         before, during = (statistics.quantiles(waits, n=20, method="inclusive")[-1] for waits in (self.before, self.during))
-        told = f"p95 {1000 * before:.0f} ms before, {1000 * during:.0f} ms during {len(self.during)} moves"
-        print(told)
-        assert during < max(0.5, 5 * before), told
+        said = f"p95 {1000 * before:.0f} ms before, {1000 * during:.0f} ms during {len(self.during)} moves"
+        print(said)
+        assert during < max(0.5, 5 * before), said
         return during
 
 

@@ -110,11 +110,11 @@ def token(server):
 
 
 @pytest.mark.usefixtures("unbroken")
-@pytest.mark.parametrize("told", NO_MESSAGES)
-def test_what_is_no_message_of_the_page_closes_the_connection(server, token, told):
+@pytest.mark.parametrize("sent", NO_MESSAGES)
+def test_what_is_no_message_of_the_page_closes_the_connection(server, token, sent):
     async def run():
         attacker = await Attacker.again(server.origin, token)
-        attacker.parts(*NO_MESSAGES[told])
+        attacker.parts(*NO_MESSAGES[sent])
         assert await attacker.closed() in (None, 1006, 1008, 1009)  # None: no time for a farewell
 
     asyncio.run(run())
@@ -238,11 +238,11 @@ def test_an_error_is_answered_without_the_servers_own_words(server):
     async def run():
         attacker = await Attacker.open(server.origin, address=next(ADDRESSES))
         attacker.change(attacker.find("Slider", SLIDER), "value", "no number")
-        with pytest.raises(RuntimeError) as told:
+        with pytest.raises(RuntimeError) as sent:
             while True:
                 await attacker._until("OK")
         attacker.close()
-        return str(told.value)
+        return str(sent.value)
 
     said = asyncio.run(run())
     assert said == FAILED and "/" not in said

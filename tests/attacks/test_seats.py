@@ -1,4 +1,4 @@
-"""Nobody holds connections or seats that others wait for, and a server that is told to end lets those finish who have begun."""
+"""Nobody holds connections or seats that others wait for, and a server asked to end finishes what is under way."""
 
 import asyncio
 import signal
@@ -88,13 +88,13 @@ def test_the_metrics_count_refusals_waits_and_deaths(small):
         assert f"zoexplore_{name}_total " in said
 
 
-@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
-def test_a_server_that_is_told_to_end_does(tmp_path, told):
+@pytest.mark.parametrize("signalled", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_that_is_asked_to_end_does(tmp_path, signalled):
     """By a handler of its own: the first process of a container has no other."""
     with guarded(tmp_path) as server:
         reader = asyncio.run(token_taken(server))
         began = time.monotonic()
-        server.process.send_signal(told)
+        server.process.send_signal(signalled)
         assert server.process.wait(PATIENCE) == 0 and time.monotonic() - began < PATIENCE / 2
         assert reader
 

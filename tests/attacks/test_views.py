@@ -1,4 +1,4 @@
-"""Every view, and every address: what is asked of them from outside fills a page, or is told to be wrong, and harms nobody."""
+"""Every view, and every address: what is asked of them from outside fills a page, or is refused, and harms nobody."""
 
 import asyncio
 import json
@@ -136,7 +136,7 @@ def settable(model):
 
 
 class Patient(Attacker):
-    """One who is told that a value is not allowed and goes on."""
+    """A reader whose value is refused, and who goes on."""
 
     async def _until(self, kind):
         while True:
@@ -195,7 +195,7 @@ def test_a_callback_that_fails_again_and_again_is_logged_once(server):
             await asyncio.sleep(2 * PERIOD)
         await attacker.look()
         attacker.close()
-        assert "may not match the controls" in json.dumps(attacker.document)  # told each time; logged at all only once a minute
+        assert "may not match the controls" in json.dumps(attacker.document)  # shown each time; logged at all only once a minute
 
     before = server.tracebacks()
     asyncio.run(run())

@@ -9,7 +9,6 @@ from tests.effort import proof
 from zoexplore import BOUNDS
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.sharp import needed_ridge
-from zoexplore.mechanism.record import Declared
 
 RUN = DEMONSTRATION.replace(n=2000, d=60, K=25, T=80, sigma=0.03, R=0.3)
 JOINT = RUN.replace(clipping="joint")
@@ -87,10 +86,6 @@ def test_the_loss_s_own_sensitivity_does_not_depend_on_the_clip():
 def test_an_unknown_kind_is_refused():
     with pytest.raises(ValueError, match="clipping = 'both' is not allowed: give one of 'each', 'joint'"):
         Setting(n=10, d=2, K=1, T=1, sigma=1.0, beta=1.0, clipping="both")
-
-
-def test_what_is_declared_counts_and_not_what_a_setting_supposes():
-    assert Declared(lipschitz=2.0).describe(JOINT).clipping == "joint"
 
 
 def test_the_comparator_covers_a_clip_of_gradients_that_acts():

@@ -1,7 +1,7 @@
 """The hidden-state theorem is optimised to the hair, and what it returns is a certificate that can be checked.
 
 Three routes to the same number: the package; the conditions of optimality in `reference.Program.least`, over every N
-and a grid of splits; and a general solver (SLSQP) that is told the constraints and nothing else.
+and a grid of splits; and a general solver (SLSQP) that is given the constraints and nothing else.
 """
 
 from math import inf, log, sqrt

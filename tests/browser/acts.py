@@ -150,10 +150,10 @@ def looks(page):
     yield
 
 
-def until(page, what, told="what was waited for"):
+def until(page, what, name="what was waited for"):
     """Wait until a thing is so."""
     if not any(what() for _ in looks(page)):
-        pytest.fail(f"{told} never came about")
+        pytest.fail(f"{name} never came about")
 
 
 def becomes(page, what, expected):

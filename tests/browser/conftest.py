@@ -110,7 +110,7 @@ def served(log):
         wait_until_served(f"http://{origin}/liveness", process, log)
         yield Server(f"http://{origin}/app", f"http://{origin}/faulty", log, line, process)
         process.terminate()
-        process.wait(20)  # it ends when it is told to, whoever was there a moment ago
+        process.wait(20)  # it ends when asked to, whatever readers it had
     line.cut()
 
 

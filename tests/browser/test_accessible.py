@@ -40,11 +40,11 @@ def test_nothing_serious_in_any_view_and_nothing_beyond_its_edge(explorer, axe, 
         narrow_enough(explorer, width)
 
 
-def test_a_curve_that_is_waited_for_is_told(explorer, usual):
+def test_a_curve_that_is_waited_for_is_announced(explorer, usual):
     """Also where it ends by itself, and nobody cancels it or asks for something else."""
-    told = explorer.locator(".zx-told[role=status]")
+    status = explorer.locator(".zx-status[role=status]")
     with usual.held():
         explorer.evaluate(VISIT, "?delta=0.00007")
-        told.get_by_text("Computing …").wait_for()
-    told.get_by_text("No longer computing.").wait_for()
+        status.get_by_text("Computing …").wait_for()
+    status.get_by_text("No longer computing.").wait_for()
     becomes(explorer, explorer.locator("[aria-busy=true]").count, 0)

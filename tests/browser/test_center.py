@@ -106,7 +106,7 @@ def test_theory_is_typeset_with_the_current_numbers(explorer):
         )
 
 
-def test_the_papers_printed_constants_are_drawn_where_its_misprints_are_told(explorer):
+def test_the_papers_printed_constants_are_drawn_where_its_misprints_are_listed(explorer):
     show(explorer, "errata")
     explorer.get_by_label("Draw with the paper's printed constants").check()
     show(explorer, "curves")

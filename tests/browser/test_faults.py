@@ -31,7 +31,7 @@ def notice(page):
     return " ".join(page.locator(".zx-notice p").all_inner_texts())
 
 
-def told(page, text):
+def message(page, text):
     """A notification that says so; what is read to the blind is there a second time."""
     return page.locator(".notyf__message", has_text=text)
 
@@ -42,7 +42,7 @@ def app_url(usual):
     return usual.faulty_url
 
 
-def test_nothing_that_is_pasted_is_run_and_each_field_is_told(explorer):
+def test_nothing_that_is_pasted_is_run_and_each_field_is_reported(explorer):
     open_export(explorer)
     box, use = explorer.get_by_label("paste a setting"), explorer.get_by_role("button", name="Use it")
     text = f"T: 9\nK: '{HTML}'\n'{HTML}': 1\nsigma: -1\n"
@@ -60,11 +60,11 @@ def test_nothing_that_is_pasted_is_run_and_each_field_is_told(explorer):
     assert "T = " in notice(explorer) and harmless(explorer)
 
 
-def test_a_callback_that_fails_is_told_and_logged_and_the_page_goes_on(explorer, usual):
+def test_a_callback_that_fails_is_reported_and_logged_and_the_page_goes_on(explorer, usual):
     page = explorer
     type_in(page, "T", "13")
-    told(page, "is one too many").wait_for()
-    told(page, "may not match the controls").wait_for()
+    message(page, "is one too many").wait_for()
+    message(page, "may not match the controls").wait_for()
     assert harmless(page)
     until(page, lambda: "RuntimeError: thirteen" in usual.log.read_text())
     assert "Traceback" in usual.log.read_text()
@@ -97,9 +97,9 @@ def test_what_is_moved_while_the_server_is_held_up_is_not_lost(explorer):
     assert sigma > DEMONSTRATION.sigma and f"sigma={format_exact(sigma)}" in page.url and "K=100" in page.url
 
 
-def test_what_cannot_be_saved_is_told_and_the_page_goes_on(explorer):
+def test_what_cannot_be_saved_is_reported_and_the_page_goes_on(explorer):
     page = explorer
-    full = told(page, "No space left on device")
+    full = message(page, "No space left on device")
     open_export(page)
     page.get_by_role("button", name="YAML").or_(page.get_by_text("YAML", exact=True)).first.click()
     becomes(page, full.count, 1)
@@ -121,14 +121,14 @@ def test_nothing_in_an_address_is_run_and_it_brings_back_a_page_whose_server_wen
     reads(page, "Composition", guarantee(DEMONSTRATION.replace(T=9), "composition").epsilon)
 
     page.evaluate(VISIT, "?story=2&T=9")
-    told_step = page.get_by_role("heading", name=STEPS["2"].title)
-    told_step.wait_for()
+    shown_step = page.get_by_role("heading", name=STEPS["2"].title)
+    shown_step.wait_for()
     usual.line.cut()
-    told(page, "The connection to the server is lost").wait_for()
+    message(page, "The connection to the server is lost").wait_for()
     console_errors.clear()  # Bokeh logs that it cannot connect
     usual.line.mend()
     with page.expect_navigation(wait_until="commit"):
-        told(page, "The connection").get_by_role("link", name="Load the page again").click()
+        message(page, "The connection").get_by_role("link", name="Load the page again").click()
     drawn(page)
-    told_step.wait_for()
+    shown_step.wait_for()
     console_errors.clear()

@@ -150,10 +150,10 @@ def test_a_drag_is_one_step(explorer):
 def test_where_nothing_can_be_copied_the_link_is_shown(explorer):
     visit(explorer, "K=52")
     explorer.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined, configurable: true})")
-    told = []
-    explorer.once("dialog", lambda dialog: (told.append(dialog.default_value), dialog.dismiss()))
+    offered = []
+    explorer.once("dialog", lambda dialog: (offered.append(dialog.default_value), dialog.dismiss()))
     explorer.get_by_role("button", name="Copy link").click()
-    becomes(explorer, lambda: told, [explorer.url])
+    becomes(explorer, lambda: offered, [explorer.url])
     explorer.evaluate("delete navigator.clipboard")
 
 

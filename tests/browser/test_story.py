@@ -31,7 +31,7 @@ def test_a_step_has_one_slider_and_its_answer_is_marked_and_axe_finds_nothing_se
         page.get_by_role("button", name=re.compile("^✓ ")).wait_for()
         becomes(page, page.locator("[aria-busy=true]").count, 0)  # a veil takes the colours of what is below it
         if axe_if_any:
-            assert serious(page, axe_if_any, ".zx-told:not([role])") == "[]", step.title
+            assert serious(page, axe_if_any, ".zx-prompt") == "[]", step.title
     page.get_by_role("button", name="End", exact=True).click()
     page.get_by_role("heading", name=STEPS["6"].title).wait_for(state="hidden")
     until(page, lambda: "story=" not in page.url)
@@ -64,7 +64,7 @@ def clipboard(explorer):
         page.get_by_role("button", name=button, exact=True).click()
         page.get_by_role("button", name="Copied").wait_for()
         page.get_by_role("button", name=button, exact=True).wait_for()
-        until(page, lambda: page.evaluate("navigator.clipboard.readText()"), told=f"what {button!r} copies")
+        until(page, lambda: page.evaluate("navigator.clipboard.readText()"), name=f"what {button!r} copies")
         return page.evaluate("navigator.clipboard.readText()")
 
     return copied
@@ -83,9 +83,9 @@ def test_what_is_copied_is_what_is_shown(explorer, clipboard):
     page.get_by_role("button", name="Export").click()
     page.get_by_text("More: why").click()
     page.get_by_label("statement of the guarantee").get_by_text("after 57 steps").wait_for()
-    told = statement(run, "sharp")
-    assert clipboard("Copy text") == str(told)
-    assert json.loads(clipboard("Copy JSON")) == json.loads(json.dumps(told.as_dict()))
+    stated = statement(run, "sharp")
+    assert clipboard("Copy text") == str(stated)
+    assert json.loads(clipboard("Copy JSON")) == json.loads(json.dumps(stated.as_dict()))
 
 
 @pytest.mark.proof  # two pages; a lesson is shown in a hall, too

@@ -214,7 +214,7 @@ def test_a_task_that_is_stopped_goes_no_further():
     assert not came
 
 
-def test_an_error_at_once_is_raised_and_one_that_comes_later_is_told(caplog):
+def test_an_error_at_once_is_raised_and_one_that_comes_later_is_logged(caplog):
     failed = []
 
     async def wrong():

@@ -81,9 +81,9 @@ def test_a_worker_imports_the_accountant_only(process):
 def test_calls_are_answered_in_turn_and_errors_come_back(process):
     first, wrong, last = (process.submit(divmod, pair) for pair in ((7, 2), (7, 0), (9, 2)))
     assert first.result(PATIENCE) == (3, 1) and last.result(PATIENCE) == (4, 1)
-    with pytest.raises(ZeroDivisionError) as told:
+    with pytest.raises(ZeroDivisionError) as found:
         wrong.result()
-    assert "worker.py" in "".join(told.value.__notes__)
+    assert "worker.py" in "".join(found.value.__notes__)
     with pytest.raises(FileNotFoundError):
         process.submit(open, ("/no/such/file",)).result(PATIENCE)
     assert process.submit(abs, (-1,)).result(PATIENCE) == 1
@@ -240,23 +240,23 @@ def test_a_call_in_line_that_is_dropped_never_begins(fresh, tmp_path):
 
 
 def test_a_dropped_call_that_goes_on_for_long_costs_its_process_its_life(fresh, tmp_path):
-    line, told = fresh(grace=0.1), tmp_path / "told"
-    call = line.submit(jobs.tell_file_and_be_busy, (str(told), 600))
-    soon(told.exists)
+    line, found = fresh(grace=0.1), tmp_path / "found"
+    call = line.submit(jobs.tell_file_and_be_busy, (str(found), 600))
+    soon(found.exists)
     line.drop(call)
-    soon(lambda: gone(int(told.read_text())))
+    soon(lambda: gone(int(found.read_text())))
     soon(call.answer.cancelled)
     assert line.submit(abs, (-1,)).answer.result(PATIENCE) == 1
 
 
-def test_a_call_that_takes_too_long_is_told_so_and_its_process_replaced(fresh, tmp_path):
-    line, told = fresh(longest=0.2), tmp_path / "told"
+def test_a_call_that_takes_too_long_is_refused_and_its_process_replaced(fresh, tmp_path):
+    line, found = fresh(longest=0.2), tmp_path / "found"
     with line._lock:  # without which the process may be replaced before it is looked at
-        call = line.submit(jobs.tell_file_and_be_busy, (str(told), 600))
+        call = line.submit(jobs.tell_file_and_be_busy, (str(found), 600))
         (process,) = line._running
     with pytest.raises(TooLong, match=r"longer than the 0.2 s"):
         call.answer.result(PATIENCE)
-    soon(lambda: not process.alive and (not told.exists() or gone(int(told.read_text()))))
+    soon(lambda: not process.alive and (not found.exists() or gone(int(found.read_text()))))
     line.longest = PATIENCE
     assert line.submit(abs, (-1,)).answer.result(PATIENCE) == 1
 

@@ -91,18 +91,18 @@ def test_every_checkpoint_says_what_it_has_cost(tmp_path):
     made = trainer(tmp_path, roberta(), save_strategy="steps", save_steps=2)
     made.train()
     made.save_model()
-    told = [json.loads((tmp_path / f / "model.privacy.json").read_text()) for f in ("checkpoint-2", "checkpoint-4", ".")]
-    assert [data["steps"] for data in told] == [2, 4, 4]
-    assert told[0]["epsilon"] < told[1]["epsilon"] == told[2]["epsilon"]
+    said = [json.loads((tmp_path / f / "model.privacy.json").read_text()) for f in ("checkpoint-2", "checkpoint-4", ".")]
+    assert [data["steps"] for data in said] == [2, 4, 4]
+    assert said[0]["epsilon"] < said[1]["epsilon"] == said[2]["epsilon"]
     report = made.privacy_report(released="all")
-    assert report.epsilon <= told[1]["epsilon"] <= report.epsilon * 1.001
-    assert told[1]["n"] == N and told[1]["delta"] == 1e-4 and told[1]["trained_parameters"] == len(weights(made.model))
-    assert sum(stage["steps"] for stage in told[1]["stages"]) == 4
-    assert told[1]["last_iterate"]["sharp"]["epsilon"] == "inf" and told[1]["last_iterate"]["sharp"]["reason"]
+    assert report.epsilon <= said[1]["epsilon"] <= report.epsilon * 1.001
+    assert said[1]["n"] == N and said[1]["delta"] == 1e-4 and said[1]["trained_parameters"] == len(weights(made.model))
+    assert sum(stage["steps"] for stage in said[1]["stages"]) == 4
+    assert said[1]["last_iterate"]["sharp"]["epsilon"] == "inf" and said[1]["last_iterate"]["sharp"]["reason"]
     for _ in range(2):  # written anew, not twice
         made.create_model_card()
     card = (tmp_path / "README.md").read_text()
-    assert card.count("## Privacy") == 1 and f"(ε, δ) = ({told[1]['epsilon']}, 0.0001)" in card
+    assert card.count("## Privacy") == 1 and f"(ε, δ) = ({said[1]['epsilon']}, 0.0001)" in card
 
 
 @pytest.mark.parametrize("make, stop", [(roberta, 2), (lora, 3), proof(roberta, 3), proof(lora, 2)])

@@ -143,7 +143,7 @@ def test_branches_of_one_checkpoint_add_up(tmp_path):
 
 
 def test_the_best_checkpoint_is_chosen_and_not_covered(tmp_path):
-    """Which one is best the data say: no epsilon is told for it."""
+    """Which one is best depends on the data: no epsilon is reported for it."""
     more = {"eval_strategy": "steps", "eval_steps": 1, "save_steps": 1, "load_best_model_at_end": True, "learning_rate": 100.0}
     made = attacked(tmp_path, given={"eval_dataset": texts()}, save_strategy="steps", metric_for_best_model="loss", **more)
     made.train()

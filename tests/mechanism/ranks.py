@@ -46,8 +46,8 @@ def train(optimiser, steps=6):
 def outcome(optimiser):
     """Of every bit of the parameters, and of the report."""
     report = optimiser.privacy_report()
-    told = (optimiser.w.double().numpy().tobytes(), repr(report).encode())
-    return [*(sha256(x).hexdigest() for x in told), repr(optimiser.counts), report.epsilon]
+    answer = (optimiser.w.double().numpy().tobytes(), repr(report).encode())
+    return [*(sha256(x).hexdigest() for x in answer), repr(optimiser.counts), report.epsilon]
 
 
 def same(group):

@@ -25,7 +25,7 @@ from zoexplore.mechanism import directions as frames
 
 
 class Switched(nn.Linear):
-    """Mixes records once it is told to, by an attribute of its own."""
+    """Mixes records once an attribute of its own says so."""
 
     mixes, way = False, "each"
 
@@ -39,7 +39,7 @@ class Switched(nn.Linear):
 
 
 class Tokens(nn.Module):
-    """Every record is one token; torch's layers take the batch for the sequence unless they are told otherwise."""
+    """Every record is one token; torch's layers take the batch for the sequence by default."""
 
     def __init__(self):
         super().__init__()
@@ -54,7 +54,7 @@ class Tokens(nn.Module):
 
 
 class Loss(nn.Module):
-    """Less the mean of the batch, once it is told to."""
+    """Less the mean of the batch, once it is switched on."""
 
     def __init__(self):
         super().__init__()
@@ -120,7 +120,7 @@ class TestMemory:
     """A loss that begins to mix records, and nothing shows it: it is looked at again now and then, and the report says so."""
 
     @pytest.mark.parametrize("T, begins, found", [(40, 6, 16), (100, 30, 64), (12, 6, 12)])
-    def test_it_is_found_and_no_epsilon_is_told_for_the_steps_before(self, T, begins, found):
+    def test_it_is_found_and_no_epsilon_is_reported_for_the_steps_before(self, T, begins, found):
         """At the 16th step, the 64th, or the last."""
 
         def loss(w, batch):

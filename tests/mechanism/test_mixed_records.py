@@ -264,7 +264,7 @@ def mean_of_the_batch(module, inputs, outputs):
 
 
 class WithBuffer(nn.Linear):
-    """Learns the mean of what it sees, once it is told to."""
+    """Learns the mean of what it sees, once it is switched on."""
 
     def __init__(self):
         super().__init__(6, 3, dtype=torch.float64)

@@ -267,7 +267,7 @@ class TestForEpsilon:
         said = capsys.readouterr().out
         assert "gives ε = 2 at δ = 1e-05 after 5 steps on" in said and f"K = {K}" in said
 
-    def test_its_sources_are_secure_unless_told_otherwise(self):
+    def test_its_sources_are_secure_by_default(self):
         made = NoisyZOGD.for_epsilon(network(), cross_entropy, n=24, epsilon=2.0, delta=1e-5, T=5, lr=0.1, show=lambda _: None)
         assert made.sources.is_secure
         with pytest.raises(ValueError, match="lr = 0 is not allowed"):

@@ -41,7 +41,7 @@ def test_what_is_sent_depends_on_the_directions_and_not_on_the_dimension(two):
     assert more == small + 3 * 2
 
 
-def test_one_that_fails_is_told_to_all_and_they_go_on_together(two):
+def test_one_that_fails_is_reported_to_all_and_they_go_on_together(two):
     found = {rank: said["failing"] for rank, said in two.items()}
     assert found[1][0] == "MemoryError: no memory here"
     assert found[0][0].startswith("RuntimeError: process 1 of this run failed, and no step was made in any")

@@ -333,8 +333,8 @@ def test_what_steps_that_differ_say_of_other_deltas_is_of_these_steps():
     stages = (step_of(setting, sigma=30.0), 1), (step_of(setting, sigma=0.06), 2)
     found = composition(replace(ran(setting), stages=stages), Accounting())
     shift = 2 / 20 / 0.06 / sqrt(0.5 + 0.5 * 25 / 60) / 2  # of either record from none, in standard deviations
-    told = 0.01 * erf(shift / sqrt(2))  # by one loud step, where the records are opposite
-    assert found.epsilon == 0 and found.advantage > told > 0.005
+    answer = 0.01 * erf(shift / sqrt(2))  # by one loud step, where the records are opposite
+    assert found.epsilon == 0 and found.advantage > answer > 0.005
 
 
 @pytest.mark.parametrize("options", [{"released": "some"}, {"conversion": "zcdp"}, {"sensitivity": "none"}])
@@ -382,6 +382,7 @@ class TestConstantsThatNoLossCanHave:
         setting = self.SETTING.replace(xi=xi)
         made = optimiser(setting, declared=Declared("strongly-convex", M=1.0, m=1.0, lipschitz=steepest))
         assert made.declared.describe(setting).m == 1.0
+        assert made.declared.describe(setting.replace(clipping="joint")).clipping == "joint"
         with pytest.raises(ValueError, match=r"\(m - ridge\)\(R \+ xi\) = "):
             optimiser(setting, declared=Declared("strongly-convex", M=1.0, m=1.0, lipschitz=steepest * (1 - 1e-6)))
 

@@ -127,7 +127,7 @@ class TestState:
             run(second, 1)
         assert says_nothing(second, "at step 4 the loss of record")
 
-    def test_the_last_clean_look_is_told(self):
+    def test_the_last_clean_look_is_reported(self):
         made = run(optimiser(FREE), 6)
         assert made.record.checked == 4 and "last at step 4 of 6" in repr(made.privacy_report())
         again = optimiser(FREE)
@@ -242,7 +242,7 @@ class TestTogether:
         assert found == pytest.approx(epsilon(FREE.replace(n=6, T=2), "composition"), rel=1e-9)
         assert found >= epsilon(FREE.replace(n=6, T=2), "composition")
 
-    def test_where_it_is_not_known_the_reason_is_told(self):
+    def test_where_it_is_not_known_the_reason_is_reported(self):
         secure = run(optimiser(FREE, sources=Sources.secure()), 2)
         demonstration = run(optimiser(FREE), 2)
         found = together([secure.privacy_report(), demonstration.privacy_report()])
@@ -359,11 +359,11 @@ class TestAutocast:
 
 def test_a_lipschitz_constant_of_the_setting_proves_nothing():
     """The report rests on what is declared: a smaller constant that the setting supposes would make the loss smaller."""
-    told, plain = (
+    said, plain = (
         run(optimiser(SETTING.replace(lipschitz=L), declared=DECLARED), SETTING.T).privacy_report(sensitivity="least")
         for L in (1e-6, None)
     )
-    assert {b: g.epsilon for b, g in told.guarantees.items()} == {b: g.epsilon for b, g in plain.guarantees.items()}
+    assert {b: g.epsilon for b, g in said.guarantees.items()} == {b: g.epsilon for b, g in plain.guarantees.items()}
 
 
 class TestOneStepAfterTheOther:
@@ -415,5 +415,5 @@ class TestCopies:
             assert torch.equal(twin.objective.module(classes()[0]), outputs)
         assert torch.equal(run(made, 3, classes()).w, twin.w)
 
-    def test_a_usual_run_is_not_told_that_something_was_not_met(self):
+    def test_a_usual_run_is_not_warned_of_unmet_assumptions(self):
         assert "[not met]" not in repr(run(optimiser(FREE), 2).privacy_report())

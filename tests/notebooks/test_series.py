@@ -83,8 +83,8 @@ def test_its_exercises_are_graded_and_have_hints_and_prose(notebook):
     graded = re.findall(r"^\*\*(\d)\. (Check|Think|Prove)\.\*\*", text, re.M)
     assert [int(number) for number, _ in graded] == list(range(1, len(graded) + 1))
     assert {grade for _, grade in graded} == {"Check", "Think", "Prove"}
-    hints, told = (re.findall(rf"<summary>{what}</summary>\n\n(?!```)", text) for what in ("Hint", "Solution"))
-    assert len(hints) == len(told) == len(graded)
+    hints, solved = (re.findall(rf"<summary>{what}</summary>\n\n(?!```)", text) for what in ("Hint", "Solution"))
+    assert len(hints) == len(solved) == len(graded)
 
 
 def test_its_code_is_not_wide(notebook):

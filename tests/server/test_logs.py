@@ -43,7 +43,7 @@ def test_a_failure_that_comes_again_and_again_is_logged_once_a_minute(log, monke
     assert written().count("Traceback") == 2
 
 
-def test_what_fails_elsewhere_or_otherwise_is_told_too(log):
+def test_what_fails_elsewhere_or_otherwise_is_logged_too(log):
     logger, written = log
     failed(logger)
     failed(logger, KeyError)
@@ -55,7 +55,7 @@ def test_what_fails_elsewhere_or_otherwise_is_told_too(log):
     assert written().count("Traceback") == 3 and "another line" in written() and "no error at all" in written()
 
 
-def test_of_a_long_text_both_ends_are_told(log):
+def test_of_a_long_text_both_ends_are_logged(log):
     logger, written = log
     logger.error("begins %s ends", "x" * 10**6)
     assert len(written()) < 2 * monitoring.LONGEST_ENTRY and "begins" in written() and "ends" in written()

@@ -155,27 +155,27 @@ def click(model):
 
 
 def test_what_is_said_of_a_model_that_is_gone_is_left_out_and_the_rest_is_taken():
-    document, told = Document(), []
+    document, heard = Document(), []
     kept, gone, pressed, lost = Slider(start=0, end=9, value=0), Slider(start=0, end=9, value=0), Button(), Button()
     for button in (pressed, lost):
-        button.on_click(lambda button=button: told.append(button))
+        button.on_click(lambda button=button: heard.append(button))
     page = Column(kept, gone, pressed, lost)
     document.add_root(page)
     events = [change(gone.id, 5), click(lost.id), change(kept.id, 7), click(pressed.id)]
     patch = Patch({"msgid": "1", "msgtype": "PATCH-DOC"}, {}, {"events": events})
     page.children = [kept, pressed]
     patch.apply_to_document(document)
-    assert (kept.value, gone.value, told) == (7, 0, [pressed])
+    assert (kept.value, gone.value, heard) == (7, 0, [pressed])
 
 
 def test_a_click_on_what_a_browser_writes_out_as_a_whole_is_taken_and_nothing_else_of_it():
     """As BokehJS writes a button that is new since it last sent anything."""
-    document, told = Document(), []
+    document, heard = Document(), []
     pressed = Button(label="as it was")
-    pressed.on_click(lambda: told.append(pressed))
+    pressed.on_click(lambda: heard.append(pressed))
     document.add_root(pressed)
     whole = {"type": "object", "name": "bokeh.models.widgets.buttons.Button", "id": pressed.id, "attributes": {"label": "other"}}
     event = click(pressed.id)
     event["msg_data"]["values"]["entries"] = [["model", whole]]
     Patch({"msgid": "1", "msgtype": "PATCH-DOC"}, {}, {"events": [event]}).apply_to_document(document)
-    assert told == [pressed] and document.roots == [pressed] and pressed.label == "as it was"
+    assert heard == [pressed] and document.roots == [pressed] and pressed.label == "as it was"

@@ -34,7 +34,7 @@ def test_a_closed_session_is_let_go():
     assert ended.returncode == 0, f"{ended.returncode} explorers are left\n{ended.stderr[-3000:]}"
 
 
-def test_one_reader_too_many_is_told_so_and_a_seat_is_given_back(origin, monkeypatch):
+def test_one_reader_too_many_is_refused_and_a_seat_is_given_back(origin, monkeypatch):
     monkeypatch.setenv(READERS.variable, "1")
 
     async def readers():

@@ -1,4 +1,4 @@
-"""What is loaded equals what was saved; what was damaged is told."""
+"""What is loaded equals what was saved; what was damaged is reported."""
 
 import csv
 import json
@@ -106,7 +106,7 @@ KINDS = [("points", 3), ("points", [[]]), ("points", ["text"]), ("accounting", [
 
 
 @pytest.mark.parametrize("name, value", KINDS)
-def test_what_a_field_of_another_kind_raises_is_told_in_words(found, name, value):
+def test_what_a_field_of_another_kind_raises_is_reported_in_words(found, name, value):
     content = signed(json.loads(to_json(found)) | {name: value})
     with pytest.raises(ValueError, match=r"damaged: a value in it is of another kind than a frontier's$"):
         from_json(json.dumps(content))

@@ -1,4 +1,4 @@
-"""A user's table: what it becomes, and what it is told when it cannot be used."""
+"""A user's table: what it becomes, and why it cannot be used."""
 
 import pickle
 

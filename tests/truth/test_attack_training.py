@@ -82,15 +82,15 @@ def test_a_calibrated_run_has_the_share_that_was_counted(run):
 @pytest.mark.parametrize("bound", ["theorem", "sharp"])
 @pytest.mark.parametrize("changes", [{}, {"batch": 2000}, {"beta": 0.05, "K": 52}])
 def test_every_guarantee_tells_the_share_it_is_for(bound, changes):
-    """Run at the share that is told, the loss is the one that was counted; the run's own share may have another."""
+    """Run at the share that is reported, the loss is the one that was counted; the run's own share may have another."""
     run = DEMONSTRATION.replace(**changes)
-    told = guarantee(run, bound, Accounting(schedule="optimal"))
+    said = guarantee(run, bound, Accounting(schedule="optimal"))
     assert guarantee(run, bound).beta == run.beta
-    if isinstance(told.beta, float):
-        as_run = epsilon(run.replace(beta=told.beta), bound)
-        assert as_run == pytest.approx(told.epsilon, rel=5e-3)
+    if isinstance(said.beta, float):
+        as_run = epsilon(run.replace(beta=said.beta), bound)
+        assert as_run == pytest.approx(said.epsilon, rel=5e-3)
     else:
-        assert told.beta.shape == (told.N,) and ((told.beta >= 0) & (told.beta <= 1)).all()
+        assert said.beta.shape == (said.N,) and ((said.beta >= 0) & (said.beta <= 1)).all()
 
 
 def test_a_start_that_may_have_seen_the_data_is_the_users_to_vouch_for():

@@ -1,5 +1,5 @@
-"""The mechanism and its accountant, audited together: the last iterates of many trainings on two neighbouring data sets are told
-apart no better than any reported epsilon allows, and not much worse where the accountant is exact.
+"""The mechanism and its accountant, audited together: the last iterates of trainings on two neighbouring data sets can be
+distinguished no better than any reported epsilon allows, and not much worse where the accountant is exact.
 """
 
 from math import inf, sqrt
@@ -44,7 +44,7 @@ def neighbours(n, d, slope, other=-1):
     return first, other * first
 
 
-def told_apart(loss, setting, slope, seed=0):
+def distinguished(loss, setting, slope, seed=0):
     """The audit's lower bound for the worst neighbours of a family of losses."""
     start = torch.zeros(setting.d, dtype=torch.float64)
     ends = [
@@ -76,30 +76,30 @@ ONE_STEP = {
 
 
 @pytest.mark.parametrize("setting, fraction", ONE_STEP.values(), ids=ONE_STEP)
-def test_one_step_is_told_apart_almost_as_well_as_composition_says(setting, fraction):
+def test_one_step_is_distinguished_almost_as_well_as_composition_says(setting, fraction):
     """In one dimension, and with all directions, the outcome's law is the accountant's Gaussian pair itself; with few directions
     the outcome hides the direction, which composition takes to be known.
     """
-    found = told_apart(linear, setting, STEEP)
+    found = distinguished(linear, setting, STEEP)
     said = reported(setting, clipped=1)
     assert list(said) == ["composition"]
     assert fraction * said["composition"] < found <= said["composition"]
 
 
 @pytest.mark.parametrize("sampling, sigma, fraction", [("poisson", 0.4, 0.7), ("cyclic", 0.6, 0.75)], ids=["Poisson", "turns"])
-def test_one_batch_is_told_apart_almost_as_well_as_composition_says(sampling, sigma, fraction):
+def test_one_batch_is_distinguished_almost_as_well_as_composition_says(sampling, sigma, fraction):
     """Of one dimension, the record added or removed: the accountant's own pair, a mixture or a Gaussian."""
     setting = clipped_setting(n=4, batch=2, d=1, K=1, T=1, sigma=sigma, sampling=sampling, neighbours="add-remove")
-    found, said = told_apart(linear, setting, STEEP), reported(setting, clipped=1)["composition"]
+    found, said = distinguished(linear, setting, STEEP), reported(setting, clipped=1)["composition"]
     assert fraction * said < found <= said
 
 
 def test_a_sensitivity_too_small_would_be_found_out():
     """The public-state baseline as printed, Delta/n in place of 2 Delta/n; and a joint clip accounted sqrt(K) times smaller."""
     setting, _ = ONE_STEP["one dimension"]
-    assert told_apart(linear, setting, STEEP) > epsilon(setting.replace(clip=0.5), "composition")
+    assert distinguished(linear, setting, STEEP) > epsilon(setting.replace(clip=0.5), "composition")
     setting, _ = ONE_STEP["all directions, joint clip"]
-    assert told_apart(linear, setting, STEEP) > epsilon(setting.replace(clip=1 / 3), "composition")
+    assert distinguished(linear, setting, STEEP) > epsilon(setting.replace(clip=1 / 3), "composition")
 
 
 LONGER = {
@@ -123,7 +123,7 @@ CLIPPED = [
 
 @pytest.mark.parametrize("setting", CLIPPED)
 def test_clipped_runs_stay_below_composition(setting):
-    found = told_apart(linear, setting, STEEP)
+    found = distinguished(linear, setting, STEEP)
     assert 0 < found <= reported(setting, clipped=1)["composition"]
 
 
@@ -150,7 +150,7 @@ SOME = [(proof if name in BETWEEN else pytest.param)(setting, id=name) for name,
 def test_hidden_states_stay_below_every_bound(setting):
     """Logistic loss with a ridge: all that the bounds ask is declared, and true."""
     said = reported(setting, CURVED_IS)
-    found = told_apart(logistic, setting, 1.0)
+    found = distinguished(logistic, setting, 1.0)
     assert {"composition", "sharp"} <= set(said)
     assert 0 < found <= min(said.values())
 
@@ -167,7 +167,7 @@ def test_a_clip_that_acts_now_and_then_stays_below_the_bound_for_it(setting):
     """Logistic loss on rows of length 3, clipped at 1: the clip acts on one side of the decision boundary, not on the other."""
     said = reported(setting, Declared("convex", M=setting.M, m=setting.m), clipped=7)
     assert set(said) == {"composition", "sharp"} and said["sharp"] < 0.9 * said["composition"]
-    assert 0 < told_apart(logistic, setting, 3.0) <= said["sharp"]
+    assert 0 < distinguished(logistic, setting, 3.0) <= said["sharp"]
 
 
 @pytest.mark.parametrize(
@@ -179,18 +179,18 @@ def test_a_clip_that_acts_now_and_then_stays_below_the_bound_for_it(setting):
         proof(3, {"sharp", "noisy-gd"}, 10),
     ],
 )
-def test_hidden_states_with_all_directions_are_told_apart_almost_as_well_as_the_best_bound_says(d, best, T):
+def test_hidden_states_with_all_directions_are_distinguished_almost_as_well_as_the_best_bound_says(d, best, T):
     """Linear losses and a ridge: the last iterate's law is the very pair of Gaussians that the bound is for."""
     setting = CURVED.replace(d=d, K=d, eta=d / 2, R=inf, T=T, sigma=1.6)
     said = reported(setting, CURVED_IS)
-    found, least = told_apart(linear, setting, 1.0), min(said.values())
+    found, least = distinguished(linear, setting, 1.0), min(said.values())
     assert {bound for bound in said if said[bound] < 1.001 * least} == best
     assert least < said["composition"]
     assert 0.65 * least < found <= least
 
 
 @pytest.mark.proof
-def test_the_optimiser_itself_is_told_apart_as_its_report_says():
+def test_the_optimiser_itself_is_distinguished_as_its_report_says():
     """The class that people import, step by step: `last_iterates`, which the other audits use, is tested to be the same."""
     setting, runs = clipped_setting(d=2, K=2, T=1, sigma=1.0), 4000
     sources, ends, report = Sources(1, 2), [], None

@@ -133,13 +133,13 @@ GAMES = {
 def test_no_clip_and_no_record_get_past_the_bound(name, angle):
     """Directions revealed, kicks anywhere in the ball; delta is taken four standard errors above its average over directions."""
     run = GAMES[name]
-    truth, told = Truth(mahalanobis(run, angle, 400, 1)), False
+    truth, said = Truth(mahalanobis(run, angle, 400, 1)), False
     for delta in (0.3, 0.05, 1e-2, 1e-3, 1e-5):
         bound = epsilon(run.replace(delta=delta), "sharp")
         mean, error = truth.delta(bound)
         assert mean + 4 * error <= delta * (1 + 1e-9), (delta, bound)
-        told = told or 0 < bound < inf
-    assert told
+        said = said or 0 < bound < inf
+    assert said
 
 
 def test_at_all_directions_the_worst_clip_attains_the_bound():

@@ -95,7 +95,7 @@ def test_other_neighbours_and_people_are_covered(c, changes):
 
 
 @pytest.mark.parametrize("neighbours, sampling, moved", [("replace-one", "without-replacement", 2), ("add-remove", "poisson", 1)])
-def test_one_step_is_told_apart_as_two_gaussians_are(neighbours, sampling, moved):
+def test_one_step_is_distinguished_as_two_gaussians_are(neighbours, sampling, moved):
     """A record at the clip, along the directions, against its opposite or nothing: on all records, or on hidden batches."""
     s = run_of(0.6, 6, 3, 1, 0.5).replace(neighbours=neighbours, sampling=sampling, delta=1e-3)
     noise = s.sigma * sqrt(s.beta + (1 - s.beta) * s.K / s.d)

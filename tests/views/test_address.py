@@ -155,20 +155,20 @@ def test_a_lesson_says_what_its_address_says():
     assert steps.html() == "<ol><li>Move K.</li><li>What does it do?</li></ol>"
     assert len(Lesson.of("?" + "&".join(["say=x"] * 20)).say) == 9
     page = Explorer(search="?show=curves&say=Look.&T=9&sensitivity=least")
-    assert "zx-told" in parts(page) and page.address.search() == "?show=curves&say=Look.&T=9&sensitivity=least"
+    assert "zx-prompt" in parts(page) and page.address.search() == "?show=curves&say=Look.&T=9&sensitivity=least"
 
 
-@pytest.mark.parametrize(("shown", "where"), [("curves,K,moon", "zx-controls"), ("curves,moon", "zx-told")])
-def test_what_could_not_be_used_is_told_once(shown, where):
+@pytest.mark.parametrize(("shown", "where"), [("curves,K,moon", "zx-controls"), ("curves,moon", "zx-prompt")])
+def test_what_could_not_be_used_is_reported_once(shown, where):
     """Beside the controls; in a lesson without any, above the figure."""
     explorer = Explorer(search=f"?show={shown}")
-    told = [pane for pane in explorer.__panel__().select(pn.pane.HTML) if "In this link" in str(pane.object)]
-    assert len(told) == 1 and where in parts(explorer) and "there is no 'moon' to show" in told[0].object
+    said = [pane for pane in explorer.__panel__().select(pn.pane.HTML) if "In this link" in str(pane.object)]
+    assert len(said) == 1 and where in parts(explorer) and "there is no 'moon' to show" in said[0].object
 
 
 def test_a_lesson_of_which_all_is_used_tells_nothing():
     quiet = Explorer(search="?show=curves")
-    assert [part.visible for part in quiet.__panel__()[0] if "zx-told" in part.css_classes] == [False]
+    assert [part.visible for part in quiet.__panel__()[0] if "zx-prompt" in part.css_classes] == [False]
     assert not quiet.curves.choice.visible, "which is not named"
 
 

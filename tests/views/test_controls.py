@@ -49,17 +49,17 @@ def let_go(slider, value):
         slider.value_throttled = value
 
 
-@pytest.mark.parametrize("told_first", ["move", "end"])
-def test_a_slider_commits_when_it_is_let_go(told_first):
+@pytest.mark.parametrize("first_event", ["move", "end"])
+def test_a_slider_commits_when_it_is_let_go(first_event):
     controls = Controls()
     slider = controls.dials["T"].slider
     slider.value -= 3
     assert controls.state.moving
     last = slider.value - 1
-    if told_first == "move":
+    if first_event == "move":
         slider.value = last
     let_go(slider, last)
-    assert controls.state.moving == (told_first == "end")
+    assert controls.state.moving == (first_event == "end")
     slider.value = last
     assert not controls.state.moving
     assert controls.state.T == controls.dials["T"].ladder.value(last)

@@ -1,4 +1,4 @@
-"""The parts share one state, explorers share none, and failures are told."""
+"""The parts share one state, explorers share none, and failures are reported."""
 
 import logging
 from collections import Counter
@@ -73,7 +73,7 @@ def test_a_page_that_is_made_in_stages_is_the_page_that_is_made_at_once():
     assert found["figure"] == 1 and found["Slider"] > 3
 
 
-def test_a_reader_is_told_of_no_file_of_the_servers():
+def test_a_reader_sees_no_file_name_of_the_servers():
     with pytest.raises(OSError, match="/nowhere") as raised:
         open("/nowhere/at/all")
     assert reader_message(raised.value) == "No such file or directory"

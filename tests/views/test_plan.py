@@ -90,16 +90,16 @@ def test_delta_and_target_are_texts(planner):
     assert (target.value, delta.value) == ("3", "1e-6")
 
 
-@pytest.mark.parametrize(("aim", "told"), [
+@pytest.mark.parametrize(("aim", "said"), [
     ("advantage", f"an advantage of at most 20{THIN}%"), ("tpr", f"at most 5{THIN}% true positives at 1{THIN}% false alarms"),
 ])  # fmt: skip
-def test_an_attackers_success_can_be_the_target(planner, aim, told):
+def test_an_attackers_success_can_be_the_target(planner, aim, said):
     planner.aim = aim
     planner.texts["advantage"].text.value = "20 %"
     press(planner, "solve")
     g = guarantee(planner.answer, "theorem")
     assert {"advantage": g.advantage <= 0.2, "tpr": g.true_positive_rate(0.01) <= 0.05}[aim]
-    assert told in planner.words.object and not planner.buttons["recommend"].visible
+    assert said in planner.words.object and not planner.buttons["recommend"].visible
 
 
 def test_shares_that_cannot_be_are_refused(planner):

@@ -141,7 +141,7 @@ def test_one_counted_step_is_no_plural():
     assert r"N = 1\ \text{step from}" in "".join(substituted(guarantee(DEMONSTRATION.replace(T=1), "sharp")))
 
 
-def test_where_no_bound_applies_to_public_iterates_no_infinity_is_told_as_a_price():
+def test_where_no_bound_applies_to_public_iterates_no_infinity_is_reported_as_a_price():
     said = " ".join(plain(behind(DEMONSTRATION.replace(records_per_person=3, batch=100, T=50)).verdict.object))
     assert "If every iterate were published, no bound would apply." in said and "cost ∞" not in said and "from ∞" not in said
 
@@ -188,9 +188,9 @@ def test_every_bound_has_a_name_for_sentences():
 
 
 def test_nothing_is_said_of_what_lies_across_directions_that_span_everything():
-    told = [describe_trajectory(guarantee(DEMONSTRATION.replace(K=K, beta=0.0), "sharp")) for K in (DEMONSTRATION.d, 260)]
-    assert "hides a growing part of the distance." in told[0] and "across" not in told[0]
-    assert "α of what lies across them" in told[1]
+    answer = [describe_trajectory(guarantee(DEMONSTRATION.replace(K=K, beta=0.0), "sharp")) for K in (DEMONSTRATION.d, 260)]
+    assert "hides a growing part of the distance." in answer[0] and "across" not in answer[0]
+    assert "α of what lies across them" in answer[1]
 
 
 class TestPaper:

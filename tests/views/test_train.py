@@ -201,9 +201,9 @@ class TestRunning:
         monkeypatch.setattr(jobs, "Processes", One)
         task, methods = Choices(State(), task="breast-cancer").chosen, ("noisy-zogd", "non-private")
         asked = Asked(task, methods, (1e-2,), K=5, beta=0.5, T=4, seeds=1, delta=1e-6, accounting=Accounting(), epsilons=(1.0,))
-        told = list(jobs.trained(asked))
-        assert told[0].doing == jobs.START and any(p.doing == jobs.SOLVES and (p.done, p.total) == (2, 2) for p in told)
-        last = told[-1]
+        updates = list(jobs.trained(asked))
+        assert updates[0].doing == jobs.START and any(p.doing == jobs.SOLVES and (p.done, p.total) == (2, 2) for p in updates)
+        last = updates[-1]
         assert (last.done, last.total, last.seconds_left) == (4, 4, 0.0)
         assert [p.method for p in last.frontier.points] == ["noisy-zogd", "non-private"]
         assert last.frontier.points[0].setting.T == 4 and last.frontier.points[0].setting.delta == last.frontier.delta == 1e-6
@@ -281,8 +281,8 @@ class TestTab:
     def test_the_page_does_not_wait_for_torch(self):
         code = "import sys; from zoexplore.views import Train; print(Train().choices.asked().task.name, "
         code += "'torch' in sys.modules)"
-        told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ))
-        assert told.stdout.split() == ["mixture", "False"]
+        updates = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ))
+        assert updates.stdout.split() == ["mixture", "False"]
 
 
 def test_names():

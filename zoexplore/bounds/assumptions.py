@@ -1,4 +1,4 @@
-"""What a bound takes for granted, in words, and the checks that numbers allow."""
+"""The assumptions of bounds, in words, with the checks that numbers allow."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -63,12 +63,12 @@ def check(assumption: Assumption, runs: RunArrays, accounting: Accounting) -> Ch
 
 
 def _or_of(usual: str, of: Callable[[RunArrays], Any], other: str) -> Callable[[RunArrays], str]:
-    """The usual words, and other ones for the runs of which something holds."""
+    """The usual words, or others for the runs where a condition holds."""
     return lambda runs: other if bool(of(runs)) else usual
 
 
 def on_the_ball(runs: RunArrays) -> str:
-    """Where a loss is to be as it is supposed."""
+    """The region on which assumptions on the loss must hold."""
     return "" if runs.R == np.inf else " on the ball of radius R + ξ" if runs.xi > 0 else " on the ball of radius R"
 
 

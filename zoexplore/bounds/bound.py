@@ -75,7 +75,7 @@ class Solved:
 
     @classmethod
     def nothing(cls, shape) -> "Solved":
-        """Nothing found."""
+        """No finite bound."""
         nan = np.full(shape, np.nan)
         return cls(np.full(shape, np.inf), nan, np.zeros(shape), nan, nan)
 

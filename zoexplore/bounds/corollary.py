@@ -109,7 +109,7 @@ def _no_contraction(runs: RunArrays) -> str:
 
 
 def _largest_xi(runs: RunArrays):
-    """With it, what two points add costs no more than half of what the record's part is counted as."""
+    """The largest xi at which the two-point error costs at most half of the record's part."""
     return np.sqrt((1 - runs.beta) / runs.beta) * runs.record_sensitivity * runs.sigma / (runs.M * np.sqrt(2 * runs.d))
 
 

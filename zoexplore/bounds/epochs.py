@@ -16,12 +16,12 @@ MOST_NODES = 12  # rows at which orders are sought; those between take the neare
 
 
 def turns(runs: RunArrays) -> np.ndarray:
-    """The number of batches, J = n/b, rounded up: a last one that is short is still taken to have b records."""
+    """The number of batches, J = n/b, rounded up; a shorter last one counts as b records."""
     return np.ceil(runs.n / runs.batch)
 
 
 def visits(runs: RunArrays) -> np.ndarray:
-    """How often a record is met at most: once in each epoch that is begun."""
+    """The most visits of a record: one in each epoch begun."""
     return np.ceil(runs.T / turns(runs))
 
 

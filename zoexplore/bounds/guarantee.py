@@ -82,9 +82,8 @@ class Guarantee:
 
     @property
     def supposes(self) -> tuple[str, ...]:
-        """What the number rests on and no number can show, a sentence each. Numbers that suppose different things are not to be
-        compared without saying so.
-        """
+        """What the guarantee rests on that no number can check, a sentence each. Numbers under different assumptions should
+        not be compared without saying so."""
         return tuple(c.words for c in self.checks if c.met is None)
 
     @cached_property
@@ -263,7 +262,7 @@ def _note(entry: Bound, runs: RunArrays, solved: Solved, accounting: Accounting)
 
 
 def _about_share(entry: Bound, runs: RunArrays, solved: Solved, accounting: Accounting) -> str:
-    """Which share the number is for, where it is not the run's own. Shares that vary are not computed here: they are many."""
+    """Which share the number is for, where it is not the run's own constant."""
     if accounting.schedule != "optimal" or not entry.chooses_share:
         return ""
     own, chosen = runs.setting.beta, solved.extra.get("beta")

@@ -59,7 +59,7 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def explain(g: "Guarantee") -> str:
-    """What the last step's noise has to hide."""
+    """The distance that the last step's noise must hide."""
     return (
         "The last step's noise alone hides two runs that are as far apart as the ball is wide, "
         f"2R = {format_number(g.start)}; how long they trained does not matter."

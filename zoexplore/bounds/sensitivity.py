@@ -34,7 +34,7 @@ class Sensitivity:
 
     @property
     def person_share(self) -> np.ndarray:
-        """What a person's records are of the 2 Delta that one record can be replaced by."""
+        """A person's share of the 2 Delta by which one record's replacement moves the sum."""
         return np.minimum(self.records_per_person, self.n) * (0.5 if self.setting.neighbours == "add-remove" else 1.0)
 
     @property

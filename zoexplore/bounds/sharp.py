@@ -367,7 +367,7 @@ NOT_LINEAR = (
 
 
 def remark(runs: RunArrays, solved: Solved) -> str:
-    """What of the run the bound makes no use of, and with a clip that acts what contracts."""
+    """What the bound does not use of the run, and what contracts if the clip acts."""
     ignored = runs.setting.linear and runs.low_curvature > 0 and runs.d > 1
     return "; ".join(filter(None, (NOT_LINEAR if ignored else "", _about_clip(runs, solved))))
 

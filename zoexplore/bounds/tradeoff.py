@@ -85,7 +85,7 @@ class TradeOff:
         return np.minimum(1 - self.misses(rates("fpr", fpr)) + LEAST, 1.0)
 
     def posterior(self, prior, fpr=0.01) -> np.ndarray:
-        """The most that a positive of the best test at the rate `fpr` says of membership whose prior is `prior`:
+        """An upper bound on the posterior of membership with this `prior` after a positive of the best test at the rate `fpr`:
         p (1-f)/(p (1-f) + (1-p) fpr).
         """
         prior, fpr = rates("prior", prior), rates("fpr", fpr)

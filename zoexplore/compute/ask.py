@@ -65,7 +65,7 @@ async def ask(function: Callable, *args: Any) -> Any:
 
 
 def no_answer(error: Exception) -> str:
-    """What a reader is told where no answer comes."""
+    """The message for a reader to whom no answer comes."""
     return str(error) if isinstance(error, TooLong) else "The computation ended before it had an answer. Ask again."
 
 

@@ -1,6 +1,6 @@
 """Limits: how much of anything one visitor may have of the server. Each has a default and a variable that changes it.
 
-Who may show the page in a frame is set by a variable, too.
+A variable also names the sites that may frame the page.
 """
 
 import os

@@ -120,7 +120,7 @@ class Pool:
         return slow < self.count - 1 and sum(not other.urgent for other in mine) < self.count - 2
 
     def _ready(self) -> Process:
-        """An idle worker, or a new one: whatever was killed while it was idle costs no call one of its tries."""
+        """An idle worker, or a new one: a worker killed while idle costs no call a try."""
         while self._idle:
             worker = self._idle.pop()
             if worker.alive:
@@ -251,7 +251,7 @@ class LongWork:
 
     @classmethod
     def _give_places(cls) -> None:
-        """Begin what waits where there is room, and make room where others have had their share of time."""
+        """Start waiting calls where there is room, and make room where others have had their share of time."""
         with cls._lock:
             now = time.monotonic()
             if len(cls._waiting) and len(cls._running) >= MOST_LONG_WORKS and now - cls._running[0]._began >= SHARE:

@@ -43,7 +43,7 @@ class Answer(Future):
 
 
 class ForkServer:
-    """The process of which workers are forked: begun with the first of them, and anew where it has ended; they end with it."""
+    """The process that workers are forked from, started with the first of them and restarted if it ended; they end with it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -93,7 +93,7 @@ class Forked:
 
     @property
     def alive(self) -> bool:
-        """Whether it lives, while it computes nothing."""
+        """Whether an idle worker is alive."""
         try:
             return bool(self._connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
         except BlockingIOError:
@@ -105,7 +105,7 @@ class Forked:
         self._server.end(self._number)
 
     def close(self) -> None:
-        """Let go of what it held here, when it has ended."""
+        """Release what an ended worker held here."""
         self._connection.close()
 
 

@@ -1,4 +1,4 @@
-"""What pages compute: every bound's curve along a field, its guarantee, what that allows an attacker and what it says in words;
+"""What pages compute: every bound's curve along a field, its guarantee, what that allows an attacker, its statement;
 plans. No Panel here.
 
 Most are `cached`: pure functions of frozen arguments, whose values nobody writes to.
@@ -55,7 +55,7 @@ class CurveSet:
         return CurveSet(self.values, least, np.minimum(self.reference, other.reference))
 
     def __reduce__(self) -> tuple:
-        """Made anew by another process, so that nobody writes to it there either."""
+        """Rebuilt when unpickled, so that it is read-only in other processes too."""
         return CurveSet, (self.values, self.epsilon, self.reference)
 
 
@@ -93,7 +93,7 @@ def curve_set(setting: Setting, accounting: Accounting, field: str) -> CurveSet:
 
 
 def csv(setting: Setting, accounting: Accounting, field: str) -> str:
-    """The same numbers as a file."""
+    """The same numbers as CSV."""
     return to_csv(setting, accounting, field, AXES[field].values(setting))
 
 

@@ -63,11 +63,11 @@ class Task:
 
     @property
     def waits(self) -> bool:
-        """Whether it goes on, and waits for something."""
+        """Whether it is unfinished and waiting."""
         return self._coroutine is not None
 
     def stop(self) -> None:
-        """Go no further; nothing happens where it is done. What it waited for is dropped."""
+        """Stop, and drop what it waited for; no effect if it is done."""
         coroutine, self._coroutine = self._coroutine, None
         if coroutine and not self._steps:
             coroutine.close()
@@ -103,7 +103,7 @@ class Task:
                 return
 
     def _woken(self, _: Any) -> None:
-        """From any thread: have the event loop go on."""
+        """Resume on the event loop, from any thread."""
         assert self._loop
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._resume)

@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def load() -> None:
-    """Have imported what pages need first, and its compiled loops loaded."""
+    """Import what pages need first, and load its compiled loops."""
     with suppress(Exception):  # whatever is wrong is wrong with the calls as well, which say so
         guarantees(DEMONSTRATION, Accounting())
         curve_set(DEMONSTRATION, Accounting(), "T")

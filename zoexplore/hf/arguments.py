@@ -1,4 +1,4 @@
-"""What `ZOTrainer` is told beside the arguments of a usual `Trainer`, and which of those mean nothing here."""
+"""The arguments that `ZOTrainer` adds to those of a `Trainer`, and those that it refuses."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,4 +1,4 @@
-"""What an optimiser is made with, held against what can be."""
+"""Checks of an optimiser's arguments."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf, sqrt
@@ -27,7 +27,7 @@ KINDS = {
     "declared": (Declared,),
     "post_processing": (type(None), Momentum, Adam),
 }
-DONE = {"releases": 1}  # of others there is no account here; what is released, the report is told
+DONE = {"releases": 1}  # other values have no account here; `privacy_report` takes what is released
 SAMPLED = ("without-replacement", "poisson", "cyclic")
 
 
@@ -70,7 +70,7 @@ def check_trained(parameters: Any) -> None:
 
 
 def check_processes(group: Any) -> None:
-    """Raises RuntimeError where several processes train, and not together."""
+    """Raises RuntimeError where several processes train separately."""
     if (
         group is None
         and distributed.is_available()
@@ -111,7 +111,7 @@ def check_start(parameters: Parameters, setting: Setting) -> None:
 
 
 def slots(process: PostProcessing | None, parameters: Parameters) -> list[list[Tensor]]:
-    """What is kept of every block between steps."""
+    """The numbers kept of every block between steps."""
     if process is None:
         return []
     return [[torch.zeros_like(block, dtype=parameters.working) for _ in range(process.slots)] for block in parameters.blocks]
@@ -191,7 +191,7 @@ def setting_for(
 
 
 def described(setting: Setting) -> str:
-    """What was chosen, in a sentence; one more before it where the noise drowns a step."""
+    """The choices in a sentence, after a warning where the noise drowns a step."""
     signal = signal_to_noise(setting)
     drowned = f"The noise drowns the step: it is {1 / signal:.3g} times as long as the longest one. " if signal < 1 else ""
     on = "all records" if setting.full_batch else f"batches of {setting.batch}"

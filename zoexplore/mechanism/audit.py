@@ -1,6 +1,6 @@
-"""An empirical audit: train many times on two neighbouring data sets, and see how well the outcomes can be told apart.
+"""An empirical audit: train many times on two neighbouring data sets, and see how well the outcomes can be distinguished.
 
-What can be told apart with confidence is a lower bound on the true epsilon. It checks a mechanism and its accountant together: no
+Confident distinguishing bounds the true epsilon from below. It checks a mechanism and its accountant together: no
 reported epsilon may be below it.
 """
 

@@ -45,7 +45,7 @@ class BatchDraws:
         return self._kept[t]
 
     def used(self, t: int) -> None:
-        """Forget a step that was made."""
+        """Drop the batch of a finished step."""
         self._kept.pop(t, None)
         self._next = max(self._next, t + 1)
 
@@ -59,7 +59,7 @@ class BatchDraws:
             self.of(made)
 
     def state_dict(self) -> dict[str, Any]:
-        """What was drawn and not used yet, and how."""
+        """The batches drawn and not yet used, and how they were drawn."""
         return {"next": self._next, "kept": {t: [*self._how(t), records] for t, records in self._kept.items()}}
 
     def load_state_dict(self, state: dict[str, Any], made: int) -> None:

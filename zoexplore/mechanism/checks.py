@@ -17,7 +17,7 @@ from zoexplore.mechanism.losses import Losses
 from zoexplore.mechanism.perturb import Perturbed
 from zoexplore.mechanism.record import Step
 
-ENOUGH = 2  # records in a batch from which losses that mix them can be told
+ENOUGH = 2  # records in a batch, at least, to see whether losses mix them
 RARER = 4  # times as many steps as before lie between two looks
 MEASURED = 64  # records whose quotients' error is measured
 LOOKED_AT = 16  # records, spread over the batch, that are looked at
@@ -44,7 +44,7 @@ class LossChecks:
         self._steps, self._next = 0, RARER
 
     def begin_step(self, records: int) -> None:
-        """Count a step on so many records."""
+        """Count a step with so many records."""
         self._steps += records >= ENOUGH
 
     def is_due(self, records: int, structure: tuple, is_last: bool) -> bool:
@@ -86,7 +86,7 @@ class LossChecks:
 
 
 class Mixed(ValueError):
-    """A record's loss is not its own."""
+    """A record's loss depends on other records."""
 
 
 Numbers = Callable[[Any], Tensor]  # of a batch of b records: what is computed of each, shape (b,)
@@ -144,7 +144,7 @@ def check_buffers(before: dict[str, Tensor], after: dict[str, Tensor]) -> None:
 
 @dataclass(frozen=True)
 class _Look:
-    """Comparisons of what is computed of the records of a batch."""
+    """Comparisons of the values computed for the records of a batch."""
 
     what: str
     numbers_of: Numbers

@@ -125,7 +125,7 @@ class Fingerprint:
         self.start()
 
     def start(self) -> None:
-        """The run starts from what is there now."""
+        """Take the current tensors as the run's start."""
         self._frozen, self.last = _bits(self.rest()), _bits(self.trained)
 
     def renew(self) -> None:
@@ -133,7 +133,7 @@ class Fingerprint:
         self.last = _bits(self.trained)
 
     def changes(self) -> str:
-        """What was changed since then; empty where nothing was."""
+        """What changed since then; empty if nothing."""
         if names := _differing(self.last, _bits(self.trained)):
             return f"{_listed(names)} changed since the last step, and not by this run"
         now, saved = _bits(self.rest()), self.saved()
@@ -147,7 +147,7 @@ class Fingerprint:
         return f"{_listed(names)}, which this run does not train, changed since it began" if names else ""
 
     def check(self) -> None:
-        """Raises Changed where something was."""
+        """Raises Changed if anything changed."""
         if found := self.changes():
             raise Changed(found)
 
@@ -156,11 +156,11 @@ class Fingerprint:
         return [-1 if t.is_inference() else t._version for t in self.trained.values()]
 
     def bits(self) -> tuple:
-        """Of all of it, as the last step left it."""
+        """Checksums of everything, as the last step left it."""
         return tuple(self.last.items()), tuple(self.frozen().items())
 
     def bits_of(self, tensors: Iterable[Tensor]) -> dict[str, str]:
-        """Of others in place of what is trained."""
+        """The checksums with other tensors in place of the trained ones."""
         return _bits(dict(zip(self.trained, tensors, strict=True)))
 
     def frozen(self) -> dict[str, str]:
@@ -169,7 +169,7 @@ class Fingerprint:
         return {name: bits for name, bits in self._frozen.items() if name in saved}
 
     def claim(self) -> None:
-        """From here on these tensors are this run's."""
+        """Claim these tensors for this run."""
         for tensor in self.trained.values():
             _owners[id(tensor)] = weakref.ref(tensor, partial(_forget, id(tensor))), self.run
 

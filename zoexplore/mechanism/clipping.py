@@ -1,4 +1,4 @@
-"""Clipping: what one record may say in a step; and sums of it that are exact."""
+"""Clipping: bounds one record's influence on a step; and exact sums of clipped values."""
 
 from math import frexp, ldexp
 from typing import NamedTuple

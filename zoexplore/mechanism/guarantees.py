@@ -48,7 +48,7 @@ def of_last(record: RunRecord, bound: str, accounting: Accounting) -> Guarantee:
 
 
 def against(record: RunRecord, bound: str) -> list[str]:
-    """What keeps a bound from applying to a run, beyond what the accountant itself asks."""
+    """The conditions on a run under which a bound does not apply, beyond those of the accountant."""
     if bound == "composition" or record.flaw:
         return [record.flaw] if record.flaw else []
     missing = []

@@ -165,7 +165,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         **options: Any,
     ) -> "NoisyZOGD":
         """The optimiser with the least noise that meets a target by composition; it says what it chose. The clip is joint; all
-        noise is along the directions, and the sources are secure, unless told otherwise.
+        noise is along the directions, and the sources are secure, by default.
 
         Args:
             parameters, loss: as above.
@@ -370,7 +370,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         return found.loss
 
     def _slopes(self, losses: Losses, directions: Frame, perturbed: Perturbed, data: Any, own: slice, step: Step) -> Slopes:
-        """Of this process' records, if there are any."""
+        """The mean over this process' records, if any."""
         if own.stop <= own.start:
             return Slopes(torch.zeros(0, step.K, dtype=torch.float64), 0, nan)
         return measure(losses, self._parameters, directions, perturbed, data, step.xi, self._chunk_size)

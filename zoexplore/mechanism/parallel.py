@@ -26,7 +26,7 @@ class Drifted(RuntimeError):
 
 
 class Flawed(RuntimeError):
-    """Another process found what makes the report of no use."""
+    """Another process invalidated the report."""
 
 
 class Ranks:
@@ -40,7 +40,7 @@ class Ranks:
         self.group = group
         self.rank, self.size = (0, 1) if group is None else (distributed.get_rank(group), distributed.get_world_size(group))
         on_gpu = group is not None and "nccl" in str(distributed.get_backend(group))
-        self._told = True
+        self._shared = True
         self._device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
 
     def share(self, sources: Sources, tensors: Sequence[Tensor] = ()) -> None:
@@ -72,7 +72,7 @@ class Ranks:
             RuntimeError: one has failed, or has ended; Flawed where it found what makes the report of no use.
             Drifted: one is at another step.
         """
-        self._told = True
+        self._shared = True
         if self.size == 1:
             return [numbers]
         rows = self._gather(torch.cat([torch.tensor([MADE, digest(header)]), numbers]))
@@ -85,11 +85,11 @@ class Ranks:
     @contextmanager
     def telling(self, length: int, is_flawed: Callable[[], bool]) -> Iterator[None]:
         """Whatever fails in here before numbers were gathered, the others get to know, in place of as many as they wait for."""
-        self._told = False
+        self._shared = False
         try:
             yield
         except BaseException:
-            if self.size > 1 and not self._told:
+            if self.size > 1 and not self._shared:
                 self._gather(torch.tensor([FAILED, int(is_flawed())] + [0] * length))
             raise
 
@@ -97,11 +97,11 @@ class Ranks:
         """The first process' numbers, int64, in all."""
         if self.size == 1 and numbers is not None:
             return numbers
-        told = torch.empty(length, dtype=torch.int64) if numbers is None else numbers
-        told = told.to(self._device)
+        sent = torch.empty(length, dtype=torch.int64) if numbers is None else numbers
+        sent = sent.to(self._device)
         with _answering():
-            distributed.broadcast(told, group=self.group, group_src=0)
-        return told.cpu()
+            distributed.broadcast(sent, group=self.group, group_src=0)
+        return sent.cpu()
 
     def _gather(self, row: Tensor) -> list[Tensor]:
         row = row.to(self._device)

@@ -121,7 +121,7 @@ class InPlace(Perturbed):
         self.copy = copy
 
     def to(self, k: int, xi: float) -> None:
-        """From the other side of the same probe by the copy alone."""
+        """Move to the other side of the same probe, by the copy alone."""
         if self.point is None:
             self.copy.take()
         before, self.point, self.parameters.displaced = self.point, (k, xi), True

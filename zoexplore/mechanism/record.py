@@ -285,11 +285,11 @@ class RunRecord:
         return next(step for step, _ in reversed(self.stages) if step.eta > 0)
 
     def varies(self, *fields: str) -> list[str]:
-        """Which of some fields were not the same throughout."""
+        """The fields among these that changed during the run."""
         return [name for name in fields if len({getattr(step, name) for step in self.moving}) > 1]
 
     def of(self, step: Step, count: int, **changes: Any) -> Setting:
-        """That many such steps as a setting, with what is declared in place of what was only supposed. The clip is as it
+        """So many such steps as a setting, with declared constants in place of assumed ones. The clip is as it
         stands, each quotient's or joint, and may act unless what is declared proves it idle; xi allows for the factor, under
         which two points along each direction no longer tell of one linear form.
         """

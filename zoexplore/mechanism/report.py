@@ -144,7 +144,7 @@ def _of_the_loss(record: RunRecord) -> list[Check]:
 
 
 def vouched_for(record: RunRecord, released: str) -> list[str]:
-    """What nothing here can see, and the report rests on: the list in docs/mechanism.md, "What you vouch for"."""
+    """What the report rests on and cannot check: the list in docs/mechanism.md, "What you vouch for"."""
     n, sampled = record.setting.n, {step.sampling for step in record.moving if not step.on_all(record.setting.n)}
     equal = f" {record.equal} records equal another one, bit by bit." if record.equal else ""
     changed = f" {record.changed} records changed from one step to another." if record.changed else ""

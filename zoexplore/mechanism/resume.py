@@ -1,4 +1,4 @@
-"""What an optimiser's state holds, and how another one goes on from it."""
+"""An optimiser's saved state, and how another optimiser continues from it."""
 
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -213,7 +213,7 @@ class Replay:
 
 def _single(source: Any, out: np.ndarray) -> None:
     """Single precision from 96 bits a pair, several times quicker than NumPy's, in place of an even count of numbers. Radii
-    reach 8.6: a tail cut off at the 6.7 of 32 bits would tell neighbours apart with a chance of about 1e-10 sqrt(d), not small
+    reach 8.6: a tail cut off at the 6.7 of 32 bits would distinguish neighbours with a chance of about 1e-10 sqrt(d), not small
     beside delta.
     """
     radius, angle = out.reshape(2, -1)

@@ -21,7 +21,7 @@ from zoexplore.mechanism.rng import Generator, Sources, normal, words
 
 LEAST_NOISE = 1e-270  # eta sigma; far enough from the least double for the square root of a share and a dimension beside it
 Process = Callable[[int, Tensor], Tensor]  # a block's number and update to another update of it
-HEAD = 5  # numbers that are told of a step's records, beside their sums
+HEAD = 5  # numbers that processes exchange of a step's records, beside their sums
 
 
 @dataclass(frozen=True)

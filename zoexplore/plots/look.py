@@ -41,7 +41,7 @@ FRAME: dict[str, Any] = {
 def use() -> None:
     """Give every HoloViews figure of this process the look of those made here: the theme, and a frame as wide as the page.
 
-    For the first cell of a notebook, after `hv.extension("bokeh")`. What an element sets by `.opts` counts over it.
+    For the first cell of a notebook, after `hv.extension("bokeh")`. An element's own `.opts` take precedence.
     """
     hv.Store.set_current_backend("bokeh")
     renderer, options = hv.renderer("bokeh"), hv.Store.options("bokeh")

@@ -267,7 +267,7 @@ def _nothing(why: str) -> Loaded:
 
 
 def _text(value: Any) -> str:
-    """A value as short as it can be read back exactly."""
+    """The shortest text that reads back as exactly this value."""
     if value is None:
         return ""
     if isinstance(value, bool):

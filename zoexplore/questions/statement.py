@@ -86,7 +86,7 @@ class Statement:
                 f"by {by}."
             )
             head += f"\n{self.reason}." if self.reason else ""
-        told = {
+        facts = {
             "Unit": self.unit, "Neighbours": self.neighbours, "Sampling": self.sampling, "Clipping": self.clipping,
             "Released": self.released,
         }  # fmt: skip
@@ -96,7 +96,7 @@ class Statement:
             "Violated": self.failed,
             "Not covered": self.not_covered,
         }
-        parts = [head, "\n".join(f"{name}: {text}." for name, text in told.items())]
+        parts = [head, "\n".join(f"{name}: {text}." for name, text in facts.items())]
         parts += [f"{name}:\n" + "\n".join(f"- {line}" for line in lines) for name, lines in lists.items() if lines]
         parts += [f"Note: {self.note}."] if self.note else []
         made = ", ".join(f"{name} {number}" for name, number in self.versions.items())

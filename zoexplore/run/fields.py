@@ -41,7 +41,7 @@ class Field:
 
     @property
     def caption(self) -> str:
-        """Symbol and label, as a control says them."""
+        """Symbol and label, as on a control."""
         return f"{self.symbol} {self.label or self.noun}"
 
 

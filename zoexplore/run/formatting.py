@@ -71,7 +71,7 @@ def _hundredfold(x: float) -> float:
 
 
 def parse_share(text: str) -> float:
-    """What somebody typed, as a probability strictly between 0 and 1: 0.01, 1 %.
+    """A typed probability strictly between 0 and 1: 0.01, 1 %.
 
     Raises:
         ValueError: it is none.
@@ -160,7 +160,7 @@ def format_typed(x: float | None) -> str:
 
 
 def parse_number(text: str) -> float:
-    """What somebody typed, as a number: 23456, 20 000, 1,000,000, 1e-3, ∞.
+    """A typed number: 23456, 20 000, 1,000,000, 1e-3, ∞.
 
     Raises:
         ValueError: it is none, or a comma in it may stand for a point or for nothing, as in 0,001 and 20,000.

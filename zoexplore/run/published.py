@@ -51,7 +51,7 @@ class Published:
 
     @property
     def setting(self) -> Setting:
-        """The run as it is done: with noise on the sum of K clipped quotients, which for beta = 1 is sqrt(K) sigma b."""
+        """The run as executed: with noise on the sum of K clipped quotients, which for beta = 1 is sqrt(K) sigma b."""
         noise = (2 if self.doubled else 1) * self.z * self.C / self.batch / sqrt(self.K)
         return Setting(
             n=self.n, d=self.d, K=self.K, T=self.T, beta=1.0, batch=self.batch, delta=self.delta, clip=self.C,

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all: a full disk leaves what was there before, and half of nothing."""
+"""Files are written whole or not at all: a full disk leaves the old file."""
 
 import os
 from contextlib import suppress

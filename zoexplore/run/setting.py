@@ -25,7 +25,7 @@ LARGEST_INTEGER = 2**53  # beyond it a whole number and its float differ, and fo
 
 
 class Refused(ValueError):
-    """A value that cannot be. `field` names the field it was given for."""
+    """An invalid value; `field` names its field."""
 
     def __init__(self, message: str, field: str) -> None:
         super().__init__(message, field)  # both, so that it can be pickled

@@ -51,7 +51,7 @@ class Malformed(ValueError):
 
 
 def events_of(content: Any) -> list[dict[str, Any]]:
-    """The events of a PATCH-DOC message, whatever they are. Raises Malformed where there is no list of them, or a long one."""
+    """The events of a PATCH-DOC message. Raises Malformed where they are no list, or a long one."""
     events = content.get("events") if isinstance(content, dict) else None
     if not isinstance(events, list) or len(events) > EVENTS or not all(isinstance(event, dict) for event in events):
         raise Malformed(f"a patch is a list of at most {EVENTS} events")
@@ -59,7 +59,7 @@ def events_of(content: Any) -> list[dict[str, Any]]:
 
 
 class Patch(patch_doc):
-    """A message of which only what is allowed is applied."""
+    """A message whose allowed changes alone are applied."""
 
     def apply_to_document(self, doc: Document, setter: Any = None) -> None:
         """Bokeh's hook, called under the session's lock: a model that was there when the browser sent this may be gone."""

@@ -1,4 +1,4 @@
-"""Connections: how many one address may hold, before any of them has said anything."""
+"""Connections: how many one address may hold, counted before any data arrive."""
 
 from typing import Any
 from weakref import WeakKeyDictionary

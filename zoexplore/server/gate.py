@@ -1,4 +1,4 @@
-"""The gate to the event loop: what costs its time passes one at a time, whoever has spent least first.
+"""The gate to the event loop: costly work passes one at a time, from the address that has spent least.
 
 Messages of readers pass by their addresses. Pages are made one at a time, too, and in stages. All stages together pass as one
 more address, so that readers who are there go on while a hall comes in.
@@ -18,7 +18,7 @@ BYTE = 5e-8  # seconds that a byte costs before anybody looks at it
 
 
 class FairLock:
-    """A lock that goes, of those who wait, to the address that has spent least."""
+    """A lock that goes to the waiting address that has spent least."""
 
     def __init__(self) -> None:
         self._queue: FairQueue[asyncio.Future[None]] = FairQueue(budget)

@@ -56,7 +56,7 @@ class Alive(RequestHandler):
 
 
 class Ready(RequestHandler):
-    """Whether somebody who came now would get a page: 503 where all seats are taken, or the process ends."""
+    """Whether a new reader would get a page: 503 where all seats are taken, or the process ends."""
 
     def get(self) -> None:
         self.set_status(200 if seats.free else 503)
@@ -86,7 +86,7 @@ PATHS = [("/liveness", Alive), ("/readiness", Ready), ("/metrics", Metrics)]
 
 @cache  # so that it is done once a process
 def to_standard_error() -> None:
-    """Have this process log there; who loads what is a proxy's to log."""
+    """Log to standard error; access logs are left to a proxy."""
     handler = logging.StreamHandler()
     handler.setFormatter(Harmless(FORMAT))
     handler.addFilter(Sparing())

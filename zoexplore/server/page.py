@@ -1,4 +1,4 @@
-"""The page: what answers a request for it, and what a browser hears with every answer, first of all which scripts may run."""
+"""The page: its request handlers and the headers of every answer, above all which scripts may run."""
 
 import asyncio
 import os
@@ -37,7 +37,7 @@ PAGE = (
 )
 BORROWED = frozenset({"bokeh-session-id", "bokeh-token"})  # what would put a reader into a session that somebody else has begun
 PAUSE = 0.005  # seconds between stages of a page, for messages to come in
-COME_BACK = 10  # seconds after which a page that told a reader to wait loads itself again
+COME_BACK = 10  # seconds after which a page that asked its reader to wait reloads itself
 _MESSAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>zoexplore</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"></head>
 <body style="font: 1rem/1.5 system-ui, sans-serif; max-width: 40rem; margin: 3rem auto; padding: 0 1rem">
@@ -47,7 +47,7 @@ FAILED = "The server could not make the page. Please try again."
 
 
 def framing() -> str:
-    """Who may show the page in a frame, as a policy names them. Raises ValueError where `FRAMES` is no list of sites."""
+    """The sites that may frame the page, as a policy. Raises ValueError where `FRAMES` is no list of sites."""
     sites = os.environ.get(FRAMES, "").strip()
     if any(character in sites for character in ";,\r\n"):
         raise ValueError(f"{FRAMES} = {sites!r} is not allowed: give sites separated by blanks, as in https://example.org")
@@ -60,7 +60,7 @@ class Headers(OutputTransform):
     def transform_first_chunk(
         self, status_code: int, headers: HTTPHeaders, chunk: bytes, finishing: bool
     ) -> tuple[int, HTTPHeaders, bytes]:
-        """Tornado's hook for what is sent first."""
+        """Tornado's hook for the first part of an answer."""
         for name, value in ALWAYS.items():
             headers.setdefault(name, value)
         if framing() == NOBODY:
@@ -129,7 +129,7 @@ class Page(DocHandler):
         super().on_connection_close()
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
-        """Say what is wrong without saying how the server is built."""
+        """Report an error without details of the server."""
         self.finish(_MESSAGE.format(why=NOT_YOURS if status_code == 403 else FAILED))
 
 

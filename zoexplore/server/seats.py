@@ -22,7 +22,7 @@ class Full(Exception):
 
 @dataclass(eq=False)
 class Seat:
-    """What a reader holds from the request for the page to the end of its session.
+    """A reader's seat, from the request for the page to the end of the session.
 
     Args:
         address: that it counts against.
@@ -37,7 +37,7 @@ class Seat:
     socket: WebSocketHandler | None = None
 
     def end_session(self) -> None:
-        """End the session, which was idle: others wait."""
+        """End an idle session, since others wait."""
         if self.session:
             self.session.request_expiration()
         if self.socket:
@@ -54,7 +54,7 @@ class Seats:
 
     @property
     def free(self) -> bool:
-        """Whether somebody who came now would get one."""
+        """Whether a new reader would get one."""
         return not self.closed and len(self.taken) < READERS.value
 
     def take(self, address: str) -> Seat:

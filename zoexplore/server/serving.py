@@ -34,7 +34,7 @@ SIGN_IN = "PANEL_BASIC_AUTH", "PANEL_OAUTH_PROVIDER"
 CHECK = 2000  # ms between two looks for sessions that have ended
 PING = 15_000  # ms between two pings, which find out connections that are lost
 SLOW = 60  # seconds that a client may take over a request, or do nothing between two
-DRAIN = 10.0  # seconds for pages and computations that have begun, once the process is told to end
+DRAIN = 10.0  # seconds for pages and computations under way, once the process is asked to end
 NEVER = 2**31 - 1
 REQUEST, HEADERS = 65_536, 16_384  # bytes of a request's body and headers
 ICON = ("/(favicon.ico)", StaticFileHandler, {"path": Path(pn.__file__).with_name("dist") / "images"})  # beneath a prefix, too
@@ -47,7 +47,7 @@ class PageFactory(Protocol):
         """Make the current document's page, stage by stage, between which others may go first."""
 
     def serve(self) -> None:
-        """Put what `begin` has made on the current document."""
+        """Add the page that `begin` made to the current document."""
 
 
 def serve(
@@ -103,7 +103,7 @@ def serve(
 
 
 def run(server: Any) -> None:
-    """Start a server, and return when it has been told to end: by SIGTERM or SIGINT it lets those finish who have begun."""
+    """Start a server, and return when SIGTERM or SIGINT ends it, after pages and computations under way."""
     loop = server.io_loop
     server.start()
     with suppress(NotImplementedError):  # Windows
@@ -113,7 +113,7 @@ def run(server: Any) -> None:
 
 
 async def _end(server: Any) -> None:
-    """Admit nobody any more, wait for pages and computations that have begun, and end. The second time end at once."""
+    """Admit no new readers, wait for pages and computations under way, and end; called again, end at once."""
     loop = asyncio.get_running_loop()
     until = loop.time() + (0.0 if seats.closed else DRAIN)
     seats.closed = True

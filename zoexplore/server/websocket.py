@@ -49,7 +49,7 @@ class Pending:
         self._events.append(event)
 
     def take(self) -> list[dict[str, Any]]:
-        """What is next, up to a click: that may cost as much as any move."""
+        """The next events, up to a click, which may cost as much as a move."""
         clicks = (i for i, event in enumerate(self._events) if "attr" not in event)
         end = next(clicks, len(self._events)) + 1
         events, self._events = self._events[:end], self._events[end:]
@@ -57,7 +57,7 @@ class Pending:
 
 
 def _key(event: dict[str, Any]) -> str:
-    """What a newer event of the same key overtakes; empty where nothing does."""
+    """The key of an event, which newer events of the same key replace; empty if none does."""
     if "attr" in event:
         return f"{event.get('model')} {event['attr']}"
     data = event.get("msg_data")
@@ -93,7 +93,7 @@ class Socket(WSHandler):
         super().on_close()
 
     def send_message(self, message: Any) -> Awaitable[Any]:
-        """Put a message on the wire, all of it and now; what is returned waits until it is written.
+        """Send a whole message at once; the returned awaitable completes when it is written.
 
         Bokeh puts it there when it is awaited, and Panel some of its own at once. A patch that sends a new model could then come
         after one that only names it, which a browser cannot apply.

@@ -1,4 +1,4 @@
-"""How a configuration's privacy is counted: every sound way that there is, so that each method is charged by its best.
+"""How a configuration's privacy is counted: by every sound account, so that each method is charged by its best.
 
 All methods are charged for the same thing, what one record's gradient may add to a step:
 

@@ -29,7 +29,7 @@ def multiplier(setting: Setting) -> float:
 
 
 class SgdJob(Job):
-    """Configurations of DP-SGD, one after the other in every step."""
+    """Runs of DP-SGD, advanced one after another in every step."""
 
     @staticmethod
     def _noise(seed: int) -> torch.Generator:
@@ -50,7 +50,7 @@ class SgdJob(Job):
 
 
 def _moved(problem: Problem, setting: Setting, w: Tensor, generator: torch.Generator, rows: Tensor | None) -> tuple[Tensor, int]:
-    """Where one step of Opacus's optimiser leads before the projection, and how many gradients it clipped."""
+    """The result of one step of Opacus's optimiser before the projection, and how many gradients it clipped."""
     from opacus import GradSampleModule
     from opacus.optimizers import DPOptimizer
 

@@ -77,7 +77,7 @@ def _context() -> BaseContext:
 
 
 def _begin() -> None:
-    """In a new process: go after whatever else the machine does, and end when whoever began it does."""
+    """In a new process: yield to other work on the machine, and end with the parent."""
     if hasattr(os, "nice"):
         os.nice(NICE)
     np.random.seed()  # noqa: NPY002  # or all that draw of NumPy's shared generator drew the same

@@ -81,7 +81,7 @@ def to_csv(frontier: Frontier) -> str:
 
 
 def to_json(frontier: Frontier) -> str:
-    """All of it as JSON; what is infinite is Infinity, as Python and JavaScript's JSON5 read it."""
+    """Everything as JSON, with Infinity for infinite numbers, as Python and JSON5 read it."""
     about = {
         "kind": KIND,
         "task": frontier.task,

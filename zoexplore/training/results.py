@@ -60,7 +60,7 @@ class Point:
         return least if least and self.epsilon[least] < inf else ""
 
     def mean(self, utility: str, step: int = -1) -> float:
-        """The mean over seeds of "accuracy" or "loss" at a recorded step, the last unless told."""
+        """The mean over seeds of "accuracy" or "loss" at a recorded step, by default the last."""
         return fmean(row[step] for row in getattr(self, utility))
 
     def error(self, utility: str, step: int = -1) -> float:

@@ -1,4 +1,4 @@
-"""The views: one component a file, each usable alone in a notebook, over a state that knows nothing of Panel.
+"""The views: one component a file, each usable alone in a notebook, over a state without Panel.
 
 A name is looked up when it is first used: the computing processes import modules of this package that need no Panel, and must not
 wait for it.

@@ -32,7 +32,7 @@ FORMER = {"motion": "publish", "map": "helps", "price": "train"}  # views of ear
 
 @dataclass(frozen=True)
 class Lesson:
-    """What of the page is shown, all of it where `show` is empty, which fields are locked, and what is said.
+    """What the page shows (everything where `show` is empty), which fields are locked, and the prompts.
 
     Names are those of fields and options of a setting, of tabs, and of `PARTS`. With `present` it is for a lecture hall: large
     type, and of the page what is talked about.
@@ -132,13 +132,13 @@ class Address:
             owner.param.watch(self.write, name)
 
     def _follow(self, *_: Any) -> None:
-        """Keep what is asked in the views that there are by now."""
+        """Keep the params of the views built so far."""
         for tab, view in self.tabs.views.items() if self.tabs else ():
             for name in view.asks:
                 self._keep(f"{tab}.{name}", view, name)
 
     def _visited(self, *_: Any) -> None:
-        """Show the state that the reader has gone back or forth to. Its address is in the browser already."""
+        """Show the state that the reader went back or forward to; the browser already has its address."""
         self.bridge.param.update(heard=self.bridge.visits, search=self.bridge.went)
         self.read(self.bridge.went)
 
@@ -211,7 +211,7 @@ def text_of(value: Any) -> str:
 
 
 def taken(owner: param.Parameterized, name: str, key: str, asked: str | None, first: Any) -> str:
-    """Set a param to what a text says, or where there is none or it cannot be to `first`. Returns what is wrong with the text."""
+    """Set a param from a text, or to `first` where the text is missing or invalid. Returns what is wrong with the text."""
     parameter = owner.param[name]
     try:
         setattr(owner, name, first if asked is None else _value(parameter, asked))

@@ -36,13 +36,13 @@ def report(error: Exception) -> None:
     """Log an exception of a callback, and tell the reader that what is shown may be old. Of many, the latest are kept."""
     _LOG.exception("a callback failed", exc_info=error)
     if area := _areas.get(pn.state.curdoc) if pn.state.curdoc else None:
-        told = f"{type(error).__name__}: {reader_message(error)}. What is shown may not match the controls."
+        words = f"{type(error).__name__}: {reader_message(error)}. What is shown may not match the controls."
         area.notifications = area.notifications[-MOST_TOLD + 1 :]
-        area.error(escape(told[:LONGEST_TOLD]), duration=0)  # which are shown as HTML
+        area.error(escape(words[:LONGEST_TOLD]), duration=0)  # which are shown as HTML
 
 
 def reader_message(error: Exception) -> str:
-    """What a reader is told of an error: no name of the server's files."""
+    """What a reader sees of an error: no name of the server's files."""
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
 

@@ -106,7 +106,7 @@ class Explorer(pn.viewable.Viewer):
             self.tabs.selected = "curves"
 
     def _follow(self) -> None:
-        """Let the number above the figure be that of the curve that is looked at, and of before a change."""
+        """Show above the figure the number of the curve in view, and the one before a change."""
         for view in (self.publish, self.curves):
             view.ghost.param.watch(self._compare, "before")
         self.publish.param.watch(self._compare, ["publish", "only"])
@@ -117,7 +117,7 @@ class Explorer(pn.viewable.Viewer):
         self._compare()
 
     def _returned(self, *_: Any) -> None:
-        """Who has looked at all bounds last time sees them again, unless the address says what to show."""
+        """A reader who viewed all bounds last time sees them again, unless the address says what to show."""
         asked = any(f"{name}=" in (self.search or "") for name in ("tab", "story", "show"))
         if self.bridge and self.bridge.returns and not asked and self.tabs.selected == "publish":
             self.tabs.selected = "curves"
@@ -151,10 +151,10 @@ class Explorer(pn.viewable.Viewer):
             self.tabs.keep(views)
 
     def _prompt(self) -> pn.viewable.Viewable:
-        """What a lesson says, where the story else is; and what could not be used of its address, where there are no controls."""
+        """A lesson's prompts, in the story's place; without controls also what was invalid in its address."""
         words = widgets.html(self.lesson.html(), "words", "story")
         notice = [] if self.lesson.shows(*SETTABLE) else [self.controls.notice]
-        prompt = widgets.component("told", words, *notice, sheet="told")
+        prompt = widgets.component("prompt", words, *notice, sheet="prompt")
 
         def show(*_: Any) -> None:
             prompt.visible = bool(words.object) or any(each.visible for each in notice)

@@ -1,4 +1,4 @@
-"""Pins: settings that a reader has put aside to compare what is set with. Free of Panel."""
+"""Pins: settings that a reader keeps to compare with the current one. Free of Panel."""
 
 import re
 from dataclasses import dataclass, field, replace
@@ -20,7 +20,7 @@ _SPACES = re.compile(rf"[^\S{THIN}]+")  # but for that within a number
 
 @dataclass(frozen=True)
 class Pin:
-    """A setting that is kept, by a name."""
+    """A kept setting with a name."""
 
     name: str
     setting: Setting
@@ -34,7 +34,7 @@ class Pin:
 
     @classmethod
     def of(cls, text: str) -> tuple["Pin", tuple[str, ...]]:
-        """The pin that a text says, and what could not be used of it."""
+        """The pin that a text describes, and what was invalid in it."""
         fields, _, name = text.partition("~")
         pairs = (pair.partition(":") for pair in fields.split(",") if pair)
         loaded = from_address({key: value for key, _, value in pairs})
@@ -49,7 +49,7 @@ class Pins(param.Parameterized):
     of_preset = param.List([], item_type=Pin, doc="what the last preset pinned")
 
     def add(self, state: State) -> bool:
-        """Pin what is set now, by the name of what it is. Returns whether there was room."""
+        """Pin the current setting under its own description. Returns whether there was room."""
         if len(self.pins) == MOST_PINS:
             return False
         differs = to_fields(state.setting, state.accounting)

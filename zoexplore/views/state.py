@@ -28,12 +28,12 @@ _HELD = "K is held at d = {d}: there are no more orthonormal directions than dim
 
 def _number(name: str, **more: Any) -> param.Number:
     """A param of one of the numeric fields: its slider's range is the table's, its default the demonstration run's."""
-    told = FIELDS[name]
-    soft: dict[str, Any] = {} if told.linear else {"softbounds": (told.low, told.high)}
-    if told.whole:
-        soft = {"softbounds": (int(told.low), int(told.high))}
-        return param.Integer(getattr(DEMONSTRATION, name), bounds=(1, LARGEST_INTEGER), doc=told.meaning, **soft, **more)
-    return param.Number(getattr(DEMONSTRATION, name), doc=told.meaning, **(soft | more))
+    known = FIELDS[name]
+    soft: dict[str, Any] = {} if known.linear else {"softbounds": (known.low, known.high)}
+    if known.whole:
+        soft = {"softbounds": (int(known.low), int(known.high))}
+        return param.Integer(getattr(DEMONSTRATION, name), bounds=(1, LARGEST_INTEGER), doc=known.meaning, **soft, **more)
+    return param.Number(getattr(DEMONSTRATION, name), doc=known.meaning, **(soft | more))
 
 
 _POSITIVE: dict[str, Any] = {"bounds": (0, None), "inclusive_bounds": (False, True)}
@@ -94,7 +94,7 @@ class State(param.Parameterized):
 
     @param.depends(*SETTING_FIELDS, *OPTIONS, watch=True)
     def _settle(self) -> None:
-        """After a change of any fields at once: validate, or put everything back."""
+        """After a joint change of fields: validate, or restore all of them."""
         if self._current() == self._accepted():
             return
         moved_K, moved_d = self.K != self.setting.K, self.d != self.setting.d
@@ -117,12 +117,12 @@ class State(param.Parameterized):
         return self._ask(values)
 
     def slide(self, **values: Any) -> bool:
-        """`ask`, while a slider is held: what is kept of a run's history waits for the end of it."""
+        """`ask`, while a slider is held: the history records the run only at the end."""
         self.moving = True
         return self._ask(values)
 
     def replace(self, setting: Setting, accounting: Accounting) -> None:
-        """Take over a whole setting and how it is accounted."""
+        """Replace the setting and its accounting."""
         self.ask(**setting.as_dict(), **asdict(accounting))
 
     def _ask(self, values: dict[str, Any]) -> bool:

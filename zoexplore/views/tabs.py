@@ -91,14 +91,14 @@ class Tabs(pn.viewable.Viewer):
         return {name: kind.asks for name, (_, kind) in VIEWS.items()}
 
     def keep(self, views: tuple[str, ...]) -> None:
-        """Let only these views be selected, by an address either."""
+        """Allow only these views to be selected, also by an address."""
         self.kept = views
         self.selected = views[0]
         self.param.selected.objects = list(views)
         self._write()
 
     def offer(self, tabs: bool) -> None:
-        """Whether to offer other tabs than what is shown."""
+        """Whether to offer tabs besides the one shown."""
         self.quiet = not tabs
         self._write()
 

@@ -16,7 +16,7 @@ from zoexplore.views.style import theme
 
 
 class View(pn.viewable.Viewer):
-    """A view of a state that can be put to sleep: while `active` is false it computes nothing; shown, it catches up.
+    """A view of a state. While `active` is false it computes nothing; once shown, it catches up.
 
     Subclasses build themselves in `build`, and redraw in the coroutine `refresh`. What takes long they
     await: `found = await ask(function, *args)`. What is pinned beside the state is in `pins`. Their figures they build in light
@@ -69,7 +69,7 @@ class View(pn.viewable.Viewer):
             self.changed()
 
     def changed(self, *_: Any) -> None:
-        """Redraw now, or as soon as somebody looks.
+        """Redraw now, or once the view is shown.
 
         An earlier state that is still computed is not drawn any more, unless a slider is held: then it is, so that something
         moves under the hand, and the state of then is next.
@@ -96,7 +96,7 @@ class View(pn.viewable.Viewer):
             await self._pause(self.rest)
 
     async def _pause(self, seconds: float) -> None:
-        """Of a view that rests between redraws, while a slider is held."""
+        """The pause between redraws while a slider is held."""
         if self.rest and self.state.moving and event_loop_is_running():
             self._resting = True
             await asyncio.sleep(seconds)
@@ -114,7 +114,7 @@ class View(pn.viewable.Viewer):
             self._stale, self.waiting = True, False
 
     async def settle(self) -> None:
-        """Catch up, seen or not: what is saved must be of the state that its title names."""
+        """Catch up even while hidden: a saved figure must show the state that its title names."""
         if self.waiting or self._stale or self._behind or self.sketch:
             await self.refresh()
 

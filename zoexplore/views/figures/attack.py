@@ -1,4 +1,4 @@
-"""Attack: what the best test for a record can do that a guarantee still allows, whoever makes it."""
+"""Attack: the best test for a record that a guarantee still allows any attacker."""
 
 from html import escape
 from typing import Any
@@ -115,7 +115,7 @@ class Attack(View):
         }
 
     def _write_table(self, *_: Any) -> None:
-        """Say the numbers: of every bound of this run, of what it is compared with, and of the pins."""
+        """Write the numbers of every bound of this run, of its comparison, and of the pins."""
         for span in self.now:
             span.location = self.fpr
         if not self._given:

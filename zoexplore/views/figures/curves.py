@@ -149,7 +149,7 @@ class Curves(View):
         return f"ε at {', '.join(text for field, text in held.items() if field != self.abscissa.name)}"
 
     def _turn(self) -> None:
-        """Run over another field: a new axis on the same figure."""
+        """Draw against another field: a new axis on the same figure."""
         self._over = self.along
         axis, a = self.figure.xaxis[0], self.abscissa
         if a.linear:
@@ -234,7 +234,7 @@ class Curves(View):
         self.probe.glyph.y = fixed(self.up.ends[1])  # the hover stands on it
 
     def _entries(self) -> list[dict[str, Any]]:
-        """What is drawn, and what is absent and why; then what it is compared with, then the pins."""
+        """The curves drawn, those absent with the reason, the comparison, then the pins."""
         best, entries = smallest(self.found), []
         for bound, g in self.found.items():
             lacks = next((c.shortfall for c in g.checks if c.shortfall), g.reason)

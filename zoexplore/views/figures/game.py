@@ -58,7 +58,7 @@ class Game(View):
             self.state.ask(sigma=event.new)
 
     def _rescaled(self, *_: object) -> None:
-        """A noise scale that was set elsewhere is the first of the two."""
+        """A noise scale set elsewhere becomes the first of the two."""
         if self.state.sigma not in self._scales().values():
             self._base = self.state.sigma
         self.scale.param.update(options=self._scales(), value=self.state.sigma)

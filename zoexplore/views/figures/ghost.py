@@ -27,7 +27,7 @@ def supposition(setting: Setting, accounting: Accounting) -> tuple[Any, ...]:
 
 
 class Ghost(param.Parameterized):
-    """Draws the curve of before a change of the run, and tells its number; while a slider is held, of before the drag."""
+    """Draws the curve as it was before a change of the run, or before a drag, with its number."""
 
     before = param.Number(None, allow_None=True, doc="epsilon before the change; none where nothing is compared")
 
@@ -42,7 +42,7 @@ class Ghost(param.Parameterized):
         state.param.watch(self._released, "moving")
 
     def follow(self, state: State, kind: str, epsilon: float, x: np.ndarray, y: np.ndarray) -> None:
-        """Another curve of a kind is drawn: show what it was before, unless that supposed something else."""
+        """A curve is redrawn: show its previous shape, unless that rested on another assumption."""
         now = (state.setting, supposition(state.setting, state.accounting), kind, epsilon, x, y)
         before = self._from or self._shown
         if before and before[0] != now[0] and before[1:3] == now[1:3]:

@@ -11,7 +11,7 @@ from bokeh.plotting import figure
 
 from zoexplore.views.style import theme
 
-GUESSED = (620, 420)  # pixels of a frame whose size no browser has told yet
+GUESSED = (620, 420)  # pixels of a frame that no browser has measured yet
 
 
 class Handle(pn.custom.JSComponent):

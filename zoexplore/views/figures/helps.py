@@ -45,7 +45,7 @@ def places(field: str, values: Any) -> np.ndarray:
 
 
 def tips(gain: Gain) -> list[str]:
-    """What hovering says of every run: by which bound how much is gained, or why nothing is."""
+    """The tooltip of every cell: the gain and the bound that gives it, or why there is none."""
     columns = gain.ratio, gain.composition, gain.least, gain.winner, gain.why
     return [
         escape(why) if why else f"<b>{escape(BOUNDS[by].title)}</b><br>ε ÷ {_fall(ratio)}: {_from_to(before, now)}"
@@ -174,7 +174,7 @@ class Helps(View):
         fill(self.names, rows)
 
     def _at(self, run: Setting) -> tuple[float, float]:
-        """Where a run is drawn; at the edge where it lies beyond it."""
+        """A run's place on the map, clipped to the edge."""
         ranges = (self.figure.x_range, self.figure.y_range)
         x, y = (np.clip(float(places(f, getattr(run, f))), r.start, r.end) for f, r in zip((self.x, self.y), ranges, strict=True))
         return float(x), float(y)
@@ -205,7 +205,7 @@ class Helps(View):
         self.here.data = {"x": [x], "y": [y]}
 
     def _say(self, here: Gain, why_no_map: str) -> None:
-        """By how much hiding helps this run, or why it does not; then the published runs."""
+        """Write by how much hiding helps this run, or why it does not, and the published runs."""
         ratio, before, now = float(here.ratio[0, 0]), float(here.composition[0, 0]), float(here.least[0, 0])
         if why := str(here.why[0, 0]):
             said = f'<p class="epsilon"><i>ε</i> ÷ 1</p><p>Hiding the iterates gains nothing here. {escape(why)}</p>'
@@ -213,8 +213,8 @@ class Helps(View):
             ghost = f'<span class="ghost">{_from_to(before, now)}</span>'
             said = f'<p class="epsilon last"><i>ε</i> ÷ <b>{_fall(ratio)}</b> {ghost}</p><p>Hiding the iterates helps here.</p>'
         shown = [run for run in RUNS.values() if run.setting == self.state.setting]
-        told = [why_no_map, *(f"{run.name}, claimed ε = {run.claimed:g}. {run.difference}" for run in shown)]
-        self.words.object = said + "".join(f"<p>{escape(each)}</p>" for each in filter(None, told))
+        notes = [why_no_map, *(f"{run.name}, claimed ε = {run.claimed:g}. {run.difference}" for run in shown)]
+        self.words.object = said + "".join(f"<p>{escape(each)}</p>" for each in filter(None, notes))
         rows = "".join(
             f'<tr title="{escape(run.difference)}"><td>{number}</td><th scope="row">{escape(PRESETS[key].name)}</th>'
             f"<td>{format_short(run.claimed)}</td><td><b>{format_number(run.ours, FIGURES)}</b></td></tr>"

@@ -44,7 +44,7 @@ def above(top: float) -> float:
 
 
 def describe_trajectory(g: Guarantee) -> str:
-    """What happens inside a bound, as somebody would read it aloud."""
+    """A bound's steps in words."""
     path = g.trajectory
     if not g.valid:
         return f"There is nothing to draw, since the bound does not apply: {g.reason}."
@@ -70,7 +70,7 @@ def _steps(count: int) -> str:
 
 
 def _earlier(steps: int) -> str:
-    """That so many earlier steps cost nothing."""
+    """A sentence: so many earlier steps cost nothing."""
     if steps == 0:
         return ""
     return ": the step before costs nothing" if steps == 1 else f": the {format_count(steps)} earlier steps cost nothing"

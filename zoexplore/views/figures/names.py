@@ -92,7 +92,7 @@ class Names:
                 placed.append([at, text.split("\n"), colour, bold, float(np.clip(value, low, high))])
         heights = [line * len(lines) for _, lines, *_ in placed]
         tops = spread([at for at, *_ in placed], heights, height + line / 2)
-        rows = [  # each from its curve's end, which is right even while no browser has told the frame's size
+        rows = [  # each from its curve's end, which is right even before a browser has measured the frame
             {"x": self.figure.x_range.end, "y": y, "dx": 10, "dy": top - at - line / 2 + 2, "text": "\n".join(lines),
              "colour": colour, "style": "bold" if bold else "normal"}
             for top, (at, lines, colour, bold, y) in zip(tops, placed, strict=True)

@@ -110,7 +110,7 @@ def tooltip(caption: str, rows: dict[str, tuple[str, theme.Style]]) -> str:
 
 
 def tells(fig: figure, dots: GlyphRenderer) -> None:
-    """Have a figure's marks say what their column "tip" does, as HTML, to who points at them; none looks selected."""
+    """Show the column "tip" as HTML where the pointer is over a figure's marks; none looks selected."""
     dots.nonselection_glyph = dots.selection_glyph = None
     tooltip = f'<div class="tip"><style>{theme.css("mark")}</style>@tip{{safe}}</div>'
     fig.add_tools(HoverTool(renderers=[dots], tooltips=tooltip, visible=False, point_policy="snap_to_data"))
@@ -175,12 +175,12 @@ def empty(name: str, *columns: str) -> ColumnDataSource:
 
 
 def fill(source: ColumnDataSource, rows: Sequence[Mapping[str, Any]] = ()) -> None:
-    """Give a source these rows in place of those that it has; none unless told."""
+    """Replace the rows of a source; without rows, empty it."""
     source.data = {name: [row[name] for row in rows] for name in source.data}
 
 
 def put(source: ColumnDataSource, x: Sequence[float] | np.ndarray = (), y: Sequence[float] | np.ndarray = ()) -> None:
-    """Give a source these places in place of those that it has; none unless told."""
+    """Replace the points of a source; without points, empty it."""
     source.data = {"x": np.asarray(x, float), "y": np.asarray(y, float)}
 
 
@@ -212,7 +212,7 @@ def paint(fig: figure, dark: bool) -> None:
 
 
 def _drawn(fig: figure) -> Iterator[Model]:
-    """What of a figure may have colours: many times sooner than all that it refers to."""
+    """The models of a figure that may have colours, much faster than walking all references."""
     yield fig
     yield from (fig.title,) if fig.title else ()
     for side in (fig.left, fig.right, fig.above, fig.below, fig.center):
@@ -248,7 +248,7 @@ class FittedRange:
         self.ends = EVERYWHERE  # that we chose, and not the reader
 
     def show(self, ends: tuple[float, float], fresh: bool = False) -> None:
-        """Show what is between these ends; what the reader has chosen in their place only where all is `fresh`."""
+        """Show this range, unless the reader has chosen another one; with `fresh`, always."""
         if fresh or self.ends in (EVERYWHERE, (self.span.start, self.span.end)):
             self.ends = ends
             self.span.update(start=ends[0], end=ends[1])
@@ -265,7 +265,7 @@ class FittedRange:
 
 
 def enlarge(fig: figure, times: float) -> None:
-    """Let all words of a figure be so many times as large, and the room for those above and below its frame."""
+    """Scale a figure's text, and the room for it above and below the frame."""
     for side in ("min_border_top", "min_border_bottom"):
         setattr(fig, side, round(times * (getattr(fig, side) or 0)))
     for model in fig.references():

@@ -81,7 +81,7 @@ class Profile(View):
         self.push()
 
     def _beyond(self, epsilon: np.ndarray) -> str:
-        """Of a line that lies outside the frame: where."""
+        """Where a line outside the frame lies."""
         drawn, (start, end) = epsilon[np.isfinite(epsilon)], self.across.ends
         if drawn.size and drawn.min() > end:
             return f", ε from {format_number(drawn.min())}"

@@ -149,12 +149,12 @@ class Publish(View):
 
     @property
     def epsilons(self) -> dict[str, float]:
-        """Of the run that is drawn, by what is published."""
+        """The epsilons of the drawn run, by what is published."""
         return {"every": self.found["composition"].epsilon, "last": smallest(self.found).epsilon}
 
     @property
     def guarantee(self) -> Guarantee:
-        """Of what is published now."""
+        """The guarantee for what is published now."""
         return self.found["composition"] if self.publish == "every" else smallest(self.found)
 
     def _draw(self) -> None:

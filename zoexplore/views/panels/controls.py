@@ -59,7 +59,7 @@ def ladder_of(state: State, name: str) -> Ladder:
 
 
 class Field(Typed):
-    """One number of the state as text; it is the state that says why it cannot be."""
+    """One number of the state as text; the state says why a value is invalid."""
 
     def __init__(self, state: State, field: str, **params: Any) -> None:
         self.state, self.field = state, field
@@ -86,7 +86,7 @@ class Field(Typed):
 
 
 class StepSize(Field):
-    """The step size, which follows K/M where the text is left empty, and is then shown as the number that it is."""
+    """The step size: with an empty text it follows K/M and shows that number."""
 
     def __init__(self, state: State, field: str) -> None:
         super().__init__(state, field)
@@ -149,7 +149,7 @@ class Dial(Field):
             self.state.moving = False
 
     def _reach(self, *_: Any) -> None:
-        """Let the slider of K end at the d that is set now."""
+        """End the slider of K at the current d."""
         self.ladder = ladder_of(self.state, self.field)
         self.slider.param.update(
             end=self.ladder.top, value=self.ladder.rung(getattr(self.state, self.field)), format=self._format()
@@ -208,7 +208,7 @@ class Controls(pn.viewable.Viewer):
         return follow(widget(label, options, value=getattr(self.state, field)), self.state, field)
 
     def _known(self) -> pn.widgets.Select:
-        """What is known of one record's gradient, which every ε rests on: a menu of the field L."""
+        """A menu of the field L, what is known of a record's gradient: every ε rests on it."""
         menu = widgets.select("known of one record's gradient", self._said_of_gradients(), "known")
 
         def chosen(event: Any) -> None:

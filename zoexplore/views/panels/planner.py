@@ -1,4 +1,4 @@
-"""Plan: which run meets a target epsilon; one field solved for, or a whole run recommended."""
+"""Plan: a run that meets a target epsilon, by solving for one field or recommending a whole run."""
 
 from collections.abc import Callable, Coroutine
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
@@ -115,13 +115,13 @@ class Planner(View):
         return f"gives ε\u00a0≤\u00a0{target} at δ\u00a0=\u00a0{delta}"
 
     def ask(self, question: Callable[[], Coroutine]) -> None:
-        """Have a question answered in another process, in place of an earlier one that is still in the air."""
+        """Have another process answer a question, and drop an earlier one that is still unanswered."""
         self._looking.stop()
         self._say(status("Looking …"), busy=True)
         self._looking = Task(question, lambda error: self._refuse(no_answer(error)))
 
     def stop(self) -> None:
-        """Look no longer for an answer."""
+        """Stop looking for an answer."""
         self._looking.stop()
         self._say(status("Cancelled."))
 
@@ -149,7 +149,7 @@ class Planner(View):
             self._refuse(_sentence(found))
 
     async def refresh(self) -> None:
-        """Solve for this run, once no slider is held; what is looked for is for another one."""
+        """Solve for this run, once no slider is held, and drop the search for an earlier one."""
         self.sketch = self.state.moving
         if self.sketch:
             self._looking.stop()
@@ -187,7 +187,7 @@ def _differs(one: Setting, other: Setting) -> bool:
 
 
 def _solution(field: str, goal: str, g: Guarantee, before: Guarantee) -> str:
-    """The field that was found by a bound, what it is now, and what the bound rests on."""
+    """The solved field's value by a bound, its current value, and the bound's assumptions."""
     a, value, now = AXES[field], getattr(g.setting, field), getattr(before.setting, field)
     found, by = _found(field, value), escape(BOUNDS[g.bound].in_text)
     most = (
@@ -234,7 +234,7 @@ def _sentence(reason: str) -> str:
 
 
 def _found(field: str, value: float) -> str:
-    """What was found, for a reader: the most that there is means that there is no end."""
+    """A solution as text; the largest possible value means that there is no limit."""
     if value >= LARGEST_INTEGER or (field in ("clip", "R") and value >= DECADES[-1]):
         return "∞"
     return format_count(value) if isinstance(value, int) else format_short(float(_safe(field, value)), 5)

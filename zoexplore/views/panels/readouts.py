@@ -77,7 +77,7 @@ def odds(allowed: TradeOff, delta: float) -> str:
 
 
 def times(before: float, now: float) -> str:
-    """By how much a number has become smaller or larger."""
+    """The factor by which a number changed."""
     if not 0 < min(before, now) <= max(before, now) < inf:
         return ""
     ratio = max(before, now) / min(before, now)
@@ -120,7 +120,7 @@ class Headline(View):
 
 
 class Odds(View):
-    """What epsilon allows an attacker, in a sentence. It is asked for beside everything else, since no figure waits for it."""
+    """A sentence on what epsilon allows an attacker, computed in the background, since no figure needs it."""
 
     rest, precedence = REST, 1
     by = param.String("", doc="the bound that it is by; empty for the smallest")
@@ -143,7 +143,7 @@ class Odds(View):
 
 
 class More(View):
-    """What stands behind the number, written while the fold is open."""
+    """The details behind the number, written while the fold is open."""
 
     precedence = 2
 
@@ -164,7 +164,7 @@ class More(View):
         self.param.watch(self._waits, "waiting")
 
     def _waits(self, *_: Any) -> None:
-        """Let nobody copy the statement of an earlier state."""
+        """Disable copying while the statement is of an earlier state."""
         for copier in self.copiers.values():
             copier.disabled = self.waiting
 
@@ -223,7 +223,7 @@ def share(best: Guarantee, along: float, across: float) -> str:
 
 
 def publishing(best: Guarantee, public: float, curves: CurveSet) -> str:
-    """How the smallest compares with what one would run if every iterate were public."""
+    """The smallest epsilon against that of the best run with every iterate public."""
     if public == inf:
         return "If every iterate were published, no bound would apply."
     if best.epsilon < public:

@@ -158,7 +158,7 @@ STEPS = {
 class Story(pn.viewable.Viewer):
     """The steps in a panel beside the page, of which they leave one control and one view. An empty `step` is the whole page."""
 
-    step = param.Selector(default="", objects=["", *STEPS], doc="the step that is told; empty for none")
+    step = param.Selector(default="", objects=["", *STEPS], doc="the step that is shown; empty for none")
     guess = param.Integer(-1, doc="the place of the guess that was taken; -1 before")
 
     def __init__(self, state: State, tabs: Tabs, controls: Controls, **params: Any) -> None:
@@ -174,12 +174,12 @@ class Story(pn.viewable.Viewer):
         # The same buttons for every step, in the same places: none moves under the mouse, and a browser knows them all.
         self.guesses = widgets.row("guesses", *(widgets.button("–", partial(self.take, place)) for place in range(GUESSES)))
         moves = widgets.row("moves", self.buttons["back"], self.dots, self.buttons["next"], self.buttons["end"])
-        self.panel = widgets.component("told", moves, self.words, self.guesses, self.answer, sheet="told", visible=False)
+        self.panel = widgets.component("prompt", moves, self.words, self.guesses, self.answer, sheet="prompt", visible=False)
         self._answering = Task()
         self.param.watch(self._set_up, "step")
 
     def go(self, place: int) -> None:
-        """Turn to a step by its number; to none by 0. Beyond the last there is none."""
+        """Show a step by its number; 0, or one beyond the last, ends the story."""
         if place <= len(STEPS):
             self.step = str(place) if place > 0 else ""
 
@@ -205,9 +205,9 @@ class Story(pn.viewable.Viewer):
                 self.tabs.selected = step.view
             elif event.old:
                 self.state.replace(DEMONSTRATION, Accounting())
-                for told in STEPS.values():  # what steps have turned is as it was at first
-                    view = self.tabs[told.view]
-                    view.param.update(**{name: view.param[name].default for name in told.turned})
+                for each in STEPS.values():  # what steps have turned is as it was at first
+                    view = self.tabs[each.view]
+                    view.param.update(**{name: view.param[name].default for name in each.turned})
                 curves.legend.muted = list(UNASKED)
                 self.tabs.selected = "publish"
             self._show()
@@ -228,7 +228,7 @@ class Story(pn.viewable.Viewer):
         self.dots.object = f'<p role="img" aria-label="step {self.step} of {len(STEPS)}">{dots}</p>'
 
     def take(self, place: int) -> None:
-        """Take one of the guesses, and answer the question."""
+        """Record a guess and reveal the answer."""
         self.guess = place
         for button in self.guesses:
             button.disabled = True

@@ -78,7 +78,7 @@ class Errata(View):
 
 
 def _proof(reference: Reference, title: str = "") -> tuple[pn.widgets.Toggle, pn.pane.HTML]:
-    """A button, and what it shows: a section of the project's own pages, which is rendered when it is opened first."""
+    """A button that shows a section of the project's proofs, rendered when first opened."""
     of = "" if reference.heading == "Proof" else f": {reference.heading}"
     toggle = widgets.toggle(title or f"Statement and proof{of}", "wrapped", margin=(4, 0, 0, 0))
     text = _html("", "document", disable_math=False, visible=False)

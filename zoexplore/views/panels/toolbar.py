@@ -81,19 +81,19 @@ class Toolbar(pn.viewable.Viewer):
             self.apply(event.new)
 
     def _follow(self, *_: Any) -> None:
-        """Let the menu say which preset is shown, if it is one."""
+        """Show in the menu which preset is set, if any."""
         self._following = True
         if self.preset.value not in self._shown():
             self.preset.value = self._shown()[0]
         self._following = False
 
     def _shown(self) -> list[str]:
-        """The presets that have the setting of now; an empty name where there is none."""
+        """The presets that equal the current setting; an empty name where none does."""
         now = (self.state.setting, self.state.accounting)
         return [key for key, p in PRESETS.items() if (p.setting, p.accounting) == now] or [""]
 
     def _follow_the_browser(self, *_: Any) -> None:
-        """Start in the scheme that this browser was last used with, or else prefers, as soon as it has told."""
+        """Start in the scheme that this browser last used, or else prefers, once it has reported it."""
         if self.bridge and self.bridge.scheme:
             self.dark.value = self.bridge.scheme == "dark"
 
@@ -149,7 +149,7 @@ class Files(pn.viewable.Viewer):
         return await ask(to_notebook, self.state.setting, self.state.accounting)
 
     def _take(self) -> None:
-        """Take over what was pasted: what can be used of it, and say what cannot."""
+        """Apply the valid part of what was pasted, and report the rest."""
         text = self.pasted.value_input or self.pasted.value or ""
         linked = ("?" in text and text.split("?")[0].strip().startswith(("http", "/", "?"))) or text.strip().startswith("?")
         loaded = from_query(text.strip().partition("?")[2]) if linked else from_yaml(text)

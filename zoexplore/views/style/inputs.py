@@ -77,7 +77,7 @@ class Quick(IntSlider):
 
 
 def refused(label: str, typed: str, why: ValueError) -> str:
-    """What is said of a text that cannot be taken."""
+    """The message for an invalid text."""
     if not typed.strip():
         return f"{label} cannot be left empty: {why}"
     equals = " =" if len(label.split()[-1]) == 1 else ""  # after a symbol; a label in words runs on

@@ -39,10 +39,10 @@ function keepFigure() {
   if (style.scrollPaddingTop != room) style.scrollPaddingTop = room;
 }
 window.addEventListener("scroll", () => requestAnimationFrame(keepFigure), {passive: true});
-// Those who do not see a veil or a bar are told that something is computed, if it takes longer than a word, and when it is done.
+// A screen reader announces a computation that lasts, and its end.
 const COMPUTED = ["zx-waiting", "zx-veiled", "zx-busy"];
-const told = Object.assign(document.createElement("div"), {className: "zx-told"});
-told.setAttribute("role", "status");
+const announced = Object.assign(document.createElement("div"), {className: "zx-status"});
+announced.setAttribute("role", "status");
 let looks = 0; // in a row at which something was computed
 function tellWhatIsComputed(all) {
   let some = false;
@@ -54,8 +54,8 @@ function tellWhatIsComputed(all) {
     some ||= busy && view.el.offsetParent != null;
   }
   looks = some ? looks + 1 : 0;
-  if (looks == 2) told.textContent = "Computing …";
-  if (!some && told.textContent) told.textContent = "No longer computing.";
+  if (looks == 2) announced.textContent = "Computing …";
+  if (!some && announced.textContent) announced.textContent = "No longer computing.";
 }
 // While a slider is held nothing comes that has no name yet, and measuring the page would lay it out between two redraws.
 let held = false;
@@ -88,6 +88,6 @@ function closeExport(event) {
 }
 for (const kind of ["keydown", "pointerdown"]) window.addEventListener(kind, closeExport, true);
 window.addEventListener("load", () => {
-  document.body.append(told);
+  document.body.append(announced);
   setInterval(look, 200);
 });

@@ -41,7 +41,7 @@ def label(text: str, *sheets: str) -> pn.pane.HTML:
 
 
 def button(text: str, do: Callable[[], Any] | None = None, *sheets: str, **more: Any) -> pn.widgets.Button:
-    """A button, and what it does."""
+    """A button with its action."""
     made = pn.widgets.Button(label=text, **look("button", *sheets, margin=0) | more)
     if do:
         made.on_click(lambda _: do())
@@ -49,7 +49,7 @@ def button(text: str, do: Callable[[], Any] | None = None, *sheets: str, **more:
 
 
 def toggle(text: str, *sheets: str, **more: Any) -> pn.widgets.Toggle:
-    """A button that stays down."""
+    """A toggle button."""
     return pn.widgets.Toggle(label=text, **look("button", *sheets, margin=0) | more)
 
 

@@ -1,4 +1,4 @@
-"""What to train: task, model, methods and numbers, as one types them, and as a sweep is asked for."""
+"""What to train: task, model, methods and numbers, as typed and as a sweep takes them."""
 
 from functools import partial
 from math import isfinite
@@ -83,7 +83,7 @@ class Choices(pn.viewable.Viewer):
             self.texts[name].value = ", ".join(format_typed(float(f"{x:.6g}") if isinstance(x, float) else x) for x in many)
 
     def _typed(self, name: str, event: Any) -> None:
-        """Move the sliders to what was typed, where it can be read; what cannot be is told when it is asked for."""
+        """Move the sliders to what was typed, where it is valid; what is not is refused when the run is asked for."""
         try:
             if name != "sigmas":
                 self._move(name, self._number(name))

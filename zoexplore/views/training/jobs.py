@@ -130,10 +130,10 @@ def trained(asked: Asked) -> Iterator[Progress]:
             asked.trained_on, asked.methods, K=asked.K, beta=asked.beta, T=asked.T, seeds=asked.seeds, delta=asked.delta,
             accounting=accounting, **aims,
         )  # fmt: skip
-        told = monotonic()
+        reported = monotonic()
         for update in sweep(plan=planned, executor=executor):
-            if update.finished or monotonic() - told > PAUSE:
-                told = monotonic()
+            if update.finished or monotonic() - reported > PAUSE:
+                reported = monotonic()
                 yield Progress(update.done, update.total, update.seconds_left, update.frontier)
             if not update.finished:
                 _check(until, asked)
@@ -160,7 +160,7 @@ def _waited(futures: list[Future], until: float, asked: Asked) -> Iterator[int]:
 def _solved(
     asked: Asked, accounting: Accounting, choices: "Choices", executor: Processes, until: float
 ) -> Generator[Progress, None, "Solved"]:
-    """The runs that reach their epsilons, by method and target: solved by the workers, and told one by one."""
+    """The runs that reach their epsilons, by method and target: solved by the workers, and returned one by one."""
     from zoexplore.training.aims import aimed
     from zoexplore.training.plans import targets
 
@@ -198,7 +198,7 @@ def tuned(task: Task) -> "Choices":
 
 
 def _prepared(asked: Asked) -> None:
-    """In a worker: torch and the data, ahead of need. What is wrong with them is told when they are needed."""
+    """In a worker: torch and the data, ahead of need. What is wrong with them is raised when they are needed."""
     from zoexplore.training.engine import problem_of
 
     problem_of(asked.trained_on, 0.0)

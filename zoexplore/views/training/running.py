@@ -118,7 +118,7 @@ class Running(pn.viewable.Viewer):
             self.refuse(_KILLED)
         except GaveWay as why:
             self.refuse(f"{why}. What was done by then is kept.")
-        except Exception as error:  # whatever a run raises is told where its results would be
+        except Exception as error:  # whatever a run raises is shown in place of its results
             self.refuse(f"It did not run: {in_symbols(str(error))}")
         else:
             self.say("Done.")
