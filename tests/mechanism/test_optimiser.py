@@ -345,7 +345,6 @@ class TestRefusals:
         "options, words",
         [
             ({"clipping": "batch"}, "clipping = 'batch' is not allowed: give one of 'each', 'joint'"),
-            ({"estimator": "two-point"}, "estimator = 'two-point' is not allowed: xi = 0 is 'directional'"),
             ({"schedule": [0.5] * 7}, r"a schedule of shape \(7,\) is not allowed: give T = 8 values of beta"),
             ({"schedule": [0.5] * 7 + [1.5]}, r"beta = 1.5 is not allowed"),
             ({"schedule": {"eta": [0.5] * 8}}, "a schedule of 'eta' is not allowed"),
@@ -363,10 +362,6 @@ class TestRefusals:
     def test_at_once(self, options, words):
         with pytest.raises(ValueError, match=words):
             optimiser(**options)
-
-    @pytest.mark.parametrize("estimator, xi", [("directional", 0.0), ("two-point", 1e-4)])
-    def test_the_estimator_may_be_named(self, estimator, xi):
-        assert run(optimiser(SETTING.replace(xi=xi), estimator=estimator), 1).counts.steps == 1
 
     def test_float32_is_fine_with_directional_derivatives(self):
         X, y = (x.float() for x in data())

@@ -18,9 +18,6 @@ from zoexplore.questions import recommend, signal_to_noise
 from zoexplore.run.formatting import round_up
 from zoexplore.run.setting import Setting
 
-ESTIMATORS = {True: "two-point", False: "directional"}  # by whether xi > 0
-
-
 KINDS = {
     "setting": (Setting,),
     "sources": (Sources,),
@@ -41,7 +38,7 @@ def check_kinds(**given: Any) -> None:
             )
 
 
-def check(setting: Setting, estimator: str | None, microbatch: int | None, chunk_size: int | None) -> None:
+def check(setting: Setting, microbatch: int | None, chunk_size: int | None) -> None:
     """Refuse with a ValueError, which names the argument, what the optimiser cannot do or does not count."""
     for name, done in DONE.items():
         if getattr(setting, name) != done:
@@ -51,8 +48,6 @@ def check(setting: Setting, estimator: str | None, microbatch: int | None, chunk
             )
     if setting.sampling not in SAMPLED:
         raise ValueError(f"sampling = {setting.sampling!r} is not allowed: give one of {', '.join(map(repr, SAMPLED))}")
-    if estimator not in (None, ESTIMATORS[setting.xi > 0]):
-        raise ValueError(f"estimator = {estimator!r} is not allowed: xi = {setting.xi:g} is {ESTIMATORS[setting.xi > 0]!r}")
     for name, value in (("microbatch", microbatch), ("chunk_size", chunk_size)):
         if value is not None and not value >= 1:
             raise ValueError(f"{name} = {value!r} is not allowed: give a whole number from 1 on, or None")

@@ -67,7 +67,6 @@ class NoisyZOGD(torch.optim.Optimizer):
         setting: the run. xi > 0 is the two-point estimator, 0 the directional derivative. It needs an eta.
         sources: the generators: `Sources(seed, noise_seed)` to try things out, `Sources.secure()` for a release.
         declared: what is known of the loss; without it, only composition holds.
-        estimator: "two-point" or "directional", to state it; it must agree with xi.
         clipping: in place of the setting's, where given.
         schedule: the shares beta_t of the T steps, a bound's `trajectory`, or a dict of T values each of beta, sigma, clip,
             batch.
@@ -100,7 +99,6 @@ class NoisyZOGD(torch.optim.Optimizer):
         *,
         sources: Sources,
         declared: Declared = UNDECLARED,
-        estimator: str | None = None,
         clipping: str | None = None,
         schedule: Schedule = None,
         loss_of: str = "outputs",
@@ -117,7 +115,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         arguments.check_trained(parameters)
         arguments.check_processes(group)
         setting = setting if clipping is None else setting.replace(clipping=clipping)
-        arguments.check(setting, estimator, microbatch, chunk_size)
+        arguments.check(setting, microbatch, chunk_size)
         declared.describe(setting)  # refuses what cannot be
         self.objective = objective(parameters, loss, loss_of, device)
         self._ranks = Ranks(group)
