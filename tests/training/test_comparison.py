@@ -16,6 +16,7 @@ from zoexplore.training import METHODS, TASKS, frontier
 from zoexplore.training.accounts import accounts
 from zoexplore.training.aims import Choice, aimed
 from zoexplore.training.costs import kept, passes
+from zoexplore.training.data import validation
 from zoexplore.training.engine import Configuration
 from zoexplore.training.finished import load, save
 
@@ -161,7 +162,7 @@ def test_what_is_kept_is_read_again_and_like_lists_of_tasks_needs_no_torch(compa
 
 def test_tuning_never_sees_the_test_part():
     task = small_task("logistic", n=100)
-    data, part = task.data, task.held_back().data
+    data, part = task.data, validation(task.data)
     assert len(part.X) == 80 and len(part.X_test) == 20
     assert {tuple(x) for x in np.vstack([part.X, part.X_test])} == {tuple(x) for x in data.X}
 

@@ -1,7 +1,7 @@
 """Tasks: data, a model, and what may be assumed of the two together."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zoexplore.run.setting import Setting
-from zoexplore.training.data import Data, cosines, prepare, unit_rows, validation, within
+from zoexplore.training.data import Data, cosines, prepare, unit_rows, within
 
 if TYPE_CHECKING:
     from zoexplore.training.models import Constants
@@ -96,22 +96,8 @@ class Task:
         values.setdefault("lipschitz", known.lipschitz if values["clip"] < known.lipschitz else None)
         return Setting(**values)
 
-    def held_back(self) -> "Task":
-        """The same task without its test part: a fifth of the records to train on is held out instead, to choose by."""
-        return replace(self, name=f"{self.name} (validation)", source=_Validation(self.source))
-
     def __getstate__(self) -> dict:
         return {name: value for name, value in self.__dict__.items() if name != "data"}
-
-
-@dataclass(frozen=True)
-class _Validation:
-    """Equal ones are the same data, which a worker keeps from part to part."""
-
-    source: Callable[[], Data]
-
-    def __call__(self) -> Data:
-        return validation(_loaded(self.source))
 
 
 @lru_cache(maxsize=4)
