@@ -49,7 +49,6 @@ def use() -> None:
     for kind in ("Curve", "Scatter", "Points", "Histogram", "Area", "Bars", "ErrorBars", "Rectangles", "Labels", "Path"):
         options[kind] = hv.Options("plot", **{name: value for name, value in FRAME.items() if name != "backend"})
     options.Labels = hv.Options("style", text_color=INK)
-    options.ErrorBars = hv.Options("style", upper_head=None, lower_head=None)  # which are black in every scheme
 
 
 def style(bound: str) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "shar
         if way.bound:
             bars = [(e, a, (high - low) / 2) for e, a, (low, high) in zip(way.x, way.y, way.bars, strict=True) if high > low]
             edge = {"line_color": look["color"]}
-            parts.append(hv.ErrorBars(bars, x, [y, "error"]).opts(**edge, **frame))
+            parts.append(_bars(bars, look["color"], x, y, frame))
             fill = {"size": 9, "marker": look_of(way.method).marker, "color": "white" if way.hollow else look["color"]}
             parts.append(hv.Scatter((way.x, way.y), x, y, label=label).opts(tools=["hover"], **fill, **edge, **frame))
     return with_legend(hv.Overlay(parts), "top").opts(legend_cols=3, backend="bokeh")
@@ -98,7 +98,7 @@ def comparison(found: "Frontier", against: str = "epsilon") -> hv.Overlay:
             errors = [
                 (*at, (ends[1] - ends[0]) / 2) for at, ends in zip(zip(line.x, line.y, strict=True), line.bars, strict=True)
             ]
-            parts.append(hv.ErrorBars(errors, x, [y, "error"]).opts(line_color=line.colour, **frame))
+            parts.append(_bars(errors, line.colour, x, y, frame))
             parts.append(hv.Scatter((line.x, line.y), x, y).opts(size=8, marker=look.marker, tools=["hover"], **hue, **frame))
         parts.append(_word(1.08 * most, end, short_of(line.method), line.colour, x, y, frame))
     return hv.Overlay(parts).opts(hooks=[_beside], backend="bokeh")
@@ -135,7 +135,7 @@ def study(found: Sequence["Series"]) -> hv.Overlay:
             errors = [
                 (*at, stdev(v) / sqrt(len(v))) for at, v in zip(zip(series.x, means, strict=True), series.values, strict=True)
             ]
-            parts.append(hv.ErrorBars(errors, x, [y, "error"]).opts(line_color=hue, **frame))
+            parts.append(_bars(errors, hue, x, y, frame))
             parts.append(hv.Scatter((series.x, means), x, y).opts(color=hue, size=7, marker=marker, **frame))
     return with_legend(hv.Overlay(parts), "right" if len(found) > 3 else "bottom_right")
 
@@ -156,8 +156,7 @@ def _costs(found: "Frontier", against: str) -> hv.Overlay:
     for point, place, height, name in zip(points, at, heights_of, names, strict=True):
         look = look_of(point.method)
         if point.error("accuracy") > 0:
-            errors = hv.ErrorBars([(place, height, point.error("accuracy"))], x, [y, "error"])
-            parts.append(errors.opts(line_color=look.colour, **frame))
+            parts.append(_bars([(place, height, point.error("accuracy"))], look.colour, x, y, frame))
         mark = hv.Scatter([(place, height)], x, y)
         parts.append(mark.opts(size=10, marker=look.marker, color=look.colour, tools=["hover"], **frame))
         parts.append(_word(1.3 * place, name, short_of(point.method), look.colour, x, y, frame))
@@ -169,6 +168,11 @@ def _beside(plot: Any, element: hv.Overlay) -> None:
     plot.state.min_border_right = _MARGIN
     for words in plot.state.select({"type": GlyphRenderer}):
         words.level = "overlay" if isinstance(words.glyph, Text) else words.level
+
+
+def _bars(at: Sequence[tuple], hue: str, x: hv.Dimension, y: hv.Dimension, frame: dict[str, Any]) -> hv.ErrorBars:
+    """Error bars without heads, which Bokeh draws in black on any ground."""
+    return hv.ErrorBars(at, x, [y, "error"]).opts(line_color=hue, upper_head=None, lower_head=None, **frame)
 
 
 def _word(x: float, y: float, text: str, hue: str, across: hv.Dimension, up: hv.Dimension, frame: dict[str, Any]) -> hv.Labels:
