@@ -45,7 +45,7 @@ MORE_TRICKS = {
     "numbers that are none": "attack.fpr=nan&attack.prior=inf&attack.guess=-1&plan.target=1e999",
     "other digits": "T=%D9%A3&K=%EF%BC%99&n=1_000&d=0x10&sigma=1e-400&beta=-0",
     "statements": f"tab=attack&releases=9007199254740992&records_per_person=9007199254740992&neighbours={IMAGE}",
-    "motion of extremes": "tab=motion&K=1&d=1&sigma=1e300&R=1e-300&eta=1e300",
+    "a game of extremes": "tab=game&K=1&d=1&sigma=1e300&R=1e-300&eta=1e300",
     "a view by a number": "tab=5&tab=",
 }
 

@@ -195,13 +195,13 @@ def test_a_lesson_that_names_the_choice_of_the_axis_shows_it(plain):
     assert Explorer(search="?show=curves,axis").curves.choice.visible and plain.curves.choice.visible
 
 
-@pytest.mark.parametrize(("former", "shown"), [
-    ("", "publish"), ("?T=9", "publish"), ("?tab=motion", "publish"), ("?tab=profile", "profile"), ("?tab=attack&T=9", "attack"),
+@pytest.mark.parametrize(("search", "shown"), [
+    ("", "publish"), ("?T=9", "publish"), ("?tab=profile", "profile"), ("?tab=attack&T=9", "attack"),
     ("?tab=inside", "inside"), ("?against=K", "curves"), ("?hide=theorem", "curves"), ("?pin=K:52~few", "curves"),
     ("?tab=curves", "curves"),
 ])  # fmt: skip
-def test_former_addresses_open_what_they_meant(former, shown):
-    page = Explorer(search=former)
+def test_an_address_opens_the_view_that_it_names_or_is_about(search, shown):
+    page = Explorer(search=search)
     assert page.tabs.selected == shown and page.state.note == ""
 
 

@@ -27,7 +27,6 @@ LONGEST_QUERY = 2000  # characters of a query that every browser, mail and chat 
 SETTABLE = (*SETTING_FIELDS, *OPTIONS)
 PARTS = ("title", "tools", "verdict", "table", "pins", "axis")
 MOST_SAID, LONGEST_SAID = 9, 300
-FORMER = {"motion": "publish", "map": "helps", "price": "train"}  # views of earlier addresses -> what answers their question now
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Lesson:
         known = {"show": (*PARTS, *tabs, *SETTABLE), "lock": SETTABLE}
         taken, problems = {}, []
         for key, names in known.items():
-            asked = [FORMER.get(name, name) for name in given.get(key, "").split(",") if name]
+            asked = [name for name in given.get(key, "").split(",") if name]
             taken[key] = tuple(name for name in asked if name in names)
             problems += [f"there is no {name[:40]!r} to {key}" for name in asked if name not in names]
         problems += [f"only the first {MOST_SAID} prompts are shown"] if len(said) > MOST_SAID else []
@@ -164,7 +163,7 @@ class Address:
         """Take over the state of an address."""
         pairs = parse_qsl(search.removeprefix("?"), keep_blank_values=True)
         if self.tabs:
-            pairs = _present(pairs)
+            pairs = _with_view(pairs)
         given = dict(pairs)
         for tab, names in self.tabs.asks().items() if self.tabs else ():
             if self.tabs and any(f"{tab}.{name}" in given for name in names):
@@ -192,11 +191,10 @@ class Address:
         return problems + ([] if known else [f"compare = {compare[:40]!r} is not one of {', '.join(BOUNDS)}"])
 
 
-def _present(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The pairs of an earlier address as what they meant: a view has another name, or was what an address without one showed."""
-    found = [(name, FORMER.get(text, text) if name == "tab" else text) for name, text in pairs]
-    names = {name for name, _ in found}
-    return found if "tab" in names or not names & {"against", "hide", "pin"} else [("tab", "curves"), *found]
+def _with_view(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The pairs of an address, and where they name no view but say of the curves how they are drawn, that one."""
+    names = {name for name, _ in pairs}
+    return pairs if "tab" in names or not names & {"against", "hide", "pin"} else [("tab", "curves"), *pairs]
 
 
 def _plainly(problem: str) -> str:

@@ -83,7 +83,7 @@ class Names:
         for text, (value, colour, bold) in ends.items():
             at = float(np.clip(spans[1](max(value, low if log else value)) / spans[0], 0, 1)) * height
             text = "\n".join(fitted(line, narrow) for line in text.split("\n"))
-            off = "↑" if value > high * (1 + 1e-9) else "↓" if value <= 0 else ""
+            off = "↑" if value > high * (1 + 1e-9) else "↓" if value < low * (1 - 1e-9) else ""
             text = f"{text} {off}" if log and off else text
             twin = next((each for each in placed if abs(each[0] - at) < _SAME and not each[3] and "\n" not in text), None)
             if share and twin and not bold:
