@@ -170,7 +170,7 @@ def _beside(plot: Any, element: hv.Overlay) -> None:
         words.level = "overlay" if isinstance(words.glyph, Text) else words.level
 
 
-def _bars(at: Sequence[tuple], hue: str, x: hv.Dimension, y: hv.Dimension, frame: dict[str, Any]) -> hv.ErrorBars:
+def _bars(at: Sequence[tuple], hue: Any, x: hv.Dimension, y: hv.Dimension, frame: dict[str, Any]) -> hv.ErrorBars:
     """Error bars without heads, which Bokeh draws in black on any ground."""
     return hv.ErrorBars(at, x, [y, "error"]).opts(line_color=hue, upper_head=None, lower_head=None, **frame)
 
