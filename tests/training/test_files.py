@@ -91,50 +91,19 @@ def test_any_bytes_are_refused(content):
         from_json(content)
 
 
-def test_what_is_not_there_is_named():
-    with pytest.raises(ValueError, match=r"damaged: it has no 'kind'$"):
-        from_json("{}")
-
-
-@pytest.mark.parametrize("content", ["[]", "[1, 2]", "3", '"text"', "null", "true"])
+@pytest.mark.parametrize("content", ["{}", "[]", "[1, 2]", "3", '"text"', "null", "true", "[" * 100_000])
 def test_json_of_another_kind_is_refused_in_words(content):
-    with pytest.raises(ValueError, match=r"damaged: it does not hold one object with a frontier's fields$"):
+    with pytest.raises(ValueError, match="this is no frontier saved as JSON, or it is damaged: "):
         from_json(content)
 
 
-KINDS = [("points", 3), ("points", [[]]), ("points", ["text"]), ("accounting", []), ("versions", 1)]
-
-
-@pytest.mark.parametrize("name, value", KINDS)
-def test_what_a_field_of_another_kind_raises_is_reported_in_words(found, name, value):
-    content = signed(json.loads(to_json(found)) | {name: value})
-    with pytest.raises(ValueError, match=r"damaged: a value in it is of another kind than a frontier's$"):
+def test_a_number_that_was_changed_is_told_by_the_digest(found):
+    content = json.loads(to_json(found))
+    content["points"][0]["accuracy"][0][0] += 1e-9
+    with pytest.raises(ValueError, match="its digest is another"):
         from_json(json.dumps(content))
 
 
 def test_other_endings_are_refused(found, tmp_path):
     with pytest.raises(ValueError, match=r"file name = 'f.xlsx' is not allowed: give one that ends in .json or .csv"):
         save(found, tmp_path / "f.xlsx")
-
-
-@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "x" * 2000])
-def test_no_formula_is_read_as_the_name_of_a_method(name, found):
-    hostile = replace(found, points=tuple(replace(point, method=name) for point in found.points))
-    with pytest.raises(ValueError, match="is no name of a method"):
-        from_json(to_json(hostile))
-
-
-CHANGES = [
-    ("accuracy", lambda rows: rows[:-1], "seeds in place of"),
-    ("loss", lambda rows: [rows[0][:-1], *rows[1:]], "no results of"),
-    ("epsilons", lambda by: by | {"sharp": [-1.0] * len(by["sharp"])}, "no results of"),
-    ("seeds", lambda _: [], "no seeds or no steps"),
-]
-
-
-@pytest.mark.parametrize("name, change, message", CHANGES, ids=[name for name, _, _ in CHANGES])
-def test_what_no_sweep_finds_is_refused_though_its_digest_is_right(found, name, change, message):
-    content = json.loads(to_json(found))
-    content["points"][0][name] = change(content["points"][0][name])
-    with pytest.raises(ValueError, match=message):
-        from_json(json.dumps(signed(content)))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from zoexplore.run.saving import write
-from zoexplore.training.frontier_files import of_dict, to_json
+from zoexplore.training.frontier_files import of_dict, to_json, tuples
 from zoexplore.training.results import Frontier
 
 FILE = Path(__file__).with_name("comparison.json")
@@ -101,11 +101,7 @@ def load(path: Path = FILE) -> Comparison:
 
 
 def of_json(kind: type, found: dict[str, Any]) -> Any:
-    """A `Series` or `Drawn` again: JSON has lists where these have tuples."""
-
-    def tuples(value: Any) -> Any:
-        return tuple(map(tuples, value)) if isinstance(value, list) else value
-
+    """A `Series` or `Drawn` again."""
     return kind(**{name: tuples(value) for name, value in found.items()})
 
 
