@@ -7,7 +7,7 @@ export function render({model, view}) {
   box.className = "box";
   box.innerHTML = `<p class="what">Each mark is one run, as far apart as ε allows</p><canvas role="img"></canvas>${CAPTIONS}
     <p class="play"><button type="button"></button><span></span></p>`;
-  const canvas = box.querySelector("canvas"), button = box.querySelector("button"), label = box.querySelector(".play span");
+  const canvas = box.querySelector("canvas"), button = box.querySelector("button"), counter = box.querySelector(".play span");
   const plane = new Plane(box), source = (name) => [...view.model.document.all_models].find((each) => each.name === name);
   let playing = !still, frame = still ? LAST : 0, rested = 0, blend = model.shown === "every" ? 1 : 0, before = 0, drawn = -1;
   const group = (n) => Math.round(n).toLocaleString("en").replaceAll(",", "\u202f");
@@ -37,7 +37,7 @@ export function render({model, view}) {
     if (!model.every.length || !plane.begin(model, blend, 2)) return;
     plane.clouds(model, frame, blend);
     plane.laws(model, frame, blend);
-    label.textContent = `step ${group(model.steps * frame / LAST)} of ${group(model.steps)}`;
+    counter.textContent = `step ${group(model.steps * frame / LAST)} of ${group(model.steps)}`;
     const picture = Math.floor(2 * frame);
     if (!still && (whole || picture !== drawn)) curves();
     drawn = picture;
