@@ -6,31 +6,50 @@ the length of the mean of the records' clipped quotients along K random directio
 
 import argparse
 from math import sqrt
+from statistics import fmean
+from sys import stderr
+from time import process_time
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
+from torch.distributions import Chi2
+from torch.nn.functional import cross_entropy, linear
 
-from benchmarks.timing import table
 from zoexplore import Setting, recommend
 from zoexplore.mechanism import NoisyZOGD, Sources
 from zoexplore.questions import Plan
+from zoexplore.run.formatting import format_short
 from zoexplore.run.published import RUNS, Published
 
 WIDE, LENGTH, TELLING = 120, 16, 40  # numbers a token; tokens of a sentence; tokens of either class that tell it
-RATE = 3000.0  # eta/K
+PART = 2**13  # tokens of a part of the table
+RATE = 1e-2  # eta/K for each parameter, so that a step along K of d directions leads as far whatever d is
+DRAWN = 32  # batches that a measure of the signal takes
+
+HEADER = (
+    "plan for", "its parameters", "ε", "K", "T", "longest step over noise", "parameters trained", "step over noise", "loss",
+    "accuracy", "processor time a step",
+)  # fmt: skip
 
 
 class Sentences(nn.Module):
-    """The mean of embedded tokens through two layers."""
+    """The mean of embedded tokens through two layers. Of the table of tokens, only the parts that are read run."""
 
     def __init__(self, parameters: int) -> None:
         super().__init__()
         self.tokens = (parameters - WIDE * (WIDE + 3) - 2) // WIDE
-        self.embed, self.hidden, self.last = nn.Embedding(self.tokens, WIDE), nn.Linear(WIDE, WIDE), nn.Linear(WIDE, 2)
+        counts = (min(PART, self.tokens - first) for first in range(0, self.tokens, PART))
+        self.table = nn.ModuleList(nn.Embedding(count, WIDE) for count in counts)
+        self.hidden, self.last = nn.Linear(WIDE, WIDE), nn.Linear(WIDE, 2)
+
+    def embedded(self, tokens: Tensor) -> Tensor:
+        parts, found = tokens // PART, torch.empty(*tokens.shape, WIDE)
+        for i in parts.unique().tolist():
+            found[parts == i] = self.table[i](tokens[parts == i] - PART * i)
+        return found
 
     def forward(self, tokens: Tensor) -> Tensor:
-        return self.last(torch.tanh(self.hidden(self.embed(tokens).mean(1))))
+        return self.last(torch.tanh(self.hidden(self.embedded(tokens).mean(1))))
 
 
 def planned(run: Published) -> Plan:
@@ -42,10 +61,11 @@ def planned(run: Published) -> Plan:
 
 
 def sentences(n: int, tokens: int) -> tuple[Tensor, Tensor]:
-    """Half of the tokens tell the class, the rest nothing."""
-    label = torch.randint(2, (n,))
+    """Half of the tokens tell the class. The rest tell nothing, and are the rarer the later they come, as words of a language."""
+    label, rest = torch.randint(2, (n,)), tokens - 2 * TELLING
     telling = torch.randint(TELLING, (n, LENGTH)) + TELLING * label[:, None]
-    return torch.where(torch.rand(n, LENGTH) < 0.5, telling, torch.randint(2 * TELLING, tokens, (n, LENGTH))), label
+    others = 2 * TELLING + (rest ** torch.rand(n, LENGTH)).long().clamp(max=rest - 1)
+    return torch.where(torch.rand(n, LENGTH) < 0.5, telling, others), label
 
 
 def losses(outputs: Tensor, labels: Tensor) -> Tensor:
@@ -53,65 +73,72 @@ def losses(outputs: Tensor, labels: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def quotients(model: nn.Module, tokens: Tensor, labels: Tensor, K: int, xi: float) -> Tensor:
-    """Every record's along K random unit directions, which for so many parameters are nearly orthogonal: (records, K)."""
-    start, found = [p.clone() for p in model.parameters()], []
+def quotients(model: Sentences, tokens: Tensor, labels: Tensor, K: int, xi: float) -> Tensor:
+    """Every record's along K random unit directions, which for so many parameters are nearly orthogonal: (records, K).
+
+    Of the embedded tokens, only those that are read matter; of a direction's parts along all others, only their length.
+    """
+    read, places = tokens.unique(return_inverse=True)
+    start = [model.embedded(read), *model.hidden.parameters(), *model.last.parameters()]
+    unread = sum(p.numel() for p in model.parameters()) - sum(part.numel() for part in start)
+    others, found = Chi2(torch.tensor(float(max(unread, 1)))), []
     for _ in range(K):
-        u = [torch.randn_like(p) for p in start]
-        length, ends = sqrt(sum(float(part.square().sum()) for part in u)), []
+        u = [torch.randn_like(part) for part in start]
+        length, ends = sqrt(sum(float(part.square().sum()) for part in u) + float(others.sample()) * (unread > 0)), []
         for at in (xi, -xi):
-            for p, w, part in zip(model.parameters(), start, u, strict=True):
-                p.copy_(w + at / length * part)
-            ends.append(losses(model(tokens), labels))
+            embedded, *layers = (w + at / length * part for w, part in zip(start, u, strict=True))
+            hidden = torch.tanh(linear(embedded[places].mean(1), *layers[:2]))
+            ends.append(losses(linear(hidden, *layers[2:]), labels))
         found.append((ends[0] - ends[1]) / (2 * xi))
-    for p, w in zip(model.parameters(), start, strict=True):
-        p.copy_(w)
     return torch.stack(found, 1)
 
 
-def signal(model: nn.Module, data: tuple[Tensor, Tensor], run: Setting) -> float:
-    """How many times as long as its noise a step on a batch is."""
-    some = torch.randperm(run.n)[: run.batch]
-    found = quotients(model, data[0][some], data[1][some], run.K, run.xi)
-    short = (run.clip / found.norm(dim=1, keepdim=True)).clamp(max=1.0)
-    return float((found * short).mean(0).norm()) / (run.K * run.sigma)
+def signal(model: Sentences, data: tuple[Tensor, Tensor], run: Setting) -> float:
+    """How many times as long as its noise a step is: the root mean square over `DRAWN` batches and as many frames."""
+    found = []
+    for _ in range(DRAWN):
+        some = torch.randperm(run.n)[: run.batch]
+        along = quotients(model, data[0][some], data[1][some], run.K, run.xi)
+        short = (run.clip / along.norm(dim=1, keepdim=True)).clamp(max=1.0)
+        found.append(float((along * short).mean(0).square().sum()))
+    return sqrt(fmean(found)) / (run.K * run.sigma)
+
+
+@torch.no_grad()
+def learned(model: Sentences, data: tuple[Tensor, Tensor]) -> tuple[float, float]:
+    """The mean loss of all records, and the share of them that is told right."""
+    outputs = model(data[0])
+    return float(losses(outputs, data[1]).mean()), float((outputs.argmax(1) == data[1]).double().mean())
 
 
 def row(key: str, parameters: int, steps: int) -> tuple[str, ...]:
+    """Of the table, after training by a plan."""
     torch.manual_seed(1)
     plan, model = planned(RUNS[key]), Sentences(parameters)
     d, s = sum(p.numel() for p in model.parameters()), plan.setting
     data, xi = sentences(s.n, model.tokens), 1e-4 * sqrt(d)
     clip = float(quotients(model, data[0][: s.batch], data[1][: s.batch], s.K, xi).norm(dim=1).median())
-    run = s.replace(d=d, clip=clip, sigma=s.sigma * clip / s.clip, eta=RATE * s.K, xi=xi)
-    at = [signal(model, data, run)]
+    run = s.replace(d=d, clip=clip, sigma=s.sigma * clip / s.clip, eta=RATE * d * s.K, xi=xi)
+    before, began = (signal(model, data, run), *learned(model, data)), process_time()
     optimiser = NoisyZOGD(model, losses, run, sources=Sources(3, 4))
-    for _, batch in zip(range(steps), optimiser.batches(data), strict=False):
+    for t, batch in zip(range(steps), optimiser.batches(data), strict=False):
         optimiser.step(batch)
-    with torch.no_grad():
-        at, outputs = [*at, signal(model, data, run)], model(data[0])
-    loss, right = float(losses(outputs, data[1]).mean()), float((outputs.argmax(1) == data[1]).double().mean())
-    measured = " to ".join(f"{value:.2f}" for value in sorted(at))
-    return (
-        key,
-        f"{RUNS[key].claimed:g}",
-        f"{s.K}",
-        f"{s.T}",
-        f"{plan.signal:.2f}",
-        measured,
-        f"{loss:.2f}",
-        f"{100 * right:.0f} %",
-    )
+        print(f"{key}: step {t + 1}, {process_time() - began:.0f} s, loss {learned(model, data)[0]:.3f}", file=stderr)
+    spent, after = process_time() - began, (signal(model, data, run), *learned(model, data))
+    measured = (f"{a:{form}} to {b:{form}}" for a, b, form in zip(before, after, (".2f", ".3f", ".0%"), strict=True))
+    of_plan = f"{RUNS[key].claimed:g}", f"{s.K}", f"{s.T}", f"{plan.signal:.2f}"
+    return RUNS[key].name, format_short(RUNS[key].d), *of_plan, format_short(d), *measured, f"{spent / steps:.2g} s"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", nargs="*", choices=[*RUNS, []], help="all where none is named")
-    parser.add_argument("--parameters", type=int, default=10**6)
+    parser.add_argument("--parameters", type=float, help="of the model; as many as were published where not given")
     parser.add_argument("--steps", type=int, default=100)
     given = parser.parse_args()
-    heads = "run", "ε", "K", "T", "a step over its noise, at most", "measured", "loss", "accuracy"
-    table(heads, [row(key, given.parameters, given.steps) for key in given.runs or RUNS])
+    print("| " + " | ".join(HEADER) + " |\n" + "| --- " * len(HEADER) + "|")
+    for key in given.runs or RUNS:
+        print("| " + " | ".join(row(key, int(given.parameters or RUNS[key].d), given.steps)) + " |", flush=True)
 
 
 if __name__ == "__main__":
