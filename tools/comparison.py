@@ -43,6 +43,10 @@ ACCOUNTS = (
     ),
 )  # fmt: skip
 
+CHOSEN: dict[str, str] = {  # of a run, and what it means that none was chosen
+    "K": "", "T": "", "batch": "all", "clip": "", "rate": "", "beta": "", "ridge": "the task's", "R": "the task's",
+}  # fmt: skip
+
 
 def main() -> None:
     """Write the figures and the tables."""
@@ -119,21 +123,20 @@ def costs(frontier: Frontier) -> str:
 def chosen(found: Comparison, task: str) -> str:
     """What every draw of the tuning chose, and what averaging the tail would have made of it."""
     head = (
-        "method", "trials of a draw", "K", "T", "batch", "clip", "η/K", "β", "on validation", "last iterates", "tail averages",
-        "gain", "a run of the mechanism",
+        "method", "trials of a draw", "K", "T", "batch", "clip", "η/K", "β", "ridge", "R", "on validation",
+        "last iterates", "tail averages", "gain", "a run of the mechanism",
     )  # fmt: skip
     rows = []
     for key, draws in found.tuning[task].items():
         listed = [
-            _listed("all" if draw.choice[name] is None else draw.choice[name] for draw in draws)
-            for name in ("K", "T", "batch", "clip", "rate", "beta")
+            _listed(usual if draw.choice[name] is None else draw.choice[name] for draw in draws) for name, usual in CHOSEN.items()
         ]
         last, average = ([getattr(draw, name) for draw in draws] for name in ("last", "average"))
         gains = [b - a for a, b in zip(last, average, strict=True)]
         validation = [draw.validation for draw in draws]
         numbers = (validation, last, average, gains)
         by_mechanism = _listed(draw.mechanism for draw in draws if draw.mechanism is not None)
-        rows.append((key, _listed(draw.trials for draw in draws), *listed, *(_mean(values) for values in numbers), by_mechanism))
+        rows.append((key, _listed(draw.trials for draw in draws), *listed, *(mean(values) for values in numbers), by_mechanism))
     return _table(head, rows)
 
 
@@ -143,7 +146,7 @@ def held_back(found: Comparison, task: str) -> str:
     for key, other in found.control[task].items():
         ours = [draw.last for draw in found.tuning[task].get(key, ())]
         if ours:
-            rows.append((key, f"{other:.3f}", _mean(ours)))
+            rows.append((key, f"{other:.3f}", mean(ours)))
     return _table(("", "best of 50 random settings", "what was chosen"), rows)
 
 
@@ -155,7 +158,7 @@ def studies(found: Comparison) -> list[str]:
         heads = dict.fromkeys(x for series in of for x in series.x)
         if len(of[0].values[0]) > 1:
             at = {series.label: dict(zip(series.x, series.values, strict=True)) for series in of}
-            rows = [(label, *(_mean(values[x], 2) if x in values else "" for x in heads)) for label, values in at.items()]
+            rows = [(label, *(mean(values[x], 2) if x in values else "" for x in heads)) for label, values in at.items()]
             shown = [_table((STUDIES[name][0], *(format_number(x) for x in heads)), rows)]
         else:
             shown = []
@@ -167,7 +170,7 @@ def _listed(values: Iterable[float | str]) -> str:
     return ", ".join(value if isinstance(value, str) else format_short(value, 3) for value in values)
 
 
-def _mean(values: Sequence[float], digits: int = 0) -> str:
+def mean(values: Sequence[float], digits: int = 0) -> str:
     """With its standard error; with so many digits, or three decimals."""
     error = stdev(values) / sqrt(len(values)) if len(values) > 1 else 0.0
     return f"{fmean(values):.{digits}g} ± {error:.1g}" if digits else f"{fmean(values):.3f} ± {error:.3f}"

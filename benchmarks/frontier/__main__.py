@@ -38,7 +38,7 @@ from zoexplore.training.sweeps import frontier
 from zoexplore.training.tasks import TASKS, Task
 
 FOLDER = Path("build/comparison")
-TARGETS = (1.0, 2.0, 8.0)
+TARGETS = (0.5, 1.0, 2.0, 4.0, 8.0)
 COMPARED_ON = {"digits-cosines": TARGETS, "mnist": TARGETS}
 STUDIES: dict[str, tuple[Callable[[], list[Series]], ...]] = {
     "horizons": (horizons.epsilons, horizons.over_memory, horizons.over_steps),
@@ -48,7 +48,7 @@ DRAWS = 2  # of the whole tuning
 ROUNDS = 12  # of each
 SEEDS = 4  # of a result in law
 CONTROL = 50  # random settings of a method, held back
-CONTROLLED = (2.0, 8.0)  # epsilons
+CONTROLLED = (2.0, 8.0)  # epsilons, at which the mechanism itself is run too
 HELD_BACK = 999  # the split and the seed that they have
 
 
@@ -107,7 +107,7 @@ def search(part: Part, task: str, draw: int, rounds: int) -> None:
 
 
 def results(part: Part, task: Task, searches: list[Search]) -> None:
-    """What was chosen, on the test part: in law, several seeds each; and of the best validation a run of the mechanism."""
+    """What was chosen, on the test part: in law, several seeds each; of the best validation a run of the mechanism too."""
     known = part.made.setdefault("results", {})
     names: dict[Key, list[str]] = {}
     for key in ordered(searches[0].keys):
@@ -124,7 +124,7 @@ def results(part: Part, task: Task, searches: list[Search]) -> None:
     for of in names.values():
         of.sort(key=lambda name: -known[name]["drawn"]["validation"])
     for key, (best, *_) in names.items():
-        if (drawn := known[best]["drawn"])["mechanism"] is None:
+        if key[1] in (*CONTROLLED, inf) and (drawn := known[best]["drawn"])["mechanism"] is None:
             with part.spending():
                 drawn["mechanism"] = _by_mechanism(task, key, drawn["choice"])
             print(f"{task.name}: {best}: {drawn['mechanism']:.3f} by the mechanism", flush=True)
@@ -202,7 +202,7 @@ def point_of(task: Task, key: Key, draws: list[Drawn]) -> Point:
     assert made
     known = privacy(task, made, (chosen.T,), Accounting())
     s = made.setting
-    run = {name: float(getattr(s, name)) for name in ("n", "d", "K", "beta", "T", "eta", "clip", "ridge")}
+    run = {name: float(getattr(s, name)) for name in ("n", "d", "K", "beta", "T", "eta", "clip", "ridge", "R")}
     return Point(
         method, s.sigma if made.noisy else 0.0, s if made.described else None, tuple(range(len(draws))), (s.T,),
         tuple((drawn.last,) for drawn in draws), tuple((drawn.loss,) for drawn in draws), known.epsilon,

@@ -67,7 +67,7 @@ def ended(
         runs: what to train.
         seed: of everything random.
         ridge: of the runs whose choice has none of its own.
-        R: radius of the ball that the iterates of runs with noise are projected onto.
+        R: radius of the ball that the iterates of runs with noise are projected onto, likewise.
         dtype: of all numbers.
     """
     groups: dict[tuple, list[int]] = {}
@@ -127,7 +127,7 @@ class _State:
         self.K = torch.tensor([choice.K for choice in choices], dtype=torch.float64)
         self.rate = column([choice.rate for choice in choices])
         self.ridge = column([ridge if choice.ridge is None else choice.ridge for choice in choices])
-        self.R = column([R if run.z else inf for run in runs])
+        self.R = column([inf if not run.z else R if run.choice.R is None else run.choice.R for run in runs])
         self.clip = column([run.choice.clip * (1 if self.one else sqrt(d / run.choice.K)) for run in runs])
         spread = [_spread(run, d, self.count) for run in runs]
         self.along, self.across = column([along for along, _ in spread]), column([across for _, across in spread])

@@ -1,6 +1,7 @@
 """The search for each method's best setting at each epsilon: successive halving with mutation, the same budget for all.
 
-A setting has six coordinates on the same grids for every method: directions, steps, batch, reach, clip and share of the noise.
+A setting has eight coordinates on the same grids for every method: directions, steps, batch, reach, clip, share of the noise,
+ridge and ball. A ridge or a ball that a task was given to make a bound finite may cost accuracy where another bound is the least.
 Its trials train in law (`benchmarks.frontier.law`) on four fifths of the records to train on, with noise as the exact
 privacy-loss distribution asks for, and are judged by the rest. Each further trial of a setting takes another split and another
 seed, so that settings compare on the same splits. In every round a half of what a cell may spend repeats its best third; the rest
@@ -34,12 +35,13 @@ REACH = tuple(2 ** (i / 2) for i in range(-2, 37))  # how far T steps with no sh
 CLIPS = tuple(2 ** (1 - i / 2) for i in range(23))  # of a gradient, in units of the Lipschitz constant
 DIRECTIONS = (128, 32, 8)  # one direction for so many parameters
 SHARES = (0.25, 0.5, 0.9, 1.0)  # of the noise along the directions
-RIDGES = (None, 1e-5, 0.0)  # without noise, which is what a ridge is for; None: the task's own
+RIDGES = (None, 1e-5, 0.0)  # None: the task's own
+BALLS = (inf, 200.0, 100.0, 50.0)
 LIKELY = {  # places where a first round over all of the grids found the best settings: with noise, and without
-    True: {"reach": (17, 28), "clip": (1, 9)},
+    True: {"reach": (17, 33), "clip": (1, 9)},
     False: {"reach": (28, 39)},
 }
-LASTING = {"some": (6, 9), "one or no noise": (7, 11)}  # likewise of T: 300 to 949, and 533 to 3000
+LASTING = {"some": (6, 10), "one or no noise": (7, 11)}  # likewise of T: 300 to 1687, and 533 to 3000
 SHAPES = 1  # steps and batches that all cells have their new points of in a round, so that these train side by side
 SPEND = 3e10  # of a cell in a round, in visits of a record times parameters
 VISIT, PARAMETERS = 500, 200  # visits that a step costs beside its batch, and parameters that a visit costs beside its own
@@ -48,6 +50,7 @@ PARENTS, FRESH, ABROAD = 5, 0.3, 0.3
 FINALISTS = 3
 GRIDS: dict[str, tuple[Any, ...]] = {
     "K": DIRECTIONS, "T": STEPS, "part": PARTS, "reach": REACH, "clip": CLIPS, "beta": SHARES, "ridge": RIDGES,
+    "ball": BALLS,
 }  # fmt: skip
 ENDS = ("T", "reach", "clip")  # grids whose ends are ours: no choice should lie there
 
@@ -77,7 +80,7 @@ def choice(task: Task, method: str, point: Point, n: int) -> Choice:
     return Choice(
         K, at["T"], at["reach"] / (at["T"] * K / d * min(seen, task.constants.lipschitz)),
         seen * sqrt(K / d) if kind.noisy else 1e300, "joint", at["beta"] if kind.beta is None else kind.beta,
-        None if at["part"] == 1 else max(1, round(n / at["part"])), at["ridge"] if not kind.noisy else None,
+        None if at["part"] == 1 else max(1, round(n / at["part"])), at["ridge"], at["ball"],
     )  # fmt: skip
 
 
@@ -229,7 +232,7 @@ def mutant(method: str, parents: Sequence[Point], abroad: Sequence[Point], rng: 
         for _ in range(int(rng.integers(0 if far else 1, 4))):
             i = int(rng.integers(len(point)))
             point[i] = int(np.clip(point[i] + rng.choice((-2, -1, 1, 2)), 0, len(list(GRIDS.values())[i]) - 1))
-    free = (kind.K is None, True, True, True, kind.noisy, kind.beta is None and kind.noisy, not kind.noisy)
+    free = (kind.K is None, True, True, True, kind.noisy, kind.beta is None and kind.noisy, True, kind.noisy)
     return tuple(i * f for i, f in zip(point, free, strict=True))
 
 

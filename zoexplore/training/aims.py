@@ -27,7 +27,8 @@ class Choice:
         clipping: "each" or "joint".
         beta: directional share of the noise.
         batch: expected records of a Poisson batch; all where None.
-        ridge: strength of the ridge.
+        ridge: strength of the ridge; the task's where None.
+        R: radius of the ball; the task's where None.
     """
 
     K: int
@@ -38,6 +39,7 @@ class Choice:
     beta: float = 1.0
     batch: int | None = None
     ridge: float | None = None
+    R: float | None = None
 
     @classmethod
     def start(cls, task: Task, method: str, **given: Any) -> "Choice":
@@ -61,7 +63,7 @@ def configuration(task: Task, method: str, choice: Choice, sigma: float, *, hidd
     setting = task.setting(
         sigma, choice.K, choice.beta, choice.T, eta=choice.rate * choice.K, clip=choice.clip, neighbours=NEIGHBOURS,
         clipping=choice.clipping, batch=choice.batch, sampling="poisson" if choice.batch else "without-replacement",
-        R=task.R if kind.noisy else inf,
+        R=inf if not kind.noisy else task.R if choice.R is None else choice.R,
     )  # fmt: skip
     if choice.ridge is not None:
         moved = choice.ridge - setting.ridge

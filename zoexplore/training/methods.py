@@ -11,7 +11,7 @@ from zoexplore.training.tasks import Task
 
 OPACUS = "dp-sgd"
 DEFAULT_METHODS = ("noisy-zogd", "noisy-gd", "dpzero", "non-private")
-COMPARED = ("noisy-zogd", "aggzo", "dp-sgd", "non-private")
+COMPARED = ("noisy-zogd", "aggzo", "dp-sgd", "dpzero", "non-private")
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ def _point(plan: Plan, c: Configuration, used: list[_Run], known: Privacy) -> Po
         target=c.target,
         counted=known.counted,
         tested=len(plan.task.data.X_test),
-        run={name: float(getattr(c.setting, name)) for name in ("n", "d", "K", "beta", "T", "eta", "clip", "ridge")}
+        run={name: float(getattr(c.setting, name)) for name in ("n", "d", "K", "beta", "T", "eta", "clip", "ridge", "R")}
         | {"batch": float(c.setting.batch or 0)},
     )
 

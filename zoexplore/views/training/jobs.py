@@ -190,7 +190,7 @@ def tuned(task: Task) -> "Choices":
     return {
         (p.method, inf if p.target is None else p.target): Choice(
             int(run["K"]), int(run["T"]), run["eta"] / run["K"], run["clip"], beta=run["beta"], batch=int(run["batch"]) or None,
-            ridge=run["ridge"],
+            ridge=run["ridge"], R=run["R"],
         )
         for p in (known.points if known else ())
         if (run := p.run)
