@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import proof
 from tests.running import running, wait_until_served
 from zoexplore.server.unguarded import listens_beyond
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("address, beyond", [("127.0.0.1", False), ("0.0.0.0", True)])
+@pytest.mark.parametrize("address, beyond", [proof("127.0.0.1", False), ("0.0.0.0", True)])
 def test_the_page_and_the_log_say_where_others_reach_it(tmp_path, address, beyond):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
