@@ -12,7 +12,7 @@ from zoexplore.run.presets import BEFORE as DEMONSTRATION
 from zoexplore.run.presets import PAPER_CONVENTION
 
 __all__ = ["DEFAULT", "DEMONSTRATION", "Accounting", "Setting", "calibrate", "crossover_step", "curve", "epsilon", "flat_step"]
-__all__ += ["guarantee", "least_directions"]
+__all__ += ["guarantee"]
 
 Accounting = partial(zoexplore.Accounting, sensitivity="clip")
 Setting = partial(zoexplore.Setting, lipschitz=None)
@@ -41,7 +41,3 @@ def crossover_step(setting, bound="sharp", accounting=DEFAULT):
 
 def flat_step(setting, bound="sharp", accounting=DEFAULT, **more):
     return questions.flat_step(setting, bound, accounting, **more)
-
-
-def least_directions(setting, accounting=DEFAULT):
-    return questions.least_directions(setting, accounting)

@@ -18,7 +18,6 @@ from tests.convention import (
     epsilon,
     flat_step,
     guarantee,
-    least_directions,
 )
 from tests.effort import examples, proof
 from zoexplore import BOUNDS
@@ -205,12 +204,6 @@ def test_composition_never_crosses_itself_nor_flattens():
     assert crossover_step(RUN, "composition") == flat_step(RUN, "composition") == inf
     with pytest.raises(ValueError, match="growth"):
         flat_step(RUN, growth=0)
-
-
-def test_the_least_number_of_directions_is_the_corollarys():
-    K = least_directions(RUN)
-    assert epsilon(RUN.replace(K=K), "corollary") < inf == epsilon(RUN.replace(K=K - 1), "corollary")
-    assert least_directions(RUN.replace(regime="convex")) == inf
 
 
 BRIEF = zoexplore.Setting(n=20_000, d=10**6, K=16, T=2000, batch=64, sigma=0.05, beta=1.0)

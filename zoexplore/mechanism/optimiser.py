@@ -368,7 +368,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         return found.loss
 
     def _slopes(self, losses: Losses, directions: Frame, perturbed: Perturbed, data: Any, own: slice, step: Step) -> Slopes:
-        """The mean over this process' records, if any."""
+        """Those of this process' records, if there are any."""
         if own.stop <= own.start:
             return Slopes(torch.zeros(0, step.K, dtype=torch.float64), 0, nan)
         return measure(losses, self._parameters, directions, perturbed, data, step.xi, self._chunk_size)

@@ -3,7 +3,7 @@
 from zoexplore.questions.calibration import SOLVABLE_FIELDS, Unreachable, calibrate, changes_nothing
 from zoexplore.questions.hiding import Gain, gain_along, gain_map
 from zoexplore.questions.recommendation import Plan, recommend, signal_to_noise
-from zoexplore.questions.steps import crossover_step, flat_step, least_directions
+from zoexplore.questions.steps import crossover_step, flat_step
 
 __all__ = [
     "SOLVABLE_FIELDS",
@@ -16,7 +16,6 @@ __all__ = [
     "flat_step",
     "gain_along",
     "gain_map",
-    "least_directions",
     "recommend",
     "signal_to_noise",
 ]

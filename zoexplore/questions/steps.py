@@ -1,13 +1,12 @@
-"""Where along a run a bound starts to pay, where it stops growing, and how many directions the closed form needs."""
+"""Where along a run a bound starts to pay, and where it stops growing."""
 
 from collections.abc import Callable
 from math import inf
 
 import numpy as np
 
-from zoexplore.bounds import corollary, curve
+from zoexplore.bounds import curve
 from zoexplore.bounds.guarantee import DEFAULT
-from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.run.setting import LARGEST_INTEGER, Accounting, Setting
 
 STEPS = 257  # looked at together
@@ -54,16 +53,6 @@ def flat_step(setting: Setting, bound: str = "sharp", accounting: Accounting = D
         return inf
     step = from_which_on(lambda T: last <= (1 + growth) * curve(setting, "T", T, [bound], accounting)[bound])
     return step if step <= LARGEST_INTEGER // 2 else inf
-
-
-def least_directions(setting: Setting, accounting: Accounting = DEFAULT) -> float:
-    """The smallest K <= d/2 with which the corollary holds; inf where none does (no contraction, or d too small).
-
-    >>> from zoexplore.run.presets import DEMONSTRATION
-    >>> least_directions(DEMONSTRATION)
-    94
-    """
-    return corollary.least_directions(RunArrays.of(setting), accounting)
 
 
 def from_which_on(holds: Callable[[np.ndarray], np.ndarray], T: np.ndarray = ALL_STEPS, finer: int = STEPS) -> float:
