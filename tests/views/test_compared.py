@@ -16,7 +16,7 @@ def test_the_tab_opens_with_a_finished_comparison():
     shown = Compared()
     noisy = [p for p in shown.frontier.points if p.target is not None]
     drawn = plots.comparison(shown.frontier)
-    assert len(noisy) == 3 * 3 == sum(drawn.traverse(len, [hv.Scatter]))
+    assert len(noisy) == 4 * 5 == sum(drawn.traverse(len, [hv.Scatter]))
     said = shown.words.object
     assert shown.comparison.dates[shown.task][:10] in said and "price of tuning" in said and "torch" in said
 
@@ -34,7 +34,7 @@ def test_accuracy_against_a_cost_at_one_target(cost):
     points = [p for p in shown.frontier.points if p.target == columns.rivals(shown.frontier).target]
     drawn, of = plots.comparison(shown.frontier, cost), columns.COSTS[cost][0]
     marks = [mark for scatter in drawn.traverse(lambda each: each.array().tolist(), [hv.Scatter]) for mark in scatter]
-    assert marks == [[of(p), p.mean("accuracy")] for p in points] and len(points) == 3
+    assert marks == [[of(p), p.mean("accuracy")] for p in points] and len(points) == 4
     assert len(shown.drawing) == 1
     assert "forward passes" in shown.head.object and "numbers per record" in shown.head.object
 
