@@ -80,6 +80,7 @@ def test_hovers_round_up_as_the_tables_do(explorer):
     assert said == [format_number(x).replace("\u202f×\u202f", " × ").replace("\u202f", "") for x in values]
 
 
+@pytest.mark.proof  # the views' own tests have its numbers
 def test_inside_the_bound(explorer):
     show(explorer, "inside")
     until(explorer, lambda: data(explorer, "inside", "rho"))
@@ -106,6 +107,7 @@ def test_theory_is_typeset_with_the_current_numbers(explorer):
         )
 
 
+@pytest.mark.proof
 def test_the_papers_printed_constants_are_drawn_where_its_misprints_are_listed(explorer):
     show(explorer, "errata")
     explorer.get_by_label("Draw with the paper's printed constants").check()

@@ -97,6 +97,7 @@ def test_what_is_moved_while_the_server_is_held_up_is_not_lost(explorer):
     assert sigma > DEMONSTRATION.sigma and f"sigma={format_exact(sigma)}" in page.url and "K=100" in page.url
 
 
+@pytest.mark.proof  # a callback that fails is seen each time
 def test_what_cannot_be_saved_is_reported_and_the_page_goes_on(explorer):
     page = explorer
     full = message(page, "No space left on device")

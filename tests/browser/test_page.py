@@ -90,7 +90,7 @@ def figure_first(page):
             until(page, lambda part=part, end=height: (at := part.bounding_box())["y"] >= 0 and at["y"] + at["height"] <= end)
 
 
-@pytest.mark.parametrize("field", usually(["K", "T"], of=SLIDERS))  # what changes all curves, and what changes none
+@pytest.mark.parametrize("field", usually(["K"], of=SLIDERS))  # which changes all curves
 def test_a_slider_moves_by_the_keyboard_and_everything_with_it(explorer, field):
     handle = handle_of(explorer, field)
     sentence = explorer.locator("p.epsilon")
@@ -191,6 +191,7 @@ COUNT_MESSAGES = """() => {
 }"""
 
 
+@pytest.mark.proof
 def test_another_scheme_is_drawn_by_few_messages(explorer):
     """Every message has the page laid out anew, and there are hundreds of colours."""
     show(explorer, "profile")

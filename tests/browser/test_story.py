@@ -70,6 +70,7 @@ def clipboard(explorer):
     return copied
 
 
+@pytest.mark.proof  # the story is clicked through each time
 def test_what_is_copied_is_what_is_shown(explorer, clipboard):
     page = visit(explorer, "T=57&pin=K:52~few&compare=sharp")
     run = DEMONSTRATION.replace(T=57)
