@@ -19,13 +19,14 @@ def each_{name}(columns):
 
 
 def elementwise(function):
-    """Of a function from numbers to a number, one of arrays that broadcast, as a NumPy ufunc is; of numbers it is still a number.
+    """A function of numbers, compiled for arrays that broadcast, as a NumPy ufunc is; of numbers it is still a number.
 
-    numba's own ufuncs are built anew in every process, for a third of a second until the first curves are drawn. This loop is
-    kept: it says that it is of the file and the module of `function`.
+    numba builds its own ufuncs anew in every process, for a third of a second until the first curves are drawn. This loop is
+    kept: it claims the file, line and module of `function`.
     """
     name, count = function.__name__, function.__code__.co_argcount
-    source = LOOP.format(name=name, numbers=", ".join(f"columns[{k}, i]" for k in range(count)))
+    above = "\n" * (function.__code__.co_firstlineno - 2)  # numba reads the source there, and not every line begins a block
+    source = above + LOOP.format(name=name, numbers=", ".join(f"columns[{k}, i]" for k in range(count)))
     names = {"__name__": function.__module__, "empty": np.empty, name: kernel(error_model="numpy")(function)}
     exec(compile(source, function.__code__.co_filename, "exec"), names)
     each = kernel(error_model="numpy")(names[f"each_{name}"])
