@@ -1,7 +1,9 @@
 """The parts share one state, explorers share none, and failures are reported."""
 
+import asyncio
 import logging
 from collections import Counter
+from functools import partial
 
 import panel as pn
 import pytest
@@ -78,3 +80,15 @@ def test_a_reader_sees_no_file_name_of_the_servers():
         open("/nowhere/at/all")
     assert reader_message(raised.value) == "No such file or directory"
     assert reader_message(ValueError("no luck")) == "no luck"
+
+
+def test_a_pages_changes_and_clicks_run_under_its_lock_and_a_download_does_not():
+    async def coroutine():
+        pass
+
+    executed = []
+    execute = app.under_lock(executed.append)
+    execute(partial(coroutine))
+    execute(coroutine)
+    assert [getattr(each, "lock", False) for each in executed] == [True, False]
+    assert all(asyncio.iscoroutinefunction(each) for each in executed)

@@ -1,12 +1,13 @@
 """The explorer as a page of its own: the document around it, and what happens when a callback fails."""
 
 import logging
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from html import escape
 from weakref import WeakKeyDictionary
 
 import panel as pn
+import param
 from bokeh.document import Document
 from panel.io.notifications import NotificationArea
 from panel.io.resources import parse_template
@@ -50,6 +51,16 @@ def reader_message(error: Exception) -> str:
 def _prepare() -> None:
     """Once a server: begin the computing processes, which load the accountant before anybody waits for them."""
     pool().begin()
+    param.parameterized.async_executor = under_lock(param.parameterized.async_executor)
+
+
+def under_lock(execute: Callable[[Callable], None]) -> Callable[[Callable], None]:
+    """An executor that runs a page's changes and clicks under its session's lock.
+
+    Panel 1.9 does not hold it where a click follows a change at once: what then writes to a figure fails, and the change is lost.
+    These it hands over as partials; the file of a download, which may take long, it does not.
+    """
+    return lambda function: execute(pn.io.with_lock(function) if isinstance(function, partial) else function)
 
 
 def begin() -> Iterator[None]:
