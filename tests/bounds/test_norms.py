@@ -23,7 +23,7 @@ from zoexplore.bounds.kernels.norms import (
     step_constant,
     tabled_norm,
 )
-from zoexplore.bounds.sharp_search import RAYS
+from zoexplore.bounds.rows import RAYS
 
 PAPER = Setting(n=1000, d=1000, K=200, T=1000, sigma=0.1, beta=0.5, regime="strongly-convex", m=0.9, M=1, R=1)
 
