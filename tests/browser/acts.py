@@ -173,6 +173,18 @@ def settled(page, change, what):
     return steady(page, what, 100)
 
 
+def heard(page, act, what):
+    """Do something again and again until it shows: what is done while a page still opens its channels is lost."""
+    before = what()
+    for _ in range(PATIENCE // 2):
+        act()
+        for _ in range(20):
+            if what() != before:
+                return
+            page.wait_for_timeout(100)
+    pytest.fail(f"nothing was heard: it shows {before!r} as before")
+
+
 def steady(page, what, milliseconds=600):
     """What is seen once it has not changed for so long."""
     seen = what()

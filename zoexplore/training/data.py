@@ -43,8 +43,8 @@ class Data:
                 )
 
 
-def prepare(features: np.ndarray, labels: np.ndarray, classes: int, seed: int = 0) -> Data:
-    """Rows with a constant 1, brought to unit length, then split at random.
+def prepare(features: np.ndarray, labels: np.ndarray, classes: int, seed: int = 0, bias: bool = True) -> Data:
+    """Rows brought to unit length, then split at random.
 
     Whatever is done here to a row looks at that row alone, so that replacing one record replaces one row.
 
@@ -53,8 +53,11 @@ def prepare(features: np.ndarray, labels: np.ndarray, classes: int, seed: int = 
         labels: shape (records,), whole numbers from 0 to classes - 1.
         classes: how many labels there are.
         seed: of the split.
+        bias: whether a constant 1 is added to every row first.
     """
-    X, y = unit_rows(np.column_stack([features, np.ones(len(features))])), np.asarray(labels, np.int64)
+    if bias:
+        features = np.column_stack([features, np.ones(len(features))])
+    X, y = unit_rows(features), np.asarray(labels, np.int64)
     order = np.random.default_rng(seed).permutation(len(X))
     held = round(HELD_OUT * len(X))
     train, test = order[held:], order[:held]
