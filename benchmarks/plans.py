@@ -106,7 +106,7 @@ def signal(model: Sentences, data: tuple[Tensor, Tensor], run: Setting) -> float
 
 @torch.no_grad()
 def learned(model: Sentences, data: tuple[Tensor, Tensor]) -> tuple[float, float]:
-    """The mean loss of all records, and the share of them that is told right."""
+    """The mean loss of all records, and the share of them that is classified correctly."""
     outputs = model(data[0])
     return float(losses(outputs, data[1]).mean()), float((outputs.argmax(1) == data[1]).double().mean())
 
