@@ -1,4 +1,4 @@
-"""zoexplore: the privacy loss of zeroth-order training, by every bound that is known, and a page to explore it."""
+"""zoexplore: the privacy loss of zeroth-order training by several bounds, and a page to explore it."""
 
 from zoexplore.bounds import BOUNDS, Guarantee, curve, epsilon, guarantee
 from zoexplore.questions import calibrate, recommend
@@ -9,7 +9,7 @@ __all__ = ["BOUNDS", "Accounting", "Guarantee", "Setting", "calibrate", "curve",
 
 
 def explore(setting: Setting | None = None, accounting: Accounting | None = None):
-    """The whole explorer, to show in a notebook cell, at a setting and an accounting to begin with."""
+    """The whole explorer for a notebook cell, opened at a setting and an accounting."""
     from zoexplore.views import Explorer  # here, so that the accountant imports without Panel
 
     return Explorer(setting, accounting)

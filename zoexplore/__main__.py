@@ -1,10 +1,10 @@
 """The command: `zoexplore serve | epsilon | curve | calibrate | plan | statement`, also as `python -m zoexplore`.
 
-It answers on standard output, complains on standard error, and ends with
+Answers go to standard output, errors to standard error. Exit codes:
 
     0  an answer
-    1  none: no bound applies, or no value meets the target
-    2  the question is wrong: a file, a field or an option
+    1  no answer: no bound applies, or no value meets the target
+    2  a wrong file, field or option
 """
 
 import argparse
@@ -30,12 +30,12 @@ from zoexplore.questions.statement import plain, statement
 from zoexplore.run.setting import SETTING_FIELDS, supposition
 
 ANSWER, NONE, WRONG = 0, 1, 2
-UNPLANNED = "K: 1\nT: 1\nsigma: 1\nbeta: 1\nclipping: joint\n"  # what a plan need not know, unless the file says it
+UNPLANNED = "K: 1\nT: 1\nsigma: 1\nbeta: 1\nclipping: joint\n"  # fields that a plan chooses, unless the file gives them
 RUN = "a run as YAML, such as the page's Export writes; - reads it from standard input"
 
 
 class Wrong(Exception):
-    """What the caller has to change; the message says how."""
+    """An error that the caller can mend, as the message says."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(str(unreachable), NONE)
     except ValueError as error:
         return _complain(str(error), WRONG)
-    except BrokenPipeError:  # the reader has seen enough, as `| head` has
+    except BrokenPipeError:  # the reader has closed the pipe, as `| head` does
         sys.stderr.close()
         return ANSWER
     except KeyboardInterrupt:
@@ -143,8 +143,8 @@ def _choose_bound(parser: argparse.ArgumentParser, words: str) -> None:
 
 
 def _read(given: argparse.Namespace, before: str = "") -> Loaded:
-    """The run, with `before` for what the file leaves out. What of it could not be used is an error here:
-    the answer would be about another run.
+    """The run, with `before` for what the file leaves out. A field that cannot be used is an error: the answer would be about
+    another run.
     """
     try:
         raw = before + (sys.stdin.read(LARGEST_FILE + 1) if given.file == "-" else _text(Path(given.file)))
@@ -165,7 +165,7 @@ def _text(path: Path) -> str:
 
 
 def _with(text: str, changes: Sequence[str]) -> str:
-    """The file's text with some fields changed; fields at the end count over those under the headings."""
+    """The file's text with fields appended, which override those under the headings."""
     lines = [text.rstrip("\n")]
     for change in changes:
         name, equals, value = change.partition("=")
@@ -176,7 +176,7 @@ def _with(text: str, changes: Sequence[str]) -> str:
 
 
 def _serve(given: argparse.Namespace) -> int:
-    gc.disable()  # of what is imported nothing becomes garbage: a tenth of the time would go by looking for it
+    gc.disable()  # imported modules are never garbage: looking for some would take a tenth of the time
     try:
         from zoexplore.server.serving import run, serve
         from zoexplore.views import app
@@ -200,7 +200,7 @@ def _serve(given: argparse.Namespace) -> int:
 
 
 def _free(address: str) -> int:
-    """A port that nobody listens on now; the server has to know it before it begins, for the origins that it admits."""
+    """A free port: the server needs to know it before it starts, for the origins that it admits."""
     with socket.socket() as free:
         free.bind((address, 0))
         return free.getsockname()[1]
@@ -229,7 +229,7 @@ def _epsilon(given: argparse.Namespace) -> int:
 
 
 def _in_a_line(said: str) -> str:
-    """The first of what is said, and how much more there is; --json has all of it."""
+    """The first reason and the number of the others, which --json lists."""
     first, *more = said.split("; ")
     return f"{first} (and {len(more)} more: --json)" if more else first
 
@@ -287,7 +287,7 @@ def _calibrate(given: argparse.Namespace) -> int:
 def _plan(given: argparse.Namespace) -> int:
     loaded = _read(given, UNPLANNED)
     run = loaded.setting
-    passes = PASSES if given.passes is None and run.K == run.T == 1 else given.passes  # a file without K and T has no budget
+    passes = PASSES if given.passes is None and run.K == run.T == 1 else given.passes  # without K and T there is no budget
     plan = recommend(
         run, epsilon=given.epsilon, passes=passes, bound=given.bound, accounting=loaded.accounting, clipping=run.clipping
     )
@@ -295,7 +295,7 @@ def _plan(given: argparse.Namespace) -> int:
         answer = asdict(plan) | {"setting": plan.setting.as_dict(), "accounting": asdict(loaded.accounting)}
         print(json.dumps(plain(answer), ensure_ascii=False, indent=2))
     else:
-        heard, *more = plan.reasons  # first of all whether the noise drowns the steps
+        heard, *more = plan.reasons  # first whether the noise drowns the steps
         met = f"epsilon = {plan.epsilon!r} by {plan.bound}"
         print("\n".join(f"# {words}" for words in (heard, met, *more, *plan.warnings)))
         print("\n".join(f"# it supposes: {words}" for words in plan.supposed))

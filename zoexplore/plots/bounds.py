@@ -214,11 +214,13 @@ def replay(setting: Setting, bound: str = "sharp", accounting: Accounting = Acco
         whole = hv.Curve((time, values), when, y).opts(color=colour, line_dash="dashed", line_width=1.4, **frame)
         return hv.HoloMap(
             {
-                int(time[i]): hv.Overlay([
-                    whole,
-                    hv.Curve((time[: i + 1], values[: i + 1]), when, y).opts(color=colour, line_width=3, **frame),
-                    hv.Points([(time[i], values[i])], [when, y]).opts(color=colour, size=9, **frame),
-                ]).opts(**fixed)
+                int(time[i]): hv.Overlay(
+                    [
+                        whole,
+                        hv.Curve((time[: i + 1], values[: i + 1]), when, y).opts(color=colour, line_width=3, **frame),
+                        hv.Points([(time[i], values[i])], [when, y]).opts(color=colour, size=9, **frame),
+                    ]
+                ).opts(**fixed)
                 for i in played
             },
             kdims=step,

@@ -1,4 +1,4 @@
-"""The inverse questions: what a run must be for a target epsilon, from which step a bound pays off, and what to run."""
+"""Inverse questions: which run meets a target epsilon, when a bound pays off, and what to run."""
 
 from zoexplore.questions.calibration import SOLVABLE_FIELDS, Unreachable, calibrate, changes_nothing
 from zoexplore.questions.hiding import Gain, gain_along, gain_map

@@ -1,8 +1,8 @@
-"""One field of a run solved for a target: epsilon, an attacker's advantage, or true positives at a false-positive rate.
+"""Solve one field of a run for a target: epsilon, an attacker's advantage, or true positives at a false-positive rate.
 
-The field's whole range is looked at on a ladder of values, best first, by one call of `curve`; epsilon need not be monotone.
-Between the best rung that meets the target and the next better one, which does not, the edge is closed in on with `epsilon`
-itself. Whatever is returned has been seen to meet the target, so a bound whose optimiser wobbles costs tightness at worst.
+Epsilon need not be monotone. So one call of `curve` evaluates a ladder of values over the field's whole range, best first; a
+search with `epsilon` then narrows the gap between the best rung that meets the target and the next better one. The result is
+checked against the target, so an inaccurate search can only cost tightness.
 """
 
 import dataclasses
@@ -22,15 +22,15 @@ from zoexplore.run.formatting import format_number, format_short
 from zoexplore.run.setting import INTEGER_FIELDS, LARGEST_INTEGER, Accounting, Setting, shown
 
 DECADES = 10.0 ** np.arange(-60, 61)
-RUNGS = 256  # at most, of the ladder for K
-TIGHT = 1e-8  # epsilon is this close to the target, relatively, unless it jumps
-NARROW = 1e-13  # a bracket as narrow as this holds a jump
-ZOOMS, FINER = 3, 33  # looks between the rungs around the smallest epsilon, when no rung meets the target
+RUNGS = 256  # of the ladder for K, at most
+TIGHT = 1e-8  # the relative distance of epsilon from the target, unless it jumps
+NARROW = 1e-13  # a bracket this narrow is taken for a jump
+ZOOMS, FINER = 3, 33  # evaluations around the smallest epsilon if no rung meets the target
 
 
 class Unreachable(ValueError):
-    """No value of the field meets the target. `epsilon` is the smallest found of what was asked for (epsilon, advantage or true
-    positives), `value` where; inf and None if none is.
+    """No value of the field meets the target. `epsilon` is the smallest epsilon, advantage or true-positive rate found, and
+    `value` where; inf and None if none is finite.
     """
 
     def __init__(self, message: str, epsilon: float = inf, value: float | None = None):
@@ -40,9 +40,9 @@ class Unreachable(ValueError):
 
 @dataclass(frozen=True)
 class _Target:
-    """What is to be at most `most`: `measure` of a setting, bound and accounting, called `name` in messages.
+    """The aim that `measure` of a setting, bound and accounting, called `name` in messages, be at most `most`.
 
-    epsilon and delta are a pair that would meet it; delta is None where it is the setting's own.
+    A pair (epsilon, delta) would meet it; delta is None for the setting's own.
     """
 
     name: str
@@ -53,7 +53,7 @@ class _Target:
 
     @classmethod
     def of(cls, epsilon: float | None, advantage: float | None, tpr: tuple[float, float] | None) -> "_Target":
-        """From the one keyword that is given. Raises ValueError for none, for several, and for impossible values."""
+        """The target of the one keyword given. Raises ValueError for none, several, or an impossible value."""
         given = {k: v for k, v in (("epsilon", epsilon), ("advantage", advantage), ("tpr", tpr)) if v is not None}
         if len(given) != 1:
             raise ValueError(f"{' and '.join(given) or 'no target'} is not allowed: give one of epsilon, advantage and tpr")
@@ -91,32 +91,30 @@ def calibrate(
     bound: str = BEST,
     accounting: Accounting = DEFAULT,
 ) -> Setting:
-    """The setting with one field at the best value for which a target is met: exactly one of epsilon, advantage and tpr.
+    """The setting with one field at its best value that meets a target, exactly one of epsilon, advantage and tpr.
 
-    Best is: the smallest sigma, n and K (least noise, fewest records, fewest forward passes), the largest T, clip and R, and
-    the largest beta. Utility does not depend on beta (docs/concepts.md, "What the noise costs"), and of the shares
-    that meet the target the largest costs least if the iterates should become known after all. Where even the largest
-    T allowed by `Setting`, 2^53, meets the target, that is the answer: epsilon has stopped growing. Likewise R = inf.
+    The best sigma, n and K are the smallest (least noise, fewest records, fewest forward passes), the best T, clip, R and beta
+    the largest. The bound on utility does not depend on beta (docs/concepts.md, "What the noise costs"), and a large beta
+    costs least if the iterates should become known after all. T = 2^53 or R = inf means that epsilon has stopped growing.
 
     Args:
-        setting: the run; its own value of `field` is not used. A step size that follows K/M keeps following it, and a full
-            batch stays full when n changes. Under schedule="optimal" it gets the share that is counted, where that is one.
+        setting: the run; its own value of `field` is not used. A step size of K/M follows K, and a full batch follows n. Under
+            schedule="optimal" the result has the share that was counted, if it is a single one.
         field: one of `SOLVABLE_FIELDS`.
-        epsilon: the most that `epsilon(setting, bound, accounting)` may be, above 0.
-        advantage: the most that `guarantee(...).advantage` may be, in (0, 1).
-        tpr: (false-positive rate, the most true positives at it): 0 < the first < the second < 1.
-        bound: an id of `BOUNDS`, or "best": whichever of those on this run is the least.
-        accounting: how to count. With the printed constants the target is met by the printed bound, which is no guarantee.
+        epsilon: the greatest `epsilon(setting, bound, accounting)` allowed, above 0.
+        advantage: the greatest `guarantee(...).advantage` allowed, in (0, 1).
+        tpr: (false-positive rate, greatest true-positive rate at it), with 0 < first < second < 1.
+        bound: an id of `BOUNDS`, or "best" for the least that applies.
+        accounting: how to count. The printed constants give no guarantee.
 
     Returns:
-        A setting that meets the target. In a continuous field what is asked for, epsilon say, is within 1e-8 of it, relatively,
-        unless it jumps there (by up to about 1e-4 in the sharper bound, whose choices are partly integers, and on batches; to
-        inf where an assumption ends) or the best value is an end of the field's range. sigma, clip and R are sought from 1e-60
-        to 1e60.
+        A setting that meets the target. In a continuous field epsilon is within 1e-8 of the target, relatively, unless it jumps
+        there (by up to about 1e-4 on batches and in the sharper bound, whose choices are partly integers; to inf where an
+        assumption fails) or the best value is an end of the range. sigma, clip and R are sought from 1e-60 to 1e60.
 
     Raises:
         Unreachable: no value meets the target; the message says how near it comes, and at which value.
-        ValueError: the field or the bound is unknown, the target is not allowed, or there is not exactly one.
+        ValueError: the field or the bound is unknown, the target is not allowed, or not exactly one is given.
 
     >>> from zoexplore import calibrate
     >>> from zoexplore.run.presets import DEMONSTRATION
@@ -131,14 +129,14 @@ def calibrate(
     target = _Target.of(epsilon, advantage, tpr)
     if field == "n" and setting.full_batch:
         setting = setting.replace(batch=None)
-    if field == "beta":  # what is asked for is the share that is counted
+    if field == "beta":  # the share counted is the answer
         accounting = accounting.replace(schedule="constant")
     search = _Search(setting, field, bound, accounting, target)
     return search.with_its_share(search.found())
 
 
 def changes_nothing(setting: Setting, field: str, bound: str = BEST, accounting: Accounting = DEFAULT) -> bool:
-    """Whether epsilon is the same, and finite, at every value of a solvable field, as at every K where beta = 1.
+    """Whether epsilon is finite and the same at every value of a solvable field, as at every K where beta = 1.
 
     >>> from zoexplore import Setting
     >>> run = Setting(n=1000, d=10**6, K=16, T=100, sigma=0.1, beta=1.0)
@@ -150,13 +148,13 @@ def changes_nothing(setting: Setting, field: str, bound: str = BEST, accounting:
 
 
 def _geometric(low: int, high: int) -> np.ndarray:
-    """Whole numbers from low to high: all, or RUNGS of them in nearly constant ratios."""
+    """Whole numbers from low to high: all, or RUNGS of them in nearly equal ratios."""
     few = high - low < 2 * RUNGS
     return np.arange(low, high + 1.0) if few else np.unique(np.geomspace(low, high, RUNGS).round())
 
 
 def _doublings(low: int) -> np.ndarray:
-    """low, 2 low, 4 low, ... and the largest whole number that a Setting takes."""
+    """low, 2 low, 4 low, ... and the largest whole number that a Setting allows."""
     return np.minimum(low * 2.0 ** np.arange(np.ceil(np.log2(LARGEST_INTEGER / low)) + 1), LARGEST_INTEGER)
 
 
@@ -179,7 +177,7 @@ SOLVABLE_FIELDS = tuple(_LADDERS)
 
 @dataclass(frozen=True)
 class _Search:
-    """The search for one field's best value. An excess is ln(what is measured/target): at most 0 where the target is met."""
+    """The search for one field's best value. The excess ln(measure/target) is at most 0 where the target is met."""
 
     setting: Setting
     field: str
@@ -207,28 +205,28 @@ class _Search:
         return self.verified(self.best(_LADDERS[self.field](self.setting)))
 
     def with_its_share(self, found: Setting) -> Setting:
-        """The same answer for a run that keeps the share which the accountant chose, where it chose one; else what was found."""
+        """The result with the single share that the accountant chose, if it chose one and the target is still met."""
         share = guarantee(found, self.bound, self.accounting).beta
         if self.accounting.schedule == "constant" or not isinstance(share, float):
             return found
         counted = self.accounting.replace(schedule="constant")
         try:
             return _Search(found.replace(beta=share), self.field, self.bound, counted, self.target).found()
-        except Unreachable:  # at that share it was a hair's breadth above the target
+        except Unreachable:  # rounding moved it above the target
             return found
 
     def best(self, ladder: np.ndarray) -> float:
         """The best value, from a ladder of them, best first.
 
         Raises:
-            Unreachable: none meets the target, nor any between the rungs around the smallest epsilon.
+            Unreachable: no rung meets the target, nor a value between those next to the smallest epsilon.
         """
         values = ladder
         for _ in range(1 + ZOOMS):
             at = self.setting if self.target.delta is None else self.setting.replace(delta=self.target.delta)
             found = curve(at, self.field, values, [self.bound], self.accounting)[self.bound]
             least = int(found.argmin())
-            # the curve is a little off the point (choices are shared along it): its smallest value gets a chance in any case
+            # a curve may lie slightly above its points, so its smallest value is always checked
             for i in [*np.flatnonzero(found <= self.target.epsilon), least]:
                 if self.excess(float(values[i])) <= 0:
                     return self._climb(values, int(i))
@@ -240,7 +238,7 @@ class _Search:
         raise self._unreachable(nearest)
 
     def _climb(self, values: np.ndarray, i: int) -> float:
-        """From rung i, which meets the target, to better ones as long as they do, and on between two rungs."""
+        """From rung i up to the last better one in a row that meets the target, and then on to the edge."""
         while i > 0 and self.excess(float(values[i - 1])) <= 0:
             i -= 1
         return float(values[0]) if i == 0 else self.edge(float(values[i - 1]), float(values[i]))
@@ -252,14 +250,14 @@ class _Search:
         return values if low < high else values[::-1]
 
     def _scale(self):
-        """Coordinates in which ln epsilon is nearly straight: the logarithm, but for beta."""
+        """Coordinates in which ln epsilon is nearly linear: logarithms, except for beta."""
         return (np.asarray, np.asarray) if self.field == "beta" else (np.log, np.exp)
 
     def edge(self, bad: float, good: float) -> float:
-        """The last value that meets the target, from `good`, which does, towards `bad`, which does not.
+        """The last value that meets the target between `good`, which does, and `bad`, which does not.
 
-        False position with halved weights (Illinois), towards a point a little inside; halves the bracket where a side is
-        infinite, and at every fourth step. The end that meets the target is kept throughout.
+        False position with halved weights (Illinois), aimed slightly inside; bisection where an end is infinite and at every
+        fourth step.
         """
         whole = self.field in INTEGER_FIELDS
         aim = 0.0 if whole else -TIGHT / 2
@@ -279,10 +277,10 @@ class _Search:
         return good
 
     def _inside(self, bad: float, good: float, part: float) -> float:
-        """The value at that part of the way from good to bad, never an end."""
+        """The value that `part` of the way from good to bad leads to, never an end."""
         low, high = min(bad, good), max(bad, good)
         if self.field in INTEGER_FIELDS:
-            # the logarithm of whole numbers next to each other may round to one value
+            # logarithms of large neighbouring integers may be equal
             at = good + part * (bad - good) if high < 2 * low else exp(log(good) + part * (log(bad) - log(good)))
             return float(min(max(round(at), low + 1), high - 1))
         if self.field == "beta" or high < 2 * low:
@@ -292,7 +290,7 @@ class _Search:
         return at if low < at < high else (low + high) / 2
 
     def verified(self, value: float) -> Setting:
-        """The setting at a value, asked once more by the functions that users call."""
+        """The setting at a value, checked with the public functions."""
         result = self.at(value)
         found = self.target.measure(result, self.bound, self.accounting)
         if not found <= self.target.most:

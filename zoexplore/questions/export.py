@@ -1,7 +1,6 @@
 """Settings and curves as text: a URL's query, YAML, a Python snippet and CSV, and back.
 
-What is read comes from strangers. Nothing here raises for a field that is unknown or has a bad value: the field is left
-out, and `Loaded.problems` says so in words that can be shown.
+Input is not trusted. Readers skip a field that is unknown or has a bad value, and `Loaded.problems` says so in words.
 """
 
 import json
@@ -31,20 +30,20 @@ from zoexplore.run.setting import (
 
 OPTIONS = tuple(asdict(Accounting()))
 _UNASSUMING = Setting(**{name: getattr(DEMONSTRATION, name) for name in OWN})
-LARGEST_FILE = 10_000  # characters; a setting takes a few hundred
-DEEPEST = 10  # lists and mappings within one another; a setting takes two
+LARGEST_FILE = 10_000  # characters; a setting needs a few hundred
+DEEPEST = 10  # nested lists and mappings; a setting needs two
 _WORDS = ("regime", "clipping", "neighbours", "sampling", "conversion", "sensitivity", "schedule")
 _SWITCHES = ("linear", "printed")
 _TRUTH = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
-_AT_MOST = {"K": "d", "m": "M", "ridge": "m"}  # what is lowered where only the other was given
-_FOLLOWS = {"eta": "M"}  # what is blamed on the other: K/M is beyond numbers
+_AT_MOST = {"K": "d", "m": "M", "ridge": "m"}  # fields that are lowered if only the other is given
+_FOLLOWS = {"eta": "M"}  # errors blamed on the other field: K/M overflows
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A setting and an accounting that were read, and what could not be used of the text, a sentence each.
+    """A setting and an accounting that were read, and a sentence for each part of the text that was not used.
 
-    `read` is false where nothing could be used: then the setting is the one that it would have been read into.
+    If `read` is false, nothing was used, and the setting is the base.
     """
 
     setting: Setting
@@ -54,7 +53,7 @@ class Loaded:
 
 
 def to_fields(setting: Setting, accounting: Accounting) -> dict[str, str]:
-    """What differs from the demonstration run and the usual accounting, as text by the field's name.
+    """The fields that differ from the demonstration run and the default accounting, as text by name.
 
     >>> to_fields(DEMONSTRATION.replace(sigma=1e-4), Accounting())
     {'sigma': '0.0001'}
@@ -64,7 +63,7 @@ def to_fields(setting: Setting, accounting: Accounting) -> dict[str, str]:
 
 
 def in_address(setting: Setting, accounting: Accounting) -> dict[str, str]:
-    """What `to_fields` says, and how a record is counted: what was written before that was said is read as what it meant.
+    """`to_fields` with `sensitivity`, which only old addresses lack.
 
     >>> in_address(DEMONSTRATION.replace(sigma=1e-4), Accounting())
     {'sigma': '0.0001', 'sensitivity': 'least'}
@@ -73,7 +72,7 @@ def in_address(setting: Setting, accounting: Accounting) -> dict[str, str]:
 
 
 def every_field(setting: Setting, accounting: Accounting) -> dict[str, str]:
-    """All that is set, as text by the field's name.
+    """Every field as text by name.
 
     >>> every_field(DEMONSTRATION, Accounting())["K"]
     '260'
@@ -82,7 +81,7 @@ def every_field(setting: Setting, accounting: Accounting) -> dict[str, str]:
 
 
 def from_fields(given: Mapping[Any, Any], base: Setting = DEMONSTRATION) -> Loaded:
-    """A setting from values or their text, by name; for what is not given, that of the base.
+    """A setting from values or texts by name; fields not given keep the base's values.
 
     >>> from_fields({"K": 52, "sigma": "1e-2"}).setting.K
     52
@@ -112,8 +111,8 @@ def to_query(setting: Setting, accounting: Accounting) -> str:
 
 
 def from_address(given: Mapping[str, str]) -> Loaded:
-    """The setting of an address, or of a pin in one. What does not say how a record is counted was written when the clip was
-    supposed idle and counted by, and the demonstration run was another one.
+    """The setting of an address, or of a pin in one. Without `sensitivity` the address is an old one, which followed the paper's
+    convention and started from another demonstration run.
 
     >>> from_address({"K": "52", "sensitivity": "least"}).setting.sigma, from_address({"K": "52"}).setting.sigma
     (5e-05, 0.001)
@@ -125,7 +124,7 @@ def from_address(given: Mapping[str, str]) -> Loaded:
 
 
 def from_query(query: str) -> Loaded:
-    """The setting in a URL's query. Of a field that comes twice, the last counts.
+    """The setting in a URL's query. The last value of a repeated field counts.
 
     >>> from_query("K=52&T=0").problems
     ('T = 0 is not allowed: give a whole number from 1 to 9007199254740992',)
@@ -135,7 +134,7 @@ def from_query(query: str) -> Loaded:
 
 
 def to_yaml(setting: Setting, accounting: Accounting) -> str:
-    """Every field, for a file to be kept.
+    """Every field as YAML, to be kept in a file.
 
     >>> to_yaml(DEMONSTRATION, Accounting()).splitlines()[:2]
     ['setting:', '  n: 20000']
@@ -145,10 +144,10 @@ def to_yaml(setting: Setting, accounting: Accounting) -> str:
 
 
 def from_yaml(text: str) -> Loaded:
-    """The setting in what `to_yaml` wrote, or somebody by hand; fields may also stand without their two headings.
+    """The setting in YAML from `to_yaml` or written by hand, with or without its two headings.
 
-    A file says what a run is: of the loss nothing is assumed that it leaves out, as with `Setting`. Where it leaves out one of
-    the run's own numbers, the demonstration's is taken and said to be.
+    As with `Setting`, a file without constants of the loss assumes nothing of it. Missing numbers of the run itself are taken
+    from the demonstration run, and `problems` says so.
 
     >>> from_yaml("K: 52").problems
     ('n, d, T, sigma, beta are not in the file: they are taken from the demonstration run',)
@@ -179,7 +178,7 @@ def from_yaml(text: str) -> Loaded:
 
 
 def to_python(setting: Setting, accounting: Accounting) -> str:
-    """Code that prints every bound's epsilon of the setting, with what it will print below it.
+    """Code that prints every bound's epsilon, followed by its output as comments.
 
     >>> print(to_python(DEMONSTRATION, Accounting()).splitlines()[0])
     from zoexplore import BOUNDS, Accounting, Setting, epsilon
@@ -197,7 +196,7 @@ def to_python(setting: Setting, accounting: Accounting) -> str:
 
 
 def to_notebook(setting: Setting, accounting: Accounting) -> str:
-    """A Jupyter notebook that draws the setting's curves, prints every bound's epsilon, and opens the explorer at it.
+    """A Jupyter notebook that draws the curves, prints every bound's epsilon, and opens the explorer.
 
     >>> import json
     >>> len(json.loads(to_notebook(DEMONSTRATION, Accounting()))["cells"])
@@ -227,7 +226,7 @@ def _cell(number: int, kind: str, source: str) -> dict[str, Any]:
 def to_csv(
     setting: Setting, accounting: Accounting, field: str, values: Iterable[float], bounds: Iterable[str] | None = None
 ) -> str:
-    """epsilon along a field by some bounds, or all of them, inf where one does not apply; the setting as YAML in lines with a #.
+    """epsilon along a field by some or all bounds, inf where one does not apply; the setting as YAML in comments.
 
     >>> print(to_csv(DEMONSTRATION, Accounting(), "T", [1, 2]).splitlines()[-3])  # doctest: +ELLIPSIS
     T,composition,output-perturbation,corollary,theorem,sharp,noisy-gd...
@@ -246,7 +245,7 @@ def to_csv(
 
 
 class _Plain(yaml.SafeLoader):
-    """YAML without depth and without merged mappings: in both, a short file can take hours to read."""
+    """YAML without deep nesting and merge keys, either of which lets a short file take hours to read."""
 
     depth = 0
 
@@ -259,7 +258,7 @@ class _Plain(yaml.SafeLoader):
         return node
 
     def flatten_mapping(self, node: Any) -> None:
-        """Leave a merge key where it is, for the constructor to refuse."""
+        """Keep a merge key, which the constructor then refuses."""
 
 
 def _nothing(why: str) -> Loaded:
@@ -279,7 +278,7 @@ def _text(value: Any) -> str:
 
 
 def _value(name: str, raw: Any) -> Any:
-    """What was meant by a text; the text itself where it means nothing, for `Setting` to refuse."""
+    """The value of a text; the text itself if it has none, which `Setting` then refuses."""
     if not isinstance(raw, str):
         return raw
     text = raw.strip()
@@ -298,7 +297,7 @@ def _value(name: str, raw: Any) -> Any:
 
 
 def _built(base: Any, values: dict[str, Any], problems: list[str]) -> tuple[Any, set[str]]:
-    """The base with every value that it takes, and their names; for each one refused a line is added to `problems`."""
+    """The base with every valid change, and their names; each refusal becomes a line in `problems`."""
     values, given = dict(values), set(values)
     while True:
         try:
@@ -310,7 +309,7 @@ def _built(base: Any, values: dict[str, Any], problems: list[str]) -> tuple[Any,
                 del values[name]
                 given.discard(name)
                 problems.append(str(error))
-            else:  # a default that is too much for what was given
+            else:  # a default that conflicts with a given value
                 values[name] = values.get(_AT_MOST[name], getattr(base, _AT_MOST[name]))
                 problems.append(f"{name} is lowered to {_AT_MOST[name]} = {_text(values[name])}")
 

@@ -1,4 +1,4 @@
-"""When hiding the iterates helps: along a field or over two, by how much epsilon falls, by which bound, and why not."""
+"""Where hiding the iterates helps, over one field or two: by how much, by which bound, or why not."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from zoexplore.bounds.guarantee import DEFAULT
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.run.setting import Accounting, Setting
 
-LEAST_GAIN = 1.05  # composition over the least bound: less than that is nothing gained
+LEAST_GAIN = 1.05  # a ratio of composition to the least bound below this counts as no gain
 PUBLIC = "composition"
 ALONG_ALL = (
     "β = 1: all noise is along the directions, so that none covers what earlier steps left across them; only composition is left."
@@ -29,7 +29,7 @@ class Gain:
         composition: epsilon if every iterate is published.
         least: the least epsilon of the bounds on this run, composition among them.
         winner: that bound's id; composition's where nothing is gained, empty where no bound applies.
-        why: why nothing is gained, a sentence; empty where something is.
+        why: a sentence that says why nothing is gained; empty where something is.
     """
 
     composition: np.ndarray
@@ -39,14 +39,14 @@ class Gain:
 
     @property
     def ratio(self) -> np.ndarray:
-        """composition over least, at least 1; inf where only hidden iterates have a guarantee, nan where nothing has."""
+        """composition/least, at least 1; inf where only hidden iterates have a guarantee, nan where neither has."""
         with np.errstate(invalid="ignore", divide="ignore"):
             both_nothing = (self.least == 0) & (self.composition == 0)
             return np.where(both_nothing, 1.0, self.composition / self.least)
 
 
 def gain_along(setting: Setting, field: str, values: Iterable[float], accounting: Accounting = DEFAULT) -> Gain:
-    """What hiding gains along a field of a run, everything compared under what the run supposes.
+    """What hiding gains along a field, with all bounds compared under the run's own supposition.
 
     Raises:
         ValueError: the field is unknown, or a value is not allowed.
@@ -88,7 +88,7 @@ def gain_map(
 
 
 def _why_not(runs: RunArrays, accounting: Accounting) -> np.ndarray:
-    """Why the sharper bound is not below composition, run by run: the first that holds of these."""
+    """Why the sharper bound is not below composition, run by run: the last reason assigned below that holds."""
     why = np.full(runs.shape, TOO_SHORT, object)
     with np.errstate(all="ignore"):
         why[np.broadcast_to(~(runs.c < 1), runs.shape)] = NO_PULL

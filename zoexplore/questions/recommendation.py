@@ -1,4 +1,4 @@
-"""What to run for a target epsilon: directions, steps, share and noise, from what is known before anything is trained."""
+"""A plan for a target epsilon: directions, steps, share and noise, from what is known before training."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from zoexplore.questions.calibration import Unreachable, calibrate
 from zoexplore.run.formatting import format_count, format_short
 from zoexplore.run.setting import LARGEST_INTEGER, OWN, Accounting, Refused, Setting
 
-PASSES = 100.0  # forward passes a record where none are given
-CLEAR = 3.0  # a step as many times as long as its noise is good enough: fewer directions would not make it much better
-LEAST_STEPS = 200  # where the budget has so many: each goes only as far as the loss is nearly straight
-SHARES = 1 / (1 + np.exp(-np.linspace(-5, 5, 21)))  # of the noise along the directions, that are tried where some hides across
+PASSES = 100.0  # forward passes a record by default
+CLEAR = 3.0  # a step this many times as long as its noise is clear enough; fewer directions would gain little
+LEAST_STEPS = 200  # if the budget allows: a single step must stay where the loss is nearly linear
+SHARES = 1 / (1 + np.exp(-np.linspace(-5, 5, 21)))  # shares tried where noise across the directions hides something
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,11 @@ class Plan:
         setting: the run.
         epsilon: what the bound gives for it, at most the target.
         bound: which one that is.
-        signal: how many times as long as its noise a step can be, by `signal_to_noise`.
+        signal: the longest step over its noise, by `signal_to_noise`.
         passes: forward passes a record over the whole run, 2KTb/n.
-        reasons: why these values, with numbers; first of all that the noise drowns the steps, where it does.
-        supposed: what it rests on and no number can show.
-        warnings: what else to be aware of.
+        reasons: why these values, with numbers; the first says so if the noise drowns the steps.
+        supposed: assumptions that no number can check.
+        warnings: other cautions.
     """
 
     setting: Setting
@@ -45,10 +45,9 @@ class Plan:
 
 
 def signal_to_noise(setting: Setting) -> float:
-    """The longest mean step over the length of its noise, eta sigma: C/(K sigma) for a joint clip C, if all records push one way.
+    """The longest step over its noise eta sigma: C/(K sigma) for a joint clip C, if all records push the same way.
 
-    Where gradients have length at most L, random directions see about L sqrt(K/d) of one, if that is less than the clip allows
-    (docs/concepts.md, "A step and its noise").
+    For gradients of length at most L, L sqrt(K/d) replaces C where it is less (docs/concepts.md, "A step and its noise").
 
     >>> run = Setting(n=1000, d=10**6, K=16, T=100, sigma=0.01, beta=1.0, clipping="joint")
     >>> signal_to_noise(run)
@@ -60,7 +59,7 @@ def signal_to_noise(setting: Setting) -> float:
 
 
 def passes_of(setting: Setting) -> float:
-    """Forward passes a record over the whole run: two for each direction of each step that it is in, 2KTb/n on average.
+    """Forward passes a record in the whole run, 2KTb/n on average: two per direction and step that uses the record.
 
     >>> passes_of(Setting(n=1000, d=10**6, K=16, T=100, sigma=0.01, beta=1.0, batch=50))
     160.0
@@ -77,27 +76,27 @@ def recommend(
     accounting: Accounting = DEFAULT,
     **known: Any,
 ) -> Plan:
-    """A run for a target epsilon from what is known before training: data, model size, batch and a budget of forward passes.
+    """A run for a target epsilon from data, model size, batch and a budget of forward passes, all known before training.
 
-    Nothing needs to be known of the loss: by the clip alone composition covers every run, all noise goes along the directions
-    (beta = 1), and a record's K quotients are clipped together. Whether a step is heard above its noise depends on the passes and
-    hardly on how they are split into K T (docs/concepts.md, "A step and its noise"). So as many directions are taken, and as few
-    steps, as leave a step 3 times as long as its noise, or else the K with which it is longest; at least 200 steps where the
-    budget has as many. Where a bound for hidden iterates applies and needs less noise, a share beta of its own is chosen.
+    It assumes nothing of the loss by default: composition needs the clip alone, all noise lies along the directions (beta = 1),
+    and the clip is joint. Whether a step stands out from its noise depends on the passes K T and hardly on their split
+    (docs/concepts.md, "A step and its noise"). So the plan takes the most directions and fewest steps that leave a step 3 times
+    as long as its noise, or else the K that makes it longest, and at least 200 steps if the budget allows. Where a bound for
+    hidden iterates applies and needs less noise, the plan chooses beta for it.
 
     Args:
-        setting: a run that says what is known; of its K, T, beta and sigma only what it costs in passes is used. Where None,
-            what is known is said by name.
+        setting: a run with the known fields; its K and T count only as a budget of passes, its beta and sigma not at all. Where
+            None, `known` gives the fields.
         epsilon: the target.
-        passes: forward passes a record, 2KTb/n; the setting's own, or 100, where None.
-        bound: what the target is met by: an id of `BOUNDS`, or "best".
-        accounting: how to count. A plan is a run with one share, which is what is counted: schedule="optimal" changes nothing.
-        known: fields of `Setting` in place of its own: n, d, batch, delta, lipschitz, ... Of K, T and beta those are kept that
-            are given here. The clip is joint unless clipping="each".
+        passes: forward passes a record, 2KTb/n; by default the setting's own, or 100.
+        bound: the bound that meets the target: an id of `BOUNDS`, or "best".
+        accounting: how to count; schedule="optimal" changes nothing, since a plan has a single share.
+        known: fields of `Setting` that replace the setting's: n, d, batch, delta, lipschitz, ... K, T and beta are chosen unless
+            given here. The clip is joint unless clipping="each".
 
     Raises:
         Unreachable: no noise meets the target by that bound.
-        Refused: a value is not allowed, n or d is missing, or the budget has not one direction for one step.
+        Refused: a value is not allowed, n or d is missing, or the budget does not cover one direction for one step.
 
     >>> plan = recommend(n=20_000, d=10**6, batch=64, epsilon=2.0, passes=200)
     >>> plan.setting.K, plan.setting.T, plan.setting.beta, plan.bound, plan.epsilon <= 2, plan.signal > 3
@@ -126,7 +125,7 @@ def recommend(
 
 
 def _known(setting: Setting | None, known: dict[str, Any]) -> Setting:
-    """What is known, as a run of one step in one direction unless more is said."""
+    """The known fields as a run of one step in one direction, unless K or T are given."""
     if setting is not None:
         return setting.replace(**{"clipping": "joint", "K": 1, "T": 1} | known)
     missing = [name for name in OWN if name in ("n", "d") and name not in known]
@@ -137,7 +136,7 @@ def _known(setting: Setting | None, known: dict[str, Any]) -> Setting:
 
 
 def _splits(base: Setting, passes: float, fixed: Mapping[str, int]) -> list[Setting]:
-    """Runs that spend the passes on fewer and fewer directions, and more and more steps."""
+    """Runs that split the passes into ever fewer directions and more steps."""
     work = passes * base.n / (2 * (base.batch or base.n))  # K T
     if "K" in fixed and "T" in fixed:
         return [base]
@@ -162,7 +161,7 @@ def _too_few(base: Setting, passes: float) -> list[Setting]:
 class _Question:
     """The least noise that meets a target."""
 
-    shares: tuple[float, ...]  # of the noise along the directions, that are tried first
+    shares: tuple[float, ...]  # the first shares to try
     epsilon: float
     bound: str
     accounting: Accounting
@@ -171,7 +170,7 @@ class _Question:
         return calibrate(run, "sigma", epsilon=self.epsilon, bound=self.bound, accounting=self.accounting)
 
     def quietest(self, run: Setting) -> Setting:
-        """The run with the least noise: all of it along the directions or, where that may hide something, half."""
+        """The run with the least noise: all of it along the directions, or half where hiding may help."""
         found, failed = [], None
         for beta in self.shares:
             try:
@@ -184,7 +183,7 @@ class _Question:
         return min(found, key=lambda run: run.sigma)
 
     def with_best_share(self, run: Setting) -> Setting:
-        """The run with the share, of those that are tried, that needs the least noise."""
+        """The run with whichever share tried needs the least noise."""
         if run.beta == 1.0 or run.K == run.d or len(self.shares) == 1:
             return run
         shares = np.append(SHARES, 1.0)

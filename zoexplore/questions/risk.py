@@ -1,7 +1,7 @@
 """An attacker's advantage, true positives and posterior (docs/concepts.md, "What an attacker can do").
 
-`Guarantee` answers for one run, from its trade-off function (`bounds/tradeoff.py`). Here are the same answers along a field, for
-a single pair (epsilon, delta), and the pair that a wanted answer comes to.
+`Guarantee` answers for one run, from its trade-off function (`bounds/tradeoff.py`). This module answers along a field and for a
+single pair (epsilon, delta), and gives the pair that guarantees a wanted answer.
 
 >>> from zoexplore import guarantee
 >>> from zoexplore.run.presets import DEMONSTRATION
@@ -26,7 +26,7 @@ __all__ = ["TradeOff", "along", "of_pair"]
 
 
 def of_pair(epsilon: float, delta: float) -> TradeOff:
-    """All that a single pair (epsilon, delta) says; a run whose budget is known says more.
+    """The trade-off of a single pair (epsilon, delta); a run with a known budget has a better one.
 
     Raises:
         ValueError: epsilon is negative, or delta not in [0, 1].
@@ -41,7 +41,7 @@ def of_pair(epsilon: float, delta: float) -> TradeOff:
 def along(
     setting: Setting, field: str, values: Iterable[float], bound: str = "sharp", accounting: Accounting = DEFAULT
 ) -> list[TradeOff]:
-    """The trade-off at each value of one field of a run; nothing is known where the bound does not apply.
+    """The trade-off at each value of one field of a run; trivial where the bound does not apply.
 
     Raises:
         ValueError: the bound or the field is unknown, or a value is not allowed.
@@ -50,27 +50,27 @@ def along(
 
 
 def pair_for_advantage(advantage: float) -> tuple[float, float]:
-    """(epsilon, delta) with delta close to it, which keeps the advantage: (e - 1 + 2 delta)/(e + 1), e = exp(epsilon)."""
+    """(epsilon, delta), delta just below it, that limits the advantage (e - 1 + 2 delta)/(e + 1), e = exp(epsilon), to it."""
     delta = 0.9 * advantage
     return log1p(2 * (advantage - delta) / (1 - advantage)), delta
 
 
 def pair_for_positives(fpr: float, tpr: float) -> tuple[float, float]:
-    """(epsilon, delta) which keeps the true positives at a false-positive rate: the larger of both branches' epsilon."""
+    """(epsilon, delta) that limits the true positives at a false-positive rate: the larger epsilon of both branches."""
     delta = 0.1 * (tpr - fpr)
     few = log((1 - delta - fpr) / (1 - tpr)) if tpr < 1 else inf
     return max(log((tpr - delta) / fpr) if fpr > 0 else 0.0, few), delta
 
 
 def wanted_advantage(value: object) -> float:
-    """An advantage as a target. Raises ValueError unless it is in (0, 1)."""
+    """A checked target advantage. Raises ValueError unless it is in (0, 1)."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
         raise ValueError(f"advantage = {shown(value)} is not allowed: give a number above 0 and below 1")
     return float(value)
 
 
 def wanted_positives(value: object) -> tuple[float, float]:
-    """(false-positive rate, most true positives) as a target. Raises ValueError unless 0 < fpr < tpr < 1."""
+    """A checked target (false-positive rate, greatest true-positive rate). Raises ValueError unless 0 < fpr < tpr < 1."""
     try:
         fpr, tpr = (float(x) for x in value)  # type: ignore[attr-defined]
     except (TypeError, ValueError):

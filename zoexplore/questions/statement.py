@@ -1,7 +1,7 @@
-"""What a guarantee says, in words and as data that a program reads: for a paper's appendix, a model card or a release's file.
+"""A guarantee in words and as data: for a paper's appendix, a model card or a release's file.
 
-It names the unit that is protected, what neighbours are, how records are drawn, what may be released, which assumptions numbers
-decide and which are the reader's to vouch for, what is not covered, and which versions computed it.
+It names the unit protected, the neighbours, the sampling, what may be released, the assumptions that numbers decide and those
+that the reader has to vouch for, what is not covered, and the versions that computed it.
 """
 
 import platform
@@ -21,32 +21,32 @@ NOT_COVERED = (
     "noise that can be guessed: a poor generator, a seed that leaks, directions that tell the noise",
     "the gap between real and floating-point numbers",
 )
-PUBLIC = ("composition",)  # what holds with every iterate released; with any other bound a statement asks for secrecy
+PUBLIC = ("composition",)  # bounds that hold with every iterate released; the others require secrecy
 HIDDEN = "any intermediate model, loss, gradient or progress curve that somebody gets to see"
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A guarantee as it may be published.
+    """A guarantee to publish.
 
     Args:
         bound: the registry's id.
         title: the bound's name.
         epsilon, delta: the guarantee; epsilon is inf where the bound does not apply.
-        reason: why it does not apply; empty where it does.
-        note: what to know of the number beside its assumptions; empty if nothing.
-        unit: whose data it is about.
+        reason: why the bound does not apply; empty where it does.
+        note: a remark on the number; empty if none.
+        unit: whose data is protected.
         neighbours: which two data sets are compared.
-        sampling: which records a step sees.
-        clipping: what of a record is limited, and at what.
-        released: what may be seen.
+        sampling: which records a step uses.
+        clipping: which clip limits a record, and at what norm.
+        released: what may be published.
         met: assumptions that the numbers satisfy.
-        supposed: assumptions that no number decides: whoever publishes the statement vouches for them.
+        supposed: assumptions that no number decides, for the publisher to vouch for.
         failed: assumptions that the numbers violate, and by how much.
-        not_covered: what the guarantee says nothing of.
+        not_covered: what the guarantee does not cover.
         source: where the bound is from.
-        setting, accounting: what was accounted, and how.
-        versions: of what computed it.
+        setting, accounting: the run, and how it was counted.
+        versions: of the software that computed it.
     """
 
     bound: str
@@ -70,11 +70,11 @@ class Statement:
     versions: dict[str, str]
 
     def as_dict(self) -> dict[str, Any]:
-        """The statement as JSON has it: infinite numbers are the text "inf", missing ones None."""
+        """The statement for JSON, with "inf" for infinite numbers and None for missing ones."""
         return plain(asdict(self))
 
     def __str__(self) -> str:
-        """The statement in words; epsilon rounded up to three digits."""
+        """The statement in words, with epsilon rounded up to three digits."""
         by = BOUNDS[self.bound].in_text + (
             ", as printed" if self.accounting.get("printed") and BOUNDS[self.bound].printed else ""
         )
@@ -104,12 +104,12 @@ class Statement:
 
 
 def statement(setting: Setting, bound: str = "best", accounting: Accounting = Accounting()) -> Statement:  # noqa: B008
-    """What a bound says of a run, to be published or kept beside a model.
+    """A bound's guarantee for a run, to publish or to keep beside a model.
 
     Args:
         setting: the run.
         bound: an id of `BOUNDS`, or "best": the least that applies.
-        accounting: how to count. With the printed constants the statement says that it is no guarantee.
+        accounting: how to count; with the printed constants the statement says that it is no guarantee.
 
     Raises:
         ValueError: the bound is unknown.
@@ -144,7 +144,7 @@ def statement(setting: Setting, bound: str = "best", accounting: Accounting = Ac
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can have it: infinite numbers as text, nan as None.
+    """A value for JSON: infinite numbers as text, nan as None.
 
     >>> plain({"epsilon": inf, "K": (1, 2)})
     {'epsilon': 'inf', 'K': [1, 2]}
@@ -201,7 +201,7 @@ def _released(setting: Setting, hidden: bool) -> str:
 
 
 def versions(*more: str) -> dict[str, str]:
-    """Of Python, of what computes guarantees, and of more packages, by name.
+    """Versions by name: Python, the packages that compute guarantees, and `more`.
 
     >>> sorted(versions())
     ['numba', 'numpy', 'python', 'scipy', 'zoexplore']

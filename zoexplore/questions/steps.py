@@ -1,4 +1,4 @@
-"""Where along a run a bound starts to pay, and where it stops growing."""
+"""The step from which a bound is below composition, and the step after which it stops growing."""
 
 from collections.abc import Callable
 from math import inf
@@ -9,14 +9,12 @@ from zoexplore.bounds import curve
 from zoexplore.bounds.guarantee import DEFAULT
 from zoexplore.run.setting import LARGEST_INTEGER, Accounting, Setting
 
-STEPS = 257  # looked at together
+STEPS = 257  # values evaluated at once
 ALL_STEPS = np.unique(np.geomspace(1, LARGEST_INTEGER, STEPS).round())
 
 
 def crossover_step(setting: Setting, bound: str = "sharp", accounting: Accounting = DEFAULT) -> float:
-    """T*, the step from which on a bound is below composition; inf where it never is, up to 2^53 steps.
-
-    The sharper bound is never above composition; here it counts from where it is truly below.
+    """T*, the step from which a bound is strictly below composition; inf if it never is up to 2^53 steps.
 
     Raises:
         ValueError: the bound is unknown.
@@ -34,10 +32,9 @@ def crossover_step(setting: Setting, bound: str = "sharp", accounting: Accountin
 
 
 def flat_step(setting: Setting, bound: str = "sharp", accounting: Accounting = DEFAULT, *, growth: float = 0.01) -> float:
-    """The step after which epsilon grows by less than `growth` in all, however long the run.
+    """The step after which epsilon grows by less than `growth` in all, up to 2^53 steps, the most that a Setting allows.
 
-    "However long" is up to 2^53 steps, the most that a Setting takes; inf where epsilon is infinite or still grows that much
-    over the last half of them.
+    inf where epsilon is infinite or grows that much over the last half of them.
 
     Raises:
         ValueError: the bound is unknown, or the growth is not above 0.
@@ -56,8 +53,8 @@ def flat_step(setting: Setting, bound: str = "sharp", accounting: Accounting = D
 
 
 def from_which_on(holds: Callable[[np.ndarray], np.ndarray], T: np.ndarray = ALL_STEPS, finer: int = STEPS) -> float:
-    """The smallest T from which on something holds, looked for between numbers of steps T, ascending, and then on finer and finer
-    grids; inf where it fails at the last.
+    """The smallest T from which a condition holds, sought between ascending values of T and then on ever finer grids; inf where
+    it fails at the last.
 
     >>> from_which_on(lambda T: T**2 > 10**6)
     1001

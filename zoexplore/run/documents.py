@@ -1,4 +1,4 @@
-"""The project's own pages of mathematics, by section: in `docs/` beside the package, or within it once it is installed."""
+"""Sections of the pages in `docs/`, which lie beside the package or, once installed, inside it."""
 
 import re
 from functools import cache
@@ -11,7 +11,7 @@ _HEADING = re.compile(r"^(#+) (?:\d+\. )?(.*?)\s*$")
 
 
 class Reference(NamedTuple):
-    """A page of `docs/` without its ending, and one of its headings, without its number."""
+    """A page of `docs/` without its suffix, and one of its headings without its number."""
 
     page: str
     heading: str
@@ -34,11 +34,11 @@ def read(page: str) -> str:
 
 
 def section(reference: Reference) -> str:
-    """What stands below a heading of a page, in Markdown, up to the next heading of its rank or above.
+    """The section under a heading, in Markdown.
 
     Raises:
         FileNotFoundError: there is no such page.
-        KeyError: it has no such heading.
+        KeyError: the page has no such heading.
 
     >>> section(Reference("bounds", "Composition")).splitlines()[0]
     '## 3. Composition'
@@ -60,9 +60,7 @@ def section(reference: Reference) -> str:
 
 @cache
 def as_html(reference: Reference) -> str:
-    """What stands below a heading of a page, as HTML with its formulas left in TeX for MathJax.
-
-    Links to other pages lose their targets, which a reader's page does not serve.
+    """A section as HTML with its formulas in TeX, for MathJax. Links to other pages lose their targets, which are not served.
 
     Raises:
         FileNotFoundError, KeyError: there is no such page or heading.
@@ -74,7 +72,7 @@ def as_html(reference: Reference) -> str:
 
 @cache
 def _renderer() -> Any:
-    from markdown_it import MarkdownIt  # which Panel brings: the accountant does without
+    from markdown_it import MarkdownIt  # a dependency of the page, not of the accountant
     from mdit_py_plugins.dollarmath import dollarmath_plugin
 
     made = MarkdownIt("commonmark").enable("table")

@@ -1,7 +1,6 @@
-"""A run's fields, in one table: what each is called, its symbol, and the range that a slider or a picture covers.
+"""Two tables: a run's fields, with names, symbols and usual ranges, and its options.
 
-`Setting` says which values are possible; the ranges here are the usual ones. Whatever lists fields reads this table, and whatever
-lists the options of a run the one below it.
+`Setting` says which values are allowed; the ranges here are those of sliders and figures.
 """
 
 import re
@@ -17,14 +16,14 @@ class Field:
     Args:
         name: its name in `Setting`.
         symbol: the paper's.
-        noun: what it is, as an axis says it.
-        meaning: what it is, in a phrase with its unit or its limits.
-        low, high: the range that sliders and pictures cover.
+        noun: the words of an axis label.
+        meaning: a phrase with unit or limits.
+        low, high: the range of sliders and figures.
         whole: whether its values are whole numbers.
-        linear: whether equal steps matter, as within [0, 1]; else equal ratios do.
-        label: what a control says beside the symbol; the noun where empty.
-        best: what a plan looks for in it ("the least noise"); empty where no plan solves for it.
-        left_out: what stands for None; empty where it is not allowed.
+        linear: whether the scale is linear, as in [0, 1]; otherwise logarithmic.
+        label: a control's words beside the symbol; the noun if empty.
+        best: what a plan that solves for it seeks ("the least noise"); empty if none does.
+        left_out: the meaning of None; empty if None is not allowed.
     """
 
     name: str
@@ -93,7 +92,7 @@ FIELDS = {
         Field("records_per_person", "g", "records per person", "the most records that one person has", 1, 1e3, whole=True),
     )
 }  # fmt: skip
-OPTIONS = {  # of a run and of how it is counted: what each is called
+OPTIONS = {  # options of `Setting` and `Accounting`: their names
     "regime": {"strongly-convex": "strongly convex", "convex": "convex", "non-convex": "non-convex"},
     "clipping": {"each": "each quotient", "joint": "a record's quotients together"},
     "neighbours": {"replace-one": "replace one", "add-remove": "add or remove"},
@@ -117,7 +116,7 @@ def symbol_of(name: str) -> str:
 
 
 def in_symbols(message: str) -> str:
-    """A message with symbols in place of the fields' names, ∞ in place of inf, and what is allowed in groups of three digits.
+    """A message with symbols for the fields' names, ∞ for inf, and allowed values in groups of three digits.
 
     >>> in_symbols("sigma = -1 is not allowed: give a finite number above 0")
     'σ = -1 is not allowed: give a finite number above 0'

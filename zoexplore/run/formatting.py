@@ -1,4 +1,4 @@
-"""Numbers as text: for a reader, for a field that is typed into, and in TeX."""
+"""Numbers as text: for reading, for input boxes, and in TeX."""
 
 import re
 from decimal import ROUND_CEILING, Context, Decimal
@@ -6,10 +6,10 @@ from math import inf, isfinite, isnan, nan
 from typing import SupportsFloat
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-THIN = "\u202f"  # narrow, and not to be broken at
-LONGEST_TYPED = 12  # characters that a box has room for
+THIN = "\u202f"  # a narrow no-break space
+LONGEST_TYPED = 12  # characters that fit in an input box
 
-_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3}){2,}(\.\d*)?|[+-]?[1-9]\d{0,2}(,\d{3})+\.\d*")  # groups beyond doubt
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3}){2,}(\.\d*)?|[+-]?[1-9]\d{0,2}(,\d{3})+\.\d*")  # unambiguous groups of three
 
 
 def format_power(exponent: int) -> str:
@@ -18,10 +18,7 @@ def format_power(exponent: int) -> str:
 
 
 def format_number(x: float, figures: int = 3) -> str:
-    """A number to so many significant digits: 3.75, 0.0267, 7 160, 2.76 × 10⁶, ∞.
-
-    Rounded up, since most are privacy losses, and one must never be shown smaller than it is.
-    """
+    """A number rounded up, as a privacy loss must be, to some significant digits: 3.75, 0.0267, 7 160, 2.76 × 10⁶, ∞."""
     if isnan(x):
         return "–"
     if not isfinite(x):
@@ -30,7 +27,7 @@ def format_number(x: float, figures: int = 3) -> str:
         return "0"
     exact = Decimal(repr(float(x)))  # the shortest decimal that is this float: 1.5 stays 1.5
     rounded = _up(exact, exact.adjusted(), figures)
-    exponent = rounded.adjusted()  # 9.996 is 10.0
+    exponent = rounded.adjusted()  # 9.996 rounds to 10.0
     rounded = _up(rounded, exponent, figures)
     if -4 <= exponent < 5:
         return f"{rounded:,.{max(figures - 1 - exponent, 0)}f}".replace(",", THIN)
@@ -38,7 +35,7 @@ def format_number(x: float, figures: int = 3) -> str:
 
 
 def _up(x: Decimal, exponent: int, figures: int) -> Decimal:
-    """The least decimal with so many figures from 10^exponent on that is no less than x."""
+    """x rounded up to `figures` digits, the first of them that of 10^exponent."""
     return x.quantize(Decimal(1).scaleb(exponent + 1 - figures), rounding=ROUND_CEILING)
 
 
@@ -52,12 +49,12 @@ def format_percent(x: float, figures: int = 2) -> str:
 
 
 def format_share(x: float, space: str = " ") -> str:
-    """A probability in percent, exact: as one would type it, and with a `THIN` space as it is printed."""
+    """A probability in percent, exact: as typed, or with a `THIN` space as printed."""
     return f"{format_exact(_hundredfold(x))}{space}%"
 
 
 def format_measured_share(x: float, decimals: int = 0) -> str:
-    """A share that was measured or computed, and is no privacy loss, in percent to the nearest.
+    """A measured share, no privacy loss, in percent rounded to the nearest.
 
     >>> format_measured_share(0.8449), format_measured_share(1 / 3, 1)
     ('84\u202f%', '33.3\u202f%')
@@ -66,7 +63,7 @@ def format_measured_share(x: float, decimals: int = 0) -> str:
 
 
 def _hundredfold(x: float) -> float:
-    """100 x without the product's rounding, by which 0.07 would become a little more than 7."""
+    """100 x without rounding: 100 * 0.07 is a little more than 7 in doubles."""
     return float(Decimal(repr(float(x))).scaleb(2))
 
 
@@ -74,7 +71,7 @@ def parse_share(text: str) -> float:
     """A typed probability strictly between 0 and 1: 0.01, 1 %.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is no such number.
 
     >>> parse_share("1 %"), parse_share("0.5")
     (0.01, 0.5)
@@ -91,7 +88,7 @@ def parse_share(text: str) -> float:
 
 
 def format_sentence(words: str) -> str:
-    """Words as the beginning of a sentence: a capital letter, unless it begins with a symbol.
+    """Words with a capital first letter, unless they begin with a symbol.
 
     >>> format_sentence("the clip may act"), format_sentence("b = 8 is below n")
     ('The clip may act', 'b = 8 is below n')
@@ -101,13 +98,13 @@ def format_sentence(words: str) -> str:
 
 
 def format_count(count: SupportsFloat) -> str:
-    """A count, in groups of three digits."""
+    """A count in groups of three digits."""
     x = float(count)
     return f"{x:,.0f}".replace(",", THIN) if x < 1e15 else format_number(x)
 
 
 def format_short(number: SupportsFloat, figures: int = 3) -> str:
-    """A number as short as it may be, to so many digits, to the nearest: 10⁻⁵, 2 × 10⁻⁶, 0.001, 0.25, 1 000, ∞."""
+    """A number in its shortest form, rounded to the nearest: 10⁻⁵, 2 × 10⁻⁶, 0.001, 0.25, 1 000, ∞."""
     x = float(number)
     if not isfinite(x) or x == 0:
         return format_number(x)
@@ -119,7 +116,7 @@ def format_short(number: SupportsFloat, figures: int = 3) -> str:
 
 
 def format_delta(delta: float) -> str:
-    """A target δ as short as it may be, rounded up: a guarantee is not said to hold at a smaller one than it was computed for.
+    """A target δ in its shortest form, rounded up: no guarantee is shown at a smaller δ than it was computed for.
 
     >>> format_delta(1e-5), format_delta(1 / 8103)
     ('10⁻⁵', '1.24\u202f×\u202f10⁻⁴')
@@ -128,7 +125,7 @@ def format_delta(delta: float) -> str:
 
 
 def format_exact(x: float | None) -> str:
-    """A value as one would type it: exact, and short where that is exact too."""
+    """The shortest text that is typed for exactly this value."""
     if x is None:
         return ""
     if x == inf:
@@ -147,8 +144,8 @@ def format_exact(x: float | None) -> str:
 
 
 def format_typed(x: float | None) -> str:
-    """A value in a box: a whole number exactly, in groups of three digits, as elsewhere, from 10⁹ on short if it can be; of any
-    other that is too long for a box six digits, since the reader of a number that is cut misses its exponent.
+    """A value for an input box: whole numbers exact, in groups of three or from 10⁹ on as powers; others that are too long to
+    fit with six digits, so that no exponent is cut off.
 
     >>> [format_typed(x).replace(THIN, " ") for x in (10**6, 10**9, 2**31, 0.001, 3.293432762980055e-08)]
     ['1 000 000', '1e9', '2 147 483 648', '0.001', '3.29343e-8']
@@ -163,7 +160,7 @@ def parse_number(text: str) -> float:
     """A typed number: 23456, 20 000, 1,000,000, 1e-3, ∞.
 
     Raises:
-        ValueError: it is none, or a comma in it may stand for a point or for nothing, as in 0,001 and 20,000.
+        ValueError: the text is no number, or a comma in it is ambiguous, as in 0,001 and 20,000.
     """
     cleaned = "".join(text.split()).replace(THIN, "").replace("_", "").replace("−", "-")
     if _GROUPED.fullmatch(cleaned):
@@ -179,7 +176,7 @@ def parse_number(text: str) -> float:
 
 
 def format_tex(x: float, figures: int = 4) -> str:
-    """A number in TeX, to the nearest: 0.5, 20\\,000, 2.75\\cdot 10^{6}, 10^{-6}; what is none is said to be undefined."""
+    """A number in TeX, rounded to the nearest: 0.5, 20\\,000, 2.75\\cdot 10^{6}, 10^{-6}; "undefined" for nan."""
     if isnan(x):
         return r"\text{undefined}"
     if not isfinite(x):
@@ -195,10 +192,10 @@ def format_tex(x: float, figures: int = 4) -> str:
 
 
 def bound_in_tex(x: float) -> str:
-    """What something is at most, in TeX, rounded up: a privacy loss, a chance of failing, a distance, a Lipschitz constant."""
+    """An upper bound in TeX, rounded up."""
     return format_tex(round_up(x))
 
 
 def round_up(x: float, figures: int = 4) -> float:
-    """The least number of so many digits that is no less than x: a loss is not shown smaller than it is."""
+    """x rounded up to `figures` digits, so that no loss is shown smaller than it is."""
     return float(Context(prec=figures, rounding=ROUND_CEILING).create_decimal(repr(x)))

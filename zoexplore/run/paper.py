@@ -1,4 +1,4 @@
-"""The paper that mechanism and theorem come from, how both are cited (`CITATION.cff` says the same), and its misprints."""
+"""The paper behind mechanism and theorem: its citation, as in `CITATION.cff`, and its misprints."""
 
 from typing import NamedTuple
 

@@ -1,9 +1,8 @@
-"""Settings worth starting from: the paper's figures as far as its text fixes them, and the mechanisms next to it.
+"""Presets: the paper's figures, published runs and related mechanisms.
 
-The text under "Details about numerical results" fixes R = M = Delta = 1, m = 0.9, eta = K/M and Mironov's conversion,
-and n = 1000 and 2000 for the non-convex figure; the curves follow the paper's printed constants. It leaves open n
-elsewhere, d, K, sigma, beta, delta and the values of K and Delta that are compared. Those are chosen here, so that the
-bounds apply and the numbers are of a size that one would want: the shapes are the paper's, the heights need not be.
+For its figures the paper ("Details about numerical results") fixes R = M = Delta = 1, m = 0.9, eta = K/M, Mironov's conversion,
+and n = 1000 and 2000 for the non-convex figure. We chose the rest (other n, d, K, sigma, beta, delta, and the K and Delta that
+are compared) so that the bounds apply: the curves have the paper's shapes, but not always its heights.
 """
 
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from zoexplore.run.published import RUNS
 from zoexplore.run.setting import Accounting, Setting
 
 _DEFAULT = Accounting()
-PAPER_CONVENTION = Accounting(sensitivity="clip")  # of its figures: the clip is supposed idle, and a record counted by it
+PAPER_CONVENTION = Accounting(sensitivity="clip")  # of the figures: the clip is supposed idle, and a record is counted by it
 AS_PRINTED = PAPER_CONVENTION.replace(conversion="mironov", printed=True)
 # A run that learns: two classes, logistic loss on rows of length 1, whose gradients have length at most 1, with a ridge outside
 # the clip, 520 parameters (docs/training.md).
@@ -22,7 +21,7 @@ DEMONSTRATION = Setting(
     n=20_000, d=520, K=260, T=200, sigma=5e-5, beta=0.5,
     regime="strongly-convex", R=0.31, clip=1.0, lipschitz=1.0, M=0.75, m=0.5, ridge=0.5,
 )  # fmt: skip
-# What it was while addresses did not say how a record is counted.
+# The demonstration run of old addresses, which do not say how a record is counted.
 BEFORE = DEMONSTRATION.replace(sigma=1e-3, lipschitz=None)
 _PAPER = Setting(
     n=1000, d=10_000, K=1000, T=1000, sigma=0.05, beta=0.5,
@@ -43,11 +42,11 @@ class Preset:
 
     Args:
         name: what a menu calls it.
-        summary: what it is, and what of it was chosen here rather than taken from a source.
+        summary: a sentence that also names what we chose where the source is silent.
         setting: the run.
         accounting: how it is counted.
-        pins: further runs of the same figure, by the name of what differs.
-        compare: the bound that the figure compares them by; empty where there is nothing to compare.
+        pins: further runs of the same figure, each named by its difference.
+        compare: the bound by which the figure compares them; empty if it compares none.
     """
 
     name: str

@@ -6,7 +6,7 @@ from math import ceil, sqrt
 from zoexplore.run.formatting import format_number
 from zoexplore.run.setting import Setting
 
-FIGURES = 4  # of every epsilon here, rounded up
+FIGURES = 4  # digits of every epsilon here, rounded up
 _SHUFFLED = "Batches are cut from a shuffled list but accounted as Poisson samples."
 _HIDDEN = (
     "Hidden states gain nothing, since all noise is along the directions (β = 1); with some of it across them they could, "
@@ -17,19 +17,19 @@ _NOISE = "The noise is inferred: it is what gives the claimed ε by the claim's 
 
 @dataclass(frozen=True)
 class Published:
-    """A run as its script has it.
+    """A run as its public script defines it.
 
     Args:
         name, n, d, K, batch, T, delta: as in the script; `batch` is the mean size where it is Poisson's.
         C: the clip norm of a record's quotients, all K together.
         claimed: the epsilon that is reported.
-        trained: the part of it that is spent on training.
-        doubled: whether the noise on the sum of clipped quotients is 2 z C, not z C.
-        shuffled: whether batches are cut from a shuffled list, not drawn as Poisson.
-        z: the noise multiplier for `trained` by Poisson's accountant, to five digits.
-        fresh: epsilon with batches drawn afresh without replacement and one record replaced, to `FIGURES` digits, rounded up.
+        trained: the part of it spent on training.
+        doubled: whether the noise on the sum of clipped quotients is 2 z C rather than z C.
+        shuffled: whether batches are cut from a shuffled list rather than drawn by Poisson sampling.
+        z: the noise multiplier for `trained` under Poisson sampling, to five digits.
+        fresh: epsilon for batches drawn without replacement and one record replaced, rounded up to `FIGURES` digits.
         ours: epsilon of `setting`, likewise.
-        reading: what of this the material leaves open, and how it is read here; empty if nothing.
+        reading: what the material leaves open, and how we read it; empty if nothing.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Published:
 
     @property
     def replaced(self) -> float:
-        """By how much replacing a record moves a step, over its noise."""
+        """The distance that replacing a record moves a step, in units of its noise."""
         return (1 if self.doubled else 2) / self.z
 
     @property
@@ -72,7 +72,7 @@ class Published:
 
     @property
     def difference(self) -> str:
-        """The one reason why what is claimed and what can be proved of what was run differ, or that they do not."""
+        """Why the claim differs from what can be proved of the run, or that it does not."""
         if self.shuffled:
             proved = format_number(self.ours, FIGURES)
             return f"{_SHUFFLED} Proved of what was run is {proved}, with β = 1, so that nothing hides across."

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all: a full disk leaves the old file."""
+"""Atomic writes: a failure, such as a full disk, leaves the old file."""
 
 import os
 from contextlib import suppress
@@ -7,18 +7,18 @@ from uuid import uuid4
 
 
 def write(path: str | Path, content: bytes) -> None:
-    """Write a file beside the one of that name, then put it in its place.
+    """Write a temporary file beside the path, then rename it.
 
     Raises:
-        OSError: it cannot be written; the message says which file, why, and what to do. What was there before still is.
+        OSError: writing failed; the message says which file, why, and what to do. The old file is unchanged.
     """
-    place = Path(os.path.realpath(path))  # where the name is a link, what it links to
+    place = Path(os.path.realpath(path))  # follow symbolic links
     beside = place.with_name(f".{place.name[:40]}.{uuid4().hex[:8]}.part")
     try:
         with beside.open("xb") as file:
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())  # some file systems tell only now that there is no room
+            os.fsync(file.fileno())  # some file systems report a full disk only here
         os.replace(beside, place)
     except BaseException as error:
         with suppress(OSError):

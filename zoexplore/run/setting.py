@@ -1,7 +1,7 @@
-"""What is accounted: `Setting`, one run of Noisy-ZOGD, and `Accounting`, how its privacy loss is counted.
+"""`Setting`, one run of Noisy-ZOGD, and `Accounting`, how its privacy loss is counted.
 
-Both are frozen, hashable values that refuse whatever cannot be a run. A refusal is a `ValueError` that names the field,
-the value given and the values allowed, so that a slider, a URL or a YAML file can show it as it is.
+Both are frozen and hashable, and refuse invalid values with a `ValueError` that names the field, the value given and the
+values allowed, so that a slider, a URL or a YAML file can show the message as it is.
 """
 
 from dataclasses import MISSING, dataclass, field, fields, replace
@@ -19,9 +19,9 @@ CLIPPINGS = ("each", "joint")
 NEIGHBOURS = ("replace-one", "add-remove")
 SAMPLINGS = ("without-replacement", "poisson", "cyclic", "shuffled")
 
-LONGEST_SHOWN = 500  # characters of a refused value in a message
-LEAST_DELTA = 1e-300  # below it, parts of delta would be numbers that doubles hold with fewer digits
-LARGEST_INTEGER = 2**53  # beyond it a whole number and its float differ, and formulas would use another one
+LONGEST_SHOWN = 500  # characters of a refused value that a message quotes
+LEAST_DELTA = 1e-300  # parts of a smaller delta would be subnormal doubles, which have fewer digits
+LARGEST_INTEGER = 2**53  # larger whole numbers are not exact as floats
 
 
 class Refused(ValueError):
@@ -37,10 +37,10 @@ class Refused(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """One run of Noisy-ZOGD: what it does, what is released of it, and who its neighbours are.
+    """One run of Noisy-ZOGD: its parameters, what it releases, and which data sets are neighbours.
 
-    A run's own numbers (n, d, K, T, sigma, beta) have no default. What is assumed of the loss defaults to the least: with
-    the defaults nothing but the clip bounds what a record does. `zoexplore.run.presets.DEMONSTRATION` is a run to begin with.
+    A run's own numbers (n, d, K, T, sigma, beta) have no default. The defaults assume as little as possible of the loss: only
+    the clip bounds a record's influence. `zoexplore.run.presets.DEMONSTRATION` is a run to begin with.
 
     Args:
         n: dataset size, records.
@@ -49,31 +49,30 @@ class Setting:
         T: steps.
         sigma: noise scale. One step's noise energy is (eta sigma)^2, whatever beta and K.
         beta: directional share of the noise power, in [0, 1].
-        regime: "strongly-convex", "convex" or "non-convex": what is clipped of every record's loss, all but the ridge.
-        R: radius of the ball that iterates are projected onto; may be `inf`.
-        clip: the clip norm Delta of a record's difference quotients, on each of them or on all K together.
-        M: smoothness of the loss; `inf` where it is not known, and the bounds that need it then say so.
-        m: strong convexity of the loss, `ridge` included; used in the regime "strongly-convex" only.
-        ridge: the part of m that is added outside the clip, the same for every dataset.
-        eta: step size; `None` means K/M, and keeps meaning it through `replace`. It stays `None` while M is `inf`: what
-            can be said without M does not depend on it, but for output perturbation.
+        regime: "strongly-convex", "convex" or "non-convex": the property of every record's loss without the ridge.
+        R: radius of the ball that iterates are projected onto; `inf` for no ball.
+        clip: the clip norm Delta, of each difference quotient or of a record's K quotients together.
+        M: smoothness of the loss; `inf` if unknown, and the bounds that need it do not apply.
+        m: strong convexity of the loss, `ridge` included; only used in the regime "strongly-convex".
+        ridge: strong convexity from a term outside the clip, the same for every data set.
+        eta: step size; `None` means K/M, also after `replace`, and stays `None` while M is `inf`. Of the bounds without M
+            only output perturbation depends on it.
         xi: perturbation scale of the two-point estimator; 0 is the directional derivative.
         delta: target delta, from 1e-300 to below 1.
         clipping: "each" difference quotient of a record is limited to `clip`, or "joint": its K quotients are scaled together
             to a length of at most `clip`.
         batch: records a step, drawn as `sampling` says; `None` means all n.
-        lipschitz: the longest gradient of what is clipped of a record's loss, for every record. `inf`: nothing is known, and the
-            clip may act. At most `clip`: it never acts, but for a joint one that two points (xi > 0) may exceed by K quotients
-            that are longer together than a gradient. `None` means at most `clip`, whatever that is set to.
-        linear: what is clipped of every record's loss is a function of one linear form of the parameters, as in a generalised
-            linear model with one score: logistic, Poisson, Huber or least-squares regression. A softmax over several classes
-            is none, nor is a loss with a regulariser of its own. "sharp" uses it, where the clip may act or xi is not 0.
-        neighbours: "replace-one" record by another, or "add-remove" one, the mean being taken over n in either case.
-        sampling: of batches. "without-replacement" or "poisson": drawn afresh each step and hidden. "cyclic": the records are cut
-            once into n/batch batches, whatever they contain, that take turns. "shuffled": the same in an order that is drawn
-            secretly, once or for every epoch.
-        releases: iterates that are released, evenly spaced, the last included; all of them where it exceeds T.
-        records_per_person: the most records that one person has: guarantees are for people.
+        lipschitz: an upper bound on the gradient length of every record's loss without the ridge. `inf`: nothing is known, and
+            the clip may act. At most `clip`: the clip never acts, except a joint one at xi > 0, where K quotients together
+            may be longer than the gradient. `None`: at most `clip`, whatever its value.
+        linear: whether every record's loss without the ridge is a function of one linear form of the parameters, as in
+            logistic, Poisson, Huber or least-squares regression, but not in a softmax over several classes or with another
+            regulariser. The bound "sharp" uses it where the clip may act or xi is not 0.
+        neighbours: "replace-one" record by another, or "add-remove" one; the mean divides by n in either case.
+        sampling: how batches are drawn. "without-replacement" or "poisson": anew and secretly at each step. "cyclic": in a fixed
+            order from n/batch fixed batches. "shuffled": the same in a secret random order, drawn once or for every epoch.
+        releases: the number of released iterates, evenly spaced up to the last; all of them if it exceeds T.
+        records_per_person: the most records of one person; guarantees then protect people.
 
     Raises:
         Refused: a value is impossible, not finite or of the wrong type. It is a `ValueError`; its `field` names the field.
@@ -91,7 +90,7 @@ class Setting:
     M: float = inf
     m: float = 0.0
     ridge: float = 0.0
-    eta: float = None  # type: ignore[assignment]  # a number in every setting whose M is finite
+    eta: float = None  # type: ignore[assignment]  # None only while M is inf
     xi: float = 0.0
     delta: float = 1e-5
     clipping: str = "each"
@@ -102,7 +101,7 @@ class Setting:
     sampling: str = "without-replacement"
     releases: int = 1
     records_per_person: int = 1
-    eta_follows: bool = field(init=False, repr=False, compare=False, default=False)  # eta was left to be K/M
+    eta_follows: bool = field(init=False, repr=False, compare=False, default=False)  # whether eta is K/M
 
     def __post_init__(self) -> None:
         def put(name: str, value: Any) -> None:
@@ -134,7 +133,7 @@ class Setting:
             put("eta", _number("eta", self.K / self.M if self.eta is None else self.eta, above=0.0))
 
     def replace(self, **changes: Any) -> "Setting":
-        """The same run with some fields changed; a step size that was left to be K/M follows K and M.
+        """The same run with some fields changed; a step size of K/M follows K and M.
 
         Raises:
             Refused: a field is unknown, or its value is not allowed.
@@ -157,8 +156,8 @@ class Setting:
 
     @property
     def noise_multiplier(self) -> float:
-        """z of a step: the noise along the directions over the most that one record adds to a step there, as DP-SGD has it:
-        b sigma sqrt(beta + (1 - beta) K/d)/clip, b being n for a full batch, and sqrt(K) times that where the clip is joint.
+        """z, as in DP-SGD: a step's noise along its directions over the most that one record adds there. It is
+        b sigma sqrt(beta + (1 - beta) K/d)/clip, with b = n for a full batch, and sqrt(K) times that under a joint clip.
         Replacing a record moves a step twice as far.
 
         >>> Setting(n=1000, d=100, K=1, T=1, sigma=0.01, beta=1.0, batch=64, clip=0.5).noise_multiplier
@@ -170,7 +169,7 @@ class Setting:
         """The same run with the sigma that gives it the noise multiplier z.
 
         Raises:
-            Refused: z is not a finite number above 0, or sigma would be none.
+            Refused: z or the resulting sigma is not a finite number above 0.
         """
         return self.replace(sigma=_number("z", z, above=0.0) / self._per_sigma)
 
@@ -180,7 +179,7 @@ class Setting:
 
     @property
     def clip_each(self) -> float:
-        """The clip on each quotient that lets a record move a step as far as the run's own: clip/sqrt(K) for a joint one."""
+        """The clip on each quotient under which a record moves a step as far as in this run: clip/sqrt(K) for a joint one."""
         return self.clip / self.K**0.5 if self.clipping == "joint" else self.clip
 
     @property
@@ -190,16 +189,15 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class VariedSetting(Setting):
-    """A run whose steps are of different sizes, from eta down to the part `slowest` of it. Each is as loud, and moved as far by a
-    record and by two points, as one of size eta; only how fast two runs approach each other differs. Every bound for the last
-    iterate takes that into account.
+    """A run with step sizes from eta down to `slowest` times eta. Every step has the noise and the sensitivity of one of size
+    eta; only the contraction differs. Every bound for the last iterate takes the worst of them.
     """
 
     slowest: float = 1.0
 
 
 SETTING_FIELDS = tuple(f.name for f in fields(Setting) if f.init)
-OWN = tuple(f.name for f in fields(Setting) if f.init and f.default is MISSING)  # a run's own numbers, without a default
+OWN = tuple(f.name for f in fields(Setting) if f.init and f.default is MISSING)  # the fields without a default
 INTEGER_FIELDS = tuple(name for name in SETTING_FIELDS if name in FIELDS and FIELDS[name].whole)
 NUMERIC_FIELDS = tuple(name for name in SETTING_FIELDS if name in FIELDS)
 
@@ -209,16 +207,15 @@ class Accounting:
     """How a run's privacy loss is counted.
 
     Args:
-        conversion: from the privacy loss to epsilon: "gaussian" (exact; on batches docs/batches.md), "cks" or
-            "mironov" (docs/bounds.md, "From a budget to epsilon").
-        sensitivity: by how much a record moves a step. "least": the least that is proved of what the setting supposes, for every
-            bound (docs/bounds.md, "Sensitivity"). "clip": what the clip allows and no less, even where the loss is supposed to
-            keep it idle; this is the paper's convention, and that of its figures.
-        schedule: "constant", the run's beta; "optimal", the share of every step chosen by the accountant.
-        printed: the paper's printed constants, which are no guarantee (docs/bounds.md, "Errata").
+        conversion: from a budget to epsilon: "gaussian" (exact on full batches), "cks" or "mironov" (docs/bounds.md, "From a
+            budget to epsilon"; docs/batches.md).
+        sensitivity: how far a record moves a step. "least": the least that is proved under the setting's assumptions
+            (docs/bounds.md, "Sensitivity"). "clip": as far as the clip allows, even where it is supposed idle, as in the paper.
+        schedule: "constant": beta as set; "optimal": the accountant chooses the share of each step.
+        printed: whether to use the paper's printed constants, which give no guarantee (docs/bounds.md, "Errata").
 
     Raises:
-        Refused: an option is unknown. It is a `ValueError`; its `field` names the option.
+        Refused: an option is unknown; `field` names it.
     """
 
     conversion: str = "gaussian"
@@ -228,7 +225,7 @@ class Accounting:
 
     def __post_init__(self) -> None:
         _option("conversion", self.conversion, CONVERSIONS)
-        if self.sensitivity == "lipschitz":  # what "least" was called, and what settings that were kept say
+        if self.sensitivity == "lipschitz":  # the former name of "least", in saved settings
             object.__setattr__(self, "sensitivity", "least")
         _option("sensitivity", self.sensitivity, SENSITIVITIES)
         _option("schedule", self.schedule, SCHEDULES)
@@ -244,7 +241,7 @@ class Accounting:
 
 
 def supposition(setting: Setting, accounting: Accounting) -> str:
-    """What is known of one record's gradient, as numbers that are compared have to share it.
+    """What a run supposes of one record's gradient. Only numbers with the same supposition may be compared.
 
     >>> run = Setting(n=1000, d=100, K=10, T=5, sigma=0.1, beta=0.5)
     >>> supposition(run, Accounting()), supposition(run.replace(lipschitz=1.0), Accounting())
@@ -266,10 +263,10 @@ def _refuse(name: str, value: Any, allowed: str) -> Refused:
 
 
 def shown(value: Any) -> str:
-    """A refused value as a message shows it."""
+    """A refused value, cut to fit a message."""
     try:
         text = repr(value)
-    except ValueError:  # an integer too long for Python to write out
+    except ValueError:  # Python refuses to print very long integers
         text = "an integer of thousands of digits"
     return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
 
@@ -294,7 +291,7 @@ def _whole(name: str, value: Any, least: int, most: int, allowed: str) -> int:
     allowed = f"a whole number from {allowed}"
     if not _is_real(value):
         raise _refuse(name, value, allowed)
-    if not least <= value <= most or value != int(value):  # in this order: only what is in range can become an int
+    if not least <= value <= most or value != int(value):  # check the range first: int() refuses inf and nan
         raise _refuse(name, value, allowed)
     return int(value)
 
