@@ -35,6 +35,13 @@ from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views.panels.controls import SLIDERS
 from zoexplore.views.panels.story import STEPS
 
+# How often the page lays its figure out anew in half a second.
+LAID_OUT = """() => new Promise((done) => {
+  let times = 0;
+  const fig = FIGURE, count = () => { times += 1; };
+  fig.properties.inner_width.change.connect(count);
+  setTimeout(() => { fig.properties.inner_width.change.disconnect(count); done(times); }, 500);
+})"""
 FIGURE = "Bokeh.documents[0].get_model_by_name('epsilon-against-T')"
 
 
@@ -88,6 +95,7 @@ def figure_first(page):
         page.evaluate("scrollTo(0, 0)")
         for part in parts:
             until(page, lambda part=part, end=height: (at := part.bounding_box())["y"] >= 0 and at["y"] + at["height"] <= end)
+        becomes(page, lambda: page.evaluate(LAID_OUT.replace("FIGURE", FIGURE)), 0)
 
 
 @pytest.mark.parametrize("field", usually(["K"], of=SLIDERS))  # which changes all curves

@@ -9,7 +9,7 @@ export function render({model, view}) {
     <p class="play"><button type="button"></button><span></span></p>`;
   const canvas = box.querySelector("canvas"), button = box.querySelector("button"), counter = box.querySelector(".play span");
   const plane = new Plane(box), source = (name) => [...view.model.document.all_models].find((each) => each.name === name);
-  let playing = !still, frame = still ? LAST : 0, rested = 0, blend = model.shown === "every" ? 1 : 0, before = 0, drawn = -1;
+  let playing = !still, frame = still ? LAST : 0, rested = 0, blend = model.shown === "every" ? 1 : 0, before = 0, drawn = -1, ticks = false;
   const group = (n) => Math.round(n).toLocaleString("en").replaceAll(",", "\u202f");
   const label = () => {
     button.textContent = playing ? "❚❚" : "▶";
@@ -41,31 +41,38 @@ export function render({model, view}) {
     const picture = Math.floor(2 * frame);
     if (!still && (whole || picture !== drawn)) curves();
     drawn = picture;
-    const [half] = plane.shape(model, LAST, model.shown === "every" ? 1 : 0);
+    const [half] = plane.shape(model, LAST, goal());
     canvas.setAttribute("aria-label", `Runs with and without your record, ${(2 * half).toPrecision(2)} widths of the noise apart`);
   };
+  // A frame is asked for only while something is to move and somebody can see it.
+  const moves = () => canvas.offsetParent && !document.hidden && (playing || Math.abs(goal() - blend) > 1e-3);
+  const goal = () => model.shown === "every" ? 1 : 0;
   const tick = (now) => {
-    if (!box.isConnected) { before = 0; return; }
-    const passed = Math.min(now - before, 100), goal = model.shown === "every" ? 1 : 0;
+    const passed = Math.min(now - before, 100);
     before = now;
-    if (canvas.offsetParent && !document.hidden) {
-      let moved = false;
-      if (Math.abs(goal - blend) > 1e-3) { blend = still ? goal : mix(blend, goal, Math.min(1, passed / GLIDES)); moved = true; }
-      if (playing && frame >= LAST) {
-        rested += passed;
-        if (rested > RESTS) { frame = rested = 0; moved = true; }
-      } else if (playing) { frame = Math.min(LAST, frame + LAST * passed / TAKES); moved = true; }
-      if (moved) paint();
-    }
+    if (Math.abs(goal() - blend) > 1e-3) blend = still ? goal() : mix(blend, goal(), Math.min(1, passed / GLIDES));
+    if (playing && frame >= LAST) {
+      rested += passed;
+      if (rested > RESTS) frame = rested = 0;
+    } else if (playing) frame = Math.min(LAST, frame + LAST * passed / TAKES);
+    paint();
+    ticks = moves();
+    if (ticks) requestAnimationFrame(tick);
+  };
+  const start = () => {
+    if (ticks || !(ticks = moves())) return;
+    before = performance.now();
     requestAnimationFrame(tick);
   };
-  button.onclick = () => { playing = !playing; if (playing && frame >= LAST) frame = 0; label(); };
-  for (const name of ["every", "last", "steps"]) model.on(name, () => { if (!playing) frame = LAST; requestAnimationFrame(() => paint(true)); });
-  model.on("shown", () => { if (still) blend = model.shown === "every" ? 1 : 0; requestAnimationFrame(() => paint(true)); });
-  model.on("again", () => { frame = rested = 0; playing = !still; if (still) frame = LAST; label(); });
-  new ResizeObserver(() => paint()).observe(canvas);
+  button.onclick = () => { playing = !playing; if (playing && frame >= LAST) frame = 0; label(); start(); };
+  const redraw = () => requestAnimationFrame(() => { paint(true); start(); });
+  for (const name of ["every", "last", "steps"]) model.on(name, () => { if (!playing) frame = LAST; redraw(); });
+  model.on("shown", redraw);
+  model.on("again", () => { frame = still ? LAST : 0; rested = 0; playing = !still; label(); redraw(); });
+  new ResizeObserver(redraw).observe(canvas); // which also tells when it is shown again
+  document.addEventListener("visibilitychange", start);
   new MutationObserver(() => paint()).observe(document.documentElement, {attributes: true, attributeFilter: ["style"]});
   label();
-  model.on("after_render", () => { before = performance.now(); requestAnimationFrame(tick); paint(true); });
+  model.on("after_render", redraw);
   return box;
 }

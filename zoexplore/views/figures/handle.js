@@ -19,7 +19,7 @@ export function render({model, view}) {
     pill.setAttribute("aria-valuenow", model.at);
     pill.setAttribute("aria-valuemin", x_scale.invert(bbox.left));
     pill.setAttribute("aria-valuemax", x_scale.invert(bbox.right));
-    const size = [Math.round(bbox.width), Math.round(bbox.height)];
+    const size = [strip.clientWidth, Math.round(bbox.height)];
     if (String(size) !== String(model.size)) model.size = size;
   };
   const drag = (event) => {

@@ -11,11 +11,11 @@ from bokeh.plotting import figure
 
 from zoexplore.views.style import theme
 
-GUESSED = (620, 420)  # pixels of a frame that no browser has measured yet
+GUESSED = (680, 420)  # pixels of a figure that no browser has measured yet
 
 
 class Handle(pn.custom.JSComponent):
-    """A pill below a figure, under what is set. `asked` and `held` are the reader's, `size` is the frame's in pixels."""
+    """A pill below a figure, under what is set. `asked` and `held` are the reader's, `size` is measured in pixels."""
 
     drawn = param.String(doc="the name of the figure")
     at = param.Number(1.0, allow_None=True, doc="where the line is, on the figure's x axis")
@@ -23,7 +23,7 @@ class Handle(pn.custom.JSComponent):
     title = param.String("", doc="what it moves, for screen readers")
     asked = param.Number(None, allow_None=True, doc="where the reader wants the line")
     held = param.Boolean(False, doc="whether it is dragged")
-    size = param.List(list(GUESSED), doc="width and height of the frame")
+    size = param.List(list(GUESSED), doc="width of the figure and height of its frame")
 
     _esm = Path(__file__).with_name("handle.js")
 

@@ -13,7 +13,7 @@ TYPE = 12  # pixels: of names, but in a lecture
 LINE = 17  # pixels from one line to the next, in that type
 MARGIN, BRIEF_MARGIN = 156, 118  # pixels for names, and for short ones, in that type
 LONGEST, BRIEF = 22, 15  # characters that they have room for
-NARROW = 460  # pixels of a frame that has room for short names only
+NARROW = 560  # pixels of a figure that has room for short names only
 _SAME = 1.5  # pixels: curves that end nearer share a place
 _BRIEF = {  # of titles that a phone has no room for
     "Noisy gradient descent": "Noisy GD", "Hidden-state theorem": "Theorem", "Output perturbation": "Output pert.",
@@ -70,7 +70,7 @@ class Names:
 
         Args:
             ends: what it says, lines and all -> the value at the end, the colour, whether it is bold.
-            size: the frame's width and height in pixels.
+            size: the figure's width and the frame's height in pixels. Not the frame's width, which the names' own margin changes.
             log: whether the axis is logarithmic.
             share: whether curves that end at the same height share a place, as equal ones do.
         """

@@ -31,7 +31,7 @@ class Trained:
         self.figure.add_tools(HoverTool(renderers=[dots], tooltips=[("", "@tip")], visible=False, point_policy="snap_to_data"))
         self.names = Names(self.figure, MOST_NAMES)
         self.dark, self.ends = False, dict[str, tuple[float, str, bool]]()
-        self.size = {"inner_width": 600, "inner_height": 300}  # until a browser says
+        self.size = {"outer_width": 680, "inner_height": 300}  # until a browser says
         for side in self.size:
             self.figure.on_change(side, self._resized)
 
