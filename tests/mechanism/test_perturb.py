@@ -7,9 +7,8 @@ from torch import nn
 
 from tests.mechanism.problems import ReadElsewhere, classes, cross_entropy, network, over, run
 from zoexplore.mechanism import NoisyZOGD, Sources
-from zoexplore.mechanism.directions import Dense, Streamed
+from zoexplore.mechanism.directions import Dense, InPlace, Layerwise, Perturbation, Streamed
 from zoexplore.mechanism.parameters import Parameters
-from zoexplore.mechanism.perturb import Copy, InPlace, Layerwise, Perturbation
 
 DOUBLE = {"dtype": torch.float64}
 
@@ -79,7 +78,7 @@ def test_losses_are_those_at_the_moved_parameters_which_nothing_moved(name, make
         found.append(module(X))
     assert [t.data_ptr() for t in p.tensors] == pointers and all(map(torch.equal, p.tensors, before))
     assert not any(part._forward_hooks or part._forward_pre_hooks for part in module.modules())
-    perturbed, copied = InPlace(p, frame, Copy(p)), []
+    perturbed, copied = InPlace(p, frame, []), []
     for k, xi in points:
         perturbed.back()
         perturbed.to(k, xi)
@@ -92,8 +91,8 @@ def test_losses_are_those_at_the_moved_parameters_which_nothing_moved(name, make
 @pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("keep_copy", [None, False])
 def test_half_precision_needs_no_copy(kind, keep_copy, monkeypatch):
-    monkeypatch.setattr("zoexplore.mechanism.perturb.SMALL", 10)
-    monkeypatch.setattr("zoexplore.mechanism.perturb.MIDDLING", 10)
+    monkeypatch.setattr("zoexplore.mechanism.directions.SMALL", 10)
+    monkeypatch.setattr("zoexplore.mechanism.directions.MIDDLING", 10)
     X, y = classes()
     made = over(network().to(kind), xi=0.3, keep_copy=keep_copy)
     copied = over(network().to(kind), xi=0.3, keep_copy=True)
@@ -113,7 +112,7 @@ def test_steps_are_those_of_parameters_that_are_moved():
 
 @pytest.mark.parametrize("kind", [torch.float64, torch.bfloat16])
 def test_a_module_that_reads_past_its_layers_is_found_out_and_moved(kind, monkeypatch):
-    monkeypatch.setattr("zoexplore.mechanism.perturb.MIDDLING", 10)
+    monkeypatch.setattr("zoexplore.mechanism.directions.MIDDLING", 10)
     X, y = classes()
     made, copied = (over(ReadElsewhere().to(kind), xi=0.3, keep_copy=copy) for copy in (None, True))
     assert made._perturbation.module is not None

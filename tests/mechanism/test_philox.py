@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from zoexplore.mechanism import philox
+from zoexplore.mechanism import rng as philox
 
 ONES = 2**32 - 1
 
@@ -22,7 +22,7 @@ ONES = 2**32 - 1
 )
 def test_words_are_those_of_random123(counter, key, words):
     bits = np.empty(4, np.uint32)
-    philox._words(bits, np.uint64(counter[0]), np.uint64(counter[1]), np.array([*key, *counter[2:]], np.uint64))
+    philox._philox(bits, np.uint64(counter[0]), np.uint64(counter[1]), np.array([*key, *counter[2:]], np.uint64))
     assert " ".join(f"{word:08x}" for word in bits) == words
 
 

@@ -12,9 +12,8 @@ import torch
 from torch import Tensor
 
 from zoexplore.mechanism.batches import number_of, part
-from zoexplore.mechanism.estimators import made_of, quotient
-from zoexplore.mechanism.losses import Losses
-from zoexplore.mechanism.perturb import Perturbed
+from zoexplore.mechanism.directions import Perturbed
+from zoexplore.mechanism.losses import Losses, made_of, quotient
 from zoexplore.mechanism.record import Step
 
 ENOUGH = 2  # records in a batch, at least, to see whether losses mix them

@@ -16,12 +16,10 @@ from zoexplore.mechanism.arguments import SCHEDULED, Schedule, planned
 from zoexplore.mechanism.batches import Batch, BatchDraws, SeenRecords
 from zoexplore.mechanism.checks import LossChecks, Mixed
 from zoexplore.mechanism.checksums import Changed, Fingerprint, of_records
-from zoexplore.mechanism.directions import Frame, frame, is_streamed
-from zoexplore.mechanism.estimators import AT_ONCE, Slopes, measure
-from zoexplore.mechanism.losses import Losses, objective
+from zoexplore.mechanism.directions import Frame, Perturbation, Perturbed, frame, is_streamed
+from zoexplore.mechanism.losses import AT_ONCE, Losses, Slopes, measure, objective
 from zoexplore.mechanism.parallel import Drifted, Flawed, Ranks
 from zoexplore.mechanism.parameters import Parameters
-from zoexplore.mechanism.perturb import Perturbation, Perturbed
 from zoexplore.mechanism.record import Counts, Declared, Ledger, RunRecord, Step
 from zoexplore.mechanism.report import Progress, Report, Shown, privacy_report
 from zoexplore.mechanism.rng import Sources, untouched_on_error

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from zoexplore.mechanism.clipping import RULES, join, split
 from zoexplore.mechanism.directions import Frame
-from zoexplore.mechanism.estimators import Slopes
+from zoexplore.mechanism.losses import Slopes
 from zoexplore.mechanism.parameters import Parameters, add, pieces
 from zoexplore.mechanism.record import Step
 from zoexplore.mechanism.rng import Generator, Sources, normal, words
