@@ -257,7 +257,7 @@ def test_a_step_that_is_stopped_while_it_is_written_is_counted_and_goes_on_only_
     state = made.state_dict()
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(
-            *{"at the projection": (optimisers, "into_ball"), "at the fingerprint": (made._fingerprint, "renew")}[where], stop
+            *{"at the projection": (optimisers, "into_ball"), "at the fingerprint": (made._run.fingerprint, "renew")}[where], stop
         )
         run(made, 1, classes())
     assert made.steps == 3 and says_nothing(made, "interrupted")

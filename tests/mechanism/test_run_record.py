@@ -249,7 +249,7 @@ class TestTogether:
         assert found.epsilon == inf and "only those of Sources.secure() add up" in found.guarantees["composition"].reason
         found = together([secure.privacy_report(), privacy_report(replace(secure.record, path=()))])
         assert found.epsilon == inf and "without their history" in found.guarantees["composition"].reason
-        secure._parameters.tensors[0].add_(1)
+        secure._run.parameters.tensors[0].add_(1)
         found = together([run(optimiser(FREE, sources=Sources.secure()), 1).privacy_report(), secure.privacy_report()])
         assert found.epsilon == inf and "changed since the last step" in found.guarantees["composition"].reason
 
@@ -309,7 +309,7 @@ def test_under_autocast_no_bound_for_the_last_iterate_holds():
 
     for autocast in (False, True):
         made = NoisyZOGD(copy.deepcopy(module), loss, setting, sources=Sources(1, 2), declared=DECLARED, microbatch=1)
-        made._checks.quotient_error = 0.0  # rounding swamps so small a problem's quotients
+        made._run.checks.quotient_error = 0.0  # rounding swamps so small a problem's quotients
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
             run(made, 2, (X.float(), y.float()))
         again = NoisyZOGD(copy.deepcopy(module), loss, setting, sources=Sources(1, 2), declared=DECLARED, microbatch=1)

@@ -5,7 +5,6 @@ from math import inf, sqrt
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor, distributed, nn
 
 from zoexplore.bounds import guarantee
@@ -13,7 +12,8 @@ from zoexplore.bounds.bound import Trajectory
 from zoexplore.mechanism.parameters import Parameters
 from zoexplore.mechanism.record import Declared
 from zoexplore.mechanism.rng import Sources
-from zoexplore.mechanism.step import Adam, Momentum, PostProcessing
+from zoexplore.mechanism.state import SCHEDULED
+from zoexplore.mechanism.step import Adam, Momentum
 from zoexplore.questions import recommend, signal_to_noise
 from zoexplore.run.formatting import round_up
 from zoexplore.run.setting import Setting
@@ -105,14 +105,6 @@ def check_start(parameters: Parameters, setting: Setting) -> None:
         raise ValueError(f"the start has length {length:.4g}, beyond R = {setting.R:.4g}: scale it down, or take a larger R")
 
 
-def slots(process: PostProcessing | None, parameters: Parameters) -> list[list[Tensor]]:
-    """The numbers kept of every block between steps."""
-    if process is None:
-        return []
-    return [[torch.zeros_like(block, dtype=parameters.working) for _ in range(process.slots)] for block in parameters.blocks]
-
-
-SCHEDULED = ("beta", "sigma", "clip", "batch")  # the learning rate is torch's schedulers' to vary
 Schedule = Mapping[str, Sequence[float]] | Sequence[float] | np.ndarray | Trajectory | None
 
 

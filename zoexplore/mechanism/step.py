@@ -5,8 +5,8 @@ The update is made block by block: estimate, noise and whatever is made of them 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import inf, nan
-from typing import NamedTuple
+from math import inf, isfinite, nan
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -72,6 +72,54 @@ class Adam:
 # Of estimates with their noise, which composition takes to be released: what is computed of them costs nothing more. No bound for
 # the last iterate alone covers it.
 PostProcessing = Momentum | Adam
+
+
+class Updates:
+    """What is made of noisy estimates: momentum or Adam, and each parameter group's own learning rate.
+
+    Args:
+        made_by: None where an estimate is the update.
+        groups: torch's parameter groups, with the numbers of their tensors.
+
+    Attributes:
+        kept: the numbers kept of every block between steps.
+        shares: of the largest learning rate, by group.
+    """
+
+    def __init__(self, made_by: PostProcessing | None, parameters: Parameters, groups: Sequence[dict[str, Any]]) -> None:
+        self.made_by, self.shares = made_by, [1.0] * len(groups)
+        slots, kind = range(made_by.slots if made_by else 0), parameters.working
+        self.kept = [[torch.zeros_like(x, dtype=kind) for _ in slots] for x in parameters.blocks] if made_by else []
+        group_of = {number: g for g, group in enumerate(groups) for number in group["numbers"]}
+        self._group_of = [group_of[number] for number, blocks in enumerate(parameters.blocks_of) for _ in blocks]
+
+    def rate(self, groups: Sequence[dict[str, Any]]) -> float:
+        """The largest of the groups' learning rates as they stand. Raises ValueError where one is not allowed."""
+        rates = [float(group["lr"]) for group in groups[: len(self.shares)]]
+        if wrong := [lr for lr in rates if not (lr >= 0 and isfinite(lr))]:
+            raise ValueError(f"lr = {wrong[0]!r} is not allowed: give a finite number of at least 0")
+        lr = max(rates)
+        self.shares = [rate / lr if lr > 0 else 0.0 for rate in rates]
+        return lr
+
+    def process(self, rate: float, number: int) -> Process | None:
+        """What to make of an update, -rate times the noisy estimate, at the step of this number; None where it stays as it is."""
+        if self.made_by is None and len(self.shares) == 1:
+            return None
+
+        def made_of(i: int, moved: Tensor) -> Tensor:
+            made_by = self.made_by
+            update = moved if made_by is None else made_by(moved / -rate, self.kept[i], number).mul(-rate)
+            return update.mul(self.shares[self._group_of[i]])
+
+        return made_of
+
+    @property
+    def described(self) -> str:
+        """In words; empty where estimates are the updates."""
+        remembered = f"later steps remember earlier estimates ({self.made_by!r})" if self.made_by is not None else ""
+        grouped = "parameter groups have learning rates of their own" if len(self.shares) > 1 else ""
+        return "; ".join(filter(None, (remembered, grouped)))
 
 
 def _check(**decays: float) -> None:

@@ -1,0 +1,250 @@
+"""Where a run stands: what its steps need of each other, its report is made of, and a saved state holds."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from itertools import zip_longest
+from math import sqrt
+from threading import Lock
+from typing import Any
+
+from torch import Tensor
+
+from zoexplore.mechanism.batches import BatchDraws, SeenRecords
+from zoexplore.mechanism.checks import LossChecks
+from zoexplore.mechanism.checksums import Fingerprint, checksums
+from zoexplore.mechanism.losses import Objective
+from zoexplore.mechanism.parameters import Parameters
+from zoexplore.mechanism.record import Counts, Declared, Ledger, RunRecord, Step
+from zoexplore.mechanism.rng import Sources
+from zoexplore.mechanism.step import Updates, check_noise
+from zoexplore.run.setting import Setting
+
+INTERRUPTED = "the last step was interrupted while it moved the parameters: load a state_dict from before it"
+SCHEDULED = ("beta", "sigma", "clip", "batch")  # the learning rate is torch's schedulers' to vary
+FIXED = ("K", "xi", "ridge", "R", "sampling", "clipping")
+SHARED = ("n", "d", "neighbours")  # fields that two phases of one run must share
+Groups = Sequence[dict[str, Any]]  # torch's parameter groups
+
+
+class RunState:
+    """A run of `NoisyZOGD`, whose arguments these are, as far as it went.
+
+    Args:
+        schedule: each scheduled field's T values.
+
+    Attributes:
+        ledger, counts: what was done, and what was counted.
+        draws, seen: the batches to come, and the records of those before.
+        checks: of the losses.
+        fingerprint: of the model.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        parameters: Parameters,
+        setting: Setting,
+        sources: Sources,
+        declared: Declared,
+        schedule: Mapping[str, list],
+        updates: Updates,
+    ) -> None:
+        self.objective, self.parameters, self.updates = objective, parameters, updates
+        self.setting, self.sources, self.declared, self.schedule = setting, sources, declared, schedule
+        self.ledger, self.counts, self.checks, self.seen = Ledger(), Counts(), LossChecks(), SeenRecords(setting.n)
+        self.draws = BatchDraws(setting.n, setting.sampling, schedule.get("batch") or setting.batch or setting.n, sources)
+        self.fingerprint = Fingerprint(objective.trained, objective.rest, objective.saved)
+        self._lock = Lock()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Raises RuntimeError where a step is being made."""
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError("a step is being made, by another thread or by this one's loss: make one after the other")
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def record(self) -> RunRecord:
+        """As the report sees it. What it trains is looked at again: anybody may have changed it since."""
+        self._check_between_steps()
+        interrupted = self.parameters.displaced and not self._lock.locked()
+        return RunRecord(
+            setting=self.setting,
+            counts=self.counts,
+            declared=self.declared,
+            noise=self.sources.description,
+            rounded=self.parameters.has_halves,
+            processed=self.updates.described,
+            quotient_error=self.checks.quotient_error,
+            is_secure=self.sources.is_secure,
+            equal=self.seen.equal,
+            changed=self.seen.changed,
+            **self.ledger.facts() | {"flaw": self.ledger.flaw or (INTERRUPTED if interrupted else "")},
+        )
+
+    def check_steps_left(self) -> None:
+        """Raises RuntimeError where there are none."""
+        if self.counts.steps >= self.setting.T:
+            raise RuntimeError(
+                f"all T = {self.setting.T} steps are done; for more, make the optimiser with a larger T and load this one's "
+                "state_dict"
+            )
+
+    def next_step(self, groups: Groups) -> Step:
+        """Raises RuntimeError where there is none, or the last one was interrupted; ValueError where a rate is not allowed."""
+        self.check_steps_left()
+        self._check_in_place()
+        setting, t = self.setting, self.counts.steps
+        lr = self.updates.rate(groups)
+        eta = setting.eta if lr == setting.eta / setting.K else lr * setting.K
+        varied = {name: self.schedule[name][t] if name in self.schedule else getattr(setting, name) for name in SCHEDULED}
+        step = Step(eta=eta, **varied, **{name: getattr(setting, name) for name in FIXED})
+        check_noise(step)
+        return step
+
+    def note(self, flaw: str) -> None:
+        """The first that is found stays."""
+        self.ledger.flaw = self.ledger.flaw or flaw
+
+    def note_order(self, drawn: Tensor, data: Any, step: Step) -> None:
+        """Batches in turn are accounted as long as every record keeps its place."""
+        swapped = self.seen.note(drawn, data) if len(drawn) else ""
+        if swapped and step.sampling == "cyclic" and not step.on_all(self.setting.n):
+            self.note(f"at step {self.counts.steps + 1} {swapped}: the order of the data changed")
+
+    def write_down(self, step: Step, counts: Counts, xi_factor: float = 1.0, autocast: bool = False) -> None:
+        """Count the step before anybody can see it."""
+        self.ledger.add(step, xi_factor, self.draws.ahead(self.counts.steps), autocast)
+        self.draws.used(self.counts.steps)
+        self.counts = counts
+        if step.eta > 0:
+            self.fingerprint.claim()
+
+    def saved(self, groups: Groups, weights: bool) -> dict[str, Any]:
+        """The state, in tensors, numbers and words; with the parameters, or with their checksums in place of them.
+
+        Raises:
+            RuntimeError: the last step was interrupted while it moved the parameters.
+        """
+        self._check_in_place()
+        self._check_model()
+        self.draws.draw_coming(self.counts.steps)
+        kept, tensors = self.updates.kept, self.parameters.tensors
+        return {
+            "run": self._arguments(),
+            "rate": self.setting.eta / self.setting.K,
+            "param_groups": [{name: x for name, x in group.items() if name != "params"} for group in groups],
+            "w": [tensor.detach().clone() for tensor in tensors] if weights else None,
+            "bits": self.fingerprint.bits_of(tensors),
+            "frozen": self.fingerprint.frozen(),
+            "ledger": self.ledger.state_dict(),
+            "counts": asdict(self.counts),
+            "draws": self.draws.state_dict(),
+            "kept": [[x.clone() for x in slots] for slots in kept],
+            "bits of kept": _checksums(kept),
+            "quotient_error": self.checks.quotient_error,
+            "sources": self.sources.state_dict(),
+        }
+
+    def load(self, state: dict[str, Any], groups: Groups) -> None:
+        """Go on from a saved state.
+
+        Raises:
+            ValueError: it was made for other data or another model. Nothing is changed then.
+        """
+        if not self.ledger.has_moved:
+            self.fingerprint.start()
+        self._check_state(state, groups)
+        self.sources.load_state_dict(state["sources"])
+        if state["w"] is not None:
+            for tensor, saved in zip(self.parameters.tensors, state["w"], strict=True):
+                tensor.data.copy_(saved)
+        for slots, kept in zip(self.updates.kept, state["kept"], strict=True):
+            for x, saved in zip(slots, kept, strict=True):
+                x.copy_(saved)
+        self.fingerprint.renew()
+        self.parameters.displaced = False
+        found, self.ledger = self.ledger.flaw or self.fingerprint.changes(), Ledger.of(state["ledger"])
+        self.ledger.flaw = found or self.ledger.flaw  # what was found of this model and this loss stays found
+        self.counts = Counts(**state["counts"])
+        self.draws.load_state_dict(state["draws"], self.counts.steps)
+        self.checks = LossChecks(state["quotient_error"])
+        self._branch()
+        self.fingerprint.claim()  # they are where the state's steps led, whoever moved them before
+        goes_on = state["rate"] == self.setting.eta / self.setting.K
+        for group, saved in zip(groups, state["param_groups"], strict=True):
+            group.update({name: x for name, x in saved.items() if goes_on or name != "lr"})  # else the new setting's rate holds
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the lock."""
+        self._check_between_steps()
+        self.draws.draw_coming(self.counts.steps)
+        return {name: x for name, x in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Of a copy, or a pickle: another branch of the run, whose losses are looked at again."""
+        self.__dict__.update(state)
+        self._lock = Lock()
+        self.checks = LossChecks(self.checks.quotient_error)
+        self._branch()
+
+    def _branch(self) -> None:
+        self.ledger.part(self.draws.ahead(self.counts.steps))
+
+    def _check_between_steps(self) -> None:
+        """Write down whether anybody else changed the model; not while a step itself has it elsewhere."""
+        if not self.parameters.displaced and not self._lock.locked():
+            self._check_model()
+
+    def _check_model(self) -> None:
+        """Whatever was changed before the first step is its start."""
+        if not self.ledger.has_moved:
+            self.fingerprint.start()
+        self.note(self.fingerprint.changes())
+
+    def _check_in_place(self) -> None:
+        if self.parameters.displaced:
+            raise RuntimeError(INTERRUPTED)
+
+    def _arguments(self) -> dict[str, Any]:
+        return self.setting.as_dict() | {f"declared {k}": v for k, v in asdict(self.declared).items()}
+
+    def _check_state(self, state: dict[str, Any], groups: Groups) -> None:
+        run, tensors, made = self._arguments(), self.parameters.tensors, state["counts"]["steps"]
+        saved_at: Sequence[Tensor] = tensors if state["w"] is None else state["w"]
+        if state["w"] is None and state["bits"] != self.fingerprint.bits_of(tensors):
+            raise ValueError("the state is of parameters saved beside it, and these are others: load that model, then the state")
+        compared = {name: (x, run[name]) for name, x in state["run"].items() if name in SHARED or name.startswith("declared")}
+        kinds = {f"parameter {i}": (_kind(saved), _kind(own)) for i, (saved, own) in enumerate(zip_longest(saved_at, tensors))}
+        for name, (saved, own) in (compared | kinds).items():
+            if own != saved:
+                raise ValueError(f"the saved run had {name} = {saved!r}, this one has {own!r}: make it the same way")
+        frozen = self.fingerprint.frozen()
+        for name, bits in state["frozen"].items():
+            if frozen.get(name) != bits:
+                raise ValueError(f"the saved run had other numbers in {name!r}, which it does not train: give it the same model")
+        if state["bits"] != self.fingerprint.bits_of(saved_at) or state["bits of kept"] != _checksums(state["kept"]):
+            raise ValueError("the saved numbers are not those that the saved steps led to: the state was changed since")
+        if made != sum(count for _, count in state["ledger"]["stages"]):
+            raise ValueError(f"the saved run has {made} steps and a record of others: it was changed")
+        if made > self.setting.T:
+            raise ValueError(f"the saved run had made {made} steps, more than T = {self.setting.T}: give the setting a larger T")
+        R, before = self.setting.R, state["run"]["R"]
+        length = sqrt(sum(float(w.double().norm()) ** 2 for w in saved_at)) if R < before else 0.0
+        if length > R:
+            raise ValueError(f"the saved run had come to length {length:.4g}, beyond R = {R:.4g}: take a larger R")
+        if [group["numbers"] for group in state["param_groups"]] != [group["numbers"] for group in groups]:
+            raise ValueError("the saved run had other parameter groups than this one: make it the same way")
+        if list(map(len, state["kept"])) != list(map(len, self.updates.kept)):
+            raise ValueError("the saved run had other post-processing than this one: make it the same way")
+
+
+def _kind(tensor: Tensor | None) -> str:
+    return "none" if tensor is None else f"{tensor.dtype}, shape {tuple(tensor.shape)}"
+
+
+def _checksums(kept: Sequence[Sequence[Tensor]]) -> list[int]:
+    return checksums(x for slots in kept for x in slots)
