@@ -1,6 +1,6 @@
-"""Training on real and synthetic data: what privacy costs in utility, for Noisy-ZOGD and the methods next to it.
+"""Training on real and synthetic data: the utility of Noisy-ZOGD and of related methods at a given privacy.
 
-A name is looked up when it is first used: what reads results or lists tasks must not wait for torch, nor need it.
+Names are imported when first used, so that reading results or listing tasks does not import torch.
 """
 
 from importlib import import_module

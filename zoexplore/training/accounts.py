@@ -1,13 +1,12 @@
-"""How a configuration's privacy is counted: by every sound account, so that each method is charged by its best.
+"""The privacy of a configuration by every sound account, the best of which counts.
 
-All methods are charged for the same thing, what one record's gradient may add to a step:
+All methods are charged for what one record's gradient may add to a step:
 
-- each quotient clipped at Delta: as the accountant has it, whether the clip acts or not, with the loss's Lipschitz constant
-  where it is proved;
-- the K quotients of a record clipped together at C, which lets a record move a step by (eta/K) C/n: by the bounds that the clip
-  alone carries and, on all records of a loss whose smoothness is proved, by those that cover a joint clip that acts;
-- a loss that is proved to be L-Lipschitz with C >= L: neither clip ever acts, and the record moves the step by its gradient's
-  part in random directions, of which K of d see about sqrt(K/d) (docs/bounds.md, "Sensitivity").
+- With each quotient clipped at Delta, as in the accountant, with the loss's Lipschitz constant where it is proved.
+- With a record's K quotients clipped together at C, a record moves a step by (eta/K) C/n: by the bounds that need the clip alone
+  and, on all records of a loss with proved smoothness, by those for a joint clip that acts.
+- With a proved Lipschitz constant L <= C neither clip ever acts, and the record moves the step by its gradient's part in K of d
+  random directions, about sqrt(K/d) of it (docs/bounds.md, "Sensitivity").
 """
 
 from dataclasses import dataclass
@@ -26,10 +25,10 @@ class Account:
     """One sound way to count.
 
     Args:
-        setting: the run as the accountant takes it.
+        setting: the run as accounted.
         accounting: how it is counted.
-        bounds: those that apply to what is known.
-        counted: what is counted, in words.
+        bounds: those that apply.
+        counted: the basis of the account, in words.
     """
 
     setting: Setting
@@ -39,7 +38,7 @@ class Account:
 
 
 def accounts(task: Task, configuration: Configuration, accounting: Accounting) -> tuple[Account, ...]:
-    """Every sound way to count a configuration with noise. For whichever bound, the least of them holds."""
+    """Every sound account of a configuration with noise. For each bound the least of them holds."""
     setting, hidden = configuration.setting, configuration.hidden and configuration.method != OPACUS
     alone: tuple[str, ...] = CLIP_ALONE if hidden else CLIP_ALONE[:1]
     if setting.clipping == "each" and task.constants.supposed:
@@ -60,8 +59,8 @@ def accounts(task: Task, configuration: Configuration, accounting: Accounting) -
 
 
 def _allowed(configuration: Configuration) -> tuple[str, ...]:
-    """All bounds, but that of gradient descent for what takes no gradient steps, and the sharper one where a clip may act in the
-    parameters' own basis.
+    """All bounds, except that of gradient descent for methods without gradients, and the sharper one for a clip that may act in
+    the parameters' own basis.
     """
     gradient = configuration.own_basis and configuration.setting.xi == 0
     missing = {"noisy-gd": not gradient, "sharp": configuration.clips_own_basis}

@@ -1,4 +1,4 @@
-"""Runs that aim at an epsilon: what is chosen of a run, and the noise that brings it to its target."""
+"""Runs for a target epsilon: the tuned choices, and the noise that meets the target."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,23 +12,23 @@ from zoexplore.training.engine import Configuration
 from zoexplore.training.methods import METHODS
 from zoexplore.training.tasks import Task
 
-NEIGHBOURS = "add-remove"  # what every method can be charged for, Poisson batches included
+NEIGHBOURS = "add-remove"  # the neighbours that every method's account covers, with Poisson batches too
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What tuning chooses of a run.
+    """The tuned part of a run.
 
     Args:
-        K: directions, all d of them in the parameters' own basis where the method takes gradients.
+        K: directions; all d, in the parameters' own basis, for methods with gradients.
         T: steps.
-        rate: eta/K, what a step multiplies the gradient's part in the directions by.
+        rate: eta/K, the factor of the gradient's part in the directions.
         clip: of a record's derivatives.
         clipping: "each" or "joint".
         beta: directional share of the noise.
-        batch: expected records of a Poisson batch; all where None.
-        ridge: strength of the ridge; the task's where None.
-        R: radius of the ball; the task's where None.
+        batch: expected records of a Poisson batch; all if None.
+        ridge: strength of the ridge; the task's if None.
+        R: radius of the ball; the task's if None.
     """
 
     K: int
@@ -43,7 +43,7 @@ class Choice:
 
     @classmethod
     def start(cls, task: Task, method: str, **given: Any) -> "Choice":
-        """The task's own run, with what was given: K, beta, T, eta, clip, batch, ridge."""
+        """The task's own run with the given changes: K, beta, T, eta, clip, batch, ridge."""
         kind, known = METHODS[method], {name: value for name, value in given.items() if value is not None}
         K = task.d if kind.K == 0 else kind.K or known.get("K", task.K)
         constants = task.constants
@@ -58,7 +58,7 @@ Choices = Mapping[tuple[str, float], Choice]
 
 
 def configuration(task: Task, method: str, choice: Choice, sigma: float, *, hidden: bool = True) -> Configuration:
-    """The run of a choice. Without noise nothing is proved that would need a ball, so that there is none."""
+    """The run of a choice; without noise it has no ball, since no bound needs one."""
     kind = METHODS[method]
     setting = task.setting(
         sigma, choice.K, choice.beta, choice.T, eta=choice.rate * choice.K, clip=choice.clip, neighbours=NEIGHBOURS,
@@ -75,11 +75,10 @@ def configuration(task: Task, method: str, choice: Choice, sigma: float, *, hidd
 def aimed(
     task: Task, method: str, choice: Choice, target: float, accounting: Accounting, *, hidden: bool = True
 ) -> Configuration | None:
-    """The run of a choice with the least noise whose epsilon is at most the target by some sound account of it; None where no
-    amount of noise is enough.
+    """The run of a choice with the least noise that meets the target by some sound account; None if no noise does.
 
     Args:
-        task: what is trained on.
+        task: the task.
         method: key of `METHODS`; one without noise has no target.
         choice: the rest of the run.
         target: epsilon.

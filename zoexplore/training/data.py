@@ -1,11 +1,11 @@
-"""Data as the models take it: rows of unit length, labels from 0 on, a held-out part that no training step sees."""
+"""Data for the models: rows of unit length, labels from 0 on, and a held-out part that no training step sees."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-HELD_OUT = 0.2  # the share of the records that are held out
-ROUNDING = 1e-12  # by which a row's length may seem to exceed 1
+HELD_OUT = 0.2  # share of the records
+ROUNDING = 1e-12  # rounding error of a row's length
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,11 +16,11 @@ class Data:
         X: features, shape (n, f), float64, every row of length at most 1.
         y: labels, shape (n,), whole numbers from 0 to classes - 1.
         X_test, y_test: the same for the records that are held out.
-        classes: how many labels there are, at least 2.
+        classes: the number of labels, at least 2.
 
     Raises:
-        ValueError: a row is longer than 1 or holds no number, or a label is not a whole number from 0 to classes - 1: what is
-            proved of the losses would not hold.
+        ValueError: a row is longer than 1 or not finite, or a label is not a whole number from 0 to classes - 1: the proofs for
+            the losses would not hold.
     """
 
     X: np.ndarray
@@ -44,16 +44,14 @@ class Data:
 
 
 def prepare(features: np.ndarray, labels: np.ndarray, classes: int, seed: int = 0, bias: bool = True) -> Data:
-    """Rows brought to unit length, then split at random.
-
-    Whatever is done here to a row looks at that row alone, so that replacing one record replaces one row.
+    """Rows scaled to unit length, each by itself, so that replacing one record replaces one row; then split at random.
 
     Args:
         features: shape (records, f).
         labels: shape (records,), whole numbers from 0 to classes - 1.
-        classes: how many labels there are.
+        classes: the number of labels.
         seed: of the split.
-        bias: whether a constant 1 is added to every row first.
+        bias: whether to append a constant 1 to every row first.
     """
     if bias:
         features = np.column_stack([features, np.ones(len(features))])
@@ -65,21 +63,21 @@ def prepare(features: np.ndarray, labels: np.ndarray, classes: int, seed: int = 
 
 
 def unit_rows(X: np.ndarray) -> np.ndarray:
-    """Every row divided by its length; a row of zeros stays."""
+    """Every row divided by its length; zero rows stay zero."""
     X = np.asarray(X, np.float64)
     length = np.linalg.norm(X, axis=1, keepdims=True)
     return X / np.where(length > 0, length, 1.0)
 
 
 def cosines(X: np.ndarray, count: int, width: float, seed: int = 0) -> np.ndarray:
-    """Random cosine features cos(a . x + b) of rows brought to unit length, with a ~ N(0, width^2 I) and b uniform on [0, 2 pi).
+    """Random cosine features cos(a . x + b) of unit rows, with a ~ N(0, width^2 I) and b uniform on [0, 2 pi).
 
-    They stand for a Gaussian kernel (Rahimi, Recht 2007). a and b are drawn without a look at any record and each row is looked
-    at alone, so that what is proved for rows of unit length holds once they have it.
+    They approximate a Gaussian kernel (Rahimi, Recht 2007). a and b do not depend on any record, and each row is transformed by
+    itself, so proofs for rows of unit length hold once the result is scaled.
 
     Args:
         X: shape (records, f).
-        count: how many features.
+        count: the number of features.
         width: of the frequencies.
         seed: of the frequencies; public.
 
@@ -92,7 +90,7 @@ def cosines(X: np.ndarray, count: int, width: float, seed: int = 0) -> np.ndarra
 
 
 def validation(data: Data, seed: int = 0) -> Data:
-    """The records to train on alone, a fifth of them held out in place of the test part: what choices are made by."""
+    """The training records alone, a fifth of them held out in place of the test part, for choosing parameters."""
     order = np.random.default_rng(seed).permutation(len(data.X))
     held = round(HELD_OUT * len(order))
     train, held_out = order[held:], order[:held]
@@ -100,5 +98,5 @@ def validation(data: Data, seed: int = 0) -> Data:
 
 
 def within(X: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Columns moved from their range [low, high] to [-1, 1], values outside it cut off."""
+    """Columns mapped from [low, high] to [-1, 1], with values outside cut off."""
     return np.clip(2 * (X - low) / (high - low) - 1, -1.0, 1.0)

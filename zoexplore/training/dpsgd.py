@@ -1,7 +1,7 @@
-"""DP-SGD by Opacus, on all records or on Poisson batches: first-order training as it is usually made private.
+"""DP-SGD by Opacus, on all records or on Poisson batches.
 
-Each record's whole gradient is clipped, where Noisy-ZOGD clips every quotient. The noise has the energy of noisy gradient descent
-with the same sigma and step size: (eta sigma)^2 a step.
+It clips each record's whole gradient, where Noisy-ZOGD clips every quotient. With the same sigma and step size its noise has the
+same energy, (eta sigma)^2 a step.
 """
 
 from math import sqrt
@@ -16,11 +16,11 @@ from zoexplore.run.setting import Setting
 from zoexplore.training.engine import Job, State, drawn
 from zoexplore.training.problem import Problem
 
-CHUNK = 1_000_000  # numbers that the gradients of one block of records may hold: few enough to be kept by the processor
+CHUNK = 1_000_000  # numbers in the gradients of one block of records, few enough for the processor's cache
 
 
 def multiplier(setting: Setting) -> float:
-    """Opacus's noise multiplier: the noise's standard deviation over the clip norm, for the sum of all gradients.
+    """Opacus's noise multiplier: the standard deviation of the noise on the sum of gradients, over the clip norm.
 
     A step of eta/d on a mean gradient whose coordinates carry noise of deviation z clip/n moves by energy d (eta/d z clip/n)^2;
     on batches n is the expected number of records.
@@ -29,7 +29,7 @@ def multiplier(setting: Setting) -> float:
 
 
 class SgdJob(Job):
-    """Runs of DP-SGD, advanced one after another in every step."""
+    """Runs of DP-SGD, which take turns within each step."""
 
     @staticmethod
     def _noise(seed: int) -> torch.Generator:
@@ -50,7 +50,7 @@ class SgdJob(Job):
 
 
 def _moved(problem: Problem, setting: Setting, w: Tensor, generator: torch.Generator, rows: Tensor | None) -> tuple[Tensor, int]:
-    """The result of one step of Opacus's optimiser before the projection, and how many gradients it clipped."""
+    """The parameters after one step of Opacus's optimiser, before the projection, and the number of clipped gradients."""
     from opacus import GradSampleModule
     from opacus.optimizers import DPOptimizer
 
@@ -64,13 +64,13 @@ def _moved(problem: Problem, setting: Setting, w: Tensor, generator: torch.Gener
         expected_batch_size=setting.batch or setting.n,
         generator=generator,
     )
-    nobody = rows is not None and len(rows) == 0  # a batch without records is a step of noise: one record's share of it is 0
+    nobody = rows is not None and len(rows) == 0  # an empty batch gives a step of noise alone
     X, y = problem.records(torch.zeros(1, dtype=torch.long) if nobody else rows)
     parts = list(zip(*(x.split(max(1, CHUNK // problem.d)) for x in (X, y)), strict=True))
     clipped = 0
     for i, (X, y) in enumerate(parts):
         optimizer.signal_skip_step(i < len(parts) - 1)
-        inputs = X.detach().requires_grad_()  # else torch warns of Opacus's hooks
+        inputs = X.detach().requires_grad_()  # torch would warn of Opacus's hooks
         (problem.losses(module(inputs)[None], y).mean() * (not nobody)).backward()
         lengths = torch.stack([g.flatten(1).norm(dim=1) for g in optimizer.grad_samples]).norm(dim=0)
         clipped += int((~problem.idle(lengths, torch.tensor(setting.clip))).sum())

@@ -1,8 +1,8 @@
 """Many runs at once: configurations that share a model and directions, each with its own noise.
 
-Sharing a step's directions between configurations is allowed: in every single run they are uniform and drawn without a look
-at the data, which is all that its guarantee asks for. Two seeds of the same configuration share nothing, so that their spread is
-that of independent runs. The state of a job is all there is to it, so that it may stop anywhere and go on elsewhere.
+Configurations may share a step's directions: in each run these are uniform and independent of the data, as its guarantee needs.
+Seeds share nothing, so that their spread is that of independent runs. A job's complete state lets it stop anywhere and continue
+elsewhere.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ from zoexplore.training.network import Network
 from zoexplore.training.problem import Problem
 from zoexplore.training.tasks import Task
 
-LARGE = 500_000  # numbers in a data set whose products are taken in single precision
+LARGE = 500_000  # numbers in a data set from which on losses take single precision
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class Configuration:
 
     Args:
         method: key of `METHODS`.
-        setting: its run; `batch` and `xi` are the same for all of a job.
+        setting: its run; all configurations of a job share `batch` and `xi`.
         noisy: whether noise is added.
-        own_basis: the parameters' own basis in place of random directions; K is d then.
+        own_basis: whether the parameters' own basis replaces random directions; then K = d.
         hidden: whether bounds for the last iterate alone may be claimed.
-        target: the epsilon that sigma was solved for; None where sigma was given.
+        target: the epsilon that sigma was solved for; None if sigma was given.
     """
 
     method: str
@@ -60,25 +60,25 @@ class Configuration:
 
     @property
     def described(self) -> bool:
-        """Whether the setting says all there is to the run, so that the sliders can show it."""
+        """Whether the setting describes the run completely, so that the sliders can show it."""
         return self.noisy and self.method != OPACUS
 
     @property
     def clips_own_basis(self) -> bool:
-        """Whether a clip may act on each quotient along the parameters' own basis: of such a one the sharper bound needs random
-        directions. A joint clip at all directions does not depend on these.
+        """Whether a clip of each quotient may act in the parameters' own basis. The sharper bound then does not apply, since it
+        needs random directions. A joint clip over all directions does not depend on the basis.
         """
         return self.own_basis and self.setting.clipping == "each" and (self.setting.lipschitz or 0) > self.setting.clip
 
     def noise_seed(self, seed: "Seed") -> int:
-        """The seed of this configuration's noise: its own, whatever else is trained beside it, or said of its loss."""
+        """The seed of this configuration's noise, which depends neither on other configurations nor on constants of the loss."""
         run = {name: value for name, value in self.setting.as_dict().items() if name not in ("linear", "clipping")}
         said = f"{seed.noise} {self.method} {self.noisy} {self.own_basis} {self.setting.clipping} {run}"
         return int.from_bytes(sha256(said.encode()).digest()[:16])
 
 
 class Seed(NamedTuple):
-    """What repeats a run: the seed of directions, batches and initialisation, and the noise's own."""
+    """The seeds that repeat a run: one for directions, batches and initialisation, one for the noise."""
 
     number: int
     noise: int
@@ -89,10 +89,10 @@ class Job:
     """Configurations trained side by side, each with every seed.
 
     Args:
-        task: what they are trained on.
-        configurations: C of them, all of the same T, batch and xi.
-        seeds: S of them; only one where batches are drawn, since every seed has batches of its own.
-        records: the steps after which the held-out loss and accuracy are noted, rising, T the last.
+        task: the task.
+        configurations: C of them, all with the same T, batch and xi.
+        seeds: S of them; only one where batches are drawn, since every seed has its own batches.
+        records: the steps after which held-out loss and accuracy are recorded, ascending up to T.
     """
 
     task: Task
@@ -118,7 +118,7 @@ class Job:
             starts.append(project(start.expand(len(radius), -1), radius).point)
             noise = [self._noise(c.noise_seed(seed)) for c in self.configurations]
             bases = {(c.setting.K, c.own_basis) for c in self.configurations}
-            # from the same seed whatever the number of directions, so that a run's do not depend on its company
+            # the same seed for every K, so that a run's directions do not depend on other runs
             directions = {basis: Sources(seed.number, seed.noise).directions for basis in sorted(bases)}
             draws.append(Draws(directions, noise, sources.data))
         w, none = torch.cat(starts), np.zeros(len(starts) * len(radius), int)
@@ -129,7 +129,7 @@ class Job:
         return Sources(0, seed).noise
 
     def advance(self, state: "State | None", seconds: float) -> "State":
-        """Go on for about that long, or to the end; from the start where there is no state.
+        """Continue from the state, or from the start, for about so many seconds or to the end.
 
         Raises:
             ValueError: a loss is not finite, or the task's data cannot be had.
@@ -168,7 +168,7 @@ class Job:
         state.w, state.t = w, state.t + 1
 
     def _clipped(self, problem: Problem, state: "State", members: list[int], U: Tensor | None, rows: Tensor | None) -> Tensor:
-        """The mean of the clipped quotients of some runs, shape (members, K), by the rule of each."""
+        """The means of the clipped quotients of some runs, shape (members, K), each by its own clip."""
         found = state.w.new_empty(len(members), problem.d if U is None else U.shape[1])
         everyone = [self.configurations[i % len(self.configurations)].setting for i in members]
         for rule in CLIPPINGS:
@@ -183,7 +183,7 @@ class Job:
         return found
 
     def _groups(self, state: "State") -> Iterator[tuple[list[int], int, bool, "Draws"]]:
-        """Runs that use the same directions: their rows of w, K, whether in the parameters' own basis, the seed's generators."""
+        """Groups of runs with the same directions: their rows of w, K, own basis or not, and the seed's generators."""
         groups: dict[tuple[int, bool], list[int]] = {}
         for i, c in enumerate(self.configurations):
             groups.setdefault((c.setting.K, c.own_basis), []).append(i)
@@ -214,19 +214,19 @@ def along(vectors: Tensor, U: Tensor | None) -> Tensor:
 
 
 def everywhere(d: int, power: Tensor, generators: list[Generator]) -> Tensor:
-    """Noise of C runs that has length `power` in the mean square, the same in every coordinate, shape (C, d)."""
+    """Isotropic noise of C runs with root mean square length `power`, shape (C, d)."""
     return power[:, None] / sqrt(d) * torch.stack([normal(g, (d,)) for g in generators])
 
 
 def drawn(setting: Setting, generator: np.random.Generator) -> Tensor | None:
-    """The records of one step's batch, as `setting.sampling` says; None for all of them."""
+    """The records of one step's batch by `setting.sampling`; None for all."""
     if setting.full_batch or setting.batch is None:
         return None
     return batches.by_chance(setting.n, setting.batch, setting.sampling, generator)
 
 
 class Draws(NamedTuple):
-    """One seed's generators: of directions by how many there are, of each configuration's noise, of batches."""
+    """One seed's generators: of directions for each K, of each configuration's noise, and of batches."""
 
     directions: dict[tuple[int, bool], Generator]
     noise: list[Generator]
@@ -235,13 +235,13 @@ class Draws(NamedTuple):
 
 @dataclass
 class State:
-    """A job between two steps: parameters, generators, counts, and what was recorded so far.
+    """A job between two steps: parameters, generators, counts, and the values recorded so far.
 
     Args:
         w: parameters, shape (S C, d): all configurations of the first seed, then those of the next.
         draws: each seed's generators.
         clipped: clipped quotients so far, shape (S C,).
-        projected: steps so far that ended outside the ball, shape (S C,).
+        projected: steps so far that were projected onto the ball, shape (S C,).
         t: steps done.
         loss, accuracy: held-out values at the recorded steps, each entry of length S C.
     """
@@ -257,7 +257,7 @@ class State:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Torch's work on one thread: as many as there are parts at work is what a machine has cores for."""
+    """Run torch on one thread, since other parts of the sweep use the other cores."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -268,10 +268,10 @@ def one_thread() -> Iterator[None]:
 
 @lru_cache(maxsize=2)
 def problem_of(task: Task, xi: float = 0.0) -> "Problem":
-    """The task's losses, ready to use; kept, since a sweep comes back to them many times.
+    """The task's losses, cached, since a sweep asks for them many times.
 
-    Parameters, directions and noise have double precision. A large data set's losses have single precision, which halves the time
-    and moves a mean of so many records by far less than the noise does; two-point estimates need double for their differences.
+    Parameters, directions and noise are in double precision. Losses of large data sets are in single precision, at half the time
+    and with an error far below the noise; two-point estimates need double precision for their differences.
 
     Raises:
         ValueError: the data cannot be had.

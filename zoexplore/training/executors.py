@@ -1,4 +1,4 @@
-"""Where a sweep's parts are computed: here, or in processes of this machine."""
+"""Executors for a sweep's parts: the calling thread, or processes of this machine."""
 
 import multiprocessing
 import os
@@ -14,29 +14,27 @@ import numpy as np
 
 MOST_PROCESSES = 8
 NICE = 10
-SWEEPS = "zoexplore.training.sweeps"  # what a process is handed is of this module
+SWEEPS = "zoexplore.training.sweeps"  # processes unpickle arguments from this module
 
 
 class Here(Executor):
-    """Computes in the calling thread, at once."""
+    """Computes at once, in the calling thread."""
 
     def submit(self, call: Callable, /, *args: Any, **options: Any) -> Future:
         future: Future = Future()
         future.set_running_or_notify_cancel()
         try:
             future.set_result(call(*args, **options))
-        except Exception as error:  # handed to whoever asks for the result
+        except Exception as error:  # raised by `result()`
             future.set_exception(error)
         return future
 
 
 class Processes(Executor):
-    """New processes, at most as many as there are cores and never more than eight; those that die are replaced.
-
-    They end when this one does, however it ends.
+    """Processes that are replaced if they die and end with this one, however it ends.
 
     Args:
-        count: how many; as many as the cores that this process may use where None.
+        count: how many; by default and at most one for each usable core, and never more than eight.
     """
 
     def __init__(self, count: int | None = None):
@@ -66,8 +64,8 @@ class Processes(Executor):
 
 
 def _context() -> BaseContext:
-    """How processes are begun: forked of one that has imported torch for all of them where a fork is safe, as
-    `zoexplore.compute.worker` says; elsewhere each imports it by itself.
+    """How to start processes: forked from one that has imported torch where a fork is safe (see `zoexplore.compute.worker`), else
+    spawned.
     """
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
@@ -77,7 +75,7 @@ def _context() -> BaseContext:
 
 
 def _begin() -> None:
-    """In a new process: yield to other work on the machine, and end with the parent."""
+    """In a new process: lower its priority, and end with the parent."""
     if hasattr(os, "nice"):
         os.nice(NICE)
     np.random.seed()  # noqa: NPY002  # or all that draw of NumPy's shared generator drew the same

@@ -1,4 +1,4 @@
-"""A finished comparison, as the page opens with it: kept as JSON beside this file, read without torch."""
+"""The finished comparison that the page shows first: JSON beside this file, read without torch."""
 
 import json
 from dataclasses import asdict, dataclass, field, replace
@@ -21,9 +21,9 @@ class Series:
 
     Args:
         study: its key.
-        label: what a legend calls it.
-        x: where it was measured.
-        values: at each of them, seed by seed.
+        label: its name in a legend.
+        x: the values of the axis.
+        values: at each of them, by seed.
     """
 
     study: str
@@ -34,16 +34,16 @@ class Series:
 
 @dataclass(frozen=True)
 class Drawn:
-    """What one draw of the tuning chose for a method at an epsilon, and how that did.
+    """The choice of one draw of the tuning for a method at an epsilon, and its results.
 
     Args:
         choice: the setting.
-        trials: in all, of this method, epsilon and draw.
+        trials: the number of trials in this cell and draw.
         validation: mean accuracy of the choice on splits of the records to train on.
-        last, average: mean accuracy on the test part, in law, of last iterates and of averages over the last half.
-        loss: the same of last iterates' loss.
-        ends: coordinates of the choice that lie at an end of their grids.
-        mechanism: accuracy on the test part of one run of the mechanism itself; None where there was none.
+        last, average: mean test accuracy, in law, of last iterates and of averages over the last half.
+        loss: the mean test loss of last iterates.
+        ends: parameters chosen at an end of their grids.
+        mechanism: test accuracy of one run of the mechanism itself; None if not run.
     """
 
     choice: dict[str, Any]
@@ -58,15 +58,15 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Methods tuned alike and measured at fixed epsilon.
+    """Methods tuned in the same way and measured at fixed epsilon.
 
     Args:
-        dates: when it was made, ISO 8601, UTC, part by part.
-        seconds: of processor time, part by part.
-        frontiers: task by task; a point has the accuracy in law of each draw, and the run of the draw with the best validation.
-        tuning: task by task, "method at epsilon" to what each draw of the tuning chose.
+        dates: when each part was made, ISO 8601, UTC.
+        seconds: processor time of each part.
+        frontiers: by task; a point has the accuracy in law of each draw, and the run of the draw with the best validation.
+        tuning: by task, "method at epsilon" to the choice of each draw of the tuning.
         series: the lines of studies.
-        control: task by task, "method at epsilon" to the best of 50 random settings: accuracy on the test part.
+        control: by task, "method at epsilon" to the test accuracy of the best of 50 random settings.
     """
 
     dates: dict[str, str] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class Comparison:
 
 
 def save(found: Comparison, path: Path = FILE) -> None:
-    """Write it as JSON. Raises OSError where it cannot be written."""
+    """Write a comparison as JSON. Raises OSError if it cannot be written."""
     about = asdict(replace(found, frontiers={}))
     words: dict[str, int] = {}
     about["frontiers"] = {name: _short(json.loads(to_json(frontier)), words) for name, frontier in found.frontiers.items()}
@@ -88,7 +88,7 @@ def save(found: Comparison, path: Path = FILE) -> None:
 
 @cache
 def load(path: Path = FILE) -> Comparison:
-    """What was saved. Raises OSError or ValueError where there is none."""
+    """Read a comparison. Raises OSError or ValueError if there is none."""
     about = json.loads(path.read_text())
     words = about.pop("words")
     about["frontiers"] = {name: of_dict(_long(found, words)) for name, found in about["frontiers"].items()}
@@ -101,18 +101,18 @@ def load(path: Path = FILE) -> Comparison:
 
 
 def of_json(kind: type, found: dict[str, Any]) -> Any:
-    """A `Series` or `Drawn` again."""
+    """A `Series` or `Drawn` from its JSON."""
     return kind(**{name: tuples(value) for name, value in found.items()})
 
 
 def _short(found: dict[str, Any], words: dict[str, int]) -> dict[str, Any]:
-    """A frontier's dictionary without what repeats itself: settings and words, and bounds that do not apply."""
+    """A frontier's dictionary without redundant settings, texts, and bounds that do not apply."""
     first: dict[str, Any] = next((p["setting"] for p in found["points"] if p["setting"]), {})
     found["setting"] = first
     for p in found["points"]:
         given = p["setting"]
         p["setting"] = None if given is None else {name: value for name, value in given.items() if value != first[name]}
-        del p["epsilon"]  # the last of epsilons
+        del p["epsilon"]  # the last of `epsilons`
         p["epsilons"] = {bound: values if any(map(isfinite, values)) else 0 for bound, values in p["epsilons"].items()}
         for name in _WORDS:
             p[name] = {bound: words.setdefault(text, len(words)) for bound, text in p[name].items()}
@@ -120,7 +120,7 @@ def _short(found: dict[str, Any], words: dict[str, int]) -> dict[str, Any]:
 
 
 def _long(found: dict[str, Any], words: list[str]) -> dict[str, Any]:
-    """What `_short` was given."""
+    """The inverse of `_short`."""
     first = found.pop("setting")
     for p in found["points"]:
         p["setting"] = None if p["setting"] is None else first | p["setting"]

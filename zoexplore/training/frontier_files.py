@@ -1,6 +1,6 @@
 """A frontier as JSON and back, as CSV, and as a pandas DataFrame: one row for each method, noise scale, seed and recorded step.
 
-What is loaded equals what was saved: a digest of all values tells a file that was changed or damaged.
+A loaded frontier equals the saved one; a digest of all values exposes changed or damaged files.
 """
 
 import csv
@@ -23,11 +23,11 @@ NOT_YET = "this bound was added after the point was computed"
 
 
 def save(frontier: Frontier, path: str | Path) -> None:
-    """Write a .json file, which `load` reads, or a .csv file for others to read, by the name's ending.
+    """Write a .json file, which `load` reads, or a .csv file, by the name's suffix.
 
     Raises:
-        ValueError: the name has another ending.
-        OSError: the file cannot be written; what was there before still is.
+        ValueError: the name has another suffix.
+        OSError: the file cannot be written; the old file is unchanged.
     """
     writers = {".json": to_json, ".csv": to_csv}
     path = Path(path)
@@ -40,14 +40,14 @@ def load(path: str | Path) -> Frontier:
     """Read what `save` wrote as JSON.
 
     Raises:
-        ValueError: the content is none or damaged.
+        ValueError: the file holds no frontier, or is damaged.
         OSError: the file cannot be read.
     """
     return from_json(Path(path).read_bytes())
 
 
 def frame(frontier: Frontier) -> Any:
-    """The rows as a pandas DataFrame: method, sigma, target, seed, step, accuracy, loss, epsilon by bound, what was chosen."""
+    """The rows as a pandas DataFrame: method, sigma, target, seed, step, accuracy, loss, epsilon by bound, choices."""
     import pandas
 
     found = pandas.DataFrame(_rows(frontier), columns=_columns())
@@ -58,11 +58,11 @@ def frame(frontier: Frontier) -> Any:
 
 
 def to_csv(frontier: Frontier) -> str:
-    """The rows as CSV text. No cell of it is a formula: methods' names are none, and the rest are numbers."""
+    """The rows as CSV text. No cell can be a formula: they hold methods' names and numbers."""
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_columns())
-    writer.writerows(_rows(frontier))  # which writes a float as repr does, to be read back exactly
+    writer.writerows(_rows(frontier))  # it writes floats as repr does, so they read back exactly
     return out.getvalue()
 
 
@@ -77,12 +77,12 @@ def to_json(frontier: Frontier) -> str:
         "versions": frontier.versions,
         "points": [asdict(p) | {"setting": p.setting and p.setting.as_dict()} for p in frontier.points],
     }
-    about = json.loads(json.dumps(about))  # as it is read: lists for tuples
+    about = json.loads(json.dumps(about))  # with lists for tuples, as it is read
     return json.dumps({"digest": _digest(about), **about})
 
 
 def from_json(content: str | bytes) -> Frontier:
-    """What `to_json` was given.
+    """The inverse of `to_json`.
 
     Raises:
         ValueError: the text is no frontier, or damaged.
@@ -94,10 +94,10 @@ def from_json(content: str | bytes) -> Frontier:
 
 
 def of_dict(found: dict[str, Any]) -> Frontier:
-    """A frontier from what JSON made of it.
+    """A frontier from its JSON dictionary.
 
     Raises:
-        ValueError, KeyError, TypeError: it is none, or its digest is another.
+        ValueError, KeyError, TypeError: it is no frontier, or its digest differs.
     """
     if not isinstance(found, dict) or found.get("kind") != KIND:
         raise ValueError(f"its kind is not {KIND!r}")
@@ -114,7 +114,7 @@ def of_dict(found: dict[str, Any]) -> Frontier:
 
 
 def tuples(value: Any) -> Any:
-    """With tuples where JSON has lists."""
+    """A JSON value with its lists as tuples."""
     return tuple(map(tuples, value)) if isinstance(value, list) else value
 
 
@@ -136,7 +136,7 @@ def _rows(frontier: Frontier) -> list[tuple]:
 
 
 def _point(about: dict[str, Any]) -> Point:
-    """A point, infinite by the bounds that were added after it was computed."""
+    """A point; bounds that did not exist when it was computed are inf."""
     absent = [bound for bound in BOUNDS if bound not in about["epsilons"]]
     epsilons = about["epsilons"] | dict.fromkeys(absent, [inf] * len(about["steps"]))
     found = {name: tuples(value) for name, value in about.items()}

@@ -1,4 +1,4 @@
-"""Linear models' losses: what depends on the data or the directions alone is computed once for all parameter vectors."""
+"""Losses of linear models: products that depend on data or directions alone serve all parameter vectors."""
 
 import torch
 from torch import Tensor, nn
@@ -7,11 +7,11 @@ from zoexplore.training.models import LinearModel
 from zoexplore.training.problem import CHUNK, Problem
 from zoexplore.training.tasks import Task
 
-BLOCK = 500_000  # numbers of a block of records: few enough to be kept by the processor between two products with them
+BLOCK = 500_000  # numbers in a block of records, few enough for the processor's cache
 
 
 class Linear(Problem):
-    """A linear model: one product with the data serves all parameter vectors, another one all directions."""
+    """A linear model: one product with the data for all parameter vectors, another for all directions."""
 
     def __init__(self, task: Task, model: LinearModel, dtype: torch.dtype):
         super().__init__(task, dtype)
@@ -22,7 +22,7 @@ class Linear(Problem):
     def scores(self, w: Tensor, X: Tensor) -> Tensor:
         flat = w.to(self.dtype).reshape(len(w) * self.width, -1)
         if self.width == 1:
-            return (flat @ X.T).unsqueeze(-1)  # with the few rows first the product is faster by half
+            return (flat @ X.T).unsqueeze(-1)  # half the time of the other order: few rows come first
         return (X @ flat.T).view(len(X), len(w), self.width).transpose(0, 1)
 
     def losses(self, z: Tensor, y: Tensor) -> Tensor:
@@ -51,7 +51,7 @@ class Linear(Problem):
     def jointly_clipped(
         self, w: Tensor, U: Tensor | None, clip: Tensor, xi: float, rows: Tensor | None = None, count: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        """As for every problem. Of derivatives only the lengths are needed: a multiple of each record's gradient is left."""
+        """As `Problem.jointly_clipped`. Derivatives need only their lengths: clipping scales each record's gradient."""
         if xi > 0:
             return super().jointly_clipped(w, U, clip, xi, rows, count)
         X, y = self.records(rows)
@@ -63,7 +63,7 @@ class Linear(Problem):
         return (mean if U is None else mean @ U), (length > clip[:, None]).sum(-1)
 
     def _lengths_along(self, residual: Tensor, X: Tensor, U: Tensor) -> Tensor:
-        """Of the records' derivatives along the directions, shape (C, n)."""
+        """The lengths of the records' derivatives along the directions, shape (C, n)."""
         if self.width == 1:
             return residual.squeeze(-1).abs() * (X @ U.to(self.dtype)).norm(dim=-1)
         found, block = residual.new_empty(residual.shape[:2]), max(1, CHUNK // (U.shape[1] * max(self.width, len(residual))))
@@ -73,20 +73,20 @@ class Linear(Problem):
         return found
 
     def _sum(self, residual: Tensor, X: Tensor) -> Tensor:
-        """The sum of the gradients, shape (C, d), of records X with these derivatives by the scores."""
+        """The sum of the gradients of records X, shape (C, d), from the derivatives by their scores."""
         flat = residual.transpose(1, 2).reshape(-1, len(X))
         return (flat @ X).view(len(residual), self.d)
 
     def _along(self, X: Tensor, U: Tensor) -> Tensor:
-        """What directions add to the scores of records, shape (n, K, c)."""
+        """The change of the records' scores along the directions, shape (n, K, c)."""
         found = X @ U.to(self.dtype).reshape(self.width, -1, U.shape[1])
         return found.permute(1, 2, 0).contiguous()
 
     def quotients(self, w: Tensor, U: Tensor, xi: float, X: Tensor, y: Tensor) -> Tensor:
-        """Record by record, shape (n, K, C). What depends on the directions alone is computed once for all parameter vectors.
+        """Quotients of each record, shape (n, K, C). Terms of the directions alone are computed once for all parameter vectors.
 
-        Two points need no difference of losses: with p the probabilities of the scores and v the directions' scores, the loss
-        moves by ln(sum_j p_j e^(xi v_j)) - xi v_y, which log1p and expm1 give without cancellation however small xi is.
+        With p the probabilities of the scores and v the directions' scores, a loss changes by ln(sum_j p_j e^(xi v_j)) - xi v_y,
+        which log1p and expm1 compute without cancellation however small xi is.
         """
         along = self._along(X, U)
         z = self.scores(w, X)

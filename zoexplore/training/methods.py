@@ -1,6 +1,6 @@
-"""The methods that are compared: each is a choice of K and beta, or does without directions or noise altogether.
+"""The methods compared: each is a choice of K and beta, or has no directions or no noise.
 
-All run on the same data with the same clip, noise scale and number of steps, and each is accounted for what it is.
+All share data, clip, noise scale and number of steps, and each has its own account.
 """
 
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ class Method:
 
     Args:
         name: its key.
-        title: what a menu or a legend calls it.
+        title: its name in menus and legends.
         summary: one sentence.
-        K: directions a step; `None` means the number asked for, 0 all d of them, in the parameters' own basis.
-        beta: directional share of the noise; `None` means the one asked for.
-        noisy: whether there is any noise; without it there is one point instead of one for each sigma.
-        clipping: "each" quotient of a record, or all of them "joint", where sigma is given. Runs that aim at an epsilon clip
-            as was chosen for them.
+        K: directions a step; `None` means as given, 0 all d of them, in the parameters' own basis.
+        beta: directional share of the noise; `None` means as given.
+        noisy: whether there is noise; without it there is one point instead of one for each sigma.
+        clipping: "each" quotient of a record, or all of them "joint", where sigma is given. Runs for a target epsilon clip as
+            tuned.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Method:
         return self.K == 0
 
     def setting(self, task: Task, sigma: float, K: int | None, beta: float | None, T: int | None, **others: Any) -> Setting:
-        """The run that this method makes of what was asked for.
+        """This method's run from the task's and the given fields.
 
         Raises:
             ValueError: a value is not allowed.

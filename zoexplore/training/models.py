@@ -1,4 +1,4 @@
-"""The models, with what is proved of their losses: smoothness M, strong convexity m and the Lipschitz constant.
+"""The models, with the proved constants of their losses: smoothness M, strong convexity m, Lipschitz constant.
 
 A linear model keeps its parameters as a flat vector w of f c numbers, score by score: score j of a row x is w_j . x. The loss of
 a record is ell(x, y; w) + ridge/2 |w|^2; only the first part is clipped, the second is the same for every dataset.
@@ -16,15 +16,15 @@ from zoexplore.mechanism.rng import Generator, normal
 
 @dataclass(frozen=True)
 class Constants:
-    """What holds of one record's loss, for rows of length at most 1.
+    """Constants of every record's loss, for rows of length at most 1.
 
     Args:
         regime: as in `Setting`.
         M: smoothness, the ridge included.
         m: strong convexity, the ridge included.
-        lipschitz: of the part that is clipped.
-        supposed: what is not proved, in words; empty where everything is.
-        linear: what is clipped is a function of one linear form of the parameters.
+        lipschitz: of the clipped part, without the ridge.
+        supposed: which constants are not proved, in words; empty if all are.
+        linear: whether the clipped part is a function of one linear form of the parameters.
     """
 
     regime: str
@@ -53,23 +53,23 @@ class Logistic:
 
     @staticmethod
     def losses(z: Tensor, y: Tensor) -> Tensor:
-        """Record by record: scores (..., n, 1) and labels (n,) to (..., n)."""
+        """Losses by record: scores (..., n, 1) and labels (n,) to (..., n)."""
         z = z.squeeze(-1)
         return softplus(z) - y * z
 
     @staticmethod
     def probabilities(z: Tensor) -> Tensor:
-        """Of the label 1, of the shape of z."""
+        """Probabilities of label 1, in the shape of z."""
         return torch.sigmoid(z)
 
     @staticmethod
     def residual(z: Tensor, y: Tensor) -> Tensor:
-        """The derivative of the loss by the scores, of the shape of z: (..., n, 1)."""
+        """Derivatives of the losses by the scores, shape (..., n, 1)."""
         return torch.sigmoid(z) - y.unsqueeze(-1)
 
     @staticmethod
     def chosen(v: Tensor, y: Tensor) -> Tensor:
-        """The part of scores v, shape (n, K, 1), that belongs to the label: y v, shape (n, K)."""
+        """The label's score y v, shape (n, K), for scores v of shape (n, K, 1)."""
         return v.squeeze(-1) * y.unsqueeze(-1)
 
     @staticmethod
@@ -99,22 +99,22 @@ class Softmax:
 
     @staticmethod
     def losses(z: Tensor, y: Tensor) -> Tensor:
-        """Record by record: scores (..., n, c) and labels (n,) to (..., n)."""
+        """Losses by record: scores (..., n, c) and labels (n,) to (..., n)."""
         return z.logsumexp(-1) - z.gather(-1, y.expand(z.shape[:-1]).unsqueeze(-1)).squeeze(-1)
 
     @staticmethod
     def probabilities(z: Tensor) -> Tensor:
-        """Of every label, of the shape of z."""
+        """Probabilities of every label, in the shape of z."""
         return z.softmax(-1)
 
     @staticmethod
     def chosen(v: Tensor, y: Tensor) -> Tensor:
-        """The part of scores v, shape (n, K, c), that belongs to the label: v_y, shape (n, K)."""
+        """The label's score v_y, shape (n, K), for scores v of shape (n, K, c)."""
         return v.gather(-1, y[:, None, None].expand(*v.shape[:2], 1)).squeeze(-1)
 
     @staticmethod
     def residual(z: Tensor, y: Tensor) -> Tensor:
-        """The derivative of the loss by the scores, of the shape of z: (..., n, c)."""
+        """Derivatives of the losses by the scores, shape (..., n, c)."""
         p = z.softmax(-1)
         return p.scatter_add(-1, y.expand(z.shape[:-1]).unsqueeze(-1), p.new_full((*z.shape[:-1], 1), -1.0))
 
@@ -125,14 +125,14 @@ class Softmax:
 
 
 class Perceptron:
-    """One hidden layer of tanh units and a softmax: not convex, and nothing is proved of it.
+    """One hidden layer of tanh units and a softmax: not convex, and none of its constants is proved.
 
-    Its smoothness M = 1 and Lipschitz constant 4 are suppositions that set the step size and the clip. The clip bounds each
-    record's influence whatever the loss is; the bounds that also need smoothness hold only as far as these do.
+    M = 1 and the Lipschitz constant 4 are suppositions that set step size and clip. The clip bounds each record's influence
+    whatever the loss; the bounds that need smoothness hold only if the suppositions do.
     """
 
     hidden = 16
-    scale = 0.5  # of the weights that training starts from, as a multiple of 1/sqrt(inputs)
+    scale = 0.5  # standard deviation of initial weights, times sqrt(inputs)
 
     @staticmethod
     def constants(ridge: float) -> Constants:
@@ -140,17 +140,17 @@ class Perceptron:
         return Constants("non-convex", 1.0 + ridge, 0.0, 4.0, supposed)
 
     def size(self, features: int, classes: int) -> int:
-        """How many parameters there are."""
+        """The number of parameters."""
         return self.hidden * (features + classes + 1) + classes
 
     def start(self, features: int, classes: int, generator: Generator) -> Tensor:
-        """Parameters to start from, shape (d,), float64."""
+        """Initial parameters, shape (d,), float64."""
         first = normal(generator, (self.hidden * features,)) * (self.scale / sqrt(features))
         second = normal(generator, (classes * self.hidden,)) * (self.scale / sqrt(self.hidden))
         return torch.cat([first, first.new_zeros(self.hidden), second, first.new_zeros(classes)])
 
     def module(self, features: int, classes: int) -> nn.Module:
-        """The same as a module of torch; its parameters in order are those of w."""
+        """The model as a torch module, whose parameters in order are those of w."""
         h = self.hidden
         return nn.Sequential(nn.Linear(features, h), nn.Tanh(), nn.Linear(h, classes))
 
@@ -160,15 +160,15 @@ class Perceptron:
         return torch.tanh(X @ first.T + inner) @ second.T + outer
 
     def parts(self, w: Tensor, features: int, classes: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Weights and offsets of the hidden layer, (h, f) and (h,), and of the scores, (c, h) and (c,); leading shapes stay."""
+        """Weights and offsets of the hidden layer, (h, f) and (h,), and of the scores, (c, h) and (c,), with leading axes."""
         h = self.hidden
         first, inner, second, outer = w.split([h * features, h, classes * h, classes], dim=-1)
         return first.unflatten(-1, (h, features)), inner, second.unflatten(-1, (classes, h)), outer
 
     def deltas(self, w: Tensor, X: Tensor, y: Tensor, classes: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Hidden units (n, h), and the derivatives of each record's loss by what enters them, (n, h), and by its scores, (n, c).
+        """Hidden units (n, h), and the derivatives of each record's loss by their inputs, (n, h), and by its scores, (n, c).
 
-        The gradients by the weights of a layer are the outer products of such a derivative and of what the layer takes in.
+        The gradient by a layer's weights is the outer product of such a derivative and the layer's input.
         """
         first, inner, second, outer = self.parts(w, X.shape[-1], classes)
         units = torch.tanh(X @ first.T + inner)
@@ -177,7 +177,7 @@ class Perceptron:
 
     @staticmethod
     def losses(z: Tensor, y: Tensor) -> Tensor:
-        """Record by record: scores (n, c) and labels (n,) to (n,)."""
+        """Losses by record: scores (n, c) and labels (n,) to (n,)."""
         return cross_entropy(z, y, reduction="none")
 
     label = staticmethod(Softmax.label)

@@ -1,4 +1,4 @@
-"""The small network's losses: gradients from its layers, record by record only where the clip may act."""
+"""The small network's losses, with single records' gradients only where the clip may act."""
 
 import torch
 from torch import Tensor, nn
@@ -9,11 +9,11 @@ from zoexplore.training.models import Perceptron
 from zoexplore.training.problem import CHUNK, Problem
 from zoexplore.training.tasks import Task
 
-DIRECTIONS = 16  # that the network is evaluated along at once
+DIRECTIONS = 16  # directions evaluated at once
 
 
 class Network(Problem):
-    """The small network, one parameter vector after the other."""
+    """The small network, one parameter vector at a time."""
 
     def __init__(self, task: Task, model: Perceptron, dtype: torch.dtype):
         super().__init__(task, dtype)
@@ -42,7 +42,7 @@ class Network(Problem):
     def clipped(
         self, w: Tensor, U: Tensor | None, clip: Tensor, xi: float, rows: Tensor | None = None, count: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        """As for every problem. Derivatives are looked at one by one for those records alone whose gradient exceeds the clip."""
+        """As `Problem.clipped`. Only records whose gradient exceeds the clip need single derivatives."""
         if xi > 0:
             return super().clipped(w, U, clip, xi, rows, count)
         X, y = self.records(rows)
@@ -69,7 +69,7 @@ class Network(Problem):
         return self.model.losses(self.model.forward(v, X, self.classes), y)
 
     def _gradient(self, v: Tensor, X: Tensor, y: Tensor, count: int | None = None) -> tuple[Tensor, Tensor]:
-        """The mean gradient, and each record's length, shape (n,): that of an outer product is the product of the lengths."""
+        """The mean gradient, and each record's gradient length, shape (n,), from lengths of outer products' factors."""
         units, inner, outer = self.model.deltas(v, X, y, self.classes)
         total = torch.cat([(inner.T @ X).flatten(), inner.sum(0), (outer.T @ units).flatten(), outer.sum(0)])
         squares = inner.square().sum(1) * (X.square().sum(1) + 1) + outer.square().sum(1) * (units.square().sum(1) + 1)

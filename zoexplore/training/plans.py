@@ -1,4 +1,4 @@
-"""`Plan`: what a sweep runs, checked before anything starts."""
+"""`Plan`: the runs of a sweep, checked before anything starts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,14 +14,14 @@ from zoexplore.training.methods import DEFAULT_METHODS, METHODS, OPACUS
 from zoexplore.training.models import MODELS, Perceptron
 from zoexplore.training.tasks import TASKS, Task
 
-RECORDS = 30  # steps at which a run's progress is noted, at most
+RECORDS = 30  # recorded steps of a run, at most
 MOST_RUNS = 2000
-COLUMNS = 32  # runs that one product with the data serves; more would gain little, and leave fewer parts for other workers
-LEAST_PARTS = 2  # of the work, as few as are worth having a second core for
+COLUMNS = 32  # runs side by side; more would gain little and leave fewer parts for other workers
+LEAST_PARTS = 2  # parts of a sweep, the fewest that make use of a second core
 OTHERS = ("batch", "xi", "eta", "delta", "R", "clip", "ridge")  # fields of `Setting` that a plan may set
 LARGEST_SEED = 2**31
 Solved = Mapping[tuple[str, float], Configuration | None]  # by method and epsilon; None: no noise is enough
-NOISE_SEED = 2**32  # above every seed that directions can have
+NOISE_SEED = 2**32  # above every allowed seed of directions
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Plan:
 
     Args:
         task: the task.
-        configurations: what is trained.
-        seeds: one run each of every configuration.
-        noise_seed: of the noise; every one of `seeds` is added to it.
+        configurations: the runs.
+        seeds: one run of every configuration for each.
+        noise_seed: of the noise; each of `seeds` is added to it.
         accounting: how privacy is counted.
     """
 
@@ -44,10 +44,9 @@ class Plan:
 
     @cached_property
     def jobs(self) -> tuple[Job, ...]:
-        """The work, in parts that need nothing from each other: for one or a few seeds, all configurations of as many steps on
-        batches of the same kind side by side.
+        """The work in independent parts: for one or a few seeds, all configurations with the same steps and kind of batches.
 
-        The parts do not depend on who computes them: products of other shapes round differently.
+        The parts do not depend on the executor, since products of other shapes round differently.
         """
         seeds = [Seed(number, self.noise_seed + number) for number in self.seeds]
         alike: dict[tuple, list[Configuration]] = {}
@@ -67,7 +66,7 @@ class Plan:
 
 
 def records(T: int) -> tuple[int, ...]:
-    """The steps at which progress is noted: every one at first, then ever fewer, T the last."""
+    """The steps at which progress is recorded: all at first, then ever fewer, and T."""
     return tuple(sorted({round(T ** (i / (RECORDS - 1))) for i in range(RECORDS)} | {T}))
 
 
@@ -87,21 +86,21 @@ def plan(
     solved: Solved | None = None,
     **others: Any,
 ) -> Plan:
-    """A checked plan; what is left out is the task's own.
+    """A checked plan, with the task's own values by default.
 
     Args:
         task: a key of `TASKS`, or a task of your own.
         methods: keys of `METHODS`.
         sigmas: noise scales, above 0.
-        epsilons: targets, in place of noise scales: sigma is solved for each method and target, by the best account of it that is
-            sound (`accounts`). One record more or less is what is hidden then.
-        choices: by method and target, what was tuned; K, beta and T as given, or the task's own, where there is none.
+        epsilons: targets in place of noise scales: sigma is solved for each method and target, by its best sound account
+            (`accounts`), with one record added or removed.
+        choices: the tuned choice by method and target; without one K, beta and T as given, or the task's own.
         K, beta, T: directions, directional share and steps.
         seeds: how many (0, 1, ...), or which.
-        noise_seed: of the noise; every one of the seeds is added to it.
+        noise_seed: of the noise; each of the seeds is added to it.
         accounting: how privacy is counted.
-        hidden: whether runs that aim at an epsilon may be counted as releasing their last iterate alone.
-        solved: by method and target, what `aimed` made of them, where that is known; the others are solved here.
+        hidden: whether runs for a target may be counted as releasing their last iterate alone.
+        solved: known results of `aimed` by method and target; the others are solved here.
         others: batch, xi, eta, delta, R or clip, as in `Setting`.
 
     Raises:
@@ -127,7 +126,7 @@ def plan(
 
 
 def _seeds(seeds: int | Sequence[int], noise_seed: int) -> tuple[int, ...]:
-    """Which seeds were asked for, checked."""
+    """The checked seeds."""
     found = _distinct("seeds", tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds))
     for seed in found:
         _check_seed("seed", seed, 0, LARGEST_SEED)
@@ -150,7 +149,7 @@ def _check_names(others: dict[str, Any]) -> None:
 
 
 def _aiming(task: Task, others: dict[str, Any]) -> Task:
-    """The task as runs that aim at an epsilon have it: its delta and radius are those that were given."""
+    """The task with the given delta and radius, for runs with a target."""
     if others.get("xi"):
         raise ValueError(f"xi = {others['xi']!r} is not allowed with epsilons: leave it out, or give sigmas")
     return replace(task, **{name: others[name] for name in ("delta", "R") if name in others})
@@ -170,7 +169,7 @@ def _check_seed(name: str, seed: Any, low: int, end: int) -> None:
 def _at_scales(
     task: Task, methods: Sequence[str], sigmas: Sequence[float], start: Setting, others: dict[str, Any]
 ) -> list[Configuration]:  # fmt: skip
-    """Every method at every noise scale; one without noise once."""
+    """Every method at every noise scale, one without noise once."""
     if OPACUS in methods and others.get("batch") is not None:
         raise ValueError(f"batch = {others['batch']!r} is not allowed with {OPACUS!r} and σ: aim at epsilons, or leave one out")
     found = []
@@ -185,7 +184,7 @@ def _at_scales(
 def targets(
     task: Task, methods: Sequence[str], epsilons: Sequence[float], choices: Choices | None = None, **given: Any
 ) -> list[tuple[str, Choice, float]]:  # fmt: skip
-    """Method, choice and epsilon of each run that `plan` solves sigma for; without noise there is one, of infinite epsilon."""
+    """Method, choice and epsilon of each run that `plan` solves; a method without noise has one, with epsilon = inf."""
     return [
         (name, (choices or {}).get((name, target)) or Choice.start(task, name, **given), target)
         for name in methods
@@ -203,7 +202,7 @@ def _aimed(
 
 
 def task_of(task: str | Task) -> Task:
-    """The task of that name, or the task itself. Raises ValueError where there is none."""
+    """The task of that name, or the task itself. Raises ValueError if there is none."""
     if isinstance(task, Task):
         return task
     if task not in TASKS:

@@ -1,4 +1,4 @@
-"""From the states of a sweep's jobs to its points."""
+"""Points from the states of a sweep's jobs."""
 
 import platform
 from functools import cache
@@ -20,10 +20,8 @@ CLIP_ACTED = "the clip acted, so that the loss is not Δ-Lipschitz as was suppos
 
 
 def gathered(plan: Plan, states: list[State | None], privacies: tuple[Privacy, ...] | None) -> Frontier:
-    """What is known so far.
-
-    If some seeds are done: those. Else all that have begun, as far as they all are; such points are complete in themselves, as
-    runs of fewer steps.
+    """The frontier so far: of the finished seeds or, if there are none, of all that have started, at the steps that all of them
+    have made; such points are complete, as runs of fewer steps.
     """
     points = []
     for configuration, known in zip(plan.configurations, privacies, strict=True) if privacies else ():
@@ -93,7 +91,7 @@ def _point(plan: Plan, c: Configuration, used: list[_Run], known: Privacy) -> Po
 
 @cache
 def versions() -> dict[str, str]:
-    """Of Python and the libraries that the numbers depend on; those that are not installed as packages are left out."""
+    """Versions of Python and of the installed libraries that the numbers depend on."""
     found = {"python": platform.python_version()}
     for name in LIBRARIES:
         try:

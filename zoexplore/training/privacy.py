@@ -1,4 +1,4 @@
-"""What the bounds say of a run, held against what the run was: its clip, its constants, its noise."""
+"""Every bound's epsilon of a configuration, for its actual clip, constants and noise."""
 
 from dataclasses import dataclass
 from math import inf
@@ -23,7 +23,7 @@ class Privacy:
         epsilon: by bound; inf where it does not apply.
         reason: why it does not apply, by bound; empty where it does.
         curve: by bound, epsilon after each recorded number of steps.
-        counted: by bound, what was counted; empty where it does not apply.
+        counted: by bound, the basis of the account; empty where it does not apply.
     """
 
     epsilon: dict[str, float]
@@ -33,7 +33,7 @@ class Privacy:
 
 
 def privacy(task: Task, configuration: Configuration, records: tuple[int, ...], accounting: Accounting) -> Privacy:
-    """Every bound's epsilon of one configuration: the least of what its accounts give."""
+    """Every bound's epsilon of one configuration, the least of its accounts."""
     if not configuration.noisy:
         return nothing(records, NO_NOISE)
     public = configuration.method == OPACUS or not configuration.hidden
@@ -54,13 +54,13 @@ def privacy(task: Task, configuration: Configuration, records: tuple[int, ...], 
 
 
 def nothing(records: tuple[int, ...], why: str) -> Privacy:
-    """inf by every bound, for one reason."""
+    """inf by every bound, all for the same reason."""
     silent = dict.fromkeys(BOUNDS, (inf,) * len(records))
     return Privacy(dict.fromkeys(BOUNDS, inf), dict.fromkeys(BOUNDS, why), silent, dict.fromkeys(BOUNDS, ""))
 
 
 def _refused(task: Task, configuration: Configuration, accounting: Accounting) -> dict[str, str]:
-    """Bounds that the setting alone would allow, but not this task or method."""
+    """Bounds that the setting allows, but not this task or method."""
     refused: dict[str, str] = {}
     setting = configuration.setting
     if configuration.method == OPACUS:

