@@ -31,7 +31,7 @@ def extended(tmp_path_factory):
     root = tmp_path_factory.mktemp("extended")
     for folder in ("zoexplore", "tests", "benchmarks", "tools"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__", "kernels"))
-    for linked in ("zoexplore/bounds/kernels", "docs", "notebooks", "pyproject.toml", "README.md"):
+    for linked in ("zoexplore/bounds/kernels", "docs", "notebooks", "pyproject.toml", "README.md", "CITATION.cff"):
         (root / linked).symlink_to(ROOT / linked)
     for path, code in BLOCKS:
         (root / path).write_text(code)
