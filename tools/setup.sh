@@ -1,13 +1,14 @@
 #!/bin/sh
-# Makes .venv with the pinned stack and this project in it; running it twice is harmless.
+# Makes .venv, or $VENV, with the pinned stack and this project in it; running it twice is harmless.
 #   sh tools/setup.sh app     what the page needs, training included: what `make app` calls
 #   sh tools/setup.sh         that, and what notebooks, tests and the site need
 # Packages come by uv where it is found; UV=no leaves it out.
 set -eu
 cd "$(dirname "$0")/.."
 what=${1:-all}
-log=.venv/setup.log
-pip=".venv/bin/python -m pip --disable-pip-version-check --no-input"
+venv=${VENV:-.venv}
+log=$venv/setup.log
+pip="$venv/bin/python -m pip --disable-pip-version-check --no-input"
 torch=$(sed -n 's/^torch==//p' constraints.txt)
 
 say() { echo "setup: $*"; }
@@ -42,7 +43,7 @@ find_uv() {
 # Install by uv, and by pip where there is no uv or it does not manage.
 install() {
     if [ -n "$uv" ]; then
-        if "$uv" pip install --quiet --python .venv/bin/python "$@" >"$log" 2>&1; then return; fi
+        if "$uv" pip install --quiet --python "$venv/bin/python" "$@" >"$log" 2>&1; then return; fi
         say "uv did not manage, so pip does it: $(tail -n 1 "$log")"
     fi
     quietly $pip install -c constraints.txt 'pip>=25.1' # what Python 3.11 brings is older, and knows no dependency groups
@@ -77,11 +78,11 @@ install_rest() {
     install -c constraints.txt -e '.[all]' --group dev
 }
 
-if ! new_enough .venv/bin/python; then
+if ! new_enough "$venv/bin/python"; then
     python=$(find_python)
-    say "creating .venv with $("$python" --version)"
-    rm -rf .venv
-    "$python" -m venv .venv || fail "$python cannot make a virtual environment (on Debian and Ubuntu: apt-get install python3-venv)"
+    say "creating $venv with $("$python" --version)"
+    rm -rf "$venv"
+    "$python" -m venv "$venv" || fail "$python cannot make a virtual environment (on Debian and Ubuntu: apt-get install python3-venv)"
 fi
 uv=$(find_uv)
 if [ -n "$uv" ]; then

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs the accountant's tests with every other Python that is found: 3.12 to 3.14, each in an environment of its own.
+# Runs the tests of the accountant, and of the mechanism where PyTorch can be installed, with every other Python that is found:
+# 3.12 to 3.14, each in its own environment.
 #   sh tools/versions.sh [pytest's arguments]
-# Without PyTorch, whose CPU build is kept for one version; what needs it is tested with that one, by make test.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -18,10 +18,11 @@ for version in 3.12 3.13 3.14; do
     if [ -z "$python" ]; then echo "versions: Python $version is not here"; continue; fi
     venv=.venv-$version
     echo "versions: $("$python" --version), in $venv"
-    [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt \
-        -e '.[app]' pytest hypothesis mpmath dp-accounting psutil pytest-xdist
-    "$venv/bin/python" -m pytest -q -n 2 -m "not proof" -p no:cacheprovider \
+    install="$venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt"
+    mechanism=tests/mechanism
+    VENV=$venv PYTHON=$python sh tools/setup.sh app || { mechanism=; $install -e '.[app]'; echo "versions: without PyTorch"; }
+    $install pytest hypothesis mpmath dp-accounting psutil pytest-xdist
+    "$venv/bin/python" -m pytest -q -n 2 -m "not proof" -p no:cacheprovider $mechanism \
         tests/bounds tests/views/test_state.py tests/views/test_curves.py tests/test_setting.py tests/test_presets.py \
         tests/test_command.py tests/test_plots.py "$@"
     tested=$((tested + 1))
