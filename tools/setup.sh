@@ -64,6 +64,7 @@ install_torch() {
         say "installing torch $torch (the CPU build, from PyTorch's own index, about 200 MB)"
         cpu_index=https://download.pytorch.org/whl/cpu
         if $pip install --no-deps --index-url "$cpu_index" "torch==$torch" >"$log" 2>&1; then return; fi
+        if [ "${CUDA:-}" = no ]; then fail "PyTorch's CPU index did not answer"; fi
         say "PyTorch's CPU index did not answer: INSTALLING THE CUDA BUILD INSTEAD, SEVERAL GIGABYTES"
     fi
     install --no-deps "torch==$torch"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the tests of the accountant, and of the mechanism where PyTorch can be installed, with every other Python that is found:
+# Runs the tests of the accountant, and of the mechanism where PyTorch has a CPU build, with every other Python that is found:
 # 3.12 to 3.14, each in its own environment.
 #   sh tools/versions.sh [pytest's arguments]
 set -eu
@@ -20,7 +20,7 @@ for version in 3.12 3.13 3.14; do
     echo "versions: $("$python" --version), in $venv"
     install="$venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt"
     mechanism=tests/mechanism
-    VENV=$venv PYTHON=$python sh tools/setup.sh app || { mechanism=; $install -e '.[app]'; echo "versions: without PyTorch"; }
+    CUDA=no VENV=$venv PYTHON=$python sh tools/setup.sh app || { mechanism=; $install -e '.[app]'; echo "versions: without PyTorch"; }
     $install pytest hypothesis mpmath dp-accounting psutil pytest-xdist
     "$venv/bin/python" -m pytest -q -n 2 -m "not proof" -p no:cacheprovider $mechanism \
         tests/bounds tests/views/test_state.py tests/views/test_curves.py tests/test_setting.py tests/test_presets.py \
