@@ -14,8 +14,8 @@ from math import inf
 from statistics import median
 from typing import Any
 
-from zoexplore.compute.address import own_address
 from zoexplore.compute.cache import lookup, store
+from zoexplore.compute.fair import own_address
 from zoexplore.compute.pool import Call, Pool, TooLong
 from zoexplore.compute.questions import timed
 from zoexplore.compute.task import event_loop_is_running

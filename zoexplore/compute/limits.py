@@ -54,18 +54,5 @@ RUN_STEPS = Limit("RUN_STEPS", 5_000_000, "steps", "of one training: points time
 RUN_SECONDS = Limit("RUN_SECONDS", 600, "s", "that one training may take")
 WORKER_MEGABYTES = Limit("WORKER_MEGABYTES", 4096, "MB", "of memory that one computing process may take (Linux)")
 
-
-def bound_memory() -> None:
-    """Have this process, and those that it begins, take no more memory each than a worker may; beyond that is a MemoryError."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    most = WORKER_MEGABYTES.value * 2**20
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    if hard == resource.RLIM_INFINITY or most < hard:
-        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-
-
 # read by the test of docs/deploy.md's table
 ALL = tuple(limit for limit in list(globals().values()) if isinstance(limit, Limit))

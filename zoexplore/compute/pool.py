@@ -15,8 +15,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar, Self
 
-from zoexplore.compute.address import own_address
-from zoexplore.compute.fair import Budget, FairQueue, budget
+from zoexplore.compute.fair import Budget, FairQueue, budget, own_address
 from zoexplore.compute.process import Answer, Died, Process
 
 COUNT = 3  # workers

@@ -11,8 +11,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import panel as pn
 
-from zoexplore.compute.address import own_address
-from zoexplore.compute.fair import budget
+from zoexplore.compute.fair import budget, own_address
 from zoexplore.compute.process import driven
 
 _LOG = logging.getLogger("zoexplore")

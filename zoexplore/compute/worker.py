@@ -26,7 +26,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from zoexplore.compute.limits import bound_memory
+from zoexplore.compute.limits import WORKER_MEGABYTES
 from zoexplore.compute.questions import curve_set, guarantees
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import Accounting
@@ -59,6 +59,18 @@ def main() -> None:
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     with open(incoming, "rb") as calls, open(outgoing, "wb") as answers:
         work(calls, answers)
+
+
+def bound_memory() -> None:
+    """Have this process, and those that it begins, take no more memory each than a worker may; beyond that is a MemoryError."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    most = WORKER_MEGABYTES.value * 2**20
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if hard == resource.RLIM_INFINITY or most < hard:
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 def load() -> None:

@@ -24,7 +24,6 @@ KINDS = {
     "declared": (Declared,),
     "post_processing": (type(None), Momentum, Adam),
 }
-DONE = {"releases": 1}  # other values have no account here; `privacy_report` takes what is released
 SAMPLED = ("without-replacement", "poisson", "cyclic")
 
 
@@ -40,12 +39,11 @@ def check_kinds(**given: Any) -> None:
 
 def check(setting: Setting, microbatch: int | None, chunk_size: int | None) -> None:
     """Refuse with a ValueError, which names the argument, what the optimiser cannot do or does not count."""
-    for name, done in DONE.items():
-        if getattr(setting, name) != done:
-            raise ValueError(
-                f"{name} = {getattr(setting, name)!r} is not allowed: the optimiser knows {name} = {done!r} alone; "
-                "`zoexplore.guarantee` accounts for a run of your own that does otherwise"
-            )
+    if setting.releases != 1:  # others have no account here; `privacy_report` takes what is released
+        raise ValueError(
+            f"releases = {setting.releases!r} is not allowed: the optimiser knows releases = 1 alone; `zoexplore.guarantee` "
+            "accounts for a run of your own that does otherwise"
+        )
     if setting.sampling not in SAMPLED:
         raise ValueError(f"sampling = {setting.sampling!r} is not allowed: give one of {', '.join(map(repr, SAMPLED))}")
     for name, value in (("microbatch", microbatch), ("chunk_size", chunk_size)):
@@ -66,12 +64,8 @@ def check_trained(parameters: Any) -> None:
 
 def check_processes(group: Any) -> None:
     """Raises RuntimeError where several processes train separately."""
-    if (
-        group is None
-        and distributed.is_available()
-        and distributed.is_initialized()
-        and (count := distributed.get_world_size()) > 1
-    ):
+    count = distributed.get_world_size() if distributed.is_available() and distributed.is_initialized() else 1
+    if group is None and count > 1:
         raise RuntimeError(
             f"training in {count} processes, each by itself, is not allowed: each would draw batches and noise of its own, and "
             "report of them alone. Give group=torch.distributed.group.WORLD in all of them, and they make one run"

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -14,9 +14,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler, default_collate
 
 from zoexplore.mechanism.checksums import of_records
 from zoexplore.mechanism.rng import Sources
-
-if TYPE_CHECKING:
-    from zoexplore.mechanism.optimiser import NoisyZOGD
+from zoexplore.run.setting import Setting
 
 
 class BatchDraws:
@@ -126,6 +124,16 @@ class Batch:
         return Batch(self.records, tree_map(lambda x: x.pin_memory() if isinstance(x, Tensor) else x, self.data))
 
 
+class Run(Protocol):
+    """What a sampler asks of a `NoisyZOGD`."""
+
+    @property
+    def setting(self) -> Setting: ...
+    @property
+    def steps(self) -> int: ...
+    def drawn(self, t: int) -> Tensor: ...
+
+
 class PrivateSampler(Sampler):
     """Draws the batches of a run's remaining steps, for a `DataLoader`; its batches are what `NoisyZOGD.step` takes.
 
@@ -138,7 +146,7 @@ class PrivateSampler(Sampler):
         dataset: its n records, by index.
     """
 
-    def __init__(self, optimiser: "NoisyZOGD", dataset: Any) -> None:
+    def __init__(self, optimiser: Run, dataset: Any) -> None:
         check_size(dataset, optimiser.setting.n)
         self.optimiser, self.dataset = optimiser, Numbered(dataset)
 

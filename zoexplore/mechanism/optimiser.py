@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from inspect import unwrap
 from math import nan
+from time import monotonic
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ from zoexplore.mechanism.losses import AT_ONCE, Losses, Slopes, measure, objecti
 from zoexplore.mechanism.parallel import Drifted, Flawed, Ranks
 from zoexplore.mechanism.parameters import Parameters
 from zoexplore.mechanism.record import Declared, RunRecord, Step
-from zoexplore.mechanism.report import Progress, Report, Shown, privacy_report
+from zoexplore.mechanism.report import Progress, Report, privacy_report
 from zoexplore.mechanism.rng import Sources, untouched_on_error
 from zoexplore.mechanism.state import RunState
 from zoexplore.mechanism.step import HEAD, Estimate, PostProcessing, Updates, apply, estimated, into_ball, noisy, summed
@@ -31,6 +32,7 @@ GONE = (
     "again and load a state_dict from before it"
 )
 UNDECLARED = Declared()
+EVERY = 2.0  # seconds between two looks at the progress
 
 
 class NoisyZOGD(torch.optim.Optimizer):
@@ -242,13 +244,18 @@ class NoisyZOGD(torch.optim.Optimizer):
             dataset, collate_fn: as in `batch`.
             progress: print steps, time left and epsilon so far every now and then, or hand them to a function.
         """
-        shown = Shown(self, progress)
-        while self.steps < self.setting.T:
-            before = self.steps
+        show: Callable[[Progress], Any] | None = print if progress is True else progress or None
+        first, T, begun = self.steps, self.setting.T, monotonic()
+        shown = begun
+        while (before := self.steps) < T:
             yield self.batch(dataset, collate_fn=collate_fn)
-            if self.steps == before:
+            made, now = self.steps, monotonic()
+            if made == before:
                 raise RuntimeError(f"step {before} was not made: give every batch to step() before asking for the next")
-            shown.after_step()
+            if show is not None and (now - shown >= EVERY or made >= T):
+                left = (now - begun) / (made - first) * (T - made)
+                show(Progress(made, T, left, self.privacy_report(released="all").epsilon))
+                shown = now
 
     @torch.no_grad()
     def step(self, batch: Batch) -> float:  # type: ignore[override]

@@ -51,14 +51,8 @@ class Counts:
 
     def after(self, looked_at: int = 0, clipped: int = 0, not_finite: int = 0) -> "Counts":
         """One more step."""
-        more = {
-            "steps": 1,
-            "looked_at": looked_at,
-            "clipped": clipped,
-            "steps_clipped": int(clipped > 0),
-            "not_finite": not_finite,
-        }
-        return replace(self, **{name: getattr(self, name) + count for name, count in more.items()})
+        steps = self.steps + 1, self.looked_at + looked_at, self.clipped + clipped, self.steps_clipped + (clipped > 0)
+        return Counts(*steps, self.not_finite + not_finite, self.projected)
 
 
 class Branch(NamedTuple):

@@ -3,11 +3,9 @@ together, and on the way.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from math import sqrt
-from time import monotonic
-from typing import TYPE_CHECKING
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.assumptions import Check
@@ -15,9 +13,6 @@ from zoexplore.mechanism.guarantees import against, composition, cost, is_sample
 from zoexplore.mechanism.record import Counts, Declared, RunRecord, Step
 from zoexplore.run.formatting import round_up
 from zoexplore.run.setting import Accounting
-
-if TYPE_CHECKING:
-    from zoexplore.mechanism.optimiser import NoisyZOGD
 
 RELEASED = ("last", "all")
 MARKS = {True: "holds", None: "yours to vouch for", False: "not met"}
@@ -114,33 +109,24 @@ def privacy_report(
             reasons = ["every iterate is released, and this bound is for the last one alone"]
         return refused(composed, bound, reasons) if reasons else of_last(record, bound, accounting)
 
-    return Report(record, released, {bound: of(bound) for bound in BOUNDS}, _checks(record, released))
+    return Report(record, released, {bound: of(bound) for bound in BOUNDS}, tuple(_checks(record, released)))
 
 
-def _checks(record: RunRecord, released: str) -> tuple[Check, ...]:
-    checks = [
-        Check("Nothing was found that reveals more than is counted.", not record.flaw, record.flaw and f"{record.flaw}."),
-        *_of_the_loss(record),
-        *(Check(words, None) for words in vouched_for(record, released)),
-    ]
-    return tuple(checks)
-
-
-def _of_the_loss(record: RunRecord) -> list[Check]:
-    """What is declared of the loss, and whether the clip may act."""
-    declared, words, acts = record.declared, [], record.unproved
+def _checks(record: RunRecord, released: str) -> Iterator[Check]:
+    """What was found, what is declared of the loss, whether the clip may act, and what is vouched for."""
+    declared, flaw = record.declared, record.flaw
+    yield Check("Nothing was found that reveals more than is counted.", not flaw, flaw and f"{flaw}.")
     if declared.M is not None:
         form = ", of one linear form" if declared.linear else ""
-        words.append(f"The loss is {declared.regime} and smooth, M = {declared.M:g}{form}, as declared.")
+        yield Check(f"The loss is {declared.regime} and smooth, M = {declared.M:g}{form}, as declared.", None)
     if declared.lipschitz is not None:
-        words.append(f"Its gradients are no longer than the declared {declared.lipschitz:g}.")
-    checks = [Check(text, None) for text in words]
-    if acts:
+        yield Check(f"Its gradients are no longer than the declared {declared.lipschitz:g}.", None)
+    if record.unproved:
         clip = "Composition holds whether or not the clip acts. Bounds that want a clip that never does leave this run out:"
-        checks.append(Check(clip, True, f"{acts}."))
+        yield Check(clip, True, f"{record.unproved}.")
     if record.disproved:
-        checks.append(Check("What happened agrees with what is declared.", False, f"But {record.disproved}."))
-    return checks
+        yield Check("What happened agrees with what is declared.", False, f"But {record.disproved}.")
+    yield from (Check(words, None) for words in vouched_for(record, released))
 
 
 def vouched_for(record: RunRecord, released: str) -> list[str]:
@@ -262,8 +248,6 @@ def _as_one(cell: list[Made], first: RunRecord) -> Step:
     return replace(alone, sigma=step.sigma * cost(first, alone) / mu * ULPS_DOWN)
 
 
-EVERY = 2.0  # seconds between two looks
-
 
 @dataclass(frozen=True)
 class Progress:
@@ -284,21 +268,3 @@ class Progress:
     def __str__(self) -> str:
         left = f"{self.seconds_left:.0f} s left"
         return f"step {self.steps} of {self.T}, {left}, ε = {round_up(self.epsilon, 3):.3g} so far if every iterate is released"
-
-
-class Shown:
-    """Shows the progress of a run now and then, and after its last step."""
-
-    def __init__(self, optimiser: "NoisyZOGD", progress: bool | Callable[[Progress], None]) -> None:
-        self.optimiser = optimiser
-        self.show: Callable | None = print if progress is True else progress or None
-        self.begun = self.seen = monotonic()
-        self.first = optimiser.steps
-
-    def after_step(self) -> None:
-        now, made, T = monotonic(), self.optimiser.steps, self.optimiser.setting.T
-        if self.show is None or (now - self.seen < EVERY and made < T):
-            return
-        self.seen = now
-        left = (now - self.begun) / (made - self.first) * (T - made)
-        self.show(Progress(made, T, left, self.optimiser.privacy_report(released="all").epsilon))

@@ -17,9 +17,8 @@ from tornado.websocket import WebSocketClosedError
 from zoexplore.compute.ask import pool
 from zoexplore.compute.limits import READERS
 from zoexplore.compute.pool import LongWork
-from zoexplore.server.connections import CountingServer
 from zoexplore.server.gate import gate, page_lock
-from zoexplore.server.seats import seats
+from zoexplore.server.seats import CountingServer, seats
 
 AGAIN = 60.0  # seconds until the same is logged again
 LONGEST_ENTRY = 20_000  # characters of what is logged of one: part of it may be of a visitor's writing
@@ -46,21 +45,19 @@ METRICS: dict[str, Callable[[], float]] = {
 }
 
 
-class Alive(RequestHandler):
-    """Whether the process answers at all."""
+class Health(RequestHandler):
+    """Whether the process answers at all; and whether a new reader would get a page, which is not so, 503, where all seats are
+    taken or the process ends.
+    """
+
+    def initialize(self, name: str, holds: Callable[[], bool]) -> None:
+        """Tornado's hook for what the path has."""
+        self.name, self.holds = name, holds
 
     def get(self) -> None:
-        self.write({"alive": True})
-
-    head = get
-
-
-class Ready(RequestHandler):
-    """Whether a new reader would get a page: 503 where all seats are taken, or the process ends."""
-
-    def get(self) -> None:
-        self.set_status(200 if seats.free else 503)
-        self.write({"ready": seats.free})
+        held = self.holds()
+        self.set_status(200 if held else 503)
+        self.write({self.name: held})
 
     head = get
 
@@ -81,7 +78,11 @@ class Metrics(RequestHandler):
             self.write(f"# TYPE zoexplore_{name} {kind}\nzoexplore_{name} {read()}\n")
 
 
-PATHS = [("/liveness", Alive), ("/readiness", Ready), ("/metrics", Metrics)]
+PATHS: list[tuple] = [
+    ("/liveness", Health, {"name": "alive", "holds": lambda: True}),
+    ("/readiness", Health, {"name": "ready", "holds": lambda: seats.free}),
+    ("/metrics", Metrics),
+]
 
 
 @cache  # so that it is done once a process

@@ -11,7 +11,7 @@ from panel.io.server import DocHandler
 from tornado.httputil import HTTPHeaders
 from tornado.web import HTTPError, OutputTransform
 
-from zoexplore.compute.address import address_of
+from zoexplore.compute.fair import address_of
 from zoexplore.compute.limits import FRAMES
 from zoexplore.server.gate import PAGES, gate, page_lock, paid
 from zoexplore.server.seats import Full, Seat, seats

@@ -1,16 +1,20 @@
-"""Seats: how many readers a process serves, and how many of one address.
+"""Seats: how many readers a process serves, and how many seats and connections one address may hold.
 
-Where all are taken and somebody comes, the session ends that was idle for longest: its address restores it.
+Where all seats are taken and somebody comes, the session ends that was idle for longest: its address restores it.
 """
 
 import time
 from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
 
 from bokeh.server.session import ServerSession
+from tornado.httpserver import HTTPServer
+from tornado.iostream import IOStream
 from tornado.websocket import WebSocketHandler
 
-from zoexplore.compute.address import UNKNOWN
-from zoexplore.compute.limits import IDLE_SECONDS, READERS, READERS_PER_ADDRESS
+from zoexplore.compute.fair import UNKNOWN, counted_address
+from zoexplore.compute.limits import CONNECTIONS_PER_ADDRESS, IDLE_SECONDS, READERS, READERS_PER_ADDRESS
 
 TRY_LATER = 1013  # the websocket protocol's code
 LATER = "One is given back when a reader closes the page or leaves it alone for a while: please try again in a moment."
@@ -99,3 +103,39 @@ def _check(held: set[Seat], most: int, which: str) -> None:
 
 
 seats = Seats()
+
+
+class CountingServer(HTTPServer):
+    """Closes connections beyond those that an address may hold, before any data arrive; behind a proxy, whose address all have,
+    the proxy counts.
+    """
+
+    refused = 0  # connections, by all such servers
+
+    def initialize(self, *args: Any, **kwargs: Any) -> None:
+        """Tornado's hook in place of a constructor."""
+        self._addresses: WeakKeyDictionary[IOStream, str] = WeakKeyDictionary()
+        super().initialize(*args, **kwargs)
+
+    def handle_stream(self, stream: IOStream, address: tuple) -> None:
+        """Tornado's hook for a new connection."""
+        host = counted_address(address[0] if address else UNKNOWN)  # a unix socket has none
+        held = sum(of == host and not each.closed() for each, of in self._addresses.items())
+        if held >= CONNECTIONS_PER_ADDRESS.value and not self.xheaders:
+            CountingServer.refused += 1
+            return stream.close()
+        self._addresses[stream] = host
+        return super().handle_stream(stream, address)
+
+
+def allow_open_files() -> None:
+    """Let this process hold as many connections as the system lets it, in place of the thousand that it begins with."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    except (OSError, ValueError):  # where the most is said to be infinite and is not
+        return

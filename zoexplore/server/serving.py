@@ -23,10 +23,9 @@ from tornado.web import ErrorHandler, RedirectHandler, StaticFileHandler
 from zoexplore.compute.ask import pool
 from zoexplore.compute.limits import LINGER_SECONDS
 from zoexplore.server import monitoring
-from zoexplore.server.connections import CountingServer, allow_open_files
 from zoexplore.server.gate import page_lock
 from zoexplore.server.page import Headers, Page, between_stages, framing
-from zoexplore.server.seats import seats
+from zoexplore.server.seats import CountingServer, allow_open_files, seats
 from zoexplore.server.websocket import MESSAGE, Socket
 
 KEY = "BOKEH_SECRET_KEY"

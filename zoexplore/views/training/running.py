@@ -14,7 +14,7 @@ import panel as pn
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.columns import name_of, spread, supposed
-from zoexplore.compute.address import address_of
+from zoexplore.compute.fair import address_of
 from zoexplore.compute.limits import RUN_SECONDS, RUN_STEPS, RUNS_PER_ADDRESS
 from zoexplore.compute.pool import GaveWay, LongWork
 from zoexplore.compute.process import Died
