@@ -62,7 +62,7 @@ class TestDraws:
     def test_a_late_step_is_drawn_as_fast_as_the_first(self, monkeypatch):
         """Every step's records are drawn once, however often they are asked for; a run that goes on draws none of the past."""
         seen = []
-        monkeypatch.setattr(batches, "draw", lambda *args, draw=batches.draw: seen.append(1) or draw(*args))
+        monkeypatch.setattr(batches, "by_chance", lambda *args, draw=batches.by_chance: seen.append(1) or draw(*args))
         made = optimiser(FREE.replace(batch=2, T=40), loss=lambda w, X: X @ w)
         for t, batch in enumerate(made.batches(data()[0])):
             assert torch.equal(made.drawn(t), batch.records) and len(seen) == t + 1

@@ -24,7 +24,7 @@ CKS = Accounting(conversion="cks")
 
 def test_poisson_takes_every_record_by_itself():
     generator = np.random.default_rng(1)
-    drawn = torch.stack([torch.isin(torch.arange(4), batches.poisson(4, 1, generator)) for _ in range(4000)])
+    drawn = torch.stack([torch.isin(torch.arange(4), batches.by_chance(4, 1, "poisson", generator)) for _ in range(4000)])
     seen = (drawn * 2 ** torch.arange(4)).sum(1).bincount(minlength=16)
     expected = 4000 * torch.tensor([0.25 ** bin(i).count("1") * 0.75 ** (4 - bin(i).count("1")) for i in range(16)])
     assert ((seen - expected) ** 2 / expected).sum() < 44.3  # chi-square, 15 degrees, 1e-4

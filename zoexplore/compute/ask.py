@@ -83,7 +83,7 @@ def _run(args: tuple) -> Setting | None:
 
 
 def _latest_seconds(function: Callable, args: tuple) -> deque[float]:
-    """What calls took that take about as long: of runs with as many digits of T and of the same assumptions, accounted alike.
+    """Times of calls of the same kind: equal assumptions and accounting, and as many digits of T.
 
     Until some were measured, few steps are taken to be quick. The first call of all loads compiled code, and is outvoted.
     """

@@ -44,7 +44,7 @@ class Budget:
 
 
 class FairQueue(Generic[T]):
-    """What waits, by address.
+    """A queue that serves addresses fairly.
 
     Args:
         budget: the accounts by which addresses are served; those of this queue alone if none are given.

@@ -218,7 +218,7 @@ class LongWork:
 
     @classmethod
     def counts(cls) -> tuple[int, int]:
-        """How many go on, and how many wait."""
+        """How many are running, and how many wait."""
         with cls._lock:
             return len(cls._running), len(cls._waiting)
 

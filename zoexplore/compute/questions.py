@@ -1,5 +1,4 @@
-"""What pages compute: every bound's curve along a field, its guarantee, what that allows an attacker, its statement;
-plans. No Panel here.
+"""The computations behind the page: each bound's curves, guarantee, trade-off and statement, and plans. No Panel here.
 
 Most are `cached`: pure functions of frozen arguments, whose values nobody writes to.
 """
@@ -32,7 +31,7 @@ Wanted = float | tuple[float, float]
 
 
 def timed(function: Callable, *args: Any) -> tuple[Any, float]:
-    """What a function returns, and the seconds of a processor that it took. Here, since workers import it, and no Panel."""
+    """Call a function; return its result and the processor seconds it took. Here, as workers import this module and not Panel."""
     begun = time.thread_time()
     return function(*args), time.thread_time() - begun
 
@@ -50,7 +49,7 @@ class CurveSet:
             array.flags.writeable = False
 
     def minimum(self, other: "CurveSet") -> "CurveSet":
-        """Of two accounts of one run along the same values the smaller: either is a bound."""
+        """The smaller of two bounds along the same values."""
         least = {bound: np.minimum(epsilon, other.epsilon[bound]) for bound, epsilon in self.epsilon.items()}
         return CurveSet(self.values, least, np.minimum(self.reference, other.reference))
 
@@ -83,7 +82,7 @@ def sketched(setting: Setting, accounting: Accounting, field: str) -> Accounting
 
 @cached(any_T)
 def curve_set(setting: Setting, accounting: Accounting, field: str) -> CurveSet:
-    """What the curves against a field are drawn from."""
+    """Compute the data of the curves along a field."""
     values = AXES[field].values(setting)
     epsilon = curve(setting, field, values, accounting=accounting)
     public = curve(setting.replace(beta=1.0), field, values, ["composition"], accounting)["composition"]
@@ -125,19 +124,19 @@ def shares(setting: Setting, accounting: Accounting) -> tuple[float, float]:
 
 @cached(in_background=True)
 def attack(setting: Setting, accounting: Accounting, bound: str) -> TradeOff:
-    """What one bound's guarantee allows an attacker; nothing is known where it does not apply."""
+    """The trade-off curve of one bound's guarantee; uninformative where the bound does not apply."""
     return guarantees(setting, accounting)[bound].risk
 
 
 @cached()
 def attacks(setting: Setting, accounting: Accounting) -> dict[str, TradeOff]:
-    """What every bound's guarantee allows an attacker, in the registry's order."""
+    """The trade-off curve of every bound, in the registry's order."""
     return {bound: attack(setting, accounting, bound) for bound in BOUNDS}
 
 
 @cached(in_background=True)
 def stated(setting: Setting, accounting: Accounting, bound: str) -> tuple[str, str]:
-    """What a bound says of a run, to be published: in words, and for a program."""
+    """A bound's statement about a run, in words and as JSON."""
     found = statement(setting, bound, accounting)
     return str(found), json.dumps(found.as_dict(), ensure_ascii=False, indent=2)
 
@@ -149,7 +148,7 @@ def anywhere(setting: Setting, accounting: Accounting, x: str, y: str, xs: tuple
 
 @cached(anywhere)
 def gains(setting: Setting, accounting: Accounting, x: str, y: str, xs: tuple, ys: tuple) -> Gain:
-    """What hiding the iterates gains over two fields, a row for each value of y."""
+    """The gain from hiding iterates over two fields, a row for each value of y."""
     return gain_map(setting, x, y, xs, ys, accounting)
 
 

@@ -116,7 +116,7 @@ def work(calls: BinaryIO, answers: BinaryIO) -> None:
 
 
 def _answers(call: Callable, args: tuple) -> Iterator[tuple]:
-    """What a generator yields, item by item, or what a function returns; or the error that it raised."""
+    """Yield a generator's items or a function's result, or the error that it raised."""
     try:
         result = call(*args)
         if inspect.isgenerator(result):

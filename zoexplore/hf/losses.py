@@ -117,7 +117,7 @@ def check_model(model: nn.Module) -> None:
 
 
 def _labels(inputs: dict[str, Tensor]) -> Tensor:
-    """Taken out of a batch."""
+    """Take the labels out of a batch."""
     if "labels" not in inputs:
         raise ValueError(
             f"a batch with the entries {', '.join(map(repr, inputs))} is not allowed: name one of them 'labels' "

@@ -83,5 +83,5 @@ def _in(kind: torch.dtype, tree: Any) -> Any:
 
 
 def _trimmed(record: Mapping[str, Tensor], kept: Tensor) -> dict[str, Tensor]:
-    """Without its padding, where it has some."""
+    """Cut off a record's padding."""
     return {name: x[:, kept] if x.dim() > 1 and x.shape[1] == len(kept) else x for name, x in record.items()}

@@ -80,7 +80,7 @@ class ZOTrainer(Trainer):
         self.is_distributed_loading_by_transformers |= args.world_size > 1
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **options: Any) -> Any:
-        """As of `Trainer`. Steps that were made since the checkpoint that is gone back to are forgotten with their model.
+        """Train as `Trainer` does. Resuming from a checkpoint forgets the steps made since, with their model.
 
         Raises:
             RuntimeError: this trainer has trained its model already, whose next start would be made of the data.
@@ -95,7 +95,7 @@ class ZOTrainer(Trainer):
         return super().train(resume_from_checkpoint=resume_from_checkpoint, **options)
 
     def privacy_report(self, **options: Any) -> Report:
-        """What the steps made so far cost; options as of `zoexplore.mechanism.privacy_report`.
+        """Report what the steps so far cost; options as in `zoexplore.mechanism.privacy_report`.
 
         Raises:
             RuntimeError: `train` was not called yet.
@@ -105,9 +105,9 @@ class ZOTrainer(Trainer):
         return self.mechanism.privacy_report(**options)
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
-        """What stands for the mechanism where `Trainer` and schedulers look for an optimiser."""
+        """Make the stand-in that `Trainer` and schedulers take for an optimiser."""
         if self.optimizer is None:
-            self.optimizer = Stand(self._made())
+            self.optimizer = StandIn(self._made())
         return self.optimizer
 
     def get_train_dataloader(self) -> DataLoader:
@@ -130,20 +130,20 @@ class ZOTrainer(Trainer):
         return torch.tensor(self._made().step(inputs), device=self.args.device)
 
     def floating_point_ops(self, inputs: Batch) -> int:
-        """Of 2K forward passes; those of a forward and a backward count as three."""
+        """Count 2K forward passes, where `Trainer` counts a forward and a backward pass as three."""
         if not isinstance(inputs.data, Mapping):
             return 0
         return super().floating_point_ops(inputs.data) * 2 * self.args.K // 3
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """As of `Trainer`, with ε so far, if every iterate is released; without a gradient's length, as there is none."""
+        """Log as `Trainer` does, with ε so far if every iterate is released, and without a gradient's length."""
         logs.pop("grad_norm", None)
         if "loss" in logs and self.mechanism is not None and self.mechanism.record.steps:
             logs["epsilon"] = self.privacy_report(released="all").epsilon
         super().log(logs, start_time)
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
-        """As of `Trainer`, with `model.privacy.json` beside the weights."""
+        """Save as `Trainer` does, with `model.privacy.json` beside the weights."""
         if self.mechanism is not None and self.args.should_save:
             folder = Path(output_dir or self.args.output_dir)
             folder.mkdir(parents=True, exist_ok=True)
@@ -151,7 +151,7 @@ class ZOTrainer(Trainer):
         super().save_model(output_dir, _internal_call)
 
     def create_model_card(self, *given: Any, **options: Any) -> None:
-        """As of `Trainer`, with what the model has cost in privacy."""
+        """Write the card as `Trainer` does, with a chapter on privacy."""
         super().create_model_card(*given, **options)
         path = Path(self.args.output_dir) / "README.md"
         if self.mechanism is not None and self.is_world_process_zero():
@@ -215,7 +215,7 @@ class EpochSampler(Sampler):
             yield [] if t < made else self.mechanism.drawn(t).tolist()
 
 
-class Stand(torch.optim.Optimizer):
+class StandIn(torch.optim.Optimizer):
     """What `Trainer` takes for its optimiser: the mechanism's learning rate, for schedulers, and its state, for checkpoints. The
     step itself is made where the batch is, in `training_step`.
     """
@@ -228,12 +228,10 @@ class Stand(torch.optim.Optimizer):
         """Nothing: it is made."""
 
     def state_dict(self) -> dict[str, Any]:
-        """Of the mechanism, without the weights, which lie beside it; empty before its first step, when there is nothing to go
-        on from.
-        """
+        """The mechanism's state without the weights, which are saved beside it; empty before the first step."""
         return self.mechanism.state_dict(weights=False) if self.mechanism.steps else {}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Of the mechanism."""
+        """Load the mechanism's state."""
         if state:
             self.mechanism.load_state_dict(state)

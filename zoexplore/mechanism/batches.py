@@ -1,4 +1,4 @@
-"""Batches as the accountant takes them: drawn afresh or by turns, handed out, and checked when they return."""
+"""Batches as the accountant takes them: drawn afresh or one after the other, handed out, and checked when they return."""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
@@ -48,7 +48,7 @@ class BatchDraws:
         self._next = max(self._next, t + 1)
 
     def ahead(self, made: int) -> int:
-        """For how many of the next steps batches were drawn already, after so many that were made."""
+        """Count the batches that were drawn for steps not made yet, after `made` steps."""
         return max(0, self._next - made)
 
     def draw_coming(self, made: int) -> None:
@@ -83,18 +83,12 @@ class BatchDraws:
 
 
 def by_chance(n: int, size: int, sampling: str, generator: np.random.Generator) -> Tensor:
-    """Indices below n of a step whose batch does not take turns, drawn as `sampling` says."""
-    return (poisson if sampling == "poisson" else draw)(n, size, generator)
-
-
-def draw(n: int, size: int, generator: np.random.Generator) -> Tensor:
-    """`size` distinct indices below n, every subset equally likely, in no particular order."""
+    """Indices below n: "poisson", each of them with probability size/n, in order; else `size` distinct ones, every subset equally
+    likely, in no particular order.
+    """
+    if sampling == "poisson":
+        return torch.from_numpy(np.flatnonzero(generator.random(n) < size / n))
     return torch.from_numpy(generator.choice(n, size, replace=False, shuffle=False))
-
-
-def poisson(n: int, size: int, generator: np.random.Generator) -> Tensor:
-    """Indices below n, each of them with probability size/n, in order."""
-    return torch.from_numpy(np.flatnonzero(generator.random(n) < size / n))
 
 
 def turn(n: int, size: int, t: int) -> Tensor:
@@ -120,12 +114,12 @@ class Batch:
         return iter(self.data)
 
     def pin_memory(self) -> "Batch":
-        """As a loader asks for where the model is on a GPU."""
+        """Copy the tensors to pinned memory; a `DataLoader` calls this where the model is on a GPU."""
         return Batch(self.records, tree_map(lambda x: x.pin_memory() if isinstance(x, Tensor) else x, self.data))
 
 
 class Run(Protocol):
-    """What a sampler asks of a `NoisyZOGD`."""
+    """The part of a `NoisyZOGD` that a sampler uses."""
 
     @property
     def setting(self) -> Setting: ...
@@ -190,7 +184,7 @@ class Collate:
 
 
 class SeenRecords:
-    """What the records were that steps took, by checksums of their bits.
+    """Checksums of the records that steps have taken.
 
     Attributes:
         equal: how many of them equal another one.
@@ -294,7 +288,7 @@ def checked(batch: Any, drawn: Tensor, device: torch.device) -> Any:
 
 
 def part(batch: Any, records: Tensor | slice) -> Any:
-    """Some records of a batch of tensors."""
+    """Select records of a batch of tensors."""
 
     def of(x: Any) -> Any:
         if not isinstance(x, Tensor):
@@ -305,7 +299,7 @@ def part(batch: Any, records: Tensor | slice) -> Any:
 
 
 def number_of(batch: Any) -> int:
-    """Of records in a batch of tensors."""
+    """Count the records in a batch of tensors."""
     return len(_tensors(batch)[0])
 
 
@@ -319,7 +313,7 @@ def plain(batch: Any) -> Any:
 
 
 def _tensors(batch: Any) -> list[Tensor]:
-    """All that is in a batch.
+    """List the tensors of a batch.
 
     Raises:
         ValueError: there is nothing, or something else, which would be every record's: nobody knows what of it is whose.

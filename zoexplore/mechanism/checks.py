@@ -1,4 +1,4 @@
-"""Before losses are trusted: one a record, of that record alone, that leave the module as it was, and precise enough.
+"""Checks of the losses: each depends on its own record alone, leaves the module as it was, and is precise enough.
 
 No clip bounds what a record says through the losses of others, nor what rounding makes of two losses close to each other.
 """
@@ -150,7 +150,7 @@ class _Look:
     batch: Any
 
     def at(self, records: Tensor) -> Tensor:
-        """Of some records together, in float64 on the CPU."""
+        """Compute the numbers of some records together, in float64 on the CPU."""
         return self.numbers_of(part(self.batch, records)).double().cpu()
 
     def exchange(self, own: Tensor, records: Tensor, others: Tensor) -> None:
@@ -190,7 +190,7 @@ class _Look:
 
 
 def _same(own: Tensor, found: Tensor, tolerance: Tensor | None = None) -> Tensor:
-    """Of each record. Numbers that are not finite count as none, whichever they are."""
+    """Compare two numbers of each record. All numbers that are not finite count as equal."""
     neither = own.isfinite().logical_not() & found.isfinite().logical_not()
     return ((own == found) if tolerance is None else (own - found).abs() <= tolerance) | neither
 

@@ -47,9 +47,7 @@ def of_records(batch: Any, b: int) -> np.ndarray:
 
 
 def _words(tensor: Tensor) -> Tensor:
-    """All bits in the order in which they lie in memory, where numbers have no gaps between them; else row by
-    row.
-    """
+    """View all bits as words, in memory order if the tensor has no gaps, else row by row."""
     if tensor.layout != torch.strided or tensor.device.type == "meta":
         raise ValueError(f"a tensor of layout {tensor.layout} on {tensor.device} is not allowed: give plain tensors with numbers")
     data = tensor.detach()
@@ -61,7 +59,7 @@ def _words(tensor: Tensor) -> Tensor:
 
 
 def _of_rows(words: Tensor) -> Tensor:
-    """Of every row, shape (rows,), int64."""
+    """Compute the checksum of every row, shape (rows,), int64."""
     if words.device.type != "cpu":
         return _added_by_torch(words)
     array = words.numpy()
@@ -83,7 +81,7 @@ def _added(rows, multipliers):
 
 
 def _added_by_torch(words: Tensor) -> Tensor:
-    """The same on a GPU, where sums of integers wrap around as well."""
+    """Compute the same on a GPU, where sums of integers wrap around too."""
     (rows, count), length = words.shape, len(MULTIPLIERS)
     multipliers = torch.from_numpy(MULTIPLIERS.astype(np.int64)).to(words.device)
     strides = torch.full((-(-count // length) + 1,), STRIDE - 2**64, dtype=torch.int64, device=words.device)
@@ -152,7 +150,7 @@ class Fingerprint:
             raise Changed(found)
 
     def versions(self) -> list[int]:
-        """How often torch counted a change of what is trained; it does not where tensors are for inference alone."""
+        """Torch's count of changes of each trained tensor; -1 for inference tensors, where it does not count."""
         return [-1 if t.is_inference() else t._version for t in self.trained.values()]
 
     def bits(self) -> tuple:

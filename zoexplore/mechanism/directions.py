@@ -57,7 +57,7 @@ class Frame:
         return found
 
     def resolve(self, slopes: Tensor) -> Tensor:
-        """What was measured along the probes, shape (b, K), as it would be along the directions if it were linear."""
+        """Turn slopes along the probes, shape (b, K), into slopes along the directions, as if slopes were linear."""
         return slopes
 
     def coordinates(self) -> Tensor:
@@ -239,7 +239,7 @@ class Perturbation:
             self.module = None
 
     def along(self, frame: Frame) -> "Perturbed":
-        """Of one step."""
+        """The parameters during one step."""
         if self.module is not None:
             return Layerwise(self.parameters, frame, self.module)
         return InPlace(self.parameters, frame, self._copy)
@@ -281,11 +281,11 @@ class Perturbed:
         self.back()
 
     def to(self, k: int, xi: float) -> None:
-        """To w + xi v_k."""
+        """Go to w + xi v_k."""
         raise NotImplementedError
 
     def back(self) -> None:
-        """To w."""
+        """Go back to w."""
         self.point = None
 
 

@@ -60,23 +60,23 @@ class Objective:
         raise NotImplementedError
 
     def losses_at(self, parts: list[Tensor], batch: Any) -> Tensor:
-        """With other tensors in place of those that are trained."""
+        """Compute the losses with other tensors in place of the trained ones."""
         raise NotImplementedError
 
     def check(self) -> None:
         """Raises ValueError where a part of the module mixes records, RuntimeError where its parameters are others by now."""
 
     def structure(self) -> tuple:
-        """What may change how records meet: the loss, the parts, and whether buffers were written to."""
+        """Identify everything that could make losses mix records: the loss, the module's parts, writes to buffers."""
         versions = tuple((id(b), _version(b)) for b in self.buffers().values())
         return id(self.loss), *(_structure(module) for module in self._modules().values()), versions
 
     def buffers(self) -> dict[str, Tensor]:
-        """What the modules hold beside their parameters, by name."""
+        """The modules' buffers, by name."""
         return {prefix + name: b for prefix, module in self._modules().items() for name, b in module.named_buffers()}
 
     def rest(self) -> dict[str, Tensor]:
-        """All of them that is not trained: buffers, and parameters that are frozen or came later."""
+        """Everything that is not trained: buffers, and parameters that are frozen or were added later."""
         named = {prefix + name: p for prefix, module in self._modules().items() for name, p in module.named_parameters()}
         trained = set(map(id, self.tensors))
         return {name: p for name, p in named.items() if id(p) not in trained} | self.buffers()
@@ -86,7 +86,7 @@ class Objective:
         return {prefix + name for prefix, module in self._modules().items() for name in module.state_dict()}
 
     def _modules(self) -> dict[str, nn.Module]:
-        """By what their names begin with."""
+        """The modules, by the prefix of their names."""
         holder = self.loss if isinstance(self.loss, nn.Module) else getattr(self.loss, "__self__", None)
         return {prefix: x for prefix, x in (("", self.plain), ("loss.", holder)) if isinstance(x, nn.Module)}
 
@@ -129,7 +129,7 @@ class OfModule(Objective):
         return self._of(self.module, batch)
 
     def losses_at(self, parts: list[Tensor], batch: Any) -> Tensor:
-        """With plain attention, as no other kernel knows forward derivatives, nor vmap."""
+        """Use plain attention: no other kernel supports forward derivatives or vmap."""
         changed = dict(zip(self.trained, parts, strict=True))
 
         def model(*args, **keywords):
@@ -187,11 +187,11 @@ class Losses:
         return (part(batch, slice(i, i + self.microbatch)) for i in range(0, b, self.microbatch))
 
     def here(self, batch: Any) -> Tensor:
-        """At the parameters as they stand."""
+        """Compute the losses at the current parameters."""
         return torch.cat([self._checked(self.objective.losses, piece) for piece in self.parts(batch)])
 
     def at(self, parts: list[Tensor], piece: Any) -> Tensor:
-        """Of some records, with other tensors in place of those that are trained."""
+        """Compute the losses of some records with other tensors in place of the trained ones."""
         return self._checked(lambda piece: self.objective.losses_at(parts, piece), piece)
 
     def least_precise(self, parameters: Parameters) -> torch.dtype:
@@ -236,7 +236,7 @@ class _Kinds(TorchDispatchMode):
 
 
 def _structure(module: nn.Module) -> tuple:
-    """Its parts, their switches and hooks, those of all modules included."""
+    """Identify a module's parts, their switches and hooks, and the hooks of all modules."""
     hooks = (*of_all._global_forward_pre_hooks, *of_all._global_forward_hooks)
     return hooks, *(
         (id(m), type(m), *_switches(m), *_hooks(m._forward_pre_hooks), *_hooks(m._forward_hooks)) for m in module.modules()
@@ -244,7 +244,7 @@ def _structure(module: nn.Module) -> tuple:
 
 
 def _hooks(of_part: Mapping[int, Any]) -> Iterator[int]:
-    """By number, but for the mechanism's own."""
+    """Numbers of hooks, without the mechanism's own."""
     return (number for number, hook in of_part.items() if not isinstance(hook, Hook))
 
 
@@ -256,7 +256,7 @@ def _switches(part: nn.Module) -> Iterator[tuple]:
 
 
 def _version(buffer: Tensor) -> int:
-    """How often it was written to; torch does not count where tensors are for inference alone."""
+    """Torch's count of writes; -1 for inference tensors, where it does not count."""
     return -1 if buffer.is_inference() else buffer._version
 
 
@@ -276,7 +276,7 @@ def _inputs_and_targets(batch: Any) -> tuple[Any, Any]:
 
 @contextmanager
 def _slow_path():
-    """Without the fused encoder layers that torch takes in eval()."""
+    """Switch off the fused encoder layers that torch uses in eval()."""
     before = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)
     try:

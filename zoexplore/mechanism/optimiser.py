@@ -201,7 +201,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         return self._run.record()
 
     def privacy_report(self, **options: Any) -> Report:
-        """What the steps made so far cost by every bound; options as of `report.privacy_report`."""
+        """Report what the steps so far cost by every bound; options as in `report.privacy_report`."""
         return privacy_report(self.record, **options)
 
     def drawn(self, t: int) -> Tensor:
@@ -295,7 +295,7 @@ class NoisyZOGD(torch.optim.Optimizer):
                 return self._moved(step, drawn, data, losses)
 
     def _moved(self, step: Step, drawn: Tensor, data: Any, losses: Losses) -> float:
-        """Look at the losses where that is due, measure, and move the parameters; the mean loss."""
+        """Check the losses if that is due, measure slopes, move the parameters, and return the mean loss."""
         run, n = self._run, self.setting.n
         run.note_order(drawn, data, step)
         directions = frame(run.parameters, step.K, self.sources.directions, streamed=self._streamed, position=step.ridge > 0)
@@ -321,7 +321,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         return found.loss
 
     def _header(self, step: Step, drawn: Tensor, data: Any, autocast: bool = False) -> tuple:
-        """What has to be the same in all processes of a run before a step is made."""
+        """Everything that must agree between the processes of a run before a step."""
         if self._ranks.size == 1:
             return ()
         records = drawn.numpy().tobytes(), of_records(data, len(drawn)).tobytes()
@@ -329,7 +329,7 @@ class NoisyZOGD(torch.optim.Optimizer):
 
     @contextmanager
     def _unchanged_by_others(self) -> Iterator[None]:
-        """The model is as the last step left it, and is so again if this one fails."""
+        """Check that the model is as the last step left it; the same holds again if this step fails."""
         run = self._run
         self.objective.check()
         run.parameters.check_in_place()
@@ -350,7 +350,7 @@ class NoisyZOGD(torch.optim.Optimizer):
             raise Changed(f"{found}: {GONE}") from None
 
     def _check_losses(self, losses: Losses, perturbed: Perturbed, data: Any, step: Step) -> None:
-        """Where losses mix records that did not when they were checked before, nobody knows since when."""
+        """Check the losses. If they mix records now and did not before, nobody knows since when: that ends the guarantee."""
         ledger, checks = self._run.ledger, self._run.checks
         try:
             checks.make(losses, perturbed, data, step, moved=ledger.has_moved)
@@ -381,7 +381,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         parameters.displaced = False
 
     def _rounding(self) -> torch.Generator | None:
-        """For parameters in half precision. Public chance, another at every step: rounding comes after the noise."""
+        """The generator that rounds half-precision parameters: public, as rounding follows the noise, and new at every step."""
         if not self._run.parameters.has_halves:
             return None
         seed = (self.sources.initialisation.initial_seed() + self.steps) % 2**63
@@ -424,5 +424,5 @@ class NoisyZOGD(torch.optim.Optimizer):
         raise TypeError("a shallow copy would move the same model, each step unknown to one of two reports: take copy.deepcopy")
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but a scheduler's wrapper of `step`, which steps this one. Torch's own would leave out what makes it private."""
+        """Leave out a scheduler's wrapper of `step`, which is bound to this object; torch's own method would drop far more."""
         return {name: x for name, x in self.__dict__.items() if name != "step"}

@@ -73,7 +73,7 @@ class Parameters:
         self.blocks_of = [range(first, end) for first, end in pairwise(ends)]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the views: a copy of a module's parameters lies elsewhere than copies of views of them would."""
+        """Leave out the views: copies of them would not be views of the copied parameters."""
         return {name: x for name, x in self.__dict__.items() if name not in ("blocks", "_firsts")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -137,7 +137,7 @@ def pieces(numbers: Tensor) -> tuple[Tensor, ...]:
 
 
 def flat(tensor: Tensor) -> Tensor:
-    """All numbers of a dense tensor as a view, shape (numbers,), in the order in which they lie in memory.
+    """View all numbers of a dense tensor, shape (numbers,), in memory order.
 
     Raises:
         ValueError: numbers overlap or have gaps between them, as in an expanded tensor or a slice.

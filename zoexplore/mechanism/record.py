@@ -74,7 +74,7 @@ FACTS = ("xi_factor", "flaw", "checked", "autocast")  # that a ledger and a reco
 
 @dataclass
 class Ledger:
-    """What an optimiser writes down.
+    """The log of steps that an optimiser keeps.
 
     Attributes:
         stages, xi_factor, flaw, checked, autocast, path: as in `RunRecord`. A flaw that was found stays.
@@ -110,7 +110,7 @@ class Ledger:
         self.path.append(Branch(token_hex(8), 0, drawn))
 
     def facts(self) -> dict[str, Any]:
-        """What a `RunRecord` takes over."""
+        """The fields that a `RunRecord` copies."""
         return {name: getattr(self, name) for name in FACTS} | {"stages": tuple(self.stages), "path": tuple(self.path)}
 
     def state_dict(self) -> dict[str, Any]:
@@ -265,7 +265,7 @@ class RunRecord:
 
     @property
     def steps(self) -> int:
-        """That moved anything."""
+        """How many steps moved the parameters."""
         return sum(self.moving.values())
 
     @property
@@ -312,7 +312,7 @@ class RunRecord:
 
     @property
     def disproved(self) -> str:
-        """What happened that could not have, if what is declared were true; empty where nothing did."""
+        """An event that contradicts the declared constants; empty if there was none."""
         if self.counts.not_finite:
             return f"{self.counts.not_finite} quotients were not finite, which no loss as declared has"
         if self.counts.clipped and not self.unproved:

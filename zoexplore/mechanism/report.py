@@ -27,7 +27,7 @@ NEVER_COVERED = (
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """What a run costs. Shown, it says all of it in words.
+    """What a run costs. Printing it shows everything in words.
 
     Args:
         record: the run.
@@ -70,7 +70,7 @@ class Report:
 
 
 def _directions(record: RunRecord) -> str:
-    """Also which fields varied from step to step, and between what."""
+    """Describe the directions, and the fields that varied, with their ranges."""
     K = sorted({step.K for step in record.moving})
     said = f"{' or '.join(map(str, K))} directions of {record.setting.d}"
     for name in record.varies(*(name for name in Step.__annotations__ if name not in ("K", "clipping", "sampling"))):
@@ -113,7 +113,7 @@ def privacy_report(
 
 
 def _checks(record: RunRecord, released: str) -> Iterator[Check]:
-    """What was found, what is declared of the loss, whether the clip may act, and what is vouched for."""
+    """List the checks: flaws found, declared constants, whether the clip may act, and what the user vouches for."""
     declared, flaw = record.declared, record.flaw
     yield Check("Nothing was found that reveals more than is counted.", not flaw, flaw and f"{flaw}.")
     if declared.M is not None:
@@ -130,7 +130,7 @@ def _checks(record: RunRecord, released: str) -> Iterator[Check]:
 
 
 def vouched_for(record: RunRecord, released: str) -> list[str]:
-    """What the report rests on and cannot check: the list in docs/mechanism.md, "What you vouch for"."""
+    """List what the report assumes and cannot check, as docs/mechanism.md does under "What you vouch for"."""
     n, sampled = record.setting.n, {step.sampling for step in record.moving if not step.on_all(record.setting.n)}
     equal = f" {record.equal} records equal another one, bit by bit." if record.equal else ""
     changed = f" {record.changed} records changed from one step to another." if record.changed else ""
@@ -207,7 +207,7 @@ def _not_known(records: list[RunRecord]) -> str:
 
 
 def _steps(records: list[RunRecord], first: RunRecord) -> list[Step]:
-    """All runs' steps as those of one. Those on a turn of the records come first, each at its number: the turn depends on it."""
+    """Merge all runs' steps into one. Cyclic batches come first, each at its own step, which determines its records."""
     turns, others = dict[int, dict[str, Made]](), dict[tuple[str, int], dict[str, Made]]()
     for record in records:
         for t, (branch, drawn_by, step) in enumerate(_history(record)):
@@ -223,7 +223,7 @@ def _steps(records: list[RunRecord], first: RunRecord) -> list[Step]:
 
 
 def _history(record: RunRecord) -> Iterator[tuple[str, str, Step]]:
-    """Every step, who made it, and who drew its batch."""
+    """Yield every step with the branch that made it and the branch that drew its batch."""
     steps = (step for step, count in record.stages for _ in range(count))
     drawn, before = deque[str](), ""
     for branch in record.path:

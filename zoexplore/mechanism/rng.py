@@ -75,13 +75,13 @@ class Sources:
 
     @property
     def noise(self) -> np.random.Generator:
-        """Of the noise alone."""
+        """The generator of the noise."""
         self._leave_keys_to_the_parent()
         return self._noise
 
     @property
     def data(self) -> np.random.Generator:
-        """Of who is in a batch."""
+        """The generator that draws batches."""
         self._leave_keys_to_the_parent()
         return self._data
 
@@ -92,11 +92,11 @@ class Sources:
         return _ordinary(np.random.SeedSequence(list(words)))
 
     def shared_state(self) -> dict[str, Any]:
-        """Of all generators but the noise's, for other processes of the same run. As secret as who is in a batch."""
+        """The state of all generators but the noise's, for other processes of the run. As secret as who is in a batch."""
         return {name: _state(getattr(self, name)) for name in ("directions", "initialisation", "data")}
 
     def take_shared(self, state: dict[str, Any]) -> None:
-        """Draw what the process draws that `shared_state` is from."""
+        """Continue from another process's `shared_state`."""
         for name, x in state.items():
             _restore(getattr(self, name), x)
 
@@ -109,7 +109,7 @@ class Sources:
             self._take_new_keys()
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a pickle or a copy holds: of a secure run no keys, so that nobody else can draw its noise."""
+        """Leave a secure run's keys out of pickles and copies, so that nobody else can draw its noise."""
         state = self.__dict__.copy()
         if self.is_secure:
             del state["_noise"], state["_data"]
@@ -122,7 +122,7 @@ class Sources:
 
     @property
     def description(self) -> str:
-        """What a reader of the privacy report has to know about the noise."""
+        """Where the noise comes from, in words for the privacy report."""
         return SECURE if self.is_secure else DEMONSTRATION.format(origin=self.origin)
 
     def state_dict(self) -> dict[str, Any]:
@@ -152,7 +152,7 @@ class Sources:
 
 @contextmanager
 def untouched_on_error(generator: Generator) -> Iterator[None]:
-    """What an error leaves undone has drawn nothing."""
+    """Reset the generator after an error."""
     before = _state(generator)
     try:
         yield
@@ -243,7 +243,7 @@ def _ordinary(seed: np.random.SeedSequence) -> np.random.Generator:
 
 
 def _chacha(key: int | None = None) -> np.random.Generator:
-    """Of a key of 256 bits, the operating system's where None."""
+    """Make a ChaCha20 generator from a 256-bit key, drawn from the operating system if None."""
     try:
         from randomgen import ChaCha  # here, as only secure runs need it
     except ImportError as missing:
@@ -252,7 +252,7 @@ def _chacha(key: int | None = None) -> np.random.Generator:
 
 
 def _word(seed: np.random.SeedSequence) -> int:
-    """What torch takes as a seed."""
+    """A seed in the range that torch accepts."""
     return int(seed.generate_state(1, np.uint64)[0] >> 1)
 
 
@@ -329,7 +329,7 @@ def box_muller(radius, angle):
 
 @kernel
 def _sine(x):
-    """Of so many quarter turns, -1 to 1."""
+    """The sine of an angle in quarter turns, -1 to 1."""
     z = x * x
     return x * (SINE[0] + z * (SINE[1] + z * (SINE[2] + z * (SINE[3] + z * (SINE[4] + z * SINE[5])))))
 

@@ -1,4 +1,4 @@
-"""Where a run stands: what its steps need of each other, its report is made of, and a saved state holds."""
+"""The state of a run: what its steps share, its report is made from, and a saved state contains."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -68,7 +68,7 @@ class RunState:
             self._lock.release()
 
     def record(self) -> RunRecord:
-        """As the report sees it. What it trains is looked at again: anybody may have changed it since."""
+        """The record for the report, after another look at the model: somebody may have changed it since the last step."""
         self._check_between_steps()
         interrupted = self.parameters.displaced and not self._lock.locked()
         return RunRecord(
@@ -106,11 +106,11 @@ class RunState:
         return step
 
     def note(self, flaw: str) -> None:
-        """The first that is found stays."""
+        """Record a flaw, unless there is one already."""
         self.ledger.flaw = self.ledger.flaw or flaw
 
     def note_order(self, drawn: Tensor, data: Any, step: Step) -> None:
-        """Batches in turn are accounted as long as every record keeps its place."""
+        """Record a flaw if records of a cyclic run changed places."""
         swapped = self.seen.note(drawn, data) if len(drawn) else ""
         if swapped and step.sampling == "cyclic" and not step.on_all(self.setting.n):
             self.note(f"at step {self.counts.steps + 1} {swapped}: the order of the data changed")
@@ -179,13 +179,13 @@ class RunState:
             group.update({name: x for name, x in saved.items() if goes_on or name != "lr"})  # else the new setting's rate holds
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the lock."""
+        """Leave out the lock."""
         self._check_between_steps()
         self.draws.draw_coming(self.counts.steps)
         return {name: x for name, x in self.__dict__.items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Of a copy, or a pickle: another branch of the run, whose losses are looked at again."""
+        """Make a copy or a pickle another branch of the run, whose losses are checked again."""
         self.__dict__.update(state)
         self._lock = Lock()
         self.checks = LossChecks(self.checks.quotient_error)
@@ -195,12 +195,12 @@ class RunState:
         self.ledger.part(self.draws.ahead(self.counts.steps))
 
     def _check_between_steps(self) -> None:
-        """Write down whether anybody else changed the model; not while a step itself has it elsewhere."""
+        """Check the model, unless a step is moving it right now."""
         if not self.parameters.displaced and not self._lock.locked():
             self._check_model()
 
     def _check_model(self) -> None:
-        """Whatever was changed before the first step is its start."""
+        """Record a flaw if somebody else changed the model. Before the first step, whatever it holds is the start."""
         if not self.ledger.has_moved:
             self.fingerprint.start()
         self.note(self.fingerprint.changes())

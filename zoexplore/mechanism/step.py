@@ -75,7 +75,7 @@ PostProcessing = Momentum | Adam
 
 
 class Updates:
-    """What is made of noisy estimates: momentum or Adam, and each parameter group's own learning rate.
+    """From noisy estimates to updates: momentum or Adam, and each parameter group's own learning rate.
 
     Args:
         made_by: None where an estimate is the update.
@@ -103,7 +103,7 @@ class Updates:
         return lr
 
     def process(self, rate: float, number: int) -> Process | None:
-        """What to make of an update, -rate times the noisy estimate, at the step of this number; None where it stays as it is."""
+        """A function of an update, -rate times the noisy estimate, at this step number; None if updates stay as they are."""
         if self.made_by is None and len(self.shares) == 1:
             return None
 
@@ -116,7 +116,7 @@ class Updates:
 
     @property
     def described(self) -> str:
-        """In words; empty where estimates are the updates."""
+        """A description for the report; empty if estimates are the updates."""
         remembered = f"later steps remember earlier estimates ({self.made_by!r})" if self.made_by is not None else ""
         grouped = "parameter groups have learning rates of their own" if len(self.shares) > 1 else ""
         return "; ".join(filter(None, (remembered, grouped)))
@@ -152,7 +152,7 @@ def summed(found: Slopes, step: Step) -> Tensor:
 
 
 def estimated(rows: list[Tensor], step: Step, n: int, ridge: Tensor | float) -> Estimate:
-    """From what each process has `summed`. The mean is over as many records as the setting says, however many were drawn."""
+    """Combine what every process has `summed`. The mean divides by the setting's batch size, however many were drawn."""
     together = torch.stack(rows)
     mean = join(together[:, HEAD:].sum(0).view(2, step.K), step.clip) / (step.batch or n) + ridge
     losses, b = together[:, 4].contiguous().view(torch.float64), together[:, 3].double()
@@ -214,7 +214,7 @@ def check_noise(step: Step) -> None:
 
 
 def into_ball(parameters: Parameters, R: float) -> bool:
-    """Project onto the ball of radius R around 0: whether the parameters had left it."""
+    """Project onto the ball of radius R around 0; return whether the parameters had left it."""
     length = parameters.length() if R < inf else 0.0
     if length > R:
         parameters.scale(R / length)
@@ -271,7 +271,7 @@ def variances(sigma, beta, eta, d: int, K: int):
 
 
 def deviations(sigma, beta, eta, d: int, K: int):
-    """Their square roots, of which none is 0 where eta and sigma are small and their squares would be."""
+    """The square roots of `variances`, which do not underflow where eta and sigma are small."""
     return eta * sigma * (beta / K) ** 0.5, eta * sigma * ((1 - beta) / d) ** 0.5
 
 

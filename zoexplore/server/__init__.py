@@ -1,1 +1,1 @@
-"""What a server does for its sessions: who gets one, what a browser may send, and giving back what they held."""
+"""The web server: who gets a session, what a browser may send, and monitoring."""

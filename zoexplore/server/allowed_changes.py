@@ -71,7 +71,7 @@ class Patch(patch_doc):
 
 
 def allowed(event: dict[str, Any], document: Document) -> dict[str, Any] | None:
-    """What is allowed of an event; None where nothing is."""
+    """The part of an event that is allowed; None if nothing is."""
     match event:
         case {"kind": "ModelChanged", "model": reference, "attr": str(attribute), "new": new}:
             model = _model(reference, document)

@@ -40,7 +40,7 @@ ICON = ("/(favicon.ico)", StaticFileHandler, {"path": Path(pn.__file__).with_nam
 
 
 class PageFactory(Protocol):
-    """What makes the page of a session."""
+    """Makes the page of a session."""
 
     def begin(self) -> Iterator[None]:
         """Make the current document's page, stage by stage, between which others may go first."""
