@@ -1,4 +1,4 @@
-"""One visitor does not hold the places where runs are trained."""
+"""One visitor does not hold the places where runs are trained: a run ends in time. They wait by address, in tests/compute."""
 
 from types import SimpleNamespace
 
@@ -18,49 +18,16 @@ def asked(**changes):
     return Asked(task=TASKS["mixture"], accounting=Accounting(), **(values | changes))
 
 
-class Tab:
-    """What runs a training in one tab."""
-
-    busy = False
-
-
-@pytest.fixture
-def at(monkeypatch):
-    """Have what is asked come from a session of some address."""
-
-    def come(address):
-        context = SimpleNamespace(request=SimpleNamespace(remote_ip=address), destroyed=False)
-        monkeypatch.setattr(type(pn.state), "curdoc", SimpleNamespace(session_context=context))
-        return context
-
-    return come
-
-
-def test_too_many_steps_are_refused(at):
-    at("198.51.100.1")
+def test_too_many_steps_are_refused(monkeypatch):
+    monkeypatch.setattr(type(pn.state), "curdoc", SimpleNamespace(session_context=object()))
     with pytest.raises(ValueError, match=f"at most {format_count(RUN_STEPS.value)}"):
-        allowance.granted(asked(T=10**9, seeds=50), Tab())
-    assert allowance.granted(asked(), Tab()).seconds == RUN_SECONDS.value
-
-
-def test_a_visitor_has_one_run_whatever_the_tabs(at):
-    first, second, other = Tab(), Tab(), Tab()
-    context = at("198.51.100.2")
-    allowance.granted(asked(), first)
-    first.busy = True
-    allowance.granted(asked(), first)  # which replaces it
-    with pytest.raises(ValueError, match="going on in another tab"):
-        allowance.granted(asked(), second)
-    at("198.51.100.3")
-    allowance.granted(asked(), other)
-    at("198.51.100.2")
-    context.destroyed = True  # the first tab was closed
-    allowance.granted(asked(), second)
+        allowance.granted(asked(T=10**9, seeds=50))
+    assert allowance.granted(asked()).seconds == RUN_SECONDS.value
 
 
 def test_a_notebook_trains_what_it_likes(monkeypatch):
     monkeypatch.setattr(type(pn.state), "curdoc", None)
-    assert allowance.granted(asked(T=10**9), Tab()).T == 10**9
+    assert allowance.granted(asked(T=10**9)).T == 10**9
 
 
 @pytest.mark.proof

@@ -49,7 +49,6 @@ READERS_PER_ADDRESS = Limit("READERS_PER_ADDRESS", 25, "readers", "the same, of 
 IDLE_SECONDS = Limit("IDLE_SECONDS", 120, "s", "without a move after which a session ends where another waits for its seat")
 CONNECTIONS_PER_ADDRESS = Limit("CONNECTIONS_PER_ADDRESS", 300, "connections", "of one address at a time, without a proxy")
 LINGER_SECONDS = Limit("LINGER_SECONDS", 60, "s", "that a session outlives its closed page or lost connection")
-RUNS_PER_ADDRESS = Limit("RUNS_PER_ADDRESS", 1, "runs", "trainings of one address at a time")
 RUN_STEPS = Limit("RUN_STEPS", 5_000_000, "steps", "of one training: points times seeds times T")
 RUN_SECONDS = Limit("RUN_SECONDS", 600, "s", "that one training may take")
 WORKER_MEGABYTES = Limit("WORKER_MEGABYTES", 4096, "MB", "of memory that one computing process may take (Linux)")

@@ -8,17 +8,15 @@ from io import StringIO
 from math import isfinite
 from time import monotonic
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import panel as pn
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.columns import name_of, spread, supposed
-from zoexplore.compute.fair import address_of
-from zoexplore.compute.limits import RUN_SECONDS, RUN_STEPS, RUNS_PER_ADDRESS
+from zoexplore.compute.limits import RUN_SECONDS, RUN_STEPS
 from zoexplore.compute.pool import GaveWay, LongWork
 from zoexplore.compute.process import Died
-from zoexplore.compute.task import Task
+from zoexplore.compute.task import Task, served
 from zoexplore.run.fields import in_symbols
 from zoexplore.run.formatting import format_count, format_measured_share, format_number
 from zoexplore.training import METHODS, NOT_COVERED, Frontier
@@ -31,22 +29,15 @@ from zoexplore.views.training.words import infinite
 _PAUSE = 0.5  # seconds between two figures, beside what drawing takes
 _MOVING = -1  # of a bar that moves without saying how far it is
 _KILLED = "The training process ended unexpectedly: it was killed, or ran out of memory. What was done by then is kept."
-_begun: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # who has begun a run, and in which session
 
 
-def granted(asked: Asked, owner: Any) -> Asked:
-    """What is asked for, with the time that it may take, if that is not more than a visitor may have. In a notebook everything is
-    allowed.
-
-    Args:
-        asked: the run.
-        owner: what runs it; its `busy` says whether it is at a run.
+def granted(asked: Asked) -> Asked:
+    """Add the time that a run on a server may take; in a notebook everything is allowed.
 
     Raises:
-        ValueError: it takes too many steps, or this visitor has a run going on already.
+        ValueError: it takes too many steps.
     """
-    context = pn.state.curdoc.session_context if pn.state.curdoc else None
-    if context is None or context.request is None:
+    if served() is None:
         return asked
     points = len(asked.methods) * max(len(asked.epsilons or asked.sigmas), 1)
     steps = points * asked.seeds * asked.T
@@ -54,19 +45,7 @@ def granted(asked: Asked, owner: Any) -> Asked:
         said = f"{points} points with {asked.seeds} seeds and T = {format_count(asked.T)} take {format_count(steps)} steps"
         most = format_count(RUN_STEPS.value)
         raise ValueError(f"{said}; this server allows at most {most}. Lower T, the seeds or the number of points")
-    if _going_on(address_of(context.request), owner) >= RUNS_PER_ADDRESS.value:
-        said = "A run of yours, or of somebody at your address, is going on in another tab"
-        raise ValueError(f"{said}: train again when it has ended")
-    _begun[owner] = context
     return replace(asked, seconds=RUN_SECONDS.value)
-
-
-def _going_on(address: str, owner: Any) -> int:
-    """How many runs of this address go on, the owner's apart, which a new one replaces."""
-    return sum(
-        other is not owner and other.busy and not context.destroyed and address_of(context.request) == address
-        for other, context in _begun.items()
-    )
 
 
 class Running(pn.viewable.Viewer):
@@ -97,7 +76,7 @@ class Running(pn.viewable.Viewer):
     def begin(self) -> None:
         """Run what is asked for, in place of what is running."""
         try:
-            asked = granted(self._asked(), self)
+            asked = granted(self._asked())
         except ValueError as error:
             self.refuse(in_symbols(str(error)))
             return
