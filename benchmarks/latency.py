@@ -21,7 +21,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-backgroun
 PRESSES, PAUSE = 20, 0.35  # of a slider, and seconds between them
 DRAG, REPORTS = 4, 8  # seconds, and milliseconds between two reports of a mouse
 SLIDERS = {"σ": "σ noise scale", "T": "T steps", "K": "K directions per step"}
-VIEWS = ("curves", "publish", "profile", "inside", "theory")  # by their names in an address; the first three are measured
+VIEWS = ("curves", "publish", "attack", "inside", "theory")  # by their names in an address; the first three are measured
 IDLE = "() => window.Bokeh && Bokeh.documents.length > 0 && Bokeh.documents[0].is_idle"
 
 GO = "search => { history.replaceState({}, '', search); dispatchEvent(new PopStateEvent('popstate')); }"

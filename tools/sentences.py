@@ -19,6 +19,7 @@ from zoexplore.run.presets import PRESETS
 from zoexplore.views import Explorer
 from zoexplore.views.figures.legend import Legend
 from zoexplore.views.panels.story import STEPS
+from zoexplore.views.tabs import VIEWS
 
 _NON_CONVEX = {"regime": "non-convex", "m": 0.0, "ridge": 0.0}
 STATES: dict[str, tuple[Setting, Accounting]] = {
@@ -97,19 +98,7 @@ States = Iterator[tuple[str, Iterator[str]]]
 def _runs() -> States:
     """Every view at first, and what three of them and the read-outs say of many runs."""
     explorer = _opened()
-    for name in (
-        "publish",
-        "curves",
-        "game",
-        "profile",
-        "attack",
-        "inside",
-        "theory",
-        "errata",
-        "plan",
-        "results",
-        "train",
-    ):
+    for name in VIEWS:
         explorer.tabs.selected = name
         yield f"tab: {name}", said(explorer)
     for name, (setting, accounting) in STATES.items():

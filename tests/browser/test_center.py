@@ -15,7 +15,7 @@ from tests.browser.acts import (
     type_in,
     until,
 )
-from zoexplore import BOUNDS, curve, guarantee
+from zoexplore import curve, guarantee
 from zoexplore.questions import calibrate
 from zoexplore.run.axes import AXES
 from zoexplore.run.formatting import format_number
@@ -37,10 +37,10 @@ def test_the_tabs_are_a_named_list_and_move_by_arrow_keys(explorer):
     parts = explorer.get_by_role("tablist", name="parts of this tab").get_by_role("tab")
     becomes(explorer, parts.all_inner_texts, [VIEWS[view][0] for view in TABS["What ε means"]])
     parts.first.focus()
-    for place in range(list(TABS["What ε means"]).index("profile")):
+    for place in range(list(TABS["What ε means"]).index("attack")):
         parts.nth(place).press("ArrowRight")
         becomes(explorer, lambda place=place: parts.nth(place + 1).get_attribute("aria-selected"), "true")
-    explorer.get_by_text("Each point of a curve is a guarantee of the same run").wait_for()
+    explorer.get_by_text("No test finds more of the records used").wait_for()
     becomes(explorer, explorer.get_by_text("ε against", exact=True).is_hidden, True)
 
 
@@ -52,24 +52,6 @@ def test_curves_along_other_fields(explorer):
         expected = curve(DEMONSTRATION, field, values, ["composition"])["composition"]
         becomes(explorer, lambda: column(explorer, "composition"), pytest.approx(list(expected), rel=1e-12))
     settled(explorer, lambda: type_in(explorer, "sigma", "0.01"), lambda: column(explorer, "composition"))
-
-
-def test_the_profile_and_its_hover_say_a_delta_that_is_enough(explorer):
-    show(explorer, "profile")
-    until(explorer, lambda: data(explorer, "profile-hover", "sharp"))
-    deltas = data(explorer, "profile", "delta")
-    expected = curve(DEMONSTRATION, "delta", deltas, ["composition"])["composition"]
-    becomes(explorer, lambda: data(explorer, "profile", "composition"), pytest.approx(list(expected), rel=1e-12))
-    canvas = explorer.locator(".zx-profile canvas").first
-    canvas.scroll_into_view_if_needed()
-    at = canvas.bounding_box()
-    explorer.mouse.move(at["x"] + at["width"] * 0.55, at["y"] + at["height"] * 0.5)
-    tip = explorer.locator(".bk-Tooltip table")
-    tip.wait_for()
-    assert all(bound.title in tip.inner_text() for bound in BOUNDS.values())
-    epsilons, deltas = data(explorer, "profile-hover", "value"), data(explorer, "profile-hover", "sharp")
-    for epsilon, delta in list(zip(epsilons, deltas, strict=True))[::20]:
-        assert delta is None or guarantee(DEMONSTRATION.replace(delta=delta), "sharp").epsilon <= epsilon
 
 
 def test_hovers_round_up_as_the_tables_do(explorer):

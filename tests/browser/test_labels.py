@@ -55,7 +55,7 @@ LINES = """() => {
   return found;
 }"""
 SEEN = 1.0  # pixels by which boxes may touch
-TABS = ("publish", "curves", "attack", "profile", "helps")
+TABS = ("publish", "curves", "attack", "helps", "plan")
 
 
 def settings(count):

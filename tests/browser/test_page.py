@@ -202,8 +202,8 @@ COUNT_MESSAGES = """() => {
 @pytest.mark.proof
 def test_another_scheme_is_drawn_by_few_messages(explorer):
     """Every message has the page laid out anew, and there are hundreds of colours."""
-    show(explorer, "profile")
-    becomes(explorer, lambda: bool(data(explorer, "profile", "delta")), True)
+    show(explorer, "attack")
+    becomes(explorer, lambda: bool(data(explorer, "attack", "sharp")), True)
     show(explorer, "curves")
     explorer.evaluate(COUNT_MESSAGES)
     explorer.locator(".zx-scheme button").click()

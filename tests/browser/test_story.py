@@ -76,10 +76,6 @@ def test_what_is_copied_is_what_is_shown(explorer, clipboard):
     run = DEMONSTRATION.replace(T=57)
     assert clipboard("Copy link") == page.url and "T=57" in page.url and "pin=K:52" in page.url
     open_export(page)
-    address = page.url.replace("&", "&amp;")
-    assert clipboard("Copy frame") == (
-        f'<iframe src="{address}" title="zoexplore" width="100%" height="640" loading="lazy"></iframe>'
-    )
     assert clipboard("Copy code").startswith(to_python(run, Accounting()))
     page.get_by_role("button", name="Export").click()
     page.get_by_text("More: why").click()

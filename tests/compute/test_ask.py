@@ -21,7 +21,7 @@ from zoexplore.compute.task import Task
 from zoexplore.run.axes import T_VALUES
 from zoexplore.run.formatting import format_number
 from zoexplore.run.presets import DEMONSTRATION
-from zoexplore.views import Curves, Inside, Profile, State, Theory
+from zoexplore.views import Attack, Curves, Inside, State, Theory
 from zoexplore.views.panels.readouts import Headline
 
 NEAR = 1e-8  # relative
@@ -83,7 +83,7 @@ def test_quick_settings_are_drawn_at_once_and_in_this_process(elsewhere):
 
 def test_slow_settings_are_computed_elsewhere_and_the_last_one_is_drawn(elsewhere):
     state = State()
-    views = [Curves(state), Profile(state), Inside(state), Theory(state), Headline(state)]
+    views = [Curves(state), Attack(state), Inside(state), Theory(state), Headline(state)]
     before = views[0].source.data["sharp"].copy()
 
     async def move():
@@ -139,11 +139,11 @@ def test_a_view_that_falls_asleep_computes_no_further_and_catches_up():
         view.active = False
         assert not view.waiting
         view.state.ask(batch=None, T=77)
-        assert view.now.location != 77
+        assert view.abscissa.line.location != 77
         view.active = True
 
     asyncio.run(sleep())
-    assert view.now.location == 77
+    assert view.abscissa.line.location == 77
 
 
 def test_where_no_answer_comes_the_sign_goes_and_the_next_is_asked(monkeypatch):

@@ -145,7 +145,7 @@ def test_a_lesson_locks_and_hides():
 
 
 def test_without_a_lesson_everything_is_shown():
-    assert parts(Explorer()) == ["zx-header", "zx-controls", "zx-answer", "zx-pinned"]
+    assert parts(Explorer()) == ["zx-header", "zx-controls", "zx-answer"]
 
 
 def test_a_lesson_says_what_its_address_says():
@@ -196,7 +196,7 @@ def test_a_lesson_that_names_the_choice_of_the_axis_shows_it(plain):
 
 
 @pytest.mark.parametrize(("search", "shown"), [
-    ("", "publish"), ("?T=9", "publish"), ("?tab=profile", "profile"), ("?tab=attack&T=9", "attack"),
+    ("", "publish"), ("?T=9", "publish"), ("?tab=profile", "curves"), ("?tab=attack&T=9", "attack"),
     ("?tab=inside", "inside"), ("?against=K", "curves"), ("?hide=theorem", "curves"), ("?pin=K:52~few", "curves"),
     ("?tab=curves", "curves"),
 ])  # fmt: skip

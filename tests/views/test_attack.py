@@ -1,36 +1,41 @@
-"""Attack says what a guarantee leaves to an attacker: the accountant's numbers, live, for pins too."""
+"""Attack says what a guarantee leaves to an attacker: the accountant's numbers, live."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import panel as pn
 import pytest
-from bokeh.models import HoverTool
 
-from zoexplore import BOUNDS, Accounting, guarantee
+from zoexplore import BOUNDS, guarantee
 from zoexplore.run.formatting import THIN, format_percent, format_share, parse_share
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views import Attack, State
-from zoexplore.views.pins import Pin, Pins
+from zoexplore.views.figures.attack import GUESSING
 
 
-def rows(view):
-    """Title -> numbers, as the table shows them."""
-    found = re.findall(r'<th scope="row"[^>]*>(.*?)</th>(.*?)</tr>', view.table.object)
-    return {title: re.findall(r'<td class="number">(.*?)</td>', cells) for title, cells in found}
+def found(view):
+    """Title -> number, as the table shows them."""
+    return {each["title"]: each["number"] for each in view.legend.entries}
+
+
+def measures(view):
+    """The numbers that are said of the least bound."""
+    return re.findall(r"<td>(.*?)</td>", view.measures.object)
 
 
 def expected(g, fpr=0.01, prior=0.5, guess=0.001):
-    risks = g.true_positive_rate(fpr), g.advantage, g.posterior(prior, fpr), g.reconstruction(guess)
-    return [format_percent(float(risk), 3) for risk in risks]
+    return [format_percent(float(risk), 3) for risk in (g.advantage, g.posterior(prior, fpr), g.reconstruction(guess))]
 
 
-def test_the_table_has_every_bounds_numbers_and_none_for_what_does_not_apply():
-    view = Attack(State(DEMONSTRATION.replace(K=300)))
+def test_every_bounds_number_is_the_guarantees_and_there_is_none_where_it_does_not_apply():
+    run = DEMONSTRATION.replace(K=300)
+    view = Attack(State(run))
     for bound in BOUNDS:
-        g = guarantee(DEMONSTRATION.replace(K=300), bound)
-        assert rows(view)[g.title] == (expected(g) if g.valid else ["–"] * 4)
-    assert not guarantee(DEMONSTRATION.replace(K=300), "theorem").valid
+        g = guarantee(run, bound)
+        assert found(view)[g.title] == (format_percent(float(g.true_positive_rate(0.01)), 3) if g.valid else "–")
+    assert not guarantee(run, "theorem").valid
+    assert measures(view) == expected(guarantee(run, "sharp"))
 
 
 def test_the_curves_are_the_guarantees_and_follow_the_sliders():
@@ -38,23 +43,23 @@ def test_the_curves_are_the_guarantees_and_follow_the_sliders():
     for sigma in (DEMONSTRATION.sigma, 2e-3):
         view.state.ask(sigma=sigma)
         g, data = guarantee(DEMONSTRATION.replace(sigma=sigma), "sharp"), view.source.data
-        np.testing.assert_array_equal(data["missed sharp"], g.tradeoff(data["x"]))
         np.testing.assert_array_equal(data["sharp"], g.true_positive_rate(data["x"]))
-        assert (data["missed sharp"] <= 1 - data["x"]).all()  # no bound promises more than blind guessing misses
+        assert (data["sharp"] >= data[GUESSING]).all()  # no bound promises more than that blind guessing finds
 
 
 def test_what_hovering_names_are_columns_of_what_is_drawn():
     view = Attack()
-    for fig in view.figures.values():
-        named = re.findall(r"@\{(.+?)\}(?:\{(.+?)\})?", fig.select_one(HoverTool).tooltips)
-        assert named and {name for pair in named for name in pair if name} <= set(view.source.data)
+    named = re.findall(r"@\{(.+?)\}(?:\{(.+?)\})?", view.hover.tooltips)
+    assert named and {name for pair in named for name in pair if name} <= set(view.source.data)
 
 
 def test_rates_can_be_typed_and_what_cannot_be_is_refused():
     view = Attack()
     view.boxes["fpr"].text.value, view.boxes["prior"].text.value, view.boxes["guess"].text.value = "5 %", "0.1", "2%"
-    assert rows(view)["Sharper bound"] == expected(guarantee(DEMONSTRATION, "sharp"), 0.05, 0.1, 0.02)
-    assert f"finds, at 5{THIN}% false alarms" in view.table.object
+    g = guarantee(DEMONSTRATION, "sharp")
+    assert measures(view) == expected(g, 0.05, 0.1, 0.02)
+    assert found(view)["Sharper bound"] == format_percent(float(g.true_positive_rate(0.05)), 3)
+    assert view.legend.title == f"Found, at 5{THIN}% false alarms"
     view.boxes["fpr"].text.value = "<b>120 %"
     assert (view.fpr, view.boxes["fpr"].text.value) == (0.05, "5 %")
     assert view.refused.visible and "above 0 and below 1" in view.refused.object and "<b>120" not in view.refused.object
@@ -62,18 +67,19 @@ def test_rates_can_be_typed_and_what_cannot_be_is_refused():
     assert not view.refused.visible
 
 
-def test_pins_have_their_numbers_by_their_smallest_bound_or_the_one_compared():
-    pins = Pins(pins=[Pin("few & far", DEMONSTRATION.replace(K=52), Accounting())])
-    view = Attack(pins=pins)
-    run = DEMONSTRATION.replace(K=52)
-    assert rows(view)["few &amp; far: sharper bound"] == expected(guarantee(run, "sharp"))
-    pins.compare = "theorem"
-    g = guarantee(run, "theorem")
-    assert rows(view)["few &amp; far: hidden-state theorem"] == expected(g)
-    rates, missed = (view.pinned_source.data[name][0] for name in ("rates", "missed"))
-    np.testing.assert_array_equal(missed, g.tradeoff(rates))
-    pins.pins = []
-    assert view.pinned_source.data["rates"] == [] and "Pinned" not in view.table.object
+def test_the_handle_and_a_click_set_the_rate():
+    view = Attack()
+    view.handle.param.update(held=True, asked=0.0312)
+    assert view.fpr == 0.031 == view.now.location and view.handle.label == f"3.1{THIN}% false alarms"
+    view.handle._tapped(SimpleNamespace(x=5.0))
+    assert view.fpr == 0.99, "no rate is 1"
+
+
+def test_a_curve_is_switched_off_in_the_table():
+    view = Attack()
+    assert not view.lines["corollary"].visible and view.lines["theorem"].visible
+    view.legend.muted = ["theorem"]
+    assert view.lines["corollary"].visible and not view.lines["theorem"].visible
 
 
 def test_it_renders_alone_and_paints_itself():

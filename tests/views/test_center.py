@@ -8,13 +8,13 @@ import panel as pn
 import pytest
 from bokeh.models import ColumnDataSource
 
-from zoexplore import BOUNDS, Accounting, curve, guarantee
+from zoexplore import BOUNDS, Accounting, guarantee
 from zoexplore.columns import MOST_POINTS, thinned
 from zoexplore.compute.questions import guarantees
 from zoexplore.run.formatting import format_number, format_tex
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import SCHEDULES
-from zoexplore.views import Inside, Profile, State, Tabs, Theory
+from zoexplore.views import Inside, State, Tabs, Theory
 from zoexplore.views.figures.inside import describe_trajectory
 from zoexplore.views.panels.theory import Errata, _errata, substituted
 from zoexplore.views.pins import Pin, Pins
@@ -28,12 +28,12 @@ CHANGES = [
 SETTINGS = [DEMONSTRATION.replace(**changes) for changes in CHANGES]
 
 
-@pytest.mark.parametrize("view", [Profile, Inside, Theory, Tabs])
+@pytest.mark.parametrize("view", [Inside, Theory, Tabs])
 def test_every_view_renders_alone(view):
     assert pn.panel(view()).get_root() is not None
 
 
-@pytest.fixture(scope="module", params=[Profile, Inside, Theory])
+@pytest.fixture(scope="module", params=[Inside, Theory])
 def shown(request):
     """A view that goes from one setting to the next."""
     return request.param(State())
@@ -51,10 +51,10 @@ def test_a_tab_is_built_when_shown_and_sleeps_when_not():
     tabs = Tabs()
     assert set(tabs.views) == {"publish"}
     tabs.bar.selected = "What ε means"
-    assert tabs.selected == "game" and [name for name, _ in tabs.parts.titles] == ["game", "attack", "profile"]
-    tabs.parts.selected = "profile"
-    assert tabs.selected == "profile" and set(tabs.views) == {"publish", "game", "profile"}
-    assert not tabs["publish"].active and tabs["profile"].active
+    assert tabs.selected == "game" and [name for name, _ in tabs.parts.titles] == ["game", "attack"]
+    tabs.parts.selected = "attack"
+    assert tabs.selected == "attack" and set(tabs.views) == {"publish", "game", "attack"}
+    assert not tabs["publish"].active and tabs["attack"].active
     source = tabs["publish"].source
     before = dict(source.data)
     tabs.state.ask(sigma=0.5)
@@ -92,32 +92,6 @@ def test_a_view_is_painted_as_it_would_be_built_and_back(name):
     assert not {colour for *_, colour in painted(dark)} & {pair[theme.LIGHT] for pair in theme.COLOURS.values()}
     light.paint(False)
     assert painted(light) == first
-
-
-def test_the_profile_is_the_accountants():
-    view = Profile()
-    for bound, expected in curve(DEMONSTRATION, "delta", view.source.data["delta"]).items():
-        got = view.source.data[bound]
-        np.testing.assert_array_equal(got[np.isfinite(got)], expected[(expected > 0) & np.isfinite(expected)])
-
-
-@pytest.mark.parametrize(("d", "outside"), [(520, {"output-perturbation"}), (10**8, {"output-perturbation", "corollary"})])
-def test_the_profiles_legend_says_where_a_line_is_that_the_frame_leaves_out(d, outside):
-    view = Profile(State(DEMONSTRATION.replace(d=d)))
-    start, end = view.figure.x_range.start, view.figure.x_range.end
-    said = {each["key"]: each["title"].removeprefix(BOUNDS[each["key"]].title) for each in view.legend.entries}
-    for bound, where in said.items():
-        drawn = view.source.data[bound][np.isfinite(view.source.data[bound])]
-        left, right = drawn.size and drawn.max() < start, drawn.size and drawn.min() > end
-        assert where[:5] == (", ε u" if left else ", ε f" if right else "")
-    assert outside <= {bound for bound, where in said.items() if where}
-
-
-def test_the_profiles_hover_has_every_column_that_it_names():
-    view = Profile()
-    named = set(re.findall(r"@\{(\w+)\}", view.figure.hover[0].tooltips))
-    assert "x" in named and named <= set(view.pointed.data)
-    assert len({len(column) for column in view.pointed.data.values()}) == 1
 
 
 @pytest.mark.parametrize("bound", ["theorem", "sharp"])

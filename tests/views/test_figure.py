@@ -14,7 +14,6 @@ from zoexplore.compute.process import Answer
 from zoexplore.run.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
 from zoexplore.views import Curves, State
 from zoexplore.views.figures.names import fitted, spread
-from zoexplore.views.figures.pins import _ratios
 from zoexplore.views.style import theme
 from zoexplore.views.view import View
 
@@ -76,13 +75,13 @@ def test_a_name_is_shortened_to_what_its_margin_has_room_for(title, narrow, said
 def test_the_handle_drags_the_value_and_a_click_sets_it():
     view = Curves(State())
     view.handle.param.update(held=True, asked=1234.5)
-    assert view.state.T == 1230 and view.now.location == 1230 and view.state.moving
+    assert view.state.T == 1230 and view.abscissa.line.location == 1230 and view.state.moving
     view.handle.held = False
     assert not view.state.moving and view.handle.label == "T = 1\u202f230"
     view.handle._tapped(SimpleNamespace(x=0.001))
-    assert view.state.T == 1 == view.now.location
+    assert view.state.T == 1 == view.abscissa.line.location
     view.along = "beta"
-    view.handle._tapped(SimpleNamespace(x=float(view.abscissa.place(0.25))))
+    view.handle._tapped(SimpleNamespace(x=float(view.abscissa.axis.place(0.25))))
     assert view.state.beta == pytest.approx(0.25)
 
 
@@ -110,11 +109,6 @@ def test_the_hover_stands_on_the_frame_and_has_a_line(view):
     assert (view.hover.point_policy, view.hover.attachment) == ("snap_to_data", "above")
     assert view.probe.glyph.y == value(view.figure.y_range.end)
     assert view.cross.dimension == "height"
-
-
-def test_differences_are_ratios():
-    assert _ratios([1.0, 2.0, float("inf")], ["convex"] * 3) == ["1.00", "2.00 (×\u202f2)", "∞"]
-    assert _ratios([1.0, 2.0, 3.0], ["convex", "nothing", "convex"]) == ["1.00", "2.00", "3.00 (×\u202f3)"]
 
 
 class Slow(View):

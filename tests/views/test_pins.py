@@ -8,19 +8,10 @@ from zoexplore import BOUNDS, Accounting, curve, guarantee
 from zoexplore.questions.export import from_query, from_yaml, to_query, to_yaml
 from zoexplore.run.axes import T_VALUES
 from zoexplore.run.formatting import THIN, format_number
-from zoexplore.run.presets import BEFORE, DEMONSTRATION, PRESETS
-from zoexplore.views import Curves, Explorer, Profile
-from zoexplore.views.figures.pins import Pinned
+from zoexplore.run.presets import DEMONSTRATION, PRESETS
+from zoexplore.views import Curves, Explorer
 from zoexplore.views.pins import LONGEST_NAME, MOST_PINS, Pin, Pins
 from zoexplore.views.state import State
-
-
-def pinned(*settings):
-    view = Pinned()
-    for setting in settings:
-        view.state.replace(setting, Accounting())
-        view.pins.add(view.state)
-    return view
 
 
 def test_pinning_keeps_what_is_set_and_names_it():
@@ -60,23 +51,27 @@ def test_a_page_is_there_before_what_is_pinned_is_computed(monkeypatch):
     assert [pin.name for pin in page.pins.pins] == ["a", "b"] and page.curves.pinned.source.data["ys"] == []
 
 
-def test_rename_and_remove():
-    pins = pinned(DEMONSTRATION.replace(T=1), DEMONSTRATION.replace(T=2)).pins
-    pins.rename(1, "  a\n name ")
-    pins.rename(0, " ")
-    assert [pin.name for pin in pins.pins] == ["T = 1", "a name"]
-    pins.rename(1, "x" * 1000)
-    assert len(pins.pins[1].name) == LONGEST_NAME
-    pins.remove(0)
-    assert [pin.setting.T for pin in pins.pins] == [2]
+def test_a_row_of_the_table_uses_its_pin_and_unpins_it():
+    view = Curves(State())
+    for changes in ({"K": 52}, {"T": 3}):
+        view.pins.add(State(DEMONSTRATION.replace(**changes)))
+    rows = {each["pin"]: each for each in view.legend.entries if "pin" in each}
+    least = min(guarantee(DEMONSTRATION.replace(K=52), bound).epsilon for bound in BOUNDS if BOUNDS[bound].of_this_run)
+    assert (rows[0]["title"], rows[0]["number"], rows[1]["title"]) == ("K = 52", format_number(least), "T = 3")
+    view.legend.asked = ["use", 0, 1]
+    assert view.state.setting == DEMONSTRATION.replace(K=52)
+    view.legend.asked = ["remove", 0, 2]
+    assert [pin.setting for pin in view.pins.pins] == [DEMONSTRATION.replace(T=3)]
+    assert [each["title"] for each in view.legend.entries if "pin" in each] == ["T = 3"]
+    view.legend.asked = ["remove", 5, 3]  # a click on what is gone
+    assert len(view.pins.pins) == 1
 
 
 def test_pins_come_back_from_an_address():
     one = Explorer(search="")
     one.state.ask(R=float("inf"), schedule="optimal")
     for place, name in enumerate(["K = 5", "a~b", "50 % & more, ok: yes", "<b>"]):
-        one.pins.add(one.state)
-        one.pins.rename(place, name)
+        one.pins.pins = [*one.pins.pins, Pin(name, one.state.setting, one.state.accounting)]
         one.state.ask(T=place + 1)
     one.pins.compare = "theorem"
     one.state.ask(K=5)
@@ -88,7 +83,7 @@ def test_pins_come_back_from_an_address():
 def test_bad_pins_are_reported_and_used_as_far_as_they_go():
     explorer = Explorer(search="?pin=K:0,T:9~x&pin=&compare=magic" + "&pin=T:3" * 7)
     assert [pin.setting.T for pin in explorer.pins.pins] == [9, 200, 3, 3, 3, 3]
-    assert all(said in explorer.state.note for said in ("pin A: K = 0", "only 6 pins fit", "compare = 'magic'"))
+    assert all(said in explorer.state.note for said in ("pin 1: K = 0", "only 6 pins fit", "compare = 'magic'"))
 
 
 def test_pins_too_long_for_an_address_are_left_out_aloud():
@@ -97,42 +92,9 @@ def test_pins_too_long_for_an_address_are_left_out_aloud():
         explorer.state.ask(T=T + 1, sigma=0.123456789012345, R=0.123456789012345, delta=1.2345678901e-9, xi=1e-17)
         explorer.state.ask(M=0.78901234567890, m=0.51234567890123, ridge=0.21234567890123, clip=0.91234567890123)
         explorer.state.ask(n=987654321, eta=1.23456789012345, beta=0.123456789012345, regime="convex")
-        explorer.pins.add(explorer.state)
-        explorer.pins.rename(T, "é" * LONGEST_NAME)
+        explorer.pins.pins = [*explorer.pins.pins, Pin("é" * LONGEST_NAME, explorer.state.setting, explorer.state.accounting)]
     assert "pin=" not in explorer.bridge.search and "T=6" in explorer.bridge.search
     assert "a link leaves them out" in explorer.state.note
-
-
-def test_a_pin_can_be_swapped_back_in():
-    view = pinned(DEMONSTRATION.replace(K=52), DEMONSTRATION.replace(T=3))
-    view.rows[0][1].clicks += 1
-    assert view.state.setting == DEMONSTRATION.replace(K=52)
-    view.rows[0][2].clicks += 1
-    assert [pin.setting for pin in view.pins.pins] == [DEMONSTRATION.replace(T=3)]
-    view.rows[0][0].value = "three"
-    assert view.pins.pins[0].name == "three"
-
-
-def test_the_table_has_what_differs_and_every_epsilon():
-    view = pinned(DEMONSTRATION.replace(K=52), DEMONSTRATION.replace(K=52, T=3))
-    text = view.table.object
-    assert '<th scope="row">T</th><td class="value">3</td><td class="value">200</td>' in text
-    assert '<th scope="row">K</th>' not in text
-    for bound in BOUNDS:
-        assert format_number(guarantee(DEMONSTRATION.replace(K=52, T=3), bound).epsilon) in text
-    view.state.ask(K=51, T=20_000)
-    assert '<th scope="row">K</th><td class="value">51</td><td class="value">52</td>' in view.table.object
-    assert f'<th scope="row">T</th><td class="value">20{THIN}000</td>' in view.table.object  # as everywhere else
-    assert not Pinned().board.visible and view.board.visible
-
-
-def test_no_pin_is_so_many_times_a_run_of_which_something_else_is_supposed():
-    view = pinned(DEMONSTRATION)
-    view.state.ask(sigma=1e-4)
-    assert f"(×{THIN}" in view.table.object and "supposed" not in view.table.object
-    view.state.ask(lipschitz=float("inf"))
-    table = view.table.object
-    assert "(×" not in table and "nothing is known of gradients" in table and "at most L = 1 long" in table
 
 
 def test_pins_are_drawn_by_the_accountants_numbers():
@@ -182,24 +144,6 @@ def test_what_the_fold_sets_is_kept_in_pins_addresses_and_files():
     assert Pin.of(pins.pins[0].text()) == (pins.pins[0], ())
     assert from_query(to_query(run, Accounting())).setting == run
     assert from_yaml(to_yaml(run, Accounting())).setting == run
-    table = Pinned(State(BEFORE), pins=pins).table.object
-    assert '<td class="value">≤ Δ</td>' in table and '<td class="value">inf</td>' in table
-
-
-def test_a_pin_keeps_its_letter_and_colour_when_another_is_unpinned():
-    explorer = Explorer()
-    for T in (10, 20, 30):
-        explorer.state.ask(sigma=T * 1e-3)
-        explorer.pins.add(explorer.state)
-    colours = explorer.curves.pinned.source.data["colour"]
-    explorer.pins.remove(0)
-    assert explorer.curves.pinned.source.data["colour"] == colours[1:]
-    assert [row[0].label for row in explorer.pinned.rows] == ["B", "C"]
-    assert [name[0] for name in explorer.curves.pinned.ends(dark=False)] == ["B", "C"]
-    assert [each["key"] for each in explorer.curves.legend.entries if each["group"].startswith("Pinned")] == ["pin B", "pin C"]
-    explorer.state.ask(sigma=0.04)
-    explorer.pins.add(explorer.state)
-    assert [row[0].label for row in explorer.pinned.rows] == ["B", "C", "A"]
 
 
 def test_the_hover_has_every_pins_numbers_where_its_curve_has_the_point():
@@ -210,21 +154,9 @@ def test_the_hover_has_every_pins_numbers_where_its_curve_has_the_point():
     explorer.state.replace(DEMONSTRATION, Accounting())
     view = explorer.curves
     expected = curve(DEMONSTRATION.replace(K=52), "T", T_VALUES, ["sharp"])["sharp"]
-    np.testing.assert_array_equal(view.source.data["pin A"], expected)
-    assert "A: K = 52" in view.hover.tooltips and "@{x}{pin B}" in view.hover.tooltips
+    np.testing.assert_array_equal(view.source.data["pin 0"], expected)
+    assert "K = 52" in view.hover.tooltips and "@{x}{pin 1}" in view.hover.tooltips
     view.along = "K"
-    assert np.isnan(view.source.data["pin B"]).any() and np.isfinite(view.source.data["pin B"]).any(), "K ends at another d"
+    assert np.isnan(view.source.data["pin 1"]).any() and np.isfinite(view.source.data["pin 1"]).any(), "K ends at another d"
     explorer.pins.pins = []
-    assert "pin A" not in view.source.data and "pin" not in view.hover.tooltips
-
-
-def test_delta_against_epsilon_draws_the_pins():
-    pins = Pins(pins=[Pin("few", DEMONSTRATION.replace(K=52), Accounting())], compare="theorem")
-    view = Profile(pins=pins)
-    deltas = view.pinned_source.data["ys"][0]
-    expected = curve(DEMONSTRATION.replace(K=52), "delta", deltas, ["theorem"])["theorem"]
-    np.testing.assert_array_equal(view.pinned_source.data["xs"][0], expected)
-    assert "A: few" in view.hover.tooltips and np.isfinite(view.pointed.data["pin A"]).any()
-    view.paint(True)
-    pins.pins = []
-    assert view.pinned_source.data["xs"] == [] and "few" not in view.hover.tooltips
+    assert "pin 0" not in view.source.data and "pin" not in view.hover.tooltips

@@ -2,15 +2,16 @@
 
 import asyncio
 
+import numpy as np
 import panel as pn
 import pytest
 
 from tests.compute import jobs
-from zoexplore import epsilon, guarantee
+from zoexplore import curve, epsilon, guarantee
 from zoexplore.compute.ask import ask
 from zoexplore.compute.pool import Pool
 from zoexplore.questions import SOLVABLE_FIELDS
-from zoexplore.run.formatting import THIN, format_number
+from zoexplore.run.formatting import THIN, format_number, format_short
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views import Planner, State
 from zoexplore.views.panels.planner import _safe
@@ -114,7 +115,12 @@ def test_shares_that_cannot_be_are_refused(planner):
 def test_it_answers_at_once_and_follows_the_sliders_when_they_are_let_go(planner):
     first = planner.answer
     assert first.T == 50 and epsilon(first, "theorem") <= 1
-    assert f"and ε = {format_number(epsilon(DEMONSTRATION.replace(T=50), 'theorem'))}" in planner.words.object
+    assert f"Now ε = {format_number(epsilon(DEMONSTRATION.replace(T=50), 'theorem'))}" in planner.words.object
+    assert planner.drawn.marks.data["y"] == [epsilon(DEMONSTRATION.replace(T=50), "theorem"), epsilon(first, "theorem")]
+    assert planner.drawn.level.location == 1 and planner.drawn.handle.label == f"σ = {format_short(DEMONSTRATION.sigma)}"
+    drawn = planner.drawn.curve.data
+    expected = curve(DEMONSTRATION.replace(T=50), "sigma", drawn["x"], ["theorem"])["theorem"]
+    np.testing.assert_array_equal(drawn["y"], np.where((expected > 0) & np.isfinite(expected), expected, np.nan))
     planner.state.slide(T=60)
     assert planner.answer is None and not planner.buttons["apply"].visible
     planner.state.moving = False

@@ -111,13 +111,13 @@ def test_what_train_refuses_is_in_symbols():
 def test_a_plan_writes_large_targets_as_powers():
     planner = Planner(target=1e6)
     solved, now = (guarantee(run, "sharp") for run in (DEMONSTRATION.replace(T=LARGEST_INTEGER), DEMONSTRATION))
-    found = _solution("T", planner._goal(), solved, now)
+    found = "".join(_solution("T", planner._goal(), solved, now))
     assert f"The sharper bound gives ε\u00a0≤\u00a0{format_short(1e6)} at δ\u00a0=\u00a010⁻⁵ however large T is" in found
 
 
 def test_a_plan_says_once_what_is_supposed():
     plan = recommend(DEMONSTRATION.replace(K=52), epsilon=1.0, K=52, T=200)
-    said = plain(_plan(plan))
+    said = plain("".join(_plan(plan)))
     assert said.count("Assumed; numbers cannot check this") == 1 and not any("Assumed" in line for line in plan.warnings)
     assert "The start lies in the ball and does not depend on the data." in said
 

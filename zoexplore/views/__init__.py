@@ -17,7 +17,6 @@ _HOMES = {
     "Helps": "figures.helps",
     "Inside": "figures.inside",
     "Planner": "panels.planner",
-    "Profile": "figures.profile",
     "Publish": "figures.publish",
     "Readouts": "panels.readouts",
     "State": "state",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LONGEST_QUERY = 2000  # characters of a query that every browser, mail and chat lets through
 SETTABLE = (*SETTING_FIELDS, *OPTIONS)
-PARTS = ("title", "tools", "verdict", "table", "pins", "axis")
+PARTS = ("title", "tools", "verdict", "table", "axis")
 MOST_SAID, LONGEST_SAID = 9, 300
 
 
@@ -192,7 +192,12 @@ class Address:
 
 
 def _with_view(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The pairs of an address, and where they name no view but say of the curves how they are drawn, that one."""
+    """The pairs of an address, and where they name no view but say of the curves how they are drawn, that one.
+
+    δ against ε, once a view of its own, is the curves along δ.
+    """
+    if ("tab", "profile") in pairs:
+        pairs = [("tab", "curves"), ("against", "delta"), *(pair for pair in pairs if pair[0] not in ("tab", "against"))]
     names = {name for name, _ in pairs}
     return pairs if "tab" in names or not names & {"against", "hide", "pin"} else [("tab", "curves"), *pairs]
 

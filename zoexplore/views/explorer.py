@@ -10,7 +10,6 @@ from zoexplore import __version__
 from zoexplore.run import paper
 from zoexplore.run.setting import Accounting, Setting
 from zoexplore.views.address import SETTABLE, Address, Bridge, Lesson
-from zoexplore.views.figures.pins import Pinned
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.panels.readouts import Headline, More, Odds
 from zoexplore.views.panels.story import Story
@@ -66,7 +65,6 @@ class Explorer(pn.viewable.Viewer):
         yield
         search = self.search
         self.headline, self.odds, self.more = Headline(self.state), Odds(self.state), More(self.state)
-        self.pinned = Pinned(self.state, pins=self.pins)
         self.publish, self.curves = self.tabs["publish"], self.tabs["curves"]
         yield
         self.pin = widgets.button("Pin", lambda: self.pins.add(self.state))
@@ -184,7 +182,6 @@ class Explorer(pn.viewable.Viewer):
             *([self.controls.__panel__()] if shows(*SETTABLE) else []),
             *area("answer", answer),
             *([widgets.stack(*alone, css_classes=["zx-numbers"])] if alone else []),
-            *([self.pinned.board] if shows("pins") else []),
             *([self.bridge] if self.bridge else []),
             sheet="explorer",
         )
@@ -196,7 +193,7 @@ class Explorer(pn.viewable.Viewer):
         self.story.param.watch(narrow, "step")
         narrow()
         if self.bridge:  # in a notebook that is saved as it is, a card opens without a server
-            for closed in (*parts.select(pn.Card), self.files.drawer, self.story.panel, self.pinned.board):
+            for closed in (*parts.select(pn.Card), self.files.drawer, self.story.panel):
                 widgets.later(closed)
         # what fits side by side depends on the width that there is, which in a notebook is not the window's
         foot = [] if self.lesson.present else [colophon()]

@@ -1,7 +1,7 @@
 """Pins: settings that a reader keeps to compare with the current one. Free of Panel."""
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import param
 
@@ -13,7 +13,6 @@ from zoexplore.run.setting import Accounting, Setting
 from zoexplore.views.state import State
 
 MOST_PINS = 6
-LETTERS = "ABCDEF"
 LONGEST_NAME = 40
 _SPACES = re.compile(rf"[^\S{THIN}]+")  # but for that within a number
 
@@ -25,7 +24,6 @@ class Pin:
     name: str
     setting: Setting
     accounting: Accounting
-    letter: str = field(default="", compare=False)  # which it keeps when others go
 
     def text(self) -> str:
         """The pin in an address: K:52,T:9~name."""
@@ -57,30 +55,13 @@ class Pins(param.Parameterized):
         self.pins = [*self.pins, Pin(_shortened(name), state.setting, state.accounting)]
         return True
 
-    def places(self) -> list[int]:
-        """The place among the letters, and so among the colours, of every pin: its own, or the first that is free."""
-        taken = {LETTERS.index(pin.letter) for pin in self.pins if pin.letter}
-        free = iter([place for place in range(MOST_PINS) if place not in taken])
-        return [LETTERS.index(pin.letter) if pin.letter else next(free) for pin in self.pins]
-
-    def _lettered(self) -> list[Pin]:
-        """The pins with the letters that they are shown by."""
-        return [replace(pin, letter=LETTERS[place]) for pin, place in zip(self.pins, self.places(), strict=True)]
-
-    def rename(self, place: int, name: str) -> None:
-        """Give a pin another name; an empty one changes nothing."""
-        if _shortened(name):
-            pins = list(self.pins)
-            pins[place] = replace(pins[place], name=_shortened(name))
-            self.pins = pins
-
     def remove(self, place: int) -> None:
-        self.pins = [pin for at, pin in enumerate(self._lettered()) if at != place]
+        self.pins = [pin for at, pin in enumerate(self.pins) if at != place]
 
     def follow(self, preset: Preset) -> None:
         """Pin a figure's settings in place of what is pinned, where a preset has some; else unpin those of the last figure."""
         of_preset = [Pin(_shortened(name), setting, preset.accounting) for name, setting in preset.pins]
-        left = [pin for pin in self._lettered() if pin not in self.of_preset]
+        left = [pin for pin in self.pins if pin not in self.of_preset]
         if of_preset:
             self.param.update(pins=of_preset, compare=preset.compare)
         elif left != self.pins:
@@ -96,7 +77,7 @@ class Pins(param.Parameterized):
         """Take over the pins of an address. Returns what could not be used."""
         read = [Pin.of(text) for text in texts[:MOST_PINS]]
         self.param.update(pins=[pin for pin, _ in read], compare=compare)
-        problems = [f"pin {letter}: {said}" for letter, (_, p) in zip(LETTERS, read, strict=False) for said in p]
+        problems = [f"pin {place}: {said}" for place, (_, p) in enumerate(read, start=1) for said in p]
         return problems + ([f"only {MOST_PINS} pins fit"] if len(texts) > MOST_PINS else [])
 
 

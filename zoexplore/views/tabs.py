@@ -12,7 +12,6 @@ from zoexplore.views.figures.game import Game
 from zoexplore.views.figures.helps import Helps
 from zoexplore.views.figures.inside import Inside
 from zoexplore.views.figures.parts import enlarge
-from zoexplore.views.figures.profile import Profile
 from zoexplore.views.figures.publish import Publish
 from zoexplore.views.panels.planner import Planner
 from zoexplore.views.panels.theory import Errata, Theory
@@ -25,7 +24,7 @@ from zoexplore.views.view import View
 
 TABS: dict[str, dict[str, tuple[str, type[View]]]] = {
     "Publish or hide": {"publish": ("Two curves", Publish), "curves": ("All bounds", Curves)},
-    "What ε means": {"game": ("A game", Game), "attack": ("Trade-off", Attack), "profile": ("δ against ε", Profile)},
+    "What ε means": {"game": ("A game", Game), "attack": ("Trade-off", Attack)},
     "When it helps": {"helps": ("What hiding gains", Helps)},
     "Plan": {"plan": ("Plan", Planner)},
     "Train": {"results": ("Methods compared", Compared), "train": ("Train this run", Train)},

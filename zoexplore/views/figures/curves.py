@@ -1,6 +1,6 @@
 """All bounds: epsilon of each against a field, in one figure that is built once and only ever given new data."""
 
-from math import inf, isfinite, isnan, nan
+from math import inf, nan
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,7 @@ import panel as pn
 import param
 from bokeh.core.properties import value as fixed
 from bokeh.events import Reset
-from bokeh.models import CrosshairTool, CustomJSTickFormatter, LogTicker, Span
+from bokeh.models import CrosshairTool, Span
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
@@ -23,31 +23,19 @@ from zoexplore.compute.questions import (
     sketched,
     smallest,
 )
-from zoexplore.run.axes import AXES, FieldAxis, drawable
-from zoexplore.run.formatting import format_count, format_delta, format_number, format_short
+from zoexplore.run.axes import AXES, drawable
+from zoexplore.run.formatting import format_count, format_delta, format_number
 from zoexplore.run.setting import Accounting, Setting
 from zoexplore.views.figures import pins
+from zoexplore.views.figures.abscissa import Abscissa
 from zoexplore.views.figures.ghost import Ghost
-from zoexplore.views.figures.handle import Handle
-from zoexplore.views.figures.legend import Legend, entry
+from zoexplore.views.figures.legend import UNASKED, Legend, entry
 from zoexplore.views.figures.names import Names
-from zoexplore.views.figures.parts import (
-    LOG_TICKS,
-    FittedRange,
-    blank,
-    empty,
-    fixed_ticks,
-    give_way,
-    hover,
-    mark,
-    stroke,
-    tooltip,
-)
+from zoexplore.views.figures.parts import FittedRange, blank, empty, hover, stroke, tooltip
 from zoexplore.views.pins import MOST_PINS
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
-UNASKED = ["output-perturbation", "corollary"]  # curves that are off until somebody asks for them
 STYLES = {REFERENCE: theme.REFERENCE, **{bound: theme.style_of(bound) for bound in BOUNDS}}
 
 
@@ -66,27 +54,23 @@ class Curves(View):
     along = param.Selector(default="T", objects=list(AXES), doc="the field that the curves run over")
 
     def build(self) -> None:
-        self._over: str | None = None  # the field that is drawn; the one chosen may still be computed
         self.source = empty("curves", "x", "value", *BOUNDS, REFERENCE)
         self.found: dict[str, Guarantee] = {}  # of the run that is drawn
         self.public = inf
         self.marks = empty("marks", "bound", "x", "y", "marker", "colour")
         self.figure = self._figure()
-        self.across, self.up = FittedRange(self.figure.x_range), FittedRange(self.figure.y_range)
+        self.abscissa, self.up = Abscissa(self.figure, self.state), FittedRange(self.figure.y_range)
+        self.handle = self.abscissa.handle
         self.pinned = pins.PinnedCurves(self.figure, self.pins)
         self.names, self.ghost = Names(self.figure, len(STYLES) + MOST_PINS), Ghost(self.figure, self.state, self.push)
-        self.handle = Handle(self.figure, self._dragged)
         self.pane = self.canvas(self.figure)
         self.legend = Legend(muted=list(UNASKED))
         self.choice = widgets.select("ε against", {a.caption: field for field, a in AXES.items()}, "along", of=self.param.along)
         self.pins.param.watch(self.changed, ["pins", "compare"])
         self.param.watch(self.changed, "along")
         self.legend.param.watch(self._mute, "muted")
+        self.legend.param.watch(self._of_pin, "asked")
         self.handle.param.watch(self._named, "size")
-
-    @property
-    def abscissa(self) -> FieldAxis:
-        return AXES[self._over or self.along]
 
     def _figure(self) -> figure:
         fig = blank(
@@ -94,7 +78,6 @@ class Curves(View):
             min_border_bottom=34,
         )  # fmt: skip
         muted, surface = theme.colour("muted"), theme.colour("surface")
-        self.now = mark(fig, 1, line_width=1.6)
         thick_first = sorted(STYLES.items(), key=lambda each: -each[1].width)  # so that none hides another
         self.lines = {
             name: fig.line("x", name, source=self.source, name=name, visible=name not in UNASKED, **stroke(s))
@@ -118,45 +101,16 @@ class Curves(View):
         low, high = self.up.ends
         return {
             "bound": list(self.found),
-            "x": [self._now()] * len(self.found),
+            "x": [self.abscissa.now()] * len(self.found),
             "y": np.clip(list(epsilon.values()), low, high).tolist(),
             "marker": ["triangle" if value > high else "circle" for value in epsilon.values()],
             "colour": [theme.style_of(bound).hue(self.dark) for bound in self.found],
         }
 
-    def _dragged(self, place: float, held: bool) -> None:
-        """The handle was dragged, or a place clicked: that is the value now."""
-        value = self.abscissa.value(place)
-        if not self.abscissa.linear:
-            value = type(value)(float(f"{value:.3g}"))
-        (self.state.slide if held else self.state.ask)(**{self.abscissa.name: value})
-
-    def _now(self) -> float:
-        value = getattr(self.state.setting, self.abscissa.name)
-        return nan if value is None else float(self.abscissa.place(value))
-
-    def _mark_now(self) -> None:
-        """Put the line and its handle where the current value is; nowhere if there is none."""
-        at = None if isnan(self._now()) or not isfinite(self._now()) else self._now()
-        value = getattr(self.state.setting, self.abscissa.name)
-        said = "" if value is None else format_count(value) if self.abscissa.whole else format_short(value)
-        self.now.location = at
-        self.handle.param.update(at=at, label=f"{self.abscissa.symbol} = {said}", title=self.abscissa.title)
-
     def _y_label(self) -> str:
         s = self.state.setting
         held = {"delta": f"δ = {format_delta(s.delta)}", "T": f"T = {format_count(s.T)}"}
-        return f"ε at {', '.join(text for field, text in held.items() if field != self.abscissa.name)}"
-
-    def _turn(self) -> None:
-        """Draw against another field: a new axis on the same figure."""
-        self._over = self.along
-        axis, a = self.figure.xaxis[0], self.abscissa
-        if a.linear:
-            fixed_ticks(axis, a.ticks())
-        else:
-            axis.ticker, axis.formatter = LogTicker(), CustomJSTickFormatter(code=LOG_TICKS)
-        give_way(axis, self.now, self.figure)
+        return f"ε at {', '.join(text for field, text in held.items() if field != self.abscissa.over)}"
 
     async def refresh(self) -> None:
         """After a change: one replacement of each source's data, and nothing else that is not different.
@@ -185,15 +139,15 @@ class Curves(View):
         self.push()
 
     def _draw(self) -> None:
-        if fresh := self._over != self.along:
-            self._turn()
+        fresh, axis = self.abscissa.turn(self.along), self.abscissa.axis
         self._draw_lines()
         self.pinned.draw(self.along, self.dark)
-        rows = pins.hover_rows(self.pins, **{REFERENCE: (REFERENCE_TITLE, theme.REFERENCE)})
-        self.hover.tooltips = tooltip(f"<i>ε</i> at {self.abscissa.symbol} = @{{x}}{{value}}", rows)
-        self._mark_now()
+        titles = {bound: BOUNDS[bound].title for bound in BOUNDS} | {REFERENCE: REFERENCE_TITLE}
+        rows = {name: (title, STYLES[name]) for name, title in titles.items()} | pins.styles(self.pins)
+        self.hover.tooltips = tooltip(f"<i>ε</i> at {axis.symbol} = @{{x}}{{value}}", rows)
+        self.abscissa.mark()
         self.figure.yaxis.axis_label = self._y_label()
-        self.figure.tags = [f"{self._y_label()} against {self.abscissa.title}"]  # for ears: the x axis has a handle for a name
+        self.figure.tags = [f"{self._y_label()} against {axis.title}"]  # for ears: the x axis has a handle for a name
         self.fit(fresh)
         self.marks.data = self._marks()
         self._named()
@@ -226,7 +180,7 @@ class Curves(View):
 
     def fit(self, fresh: bool = False) -> None:
         """Show the curves' decades, unless the reader has zoomed or panned."""
-        self.across.show(self.abscissa.frame(self.state.setting), fresh)
+        self.abscissa.fit(fresh)
         drawn = {name: self.source.data[name] for name in self.lines if name not in self.legend.muted}
         now = [g.epsilon for bound, g in self.found.items() if bound in drawn and BOUNDS[bound].of_this_run]
         now = [epsilon for epsilon in now if 0 < epsilon < inf]
@@ -257,6 +211,13 @@ class Curves(View):
                 self.marks.data = self._marks()
                 self._named()
         self.push()
+
+    def _of_pin(self, event: Any) -> None:
+        """Use a pin's run, or unpin it."""
+        verb, place, _ = event.new
+        if place < len(self.pins.pins):
+            pin = self.pins.pins[place]
+            self.state.replace(pin.setting, pin.accounting) if verb == "use" else self.pins.remove(place)
 
     def repaint(self) -> None:
         super().repaint()

@@ -1,11 +1,11 @@
 """When hiding the iterates helps: by how much epsilon falls over two fields, by which bound, and why not; and published runs."""
 
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
 import numpy as np
 import panel as pn
-import param
 from bokeh.events import Tap
 from bokeh.plotting import figure
 
@@ -15,28 +15,28 @@ from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import gains
 from zoexplore.questions.hiding import LEAST_GAIN, TOO_SHORT, Gain
 from zoexplore.run.axes import AXES, decades
-from zoexplore.run.formatting import THIN, format_number, format_short
+from zoexplore.run.fields import FIELDS
+from zoexplore.run.formatting import THIN, format_count, format_number, format_short
 from zoexplore.run.presets import PRESETS
 from zoexplore.run.published import FIGURES, RUNS
 from zoexplore.run.setting import Accounting, Setting
-from zoexplore.views.figures.parts import blank, empty, fill, fixed_ticks, tells, words
+from zoexplore.views.figures.handle import Handle
+from zoexplore.views.figures.parts import blank, empty, fill, fixed_ticks, give_way, mark, tells, words
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
-FIELDS = ("T", "beta", "n", "sigma", "ridge")
+OVER = ("T", "beta")
 POINTS = 25  # along either field
-BANDS = {"nothing": LEAST_GAIN, "up to 2": 2.0, "2 to 10": 10.0, "10 to 100": 100.0, "over 100": np.inf}
+BANDS = {"nothing": LEAST_GAIN, "up to 2": 2.0, "to 10": 10.0, "to 100": 100.0, "more": np.inf}
 WHEN = (
     "Hiding helps where some noise lies across the directions (β < 1), a ridge or a strongly convex loss pulls two runs "
-    "together, and the run is long. At β = 1, as in all published runs, it gains nothing."
+    "together, and the run is long."
 )
-_SWATCH = '<i style="display:inline-block;width:13px;height:13px;margin:0 5px -2px 9px;background:light-dark({},{})"></i>'
-_KINDS = dict(zip((*BANDS, "an assumption fails: point at it"), (*theme.GAINS, theme.UNCOVERED), strict=True))
-_LEGEND = f"<p>How many times ε falls:{''.join(_SWATCH.format(*pair) + name for name, pair in _KINDS.items())}</p><p>{WHEN}</p>"
+_SWATCH = '<span><i style="background:light-dark({},{})"></i>{}</span>'
+_KINDS = dict(zip((*BANDS, "an assumption fails"), (*theme.GAINS, theme.UNCOVERED), strict=True))
+_LEGEND = f"<p>Hiding divides ε by{''.join(_SWATCH.format(*pair, name) for name, pair in _KINDS.items())}</p>"
 _EDGES = np.log10([1e-9, *list(BANDS.values())[:-1], 1e13])
 _APART, _MARK = 0.045, 21  # of the figure's width, and pixels at least, between the marks of two runs
-_NARROW = 300  # pixels of a figure that has room for symbols only
-_BESIDE = 0.18  # of its width, in which no name has its middle: half of one is as wide
 
 
 def places(field: str, values: Any) -> np.ndarray:
@@ -65,124 +65,82 @@ class Helps(View):
     """The map, this run on it, and the runs of the literature. A click sets both fields, or takes a published run."""
 
     rest, precedence = 0.2, 1
-    asks = ("x", "y")
-
-    x = param.Selector(default="T", objects=list(FIELDS), doc="the field from left to right")
-    y = param.Selector(default="beta", objects=list(FIELDS), doc="the field from bottom to top")
 
     def build(self) -> None:
-        self.fill, self.cells = (
-            empty("gain-bands", "xs", "ys", "colour"),
-            empty("gain-cells", "left", "right", "bottom", "top", "tip"),
-        )
-        self.failing = empty("gain-failing", "left", "right", "bottom", "top")
-        self.here, self.names = empty("gain-here", "x", "y"), empty("gain-names", "x", "y", "text")
+        cells = "left", "right", "bottom", "top"
+        self.fill, self.cells = empty("gain-bands", "xs", "ys", "colour"), empty("gain-cells", *cells, "tip")
+        self.failing, self.here = empty("gain-failing", *cells), empty("gain-here", "x", "y")
         self.runs = empty("gain-runs", "x", "y", "text", "tip")
-        titles = {AXES[field].caption: field for field in FIELDS}
-        asked = {"x": "x axis", "y": "y axis"}
-        self.choices = [widgets.select(label, titles, "along", "pair", of=self.param[name]) for name, label in asked.items()]
+        self._drawn: tuple = ()  # of which run, but for T and beta, the map is
         self.figure, self.apart = self._figure(), _APART
         self.figure.on_change("inner_width", self._resized)
+        self.handle = Handle(self.figure, self._dragged)
         self.pane = self.canvas(self.figure)
         self.words, self.table = widgets.html("", "words", "gain"), widgets.html("", "table", "gain")
-        self.param.watch(self.changed, ["x", "y"])
 
     def _figure(self) -> figure:
-        fig = blank("gain", bare=True, x_range=(0, 6), y_range=(0, 7))
+        x, y = (places(field, AXES[field].values(self.state.setting, POINTS)) for field in OVER)
+        span: dict[str, Any] = {"x_range": (x[0], x[-1]), "y_range": (y[0], y[-1])}
+        fig = blank("gain", bare=True, y_axis_label=FIELDS["beta"].caption, min_border_bottom=34, **span)
+        for axis, field, at in zip(fig.axis, OVER, (x, y), strict=True):
+            a = AXES[field]
+            ticks = a.ticks() if a.linear else decades(*(10.0 ** at[[0, -1]]))
+            fixed_ticks(axis, {float(np.log10(place)): text for place, text in ticks.items()})
         fig.multi_polygons("xs", "ys", source=self.fill, line_color="colour", fill_color="colour")
         grey, edges = theme.UNCOVERED[theme.LIGHT], ("left", "right", "top", "bottom")
         fig.quad(*edges, source=self.failing, fill_color=grey, line_color=grey)
         cells = fig.quad(*edges, source=self.cells, fill_alpha=0, line_alpha=0)
         ink, surface = theme.colour("ink"), theme.colour("surface")
-        middle = {"text_align": "center", "text_baseline": "middle"}
-        words(
-            fig,
-            "x",
-            "y",
-            "text",
-            self.names,
-            text_color=ink,
-            background_fill_color=surface,
-            padding=4,
-            border_radius=10,
-            **middle,
-        )
-        runs = fig.scatter(
-            "x", "y", source=self.runs, size=19, fill_color=ink, line_color=surface, line_width=1.5, level="overlay"
-        )
-        words(fig, "x", "y", "text", self.runs, text_color=surface, text_font_size="11px", text_font_style="bold", **middle)
+        self.now = mark(fig, 0, line_color=ink)
+        give_way(fig.xaxis[0], self.now, fig)
+        look = {"size": 19, "fill_color": ink, "line_color": surface, "line_width": 1.5, "level": "overlay"}
+        runs = fig.scatter("x", "y", source=self.runs, **look)
+        middle = {"text_align": "center", "text_baseline": "middle", "text_font_size": "11px", "text_font_style": "bold"}
+        words(fig, "x", "y", "text", self.runs, text_color=surface, **middle)
         for colour, width in ((surface, 6), (ink, 2.5)):
             look = {"line_color": colour, "line_width": width, "level": "overlay"}
             fig.scatter("x", "y", source=self.here, size=17, fill_color=None, **look)
         for drawn in (cells, runs):
             tells(fig, drawn)
         fig.grid.visible = False
+        fig.tags = ["by how much hiding the iterates divides ε, over steps T and noise along directions β"]
         fig.on_event(Tap, self._tapped)
         return fig
 
     async def refresh(self) -> None:
-        run, fields = (self.state.setting, self.state.accounting), (self.x, self.y)
-        values = [tuple(map(float, AXES[field].values(run[0], POINTS))) for field in fields]
-        here = await ask(gains, *run, "T", "beta", (float(run[0].T),), (run[0].beta,))
-        stuck = [AXES[field].symbol for field, known in zip(fields, values, strict=True) if len(known) < 2]
-        why = "Choose two different fields." if self.x == self.y else f"{stuck[0]} can only be 0 here." if stuck else ""
-        found = None if why else await ask(gains, *run, *fields, *values)
+        setting, accounting = self.state.setting, self.state.accounting
+        here = await ask(gains, setting, accounting, *OVER, (float(setting.T),), (setting.beta,))
+        values = [tuple(map(float, AXES[field].values(setting, POINTS))) for field in OVER]
+        anywhere = setting.replace(T=int(values[0][-1]), beta=0.5), accounting  # all of these runs have one map
+        found = await ask(gains, *anywhere, *OVER, *values)
         with pn.io.hold():
-            if found:
-                self._draw(found, *map(places, fields, values))
-                self._mark()
-            self._say(here, why)
+            if self._drawn != anywhere:
+                self._draw(found, *map(places, OVER, values))
+                self._drawn = anywhere
+            self._mark()
+            self._say(here)
         self.push()
 
     def _draw(self, found: Gain, x: np.ndarray, y: np.ndarray) -> None:
-        colours = [pair[self.dark] for pair in theme.GAINS]
         ratio = np.log10(np.nan_to_num(np.minimum(found.ratio, 1e12), nan=1.0))
         drawn = bands(x, y, ratio, _EDGES)
-        self.fill.data = {"xs": drawn["xs"], "ys": drawn["ys"], "colour": [colours[i] for i in drawn["band"]]}
+        self.fill.data = {"xs": drawn["xs"], "ys": drawn["ys"], "colour": [theme.GAINS[i][self.dark] for i in drawn["band"]]}
         (left, right), (bottom, top) = (_around(at) for at in (x, y))
         sides = np.broadcast_arrays(left, right, bottom[:, None], top[:, None])
         cells = {name: np.ravel(side) for name, side in zip(("left", "right", "bottom", "top"), sides, strict=True)}
-        failing = (found.why != "") & (found.why != TOO_SHORT)
+        failing = ((found.why != "") & (found.why != TOO_SHORT)).ravel()
         self.cells.data = cells | {"tip": tips(found)}
-        self.failing.data = {name: side[failing.ravel()] for name, side in cells.items()}
-        self._name(np.where(failing, "an assumption fails", found.winner), x, y)
-        for axis, field, span, at in zip(
-            self.figure.axis, (self.x, self.y), (self.figure.x_range, self.figure.y_range), (x, y), strict=True
-        ):
-            a = AXES[field]
-            ticks = a.ticks() if a.linear else decades(*(10.0 ** at[[0, -1]]))
-            fixed_ticks(axis, {float(np.log10(place)): text for place, text in ticks.items()})
-            span.update(start=float(at[0]), end=float(at[-1]))
-        self._label()
-
-    def _label(self) -> None:
-        """Name the axes, by their symbols alone where the figure is narrow."""
-        narrow = self.apart > _MARK / _NARROW
-        for axis, field in zip(self.figure.axis, (self.x, self.y), strict=True):
-            axis.axis_label = AXES[field].symbol if narrow else AXES[field].title
-
-    def _name(self, kinds: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
-        """Name every region within it: by the bound that wins, or that nothing is gained."""
-        rows = []
-        for kind in {str(kind) for kind in kinds.ravel()} - {""}:
-            j, i = np.nonzero(kinds == kind)
-            if i.size >= kinds.size / 20:
-                middle = int(np.argmin((i - i.mean()) ** 2 + (j - j.mean()) ** 2))
-                text = "nothing gained" if kind == "composition" else BOUNDS[kind].short if kind in BOUNDS else kind
-                at = np.clip(x[i[middle]], x[0] + _BESIDE * (x[-1] - x[0]), x[-1] - _BESIDE * (x[-1] - x[0]))
-                rows.append({"x": float(at), "y": float(y[j[middle]]), "text": text})
-        fill(self.names, rows)
+        self.failing.data = {name: side[failing] for name, side in cells.items()}
 
     def _at(self, run: Setting) -> tuple[float, float]:
         """A run's place on the map, clipped to the edge."""
         ranges = (self.figure.x_range, self.figure.y_range)
-        x, y = (np.clip(float(places(f, getattr(run, f))), r.start, r.end) for f, r in zip((self.x, self.y), ranges, strict=True))
+        x, y = (np.clip(float(places(f, getattr(run, f))), r.start, r.end) for f, r in zip(OVER, ranges, strict=True))
         return float(x), float(y)
 
     def _resized(self, attr: str, old: int, new: int) -> None:
-        """Keep the marks of two runs apart, and names short, where the figure is narrow."""
+        """Keep the marks of two runs apart where the figure is narrow."""
         self.apart = max(_APART, _MARK / max(new, 1))
-        self._label()
         self._mark()
 
     def _mark(self) -> None:
@@ -203,18 +161,21 @@ class Helps(View):
         ]
         x = self.runs.data["x"][taken[0]] if taken else x
         self.here.data = {"x": [x], "y": [y]}
+        self.now.location = x
+        T = self.state.setting.T
+        self.handle.param.update(at=float(x), label=f"T = {format_count(T)}", title="T, steps")
 
-    def _say(self, here: Gain, why_no_map: str) -> None:
+    def _say(self, here: Gain) -> None:
         """Write by how much hiding helps this run, or why it does not, and the published runs."""
         ratio, before, now = float(here.ratio[0, 0]), float(here.composition[0, 0]), float(here.least[0, 0])
         if why := str(here.why[0, 0]):
             said = f'<p class="epsilon"><i>ε</i> ÷ 1</p><p>Hiding the iterates gains nothing here. {escape(why)}</p>'
         else:
             ghost = f'<span class="ghost">{_from_to(before, now)}</span>'
-            said = f'<p class="epsilon last"><i>ε</i> ÷ <b>{_fall(ratio)}</b> {ghost}</p><p>Hiding the iterates helps here.</p>'
+            said = f'<p class="epsilon last"><i>ε</i> ÷ <b>{_fall(ratio)}</b> {ghost}</p>'
         shown = [run for run in RUNS.values() if run.setting == self.state.setting]
-        notes = [why_no_map, *(f"{run.name}, claimed ε = {run.claimed:g}. {run.difference}" for run in shown)]
-        self.words.object = said + "".join(f"<p>{escape(each)}</p>" for each in filter(None, notes))
+        notes = [f"{run.name}, claimed ε = {run.claimed:g}. {run.difference}" for run in shown]
+        self.words.object = said + "".join(f"<p>{escape(each)}</p>" for each in notes) + _LEGEND
         rows = "".join(
             f'<tr title="{escape(run.difference)}"><td>{number}</td><th scope="row">{escape(PRESETS[key].name)}</th>'
             f"<td>{format_short(run.claimed)}</td><td><b>{format_number(run.ours, FIGURES)}</b></td></tr>"
@@ -234,12 +195,22 @@ class Helps(View):
         if near and min(near) < self.apart / 2:
             self.state.replace(list(RUNS.values())[near[min(near)] - 1].setting, Accounting())
         else:
-            asked = {self.x: event.x, self.y: event.y}
-            self.state.ask(**{f: AXES[f].value(float(f"{10.0**at:.3g}")) for f, at in asked.items()})
+            self._ask({"T": event.x, "beta": event.y}, self.state.ask)
+
+    def _dragged(self, place: float, held: bool) -> None:
+        self._ask({"T": place}, self.state.slide if held else self.state.ask)
+
+    def _ask(self, asked: dict[str, float], change: Callable[..., Any]) -> None:
+        change(**{field: AXES[field].value(float(f"{10.0**at:.3g}")) for field, at in asked.items()})
+
+    def repaint(self) -> None:
+        super().repaint()
+        self._drawn = ()
 
     def __panel__(self) -> pn.viewable.Viewable:
-        beside = widgets.stack(*self.choices, widgets.html(_LEGEND, "words", margin=(12, 0, 0, 0)), self.table)
-        return widgets.component("helps", widgets.row("stage", widgets.stack(self.words, self.pane), beside))
+        drawn = widgets.stack(self.words, self.pane, self.handle, css_classes=["zx-curve"])
+        beside = widgets.stack(widgets.html(f"<p>{WHEN}</p>", "words"), self.table)
+        return widgets.component("helps", widgets.row("stage", drawn, beside))
 
 
 def _around(at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

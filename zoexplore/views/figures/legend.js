@@ -15,13 +15,23 @@ function tell(element, words) {
 }
 function row(model, entry) {
   const made = document.createElement("tr");
-  made.innerHTML = '<td><button type="button"></button></td><th scope="row"><span></span><small></small></th><td class="number"></td>';
+  made.innerHTML = '<td><button type="button"></button></td><th scope="row"><span></span><small></small></th><td class="number"><span></span></td>';
   const button = made.querySelector("button");
   button.append(swatch(entry));
   button.addEventListener("click", () => {
     const muted = model.muted.filter((key) => key !== entry.key);
     model.muted = muted.length < model.muted.length ? muted : [...muted, entry.key];
   });
+  if (entry.pin != null) {
+    const act = (verb, label, text) => {
+      const made = Object.assign(document.createElement("button"), {type: "button", className: "act", textContent: text, title: label});
+      made.setAttribute("aria-label", label);
+      made.addEventListener("click", () => { model.asked = [verb, entry.pin, Date.now()]; });
+      return made;
+    };
+    made.querySelector("th").append(act("use", `Use ${entry.title}`, "use"));
+    made.querySelector(".number").append(act("remove", `Unpin ${entry.title}`, "×"));
+  }
   return made;
 }
 
@@ -33,7 +43,7 @@ export function render({model}) {
   const draw = () => {
     tell(what, model.title);
     tell(number, model.symbol);
-    const keys = model.entries.map(({key, dash, light}) => `${key} ${dash} ${light}`).join();
+    const keys = model.entries.map(({key, dash, light, pin, title}) => `${key} ${dash} ${light} ${pin != null ? title : ""}`).join();
     if (body.dataset.keys !== keys) {
       body.dataset.keys = keys;
       rows.clear();
@@ -48,10 +58,10 @@ export function render({model}) {
       const made = rows.get(entry.key), shown = !model.muted.includes(entry.key) && !entry.absent, button = made.querySelector("button");
       tell(made.querySelector("th span"), entry.title);
       tell(made.querySelector("small"), entry.why);
-      tell(made.querySelector(".number"), entry.number);
+      tell(made.querySelector(".number span"), entry.number);
       made.className = `${entry.absent ? "absent" : ""} ${shown ? "" : "off"} ${entry.best ? "best" : ""}`;
       made.title = entry.says ?? "";
-      button.disabled = entry.absent;
+      button.disabled = entry.absent || entry.pin != null;
       button.setAttribute("role", "switch");
       button.setAttribute("aria-checked", shown);
       button.setAttribute("aria-label", `${entry.title}: draw its curve`);

@@ -12,6 +12,8 @@ from bokeh.plotting import figure
 from zoexplore.bounds.bound import Style
 from zoexplore.views.style import theme
 
+UNASKED = ["output-perturbation", "corollary"]  # curves that are off until somebody asks for them
+
 
 def add_legend(fig: figure, items: Sequence[Any]) -> None:
     """Put a legend of `LegendItem`s, without a box, above a figure."""
@@ -29,6 +31,7 @@ class Legend(pn.custom.JSComponent):
     muted = param.List([], item_type=str, doc="the keys of the curves that are switched off")
     title = param.String("", doc="of the table")
     symbol = param.String("ε", doc="of the numbers")
+    asked = param.List([], doc="what is to be done with a pin: 'use' or 'remove', its place, and when that was asked for")
 
     _esm = Path(__file__).with_name("legend.js")
 
@@ -40,7 +43,7 @@ def entry(
     key: str, title: str, style: Style, number: str = "", why: str = "", absent: bool = False, group: str = "", **more: Any
 ) -> dict[str, Any]:
     """A row: the curve's key, what it is called, its number, why it is absent or what else to know, the heading above its group;
-    `best` and `says`, a tooltip.
+    `best`, `says`, a tooltip, and of a pin its place, by which it can be used and removed.
     """
     light, dark = style.colour
     look = {"light": light, "dark": dark, "dash": list(style.dash), "width": style.width}

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Coroutine
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from html import escape
-from math import inf, isclose
+from math import inf, isclose, nan
 from typing import Any
 
 import panel as pn
@@ -12,7 +12,7 @@ import param
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.guarantee import BEST
 from zoexplore.compute.ask import ask, no_answer
-from zoexplore.compute.questions import Wanted, guarantees, recommended, smallest, solved
+from zoexplore.compute.questions import Wanted, curve_set, guarantees, recommended, smallest, solved
 from zoexplore.compute.task import Task
 from zoexplore.questions import SOLVABLE_FIELDS, Plan
 from zoexplore.questions.calibration import DECADES
@@ -30,9 +30,10 @@ from zoexplore.run.formatting import (
     round_up,
 )
 from zoexplore.run.setting import LARGEST_INTEGER, Setting
+from zoexplore.views.figures.target import Target
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.inputs import Typed, percent
-from zoexplore.views.style.widgets import listed, status, warning
+from zoexplore.views.style.widgets import details, listed, status, warning
 from zoexplore.views.view import View
 
 _RECOMMENDED = """<p>It keeps the data, the loss, the ball and the forward passes, and chooses the rest. Its clip is one on a
@@ -80,9 +81,11 @@ class Planner(View):
             "solve": widgets.button("Solve", lambda: self.ask(self._solve), **beside),
             "recommend": widgets.button("Recommend a run", lambda: self.ask(self._recommend), **beside),
             "cancel": widgets.button("Cancel", self.stop, **beside),
-            "apply": widgets.button("Apply to the sliders", self.apply, **beside),
+            "apply": widgets.button("Apply to the sliders", self.apply, "primary", **beside),
         }
-        self.words = widgets.html("", "words", "plan")
+        self.found, self.words = (widgets.html("", "words", "plan") for _ in range(2))
+        self.drawn = Target(self.state)
+        self.pane = self.canvas(self.drawn.figure)
         self._looking = Task()  # for an answer
         self._aimed()
         self._say("")
@@ -137,14 +140,29 @@ class Planner(View):
         if isinstance(found, Setting):
             counted = accounting.replace(printed=accounting.printed and bound != BEST)
             g, now = [_by(await ask(guarantees, run, counted), bound) for run in (found, setting)]
-            self._say(_solution(field, goal, g, now), found)
+            head, words = _solution(field, goal, g, now)
+            self._say(words, found, head=head)
         else:
+            g, now = None, _by(await ask(guarantees, setting, accounting), bound)
             self._refuse(_sentence(found))
+        curves = await ask(curve_set, setting, accounting, field)
+        target = float(self.target) if self.aim == "epsilon" else g.epsilon if g else nan
+        with pn.io.hold():
+            self.drawn.abscissa.turn(field)
+            self.drawn.draw(curves, bound, target, now, g)
+            self.repaint()
+        self.push()
+
+    def repaint(self) -> None:
+        super().repaint()
+        self.drawn.dark = self.dark
+        self.drawn.name()
 
     async def _recommend(self) -> None:
         found = await ask(recommended, self.state.setting, float(self.target), self.bound, self.state.accounting)
         if isinstance(found, Plan):
-            self._say(_plan(found), found.setting)
+            head, words = _plan(found)
+            self._say(words, found.setting, head=head)
         else:
             self._refuse(_sentence(found))
 
@@ -153,7 +171,11 @@ class Planner(View):
         self.sketch = self.state.moving
         if self.sketch:
             self._looking.stop()
-            self._say(self.words.object)
+            self._say(self.words.object, head=self.found.object)
+        self.drawn.abscissa.turn(self.field)
+        self.drawn.abscissa.mark()
+        if self.sketch:
+            self.push()
         else:
             self.ask(self._solve)
 
@@ -161,17 +183,20 @@ class Planner(View):
         self._looking.stop()
         self._say(warning(sentence))
 
-    def _say(self, words: str, answer: Setting | None = None, busy: bool = False) -> None:
+    def _say(self, words: str, answer: Setting | None = None, busy: bool = False, head: str = "") -> None:
         """Write these words, offer to apply an answer, and to cancel while one is looked for."""
         with pn.io.hold():
             self.answer = answer
+            self.found.object = head
             self.words.param.update(object=words, css_classes=[theme.BUSY] if busy else [])
             self.buttons["cancel"].visible = busy
             self.buttons["solve"].disabled = self.buttons["recommend"].disabled = busy
             self.buttons["apply"].visible = answer is not None and _differs(answer, self.state.setting)
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.component("plan", self.asked, widgets.row("buttons", *self.buttons.values()), self.words)
+        drawn = widgets.stack(self.found, self.pane, self.drawn.handle, css_classes=["zx-curve"])
+        beside = widgets.stack(self.asked, widgets.row("buttons", *self.buttons.values()), self.words)
+        return widgets.component("plan", widgets.row("stage", drawn, beside))
 
 
 def _by(found: dict[str, Guarantee], bound: str) -> Guarantee:
@@ -186,8 +211,8 @@ def _differs(one: Setting, other: Setting) -> bool:
     return any(not isclose(a, b, rel_tol=1e-4) if isinstance(a, numbers) and isinstance(b, numbers) else a != b for a, b in pairs)
 
 
-def _solution(field: str, goal: str, g: Guarantee, before: Guarantee) -> str:
-    """The solved field's value by a bound, its current value, and the bound's assumptions."""
+def _solution(field: str, goal: str, g: Guarantee, before: Guarantee) -> tuple[str, str]:
+    """The solved field's value, large; why it is that one, and the bound's assumptions."""
     a, value, now = AXES[field], getattr(g.setting, field), getattr(before.setting, field)
     found, by = _found(field, value), escape(BOUNDS[g.bound].in_text)
     most = (
@@ -195,12 +220,11 @@ def _solution(field: str, goal: str, g: Guarantee, before: Guarantee) -> str:
         if found == "∞"
         else f"That is {FIELDS[field].best} with which {by} {goal}"
     )
-    first = (
-        f'<p class="found"><i>{a.symbol}</i> = {found}</p><p>{most}, with everything else as it is. '
-        f"Now {a.symbol} = {format_count(now) if isinstance(now, int) else format_short(now)}, and ε = "
-        f"{format_number(before.epsilon)}.</p>"
-    )
-    return first + listed("Keep in mind", [g.reason]) + listed(_SUPPOSED, g.supposes)
+    was = format_count(now) if isinstance(now, int) else format_short(now)
+    head = f'<p class="found"><i>{a.symbol}</i> = {found}<span>now {was}</span></p>'
+    said = f"<p>{most}. Now ε = {format_number(before.epsilon)}.</p>"
+    supposed = details(_SUPPOSED, f"<ul>{''.join(f'<li>{escape(each)}</li>' for each in g.supposes)}</ul>")
+    return head, said + listed("Keep in mind", [g.reason]) + supposed
 
 
 class _Delta(Typed):
@@ -240,13 +264,14 @@ def _found(field: str, value: float) -> str:
     return format_count(value) if isinstance(value, int) else format_short(float(_safe(field, value)), 5)
 
 
-def _plan(plan: Plan) -> str:
+def _plan(plan: Plan) -> tuple[str, str]:
     """A recommended run with its reasons and warnings; first of all that its noise drowns the steps, where it does."""
     s, why = plan.setting, plan.reasons
     drowned, why = (warning(why[0]), why[1:]) if plan.signal < 1 else ("", why)
     head = (
-        f'{drowned}<p class="found"><i>K</i> = {format_count(s.K)}, <i>β</i> = {format_short(s.beta)}, '
+        f'<p class="found"><i>K</i> = {format_count(s.K)}, <i>β</i> = {format_short(s.beta)}, '
         f"<i>σ</i> = {_found('sigma', s.sigma)}</p>"
-        f"<p>ε = {format_number(plan.epsilon)} by {escape(BOUNDS[plan.bound].in_text)} after {format_count(s.T)} steps.</p>"
     )
-    return head + _RECOMMENDED + listed("Why", why) + listed("Keep in mind", plan.warnings) + listed(_SUPPOSED, plan.supposed)
+    by = f"by {escape(BOUNDS[plan.bound].in_text)} after {format_count(s.T)} steps"
+    said = f"{drowned}<p>ε = {format_number(plan.epsilon)} {by}.</p>{_RECOMMENDED}"
+    return head, said + listed("Why", why) + listed("Keep in mind", plan.warnings) + listed(_SUPPOSED, plan.supposed)

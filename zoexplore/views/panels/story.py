@@ -16,7 +16,7 @@ from zoexplore.compute.task import Task
 from zoexplore.run.formatting import format_number
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import Accounting
-from zoexplore.views.figures.curves import UNASKED
+from zoexplore.views.figures.legend import UNASKED
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.state import State
 from zoexplore.views.style import widgets

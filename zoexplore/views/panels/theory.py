@@ -55,11 +55,11 @@ class Theory(View):
     def _section(self, bound: str) -> pn.viewable.Viewable:
         entry = BOUNDS[bound]
         swatch = theme.swatch(theme.style_of(bound))
-        head = f"<h2>{swatch} {escape(entry.title)}</h2><p>{escape(entry.summary)}</p>"
-        source = [_html(f"<p><small>Source: {_linked(entry.source)}</small></p>")] if entry.source else []
+        source = f" <small>Source: {_linked(entry.source)}.</small>" if entry.source else ""
+        head = f"<h2>{swatch} {escape(entry.title)}</h2><p>{escape(entry.summary)}{source}</p>"
         formulas = _math(_formula(entry.latex)), self.numbers[bound], self.checks[bound]
         toggles, texts = zip(*map(_proof, entry.proofs), strict=True)
-        return widgets.column("bound", _html(head), *formulas, *source, widgets.tools(*toggles), *texts)
+        return widgets.column("bound", _html(head), *formulas, widgets.tools(*toggles), *texts)
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("theory", *map(self._section, BOUNDS))

@@ -2,7 +2,6 @@
 keep, a setting to paste, code that reproduces the numbers and draws the figure.
 """
 
-import os
 from collections.abc import Awaitable, Callable
 from functools import partial
 from html import escape
@@ -12,7 +11,6 @@ from typing import Any
 import panel as pn
 
 from zoexplore.compute.ask import ask
-from zoexplore.compute.limits import FRAMES
 from zoexplore.compute.questions import csv
 from zoexplore.compute.task import Task
 from zoexplore.questions.export import LARGEST_FILE, from_query, from_yaml, to_notebook, to_python, to_yaml
@@ -30,11 +28,6 @@ const there = new URL(window.location.href);
 if (ON) there.searchParams.set("present", "1"); else there.searchParams.delete("present");
 window.location.assign(there);
 """
-_FRAME = """
-const to = window.location.href.replaceAll("&", "&amp;").replaceAll('"', "%22");
-button.tags = [`<iframe src="${to}" title="zoexplore" width="100%" height="640" loading="lazy"></iframe>`];
-"""
-
 
 _FIGURE = """
 # The figure, as vectors.
@@ -113,7 +106,7 @@ def presenter(present: bool) -> pn.widgets.Button:
 class Files(pn.viewable.Viewer):
     """A drawer of downloads, a box to paste into and a snippet; `toggle` opens it. A figure's own toolbar saves it as PNG.
 
-    Where it is part of a `page` with an address, that can be shown in large type or in a frame, too.
+    Where it is part of a `page` with an address, that can be shown in large type, too.
     """
 
     def __init__(self, curves: Curves, page: bool = False, **params: Any) -> None:
@@ -183,19 +176,12 @@ class Files(pn.viewable.Viewer):
             "files",
             widgets.pairs(*keeps),
             widgets.row("paste", self.pasted, self.take),
-            *([self._elsewhere()] if self.page else []),
+            *([widgets.tools(_words("for a lecture, in large type"), presenter(present=False))] if self.page else []),
             widgets.tools(_words("Python that prints these numbers"), self.copy),
             self.code,
             sheet="files",
             visible=False,
         )
-
-    def _elsewhere(self) -> pn.Row:
-        """The page in a lecture hall, and within another page: a button copies the line of HTML that shows it there."""
-        allowed = os.environ.get(FRAMES, "")
-        where = f"for a page of {escape(allowed)}" if allowed else f"for another page, once {FRAMES} allows it here"
-        framer = widgets.copier("Copy frame", "#", before=_FRAME)
-        return widgets.pairs((_words("for a lecture, in large type"), presenter(present=False)), (_words(where), framer))
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.stack(self.toggle, self.drawer)

@@ -1,0 +1,64 @@
+"""A figure's x axis along one field of the run: its ticks, the line at what is set, and the handle that drags it."""
+
+from math import isfinite, nan
+from typing import Any
+
+from bokeh.models import CustomJSTickFormatter, LogTicker
+from bokeh.plotting import figure
+
+from zoexplore.run.axes import AXES, FieldAxis
+from zoexplore.run.formatting import format_count, format_short
+from zoexplore.views.figures.handle import Handle
+from zoexplore.views.figures.parts import LOG_TICKS, FittedRange, fixed_ticks, give_way, mark
+from zoexplore.views.state import State
+
+
+class Abscissa:
+    """The axis of a figure whose x axis is logarithmic; a share is drawn on it by its place."""
+
+    def __init__(self, fig: figure, state: State) -> None:
+        self.figure, self.state = fig, state
+        self.over = ""  # the field
+        self.line = mark(fig, 1, line_width=1.6)
+        self.range = FittedRange(fig.x_range)
+        self.handle = Handle(fig, self._dragged)
+
+    @property
+    def axis(self) -> FieldAxis:
+        return AXES[self.over]
+
+    def turn(self, field: str) -> bool:
+        """Run along a field. Returns whether that is another one than before."""
+        if field == self.over:
+            return False
+        self.over, axis = field, self.figure.xaxis[0]
+        if self.axis.linear:
+            fixed_ticks(axis, self.axis.ticks())
+        else:
+            axis.ticker, axis.formatter = LogTicker(), CustomJSTickFormatter(code=LOG_TICKS)
+        give_way(axis, self.line, self.figure)
+        return True
+
+    def now(self) -> float:
+        """The place of what is set; nan where nothing is."""
+        value = getattr(self.state.setting, self.over)
+        return nan if value is None else float(self.axis.place(value))
+
+    def mark(self) -> None:
+        """Put the line and its handle where the current value is; nowhere if there is none."""
+        at = now if isfinite(now := self.now()) else None
+        value = getattr(self.state.setting, self.over)
+        said = "" if value is None else format_count(value) if self.axis.whole else format_short(value)
+        self.line.location = at
+        self.handle.param.update(at=at, label=f"{self.axis.symbol} = {said}", title=self.axis.title)
+
+    def fit(self, fresh: bool = False) -> None:
+        """Show the field's range, unless the reader has chosen another one."""
+        self.range.show(self.axis.frame(self.state.setting), fresh)
+
+    def _dragged(self, place: float, held: bool) -> None:
+        """The handle was dragged, or a place clicked: that is the value now."""
+        value: Any = self.axis.value(place)
+        if not self.axis.linear:
+            value = type(value)(float(f"{value:.3g}"))
+        (self.state.slide if held else self.state.ask)(**{self.over: value})
