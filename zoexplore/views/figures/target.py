@@ -60,7 +60,7 @@ class Target:
         self.up.show((10 ** (floor(log10(min(known))) - 1.0), 10 ** (ceil(log10(max(known))) + 1.0)), fresh=True)
         self.figure.yaxis.axis_label = f"ε at δ = {format_delta(self.state.setting.delta)}"
         self.figure.tags = [f"ε against {AXES[field].title}, and the target"]
-        drawn, name = y[np.isfinite(y)], "Least that applies" if bound == BEST else BOUNDS[bound].title
+        drawn, name = y[np.isfinite(y)], "Least bound" if bound == BEST else BOUNDS[bound].title
         named = {name: (float(drawn[-1]), hue, True)} if drawn.size else {}
         goal = f"Target ε = {format_short(target, 4)}"
         level = {goal: (float(target), theme.colour("accent"), False)} if self.level.location else {}
