@@ -1,4 +1,4 @@
-"""What figures are drawn from, as columns: made here once, for the page's sources and for the elements of `zoexplore.plots`."""
+"""Columns of data for figures, shared by the page's sources and the elements of `zoexplore.plots`."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -18,18 +18,18 @@ from zoexplore.training.costs import kept, passes
 if TYPE_CHECKING:
     from zoexplore.training import Frontier, Point
 
-LEAST = 0.02  # of a utility that an axis spans: differences that say nothing do not fill it
-_NEAR = 3.0  # costs within this factor have names that may meet
-STEP = ("z", "p", "a", "rho", "beta", "alpha", "pi")  # of a trajectory
+LEAST = 0.02  # least range of a utility axis, so that negligible differences do not fill it
+_NEAR = 3.0  # names of costs within this factor may overlap
+STEP = ("z", "p", "a", "rho", "beta", "alpha", "pi")  # drawn steps of a trajectory, at most
 MOST_POINTS = 300
 _PINS = [light for light, _ in palette.PINS]
-_OF_THE_LOSS = "the loss is "  # how the models' own suppositions begin, which composition does without
+_OF_THE_LOSS = "the loss is "  # the beginning of models' suppositions, which composition does not need
 
 
 def least_deltas(epsilons: np.ndarray, values: np.ndarray, deltas: np.ndarray) -> np.ndarray:
-    """For each epsilon the smallest of the deltas (ascending) at which a bound's value, shape of deltas, is no more than it.
+    """For each epsilon the smallest of the ascending deltas at which a bound's value is at most epsilon; nan if none.
 
-    Not interpolated, since between two points only the larger delta is known to be enough; nan where none is.
+    Not interpolated, since between two points only the larger delta is known to suffice.
     """
     allowed = values[None, :] <= epsilons[:, None]
     return np.where(allowed.any(axis=1), deltas[allowed.argmax(axis=1)], np.nan)
@@ -42,7 +42,7 @@ def bands(x: np.ndarray, y: np.ndarray, z: np.ndarray, edges: np.ndarray) -> dic
 
 
 def thinned(path: Trajectory) -> dict[str, np.ndarray]:
-    """A trajectory as columns, of long ones the steps evenly spread over the logarithm of how many are left."""
+    """A trajectory as columns; a long one keeps steps evenly spaced in the logarithm of the remaining steps."""
     N = path.rho.size
     left = np.arange(N, 0, -1)
     if N > MOST_POINTS:
@@ -53,7 +53,7 @@ def thinned(path: Trajectory) -> dict[str, np.ndarray]:
 
 
 class Look(NamedTuple):
-    """How a method is drawn: its mark, its colour on light ground, and its name beside the mark where its title is too long."""
+    """A method's style: its mark, its colour on light ground, and a short name beside the mark."""
 
     marker: str = "circle"
     colour: str = palette.colour("edge")
@@ -71,48 +71,46 @@ LOOKS = {
 
 
 def title_of(method: str) -> str:
-    """What a method is called; a file may have some that are not known here."""
+    """A method's title; its key if a file has an unknown one."""
     return METHODS[method].title if method in METHODS else method
 
 
 def name_of(point: "Point") -> str:
-    """What a menu calls a point."""
+    """A point's name in a menu."""
     return title_of(point.method) + (f", σ = {format_short(point.sigma)}" if point.sigma else "")
 
 
 def look_of(method: str) -> Look:
-    """How a method is drawn: plainly where it is not known here."""
+    """A method's style; a plain one for an unknown method."""
     return LOOKS.get(method, Look())
 
 
 def supposed(point: "Point", bound: str) -> tuple[str, ...]:
-    """What a bound takes for granted of this point's data and loss. Where the loss is only supposed, what the clip alone
-    carries is counted without.
-    """
+    """What a bound supposes of this point's data and loss; bounds that need the clip alone suppose nothing of the loss."""
     if bound not in CLIP_ALONE:
         return point.supposed
     return tuple(words for words in point.supposed if not words.startswith(_OF_THE_LOSS))
 
 
 def bar(point: "Point", utility: str, step: int = -1) -> list[float]:
-    """From one standard error below a point's mean to one above it; the mean alone where no error is known."""
+    """The mean minus and plus one standard error; the mean twice if the error is unknown."""
     mean, error = point.mean(utility, step), point.error(utility, step)
     return [mean, mean] if isnan(error) else [mean - error, mean + error]
 
 
 def spread(point: "Point", utility: str) -> str:
-    """A mean with its standard error, where several seeds allow one; a dash where it was not measured."""
+    """A mean with its standard error, if known; a dash if not measured."""
     mean, error = point.mean(utility), point.error(utility)
     return "–" if isnan(mean) else f"{mean:.3f}" + ("" if isnan(error) else f" ± {error:.3f}")
 
 
 def extent(values: Sequence[float]) -> float:
-    """What an axis spans for these values, apart from the room above and below them."""
+    """The range of an axis for these values, without margins."""
     return max(max(values) - min(values), LEAST)
 
 
 class Line(NamedTuple):
-    """One method: its points, their epsilons by their best sound account, none without noise, their utilities and error bars."""
+    """One method: its points, their epsilons by their best sound account (none without noise), utilities and error bars."""
 
     method: str
     colour: str
@@ -123,7 +121,7 @@ class Line(NamedTuple):
 
 
 def lines(frontier: "Frontier", utility: str = "accuracy") -> list[Line]:
-    """Every method of a frontier that has a sound account or no noise, from the one that ends best on."""
+    """Every method of a frontier with a sound account or without noise, the best last point first."""
     found = []
     for method in dict.fromkeys(p.method for p in frontier.points):
         noisy = METHODS[method].noisy if method in METHODS else True
@@ -138,19 +136,19 @@ def lines(frontier: "Frontier", utility: str = "accuracy") -> list[Line]:
 
 
 class Way(NamedTuple):
-    """One method by one bound: its points and their bars by epsilon, and the line that joins them."""
+    """One method by one bound: points and error bars by epsilon, and the line through them."""
 
     method: str
-    bound: str  # empty where no bound gives a finite epsilon, and the line spans those of others
+    bound: str  # empty if no epsilon is finite; the line then spans those of others
     x: list[float]
     y: list[float]
     bars: list[list[float]]
     line: list[tuple[float, float]]
-    hollow: bool = False  # whether a bound rests on what is only supposed
+    hollow: bool = False  # whether the bound rests on suppositions
 
 
 def ways(frontier: "Frontier", bounds: Sequence[str], utility: str = "accuracy") -> list[Way]:
-    """A frontier by some bounds. The line of a method with a single point is its course: what stopping at each step costs."""
+    """A frontier by some bounds. The line of a method with a single point is its course over the steps."""
     found, public = [], []
     for method in dict.fromkeys(p.method for p in frontier.points):
         points = [p for p in frontier.points if p.method == method]
@@ -169,7 +167,7 @@ def ways(frontier: "Frontier", bounds: Sequence[str], utility: str = "accuracy")
 
 
 def labels(drawn: Sequence[Way]) -> list[str]:
-    """What lines are called: the bound, after the method where several have one, or where it has none."""
+    """Names of lines: the bound, after the method if several share the bound, or if it has none."""
     several = len({way.method for way in drawn if way.bound}) > 1
     found = []
     for way in drawn:
@@ -179,7 +177,7 @@ def labels(drawn: Sequence[Way]) -> list[str]:
 
 
 class Rivals(NamedTuple):
-    """The most accurate at one target epsilon: of the methods by gradients, and of those by random directions."""
+    """The most accurate methods at one target epsilon, one with gradients and one with random directions."""
 
     target: float
     gradients: "Point"
@@ -187,7 +185,7 @@ class Rivals(NamedTuple):
 
 
 def rivals(frontier: "Frontier") -> Rivals | None:
-    """At the target nearest to the middle one that both kinds reach; None where there is none."""
+    """The rivals at the middlemost target that both kinds reach; None if there is none."""
     targets = sorted({p.target for p in frontier.points if p.target is not None})
     for target in sorted(targets, key=lambda t: abs(targets.index(t) - len(targets) // 2)):
         at = [p for p in frontier.points if p.target == target and p.by and p.method in METHODS]
@@ -204,12 +202,12 @@ COSTS = {
 
 
 def short_of(method: str) -> str:
-    """A method's name beside its mark."""
+    """A method's short name."""
     return look_of(method).short or title_of(method)
 
 
 def apart(values: Sequence[float], least: float) -> list[float]:
-    """Places for names as near to their values as may be, none nearer to another than `least`."""
+    """Places for names near their values, at least `least` apart."""
     order, places = sorted(range(len(values)), key=lambda i: values[i]), list(values)
     for _ in range(200):
         for below, above in pairwise(order):
@@ -221,7 +219,7 @@ def apart(values: Sequence[float], least: float) -> list[float]:
 
 
 def near_costs(x: Sequence[float], y: Sequence[float], least: float) -> list[float]:
-    """Heights of names beside their marks, those at about the same cost kept apart."""
+    """Heights of names beside their marks, with those at about the same cost kept apart."""
     order, found = sorted(range(len(x)), key=lambda i: x[i]), list(y)
     while order:
         near = [i for i in order if x[i] <= _NEAR * x[order[0]]]

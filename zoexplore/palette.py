@@ -1,4 +1,4 @@
-"""The colours of figures and of the page, light and dark: their one home, but for those of bounds (`Bound.style`)."""
+"""The colours of figures and of the page, light and dark, except those of bounds (`Bound.style`)."""
 
 from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.bound import Style
@@ -17,7 +17,7 @@ COLOURS = {
     "rule": ("#e2dfd7", "#2f353d"),
     "edge": ("#8b9299", "#737b84"),
     "accent": ("#14599b", "#7db7ee"),
-    "on-accent": ("#ffffff", "#10151b"),  # of no figure: in these #ffffff is the surface
+    "on-accent": ("#ffffff", "#10151b"),  # not in figures, where #ffffff is the surface
     "warn-ink": ("#7d2f06", "#ffc39b"),
     "warn": ("#fdeee2", "#3a2417"),
     "note-ink": ("#1d4a73", "#b9d9f5"),
@@ -31,7 +31,7 @@ _OTHERS = (
     Style(("#4f6b12", "#b3d465"), (14, 3), 2.2),
 )
 
-# Of pins: further from one another than from the bounds' own colours; letters tell them apart without any.
+# Colours of pins, far from one another rather than from the bounds'; letters distinguish pins without colours.
 PINS = (
     ("#b4236b", "#ff8fc0"),
     ("#5a4fcf", "#b3adff"),
@@ -40,7 +40,7 @@ PINS = (
     ("#3d3d3d", "#d0d0d0"),
     ("#6b8e00", "#c4e84a"),
 )
-GAINS = (  # by how much hiding divides epsilon: nothing, up to 2, 2 to 10, 10 to 100, over 100
+GAINS = (  # the factor that hiding gains: none, up to 2, 2 to 10, 10 to 100, over 100
     ("#eceae4", "#2b3038"), ("#c9e0d6", "#1d4a43"), ("#86bda9", "#1f7a69"), ("#3a8d78", "#2aa88d"), ("#00594d", "#7fe9cf"),
 )  # fmt: skip
 UNCOVERED = ("#d4d6db", "#454b55")  # where a failing assumption decides
@@ -49,12 +49,12 @@ _PARTNERS = ({dark: light for light, dark in _PAIRS}, {light: dark for light, da
 
 
 def style_of(bound: str) -> Style:
-    """The style of a bound; where it has none of its own, a spare one by its place in the registry."""
+    """The style of a bound, or a spare one by its place in the registry."""
     return STYLES.get(bound) or _OTHERS[list(BOUNDS).index(bound) % len(_OTHERS) if bound in BOUNDS else 0]
 
 
 def hue(bound: str) -> str:
-    """A bound's colour on a light ground, on which figures are built."""
+    """A bound's colour on a light ground."""
     return style_of(bound).colour[LIGHT]
 
 
@@ -64,10 +64,10 @@ def colour(name: str, dark: bool = False) -> str:
 
 
 def partner(colour: str, dark: bool) -> str:
-    """What a colour of either scheme is in one of them; any other colour as it is."""
+    """The partner of a colour in one of the schemes; other colours are unchanged."""
     return _PARTNERS[dark].get(colour, colour)
 
 
 def light(colour: str) -> str:
-    """What a colour of either scheme is in the light one."""
+    """The light partner of a colour of either scheme."""
     return partner(colour, False)

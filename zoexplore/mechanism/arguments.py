@@ -28,7 +28,7 @@ SAMPLED = ("without-replacement", "poisson", "cyclic")
 
 
 def check_kinds(**given: Any) -> None:
-    """Raises TypeError where an argument that the report rests on is of a kind of its own, which might answer it otherwise."""
+    """Raises TypeError if an argument of the report is of a subclass, which could behave differently."""
     for name, value in given.items():
         if type(value) not in KINDS[name]:
             words = " or ".join(kind.__name__ for kind in KINDS[name])
@@ -38,7 +38,7 @@ def check_kinds(**given: Any) -> None:
 
 
 def check(setting: Setting, microbatch: int | None, chunk_size: int | None) -> None:
-    """Refuse with a ValueError, which names the argument, what the optimiser cannot do or does not count."""
+    """Raises ValueError, which names the argument, for runs that the optimiser cannot make or account for."""
     if setting.releases != 1:  # others have no account here; `privacy_report` takes what is released
         raise ValueError(
             f"releases = {setting.releases!r} is not allowed: the optimiser knows releases = 1 alone; `zoexplore.guarantee` "
@@ -54,7 +54,7 @@ def check(setting: Setting, microbatch: int | None, chunk_size: int | None) -> N
 
 
 def check_trained(parameters: Any) -> None:
-    """Raises TypeError where there is neither a module nor a vector."""
+    """Raises TypeError if there is neither a module nor a vector."""
     if not isinstance(parameters, nn.Module | Tensor):
         raise TypeError(
             f"parameters of the type {type(parameters).__name__} are not allowed: give the module itself (what is "
@@ -63,7 +63,7 @@ def check_trained(parameters: Any) -> None:
 
 
 def check_processes(group: Any) -> None:
-    """Raises RuntimeError where several processes train separately."""
+    """Raises RuntimeError if several processes train separately."""
     count = distributed.get_world_size() if distributed.is_available() and distributed.is_initialized() else 1
     if group is None and count > 1:
         raise RuntimeError(
@@ -73,7 +73,7 @@ def check_processes(group: Any) -> None:
 
 
 def grouped(given: Iterable[Mapping[str, Any]], trained: Sequence[Tensor], lr: float) -> list[dict[str, Any]]:
-    """Parameter groups as torch has them, each with the numbers of its tensors: those given, behind one of all others.
+    """Torch's parameter groups, each with the indices of its tensors: one of all tensors in no given group, then the given ones.
 
     Raises:
         ValueError: a group has more than parameters and a rate, or a parameter that is not trained or in another group too.
@@ -90,7 +90,7 @@ def grouped(given: Iterable[Mapping[str, Any]], trained: Sequence[Tensor], lr: f
 
 
 def check_start(parameters: Parameters, setting: Setting) -> None:
-    """Raises ValueError where the start is not one of the setting's."""
+    """Raises ValueError if the start does not fit the setting."""
     if parameters.d != setting.d:
         raise ValueError(f"d = {setting.d} is not allowed: there are {parameters.d} parameters to train")
     if not all(bool(block.isfinite().all()) for block in parameters.blocks):
@@ -103,10 +103,10 @@ Schedule = Mapping[str, Sequence[float]] | Sequence[float] | np.ndarray | Trajec
 
 
 def planned(schedule: Schedule, setting: Setting) -> dict[str, list]:
-    """Each scheduled field's T values; of fields that are not there the setting's holds throughout.
+    """Each scheduled field's T values; other fields keep the setting's.
 
-    Shares alone may be given as such, or as a bound's trajectory. It knows its counted steps, the last ones; those before, of
-    which the bound takes nothing for granted, get its first share.
+    Shares may be given alone, or as a bound's trajectory. A trajectory has the counted last steps; earlier steps, which the bound
+    does not count, get its first share.
 
     Raises:
         ValueError: a field cannot be scheduled, there are not T values, or one is not allowed.
@@ -132,7 +132,7 @@ def planned(schedule: Schedule, setting: Setting) -> dict[str, list]:
     return found
 
 
-USUAL_XI = 1e-3  # times sqrt(d): what MeZO's two points are apart by, seen along a unit vector
+USUAL_XI = 1e-3  # times sqrt(d): half the distance of MeZO's two points, along a unit vector
 
 
 def setting_for(
@@ -151,8 +151,8 @@ def setting_for(
     Args:
         lr: the learning rate eta/K.
         d, R, ridge: as in `Setting`.
-        T, K: steps, and directions a step (1 where T alone is given); those that are left out are planned.
-        xi: perturbation scale; 1e-3 sqrt(d) where None.
+        T, K: steps, and directions a step (1 if only T is given); otherwise planned.
+        xi: perturbation scale; 1e-3 sqrt(d) if None.
         known: of `zoexplore.recommend`: epsilon, delta, n, batch, beta, clip and passes.
 
     Raises:
@@ -172,7 +172,7 @@ def setting_for(
 
 
 def described(setting: Setting) -> str:
-    """The choices in a sentence, after a warning where the noise drowns a step."""
+    """The choices in a sentence, after a warning if the noise drowns a step."""
     signal = signal_to_noise(setting)
     drowned = f"The noise drowns the step: it is {1 / signal:.3g} times as long as the longest one. " if signal < 1 else ""
     on = "all records" if setting.full_batch else f"batches of {setting.batch}"

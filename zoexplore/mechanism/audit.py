@@ -1,7 +1,7 @@
-"""An empirical audit: train many times on two neighbouring data sets, and see how well the outcomes can be distinguished.
+"""An empirical audit: train many times on two neighbouring data sets, and measure how well the outcomes can be distinguished.
 
-Confident distinguishing bounds the true epsilon from below. It checks a mechanism and its accountant together: no
-reported epsilon may be below it.
+That bounds the true epsilon from below, with confidence, and checks mechanism and accountant together: no reported epsilon may
+be smaller.
 """
 
 from collections.abc import Callable
@@ -18,14 +18,14 @@ from zoexplore.mechanism.rng import Sources
 from zoexplore.mechanism.step import combine, hybrid, project
 from zoexplore.run.setting import Setting
 
-THRESHOLDS = 400  # quantiles of the scores that are tried on the first halves
+THRESHOLDS = 400  # quantiles of the scores, tried on the first halves
 
 
 def audit(first, second, delta: float, *, confidence: float = 0.95) -> float:
     """A lower bound on epsilon at `delta`, true with probability `confidence`, from outcomes on two neighbouring data sets.
 
-    On the first half of the outcomes Fisher's linear discriminant is fitted, and the threshold and side chosen; on the other
-    half that one test is counted, and both its chances are bounded by Clopper and Pearson.
+    The first half of the outcomes fits Fisher's linear discriminant and chooses threshold and side; the other half counts that
+    one test's errors, both bounded by Clopper and Pearson.
 
     Args:
         first, second: independent outcomes, shape (runs, d) each, at least 4 runs.
@@ -33,7 +33,7 @@ def audit(first, second, delta: float, *, confidence: float = 0.95) -> float:
         confidence: in (0, 1).
 
     Returns:
-        At least 0, which says nothing.
+        A bound of at least 0, which is trivial.
 
     Raises:
         ValueError: the shapes do not fit, or a number is out of range.
@@ -65,14 +65,14 @@ def last_iterates(
     runs: int,
     sources: Sources,
 ) -> Tensor:
-    """The last iterates of many independent trainings at once, shape (runs, d): for problems so small that all fit in memory.
+    """The last iterates of many independent trainings at once, shape (runs, d), for problems that fit in memory.
 
     Args:
-        quotients: (w, U) of shapes (runs, d) and (runs, d, K) to the n records' difference quotients, shape (runs, n, K).
+        quotients: from w and U, shapes (runs, d) and (runs, d, K), to the n records' difference quotients, shape (runs, n, K).
         start: shape (d,).
-        setting: the run; a batch below n is drawn as `sampling` says, for each run by itself.
-        runs: how many.
-        sources: as in `NoisyZOGD`, whose trainings these are.
+        setting: the run; each training draws its own batches.
+        runs: the number of trainings.
+        sources: as in `NoisyZOGD`.
     """
     w = start.expand(runs, -1)
     for t in range(setting.T):
@@ -89,7 +89,7 @@ def last_iterates(
 
 
 def _drawn(setting: Setting, t: int, runs: int, sources: Sources) -> Tensor:
-    """Whether records are in the batch of step t, shape (runs, n) or (n,)."""
+    """Which records are in the batch of step t, shape (runs, n) or (n,), bool."""
     if setting.sampling == "cyclic":
         return torch.isin(torch.arange(setting.n), turn(setting.n, setting.batch or setting.n, t))
     chances = torch.from_numpy(sources.data.random((runs, setting.n)))
@@ -118,5 +118,5 @@ def _separation(first: np.ndarray, second: np.ndarray, side: float, thresholds, 
 
 
 def _above(scores: np.ndarray, thresholds) -> np.ndarray:
-    """How many scores exceed each threshold."""
+    """The number of scores above each threshold."""
     return len(scores) - np.searchsorted(np.sort(scores), thresholds, side="right")

@@ -21,19 +21,19 @@ class BatchDraws:
     """The records of every step of a run.
 
     Args:
-        n: how many there are.
+        n: the number of records.
         sampling: as in `Setting`.
-        sizes: of every step's batch, or of all of them.
-        sources: `sources.data` draws.
+        sizes: the batch size of every step, or of all.
+        sources: `sources.data` draws the batches.
     """
 
     def __init__(self, n: int, sampling: str, sizes: Sequence[int] | int, sources: Sources) -> None:
         self.n, self.sampling, self.sizes, self.sources = n, sampling, sizes, sources
-        self._kept: dict[int, Tensor] = {}  # by step, not used yet
-        self._next = 0  # the first step that nothing was drawn for
+        self._kept: dict[int, Tensor] = {}  # drawn batches not used yet, by step
+        self._next = 0  # the first step without a drawn batch
 
     def of(self, t: int) -> Tensor:
-        """Indices of shape (b,), the same until the step is made."""
+        """The step's indices, shape (b,), the same until the step is made."""
         if not self._is_chance(t):
             return turn(self.n, self._size(t), t)
         for step in range(self._next, t + 1):
@@ -52,16 +52,16 @@ class BatchDraws:
         return max(0, self._next - made)
 
     def draw_coming(self, made: int) -> None:
-        """Draw the next batch, so that a state that is saved holds it, and who goes back to it does not choose who is in it."""
+        """Draw the next batch before the state is saved, so that nobody can reload until the draw suits them."""
         if isinstance(self.sizes, int) or made < len(self.sizes):
             self.of(made)
 
     def state_dict(self) -> dict[str, Any]:
-        """The batches drawn and not yet used, and how they were drawn."""
+        """The unused batches, and how they were drawn."""
         return {"next": self._next, "kept": {t: [*self._how(t), records] for t, records in self._kept.items()}}
 
     def load_state_dict(self, state: dict[str, Any], made: int) -> None:
-        """Go on after so many steps. From the first one on that would be drawn in another way here, all are drawn anew."""
+        """Continue after so many steps. From the first step on that this run draws in another way, all batches are drawn anew."""
         self._kept, self._next = {}, made
         steps = state["next"] if isinstance(self.sizes, int) else min(state["next"], len(self.sizes))
         for t in range(made, steps):
@@ -92,7 +92,7 @@ def by_chance(n: int, size: int, sampling: str, generator: np.random.Generator) 
 
 
 def turn(n: int, size: int, t: int) -> Tensor:
-    """The next `size` indices below n, or what is left of them: the batches take turns."""
+    """The next `size` indices below n in a cycle, fewer at its end."""
     start = t % -(-n // size) * size
     return torch.arange(start, min(start + size, n))
 
@@ -102,9 +102,9 @@ class Batch:
     """The records of one step.
 
     Args:
-        records: their indices in the data set, distinct, shape (b,); under Poisson sampling b varies, and may be 0.
-        data: what the loss takes: tensors, or lists, tuples and dicts of them, with the b records in the first dimension, each
-            made of its record alone.
+        records: distinct indices in the data set, shape (b,); under Poisson sampling b varies, and may be 0.
+        data: the loss's input: tensors, or lists, tuples and dicts of them, whose first dimension is the b records, each made of
+            its record alone.
     """
 
     records: Tensor
@@ -129,7 +129,7 @@ class Run(Protocol):
 
 
 class PrivateSampler(Sampler):
-    """Draws the batches of a run's remaining steps, for a `DataLoader`; its batches are what `NoisyZOGD.step` takes.
+    """Draws the batches of a run's remaining steps for a `DataLoader`, ready for `NoisyZOGD.step`.
 
         loader = PrivateSampler(optimiser, dataset).loader(num_workers=2)
         for batch in loader:
@@ -152,14 +152,14 @@ class PrivateSampler(Sampler):
             yield self.optimiser.drawn(t).tolist()
 
     def loader(self, collate_fn: Callable[[list], Any] = default_collate, **options: Any) -> DataLoader:
-        """A loader of the remaining steps' batches; options as of `DataLoader`, but for those that choose records. `collate_fn`
+        """A loader of the remaining steps' batches; options of `DataLoader`, except those that choose records. `collate_fn`
         must make each record's part of the batch of that record alone.
         """
         return DataLoader(self.dataset, batch_sampler=self, collate_fn=Collate(collate_fn), **options)
 
 
 class Numbered(Dataset):
-    """A data set whose records come with their index."""
+    """A data set that returns records with their indices."""
 
     def __init__(self, dataset: Any) -> None:
         self.dataset = dataset
@@ -173,7 +173,7 @@ class Numbered(Dataset):
 
 @dataclass(frozen=True)
 class Collate:
-    """Puts numbered records into a `Batch`."""
+    """Collates numbered records into a `Batch`."""
 
     collate_fn: Callable[[list], Any]
 
@@ -201,8 +201,8 @@ class SeenRecords:
         return int(self._changed.sum())
 
     def note(self, records: Tensor, data: Any) -> str:
-        """What a batch says of the data's order: which record came as another one had come before; empty where
-        none did. Warns where records are equal.
+        """Record a batch. Returns a message if a record came with another one's data, as after a change of order; warns of equal
+        records.
         """
         at, sums = records.numpy(), of_records(data, len(records))
         known = self._known[at]
@@ -214,7 +214,7 @@ class SeenRecords:
             self._together = max(self._together, len(sums) - len(np.unique(sums)))
         self._sums[at[~known]], self._known[at] = sums[~known], True
         seen = int(self._known.sum())
-        if seen >= self._next or self._together > self.equal:  # of twice as many: to sort them costs time
+        if seen >= self._next or self._together > self.equal:  # after twice as many, since sorting costs time
             self._next = min(2 * seen, len(self._known)) if seen < len(self._known) else inf
             self._warn_of_equal()
         return f"record {at[swapped][0]} came as another one had come before" if swapped.any() else ""
@@ -232,11 +232,11 @@ class SeenRecords:
 
 
 def taken(dataset: Any, records: Tensor, n: int, collate_fn: Callable[[list], Any] | None = None) -> Batch:
-    """Some records of a data set: of tensors (in lists, tuples, dicts) by their first dimension, of any other by their index, put
-    together by `collate_fn`, or torch's default.
+    """Some records of a data set: from tensors (in lists, tuples, dicts) by their first dimension, from others by index, collated
+    by `collate_fn` or torch's default.
 
     Raises:
-        ValueError: the data set does not have n records, or there is nothing in it to collate.
+        ValueError: the data set does not have n records, or holds nothing to collate.
     """
     check_size(dataset, n)
     if not _is_columns(dataset):
@@ -245,12 +245,12 @@ def taken(dataset: Any, records: Tensor, n: int, collate_fn: Callable[[list], An
         raise ValueError("collate_fn is not allowed for tensors, which are cut: give records that are taken by index")
     dataset = plain(dataset)
     if len(records) == n:
-        return Batch(records, dataset)  # in their own order: no copy
+        return Batch(records, dataset)  # in order: no copy needed
     return Batch(records, part(dataset, records))
 
 
 def check_size(dataset: Any, n: int) -> None:
-    """Raises ValueError where a data set does not have n records."""
+    """Raises ValueError unless a data set has n records."""
     if _is_columns(dataset):
         wrong = [tuple(x.shape) for x in _tensors(plain(dataset)) if x.dim() == 0 or len(x) != n]
         if wrong:
@@ -263,11 +263,11 @@ def check_size(dataset: Any, n: int) -> None:
 
 
 def checked(batch: Any, drawn: Tensor, device: torch.device) -> Any:
-    """The data of a batch, on the device, if it is the one that was drawn.
+    """The data of a batch on the device, if it is the drawn one.
 
     Raises:
-        TypeError: it was not handed out by the optimiser or its sampler.
-        ValueError: it has other records than those that were drawn, or a tensor of another number of records.
+        TypeError: the batch does not come from the optimiser or its sampler.
+        ValueError: the batch has other records than drawn, or a tensor with another number of records.
     """
     if callable(batch):
         raise TypeError("a closure is not allowed: the losses are evaluated at two points a direction; give step() the batch")
@@ -304,7 +304,7 @@ def number_of(batch: Any) -> int:
 
 
 def plain(batch: Any) -> Any:
-    """Mappings, such as a tokeniser's, as dicts; arrays as tensors."""
+    """Data with mappings, such as a tokeniser's, as dicts, and arrays as tensors."""
     if isinstance(batch, Mapping):
         return {name: plain(x) for name, x in batch.items()}
     if isinstance(batch, tuple | list) and not hasattr(batch, "_fields"):
@@ -329,5 +329,5 @@ def _tensors(batch: Any) -> list[Tensor]:
 
 
 def _is_columns(dataset: Any) -> bool:
-    """Whether a data set is made of tensors that hold all records."""
+    """Whether a data set consists of tensors that hold all records."""
     return isinstance(dataset, Tensor | np.ndarray | tuple | Mapping)

@@ -16,10 +16,10 @@ from zoexplore.mechanism.directions import Perturbed
 from zoexplore.mechanism.losses import Losses, made_of, quotient
 from zoexplore.mechanism.record import Step
 
-ENOUGH = 2  # records in a batch, at least, to see whether losses mix them
-RARER = 4  # times as many steps as before lie between two looks
+ENOUGH = 2  # fewest records in a batch for a check of mixing
+RARER = 4  # factor between the steps of two checks
 MEASURED = 64  # records whose quotients' error is measured
-LOOKED_AT = 16  # records, spread over the batch, that are looked at
+LOOKED_AT = 16  # compared records, spread over the batch
 OWN = "a loss must depend on its own record alone"
 BY_CHANCE = "and not on chance (dropout: call eval(); sums in no fixed order: torch.use_deterministic_algorithms(True))"
 TOGETHER = (
@@ -29,17 +29,17 @@ TOGETHER = (
 
 
 class LossChecks:
-    """When losses are checked, and what they were found to be. They are checked again where the module's parts, switches or hooks
-    changed, or its buffers were written to, and where a run goes on from a saved state; and without any such reason at the 4th
-    step, the 16th, the 64th and so on, and at the last, as a loss may have a memory that nobody sees.
+    """When losses are checked, and the results. Changes of the module's parts, switches, hooks or buffers and a resumed run
+    call for a new check. Since a loss may have a hidden memory, the 4th step, the 16th, the 64th and so on, and the last
+    are checked, too.
 
     Args:
-        quotient_error: of two points at the first step, relative (`quotient_error`); None where not measured.
+        quotient_error: the relative error of two points at the first step (`quotient_error`); None if not measured.
     """
 
     def __init__(self, quotient_error: float | None = None) -> None:
         self.quotient_error = quotient_error
-        self._together, self._structure = 0, ()  # records, and the module as it was then
+        self._together, self._structure = 0, ()  # number of records and structure of the module at the last check
         self._steps, self._next = 0, RARER
 
     def begin_step(self, records: int) -> None:
@@ -47,17 +47,17 @@ class LossChecks:
         self._steps += records >= ENOUGH
 
     def is_due(self, records: int, structure: tuple, is_last: bool) -> bool:
-        """Whether to check, at the step that has begun, on so many records."""
+        """Whether to check the current step, with so many records."""
         if self._together < min(records, ENOUGH) or (records > 0 and structure != self._structure):
             return True
         return records >= ENOUGH and (is_last or self._steps >= self._next)
 
     def saw_change(self, structure: tuple) -> bool:
-        """Whether the module or the loss changed visibly since they were checked, so that steps before were as they were then."""
+        """Whether the module or the loss has visibly changed since the last check, which then vouches for the steps between."""
         return self._together >= ENOUGH and structure != self._structure
 
     def make(self, losses: Losses, perturbed: Perturbed, data: Any, step: Step, *, moved: bool) -> None:
-        """At a point off the start, where symmetry might hide what depends on what, or where steps have moved the parameters to.
+        """Check losses away from the start, where symmetry might hide dependences, or where steps have led.
 
         Raises:
             ValueError, RuntimeError: a loss depends on other records or on chance, it changed the module, or rounding swamps the
@@ -88,21 +88,21 @@ class Mixed(ValueError):
     """A record's loss depends on other records."""
 
 
-Numbers = Callable[[Any], Tensor]  # of a batch of b records: what is computed of each, shape (b,)
+Numbers = Callable[[Any], Tensor]  # from a batch of b records to a number each, shape (b,)
 
 
 def check_independence(what: str, numbers_of: Numbers, batch: Any, kind: torch.dtype, scale: float) -> None:
-    """Exchange records beside some that stay where they are: what is computed of those must not change, in any bit. Then compare
-    them alone, in another order and among fewer, where kernels round differently, so that a tolerance is left.
+    """Exchange the other records: the numbers of those that stay must not change in any bit. Then compare these alone, in another
+    order and among fewer, up to a tolerance, since kernels round differently there.
 
-    Costs two evaluations of all records and of some two hundred more, at the parameters as they stand. Take a point off the
-    start, where symmetry (all parameters 0, say) may hide what depends on what.
+    Costs two evaluations of all records and of some two hundred more, at the current parameters. These should be away from the
+    start, where symmetry (all parameters 0, say) may hide dependences.
 
     Args:
-        what: what is compared, in words.
-        numbers_of: what computes it.
-        kind: the least precise that it is computed in.
-        scale: a difference that matters, where the numbers themselves are smaller than that.
+        what: the compared quantity, in words.
+        numbers_of: computes it.
+        kind: the least precise dtype of the computation.
+        scale: the smallest difference that matters, where the numbers are smaller.
 
     Raises:
         Mixed: a record's loss depends on others, on their order, on their number or on chance.
@@ -114,7 +114,7 @@ def check_independence(what: str, numbers_of: Numbers, batch: Any, kind: torch.d
     if b > s:
         look.exchange(whole, torch.arange(b), torch.ones(b, dtype=torch.bool).index_fill(0, chosen, False))
     few = look.at(chosen)
-    for bit in range((s - 1).bit_length()):  # of their numbers, of which any two differ in one
+    for bit in range((s - 1).bit_length()):  # bits of their indices, any two of which differ in one
         for side in (0, 1):
             others = places >> bit & 1 != side
             look.exchange(few[~others], chosen, others)
@@ -129,8 +129,8 @@ def check_independence(what: str, numbers_of: Numbers, batch: Any, kind: torch.d
 
 
 def check_buffers(before: dict[str, Tensor], after: dict[str, Tensor]) -> None:
-    """Raises Mixed where computing losses changed a buffer: it would take what records say past clip and noise. One that was made
-    anew in another shape, as a cache is, may.
+    """Raises Mixed if computing losses changed a buffer, which would bypass clip and noise. A cache may be made anew in another
+    shape.
     """
     for name, buffer in before.items():
         found = after.get(name, buffer)
@@ -143,7 +143,7 @@ def check_buffers(before: dict[str, Tensor], after: dict[str, Tensor]) -> None:
 
 @dataclass(frozen=True)
 class _Look:
-    """Comparisons of the values computed for the records of a batch."""
+    """Comparisons of the values of a batch's records."""
 
     what: str
     numbers_of: Numbers
@@ -154,12 +154,12 @@ class _Look:
         return self.numbers_of(part(self.batch, records)).double().cpu()
 
     def exchange(self, own: Tensor, records: Tensor, others: Tensor) -> None:
-        """Put copies of the records that stay in the places of the others, and compare them, bit by bit.
+        """Replace the other records by copies of those that stay, and compare bit by bit.
 
         Args:
-            own: what was computed of those that stay.
-            records: all that are looked at together, by their number in the batch.
-            others: which of them not to keep (bool).
+            own: the values of those that stay.
+            records: indices in the batch of all records evaluated together.
+            others: which of them to replace (bool).
         """
         kept, exchanged = records[~others], records.clone()
         exchanged[others] = kept[torch.arange(int(others.sum())) % len(kept)]
@@ -177,7 +177,7 @@ class _Look:
         tolerance: Tensor | None = None,
         hint: str = "",
     ) -> None:
-        """Raises Mixed where they are not the same."""
+        """Raises Mixed if they differ."""
         same = _same(own, found, tolerance)
         if same.all():
             return
@@ -196,10 +196,10 @@ def _same(own: Tensor, found: Tensor, tolerance: Tensor | None = None) -> Tensor
 
 
 def quotient_error(losses: Losses, perturbed: Perturbed, batch: Any, xi: float) -> float:
-    """By how much quotients over a distance 2 xi and over 4 xi differ, relative to the latter, in the mean square over records;
-    inf where those say nothing at all.
+    """The root mean square over records of the difference of quotients over distances 2 xi and 4 xi, relative to the
+    latter; inf if those are all 0.
 
-    For a smooth loss they differ by the third derivative's xi^2 and by rounding, which is twice as large over half the distance.
+    For a smooth loss they differ by a third derivative times xi^2, and by rounding, which doubles at half the distance.
     """
     some = part(batch, slice(0, min(number_of(batch), MEASURED)))
     found = []
@@ -215,7 +215,7 @@ def quotient_error(losses: Losses, perturbed: Perturbed, batch: Any, xi: float) 
 
 
 def check_error(error: float, xi: float, d: int, kind: torch.dtype) -> None:
-    """Raises ValueError where rounding swamps the signal: the one that is left at xi is then larger than the other."""
+    """Raises ValueError if rounding swamps the signal: the quotients' error is then larger than the quotients."""
     if kind != torch.float64 and error > 1:
         usual = 1e-3 * d**0.5  # of large models
         larger = f"a larger xi (1e-3 sqrt(d) = {usual:.2g} is usual for large models)" if xi < usual / 2 else f"xi = {4 * xi:.2g}"

@@ -1,9 +1,9 @@
-"""Checksums of tensors, bit by bit, and a model's fingerprint: whether anybody else changes it while a run trains it.
+"""Checksums of tensors' bits, and a model's fingerprint, which shows whether anybody else changes it during a run.
 
-The bits are read as words of at most 32 bits and added up modulo 2^64, each times the 32-bit multiplier of
-its place: a multilinear hash (Carter, Wegman 1979, doi:10.1016/0022-0000(79)90044-8). For multipliers drawn
-at random any change whatever goes unseen with a chance of at most 2^-31. They are public and the same
-everywhere, so that checksums can be saved and compared; who makes up a change to fit them is not kept out.
+The bits are read as words of at most 32 bits and added up modulo 2^64, each times a 32-bit multiplier for its place: a
+multilinear hash (Carter, Wegman 1979, doi:10.1016/0022-0000(79)90044-8). With random multipliers any change goes unseen
+with a chance of at most 2^-31. They are public and fixed, so that checksums can be saved and compared; they do not stop a
+deliberate forgery.
 """
 
 import weakref
@@ -19,14 +19,14 @@ from torch.utils._pytree import tree_leaves
 from zoexplore.bounds.kernels.compiling import kernel
 
 MULTIPLIERS = np.random.Generator(np.random.PCG64(2**61 - 1)).integers(1, 2**32, 2**14, dtype=np.uint32)
-STRIDE = 0x9E3779B97F4A7C15  # odd: what the multipliers are multiplied with each time they begin again
-STRIDE_OF_COLUMNS = 0x2545F4914F6CDD1D  # odd, too
+STRIDE = 0x9E3779B97F4A7C15  # odd: the multipliers' factor at each repetition
+STRIDE_OF_COLUMNS = 0x2545F4914F6CDD1D  # also odd
 AT_ONCE = 2**22  # words that are widened at once where torch adds up
-WORDS = {1: torch.uint8, 2: torch.int16}  # by bytes; longer numbers are read as several words of 32 bits
+WORDS = {1: torch.uint8, 2: torch.int16}  # by bytes; longer numbers are several words of 32 bits
 
 
 def checksums(tensors: Iterable[Tensor]) -> list[int]:
-    """One number a tensor. Equal bits in equal order have equal ones, on every device.
+    """One checksum for each tensor, the same on every device for equal bits in equal order.
 
     Raises:
         ValueError: a tensor is sparse, or on the meta device.
@@ -34,11 +34,11 @@ def checksums(tensors: Iterable[Tensor]) -> list[int]:
     found = [_of_rows(_words(tensor).view(1, -1)) for tensor in tensors]
     devices = {x.device for x in found}
     together = torch.cat(found) if len(devices) == 1 else torch.cat([x.cpu() for x in found]) if found else torch.empty(0)
-    return together.tolist()  # a GPU is waited for once
+    return together.tolist()  # wait for a GPU once
 
 
 def of_records(batch: Any, b: int) -> np.ndarray:
-    """One number a record of a batch of tensors with b records in their first dimension, shape (b,), int64."""
+    """A checksum for each record of a batch of tensors, shape (b,), int64."""
     total = torch.zeros(b, dtype=torch.int64)
     for tensor in tree_leaves(batch):
         if isinstance(tensor, Tensor) and tensor.numel():
@@ -98,28 +98,27 @@ def _added_by_torch(words: Tensor) -> Tensor:
 
 
 class Changed(RuntimeError):
-    """Parameters or buffers are not as the run's last step left them."""
+    """Parameters or buffers differ from those after the run's last step."""
 
 
-_owners: dict[int, tuple[weakref.ref, object]] = {}  # whose steps moved a tensor, by its id; gone when the tensor is
+_owners: dict[int, tuple[weakref.ref, object]] = {}  # the run that moved a tensor, by its id; removed with the tensor
 
 
 class Fingerprint:
-    """The bits of all that makes up a model, as the run's last step left them: a report is of the steps that were counted, and of
-    no others.
+    """Checksums of a whole model after the run's last step, so that a report covers all of its steps.
 
     Args:
         trained: the tensors that the run moves, by name.
-        rest: what else the model has, by name: parameters that are not trained, and buffers.
-        saved: names of what a `state_dict` of the model holds. Other buffers, such as caches, may be made anew in another shape.
+        rest: the model's frozen parameters and buffers, by name.
+        saved: names in the model's `state_dict`. Other buffers, such as caches, may be made anew in another shape.
 
     Raises:
-        ValueError: something of it is no plain tensor.
+        ValueError: a part is no plain tensor.
     """
 
     def __init__(self, trained: dict[str, Tensor], rest: Callable[[], dict[str, Tensor]], saved: Callable[[], set[str]]) -> None:
         self.trained, self.rest, self.saved = trained, rest, saved
-        self.run = object()  # who moves them
+        self.run = object()  # identifies the run that moves them
         self.start()
 
     def start(self) -> None:
@@ -127,11 +126,11 @@ class Fingerprint:
         self._frozen, self.last = _bits(self.rest()), _bits(self.trained)
 
     def renew(self) -> None:
-        """The run itself has moved what it trains. What it does not train stays what it was when the run began."""
+        """Renew the checksums of trained tensors after a step; those of the rest stay as at the start."""
         self.last = _bits(self.trained)
 
     def changes(self) -> str:
-        """What changed since then; empty if nothing."""
+        """The names that changed since then; empty if none."""
         if names := _differing(self.last, _bits(self.trained)):
             return f"{_listed(names)} changed since the last step, and not by this run"
         now, saved = _bits(self.rest()), self.saved()
@@ -154,7 +153,7 @@ class Fingerprint:
         return [-1 if t.is_inference() else t._version for t in self.trained.values()]
 
     def bits(self) -> tuple:
-        """Checksums of everything, as the last step left it."""
+        """Checksums of the whole model after the last step."""
         return tuple(self.last.items()), tuple(self.frozen().items())
 
     def bits_of(self, tensors: Iterable[Tensor]) -> dict[str, str]:
@@ -162,7 +161,7 @@ class Fingerprint:
         return _bits(dict(zip(self.trained, tensors, strict=True)))
 
     def frozen(self) -> dict[str, str]:
-        """The bits of what is saved with the model and not trained, in words, to be compared in another process."""
+        """Checksums of the saved but frozen parts, as text, for comparison in another process."""
         saved = self.saved()
         return {name: bits for name, bits in self._frozen.items() if name in saved}
 
@@ -172,7 +171,7 @@ class Fingerprint:
             _owners[id(tensor)] = weakref.ref(tensor, partial(_forget, id(tensor))), self.run
 
     def check_unclaimed(self) -> None:
-        """Raises RuntimeError where another run has moved any part of the model."""
+        """Raises RuntimeError if another run has moved any part of the model."""
         for name, tensor in (self.trained | self.rest()).items():
             _, run = _owners.get(id(tensor), (None, self.run))
             if run is not self.run:
@@ -188,7 +187,7 @@ def _forget(key: int, _: object) -> None:
 
 
 def _bits(tensors: dict[str, Tensor]) -> dict[str, str]:
-    """Kind, shape and checksum, in words."""
+    """Dtype, shape and checksum as text."""
     sums = checksums(tensors.values())
     return {name: f"{t.dtype} {tuple(t.shape)} {x}" for (name, t), x in zip(tensors.items(), sums, strict=True)}
 

@@ -9,14 +9,14 @@ from torch import Tensor
 
 
 class Clipped(NamedTuple):
-    """The clipped values, and where the clip changed something (bool)."""
+    """The clipped values, and where the clip changed them (bool)."""
 
     values: Tensor
     active: Tensor
 
 
 def each(quotients: Tensor, clip: float | Tensor) -> Clipped:
-    """Every difference quotient of every record limited to [-clip, clip], as the paper has it.
+    """Limit every difference quotient of every record to [-clip, clip], as in the paper.
 
     Args:
         quotients: shape (..., n, K), record by record.
@@ -30,7 +30,7 @@ def each(quotients: Tensor, clip: float | Tensor) -> Clipped:
 
 
 def joint(quotients: Tensor, clip: float | Tensor) -> Clipped:
-    """Every record's K-vector of difference quotients shortened to the length `clip`; its direction stays.
+    """Shorten every record's K-vector of difference quotients to length `clip`, keeping its direction.
 
     Args:
         quotients: shape (..., n, K), record by record.
@@ -52,10 +52,10 @@ MOST = 2**24  # numbers in a sum of 64 bits
 
 
 def split(values: Tensor, clip: float) -> Tensor:
-    """The sums over the records, in two parts, shape (2, K), int64, on the CPU; add those of other records, and `join` them.
+    """The sums over the records in two parts, shape (2, K), int64, on the CPU, to be added to those of other records and joined.
 
-    Each number is cut into two whole numbers of 38 bits, which are added exactly, in whatever order and wherever. What is cut off
-    is below 2^-76 of the clip and towards 0, so that no record says more than the clip allows, and sums add nothing to it.
+    Each number becomes two whole numbers of 38 bits, whose sums are exact in any order. Truncation is below 2^-76 of the clip and
+    towards 0, so no record exceeds the clip.
 
     Args:
         values: of magnitude at most the clip, shape (b, K).

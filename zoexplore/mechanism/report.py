@@ -248,7 +248,6 @@ def _as_one(cell: list[Made], first: RunRecord) -> Step:
     return replace(alone, sigma=step.sigma * cost(first, alone) / mu * ULPS_DOWN)
 
 
-
 @dataclass(frozen=True)
 class Progress:
     """A run on its way.

@@ -1,7 +1,6 @@
 """The views: one component a file, each usable alone in a notebook, over a state without Panel.
 
-A name is looked up when it is first used: the computing processes import modules of this package that need no Panel, and must not
-wait for it.
+Names are imported when first used, so that computing processes can import modules of this package without Panel.
 """
 
 from importlib import import_module

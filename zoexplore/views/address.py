@@ -1,5 +1,5 @@
-"""The address: a URL for every state, and a state for every URL, and the way to the browser that has it; and lessons, which are
-addresses that show parts of the page only, and lock what is not to be moved.
+"""The address: a URL for every state, a state for every URL, and the bridge to the browser; and lessons, addresses that
+show parts of the page and lock controls.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ from zoexplore.views.state import OPTIONS, State
 if TYPE_CHECKING:
     from zoexplore.views.tabs import Tabs
 
-LONGEST_QUERY = 2000  # characters of a query that every browser, mail and chat lets through
+LONGEST_QUERY = 2000  # characters of a query that every browser, mail and chat accepts
 SETTABLE = (*SETTING_FIELDS, *OPTIONS)
 PARTS = ("title", "tools", "verdict", "table", "axis")
 MOST_SAID, LONGEST_SAID = 9, 300
@@ -33,8 +33,8 @@ MOST_SAID, LONGEST_SAID = 9, 300
 class Lesson:
     """What the page shows (everything where `show` is empty), which fields are locked, and the prompts.
 
-    Names are those of fields and options of a setting, of tabs, and of `PARTS`. With `present` it is for a lecture hall: large
-    type, and of the page what is talked about.
+    Names are those of fields and options of a setting, of tabs, and of `PARTS`. With `present` the page has large type, for a
+    lecture hall.
     """
 
     show: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Lesson:
 
     @classmethod
     def of(cls, search: str, tabs: Iterable[str] = ("curves",)) -> "Lesson":
-        """The lesson in an address's query. Names that mean nothing are left out, and reported."""
+        """The lesson in an address's query. Unknown names are ignored and reported."""
         pairs = parse_qsl(search.removeprefix("?"), keep_blank_values=True)
         given, said = dict(pairs), [" ".join(text.split())[:LONGEST_SAID] for name, text in pairs if name == "say" and text]
         known = {"show": (*PARTS, *tabs, *SETTABLE), "lock": SETTABLE}
@@ -61,7 +61,7 @@ class Lesson:
         return cls(**taken, say=tuple(said[:MOST_SAID]), problems=tuple(problems), present=present)
 
     def shows(self, *names: str) -> bool:
-        """Whether any of these is to be seen."""
+        """Whether any of these names is shown."""
         return not self.show or any(name in self.show for name in names)
 
     def fields(self) -> list[tuple[str, str]]:
@@ -70,15 +70,15 @@ class Lesson:
         return named + [("say", text) for text in self.say] + ([("present", "1")] if self.present else [])
 
     def html(self) -> str:
-        """What is said, several sentences as numbered steps."""
+        """The prompts, several as numbered steps."""
         said = "".join(f"<li>{escape(text)}</li>" for text in self.say)
         return f"<ol>{said}</ol>" if len(self.say) > 1 else f"<p>{escape(self.say[0])}</p>" if self.say else ""
 
 
 class Bridge(pn.custom.JSComponent):
-    """`search` and `heard` are written by the page, the other params by the browser: none by both, which may write at once.
+    """The page writes `search` and `heard`, the browser the other params, so that no param has two writers.
 
-    A new `search` becomes an entry in the browser's history, unless the reader has gone elsewhere meanwhile, as `heard` tells.
+    A new `search` becomes an entry in the browser's history, unless `heard` shows that the reader has gone elsewhere meanwhile.
     """
 
     search = param.String("", doc="the query of the page's address, with its question mark")
@@ -94,11 +94,10 @@ class Bridge(pn.custom.JSComponent):
 
 
 class Address:
-    """Keeps the bridge's `search` and the state the same. What a slider passes through on its way has no address.
+    """Keeps the bridge's `search` and the state equal. A slider's values before its release have no address.
 
-    `views` are params that are part of what is shown, by their names in the address; what is asked in one of the `tabs` has the
-    tab's name before its own, as in `attack.fpr`.
-    What cannot be used of an address is said in the state's `note`, field by field, and the rest is used.
+    `views` are further params in the address, by name; params of one of the `tabs` have its name before their own, as in
+    `attack.fpr`. The state's `note` reports invalid fields of an address, and the rest is used.
     """
 
     def __init__(
@@ -112,20 +111,20 @@ class Address:
     ) -> None:
         self.state, self.bridge, self.lesson = state, bridge, lesson or Lesson()
         self.pins, self.tabs = pins or Pins(), tabs
-        self._kept: dict[str, tuple[param.Parameterized, str, Any]] = {}  # by its name here: whose param, and its value at first
+        self._kept: dict[str, tuple[param.Parameterized, str, Any]] = {}  # by name in the address: the param and its first value
         for key, (owner, name) in (views or {}).items():
             self._keep(key, owner, name)
         if tabs:
             tabs.param.watch(self._follow, "built")
             self._follow()
         self.pins.param.watch(self.write, ["pins", "compare"])
-        self._reading = False  # going back must not be a step forward
-        # last: where the address is a state's, the page shows it
+        self._reading = False  # going back must not add an entry
+        # last: a state's address opens the page in that state
         self.state.param.watch(self.write, ["setting", "accounting", "moving"], precedence=2)
         self.bridge.param.watch(self._visited, "visits")
 
     def _keep(self, key: str, owner: param.Parameterized, name: str) -> None:
-        """Have a param in the address from now on, unless it is already."""
+        """Keep a param in the address from now on, unless it is there already."""
         if key not in self._kept:
             self._kept[key] = owner, name, getattr(owner, name)
             owner.param.watch(self.write, name)
@@ -137,7 +136,7 @@ class Address:
                 self._keep(f"{tab}.{name}", view, name)
 
     def _visited(self, *_: Any) -> None:
-        """Show the state that the reader went back or forward to; the browser already has its address."""
+        """Show the state that the reader went back or forward to, whose address the browser already has."""
         self.bridge.param.update(heard=self.bridge.visits, search=self.bridge.went)
         self.read(self.bridge.went)
 
@@ -147,7 +146,7 @@ class Address:
             self.bridge.search = self.search()
 
     def search(self) -> str:
-        """The query of the state, with its question mark; empty where there is nothing to say."""
+        """The query of the state with its question mark; empty for the default."""
         run = self.state.setting, self.state.accounting
         fields = in_address(*run) if to_fields(*run) else {}
         kept = {key: (getattr(owner, name), first) for key, (owner, name, first) in self._kept.items()}
@@ -160,14 +159,14 @@ class Address:
         return query
 
     def read(self, search: str) -> None:
-        """Take over the state of an address."""
+        """Set the state from an address."""
         pairs = parse_qsl(search.removeprefix("?"), keep_blank_values=True)
         if self.tabs:
             pairs = _with_view(pairs)
         given = dict(pairs)
         for tab, names in self.tabs.asks().items() if self.tabs else ():
             if self.tabs and any(f"{tab}.{name}" in given for name in names):
-                self.tabs[tab]  # builds it, and it is followed
+                self.tabs[tab]  # builds the view, and follows its params
         others = (*Lesson.NAMES, *self._kept, "pin", "compare")
         fields = {name: text for name, text in pairs if name not in others}
         loaded = from_address(fields) if fields else from_fields(fields)
@@ -175,7 +174,7 @@ class Address:
         try:
             self.state.replace(loaded.setting, loaded.accounting)
             pinned = self._pin(pairs)
-            kept = sorted(self._kept.items(), key=lambda each: each[0] == "story")  # last: it turns the others, too
+            kept = sorted(self._kept.items(), key=lambda each: each[0] == "story")  # last: it changes the others, too
             turned = [taken(owner, name, key, given.get(key), first) for key, (owner, name, first) in kept]
         finally:
             self._reading = False
@@ -184,7 +183,7 @@ class Address:
             self.state.note = "In this link, " + "; ".join(map(_plainly, problems))
 
     def _pin(self, pairs: list[tuple[str, str]]) -> list[str]:
-        """Take over the pins. Returns what is wrong with them."""
+        """Set the pins. Returns their errors."""
         compare = dict(pairs).get("compare", "")
         known = not compare or compare in BOUNDS
         problems = self.pins.read([text for name, text in pairs if name == "pin"], compare if known else "")
@@ -214,7 +213,7 @@ def text_of(value: Any) -> str:
 
 
 def taken(owner: param.Parameterized, name: str, key: str, asked: str | None, first: Any) -> str:
-    """Set a param from a text, or to `first` where the text is missing or invalid. Returns what is wrong with the text."""
+    """Set a param from a text, or to `first` if the text is missing or invalid. Returns the text's error."""
     parameter = owner.param[name]
     try:
         setattr(owner, name, first if asked is None else _value(parameter, asked))
@@ -228,7 +227,7 @@ def taken(owner: param.Parameterized, name: str, key: str, asked: str | None, fi
 
 
 def _value(parameter: param.Parameter, text: str) -> Any:
-    """A text as a value of a param. Raises ValueError where it is none."""
+    """The value of a text for a param. Raises ValueError if it has none."""
     if isinstance(parameter, param.List):
         kind = str if parameter.item_type is str else parse_number
         return [parameter.item_type(kind(part)) for part in text.split(",") if part]
@@ -236,5 +235,5 @@ def _value(parameter: param.Parameter, text: str) -> Any:
 
 
 def _query(pairs: list[tuple[str, str]]) -> str:
-    """Pairs as an address has them, with the question mark."""
+    """Pairs as a query, with the question mark."""
     return f"?{urlencode(pairs, safe=',:~')}" if pairs else ""

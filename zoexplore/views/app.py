@@ -1,4 +1,4 @@
-"""The explorer as a page of its own: the document around it, and what happens when a callback fails."""
+"""The explorer as a page: the document around it, and the handling of failing callbacks."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -34,22 +34,22 @@ _TEMPLATE = parse_template("""{% extends base %}
 
 
 def report(error: Exception) -> None:
-    """Log an exception of a callback, and tell the reader that what is shown may be old. Of many, the latest are kept."""
+    """Log a callback's exception, and warn the reader that the page may be out of date. The latest few are kept."""
     _LOG.exception("a callback failed", exc_info=error)
     if area := _areas.get(pn.state.curdoc) if pn.state.curdoc else None:
         words = f"{type(error).__name__}: {reader_message(error)}. What is shown may not match the controls."
         area.notifications = area.notifications[-MOST_TOLD + 1 :]
-        area.error(escape(words[:LONGEST_TOLD]), duration=0)  # which are shown as HTML
+        area.error(escape(words[:LONGEST_TOLD]), duration=0)  # messages are shown as HTML
 
 
 def reader_message(error: Exception) -> str:
-    """What a reader sees of an error: no name of the server's files."""
+    """The error as shown to a reader, without names of the server's files."""
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
 
 @cache
 def _prepare() -> None:
-    """Once a server: begin the computing processes, which load the accountant before anybody waits for them."""
+    """Once per server: start the computing processes, so that they load the accountant before the first request."""
     pool().begin()
     param.parameterized.async_executor = under_lock(param.parameterized.async_executor)
 
@@ -57,14 +57,14 @@ def _prepare() -> None:
 def under_lock(execute: Callable[[Callable], None]) -> Callable[[Callable], None]:
     """An executor that runs a page's changes and clicks under its session's lock.
 
-    Panel 1.9 does not hold it where a click follows a change at once: what then writes to a figure fails, and the change is lost.
-    These it hands over as partials; the file of a download, which may take long, it does not.
+    Panel 1.9 does not hold the lock when a click follows a change at once: writing to a figure then fails, and the change
+    is lost. Panel submits these as partials, but not a download's file, which may take long.
     """
     return lambda function: execute(pn.io.with_lock(function) if isinstance(function, partial) else function)
 
 
 def begin() -> Iterator[None]:
-    """Make the current document's page, stage by stage, between which others may go first. `serve` puts it on the document."""
+    """Make the current document's page in stages, between which other tasks may run. `serve` puts it on the document."""
     document = pn.state.curdoc
     _prepare()
     _extend()
@@ -77,14 +77,14 @@ def begin() -> Iterator[None]:
 
 
 def _search(document: Document) -> str:
-    """The query of a page's address, with its question mark. Panel's own `Location` would evaluate what stands in it."""
+    """The query of a page's address, with its question mark. Panel's own `Location` would evaluate its contents."""
     request = document.session_context.request if document.session_context else None
     query = str(getattr(request, "uri", "")).partition("?")[2].partition("#")[0]
     return f"?{query}" if query else ""
 
 
 def serve() -> None:
-    """Put the explorer on the current document, or in a script on the notebook's; where `begin` has made it, what that made."""
+    """Put the explorer, made by `begin` or now, on the current document, or the notebook's."""
     document = pn.state.curdoc
     if document is not None and document not in _begun:
         for _ in begin():
@@ -101,7 +101,7 @@ def serve() -> None:
 
 def _extend() -> None:
     pn.extension("mathjax", "notifications", exception_handler=report)
-    pn.config.notifications = False  # Panel 1.9 never lets go of an area that it makes itself: `serve` makes it
+    pn.config.notifications = False  # Panel 1.9 leaks an area that it makes itself, so `serve` makes it
 
 
 def _dress(document: Document) -> None:

@@ -31,7 +31,7 @@ The sharper bound, the proofs and the errata are zoexplore's own: they open unde
 
 
 def colophon() -> pn.Column:
-    """A few lines at the end of the page: the paper, how to cite it and the software, its version and licence."""
+    """The last lines of the page: the paper, citations, version and licence."""
     copy = widgets.copier("Copy BibTeX", paper.BIBTEX)
     return widgets.component("colophon", widgets.html(_COLOPHON, "colophon"), copy, sheet="foot")
 
@@ -47,9 +47,9 @@ class Explorer(pn.viewable.Viewer):
         staged: bool = False,
         **params: Any,
     ) -> None:
-        """`search` is the query of the page's address, which the state follows and is followed by.
+        """`search` is the query of the page's address, which is kept equal to the state.
 
-        Where it is `staged`, `make` is yet to be called, so that a server can do other things between what takes long.
+        If `staged`, the caller runs `make`, so that a server can do other work between its stages.
         """
         super().__init__(**params)
         self.state, self.pins = State(setting, accounting), Pins()
@@ -58,7 +58,7 @@ class Explorer(pn.viewable.Viewer):
             pass
 
     def make(self) -> Iterator[None]:
-        """Make the controls, then the view that is open, then the rest."""
+        """Make the controls, then the open view, then the rest."""
         self.controls = Controls(self.state, self.lesson)
         yield
         self.tabs = Tabs(self.state, pins=self.pins, type_size=1.4 if self.lesson.present else 1.0)
@@ -73,9 +73,9 @@ class Explorer(pn.viewable.Viewer):
         self.story = Story(self.state, self.tabs, self.controls)
         self.bridge = Bridge(visible=False, search=search) if search is not None else None
         turned = {"tab": (self.tabs, "selected"), "against": (self.curves, "along"), "hide": (self.curves.legend, "muted")}
-        self._tells = not (self.lesson.show or self.lesson.html())  # a lesson is a story of its own
+        self._tells = not (self.lesson.show or self.lesson.html())  # a lesson replaces the story
         if self._tells:
-            turned["story"] = self.story, "step"  # last, since it turns the others, too
+            turned["story"] = self.story, "step"  # last, since it changes the others, too
         self.address = Address(self.state, self.bridge, self.lesson, turned, self.pins, self.tabs) if self.bridge else None
         if self.address:
             self.address.read(search or "")
@@ -98,13 +98,13 @@ class Explorer(pn.viewable.Viewer):
             self.bridge.all = self.tabs.selected == "curves"
 
     def _pinned(self, event: Any) -> None:
-        """Show what is pinned where it is drawn."""
+        """Show the pins only beside the views that draw them."""
         self.pin.disabled = len(event.new) == MOST_PINS
         if len(event.new) > len(event.old) and self.tabs.selected == "publish" and "curves" in self.tabs.kept:
             self.tabs.selected = "curves"
 
     def _follow(self) -> None:
-        """Show above the figure the number of the curve in view, and the one before a change."""
+        """Show the number of the curve in view above the figure, and the one before a change."""
         for view in (self.publish, self.curves):
             view.ghost.param.watch(self._compare, "before")
         self.publish.param.watch(self._compare, ["publish", "only"])
@@ -115,7 +115,7 @@ class Explorer(pn.viewable.Viewer):
         self._compare()
 
     def _returned(self, *_: Any) -> None:
-        """A reader who viewed all bounds last time sees them again, unless the address says what to show."""
+        """Show all bounds again to a reader who viewed them last time, unless the address names a view."""
         asked = any(f"{name}=" in (self.search or "") for name in ("tab", "story", "show"))
         if self.bridge and self.bridge.returns and not asked and self.tabs.selected == "publish":
             self.tabs.selected = "curves"
@@ -144,12 +144,12 @@ class Explorer(pn.viewable.Viewer):
         self.curves.legend.visible = self.lesson.shows("table")
         tools = [widgets.tools(self.pin, self.turn)] if self.lesson.shows("tools") else []
         self.front = widgets.component("front", self.publish.switch, *tools, self.headline.number, self.odds.pane, sheet="front")
-        self.holder = widgets.stack(self.front)  # which is hidden as a whole: a grid by its own style sheet stays visible
+        self.holder = widgets.stack(self.front)  # hidden as a whole, since a grid's own style sheet would keep it visible
         if self.lesson.show and views:
             self.tabs.keep(views)
 
     def _prompt(self) -> pn.viewable.Viewable:
-        """A lesson's prompts, in the story's place; without controls also what was invalid in its address."""
+        """A lesson's prompts, in place of the story, and without controls also the errors of its address."""
         words = widgets.html(self.lesson.html(), "words", "story")
         notice = [] if self.lesson.shows(*SETTABLE) else [self.controls.notice]
         prompt = widgets.component("prompt", words, *notice, sheet="prompt")
@@ -192,9 +192,9 @@ class Explorer(pn.viewable.Viewer):
 
         self.story.param.watch(narrow, "step")
         narrow()
-        if self.bridge:  # in a notebook that is saved as it is, a card opens without a server
+        if self.bridge:  # a card opens without a server, as in a saved notebook
             for closed in (*parts.select(pn.Card), self.files.drawer, self.story.panel):
                 widgets.later(closed)
-        # what fits side by side depends on the width that there is, which in a notebook is not the window's
+        # columns depend on the component's width, which in a notebook is not the window's
         foot = [] if self.lesson.present else [colophon()]
         return widgets.component("room", parts, *foot, sheet="room")

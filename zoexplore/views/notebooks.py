@@ -1,9 +1,8 @@
-"""`Component`: parts that a notebook's page is sent quickly and in order.
+"""`Component`: parts that reach a notebook's page quickly and in order.
 
-Panel puts a notebook's style sheets inline model by model, and after each of them Bokeh searches the whole document:
-nine seconds for the explorer. And what changes before the page is there it sends again and again, each message by a
-timer of its own, so that a later one may arrive first: a map that was complete ended as its coarse version. Both are
-mended here for our own components, and for nobody else's.
+Panel inlines a notebook's style sheets model by model, after each of which Bokeh searches the whole document: nine seconds for
+the explorer. And it retries changes made before the page is there, each by its own timer, so that a later one may arrive first:
+a complete map ended as its coarse version. Both are mended here for our own components alone.
 """
 
 import asyncio
@@ -19,11 +18,11 @@ from pyviz_comms import JupyterComm
 
 from zoexplore.views.style import theme
 
-AGAIN = 0.05  # seconds after which it is asked again whether the page is there
+AGAIN = 0.05  # seconds between checks whether the page is there
 
 
 class InOrder(JupyterComm):
-    """A queue before Panel's own way to a notebook's page, which Panel opens when the page is there."""
+    """A queue before Panel's connection to a notebook's page, which Panel opens once the page is there."""
 
     def __init__(self, way: JupyterComm) -> None:
         super().__init__(way.id)
@@ -39,7 +38,7 @@ class InOrder(JupyterComm):
     def _pass_on(self) -> None:
         try:
             page = self.way.comm
-        except ValueError:  # it is not open yet
+        except ValueError:  # not open yet
             asyncio.get_running_loop().call_later(AGAIN, self._pass_on)
             return
         for message in self._early:
@@ -48,7 +47,7 @@ class InOrder(JupyterComm):
 
 
 class Named(pn.custom.JSComponent):
-    """Gives names to what Bokeh leaves without, for screen readers; a page has its own script for it."""
+    """Names Bokeh's unnamed elements for screen readers in a notebook; a page has its own script."""
 
     _esm = theme.script("named")
 
@@ -57,7 +56,7 @@ _with_names: WeakSet[Any] = WeakSet()  # roots of cells
 
 
 class Component(pn.Column):
-    """A column that is complete as it is made: with its style sheets, where a notebook has them inline."""
+    """A column with its style sheets from the start, if a notebook has them inline."""
 
     def get_root(self, doc: Document | None = None, comm: Any = None, preprocess: bool = True) -> Any:
         """The models of a notebook's cell, or of a page."""

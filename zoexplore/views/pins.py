@@ -32,7 +32,7 @@ class Pin:
 
     @classmethod
     def of(cls, text: str) -> tuple["Pin", tuple[str, ...]]:
-        """The pin that a text describes, and what was invalid in it."""
+        """The pin of a text, and its errors."""
         fields, _, name = text.partition("~")
         pairs = (pair.partition(":") for pair in fields.split(",") if pair)
         loaded = from_address({key: value for key, _, value in pairs})
@@ -40,7 +40,7 @@ class Pin:
 
 
 class Pins(param.Parameterized):
-    """Up to `MOST_PINS` pins in order, and the bound that they are compared by."""
+    """Up to `MOST_PINS` pins in order, and the bound that compares them."""
 
     pins = param.List([], item_type=Pin, bounds=(0, MOST_PINS), doc="what is pinned")
     compare = param.String("", doc="the bound whose curves are drawn; empty for each one's smallest")
@@ -59,7 +59,7 @@ class Pins(param.Parameterized):
         self.pins = [pin for at, pin in enumerate(self.pins) if at != place]
 
     def follow(self, preset: Preset) -> None:
-        """Pin a figure's settings in place of what is pinned, where a preset has some; else unpin those of the last figure."""
+        """Replace the pins by a preset's, if it has some; else remove those of the last preset."""
         of_preset = [Pin(_shortened(name), setting, preset.accounting) for name, setting in preset.pins]
         left = [pin for pin in self.pins if pin not in self.of_preset]
         if of_preset:
@@ -74,7 +74,7 @@ class Pins(param.Parameterized):
         return compare + [("pin", pin.text()) for pin in self.pins]
 
     def read(self, texts: list[str], compare: str) -> list[str]:
-        """Take over the pins of an address. Returns what could not be used."""
+        """Set the pins from an address. Returns the errors."""
         read = [Pin.of(text) for text in texts[:MOST_PINS]]
         self.param.update(pins=[pin for pin, _ in read], compare=compare)
         problems = [f"pin {place}: {said}" for place, (_, p) in enumerate(read, start=1) for said in p]
@@ -82,7 +82,7 @@ class Pins(param.Parameterized):
 
 
 def grouped(text: str) -> str:
-    """A field's text, with whole numbers as they are written elsewhere."""
+    """A field's text, with whole numbers in groups of three digits."""
     return format_count(int(text)) if text.isdigit() else text
 
 

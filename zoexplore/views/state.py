@@ -1,4 +1,4 @@
-"""The explorer's state: what a reader has set, always valid. Free of Panel."""
+"""The explorer's state: the reader's choices, always valid. Free of Panel."""
 
 from dataclasses import asdict, fields
 from typing import Any
@@ -27,7 +27,7 @@ _HELD = "K is held at d = {d}: there are no more orthonormal directions than dim
 
 
 def _number(name: str, **more: Any) -> param.Number:
-    """A param of one of the numeric fields: its slider's range is the table's, its default the demonstration run's."""
+    """A param of a numeric field, with the table's range for its slider and the demonstration run's value as default."""
     known = FIELDS[name]
     soft: dict[str, Any] = {} if known.linear else {"softbounds": (known.low, known.high)}
     if known.whole:
@@ -40,13 +40,12 @@ _POSITIVE: dict[str, Any] = {"bounds": (0, None), "inclusive_bounds": (False, Tr
 
 
 class State(param.Parameterized):
-    """One run's parameters and how it is accounted, as params; `setting` and `accounting` are them, validated.
+    """One run's parameters and its accounting as params; `setting` and `accounting` are the validated values.
 
-    `softbounds` are the ranges of sliders; `bounds` are what is possible. Setting a param to what cannot be (K above d,
-    m above M) raises `ValueError` and changes nothing. `ask` refuses instead, and says why in `refusal`.
+    `softbounds` are the ranges of sliders, `bounds` those of possible values. Setting a param to an impossible value (K above
+    d, m above M) raises `ValueError` and changes nothing. `ask` refuses instead, and says why in `refusal`.
 
-    K never exceeds d: where d falls below the K that was asked for, K is held at d, `note` says so, and K comes back
-    as d does.
+    K never exceeds d: if d falls below the requested K, K is held at d, `note` says so, and K returns when d does.
     """
 
     n = _number("n")
@@ -112,12 +111,12 @@ class State(param.Parameterized):
             self.note = _HELD.format(d=K, asked=asked) if K < asked else ""
 
     def ask(self, **values: Any) -> bool:
-        """Change values together, or refuse them together and say why in `refusal`. Returns whether they were taken."""
+        """Change values together, or refuse them together and say why in `refusal`. Returns whether they changed."""
         self.moving = False
         return self._ask(values)
 
     def slide(self, **values: Any) -> bool:
-        """`ask`, while a slider is held: the history records the run only at the end."""
+        """`ask` while a slider is held; the history records only the final run."""
         self.moving = True
         return self._ask(values)
 

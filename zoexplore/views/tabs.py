@@ -1,4 +1,4 @@
-"""The tabs: questions in the order in which a person asks them, and the views that answer each, of which one is shown."""
+"""The tabs: questions in a reader's order, with the views that answer each, one of which is shown."""
 
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ VIEWS = {name: view for views in TABS.values() for name, view in views.items()}
 
 
 class Bar(pn.custom.JSComponent):
-    """A tab list for screen readers and hands."""
+    """A tab list, also for keyboards and screen readers."""
 
     titles = param.List([], doc="pairs of a name and the title that is shown")
     selected = param.String("", doc="the name of the one that is selected; empty for none")
@@ -48,20 +48,20 @@ class Bar(pn.custom.JSComponent):
 
 
 class Tabs(pn.viewable.Viewer):
-    """Tabs, and the view that is selected. A view is built when it is first shown, and sleeps while another is."""
+    """Tabs, and the selected view. A view is built when first shown, and sleeps while another is shown."""
 
     selected = param.Selector(default="publish", objects=list(VIEWS), doc="the view that is shown")
     built = param.List([], item_type=str, doc="the views that there are, which are those that have been asked for")
 
     def __init__(self, state: State | None = None, pins: Pins | None = None, type_size: float = 1.0, **params: Any) -> None:
-        """`type_size` is how many times as large as else the figures' words are, as in a lecture hall."""
+        """`type_size` scales the text of figures, for a lecture hall."""
         super().__init__(**params)
         self.state, self.pins = state or State(), pins or Pins()
         self._dark, self._type_size = False, type_size
         self.views: dict[str, View] = {}
-        self.quiet = False  # whether no tabs are offered, as in the story
-        self.kept = tuple(VIEWS)  # the views that can be selected, of which a lesson has fewer
-        self._last = {tab: next(iter(views)) for tab, views in TABS.items()}  # of every tab, the view that was shown last
+        self.quiet = False  # whether tabs are hidden, as in the story
+        self.kept = tuple(VIEWS)  # the selectable views; a lesson has fewer
+        self._last = {tab: next(iter(views)) for tab, views in TABS.items()}  # the last shown view of every tab
         self.bar = Bar(label="questions", css_classes=["zx-tabs"], stylesheets=[theme.css("tabs")], margin=0)
         self.parts = Bar(label="parts of this tab", css_classes=["zx-parts"], stylesheets=[theme.css("parts")], margin=0)
         self.bar.param.watch(self._turned, "selected")
@@ -86,18 +86,18 @@ class Tabs(pn.viewable.Viewer):
 
     @staticmethod
     def asks() -> dict[str, tuple[str, ...]]:
-        """View -> the params that are asked there and that an address keeps."""
+        """View -> its params that an address keeps."""
         return {name: kind.asks for name, (_, kind) in VIEWS.items()}
 
     def keep(self, views: tuple[str, ...]) -> None:
-        """Allow only these views to be selected, also by an address."""
+        """Restrict the selectable views, also for addresses."""
         self.kept = views
         self.selected = views[0]
         self.param.selected.objects = list(views)
         self._write()
 
     def offer(self, tabs: bool) -> None:
-        """Whether to offer tabs besides the one shown."""
+        """Show or hide the other tabs."""
         self.quiet = not tabs
         self._write()
 
@@ -113,7 +113,7 @@ class Tabs(pn.viewable.Viewer):
         return [view for view in TABS[tab] if view in self.kept]
 
     def _write(self) -> None:
-        """Say in both bars what is shown and what else there is. Between the two views of the first tab a button turns."""
+        """Update both bars. A button switches between the two views of the first tab."""
         tabs = [tab for tab in TABS if self._of(tab)]
         parts = [] if "publish" in TABS[self.tab] else self._of(self.tab)
         self.bar.param.update(titles=[[tab, tab] for tab in tabs], selected=self.tab, visible=len(tabs) > 1 and not self.quiet)
@@ -135,7 +135,7 @@ class Tabs(pn.viewable.Viewer):
                 self._holder.append(self._frames[self.selected])
 
     def _frame(self, view: View) -> pn.Column:
-        """A view, with a veil while it waits for what is to be drawn."""
+        """A view, veiled until it is drawn."""
         panel = view.__panel__()
         if self._type_size != 1:
             for pane in panel.select(pn.pane.Bokeh):

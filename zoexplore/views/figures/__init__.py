@@ -1,1 +1,1 @@
-"""Everything drawn: the figures, their axes and marks, and the pictures that are saved of them."""
+"""The figures, with their axes, marks and legends."""

@@ -45,7 +45,7 @@ class Abscissa:
         return nan if value is None else float(self.axis.place(value))
 
     def mark(self) -> None:
-        """Put the line and its handle where the current value is; nowhere if there is none."""
+        """Put the line and its handle at the current value, if there is one."""
         at = now if isfinite(now := self.now()) else None
         value = getattr(self.state.setting, self.over)
         said = "" if value is None else format_count(value) if self.axis.whole else format_short(value)
@@ -57,7 +57,7 @@ class Abscissa:
         self.range.show(self.axis.frame(self.state.setting), fresh)
 
     def _dragged(self, place: float, held: bool) -> None:
-        """The handle was dragged, or a place clicked: that is the value now."""
+        """Set the value after a drag of the handle or a click."""
         value: Any = self.axis.value(place)
         if not self.axis.linear:
             value = type(value)(float(f"{value:.3g}"))

@@ -41,7 +41,7 @@ class Attack(View):
     guess = param.Number(0.001, bounds=(0, 1), inclusive_bounds=(False, False), doc="the chance to guess a record anyway")
 
     def build(self) -> None:
-        self._given: dict[str, Guarantee] = {}  # by every bound, for the run that is drawn
+        self._given: dict[str, Guarantee] = {}  # by every bound, for the drawn run
         self._allowed: dict[str, TradeOff] = {}
         self.source = empty("attack", "x", "value", *STYLES)
         self.figure = self._figure()

@@ -1,4 +1,4 @@
-"""All bounds: epsilon of each against a field, in one figure that is built once and only ever given new data."""
+"""All bounds: epsilon of each against a field, in one figure that is built once and then only gets new data."""
 
 from math import inf, nan
 from typing import Any
@@ -42,7 +42,7 @@ STYLES = {REFERENCE: theme.REFERENCE, **{bound: theme.style_of(bound) for bound 
 def columns(curves: CurveSet, field: str = "T") -> dict[str, np.ndarray]:
     """The figure's data: the field's values and their places, every bound by its id, and composition at beta = 1.
 
-    What is not positive and finite is nan, which a log axis leaves out.
+    Values that are not positive and finite are nan, which a log axis leaves out.
     """
     drawn = {name: drawable(epsilon) for name, epsilon in (*curves.epsilon.items(), (REFERENCE, curves.reference))}
     return {"x": AXES[field].place(curves.values), "value": curves.values, **drawn}
@@ -55,7 +55,7 @@ class Curves(View):
 
     def build(self) -> None:
         self.source = empty("curves", "x", "value", *BOUNDS, REFERENCE)
-        self.found: dict[str, Guarantee] = {}  # of the run that is drawn
+        self.found: dict[str, Guarantee] = {}  # of the drawn run
         self.public = inf
         self.marks = empty("marks", "bound", "x", "y", "marker", "colour")
         self.figure = self._figure()
@@ -95,7 +95,7 @@ class Curves(View):
         return fig
 
     def _marks(self) -> dict[str, list[Any]]:
-        """The current value on every curve, nan where there is none; of what is off the frame, on its edge. A row a bound."""
+        """The current value on every curve, a row each: nan if there is none, on the frame's edge if outside."""
         drawn = {bound for bound, g in self.found.items() if g.valid and g.epsilon > 0} - {*self.legend.muted}
         epsilon = {bound: g.epsilon if bound in drawn else nan for bound, g in self.found.items()}
         low, high = self.up.ends
@@ -113,9 +113,9 @@ class Curves(View):
         return f"ε at {', '.join(text for field, text in held.items() if field != self.abscissa.over)}"
 
     async def refresh(self) -> None:
-        """After a change: one replacement of each source's data, and nothing else that is not different.
+        """Redraw after a change, with one replacement of each source's data.
 
-        On batches curves are sketched first; the exact ones, nowhere higher, follow when no slider is held.
+        On batches a sketch comes first; the exact curves, nowhere higher, follow when no slider is held.
         """
         setting, accounting = self.state.setting, self.state.accounting
         counted = sketched(setting, accounting, self.along)
@@ -128,7 +128,7 @@ class Curves(View):
             self.sketch = self.refining = False
 
     async def _drawn(self, setting: Setting, accounting: Accounting, curves: CurveSet | None = None) -> None:
-        """Draw a run's curves, accounted so, and what belongs to them."""
+        """Draw a run's curves under an accounting, with marks, names and legend."""
         found = await ask(guarantees, setting, accounting)
         curves = curves or await ask(curve_set, setting, accounting, self.along)
         self.public = await ask(public_epsilon, setting, accounting)
@@ -147,7 +147,7 @@ class Curves(View):
         self.hover.tooltips = tooltip(f"<i>ε</i> at {axis.symbol} = @{{x}}{{value}}", rows)
         self.abscissa.mark()
         self.figure.yaxis.axis_label = self._y_label()
-        self.figure.tags = [f"{self._y_label()} against {axis.title}"]  # for ears: the x axis has a handle for a name
+        self.figure.tags = [f"{self._y_label()} against {axis.title}"]  # for screen readers: a handle covers the x axis's label
         self.fit(fresh)
         self.marks.data = self._marks()
         self._named()
@@ -158,7 +158,7 @@ class Curves(View):
         )
 
     def _draw_lines(self) -> None:
-        """A frame on the wire for each column: what is as it was is not sent."""
+        """Send only the columns that changed, a message each."""
         data, drawn = columns(self._curves, self.along) | self.pinned.columns(self._curves.values), self.source.data
         if data.keys() != drawn.keys() or data["x"].shape != np.shape(drawn["x"]):
             self.source.data = data
@@ -185,7 +185,7 @@ class Curves(View):
         now = [g.epsilon for bound, g in self.found.items() if bound in drawn and BOUNDS[bound].of_this_run]
         now = [epsilon for epsilon in now if 0 < epsilon < inf]
         self.up.show_decades(drawn, self.pinned.source.data["ys"], now, fresh)
-        self.probe.glyph.y = fixed(self.up.ends[1])  # the hover stands on it
+        self.probe.glyph.y = fixed(self.up.ends[1])  # the hover sits on it
 
     def _entries(self) -> list[dict[str, Any]]:
         """The curves drawn, those absent with the reason, the comparison, then the pins."""

@@ -1,4 +1,6 @@
-"""What epsilon means, as a game: a released model, with or without the record? The score beside what the bound allows at most."""
+"""What epsilon means, as a game: was the record in the data of a released model? The score, beside the most that the bound
+allows.
+"""
 
 from typing import Any
 
@@ -15,8 +17,8 @@ from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 SEEN = {"Every step": "every", "Only the last": "last"}
-LOUDER = 0.3  # of the noise scale that is set: the other one that is played at
-_MOST = 40.0  # widths of the noise between the clouds, at which nothing is left to guess
+LOUDER = 0.3  # the second noise scale of the game, as a multiple of the set one
+_MOST = 40.0  # distance of the clouds in noise widths, at which nothing is left to guess
 
 
 class Board(pn.custom.JSComponent):
@@ -34,7 +36,7 @@ class Board(pn.custom.JSComponent):
 
 
 class Game(View):
-    """Twenty rounds; a switch reveals all iterates, and another one lowers the noise."""
+    """Twenty rounds, with a switch that reveals all iterates and one that lowers the noise."""
 
     asks = ("seen",)
 
@@ -58,7 +60,7 @@ class Game(View):
             self.state.ask(sigma=event.new)
 
     def _rescaled(self, *_: object) -> None:
-        """A noise scale set elsewhere becomes the first of the two."""
+        """Take a noise scale set elsewhere as the first of the two."""
         if self.state.sigma not in self._scales().values():
             self._base = self.state.sigma
         self.scale.param.update(options=self._scales(), value=self.state.sigma)

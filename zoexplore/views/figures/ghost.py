@@ -1,4 +1,4 @@
-"""The ghost of a curve: as it was before a change, for two seconds, and the number that it had."""
+"""The ghost of a curve: its shape and number before a change, shown for two seconds."""
 
 import asyncio
 from collections.abc import Callable
@@ -17,17 +17,17 @@ from zoexplore.views.state import State
 from zoexplore.views.style import theme
 
 SECONDS = 2.0
-# What a guarantee supposes: two numbers that suppose different things are never compared.
+# Numbers under different suppositions are never compared.
 SUPPOSED = ("regime", "lipschitz", "clipping", "linear", "neighbours", "records_per_person", "releases", "sampling", "delta")
 
 
 def supposition(setting: Setting, accounting: Accounting) -> tuple[Any, ...]:
-    """What a number rests on."""
+    """The supposition of a guarantee."""
     return (*(getattr(setting, name, None) for name in SUPPOSED), replace(accounting, schedule="constant"))
 
 
 class Ghost(param.Parameterized):
-    """Draws the curve as it was before a change of the run, or before a drag, with its number."""
+    """Draws the curve before a change of the run, or before a drag, with its number."""
 
     before = param.Number(None, allow_None=True, doc="epsilon before the change; none where nothing is compared")
 
@@ -37,12 +37,12 @@ class Ghost(param.Parameterized):
         look = {"line_color": theme.colour("edge"), "line_width": 1.6, "line_dash": [3, 4]}
         fig.line("x", "y", source=self.source, level="underlay", **look)
         self._pushed, self._fading = pushed, Task()
-        self._shown: tuple[Any, ...] = ()  # what is drawn now: run, what it supposes, which curve, epsilon, its places
-        self._from: tuple[Any, ...] = ()  # the same when the drag began
+        self._shown: tuple[Any, ...] = ()  # the drawn run, its supposition, the curve, epsilon and places
+        self._from: tuple[Any, ...] = ()  # the same, at the start of a drag
         state.param.watch(self._released, "moving")
 
     def follow(self, state: State, kind: str, epsilon: float, x: np.ndarray, y: np.ndarray) -> None:
-        """A curve is redrawn: show its previous shape, unless that rested on another assumption."""
+        """Show a redrawn curve's previous shape, unless that had another supposition."""
         now = (state.setting, supposition(state.setting, state.accounting), kind, epsilon, x, y)
         before = self._from or self._shown
         if before and before[0] != now[0] and before[1:3] == now[1:3]:

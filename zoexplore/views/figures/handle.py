@@ -1,4 +1,4 @@
-"""The handle of a figure's dotted line: it drags the value that is set, as a click in the figure sets it."""
+"""The handle of a figure's dotted line, which drags the value that a click in the figure sets."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,11 +11,11 @@ from bokeh.plotting import figure
 
 from zoexplore.views.style import theme
 
-GUESSED = (680, 420)  # pixels of a figure that no browser has measured yet
+GUESSED = (680, 420)  # pixels, until a browser has measured the figure
 
 
 class Handle(pn.custom.JSComponent):
-    """A pill below a figure, under what is set. `asked` and `held` are the reader's, `size` is measured in pixels."""
+    """A pill below a figure, at the current value. The reader sets `asked` and `held`; `size` is in pixels."""
 
     drawn = param.String(doc="the name of the figure")
     at = param.Number(1.0, allow_None=True, doc="where the line is, on the figure's x axis")

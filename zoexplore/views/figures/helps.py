@@ -1,4 +1,4 @@
-"""When hiding the iterates helps: by how much epsilon falls over two fields, by which bound, and why not; and published runs."""
+"""Where hiding the iterates helps, over two fields: by how much, by which bound, or why not; and published runs."""
 
 from collections.abc import Callable
 from html import escape
@@ -36,16 +36,16 @@ _SWATCH = '<span><i style="background:light-dark({},{})"></i>{}</span>'
 _KINDS = dict(zip((*BANDS, "an assumption fails"), (*theme.GAINS, theme.UNCOVERED), strict=True))
 _LEGEND = f"<p>Hiding divides ε by{''.join(_SWATCH.format(*pair, name) for name, pair in _KINDS.items())}</p>"
 _EDGES = np.log10([1e-9, *list(BANDS.values())[:-1], 1e13])
-_APART, _MARK = 0.045, 21  # of the figure's width, and pixels at least, between the marks of two runs
+_APART, _MARK = 0.045, 21  # least distance of two runs' marks, as a share of the figure's width and in pixels
 
 
 def places(field: str, values: Any) -> np.ndarray:
-    """Where values of a field are drawn."""
+    """The values at which a field is drawn."""
     return np.log10(AXES[field].place(np.maximum(np.asarray(values, float), 1e-300)))
 
 
 def tips(gain: Gain) -> list[str]:
-    """The tooltip of every cell: the gain and the bound that gives it, or why there is none."""
+    """The tooltip of every cell: the gain and its bound, or why there is none."""
     columns = gain.ratio, gain.composition, gain.least, gain.winner, gain.why
     return [
         escape(why) if why else f"<b>{escape(BOUNDS[by].title)}</b><br>ε ÷ {_fall(ratio)}: {_from_to(before, now)}"
@@ -149,7 +149,7 @@ class Helps(View):
         published = list(RUNS.values())
         for number, run in sorted(enumerate(published, start=1), key=lambda each: self._at(each[1].setting)):
             x, y = self._at(run.setting)
-            x = max([x, *(row["x"] + apart for row in rows if row["y"] == y)])  # side by side where they share a place
+            x = max([x, *(row["x"] + apart for row in rows if row["y"] == y)])  # side by side if they share a place
             claim = f"claimed {run.claimed:g}, provable {format_number(run.ours, FIGURES)}"
             tip = f"<b>{escape(run.name)}</b><br>{claim}<br>{escape(run.difference)}"
             rows.append({"x": x, "y": y, "text": str(number), "tip": tip})
@@ -166,7 +166,7 @@ class Helps(View):
         self.handle.param.update(at=float(x), label=f"T = {format_count(T)}", title="T, steps")
 
     def _say(self, here: Gain) -> None:
-        """Write by how much hiding helps this run, or why it does not, and the published runs."""
+        """Write how much hiding helps this run, or why it does not, and the published runs."""
         ratio, before, now = float(here.ratio[0, 0]), float(here.composition[0, 0]), float(here.least[0, 0])
         if why := str(here.why[0, 0]):
             said = f'<p class="epsilon"><i>ε</i> ÷ 1</p><p>Hiding the iterates gains nothing here. {escape(why)}</p>'
@@ -186,7 +186,7 @@ class Helps(View):
         self.table.object = widgets.region("published runs", f"<table>{head}<tbody>{rows}</tbody></table>")
 
     def _tapped(self, event: Tap) -> None:
-        """Take the published run whose mark is there, or else both fields' values."""
+        """Select the published run marked there, or else set both fields."""
         if event.x is None or event.y is None:
             return
         wide, high = (span.end - span.start for span in (self.figure.x_range, self.figure.y_range))

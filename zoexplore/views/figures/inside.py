@@ -1,4 +1,4 @@
-"""Inside the bound: what its proof does at every step, drawn and said."""
+"""Inside the bound: its proof step by step, in figures and words."""
 
 from html import escape
 from math import floor, log10
@@ -23,7 +23,7 @@ from zoexplore.views.view import View
 
 SHOWN = {bound.title: bound.id for bound in reversed(BOUNDS.values()) if bound.hides_iterates}
 MOST_DOTS = 40  # steps that are drawn as dots, too
-# title of the panel: (column, what it is, colour of the bound that it borrows)
+# title of the panel: (column, label, bound whose colour it borrows)
 PANELS = {
     "distance": ("How far apart the runs may be, z", [("z", "z", "theorem")]),
     "shifts": ("What noise hides, as a length", [("p", "p along them", "composition"), ("a", "a across", "sharp")]),
@@ -36,7 +36,7 @@ PANELS = {
 
 
 def above(top: float) -> float:
-    """The next round number with some room to it, so that an axis does not move with every step of a slider."""
+    """The next round number some way above, so that an axis does not move with every step of a slider."""
     if not top > 0:
         return 1.0
     tens = 10.0 ** floor(log10(top))
@@ -70,7 +70,7 @@ def _steps(count: int) -> str:
 
 
 def _earlier(steps: int) -> str:
-    """A sentence: so many earlier steps cost nothing."""
+    """A sentence that some earlier steps cost nothing."""
     if steps == 0:
         return ""
     return ": the step before costs nothing" if steps == 1 else f": the {format_count(steps)} earlier steps cost nothing"

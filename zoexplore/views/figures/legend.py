@@ -1,4 +1,4 @@
-"""Legends: the table of what is drawn, which is the switch for it; and of what else is drawn, on a figure's canvas."""
+"""Legends: the table of curves, with a switch each, and the legend on a figure's canvas."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from bokeh.plotting import figure
 from zoexplore.bounds.bound import Style
 from zoexplore.views.style import theme
 
-UNASKED = ["output-perturbation", "corollary"]  # curves that are off until somebody asks for them
+UNASKED = ["output-perturbation", "corollary"]  # curves that are off at first
 
 
 def add_legend(fig: figure, items: Sequence[Any]) -> None:
@@ -25,7 +25,7 @@ def add_legend(fig: figure, items: Sequence[Any]) -> None:
 
 
 class Legend(pn.custom.JSComponent):
-    """A row for each curve with its number; curves in `muted` are not drawn: what that means is the figure's affair."""
+    """A row for each curve with its number and switch. The figure hides curves in `muted`."""
 
     entries = param.List([], item_type=dict, doc="what `entry` makes, in order, those of a group together")
     muted = param.List([], item_type=str, doc="the keys of the curves that are switched off")

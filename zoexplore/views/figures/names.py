@@ -1,5 +1,5 @@
-"""Names at the ends of curves, in a margin of their own that no curve enters: curves that end together share a place, and no two
-names meet.
+"""Names at the ends of curves, in a margin that no curve enters: curves that end together share a place, and no two names
+overlap.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,21 +9,20 @@ from bokeh.plotting import figure
 
 from zoexplore.views.figures.parts import empty, fill, words
 
-TYPE = 12  # pixels: of names, but in a lecture
-LINE = 17  # pixels from one line to the next, in that type
-MARGIN, BRIEF_MARGIN = 156, 118  # pixels for names, and for short ones, in that type
-LONGEST, BRIEF = 22, 15  # characters that they have room for
-NARROW = 560  # pixels of a figure that has room for short names only
-_SAME = 1.5  # pixels: curves that end nearer share a place
-_BRIEF = {  # of titles that a phone has no room for
+TYPE = 12  # type size in pixels, except in a lecture
+LINE = 17  # pixels from one line to the next, at that size
+MARGIN, BRIEF_MARGIN = 156, 118  # pixels for names, and for short ones, at that size
+LONGEST, BRIEF = 22, 15  # characters that fit
+NARROW = 560  # pixels; a narrower figure has room for short names only
+_SAME = 1.5  # pixels; curves that end closer share a place
+_BRIEF = {  # short forms of titles, for a phone
     "Noisy gradient descent": "Noisy GD", "Hidden-state theorem": "Theorem", "Output perturbation": "Output pert.",
     "Composition at β\u00a0=\u00a01": "… at β\u00a0=\u00a01",
 }  # fmt: skip
 
 
 def spread(wanted: Sequence[float], heights: Sequence[float], room: float) -> list[float]:
-    """Where blocks of these heights begin, as near to where they are wanted as may be: none meets another, all are within `room`
-    if there is enough of it.
+    """Starts of blocks of these heights, near the wanted places: without overlap, and within `room` if they fit.
 
     >>> spread([10, 12, 90], [20, 20, 20], 100)
     [0.0, 20.0, 80.0]
@@ -33,21 +32,21 @@ def spread(wanted: Sequence[float], heights: Sequence[float], room: float) -> li
     for i in order:  # down from the top
         end = starts[i] = max(float(wanted[i]) - heights[i] / 2, end)
         end += heights[i]
-    for i in order[::-1]:  # and up from the bottom, where they have run out of it
+    for i in order[::-1]:  # and up from the bottom, if they ran out of room
         room -= heights[i]
         starts[i] = room = min(starts[i], room)
     return [float(max(start, 0.0)) for start in starts] if room >= 0 else [float(start - room) for start in starts]
 
 
 def fitted(title: str, narrow: bool) -> str:
-    """A line as it fits into the margin. Whether constants are the printed ones, the table says."""
+    """A line shortened to fit the margin; the table tells whether constants are the printed ones."""
     text, most = title.removesuffix(" (as printed)"), BRIEF if narrow else LONGEST
     text = _BRIEF.get(text, text) if narrow else text
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 class Names:
-    """The names of a figure's curves. One row for every place, always: BokehJS makes labels of new data a little later than their
+    """The names of a figure's curves. Their source always has a row for every place: BokehJS makes labels later than their
     colours, and would look for the colour of a label whose row is gone.
     """
 
@@ -61,7 +60,7 @@ class Names:
 
     @property
     def times(self) -> float:
-        """How large the type is, as `enlarge` has made it."""
+        """The scale of the type, as set by `enlarge`."""
         size = self.glyph.text_font_size
         return float(str(getattr(size, "value", size)).removesuffix("px")) / TYPE
 
@@ -69,7 +68,7 @@ class Names:
         """Write names at the ends of their curves.
 
         Args:
-            ends: what it says, lines and all -> the value at the end, the colour, whether it is bold.
+            ends: name, with its line breaks -> the value at the end, the colour, whether it is bold.
             size: the figure's width and the frame's height in pixels. Not the frame's width, which the names' own margin changes.
             log: whether the axis is logarithmic.
             share: whether curves that end at the same height share a place, as equal ones do.
@@ -92,7 +91,7 @@ class Names:
                 placed.append([at, text.split("\n"), colour, bold, float(np.clip(value, low, high))])
         heights = [line * len(lines) for _, lines, *_ in placed]
         tops = spread([at for at, *_ in placed], heights, height + line / 2)
-        rows = [  # each from its curve's end, which is right even before a browser has measured the frame
+        rows = [  # relative to the curve's end, so right even before a browser has measured the frame
             {"x": self.figure.x_range.end, "y": y, "dx": 10, "dy": top - at - line / 2 + 2, "text": "\n".join(lines),
              "colour": colour, "style": "bold" if bold else "normal"}
             for top, (at, lines, colour, bold, y) in zip(tops, placed, strict=True)

@@ -1,4 +1,4 @@
-"""What every figure has in common: its canvas in the page's colours, how its axes write numbers, what hovering shows."""
+"""Parts of every figure: the canvas in the page's colours, number formats of the axes, and tooltips."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -35,10 +35,10 @@ if (e >= -3 && e < 4) return String(Number((10 ** e).toPrecision(3)));
 const up = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 return "10" + [...String(e)].map(c => c == "-" ? "⁻" : up[Number(c)]).join("");
 """
-# Where an axis may span less than a decade, what is not one is written too, if that is short.
+# An axis that may span less than a decade also labels other short numbers.
 LOG_TICKS = f"if (tick >= 0.01 && tick < 1000) return String(Number(tick.toPrecision(3)));{TICKS}"
-# The name of a column comes as the format: Bokeh would print a missing value as NaN before any formatter sees it.
-# Rounded up, like everything that may be a privacy loss; what is hovered over, by the column "value", to the nearest.
+# The format is a column's name: Bokeh would print a missing value as NaN before any formatter sees it.
+# Rounded up, as privacy losses are; the hovered value, in the column "value", to the nearest.
 DIGITS = """
 value = source.data[format]?.[special_vars.index];
 if (format.startsWith("pin ") && !(value <= Infinity)) return "–";
@@ -55,12 +55,12 @@ return mantissa + " × 10" + [...String(e)].map(c => c == "-" ? "⁻" : up[Numbe
 """
 
 _NONE = np.array([])
-EVERYWHERE = (0.0, inf)  # the ends of a range before any have been chosen
+EVERYWHERE = (0.0, inf)  # the ends of a range at first
 _SHORT = "return String(Number(tick.toPrecision(3))).replace('-', '−')"  # linear axes
 _TOLD = "return texts.find(([x]) => Math.abs(tick - x) <= 1e-9 * (Math.abs(x) || 1))?.[1] ?? ''"
 
-# A finger that is lifted has left the figure, and with it goes what hovering shows. So a tap is followed by a move, which stays
-# until something else is touched.
+# Lifting a finger leaves the figure and closes its tooltip. So a move follows each tap, and the tooltip stays until the
+# next touch.
 TAP = """
 const area = Bokeh.index.find_one(cb_obj.origin)?.canvas_view.ui_event_bus.hit_area;
 if (!area) return;
@@ -79,13 +79,13 @@ setTimeout(() => {
 
 
 def hover(fig: figure, probe: GlyphRenderer, absent: str = "∞") -> HoverTool:
-    """Have a figure show a table of every curve at one abscissa, which is yet to be written (`tooltip`). It stands on the probe:
-    at the top of the frame it covers no curve, and it keeps within the width of a phone.
+    """Show a table of every curve at one abscissa (see `tooltip`), on the probe at the top of the frame, where it covers no
+    curve and fits a phone.
 
     Args:
-        fig: what is pointed at.
-        probe: an invisible line along the top, through the places that can be pointed at; its source has the numbers.
-        absent: what is said where a column has no finite number.
+        fig: the figure.
+        probe: an invisible line along the top through all abscissas; its source has the numbers.
+        absent: the text for a number that is not finite.
     """
     tool = HoverTool(
         renderers=[probe],
@@ -101,7 +101,7 @@ def hover(fig: figure, probe: GlyphRenderer, absent: str = "∞") -> HoverTool:
 
 
 def tooltip(caption: str, rows: dict[str, tuple[str, theme.Style]]) -> str:
-    """The table of a hover. Its caption has columns as `@{x}{name}`; its rows tell what each column is and how it is drawn."""
+    """The table of a hover. Its caption has columns as `@{x}{name}`; its rows have the label and style of each column."""
     cells = "".join(
         f"<tr><td>{theme.swatch(style, 26)}</td><td>{escape(title)}</td><td>@{{x}}{{{name}}}</td></tr>"
         for name, (title, style) in rows.items()
@@ -110,15 +110,15 @@ def tooltip(caption: str, rows: dict[str, tuple[str, theme.Style]]) -> str:
 
 
 def tells(fig: figure, dots: GlyphRenderer) -> None:
-    """Show the column "tip" as HTML where the pointer is over a figure's marks; none looks selected."""
+    """Show the column "tip" as HTML over a figure's marks, without marking any as selected."""
     dots.nonselection_glyph = dots.selection_glyph = None
     tooltip = f'<div class="tip"><style>{theme.css("mark")}</style>@tip{{safe}}</div>'
     fig.add_tools(HoverTool(renderers=[dots], tooltips=tooltip, visible=False, point_policy="snap_to_data"))
 
 
 def blank(name: str, sheet: str = "figure", bare: bool = False, **params: Any) -> figure:
-    """An empty figure as the page has them, in light colours: short numbers or decades at its axes, no logo, a toolbar that
-    hides, which only saves where it is `bare`; a finger on it scrolls the page.
+    """An empty figure in the page's style and light colours: short numbers or decades at its axes, no logo, and a toolbar
+    that hides; if `bare`, it only saves. A finger on the figure scrolls the page.
     """
     tools = {"tools": "save" if bare else "pan,wheel_zoom,box_zoom,reset,save", "toolbar_location": "above"}
     look = {"height": 500, "sizing_mode": "stretch_width", "stylesheets": [theme.css("canvas", sheet)], "min_border_right": 18}
@@ -127,7 +127,7 @@ def blank(name: str, sheet: str = "figure", bare: bool = False, **params: Any) -
 
 
 def dressed(fig: figure) -> figure:
-    """A figure in the page's light colours and its type."""
+    """Apply the page's light colours and type to a figure."""
     fig.toolbar.logo = None
     fig.toolbar.autohide = True
     ink = theme.colour("ink")
@@ -151,7 +151,7 @@ def dressed(fig: figure) -> figure:
     return fig
 
 
-# A tick near the handle of a figure's dotted line says nothing: there the handle stands.
+# A tick near the handle of a figure's dotted line has no label.
 _BESIDE_HANDLE = """
 const place = (x) => log ? Math.log(x) : x, {start, end} = fig.x_range;
 const share = Math.abs(place(tick) - place(now.location)) / Math.abs(place(end) - place(start));
@@ -161,7 +161,7 @@ if (now.location != null && share * wide < 62) return "";
 
 
 def give_way(axis: Any, now: Span, fig: figure) -> None:
-    """Let the labels of an axis's ticks leave the room for the handle of a line."""
+    """Hide tick labels near the handle of a line."""
     formatter = axis.formatter
     if "now" not in formatter.args:
         log = isinstance(axis, LogAxis)
@@ -170,7 +170,7 @@ def give_way(axis: Any, now: Span, fig: figure) -> None:
 
 
 def empty(name: str, *columns: str) -> ColumnDataSource:
-    """A source of these columns, which have no rows yet."""
+    """A source of these columns without rows."""
     return ColumnDataSource({column: [] for column in columns}, name=name)
 
 
@@ -185,7 +185,7 @@ def put(source: ColumnDataSource, x: Sequence[float] | np.ndarray = (), y: Seque
 
 
 def mark(fig: figure, at: float, dimension: str = "height", **look: Any) -> Span:
-    """A line over the whole of a figure at what is set or shown now; "height" marks a place on its x axis."""
+    """A line across a figure at the current value; "height" marks a value of the x axis."""
     look = {"line_color": theme.colour("muted"), "line_width": 1.2, "line_dash": [2, 3], **look}
     span = Span(location=at, dimension=dimension, **look)
     fig.add_layout(span)
@@ -193,13 +193,13 @@ def mark(fig: figure, at: float, dimension: str = "height", **look: Any) -> Span
 
 
 def words(fig: figure, x: str, y: str, text: str, source: ColumnDataSource, **look: Any) -> GlyphRenderer:
-    """Words at places of a source, over whatever is drawn."""
+    """Words at places of a source, above everything else."""
     look = {"level": "overlay", "text_font": {"value": theme.FONT}, "text_font_size": "12px", **look}
     return fig.text(x, y, text, source=source, **look)
 
 
 def paint(fig: figure, dark: bool) -> None:
-    """Give whatever has a colour in a figure, its data's columns included, its partner in a scheme (`theme.partner`)."""
+    """Replace all colours of a figure, also in its data, by their partners in a scheme (`theme.partner`)."""
     for model in _drawn(fig):
         if isinstance(model, ColumnDataSource):
             columns = {name: values for name, values in model.data.items() if _are_colours(values)}
@@ -212,7 +212,7 @@ def paint(fig: figure, dark: bool) -> None:
 
 
 def _drawn(fig: figure) -> Iterator[Model]:
-    """The models of a figure that may have colours, much faster than walking all references."""
+    """The models of a figure that may have colours, found faster than by following all references."""
     yield fig
     yield from (fig.title,) if fig.title else ()
     for side in (fig.left, fig.right, fig.above, fig.below, fig.center):
@@ -235,20 +235,20 @@ def _are_colours(values: Sequence[Any]) -> bool:
 
 
 def stroke(style: theme.Style) -> dict[str, Any]:
-    """How a line in a style is drawn, in its light colour."""
+    """Bokeh's properties of a line in a bound's style, in its light colour."""
     look = {"line_width": style.width, "line_dash": list(style.dash), "line_join": "round"}
     return {"line_color": style.colour[theme.LIGHT], **look}
 
 
 class FittedRange:
-    """A range that shows what fits, unless the reader has zoomed or panned."""
+    """A range that fits the data, unless the reader has zoomed or panned."""
 
     def __init__(self, span: Range1d) -> None:
         self.span = span
-        self.ends = EVERYWHERE  # that we chose, and not the reader
+        self.ends = EVERYWHERE  # chosen by us, not by the reader
 
     def show(self, ends: tuple[float, float], fresh: bool = False) -> None:
-        """Show this range, unless the reader has chosen another one; with `fresh`, always."""
+        """Show this range, unless the reader has chosen another; with `fresh`, always."""
         if fresh or self.ends in (EVERYWHERE, (self.span.start, self.span.end)):
             self.ends = ends
             self.span.update(start=ends[0], end=ends[1])
@@ -256,7 +256,7 @@ class FittedRange:
     def show_decades(
         self, columns: Mapping[str, np.ndarray], pinned: Sequence[np.ndarray], now: Sequence[float] = (), fresh: bool = False
     ) -> None:
-        """Show the decades of epsilon that are worth it: of curves by their names, of what is pinned, and of what is set now."""
+        """Show the decades of epsilon around the named curves, the pins, and the current values."""
         of_this_run = {name for name, bound in BOUNDS.items() if bound.of_this_run}
         own = [values for name, values in columns.items() if name in of_this_run]
         others = [values for name, values in columns.items() if name not in of_this_run]
@@ -278,9 +278,9 @@ def enlarge(fig: figure, times: float) -> None:
 
 
 def fixed_ticks(axis, texts: dict[float, str]) -> None:
-    """Let an axis have ticks at these places and say these texts there.
+    """Set an axis's ticks and their labels.
 
-    It keeps its models from then on: a notebook that missed a new one could not follow any more.
+    It keeps its models from then on, since a notebook that missed a new one could not follow.
     """
     if not isinstance(axis.ticker, FixedTicker):
         axis.update(ticker=FixedTicker(ticks=[]), formatter=CustomJSTickFormatter(code=_TOLD, args={"texts": []}))

@@ -25,13 +25,13 @@ def styles(pins: Pins) -> dict[str, tuple[str, Style]]:
 
 
 def least(curves: CurveSet, bound: str = "") -> np.ndarray:
-    """A pin's epsilon along its curves' values: of one bound, or of the smallest of its run at each; inf where none applies."""
+    """A pin's epsilon along its curves' values, by one bound or the least at each; inf where none applies."""
     taken = [values for name, values in curves.epsilon.items() if (name == bound if bound else BOUNDS[name].of_this_run)]
     return np.minimum.reduce(taken)
 
 
 class PinnedCurves:
-    """The pins in the figure of curves, from a source of their own that changes with the pins alone."""
+    """The pins in the figure of curves, in a source that changes only with the pins."""
 
     def __init__(self, fig: figure, pins: Pins) -> None:
         self.pins = pins
@@ -51,7 +51,7 @@ class PinnedCurves:
         self._found, self._found_for = found, (pins, along)
 
     def columns(self, values: np.ndarray) -> dict[str, np.ndarray]:
-        """For the hover, every pin's epsilon at the values that its own curve has, too; nan at others: none is made up."""
+        """For the hover, every pin's epsilon at values that its own curve has; nan at others, without interpolation."""
         found = {}
         for name, curves in zip(styles(self.pins), self._found, strict=False):
             place = np.clip(np.searchsorted(curves.values, values), 0, curves.values.size - 1)
@@ -59,7 +59,7 @@ class PinnedCurves:
         return found
 
     def draw(self, along: str, dark: bool) -> None:
-        """Draw what is pinned now, unless that is what is drawn, or is not computed yet."""
+        """Draw the current pins, unless they are drawn already or not yet computed."""
         wanted = (*self.pins.pins, self.pins.compare, along)
         if wanted == self._drawn or self._found_for != (tuple(self.pins.pins), along):
             return

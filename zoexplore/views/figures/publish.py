@@ -1,4 +1,4 @@
-"""First sight: the same run with every step published and with only the last, as two curves and two clouds that move in step."""
+"""First sight: a run with every step published and with only the last, as two curves and two clouds that move together."""
 
 from functools import lru_cache
 from math import floor, inf, isfinite, log10
@@ -32,7 +32,7 @@ _RHO = np.geomspace(1e-12, 1e8, 2000)
 
 
 def nice(x: float) -> float:
-    """The next round number, at which an axis may end."""
+    """The next round number, for an axis's end."""
     tens = 10.0 ** floor(log10(x))
     return next(m * tens for m in _NICE if m * tens >= x * 0.999)
 
@@ -43,7 +43,7 @@ def _epsilons(delta: float) -> np.ndarray:
 
 
 def gaussian_of(epsilon: np.ndarray, delta: float) -> np.ndarray:
-    """mu of the Gaussian mechanism whose loss at delta this epsilon is: how far apart two clouds of unit noise may then be.
+    """mu of the Gaussian mechanism with this epsilon at delta: the greatest distance of two clouds of unit noise.
 
     >>> gaussian_of(np.array([0.0, 1.0]), 1e-5).round(3)
     array([0.   , 0.268])
@@ -53,7 +53,7 @@ def gaussian_of(epsilon: np.ndarray, delta: float) -> np.ndarray:
 
 
 def script(name: str) -> str:
-    """A component's script, after what clouds share."""
+    """A component's script, after the script that all clouds share."""
     return "\n".join(Path(__file__).with_name(f"{file}.js").read_text(encoding="utf-8") for file in ("plane", name))
 
 
@@ -75,7 +75,7 @@ class Two(NamedTuple):
 
 
 class Clouds(pn.custom.JSComponent):
-    """Two clouds in a plane, run after run, as far apart as epsilon allows; they move with the figure's curves."""
+    """Two clouds in a plane, as far apart as epsilon allows, run after run; they move with the figure's curves."""
 
     every = param.List([], item_type=float, doc="how far apart the clouds are with every step published, picture by picture")
     last = param.List([], item_type=float, doc="the same with only the last")
@@ -173,7 +173,7 @@ class Publish(View):
         self.ghost.follow(self.state, self.publish, self.epsilons[self.publish], *(drawn.T, self.source.data[self.publish]))
 
     def _axes(self, end: float) -> None:
-        """Up to twice the steps, and to where composition is then, if anything is finite."""
+        """End the axes at twice the steps and at composition's epsilon there, if any epsilon is finite."""
         at_end = self.two.at(np.array([end]))
         top = next((float(e[0]) for e in (at_end.every, at_end.last) if isfinite(e[0]) and e[0] > 0), 1.0)
         step = nice(top / 4)
@@ -189,7 +189,7 @@ class Publish(View):
     def _clouds(self, T: int) -> None:
         steps = np.maximum(np.arange(PICTURES + 1) / PICTURES * T, 1e-9)
         played = self.two.at(np.maximum(steps, 1.0))
-        share = np.minimum(steps, 1.0)  # before the first step they are one
+        share = np.minimum(steps, 1.0)  # before the first step they coincide
         delta = self.state.setting.delta
         apart = {name: (share * gaussian_of(getattr(played, name), delta)).round(4).tolist() for name in NAMES}
         self.clouds.param.update(steps=T, shown=self.publish, **apart)

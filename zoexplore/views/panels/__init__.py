@@ -1,1 +1,1 @@
-"""Everything set and read: sliders and fields, read-outs, planning, theory, the story, the toolbar."""
+"""Controls and read-outs: sliders and fields, numbers, planning, theory, the story, the toolbar."""

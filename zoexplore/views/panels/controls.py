@@ -18,7 +18,7 @@ from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.inputs import Ladder, Quick, Typed, decades, interval, refused
 
-HINTS = {  # what the labels of the fold do not explain
+HINTS = {  # explanations beside the labels of the fold
     "z": "The noise along the directions, divided by the most that one record can add to a step, as in DP-SGD. Typing it sets σ.",
     "lipschitz": (
         "How steep a record's loss may be. Up to Δ the clip never acts. Above it, or at ∞ if nothing is known, it may act; then "
@@ -43,15 +43,15 @@ MENUS = {  # of a field: what its menu says
 SWITCHES = {  # beside a number: a box, and the value that it sets
     "R": ("no ball: R = ∞", inf), "eta": ("follow K/M", None),
 }  # fmt: skip
-# What is supposed of a record's gradient: L, and how a record is counted.
+# The supposition on a record's gradient: L, and how a record is counted.
 _SUPPOSED = {"nothing": (inf, "least"), "length": (DEMONSTRATION.lipschitz, "least"), "clip": (None, "clip")}
 SLIDERS = ("K", "beta", "sigma", "n", "d", "T")
-_BESIDE = (2, 0, 0, 0)  # the margin of a box below the number that it is about
+_BESIDE = (2, 0, 0, 0)  # the margin of a box below its number
 IN_FOLD = ("R", "eta", "clip", "M", "m", "ridge", "xi", "delta", "batch", "lipschitz", "releases", "records_per_person")
 
 
 def ladder_of(state: State, name: str) -> Ladder:
-    """The values that a field's slider steps through; K's end at d."""
+    """The values of a field's slider; K's end at d."""
     if name == "beta":
         return interval(FIELDS[name].low, FIELDS[name].high, 0.01)
     low, high = state.param[name].softbounds
@@ -59,7 +59,7 @@ def ladder_of(state: State, name: str) -> Ladder:
 
 
 class Field(Typed):
-    """One number of the state as text; the state says why a value is invalid."""
+    """One number of the state as text; the state explains invalid values."""
 
     def __init__(self, state: State, field: str, **params: Any) -> None:
         self.state, self.field = state, field
@@ -74,7 +74,7 @@ class Field(Typed):
         return super().shown() if getattr(self.state, self.field) is not None else FIELDS[self.field].left_out
 
     def parsed(self, text: str) -> float | None:
-        """The text as a value. Raises ValueError where it is no number."""
+        """The value of the text. Raises ValueError if it is no number."""
         left_out = FIELDS[self.field].left_out
         return None if left_out and text.strip() in ("", left_out) else parse_number(text)
 
@@ -86,7 +86,7 @@ class Field(Typed):
 
 
 class StepSize(Field):
-    """The step size: with an empty text it follows K/M and shows that number."""
+    """The step size; an empty text means K/M, and shows that number."""
 
     def __init__(self, state: State, field: str) -> None:
         super().__init__(state, field)
@@ -99,7 +99,7 @@ class StepSize(Field):
 
 
 class Multiplier(Field):
-    """The noise multiplier z of a step: typing it sets σ, and it follows whatever it depends on."""
+    """The noise multiplier z of a step: typing it sets σ, and it follows the fields that it depends on."""
 
     symbol = "z"
 
@@ -124,7 +124,7 @@ class Dial(Field):
         self.slider = Quick(
             value=self.ladder.rung(getattr(state, field)), start=0, end=self.ladder.top, step=1,
             format=self._format(), show_value=False, tooltips=False,
-            tags=[FIELDS[field].caption],  # its name for screen readers, which the page's script puts on the handle
+            tags=[FIELDS[field].caption],  # its name for screen readers, which the page's script sets on the handle
             **widgets.look("slider", **theme.STRETCH),
         )  # fmt: skip
         self.slider.param.watch(self._moved, "value")
@@ -138,7 +138,7 @@ class Dial(Field):
 
     def _moved(self, event: Any) -> None:
         if event.new != self.ladder.rung(getattr(self.state, self.field)):
-            released = event.new == self.slider.value_throttled  # its last move may come after its being let go
+            released = event.new == self.slider.value_throttled  # its last move may come after its release
             change = self.state.ask if released else self.state.slide
             with pn.io.hold():  # the figure and the number beside the slider are one message
                 change(**{self.field: self.ladder.value(event.new)})
@@ -165,14 +165,14 @@ class Dial(Field):
 
 
 def follow(widget: Any, state: State, field: str) -> Any:
-    """Have a widget show one of the state's fields, and ask for what is chosen on it."""
+    """Keep a widget and one of the state's fields equal."""
     widget.param.watch(lambda event: state.ask(**{field: event.new}), "value")
     state.param.watch(lambda event: widget.param.update(value=event.new), field)
     return widget
 
 
 class Controls(pn.viewable.Viewer):
-    """All of the state's controls. With `state` they share it with other components, else they have their own."""
+    """Controls of the whole state, a given one that other components share, or a new one."""
 
     sole = param.String("", doc="the one field whose dial is shown; empty for all that there is")
 
@@ -203,7 +203,7 @@ class Controls(pn.viewable.Viewer):
             widget.disabled = field in self.lesson.lock
 
     def _choice(self, widget: Callable, field: str, label: str) -> Any:
-        """A widget that selects one of a field's options, by their names."""
+        """A menu of a field's options."""
         options = {name: option for option, name in OPTIONS[field].items()}
         return follow(widget(label, options, value=getattr(self.state, field)), self.state, field)
 
@@ -241,7 +241,7 @@ class Controls(pn.viewable.Viewer):
         return follow(widgets.box(label, getattr(self.state, field), margin=_BESIDE), self.state, field)
 
     def _switch(self, field: str, label: str, on: Any) -> pn.widgets.Checkbox:
-        """A box that sets a field to a special value, and back to the last ordinary one."""
+        """A box that sets a field to a special value, and back to its last ordinary one."""
         now, first = getattr(self.state, field), State.param[field].default
         box = widgets.box(label, now == on, margin=_BESIDE)
         last = {"value": now if now != on else first if first != on else inf}
@@ -284,7 +284,7 @@ class Controls(pn.viewable.Viewer):
             "controls",
             *([parts_above] if self.top and self.lesson.shows("tools") else []),
             *parts.values(),
-            self.notice,  # below the dials, so that none of them moves under the reader's hand
+            self.notice,  # below the dials, so that none moves under the reader's hand
             *([fold] if len(fold) else []),
             sheet="controls",
         )
@@ -299,4 +299,6 @@ class Controls(pn.viewable.Viewer):
                 more.append(widgets.short(f"<p>{HINTS[name]}</p>", "hint"))
             parts[name] = widgets.stack(widget, *more) if more else widget
         shown = (part for name, part in parts.items() if self.lesson.shows(name))
-        return widgets.fold("Everything else", *shown, collapsed=not self.lesson.show)  # what a lesson asks for, is to be seen
+        return widgets.fold(
+            "Everything else", *shown, collapsed=not self.lesson.show
+        )  # open, so that a lesson's fields are visible

@@ -40,11 +40,11 @@ _RECOMMENDED = """<p>It keeps the data, the loss, the ball and the forward passe
 record's quotients together.</p>"""
 _SUPPOSED = "Assumed; numbers cannot check this"
 AIMS = {"epsilon": "ε", "advantage": "advantage", "tpr": "true positives"}
-_ASKED = {"epsilon": ("target", "delta"), "advantage": ("advantage",), "tpr": ("tpr", "fpr")}  # the texts of each aim
+_ASKED = {"epsilon": ("target", "delta"), "advantage": ("advantage",), "tpr": ("tpr", "fpr")}  # the input boxes of each aim
 
 
 class Planner(View):
-    """A target, what to solve for, and the answer with its reasons, ready to be taken over by the sliders, which it follows."""
+    """A target, the field to solve for, and the answer with its reasons, which a button applies to the sliders."""
 
     asks = ("aim", "target", "advantage", "tpr", "fpr", "field", "bound")
 
@@ -91,7 +91,7 @@ class Planner(View):
         self._say("")
 
     def _aimed(self, *_: Any) -> None:
-        """Show what the aim asks for. A whole run is recommended for an ε only."""
+        """Show the aim's input boxes. Only an ε can have a whole run recommended."""
         for name, typed in self.texts.items():
             typed.text.visible = name in _ASKED[self.aim]
         self.buttons["recommend"].visible = self.aim == "epsilon"
@@ -108,7 +108,7 @@ class Planner(View):
         return float(self.advantage if self.aim == "advantage" else self.target)
 
     def _goal(self) -> str:
-        """The target within a sentence."""
+        """The target in words, within a sentence."""
         if self.aim == "advantage":
             return f"gives an attacker an advantage of at most {format_share(self.advantage, THIN)}"
         if self.aim == "tpr":
@@ -118,7 +118,7 @@ class Planner(View):
         return f"gives ε\u00a0≤\u00a0{target} at δ\u00a0=\u00a0{delta}"
 
     def ask(self, question: Callable[[], Coroutine]) -> None:
-        """Have another process answer a question, and drop an earlier one that is still unanswered."""
+        """Compute an answer in another process, and cancel an earlier question."""
         self._looking.stop()
         self._say(status("Looking …"), busy=True)
         self._looking = Task(question, lambda error: self._refuse(no_answer(error)))
@@ -167,7 +167,7 @@ class Planner(View):
             self._refuse(_sentence(found))
 
     async def refresh(self) -> None:
-        """Solve for this run, once no slider is held, and drop the search for an earlier one."""
+        """Solve for this run once no slider is held, and cancel an earlier search."""
         self.sketch = self.state.moving
         if self.sketch:
             self._looking.stop()
@@ -184,7 +184,7 @@ class Planner(View):
         self._say(warning(sentence))
 
     def _say(self, words: str, answer: Setting | None = None, busy: bool = False, head: str = "") -> None:
-        """Write these words, offer to apply an answer, and to cancel while one is looked for."""
+        """Write text, and show the buttons that apply an answer or cancel a search."""
         with pn.io.hold():
             self.answer = answer
             self.found.object = head
@@ -200,12 +200,12 @@ class Planner(View):
 
 
 def _by(found: dict[str, Guarantee], bound: str) -> Guarantee:
-    """The guarantee by a bound, or by the least of those that apply."""
+    """The guarantee by a bound, or by the least that applies."""
     return smallest(found) if bound == BEST else found[bound]
 
 
 def _differs(one: Setting, other: Setting) -> bool:
-    """Whether two runs differ by more than a search leaves open."""
+    """Whether two runs differ by more than a search's tolerance."""
     pairs = zip(one.as_dict().values(), other.as_dict().values(), strict=True)
     numbers = (int, float)
     return any(not isclose(a, b, rel_tol=1e-4) if isinstance(a, numbers) and isinstance(b, numbers) else a != b for a, b in pairs)
@@ -228,7 +228,7 @@ def _solution(field: str, goal: str, g: Guarantee, before: Guarantee) -> tuple[s
 
 
 class _Delta(Typed):
-    """The state's delta as text, refused in the state's own words."""
+    """The state's delta as text, with the state's own refusals."""
 
     def take(self, value: float) -> None:
         if not self.owner.ask(delta=value):
@@ -236,15 +236,15 @@ class _Delta(Typed):
 
 
 def _positive(text: str) -> float:
-    """A number to aim at. Raises ValueError where the text is none."""
-    value = float(parse_number(text))  # a whole number and its float are written differently
+    """A positive target. Raises ValueError if the text is none."""
+    value = float(parse_number(text))  # an integer and its float have different texts
     if not 0 < value < inf:
         raise ValueError("give a finite number above 0")
     return value
 
 
 def _safe(field: str, value: float) -> str:
-    """A value to five digits, rounded to the side on which the target is still met."""
+    """A value to five digits, rounded to the side that still meets the target."""
     if isinstance(value, int) or value == inf:
         return format_exact(value)
     side = ROUND_CEILING if field == "sigma" else ROUND_FLOOR
@@ -258,14 +258,14 @@ def _sentence(reason: str) -> str:
 
 
 def _found(field: str, value: float) -> str:
-    """A solution as text; the largest possible value means that there is no limit."""
+    """A solution as text; the largest possible value means no limit."""
     if value >= LARGEST_INTEGER or (field in ("clip", "R") and value >= DECADES[-1]):
         return "∞"
     return format_count(value) if isinstance(value, int) else format_short(float(_safe(field, value)), 5)
 
 
 def _plan(plan: Plan) -> tuple[str, str]:
-    """A recommended run with its reasons and warnings; first of all that its noise drowns the steps, where it does."""
+    """A recommended run with its reasons and warnings; the first says so if noise drowns the steps."""
     s, why = plan.setting, plan.reasons
     drowned, why = (warning(why[0]), why[1:]) if plan.signal < 1 else ("", why)
     head = (

@@ -1,4 +1,4 @@
-"""The read-outs: epsilon, large, and what it allows an attacker; and behind "More" why it is what it is, what is assumed, other
+"""The read-outs: epsilon, in large type, and what it allows an attacker; and behind "More" the reasons, the assumptions, other
 measures, and the statement of the guarantee.
 """
 
@@ -36,30 +36,30 @@ _AS_PRINTED = (
     "The paper's constants are used as printed, errors included.</p>"
 )
 FPR = 0.01
-REST = 0.25  # seconds between two sentences while a slider is held: each costs a core as much as a redraw of the figure
+REST = 0.25  # seconds between two sentences while a slider is held: each costs as much processor time as a redraw
 _NONE = "With batches there is no Gaussian budget, and so neither μ nor ρ."
 _SAYS = "<p>For a paper or a model card: what is protected, what may be seen, what was assumed and what is not covered.</p>"
 MARKS = {True: ("✓", "met", "met"), False: ("✗", "unmet", "not met"), None: ("○", "supposed", "assumed")}
 
 
 def guarantee_by(found: dict[str, Guarantee], by: str) -> Guarantee:
-    """The guarantee by a bound, by the smallest where none is named."""
+    """The guarantee by a bound, or by the least if none is named."""
     return found[by] if by else smallest(found)
 
 
 def as_printed(g: Guarantee) -> bool:
-    """Whether a number is what the paper's printed constants give: they do not enter all of them."""
+    """Whether a bound's number depends on the paper's printed constants; some do not."""
     return g.accounting.printed and bool(BOUNDS[g.bound].printed)
 
 
 def found_at(allowed: TradeOff, fpr: float, delta: float) -> str:
-    """What the best attacker finds at a rate of false alarms, in percent: that rate itself where δ is all that is added to it."""
+    """The best attacker's true positives at a false-alarm rate, in percent; the rate itself if only δ is added to it."""
     found = float(allowed.true_positive_rate(fpr))
     return format_share(fpr, THIN) if found <= fpr + delta else format_percent(found, 3)
 
 
 def odds(allowed: TradeOff, delta: float) -> str:
-    """What the best attacker catches at a rate of false alarms of FPR, read from the whole trade-off curve.
+    """A sentence on the best attacker's true positives at a false-alarm rate of FPR, from the whole trade-off curve.
 
     >>> from zoexplore import guarantee
     >>> from zoexplore.run.presets import DEMONSTRATION
@@ -87,7 +87,7 @@ def times(before: float, now: float) -> str:
 class Headline(View):
     """One big epsilon, and what it was before a change or would be otherwise."""
 
-    precedence = 1  # after the figure, which a hand on a slider is waiting for
+    precedence = 1  # after the figure, which the reader waits for
     by = param.String("", doc="the bound that it is by; empty for the smallest")
     beside = param.String(
         "", doc="the bound whose number it is compared with while nothing changes; empty for none, or the smallest"
@@ -120,7 +120,7 @@ class Headline(View):
 
 
 class Odds(View):
-    """A sentence on what epsilon allows an attacker, computed in the background, since no figure needs it."""
+    """A sentence on what epsilon allows an attacker, computed in the background."""
 
     rest, precedence = REST, 1
     by = param.String("", doc="the bound that it is by; empty for the smallest")
@@ -158,13 +158,13 @@ class More(View):
         )
         beside = widgets.stack(self.verdict, self.measures, copy)
         columns = widgets.column("more", beside, self.assumptions)
-        # in a stack, hidden as a whole: a grid by its own style sheet stays visible, as in a notebook's cell
+        # in a stack that is hidden as a whole, since a grid's own style sheet would keep it visible
         self.fold = widgets.fold("More: why, what is assumed, other measures, a statement", widgets.stack(columns))
         self.fold.param.watch(lambda event: self.param.update(active=not event.new), "collapsed")
         self.param.watch(self._waits, "waiting")
 
     def _waits(self, *_: Any) -> None:
-        """Disable copying while the statement is of an earlier state."""
+        """Disable copying while the statement is out of date."""
         for copier in self.copiers.values():
             copier.disabled = self.waiting
 
@@ -188,7 +188,7 @@ class More(View):
 
 
 def verdict(best: Guarantee, public: float, curves: CurveSet) -> str:
-    """Which bound is the least, why, and what publishing would cost."""
+    """A text: which bound is the least, why, and what publishing would cost."""
     if not best.valid:
         return "<p>No bound applies to this run: the list beside says what each one lacks.</p>"
     explain = BOUNDS[best.bound].explain
@@ -198,7 +198,7 @@ def verdict(best: Guarantee, public: float, curves: CurveSet) -> str:
 
 
 def share(best: Guarantee, along: float, across: float) -> str:
-    """What the isotropic share of the noise costs or buys: the smallest epsilon with it, without it, and with it alone."""
+    """A text on the isotropic share of the noise: the least epsilon with it, without it, and with it alone."""
     if best.epsilon == inf:
         return ""
     s, now = best.setting, format_number(best.epsilon)
@@ -223,7 +223,7 @@ def share(best: Guarantee, along: float, across: float) -> str:
 
 
 def publishing(best: Guarantee, public: float, curves: CurveSet) -> str:
-    """The smallest epsilon against that of the best run with every iterate public."""
+    """A text that compares the least epsilon with the best for every iterate public."""
     if public == inf:
         return "If every iterate were published, no bound would apply."
     if best.epsilon < public:
@@ -239,7 +239,7 @@ def publishing(best: Guarantee, public: float, curves: CurveSet) -> str:
 
 
 def _hiding_pays_from(curves: CurveSet) -> float | None:
-    """The first T drawn from which some bound of this run stays below composition at beta = 1."""
+    """The first drawn T from which some bound of this run stays below composition at beta = 1."""
     least = np.minimum.reduce([e for bound, e in curves.epsilon.items() if BOUNDS[bound].of_this_run])
     above = np.flatnonzero(least >= curves.reference)
     first = above[-1] + 1 if above.size else 0
@@ -260,7 +260,7 @@ def _assumptions(found: dict[str, Guarantee]) -> str:
 
 
 def assumption(words: str, met: bool | None, shortfall: str, who: str = "") -> str:
-    """An item of a list: whether an assumption is met, what it lacks, and who rests on it."""
+    """A list item: whether an assumption is met, by how much it fails, and which bounds need it."""
     mark, kind, name = MARKS[met]
     lacks = f' <span class="lacks">{escape(format_sentence(shortfall))}.</span>' if shortfall else ""
     small = f" <small>{escape(who)}</small>" if who else ""
@@ -268,7 +268,7 @@ def assumption(words: str, met: bool | None, shortfall: str, who: str = "") -> s
 
 
 def measures_of(g: Guarantee) -> list[tuple[str, str, str]]:
-    """Symbol, meaning and number of every measure that a guarantee has."""
+    """Symbol, meaning and number of every measure of a guarantee."""
     found = [("z", "noise multiplier of a step", format_short(g.setting.noise_multiplier, 4))]
     if g.gaussian_dp and g.zero_concentrated:
         found = [
@@ -296,7 +296,7 @@ def _symbol(symbol: str) -> str:
 
 
 class Readouts(pn.viewable.Viewer):
-    """The number, the odds and what stands behind them, as one component for a notebook's cell."""
+    """The number, the odds and "More", as one component for a notebook's cell."""
 
     def __init__(self, state: State | None = None, **params: Any) -> None:
         super().__init__(**params)

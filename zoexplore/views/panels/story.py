@@ -32,15 +32,15 @@ class Step:
     """One step of the story.
 
     Args:
-        title: what it shows.
-        summary: what to know before the question.
+        title: its heading.
+        summary: the text before the question.
         control: the one field that can be moved.
-        view: the view that is open, and `turned` what is selected in it.
-        question: what is to be guessed, and `guesses` the guesses.
-        tells: the place of the right guess and why it is right, from what the accountant finds before and after.
-        run: what differs from the demonstration run at first, and `then` what is changed for the answer.
-        shows: the one curve that is drawn before the answer; all where it is empty.
-        reveals: what is selected in the view with the answer.
+        view: the open view, and `turned` the options selected in it.
+        question: the question, and `guesses` the possible answers.
+        tells: the index of the right guess and the reason, from the guarantees before and after.
+        run: changes of the demonstration run at first, and `then` those for the answer.
+        shows: the one curve before the answer; all if empty.
+        reveals: options selected in the view with the answer.
     """
 
     title: str
@@ -156,7 +156,7 @@ STEPS = {
 
 
 class Story(pn.viewable.Viewer):
-    """The steps in a panel beside the page, of which they leave one control and one view. An empty `step` is the whole page."""
+    """The steps in a panel beside the page, which shows one control and one view. An empty `step` means the whole page."""
 
     step = param.Selector(default="", objects=["", *STEPS], doc="the step that is shown; empty for none")
     guess = param.Integer(-1, doc="the place of the guess that was taken; -1 before")
@@ -171,7 +171,7 @@ class Story(pn.viewable.Viewer):
             "next": widgets.button("Next", lambda: self.go(int(self.step) + 1), "primary"),
             "end": widgets.button("End", lambda: self.go(0)),
         }
-        # The same buttons for every step, in the same places: none moves under the mouse, and a browser knows them all.
+        # Every step has the same buttons in the same places, so that none moves under the mouse.
         self.guesses = widgets.row("guesses", *(widgets.button("–", partial(self.take, place)) for place in range(GUESSES)))
         moves = widgets.row("moves", self.buttons["back"], self.dots, self.buttons["next"], self.buttons["end"])
         self.panel = widgets.component("prompt", moves, self.words, self.guesses, self.answer, sheet="prompt", visible=False)
@@ -196,8 +196,8 @@ class Story(pn.viewable.Viewer):
             curves.choice.visible = step is None
             self.controls.sole = step.control if step else ""
             if step:
-                # The axis goes first: what is held is written out at the end, and single columns of another length than the rest,
-                # sent before all of them are, would stop the figure in the browser.
+                # The axis goes first: held changes are sent at the end, and a column of another length than the rest would stop
+                # the figure in the browser.
                 self.tabs[step.view].param.update(**step.turned)
                 alone = step.shows and step.view == "curves"
                 curves.legend.muted = [name for name in curves.lines if name != step.shows] if alone else list(UNASKED)
@@ -205,7 +205,7 @@ class Story(pn.viewable.Viewer):
                 self.tabs.selected = step.view
             elif event.old:
                 self.state.replace(DEMONSTRATION, Accounting())
-                for each in STEPS.values():  # what steps have turned is as it was at first
+                for each in STEPS.values():  # options changed by earlier steps return to their defaults
                     view = self.tabs[each.view]
                     view.param.update(**{name: view.param[name].default for name in each.turned})
                 curves.legend.muted = list(UNASKED)

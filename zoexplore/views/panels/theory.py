@@ -1,4 +1,4 @@
-"""Theory: every bound's formula, the same with the current numbers, its assumptions and source; and the errata.
+"""Theory: every bound's formula, also with the current numbers, its assumptions and source; and the errata.
 
 Formulas need MathJax on the page: `pn.extension("mathjax")`, which Panel brings along.
 """
@@ -23,7 +23,7 @@ from zoexplore.views.style.widgets import link
 from zoexplore.views.view import View
 
 _BELOW = re.compile(r"_(?:\{([^}]*)\}|(\w))")
-QUAD = r"\quad"  # between what a formula is made of
+QUAD = r"\quad"  # between the parts of a formula
 _DOI = re.compile(r"doi:(10\.[^\s,;]+)")
 _NO_BUDGET = (
     "On batches no number ρ adds up over the steps: their privacy losses are composed as whole distributions, or at one "
@@ -37,7 +37,7 @@ _TITLES = ("Where", "Printed", "Meant", "The printed number")
 
 
 class Theory(View):
-    """A section a bound: its formula, the formula with the run's numbers, what it assumes, its proof."""
+    """A section for each bound: its formula, also with the run's numbers, its assumptions and its proof."""
 
     def build(self) -> None:
         self.numbers = {bound: _math("") for bound in BOUNDS}
@@ -92,8 +92,8 @@ def _proof(reference: Reference, title: str = "") -> tuple[pn.widgets.Toggle, pn
 
 
 def substituted(g: Guarantee) -> list[str]:
-    """The bound's formula at the setting, lines of TeX without delimiters; none where the bound does not apply or has no budget
-    rho (mini-batches).
+    """The bound's formula with the setting's numbers, as lines of TeX without delimiters; none if the bound does not apply or has
+    no budget rho (on batches).
     """
     if not g.valid or not g.rho >= 0:
         return []
@@ -102,7 +102,7 @@ def substituted(g: Guarantee) -> list[str]:
 
 
 def _linked(source: str) -> str:
-    """A source as HTML: the paper and what has a DOI as links."""
+    """A source as HTML, with links to the paper and to DOIs."""
     text = escape(source)
     if source.startswith("Paper"):
         text = text.replace("Paper", link(paper.URL, paper.SHORT), 1)
@@ -114,14 +114,12 @@ def _html(text: str, *sheets: str, **more: Any) -> pn.pane.HTML:
 
 
 def _math(text: str) -> pn.pane.HTML:
-    """A pane for TeX. Not Markdown, which takes underscores and backslashes for its own."""
+    """A pane for TeX; Markdown would interpret underscores and backslashes."""
     return widgets.html(text, "math", disable_math=False)
 
 
 def _formula(*lines: str) -> str:
-    """Displayed lines, which break between their parts where there is no room, and their TeX for those who listen to them:
-    MathJax draws it without any words.
-    """
+    """Displayed lines, which wrap between their parts, with their TeX for screen readers, since MathJax gives them no text."""
     drawn = "".join(f"<div>{''.join(f'<span>$${part}$$</span>' for part in line.split(QUAD))}</div>" for line in lines)
     return f'<div role="math" tabindex="0" aria-label="{escape(", ".join(lines))}"><div aria-hidden="true">{drawn}</div></div>'
 
@@ -134,6 +132,6 @@ def _checks(g: Guarantee) -> str:
 
 
 def _errata() -> str:
-    """The misprints as a table, with what stands after an underscore below the line."""
+    """The misprints as a table, with subscripts after underscores."""
     table = widgets.table(_TITLES, ERRATA, "misprints")
     return _BELOW.sub(lambda found: f"<sub>{found[1] or found[2]}</sub>", table)

@@ -1,5 +1,5 @@
-"""The toolbar: presets, reset, pinning, the link to what is shown, the colour scheme; and files: the curves and the setting to
-keep, a setting to paste, code that reproduces the numbers and draws the figure.
+"""The toolbar: presets, reset, pinning, the link to the page's state, the colour scheme; and files: curves and setting to save, a
+setting to paste, and code that reproduces the numbers and the figure.
 """
 
 from collections.abc import Awaitable, Callable
@@ -38,7 +38,7 @@ plots.save(plots.curves(setting, "{along}", accounting=accounting), "curves.svg"
 
 
 class Toolbar(pn.viewable.Viewer):
-    """Presets, reset, and where there is a `bridge` to a browser's address: copy link, and light or dark."""
+    """Presets, reset and, with a `bridge` to a browser's address, copy link, and light or dark."""
 
     def __init__(self, state: State | None = None, bridge: Bridge | None = None, pins: Pins | None = None, **params: Any) -> None:
         super().__init__(**params)
@@ -59,7 +59,7 @@ class Toolbar(pn.viewable.Viewer):
             self._follow_the_browser()
 
     def apply(self, key: str) -> None:
-        """Take over a preset, and say what it is."""
+        """Apply a preset, and show its sentence."""
         preset = PRESETS[key]
         self.state.replace(preset.setting, preset.accounting)
         self.pins.follow(preset)
@@ -74,30 +74,30 @@ class Toolbar(pn.viewable.Viewer):
             self.apply(event.new)
 
     def _follow(self, *_: Any) -> None:
-        """Show in the menu which preset is set, if any."""
+        """Select the current preset in the menu, if any."""
         self._following = True
         if self.preset.value not in self._shown():
             self.preset.value = self._shown()[0]
         self._following = False
 
     def _shown(self) -> list[str]:
-        """The presets that equal the current setting; an empty name where none does."""
+        """The presets equal to the current setting; an empty name if none is."""
         now = (self.state.setting, self.state.accounting)
         return [key for key, p in PRESETS.items() if (p.setting, p.accounting) == now] or [""]
 
     def _follow_the_browser(self, *_: Any) -> None:
-        """Start in the scheme that this browser last used, or else prefers, once it has reported it."""
+        """Start in the scheme that this browser last used, or else prefers, once it has reported so."""
         if self.bridge and self.bridge.scheme:
             self.dark.value = self.bridge.scheme == "dark"
 
     def __panel__(self) -> pn.viewable.Viewable:
-        scheme = self.dark if self.bridge else None  # of a notebook, whose page is not ours, everything is light
+        scheme = self.dark if self.bridge else None  # everything is light in a notebook, whose page is not ours
         tools = [tool for tool in (*self.more, self.link, scheme) if tool]
         return widgets.tools(*tools)
 
 
 def presenter(present: bool) -> pn.widgets.Button:
-    """A button that opens the page as it is in large type for a lecture hall, or in ordinary type if that is how it is."""
+    """A button that opens the page in large type for a lecture hall, or back in ordinary type."""
     button = widgets.button("Ordinary type" if present else "Present")
     button.js_on_click(code=_PRESENT.replace("ON", "false" if present else "true"))
     return button
@@ -132,7 +132,7 @@ class Files(pn.viewable.Viewer):
         self.state.param.watch(self._write, ["setting", "accounting", "moving"])
 
     async def csv(self) -> str:
-        """The curves, along the field that they run over."""
+        """The curves along their field, as CSV."""
         return await ask(csv, self.state.setting, self.state.accounting, self.curves.along)
 
     async def yaml(self) -> str:
@@ -142,7 +142,7 @@ class Files(pn.viewable.Viewer):
         return await ask(to_notebook, self.state.setting, self.state.accounting)
 
     def _take(self) -> None:
-        """Apply the valid part of what was pasted, and report the rest."""
+        """Apply the valid part of the pasted text, and report the rest."""
         text = self.pasted.value_input or self.pasted.value or ""
         linked = ("?" in text and text.split("?")[0].strip().startswith(("http", "/", "?"))) or text.strip().startswith("?")
         loaded = from_query(text.strip().partition("?")[2]) if linked else from_yaml(text)
@@ -160,7 +160,7 @@ class Files(pn.viewable.Viewer):
 
     def _write(self, *_: Any) -> None:
         self._writing.stop()
-        self.copy.disabled = True  # what it has is of an earlier run
+        self.copy.disabled = True  # its content is of an earlier run
         if self.toggle.value and not self.state.moving:
             self._writing = Task(self._write_code)
 

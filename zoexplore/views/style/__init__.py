@@ -1,1 +1,1 @@
-"""How everything looks: colours, the bounds' lines, style sheets."""
+"""The page's look: colours, the bounds' lines, style sheets."""

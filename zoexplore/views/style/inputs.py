@@ -1,4 +1,4 @@
-"""Inputs that Panel has not: a param as text, values that a slider steps through, a slider followed as fast as it moves."""
+"""Inputs that Panel lacks: a param as text, a slider over a list of values, a slider without delay."""
 
 from bisect import bisect_left
 from collections.abc import Callable
@@ -14,14 +14,14 @@ from zoexplore.run.formatting import format_share, format_typed, parse_number, p
 from zoexplore.views.style import widgets
 
 STEPS_PER_DECADE = 40
-LONGEST = 40  # characters of a number that is typed
+LONGEST = 40  # characters of a typed number, at most
 
 
 class Ladder:
-    """Ascending values, and the rung next to any number.
+    """Ascending values, and the rung nearest to any number.
 
-    A slider moves over the rungs' numbers 0 .. top, so that every key press changes the value, at either end of
-    a scale of ten decades as well.
+    A slider moves over the rungs' indices 0 .. top, so that every key press changes the value, even at the ends of a scale of
+    ten decades.
     """
 
     def __init__(self, values: tuple[float, ...]) -> None:
@@ -29,7 +29,7 @@ class Ladder:
 
     @property
     def top(self) -> int:
-        """The last rung's number; at least 1, since a slider needs somewhere to go."""
+        """The last rung's index; at least 1, since a slider needs a range."""
         return max(len(self.values) - 1, 1)
 
     def value(self, rung: int) -> float:
@@ -68,9 +68,8 @@ def _two_digits(x: float, whole: bool) -> float:
 
 
 class Quick(IntSlider):
-    """A slider whose moves reach the state at once, rather than after Panel's 50 ms.
-
-    Moves that come while the last one is still being worked on are merged by Panel.
+    """A slider whose moves reach the state at once, rather than after Panel's 50 ms. Panel merges moves that come while the
+    last one is handled.
     """
 
     _debounce = 1
@@ -85,13 +84,13 @@ def refused(label: str, typed: str, why: ValueError) -> str:
 
 
 class Typed(pn.viewable.Viewer):
-    """A param as text: type it and press Enter. What cannot be is refused, and the text goes back.
+    """A param as text: type it and press Enter. Invalid text is refused and replaced by the last value.
 
     Args:
-        owner, of: whose param, and its name.
-        label: what it says before the text.
+        owner, of: the param's owner and name.
+        label: the words before the text.
         sheets: style sheets beside that of fields.
-        write, read: from a value to its text and back; `read` raises ValueError where a text is none.
+        write, read: from a value to its text and back; `read` raises ValueError for an invalid text.
     """
 
     refusal = param.String("", doc="why the last text was refused; empty once one is accepted")
@@ -115,11 +114,11 @@ class Typed(pn.viewable.Viewer):
         self.text.value = self.shown()
 
     def take(self, value: Any) -> None:
-        """Give the param a value. Raises ValueError where it cannot be."""
+        """Set the param. Raises ValueError for an invalid value."""
         self.owner.param.update(**{self.of: value})
 
     def refuse(self, text: str, error: ValueError) -> None:
-        """Say why a text cannot be."""
+        """Show why a text is refused."""
         self.refusal = refused(self.text.label, text, error)
 
     def _typed(self, event: Any) -> None:
@@ -139,5 +138,5 @@ class Typed(pn.viewable.Viewer):
 
 
 def percent(owner: param.Parameterized, of: str, label: str, sheet: str = "share") -> Typed:
-    """A param that is a probability, typed as a share or as a percentage."""
+    """A probability, typed as a share or as a percentage."""
     return Typed(owner, of, label, "target", sheet, write=format_share, read=parse_share)

@@ -1,5 +1,6 @@
-"""Style sheets, and the variables that they are written with: the colours of `zoexplore.palette` as CSS's `light-dark()`, so that
-one declaration follows the reader's `color-scheme`. Figures are canvases, which CSS cannot reach: they take the same pairs.
+"""Style sheets and their variables: the colours of `zoexplore.palette` as CSS's `light-dark()`, so that one declaration
+follows the reader's `color-scheme`. Figures are canvases, which CSS cannot reach; Python sets their colours from the same
+pairs.
 """
 
 import re
@@ -31,10 +32,10 @@ __all__ = [
     "light", "partner", "root", "script", "style_of", "swatch",
 ]  # fmt: skip
 
-STATE = "--zx-state"  # the variable that says of a part that it is of an earlier state, by one of the next two
+STATE = "--zx-state"  # the variable that marks a part as out of date, by one of the next two values
 VEILED, WAITING = "zx-veiled", "zx-waiting"  # with the second it says so in words
-BUSY = "zx-busy"  # the class of what tells by itself that it is computed; the page tells screen readers of all three
-STRETCH = {"sizing_mode": "stretch_width", "margin": 0}  # the layout of nearly everything; style sheets do the rest
+BUSY = "zx-busy"  # the class of parts that announce their own computing; the page tells screen readers of all three
+STRETCH = {"sizing_mode": "stretch_width", "margin": 0}  # the layout of nearly all parts; style sheets do the rest
 _FOLDER = Path(__file__).parent / "css"
 _LENGTH = re.compile(r"(?P<asked>@(?:container|media)[^{]*)|(?<![\w.])(?P<px>-?\d+(?:\.\d+)?)px")
 _HEADING = re.compile(r"^/\*! (\w+) \*/\n", re.MULTILINE)
@@ -45,8 +46,8 @@ def _pairs() -> str:
     return "".join(f"--zx-{name}:light-dark({light},{dark});" for name, (light, dark) in pairs.items())
 
 
-# Set on the page's root and again on every component, which must look right in a notebook, where the page is not ours.
-_PANEL = (  # Panel's and Bokeh's own names for the same things
+# Set on the page's root and on every component, which must look right in a notebook.
+_PANEL = (  # Panel's and Bokeh's names for the same colours
     "--design-background-color:var(--zx-surface);--design-background-text-color:var(--zx-ink);"
     "--design-surface-color:var(--zx-sunken);--design-surface-text-color:var(--zx-ink);"
     "--design-primary-color:var(--zx-accent);"
@@ -75,13 +76,13 @@ def dot(style: Style) -> str:
 
 
 def css(*names: str) -> str:
-    """Style sheets of this package by name, joined. Bokeh gives every component sheets of its own, and none sees another's."""
+    """Style sheets of this package by name, joined. Every component needs its own, since Bokeh isolates them."""
     return "\n".join(_sheets()[name] for name in names)
 
 
 @cache
 def _sheets() -> dict[str, str]:
-    """All style sheets by the name that stands above each in its file."""
+    """All style sheets by the name above each in its file."""
     found: dict[str, str] = {}
     for file in sorted(_FOLDER.glob("*.css")):
         _, *parts = _HEADING.split(file.read_text(encoding="utf-8"))
@@ -90,7 +91,7 @@ def _sheets() -> dict[str, str]:
 
 
 def _scaled(sheet: str) -> str:
-    """A style sheet whose lengths, hairlines apart, grow with the variable `--u`, which a lecture sets."""
+    """A style sheet whose lengths, except hairlines, scale with the variable `--u`, which a lecture sets."""
 
     def length(found: re.Match) -> str:
         return found[0] if found["asked"] or abs(float(found["px"])) < 3 else f"calc({found['px']}*var(--u,1px))"
@@ -101,11 +102,11 @@ def _scaled(sheet: str) -> str:
 def root(*names: str) -> str:
     """The style sheet of a component's outermost element: the variables, a ground, then the named sheets.
 
-    In a notebook's cell a component is light, whatever the notebook is: its canvas does not know what it lies on.
+    In a notebook a component is always light, since its canvas cannot know the notebook's theme.
     """
     return f":host{{{VARIABLES}color-scheme:var(--zx-scheme,light);background:var(--zx-surface)}}\n{css(*names)}"
 
 
 def script(last: str = "page") -> str:
-    """What every page runs in its browser, or with "named" a cell of a notebook: both give names to what Bokeh leaves without."""
+    """The script of every page, or with "named" of a notebook's cell; both name Bokeh's unnamed elements."""
     return "".join(Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8") for name in ("names", last))

@@ -1,7 +1,7 @@
-"""Panel's widgets and panes as the page has them, and pieces of HTML that several views write.
+"""Panel's widgets and panes in the page's style, and pieces of HTML for several views.
 
-Each widget has the style sheets of its kind, and its kind as its class, `zx-kind`. `sheets` are the names of further style sheets
-(`theme.css`); whatever else is given goes to Panel as it is.
+Each widget has the style sheets of its kind and the class `zx-kind`. `sheets` are the names of further style sheets
+(`theme.css`); other arguments go to Panel.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +16,7 @@ from zoexplore.views.style import theme
 
 
 def look(kind: str, *sheets: str, **more: Any) -> dict[str, Any]:
-    """What a component of a kind is given."""
+    """The arguments of a component of a kind."""
     return {"css_classes": [f"zx-{kind}"], "stylesheets": [theme.css(kind, *sheets)], **more}
 
 
@@ -31,12 +31,12 @@ def short(text: str = "", *sheets: str, **more: Any) -> pn.pane.HTML:
 
 
 def answer(kind: str) -> pn.pane.HTML:
-    """Text that a view writes, and that shows while it is of an earlier state (`View.veil`)."""
+    """A view's text, which shows when it is out of date (`View.veil`)."""
     return pn.pane.HTML("", css_classes=[f"zx-{kind}"], stylesheets=[theme.root("text", kind, "waiting")], **theme.STRETCH)
 
 
 def label(text: str, *sheets: str) -> pn.pane.HTML:
-    """What a row or a group of widgets is about."""
+    """The label of a row or group of widgets."""
     return short(f'<p class="label">{text}</p>', *sheets)
 
 
@@ -54,9 +54,9 @@ def toggle(text: str, *sheets: str, **more: Any) -> pn.widgets.Toggle:
 
 
 def copier(text: str, copied: str = "", before: str = "") -> pn.widgets.Button:
-    """A button that copies a text to the clipboard, the page's address where there is none, and says so.
+    """A button that copies a text, or else the page's address, to the clipboard, and says so.
 
-    The text is the first tag of the `button`, which the script `before` may write.
+    The text is the button's first tag, which the script `before` may set.
     """
     made = button(text, tags=[copied])
     made.js_on_click(args={"button": made}, code=before + _COPY.replace("LABEL", text))
@@ -78,13 +78,13 @@ else by_hand();
 
 
 def select(text: str, options: Any, *sheets: str, of: param.Parameter | None = None, **more: Any) -> pn.widgets.Select:
-    """A menu, if of a param, then with its value."""
+    """A menu, linked to a param if given."""
     given = look("select", "arrow", *sheets, **theme.STRETCH, **more)
     return _choice(pn.widgets.Select, of, label=text, options=options, description=None, **given)
 
 
 def radio(name: str, options: Any, *sheets: str, of: param.Parameter | None = None, **more: Any) -> pn.widgets.RadioBoxGroup:
-    """A row of which one is chosen, if of a param, then with its value; it is named for screen readers only."""
+    """A row of options, linked to a param if given; only screen readers get its name."""
     given = look("radio", *sheets, **theme.STRETCH) | more
     return _choice(pn.widgets.RadioBoxGroup, of, label="", options=options, inline=True, tags=[name], **given)
 
@@ -94,12 +94,12 @@ def _choice(kind: Any, of: param.Parameter | None, **given: Any) -> Any:
 
 
 def field(text: str, *sheets: str, **more: Any) -> pn.widgets.TextInput:
-    """A line to type into."""
+    """A text input."""
     return pn.widgets.TextInput(label=text, **look("field", *sheets) | (theme.STRETCH if "width" not in more else {}) | more)
 
 
 def box(text: str, value: bool, **more: Any) -> pn.widgets.Checkbox:
-    """A box to tick."""
+    """A checkbox."""
     return pn.widgets.Checkbox(label=text, value=value, **{"stylesheets": [theme.css("check")], "margin": (2, 14, 2, 0)} | more)
 
 
@@ -109,7 +109,7 @@ def download(text: str, filename: str, callback: Callable[[], Any], **more: Any)
 
 
 def bar(name: str) -> pn.indicators.Progress:
-    """How far something is, in percent."""
+    """A progress bar in percent."""
     sheet = [theme.css("bar")]
     return pn.indicators.Progress(
         value=0, max=100, width=120, height=8, margin=(0, 10, 0, 0), align="center", tags=[name], stylesheets=sheet
@@ -127,7 +127,7 @@ def tools(*parts: Any, margin: Any = 0) -> pn.Row:
 
 
 def pairs(*labelled: Sequence[Any]) -> pn.Row:
-    """Buttons in a row that wraps, none of which is parted from its label."""
+    """Buttons in a row that wraps without parting one from its label."""
     return pn.Row(*(tools(*pair) for pair in labelled), **look("tools", "pairs", margin=0))
 
 
@@ -143,20 +143,20 @@ def stack(*parts: Any, **more: Any) -> pn.Column:
 
 def fold(title: str, *parts: Any, collapsed: bool = True) -> pn.Card:
     """What is shown when its title is clicked."""
-    header = short(f"<h3>{escape(title)}</h3>", "head")  # Panel's own is as small in a lecture as anywhere
+    header = short(f"<h3>{escape(title)}</h3>", "head")  # Panel's own title does not grow in a lecture
     return pn.Card(*parts, title=title, header=header, collapsed=collapsed, **look("fold", **theme.STRETCH))
 
 
 def component(name: str, *parts: Any, sheet: str = "view", **more: Any) -> Component:
-    """Parts as a component that looks right wherever it is, in a notebook's cell too: a view, or an area of the page."""
+    """Parts as a component, such as a view or an area of the page, that also looks right in a notebook."""
     sheets = [theme.root(*([sheet] if sheet else []))]
     return Component(*parts, css_classes=[f"zx-{name}"], stylesheets=sheets, **theme.STRETCH | more)
 
 
 def later(holder: pn.layout.ListLike) -> None:
-    """Have a holder's parts rendered when they are first looked at: a card's when it is opened, others' when they are visible.
+    """Render a holder's parts when first needed: a card's when it opens, others when visible.
 
-    They exist, keep up with the state and can be asked; it is their models that a page opens sooner without.
+    The parts exist and follow the state; only their models wait, so that the page opens sooner.
     """
     switch = "collapsed" if isinstance(holder, pn.Card) else "visible"
     closed = switch == "collapsed"
@@ -172,44 +172,44 @@ def later(holder: pn.layout.ListLike) -> None:
 
 
 def status(words: str) -> str:
-    """How something stands, which screen readers say when they come to it. `words` is text, as in all that follows."""
+    """A status, which screen readers read when they reach it. `words` is text here and below."""
     return f'<p role="status">{escape(words)}</p>'
 
 
 def warning(words: str) -> str:
-    """What went wrong, which screen readers say at once."""
+    """An error, which screen readers announce at once."""
     return f'<p class="warn" role="alert">{escape(words)}</p>'
 
 
 def link(url: str, words: str) -> str:
-    """A link that opens beside the page."""
+    """A link that opens in a new tab."""
     return f'<a href="{url}" target="_blank" rel="noopener">{words}</a>'
 
 
 def details(title: str, inner: str) -> str:
-    """What is shown when its title is clicked; both are HTML."""
+    """A title and the HTML that a click on it shows; both are HTML."""
     return f"<details><summary>{title}</summary>{inner}</details>"
 
 
 def listed(title: str, lines: Iterable[str]) -> str:
-    """A heading and a list; nothing where all lines are empty."""
+    """A heading and a list; nothing if all lines are empty."""
     items = "".join(f"<li>{escape(line)}</li>" for line in lines if line)
     return f"<h3>{title}</h3><ul>{items}</ul>" if items else ""
 
 
 def region(label: str, table: str, kind: str = "") -> str:
-    """A table that is scrolled where it is too wide, by keys as well; `table` is HTML."""
+    """A table, as HTML, that scrolls if too wide, also by keys."""
     css = f' class="{kind}"' if kind else ""
     return f'<div{css} tabindex="0" role="region" aria-label="{escape(label)}">{table}</div>'
 
 
 def table(titles: Sequence[str], rows: Sequence[Sequence[str]], label: str) -> str:
-    """Rows under their titles, the first cell of each being its heading; a column without a value in any row is left out.
+    """A table of rows whose first cells are headings, without empty columns.
 
     Args:
         titles: of the columns, one more than a row has values.
         rows: text, not HTML.
-        label: what the table is, for screen readers.
+        label: the table's name for screen readers.
 
     >>> table(["method", "ε", "Δ"], [["a", "1", "–"], ["b", "2", "–"]], "numbers").count("<th")
     4

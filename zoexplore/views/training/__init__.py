@@ -1,1 +1,1 @@
-"""The Train tab: what to train, how it goes, and what it shows of utility against privacy."""
+"""The Train tab: what to train, its progress, and its results, utility against privacy."""

@@ -1,4 +1,4 @@
-"""What to train: task, model, methods and numbers, as typed and as a sweep takes them."""
+"""What to train: task, model, methods and numbers, as typed and as arguments of a sweep."""
 
 from functools import partial
 from math import isfinite
@@ -17,7 +17,7 @@ from zoexplore.views.training.jobs import NETWORK, Asked
 MOST_SEEDS = 50
 SEEDS = 2
 MODELS = {"linear, convex": False, "small network, not convex": True}
-MIXTURE = (20_000, 520)  # n and d of the data that are drawn, unless the sliders say others
+MIXTURE = (20_000, 520)  # n and d of generated data, unless the sliders set others
 _SEVERAL = ("sigmas", "epsilons")  # of which there may be several
 _LABELS = {
     "seeds": "seeds", "K": "K directions", "beta": "β noise along", "T": "T steps to train", "sigmas": "σ noise scales",
@@ -26,7 +26,7 @@ _LABELS = {
 
 
 class Choices(pn.viewable.Viewer):
-    """The controls. `asked` is what they say."""
+    """The controls; `asked` returns their values."""
 
     task = param.Selector(default="mixture", objects=[n for n in TASKS if n != NETWORK.name], doc="what to train on")
     network = param.Selector(default=False, objects=[False, True], doc="a small network in place of the linear model")
@@ -61,19 +61,19 @@ class Choices(pn.viewable.Viewer):
         return NETWORK if self.network and self.task == "digits" else self.tasks[self.task]
 
     def _begin(self, *_: Any) -> None:
-        """Set the sliders to the run that a task starts from."""
+        """Set the sliders to a task's default run."""
         task = self.chosen
         self.times = _times(task.sigmas)
         self.state.ask(K=task.K, beta=task.beta, T=task.T, sigma=_anchor(task.sigmas))
         self.fill()
 
     def _values(self) -> tuple[float, ...]:
-        """What the texts say of the sliders."""
+        """The sliders' values as texts."""
         s = self.state.setting
         return s.K, s.beta, s.T, s.sigma, *self.times
 
     def fill(self) -> None:
-        """Write the sliders' numbers, unless they stand there already."""
+        """Write the sliders' numbers, unless already there."""
         if self._shown == self._values():
             return
         self._shown = self._values()
@@ -83,7 +83,7 @@ class Choices(pn.viewable.Viewer):
             self.texts[name].value = ", ".join(format_typed(float(f"{x:.6g}") if isinstance(x, float) else x) for x in many)
 
     def _typed(self, name: str, event: Any) -> None:
-        """Move the sliders to what was typed, where it is valid; what is not is refused when the run is asked for."""
+        """Move the sliders to valid typed values; the start of a run refuses the others."""
         try:
             if name != "sigmas":
                 self._move(name, self._number(name))
@@ -94,13 +94,13 @@ class Choices(pn.viewable.Viewer):
             return
 
     def _move(self, name: str, x: float) -> None:
-        """Move a slider, if it does not stand there already but for what a text rounds."""
+        """Move a slider, unless it is there already up to a text's rounding."""
         if float(f"{getattr(self.state.setting, name):.6g}") != x:
             self.state.ask(**{name: x})
         self._shown = self._values()
 
     def asked(self) -> Asked:
-        """The sweep that is chosen.
+        """The chosen sweep.
 
         Raises:
             ValueError: a number cannot be read or is not allowed, or nothing is chosen; the message says which.
@@ -118,7 +118,7 @@ class Choices(pn.viewable.Viewer):
             raise ValueError(f"seeds = {format_exact(seeds)} is not allowed: give a whole number from 1 to {MOST_SEEDS}")
         s = self.state.setting
         size = (s.n, s.d) if self.task == "mixture" and (s.n, s.d) != MIXTURE else None
-        for sigma in sigmas:  # refuses what no run may have, before a process begins
+        for sigma in sigmas:  # refuse impossible values before a process starts
             run = Setting(n=LARGEST_INTEGER, d=LARGEST_INTEGER, sigma=sigma, **numbers)
         return Asked(
             self.chosen, methods, sigmas, run.K, run.beta, run.T, int(seeds), s.delta,
@@ -148,7 +148,7 @@ class Choices(pn.viewable.Viewer):
 
 
 def _anchor(sigmas: tuple[float, ...]) -> float:
-    """The noise scale that the slider shows: the second, or the only one."""
+    """The noise scale of the slider: the second, or the only one."""
     return sigmas[min(1, len(sigmas) - 1)]
 
 

@@ -1,4 +1,4 @@
-"""What the computing processes do for the Train tab. No Panel here, and no torch before it is needed."""
+"""Jobs of the computing processes for the Train tab. Free of Panel, and of torch until it is needed."""
 
 import os
 from collections.abc import Collection, Generator, Iterator
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 
 START = "The workers start and load the data"
 SOLVES = "σ is solved for"
-PAUSE = 0.3  # seconds between two looks at how far it is
-LARGEST_DRAWN = 30_000_000  # numbers in a data set that is drawn to size
+PAUSE = 0.3  # seconds between progress reports
+LARGEST_DRAWN = 30_000_000  # numbers in a generated data set, at most
 NETWORK = TASKS["digits-mlp"]
 INSTALL = "pip install 'zoexplore[train]'"
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A sweep, as somebody asks for it.
+    """A requested sweep.
 
     Args:
         task: what to train on.
         methods, sigmas, K, beta, T, seeds, delta, accounting: as `zoexplore.training.plan` takes them.
-        network: a small network in place of the task's own model.
-        size: (n, d) for data that are drawn; those of the task where None.
-        seconds: that it may take; then it is ended.
-        epsilons: targets in place of noise scales; what was tuned for them in the finished comparison is used where it is.
+        network: whether a small network replaces the task's own model.
+        size: (n, d) of generated data; the task's if None.
+        seconds: its time limit.
+        epsilons: targets in place of noise scales; uses the finished comparison's tuning for them, if any.
     """
 
     task: Task
@@ -60,7 +60,7 @@ class Asked:
         """The task with its model and size.
 
         Raises:
-            ValueError: more data would have to be drawn than there is room for.
+            ValueError: the data would be too large.
         """
         task = self.task
         if self.size is not None and task.name == "mixture":
@@ -76,7 +76,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Drawn:
-    """The two Gaussian classes in another size; equal ones are the same data, which a worker keeps from part to part."""
+    """The two Gaussian classes in another size; equal sizes are the same data, which a worker caches."""
 
     n: int
     d: int
@@ -87,9 +87,9 @@ class Drawn:
 
 
 class Progress(NamedTuple):
-    """How far a sweep is: steps done and in all, a guess at the seconds left (inf before there is one), and what is known.
+    """A sweep's progress: steps done and in all, an estimate of the seconds left (inf at first), and the results so far.
 
-    Before the first step `doing` says what is done first, and the numbers count that; a total of 0 is one that is not known.
+    Before the first step `doing` names the preparation, and the numbers count it; a total of 0 is unknown.
     """
 
     done: int
@@ -100,15 +100,15 @@ class Progress(NamedTuple):
 
 
 def missing() -> tuple[str, ...]:
-    """What training needs and is not installed."""
+    """Missing libraries that training needs."""
     return tuple(name for name, module in (("PyTorch", "torch"), ("scikit-learn", "sklearn")) if find_spec(module) is None)
 
 
 def trained(asked: Asked) -> Iterator[Progress]:
-    """Run a sweep in processes of this machine; tell now and then how far it is, and at the end.
+    """Run a sweep in processes of this machine, and yield its progress now and then and at the end.
 
     Raises:
-        ValueError, RuntimeError: as `zoexplore.training.sweep` does; ValueError also where a library is missing.
+        ValueError, RuntimeError: as `zoexplore.training.sweep`; ValueError also if a library is missing.
     """
     os.environ["PYTHONWARNINGS"] = "ignore:resource_tracker"  # which complains where a run is cancelled, and tidies up then
     until = monotonic() + asked.seconds
@@ -116,7 +116,7 @@ def trained(asked: Asked) -> Iterator[Progress]:
     try:
         yield Progress(0, 0, inf, None, START)
         ready = [executor.submit(_prepared, asked) for _ in range(executor.count)]
-        from zoexplore.training import plan, sweep  # which takes seconds, as the workers do
+        from zoexplore.training import plan, sweep  # takes seconds, as do the workers
 
         for done in _waited(ready, until, asked):
             yield Progress(done, len(ready), inf, None, START)
@@ -149,7 +149,7 @@ def _check(until: float, asked: Asked) -> None:
 
 
 def _waited(futures: list[Future], until: float, asked: Asked) -> Iterator[int]:
-    """How many are done, now and then, until all are."""
+    """Yield the number of finished futures now and then, until all are."""
     done: Collection[Future] = ()
     while len(done) < len(futures):
         done, _ = wait(futures, timeout=PAUSE)
@@ -174,7 +174,7 @@ def _solved(
 
 
 def finished() -> Comparison | None:
-    """The comparison of this version; None where it has none."""
+    """The finished comparison of this version; None if it has none."""
     try:
         return load()
     except (OSError, ValueError):
@@ -182,7 +182,7 @@ def finished() -> Comparison | None:
 
 
 def tuned(task: Task) -> "Choices":
-    """What the finished comparison chose on a task, by method and epsilon; nothing where it has not been there."""
+    """The finished comparison's choices for a task, by method and epsilon; empty if it has none."""
     from zoexplore.training.aims import Choice
 
     comparison = finished()
@@ -198,7 +198,7 @@ def tuned(task: Task) -> "Choices":
 
 
 def _prepared(asked: Asked) -> None:
-    """In a worker: torch and the data, ahead of need. What is wrong with them is raised when they are needed."""
+    """In a worker: load torch and the data ahead of need; errors are raised when needed."""
     from zoexplore.training.engine import problem_of
 
     problem_of(asked.trained_on, 0.0)

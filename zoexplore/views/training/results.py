@@ -1,4 +1,4 @@
-"""What has been trained already: the finished comparison of methods."""
+"""The finished comparison of methods."""
 
 from functools import partial
 from html import escape
@@ -24,7 +24,7 @@ PUBLISHED = {
 
 
 class Compared(View):
-    """Methods at their best, one task at a time: accuracy against epsilon or a cost. It follows no slider."""
+    """Tuned methods on one task: accuracy against epsilon or a cost. It follows no slider."""
 
     asks = ("task", "against")
 
@@ -45,12 +45,12 @@ class Compared(View):
 
     @property
     def frontier(self) -> Frontier:
-        """The one that is shown."""
+        """The shown frontier."""
         assert self.comparison
         return self.comparison.frontiers[self.task]
 
     async def refresh(self) -> None:
-        """Show the task that is chosen, unless it is shown."""
+        """Show the chosen task, unless it is shown already."""
         if self.comparison is None:
             self.head.object = _NOTHING
         elif self._drawn != (self.task, self.against):
@@ -69,14 +69,14 @@ class Compared(View):
 
 
 def compared(frontier: Frontier, against: str = "epsilon") -> Any:
-    """Methods at their best, as an element."""
-    from zoexplore import plots  # with HoloViews, which takes a second and which no other view needs
+    """Tuned methods as an element."""
+    from zoexplore import plots  # imports HoloViews, which takes a second and which no other view needs
 
     return plots.comparison(frontier, against)
 
 
 def how(comparison: Comparison, task: str) -> str:
-    """How a task's results came about."""
+    """A text on how a task's results were made."""
     frontier = comparison.frontiers[task]
     seeds = max(len(p.seeds) for p in frontier.points)
     libraries = [f"{name} {frontier.versions[name]}" for name in ("zoexplore", "torch", "numpy")]

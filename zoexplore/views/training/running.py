@@ -1,4 +1,4 @@
-"""A run: what a visitor may have, begin, progress with the time left, cancel; and what comes of it, to keep."""
+"""A training run: a visitor's limits, start, progress with the time left, cancelling, and results to download."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,8 +26,8 @@ from zoexplore.views.style.widgets import details, status, table, warning
 from zoexplore.views.training.jobs import INSTALL, START, Asked, Progress, missing, trained
 from zoexplore.views.training.words import infinite
 
-_PAUSE = 0.5  # seconds between two figures, beside what drawing takes
-_MOVING = -1  # of a bar that moves without saying how far it is
+_PAUSE = 0.5  # seconds between two figures, beside the drawing
+_MOVING = -1  # a bar that moves without a value
 _KILLED = "The training process ended unexpectedly: it was killed, or ran out of memory. What was done by then is kept."
 
 
@@ -49,14 +49,14 @@ def granted(asked: Asked) -> Asked:
 
 
 class Running(pn.viewable.Viewer):
-    """Buttons and a bar. `asked` says what to run, or raises ValueError; `show` is called with every frontier on the way."""
+    """Buttons and a bar. `asked` returns the run, or raises ValueError; `show` gets every frontier."""
 
     def __init__(self, asked: Callable[[], Asked], show: Callable[[Frontier], None]) -> None:
         super().__init__()
         self._asked, self._show = asked, show
         self._work = Task()
-        self._found: Frontier | None = None  # what has come and is not shown yet
-        self._next = 0.0  # when something is shown again at the earliest
+        self._found: Frontier | None = None  # results that are not shown yet
+        self._next = 0.0  # the earliest time of the next figure
         beside = {"margin": (0, 8, 0, 0)}
         self._label = "Train"
         self.train = widgets.button(self._label, self.begin, "primary", **beside)
@@ -69,12 +69,12 @@ class Running(pn.viewable.Viewer):
             self.refuse(f"Training needs {' and '.join(lacks)}, which is not installed here: {INSTALL}.")
 
     def name_it(self, label: str) -> None:
-        """Say on the button what it trains."""
+        """Name the trained run on the button."""
         self._label = label
         self.train.label = label
 
     def begin(self) -> None:
-        """Run what is asked for, in place of what is running."""
+        """Start the requested run in place of the current one."""
         try:
             asked = granted(self._asked())
         except ValueError as error:
@@ -97,14 +97,14 @@ class Running(pn.viewable.Viewer):
             self.refuse(_KILLED)
         except GaveWay as why:
             self.refuse(f"{why}. What was done by then is kept.")
-        except Exception as error:  # whatever a run raises is shown in place of its results
+        except Exception as error:  # any exception of a run is shown in place of its results
             self.refuse(f"It did not run: {in_symbols(str(error))}")
         else:
             self.say("Done.")
         self._busy(False)
 
     def stop(self, why: str) -> None:
-        """End the run now, if there is one; what is done is kept."""
+        """End the current run, if any, and keep its results."""
         self._work.stop()
         self._busy(False)
         self.say(why)
@@ -135,7 +135,7 @@ class Running(pn.viewable.Viewer):
                     self._flush()
 
     def _flush(self) -> None:
-        """Show what has come. To draw takes the event loop, so that four times as long passes before the next time."""
+        """Show the latest results. Drawing blocks the event loop, so the next one waits four times as long."""
         found, begun = self._found, monotonic()
         if found:
             self._found = None
@@ -154,7 +154,7 @@ class Running(pn.viewable.Viewer):
 
 
 class Results(pn.viewable.Viewer):
-    """What came of a run, in words and numbers, and to download."""
+    """A run's results in words and numbers, and as downloads."""
 
     def __init__(self, **params: Any) -> None:
         super().__init__(**params)
@@ -170,7 +170,7 @@ class Results(pn.viewable.Viewer):
         return StringIO(write(self.frontier) if self.frontier else "")
 
     def show(self, frontier: Frontier | None, bounds: tuple[str, ...]) -> None:
-        """Offer a frontier for keeping, and write what the figure cannot."""
+        """Offer a frontier for download, and write what the figure cannot show."""
         self.frontier = frontier
         for download in self.downloads.values():
             download.disabled = frontier is None

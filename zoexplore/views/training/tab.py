@@ -1,4 +1,4 @@
-"""Train: the run that the sliders show, trained here and now; before that, the training default trained in advance."""
+"""Train: the sliders' run, trained on demand; until then, the training default, trained in advance."""
 
 from dataclasses import replace
 from functools import cache, partial
@@ -27,7 +27,7 @@ _ADVANCE = "Trained in advance: the training default at several noise scales, ea
 
 
 class Train(View):
-    """A button, the figure of what has been trained, and choices for more than one run. Nothing runs before it is asked for."""
+    """A button, the figure of trained runs, and choices for more than one run. Nothing runs on its own."""
 
     asks = ("hidden",)
 
@@ -41,13 +41,13 @@ class Train(View):
         self.fold.param.watch(self._named, "collapsed")
         self._named()
         self.results, self.about, self.trained = Results(), widgets.html("", "words", "plan"), Trained()
-        # in stacks, since a pane of Bokeh that was hidden cannot be shown again (Panel 1.9)
+        # in stacks, since Panel 1.9 cannot show a hidden Bokeh pane again
         self.lines, self.compared = widgets.stack(self.canvas(self.trained.figure)), widgets.stack(visible=False)
         self._drawn: tuple = ()
         self.param.watch(self.changed, ["hidden", "frontier"])
 
     def _asked(self) -> Asked:
-        """What to train: this run alone, until more is chosen in the fold."""
+        """The run to train: the sliders' alone, unless the fold chooses more."""
         asked = self.choices.asked()
         if not self.fold.collapsed:
             return asked
@@ -58,11 +58,11 @@ class Train(View):
 
     @property
     def bounds(self) -> tuple[str, ...]:
-        """Those that are drawn."""
+        """The drawn bounds."""
         return tuple(bound for bound in SHOWN if self.hidden or not BOUNDS[bound].hides_iterates)
 
     async def refresh(self) -> None:
-        """Follow the sliders in words; draw what is known, unless it is drawn."""
+        """Update the text from the sliders, and draw the results, unless they are drawn."""
         with pn.io.hold():
             self.choices.fill()
             said = about(self.frontier, self.state.setting.delta, self.state.accounting) if self.frontier else _ADVANCE
@@ -74,7 +74,7 @@ class Train(View):
         self.push()
 
     def _draw(self, found: Frontier) -> None:
-        """Methods at their best where they aim at the same epsilons; else every point by every bound, or one point's course."""
+        """Tuned methods if all have target epsilons; else every point by every bound, or one point's course."""
         aimed = any(point.target is not None for point in found.points)
         self.lines.visible, self.compared.visible = not aimed, aimed
         if aimed:

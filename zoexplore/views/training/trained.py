@@ -1,4 +1,4 @@
-"""The figure of what has been trained: accuracy against epsilon, by every bound that is drawn, as it comes."""
+"""The figure of trained runs: accuracy against epsilon by every drawn bound, updated as results arrive."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ _MARKS = ("x", "y", "marker", "fill", "colour", "tip")
 
 
 class Trained:
-    """Accuracy against epsilon, a line for each method and bound with its name at the end: two sources, for what comes live."""
+    """Accuracy against epsilon, a line with a name for each method and bound, from two sources that update live."""
 
     def __init__(self) -> None:
         self.lines, self.marks = empty("trained-lines", "xs", "ys", "colour", "dash", "width"), empty("trained", *_MARKS)
@@ -31,7 +31,7 @@ class Trained:
         self.figure.add_tools(HoverTool(renderers=[dots], tooltips=[("", "@tip")], visible=False, point_policy="snap_to_data"))
         self.names = Names(self.figure, MOST_NAMES)
         self.dark, self.ends = False, dict[str, tuple[float, str, bool]]()
-        self.size = {"outer_width": 680, "inner_height": 300}  # until a browser says
+        self.size = {"outer_width": 680, "inner_height": 300}  # until a browser measures it
         for side in self.size:
             self.figure.on_change(side, self._resized)
 
@@ -73,6 +73,6 @@ class Trained:
         self.name()
 
     def name(self) -> None:
-        """Write the names in the margin, by how large the frame is."""
+        """Write the names in the margin, for the frame's size."""
         ends = {name: (at, theme.partner(hue, self.dark), bold) for name, (at, hue, bold) in self.ends.items()}
         self.names.write(ends, tuple(self.size.values()), log=False, share=False)

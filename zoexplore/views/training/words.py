@@ -1,4 +1,4 @@
-"""What is said of trained runs: of methods at their best, of what has no finite epsilon, of how a figure came about."""
+"""Texts on trained runs: on tuned methods, on runs without a finite epsilon, and on how a figure was made."""
 
 from math import inf
 
@@ -12,7 +12,7 @@ from zoexplore.views.style import widgets
 
 
 def describe_frontier(frontier: Frontier) -> str:
-    """What rivals reach in a sentence; empty where there are none."""
+    """A sentence on the accuracy of rivals; empty if there are none."""
     if not (best := rivals(frontier)):
         return ""
     (one, high), (other, low) = ((METHODS[p.method].title, p.mean("accuracy")) for p in best[1:])
@@ -23,7 +23,7 @@ def describe_frontier(frontier: Frontier) -> str:
 
 
 def table(frontier: Frontier) -> str:
-    """Every point of the comparison as rows of a table: what was chosen, what it reached, what it cost."""
+    """A table of every point of the comparison: choice, accuracy and cost."""
     titles = ("method", "ε", "accuracy", "counted by", "K", "T", "η/K", "Δ", "β", "batch", "forward passes", "kept of a record")
     rows = []
     for p in frontier.points:
@@ -41,7 +41,7 @@ def table(frontier: Frontier) -> str:
 
 
 def describe_costs(frontier: Frontier) -> str:
-    """What rivals reach and take in a sentence; empty where there are none."""
+    """A sentence on the accuracy and cost of rivals; empty if there are none."""
     if not (best := rivals(frontier)):
         return ""
     target, first, few = best
@@ -56,7 +56,7 @@ def describe_costs(frontier: Frontier) -> str:
 
 
 def infinite(frontier: Frontier, bounds: tuple[str, ...]) -> dict[tuple[str, str], list[str]]:
-    """What has no finite epsilon: (method, reason) -> titles of the bounds, in order."""
+    """Infinite epsilons: (method, reason) -> titles of the bounds, in order."""
     found: dict[tuple[str, str], list[str]] = {}
     for point in frontier.points:
         for bound in bounds:
@@ -67,7 +67,7 @@ def infinite(frontier: Frontier, bounds: tuple[str, ...]) -> dict[tuple[str, str
 
 
 def about(frontier: Frontier, delta: float, accounting: Accounting) -> str:
-    """What is drawn: data, steps, seeds; and whether it is counted as the page counts now."""
+    """A text on the figure: data, steps, seeds, and whether the page's accounting differs."""
     steps, seeds = max(p.steps[-1] for p in frontier.points), max(len(p.seeds) for p in frontier.points)
     drawn = f"{format_count(steps)} steps, {seeds} seed{'s' if seeds > 1 else ''}"
     task = TASKS[frontier.task].title if frontier.task in TASKS else frontier.task
