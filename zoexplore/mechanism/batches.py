@@ -188,7 +188,7 @@ class SeenRecords:
 
     Attributes:
         equal: how many of them equal another one.
-        changed: how many came with other numbers than before.
+        changed: the number of records that came back with other numbers.
     """
 
     def __init__(self, n: int) -> None:

@@ -1,6 +1,6 @@
 """Checks of the losses: each depends on its own record alone, leaves the module as it was, and is precise enough.
 
-No clip bounds what a record says through the losses of others, nor what rounding makes of two losses close to each other.
+No clip bounds a record's influence on the losses of others, nor the rounding error of close losses.
 """
 
 from collections.abc import Callable

@@ -31,7 +31,7 @@ class Frame:
 
     Attributes:
         K: how many.
-        xi_factor: how much longer `resolve` can make a record's vector of K numbers; 1 where probes are the directions.
+        xi_factor: the factor by which `resolve` can lengthen a record's vector of K numbers; 1 if probes are the directions.
     """
 
     xi_factor = 1.0
@@ -217,8 +217,8 @@ def _orthonormal(U: Tensor) -> bool:
 
 
 class Perturbation:
-    """How the steps of a run evaluate losses at w + xi v: layer by layer where a module allows it, or by moving the parameters in
-    place, and back by a copy.
+    """Evaluates losses at w + xi v: layer by layer if the module allows it, or by moving the parameters in place, and back by a
+    copy.
 
     Args:
         parameters: what is moved.

@@ -84,7 +84,7 @@ class Ranks:
 
     @contextmanager
     def telling(self, length: int, is_flawed: Callable[[], bool]) -> Iterator[None]:
-        """Whatever fails in here before numbers were gathered, the others get to know, in place of as many as they wait for."""
+        """Report a failure before the numbers were gathered to the others, in place of the numbers that they wait for."""
         self._shared = False
         try:
             yield

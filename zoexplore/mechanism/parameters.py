@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-BLOCK = 2**17  # numbers that are worked on at once: few enough for a processor's cache, enough to keep it busy
+BLOCK = 2**17  # numbers processed at once: few enough for a processor's cache, enough to keep it busy
 LAUNCHED = 2**23  # the same elsewhere, where each of a block's ten operations is launched from here: some ten blocks a layer
 PARTS = 32  # that a small model is cut into all the same, so that what is made of a block is small beside it
 LEAST = 2**14  # numbers that are worth a block
@@ -33,7 +33,7 @@ class Parameters:
         sizes: how many numbers each block has.
         blocks_of: the numbers of each tensor's blocks.
         displaced: whether they are on their way to another point, or something stopped them there.
-        working: the kind that sums are made in: float64, or float32 where no tensor is as precise.
+        working: the dtype of sums: float64, or float32 if all tensors are less precise.
 
     Raises:
         ValueError: there is none, or they are on several devices, sparse, sharded, not floating-point numbers, or share memory.

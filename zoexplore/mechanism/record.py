@@ -61,7 +61,7 @@ class Branch(NamedTuple):
     Args:
         name: nobody else's; a copy, or who goes on from a saved state, has another one.
         steps: how many.
-        drawn: of how many of them the batches were drawn before the branches parted, which others may go on with too.
+        drawn: the number of them whose batches were drawn before the branches parted, which other branches may use too.
     """
 
     name: str

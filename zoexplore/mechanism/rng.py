@@ -126,7 +126,7 @@ class Sources:
         return SECURE if self.is_secure else DEMONSTRATION.format(origin=self.origin)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where every generator stands; of a secure run only directions and initialisation, as its keys are never saved."""
+        """The state of every generator; of a secure run only directions and initialisation, since its keys are never saved."""
         kept = ("directions", "initialisation") if self.is_secure else ("directions", "initialisation", "noise", "data")
         return {"is_secure": self.is_secure, "origin": self.origin, **{name: _state(getattr(self, name)) for name in kept}}
 
@@ -212,7 +212,7 @@ class Replay:
 
 
 def _single(source: Any, out: np.ndarray) -> None:
-    """Single precision from 96 bits a pair, several times quicker than NumPy's, in place of an even count of numbers. Radii
+    """Fill an even count of numbers in single precision, from 96 bits a pair, several times faster than NumPy. Radii
     reach 8.6: a tail cut off at the 6.7 of 32 bits would distinguish neighbours with a chance of about 1e-10 sqrt(d), not small
     beside delta.
     """
@@ -287,7 +287,7 @@ TO_UNIT, HALF, TO_QUARTERS = np.float32(2.0**-31), np.float32(0.5), np.float32(2
 
 @kernel
 def normals(out, key, stretch):
-    """Normal numbers in place of those in `out`, single precision. The greatest are 6.7.
+    """Normal numbers in place of those in `out`, single precision. None exceeds 6.7.
 
     Args:
         key: four words of 32 bits, as uint64.

@@ -105,6 +105,6 @@ def _extend() -> None:
 
 
 def _dress(document: Document) -> None:
-    """The page around what is served."""
+    """Set up the page around the explorer."""
     document.template = _TEMPLATE
     document.template_variables.update(variables=theme.VARIABLES, sheet=theme.css("page"), code=theme.script())

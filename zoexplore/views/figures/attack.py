@@ -32,7 +32,7 @@ STYLES = {bound: theme.style_of(bound) for bound in BOUNDS} | {GUESSING: theme.S
 
 
 class Attack(View):
-    """What the best test finds at every rate of false alarms, by every bound; and what that means by the least of them."""
+    """What the best test finds at every rate of false alarms, by every bound; and what the least of them allows."""
 
     asks = ("fpr", "prior", "guess")
 
