@@ -1,14 +1,16 @@
-"""Plans for the data of published runs, each trained with for some steps: `python -m benchmarks.plans aggzo-mnli-1 --steps 100`.
+"""Plans for the data of published runs, and for an example, each trained with for some steps:
+`python -m benchmarks.plans aggzo-mnli-1 --steps 100`.
 
 The model has random weights and the sentences are made up. The signal of a step is measured by other code than the mechanism's:
 the length of the mean of the records' clipped quotients along K random directions, over K sigma (docs/published.md).
 """
 
 import argparse
-from math import sqrt
+from math import inf, sqrt
 from statistics import fmean
 from sys import stderr
-from time import process_time
+from time import monotonic, process_time
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -22,13 +24,13 @@ from zoexplore.run.formatting import format_short
 from zoexplore.run.published import RUNS, Published
 
 WIDE, LENGTH, TELLING = 120, 16, 40  # numbers a token; tokens of a sentence; tokens of either class that tell it
-PART = 2**13  # tokens of a part of the table
+PART = 2**10  # tokens of a part of the table
 RATE = 1e-2  # eta/K for each parameter, so that a step along K of d directions leads as far whatever d is
 DRAWN = 32  # batches that a measure of the signal takes
 
 HEADER = (
-    "plan for", "its parameters", "ε", "K", "T", "longest step over noise", "parameters trained", "step over noise", "loss",
-    "accuracy", "processor time a step",
+    "plan for", "its parameters", "ε", "K", "T", "longest step over noise", "parameters trained", "steps", "step over noise",
+    "loss", "accuracy", "processor time a step",
 )  # fmt: skip
 
 
@@ -52,12 +54,30 @@ class Sentences(nn.Module):
         return self.last(torch.tanh(self.hidden(self.embedded(tokens).mean(1))))
 
 
-def planned(run: Published) -> Plan:
-    """For its records, batches, passes and claim. Batches cut from a shuffled list are drawn afresh in their place."""
-    known = run.setting
-    if run.shuffled:
-        known = known.replace(sampling="without-replacement", neighbours="replace-one")
-    return recommend(known, epsilon=run.claimed)
+class Case(NamedTuple):
+    """What a plan is made for: records, batches, an epsilon and forward passes, the run's own where None."""
+
+    name: str
+    known: Setting
+    epsilon: float
+    passes: float | None = None
+
+    @property
+    def plan(self) -> Plan:
+        return recommend(self.known, epsilon=self.epsilon, passes=self.passes)
+
+
+def of_published(run: Published) -> Case:
+    """Batches cut from a shuffled list are drawn afresh in their place."""
+    fresh = {"sampling": "without-replacement", "neighbours": "replace-one"} if run.shuffled else {}
+    return Case(run.name, run.setting.replace(**fresh), run.claimed)
+
+
+CASES = {key: of_published(run) for key, run in RUNS.items()} | {
+    "example": Case(
+        "20 000 records, 100 passes", Setting(n=20_000, d=10**6, K=16, T=2000, sigma=0.05, beta=1.0, batch=64), 2.0, 100.0
+    )
+}
 
 
 def sentences(n: int, tokens: int) -> tuple[Tensor, Tensor]:
@@ -111,34 +131,43 @@ def learned(model: Sentences, data: tuple[Tensor, Tensor]) -> tuple[float, float
     return float(losses(outputs, data[1]).mean()), float((outputs.argmax(1) == data[1]).double().mean())
 
 
-def row(key: str, parameters: int, steps: int) -> tuple[str, ...]:
-    """Of the table, after training by a plan."""
+def row(key: str, parameters: int, steps: int, minutes: float) -> tuple[str, ...]:
+    """Of the table, after training by a plan for so many steps, or for as many as are begun within so many minutes."""
     torch.manual_seed(1)
-    plan, model = planned(RUNS[key]), Sentences(parameters)
+    case, model = CASES[key], Sentences(parameters)
+    plan = case.plan
     d, s = sum(p.numel() for p in model.parameters()), plan.setting
     data, xi = sentences(s.n, model.tokens), 1e-4 * sqrt(d)
     clip = float(quotients(model, data[0][: s.batch], data[1][: s.batch], s.K, xi).norm(dim=1).median())
     run = s.replace(d=d, clip=clip, sigma=s.sigma * clip / s.clip, eta=RATE * d * s.K, xi=xi)
-    before, began = (signal(model, data, run), *learned(model, data)), process_time()
-    optimiser = NoisyZOGD(model, losses, run, sources=Sources(3, 4))
-    for t, batch in zip(range(steps), optimiser.batches(data), strict=False):
+    before, began, ends = (signal(model, data, run), *learned(model, data)), process_time(), monotonic() + 60 * minutes
+    optimiser, t = NoisyZOGD(model, losses, run, sources=Sources(3, 4)), 0
+    for t, batch in zip(range(1, steps + 1), optimiser.batches(data), strict=False):
         optimiser.step(batch)
-        print(f"{key}: step {t + 1}, {process_time() - began:.0f} s, loss {learned(model, data)[0]:.3f}", file=stderr)
+        print(f"{key}: step {t}, {process_time() - began:.0f} s, loss {learned(model, data)[0]:.3f}", file=stderr)
+        if monotonic() > ends:
+            break
     spent, after = process_time() - began, (signal(model, data, run), *learned(model, data))
     measured = (f"{a:{form}} to {b:{form}}" for a, b, form in zip(before, after, (".2f", ".3f", ".0%"), strict=True))
-    of_plan = f"{RUNS[key].claimed:g}", f"{s.K}", f"{s.T}", f"{plan.signal:.2f}"
-    return RUNS[key].name, format_short(RUNS[key].d), *of_plan, format_short(d), *measured, f"{spent / steps:.2g} s"
+    of_plan = f"{case.epsilon:g}", f"{s.K}", f"{s.T}", f"{plan.signal:.2f}"
+    return case.name, format_short(case.known.d), *of_plan, format_short(d), f"{t}", *measured, f"{spent / t:.2g} s"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("runs", nargs="*", choices=[*RUNS, []], help="all where none is named")
+    parser.add_argument("runs", nargs="*", choices=[*CASES, []], help="all where none is named")
     parser.add_argument("--parameters", type=float, help="of the model; as many as were published where not given")
     parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument(
+        "--minutes", type=float, default=inf, help="that a run may take; it ends with the step that is on its way"
+    )
     given = parser.parse_args()
     print("| " + " | ".join(HEADER) + " |\n" + "| --- " * len(HEADER) + "|")
-    for key in given.runs or RUNS:
-        print("| " + " | ".join(row(key, int(given.parameters or RUNS[key].d), given.steps)) + " |", flush=True)
+    for key in given.runs or CASES:
+        print(
+            "| " + " | ".join(row(key, int(given.parameters or CASES[key].known.d), given.steps, given.minutes)) + " |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
