@@ -168,7 +168,7 @@ def test_what_is_kept_is_read_again_and_like_lists_of_tasks_needs_no_torch(compa
     save(comparison, tmp_path / "c.json")
     assert load(tmp_path / "c.json") == comparison
     code = (
-        "import sys; from zoexplore.training import TASKS, METHODS, Frontier, load, table;"
+        "import sys; from zoexplore.training import TASKS, METHODS, Frontier, load;"
         "from zoexplore.training.finished import load; load(); print('torch' in sys.modules)"
     )
     assert run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"

@@ -13,18 +13,17 @@ if TYPE_CHECKING:
     from zoexplore.training.plans import DEFAULT_METHODS, Plan, plan
     from zoexplore.training.results import NOT_COVERED, Frontier, Point
     from zoexplore.training.sweeps import Update, frontier, sweep, train
-    from zoexplore.training.tables import table
     from zoexplore.training.tasks import TASKS, Task
 
 __all__ = [
     "DEFAULT_METHODS", "METHODS", "NOT_COVERED", "TASKS", "Frontier", "Here", "Method", "Plan", "Point", "Processes", "Task",
-    "Update", "frontier", "load", "plan", "save", "sweep", "table", "train",
+    "Update", "frontier", "load", "plan", "save", "sweep", "train",
 ]  # fmt: skip
 _HOMES = {
     "DEFAULT_METHODS": "methods", "METHODS": "methods", "NOT_COVERED": "results", "TASKS": "tasks", "Frontier": "results",
     "Here": "executors", "Method": "methods", "Plan": "plans", "Point": "results", "Processes": "executors", "Task": "tasks",
     "Update": "sweeps", "frontier": "sweeps", "load": "frontier_files", "plan": "plans", "save": "frontier_files",
-    "sweep": "sweeps", "table": "tables", "train": "sweeps",
+    "sweep": "sweeps", "train": "sweeps",
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""A frontier as JSON and back, as CSV, and as a pandas DataFrame: one row for each method, noise scale, seed and recorded step.
+"""A frontier as JSON and back, and as CSV: one row for each method, noise scale, seed and recorded step.
 
 A loaded frontier equals the saved one; a digest of all values exposes changed or damaged files.
 """
@@ -44,17 +44,6 @@ def load(path: str | Path) -> Frontier:
         OSError: the file cannot be read.
     """
     return from_json(Path(path).read_bytes())
-
-
-def frame(frontier: Frontier) -> Any:
-    """The rows as a pandas DataFrame: method, sigma, target, seed, step, accuracy, loss, epsilon by bound, choices."""
-    import pandas
-
-    found = pandas.DataFrame(_rows(frontier), columns=_columns())
-    for name in ("target", *dict.fromkeys(name for p in frontier.points for name in p.run)):
-        values = [p.target if name == "target" else p.run.get(name) for p in frontier.points]
-        found.insert(3 if name == "target" else len(found.columns), name, [values[i] for i in found["point"]])
-    return found
 
 
 def to_csv(frontier: Frontier) -> str:
