@@ -1,5 +1,6 @@
 """Processes of one thread each, patience with a busy machine, as many examples as effort asks for, and what begins first."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from tests.effort import USUAL, examples
 # Before NumPy and PyTorch are loaded: every core has a test process of its own, and threads that share it take ten times as long.
 for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+gc.disable()  # nothing of what is imported goes: each process would look through it all again and again
 
 settings.register_profile("effort", examples(USUAL))
 settings.load_profile("effort")
@@ -29,6 +32,11 @@ def patient():
     from zoexplore.compute.ask import pool
 
     pool().longest = 3600.0  # seconds
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
