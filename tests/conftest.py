@@ -23,7 +23,6 @@ TESTS = Path(__file__).parent
 FIRST = ("browser", "notebooks", "attacks", "training", "server", "compute", "views", "truth")
 # Of the browser's: after these a page has every view, and whatever is done there takes longer.
 LAST = ("test_accessible.py", "test_center.py")
-BROWSER = sorted(path.name for path in (TESTS / "browser").glob("test_*.py"))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -49,7 +48,5 @@ def pytest_collection_modifyitems(items):
 
 
 def group_of(path):
-    """Attacks share a server, the browser's tests one for each half of them, and others what their file has."""
-    if path.parent.name == "browser":
-        return f"browser {BROWSER.index(path.name) // 2 % 2}"  # which take as long as each other
-    return "attacks" if path.parent.name == "attacks" else str(path.relative_to(TESTS))
+    """Attacks share a server, the browser's tests that and their page, and others what their file has."""
+    return path.parent.name if path.parent.name in ("attacks", "browser") else str(path.relative_to(TESTS))
