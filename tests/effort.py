@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, settings
 
 EFFORT = float(os.environ.get("ZOEXPLORE_EFFORT", 1))
 USUAL = 50  # examples of a test that asks for no number of its own
-REPEATED = 0.4  # share of the examples where they are the same in every run, which finds little after its first time
+REPEATED = 0.2  # share of the examples where they are the same in every run, which finds little after its first time
 
 
 def times(count: int) -> int:
