@@ -10,6 +10,7 @@ import pytest
 from benchmarks.client import PATIENCE, Reader
 from tests.attacks.attacker import asked
 from tests.attacks.conftest import guarded
+from tests.effort import proof
 
 LITTLE = "?show=sigma"  # a page where it does not matter what is on it
 GREEDY, OTHER = "127.0.0.2", "127.0.0.3"  # addresses of this machine, too
@@ -88,7 +89,7 @@ def test_the_metrics_count_refusals_waits_and_deaths(small):
         assert f"zoexplore_{name}_total " in said
 
 
-@pytest.mark.parametrize("signalled", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("signalled", [signal.SIGTERM, proof(signal.SIGINT)])
 def test_a_server_that_is_asked_to_end_does(tmp_path, signalled):
     """By a handler of its own: the first process of a container has no other."""
     with guarded(tmp_path) as server:

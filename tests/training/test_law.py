@@ -39,7 +39,8 @@ def drawn(K, beta, independent, count):
 
 
 @pytest.mark.parametrize(
-    "K, beta, independent", [(1, 1.0, False), (3, 0.5, False), (6, 1.0, False), (12, 1.0, False), (3, 1.0, True), (9, 1.0, True)]
+    "K, beta, independent",
+    [(3, 0.5, False), (12, 1.0, False), (3, 1.0, True), proof(1, 1.0, False), proof(6, 1.0, False), proof(9, 1.0, True)],
 )
 def test_a_step_has_the_law_of_one_along_directions_that_are_drawn(K, beta, independent):
     """Along the gradient, across it, in length, and of two coordinates together."""

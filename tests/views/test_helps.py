@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from tests.effort import proof
 from zoexplore import BOUNDS, Accounting
 from zoexplore.questions.hiding import ALONG_ALL, gain_map
 from zoexplore.run.axes import AXES
@@ -33,7 +34,7 @@ def test_moving_on_the_map_computes_no_other_map():
     assert view.here.data == {"x": [pytest.approx(np.log10(5000))], "y": [pytest.approx(places("beta", 0.9))]}
 
 
-@pytest.mark.parametrize("changes", [{}, {"n": 1000, "sigma": 1e-3}, {"lipschitz": inf, "ridge": 0.25}])
+@pytest.mark.parametrize("changes", [{}, proof({"n": 1000, "sigma": 1e-3}), {"lipschitz": inf, "ridge": 0.25}])
 def test_pointing_at_a_cell_tells_what_the_accountant_says_of_that_run(changes):
     run, (x, y) = DEMONSTRATION.replace(**changes), OVER
     view = Helps(State(run))
