@@ -41,7 +41,7 @@ def flat_step(setting: Setting, bound: str = "sharp", accounting: Accounting = D
 
     >>> from zoexplore.run.presets import DEMONSTRATION
     >>> flat_step(DEMONSTRATION)
-    13
+    10
     """
     if not growth > 0:
         raise ValueError(f"growth = {growth!r} is not allowed: give a number above 0")
