@@ -65,7 +65,7 @@ def test_an_address_is_restored_in_the_scheme_that_the_browser_prefers_and_a_les
     becomes(page, lambda: column(page, "composition"), finite)
 
     until(page, lambda: lightness(background(page)) < 60)
-    becomes(page, page.get_by_label("A", exact=True).input_value, "few directions")
+    page.get_by_role("button", name="Use few directions").wait_for()
     becomes(page, lambda: page.evaluate(AXIS), theme.colour("ink", dark=True))
     becomes(page, lambda: data(page, "pins", "colour")[0], theme.PINS[0][1])
     settled(page, page.locator(".zx-scheme button").click, lambda: background(page))
