@@ -11,6 +11,7 @@ from zoexplore import curve, epsilon, guarantee
 from zoexplore.compute.ask import ask
 from zoexplore.compute.pool import Pool
 from zoexplore.questions import SOLVABLE_FIELDS
+from zoexplore.run.axes import AXES
 from zoexplore.run.formatting import THIN, format_number, format_short
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views import Planner, State
@@ -50,6 +51,29 @@ def test_the_answer_meets_the_target_and_can_be_applied(planner, field):
 def test_the_answer_is_rounded_to_the_safe_side():
     assert (_safe("sigma", 0.123456789), _safe("R", 0.123456789)) == ("0.12346", "0.12345")
     assert _safe("T", 12345678) == "12345678"
+
+
+def test_what_cannot_be_met_is_drawn_too(monkeypatch):
+    """A refusal ends the search, and yet the figure has to be of the field that it is about."""
+
+    async def later(call, *args):
+        await asyncio.sleep(0)
+        return call(*args)
+
+    monkeypatch.setattr("zoexplore.views.panels.planner.ask", later)
+
+    async def refused():
+        planner = Planner(State(DEMONSTRATION.replace(T=50)), bound="theorem")
+        planner.param.update(field="R", target=1e-9)
+        press(planner, "solve")
+        while "Out of reach" not in planner.words.object:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)
+        return planner
+
+    drawn = asyncio.run(asyncio.wait_for(refused(), 60)).drawn
+    assert drawn.figure.tags == [f"ε against {AXES['R'].title}, and the target"]
+    assert np.isfinite(drawn.curve.data["y"]).any() and drawn.level.location == 1e-9
 
 
 def test_what_cannot_be_met_says_why(planner):

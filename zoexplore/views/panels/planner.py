@@ -137,20 +137,20 @@ class Planner(View):
         setting, accounting, bound = self.state.setting, self.state.accounting, self.bound
         field, goal = self.field, self._goal()
         found = await ask(solved, setting, field, self.aim, self.wanted, bound, accounting)
-        if isinstance(found, Setting):
-            counted = accounting.replace(printed=accounting.printed and bound != BEST)
-            g, now = [_by(await ask(guarantees, run, counted), bound) for run in (found, setting)]
-            head, words = _solution(field, goal, g, now)
-            self._say(words, found, head=head)
-        else:
-            g, now = None, _by(await ask(guarantees, setting, accounting), bound)
-            self._refuse(_sentence(found))
         curves = await ask(curve_set, setting, accounting, field)
+        counted = accounting.replace(printed=accounting.printed and bound != BEST)
+        g = _by(await ask(guarantees, found, counted), bound) if isinstance(found, Setting) else None
+        now = _by(await ask(guarantees, setting, counted if g else accounting), bound)
         target = float(self.target) if self.aim == "epsilon" else g.epsilon if g else nan
-        with pn.io.hold():
+        with pn.io.hold():  # answer and figure in one change of the page: else a button moves before it is pressed
             self.drawn.abscissa.turn(field)
             self.drawn.draw(curves, bound, target, now, g)
             self.repaint()
+            if isinstance(found, Setting) and g:
+                head, words = _solution(field, goal, g, now)
+                self._say(words, found, head=head)
+            else:
+                self._refuse(_sentence(found))
         self.push()
 
     def repaint(self) -> None:
