@@ -20,19 +20,10 @@ if TYPE_CHECKING:
 
 LEAST = 0.02  # least range of a utility axis, so that negligible differences do not fill it
 _NEAR = 3.0  # names of costs within this factor may overlap
-STEP = ("z", "p", "a", "rho", "beta", "alpha", "pi")  # drawn steps of a trajectory, at most
-MOST_POINTS = 300
+STEP = ("z", "p", "a", "rho", "beta", "alpha", "pi")  # columns of a trajectory
+MOST_POINTS = 300  # drawn steps of one, at most
 _PINS = [light for light, _ in palette.PINS]
 _OF_THE_LOSS = "the loss is "  # the beginning of models' suppositions, which composition does not need
-
-
-def least_deltas(epsilons: np.ndarray, values: np.ndarray, deltas: np.ndarray) -> np.ndarray:
-    """For each epsilon the smallest of the ascending deltas at which a bound's value is at most epsilon; nan if none.
-
-    Not interpolated, since between two points only the larger delta is known to suffice.
-    """
-    allowed = values[None, :] <= epsilons[:, None]
-    return np.where(allowed.any(axis=1), deltas[allowed.argmax(axis=1)], np.nan)
 
 
 def bands(x: np.ndarray, y: np.ndarray, z: np.ndarray, edges: np.ndarray) -> dict[str, list]:
