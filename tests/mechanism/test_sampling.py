@@ -161,7 +161,7 @@ class TestReports:
         found = privacy_report(record).guarantees
         ten = epsilon(LARGE.replace(n=250, sigma=0.3, T=10), "composition")
         assert found["composition"].epsilon == pytest.approx(ten, rel=1e-9)
-        assert found["sharp"].epsilon == inf and "turns moved nothing" in found["sharp"].reason
+        assert found["sharp"].epsilon == inf and "batches moved nothing" in found["sharp"].reason
 
     def test_phases_of_other_batches_add_up(self):
         step = step_of(self.CYCLIC, sampling="cyclic")

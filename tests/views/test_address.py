@@ -209,7 +209,7 @@ def test_who_looked_at_all_bounds_last_time_sees_them_again():
     page = Explorer(search="")
     page.bridge.returns = True
     assert page.tabs.selected == "curves"
-    page.turn.clicks += 1
+    page.all_bounds.clicks += 1
     assert page.tabs.selected == "publish" and not page.bridge.all
     asked = Explorer(search="?tab=helps")
     asked.bridge.returns = True

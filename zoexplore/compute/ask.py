@@ -15,10 +15,9 @@ from statistics import median
 from typing import Any
 
 from zoexplore.compute.cache import lookup, store
-from zoexplore.compute.fair import own_address
 from zoexplore.compute.pool import Call, Pool, TooLong
 from zoexplore.compute.questions import timed
-from zoexplore.compute.task import event_loop_is_running
+from zoexplore.compute.task import event_loop_is_running, own_address
 from zoexplore.run.setting import Setting
 
 REDRAW = 0.05  # seconds that a call may take on the event loop

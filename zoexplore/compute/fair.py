@@ -11,8 +11,6 @@ from collections.abc import Callable, Hashable
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any, Generic, TypeVar
 
-import panel as pn
-
 T = TypeVar("T")
 UNKNOWN = "unknown"
 HOUSEHOLD = 48  # bits of an IPv6 address that its owner does not choose
@@ -102,9 +100,3 @@ def counted_address(given: str) -> str:
 def address_of(request: Any) -> str:
     """The address of a request; behind a proxy the proxy's word, if the server was started to believe it."""
     return counted_address(getattr(request, "remote_ip", None) or UNKNOWN)
-
-
-def own_address() -> str | None:
-    """The address of the session in which this is called; None outside of any."""
-    context = pn.state.curdoc.session_context if pn.state.curdoc else None
-    return address_of(context.request) if context and context.request else None

@@ -15,8 +15,9 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar, Self
 
-from zoexplore.compute.fair import Budget, FairQueue, budget, own_address
+from zoexplore.compute.fair import Budget, FairQueue, budget
 from zoexplore.compute.process import Answer, Died, Process
+from zoexplore.compute.task import own_address
 
 COUNT = 3  # workers
 LONGEST_CALL = 180.0  # seconds that a call may take: on a machine that is busy with other things, too

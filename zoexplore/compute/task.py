@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import panel as pn
 
-from zoexplore.compute.fair import budget, own_address
+from zoexplore.compute.fair import address_of, budget
 from zoexplore.compute.process import driven
 
 _LOG = logging.getLogger("zoexplore")
@@ -22,6 +22,12 @@ def served() -> Any:
     """The document of the session in which this is called, if it is a served one."""
     document = pn.state.curdoc
     return document if document and document.session_context else None
+
+
+def own_address() -> str | None:
+    """The address of the session in which this is called; None outside of any."""
+    document = served()
+    return address_of(document.session_context.request) if document and document.session_context.request else None
 
 
 def event_loop_is_running() -> bool:

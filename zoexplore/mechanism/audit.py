@@ -11,7 +11,7 @@ import torch
 from scipy.special import betaincinv
 from torch import Tensor
 
-from zoexplore.mechanism.batches import turn
+from zoexplore.mechanism.batches import cyclic
 from zoexplore.mechanism.clipping import RULES
 from zoexplore.mechanism.directions import stiefel
 from zoexplore.mechanism.rng import Sources
@@ -91,7 +91,7 @@ def last_iterates(
 def _drawn(setting: Setting, t: int, runs: int, sources: Sources) -> Tensor:
     """Which records are in the batch of step t, shape (runs, n) or (n,), bool."""
     if setting.sampling == "cyclic":
-        return torch.isin(torch.arange(setting.n), turn(setting.n, setting.batch or setting.n, t))
+        return torch.isin(torch.arange(setting.n), cyclic(setting.n, setting.batch or setting.n, t))
     chances = torch.from_numpy(sources.data.random((runs, setting.n)))
     if setting.sampling == "poisson":
         return chances < (setting.batch or setting.n) / setting.n

@@ -35,7 +35,7 @@ class BatchDraws:
     def of(self, t: int) -> Tensor:
         """The step's indices, shape (b,), the same until the step is made."""
         if not self._is_chance(t):
-            return turn(self.n, self._size(t), t)
+            return cyclic(self.n, self._size(t), t)
         for step in range(self._next, t + 1):
             if self._is_chance(step):
                 self._kept[step] = by_chance(self.n, self._size(step), self.sampling, self.sources.data)
@@ -91,7 +91,7 @@ def by_chance(n: int, size: int, sampling: str, generator: np.random.Generator) 
     return torch.from_numpy(generator.choice(n, size, replace=False, shuffle=False))
 
 
-def turn(n: int, size: int, t: int) -> Tensor:
+def cyclic(n: int, size: int, t: int) -> Tensor:
     """The next `size` indices below n in a cycle, fewer at its end."""
     start = t % -(-n // size) * size
     return torch.arange(start, min(start + size, n))

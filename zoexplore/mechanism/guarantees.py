@@ -30,7 +30,7 @@ SECTIONS = 12  # of the search for an order
 
 def composition(record: RunRecord, accounting: Accounting) -> Guarantee:
     """Composition, whatever the loss; less where the length of gradients is declared."""
-    if len({replace(step, eta=1.0) for step in record.moving}) > 1 or record.skipped_turns:  # what a step costs has no eta in it
+    if len({replace(step, eta=1.0) for step in record.moving}) > 1 or record.skips_batches:  # what a step costs has no eta in it
         return _added_up(record, accounting)
     return guarantee(record.of(record.last, record.steps), "composition", accounting)
 
@@ -63,8 +63,8 @@ def against(record: RunRecord, bound: str) -> list[str]:
         return missing
     if varied := record.varies("K", "clipping", "batch", "sampling", "xi", "ridge", "R"):
         missing.append(f"{', '.join(varied)} changed during the run, which the proof does not cover")
-    if record.skipped_turns:
-        missing.append("some batches' turns moved nothing, which the proof does not cover")
+    if record.skips_batches:
+        missing.append("some of the cyclic batches moved nothing, which the proof does not cover")
     if record.declared.M is None:
         missing.append("the smoothness M of the loss is not declared")
     K, xi, d = record.last.K, record.last.xi, record.setting.d
@@ -153,7 +153,7 @@ def is_sampled(record: RunRecord, step: Step) -> bool:
 
 
 def _budget(record: RunRecord) -> float:
-    """Half the squared costs of the steps on all records, and of those that met the record which batches in turns met most."""
+    """Half the squared costs of the steps on all records, and of those that met the record which cyclic batches met most."""
     n, t, everywhere, met = record.setting.n, 0, 0.0, dict[int, np.ndarray]()
     for step, count in record.stages:
         if step.eta > 0 and not is_sampled(record, step):
@@ -162,10 +162,10 @@ def _budget(record: RunRecord) -> float:
                 everywhere += count * each
             else:
                 batch = step.batch or n
-                turns = -(-n // batch)
-                sums = met.setdefault(batch, np.zeros(turns))
-                sums += count // turns * each
-                sums[np.arange(t, t + count % turns) % turns] += each
+                cycle = -(-n // batch)
+                sums = met.setdefault(batch, np.zeros(cycle))
+                sums += count // cycle * each
+                sums[np.arange(t, t + count % cycle) % cycle] += each
         t += count
     return (everywhere + sum(float(sums.max()) for sums in met.values())) * ROUND_UP
 

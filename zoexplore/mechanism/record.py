@@ -269,8 +269,8 @@ class RunRecord:
         return sum(self.moving.values())
 
     @property
-    def skipped_turns(self) -> bool:
-        """Whether batches took turns and some of them moved nothing."""
+    def skips_batches(self) -> bool:
+        """Whether batches were cyclic and some of them moved nothing."""
         return any(step.sampling == "cyclic" and step.eta == 0 for step, _ in self.stages)
 
     @property

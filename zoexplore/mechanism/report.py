@@ -202,23 +202,23 @@ def _not_known(records: list[RunRecord]) -> str:
         return "several runs of which one is a demonstration may share their noise: only those of Sources.secure() add up"
     if any(sum(branch.steps for branch in record.path) != record.counts.steps for record in records):
         return "it is not known which steps the runs share: one goes on from a state without their history"
-    turns = {step.batch for record in records for step in record.moving if step.sampling == "cyclic"}
-    return "batches take turns of several sizes" if len(turns - {None}) > 1 else ""
+    sizes = {step.batch for record in records for step in record.moving if step.sampling == "cyclic"}
+    return "cyclic batches are of several sizes" if len(sizes - {None}) > 1 else ""
 
 
 def _steps(records: list[RunRecord], first: RunRecord) -> list[Step]:
     """Merge all runs' steps into one. Cyclic batches come first, each at its own step, which determines its records."""
-    turns, others = dict[int, dict[str, Made]](), dict[tuple[str, int], dict[str, Made]]()
+    cyclic, others = dict[int, dict[str, Made]](), dict[tuple[str, int], dict[str, Made]]()
     for record in records:
         for t, (branch, drawn_by, step) in enumerate(_history(record)):
             if step.eta > 0:
-                on_turn = step.sampling == "cyclic" and not step.on_all(record.setting.n)
+                is_cyclic = step.sampling == "cyclic" and not step.on_all(record.setting.n)
                 same = drawn_by if is_sampled(record, step) else branch
-                cell = turns.setdefault(t, {}) if on_turn else others.setdefault((same, t), {})
+                cell = cyclic.setdefault(t, {}) if is_cyclic else others.setdefault((same, t), {})
                 cell[branch] = record, step
     found, nothing = [], replace(first.last, eta=0.0, sampling="cyclic")
-    for t in range(max(turns, default=-1) + 1):
-        found.append(_as_one(list(turns[t].values()), first) if t in turns else nothing)
+    for t in range(max(cyclic, default=-1) + 1):
+        found.append(_as_one(list(cyclic[t].values()), first) if t in cyclic else nothing)
     return found + [_as_one(list(cell.values()), first) for cell in others.values()]
 
 
@@ -238,7 +238,7 @@ def _as_one(cell: list[Made], first: RunRecord) -> Step:
 
     Given who is in it, Gaussian releases of mu_1, mu_2, ... make one of sqrt(mu_1^2 + mu_2^2 + ...), whoever chooses the later
     ones by the earlier (Dong, Roth, Su 2022, arXiv:1905.02383, section 3); only then comes the chance to be in it. So do steps on
-    the same turn of the records.
+    the same cyclic batch.
     """
     record, step = cell[0]
     if len(cell) == 1 and record.setting.d == first.setting.d:

@@ -68,7 +68,7 @@ class Explorer(pn.viewable.Viewer):
         self.publish, self.curves = self.tabs["publish"], self.tabs["curves"]
         yield
         self.pin = widgets.button("Pin", lambda: self.pins.add(self.state))
-        self.turn = widgets.button("All bounds", self._turned, css_classes=["zx-button", "zx-fixed"])
+        self.all_bounds = widgets.button("All bounds", self._turned, css_classes=["zx-button", "zx-fixed"])
         self._teach()
         self.story = Story(self.state, self.tabs, self.controls)
         self.bridge = Bridge(visible=False, search=search) if search is not None else None
@@ -126,7 +126,7 @@ class Explorer(pn.viewable.Viewer):
         with pn.io.hold():
             self.holder.visible = self.more.fold.visible = self.tabs.selected in ("publish", "curves")
             self.publish.switch.visible = two
-            self.turn.label = "All bounds" if two else "Two curves"
+            self.all_bounds.label = "All bounds" if two else "Two curves"
             self.front.css_classes = ["zx-front", "zx-two" if two else "zx-all"]
             self.odds.by = "composition" if every else ""
             before = (self.publish if two else self.curves).ghost.before
@@ -142,7 +142,7 @@ class Explorer(pn.viewable.Viewer):
         views = tuple(name for name in VIEWS if self.lesson.shows(name))
         self.curves.choice.visible = self.lesson.shows("axis")
         self.curves.legend.visible = self.lesson.shows("table")
-        tools = [widgets.tools(self.pin, self.turn)] if self.lesson.shows("tools") else []
+        tools = [widgets.tools(self.pin, self.all_bounds)] if self.lesson.shows("tools") else []
         self.front = widgets.component("front", self.publish.switch, *tools, self.headline.number, self.odds.pane, sheet="front")
         self.holder = widgets.stack(self.front)  # hidden as a whole, since a grid's own style sheet would keep it visible
         if self.lesson.show and views:

@@ -27,8 +27,8 @@ class Abscissa:
     def axis(self) -> FieldAxis:
         return AXES[self.over]
 
-    def turn(self, field: str) -> bool:
-        """Run along a field. Returns whether that is another one than before."""
+    def run_along(self, field: str) -> bool:
+        """Show a field on the axis. Returns whether that is another one than before."""
         if field == self.over:
             return False
         self.over, axis = field, self.figure.xaxis[0]

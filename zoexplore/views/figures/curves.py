@@ -139,7 +139,7 @@ class Curves(View):
         self.push()
 
     def _draw(self) -> None:
-        fresh, axis = self.abscissa.turn(self.along), self.abscissa.axis
+        fresh, axis = self.abscissa.run_along(self.along), self.abscissa.axis
         self._draw_lines()
         self.pinned.draw(self.along, self.dark)
         titles = {bound: BOUNDS[bound].title for bound in BOUNDS} | {REFERENCE: REFERENCE_TITLE}

@@ -143,7 +143,7 @@ class Planner(View):
         now = _by(await ask(guarantees, setting, counted if g else accounting), bound)
         target = float(self.target) if self.aim == "epsilon" else g.epsilon if g else nan
         with pn.io.hold():  # answer and figure in one change of the page: else a button moves before it is pressed
-            self.drawn.abscissa.turn(field)
+            self.drawn.abscissa.run_along(field)
             self.drawn.draw(curves, bound, target, now, g)
             self.repaint()
             if isinstance(found, Setting) and g:
@@ -172,7 +172,7 @@ class Planner(View):
         if self.sketch:
             self._looking.stop()
             self._say(self.words.object, head=self.found.object)
-        self.drawn.abscissa.turn(self.field)
+        self.drawn.abscissa.run_along(self.field)
         self.drawn.abscissa.mark()
         if self.sketch:
             self.push()
