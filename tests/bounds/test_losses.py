@@ -13,7 +13,7 @@ from tests.bounds.strategies import powers
 from tests.effort import examples, proof
 from zoexplore.bounds import few_steps
 from zoexplore.bounds.conversion import delta_of, epsilon_at_order, epsilon_of
-from zoexplore.bounds.kernels import losses, sampled_loss, subsampled_renyi, turns
+from zoexplore.bounds.kernels import losses, sampled_loss, subsampled_renyi, trigonometric_sums
 from zoexplore.bounds.loss_distribution import EPSILON, HARDLY, LONGER, MORE, SMALL, Losses
 
 RARELY = 4 * HARDLY  # times that batches hold the record, below which some sums are looser than others
@@ -243,7 +243,7 @@ def test_sums_over_many_angles_are_those_of_each(terms, step, lean):
     both = np.linspace(1, 2, v.size)
     odd, real, imaginary = lean * both, np.empty(terms + 1), np.empty(terms + 1)
     for many in (1, 127, 128, v.size):
-        turns.transform(step, terms, v[:many], both[:many], odd[:many], real, imaginary)
+        trigonometric_sums.transform(step, terms, v[:many], both[:many], odd[:many], real, imaginary)
         angles = np.arange(1, terms + 1)[:, None] * step * v[:many]
         np.testing.assert_allclose(real[1:], 2 * np.sin(angles / 2) ** 2 @ both[:many], rtol=1e-11, atol=1e-300)
         sizes = np.minimum(np.abs(angles), 1) @ both[:many]
@@ -251,11 +251,11 @@ def test_sums_over_many_angles_are_those_of_each(terms, step, lean):
 
 
 @given(st.integers(1, 200), st.floats(0, 30), powers(-3, 0))
-def test_terms_turned_back_a_block_at_a_time_are_each(terms, epsilon, step):
+def test_terms_rotated_a_block_at_a_time_are_each(terms, epsilon, step):
     j = np.arange(1, terms + 1)
     real, imaginary = np.append(np.nan, 1 / j), np.append(np.nan, -1 / (j + 3) ** 2)
     turned = (real + 1j * imaginary)[1:] * np.exp(-1j * j * step * epsilon)
-    total, slope = turns.turned_sum(epsilon, step, terms, real, imaginary)
+    total, slope = trigonometric_sums.rotated_sum(epsilon, step, terms, real, imaginary)
     assert total == pytest.approx(turned.real.sum(), abs=1e-11)
     assert slope == pytest.approx((j * step * turned.imag).sum(), abs=1e-11 * terms)
 
@@ -308,7 +308,7 @@ def test_what_wraps_around_a_short_period_is_counted(monkeypatch):
     found = count, excess, mean, 0.0
     line = losses._line.py_func
     level, step, terms, at_0, added = line(kind, N, rho, q, mu, t, found, epsilon, 1.0, window, work, real, imaginary)
-    total = turns.turned_sum(epsilon, step, terms, real, imaginary)[0]
+    total = trigonometric_sums.rotated_sum(epsilon, step, terms, real, imaginary)[0]
     ours = np.exp(level - t * epsilon) * step / (2 * np.pi) * (at_0 + 2 * total + added)
     period = 2 * np.pi / step
     wrapped = sum(np.exp(t * k * period) * float(run.delta(epsilon + k * period)) for k in range(4))

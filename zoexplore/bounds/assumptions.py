@@ -14,17 +14,16 @@ from zoexplore.run.setting import NEIGHBOURS, Accounting
 
 @dataclass(frozen=True)
 class Assumption:
-    """One assumption. Without `holds` no number in a setting can decide it: it is the user's to vouch for.
+    """One assumption. Without `holds` no setting can decide it, and the user must guarantee it.
 
     Args:
         words: the assumption, as a lecturer would say it.
         holds: whether it holds, run by run.
-        shortfall: for a single run where it fails, the violated condition with its numbers; empty where another
-            assumption's says it already.
+        shortfall: the violated condition of a single run, with its numbers; empty where another assumption's says it.
         when: the ways to count that need it; all of them where None.
-        vouched: where `holds` does, the rest of it is still the user's to vouch for.
-        unless: the single runs that can do without it; `holds` is true of these.
-        said: the words for a single run, of which nothing is said that is not this run's; `words` where None.
+        vouched: where `holds` is true, the user must still guarantee the rest.
+        unless: the single runs that do not need it; `holds` is true of these.
+        said: the words for a single run, which mention only what applies to it; `words` where None.
     """
 
     words: str
@@ -45,7 +44,7 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Check:
-    """An assumption held against one run. `met` is None where only the user can know; `shortfall` says what is missing."""
+    """An assumption checked for one run. `met` is None where only the user can know; `shortfall` says what is missing."""
 
     words: str
     met: bool | None
@@ -53,7 +52,7 @@ class Check:
 
 
 def check(assumption: Assumption, runs: RunArrays, accounting: Accounting) -> Check:
-    """The assumption held against a single run."""
+    """Check the assumption for a single run."""
     words = assumption.said(runs) if assumption.said else assumption.words
     if assumption.holds is None:
         return Check(words, None)
@@ -184,12 +183,12 @@ _DRAWN = {
 
 
 def _seen(runs: RunArrays) -> str:
-    """What a step of a single run sees."""
+    """What a single run's step computes along a direction."""
     return f"Every step uses {'all n records' if runs.batch == runs.n else _DRAWN[runs.setting.sampling]}."
 
 
 def drawn(*allowed: tuple[str, str], words: str) -> Assumption:
-    """That a run's batches are all records, or of a sampling and with neighbours that the bound covers."""
+    """An assumption: batches are all records, or drawn by a sampling and with neighbours that the bound covers."""
     return Assumption(
         words,
         lambda r, a: (r.batch == r.n) | ((r.setting.sampling, r.setting.neighbours) in allowed),

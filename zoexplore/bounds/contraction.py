@@ -26,9 +26,8 @@ def gap(c):
 
 
 def tail_exponent(theta, K, d):
-    """x with: the squared one-step factor exceeds its mean by theta (1+c^2) K/d with probability at most 2 exp(-x), 2K <= d.
-
-    Source: the paper's lemma on Beta tails.
+    """The x for which the squared one-step factor exceeds its mean by theta (1+c^2) K/d with probability at most 2 exp(-x); 2K <=
+    d. Source: the paper's lemma on Beta tails.
     """
     return 3 * theta**2 * d * K / (12 * (d - K) + 8 * theta * (d - 2 * K))
 

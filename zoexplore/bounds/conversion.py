@@ -28,7 +28,7 @@ def epsilon_of(rho, delta, conversion="gaussian"):
 def epsilon_at_order(divergence, alpha, delta, conversion):
     """epsilon at `delta` of a Renyi `divergence` at the order alpha > 1, never negative; inf where delta <= 0.
 
-    "mironov" and "cks" as above, before the optimum over the order; "gaussian" needs a Gaussian budget, and "cks" stands in.
+    "mironov" and "cks" as above, at this order; "gaussian" needs a Gaussian budget, so "cks" replaces it.
 
     >>> round(float(epsilon_at_order(0.5, 10.0, 1e-5, "cks")), 3)
     1.418
@@ -52,8 +52,10 @@ def delta_of(rho, epsilon):
 
 
 def split(rho, slope, epsilon, order, delta_p, conversion):
-    """The share of delta to keep for a tail at that order of the moments, from where the last share led: rho, its slope
-    d rho/d ln f in the tail's factor f, and epsilon at delta_p = delta - delta_f. A step of a search: any share is sound.
+    """The share of delta to reserve for a tail, by one step of a fixed-point search; any share is sound.
+
+    rho, its slope d rho/d ln f in the tail's factor f, and epsilon are those at delta_p = delta - delta_f; `order` is the
+    moments'.
 
     >>> round(float(split(0.05, 0.06, 1.567, 9.0, 9e-6, "mironov")), 3)
     0.452

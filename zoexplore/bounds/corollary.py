@@ -1,4 +1,4 @@
-"""The paper's closed form for strongly convex losses, the curve of its published figure."""
+"""The paper's closed form for strongly convex losses."""
 
 from typing import TYPE_CHECKING
 
@@ -61,10 +61,9 @@ def most_steps(runs: RunArrays):
 
 
 def least_directions(runs: RunArrays, accounting: Accounting) -> int | float:
-    """The smallest K <= d/2 with which a single run's corollary holds for at least one step; inf where none is found.
-
-    At a fixed step size more directions can be worse, so that K is not bisected but tried: all up to about a thousand, more
-    thinly from there on, and all between the first that is enough and the one tried before it.
+    """The smallest K <= d/2 with which a single run's corollary holds for at least one step; inf where none is found. At a fixed
+    step size more directions can be worse, which rules out bisection. It tries every K up to about a thousand, fewer beyond, and
+    then all between the first that is enough and the one before it.
     """
     most = int(runs.d) // 2
 

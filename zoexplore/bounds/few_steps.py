@@ -1,4 +1,4 @@
-"""Few steps on batches (docs/batches.md, "Few steps that rarely hold the record")."""
+"""Bounds for few steps on batches (docs/batches.md, "Few steps that rarely hold the record")."""
 
 from math import sqrt
 
@@ -34,9 +34,8 @@ def epsilon_at(kind: int, N, q, mu, delta, most) -> np.ndarray:
 
 
 def delta_at(kind: int, N, q, mu, epsilon) -> np.ndarray:
-    """An upper bound on delta at `epsilon` >= 0, arrays of shape (P,): at most 1; 1 beyond `MOST_STEPS` unless a record is added.
-
-    Then it is the chord of a convex function of exp(epsilon), from epsilon 0 to the largest loss.
+    """An upper bound, at most 1, on delta at `epsilon` >= 0, arrays of shape (P,); beyond `MOST_STEPS` 1 unless a record is
+    added. For an added record it is the chord of a convex function of exp(epsilon), from epsilon 0 to the largest loss.
     """
     if kind == ADD:
         largest = largest_of_addition(N, q)
@@ -47,7 +46,7 @@ def delta_at(kind: int, N, q, mu, epsilon) -> np.ndarray:
 
 
 def _by_the_largest(N, q, mu, epsilon) -> np.ndarray:
-    """The bound on delta, a sum over cells of the largest of the other losses, of arrays of shape (P, 1)."""
+    """The bound on delta as a sum over cells of the largest other loss, for arrays of shape (P, 1)."""
     x = 0.5 * mu + (0.5 * mu + REACH) * np.linspace(0, 1, CELLS)  # the cells' upper ends; below the first no loss is positive
     loss = np.log1p(q * np.expm1(mu * x - 0.5 * mu**2))
     loss[:, 0] = 0.0
@@ -62,15 +61,15 @@ def _by_the_largest(N, q, mu, epsilon) -> np.ndarray:
 
 
 def _beyond(x, q, mu):
-    """How likely one step's loss is beyond that of x, x >= mu/2."""
+    """The probability that one step's loss exceeds that of x, for x >= mu/2."""
     return (1 - q) * ndtr(-x) + q * ndtr(mu - x)
 
 
 def _at_0(N, q, mu):
-    """An upper bound on delta at epsilon 0, of every kind: the total variation of steps is at most the sum of theirs."""
+    """An upper bound on delta at epsilon 0: the sum of the steps' total variations."""
     return np.minimum(N * q * erf(mu / sqrt(8)), 1.0) * (1 + SLACK)
 
 
 def largest_of_addition(N, q):
-    """What the losses of N steps that add a record cannot exceed: one is at most -log(1 - q)."""
+    """An upper bound on the summed losses of N steps that add a record: each is at most -log(1 - q)."""
     return -N * np.log1p(-q) * (1 + SLACK)

@@ -1,4 +1,4 @@
-"""Shifts where the directions span everything (K = d): nothing is random, and the best shifts have a closed form."""
+"""The optimal shifts in closed form where the directions span everything (K = d), so that nothing is random."""
 
 import numpy as np
 
@@ -27,7 +27,7 @@ def least_budget(c, T, far, drift, S):
 
 
 def trajectory(c, T, N, z, drift, S, beta) -> Trajectory:
-    """The shifts behind one budget of `least_budget`, all in the span."""
+    """The shifts that attain a budget of `least_budget`, all in the span."""
     with np.errstate(divide="ignore"):
         kappa = np.log(float(c))
     N = int(N)

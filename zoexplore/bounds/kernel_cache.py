@@ -1,11 +1,10 @@
-"""Where compiled loops are kept: numba looks beside the code and in the user's cache, and gives up where neither can be written.
+"""Where numba keeps compiled kernels: the first writable folder, and anew when any file of kernels changes.
 
-A loop that is kept was compiled with those that it calls, of whatever file, but numba asks only whether its own file has changed:
-here every file of the kernels counts, for else a number could come from code that is no longer there.
+A kept kernel contains the ones that it calls, from whatever file, but numba only checks the kernel's own file: here every file of
+`kernels/` counts, so that no number comes from old code.
 
-On a read-only installation without a home, as containers are, they are kept in a folder that ends with the process.
-Where there is room nowhere they are not kept, and the next process compiles again. All this holds of the kernels alone:
-what other packages compile in the same process is kept as numba keeps it.
+On a read-only installation without a home, as in containers, they go to a temporary folder that is removed with the process.
+Where nothing is writable, each process compiles again. Kernels of other packages are cached as numba does by default.
 """
 
 import atexit
@@ -30,7 +29,7 @@ _UNKNOWN = (None, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 
 class Locator:
-    """Where a kernel is kept, and whether it is still the one: numba asks here first, and its own locators for other loops."""
+    """Locates and validates cached kernels. numba asks it first, and its own locators for other functions."""
 
     def __init__(self, function: Callable[..., Any], file: str):
         self._py_file = file  # numba names it in its warnings
@@ -38,7 +37,7 @@ class Locator:
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], file: str) -> "Locator | None":
-        """None for any function but a kernel."""
+        """A locator for a kernel, None for any other function."""
         return cls(function, file) if Path(file).parent == KERNELS else None
 
     def get_cache_path(self) -> str:
@@ -46,20 +45,20 @@ class Locator:
         return str(_folder())
 
     def ensure_cache_path(self) -> None:
-        """Make the folder where it is gone."""
+        """Make the folder where it is missing."""
         Path(self.get_cache_path()).mkdir(parents=True, exist_ok=True)
 
     def get_source_stamp(self) -> str:
-        """The same for all kernels, and another once any of their files is another."""
+        """One stamp for all kernels, which changes when any of their files does."""
         return _stamp()
 
     def get_disambiguator(self) -> str:
-        """What tells loops of one name apart."""
+        """Distinguishes functions of the same name."""
         return str(self._line)
 
 
 def install() -> None:
-    """Before a kernel is imported: have numba ask `Locator` first, by its own setting for that."""
+    """Make numba ask `Locator` first, by its own setting for that; call this before importing a kernel."""
     from numba.core import caching, config
 
     others = config.CACHE_LOCATOR_CLASSES or ",".join(locator.__name__ for locator in caching.CacheImpl._locator_classes)
@@ -67,13 +66,13 @@ def install() -> None:
 
 
 def kept() -> bool:
-    """Whether kernels are kept. Where they cannot be, numba is not to try: it raises where it cannot save what it compiled."""
+    """Whether kernels can be cached. Where they cannot, numba must not try: it raises an error if it cannot save."""
     return _folder() is not None
 
 
 @cache
 def _folder() -> Path | None:
-    """The first with room: the one that NUMBA_CACHE_DIR names, the one beside the code, the user's; else a new one, if any."""
+    """The first writable folder: NUMBA_CACHE_DIR's, the one beside the code, the user's, a temporary one; or None."""
     ours = f"zoexplore-{hashlib.sha256(str(KERNELS).encode()).hexdigest()[:12]}"  # of this installation
     of_user = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "numba" / ours
     named = [Path(os.environ[VARIABLE]) / ours] if os.environ.get(VARIABLE) else []
@@ -99,7 +98,7 @@ def _stamp() -> str:
 
 
 def _has_room(folder: Path) -> bool:
-    """Whether so much can be written there: asked of the disk, and of a quota where the system reserves space for files."""
+    """Whether so many bytes can be written there, as far as the disk and quotas that reserve space say."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as file:

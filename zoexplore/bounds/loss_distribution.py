@@ -1,13 +1,12 @@
-"""Steps on sampled batches and a Gaussian shift, converted exactly (docs/batches.md).
+"""Exact conversion of steps on sampled batches and a Gaussian shift (docs/batches.md).
 
 Each step's privacy loss has the law of a dominating pair; T steps compose as the sum of independent ones, whose hockey-stick
 divergence is summed from its transform: `Losses` for equal steps. Every number is rounded up.
 
-Where steps differ (`epsilon_of_varied`), each one's pair is put on a grid of losses: the mass in a cell goes to its two ends such
-that both laws keep theirs, which connects the dots of the pair's profile and is no smaller anywhere (Doroshenko, Ghazi, Kamath,
-Kumar, Manurangsi 2022, arXiv:2207.04380). Losses add up by Fourier transform, tilted by exp(t loss), so that small deltas keep
-their digits. What wraps around the transform's period adds to exp(t epsilon) delta(epsilon) >= 0 at another epsilon: it errs
-upward by itself. What rounding may take away is bounded and added.
+Where steps differ (`epsilon_of_varied`), each pair is put on a grid of losses: the mass in a cell goes to its two ends such that
+both laws keep theirs, which connects the dots of the pair's profile and is nowhere smaller (Doroshenko, Ghazi, Kamath, Kumar,
+Manurangsi 2022, arXiv:2207.04380). Losses add up by Fourier transform, tilted by exp(t loss) to keep the digits of small deltas.
+Wrapping around adds exp(t epsilon) delta(epsilon) >= 0 of another epsilon, which errs upward. Rounding is bounded and added.
 """
 
 from collections.abc import Iterable
@@ -41,10 +40,10 @@ class Losses:
     Args:
         N: steps.
         rho: budget of the Gaussian shift.
-        q: chance of the differing record to be in a batch, in (0, 1]; 1 is the full batch.
+        q: probability that a batch has the differing record, in (0, 1]; 1 is the full batch.
         mu: how far the differing record moves a step, in standard deviations of its noise.
-        sampling: "without-replacement" (replace one: docs/batches.md, Lemma 1) or "poisson" (add or remove one; mu is then by
-            how far the record that is added moves a step).
+        sampling: "without-replacement" (replace one: docs/batches.md, Lemma 1) or "poisson" (add or remove one; mu is that of the
+            added record).
 
     >>> run = Losses(N=200.0, rho=0.0, q=0.0032, mu=0.625)
     >>> round(float(run.epsilon(1e-5)), 3), f"{float(run.delta(0.2)):.2g}"
@@ -91,7 +90,7 @@ class Losses:
         return found
 
     def _of_longer(self, N, q, mu, delta) -> np.ndarray:
-        """The least epsilon found of some longer runs, which a run is the beginning of; each that several rows ask for once."""
+        """The least epsilon found of some longer runs that begin with this one; each is computed once."""
         first = np.searchsorted(LONGER, N, side="right")
         steps = np.append(LONGER, np.full(MORE, np.inf))[first[:, None] + np.arange(MORE)]
         asked = np.stack(np.broadcast_arrays(steps, *(x[:, None] for x in (q, mu, delta))), axis=-1)
@@ -127,9 +126,7 @@ class Losses:
 
 
 def _never_falling(N, others, found) -> np.ndarray:
-    """The least that was found for so many steps or more, of rows that are alike otherwise: a run is the beginning of a longer
-    one.
-    """
+    """The least value found for so many steps or more, in rows otherwise alike: a run is the beginning of a longer one."""
     order = np.lexsort((N, *others))
     changes = np.logical_or.reduce([np.diff(x[order]) != 0 for x in others])
     for rows in np.split(order, np.flatnonzero(changes) + 1):
@@ -139,14 +136,14 @@ def _never_falling(N, others, found) -> np.ndarray:
 
 
 def _of_few(wanted: int, kind: int, N, q, mu, given, found) -> np.ndarray:
-    """What was found, or what the largest loss says where that is less."""
+    """The value found, or the bound by the largest loss where that is less."""
     if wanted == DELTA:
         return np.fmin(found, few_steps.delta_at(kind, N, q, mu, given))
     return few_steps.epsilon_at(kind, N, q, mu, given, found)
 
 
 def _at_one_order(N, rho, q, mu, delta) -> np.ndarray:
-    """epsilon from the Renyi divergence at the order that suits it best."""
+    """epsilon from the Renyi divergence at the best order."""
     alpha, cost = subsampled_renyi.best_order(N, rho, q, mu, delta, True)
     return epsilon_at_order(N * cost + alpha * rho, alpha, delta, "cks")
 
@@ -170,8 +167,8 @@ LARGEST = 600.0  # loss whose exponential is taken
 
 @dataclass(frozen=True)
 class Steps:
-    """Equal steps: how many, the chance q in (0, 1] of a record to be in one, and by how many standard deviations of the noise it
-    then moves it. q = 1 is a Gaussian shift.
+    """Equal steps: their number, the probability q in (0, 1] that one has the record, and how many standard deviations of the
+    noise the record then moves it. q = 1 is a Gaussian shift.
     """
 
     count: float
@@ -180,7 +177,7 @@ class Steps:
 
 
 def epsilon_of_varied(steps: Iterable[Steps], delta: float, t: float, sampling: str) -> float:
-    """epsilon >= 0 at delta of steps that are composed, from above; inf where none is found, of losses of hundreds, say.
+    """epsilon >= 0 at delta of composed steps, from above; inf where none is found, as for losses in the hundreds.
 
     Args:
         steps: of any kinds.
@@ -231,7 +228,7 @@ def _of_order(steps: list[Steps], delta: float, t: float, order: str) -> float:
 
 
 def _first_within(epsilons: np.ndarray, tilted: np.ndarray, t: float, log_total: float, delta: float) -> float:
-    """The least epsilon whose delta, of exp(t epsilon) delta(epsilon) from above, is within; delta is convex in exp(epsilon)."""
+    """The least epsilon with a small enough delta, by bounds on exp(t epsilon) delta(epsilon); convex in exp(epsilon)."""
     if delta <= 0:
         return inf
     with np.errstate(over="ignore", divide="ignore"):
@@ -247,7 +244,7 @@ def _first_within(epsilons: np.ndarray, tilted: np.ndarray, t: float, log_total:
 
 
 def _kernel(points: int, h: float, t: float) -> np.ndarray:
-    """exp(-t u)(1 - exp(-u)) at u = 0, h, 2h, ..., with all that wraps around the period."""
+    """exp(-t u)(1 - exp(-u)) at u = 0, h, 2h, ..., including all that wraps around the period."""
     u, period = np.arange(points) * h, points * h
     once = np.exp(-t * u) * -np.expm1(-u)
     again = [np.exp(-rate * (u + period)) / -np.expm1(-rate * period) for rate in (t, t + 1)]
@@ -255,10 +252,9 @@ def _kernel(points: int, h: float, t: float) -> np.ndarray:
 
 
 def _on_grid(s: Steps, order: str, h: float, tail: float) -> tuple[np.ndarray, np.ndarray, float]:
-    """Losses on the grid and their masses under the first law of the pair; and the mass of those that count as infinite.
-
-    The loss is v(x) = log(1 - q + q exp(mu x - mu^2/2)) with x from the mixture of N(0, 1) and N(mu, 1), and -v(x) with x from
-    N(0, 1). Replacing one record has both beyond v = 0, and an atom there.
+    """Losses on the grid, their masses under the first law of the pair, and the mass of losses that count as infinite. The loss
+    is v(x) = log(1 - q + q exp(mu x - mu^2/2)) with x from the mixture of N(0, 1) and N(mu, 1), and -v(x) with x from N(0, 1).
+    Replacing one record has both beyond v = 0, and an atom there.
     """
     ends = _ends(s, order, tail)
     cells = np.arange(np.floor(_loss(s, ends[0]) / h), np.ceil(_loss(s, ends[1]) / h))
@@ -284,7 +280,7 @@ def _on_grid(s: Steps, order: str, h: float, tail: float) -> tuple[np.ndarray, n
 
 
 def _split(low: np.ndarray, first: np.ndarray, second: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """Each cell's mass under the first law put to its ends, so that the second law's is kept too; rounded to the upper end."""
+    """Split each cell's mass under the first law between its ends; the second law keeps its mass. Rounded to the upper end."""
     with np.errstate(divide="ignore", invalid="ignore"):
         upper = -np.expm1(np.log(second / first) + low) / -np.expm1(-h)
     upper = np.where(first > 0, np.clip(np.nan_to_num(upper, nan=1.0) + OF_MASS / h, 0.0, 1.0), 1.0)
@@ -292,13 +288,13 @@ def _split(low: np.ndarray, first: np.ndarray, second: np.ndarray, h: float) -> 
 
 
 def _ends(s: Steps, order: str, tail: float) -> tuple[float, float]:
-    """Beyond these x less than `tail` is left under either law."""
+    """The x beyond which either law has less than `tail`."""
     reach = -float(ndtri_exp(log(tail)))
     return (0.5 * s.mu if order == "both" else -reach), reach + s.mu
 
 
 def _width(s: Steps, tail: float) -> float:
-    """Of all losses that are not infinite."""
+    """The range of all finite losses."""
     low, high = _ends(s, "remove", tail)
     return 2 * max(abs(_loss(s, low)), _loss(s, high))
 
@@ -314,12 +310,12 @@ def _point(s: Steps, loss: np.ndarray) -> np.ndarray:
 
 
 def _mass(x: np.ndarray) -> np.ndarray:
-    """Of the standard normal between neighbouring points, from the side on which less cancels."""
+    """Masses of the standard normal between neighbouring points, from the side with less cancellation."""
     return np.where(x[:-1] > 0, ndtr(-x[:-1]) - ndtr(-x[1:]), ndtr(x[1:]) - ndtr(x[:-1]))
 
 
 def _variance(losses: np.ndarray, mass: np.ndarray, t: float) -> float:
-    """Of a loss under the law that is tilted."""
+    """The variance of a loss under the tilted law."""
     tilted = mass * np.exp(t * losses - (t * losses).max())
     mean = (tilted @ losses) / tilted.sum()
     return float(tilted @ (losses - mean) ** 2 / tilted.sum())

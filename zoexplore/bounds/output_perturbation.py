@@ -39,13 +39,12 @@ ANY_BATCH = drawn(
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """Before the last step two runs are at most 2R apart; updates move them by U more, in the span: by 2 eta Delta/sqrt(K), or by
-    what the length of gradients allows.
+    """Before the last step two runs are at most 2R apart; in the span updates separate them by U more.
 
-    With x the cosine of the angle between the distance and the span the cost is half of
-    (2R r x + U)^2/S + 4 R^2 (1 - x^2)/s2, where r > 1 only if the ridge's own step overshoots; the worst x is
-    r U s2/(2R (S - r^2 s2)), at most 1 (and 1 where K = d).
-    The batch plays no part: given both runs' iterates and batches the last step is Gaussian, and mixing these is no worse.
+    U is 2 eta Delta/sqrt(K), or less by the length of gradients. With x the cosine of the angle between the distance and the span
+    the cost is half of (2R r x + U)^2/S + 4 R^2 (1 - x^2)/s2, where r > 1 only if the ridge's own step overshoots; the worst x is
+    r U s2/(2R (S - r^2 s2)), at most 1 (and 1 where K = d). The batch plays no part: given both runs' iterates and batches the
+    last step is Gaussian, and mixing these costs no more.
     """
     if accounting.printed:
         return Solved.of(runs, accounting, runs.diameter**2 / (2 * runs.s2), N=np.ones(()), z=runs.diameter)
@@ -67,7 +66,7 @@ def explain(g: "Guarantee") -> str:
 
 
 def substitute(g: "Guarantee") -> tuple[str, ...]:
-    """The lengths that rho is made of, with the run's numbers."""
+    """The lengths in rho, with the run's numbers."""
     s = g.setting
     runs, over = RunArrays.of(s).counted_by(g.accounting), "K" if s.clipping == "joint" else r"\sqrt K"
     update = float(runs.step_sensitivity * runs.unit)

@@ -17,10 +17,9 @@ LEAST_PRODUCT = 2.0**-1022  # the smallest number that doubles hold to the last 
 
 @dataclass(frozen=True)
 class RunArrays(Sensitivity):
-    """A `Setting` with every numeric field a float array; all of shape () but one, of the shape of the values it takes.
-
-    Derived quantities have the names of docs/bounds.md. Lengths among them are in units of eta sigma, so that nothing but
-    ratios of what a user gives is ever squared: no unit of length or loss can underflow. `eta` is nan where it is not set.
+    """A `Setting` with every numeric field a float array: of shape (), except one that has the shape of its values. Derived
+    quantities have the names of docs/bounds.md. Lengths are in units of eta sigma, so that only ratios of what a user gives are
+    ever squared, and no unit of length or loss can underflow. `eta` is nan where it is not set.
     """
 
     setting: Setting  # where a field is varied, its value here means nothing
@@ -77,7 +76,7 @@ class RunArrays(Sensitivity):
         return cls(setting, **columns)
 
     def counted_by(self, accounting: Accounting) -> "RunArrays":
-        """The same runs, with what a record does counted as the accounting says."""
+        """The same runs, with a record's effect counted as the accounting says."""
         return self._with(by_clip=accounting.sensitivity == "clip" or accounting.printed)
 
     def counted_by_linear_norm(self, by_linear_norm: bool = True) -> "RunArrays":
@@ -85,7 +84,7 @@ class RunArrays(Sensitivity):
         return self._with(by_linear_norm=by_linear_norm)
 
     def _with(self, **changes: bool) -> "RunArrays":
-        """The same runs, counted otherwise; composition, which is kept by accounting and asks for no norm, is shared."""
+        """The same runs, counted otherwise; they share composition, which is kept by accounting and uses no norm."""
         other = replace(self, **changes)  # type: ignore[arg-type]
         object.__setattr__(other, "composition_cache", self.composition_cache)
         return other
@@ -111,12 +110,12 @@ class RunArrays(Sensitivity):
         return getattr(self.setting, "slowest", 1.0)
 
     def largest(self, of: Callable[[float], np.ndarray]) -> np.ndarray:
-        """The most that something is at any step's size, given as a part of eta, in which it is convex."""
+        """The largest value of a convex function of the step size, over the sizes that occur, as parts of eta."""
         return of(1.0) if self.slowest == 1.0 else np.maximum(of(1.0), of(self.slowest))
 
     @property
     def unit(self) -> np.ndarray:
-        """The length that the others are counted in: eta sigma, the noise of a step."""
+        """The unit of length: eta sigma, the noise of a step."""
         return self.eta * self.sigma
 
     @property
@@ -126,44 +125,42 @@ class RunArrays(Sensitivity):
 
     @property
     def ridge_expansion(self) -> np.ndarray:
-        """By how much the ridge's step, which nothing clips, can stretch a distance in the span: max(1, |1 - eta ridge/K|)."""
+        """The most that the ridge's unclipped step stretches a distance in the span: max(1, |1 - eta ridge/K|)."""
         return np.maximum(1.0, self.largest(lambda part: np.abs(1 - part * self.eta * self.ridge / self.K)))
 
     @property
     def step_separation(self) -> np.ndarray:
-        """The most that a step takes two runs further apart, whatever the loss; inf where the ridge's step stretches."""
+        """The largest increase of two runs' distance in a step, whatever the loss; inf where the ridge's step stretches."""
         return np.where(self.ridge_expansion > 1, np.inf, self.step_sensitivity)
 
     @property
     def bias_term(self) -> np.ndarray:
-        """The most that two-point estimates add to a difference of updates in the span: eta M xi/sqrt(K)."""
+        """The largest two-point error in a difference of updates in the span: eta M xi/sqrt(K)."""
         added = np.maximum(self.M * self.xi, LEAST_PRODUCT) / self.sigma / np.sqrt(self.K)
         return np.where(self.xi > 0, above_underflow(added), 0.0)
 
     @property
     def quotient_bias(self) -> np.ndarray:
-        """What `bias_term` is by the width of the range of curvatures of what is clipped: eta (M' - lo) xi/(2 sqrt(K))."""
+        """`bias_term` by the width of the range of curvatures of the clipped loss: eta (M' - lo) xi/(2 sqrt(K))."""
         width = np.maximum((self.top_curvature - self.low_curvature) / 2 * np.sqrt(self.K) * self.xi / self.unit, 0.0)
         known = np.where(self.top_curvature > self.low_curvature, above_underflow(width), 0.0)
         return np.where(self.xi > 0, np.where(np.isinf(self.M), np.inf, known), 0.0)
 
     @property
     def quotient_bias_at_zero(self) -> np.ndarray:
-        """The record's own part of `quotient_bias`: all that is left of it where the two runs' iterates agree."""
+        """The record's own part of `quotient_bias`, all that remains where the two runs' iterates agree."""
         return self.quotient_bias * self.own_part
 
     @property
     def linear(self) -> np.ndarray:
-        """Whether it counts that what is clipped is a function of one linear form: not where it is said to be strongly convex,
-        which no such function is beyond one dimension, where it says nothing new.
+        """Whether the norm of linear models counts. It does not for a clipped loss that is stated to be strongly convex: no
+        function of one linear form is beyond one dimension, where nothing changes.
         """
         return self.setting.linear & (self.low_curvature <= 0) & (self.d > 1)
 
     @property
     def remainder(self) -> np.ndarray:
-        """`quotient_bias`, or for linear models what is left of it: nothing of convex ones whose clip may act on each quotient,
-        less by sqrt(K) of others.
-        """
+        """`quotient_bias`; for linear models smaller by sqrt(K), or 0 if convex and with a clip on each quotient that may act."""
         nothing = (self.clip_kind == norms.EACH) & (self.low_curvature == 0)
         known = np.where(nothing, 0.0, self.quotient_bias / np.sqrt(self.K))
         return np.where(self.linear, known, self.quotient_bias)
@@ -180,22 +177,20 @@ class RunArrays(Sensitivity):
 
     @property
     def clip_kind(self) -> np.ndarray:
-        """What the clip may do, as the kernels have it: `norms.IDLE`, `EACH`, `JOINT` or `JOINT_LINEAR`."""
+        """The kind of clip in the kernels: `norms.IDLE`, `EACH`, `JOINT` or `JOINT_LINEAR`."""
         together = np.where(self.linear & self.by_linear_norm, norms.JOINT_LINEAR, norms.JOINT)
         return np.where(self.joint & (self.longest > self.clip), together, np.where(self.acting, norms.EACH, norms.IDLE))
 
     @property
     def certain(self) -> np.ndarray:
-        """Whether nothing of a step's drift is random: in one dimension, and where all directions are seen unless a clip may act
-        on each quotient by itself.
-        """
+        """Whether the drift is not random: in one dimension, or with all directions unless a clip may act on each quotient."""
         return (self.d == 1) | ((self.K == self.d) & (self.clip_kind != norms.EACH))
 
     @property
     def longest(self) -> np.ndarray:
-        """The most that the clip can meet: a quotient, or a record's vector of them where it is joint. A quotient is at most the
-        Lipschitz constant L, and so is the length of K derivatives along orthonormal directions; two points are off by a
-        quarter of xi times the range of curvatures in each (docs/bounds.md, "Sensitivity").
+        """The largest length that the clip can meet, of a quotient or, where it is joint, of a record's vector of them. Both are
+        at most the Lipschitz constant L for derivatives along orthonormal directions; two points add a quarter of xi times the
+        range of curvatures in each (docs/bounds.md, "Sensitivity").
         """
         if not (self.setting.clipping == "joint" and np.any(self.xi > 0)):
             return self.lipschitz
@@ -205,30 +200,30 @@ class RunArrays(Sensitivity):
 
     @property
     def slope(self) -> np.ndarray:
-        """The longest gradient that is counted on. It is infinite where the clip alone is: where that is asked for, where no
-        loss is as the setting says, and where L/sqrt(d), which is seen along a direction on the average, is no less.
+        """The gradient length that counts. It is infinite where the clip alone does: by choice, where no loss is as the setting
+        says, and where L/sqrt(d), the average derivative along a direction, is no less than the clip.
         """
         useless = self.by_clip | ~self.consistent | (self.lipschitz >= self.clip_each * np.sqrt(self.d))
         return np.where(useless, np.inf, self.lipschitz)
 
     @property
     def B_lipschitz(self) -> np.ndarray:
-        """The most by which neighbours' updates differ at the same point before they are projected onto the span, where gradients
-        have length at most L: 2 eta L/(nK) for one record that is replaced.
+        """The largest difference of neighbours' updates at the same point before they are projected onto the span, for gradients
+        of length at most L: 2 eta L/(nK) for one record that is replaced.
         """
         return self.B_clip / np.sqrt(self.K) * (self.slope / self.clip_each)
 
     @property
     def B(self) -> np.ndarray:
-        """The most by which neighbours' updates differ at the same point in the span, for certain: what the clip allows, or a
-        gradient's length, which no projection exceeds.
+        """The largest certain difference of neighbours' updates at the same point in the span: by the clip, or by a gradient's
+        length, which no projection exceeds.
         """
         return np.minimum(self.B_clip, self.B_lipschitz + self.quotient_bias_at_zero)
 
     @property
     def record_sensitivity(self) -> np.ndarray:
-        """The same for the mean vector of difference quotients, over sqrt(K) and in units of sigma: by the clip 2 Delta/n for one
-        record that is replaced, Delta/n for one that is added or removed.
+        """B for the mean vector of difference quotients, over sqrt(K) and in units of sigma: by the clip 2 Delta/n for one record
+        that is replaced, Delta/n for one that is added or removed.
         """
         return self.B * np.sqrt(self.K)
 
@@ -239,15 +234,13 @@ class RunArrays(Sensitivity):
 
     @property
     def step_sensitivity(self) -> np.ndarray:
-        """The most by which updates at two points differ in the span: 2 eta Delta/sqrt(K), or 2 eta L/K and what two points
-        add.
-        """
+        """The largest difference of updates at two points, in the span: 2 eta Delta/sqrt(K), or 2 eta L/K and two-point error."""
         return np.minimum(self.clipped_step, above_underflow(2 * self.slope / self.sigma / self.K) + self.quotient_bias)
 
     @property
     def consistent(self) -> np.ndarray:
-        """Whether a loss can be as strongly convex and as Lipschitz as the setting says what is clipped is: opposite ends of the
-        ball are 2 (R + xi) apart, gradients of length L by at most 2 L.
+        """Whether a loss can be both as strongly convex and as Lipschitz as the setting says: opposite ends of the ball are 2 (R
+        + xi) apart, and gradients of length L differ by at most 2 L.
         """
         if self.regime != "strongly-convex":
             return np.ones(self.shape, bool)
@@ -257,30 +250,30 @@ class RunArrays(Sensitivity):
 
     @property
     def certain_c(self) -> np.ndarray:
-        """The Lipschitz constant of a step of which nothing is random."""
+        """The Lipschitz constant of a step where nothing is random."""
         at = self.ridge_factor, self.low_curvature, self.top_curvature, np.float64(self.slowest)
         return norms.certain_constant(*at, np.where(self.certain, self.clip_kind, norms.IDLE))
 
     @property
     def ridge_factor(self) -> np.ndarray:
-        """What the ridge's step leaves of a distance in the span: 1 - eta ridge/K, of any sign."""
+        """The factor of the ridge's step on a distance in the span: 1 - eta ridge/K, of any sign."""
         return 1 - self.eta / self.K * self.ridge
 
     @property
     def top_curvature(self) -> np.ndarray:
-        """eta/K times the smoothness of what is clipped, M - ridge."""
+        """eta/K times the smoothness of the clipped loss, M - ridge."""
         return self.eta / self.K * (self.M - self.ridge)
 
     @property
     def low_curvature(self) -> np.ndarray:
-        """eta/K times the least curvature of what is clipped: m - ridge, 0 or -(M - ridge), by the regime."""
+        """eta/K times the least curvature of the clipped loss: m - ridge, 0 or -(M - ridge), by the regime."""
         if self.regime == "non-convex":
             return -self.top_curvature
         return self.eta / self.K * self._least_convexity
 
     @property
     def _least_convexity(self) -> np.ndarray:
-        """Strong convexity of the mean of what is clipped, taken over the larger data set where a record is missing from one."""
+        """Strong convexity of the mean of the clipped losses, over the larger of two neighbours."""
         return self.m - self.ridge if self.regime == "strongly-convex" else 0 * self.m
 
     @property
@@ -303,7 +296,7 @@ def _columns(setting: Setting) -> dict[str, Any]:
 
 
 def _extremes(field: str, values: np.ndarray) -> list[float]:
-    """Values that are all allowed only if every value is: each field's allowed values are an interval of numbers."""
+    """Values that are all allowed only if every given value is: each field's allowed values are an interval of numbers."""
     with np.errstate(invalid="ignore"):
         broken = values[values % 1 != 0] if field in INTEGER_FIELDS else values[np.isnan(values)]
     return [float(v) for v in (*broken[:1], values.min(), values.max())]

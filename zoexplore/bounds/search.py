@@ -1,4 +1,4 @@
-"""Searches over many rows at once. Whatever they return is sound; they only look for the best."""
+"""Searches over many rows at once. They only look for the best: whatever they return is sound."""
 
 import numpy as np
 
@@ -27,12 +27,12 @@ def golden(value_at, low, high, sections):
 
 
 def spread(size, most):
-    """The numbers of at most so many of `size` rows, evenly spread, the first and the last among them."""
+    """At most `most` of `size` row numbers, evenly spread, with the first and the last."""
     return np.unique(np.linspace(0, size - 1, min(size, most)).round().astype(int))
 
 
 def interpolated(found, nodes, size):
-    """What was found at some of `size` rows, interpolated at all of them."""
+    """Values found at some of `size` rows, interpolated at all of them."""
     return np.interp(np.arange(size), nodes, found)
 
 

@@ -1,4 +1,4 @@
-"""What a record changes, or a person with several of them: how far neighbours' runs come apart in a step."""
+"""How far a record, or a person with several records, separates neighbours' runs in a step."""
 
 import numpy as np
 
@@ -8,12 +8,12 @@ LEAST_LENGTH = 1e-100  # in units of noise: shorter lengths are rounded up to it
 
 
 def above_underflow(length) -> np.ndarray:
-    """Of each length that is shorter, `LEAST_LENGTH`."""
+    """The lengths, each at least `LEAST_LENGTH`."""
     return np.maximum(length, LEAST_LENGTH)
 
 
 class Sensitivity:
-    """What follows from a run's records, clip and neighbours alone; a part of `RunArrays`, whose fields and units it has."""
+    """What follows from a run's records, clip and neighbours alone: a part of `RunArrays`, with its fields and units."""
 
     setting: Setting
     n: np.ndarray
@@ -24,34 +24,32 @@ class Sensitivity:
 
     @property
     def joint(self) -> np.ndarray:
-        """Whether a record's quotients are clipped together, which makes a difference from two directions on."""
+        """Whether a record's quotients are clipped together, which matters from two directions on."""
         return (self.setting.clipping == "joint") & (self.K > 1)
 
     @property
     def clip_each(self) -> np.ndarray:
-        """The clip on each quotient that lets a record move a step as far as the run's own: clip/sqrt(K) for a joint one."""
+        """The clip on each quotient that lets a record move a step as far as the run's clip: clip/sqrt(K) for a joint one."""
         return np.where(self.joint, self.clip / np.sqrt(self.K), self.clip)
 
     @property
     def person_share(self) -> np.ndarray:
-        """A person's share of the 2 Delta by which one record's replacement moves the sum."""
+        """A person's multiple of 2 Delta, by which one record's replacement moves the sum."""
         return np.minimum(self.records_per_person, self.n) * (0.5 if self.setting.neighbours == "add-remove" else 1.0)
 
     @property
     def clipped_step(self) -> np.ndarray:
-        """The most by which clipped updates at two points differ, in the span: 2 eta Delta/sqrt(K), and 2 eta Delta/K where the
-        clip is joint.
-        """
+        """The largest difference of clipped updates at two points, in the span: 2 eta Delta/sqrt(K), or /K for a joint clip."""
         return above_underflow(2 * self.clip_each / self.sigma / np.sqrt(self.K))
 
     @property
     def B_clip(self) -> np.ndarray:
-        """The most by which neighbours' updates differ at the same point, in the span, by the clip alone: 2 eta Delta/(n sqrt(K))
-        for one record that is replaced, and 2 eta Delta/(nK) where the clip is joint.
+        """The largest difference of neighbours' updates at the same point, in the span, by the clip alone: for one replaced
+        record 2 eta Delta/(n sqrt(K)), and 2 eta Delta/(nK) where the clip is joint.
         """
         return above_underflow(self.person_share * self.clipped_step / self.n)
 
     @property
     def own_part(self) -> np.ndarray:
-        """The share of a mean that is the record's, or the person's."""
+        """The record's, or the person's, share of a mean."""
         return np.minimum(self.records_per_person / self.n, 1.0)

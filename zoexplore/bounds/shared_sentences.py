@@ -1,4 +1,4 @@
-"""What several bounds say of a run in words and in TeX."""
+"""Words and TeX about a run that several bounds share."""
 
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,7 @@ def of_hidden_iterates(g: "Guarantee") -> str:
 
 
 def in_whom(g: "Guarantee") -> str:
-    """What two runs differ in, with its number."""
+    """The difference between two runs, with its number."""
     return "one record" if g.setting.records_per_person == 1 else "one person's records"
 
 
@@ -54,8 +54,8 @@ def _of_releases(released: int, T: int, whose: str) -> str:
 
 
 def record_in_tex(g: "Guarantee") -> str:
-    """What a record moves the mean quotients by, squared, with the run's numbers: (2 Delta/n)^2 where the clip is what bounds
-    it; of a joint clip Delta/sqrt(K) for Delta.
+    """The squared effect of a record on the mean quotients, with the run's numbers: (2 Delta/n)^2 where the clip bounds it, with
+    Delta/sqrt(K) for Delta where the clip is joint.
     """
     s, runs = g.setting, RunArrays.of(g.setting).counted_by(g.accounting)
     if runs.B < runs.B_clip or runs.person_share != 1:
@@ -65,7 +65,7 @@ def record_in_tex(g: "Guarantee") -> str:
 
 
 def why_undrawn(g: "Guarantee") -> str:
-    """Why a bound that applies has no steps to be drawn."""
+    """Why a bound that applies has no steps to draw."""
     s = g.setting
     if s.batch is not None and not s.full_batch:
         batches = f"with mini-batches of {format_count(s.batch)} records it is up to chance which records a step sees"
@@ -74,5 +74,5 @@ def why_undrawn(g: "Guarantee") -> str:
 
 
 def counted_in_tex(g: "Guarantee") -> str:
-    """How many steps are counted, up to the distance that they start from."""
+    """The number of counted steps, and the distance that they start from."""
     return rf"N = {format_tex(g.N)}\ \text{{step{'s' if g.N > 1 else ''} from}}"

@@ -1,7 +1,6 @@
-"""What steps on sampled batches cost, and the Renyi order that converts it best (docs/batches.md).
-
-A batch is drawn afresh each step, uniformly without replacement, and nobody sees which. The cost is not Gaussian: there is
-no number rho, but a curve r_alpha over the orders alpha, and epsilon is the least over them.
+"""The cost of steps on sampled batches, and the Renyi order that converts it best (docs/batches.md). A batch is drawn afresh each
+step, uniformly without replacement and in secret. The cost is not Gaussian: in place of rho it is a curve r_alpha over the orders
+alpha, and epsilon is the least over them.
 """
 
 from dataclasses import dataclass
@@ -23,9 +22,8 @@ PRINTED_SECTIONS = 24  # of the orders' logarithm; the paper's cost has no searc
 
 @dataclass(frozen=True)
 class Sampled:
-    """One step's cost on a batch: q = b/n, and mu, by how much the differing record can move it over the noise on it.
-
-    `printed` takes the paper's S_alpha, and with K directions the smaller of it and K S_alpha at mu/sqrt(K).
+    """One step's cost on a batch: q = b/n, and mu, the differing record's largest effect over the noise. `printed` takes the
+    paper's S_alpha, and with K directions the smaller of it and K S_alpha at mu/sqrt(K).
     """
 
     q: np.ndarray
@@ -36,15 +34,15 @@ class Sampled:
 
     @classmethod
     def of(cls, runs: RunArrays, variance, accounting: Accounting) -> "Sampled":
-        """Against noise of a variance in the span, in `RunArrays.unit` squared. The record in question moves a batch's step by
-        n/b times what it moves a step on all records, for certain (docs/batches.md, "Composition on fresh batches").
+        """The cost at a noise variance in the span, in `RunArrays.unit` squared. A record certainly moves a batch's step at most
+        n/b times as far as a step on all records (docs/batches.md, "Composition on fresh batches").
         """
         noise = np.sqrt(np.where(variance < LEAST_VARIANCE, 0.0, variance))
         mu = runs.B * runs.n / runs.batch / noise
         return cls(runs.batch / runs.n, mu, runs.K, accounting.printed, runs.setting.sampling)
 
     def divergence(self, alpha):
-        """One step's Renyi divergence at the order alpha; Poisson's pair is nowhere further apart than the other one."""
+        """One step's Renyi divergence at the order alpha. Poisson's pair costs no more than that of one replaced record."""
         if self.printed:
             joint, apart = (subsampled_renyi.printed_divergence(alpha, self.q, mu) for mu in (self.mu, self.mu / np.sqrt(self.K)))
             return np.minimum(self.K * apart, joint)
@@ -55,7 +53,7 @@ class Sampled:
         return Losses(N, budget, self.q, self.mu, "poisson" if self.sampling == "poisson" else "without-replacement")
 
     def best_order(self, N, budget, delta, accounting: Accounting, near=np.nan):
-        """(alpha, r_alpha): the order for N such steps and a Gaussian budget, whose Renyi divergence is alpha times it."""
+        """(alpha, r_alpha) at the best order for N such steps and a Gaussian budget, whose Renyi divergence is alpha times it."""
         if not self.printed:
             return subsampled_renyi.best_order(N, budget, self.q, self.mu, delta, accounting.conversion != "mironov", near)
 
@@ -86,7 +84,7 @@ def exact(accounting: Accounting) -> bool:
 
 
 def compose(sampled: Sampled, N, delta, accounting: Accounting, **extra) -> Solved:
-    """N steps on batches and nothing else."""
+    """epsilon of N steps on batches, without a Gaussian shift."""
     alpha, cost = sampled.best_order(N, 0.0, delta, accounting)
     by_order = from_renyi(N * cost, alpha, delta, accounting, N=N, **extra)
     if not exact(accounting):
@@ -115,7 +113,7 @@ def from_renyi(divergence, alpha, delta, accounting: Accounting, delta_f=0.0, N=
 
 
 def remark(accounting: Accounting, alpha: float) -> str:
-    """What to know of an epsilon that was converted at the order alpha; empty where it was not."""
+    """A remark on an epsilon that was converted at the order alpha; empty for exact conversion."""
     if np.isnan(alpha):
         return ""
     said = f"by the Rényi divergence of order {alpha:.4g}"

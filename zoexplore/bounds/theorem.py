@@ -1,4 +1,4 @@
-"""The paper's hidden-state theorem, minimised over everything it leaves free."""
+"""The paper's hidden-state theorem, minimised over all its free parameters."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -37,15 +37,14 @@ FREE = -1.0  # stands for beta where every step's share is chosen
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """The theorem's least epsilon; on batches of b < n records in its Renyi form, with the best constant beta if it is free."""
+    """The theorem's least epsilon; on batches of b < n records in its Renyi form, with the best constant beta if beta is free."""
     return by_batch_kind(_of_all, theorem_batches.solve, runs, accounting)
 
 
 def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
-    """The least epsilon over the counted steps N, the shifts a_t, the split of delta and, where free, the shares beta_t.
-
-    Three kinds of starts: all T steps counted from distance 0 (no shift, nothing can fail); N steps from the diameter, the
-    same for all longer runs; N steps from the distance that T - N uncounted ones can build up, where that is less.
+    """The least epsilon over the counted steps N, the shifts a_t, the split of delta and, where free, the shares beta_t. Three
+    kinds of starts: all T steps counted from distance 0 (no shift, nothing can fail); N steps from the diameter, the same for all
+    longer runs; N steps from the largest distance after T - N uncounted ones, where that is less.
     """
     beta = np.full((), FREE) if accounting.schedule == "optimal" else runs.beta
     from_zero = _from_zero(runs, accounting, beta)
@@ -62,12 +61,12 @@ def _from_zero(runs: RunArrays, accounting: Accounting, beta) -> Solved:
 
 
 def _data_cost(runs: RunArrays):
-    """What one step's data costs against all the noise along the directions."""
+    """The cost of one step's data against all the noise along the directions."""
     return runs.record_sensitivity**2 / 2
 
 
 class Program(NamedTuple):
-    """What the kernels optimise over."""
+    """The kernels' optimisation problem."""
 
     geometry: Geometry
     beta: np.ndarray
@@ -114,7 +113,7 @@ def _round(program: Program, accounting: Accounting, T, delta, share, near, sect
 
 
 def _at(rows, program: Program, *others):
-    """Some rows of a program's arguments and of what goes with them."""
+    """Some rows of a program's arguments and of values that belong to them."""
 
     def pick(x):
         return np.broadcast_to(x, rows.shape)[rows]
@@ -123,7 +122,7 @@ def _at(rows, program: Program, *others):
 
 
 def _from_forward_tracking(program: Program, runs: RunArrays, accounting: Accounting, best: Solved) -> Solved:
-    """Improve the rows where a forward part stays within the diameter and cannot be ruled out by the cost of data alone."""
+    """Improve the rows where a forward part stays within the diameter and the cost of data alone does not rule it out."""
     beta = program.beta
     with np.errstate(divide="ignore", invalid="ignore"):
         forward = np.minimum(runs.T - 1, np.ceil(program.geometry.diameter / program.geometry.separation))
@@ -140,7 +139,7 @@ def _from_forward_tracking(program: Program, runs: RunArrays, accounting: Accoun
 
 
 def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Trajectory | None:
-    """The shifts a_t, distances z_t and shares beta_t behind one run's bound; None on batches: their costs are no budget."""
+    """The shifts a_t, distances z_t and shares beta_t that attain one run's bound; None on batches, whose costs are no budget."""
     if "renyi_order" in solved.extra:
         return None
     N, T = int(solved.N), int(runs.T)
@@ -170,7 +169,7 @@ def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Traje
 
 
 def substitute(g: "Guarantee") -> tuple[str, ...]:
-    """What the budget is made of, with the run's numbers."""
+    """The parts of the budget, with the run's numbers."""
     runs, distance = RunArrays.of(g.setting), _cost_of_distance(g)
     data = g.rho - distance
     return (
@@ -182,7 +181,7 @@ def substitute(g: "Guarantee") -> tuple[str, ...]:
 
 
 def _cost_of_distance(g: "Guarantee") -> float:
-    """What the shifts of the distance cost, all steps together."""
+    """The cost of shifting the distance, all steps together."""
     s, path = g.setting, g.trajectory
     if path is None or not path.a.any():
         return 0.0

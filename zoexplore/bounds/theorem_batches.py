@@ -1,7 +1,6 @@
-"""The hidden-state theorem for runs on batches (docs/batches.md).
-
-N counted steps pay N r_alpha for the differing record and alpha times a Gaussian budget for the drift. The search takes turns:
-over what sets the budget at a fixed order alpha, then over alpha. Whatever it returns is sound.
+"""The hidden-state theorem for runs on batches (docs/batches.md). N counted steps pay N r_alpha for the differing record and
+alpha times a Gaussian budget for the drift. The search alternates between the parameters of the budget at a fixed order alpha,
+and alpha. Whatever it returns is sound.
 """
 
 from dataclasses import replace
@@ -25,9 +24,8 @@ MOST_NODES = 25  # rows at which choices are made; those in between interpolate 
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
-    """The theorem with N r_alpha(b/n, 2 Delta/(b sqrt(beta) sigma)) + alpha sum a_t^2/(2 s2); one best beta if it is free.
-
-    One step moves two runs apart by at most the geometry's separation, whatever their batches.
+    """The theorem with N r_alpha(b/n, 2 Delta/(b sqrt(beta) sigma)) + alpha sum a_t^2/(2 s2), and one best beta if it is free.
+    One step separates two runs by at most the geometry's separation, whatever their batches.
     """
     free = accounting.schedule == "optimal"
     beta = np.ones(()) if free else runs.beta
@@ -39,9 +37,8 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _best_counted_steps(runs: RunArrays, accounting: Accounting, geometry: Geometry, T) -> Solved:
-    """The best counted steps, split of delta, order and, where free, beta, for runs of T steps (inf: any number).
-
-    Of many rows some are searched from the start; the others begin at what these found, interpolated.
+    """The best counted steps, split of delta, order and, where free, beta, for runs of T steps (inf: any number). Of many rows
+    only some are searched from the start; the others begin at interpolated results.
     """
     free = accounting.schedule == "optimal"
     fixed = (runs.delta, runs.batch, runs.n, runs.B, runs.beta, *geometry, T)
@@ -98,12 +95,12 @@ def _choices(runs: RunArrays, accounting: Accounting, geometry: Geometry, T, sta
 
 
 def _budget(runs: RunArrays, geometry: Geometry, T, N, share, beta):
-    """What the shifts of N counted steps cost."""
+    """The cost of the shifts of N counted steps."""
     return shifted_divergence.theorem_rho(N, T, np.log(share * runs.delta), *geometry, beta, 0.0, runs.d / 2)
 
 
 def _at(x, shape: tuple[int, ...], index: np.ndarray) -> np.ndarray:
-    """Some rows of what broadcasts to the shape."""
+    """Rows of an array after broadcasting it to the shape."""
     return np.broadcast_to(x, shape).reshape(-1)[index]
 
 

@@ -1,7 +1,6 @@
-"""Trade-off functions, and what they allow an attacker (docs/concepts.md, "What an attacker can do").
-
-f(alpha) is the least chance to miss, of any test of whether a record was in the data, at a false-alarm rate of alpha. Every
-number errs to the safe side: f downward, what an attacker can do upward.
+"""Trade-off functions, and what they allow an attacker (docs/concepts.md, "What an attacker can do"). f(alpha) is the least miss
+rate, at a false-alarm rate of alpha, of any test whether a record was in the data. Every number errs to the safe side: f
+downward, an attacker's success upward.
 """
 
 from dataclasses import dataclass
@@ -17,12 +16,12 @@ SLACK, LEAST = 1e-11, 1e-15  # roundings, relative and absolute
 
 @dataclass(frozen=True)
 class TradeOff:
-    """The largest f that is known of a run: of a Gaussian shift, and of pairs (epsilon_i, delta_i) that all hold.
+    """The largest known f of a run: of a Gaussian shift, and of pairs (epsilon_i, delta_i) that all hold.
 
     Args:
         rho: a shift budget, whose coupling fails with probability `delta_f`; inf where there is none.
         delta_f: that probability.
-        epsilons, deltas: pairs, shape (P,), with which the run is differentially private; epsilon may be inf.
+        epsilons, deltas: pairs, shape (P,), for which the run is differentially private; epsilon may be inf.
 
     Source: Dong, Roth, Su 2022, doi:10.1111/rssb.12454: Propositions 2.12 (pairs and profile), Definition 2.6 (Gaussian).
     """
@@ -51,7 +50,7 @@ class TradeOff:
         return np.fmax.reduce(np.where(epsilon < inf, missed, 0.0), axis=0, initial=0.0)
 
     def profile(self, epsilon) -> np.ndarray:
-        """delta at each `epsilon` >= 0, from above, at most 1: between pairs on the chord in exp(epsilon), below which it is."""
+        """delta at each `epsilon` >= 0, from above, at most 1: between pairs the chord in exp(epsilon) bounds it."""
         epsilon = np.asarray(epsilon, float)
         if not (epsilon >= 0).all():
             raise ValueError(f"epsilon = {epsilon} is not allowed: give numbers of at least 0")
@@ -70,7 +69,7 @@ class TradeOff:
 
     @property
     def advantage(self) -> float:
-        """The most by which true positives can exceed false ones, max 1 - alpha - f(alpha): total variation, from above."""
+        """The largest excess of true positives over false ones, max 1 - alpha - f(alpha): total variation, from above."""
         found = 1.0
         if self.rho < inf:
             found = min(found, erf(sqrt(self.rho) / 2) * (1 + SLACK) + self.delta_f)
@@ -95,8 +94,8 @@ class TradeOff:
         return np.where(prior == 0, 0.0, np.minimum(np.where(np.isnan(found), 1.0, found) * (1 + SLACK), 1.0))
 
     def reconstruction(self, baseline) -> np.ndarray:
-        """The most often that a record is reconstructed which could be guessed with chance `baseline` without the release,
-        1 - f(baseline) (Hayes, Mahloujifar, Balle 2023, doi:10.48550/arXiv.2302.07225).
+        """An upper bound on the rate of reconstructing a record that could be guessed with probability `baseline` without the
+        release, 1 - f(baseline) (Hayes, Mahloujifar, Balle 2023, doi:10.48550/arXiv.2302.07225).
         """
         return self.true_positive_rate(rates("baseline", baseline))
 

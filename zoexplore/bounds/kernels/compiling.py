@@ -1,4 +1,4 @@
-"""How loops are compiled: kept for the next process, and without the way in for C code, which would take a tenth of the time."""
+"""How kernels are compiled: cached for the next process, and without entry points for C, which would take a tenth of the time."""
 
 from functools import partial, wraps
 
@@ -19,10 +19,9 @@ def each_{name}(columns):
 
 
 def elementwise(function):
-    """A function of numbers, compiled for arrays that broadcast, as a NumPy ufunc is; of numbers it is still a number.
-
-    numba builds its own ufuncs anew in every process, for a third of a second until the first curves are drawn. This loop is
-    kept: it claims the file, line and module of `function`.
+    """Compile a function of numbers for arrays that broadcast, as a NumPy ufunc does; numbers give a number. numba rebuilds its
+    own ufuncs in every process, which delays the first curves by a third of a second. This loop is cached: it takes over the
+    file, line and module of `function`.
     """
     name, count = function.__name__, function.__code__.co_argcount
     above = "\n" * (function.__code__.co_firstlineno - 2)  # numba reads the source there, and not every line begins a block

@@ -77,10 +77,9 @@ def _mironov(rho, delta):
 
 @kernel()
 def _gaussian(rho, delta):
-    """The exact epsilon of a Gaussian shift budget rho at delta, from above (Balle and Wang 2018).
-
-    delta(epsilon) = E[(1 - exp(epsilon - L))_+], L Gaussian, is log-concave (Prekopa): every tangent of log delta lies
-    above it, so each Newton step lands at or right of the root, whatever the start: on the sound side.
+    """The exact epsilon of a Gaussian shift budget rho at delta, from above (Balle and Wang 2018). delta(epsilon) = E[(1 -
+    exp(epsilon - L))_+], L Gaussian, is log-concave (Prekopa): every tangent of log delta lies above it, so each Newton step
+    lands at the root or on its safe right side, whatever the start.
     """
     if 0.0 < rho and delta < LEAST_DELTA:
         return _mironov(rho, delta)
@@ -143,7 +142,7 @@ def _cks(rho, delta):
 
 @kernel()
 def scalar_epsilon(conversion, rho, delta):
-    """epsilon at delta of a Gaussian shift budget rho, by the conversion of that number."""
+    """epsilon at delta of a Gaussian shift budget rho, by the conversion with that index."""
     if not (rho < inf and delta > 0.0):
         return inf
     if conversion == MIRONOV:
@@ -153,7 +152,7 @@ def scalar_epsilon(conversion, rho, delta):
 
 @kernel(error_model="numpy")
 def _growth(conversion, rho, epsilon, delta):
-    """How fast delta grows with rho at a fixed epsilon; nan where there is nothing to grow."""
+    """d delta/d rho at a fixed epsilon; nan where rho or delta is 0."""
     if not (0.0 < rho < inf and 0.0 < delta < 1.0):
         return nan
     if conversion == GAUSSIAN:
@@ -165,8 +164,8 @@ def _growth(conversion, rho, epsilon, delta):
 
 @kernel(error_model="numpy")
 def scalar_share(conversion, rho, slope, epsilon, order, delta_p):
-    """The share delta_f/delta that is best where delta_f = (d rho/d ln f) (d delta/d rho)/(2 order), whose right side is nearly
-    proportional to delta_p = delta - delta_f; `slope` is d rho/d ln f. FIRST_SHARE where that says nothing.
+    """The best share delta_f/delta, which solves delta_f = (d rho/d ln f) (d delta/d rho)/(2 order); `slope` is d rho/d ln f. The
+    right side is nearly proportional to delta_p = delta - delta_f. FIRST_SHARE where the equation has no use.
     """
     odds = slope * _growth(conversion, rho, epsilon, delta_p) / (2.0 * order * delta_p)
     share = odds / (1.0 + odds)

@@ -1,8 +1,6 @@
-"""The norm of a step whose clip is joint and may act (docs/joint.md): from above, on the rays on which J is tabled.
-
-Of the worst record the span sees at most |U'p| + |U'q|, p and q fixed given the past: two vectors of a plane whose gradient's
-difference h lies on a circle. The largest norm over that circle is at a corner of any polygon around it, since the norm is
-convex in h.
+"""Upper bounds on the norm J of a step whose clip is joint and may act, on the tabled rays (docs/joint.md). For the worst record
+the span sees at most |U'p| + |U'q|, with p and q fixed given the past. Both lie in a plane, and their gradient's difference h on
+a circle. The norm is convex in h, so a polygon around the circle bounds it at its corners.
 """
 
 from math import cos, exp, log, log1p, pi, sin, sqrt
@@ -30,11 +28,12 @@ AT_ONCE = 16  # factors that are multiplied before a logarithm is taken
 
 @kernel(error_model="numpy")
 def _log_moments(K, d, order, e1, e2, rays, scale, logs, work):
-    """`logs` become the logarithms of E[(A X + C e1 Y + C e2 Z)^order]^(1/order), X, Y, Z of d - K, K and K degrees of freedom,
-    over that of a sum of d: on all rays, from above.
+    """Fill `logs` with upper bounds on log E[(A X + C e1 Y + C e2 Z)^order]^(1/order), less that of the sum's moment, on all
+    rays.
 
-    The power series of a product of (1 - a z)^-n has the coefficients f_i = sum_j n_j a_j u_j / i with u_j <- a_j u_j + f_i:
-    positive terms alone. They are counted in units of 2^-i (d/2)_i/i!, and anew every few steps, so that nothing overflows.
+    X, Y, Z have d - K, K and K degrees of freedom, their sum d. The power series of a product of (1 - a z)^-n has the
+    coefficients f_i = sum_j n_j a_j u_j / i with u_j <- a_j u_j + f_i, all positive. Their unit is 2^-i (d/2)_i/i!, renewed
+    against overflow.
     """
     size = rays.shape[1]
     for k in range(size):
@@ -61,7 +60,7 @@ def _log_moments(K, d, order, e1, e2, rays, scale, logs, work):
 
 @kernel(error_model="numpy")
 def _eigenvalues(p1, p2, q1, q2, t):
-    """Those of (1 + t) pp' + (1 + 1/t) qq', the larger one first."""
+    """Eigenvalues of (1 + t) pp' + (1 + 1/t) qq', the larger one first."""
     p, q = (p1 * p1 + p2 * p2) * (1.0 + t), (q1 * q1 + q2 * q2) * (1.0 + 1.0 / t)
     both = (1.0 + t) * (1.0 + 1.0 / t)
     larger = 0.5 * (p + q + sqrt((p - q) ** 2 + 4.0 * both * (p1 * q1 + p2 * q2) ** 2))
@@ -70,8 +69,8 @@ def _eigenvalues(p1, p2, q1, q2, t):
 
 @kernel(error_model="numpy")
 def _at_corner(K, d, order, r, low, high, begin, end, finest, rays, scale, found, logs, work):
-    """`found` become the logarithms of the norm at the corner over an arc of the circle of h, by one split of the square or, of
-    the `finest` arcs, by the best of several, ray by ray.
+    """Fill `found` with the logarithm of the norm at the corner over one arc of the circle of h, ray by ray. It splits the square
+    in one way or, on the `finest` arcs, in the best of several ways.
     """
     shrink = sqrt((d + 2.0 * order - 1.36) / (d - 1.5))
     half = 0.5 * (begin + end)
@@ -100,8 +99,8 @@ def _at_corner(K, d, order, r, low, high, begin, end, finest, rays, scale, found
 
 @kernel(error_model="numpy")
 def _worst(K, d, order, r, low, high, rays, scale):
-    """Logarithms of the norm on all rays, of steps of one size: the largest over a polygon that is refined, for each ray, where
-    it is largest. An arc is halved for the rays whose worst it is; for the others its own corner is also that of its halves.
+    """Logarithms of the norm on all rays for one step size: the largest over a polygon, refined for each ray where it is largest.
+    Only the rays whose worst arc it is halve it; for the others the arc's corner also bounds its halves.
     """
     size = rays.shape[1]
     begin, end, values, widths = empty(FINEST), empty(FINEST), empty((FINEST, size)), empty((FINEST, size))
@@ -150,8 +149,8 @@ def _worst(K, d, order, r, low, high, rays, scale):
 
 @kernel(error_model="numpy")
 def _of_one_size(K, d, order, r, low, high, rays, scale):
-    """The norm on all rays, of steps of one size. Beside the norm by both parts together their norms are added up, which is the
-    less where the order is large against d.
+    """The norm on all rays for one step size: the smaller of the norm of both parts together and the sum of their norms. The sum
+    is smaller where the order is large against d.
     """
     values = _worst(K, d, order, r, low, high, rays, scale)
     apart, c2 = moment(d - K, d, order) ** 2, joint_constant(r, low, high, 1.0) * moment(K, d, order) ** 2
@@ -162,9 +161,8 @@ def _of_one_size(K, d, order, r, low, high, rays, scale):
 
 @kernel(error_model="numpy")
 def joint_norm(K, d, order, rays, r, low, high, slowest, scale):
-    """J on rays, for a C that is counted in units of 1/scale, of steps of any size from the part `slowest` of one up to it.
-
-    Of what is known to be convex in (A, C) the lower hull of a bound is one, too. Between sizes the norm is convex.
+    """J on rays, C in units of 1/scale, for every step size from the part `slowest` to 1. The lower hull of bounds on a convex
+    function of (A, C) bounds it too. Between sizes the norm is convex.
     """
     values = _of_one_size(K, d, order, r, low, high, rays, scale)
     if slowest < 1.0:
@@ -194,9 +192,7 @@ def _linear_of_one_size(table, K, d, order, r, low, high, rays, scale):
 
 @kernel(error_model="numpy")
 def joint_linear_norm(table, K, d, order, rays, r, low, high, slowest, scale):
-    """`joint_norm` of linear models, from the table of J for an idle clip: a record's clip is then one number, whose two ends are
-    counted together.
-    """
+    """`joint_norm` of linear models, from the table of J for an idle clip: both ends of a record's clip factor count."""
     values = _linear_of_one_size(table, K, d, order, r, low, high, rays, scale)
     if slowest < 1.0:
         r, low, high = slower(r, low, high, slowest)

@@ -1,12 +1,11 @@
-"""The composed privacy loss of sampled steps and one Gaussian shift, by its transform (docs/batches.md).
+"""Composed privacy losses of sampled steps and one Gaussian shift, by a transform (docs/batches.md).
 
 N steps on batches, each with the loss L of a dominating pair, and a Gaussian shift of budget rho have, at every real t > 0,
 
     exp(t epsilon) delta(epsilon) = (1/2 pi) integral over y of M(z)^N exp(rho z (1 + z) - i y epsilon) / (z (1 + z)),  z = t + iy
 
 with M(z) = E exp(z L). The trapezoidal rule of spacing 2 pi/P adds the left side at epsilon + P, epsilon - P, ..., none of which
-is negative: what wraps around errs upward by itself. What the sum leaves out is bounded and added, as is what the quadrature
-of M and rounding may be off.
+is negative, so wrapping around errs upward. Bounds on the omitted terms and on the errors of quadrature and rounding are added.
 """
 
 from math import atan2, cos, exp, expm1, inf, log, log1p, nan, pi, sin, sqrt
@@ -29,7 +28,7 @@ from zoexplore.bounds.kernels.sampled_loss import (
     split,
     window_for,
 )  # fmt: skip
-from zoexplore.bounds.kernels.turns import transform, turned_sum
+from zoexplore.bounds.kernels.trigonometric_sums import rotated_sum, transform
 
 QUADRATURE = 1e-12  # relative error of M's integrals
 ULP = 1e-15
@@ -46,7 +45,7 @@ SLACK = 1e-9  # of delta, for the roundings of its logarithm
 
 @kernel(error_model="numpy")
 def _terms(step, terms, N, rho, t, excess, drift, v, both, odd, real, imaginary):
-    """Real and imaginary parts of the terms j = 1 .. `terms`, over the one at 0 times t (1 + t); what they may be off in all."""
+    """Both parts of the terms j = 1 .. `terms`, over the one at 0 times t (1 + t); returns a bound on their summed errors."""
     transform(step, terms, v, both, odd, real, imaginary)
     absolute = 0.0
     for i in range(v.size):
@@ -78,7 +77,7 @@ def _terms(step, terms, N, rho, t, excess, drift, v, both, odd, real, imaginary)
 
 @kernel(error_model="numpy")
 def _left_out(step, N, rho, heights, moduli, tails):
-    """Fill `tails`: bounds on the sum of the terms' moduli over all y > heights[k], a term being what `_terms` says."""
+    """Fill `tails`: upper bounds on the sum of the moduli of all terms of `_terms` beyond y > heights[k]."""
     y = heights[LEVELS]
     tails[LEVELS] = 2.0 / (step * y) * exp(N * min(moduli[LEVELS], 0.0) - rho * y * y)
     for k in range(LEVELS - 1, -1, -1):
@@ -89,8 +88,8 @@ def _left_out(step, N, rho, heights, moduli, tails):
 
 @kernel(error_model="numpy")
 def _first_tilt(N, rho, q, mu, loss):
-    """A guess at the t at which N (t kappa' - kappa) + rho t^2 = loss, kappa = log M(t): where small orders' variance has it, but
-    not beyond where the differing record is sampled in every step of the tilted law.
+    """A guess at the t with N (t kappa' - kappa) + rho t^2 = loss, kappa = log M(t), by the variance at small orders. It is
+    limited to tilts at which not every step samples the differing record.
     """
     hit = max(0.5 * mu * mu + log(q), 0.0)
     variance = max(q * q * expm1(min(mu * mu, 1.0)), q * hit * hit)
@@ -100,8 +99,8 @@ def _first_tilt(N, rho, q, mu, loss):
 
 @kernel(error_model="numpy")
 def _tilt(kind, N, rho, q, mu, epsilon, delta, guess, window, work):
-    """t near the saddle of exp(N kappa + rho t (1 + t) - t epsilon)/(t (1 + t)), kappa = log M(t); for epsilon = nan near the one
-    at the epsilon where that is delta. Any t is sound. Returns t with what `measure` says of it.
+    """t near the saddle of exp(N kappa + rho t (1 + t) - t epsilon)/(t (1 + t)), kappa = log M(t), and what `measure` returns
+    there. Where epsilon is nan, it is the one with that delta. Any t is sound.
     """
     by_delta = epsilon != epsilon
     t, loss = guess, -log(delta) if by_delta else 0.0
@@ -142,10 +141,9 @@ def _tilt(kind, N, rho, q, mu, epsilon, delta, guess, window, work):
 
 @kernel(error_model="numpy")
 def _line(kind, N, rho, q, mu, t, found, epsilon, share, window, work, real, imaginary):
-    """The sum's terms on the line with real part t: (level, step, terms, value at 0, added), -1 terms where they are too many.
-    `share` of what `TAIL` says may be left out.
-
-    log delta(epsilon) <= level - t epsilon + log(step/(2 pi) (at_0 + 2 sum of the terms + added)).
+    """The sum on the line with real part t: (level, step, terms, value at 0, added), -1 terms where they are too many. `share` is
+    the part of TAIL that omitted terms may have. log delta(epsilon) <= level - t epsilon + log(step/(2 pi) (at_0 + 2 sum of the
+    terms + added)).
     """
     count, excess, _, variance = found
     panels, finer, v, both, odd, sums, outer, heights, moduli, tails = work
@@ -183,8 +181,8 @@ def _line(kind, N, rho, q, mu, t, found, epsilon, share, window, work, real, ima
         error = _terms(step, terms, N, rho + pad, t, excess, drift, v[:many], both[:many], odd[:many], real, imaginary)
         error += at_0 * (N * QUADRATURE * excess / M + ULP * (abs(level) + terms))
         added = 2.0 * (error + tails[k])
-        total, _ = turned_sum(epsilon, step, terms, real, imaginary)
-        alternating, _ = turned_sum(epsilon + 0.5 * period, step, terms, real, imaginary)
+        total, _ = rotated_sum(epsilon, step, terms, real, imaginary)
+        alternating, _ = rotated_sum(epsilon + 0.5 * period, step, terms, real, imaginary)
         if abs(at_0 + 2.0 * alternating) <= ALIAS * (at_0 + 2.0 * total):
             break
         period *= 1.6
@@ -193,13 +191,13 @@ def _line(kind, N, rho, q, mu, t, found, epsilon, share, window, work, real, ima
 
 @kernel(error_model="numpy")
 def _root(level, t, step, terms, at_0, added, real, imaginary, delta, start):
-    """The least epsilon >= 0 found at which the sum is at most delta: Newton's steps, or halving where they leave what is known
-    to hold the root, then to the right until it is; inf for none.
+    """The least epsilon >= 0 found at which the sum is at most delta; inf for none. Newton's steps, or bisection where these
+    leave the bracket; then steps to the right until the sum is small enough.
     """
     log_delta, epsilon, near = log(delta), start, 0.0
     low, high = -1.0, inf
     for _ in range(40):
-        total, slope = turned_sum(epsilon, step, terms, real, imaginary)
+        total, slope = rotated_sum(epsilon, step, terms, real, imaginary)
         value = at_0 + 2.0 * total + added
         if not 0.0 < value < inf:
             return high
@@ -227,7 +225,7 @@ def _root(level, t, step, terms, at_0, added, real, imaginary, delta, start):
 
 @kernel()
 def _workspace():
-    """Panels, finer ones, nodes' losses and weights, the panels' sums and outer variations; heights, moduli, tails."""
+    """Arrays: panels, finer ones, losses and weights of nodes, sums and outer variations of panels, heights, moduli, tails."""
     return (
         empty((CELLS, 4)), empty((CELLS, 4)), empty(MANY_POINTS * CELLS), empty(MANY_POINTS * CELLS), empty(MANY_POINTS * CELLS),
         empty((CELLS, 4)), empty(CELLS + 1), empty(LEVELS + 1), empty(LEVELS + 1), empty(LEVELS + 1),
@@ -236,7 +234,7 @@ def _workspace():
 
 @kernel(error_model="numpy")
 def _scalar_epsilon(kind, N, rho, q, mu, delta, guess, work, real, imaginary):
-    """epsilon in one order of the neighbours; by one Renyi order where the sum would be too long."""
+    """epsilon in one order of the neighbours; by a single Renyi order where the sum would be too long."""
     window = window_for(kind, N, q, mu, delta)
     within = (delta - N * window[2]) * (1.0 - ULP)
     t, count, excess, mean, variance = _tilt(kind, N, rho, q, mu, nan, within, guess, window, work)
@@ -287,7 +285,7 @@ def _scalar_delta(kind, N, rho, q, mu, epsilon, guess, work, real, imaginary):
         found = (count, excess, mean, variance)
         level, step, terms, at_0, added = _line(kind, N, rho, q, mu, t, found, epsilon, 1.0, window, work, real, imaginary)
         if terms >= 0:
-            total, _ = turned_sum(epsilon, step, terms, real, imaginary)
+            total, _ = rotated_sum(epsilon, step, terms, real, imaginary)
             value = at_0 + 2.0 * total + added
             if 0.0 < value < inf:
                 best = min(best, exp(level - t * epsilon + log(step / (2.0 * pi) * value)) * (1.0 + SLACK) + N * window[2])
@@ -301,7 +299,7 @@ def _scalar_delta(kind, N, rho, q, mu, epsilon, guess, work, real, imaginary):
 
 @kernel(error_model="numpy")
 def epsilons(kind, N, rho, q, mu, delta):
-    """epsilon at delta row by row, arrays of one shape (P,): rounded up; inf where nothing is found."""
+    """epsilon at delta row by row, arrays of one shape (P,): rounded up; inf where none is found."""
     work, real, imaginary = _workspace(), empty(MOST_TERMS + 1), empty(MOST_TERMS + 1)
     answers = empty(N.size)
     for i in range(N.size):  # each by itself, so that a row is the same whatever its neighbours

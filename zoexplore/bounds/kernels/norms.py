@@ -1,6 +1,5 @@
-"""How far a step moves two runs, in the norm that the sharper bound counts in: J by its series, and the constant c of the drift.
-
-gamma ~ Beta(K/2, (d-K)/2) is the part of a vector's square that a random span sees. Everything here is rounded up.
+"""The norm J and the drift's constant c, which say how a step changes the distance of two runs in the sharper bound. gamma ~
+Beta(K/2, (d-K)/2) is the share of a vector's squared length that a random span has. Everything is rounded up.
 """
 
 from math import atan2, cos, exp, inf, log, log1p, pi, sin, sqrt
@@ -21,9 +20,8 @@ ARCS, SPLITS, CLOSE = 12, 200, 1e-8  # a polygon's corners at first and at most 
 
 @kernel()
 def _log_mean(part, d, order):
-    """Mean over j < order of log((part/2 + j)/(d/2 + j)): of the moments of a Beta(part/2, (d - part)/2) variable.
-
-    The summand is concave in j, so that a block is at most its length times the summand at its middle (Jensen).
+    """Mean over j < order of log((part/2 + j)/(d/2 + j)), for moments of a Beta(part/2, (d - part)/2) variable. The summand is
+    concave in j, so a block is at most its length times the summand at its middle (Jensen).
     """
     total, j = 0.0, 0.0
     while j < order:
@@ -52,9 +50,8 @@ def span_moment(K, d, order):
 
 @kernel()
 def _log_weights(K, d, order):
-    """Logarithms of binom(order, i) (K/2)_i ((d-K)/2)_(order-i) / (d/2)_order, i = 0..order, from above; K < d.
-
-    These are the chances of a Beta-binomial variable. They are summed one by one, with Kahan's compensation.
+    """Upper bounds on the logarithms of binom(order, i) (K/2)_i ((d-K)/2)_(order-i) / (d/2)_order, i = 0..order; K < d. These are
+    Beta-binomial probabilities, summed one by one with Kahan's compensation.
     """
     count = int(order)
     logs = empty(count + 1)
@@ -89,10 +86,9 @@ def knots(half):  # once, so not compiled
 
 @kernel()
 def _log_sum(logs, ratios, step, peak, concave):
-    """(log of the sum of exp(logs[i] + i step), from above; the index of its largest term).
-
-    Terms below e^-36 of the largest are counted as if they were just that. Where the terms are log-concave they are met by going
-    outwards from the largest, which is sought from `peak` on and grows with `step`.
+    """(log of the sum of exp(logs[i] + i step), from above; the index of its largest term). Terms below e^-36 of the largest
+    count as e^-36 of it. If the terms are log-concave, the sum runs outwards from the largest, which a search finds from `peak`
+    on; its index grows with `step`.
     """
     count, total = logs.size, 0.0
     if concave:
@@ -170,8 +166,8 @@ def norm(table, rays, A, C):
 
 @kernel()
 def linear_growth(d, order):
-    """f_lambda, from above: ||1 + beta|| / kappa_1^2, beta a coordinate of a uniform direction, so that (1 + beta)/2 is a Beta
-    variable, and kappa_1 the mean of sqrt(1 - beta^2), by Watson's bounds; d >= 2.
+    """f_lambda, from above: ||1 + beta|| / kappa_1^2, with beta a coordinate of a uniform direction and kappa_1 the mean of
+    sqrt(1 - beta^2). (1 + beta)/2 is a Beta variable, and Watson's bounds give kappa_1; d >= 2.
     """
     return 2.0 * moment(d - 1.0, 2.0 * (d - 1.0), order) ** 2 * (d - 0.36) / (d - 1.5) * MOMENT_UP
 
@@ -188,8 +184,8 @@ def linear_norm(table, rays, growth, ratio):
 
 @kernel(error_model="numpy")
 def norm_apart(table, rays, ratio):
-    """J on rays for an idle clip: the lower hull of the least of J and of its parts' norms added up, whose drift is longer by the
-    root of c^2 = ratio c_lambda^2 at most.
+    """J on rays for an idle clip: the lower hull of the least of J and of the sum of its parts' norms. In the sum the drift is
+    longer, at most by the root of c^2 = ratio c_lambda^2.
     """
     size = rays.shape[1]
     least = empty(size)
@@ -200,7 +196,7 @@ def norm_apart(table, rays, ratio):
 
 @kernel(error_model="numpy")
 def lower_hull(least, rays):
-    """The lower hull of values on rays, in their place: what is convex in (A, C) and nowhere above them is nowhere above it."""
+    """Replace values on rays by their lower hull. A convex function of (A, C) below the values is also below the hull."""
     size = rays.shape[1]
     corners, count = empty(size, int64), 0
     for k in range(size):
@@ -220,7 +216,7 @@ def lower_hull(least, rays):
 
 @kernel(error_model="numpy")
 def _chord(values, rays, i, j, k):
-    """At ray j the line through the values on rays i and k, with the digits of whichever of t and 1 - t is small."""
+    """The line through the values on rays i and k, at ray j, in the digits of the smaller of t and 1 - t."""
     side = 1 if rays[0, j] > 0.5 else 0
     return values[i] + (values[k] - values[i]) * ((rays[side, j] - rays[side, i]) / (rays[side, k] - rays[side, i]))
 
@@ -240,7 +236,7 @@ def _clipped(r, q1, q2):
 
 @kernel()
 def _together(r, q1, q2):
-    """c^2 for a drift q against r where a joint clip may act: what it lets through is half of r - q, and anything as long."""
+    """c^2 for a drift q against r where a joint clip may act: its part is half of r - q and any vector of that length."""
     return 0.25 * (sqrt((r + q1) ** 2 + q2 * q2) + sqrt((r - q1) ** 2 + q2 * q2)) ** 2
 
 
@@ -251,9 +247,8 @@ def _square(joint, r, q1, q2):
 
 @kernel()
 def _worst_clipped(joint, r, middle, radius, per_shrink):
-    """The largest `_square` over drifts r - h, h on the circle with that centre and radius, its second part times per_shrink.
-
-    At the corners of a polygon around the ellipse, which bound it by convexity; the polygon is refined where it is largest.
+    """The largest `_square` over drifts r - h, h on the circle with that centre and radius, the second part times per_shrink. By
+    convexity the corners of a polygon around the ellipse bound it; the polygon is refined where it is largest.
     """
     begin, end, corner = empty(ARCS + SPLITS), empty(ARCS + SPLITS), empty(ARCS + SPLITS)
     best = 0.0
@@ -281,7 +276,7 @@ def _worst_clipped(joint, r, middle, radius, per_shrink):
 
 @kernel()
 def joint_constant(r, low, high, shrink):
-    """c^2 where a joint clip may act, of directions whose second column keeps that much of its square; 1 where all are seen."""
+    """c^2 where a joint clip may act; `shrink` is the share that the directions' second column keeps of its square, at most 1."""
     return _worst_clipped(True, r, 0.5 * (high + low), 0.5 * (high - low), 1.0 / sqrt(shrink)) + ROUNDING
 
 
@@ -293,14 +288,14 @@ def _linear_constant(r, low, high):
 
 @kernel(error_model="numpy")
 def drift_constant(r, low, high, d, order, acting, certain):
-    """c_lambda^2: how much longer the span's part of a step can be than a random span's share of the distance, squared.
+    """c_lambda^2: the largest squared ratio of the span's part of a step to a random span's share of the distance.
 
     Args:
-        r: what the ridge leaves of a distance, 1 - eta ridge/K, of any sign.
-        low, high: eta/K times the least and the largest curvature of what is clipped; high >= 0, low >= -high.
+        r: factor of the ridge on a distance, 1 - eta ridge/K, of any sign.
+        low, high: eta/K times the least and the largest curvature of the clipped loss; high >= 0, low >= -high.
         order: of the norm.
-        acting: what the clip may do (`IDLE` and others). Where it is idle the constant often is that of the first-order step;
-            where it is joint, it is the one for all directions, and the tables of J (`kernels.joint`) have the rest.
+        acting: the kind of clip (`IDLE` and others). For an idle one the constant is often the first-order step's; for a joint
+            one it is that of all directions, and the tables of J (`kernels.joint`) have the rest.
         certain: all directions are seen and the clip is idle, so that nothing is random.
     """
     middle, radius = 0.5 * (high + low), 0.5 * (high - low)
@@ -325,15 +320,13 @@ def drift_constant(r, low, high, d, order, acting, certain):
 
 @kernel(error_model="numpy")
 def slower(r, low, high, part):
-    """(r, low, high) of a step that is only a part of the size."""
+    """(r, low, high) of a step with that part of the step size."""
     return 1.0 - part * (1.0 - r), part * low, part * high
 
 
 @kernel(error_model="numpy")
 def largest_drift_constant(r, low, high, slowest, d, order, acting, certain):
-    """`drift_constant` of steps of any size from the part `slowest` of one up to it. It is the largest of what is convex in the
-    step, so itself convex, and largest at either end.
-    """
+    """The largest `drift_constant` over step sizes from the part `slowest` to 1: convex in the size, so at either end."""
     c2 = drift_constant(r, low, high, d, order, acting, certain)
     if slowest < 1.0:
         r, low, high = slower(r, low, high, slowest)
@@ -353,9 +346,7 @@ def _certain(r, low, high, acting):
 
 @elementwise
 def certain_constant(r, low, high, slowest, acting):
-    """The most that a step, of any size from the part `slowest` on, lengthens a distance that the directions see all of: with an
-    idle clip, with a joint one, or in one dimension.
-    """
+    """The most that a step of a size from the part `slowest` to 1 lengthens a distance in the span, if nothing is random."""
     c = _certain(r, low, high, acting)
     if slowest < 1.0:
         r, low, high = slower(r, low, high, slowest)

@@ -1,5 +1,5 @@
-"""One step's privacy loss on a sampled batch (docs/batches.md): the quadrature of its law, tilted by exp(t L), and
-bounds on how fast its transform M(t + iy) = E exp((t + iy) L) falls.
+"""One step's privacy loss on a sampled batch (docs/batches.md): its tilted law by quadrature, and the decay of its transform. The
+law is tilted by exp(t L); bounds on M(t + iy) = E exp((t + iy) L) say how fast it falls with y.
 """
 
 from math import erf, erfc, exp, log, log1p, pi, sqrt
@@ -27,7 +27,7 @@ ROUNDED = 1e-11  # of a modulus: what its quadrature may be off
 
 @kernel(error_model="numpy")
 def window_for(kind, N, q, mu, delta):
-    """(low, high, off, drift): beyond x = low + mu/2 and high + mu/2 a step's loss counts as infinite, with probability `off`;
+    """(low, high, off, drift): beyond x = low + mu/2 and high + mu/2 a step's loss counts as infinite, with probability `off`.
     `drift` is the integral of phi (h - 1) beyond the window.
     """
     each = log(N / (CUT * delta))
@@ -47,7 +47,7 @@ def window_for(kind, N, q, mu, delta):
 
 @kernel()
 def _steep(x, x_end, rise, rise_end, least):
-    """Whether exp(rise) phi changes too much over a panel in which it is not negligible."""
+    """Whether exp(rise) phi changes too much over a panel where it is not negligible."""
     nearest = min(max(0.0, x), x_end)
     change = rise_end - rise - 0.5 * (x_end - x) * (x_end + x)
     return abs(change) > TURN and rise_end - 0.5 * nearest * nearest > least
@@ -55,9 +55,9 @@ def _steep(x, x_end, rise, rise_end, least):
 
 @kernel(error_model="numpy")
 def cover(kind, t, low, high, q, mu, panels):
-    """Cut the window into panels for the quadrature: short beside a normal's width and the distance to h's turn from 1 to its
-    exponential growth, over which h^z has branch points at the height pi/mu, and where h^t changes little, and h^(1 + t) phi
-    unless it is nothing beside its peak. Their number, or -1.
+    """Cut the window into panels for the quadrature; returns their number, or -1 where they are too many. A panel is short beside
+    a normal's width and beside the bend of h, where h^z has branch points at the height pi/mu. Over it h^t changes little, and so
+    does h^(1 + t) phi unless it is negligible beside its peak.
     """
     turn, tilt = log((1.0 - q) / q) / mu, 1.0 + t
     at, v, count = low, _log_ratio(low, q, mu), 0
@@ -83,7 +83,7 @@ def cover(kind, t, low, high, q, mu, panels):
 
 @kernel(error_model="numpy")
 def _fill_panel(kind, t, q, mu, low, high, rule, k, v, both, odd):
-    """A panel's nodes, from the place k on: (their part of M(t) - 1, mass, first and second moment)."""
+    """Fill a panel's nodes from index k on; returns their part of M(t) - 1, mass, first and second moment."""
     half, middle = 0.5 * (high - low), 0.5 * (high + low)
     excess, mass, first, second = 0.0, 0.0, 0.0, 0.0
     for j in range(MANY_POINTS if rule else POINTS):
@@ -116,8 +116,9 @@ def _fill_panel(kind, t, q, mu, low, high, rule, k, v, both, odd):
 
 @kernel(error_model="numpy")
 def fill(kind, t, q, mu, drift, panels, count, few, v, both, odd, sums):
-    """Nodes of the tilted law: losses v, weights of v plus those of -v, and their difference; `sums` by panel: the largest |v|,
-    mass, first and second moment. The first `few` panels have 12 nodes, the others 24. Returns M(t) - 1, without a cancellation.
+    """Nodes of the tilted law; returns M(t) - 1 without cancellation. `v` has losses, `both` the weights of v plus those of -v,
+    `odd` their difference, and `sums` by panel the largest |v|, mass, first and second moment. The first `few` panels have 12
+    nodes, the others 24.
     """
     excess = -(1.0 + t) * drift if kind == REMOVE else t * drift
     for i in range(count):
@@ -138,8 +139,8 @@ def mass_at_zero(kind, q, mu):
 
 @kernel(error_model="numpy")
 def outer_variation(kind, t, q, mu, panels, count, outer):
-    """Fill `outer`, shape (CELLS + 1,): the total variation of the tilted loss's density beyond each panel's low end (in both
-    directions, where losses have two signs), from above. The density has at most two maxima upwards, and none downwards.
+    """Fill `outer`, shape (CELLS + 1,): upper bounds on the total variation of the tilted loss's density beyond each panel's low
+    end. Both directions count where losses have two signs. The density has at most two maxima upwards, and none downwards.
     """
     tilt = 1.0 - t if kind == ADD else 2.0 + t
     grows = max(tilt, 0.0)
@@ -160,11 +161,11 @@ def outer_variation(kind, t, q, mu, panels, count, outer):
 
 @kernel(error_model="numpy")
 def bound_moduli(M, atom, sums, outer, count, heights, moduli):
-    """Fill `moduli`, shape (LEVELS + 1,): bounds on log |M(t + iy)/M(t)|, each from its height to the next.
+    """Fill `moduli`, shape (LEVELS + 1,): upper bounds on log |M(t + iy)/M(t)|, each from its height to the next.
 
     Under the tilted law |M(t + iy)/M(t)|^2 = 1 - E[1 - cos(y D)], D = L - L'. Losses within +-theta/(2y) alone make that at most
-    1 - 2 (1 - cos theta)/theta^2 y^2 p^2 V, p their mass, V their variance. And, wherever the losses are cut in two, |M| is at
-    most the mass of the inner ones and 1/y times the total variation of the outer ones' density.
+    1 - 2 (1 - cos theta)/theta^2 y^2 p^2 V, p their mass, V their variance. Also, for any cut, |M| is at most the mass of the
+    losses inside plus 1/y times the total variation of the density outside.
     """
     for k in range(LEVELS + 1):
         y, spread = heights[k], 0.0
@@ -188,8 +189,8 @@ def bound_moduli(M, atom, sums, outer, count, heights, moduli):
 
 @kernel()
 def split(Y, q, mu, panels, count, finer):
-    """Cut panels in which exp(i Y L) turns too far for 12 nodes: (how many are whole, the number of panels with those that were
-    cut, and need 24 nodes, after them, or -1).
+    """Cut panels over which exp(i Y L) rotates too far for 12 nodes; returns (whole panels, all panels), or -1 where they are too
+    many. Those that were cut come last and need 24 nodes.
     """
     few = 0
     for i in range(count):

@@ -19,10 +19,9 @@ def _geometric(kappa, count):
 
 @kernel()
 def _level(need, kappa, N):
-    """(nu, m): with q = exp(kappa) <= 1 and x_i = max(1, nu q^i), i < N, the sum of q^i (x_i - 1) is `need`; m exceed 1.
-
-    This x has the least sum of squares under that constraint, and x >= 1. Where all the excess is in the first m terms,
-    nu = (need + sum q^i)/(sum q^2i); the real m with nu q^m = 1 is a root of a quadratic in q^m.
+    """(nu, m): with q = exp(kappa) <= 1 and x_i = max(1, nu q^i), i < N, the sum of q^i (x_i - 1) is `need`; m of the x_i exceed
+    1. This x has the least sum of squares under that constraint, and x >= 1. Where all the excess is in the first m terms, nu =
+    (need + sum q^i)/(sum q^2i); the real m with nu q^m = 1 is a root of a quadratic in q^m.
     """
     m = float(N)
     if kappa < 0.0:
@@ -84,7 +83,7 @@ def _least_both(kappa, N, z, drift, ratio):
 
 @elementwise
 def shift_level(kappa, N, z, drift, ratio):
-    """nu of `_level` for free shares (`ratio` as in `_least_both`), or for a constant one (ratio = 0), to rebuild a_t from."""
+    """nu of `_level`, to rebuild a_t from: for free shares (`ratio` as in `_least_both`), or a constant one (ratio = 0)."""
     start = _scaled_start(z, kappa, N)
     if ratio > 0.0:
         scale = sqrt(ratio)
@@ -102,7 +101,7 @@ def shift_level(kappa, N, z, drift, ratio):
 
 @kernel()
 def _growth(N, log_delta_f, K, d, gap):
-    """ln of c1, the factor that a step's distance exceeds with probability at most delta_f/N; gap = 1 - c^2."""
+    """ln of the factor c1 that one step exceeds with probability at most delta_f/N; gap = 1 - c^2."""
     loss = log(2.0 * N) - log_delta_f
     lin, const = 8.0 * (d - 2.0 * K) * loss, 12.0 * (d - K) * loss
     theta = (lin + sqrt(lin * lin + 12.0 * d * K * const)) / (6.0 * d * K)  # 3 d K theta^2 - lin theta - const = 0
@@ -118,9 +117,8 @@ def theorem_growth(N, log_delta_f, K, d, gap):
 
 @kernel(error_model="numpy")  # a share of 0 or 1 divides by zero: infinite, as it should be
 def _theorem(N, T, log_delta_f, K, d, gap, diameter, separation, drift, beta, data, shift):
-    """rho of N counted steps. data: cost of the data part at share 1; shift: cost per squared shift at share 0.
-
-    beta < 0 stands for the free schedule.
+    """rho of N counted steps. data: cost of the data part at share 1; shift: cost per squared shift at share 0. beta < 0 stands
+    for free shares.
     """
     z = min(diameter, separation * (T - N))
     kappa = _growth(N, log_delta_f, K, d, gap)
@@ -185,7 +183,7 @@ def theorem_steps(T, most, log_delta_f, K, d, gap, diameter, separation, drift, 
 
 @kernel()
 def distances(z, a, factor, drift):
-    """z_{t+1} = factor z_t + drift - a_t from z down to 0, taken in the direction in which rounding dies out."""
+    """z_{t+1} = factor z_t + drift - a_t from z down to 0, in the direction in which rounding errors shrink."""
     N = a.size
     path = empty(N + 1)
     path[0], path[N] = z, 0.0

@@ -1,11 +1,11 @@
 """Renyi divergences of a Gaussian step on a sampled batch (docs/batches.md).
 
 With q = b/n, mu the sensitivity over the noise, phi the normal density and h(x) = 1 + q (exp(mu x - mu^2/2) - 1), the
-hockey-stick profile q delta_G is that of (h phi, phi) at every gamma >= 1, and its integral is
+hockey-stick profile q delta_G is that of (h phi, phi) at every gamma >= 1, and its integral has no cancellation:
 
     exp((alpha-1) r_alpha) - 1 = integral over x > mu/2 of phi h (h^(alpha-1) - 1)(1 - h^-alpha)
 
-in which nothing cancels. Below y = x - mu/2 and v = ln h, a convex function of y.
+Below y = x - mu/2 and v = ln h, a convex function of y.
 """
 
 from math import exp, expm1, inf, log, log1p, nan, sqrt
@@ -30,7 +30,7 @@ HALF_LOG_2PI = 0.9189385332046727
 
 @kernel()
 def put(rows, i, a, b, c, d):
-    """Set a row, number by number: the assignment of a tuple or of a slice takes Numba a second or two to compile."""
+    """Set a row number by number. Assigning a tuple or a slice takes numba a second or two to compile."""
     rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3] = a, b, c, d
 
 
@@ -65,7 +65,7 @@ def _log_edge(v, alpha):
 
 @kernel(error_model="numpy")
 def _ceiling(low, high, v_low, v_high, alpha, mu):
-    """Of the logarithm of a cell's integral, from above: v is at most its chord."""
+    """An upper bound on the logarithm of a cell's integral: v is at most its chord."""
     slope = alpha * (v_high - v_low) / (high - low)
     y = min(max(slope - 0.5 * mu, low), high)
     x = y + 0.5 * mu
@@ -74,12 +74,11 @@ def _ceiling(low, high, v_low, v_high, alpha, mu):
 
 @kernel(error_model="numpy")
 def _panels(alpha, q, mu, panels):
-    """Cut the line into panels short enough for the quadrature, (low, high, ceiling of the integral's logarithm): (their number,
-    the largest logarithm met).
+    """Cut the line into panels for the quadrature, (low, high, bound on log of the integral); returns (number, largest logarithm
+    met).
 
-    Cells are halved, level by level, until they are short beside a normal's width and their distance to h's turn from 1 to
-    its exponential growth, over which h^alpha has a branch point at the height pi/mu. Those that cannot matter are left out.
-    Beyond `end` the integrand falls faster than exp(-13 y).
+    Cells are halved until they are short beside a normal's width and beside the bend of h, where h^alpha has a branch point at
+    the height pi/mu. Negligible cells are left out. Beyond `end` the integrand falls faster than exp(-13 y).
     """
     turn, end = log((1.0 - q) / q) / mu, (alpha + 1.5) * mu + 14.0
     now, then = empty((CELLS, 4)), empty((CELLS, 4))
@@ -165,17 +164,16 @@ def _cumulant(alpha, q, mu):
 
 @elementwise
 def sampled_divergence(alpha, q, mu):
-    """r_alpha(q, mu), from above: what one step on a batch costs at the order alpha > 1, in either order of the neighbours.
-
-    At q = 1 it is alpha mu^2/2; that is also never exceeded.
+    """r_alpha(q, mu), from above: one step's cost on a batch at the order alpha > 1, in either order of the neighbours. It is
+    never above its value at q = 1, alpha mu^2/2.
     """
     return _cumulant(alpha, q, mu)[0] / (alpha - 1.0)
 
 
 @kernel(error_model="numpy")
 def _imbalance(log_s, cumulant, N, budget, loss, cks):
-    """(what increases in s = alpha - 1 and is 0 at the best order, where epsilon's slope times s^2 vanishes; its derivative), in
-    logarithms; `cumulant` is what `_cumulant` says there.
+    """(an increasing function of s = alpha - 1 that is 0 at the best order, its derivative), in logarithms. There epsilon's slope
+    times s^2 vanishes; `cumulant` is what `_cumulant` returns there.
     """
     s = exp(log_s)
     value, slope, bend = cumulant
@@ -187,16 +185,14 @@ def _imbalance(log_s, cumulant, N, budget, loss, cks):
 
 @kernel(error_model="numpy")
 def _first_order(N, budget, q, mu, loss):
-    """ln(alpha - 1) of the best order if small orders' cost held throughout, below the order at which full batches show."""
+    """ln(alpha - 1) of the best order if small orders' cost held at all orders, below the order at which full batches show."""
     small = N * q * q * expm1(min(mu * mu, 1.0)) / 2.0 + budget
     return 0.5 * log(min(loss / small, (1.0 + 2.0 * log(2.0 / q) / (mu * mu)) ** 2))
 
 
 @kernel(error_model="numpy")
 def _root(a, N, budget, q, mu, loss, cks, close):
-    """The best order's ln(alpha - 1), bracketed from a first guess and closed in on by Chandrupatla's method (1997,
-    doi:10.1016/S0965-9978(96)00051-8).
-    """
+    """The best order's ln(alpha - 1): a bracket, then Chandrupatla's method (1997, doi:10.1016/S0965-9978(96)00051-8)."""
     low, high = log(LEAST_EXCESS), log(MOST_EXCESS)
     at_a = _imbalance(a, _cumulant(1.0 + exp(a), q, mu), N, budget, loss, cks)[0]
     b, at_b, step = a, at_a, 0.2 - 0.6 * at_a if at_a < 0.0 else -0.2 - 0.6 * at_a
@@ -227,11 +223,12 @@ def _root(a, N, budget, q, mu, loss, cks, close):
 
 @kernel(error_model="numpy")
 def order_from(x, cumulant, N, budget, q, mu, delta, cks, close):
-    """(ln(alpha - 1), what `_cumulant` says there) of the order at which N r_alpha(q, mu) + alpha budget converts to the least
-    epsilon at delta, near enough, from ln(alpha - 1) = x, at which the cumulant is known.
+    """(ln(alpha - 1), its cumulant) near the order at which N r_alpha(q, mu) + alpha budget converts to the least epsilon at
+    delta.
 
-    (alpha-1) r_alpha is convex in alpha, so that epsilon falls and then rises: a root, found by Newton's steps in logarithms, and
-    with a bracket where these fail. LEAST_EXCESS to MOST_EXCESS over 1.
+    The search starts at ln(alpha - 1) = x, whose cumulant is given. (alpha-1) r_alpha is convex in alpha, so epsilon falls and
+    then rises: Newton's steps in logarithms find the root, and a bracket where these fail. alpha - 1 lies from LEAST_EXCESS to
+    MOST_EXCESS.
     """
     low, high = log(LEAST_EXCESS), log(MOST_EXCESS)
     if not (0.0 < delta < 1.0 and 0.0 < mu < 1e150 and N * mu * mu + budget < inf):
@@ -251,7 +248,7 @@ def order_from(x, cumulant, N, budget, q, mu, delta, cks, close):
 
 @kernel(error_model="numpy")
 def scalar_order(near, N, budget, q, mu, delta, cks):
-    """(alpha, r_alpha): `order_from` ln(alpha - 1) = `near` (nan: a guess)."""
+    """(alpha, r_alpha) by `order_from`, from ln(alpha - 1) = `near` (nan: a guess)."""
     x = near if near == near else _first_order(N, budget, q, mu, -log(delta))
     x = min(max(x, log(LEAST_EXCESS)), log(MOST_EXCESS))
     x, cumulant = order_from(x, _cumulant(1.0 + exp(x), q, mu), N, budget, q, mu, delta, cks, CLOSER)
@@ -271,10 +268,10 @@ def _orders(near, N, budget, q, mu, delta, cks):
 
 
 def best_order(N, budget, q, mu, delta, cks, near=np.nan):
-    """(alpha, r_alpha) of each row's best order, near enough (any is sound): `scalar_order` for arrays that broadcast.
+    """(alpha, r_alpha) near each row's best order (any is sound): `scalar_order` for arrays that broadcast.
 
     Args:
-        near: orders to begin at; nan for those of the rows before, which a curve's neighbours are near to.
+        near: starting orders; nan for that of the row before, since neighbours on a curve are close.
     """
     rows = np.broadcast_arrays(np.log(np.asarray(near, float) - 1.0), N, budget, q, mu, delta)
     shape = rows[0].shape
@@ -284,7 +281,7 @@ def best_order(N, budget, q, mu, delta, cks, near=np.nan):
 
 @kernel()
 def _log_printed(x, s, q, mu):
-    """Logarithm of phi h^-s, whose integral is the printed one's exponential, with 1/sqrt(2 pi) left out."""
+    """Logarithm of phi h^-s times sqrt(2 pi), whose integral is the exponential of the printed cost."""
     rise = mu * (x - 0.5 * mu)
     v = rise + log(q) if rise > 700.0 else log1p(q * expm1(rise))
     return -s * v - 0.5 * x * x
@@ -292,10 +289,9 @@ def _log_printed(x, s, q, mu):
 
 @elementwise
 def printed_divergence(alpha, q, mu):
-    """The paper's S_alpha(q, 1/mu) = D_alpha(N(0,1) || (1-q) N(0,1) + q N(mu,1)): no bound (docs/batches.md, "As printed").
-
-    (h^-s - 1 + s (h - 1)) phi has the same integral as h^-s phi - phi, and is nowhere negative: it is integrated where
-    phi h^-s is no peak by itself.
+    """The paper's S_alpha(q, 1/mu) = D_alpha(N(0,1) || (1-q) N(0,1) + q N(mu,1)): no bound (docs/batches.md, "As printed"). (h^-s
+    - 1 + s (h - 1)) phi is nowhere negative and has the same integral as h^-s phi - phi. It is integrated unless phi h^-s is a
+    peak by itself.
     """
     s = alpha - 1.0
     left, right = -s * mu - 1.0, 1.0

@@ -1,6 +1,4 @@
-"""Sums of many turning terms, of nodes at every multiple of an angle and of terms at one, a few at a time: what they are made of
-stays at hand, and the loops are ones that a processor does several turns of at once.
-"""
+"""Trigonometric sums, over nodes at every multiple of an angle and over terms at one angle, in blocks that fit the cache."""
 
 from math import cos, sin
 
@@ -13,7 +11,7 @@ HALF, FEW, BLOCK = 8, 128, 32  # small steps to either side of a large one; node
 
 @kernel()
 def _add_pair(real, imaginary, middle, r, terms, a, b, c, e):
-    """The parts of the angles r small steps before and after a large one's, unless they are beyond the last."""
+    """Add the parts of the angles r small steps before and after a large one's, unless they are beyond the last."""
     if middle - r <= terms:
         real[middle - r] += a - b
         imaginary[middle - r] += c - e
@@ -24,10 +22,9 @@ def _add_pair(real, imaginary, middle, r, terms, a, b, c, e):
 
 @kernel(fastmath={"reassoc", "contract", "nsz"})
 def transform(step, terms, v, both, odd, real, imaginary):
-    """Sums over nodes of both (1 - cos(j step v)) and odd sin(j step v) for j = 1 .. `terms`.
-
-    Every angle is a large step's and up to HALF small ones' more or less. 1 - cos and sin of sums are sums of products, in which
-    small angles keep their digits. A few nodes at a time, so that all of theirs is at hand.
+    """Sums over nodes of both (1 - cos(j step v)) and odd sin(j step v) for j = 1 .. `terms`. Every angle is a multiple of a
+    large step plus or minus up to HALF small ones. 1 - cos and sin of sums are sums of products, in which small angles keep their
+    digits.
     """
     span = 2 * HALF + 1
     real[: terms + 1] = 0.0
@@ -86,8 +83,8 @@ def transform(step, terms, v, both, odd, real, imaginary):
 
 
 @kernel(fastmath={"reassoc", "contract", "nsz"})
-def _turned(real, imaginary, c, s, before, found):
-    """Fill `found`: the sums of a block's terms turned back by its angles, as they are and times their places; both parts."""
+def _rotated(real, imaginary, c, s, before, found):
+    """Fill `found` with the sums of a block's terms rotated by its angles, plain and times their index; both parts."""
     a, b, later_a, later_b = 0.0, 0.0, 0.0, 0.0
     for r in range(real.size):
         x = real[r] * c[r] + imaginary[r] * s[r]
@@ -100,8 +97,8 @@ def _turned(real, imaginary, c, s, before, found):
 
 
 @kernel()
-def turned_sum(epsilon, step, terms, real, imaginary):
-    """The sum of the terms from j = 1 on, each turned back by j step epsilon, and its slope in epsilon."""
+def rotated_sum(epsilon, step, terms, real, imaginary):
+    """The sum of the terms from j = 1 on, each rotated by -j step epsilon, and its slope in epsilon."""
     total, slope = 0.0, 0.0
     c, s, found = empty(BLOCK), empty(BLOCK), empty(4)
     angle = step * epsilon
@@ -109,7 +106,7 @@ def turned_sum(epsilon, step, terms, real, imaginary):
         c[r], s[r] = cos(r * angle), sin(r * angle)
     for first in range(1, terms + 1, BLOCK):
         end = min(first + BLOCK, terms + 1)
-        _turned(real[first:end], imaginary[first:end], c, s, float(first), found)
+        _rotated(real[first:end], imaginary[first:end], c, s, float(first), found)
         along, beside = cos(first * angle), sin(first * angle)
         total += found[0] * along + found[1] * beside
         slope += found[3] * along - found[2] * beside
