@@ -19,7 +19,7 @@ from tests.mechanism.problems import (
     run,
 )
 from zoexplore import Setting
-from zoexplore.mechanism import Declared, Momentum, NoisyZOGD, Sources
+from zoexplore.mechanism import Declared, NoisyZOGD, Sources
 
 
 class Deaf(Setting):
@@ -29,11 +29,6 @@ class Deaf(Setting):
         return Setting.replace(self, **changes | {"sigma": 1e3})
 
 
-class Mute(Momentum):
-    def __repr__(self):
-        return ""
-
-
 class TestKinds:
     """What answers otherwise than it was asked is refused."""
 
@@ -41,7 +36,6 @@ class TestKinds:
         "options",
         [
             {"setting": Deaf(**FREE.as_dict())},
-            {"post_processing": Mute(0.9)},
             {"declared": type("Told", (Declared,), {})()},
             {"sources": type("Silent", (Sources,), {})(1, 2)},
         ],

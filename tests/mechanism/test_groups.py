@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.mechanism.problems import SETTING, ReadElsewhere, classes, cross_entropy, network, run
-from zoexplore.mechanism import Adam, Declared, NoisyZOGD, Sources
+from zoexplore.mechanism import Declared, NoisyZOGD, Sources
 
 FREE = SETTING.replace(d=51, R=inf, xi=0.1, eta=0.3, clip=9.0, M=1.0, m=0.25, ridge=0.25)
 DECLARED = Declared("strongly-convex", M=1.0, m=0.25, lipschitz=9.0)
@@ -28,7 +28,6 @@ def made(make=network, share=None, **options):
         {"directions": "streamed"},
         {"keep_copy": False},
         {"make": ReadElsewhere, "keep_copy": False},  # is moved in place
-        {"post_processing": Adam()},
     ],
     ids=str,
 )

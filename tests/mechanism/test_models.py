@@ -11,7 +11,7 @@ from torch.utils.data import TensorDataset
 
 from tests.convention import Accounting, Setting, epsilon
 from tests.mechanism.problems import SETTING, classes, cross_entropy, data, logistic, network, optimiser, run
-from zoexplore.mechanism import Adam, Momentum, NoisyZOGD, PrivateSampler, Progress, Sources
+from zoexplore.mechanism import NoisyZOGD, PrivateSampler, Progress, Sources
 from zoexplore.questions.export import from_yaml, to_yaml
 
 N = 32
@@ -272,43 +272,3 @@ class TestForEpsilon:
         assert made.sources.is_secure
         with pytest.raises(ValueError, match="lr = 0 is not allowed"):
             NoisyZOGD.for_epsilon(network(), cross_entropy, n=24, epsilon=2.0, delta=1e-5, T=5, lr=0)
-
-
-class TestPostProcessing:
-    """Made of released estimates, it costs composition nothing, and nothing else covers it."""
-
-    @pytest.mark.parametrize("directions", ["dense", "streamed"])
-    @pytest.mark.parametrize("process, torchs", [(Momentum(0.9), "sgd"), (Adam(), "adam")])
-    def test_it_is_torchs_on_the_noisy_estimates(self, process, torchs, directions):
-        setting, plain = SETTING.replace(R=inf, m=0, ridge=0, xi=1e-3), None
-        made = optimiser(setting, post_processing=process, directions=directions)
-        w = torch.nn.Parameter(torch.zeros(6, dtype=torch.float64))
-        lr = setting.eta / setting.K
-        twin = torch.optim.SGD([w], lr, momentum=0.9) if torchs == "sgd" else torch.optim.Adam([w], lr)
-        for _ in range(5):
-            plain = optimiser(setting, start=w.detach().clone(), directions=directions)
-            plain.sources.load_state_dict(made.sources.state_dict())
-            before = plain.w
-            run(plain, 1)
-            run(made, 1)
-            w.grad = (before - plain.w) / lr
-            twin.step()
-            assert torch.allclose(made.w, w.detach(), rtol=1e-7, atol=1e-9)
-
-    def test_it_leaves_composition_and_resumes(self):
-        setting = SETTING.replace(R=inf, m=0, ridge=0)
-        straight = run(optimiser(setting, post_processing=Adam()), 8)
-        first, second = (optimiser(setting, post_processing=Adam()) for _ in range(2))
-        second.load_state_dict(run(first, 3).state_dict())
-        assert torch.equal(run(second, 5).w, straight.w)
-        found = straight.privacy_report().guarantees
-        assert [bound for bound in found if found[bound].valid] == ["composition"]
-        assert found["composition"].epsilon == epsilon(setting, "composition")
-        assert "later steps remember earlier estimates (Adam(" in found["sharp"].reason
-        with pytest.raises(ValueError, match="other post-processing"):
-            optimiser(setting).load_state_dict(first.state_dict())
-
-    def test_what_cannot_be_is_refused(self):
-        for wrong in (lambda: Momentum(1.0), lambda: Adam(second=-0.1), lambda: Adam(eps=0.0)):
-            with pytest.raises(ValueError, match="is not allowed: give a number"):
-                wrong()

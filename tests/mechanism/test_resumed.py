@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from tests.mechanism.problems import DECLARED, FREE, SETTING, classes, cross_entropy, data, logistic, network, optimiser, run
-from zoexplore.mechanism import Adam, Momentum, NoisyZOGD, Sources, batches
+from tests.mechanism.problems import FREE, SETTING, classes, cross_entropy, data, logistic, network, optimiser, run
+from zoexplore.mechanism import NoisyZOGD, Sources, batches
 
 
 def resumed(first, **options):
@@ -130,17 +130,6 @@ class TestChecks:
         one, other = made(torch.float32, torch.bfloat16), made(torch.float32, torch.float64)
         with pytest.raises(ValueError, match=r"the saved run had parameter 1 = 'torch\.bfloat16"):
             other.load_state_dict(one.state_dict())
-
-    @pytest.mark.parametrize("after", [None, Adam(), Momentum(0.1)])
-    def test_memory_of_earlier_estimates_is_not_forgotten(self, after):
-        """A run with momentum goes on with momentum, or not at all: no bound for the last iterate comes back."""
-        first = run(optimiser(SETTING, declared=DECLARED, post_processing=Momentum(0.9)), 3)
-        if not isinstance(after, Momentum):
-            with pytest.raises(ValueError, match="other post-processing"):
-                resumed(first, setting=SETTING, declared=DECLARED, post_processing=after)
-        else:
-            second = run(resumed(first, setting=SETTING, declared=DECLARED, post_processing=after), 2)
-            assert [b for b, g in second.privacy_report().guarantees.items() if g.valid] == ["composition"]
 
 
 class TestCopies:

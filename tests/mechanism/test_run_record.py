@@ -29,7 +29,7 @@ from tests.mechanism.problems import (
     run,
     says_nothing,
 )
-from zoexplore.mechanism import Momentum, NoisyZOGD, Sources, privacy_report, together
+from zoexplore.mechanism import NoisyZOGD, Sources, privacy_report, together
 
 
 class TestTheRecordIsWhatCounts:
@@ -149,12 +149,10 @@ class TestState:
 
 
 class TestAState:
-    @pytest.mark.parametrize("part", ["w", "kept"])
-    def test_whose_numbers_were_changed_is_refused(self, part):
-        made = optimiser(SETTING.replace(T=20), post_processing=Momentum(0.9))
+    def test_whose_numbers_were_changed_is_refused(self):
+        made = optimiser(SETTING.replace(T=20))
         state = run(made, 2).state_dict()
-        held = state[part][0] if part == "w" else state[part][0][0]
-        held[0] += 1e-6
+        state["w"][0][0] += 1e-6
         with pytest.raises(ValueError, match="the state was changed"):
             made.load_state_dict(state)
 

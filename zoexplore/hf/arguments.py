@@ -57,7 +57,7 @@ MIXED = "mixed precision would hide what losses are rounded to; load the model i
 SHARDED = "sharded parameters would need every direction in the same shards, which is not built; each process holds the model"
 REFUSED: dict[str, tuple[Any, str]] = {
     "gradient_accumulation_steps": (1, "there are no gradients; microbatch= evaluates fewer records at once than a step has"),
-    "optim": (TrainingArguments.__dataclass_fields__["optim"].default, "Noisy-ZOGD trains; options={'post_processing': Adam()}"),
+    "optim": (TrainingArguments.__dataclass_fields__["optim"].default, "Noisy-ZOGD trains"),
     "label_smoothing_factor": (0.0, "give a loss with it: ZOTrainer(..., loss=)"),
     "neftune_noise_alpha": (None, "noise in the embeddings would make two points of a pair differ by chance"),
     "bf16": (False, MIXED),

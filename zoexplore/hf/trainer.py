@@ -43,7 +43,7 @@ class ZOTrainer(Trainer):
         args: what to train towards.
         loss: `loss(model, batch)` of a collated batch, which returns one loss a record, shape (b,), each of its own record
             alone. Where None, `losses.loss_for` knows causal models and classifiers.
-        options: of `NoisyZOGD` (sources, declared, post_processing, directions, ...) and `mechanism.arguments.setting_for` (R).
+        options: of `NoisyZOGD` (sources, declared, directions, ...) and `mechanism.arguments.setting_for` (R).
         given: what `Trainer` takes (train_dataset, eval_dataset, data_collator, processing_class, callbacks, ...).
 
     Attributes:

@@ -8,13 +8,11 @@ from zoexplore.mechanism.optimiser import NoisyZOGD
 from zoexplore.mechanism.record import Declared, RunRecord, Step
 from zoexplore.mechanism.report import Progress, Report, privacy_report, together
 from zoexplore.mechanism.rng import Sources
-from zoexplore.mechanism.step import Adam, Momentum, hybrid, project, variances
+from zoexplore.mechanism.step import hybrid, project, variances
 
 __all__ = [
-    "Adam",
     "Batch",
     "Declared",
-    "Momentum",
     "NoisyZOGD",
     "PrivateSampler",
     "Progress",

@@ -13,27 +13,20 @@ from zoexplore.mechanism.parameters import Parameters
 from zoexplore.mechanism.record import Declared
 from zoexplore.mechanism.rng import Sources
 from zoexplore.mechanism.state import SCHEDULED
-from zoexplore.mechanism.step import Adam, Momentum
 from zoexplore.questions import recommend, signal_to_noise
 from zoexplore.run.formatting import round_up
 from zoexplore.run.setting import Setting
 
-KINDS = {
-    "setting": (Setting,),
-    "sources": (Sources,),
-    "declared": (Declared,),
-    "post_processing": (type(None), Momentum, Adam),
-}
+KINDS = {"setting": Setting, "sources": Sources, "declared": Declared}
 SAMPLED = ("without-replacement", "poisson", "cyclic")
 
 
 def check_kinds(**given: Any) -> None:
     """Raises TypeError if an argument of the report is of a subclass, which could behave differently."""
     for name, value in given.items():
-        if type(value) not in KINDS[name]:
-            words = " or ".join(kind.__name__ for kind in KINDS[name])
+        if type(value) is not (kind := KINDS[name]):
             raise TypeError(
-                f"{name} of the type {type(value).__name__} is not allowed: give a plain {words}, no class made of it"
+                f"{name} of the type {type(value).__name__} is not allowed: give a plain {kind.__name__}, no class made of it"
             )
 
 

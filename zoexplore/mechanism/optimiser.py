@@ -24,7 +24,7 @@ from zoexplore.mechanism.record import Declared, RunRecord, Step
 from zoexplore.mechanism.report import Progress, Report, privacy_report
 from zoexplore.mechanism.rng import Sources, untouched_on_error
 from zoexplore.mechanism.state import RunState
-from zoexplore.mechanism.step import HEAD, Estimate, PostProcessing, Updates, apply, estimated, into_ball, noisy, summed
+from zoexplore.mechanism.step import HEAD, Estimate, Rates, apply, estimated, into_ball, noisy, summed
 from zoexplore.run.setting import Setting
 
 GONE = (
@@ -66,7 +66,6 @@ class NoisyZOGD(torch.optim.Optimizer):
             a vector.
         keep_copy: move the parameters in place, and back by a copy; where None, if they are few. Else a module's layers are lent
             moved ones as they run; a vector, or a module that reads parameters elsewhere, is copied all the same.
-        post_processing: `Momentum` or `Adam` on the noisy estimates; only composition covers it.
         param_groups: dicts of `params` and an `lr` of their own, as torch's optimisers take; all others have the setting's
             eta/K. Directions, clip and noise are as ever; the update, noise included, is scaled. Only composition covers it.
         device: where to compute; where the parameters are, if None.
@@ -95,12 +94,11 @@ class NoisyZOGD(torch.optim.Optimizer):
         microbatch: int | None = None,
         chunk_size: int | None = None,
         keep_copy: bool | None = None,
-        post_processing: PostProcessing | None = None,
         param_groups: Iterable[Mapping[str, Any]] = (),
         device: torch.device | str | None = None,
         group: Any = None,
     ) -> None:
-        arguments.check_kinds(setting=setting, sources=sources, declared=declared, post_processing=post_processing)
+        arguments.check_kinds(setting=setting, sources=sources, declared=declared)
         arguments.check_trained(parameters)
         arguments.check_processes(group)
         setting = setting if clipping is None else setting.replace(clipping=clipping)
@@ -119,8 +117,8 @@ class NoisyZOGD(torch.optim.Optimizer):
         layers = self.objective.layers if setting.xi > 0 else None
         self._perturbation = Perturbation(trained, layers, keep_copy, setting.K)
         groups = arguments.grouped(param_groups, self.objective.tensors, lr)
-        updates, varied = Updates(post_processing, trained, groups), planned(schedule, setting)
-        self._run = RunState(self.objective, trained, setting, sources, declared, varied, updates)
+        varied = planned(schedule, setting)
+        self._run = RunState(self.objective, trained, setting, sources, declared, varied, Rates(trained, groups))
         own = setting, declared, varied
         self._ranks.agree("its arguments or its model", lambda: (own, self._run.fingerprint.bits()))
         super().__init__(groups, {"lr": lr})
@@ -325,7 +323,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         if self._ranks.size == 1:
             return ()
         records = drawn.numpy().tobytes(), of_records(data, len(drawn)).tobytes()
-        return self.steps, step, self._run.updates.shares, records, autocast, self._run.fingerprint.bits()
+        return self.steps, step, self._run.rates.shares, records, autocast, self._run.fingerprint.bits()
 
     @contextmanager
     def _unchanged_by_others(self) -> Iterator[None]:
@@ -367,9 +365,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         parameters.displaced = True
         own = noisy(step, found.mean, parameters.d, self.sources.noise) if self._ranks.rank == 0 else None
         released = self._ranks.from_first(own, step.K + 4)
-        number = sum(count for step, count in run.ledger.stages if step.eta > 0)
-        process = run.updates.process(step.eta / step.K, number)
-        apply(parameters, directions, step, released, self.sources, self._rounding(), process)
+        apply(parameters, directions, step, released, self.sources, self._rounding(), run.rates.by_block())
         if into_ball(parameters, step.R):
             run.counts = replace(run.counts, projected=run.counts.projected + 1)
         run.fingerprint.renew()
@@ -416,7 +412,7 @@ class NoisyZOGD(torch.optim.Optimizer):
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Refused after construction: the number of parameters is part of what was accounted."""
-        if len(getattr(self, "param_groups", ())) == len(self._run.updates.shares):
+        if len(getattr(self, "param_groups", ())) == len(self._run.rates.shares):
             raise ValueError("another parameter group is not allowed: d is part of the run; make the optimiser with all of them")
         unwrap(torch.optim.Optimizer.add_param_group)(self, param_group)  # wrapped, it loads PyTorch's compiler, for a second
 

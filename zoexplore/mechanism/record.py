@@ -224,7 +224,7 @@ class RunRecord:
         noise: where the noise came from.
         xi_factor: by what `Frame.resolve` may have made two points' distance count for more; 1 where it did nothing.
         rounded: parameters are in half precision, whose rounding no proof about distances covers.
-        processed: what is made of updates after the noise (momentum, say), in words; empty where nothing.
+        grouped: whether parameter groups have learning rates of their own.
         quotient_error: of the two-point quotients at the first step, relative (`checks.quotient_error`); None where not measured.
         flaw: why nobody knows what the steps revealed; empty where they did no more than they were to.
         checked: the last step at which losses were checked and were each record's own, 0 before the first.
@@ -243,7 +243,7 @@ class RunRecord:
     noise: str
     xi_factor: float = 1.0
     rounded: bool = False
-    processed: str = ""
+    grouped: bool = False
     quotient_error: float | None = None
     flaw: str = ""
     checked: int = 0

@@ -12,12 +12,12 @@ from torch import Tensor
 
 from zoexplore.mechanism.batches import BatchDraws, SeenRecords
 from zoexplore.mechanism.checks import LossChecks
-from zoexplore.mechanism.checksums import Fingerprint, checksums
+from zoexplore.mechanism.checksums import Fingerprint
 from zoexplore.mechanism.losses import Objective
 from zoexplore.mechanism.parameters import Parameters
 from zoexplore.mechanism.record import Counts, Declared, Ledger, RunRecord, Step
 from zoexplore.mechanism.rng import Sources
-from zoexplore.mechanism.step import Updates, check_noise
+from zoexplore.mechanism.step import Rates, check_noise
 from zoexplore.run.setting import Setting
 
 INTERRUPTED = "the last step was interrupted while it moved the parameters: load a state_dict from before it"
@@ -48,9 +48,9 @@ class RunState:
         sources: Sources,
         declared: Declared,
         schedule: Mapping[str, list],
-        updates: Updates,
+        rates: Rates,
     ) -> None:
-        self.objective, self.parameters, self.updates = objective, parameters, updates
+        self.objective, self.parameters, self.rates = objective, parameters, rates
         self.setting, self.sources, self.declared, self.schedule = setting, sources, declared, schedule
         self.ledger, self.counts, self.checks, self.seen = Ledger(), Counts(), LossChecks(), SeenRecords(setting.n)
         self.draws = BatchDraws(setting.n, setting.sampling, schedule.get("batch") or setting.batch or setting.n, sources)
@@ -77,7 +77,7 @@ class RunState:
             declared=self.declared,
             noise=self.sources.description,
             rounded=self.parameters.has_halves,
-            processed=self.updates.described,
+            grouped=len(self.rates.shares) > 1,
             quotient_error=self.checks.quotient_error,
             is_secure=self.sources.is_secure,
             equal=self.seen.equal,
@@ -98,7 +98,7 @@ class RunState:
         self.check_steps_left()
         self._check_in_place()
         setting, t = self.setting, self.counts.steps
-        lr = self.updates.rate(groups)
+        lr = self.rates.largest(groups)
         eta = setting.eta if lr == setting.eta / setting.K else lr * setting.K
         varied = {name: self.schedule[name][t] if name in self.schedule else getattr(setting, name) for name in SCHEDULED}
         step = Step(eta=eta, **varied, **{name: getattr(setting, name) for name in FIXED})
@@ -132,7 +132,7 @@ class RunState:
         self._check_in_place()
         self._check_model()
         self.draws.draw_coming(self.counts.steps)
-        kept, tensors = self.updates.kept, self.parameters.tensors
+        tensors = self.parameters.tensors
         return {
             "run": self._arguments(),
             "rate": self.setting.eta / self.setting.K,
@@ -143,8 +143,6 @@ class RunState:
             "ledger": self.ledger.state_dict(),
             "counts": asdict(self.counts),
             "draws": self.draws.state_dict(),
-            "kept": [[x.clone() for x in slots] for slots in kept],
-            "bits of kept": _checksums(kept),
             "quotient_error": self.checks.quotient_error,
             "sources": self.sources.state_dict(),
         }
@@ -162,9 +160,6 @@ class RunState:
         if state["w"] is not None:
             for tensor, saved in zip(self.parameters.tensors, state["w"], strict=True):
                 tensor.data.copy_(saved)
-        for slots, kept in zip(self.updates.kept, state["kept"], strict=True):
-            for x, saved in zip(slots, kept, strict=True):
-                x.copy_(saved)
         self.fingerprint.renew()
         self.parameters.displaced = False
         found, self.ledger = self.ledger.flaw or self.fingerprint.changes(), Ledger.of(state["ledger"])
@@ -226,7 +221,7 @@ class RunState:
         for name, bits in state["frozen"].items():
             if frozen.get(name) != bits:
                 raise ValueError(f"the saved run had other numbers in {name!r}, which it does not train: give it the same model")
-        if state["bits"] != self.fingerprint.bits_of(saved_at) or state["bits of kept"] != _checksums(state["kept"]):
+        if state["bits"] != self.fingerprint.bits_of(saved_at):
             raise ValueError("the saved numbers are not those that the saved steps led to: the state was changed since")
         if made != sum(count for _, count in state["ledger"]["stages"]):
             raise ValueError(f"the saved run has {made} steps and a record of others: it was changed")
@@ -238,13 +233,7 @@ class RunState:
             raise ValueError(f"the saved run had come to length {length:.4g}, beyond R = {R:.4g}: take a larger R")
         if [group["numbers"] for group in state["param_groups"]] != [group["numbers"] for group in groups]:
             raise ValueError("the saved run had other parameter groups than this one: make it the same way")
-        if list(map(len, state["kept"])) != list(map(len, self.updates.kept)):
-            raise ValueError("the saved run had other post-processing than this one: make it the same way")
 
 
 def _kind(tensor: Tensor | None) -> str:
     return "none" if tensor is None else f"{tensor.dtype}, shape {tuple(tensor.shape)}"
-
-
-def _checksums(kept: Sequence[Sequence[Tensor]]) -> list[int]:
-    return checksums(x for slots in kept for x in slots)

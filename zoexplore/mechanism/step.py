@@ -1,10 +1,9 @@
-"""A step: from slopes to clipped sums, an estimate, its noise, what is made of both, and the update; then the projection.
+"""A step: from slopes to clipped sums, an estimate, its noise, and the update; then the projection.
 
-The update is made block by block: estimate, noise and whatever is made of them are summed before a parameter is touched.
+The update is made block by block: estimate and noise are summed before a parameter is touched.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import inf, isfinite, nan
 from typing import Any, NamedTuple
 
@@ -20,80 +19,26 @@ from zoexplore.mechanism.record import Step
 from zoexplore.mechanism.rng import Generator, Sources, normal, words
 
 LEAST_NOISE = 1e-270  # eta sigma; far enough from the least double for the square root of a share and a dimension beside it
-Process = Callable[[int, Tensor], Tensor]  # a block's number and update to another update of it
 HEAD = 5  # numbers that processes exchange of a step's records, beside their sums
 
 
-@dataclass(frozen=True)
-class Momentum:
-    """Estimates summed up with weights that fall by `decay` a step, as in `torch.optim.SGD`.
-
-    Raises:
-        ValueError: decay is not in [0, 1).
-    """
-
-    decay: float = 0.9
-    slots = 1  # numbers that are kept for every parameter
-
-    def __post_init__(self) -> None:
-        _check(decay=self.decay)
-
-    def __call__(self, estimate: Tensor, kept: list[Tensor], step: int) -> Tensor:
-        """The direction of descent, from one block's estimate and what is kept of it. `step` counts from 1."""
-        return kept[0].mul_(self.decay).add_(estimate)
-
-
-@dataclass(frozen=True)
-class Adam:
-    """Means of the estimates and of their squares, as in `torch.optim.Adam` (Kingma, Ba 2015, arXiv:1412.6980).
-
-    Raises:
-        ValueError: a decay is not in [0, 1), or eps is not above 0.
-    """
-
-    first: float = 0.9
-    second: float = 0.999
-    eps: float = 1e-8
-    slots = 2
-
-    def __post_init__(self) -> None:
-        _check(first=self.first, second=self.second)
-        if not self.eps > 0:
-            raise ValueError(f"eps = {self.eps!r} is not allowed: give a number above 0")
-
-    def __call__(self, estimate: Tensor, kept: list[Tensor], step: int) -> Tensor:
-        mean, square = kept
-        mean.lerp_(estimate, 1 - self.first)
-        square.mul_(self.second).addcmul_(estimate, estimate, value=1 - self.second)
-        spread = (square / (1 - self.second**step)).sqrt_().add_(self.eps)
-        return torch.div(mean, spread, out=spread).div_(1 - self.first**step)
-
-
-# Of estimates with their noise, which composition takes to be released: what is computed of them costs nothing more. No bound for
-# the last iterate alone covers it.
-PostProcessing = Momentum | Adam
-
-
-class Updates:
-    """From noisy estimates to updates: momentum or Adam, and each parameter group's own learning rate.
+class Rates:
+    """The learning rates of torch's parameter groups. Directions, clip and noise are those of the largest; each block of
+    parameters moves by its group's share of it.
 
     Args:
-        made_by: None where an estimate is the update.
-        groups: torch's parameter groups, with the numbers of their tensors.
+        groups: with the numbers of their tensors.
 
     Attributes:
-        kept: the numbers kept of every block between steps.
         shares: of the largest learning rate, by group.
     """
 
-    def __init__(self, made_by: PostProcessing | None, parameters: Parameters, groups: Sequence[dict[str, Any]]) -> None:
-        self.made_by, self.shares = made_by, [1.0] * len(groups)
-        slots, kind = range(made_by.slots if made_by else 0), parameters.working
-        self.kept = [[torch.zeros_like(x, dtype=kind) for _ in slots] for x in parameters.blocks] if made_by else []
+    def __init__(self, parameters: Parameters, groups: Sequence[dict[str, Any]]) -> None:
+        self.shares = [1.0] * len(groups)
         group_of = {number: g for g, group in enumerate(groups) for number in group["numbers"]}
         self._group_of = [group_of[number] for number, blocks in enumerate(parameters.blocks_of) for _ in blocks]
 
-    def rate(self, groups: Sequence[dict[str, Any]]) -> float:
+    def largest(self, groups: Sequence[dict[str, Any]]) -> float:
         """The largest of the groups' learning rates as they stand. Raises ValueError where one is not allowed."""
         rates = [float(group["lr"]) for group in groups[: len(self.shares)]]
         if wrong := [lr for lr in rates if not (lr >= 0 and isfinite(lr))]:
@@ -102,30 +47,9 @@ class Updates:
         self.shares = [rate / lr if lr > 0 else 0.0 for rate in rates]
         return lr
 
-    def process(self, rate: float, number: int) -> Process | None:
-        """A function of an update, -rate times the noisy estimate, at this step number; None if updates stay as they are."""
-        if self.made_by is None and len(self.shares) == 1:
-            return None
-
-        def made_of(i: int, moved: Tensor) -> Tensor:
-            made_by = self.made_by
-            update = moved if made_by is None else made_by(moved / -rate, self.kept[i], number).mul(-rate)
-            return update.mul(self.shares[self._group_of[i]])
-
-        return made_of
-
-    @property
-    def described(self) -> str:
-        """A description for the report; empty if estimates are the updates."""
-        remembered = f"later steps remember earlier estimates ({self.made_by!r})" if self.made_by is not None else ""
-        grouped = "parameter groups have learning rates of their own" if len(self.shares) > 1 else ""
-        return "; ".join(filter(None, (remembered, grouped)))
-
-
-def _check(**decays: float) -> None:
-    for name, value in decays.items():
-        if not 0 <= value < 1:
-            raise ValueError(f"{name} = {value!r} is not allowed: give a number of at least 0 and below 1")
+    def by_block(self) -> list[float]:
+        """The share of every block of the parameters."""
+        return [self.shares[group] for group in self._group_of]
 
 
 class Estimate(NamedTuple):
@@ -182,7 +106,7 @@ def apply(
     released: Tensor,
     sources: Sources,
     rounding: torch.Generator | None,
-    process: Process | None = None,
+    shares: Sequence[float],
 ) -> None:
     """w <- w - (eta/K) sum_k g_k u_k + noise. Sums are made in float64 until all noise is in them: what is rounded afterwards, to
     the parameters' own kind, is made of what was released.
@@ -191,7 +115,7 @@ def apply(
         released: of `noisy`.
         sources: of the generator that the key is for.
         rounding: the generator that rounds in half precision.
-        process: what to make of an update.
+        shares: by which the update of each block is multiplied.
     """
     along = released[: step.K].view(torch.float64)
     _, everywhere = deviations(step.sigma, step.beta, step.eta, parameters.d, step.K)
@@ -199,7 +123,7 @@ def apply(
     for i, (block, moved) in enumerate(zip(parameters.blocks, frame.combined(along), strict=True)):
         for part in pieces(moved) if everywhere > 0 else ():
             part.add_(normal(noise, (len(part),), dtype=parameters.working, device=moved.device), alpha=everywhere)
-        update = moved if process is None else process(i, moved.to(parameters.working))
+        update = moved if shares[i] == 1 else moved.mul_(shares[i])
         for part, change in zip(pieces(block), pieces(update), strict=True):
             add(part, change, rounding)
 
