@@ -30,46 +30,38 @@ def causal_lm_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
         targets = targets.masked_fill(mask[:, :-1] == 0, IGNORED)
         if "position_ids" in signature(base_of(model).forward).parameters:
             inputs.setdefault("position_ids", (mask.long().cumsum(-1) - 1).clamp_(min=0))
-    return _mean_over_tokens(model(**inputs).logits[:, :-1], targets)
+    logits = model(**inputs).logits[:, :-1].float()
+    each = F.cross_entropy(logits.transpose(1, 2), targets, ignore_index=IGNORED, reduction="none")
+    return each.sum(1) / (targets != IGNORED).sum(1).clamp(min=1)
 
 
 def classification_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
-    """Each record's loss of a classifier: cross-entropy for one class, its mean over tokens where every token has one, the mean
-    of binary cross-entropies where labels are independent, and squared error where the output is a number.
+    """Each record's cross-entropy, of a model that gives it one class of several.
 
     Args:
-        model: returns logits of shape (b, classes), or (b, s, classes) for tokens.
-        batch: its inputs, and `labels`: classes, shape (b,) or (b, s); or numbers, shape (b, classes), or (b,) for one output.
+        model: returns logits of shape (b, classes).
+        batch: its inputs, and `labels`: classes, shape (b,).
 
     Returns:
         Shape (b,).
 
     Raises:
-        ValueError: the batch has no labels, or of a shape that suits no such loss.
+        ValueError: the batch has no labels, or others.
     """
     inputs = dict(batch)
     labels = _labels(inputs)
     logits = model(**inputs).logits
-    if logits.dim() == 3 and labels.shape == logits.shape[:2]:
-        return _mean_over_tokens(logits, labels)
-    if logits.dim() == 2 and labels.shape == logits.shape[:1]:
-        if logits.shape[1] == 1:
-            return (logits[:, 0].float() - labels.float()).square()
-        return F.cross_entropy(logits.float(), labels, reduction="none")
-    if labels.shape != logits.shape:
+    if logits.dim() != 2 or labels.shape != logits.shape[:1] or logits.shape[1] == 1:
         raise ValueError(
-            f"labels of shape {tuple(labels.shape)} with logits of shape {tuple(logits.shape)} are not allowed: give a class a "
-            "record or a token, or as many numbers as there are outputs; or a loss of your own: ZOTrainer(..., loss=)"
+            f"labels of shape {tuple(labels.shape)} with logits of shape {tuple(logits.shape)} are not allowed: give each record "
+            "one class of several; or a loss of your own: ZOTrainer(..., loss=)"
         )
-    if getattr(base_of(model).config, "problem_type", None) == "regression":
-        return (logits.float() - labels.float()).square().mean(1)
-    return F.binary_cross_entropy_with_logits(logits.float(), labels.float(), reduction="none").mean(1)
+    return F.cross_entropy(logits.float(), labels, reduction="none")
 
 
 LOSSES: dict[str, RecordLoss] = {
     "ForCausalLM": causal_lm_loss,
     "ForSequenceClassification": classification_loss,
-    "ForTokenClassification": classification_loss,
 }
 
 
@@ -124,8 +116,3 @@ def _labels(inputs: dict[str, Tensor]) -> Tensor:
             "(DataCollatorForLanguageModeling(tokenizer, mlm=False) does, for a causal model)"
         )
     return inputs.pop("labels")
-
-
-def _mean_over_tokens(logits: Tensor, labels: Tensor) -> Tensor:
-    each = F.cross_entropy(logits.float().transpose(1, 2), labels, ignore_index=IGNORED, reduction="none")
-    return each.sum(1) / (labels != IGNORED).sum(1).clamp(min=1)

@@ -14,7 +14,7 @@ from transformers import Trainer
 from transformers.trainer_utils import RemoveColumnsCollator
 from transformers.utils import logging
 
-from zoexplore.hf import card
+from zoexplore.hf import summary
 from zoexplore.hf.arguments import ZOTrainingArguments
 from zoexplore.hf.losses import RecordLoss, base_of, check_model, loss_for
 from zoexplore.hf.padding import check_padding
@@ -34,8 +34,8 @@ class ZOTrainer(Trainer):
         print(trainer.privacy_report())
 
     The model is in `eval()` throughout. Callbacks, schedules of the learning rate, evaluation, checkpoints and
-    `train(resume_from_checkpoint=...)` are transformers' own; `model.privacy.json` is beside every saved model, and a chapter in
-    its card. Processes that torchrun starts make every step together, as those of a `group` of `NoisyZOGD`. What is logged, the
+    `train(resume_from_checkpoint=...)` are transformers' own; `model.privacy.json` is beside every saved model.
+    Processes that torchrun starts make every step together, as those of a `group` of `NoisyZOGD`. What is logged, the
     loss and whatever is evaluated on private data, is not covered by ε.
 
     Args:
@@ -147,16 +147,8 @@ class ZOTrainer(Trainer):
         if self.mechanism is not None and self.args.should_save:
             folder = Path(output_dir or self.args.output_dir)
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / card.FILE).write_text(json.dumps(card.as_data(self.mechanism), indent=1, ensure_ascii=False) + "\n")
+            (folder / summary.FILE).write_text(json.dumps(summary.as_data(self.mechanism), indent=1, ensure_ascii=False) + "\n")
         super().save_model(output_dir, _internal_call)
-
-    def create_model_card(self, *given: Any, **options: Any) -> None:
-        """Write the card as `Trainer` does, with a chapter on privacy."""
-        super().create_model_card(*given, **options)
-        path = Path(self.args.output_dir) / "README.md"
-        if self.mechanism is not None and self.is_world_process_zero():
-            before = path.read_text(encoding="utf-8").partition(card.HEADING)[0]
-            path.write_text(f"{before.rstrip()}\n\n{card.section(self.mechanism)}", encoding="utf-8")
 
     def _made(self) -> NoisyZOGD:
         """The mechanism of this run, made where it is asked for first."""

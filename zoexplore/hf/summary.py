@@ -1,4 +1,4 @@
-"""A run's privacy beside its weights: as data for programs, and in words for the model card."""
+"""A run's privacy as data, saved beside its weights."""
 
 from dataclasses import asdict
 from typing import Any
@@ -8,7 +8,6 @@ from zoexplore.questions.statement import plain, versions
 from zoexplore.run.formatting import round_up
 
 FILE = "model.privacy.json"
-HEADING = "## Privacy"
 
 
 def as_data(optimiser: NoisyZOGD) -> dict[str, Any]:
@@ -33,18 +32,6 @@ def as_data(optimiser: NoisyZOGD) -> dict[str, Any]:
     everything, last = optimiser.privacy_report(released="all"), optimiser.privacy_report()
     data |= {"epsilon": round_up(everything.epsilon), "last_iterate": _bounds(last)}
     return plain(data | {"checks": [asdict(check) for check in everything.checks]})
-
-
-def section(optimiser: NoisyZOGD) -> str:
-    """A model card's chapter."""
-    data = as_data(optimiser)
-    head = (
-        f"This model, and every checkpoint of its training, is (ε, δ) = ({data['epsilon']}, {data['delta']})-differentially "
-        f"private with respect to its {data['n']} training records (neighbours: {data['neighbours']}). It was trained by "
-        f"[Noisy-ZOGD](https://arxiv.org/abs/2506.00158), without gradients; `{FILE}` has every step."
-    )
-    report = f"\n\n```\n{optimiser.privacy_report(released='all')}\n```" if optimiser.record.steps else ""
-    return f"{HEADING}\n\n{head}{report}\n"
 
 
 def _bounds(report: Report) -> dict[str, Any]:
