@@ -11,7 +11,7 @@ from zoexplore import questions
 from zoexplore.run.presets import BEFORE as DEMONSTRATION
 from zoexplore.run.presets import PAPER_CONVENTION
 
-__all__ = ["DEFAULT", "DEMONSTRATION", "Accounting", "Setting", "calibrate", "crossover_step", "curve", "epsilon", "flat_step"]
+__all__ = ["DEFAULT", "DEMONSTRATION", "Accounting", "Setting", "calibrate", "curve", "epsilon"]
 __all__ += ["guarantee"]
 
 Accounting = partial(zoexplore.Accounting, sensitivity="clip")
@@ -33,11 +33,3 @@ def curve(setting, field, values, bounds=None, accounting=DEFAULT):
 
 def calibrate(setting, field, bound="sharp", accounting=DEFAULT, **target):
     return questions.calibrate(setting, field, bound=bound, accounting=accounting, **target)
-
-
-def crossover_step(setting, bound="sharp", accounting=DEFAULT):
-    return questions.crossover_step(setting, bound, accounting)
-
-
-def flat_step(setting, bound="sharp", accounting=DEFAULT, **more):
-    return questions.flat_step(setting, bound, accounting, **more)

@@ -8,7 +8,7 @@ import pytest
 
 MODULES = [
     "run.setting", "bounds.guarantee", "bounds.conversion", "questions.calibration", "questions.recommendation",
-    "questions.steps", "questions.export", "questions.statement",
+    "questions.export", "questions.statement",
 ]  # fmt: skip
 
 

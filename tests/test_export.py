@@ -5,7 +5,6 @@ import csv
 import io
 from math import inf
 
-import nbformat
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,7 +18,6 @@ from zoexplore.questions.export import (
     from_query,
     from_yaml,
     to_csv,
-    to_notebook,
     to_python,
     to_query,
     to_yaml,
@@ -163,16 +161,3 @@ def test_a_table_has_the_curves_and_the_setting(setting, accounting, field):
     expected = {field: values, **curve(setting, field, values, accounting=accounting)}
     for name, column in expected.items():
         np.testing.assert_array_equal([float(row[name]) for row in rows], column)
-
-
-def test_a_notebook_is_one_and_its_cells_run():
-    run = DEMONSTRATION.replace(K=52, R=inf, T=5)
-    notebook = nbformat.reads(to_notebook(run, Accounting("cks")), as_version=4)
-    nbformat.validate(notebook)
-    names, out = {}, io.StringIO()
-    with contextlib.redirect_stdout(out):
-        for cell in notebook.cells:
-            if cell.cell_type == "code":
-                exec(cell.source, names)
-    assert names["setting"] == run and names["accounting"] == Accounting("cks")
-    assert f"sharp {epsilon(run, 'sharp', Accounting('cks'))!r}" in out.getvalue()

@@ -13,10 +13,8 @@ from tests.convention import (
     DEMONSTRATION,
     Accounting,
     calibrate,
-    crossover_step,
     curve,
     epsilon,
-    flat_step,
     guarantee,
 )
 from tests.effort import examples, proof
@@ -181,29 +179,6 @@ def test_unknown_names():
         calibrate(RUN, "M", epsilon=1.0)
     with pytest.raises(ValueError, match="bound = 'rdp'"):
         calibrate(RUN, "sigma", epsilon=1.0, bound="rdp")
-
-
-@pytest.mark.parametrize("run", [RUN, SMALL, RUN.replace(K=20), RUN.replace(regime="convex", R=0.02)])
-@pytest.mark.parametrize("bound", ["theorem", "sharp", "corollary", "noisy-gd"])
-def test_crossover_and_flat_steps_by_trying_every_step(run, bound):
-    T = np.append(np.arange(1, 3001), LARGEST_INTEGER)
-    found = curve(run, "T", T, [bound, "composition"])
-    above = T[found[bound] >= found["composition"]]
-    star = crossover_step(run, bound)
-    assert star == (inf if above.size == T.size else above.max(initial=0) + 1) or above.max() == 3000 < star
-    apart = 0.001 if bound == "sharp" else 0.0  # of epsilon, that a curve of thousands of steps may be above one of a few
-    growing = [T[found[bound][-1] > (1.01 + more) * found[bound]].max(initial=0) for more in (apart, -apart)]
-    flat = flat_step(run, bound)
-    if found[bound][-1] == inf:
-        assert flat == inf
-    else:
-        assert growing[0] < flat and (flat <= growing[1] + 1 or growing[1] == 3000)
-
-
-def test_composition_never_crosses_itself_nor_flattens():
-    assert crossover_step(RUN, "composition") == flat_step(RUN, "composition") == inf
-    with pytest.raises(ValueError, match="growth"):
-        flat_step(RUN, growth=0)
 
 
 BRIEF = zoexplore.Setting(n=20_000, d=10**6, K=16, T=2000, batch=64, sigma=0.05, beta=1.0)

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from zoexplore import Accounting
-from zoexplore.questions.export import LARGEST_FILE, from_yaml, to_csv, to_notebook, to_python, to_yaml
+from zoexplore.questions.export import LARGEST_FILE, from_yaml, to_csv, to_python, to_yaml
 from zoexplore.run.presets import BEFORE, DEMONSTRATION
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.panels.toolbar import Files
@@ -23,7 +23,6 @@ def test_downloads_are_the_exports():
     values = files.curves.source.data["value"]
     assert made["zoexplore.csv"] == to_csv(DEMONSTRATION.replace(T=9), Accounting("cks"), "T", values)
     assert made["zoexplore.yaml"] == to_yaml(DEMONSTRATION.replace(T=9), Accounting("cks"))
-    assert made["zoexplore.ipynb"] == to_notebook(DEMONSTRATION.replace(T=9), Accounting("cks"))
 
 
 def test_a_setting_is_pasted_and_its_errors_are_said():

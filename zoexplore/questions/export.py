@@ -3,7 +3,6 @@
 Input is not trusted. Readers skip a field that is unknown or has a bad value, and `Loaded.problems` says so in words.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from io import StringIO
@@ -193,34 +192,6 @@ def to_python(setting: Setting, accounting: Accounting) -> str:
         "for bound in BOUNDS:\n    print(bound, epsilon(setting, bound, accounting))\n"
         f"{numbers}"
     )
-
-
-def to_notebook(setting: Setting, accounting: Accounting) -> str:
-    """A Jupyter notebook that draws the curves, prints every bound's epsilon, and opens the explorer.
-
-    >>> import json
-    >>> len(json.loads(to_notebook(DEMONSTRATION, Accounting()))["cells"])
-    4
-    """
-    cells = [
-        ("markdown", "# A run, by zoexplore\n\n`pip install 'zoexplore[notebooks]'` brings what these cells need."),
-        ("code", to_python(setting, accounting).rstrip()),
-        ("code", 'import holoviews as hv\n\nfrom zoexplore import plots\n\nhv.extension("bokeh")\n'
-                 "plots.curves(setting, accounting=accounting) + plots.profile(setting, accounting=accounting)"),
-        ("code", 'import panel as pn\n\nfrom zoexplore import explore\n\npn.extension("mathjax")\nexplore(setting, accounting)'),
-    ]  # fmt: skip
-    notebook = {
-        "cells": [_cell(i, kind, source) for i, (kind, source) in enumerate(cells, start=1)],
-        "metadata": {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}},
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    }
-    return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
-
-
-def _cell(number: int, kind: str, source: str) -> dict[str, Any]:
-    empty: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
-    return {"cell_type": kind, "id": f"cell-{number}", "metadata": {}, "source": source, **empty}
 
 
 def to_csv(

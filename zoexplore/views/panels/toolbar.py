@@ -13,7 +13,7 @@ import panel as pn
 from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import csv
 from zoexplore.compute.task import Task
-from zoexplore.questions.export import LARGEST_FILE, from_query, from_yaml, to_notebook, to_python, to_yaml
+from zoexplore.questions.export import LARGEST_FILE, from_query, from_yaml, to_python, to_yaml
 from zoexplore.run.fields import in_symbols
 from zoexplore.run.presets import PRESETS
 from zoexplore.views.address import Bridge
@@ -115,7 +115,7 @@ class Files(pn.viewable.Viewer):
         self.curves = curves
         self.state = curves.state
         self.toggle = widgets.toggle("Export")
-        texts = {"csv": self.csv, "yaml": self.yaml, "ipynb": self.ipynb}
+        texts = {"csv": self.csv, "yaml": self.yaml}
         self.downloads = [
             widgets.download(kind.upper(), f"zoexplore.{kind}", partial(_file, text)) for kind, text in texts.items()
         ]
@@ -137,9 +137,6 @@ class Files(pn.viewable.Viewer):
 
     async def yaml(self) -> str:
         return to_yaml(self.state.setting, self.state.accounting)
-
-    async def ipynb(self) -> str:
-        return await ask(to_notebook, self.state.setting, self.state.accounting)
 
     def _take(self) -> None:
         """Apply the valid part of the pasted text, and report the rest."""
@@ -171,7 +168,7 @@ class Files(pn.viewable.Viewer):
             self.copy.param.update(tags=[code], disabled=False)
 
     def _drawer(self) -> pn.Column:
-        keeps = zip(map(_words, ("the curves", "the setting", "a notebook")), self.downloads, strict=True)
+        keeps = zip(map(_words, ("the curves", "the setting")), self.downloads, strict=True)
         return widgets.component(
             "files",
             widgets.pairs(*keeps),
