@@ -143,9 +143,7 @@ def _choose_bound(parser: argparse.ArgumentParser, words: str) -> None:
 
 
 def _read(given: argparse.Namespace, before: str = "") -> Loaded:
-    """The run, with `before` for what the file leaves out. A field that cannot be used is an error: the answer would be about
-    another run.
-    """
+    """The run, `before` filling gaps. A field that cannot be used is an error: the answer would be about another run."""
     try:
         raw = before + (sys.stdin.read(LARGEST_FILE + 1) if given.file == "-" else _text(Path(given.file)))
     except OSError as error:

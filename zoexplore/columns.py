@@ -77,7 +77,7 @@ def look_of(method: str) -> Look:
 
 
 def supposed(point: "Point", bound: str) -> tuple[str, ...]:
-    """What a bound supposes of this point's data and loss; bounds that need the clip alone suppose nothing of the loss."""
+    """A bound's assumptions on this point's data and loss; none on the loss where the clip alone counts."""
     if bound not in CLIP_ALONE:
         return point.supposed
     return tuple(words for words in point.supposed if not words.startswith(_OF_THE_LOSS))

@@ -1,6 +1,7 @@
-"""The cost of steps on sampled batches, and the Renyi order that converts it best (docs/batches.md). A batch is drawn afresh each
-step, uniformly without replacement and in secret. The cost is not Gaussian: in place of rho it is a curve r_alpha over the orders
-alpha, and epsilon is the least over them.
+"""The cost of steps on sampled batches, and the Renyi order that converts it best (docs/batches.md).
+
+A batch is drawn afresh each step, uniformly without replacement and in secret. The cost is not Gaussian: in place of rho it is a
+curve r_alpha over the orders alpha, and epsilon is the least over them.
 """
 
 from dataclasses import dataclass

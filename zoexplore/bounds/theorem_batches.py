@@ -1,6 +1,7 @@
-"""The hidden-state theorem for runs on batches (docs/batches.md). N counted steps pay N r_alpha for the differing record and
-alpha times a Gaussian budget for the drift. The search alternates between the parameters of the budget at a fixed order alpha,
-and alpha. Whatever it returns is sound.
+"""The hidden-state theorem for runs on batches (docs/batches.md).
+
+N counted steps pay N r_alpha for the differing record and alpha times a Gaussian budget for the drift. The search alternates
+between the parameters of the budget at a fixed order alpha, and alpha. Whatever it returns is sound.
 """
 
 from dataclasses import replace

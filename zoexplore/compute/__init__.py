@@ -1,1 +1,1 @@
-"""Answers that take long: cached, and computed in processes beside the event loop."""
+"""Slow answers: cached, and computed in processes beside the event loop."""

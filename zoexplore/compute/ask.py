@@ -1,8 +1,7 @@
 """One way to ask for what takes long: `found = await ask(function, *args)`.
 
-Answers are cached. What takes less than a redraw is computed at once, so that a figure follows the slider;
-whatever takes longer, or may, goes to the pool of processes, and so does what no figure waits for. How long a kind of call takes
-is measured each time.
+Answers are cached. A call that takes less than a redraw is computed at once, so that a figure follows the slider. All others go
+to the pool of processes, and so do calls that no figure waits for. How long a kind of call takes is measured each time.
 """
 
 import threading
@@ -38,7 +37,7 @@ def pool() -> Pool:
 async def ask(function: Callable, *args: Any) -> Any:
     """The answer of a module-level function of a module that imports no Panel.
 
-    Await it in a coroutine that a `Task` runs, as `View.refresh` is: what comes after it may write to the session's models.
+    Await it in a coroutine of a `Task`, as `View.refresh` is: the code after it may write to the session's models.
 
     Raises:
         Exception: what the function raised.
@@ -64,12 +63,12 @@ async def ask(function: Callable, *args: Any) -> Any:
 
 
 def no_answer(error: Exception) -> str:
-    """The message for a reader to whom no answer comes."""
+    """The message for a reader whose call has no answer."""
     return str(error) if isinstance(error, TooLong) else "The computation ended before it had an answer. Ask again."
 
 
 def quick(function: Callable, *args: Any) -> bool:
-    """Whether a call takes less than a redraw, as most of its kind did lately. On batches none does.
+    """Whether a call will take less than a redraw, as most recent ones of its kind did. On batches none does.
 
     Nor does a call with no `Setting` among its arguments: nothing is known of how long it takes. So a `Miniature` holds its own.
     """
@@ -84,7 +83,7 @@ def _run(args: tuple) -> Setting | None:
 def _latest_seconds(function: Callable, args: tuple) -> deque[float]:
     """Times of calls of the same kind: equal assumptions and accounting, and as many digits of T.
 
-    Until some were measured, few steps are taken to be quick. The first call of all loads compiled code, and is outvoted.
+    Until some are measured, calls with few steps count as quick. The first call of all loads compiled code, and is outvoted.
     """
     run = _run(args)
     assert run

@@ -33,7 +33,7 @@ _lock = threading.RLock()
 def cached(
     canonical: Callable[..., tuple] = lambda *args: args, *, in_background: bool = False
 ) -> Callable[[Callable], Callable]:
-    """Decorate a pure function of frozen arguments whose answers nobody writes to, so that sessions share them.
+    """Decorate a pure function of frozen arguments whose values are never changed, so that sessions share them.
 
     Args:
         canonical: from the arguments to those that all calls with the same answer share.

@@ -1,7 +1,7 @@
 """Fairness: whoever has spent more of the server's time waits behind whoever has spent less, by start-time fair queueing.
 
-Every address has one account, in seconds. It pays for bytes and messages that come, pages that are made, what is drawn later and
-calls in worker processes. What something costs need not be known beforehand, and an idle address saves up nothing.
+Every address has one account, in seconds. It pays for its bytes, messages, pages and redraws, and for calls in worker processes.
+The cost need not be known beforehand, and an idle address saves up nothing.
 
 P. Goyal, H. M. Vin, H. Cheng, Start-time fair queueing, IEEE/ACM Transactions on Networking 5 (1997), doi:10.1109/90.649569.
 """
@@ -34,7 +34,7 @@ class Budget:
         self._now = self.place(address)
 
     def charge(self, address: Hashable, seconds: float) -> None:
-        """Have an address pay; a negative amount gives back what was charged too much."""
+        """Charge an address; a negative amount is a refund."""
         with self._lock:
             if len(self._paid) > MANY:
                 self._paid = {of: paid for of, paid in self._paid.items() if paid > self._now}
@@ -45,8 +45,8 @@ class FairQueue(Generic[T]):
     """A queue that serves addresses fairly.
 
     Args:
-        budget: the accounts by which addresses are served; those of this queue alone if none are given.
-        rank: of the things of one address, those of the least rank come first, and of equal ones those that came first.
+        budget: the accounts of addresses; the queue's own if None.
+        rank: among one address's items the least rank comes first, then the oldest.
     """
 
     def __init__(self, budget: Budget | None = None, rank: Callable[[T], Any] = lambda _: 0) -> None:
@@ -61,7 +61,7 @@ class FairQueue(Generic[T]):
         self._waiting.setdefault(address, []).append(thing)
 
     def take(self, allowed: Callable[[T], bool] = lambda _: True) -> T | None:
-        """The next thing, of those that are allowed; it waits no longer. None where there is none."""
+        """Remove and return the next allowed item. None where there is none."""
         for address in sorted(self._waiting, key=self.budget.place):
             thing = min(filter(allowed, self._waiting[address]), key=self._rank, default=None)
             if thing is not None:

@@ -1,9 +1,9 @@
 """The pool of worker processes of a server: a few that answer the calls of all sessions, and one for each long work.
 
 Calls wait in one queue, which is fair by address: whoever has spent less comes first, and of one address's calls those that a
-slider waits for. A worker is always left to other addresses, and one to sliders: nobody's map keeps anybody's slider waiting,
-nor anybody else's map. A call that nobody waits for any more leaves the queue; where it has begun, it may end, and its worker is
-replaced only where it goes on for long. So is the worker of a call that takes longer than any may.
+slider waits for. One worker is always free for other addresses, and one for sliders, so that a map delays neither sliders nor
+other readers' maps. A queued call that nobody waits for any more is dropped; a running one may finish, and its worker is replaced
+only after a long time. So is the worker of a call that takes longer than any may.
 """
 
 import threading
@@ -46,7 +46,7 @@ class Pool:
     """Worker processes, begun when they are first needed.
 
     Args:
-        count: how many. An address has all but one of them at a time, and at most all but two for what no slider waits for.
+        count: how many. An address may use all but one of the workers, and all but two for work that no slider waits for.
         longest, grace: seconds that a call may take, and may go on when nobody waits for it.
         accounts: by which addresses are served.
     """
@@ -87,7 +87,7 @@ class Pool:
             return len(self._running), len(self._queue)
 
     def drop(self, call: Call) -> None:
-        """One of those who waited for a call waits no longer."""
+        """One waiter of a call stops waiting."""
         with self._lock:
             call.waiting -= 1
             if call.waiting > 0 or call.answer.done():
@@ -189,11 +189,11 @@ class GaveWay(RuntimeError):
 
 
 class LongWork:
-    """Long work of one session, as a training run: what a generator function yields in a process of its own.
+    """Long work of one session, such as a training run: the values that a generator function yields in a process of its own.
 
     Where `MOST_LONG_WORKS` go on already it waits for a place, fairly by address. One that has had `SHARE` seconds ends where
-    another waits. The process ends with the `with` block, whatever it is doing. Await it in a coroutine that a `Task` runs, with
-    whose session it then ends:
+    another waits. The process ends with the `with` block, even in the middle of a computation. Await it in a coroutine of a
+    `Task`; it then ends with the task's session:
 
         with LongWork(trained, run) as updates:
             async for update in updates: ...

@@ -1,6 +1,6 @@
 """The parent side of a worker process: how one is begun and ended, and the thread that hands it calls.
 
-Not `multiprocessing`: its processes import the main module anew, which is whatever script or notebook shows a view.
+It does not use `multiprocessing`, whose processes import the main module anew: any script or notebook that shows a view.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from typing import Any
 
 from zoexplore.compute.worker import ERROR, FORK, ITEM
 
-# What is imported does not become garbage: a tenth of the time would go by looking for it.
+# Imported modules never become garbage: scanning them would take a tenth of the time.
 BEGIN = "import gc; gc.disable(); from zoexplore.compute.worker import main; main()"
 
 
@@ -32,7 +32,7 @@ driven: ContextVar[bool] = ContextVar("driven", default=False)  # by a `Task` of
 
 
 class Answer(Future):
-    """A future that coroutines may await, those of a `Task` and asyncio's own."""
+    """A future for coroutines of a `Task` and of asyncio."""
 
     def __await__(self) -> Generator[Any, None, Any]:
         if not driven.get():
@@ -66,7 +66,7 @@ class ForkServer:
         return number, ours
 
     def end(self, number: bytes) -> None:
-        """Have a worker end now, whatever it is doing."""
+        """Kill a worker."""
         with self._lock, suppress(OSError):  # all of them have ended
             self._control.send(number)
 
@@ -105,12 +105,12 @@ class Forked:
         self._server.end(self._number)
 
     def close(self) -> None:
-        """Release what an ended worker held here."""
+        """Release the resources that an ended worker held here."""
         self._connection.close()
 
 
 class Spawned:
-    """A worker that loads the accountant by itself."""
+    """A worker that loads the accountant itself."""
 
     def __init__(self) -> None:
         self._process = _python(stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -135,7 +135,7 @@ def _python(*arguments: str, **streams: Any) -> subprocess.Popen:
 
 
 class Process:
-    """A process that computes what it is handed, one call after another.
+    """A process that computes calls one after another.
 
     Args:
         begin: the kind of worker; forked where that is safe.
@@ -157,17 +157,17 @@ class Process:
         Args:
             call: of a module that imports no Panel.
             args: its arguments, which are pickled.
-            item: called, from a thread, with whatever a generator function yields.
+            item: called, from a thread, with each value that a generator function yields.
 
         Returns:
-            What the function returns. It raises what the function raised, or `Died`.
+            The function's value. It raises what the function raised, or `Died`.
         """
         answer = Answer()
         self._calls.put((answer, call, args, item))
         return answer
 
     def end(self) -> None:
-        """End the process now, whatever it is doing."""
+        """Kill the process."""
         self._worker.end()
         self._calls.put(None)
 

@@ -1,6 +1,6 @@
 """The computations behind the page: each bound's curves, guarantee, trade-off and statement, and plans. No Panel here.
 
-Most are `cached`: pure functions of frozen arguments, whose values nobody writes to.
+Most are `cached`: pure functions of frozen arguments, whose values are never changed.
 """
 
 import json
@@ -67,8 +67,8 @@ def any_T(setting: Setting, accounting: Accounting, field: str) -> tuple:
 
 
 def sketched(setting: Setting, accounting: Accounting, field: str) -> Accounting:
-    """How a run's curves are counted until there is time: on batches drawn afresh by Renyi divergence, sound and found many times
-    sooner than what is exact; as they are elsewhere, and where that was found already.
+    """A quick accounting for a run's curves while a slider moves: Renyi divergence for fresh batches, which is sound and many
+    times faster than exact conversion; the usual accounting elsewhere, and where the exact values are cached.
     """
     afresh = not setting.full_batch and setting.sampling in ("without-replacement", "poisson")
     if not afresh or accounting.printed or accounting.conversion != "gaussian":

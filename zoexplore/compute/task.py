@@ -1,4 +1,4 @@
-"""Tasks of a session: coroutines that go on beside the event loop's other work, write under its lock, and end with it."""
+"""Tasks of a session: coroutines that run beside the event loop's other work, write under the session's lock, and end with it."""
 
 import asyncio
 import logging
@@ -31,7 +31,7 @@ def own_address() -> str | None:
 
 
 def event_loop_is_running() -> bool:
-    """Whether an event loop runs, as on a page and in a notebook: a task then goes on beside whatever begins it."""
+    """Whether an event loop runs, as on a page and in a notebook: tasks can then run beside other code."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -43,8 +43,8 @@ class Task:
     """A coroutine of the session in which it is begun.
 
     It runs at once up to where it has to wait, and so to its end where there is nothing to wait for: a figure follows the slider.
-    Whatever it waits for, an `Answer` or any asyncio future, the event loop resumes it under its session's lock: it may write to
-    models all along. It ends with the session. Without a running event loop it runs to its end at once.
+    When an awaited `Answer` or asyncio future is done, the event loop resumes the task under its session's lock, so it may always
+    write to models. It ends with the session. Without a running event loop it runs to its end at once.
 
     Args:
         function: a coroutine function without arguments; without one there is nothing to do, and nothing to stop.
@@ -72,7 +72,7 @@ class Task:
         return self._coroutine is not None
 
     def stop(self) -> None:
-        """Stop, and drop what it waited for; no effect if it is done."""
+        """Stop, and cancel the awaited call; no effect if it is done."""
         coroutine, self._coroutine = self._coroutine, None
         if coroutine and not self._steps:
             coroutine.close()

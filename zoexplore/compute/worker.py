@@ -1,12 +1,12 @@
 """The child side of a worker process: it has loaded the accountant, and answers calls until there are no more.
 
-It imports what it is handed and nothing else: whatever is handed over must be of a module that imports no Panel. Calls and
-answers are pickled; what a call prints goes to the standard error. Nothing interrupts a call: a library that is interrupted while
-it loads or compiles may answer wrongly from then on. Who wants no answer any more waits for it, or ends the process.
+It imports the modules of the functions it receives, which must not import Panel. Calls and answers are pickled; what a call
+prints goes to the standard error. Nothing interrupts a call: a library that is interrupted while it loads or compiles may answer
+wrongly from then on. Who wants no answer any more waits for it, or ends the process.
 
-To load takes more than a second. So one process loads and does nothing else, the fork server, and workers are forked of it: they
-are there in milliseconds, and share the memory of what is loaded. Where libraries of the system have threads of their own, as on
-macOS, a fork may find their locks taken, and on Windows there is none: there a worker is begun by itself.
+To load takes more than a second. One process, the fork server, only loads the accountant. Workers are forked from it, start in
+milliseconds, and share its memory. Where system libraries have threads of their own, as on macOS, a fork may find their locks
+taken, and Windows has no fork: there every worker starts separately.
 """
 
 import ctypes
@@ -81,7 +81,7 @@ def load() -> None:
 
 
 def forked(control: socket.socket) -> int | None:
-    """Fork a worker for each number that comes with a connection; end and forget the worker whose number comes alone.
+    """Fork a worker for each number that arrives with a connection; end a worker when its number arrives alone.
 
     Returns:
         In a worker its connection; in the fork server None, when the process that began it has ended.
@@ -106,7 +106,7 @@ def forked(control: socket.socket) -> int | None:
 
 
 def work(calls: BinaryIO, answers: BinaryIO) -> None:
-    """Answer calls until there are no more, or nobody is there to be answered."""
+    """Answer calls until none is left or the caller is gone."""
     with suppress(EOFError, ConnectionError):
         while True:
             call, args = pickle.load(calls)

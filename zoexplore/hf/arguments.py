@@ -10,9 +10,8 @@ from transformers import TrainingArguments
 class ZOTrainingArguments(TrainingArguments):
     """`transformers.TrainingArguments` with a target of privacy.
 
-    Of theirs, `learning_rate` is η/K (a step is that times the gradient's part in the K directions), a step's batch has
-    `per_device_train_batch_size` records a process, `max_steps` (or epochs of n records) is T, and `weight_decay` is the ridge,
-    added along the directions, outside the clip.
+    `learning_rate` is η/K, `per_device_train_batch_size` the records of a step a process, and `max_steps` (or epochs of n
+    records) is T. `weight_decay` is the ridge, added along the directions, outside the clip.
 
     Args:
         epsilon, delta: the target, met by composition: it holds even if every checkpoint is published.

@@ -14,8 +14,7 @@ RecordLoss = Callable[[Any, Mapping[str, Tensor]], Tensor]
 def causal_lm_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
     """Each record's mean cross-entropy over its own next tokens; 0 where it has none.
 
-    Positions are counted from the attention mask, and nothing is predicted from padding, so that a loss does not depend on how
-    far, or on which side, its record is padded.
+    The attention mask determines positions, and padding predicts nothing, so that a record's loss does not depend on its padding.
 
     Args:
         model: returns logits of shape (b, s, vocabulary).

@@ -17,8 +17,8 @@ LOOKED_AT = 4  # records, those with the most padding
 def check_padding(loss: RecordLoss, model: nn.Module, batch: Any) -> bool:
     """Compare losses of some records, padded as in their batch and not at all, whether or not there was padding to look at.
 
-    Tensors of other shapes are rounded in another order. In the model's own precision that would hide what padding does (it moves
-    a loss of RoBERTa by .004, padded on the left, and bfloat16 rounds to .008), so both are computed in float64.
+    Tensors of other shapes are rounded in another order. The model's own precision would hide the effect (left padding moves a
+    loss of RoBERTa by .004, and bfloat16 rounds to .008), so it computes both in float64.
 
     Args:
         batch: with an `attention_mask` of shape (b, s) that is 0 where there is padding; any other is passed over.
@@ -41,7 +41,7 @@ def check_padding(loss: RecordLoss, model: nn.Module, batch: Any) -> bool:
             expected, found = (loss(model, dict(record)) for record in (padded, _trimmed(padded, mask[i].bool())))
         if expected.shape != (1,):
             return False  # the optimiser refuses it in words
-        # half of the digits are left whatever rounding does, and the unit of half precision is far above it
+        # half of the digits are safe from rounding, and half precision's unit is far above them
         if abs(float(found - expected)) > torch.finfo(computed.kind).eps ** 0.5 * (1 + abs(float(expected))):
             raise ValueError(
                 f"the loss of record {i} of the batch is {float(expected):.9g} padded to {mask.shape[1]} tokens and "
@@ -52,11 +52,11 @@ def check_padding(loss: RecordLoss, model: nn.Module, batch: Any) -> bool:
 
 
 class InDouble(TorchDispatchMode):
-    """While it is on, all real numbers are computed in float64, whatever kind a model has or asks for; in float32 where no kernel
-    is there for it.
+    """While active, it computes all real numbers in float64, whatever dtype a model has or requests; in float32 where float64 has
+    no kernel.
 
     Attributes:
-        kind: the least precise that was needed.
+        kind: the least precise dtype in use.
     """
 
     kind = torch.float64

@@ -11,8 +11,8 @@ FILE = "model.privacy.json"
 
 
 def as_data(optimiser: NoisyZOGD) -> dict[str, Any]:
-    """What is known of a model after the steps made so far, as JSON has it. `epsilon` holds though every checkpoint is published;
-    `last_iterate` has the bounds for this model alone.
+    """A model's privacy after the steps so far, as JSON. `epsilon` holds though every checkpoint is published; `last_iterate` has
+    the bounds for this model alone.
     """
     setting, record = optimiser.setting, optimiser.record
     data = {

@@ -27,22 +27,22 @@ LABELS = ("labels", "label", "label_ids")  # what a loss wants, and names that t
 
 
 class ZOTrainer(Trainer):
-    """A `Trainer` whose steps are those of `NoisyZOGD`: no gradient, no memory for one, and a privacy report at the end.
+    """A `Trainer` that makes the steps of `NoisyZOGD`, without gradients, and ends with a privacy report.
 
         trainer = ZOTrainer(model, ZOTrainingArguments("out", epsilon=3, delta=1e-5, ...), train_dataset=records)
         trainer.train()
         print(trainer.privacy_report())
 
     The model is in `eval()` throughout. Callbacks, schedules of the learning rate, evaluation, checkpoints and
-    `train(resume_from_checkpoint=...)` are transformers' own; `model.privacy.json` is beside every saved model.
-    Processes that torchrun starts make every step together, as those of a `group` of `NoisyZOGD`. What is logged, the
-    loss and whatever is evaluated on private data, is not covered by ε.
+    `train(resume_from_checkpoint=...)` are transformers' own. It writes `model.privacy.json` beside every saved model, and a
+    chapter of its card. Processes of torchrun make every step together, as in a `group` of `NoisyZOGD`. ε covers neither the
+    logged loss nor evaluation on private data.
 
     Args:
         model: of transformers, PEFT's around one, or any other with a `loss`.
         args: what to train towards.
-        loss: `loss(model, batch)` of a collated batch, which returns one loss a record, shape (b,), each of its own record
-            alone. Where None, `losses.loss_for` knows causal models and classifiers.
+        loss: `loss(model, batch)` of a collated batch, which returns one loss a record, shape (b,), each of its own record alone.
+            Where None, `losses.loss_for` knows causal models and classifiers.
         options: of `NoisyZOGD` (sources, declared, directions, ...) and `mechanism.arguments.setting_for` (R).
         given: what `Trainer` takes (train_dataset, eval_dataset, data_collator, processing_class, callbacks, ...).
 
@@ -76,14 +76,14 @@ class ZOTrainer(Trainer):
         self.optimizer: torch.optim.Optimizer | None = None
         self._padding_is_checked = False
         super().__init__(model=model, args=args, **given)
-        # several processes hold the model each and send each other scalars: nothing is to wrap it for gradients
+        # every process holds the whole model and sends scalars, so nothing must wrap it for gradients
         self.is_distributed_loading_by_transformers |= args.world_size > 1
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **options: Any) -> Any:
         """Train as `Trainer` does. Resuming from a checkpoint forgets the steps made since, with their model.
 
         Raises:
-            RuntimeError: this trainer has trained its model already, whose next start would be made of the data.
+            RuntimeError: this trainer has already trained its model, so another run's start would depend on the data.
         """
         if self.mechanism is not None and self.mechanism.steps and not resume_from_checkpoint:
             raise RuntimeError(
@@ -118,7 +118,7 @@ class ZOTrainer(Trainer):
         return DataLoader(Numbered(self.train_dataset), batch_sampler=sampler, collate_fn=Collate(self._collator()), **options)
 
     def get_batch_samples(self, epoch_iterator: Iterator, num_batches: int, device: torch.device) -> tuple[list, None]:
-        """The next step's batch; nothing of it is counted, since a record's loss is its own."""
+        """The next step's batch. Nothing in it needs counting, since a record's loss is its own."""
         batch = next(epoch_iterator, None)
         return ([] if batch is None else [batch]), None
 
@@ -151,7 +151,7 @@ class ZOTrainer(Trainer):
         super().save_model(output_dir, _internal_call)
 
     def _made(self) -> NoisyZOGD:
-        """The mechanism of this run, made where it is asked for first."""
+        """The mechanism of this run, made on first use."""
         if self.mechanism is None:
             args, n = self.args, self._size()
             run = {
@@ -192,7 +192,7 @@ class ZOTrainer(Trainer):
 
 
 class EpochSampler(Sampler):
-    """The batches of the epoch that a run is in. Those of steps made before are empty: a run that is resumed skips as many."""
+    """The batches of the epoch that a run is in. Batches of finished steps are empty, because a resumed run skips as many."""
 
     def __init__(self, mechanism: NoisyZOGD, steps: int) -> None:
         self.mechanism, self.steps = mechanism, steps

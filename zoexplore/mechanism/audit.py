@@ -104,7 +104,7 @@ def _discriminant(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def _separation(first: np.ndarray, second: np.ndarray, side: float, thresholds, delta: float, confidence: float) -> np.ndarray:
-    """ln((p - delta)/q), p from below and q from above; -inf where p may be at most delta.
+    """ln((p - delta)/q), with p from below and q from above; -inf where p may be at most delta.
 
     Side 1: p is the second's chance to score above a threshold, q the first's; side -1: p is the first's to score below it.
     """

@@ -187,7 +187,7 @@ class SeenRecords:
     """Checksums of the records that steps have taken.
 
     Attributes:
-        equal: how many of them equal another one.
+        equal: the number of records that equal another one.
         changed: the number of records that came back with other numbers.
     """
 
@@ -316,7 +316,7 @@ def _tensors(batch: Any) -> list[Tensor]:
     """List the tensors of a batch.
 
     Raises:
-        ValueError: there is nothing, or something else, which would be every record's: nobody knows what of it is whose.
+        ValueError: the batch has no tensors, or something that belongs to no single record.
     """
     leaves = [x for x in tree_leaves(batch) if x is not None]
     others = {type(x).__name__ for x in leaves if not isinstance(x, Tensor)}

@@ -1,9 +1,9 @@
-"""Checksums of tensors' bits, and a model's fingerprint, which shows whether anybody else changes it during a run.
+"""Checksums of tensors' bits, and a model's fingerprint, which shows changes by other code during a run.
 
 The bits are read as words of at most 32 bits and added up modulo 2^64, each times a 32-bit multiplier for its place: a
-multilinear hash (Carter, Wegman 1979, doi:10.1016/0022-0000(79)90044-8). With random multipliers any change goes unseen
-with a chance of at most 2^-31. They are public and fixed, so that checksums can be saved and compared; they do not stop a
-deliberate forgery.
+multilinear hash (Carter, Wegman 1979, doi:10.1016/0022-0000(79)90044-8). With random multipliers any change goes unseen with a
+chance of at most 2^-31. They are public and fixed, so that checksums can be saved and compared; they do not stop a deliberate
+forgery.
 """
 
 import weakref

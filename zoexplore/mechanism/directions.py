@@ -1,14 +1,13 @@
-"""The K orthonormal directions of a step, uniform on the Stiefel manifold, kept in memory or made again when needed; and the
-parameters at points along them.
+"""The K orthonormal directions of a step, uniform on the Stiefel manifold, in memory or regenerated; and the parameters at points
+along them.
 
-A dense frame is the matrix U, shape (d, K). A streamed one is made of unit vectors V = [v_1 .. v_K], independent and uniform on
-the sphere, of which only the seeds are kept: what is a sum over its columns is made block by block. With A the inverse of the
-Cholesky factor of their Gram matrix V'V = R'R, U = V R^-1 = V A is uniform on the manifold: with independent chi variables as
-their lengths the columns would be a Gaussian matrix, whose triangular factor is R with its columns as much longer.
+A dense frame is the matrix U, shape (d, K). A streamed one comes from unit vectors V = [v_1 .. v_K], independent and uniform on
+the sphere, of which only the seeds are kept; sums over its columns run block by block. With A the inverse of the Cholesky factor
+of V'V = R'R, U = V R^-1 = V A is uniform on the manifold. For if independent chi variables stretch the columns of V, it is a
+Gaussian matrix, and the same U its orthonormal factor.
 
-For losses at w + xi v the parameters are moved in place and back, or each layer is lent moved ones as it runs. Its own are then
-never written to: the way back is exact in every kind of number, nothing is copied but one layer, and what stops a step leaves w
-as it was.
+For losses at w + xi v the parameters move in place and back, or each layer runs with moved copies. Copies leave the layer's own
+parameters untouched: w is exact in every dtype and after an interruption, and only one layer is copied.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -46,11 +45,11 @@ class Frame:
             block.add_(self.part(k, i), alpha=xi)
 
     def part(self, k: int, i: int) -> Tensor:
-        """Block i of probe k, in the working kind; to be used before the next is asked for."""
+        """Block i of probe k, in the working dtype; valid until the next call."""
         raise NotImplementedError
 
     def probe(self, k: int) -> Tensor:
-        """Probe k, shape (d,), in the working kind."""
+        """Probe k, shape (d,), in the working dtype."""
         found = torch.empty(self.parameters.d, dtype=self.parameters.working, device=self.parameters.device)
         for i, part in enumerate(found.split(self.parameters.sizes)):
             part.copy_(self.part(k, i))
@@ -65,8 +64,8 @@ class Frame:
         return self._inner
 
     def combined(self, coefficients: Tensor) -> Iterator[Tensor]:
-        """sum_k c_k u_k, block by block, in float64, so that nothing is rounded before noise is added; to do with what one likes
-        until the next.
+        """sum_k c_k u_k, block by block, in float64, so that nothing is rounded before noise is added; the caller may change a
+        block until the next.
         """
         raise NotImplementedError
 
@@ -90,8 +89,8 @@ class Dense(Frame):
 
 
 class Streamed(Frame):
-    """A frame that is made again, column by column, whenever it is needed. In memory there is one block of it at a time; while
-    the Gram matrix is made, one block of each column.
+    """A frame that is regenerated, column by column, whenever it is needed. Memory holds one block of it at a time, and one of
+    each column for the Gram matrix.
 
     Raises:
         ValueError: 2K exceeds d, where orthonormality would be lost to rounding.
@@ -129,7 +128,7 @@ class Streamed(Frame):
             yield total
 
     def _gram(self, position: bool) -> tuple[Tensor, Tensor]:
-        """V'V and V'w, summed over blocks in float64, on the CPU; w only where it is asked for."""
+        """V'V and V'w, summed over blocks in float64, on the CPU; w only on request."""
         K = self.K
         together = self._buffer if K == 1 else self._buffer.new_empty(K * self.parameters.longest_block)
         gram, inner = torch.zeros(K, K, dtype=torch.float64), torch.zeros(K, dtype=torch.float64)
@@ -144,19 +143,19 @@ class Streamed(Frame):
 
 
 def _products(rows: Tensor) -> Tensor:
-    """rows rows', on the CPU in float64. On a GPU it is made in float64, as single precision may stand for far less there."""
+    """rows rows', on the CPU in float64. On a GPU it uses float64, since single precision may be far less precise there."""
     if rows.device.type != "cpu":
         rows = rows.double()
     return (rows @ rows.T).double().cpu()
 
 
 def frame(parameters: Parameters, K: int, directions: Generator, *, streamed: bool, position: bool) -> Dense | Streamed:
-    """The directions of a step; `position` where `coordinates` will be asked for."""
+    """The directions of a step; `position`: whether `coordinates` will be used."""
     return (Streamed if streamed else Dense)(parameters, K, directions, position)
 
 
 def is_streamed(kind: str, parameters: Parameters, K: int) -> bool:
-    """Whether directions are streamed: as asked, or where a dense frame would be large.
+    """Whether directions are streamed: on request, or where a dense frame would be large.
 
     Raises:
         ValueError: the kind is unknown, or streaming is not allowed for as many directions.
@@ -185,8 +184,8 @@ def stiefel(
     """K orthonormal directions in dimension d as columns, uniform on the Stiefel manifold: shape (*runs, d, K).
 
     A Gaussian matrix is U R with U uniform, if R's diagonal is positive: multiplying the matrix by a rotation multiplies U and
-    leaves R. R from the Cholesky factor of the Gram matrix costs a third of Householder's; it squares the condition number,
-    so that it is kept for 2K <= d, where that is small, and only if U passes a check.
+    leaves R. The Cholesky factor of the Gram matrix costs a third of Householder's R. It squares the condition number, so it
+    serves only for 2K <= d, where that is small, and if U passes a check.
 
     Args:
         d: dimension, at least 1.
@@ -211,7 +210,7 @@ def stiefel(
 
 
 def _orthonormal(U: Tensor) -> bool:
-    """Whether U'U maps a vector to itself, as one product with it can tell; false for nan."""
+    """Whether U'U maps a vector to itself, by one product; false for nan."""
     ones = U.new_ones(U.shape[-1], 1)
     return bool((U.mT @ (U @ ones) - ones).abs().amax() <= ROUNDINGS * torch.finfo(U.dtype).eps)
 
@@ -221,8 +220,8 @@ class Perturbation:
     copy.
 
     Args:
-        parameters: what is moved.
-        module: whose layers may be lent parameters; None where there is none.
+        parameters: the moved tensors.
+        module: its layers may run with moved copies of their parameters; None where there is none.
         keep_copy: move them in place all the same; where None, if they are few.
         K: of the run.
     """
@@ -264,7 +263,7 @@ class Perturbation:
 
 
 class Perturbed:
-    """The parameters during a step: at w, or where losses are to be evaluated.
+    """The parameters during a step: at w, or at a point where losses are evaluated.
 
     Attributes:
         point: where they are: at w + xi v_k, for the number k of a probe and xi; None at w.
@@ -394,7 +393,7 @@ class Lent:
 
 
 class Hook:
-    """A hook of ours, which tells nothing of how the module computes."""
+    """A hook of this package, which does not change how the module computes."""
 
     def __init__(self, call: Callable[[], None]) -> None:
         self.call = call

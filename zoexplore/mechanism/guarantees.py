@@ -29,7 +29,7 @@ SECTIONS = 12  # of the search for an order
 
 
 def composition(record: RunRecord, accounting: Accounting) -> Guarantee:
-    """Composition, whatever the loss; less where the length of gradients is declared."""
+    """Composition, for any loss; less where the length of gradients is declared."""
     if len({replace(step, eta=1.0) for step in record.moving}) > 1 or record.skips_batches:  # what a step costs has no eta in it
         return _added_up(record, accounting)
     return guarantee(record.of(record.last, record.steps), "composition", accounting)
@@ -80,23 +80,22 @@ def against(record: RunRecord, bound: str) -> list[str]:
 
 
 def refused(like: Guarantee, bound: str, reasons: list[str]) -> Guarantee:
-    """A bound that says nothing of a run."""
+    """A bound that does not apply to a run."""
     named = replace(like, bound=bound, title=BOUNDS[bound].title, source=BOUNDS[bound].cites, note="", checks=())
     silent = replace(named, epsilon=inf, rho=nan, order=nan, moment=nan, delta_f=0.0, N=nan, start=nan)
     return replace(silent, reason="; ".join(reasons))
 
 
 def dominated(record: RunRecord) -> tuple[Step, float]:
-    """A step, and the least part of its eta: a run of such steps is no more private by any bound than the run, whose sigma, beta,
-    clip or eta may have varied.
+    """A step, and the least part of its eta: every bound for a run of such steps is at least that of the given run, whose sigma,
+    beta, clip or eta may have varied.
 
-    Each step's noise has variance S_t in the span and s2_t outside it. A run with constant S = min S_t and s2 = min s2_t
-    becomes the given one by adding independent noise, drawn without looking at the data: for each value of that noise the step
-    maps are shifted by the same vector for both data sets, and every bound holds as it stands; so it does for the mixture. Of
-    the maps the bounds know the most that a record (eta clip, or eta times the slope of its loss) and two points (eta xi) move a
-    step, each kept at its largest, and by what factor two runs approach each other. It is convex in eta, so worst at the least or
-    the largest, but at which of them depends on the order of the sharper bound's norm: the accountant looks at both
-    (`VariedSetting`). The worse of two constant runs, each at the order that is best for it, may be less than what is proved.
+    Each step's noise has variance S_t in the span and s2_t outside it. A run with constant S = min S_t and s2 = min s2_t becomes
+    the given one by adding independent noise. Given that noise, the same vector shifts the step maps for both data sets, so every
+    bound holds, and holds for the mixture. The bounds use the most that a record (eta clip, or eta times the slope of its loss)
+    and two points (eta xi) move a step, each at its largest, and the factor by which two runs approach each other. That factor is
+    convex in eta, so worst at the least or the largest eta; which of them depends on the norm's order, so the accountant looks at
+    both (`VariedSetting`). The worse of two constant runs, each at its best order, may be too small.
     """
     steps, d = list(record.moving), record.setting.d
     if len(steps) == 1:
@@ -153,7 +152,7 @@ def is_sampled(record: RunRecord, step: Step) -> bool:
 
 
 def _budget(record: RunRecord) -> float:
-    """Half the squared costs of the steps on all records, and of those that met the record which cyclic batches met most."""
+    """Half the squared costs: of the steps on all records, and of those whose cyclic batch held the most-used record."""
     n, t, everywhere, met = record.setting.n, 0, 0.0, dict[int, np.ndarray]()
     for step, count in record.stages:
         if step.eta > 0 and not is_sampled(record, step):

@@ -1,5 +1,5 @@
-"""The records' losses, of a module or of a flat vector: at the parameters as they stand, and as a function of them; and what they
-say along each direction, by two-point quotients or derivatives in forward mode.
+"""The records' losses, for a module or a flat vector, at the parameters and as a function of them; and their slopes along
+directions, by two-point quotients or derivatives in forward mode.
 """
 
 import re
@@ -41,10 +41,10 @@ def objective(parameters: nn.Module | Tensor, loss: Loss, loss_of: str, device: 
 
 
 class Objective:
-    """A loss, and the modules behind it: the one that is trained, and the loss itself or the one whose method it is.
+    """A loss, and its modules: the trained one, and the loss itself or the one whose method it is.
 
     Attributes:
-        trained: what is trained, in place, by name; `tensors` in order.
+        trained: the trained tensors, in place, by name; `tensors` in order.
         plain: the trained module, without what torch.compile wraps it in; None where a vector is trained.
         layers: the same, where layers may be lent parameters; else None.
     """
@@ -82,7 +82,7 @@ class Objective:
         return {name: p for name, p in named.items() if id(p) not in trained} | self.buffers()
 
     def saved(self) -> set[str]:
-        """The names of what a `state_dict` holds."""
+        """The names in a `state_dict`."""
         return {prefix + name for prefix, module in self._modules().items() for name in module.state_dict()}
 
     def _modules(self) -> dict[str, nn.Module]:
@@ -172,7 +172,7 @@ class Losses:
 
     Raises:
         ValueError: they are not one a record.
-        Changed: to compute them moved what is trained.
+        Changed: computing them changed trained tensors.
     """
 
     def __init__(self, objective: Objective, microbatch: int, fingerprint: Fingerprint, device: torch.device) -> None:
@@ -329,7 +329,7 @@ def slope(losses: Callable[[Any], Tensor], w: Any, u: Any, xi: float) -> tuple[T
 
     Args:
         losses: the records' losses, shape (b,), of parameters w: a tensor, or any tree of them.
-        u: a direction, in tensors as those of w.
+        u: a direction, in tensors shaped like w's.
     """
     if xi > 0:
         ahead, behind = (losses(tree_map(lambda x, y, s=s: x + s * y, w, u)) for s in (xi, -xi))
@@ -358,8 +358,8 @@ def quotient(ahead: Tensor, behind: Tensor, xi: float) -> Tensor:
 
 
 def made_of(losses: Losses, parameters: Parameters, frame: Frame, xi: float) -> dict[str, Callable[[Any], Tensor]]:
-    """What a step is made of, of every record of a batch, shape (b,), at the parameters as they stand: its loss and, where xi is
-    0, its derivative along a direction, in which records may be mixed where losses are not (`x - x.detach()`).
+    """Every record's values in a step, shape (b,), at the parameters: its loss and, where xi is 0, its derivative along a
+    direction, which may mix records where losses do not (`x - x.detach()`).
     """
     if xi > 0:
         return {"loss": losses.here}

@@ -46,8 +46,8 @@ class NoisyZOGD(torch.optim.Optimizer):
         for batch in optimiser.batches((X, y)):
             optimiser.step(batch)
 
-    It is an optimiser of torch's: its learning rate, eta/K, stands in `param_groups` for schedulers to change, hooks are called,
-    and `state_dict` holds all that an exact resume needs. Every step is recorded as it is made; the report counts the record.
+    It is a torch optimiser: schedulers may change its learning rate, eta/K, in `param_groups`, hooks are called, and `state_dict`
+    holds all that an exact resume needs. Every step is recorded as it is made; the report counts the record.
 
     Args:
         parameters: a module, trained in place, or the start as a flat vector, shape (d,).
@@ -55,22 +55,22 @@ class NoisyZOGD(torch.optim.Optimizer):
             `loss(w, batch)`. It returns one loss a record, shape (b,), each of its own record alone. The ridge is not part of it.
         setting: the run. xi > 0 is the two-point estimator, 0 the directional derivative. It needs an eta.
         sources: the generators: `Sources(seed, noise_seed)` to try things out, `Sources.secure()` for a release.
-        declared: what is known of the loss; without it, only composition holds.
+        declared: known constants of the loss; without them, only composition holds.
         clipping: in place of the setting's, where given.
         schedule: the shares beta_t of the T steps, a bound's `trajectory`, or a dict of T values each of beta, sigma, clip,
             batch.
-        loss_of: "outputs" of the module, or "model": then `loss(module, batch)` may do with both what it likes.
-        directions: "dense", K vectors in memory; "streamed", made again from seeds whenever they are needed; "auto" by size.
+        loss_of: "outputs" of the module, or "model" for `loss(module, batch)`.
+        directions: "dense", K vectors in memory; "streamed", regenerated from seeds; "auto" by size.
         microbatch: records evaluated at once; all of the batch where None.
-        chunk_size: directions evaluated at once by vmap, where dense; where None, one after the other, or many if the start is
-            a vector.
+        chunk_size: directions evaluated at once by vmap, where dense; where None, one after the other, or many if the start is a
+            vector.
         keep_copy: move the parameters in place, and back by a copy; where None, if they are few. Else a module's layers are lent
             moved ones as they run; a vector, or a module that reads parameters elsewhere, is copied all the same.
-        param_groups: dicts of `params` and an `lr` of their own, as torch's optimisers take; all others have the setting's
-            eta/K. Directions, clip and noise are as ever; the update, noise included, is scaled. Only composition covers it.
+        param_groups: dicts of `params` and an `lr` of their own, as torch's optimisers take; all others have the setting's eta/K.
+            Directions, clip and noise are as ever; the update, noise included, is scaled. Only composition covers it.
         device: where to compute; where the parameters are, if None.
-        group: of `torch.distributed`, whose processes make every step together, each on a part of the batch: all of them with
-            the same arguments. They begin with the first one's parameters, directions and batches; its noise alone counts.
+        group: of `torch.distributed`; its processes, all with the same arguments, make every step together. They begin with the
+            first one's parameters, directions and batches; its noise alone counts.
 
     Attributes:
         counts: steps made, and how often the clip was active and the projection hit (`record.Counts`).
@@ -140,15 +140,15 @@ class NoisyZOGD(torch.optim.Optimizer):
         show: Callable[[str], None] = print,
         **options: Any,
     ) -> "NoisyZOGD":
-        """The optimiser with the least noise that meets a target by composition; it says what it chose. The clip is joint; all
+        """The optimiser with the least noise that meets a target by composition; it prints its choices. The clip is joint; all
         noise is along the directions, and the sources are secure, by default.
 
         Args:
             parameters, loss: as above.
             epsilon, delta: the target. It holds even if every iterate is seen.
             n: how many records there are.
-            T, K: steps, and directions a step, 1 where T alone is given.
-            passes: forward passes a record, from which those of T and K that are left out are planned (`zoexplore.recommend`).
+            T, K: steps, and directions a step (1 if only T is given).
+            passes: forward passes a record, which determine T and K where these are left out (`zoexplore.recommend`).
             lr: the learning rate eta/K: a step is lr times the gradient's part in the K directions, and noise.
             clip: the longest vector of K directional derivatives a record may have.
             show: where to say it.
@@ -175,7 +175,7 @@ class NoisyZOGD(torch.optim.Optimizer):
 
     @property
     def setting(self) -> Setting:
-        """The run as it is to be; what was made stands in `record`."""
+        """The planned run; `record` has the steps made."""
         return self._run.setting
 
     declared = property(lambda self: self._run.declared)
@@ -217,8 +217,8 @@ class NoisyZOGD(torch.optim.Optimizer):
 
         Args:
             dataset: its n records: tensors (alone, in a tuple or in a dict) with the records in their first dimension, or
-                anything that has a length and takes an index. Where neighbours have a record more or less, n is public, and a
-                record that is missing leaves its place empty: to a record whose loss is constant.
+                anything that has a length and takes an index. If neighbours have a record more or less, n is public, and a
+                missing record counts as one whose loss is constant.
             collate_fn: puts a list of records, taken by index, into one batch, as `DataLoader` has it: pads them, say. Each
                 record's part must be made of that record alone.
 
@@ -236,7 +236,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         collate_fn: Callable[[list], Any] | None = None,
         progress: bool | Callable[[Progress], None] = False,
     ) -> Iterator[Batch]:
-        """The batches of all steps that are left, each to be given to `step` before the next is asked for.
+        """The batches of all remaining steps; give each to `step` before you take the next.
 
         Args:
             dataset, collate_fn: as in `batch`.
@@ -384,10 +384,10 @@ class NoisyZOGD(torch.optim.Optimizer):
         return torch.Generator(self._run.parameters.device).manual_seed(seed)
 
     def state_dict(self, *, weights: bool = True) -> dict[str, Any]:
-        """Everything that an exact resume needs, to be given to `torch.save`. As secret as the iterates are.
+        """Everything that an exact resume needs, for `torch.save`. As secret as the iterates are.
 
         Args:
-            weights: the parameters too; else their checksums, where the model is saved beside the state, and is loaded first.
+            weights: whether to include the parameters; if not, their checksums, and you save the model and load it first.
 
         Raises:
             RuntimeError: a step is being made, or the last one was interrupted while it moved the parameters.
@@ -398,12 +398,11 @@ class NoisyZOGD(torch.optim.Optimizer):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` was taken: the same numbers follow, unless the sources are secure.
 
-        The setting may be another one, with a larger T, say, or another sigma: the steps that were made stay recorded as they
-        were, and the report counts them all.
+        The setting may differ, with a larger T or another sigma, say: the report counts the recorded steps and the new ones.
 
         Raises:
-            ValueError: the saved run was on other data or another model, declared something else, or drew from sources of
-                another kind. Nothing is changed then.
+            ValueError: the saved run was on other data or another model, declared something else, or drew from sources of another
+                kind. Nothing is changed then.
             RuntimeError: a step is being made.
         """
         with self._run.alone():
@@ -411,7 +410,7 @@ class NoisyZOGD(torch.optim.Optimizer):
             self._ranks.share(self.sources)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Refused after construction: the number of parameters is part of what was accounted."""
+        """Refused after construction, because the account depends on the number of parameters."""
         if len(getattr(self, "param_groups", ())) == len(self._run.rates.shares):
             raise ValueError("another parameter group is not allowed: d is part of the run; make the optimiser with all of them")
         unwrap(torch.optim.Optimizer.add_param_group)(self, param_group)  # wrapped, it loads PyTorch's compiler, for a second

@@ -1,9 +1,8 @@
-"""Processes that make the steps of one run together, each on a part of the batch, and tell each other some numbers a direction.
+"""Processes that make the steps of one run together, each on a part of the batch, and exchange a few numbers a direction.
 
-They draw the same directions and the same batches, as they share the seeds of both. Each evaluates its own records; the
-sums of clipped quotients are added up exactly, wherever they were made; the first process alone draws the noise along the
-directions, and a key for the noise in every coordinate, which is as secret as the noise. So all of them make the step that
-one alone would, bit by bit.
+They draw the same directions and the same batches, as they share the seeds of both. Each evaluates its own records, and the sums
+of clipped quotients add up exactly, in any order. The first process alone draws the noise along the directions, and a key for the
+noise in every coordinate, which is as secret as the noise. So all of them make the step that one alone would, bit by bit.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -44,7 +43,7 @@ class Ranks:
         self._device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
 
     def share(self, sources: Sources, tensors: Sequence[Tensor] = ()) -> None:
-        """The first process' generators, but for that of the noise, and its tensors, for all."""
+        """Give all processes the first one's tensors and generators, except that of the noise."""
         if self.size == 1:
             return
         state: list[Any] = [sources.shared_state() if self.rank == 0 else None]
@@ -116,7 +115,7 @@ class Ranks:
 
 
 def digest(value: object) -> int:
-    """63 bits that tell values apart by their words."""
+    """A 63-bit digest of values' text."""
     return int.from_bytes(blake2b(repr(value).encode(), digest_size=8).digest()) >> 1
 
 

@@ -21,7 +21,7 @@ KINDS = (torch.float64, torch.float32, *HALVES)
 
 
 class Parameters:
-    """Tensors whose numbers, one after the other, are the iterate w.
+    """The trained tensors, whose concatenated entries are the iterate w.
 
     Args:
         tensors: with or without gradients, on one device, of floating-point kinds.
@@ -113,8 +113,8 @@ class Parameters:
 
 
 def add(block: Tensor, update: Tensor, rounding: torch.Generator | None) -> None:
-    """Add numbers, shape (numbers,), to a block; `update` may be overwritten. In half precision the sum is rounded up or down by
-    chance, so that updates below the last digit count on average; noise was added before, so that this is post-processing.
+    """Add numbers, shape (numbers,), to a block; `update` may be overwritten. Half precision rounds the sum up or down at random,
+    so that updates below the last digit count on average. The sum has its noise, so this is post-processing.
     """
     if block.dtype not in HALVES or rounding is None:
         block.copy_(update.double().add_(block))  # several times as quick as adding to fewer digits in place
@@ -130,7 +130,7 @@ def add(block: Tensor, update: Tensor, rounding: torch.Generator | None) -> None
 
 
 def pieces(numbers: Tensor) -> tuple[Tensor, ...]:
-    """Views of a block, a part each: on a CPU torch copies what is added to numbers of another kind, and so copies little."""
+    """Views of a block's parts: torch on a CPU copies what it adds to another dtype, and so copies little."""
     if numbers.numel() <= PIECE or numbers.device.type != "cpu":
         return (numbers,)
     return numbers.chunk(-(-numbers.numel() // PIECE))

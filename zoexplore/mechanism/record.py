@@ -1,6 +1,4 @@
-"""A run as far as it went: its steps, recorded as they were made, what was counted on the way, and what is declared of the loss,
-which is never guessed or estimated from data.
-"""
+"""The record of a run: its steps, counts, and the declared properties of the loss, which are never guessed or estimated."""
 
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -37,9 +35,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Counts:
-    """Steps made; what was looked at by the clip (difference quotients, or records where it is joint) and how many of them it
-    changed; steps that it changed anything in; quotients that were not finite, and counted as 0; steps that the projection moved.
-    All of it is about the data.
+    """Steps made; quotients (records for a joint clip) that the clip checked and those it changed; steps where it changed any;
+    quotients that were not finite and counted as 0; steps that the projection moved. All of it is about the data.
     """
 
     steps: int = 0
@@ -59,9 +56,9 @@ class Branch(NamedTuple):
     """Steps that one optimiser made in a row.
 
     Args:
-        name: nobody else's; a copy, or who goes on from a saved state, has another one.
+        name: unique; a copy, or a continuation of a saved state, has another one.
         steps: how many.
-        drawn: the number of them whose batches were drawn before the branches parted, which other branches may use too.
+        drawn: the number of steps whose batches were drawn before the branches parted, which other branches may use too.
     """
 
     name: str
@@ -90,7 +87,7 @@ class Ledger:
     process: int = field(default_factory=getpid)
 
     def add(self, step: Step, xi_factor: float, drawn: int, autocast: bool = False) -> None:
-        """Write down a step. What a forked process makes is another branch, with so many batches that were drawn before."""
+        """Write down a step. A forked process continues another branch, with so many batches drawn before."""
         if self.process != getpid():
             self.part(drawn)
         self.xi_factor, self.autocast = max(self.xi_factor, xi_factor), self.autocast or autocast
@@ -130,10 +127,10 @@ ROUNDING = 1e-9  # declared constants that meet exactly may not meet in the last
 
 @dataclass(frozen=True)
 class Declared:
-    """Constants of every record's loss, at every point that the data may lead to. What is left out is not known.
+    """Constants of every record's loss, at every point that the data may lead to. Omitted constants are unknown.
 
     Args:
-        regime: "strongly-convex", "convex" or "non-convex", of what is clipped, the loss without the ridge.
+        regime: "strongly-convex", "convex" or "non-convex", for the clipped loss, without the ridge.
         M: smoothness, the ridge's included (that of the data's part plus the ridge).
         m: strong convexity, the ridge's included; needed in the regime "strongly-convex".
         lipschitz: of the data's part, the one that is clipped, on the ball of radius R + xi. inf, as good as None, claims
@@ -165,7 +162,7 @@ class Declared:
             raise ValueError("regime = 'strongly-convex' needs m, the strong convexity of every record's loss with the ridge")
 
     def describe(self, setting: Setting) -> Setting:
-        """The setting with what is declared in place of what was only supposed; its step size stays.
+        """The setting with declared constants for supposed ones; its step size stays.
 
         Raises:
             ValueError: the setting's ridge exceeds the declared m or M, or no loss can have the constants on its ball.
@@ -177,8 +174,8 @@ class Declared:
         return setting.replace(eta=setting.eta, M=self.M, m=m, regime=self.regime, linear=self.linear)
 
     def _check_ball(self, setting: Setting) -> None:
-        """Between opposite ends of the ball, 2 (R + xi) apart, the gradient of an m-strongly convex loss changes by at least
-        2 m (R + xi); two of length L differ by 2 L at most. The ridge is no part of the loss that is L-Lipschitz.
+        """Between opposite ends of the ball, 2 (R + xi) apart, the gradient of an m-strongly convex loss changes by at least 2 m
+        (R + xi), but two gradients of length L differ by at most 2 L. The ridge is no part of the loss that is L-Lipschitz.
         """
         if self.m is None or self.lipschitz is None or self.m <= setting.ridge:
             return
@@ -192,11 +189,11 @@ class Declared:
 
 
 def why_not_idle(declared: Declared, step: Step, resolved: bool = False) -> str:
-    """Empty where the clip of a step provably never acts; else what is missing.
+    """Empty where a step's clip provably never acts; else the missing condition.
 
-    A quotient is at most the Lipschitz constant L (mean value theorem). So is the length of a record's K-vector of
-    derivatives, by Bessel's inequality; for xi > 0 each entry is off by up to (M - ridge) xi/2. Quotients that were taken along
-    other unit vectors and `resolved` are bounded as the vector is; the step's xi then allows for it.
+    A quotient is at most the Lipschitz constant L (mean value theorem). So is the length of a record's K-vector of derivatives,
+    by Bessel's inequality; for xi > 0 each entry is off by up to (M - ridge) xi/2. Quotients that were taken along other unit
+    vectors and `resolved` are bounded as the vector is; the step's xi then allows for it.
     """
     L = declared.lipschitz
     if L is None or L == inf:
@@ -216,21 +213,21 @@ class RunRecord:
     """A run as far as it went. Its steps alone are accounted; nothing that is set afterwards changes them.
 
     Args:
-        setting: as the run is to be; of it n, d, delta, the neighbours and, in words, T count. Its regime, M, m and linear
-            are suppositions, those of `declared` count.
+        setting: the planned run; its n, d, delta, neighbours and, in words, T count. Its regime, M, m and linear are
+            suppositions; those of `declared` count.
         stages: the steps made, in order: equal ones in a row, and how many.
-        counts: what was counted.
-        declared: what the user vouches for.
+        counts: counts of the steps so far.
+        declared: the user's statements on the loss.
         noise: where the noise came from.
-        xi_factor: by what `Frame.resolve` may have made two points' distance count for more; 1 where it did nothing.
-        rounded: parameters are in half precision, whose rounding no proof about distances covers.
+        xi_factor: the largest factor by which `Frame.resolve` may have lengthened two points' distance; 1 if none.
+        rounded: whether parameters are in half precision, whose rounding no proof about distances covers.
         grouped: whether parameter groups have learning rates of their own.
         quotient_error: of the two-point quotients at the first step, relative (`checks.quotient_error`); None where not measured.
-        flaw: why nobody knows what the steps revealed; empty where they did no more than they were to.
+        flaw: why the steps may have revealed more than planned; empty if not.
         checked: the last step at which losses were checked and were each record's own, 0 before the first.
         autocast: whether losses were computed under autocast, whose rounding no proof about distances covers.
         path: the branches that led here, this one last; empty where nobody says.
-        is_secure: whether the noise is another one in every run and branch (`Sources.secure()`).
+        is_secure: whether every run and branch draws other noise (`Sources.secure()`).
         equal: of the records that were seen, how many equal an earlier one, bit by bit.
         changed: how many records were handed out with other numbers than before.
         runs: how many were added up (`report.together`).
@@ -283,12 +280,12 @@ class RunRecord:
         return [name for name in fields if len({getattr(step, name) for step in self.moving}) > 1]
 
     def of(self, step: Step, count: int, **changes: Any) -> Setting:
-        """So many such steps as a setting, with declared constants in place of assumed ones. The clip is as it
-        stands, each quotient's or joint, and may act unless what is declared proves it idle; xi allows for the factor, under
-        which two points along each direction no longer tell of one linear form.
+        """A setting of so many equal steps, with declared constants for assumed ones. The clip stays each quotient's or joint,
+        and may act unless the declared constants prove it idle. xi includes the factor; if it exceeds 1, two points along a
+        direction no longer show one linear form.
         """
         fields = asdict(step) | {"xi": step.xi * self.xi_factor, "T": count} | changes
-        # what the clip does is proved from what is declared, never taken from the setting
+        # the clip is idle only if the declared constants prove it, whatever the setting says
         supposed = {"regime": "non-convex", "M": max(self.setting.M, step.ridge), "m": step.ridge}
         supposed |= {"lipschitz": self.declared.lipschitz if step.clipping == "joint" else None, "linear": False}
         if self.unproved:
@@ -300,7 +297,7 @@ class RunRecord:
 
     @cached_property
     def unproved(self) -> str:
-        """Empty where the declared constants prove that the clip never acts; else what is missing, and the clip may act.
+        """Empty where the declared constants prove that the clip never acts; else the missing condition.
 
         A clip that was never seen to act is no proof: the neighbouring data set, or another draw of the noise, might have made it
         act.

@@ -1,6 +1,4 @@
-"""The privacy report: every bound's guarantee for what was actually run, its assumptions held against the run; of several runs
-together, and on the way.
-"""
+"""The privacy report: every bound's guarantee for the steps made and its checks, of one run or several."""
 
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -27,13 +25,13 @@ NEVER_COVERED = (
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """What a run costs. Printing it shows everything in words.
+    """A run's privacy. Printing it shows everything in words.
 
     Args:
         record: the run.
         released: "last" or "all" of its iterates.
         guarantees: by bound; epsilon is inf, with a reason, where one does not apply to this run.
-        checks: what was held against the run. What is not met costs the bounds that need it, as their reasons say.
+        checks: the assumptions that were checked. A bound that needs an unmet one is inf, with the reason.
     """
 
     record: RunRecord
@@ -86,7 +84,7 @@ def privacy_report(
 
     Args:
         record: the run.
-        released: "last" where no other iterate is ever seen by anybody else; "all" where each may be.
+        released: "last" if nobody else ever sees another iterate; "all" where each may be.
         conversion: from a budget to epsilon, as in `Accounting`.
         sensitivity: as in `Accounting`; the length of gradients is used where it is declared, and M with it.
 
@@ -161,16 +159,16 @@ ALIKE = ("n", "delta", "neighbours", "records_per_person")  # what reports must 
 
 
 def together(reports: Sequence[Report], *, conversion: str = "gaussian") -> Report:
-    """What runs on the same data reveal together, by composition: of several models or settings, or of branches that went on from
-    one saved state, whose common steps count once. Each may have been chosen by the outcomes of those before.
+    """The privacy of several runs on the same data, by composition: of models or settings, or of branches from one saved state,
+    whose common steps count once. Each may have been chosen by the outcomes of those before.
 
     Args:
-        reports: of all of them, released or not, if any was seen by whoever chose what is released.
+        reports: those of all runs that influenced what is released, released or not.
         conversion: from a budget to epsilon, as in `Accounting`.
 
     Returns:
-        A report in which every iterate of every run counts as released. Its epsilon is inf, with the reason, where one run's is,
-        where the noise is not another one in every run (`Sources.secure()`), or where it is not known what they share.
+        A report in which every iterate of every run counts as released. Its epsilon is inf, with the reason, where a run's is,
+        where runs may share noise (all need `Sources.secure()`), or where it is unknown which steps they share.
 
     Raises:
         TypeError: something is no report.
@@ -236,8 +234,8 @@ def _history(record: RunRecord) -> Iterator[tuple[str, str, Step]]:
 def _as_one(cell: list[Made], first: RunRecord) -> Step:
     """A step on one batch that tells as much as several on it.
 
-    Given who is in it, Gaussian releases of mu_1, mu_2, ... make one of sqrt(mu_1^2 + mu_2^2 + ...), whoever chooses the later
-    ones by the earlier (Dong, Roth, Su 2022, arXiv:1905.02383, section 3); only then comes the chance to be in it. So do steps on
+    Given the batches, Gaussian releases of mu_1, mu_2, ... compose to one of sqrt(mu_1^2 + mu_2^2 + ...), even if chosen
+    adaptively (Dong, Roth, Su 2022, arXiv:1905.02383, section 3). The sampling probability applies to that one. So do steps on
     the same cyclic batch.
     """
     record, step = cell[0]
@@ -254,7 +252,7 @@ class Progress:
 
     Args:
         steps: made so far.
-        T: to be made.
+        T: planned steps.
         seconds_left: at the pace so far.
         epsilon: of the steps so far, by composition, at the setting's delta.
     """

@@ -122,7 +122,7 @@ class Sources:
 
     @property
     def description(self) -> str:
-        """Where the noise comes from, in words for the privacy report."""
+        """The source of the noise, in words for the privacy report."""
         return SECURE if self.is_secure else DEMONSTRATION.format(origin=self.origin)
 
     def state_dict(self) -> dict[str, Any]:
@@ -176,11 +176,11 @@ def normal(
 
 
 class Replay:
-    """A unit vector, uniform on the sphere, of which any block can be made again, the same, whenever it is needed.
+    """A unit vector, uniform on the sphere, any block of which can be regenerated.
 
     A vector of normal numbers over its length is uniform. Its blocks' lengths, chi variables, and their directions are
-    independent: with the lengths drawn first, every block can be normalised by itself. Every block has a stretch of its own of
-    what a counter-based generator makes, so that layers may ask for theirs in the order in which they run.
+    independent: with the lengths drawn first, every block is normalised separately. Every block has its own stretch of a
+    counter-based generator's output, so that layers may use theirs in the order in which they run.
 
     Args:
         generator: its key is drawn from it.
@@ -267,9 +267,9 @@ def _restore(generator: Generator, state: Any) -> None:
         generator.set_state(state)
 
 
-# Normal numbers made of a key and a counter alone, so that any stretch of them can be made by itself: Philox 4x32-10 (Salmon et
-# al. 2011, doi:10.1145/2063384.2063405), and pairs of normal numbers of its words. Nothing but sums, products, quotients and
-# square roots of single precision is used, so that every processor makes the same bits.
+# Normal numbers from a key and a counter alone, so that any stretch can be generated separately: Philox 4x32-10 (Salmon et al.
+# 2011, doi:10.1145/2063384.2063405), and pairs of normal numbers of its words. Nothing but sums, products, quotients and square
+# roots of single precision is used, so that every processor makes the same bits.
 AT_ONCE = 2**12  # numbers that stay in a processor's nearest cache
 ROUNDS = 10
 MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
@@ -309,8 +309,8 @@ def normals(out, key, stretch):
 
 @kernel(error_model="numpy")
 def box_muller(radius, angle):
-    """Pairs of normal numbers in place (Box and Muller 1958, doi:10.1214/aoms/1177706645), of uniform numbers in (0, 1] and of
-    angles in turns over 2^32.
+    """Pairs of normal numbers in place (Box and Muller 1958, doi:10.1214/aoms/1177706645), from uniform numbers in (0, 1] and
+    angles in units of 2 pi/2^32.
     """
     for i in range(len(radius)):
         bits = np.float32(radius[i]).view(np.int32)

@@ -1,4 +1,4 @@
-"""The state of a run: what its steps share, its report is made from, and a saved state contains."""
+"""The state of a run: shared by its steps, reported on, and saved."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,14 +28,12 @@ Groups = Sequence[dict[str, Any]]  # torch's parameter groups
 
 
 class RunState:
-    """A run of `NoisyZOGD`, whose arguments these are, as far as it went.
+    """A run of `NoisyZOGD`, with its arguments, up to the last step made.
 
     Args:
         schedule: each scheduled field's T values.
 
-    Attributes:
-        ledger, counts: what was done, and what was counted.
-        draws, seen: the batches to come, and the records of those before.
+    Attributes: ledger, counts: the steps made, and their counts. draws, seen: the batches to come, and the records of past ones.
         checks: of the losses.
         fingerprint: of the model.
     """
@@ -195,7 +193,7 @@ class RunState:
             self._check_model()
 
     def _check_model(self) -> None:
-        """Record a flaw if somebody else changed the model. Before the first step, whatever it holds is the start."""
+        """Record a flaw if somebody else changed the model. Before the first step, the model's current state is the start."""
         if not self.ledger.has_moved:
             self.fingerprint.start()
         self.note(self.fingerprint.changes())

@@ -1,6 +1,6 @@
-"""A step: from slopes to clipped sums, an estimate, its noise, and the update; then the projection.
+"""A step: slopes, clipped sums, an estimate with noise, post-processing, the update and the projection.
 
-The update is made block by block: estimate and noise are summed before a parameter is touched.
+The update goes block by block: it sums estimate, noise and post-processing before it changes a parameter.
 """
 
 from collections.abc import Sequence
@@ -53,8 +53,8 @@ class Rates:
 
 
 class Estimate(NamedTuple):
-    """What all records of a step say: the mean of their clipped quotients along each direction, ridge included, shape (K,),
-    float64; the mean loss; how many quotients or records were looked at, were clipped, were not finite.
+    """A step's estimate: the mean of clipped quotients along each direction, ridge included, shape (K,), float64; the mean loss;
+    and the numbers of quotients or records that were evaluated, clipped and not finite.
     """
 
     mean: Tensor
@@ -65,9 +65,9 @@ class Estimate(NamedTuple):
 
 
 def summed(found: Slopes, step: Step) -> Tensor:
-    """What records say, as whole numbers that may be added to those of others, shape (HEAD + 2K,): how many quotients or records
-    were looked at, were clipped, were not finite; their number and, by its bits, their mean loss; the sums of the clipped
-    quotients along each direction, in two parts.
+    """Sums over records as integers that add up across processes, shape (HEAD + 2K,): the numbers evaluated, clipped and not
+    finite; the number of records and the bits of their mean loss; the sums of clipped quotients along each direction, in two
+    parts.
     """
     values, active = RULES[step.clipping](found.values, step.clip)
     loss = torch.tensor([found.loss], dtype=torch.float64).view(torch.int64)
@@ -86,8 +86,8 @@ def estimated(rows: list[Tensor], step: Step, n: int, ridge: Tensor | float) -> 
 
 
 def noisy(step: Step, estimate: Tensor, d: int, noise: np.random.Generator) -> Tensor:
-    """What is released of a step, as 64-bit words that may be sent, shape (K + 4,): K coefficients along the directions, noise
-    included, and the key of the noise in every coordinate, 0 where there is none. The coefficients' noise is drawn first.
+    """A step's released values, as 64-bit words to send, shape (K + 4,): K coefficients along the directions, noise included, and
+    the key of the noise in every coordinate, 0 where there is none. The coefficients' noise is drawn first.
 
     Args:
         estimate: g, shape (K,).
@@ -108,8 +108,8 @@ def apply(
     rounding: torch.Generator | None,
     shares: Sequence[float],
 ) -> None:
-    """w <- w - (eta/K) sum_k g_k u_k + noise. Sums are made in float64 until all noise is in them: what is rounded afterwards, to
-    the parameters' own kind, is made of what was released.
+    """w <- w - (eta/K) sum_k g_k u_k + noise. Sums stay in float64 until they contain all noise: later rounding to the
+    parameters' dtype is post-processing.
 
     Args:
         released: of `noisy`.
@@ -129,7 +129,7 @@ def apply(
 
 
 def check_noise(step: Step) -> None:
-    """Raises ValueError where doubles do not hold the noise of a step with all their digits: a move without it would tell all."""
+    """Raises ValueError where doubles cannot hold a step's noise with all digits: a move without it would reveal everything."""
     if step.eta > 0 and not LEAST_NOISE <= step.eta * step.sigma < inf:
         raise ValueError(
             f"lr = {step.eta / step.K!r} with sigma = {step.sigma!r} is not allowed: the noise would be lost to rounding; "
@@ -154,8 +154,8 @@ def hybrid(
 ) -> Tensor:
     """(eta/sqrt(K)) sum_k G_k u_k + (eta/sqrt(d)) G, with G_k ~ N(0, beta sigma^2) and G ~ N(0, (1-beta) sigma^2 I).
 
-    Given the directions its variance is s1 + s2 along each of them and s2 elsewhere (see `variances`); its mean squared
-    length is (eta sigma)^2, whatever beta and K.
+    Given the directions its variance is s1 + s2 along each of them and s2 elsewhere (see `variances`); its mean squared length is
+    (eta sigma)^2.
 
     Args:
         U: orthonormal directions, shape (d, K), or (C, d, K) for C runs; the noise has its dtype and device.

@@ -1,8 +1,8 @@
 """Solve one field of a run for a target: epsilon, an attacker's advantage, or true positives at a false-positive rate.
 
-Epsilon need not be monotone. So one call of `curve` evaluates a ladder of values over the field's whole range, best first; a
-search with `epsilon` then narrows the gap between the best rung that meets the target and the next better one. The result is
-checked against the target, so an inaccurate search can only cost tightness.
+Epsilon need not be monotone. So one call of `curve` evaluates a ladder of values over the field's range, best first; `epsilon`
+then narrows the gap between the best value that meets the target and the next better one. The result is checked against the
+target, so an inaccurate search can only cost tightness.
 """
 
 import dataclasses
@@ -94,12 +94,13 @@ def calibrate(
     """The setting with one field at its best value that meets a target, exactly one of epsilon, advantage and tpr.
 
     The best sigma, n and K are the smallest (least noise, fewest records, fewest forward passes), the best T, clip, R and beta
-    the largest. The bound on utility does not depend on beta (docs/concepts.md, "What the noise costs"), and a large beta
-    costs least if the iterates should become known after all. T = 2^53 or R = inf means that epsilon has stopped growing.
+    the largest. Among equal values it takes the largest beta, which costs least if the iterates become public after all; the
+    bound on utility does not depend on beta (docs/concepts.md, "What the noise costs"). T = 2^53 or R = inf means that epsilon
+    has stopped growing.
 
     Args:
         setting: the run; its own value of `field` is not used. A step size of K/M follows K, and a full batch follows n. Under
-            schedule="optimal" the result has the share that was counted, if it is a single one.
+            schedule="optimal" the result has the bound's share, if it is a single one.
         field: one of `SOLVABLE_FIELDS`.
         epsilon: the greatest `epsilon(setting, bound, accounting)` allowed, above 0.
         advantage: the greatest `guarantee(...).advantage` allowed, in (0, 1).
@@ -277,7 +278,7 @@ class _Search:
         return good
 
     def _inside(self, bad: float, good: float, part: float) -> float:
-        """The value that `part` of the way from good to bad leads to, never an end."""
+        """The value at `part` of the way from good to bad, never an end."""
         low, high = min(bad, good), max(bad, good)
         if self.field in INTEGER_FIELDS:
             # logarithms of large neighbouring integers may be equal

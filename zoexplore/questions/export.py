@@ -133,7 +133,7 @@ def from_query(query: str) -> Loaded:
 
 
 def to_yaml(setting: Setting, accounting: Accounting) -> str:
-    """Every field as YAML, to be kept in a file.
+    """Every field as YAML.
 
     >>> to_yaml(DEMONSTRATION, Accounting()).splitlines()[:2]
     ['setting:', '  n: 20000']
@@ -216,7 +216,7 @@ def to_csv(
 
 
 class _Plain(yaml.SafeLoader):
-    """YAML without deep nesting and merge keys, either of which lets a short file take hours to read."""
+    """YAML without deep nesting and merge keys, which let a short file take hours to read."""
 
     depth = 0
 

@@ -1,4 +1,4 @@
-"""A plan for a target epsilon: directions, steps, share and noise, from what is known before training."""
+"""A plan for a target epsilon before training: directions, steps, share and noise."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Plan:
 
     Args:
         setting: the run.
-        epsilon: what the bound gives for it, at most the target.
+        epsilon: the bound's value, at most the target.
         bound: which one that is.
         signal: the longest step over its noise, by `signal_to_noise`.
         passes: forward passes a record over the whole run, 2KTb/n.
@@ -81,7 +81,7 @@ def recommend(
     It assumes nothing of the loss by default: composition needs the clip alone, all noise lies along the directions (beta = 1),
     and the clip is joint. Whether a step stands out from its noise depends on the passes K T and hardly on their split
     (docs/concepts.md, "A step and its noise"). So the plan takes the most directions and fewest steps that leave a step 3 times
-    as long as its noise, or else the K that makes it longest, and at least 200 steps if the budget allows. Where a bound for
+    as long as its noise, or else the K with the longest step, and at least 200 steps if the budget allows. Where a bound for
     hidden iterates applies and needs less noise, the plan chooses beta for it.
 
     Args:

@@ -1,7 +1,7 @@
 """A guarantee in words and as data: for a paper's appendix, a model card or a release's file.
 
-It names the unit protected, the neighbours, the sampling, what may be released, the assumptions that numbers decide and those
-that the reader has to vouch for, what is not covered, and the versions that computed it.
+It names the protected unit, neighbours, sampling, permitted releases, the assumptions that numbers decide and those that the
+reader must guarantee, what is not covered, and the versions.
 """
 
 import platform
@@ -17,8 +17,8 @@ from zoexplore.run.setting import Accounting, Setting
 COMPUTED_WITH = ("zoexplore", "numpy", "scipy", "numba")
 NOT_COVERED = (
     "trying several runs, settings or seeds on the same data and choosing among them",
-    "a loss whose smoothness, convexity or Lipschitz constant is not what is stated",
-    "noise that can be guessed: a poor generator, a seed that leaks, directions that tell the noise",
+    "a loss less smooth, less convex or with longer gradients than stated",
+    "predictable noise: a poor generator, a leaked seed, directions that reveal the noise",
     "the gap between real and floating-point numbers",
 )
 PUBLIC = ("composition",)  # bounds that hold with every iterate released; the others require secrecy
@@ -35,7 +35,7 @@ class Statement:
         epsilon, delta: the guarantee; epsilon is inf where the bound does not apply.
         reason: why the bound does not apply; empty where it does.
         note: a remark on the number; empty if none.
-        unit: whose data is protected.
+        unit: the protected unit.
         neighbours: which two data sets are compared.
         sampling: which records a step uses.
         clipping: which clip limits a record, and at what norm.

@@ -21,8 +21,8 @@ class Field:
         low, high: the range of sliders and figures.
         whole: whether its values are whole numbers.
         linear: whether the scale is linear, as in [0, 1]; otherwise logarithmic.
-        label: a control's words beside the symbol; the noun if empty.
-        best: what a plan that solves for it seeks ("the least noise"); empty if none does.
+        label: a control's text beside the symbol; the noun if empty.
+        best: the aim of a plan that solves for it ("the least noise"); empty if none does.
         left_out: the meaning of None; empty if None is not allowed.
     """
 

@@ -144,8 +144,8 @@ def format_exact(x: float | None) -> str:
 
 
 def format_typed(x: float | None) -> str:
-    """A value for an input box: whole numbers exact, in groups of three or from 10⁹ on as powers; others that are too long to
-    fit with six digits, so that no exponent is cut off.
+    """A value for an input box: whole numbers exact, grouped by three or from 10⁹ on as powers; other long ones with six digits,
+    so that no exponent is cut off.
 
     >>> [format_typed(x).replace(THIN, " ") for x in (10**6, 10**9, 2**31, 0.001, 3.293432762980055e-08)]
     ['1 000 000', '1e9', '2 147 483 648', '0.001', '3.29343e-8']

@@ -1,8 +1,8 @@
 """Presets: the paper's figures, published runs and related mechanisms.
 
 For its figures the paper ("Details about numerical results") fixes R = M = Delta = 1, m = 0.9, eta = K/M, Mironov's conversion,
-and n = 1000 and 2000 for the non-convex figure. We chose the rest (other n, d, K, sigma, beta, delta, and the K and Delta that
-are compared) so that the bounds apply: the curves have the paper's shapes, but not always its heights.
+and n = 1000 and 2000 for the non-convex figure. We chose the rest (other n, d, K, sigma, beta, delta) so that the bounds apply:
+the curves have the paper's shapes, but not always its heights.
 """
 
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class Preset:
     """A setting with a name and a sentence.
 
     Args:
-        name: what a menu calls it.
+        name: its name in menus.
         summary: a sentence that also names what we chose where the source is silent.
         setting: the run.
         accounting: how it is counted.
@@ -106,7 +106,7 @@ PRESETS = {
     ),
     "noisy-gd": Preset(
         "Noisy gradient descent: K = d, β = 0",
-        "Every direction at once and isotropic noise: the first-order method that zeroth order stands in for.",
+        "Every direction at once and isotropic noise: the first-order method that zeroth order replaces.",
         DEMONSTRATION.replace(K=520, beta=0.0),
     ),
     "linear-head": Preset(

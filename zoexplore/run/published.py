@@ -29,7 +29,7 @@ class Published:
         z: the noise multiplier for `trained` under Poisson sampling, to five digits.
         fresh: epsilon for batches drawn without replacement and one record replaced, rounded up to `FIGURES` digits.
         ours: epsilon of `setting`, likewise.
-        reading: what the material leaves open, and how we read it; empty if nothing.
+        reading: our reading of what its source leaves open; empty if nothing.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Published:
 
     @property
     def difference(self) -> str:
-        """Why the claim differs from what can be proved of the run, or that it does not."""
+        """Why the claim differs from what we can prove, or that it does not."""
         if self.shuffled:
             proved = format_number(self.ours, FIGURES)
             return f"{_SHUFFLED} Proved of what was run is {proved}, with β = 1, so that nothing hides across."

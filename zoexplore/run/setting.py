@@ -1,7 +1,7 @@
 """`Setting`, one run of Noisy-ZOGD, and `Accounting`, how its privacy loss is counted.
 
-Both are frozen and hashable, and refuse invalid values with a `ValueError` that names the field, the value given and the
-values allowed, so that a slider, a URL or a YAML file can show the message as it is.
+Both are frozen and hashable. They refuse invalid values with a `ValueError` that names the field, the value and the allowed
+values, for a slider, a URL or a YAML file to show as it is.
 """
 
 from dataclasses import MISSING, dataclass, field, fields, replace
@@ -39,8 +39,8 @@ class Refused(ValueError):
 class Setting:
     """One run of Noisy-ZOGD: its parameters, what it releases, and which data sets are neighbours.
 
-    A run's own numbers (n, d, K, T, sigma, beta) have no default. The defaults assume as little as possible of the loss: only
-    the clip bounds a record's influence. `zoexplore.run.presets.DEMONSTRATION` is a run to begin with.
+    A run's own numbers (n, d, K, T, sigma, beta) have no default. The defaults assume as little as possible of the loss: only the
+    clip bounds a record's influence. `zoexplore.run.presets.DEMONSTRATION` is a run to begin with.
 
     Args:
         n: dataset size, records.
@@ -55,19 +55,19 @@ class Setting:
         M: smoothness of the loss; `inf` if unknown, and the bounds that need it do not apply.
         m: strong convexity of the loss, `ridge` included; only used in the regime "strongly-convex".
         ridge: strong convexity from a term outside the clip, the same for every data set.
-        eta: step size; `None` means K/M, also after `replace`, and stays `None` while M is `inf`. Of the bounds without M
-            only output perturbation depends on it.
+        eta: step size; `None` means K/M, also after `replace`, and stays `None` while M is `inf`. Of the bounds without M only
+            output perturbation depends on it.
         xi: perturbation scale of the two-point estimator; 0 is the directional derivative.
         delta: target delta, from 1e-300 to below 1.
-        clipping: "each" difference quotient of a record is limited to `clip`, or "joint": its K quotients are scaled together
-            to a length of at most `clip`.
+        clipping: "each" difference quotient of a record is limited to `clip`, or "joint": its K quotients are scaled together to
+            a length of at most `clip`.
         batch: records a step, drawn as `sampling` says; `None` means all n.
         lipschitz: an upper bound on the gradient length of every record's loss without the ridge. `inf`: nothing is known, and
-            the clip may act. At most `clip`: the clip never acts, except a joint one at xi > 0, where K quotients together
-            may be longer than the gradient. `None`: at most `clip`, whatever its value.
-        linear: whether every record's loss without the ridge is a function of one linear form of the parameters, as in
-            logistic, Poisson, Huber or least-squares regression, but not in a softmax over several classes or with another
-            regulariser. The bound "sharp" uses it where the clip may act or xi is not 0.
+            the clip may act. At most `clip`: the clip never acts, except a joint one at xi > 0, where K quotients together may be
+            longer than the gradient. `None`: at most `clip`, whatever its value.
+        linear: whether every record's loss without the ridge is a function of one linear form of the parameters, as in logistic,
+            Poisson or least-squares regression, but not in a softmax over several classes. The bound "sharp" uses it where the
+            clip may act or xi is not 0.
         neighbours: "replace-one" record by another, or "add-remove" one; the mean divides by n in either case.
         sampling: how batches are drawn. "without-replacement" or "poisson": anew and secretly at each step. "cyclic": in a fixed
             order from n/batch fixed batches. "shuffled": the same in a secret random order, drawn once or for every epoch.
@@ -241,7 +241,7 @@ class Accounting:
 
 
 def supposition(setting: Setting, accounting: Accounting) -> str:
-    """What a run supposes of one record's gradient. Only numbers with the same supposition may be compared.
+    """A run's assumption on one record's gradient. Only numbers with the same supposition may be compared.
 
     >>> run = Setting(n=1000, d=100, K=10, T=5, sigma=0.1, beta=0.5)
     >>> supposition(run, Accounting()), supposition(run.replace(lipschitz=1.0), Accounting())

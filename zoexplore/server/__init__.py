@@ -1,1 +1,1 @@
-"""The web server: who gets a session, what a browser may send, and monitoring."""
+"""The web server: seats for sessions, limits on a browser's changes, and monitoring."""

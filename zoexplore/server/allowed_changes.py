@@ -1,6 +1,6 @@
-"""What a browser may change of its session's document, by Bokeh's patches: what widgets need and nothing else.
+"""The changes that a browser may make to its session's document by Bokeh's patches: those of widgets alone.
 
-Bokeh's server applies any patch to any property of any model, and unpacks what is packed before it looks at it. Here only plain
+Bokeh's server applies any patch to any property of any model, and unpacks packed data before it checks them. Here only plain
 values pass, to the properties in `SETTABLE`; no text that is shown as HTML is among those.
 """
 
@@ -59,7 +59,7 @@ def events_of(content: Any) -> list[dict[str, Any]]:
 
 
 class Patch(patch_doc):
-    """A message whose allowed changes alone are applied."""
+    """A message of which only the allowed changes are applied."""
 
     def apply_to_document(self, doc: Document, setter: Any = None) -> None:
         """Bokeh's hook, called under the session's lock: a model that was there when the browser sent this may be gone."""

@@ -1,5 +1,5 @@
-"""Monitoring: what an operator sees. Logs go to the standard error; /liveness says that the process answers, /readiness
-that it has room, and /metrics, for this machine and private networks, gives numbers to Prometheus.
+"""Monitoring: logs and metrics for an operator. Logs go to the standard error; /liveness says that the process answers,
+/readiness that it has room, and /metrics, for this machine and private networks, gives numbers to Prometheus.
 """
 
 import logging
@@ -51,7 +51,7 @@ class Health(RequestHandler):
     """
 
     def initialize(self, name: str, holds: Callable[[], bool]) -> None:
-        """Tornado's hook for what the path has."""
+        """Tornado's hook for the arguments of a path."""
         self.name, self.holds = name, holds
 
     def get(self) -> None:
@@ -101,8 +101,8 @@ def to_standard_error() -> None:
 
 
 class Harmless(logging.Formatter):
-    """Leaves out the middle of what is too long, and lets no visitor begin a line or command a terminal: lines of an entry but
-    the first are indented, and control characters written out.
+    """Cuts the middle out of long entries, and keeps visitors from starting a line or commanding a terminal: it indents all lines
+    but the first, and writes control characters out.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -112,8 +112,8 @@ class Harmless(logging.Formatter):
 
 
 class Sparing(logging.Filter):
-    """Lets an error of one type, raised by one line and logged by another, through once a minute: a visitor can make a callback
-    fail as often as they like. That a reader leaves while something is on its way is no error.
+    """Logs an error of one type from one pair of lines once a minute, since a visitor can make a callback fail at will. That a
+    reader leaves while something is on its way is no error.
     """
 
     def __init__(self) -> None:

@@ -88,7 +88,7 @@ class Page(DocHandler):
         self.set_header("Content-Type", "text/html")
 
     async def get(self, *args: Any, **kwargs: Any) -> None:
-        """Answer with the page, or tell the reader why there is none now."""
+        """Answer with the page, or with the reason why there is none now."""
         address = address_of(self.request)
         try:
             self.seat = seats.take(address)
@@ -119,7 +119,7 @@ class Page(DocHandler):
         if isinstance(chunk, str):
             nonce = secrets.token_urlsafe(18)
             self.set_header("Content-Security-Policy", PAGE.format(nonce=nonce, frames=framing()))
-            # the server has written it, and it holds nothing of a visitor's
+            # written by the server, without any visitor's input
             chunk = chunk.replace("<script", f'<script nonce="{nonce}"')
         super().write(chunk)
 
@@ -134,7 +134,7 @@ class Page(DocHandler):
 
 
 async def between_stages() -> None:
-    """Between two stages of a page's making: let others, whose messages have come meanwhile, go first."""
+    """Between two stages of making a page, let messages that have arrived go first."""
     if len(seats.taken) > 1:
         await asyncio.sleep(PAUSE)
     await gate.enter(PAGES)

@@ -106,9 +106,7 @@ seats = Seats()
 
 
 class CountingServer(HTTPServer):
-    """Closes connections beyond those that an address may hold, before any data arrive; behind a proxy, whose address all have,
-    the proxy counts.
-    """
+    """Closes connections beyond an address's limit before any data arrive; behind a proxy, the proxy counts."""
 
     refused = 0  # connections, by all such servers
 
@@ -129,7 +127,7 @@ class CountingServer(HTTPServer):
 
 
 def allow_open_files() -> None:
-    """Let this process hold as many connections as the system lets it, in place of the thousand that it begins with."""
+    """Raise this process's limit on open connections, a thousand at first, to the most that the system allows."""
     try:
         import resource
     except ImportError:  # Windows

@@ -63,7 +63,7 @@ def serve(
         pages: what makes them, by their paths.
         port: to listen on.
         address: to listen on; "0.0.0.0" for all of the machine's.
-        origins: where readers find the page, as HOST[:PORT]; those of this machine if none is given.
+        origins: the page's public addresses, as HOST[:PORT]; this machine's if empty.
         behind_proxy: whether to believe a proxy's headers about addresses and https. Only where readers cannot reach the port.
         prefix: of the path, as in "zoexplore" for /zoexplore/app.
 
@@ -71,7 +71,7 @@ def serve(
         the Bokeh server, for `run` to start.
 
     Raises:
-        ValueError: the list of sites that may frame the page is set to what it cannot be, or Panel's sign-in is set.
+        ValueError: the list of sites that may frame the page is malformed, or Panel's sign-in is set.
         OSError: the port is taken.
     """
     framing()  # is a mistake now, and not where somebody loads the page
@@ -128,7 +128,7 @@ class Staged(Application):
     page: PageFactory
 
     async def on_session_created(self, session_context: Any) -> None:
-        """Bokeh's hook for what comes before a document is put together. Between stages, others go first."""
+        """Bokeh's hook before a document is made. Between stages, others go first."""
         await super().on_session_created(session_context)
         await session_context.with_locked_document(self._make)
 

@@ -1,4 +1,4 @@
-"""The websocket of a session: what a browser sends is taken up when its address is next; of fast changes the newest counts."""
+"""The websocket of a session: a browser's messages wait until its address is next; of fast changes the newest counts."""
 
 import asyncio
 import logging
@@ -26,10 +26,10 @@ FAILED = "The server could not do this."
 
 
 class Pending:
-    """What a browser has changed and its session has not taken up, in the order in which it came, less what is overtaken.
+    """A browser's changes that its session has not applied yet, in order, without the overtaken ones.
 
-    A newer value takes the place of an older one of the same property, but not across a click, which acts on what was set before
-    it. Where a figure is dragged over, many events come in a row; of those the last one counts.
+    A newer value replaces an older one of the same property, but not across a click, which acts on the values before it. Dragging
+    over a figure sends many events in a row; the last one counts.
     """
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class Socket(WSHandler):
         return super().open(*args, **kwargs)
 
     def on_close(self) -> None:
-        """Let the session be connected to again."""
+        """Allow a new connection to the session."""
         if self._seat:
             self._seat.socket = None
         self._seat = None
@@ -129,9 +129,9 @@ class Socket(WSHandler):
     async def _pull(self, message: Any) -> None:
         """Answer with the document, and let every change from then on follow it.
 
-        Panel drops what changes under `pn.io.hold` until it hears that a browser has drawn the page, though that has the document
-        before; and a browser drops what comes before the document. Either way a figure would wait for ever for what the server
-        has drawn. So Panel hears it here.
+        Panel drops changes under `pn.io.hold` until a browser reports that it has drawn the page, although the browser has the
+        document by then; and a browser drops changes that arrive before the document. Either way a figure would never show what
+        the server has drawn. So Panel hears it here.
         """
         session = self.connection.session
 
@@ -149,7 +149,7 @@ class Socket(WSHandler):
         await session.with_document_locked(answer)
 
     async def _patch(self, message: Any) -> None:
-        """Note what a patch changes, to be taken up when the session's address is next."""
+        """Queue a patch's changes until the session's address is next."""
         events = events_of(message.content)
         while len(self._pending) >= EVENTS:
             await asyncio.sleep(PERIOD)
@@ -162,7 +162,7 @@ class Socket(WSHandler):
             await self.send_message(self.connection.ok(message))
 
     async def _drain(self, message: Any) -> None:
-        """Take up what is noted. A session has at most half of the time."""
+        """Apply the queued changes. A session has at most half of the time."""
         try:
             while self._pending and self._seat:
                 seat, seat.moved = self._seat, time.monotonic()
@@ -175,7 +175,7 @@ class Socket(WSHandler):
             self._draining = False
 
     async def _apply(self, patch: Patch) -> None:
-        """Have Bokeh act on a message, and send its reply. Of an error no more is said than that there was one."""
+        """Have Bokeh act on a message, and send its reply. The reply to an error says only that there was one."""
         if self._seat and self.connection and not self.connection.session.destroyed:
             reply = await self.handler.handle(patch, self.connection)
             if reply:

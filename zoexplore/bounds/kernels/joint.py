@@ -1,6 +1,7 @@
-"""Upper bounds on the norm J of a step whose clip is joint and may act, on the tabled rays (docs/joint.md). For the worst record
-the span sees at most |U'p| + |U'q|, with p and q fixed given the past. Both lie in a plane, and their gradient's difference h on
-a circle. The norm is convex in h, so a polygon around the circle bounds it at its corners.
+"""Upper bounds on the norm J of a step whose clip is joint and may act, on the tabled rays (docs/joint.md).
+
+For the worst record the span sees at most |U'p| + |U'q|, with p and q fixed given the past. Both lie in a plane, and their
+gradient's difference h on a circle. The norm is convex in h, so a polygon around the circle bounds it at its corners.
 """
 
 from math import cos, exp, log, log1p, pi, sin, sqrt

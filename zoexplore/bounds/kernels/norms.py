@@ -1,5 +1,6 @@
-"""The norm J and the drift's constant c, which say how a step changes the distance of two runs in the sharper bound. gamma ~
-Beta(K/2, (d-K)/2) is the share of a vector's squared length that a random span has. Everything is rounded up.
+"""The norm J and the drift's constant c, which say how a step changes the distance of two runs in the sharper bound.
+
+gamma ~ Beta(K/2, (d-K)/2) is the share of a vector's squared length that a random span has. Everything is rounded up.
 """
 
 from math import atan2, cos, exp, inf, log, log1p, pi, sin, sqrt

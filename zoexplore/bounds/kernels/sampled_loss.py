@@ -1,5 +1,6 @@
-"""One step's privacy loss on a sampled batch (docs/batches.md): its tilted law by quadrature, and the decay of its transform. The
-law is tilted by exp(t L); bounds on M(t + iy) = E exp((t + iy) L) say how fast it falls with y.
+"""One step's privacy loss on a sampled batch (docs/batches.md): its tilted law by quadrature, and the decay of its transform.
+
+The law is tilted by exp(t L); bounds on M(t + iy) = E exp((t + iy) L) say how fast it falls with y.
 """
 
 from math import erf, erfc, exp, log, log1p, pi, sqrt
