@@ -9,7 +9,7 @@ from itertools import count, takewhile
 import psutil
 import pytest
 
-from benchmarks.client import Reader, token_of
+from benchmarks.client import PATIENCE, Reader, token_of
 from tests.attacks.attacker import ADDRESSES, SLIDER, Attacker, asked, memory, waited, watched
 from tests.attacks.conftest import guarded
 from zoexplore.compute.limits import READERS_PER_ADDRESS
@@ -181,6 +181,28 @@ def test_a_stopped_worker_is_replaced(server):
                 value += 1
         else:
             pytest.fail("nobody noticed that the worker had stopped")
+        reader.close()
+
+    asyncio.run(run())
+
+
+def test_a_figure_whose_workers_are_killed_follows_all_the_same(server):
+    """Without another move: the answer that a killed worker owed comes from the next one."""
+
+    async def run():
+        reader = await Reader.open(server.origin, "?batch=57", next(ADDRESSES))
+        slider = reader.find("Slider", SLIDER)
+        moved = asyncio.create_task(reader.move(slider, slider["attributes"]["value"] + 1))
+        (forks,) = psutil.Process(server.process.pid).children()
+        busy = []
+        async with asyncio.timeout(PATIENCE):
+            while not busy:
+                used = {worker: worker.cpu_times().user for worker in forks.children()}
+                await asyncio.sleep(0.05)
+                busy = [worker for worker, before in used.items() if worker.cpu_times().user > before]
+        for worker in busy:
+            worker.kill()
+        await moved
         reader.close()
 
     asyncio.run(run())

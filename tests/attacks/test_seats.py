@@ -102,3 +102,17 @@ def test_a_server_that_is_asked_to_end_does(tmp_path, signalled):
 
 async def token_taken(server):
     return await Reader.open(server.origin, LITTLE)
+
+
+def test_pages_under_way_are_finished_before_a_server_ends(tmp_path):
+    async def run(server):
+        pages = [asyncio.create_task(asked(server.origin, address="")) for _ in range(3)]
+        async with asyncio.timeout(PATIENCE):
+            while b"zoexplore_pages_waiting 2\n" not in (await asked(server.origin, "/metrics", address="")).body:
+                await asyncio.sleep(0.01)
+        server.process.send_signal(signal.SIGTERM)
+        return [page.code for page in await asyncio.gather(*pages)]
+
+    with guarded(tmp_path) as server:
+        assert asyncio.run(run(server)) == [200, 200, 200]
+        assert server.process.wait(PATIENCE) == 0

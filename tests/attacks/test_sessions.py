@@ -51,6 +51,17 @@ def test_what_the_page_does_not_need_is_not_there(server, path):
     assert asyncio.run(asked(server.origin, path)).code == 404
 
 
+@pytest.mark.parametrize(
+    "path", ["/login", "/login?next=///elsewhere.org", "/logout", "///elsewhere.org/app/", "//elsewhere.org/app"]
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_there_is_no_sign_in_to_guess_at_or_to_be_led_away_by(server, path, method):
+    options = {"method": "POST", "body": "password=guess"} if method == "POST" else {}
+    answer = asyncio.run(asked(server.origin, path, **options))
+    assert answer.code == 404
+    assert not {"Location", "Set-Cookie"} & set(answer.headers)
+
+
 def test_nobody_connects_to_a_session_that_has_a_reader_until_that_reader_has_gone(server):
     async def connect():
         token = await token_of(server.origin, LITTLE, address=next(ADDRESSES))
