@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def written(found: Comparison) -> str:
-    """Every comparison, the studies, and the tasks and methods: a page that stands beside the figures."""
+    """The page of every comparison, study, task and method, beside the figures."""
     parts = ["# The comparison in full", HEAD, _table(("account", "when", "what it is"), ACCOUNTS)]
     for task, frontier in found.frontiers.items():
         parts += [
@@ -141,7 +141,7 @@ def chosen(found: Comparison, task: str) -> str:
 
 
 def held_back(found: Comparison, task: str) -> str:
-    """The best of random settings beside what was chosen, both in law on the test part."""
+    """The best of random settings beside the chosen ones, both in law on the test part."""
     rows = []
     for key, other in found.control[task].items():
         ours = [draw.last for draw in found.tuning[task].get(key, ())]
@@ -171,7 +171,7 @@ def _listed(values: Iterable[float | str]) -> str:
 
 
 def mean(values: Sequence[float], digits: int = 0) -> str:
-    """With its standard error; with so many digits, or three decimals."""
+    """A mean with its standard error, to three decimals or a given number of digits."""
     error = stdev(values) / sqrt(len(values)) if len(values) > 1 else 0.0
     return f"{fmean(values):.{digits}g} ± {error:.1g}" if digits else f"{fmean(values):.3f} ± {error:.3f}"
 

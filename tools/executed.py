@@ -1,7 +1,6 @@
-"""The notebooks with what their cells show: each is run once, solutions included, for handouts, answers, slides and the site.
+"""The notebooks with their outputs: each is run once, solutions included, for handouts, answers, slides and the site.
 
-What a run showed is kept in build/executed under a hash of the notebook and of the package, and so is run again when one of them
-changes.
+Outputs are kept in build/executed under a hash of the notebook and the package, so that a change of either runs them again.
 """
 
 import os
@@ -49,13 +48,13 @@ pn.Column._repr_mimebundle_ = played
 
 
 def paths(numbers: list[int] | None = None) -> list[Path]:
-    """The notebooks with these numbers, all of them where none is given, in their order."""
+    """The notebooks with these numbers in order; all of them by default."""
     found = {int(path.name.partition("-")[0]): path for path in NOTEBOOKS.glob("*.ipynb")}
     return [found[number] for number in sorted(found) if number in (numbers or found)]
 
 
 def executed(path: Path) -> NotebookNode:
-    """A notebook with its outputs, ending with its questions and what their answers show.
+    """A notebook with its outputs, and its questions and the outputs of their answers at the end.
 
     Raises:
         nbclient.exceptions.CellExecutionError: a cell of it fails.
@@ -76,7 +75,7 @@ def executed(path: Path) -> NotebookNode:
 
 
 def _uncount(notebook: NotebookNode) -> None:
-    """Leave out the first cell, and count the others as if it had not been."""
+    """Drop the first cell, and number the others without it."""
     del notebook.cells[0]
     for cell in notebook.cells:
         for counted in (cell, *cell.get("outputs", ())):
@@ -94,7 +93,7 @@ def _key(path: Path) -> str:
 
 
 def with_answers(notebook: NotebookNode) -> NotebookNode:
-    """A notebook that ends with its questions and their answers, whose code is cells; all of these are tagged `answer`."""
+    """A notebook with its questions and answers at the end, the answers' code as cells; all of these are tagged `answer`."""
     for asked in list(_asked(notebook)):
         text = HINT.sub("", asked)
         for i, part in enumerate(CODE.split(HIDDEN.sub(r"**\1.** \2", text))):
@@ -104,7 +103,7 @@ def with_answers(notebook: NotebookNode) -> NotebookNode:
 
 
 def _asked(notebook: NotebookNode) -> Iterator[str]:
-    """Of each text that has answers the parts below headings that do, after the question where it stands in the text before."""
+    """The parts of texts under headings with answers, each after its question, which may stand in the text before."""
     before = ""
     for cell in notebook.cells:
         if cell.cell_type == "markdown":

@@ -1,7 +1,7 @@
 """The notebooks as pages that need no kernel and no network: `python -m tools.handouts [handouts|answers|slides] [numbers]`.
 
-Handouts leave out the solutions; answers hold only them, with what their code prints; slides (`tools.slides`) leave out the
-code. Each page is one file in build/; the notebooks are run by `tools.executed`, once for all kinds of pages.
+Handouts leave out the solutions; answers hold only these, with their outputs; slides (`tools.slides`) leave out the code. Each
+page is one file in build/; the notebooks are run by `tools.executed`, once for all kinds of pages.
 """
 
 import argparse
@@ -29,7 +29,7 @@ details { margin-bottom: 1em; }
 
 
 def without_answers(notebook: NotebookNode) -> NotebookNode:
-    """A notebook whose solutions are left out; hints stay."""
+    """A notebook without solutions, but with hints."""
     for cell in as_written(notebook).cells:
         if cell.cell_type == "markdown":
             cell.source = HIDDEN.sub("", cell.source)

@@ -39,7 +39,7 @@ The whole lesson, with the formulas and exercises, is <code>notebooks/4-why-hidd
 
 
 def page(bound: str) -> pn.Column:
-    """The lesson for one bound: text, the figures with their slider, and what it comes to."""
+    """The lesson for one bound: text, the figures with their slider, and a conclusion."""
     g, public = guarantee(RUN, bound), guarantee(RUN.replace(beta=1.0), "composition")
     end = _END.format(rho=format_number(g.rho), epsilon=format_number(g.epsilon), T=RUN.T, public=format_number(public.epsilon))
     text = {"sizing_mode": "stretch_width", "margin": 0, "styles": {"font-size": "16px", "line-height": "1.55"}}

@@ -76,10 +76,10 @@ def home(folder: Path, readme: str) -> str:
 
 
 def story(folder: Path) -> str:
-    """The explorer's six steps: what they say, a picture, and the answer to their question behind it."""
+    """The explorer's six steps: their text, a picture, and the folded answer to their question."""
     steps = np.unique(np.geomspace(1, 10**6, 200).round())
     pictures = {
-        "1": "![Ends of two runs, as clouds: with more noise they cannot be told apart](docs/hidden-two-runs.png)",
+        "1": "![Ends of two runs, as clouds: with more noise they cannot be distinguished](docs/hidden-two-runs.png)",
         "2": figure(folder, "story-2", _drawn("T", range(1, 1001), ["composition"])),
         "3": figure(folder, "story-3", _drawn("T", range(1, 1001), ["composition", "sharp"])),
         "4": figure(folder, "story-4", _drawn("T", steps, ["composition", "sharp"])),
@@ -192,7 +192,7 @@ From Python:
 
 
 def citing(readme: str) -> str:
-    """What the README says of the paper, as a page."""
+    """The README's chapter on the paper, as a page."""
     _, _, text = readme.partition("## The paper, and how to cite\n")
     return f"# The paper, and how to cite\n{text}"
 

@@ -46,7 +46,9 @@ def two_runs(steps: int = 25, pairs: int = 150) -> hv.Layout:
 
 
 def distances() -> hv.Overlay:
-    """What is left to hide, by the sharper bound's proof, and what would be left if nothing were hidden or nothing pulled."""
+    """The distance that is left to hide in the sharper bound's proof, and what it would be if nothing were hidden or nothing
+    contracted.
+    """
     plan = guarantee(RUN, "sharp").trajectory
     assert plan is not None
     assert RUN.lipschitz is not None

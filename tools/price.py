@@ -1,4 +1,4 @@
-"""Trains the run that the page begins with at several noise scales: what the last step of the story shows.
+"""Trains the page's first run at several noise scales, for the last step of the story.
 
 python -m tools.price
 """

@@ -1,5 +1,5 @@
-"""What the page says, in every state that makes it say something else, to be read aloud: `python -m tools.sentences`, or of
-some parts of it, `python -m tools.sentences plans refusals`.
+"""The page's sentences in all states that add some, for reading aloud: `python -m tools.sentences`, or of some parts of it,
+`python -m tools.sentences plans refusals`.
 """
 
 import re
@@ -83,7 +83,7 @@ def said(explorer: Explorer) -> Iterator[str]:
 
 
 def states(parts: Collection[str] = ()) -> Iterator[tuple[str, list[str]]]:
-    """State -> what the page says in it that no state before it has said; of the `parts` named in `PARTS`, or of all."""
+    """(state, its lines that no earlier state has); of the `parts` named in `PARTS`, or of all."""
     known = set[str]()
     for name in parts or PARTS:
         for state, lines in PARTS[name]():
@@ -109,7 +109,7 @@ def _runs() -> States:
 
 
 def _presets() -> States:
-    """What is said of a preset when it is chosen, and in the statement of its run."""
+    """The texts of each preset when chosen, and in its run's statement."""
     explorer = _opened()
     explorer.tabs.selected = "attack"
     for key in PRESETS:
@@ -118,7 +118,7 @@ def _presets() -> States:
 
 
 def _plans() -> States:
-    """What Plan finds, what is out of reach, and what it refuses."""
+    """Plan's answers, unreachable targets, and refusals."""
     explorer = _opened()
     planner = explorer.tabs["plan"]
     explorer.tabs.selected = "plan"
@@ -151,7 +151,7 @@ def _plans() -> States:
 
 
 def _refusals() -> States:
-    """What every box says of what it cannot take."""
+    """The refusals of every box."""
     explorer = _opened()
     boxes = {"z": explorer.controls.multiplier.text} | {
         name: field.text for name, field in (explorer.controls.dials | explorer.controls.fields).items()
@@ -185,7 +185,7 @@ def _refusals() -> States:
 
 
 def _training() -> States:
-    """What Train says before it trains, and of what it cannot train."""
+    """Train's texts before training, and its refusals."""
     explorer = _opened()
     explorer.tabs.selected = "train"
     train = explorer.tabs["train"]

@@ -85,7 +85,7 @@ def katex(folder: Path) -> None:
 
 
 def _notebook(path: Path, execute: bool) -> None:
-    """A notebook with what its cells show, and links to pages in place of those to their sources."""
+    """A notebook with its outputs, and with links to pages in place of their sources."""
     notebook = as_written(executed(path)) if execute else nbformat.read(path, as_version=4)
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
@@ -107,7 +107,7 @@ def _shared(output: nbformat.NotebookNode) -> None:
 
 
 def _brought(text: str) -> str:
-    """An output that finds Panel's style sheets in the site, where it would ask Panel's own."""
+    """An output that loads Panel's style sheets from the site, not from Panel's server."""
 
     def bring(found: re.Match[str]) -> str:
         file = PAGES / "panel" / found[1]

@@ -18,7 +18,7 @@ REQUIRED = re.compile(r"<script>\s*require\(.*?</script>", re.DOTALL)  # what as
 
 
 def page(notebook: NotebookNode) -> str:
-    """A notebook without solutions as a page, whose end `scripts` belongs to."""
+    """A notebook without solutions as a page that ends with `scripts`."""
     exporter = SlidesExporter(reveal_scroll=True, exclude_input=True, exclude_output_prompt=True)
     text, _ = exporter.from_notebook_node(cut(notebook))
     return REQUIRED.sub("", text)
@@ -33,12 +33,12 @@ def scripts() -> str:
 
 
 def read(file: Path) -> str:
-    """A text of a page; what a style sheet would ask for elsewhere is left out."""
+    """A page's text, without a style sheet's links to other sites."""
     return re.sub(r"@import [^;]*;", "", file.read_text(encoding="utf-8"))
 
 
 def cut(notebook: NotebookNode) -> NotebookNode:
-    """A slide for each heading and each text below it, with what the cells after it show."""
+    """A slide for each heading and each text below it, with the outputs of the cells after it."""
     cells, taken = [], 0.0  # of a slide, in lines
     for cell in notebook.cells:
         if cell.cell_type == "code":
@@ -57,7 +57,7 @@ def cut(notebook: NotebookNode) -> NotebookNode:
 
 
 def _lines(cell: NotebookNode) -> int:
-    """What a cell shows takes, in lines."""
+    """The height of a cell's output, in lines."""
     printed = sum(o.text.count("\n") for o in cell.outputs if o.output_type == "stream")
     return printed + FIGURE * any("text/html" in o.get("data", {}) for o in cell.outputs)
 

@@ -1,4 +1,4 @@
-"""HoloViews elements of what the accountant says: for notebooks, scripts and papers.
+"""HoloViews elements of the accountant's results: for notebooks, scripts and papers.
 
 Every function returns elements that compose with `*` and `+`, take `.opts`, and are written by `hv.save`; `save` writes them as
 vectors (SVG, PDF) with Matplotlib. Bounds have the explorer's colours, dashes and widths, which stay apart with any colour vision

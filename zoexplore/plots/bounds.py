@@ -1,4 +1,4 @@
-"""Elements of what the accountant says of a run."""
+"""Elements of the accountant's results for a run."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -34,7 +34,7 @@ def curves(
     Args:
         setting: the run; its own value of `along` is not used.
         along: the field, a key of `AXES` or "batch".
-        values: where to evaluate; what the explorer's curves run over unless given.
+        values: where to evaluate; by default those of the explorer's curves.
         bounds: ids of `BOUNDS`.
         accounting: how to count.
 
@@ -65,7 +65,7 @@ def profile(
     Args:
         setting: the run; its own delta is not used.
         bounds: ids of `BOUNDS`.
-        deltas: for which epsilon is asked, in (0, 1).
+        deltas: in (0, 1), those of the curve.
         accounting: how to count.
 
     Raises:
@@ -156,7 +156,7 @@ def grid(
 
 
 def _row(setting: Setting, x: str, columns: np.ndarray, at: dict[str, float], bound: str, accounting: Accounting) -> np.ndarray:
-    """epsilon along x beside another value, inf where the bound does not apply or the two cannot go together."""
+    """epsilon along x at one value of y, inf where the bound does not apply or the two exclude each other."""
     epsilon, allowed = np.full(columns.size, np.inf), np.zeros(columns.size, bool)
     for place, value in enumerate(columns):
         with suppress(ValueError):
@@ -168,7 +168,7 @@ def _row(setting: Setting, x: str, columns: np.ndarray, at: dict[str, float], bo
 
 
 def inside(setting: Setting, bound: str = "sharp", accounting: Accounting = Accounting()) -> hv.Layout:  # noqa: B008
-    """What a bound's proof does at every counted step: distance, shifts, cost and shares, one panel each.
+    """A bound's proof at every counted step: distance, shifts, cost and shares, one panel each.
 
     Args:
         setting: the run.
@@ -185,7 +185,7 @@ def inside(setting: Setting, bound: str = "sharp", accounting: Accounting = Acco
     panels: dict[str, dict[str, Any]] = {
         "How far apart the runs may be, z": {"z": path.z[:-1]},
         "What noise hides, as a length": {"p, along the span": path.p, "a, across it": path.a},
-        "What the step costs, ρ": {"ρ": path.rho},
+        "Cost of the step, ρ": {"ρ": path.rho},
         "Shares: β of the noise, π and α hidden": {"β": path.beta, "π": path.pi, "α": path.alpha},
     }
     return hv.Layout([_panel(title, at, columns, left, frame) for title, columns in panels.items()]).cols(2)
@@ -234,7 +234,7 @@ def replay(setting: Setting, bound: str = "sharp", accounting: Accounting = Acco
 def _lines(
     lines: dict[str, tuple[np.ndarray, np.ndarray]], x: hv.Dimension, y: hv.Dimension, frame: dict[str, Any], corner: str
 ) -> hv.Overlay:
-    """Curves of bounds; what a log axis cannot show is a gap."""
+    """Curves of bounds, with gaps where a log axis shows nothing."""
     drawn = []
     for bound, (at, values) in lines.items():
         shown = drawable(values) if frame.get("logy") else values

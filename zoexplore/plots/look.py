@@ -39,7 +39,7 @@ FRAME: dict[str, Any] = {
 
 
 def use() -> None:
-    """Give every HoloViews figure of this process the look of those made here: the theme, and a frame as wide as the page.
+    """Give every HoloViews figure of this process this module's theme, and a frame as wide as the page.
 
     For the first cell of a notebook, after `hv.extension("bokeh")`. An element's own `.opts` take precedence.
     """

@@ -35,9 +35,9 @@ _MARGIN = 104  # pixels for names beside the frame
 
 
 def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "sharp"), utility: str = "accuracy") -> hv.Overlay:
-    """What privacy costs: utility against epsilon, a marker a method, a colour a bound; hollow where a bound rests on what is
-    only supposed of the loss. A method with a single point has the course of its training, step by step. What has no finite
-    epsilon by any of the bounds is a horizontal line.
+    """The price of privacy: utility against epsilon, a marker a method, a colour a bound; hollow where a bound rests on supposed
+    constants of the loss. A method with a single point has the course of its training, step by step. A method without a finite
+    epsilon is a horizontal line.
 
     Args:
         found: what `zoexplore.training.frontier` returned.
@@ -72,7 +72,7 @@ def comparison(found: "Frontier", against: str = "epsilon") -> hv.Overlay:
         against: "epsilon"; "memory", the numbers that a clipped step keeps of a record; "passes", forward passes of a record.
 
     Raises:
-        ValueError: `against` is unknown, or the frontier has no method by gradients beside one by random directions.
+        ValueError: `against` is unknown, or the frontier lacks a method with gradients or one with random directions.
     """
     if against != "epsilon":
         return _costs(found, against)

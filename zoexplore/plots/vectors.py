@@ -45,7 +45,7 @@ def save(drawn: Any, file: str | Path) -> None:
 
 
 def _ticks(plot: Any, element: hv.Overlay) -> None:
-    """Of an axis whose ticks are given, no other ones."""
+    """No other ticks on an axis with given ones."""
     axis = plot.handles["axis"].xaxis
     if hv.Store.lookup_options("bokeh", element.values()[0], "plot").kwargs.get("xticks"):
         axis.set_minor_locator(import_module("matplotlib.ticker").NullLocator())

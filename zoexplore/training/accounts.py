@@ -1,9 +1,9 @@
 """The privacy of a configuration by every sound account, the best of which counts.
 
-All methods are charged for what one record's gradient may add to a step:
+All methods pay for one record's gradient in a step:
 
-- With each quotient clipped at Delta, as in the accountant, with the loss's Lipschitz constant where it is proved.
-- With a record's K quotients clipped together at C, a record moves a step by (eta/K) C/n: by the bounds that need the clip alone
+- With each quotient clipped at Delta, as in the accountant, with the loss's Lipschitz constant where it is proved. - With a
+record's K quotients clipped together at C, a record moves a step by (eta/K) C/n: by the bounds that need the clip alone
   and, on all records of a loss with proved smoothness, by those for a joint clip that acts.
 - With a proved Lipschitz constant L <= C neither clip ever acts, and the record moves the step by its gradient's part in K of d
   random directions, about sqrt(K/d) of it (docs/bounds.md, "Sensitivity").

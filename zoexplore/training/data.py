@@ -44,7 +44,7 @@ class Data:
 
 
 def prepare(features: np.ndarray, labels: np.ndarray, classes: int, seed: int = 0, bias: bool = True) -> Data:
-    """Rows scaled to unit length, each by itself, so that replacing one record replaces one row; then split at random.
+    """Rows scaled to unit length separately, so that replacing one record replaces one row; then split at random.
 
     Args:
         features: shape (records, f).

@@ -29,7 +29,7 @@ def multiplier(setting: Setting) -> float:
 
 
 class SgdJob(Job):
-    """Runs of DP-SGD, which take turns within each step."""
+    """Runs of DP-SGD, one after another within each step."""
 
     @staticmethod
     def _noise(seed: int) -> torch.Generator:

@@ -25,8 +25,8 @@ class Method:
         K: directions a step; `None` means as given, 0 all d of them, in the parameters' own basis.
         beta: directional share of the noise; `None` means as given.
         noisy: whether there is noise; without it there is one point instead of one for each sigma.
-        clipping: "each" quotient of a record, or all of them "joint", where sigma is given. Runs for a target epsilon clip as
-            tuned.
+        clipping: "each" quotient of a record, or "joint" for all of them together, where sigma is given. Runs for a target
+            epsilon clip as tuned.
     """
 
     name: str

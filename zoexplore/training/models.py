@@ -127,8 +127,8 @@ class Softmax:
 class Perceptron:
     """One hidden layer of tanh units and a softmax: not convex, and none of its constants is proved.
 
-    M = 1 and the Lipschitz constant 4 are suppositions that set step size and clip. The clip bounds each record's influence
-    whatever the loss; the bounds that need smoothness hold only if the suppositions do.
+    M = 1 and the Lipschitz constant 4 are suppositions that set step size and clip. The clip bounds each record's influence for
+    any loss; bounds that need smoothness hold only if the suppositions do.
     """
 
     hidden = 16

@@ -20,8 +20,8 @@ CLIP_ACTED = "the clip acted, so that the loss is not Δ-Lipschitz as was suppos
 
 
 def gathered(plan: Plan, states: list[State | None], privacies: tuple[Privacy, ...] | None) -> Frontier:
-    """The frontier so far: of the finished seeds or, if there are none, of all that have started, at the steps that all of them
-    have made; such points are complete, as runs of fewer steps.
+    """The frontier so far, of the finished seeds or, if there are none, of all started ones at the steps that all have made; such
+    points are complete, as runs of fewer steps.
     """
     points = []
     for configuration, known in zip(plan.configurations, privacies, strict=True) if privacies else ():

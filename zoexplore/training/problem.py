@@ -79,7 +79,7 @@ class Problem(ABC):
 
     @abstractmethod
     def module(self) -> nn.Module:
-        """The model as a torch module, whose parameters in order are those of w."""
+        """The model as a torch module, with its parameters in the order of w."""
 
     @abstractmethod
     def scores(self, w: Tensor, X: Tensor) -> Tensor:

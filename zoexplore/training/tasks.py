@@ -23,7 +23,7 @@ class Task:
     Args:
         name: its key.
         title: its name in menus.
-        summary: a description that names what is taken as public.
+        summary: a description that names everything taken as public.
         source: makes the `Data`; picklable, so that other processes can load it.
         model: key of `MODELS`: "logistic" (two classes), "softmax" or "perceptron".
         ridge: the loss outside the clip is ridge/2 |w|^2.

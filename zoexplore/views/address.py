@@ -31,10 +31,10 @@ MOST_SAID, LONGEST_SAID = 9, 300
 
 @dataclass(frozen=True)
 class Lesson:
-    """What the page shows (everything where `show` is empty), which fields are locked, and the prompts.
+    """The parts on show (all where `show` is empty), the locked fields, and the prompts.
 
-    Names are those of fields and options of a setting, of tabs, and of `PARTS`. With `present` the page has large type, for a
-    lecture hall.
+    Names are of fields and options of a setting, of tabs, and of `PARTS`. With `present` the page has large type, for a lecture
+    hall.
     """
 
     show: tuple[str, ...] = ()
@@ -191,7 +191,7 @@ class Address:
 
 
 def _with_view(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The pairs of an address, and where they name no view but say of the curves how they are drawn, that one.
+    """An address's pairs; if they name no view but describe the curves, they name that view too.
 
     δ against ε, once a view of its own, is the curves along δ.
     """

@@ -1,8 +1,8 @@
 """`Component`: parts that reach a notebook's page quickly and in order.
 
 Panel inlines a notebook's style sheets model by model, after each of which Bokeh searches the whole document: nine seconds for
-the explorer. And it retries changes made before the page is there, each by its own timer, so that a later one may arrive first:
-a complete map ended as its coarse version. Both are mended here for our own components alone.
+the explorer. It also retries changes from before the page exists, each by its own timer, so that a later one may arrive first: a
+complete map ended as its coarse version. Both are mended here for our own components alone.
 """
 
 import asyncio

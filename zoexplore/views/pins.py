@@ -44,7 +44,7 @@ class Pins(param.Parameterized):
 
     pins = param.List([], item_type=Pin, bounds=(0, MOST_PINS), doc="what is pinned")
     compare = param.String("", doc="the bound whose curves are drawn; empty for each one's smallest")
-    of_preset = param.List([], item_type=Pin, doc="what the last preset pinned")
+    of_preset = param.List([], item_type=Pin, doc="the last preset's pins")
 
     def add(self, state: State) -> bool:
         """Pin the current setting under its own description. Returns whether there was room."""
@@ -59,7 +59,7 @@ class Pins(param.Parameterized):
         self.pins = [pin for at, pin in enumerate(self.pins) if at != place]
 
     def follow(self, preset: Preset) -> None:
-        """Replace the pins by a preset's, if it has some; else remove those of the last preset."""
+        """Replace the pins by a preset's, if it has any; else remove those of the last preset."""
         of_preset = [Pin(_shortened(name), setting, preset.accounting) for name, setting in preset.pins]
         left = [pin for pin in self.pins if pin not in self.of_preset]
         if of_preset:

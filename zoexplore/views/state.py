@@ -54,7 +54,7 @@ class State(param.Parameterized):
     T = _number("T")
     sigma = _number("sigma", **_POSITIVE)
     beta = _number("beta", bounds=(0.0, 1.0), step=0.01)
-    regime = param.Selector(default=DEMONSTRATION.regime, objects=list(REGIMES), doc="what is known of the loss")
+    regime = param.Selector(default=DEMONSTRATION.regime, objects=list(REGIMES), doc="what the reader knows about the loss")
     R = _number("R", **_POSITIVE)
     clip = _number("clip", **_POSITIVE)
     clipping = param.Selector(default=DEMONSTRATION.clipping, objects=list(CLIPPINGS), doc="what the clip limits")
@@ -66,7 +66,7 @@ class State(param.Parameterized):
     delta = _number("delta", bounds=(0.0, 1.0), inclusive_bounds=(False, False), softbounds=None)
     batch = _number("batch", allow_None=True)
     lipschitz = _number("lipschitz", allow_None=True, **_POSITIVE)
-    linear = param.Boolean(DEMONSTRATION.linear, doc="what is clipped is a function of one linear form of the parameters")
+    linear = param.Boolean(DEMONSTRATION.linear, doc="the clipped loss is a function of one linear form of the parameters")
     neighbours = param.Selector(default=DEMONSTRATION.neighbours, objects=list(NEIGHBOURS), doc="what two datasets differ by")
     sampling = param.Selector(default=DEMONSTRATION.sampling, objects=list(SAMPLINGS), doc="how batches are drawn")
     releases = _number("releases")
@@ -81,8 +81,8 @@ class State(param.Parameterized):
 
     setting = param.ClassSelector(class_=Setting, constant=True, doc="the run, validated")
     accounting = param.ClassSelector(class_=Accounting, constant=True, doc="how it is accounted, validated")
-    refusal = param.String("", doc="why the last change that was asked for was refused; empty once one is accepted")
-    note = param.String("", doc="what else had to move with the last change")
+    refusal = param.String("", doc="why the last change was refused; empty once one is accepted")
+    note = param.String("", doc="fields that had to follow the last change")
     moving = param.Boolean(False, doc="whether a slider is held, so that more changes are about to come")
 
     def __init__(self, setting: Setting | None = None, accounting: Accounting | None = None, **params: Any) -> None:

@@ -42,7 +42,7 @@ class Bar(pn.custom.JSComponent):
 
     titles = param.List([], doc="pairs of a name and the title that is shown")
     selected = param.String("", doc="the name of the one that is selected; empty for none")
-    label = param.String("", doc="what the tabs are, for screen readers")
+    label = param.String("", doc="a name for the list of tabs, for screen readers")
 
     _esm = Path(__file__).with_name("tabs.js")
 
@@ -51,7 +51,7 @@ class Tabs(pn.viewable.Viewer):
     """Tabs, and the selected view. A view is built when first shown, and sleeps while another is shown."""
 
     selected = param.Selector(default="publish", objects=list(VIEWS), doc="the view that is shown")
-    built = param.List([], item_type=str, doc="the views that there are, which are those that have been asked for")
+    built = param.List([], item_type=str, doc="the views made so far, those that have been opened")
 
     def __init__(self, state: State | None = None, pins: Pins | None = None, type_size: float = 1.0, **params: Any) -> None:
         """`type_size` scales the text of figures, for a lecture hall."""

@@ -18,17 +18,16 @@ from zoexplore.views.style import theme
 class View(pn.viewable.Viewer):
     """A view of a state. While `active` is false it computes nothing; once shown, it catches up.
 
-    Subclasses build themselves in `build`, and redraw in the coroutine `refresh`. What takes long they
-    await: `found = await ask(function, *args)`. What is pinned beside the state is in `pins`. Their figures they build in light
-    colours and show in a `canvas`.
+    Subclasses build themselves in `build`, and redraw in the coroutine `refresh`. What takes long they await: `found = await
+    ask(function, *args)`. `pins` holds the state's pins. Their figures they build in light colours and show in a `canvas`.
     """
 
     asks: ClassVar[tuple[str, ...]] = ()  # the params that a reader sets here and that an address keeps
     rest: ClassVar[float] = 0.0  # seconds from one redraw to the next while a slider is held
     precedence: ClassVar[int] = 0  # among views: those with a lower one redraw first
 
-    active = param.Boolean(True, doc="whether anybody looks at it")
-    waiting = param.Boolean(False, doc="whether what is drawn is of an earlier state, and the present one is computed")
+    active = param.Boolean(True, doc="whether the view is in sight")
+    waiting = param.Boolean(False, doc="whether the figure shows an earlier state while the current one is computed")
 
     def __init__(self, state: State | None = None, dark: bool = False, pins: Pins | None = None, **params: Any) -> None:
         super().__init__(**params)
@@ -50,10 +49,10 @@ class View(pn.viewable.Viewer):
         self.param.watch(self._woken, "active")
 
     def build(self) -> None:
-        """Make what is shown."""
+        """Make the view's components."""
 
     def veil(self, part: pn.viewable.Viewable, kind: str = theme.WAITING) -> None:
-        """Have a part say by its style that it is of an earlier state, for as long as it is.
+        """Style a part as outdated while it shows an earlier state.
 
         Not by its class: whenever one changes, Bokeh lays out the whole page again, which takes a browser longer than the figure.
         """
@@ -71,8 +70,8 @@ class View(pn.viewable.Viewer):
     def changed(self, *_: Any) -> None:
         """Redraw now, or once the view is shown.
 
-        An earlier state that is still computed is not drawn any more, unless a slider is held: then it is, so that something
-        moves under the hand, and the state of then is next.
+        While a slider is held, an earlier state that is being computed is still drawn, so that something moves under the hand,
+        and the current one is next; otherwise it is dropped.
         """
         if self.refining:
             self._stop()
@@ -119,7 +118,7 @@ class View(pn.viewable.Viewer):
             await self.refresh()
 
     async def refresh(self) -> None:
-        """Show what the state is now."""
+        """Show the current state."""
 
     def canvas(self, fig: figure, **more: Any) -> pn.pane.Bokeh:
         """A figure of this view as wide as there is room, painted with it, and followed by a notebook."""
@@ -127,7 +126,7 @@ class View(pn.viewable.Viewer):
         return self.panes[-1]
 
     def draw_elements(self, holder: pn.Column, make: Callable[[], Any]) -> None:
-        """Show an element of `zoexplore.plots` in a holder, in place of what it holds: for what follows no slider."""
+        """Show an element of `zoexplore.plots` in a holder, in place of its content, for figures that follow no slider."""
         import holoviews as hv  # which takes a second, and which few views need
 
         fig = hv.renderer("bokeh").get_plot(make()).state
@@ -137,7 +136,7 @@ class View(pn.viewable.Viewer):
         paint(fig, self.dark)
 
     def push(self) -> None:
-        """Have a notebook's cell show what was drawn."""
+        """Update a notebook's cell."""
         for pane in self.panes:
             pn.io.push_notebook(pane)
 

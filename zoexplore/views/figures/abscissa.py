@@ -1,4 +1,4 @@
-"""A figure's x axis along one field of the run: its ticks, the line at what is set, and the handle that drags it."""
+"""A figure's x axis along one field of the run: its ticks, the line at the current value, and the handle that drags it."""
 
 from math import isfinite, nan
 from typing import Any
@@ -14,7 +14,7 @@ from zoexplore.views.state import State
 
 
 class Abscissa:
-    """The axis of a figure whose x axis is logarithmic; a share is drawn on it by its place."""
+    """A logarithmic x axis; shares have a scale of their own on it."""
 
     def __init__(self, fig: figure, state: State) -> None:
         self.figure, self.state = fig, state
@@ -28,7 +28,7 @@ class Abscissa:
         return AXES[self.over]
 
     def run_along(self, field: str) -> bool:
-        """Show a field on the axis. Returns whether that is another one than before."""
+        """Show a field on the axis. Returns whether the field changed."""
         if field == self.over:
             return False
         self.over, axis = field, self.figure.xaxis[0]
@@ -40,7 +40,7 @@ class Abscissa:
         return True
 
     def now(self) -> float:
-        """The place of what is set; nan where nothing is."""
+        """The place of the current value; nan if there is none."""
         value = getattr(self.state.setting, self.over)
         return nan if value is None else float(self.axis.place(value))
 
@@ -53,7 +53,7 @@ class Abscissa:
         self.handle.param.update(at=at, label=f"{self.axis.symbol} = {said}", title=self.axis.title)
 
     def fit(self, fresh: bool = False) -> None:
-        """Show the field's range, unless the reader has chosen another one."""
+        """Show the field's range, unless the reader has zoomed or panned."""
         self.range.show(self.axis.frame(self.state.setting), fresh)
 
     def _dragged(self, place: float, held: bool) -> None:

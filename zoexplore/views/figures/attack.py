@@ -32,7 +32,7 @@ STYLES = {bound: theme.style_of(bound) for bound in BOUNDS} | {GUESSING: theme.S
 
 
 class Attack(View):
-    """What the best test finds at every rate of false alarms, by every bound; and what the least of them allows."""
+    """The best test's success at every rate of false alarms, by every bound; and what the least of them allows."""
 
     asks = ("fpr", "prior", "guess")
 
@@ -90,7 +90,7 @@ class Attack(View):
         self.push()
 
     def _write(self, *_: Any) -> None:
-        """Write what is found at the rate that is looked at, by every bound, and what that means."""
+        """Write each bound's success at the chosen rate, and what it means."""
         if not self._given:
             return
         fpr, prior, guess = (format_share(x, THIN) for x in (self.fpr, self.prior, self.guess))

@@ -193,7 +193,7 @@ class Curves(View):
         for bound, g in self.found.items():
             lacks = next((c.shortfall for c in g.checks if c.shortfall), g.reason)
             why = lacks.partition(";")[0] if not g.valid else "least that applies" if g is best else ""
-            why = ", ".join(filter(None, [why, "below what a log axis shows" if g.epsilon == 0 else ""]))
+            why = ", ".join(filter(None, [why, "below the log axis" if g.epsilon == 0 else ""]))
             group = "" if BOUNDS[bound].of_this_run else "For comparison, other mechanisms"
             more = {"best": g is best, "says": BOUNDS[bound].summary}
             entries.append(entry(bound, g.title, STYLES[bound], format_number(g.epsilon), why, not g.valid, group, **more))

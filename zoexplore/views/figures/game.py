@@ -1,5 +1,5 @@
-"""What epsilon means, as a game: was the record in the data of a released model? The score, beside the most that the bound
-allows.
+"""What epsilon means, as a game: was the record in the data of a released model? The attacker's score, beside the most that the
+bound allows.
 """
 
 from typing import Any

@@ -19,8 +19,8 @@ class Handle(pn.custom.JSComponent):
 
     drawn = param.String(doc="the name of the figure")
     at = param.Number(1.0, allow_None=True, doc="where the line is, on the figure's x axis")
-    label = param.String("", doc="what the handle says, as T = 200")
-    title = param.String("", doc="what it moves, for screen readers")
+    label = param.String("", doc="the handle's text, as T = 200")
+    title = param.String("", doc="the name of what it moves, for screen readers")
     asked = param.Number(None, allow_None=True, doc="where the reader wants the line")
     held = param.Boolean(False, doc="whether it is dragged")
     size = param.List(list(GUESSED), doc="width of the figure and height of its frame")

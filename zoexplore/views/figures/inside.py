@@ -23,11 +23,11 @@ from zoexplore.views.view import View
 
 SHOWN = {bound.title: bound.id for bound in reversed(BOUNDS.values()) if bound.hides_iterates}
 MOST_DOTS = 40  # steps that are drawn as dots, too
-# title of the panel: (column, label, bound whose colour it borrows)
+# title of the panel: (column, label, the bound that gives the colour)
 PANELS = {
     "distance": ("How far apart the runs may be, z", [("z", "z", "theorem")]),
     "shifts": ("What noise hides, as a length", [("p", "p along them", "composition"), ("a", "a across", "sharp")]),
-    "budget": ("What the step costs, ρ", [("rho", "ρ of the step", "corollary")]),
+    "budget": ("Cost of the step, ρ", [("rho", "ρ of the step", "corollary")]),
     "shares": (
         "Shares: β of noise, π and α hidden",
         [("beta", "β", "noisy-gd"), ("pi", "π along", "composition"), ("alpha", "α across", "sharp")],
@@ -77,7 +77,7 @@ def _earlier(steps: int) -> str:
 
 
 def _all(steps: int) -> str:
-    """All of so many steps, with their verb."""
+    """ "all N steps", with its verb."""
     return {1: "the one step is", 2: "both steps are"}.get(steps, f"all {format_count(steps)} steps are")
 
 

@@ -27,11 +27,11 @@ def add_legend(fig: figure, items: Sequence[Any]) -> None:
 class Legend(pn.custom.JSComponent):
     """A row for each curve with its number and switch. The figure hides curves in `muted`."""
 
-    entries = param.List([], item_type=dict, doc="what `entry` makes, in order, those of a group together")
+    entries = param.List([], item_type=dict, doc="results of `entry`, in order, groups together")
     muted = param.List([], item_type=str, doc="the keys of the curves that are switched off")
     title = param.String("", doc="of the table")
     symbol = param.String("ε", doc="of the numbers")
-    asked = param.List([], doc="what is to be done with a pin: 'use' or 'remove', its place, and when that was asked for")
+    asked = param.List([], doc="an action on a pin: 'use' or 'remove', its place, and the time of the click")
 
     _esm = Path(__file__).with_name("legend.js")
 
@@ -42,7 +42,7 @@ class Legend(pn.custom.JSComponent):
 def entry(
     key: str, title: str, style: Style, number: str = "", why: str = "", absent: bool = False, group: str = "", **more: Any
 ) -> dict[str, Any]:
-    """A row: the curve's key, what it is called, its number, why it is absent or what else to know, the heading above its group;
+    """A row: the curve's key, title and number, a reason for its absence or another remark, and the heading above its group;
     `best`, `says`, a tooltip, and of a pin its place, by which it can be used and removed.
     """
     light, dark = style.colour

@@ -46,8 +46,8 @@ def fitted(title: str, narrow: bool) -> str:
 
 
 class Names:
-    """The names of a figure's curves. Their source always has a row for every place: BokehJS makes labels later than their
-    colours, and would look for the colour of a label whose row is gone.
+    """The names of a figure's curves. Their source always has a row for every place: BokehJS makes labels after their colours,
+    and would look up the colour of a label whose row is gone.
     """
 
     def __init__(self, fig: figure, most: int) -> None:

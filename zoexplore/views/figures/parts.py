@@ -175,7 +175,7 @@ def empty(name: str, *columns: str) -> ColumnDataSource:
 
 
 def fill(source: ColumnDataSource, rows: Sequence[Mapping[str, Any]] = ()) -> None:
-    """Replace the rows of a source; without rows, empty it."""
+    """Replace a source's rows; empty it if there are none."""
     source.data = {name: [row[name] for row in rows] for name in source.data}
 
 

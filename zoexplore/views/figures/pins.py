@@ -1,4 +1,4 @@
-"""What is pinned: lines in the figure of curves, and rows of its table."""
+"""Pins: lines in the figure of curves, and rows of its table."""
 
 from typing import Any
 
@@ -69,7 +69,7 @@ class PinnedCurves:
         self.source.data = {"xs": xs, "ys": ys, "colour": [style.hue(dark) for _, style in styles(self.pins).values()]}
 
     def ends(self, dark: bool) -> dict[str, tuple[float, str, bool]]:
-        """What stands at the end of each curve: the pin's name -> its value there, its colour, and that it is not bold."""
+        """The labels at the ends of curves: a pin's name -> its value there, its colour, and that it is not bold."""
         drawn = zip(styles(self.pins).values(), self.source.data["ys"], strict=False)
         return {name: (float(y[-1]), style.hue(dark), False) for (name, style), y in drawn if np.isfinite(y[-1])}
 

@@ -149,12 +149,12 @@ class Publish(View):
 
     @property
     def epsilons(self) -> dict[str, float]:
-        """The epsilons of the drawn run, by what is published."""
+        """The epsilons of the drawn run: with every step published, and with the last alone."""
         return {"every": self.found["composition"].epsilon, "last": smallest(self.found).epsilon}
 
     @property
     def guarantee(self) -> Guarantee:
-        """The guarantee for what is published now."""
+        """The guarantee for the published iterates."""
         return self.found["composition"] if self.publish == "every" else smallest(self.found)
 
     def _draw(self) -> None:

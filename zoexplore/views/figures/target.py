@@ -42,7 +42,7 @@ class Target:
 
         Args:
             curves: along the field that is solved for.
-            bound: that is to meet the target; `BEST` for the least that applies.
+            bound: the one that must meet the target; `BEST` for the least that applies.
             target: epsilon; nan where there is none.
             now, found: the run that is set, and the one that meets the target.
         """

@@ -33,7 +33,7 @@ HINTS = {  # explanations beside the labels of the fold
     "records_per_person": "The most records that one person has. ε protects the person, with all of them.",
     "clipping": "Δ limits each of a record's K quotients, or the length of all K as a vector, which keeps its direction. Where "
     "it may act, a joint one needs the stronger ridge for hiding to help.",
-    "neighbours": "What an attacker tries to tell apart: this record or another in its place, or this record or none.",
+    "neighbours": "The two cases that an attacker tries to distinguish: this record or another one, or this record or none.",
     "sampling": "How a batch of fewer than n records is chosen. Fresh draws hide who is in it; fixed turns hide nothing.",
 }
 MENUS = {  # of a field: what its menu says
@@ -174,7 +174,7 @@ def follow(widget: Any, state: State, field: str) -> Any:
 class Controls(pn.viewable.Viewer):
     """Controls of the whole state, a given one that other components share, or a new one."""
 
-    sole = param.String("", doc="the one field whose dial is shown; empty for all that there is")
+    sole = param.String("", doc="the one field whose dial is shown; empty for all")
 
     def __init__(self, state: State | None = None, lesson: Lesson | None = None, **params: Any) -> None:
         super().__init__(**params)
@@ -196,7 +196,7 @@ class Controls(pn.viewable.Viewer):
         self._lock()
 
     def _lock(self) -> None:
-        """Disable what a lesson locks."""
+        """Disable the fields that a lesson locks."""
         inputs = [(control.field, control.text) for control in (*self.dials.values(), *self.fields.values(), self.multiplier)]
         inputs += [(field, dial.slider) for field, dial in self.dials.items()]
         for field, widget in (*inputs, *self.options.items(), *self.switches.items(), ("lipschitz", self.known)):
@@ -208,7 +208,7 @@ class Controls(pn.viewable.Viewer):
         return follow(widget(label, options, value=getattr(self.state, field)), self.state, field)
 
     def _known(self) -> pn.widgets.Select:
-        """A menu of the field L, what is known of a record's gradient: every ε rests on it."""
+        """A menu of the field L, the known bound on a record's gradient, on which every ε rests."""
         menu = widgets.select("known of one record's gradient", self._said_of_gradients(), "known")
 
         def chosen(event: Any) -> None:
@@ -231,7 +231,7 @@ class Controls(pn.viewable.Viewer):
         return "clip" if self.state.sensitivity == "clip" else "length"
 
     def _said_of_gradients(self) -> dict[str, str]:
-        """What may be supposed, and the length where one is."""
+        """The possible assumptions on gradients, with the length where there is one."""
         L = self.state.lipschitz
         length = format_short(L) if L is not None and L < inf else "Δ" if L is None else "1"
         return {"nothing: the clip may act": "nothing", f"length at most {length}": "length", "the paper's convention: Δ": "clip"}

@@ -48,13 +48,13 @@ class Planner(View):
 
     asks = ("aim", "target", "advantage", "tpr", "fpr", "field", "bound")
 
-    aim = param.Selector(default="epsilon", objects=list(AIMS), doc="what the target is for, by its name in `calibrate`")
+    aim = param.Selector(default="epsilon", objects=list(AIMS), doc="the target's kind, by its name in `calibrate`")
     advantage = param.Number(0.1, bounds=(0, 1), inclusive_bounds=(False, False), doc="the most advantage of an attacker")
     tpr = param.Number(0.05, bounds=(0, 1), inclusive_bounds=(False, False), doc="the most true positives, at the rate `fpr`")
     fpr = param.Number(0.01, bounds=(0, 1), inclusive_bounds=(False, False), doc="the rate of false alarms")
-    target = param.Number(1.0, bounds=(0, None), inclusive_bounds=(False, True), doc="the epsilon to be met")
+    target = param.Number(1.0, bounds=(0, None), inclusive_bounds=(False, True), doc="the target epsilon")
     field = param.Selector(default="sigma", objects=list(SOLVABLE_FIELDS), doc="what to solve for")
-    bound = param.Selector(default=BEST, objects=[BEST, *BOUNDS], doc="the bound that is to meet it, or the least that applies")
+    bound = param.Selector(default=BEST, objects=[BEST, *BOUNDS], doc="the bound that must meet it, or the least that applies")
     answer = param.ClassSelector(class_=Setting, allow_None=True, doc="the run found")
 
     def build(self) -> None:
@@ -108,7 +108,7 @@ class Planner(View):
         return float(self.advantage if self.aim == "advantage" else self.target)
 
     def _goal(self) -> str:
-        """The target in words, within a sentence."""
+        """The target in words."""
         if self.aim == "advantage":
             return f"gives an attacker an advantage of at most {format_share(self.advantage, THIN)}"
         if self.aim == "tpr":

@@ -1,4 +1,4 @@
-"""The read-outs: epsilon, in large type, and what it allows an attacker; and behind "More" the reasons, the assumptions, other
+"""The read-outs: epsilon, in large type, and its meaning for an attacker; and behind "More" the reasons, assumptions, other
 measures, and the statement of the guarantee.
 """
 
@@ -85,15 +85,13 @@ def times(before: float, now: float) -> str:
 
 
 class Headline(View):
-    """One big epsilon, and what it was before a change or would be otherwise."""
+    """One big epsilon, and its value before a change or otherwise."""
 
     precedence = 1  # after the figure, which the reader waits for
     by = param.String("", doc="the bound that it is by; empty for the smallest")
-    beside = param.String(
-        "", doc="the bound whose number it is compared with while nothing changes; empty for none, or the smallest"
-    )
+    beside = param.String("", doc="the bound that it is compared with while nothing changes; empty for none, or the smallest")
     compares = param.Boolean(True, doc="whether the two are compared")
-    before = param.Number(None, allow_None=True, doc="epsilon before the last change, for as long as it is shown")
+    before = param.Number(None, allow_None=True, doc="epsilon before the last change, while it is shown")
 
     def build(self) -> None:
         self.number = widgets.answer("headline")

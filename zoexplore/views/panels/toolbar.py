@@ -1,5 +1,5 @@
-"""The toolbar: presets, reset, pinning, the link to the page's state, the colour scheme; and files: curves and setting to save, a
-setting to paste, and code that reproduces the numbers and the figure.
+"""The toolbar: presets, reset, pinning, a link to the page's state, the colour scheme; and files: curves, settings, and code that
+reproduces the numbers and the figure.
 """
 
 from collections.abc import Awaitable, Callable

@@ -68,8 +68,8 @@ def _two_digits(x: float, whole: bool) -> float:
 
 
 class Quick(IntSlider):
-    """A slider whose moves reach the state at once, rather than after Panel's 50 ms. Panel merges moves that come while the
-    last one is handled.
+    """A slider that reports moves at once, rather than after Panel's 50 ms. Panel merges moves that come while the last one is
+    handled.
     """
 
     _debounce = 1

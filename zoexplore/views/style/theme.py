@@ -108,5 +108,5 @@ def root(*names: str) -> str:
 
 
 def script(last: str = "page") -> str:
-    """The script of every page, or with "named" of a notebook's cell; both name Bokeh's unnamed elements."""
+    """The script of every page; with "named", of a notebook's cell. Both name Bokeh's unnamed elements."""
     return "".join(Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8") for name in ("names", last))

@@ -54,7 +54,7 @@ def toggle(text: str, *sheets: str, **more: Any) -> pn.widgets.Toggle:
 
 
 def copier(text: str, copied: str = "", before: str = "") -> pn.widgets.Button:
-    """A button that copies a text, or else the page's address, to the clipboard, and says so.
+    """A button that copies a text, or by default the page's address, to the clipboard, and confirms it.
 
     The text is the button's first tag, which the script `before` may set.
     """
@@ -117,7 +117,7 @@ def bar(name: str) -> pn.indicators.Progress:
 
 
 def row(kind: str, *parts: Any, **more: Any) -> pn.Row:
-    """Parts beside each other, in the layout of their kind, over the whole width."""
+    """Parts beside each other, in their layout, over the whole width."""
     return pn.Row(*parts, **look(kind, **theme.STRETCH) | more)
 
 
@@ -142,7 +142,7 @@ def stack(*parts: Any, **more: Any) -> pn.Column:
 
 
 def fold(title: str, *parts: Any, collapsed: bool = True) -> pn.Card:
-    """What is shown when its title is clicked."""
+    """A part that a click on its title shows or hides."""
     header = short(f"<h3>{escape(title)}</h3>", "head")  # Panel's own title does not grow in a lecture
     return pn.Card(*parts, title=title, header=header, collapsed=collapsed, **look("fold", **theme.STRETCH))
 

@@ -36,7 +36,7 @@ class Asked:
         task: what to train on.
         methods, sigmas, K, beta, T, seeds, delta, accounting: as `zoexplore.training.plan` takes them.
         network: whether a small network replaces the task's own model.
-        size: (n, d) of generated data; the task's if None.
+        size: (n, d) for generated data; the task's if None.
         seconds: its time limit.
         epsilons: targets in place of noise scales; uses the finished comparison's tuning for them, if any.
     """
@@ -198,7 +198,7 @@ def tuned(task: Task) -> "Choices":
 
 
 def _prepared(asked: Asked) -> None:
-    """In a worker: load torch and the data ahead of need; errors are raised when needed."""
+    """In a worker: load torch and the data early; errors surface when they are used."""
     from zoexplore.training.engine import problem_of
 
     problem_of(asked.trained_on, 0.0)

@@ -32,7 +32,7 @@ class Train(View):
     asks = ("hidden",)
 
     hidden = param.Boolean(True, doc="whether bounds that hide the iterates are drawn, too")
-    frontier = param.ClassSelector(class_=Frontier, allow_None=True, doc="what was trained here, as far as it is known")
+    frontier = param.ClassSelector(class_=Frontier, allow_None=True, doc="the frontier trained here, so far")
 
     def build(self) -> None:
         self.choices = Choices(self.state)
@@ -74,7 +74,7 @@ class Train(View):
         self.push()
 
     def _draw(self, found: Frontier) -> None:
-        """Tuned methods if all have target epsilons; else every point by every bound, or one point's course."""
+        """The tuned methods if all points have target epsilons; else every point by every bound, or one point along its run."""
         aimed = any(point.target is not None for point in found.points)
         self.lines.visible, self.compared.visible = not aimed, aimed
         if aimed:

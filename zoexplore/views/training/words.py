@@ -75,7 +75,7 @@ def about(frontier: Frontier, delta: float, accounting: Accounting) -> str:
     if frontier.accounting.printed:
         said += " As printed: no guarantee."
     if accounting.schedule != "constant":
-        said += " The runs keep their β, and ε is that of such runs: not of the best β at every step, which the page is set to."
+        said += " The runs keep their β, and ε is theirs, not that of the best β at every step, which the page is set to."
     if frontier.delta != delta or frontier.accounting != accounting.replace(schedule="constant"):
         at = f"δ = {format_delta(frontier.delta)}"
         said += f" ε is counted at {at} as the page was set then; train again to count it as it is now."
