@@ -104,7 +104,7 @@ def accuracies(frontier: Frontier) -> str:
 
 
 def costs(frontier: Frontier) -> str:
-    """What each method chose and took at the middle epsilon."""
+    """Each method's choices and costs at the middle epsilon."""
     targets = sorted({p.target for p in frontier.points if p.target is not None})
     detail, rows = targets[len(targets) // 2], []
     for p in frontier.points:
@@ -121,7 +121,7 @@ def costs(frontier: Frontier) -> str:
 
 
 def chosen(found: Comparison, task: str) -> str:
-    """What every draw of the tuning chose, and what averaging the tail would have made of it."""
+    """Every draw's choices, and the accuracy that averaging the tail would have given."""
     head = (
         "method", "trials of a draw", "K", "T", "batch", "clip", "η/K", "β", "ridge", "R", "on validation",
         "last iterates", "tail averages", "gain", "a run of the mechanism",

@@ -84,7 +84,7 @@ def _uncount(notebook: NotebookNode) -> None:
 
 
 def _key(path: Path) -> str:
-    """A hash of everything of ours that the outputs depend on."""
+    """A hash of everything in this project that the outputs depend on."""
     code = sorted(file for file in (ROOT / "zoexplore").rglob("*") if file.suffix in {".py", ".css", ".js"})
     digest = sha256(PREPARED.encode())
     for file in (path, *code):
@@ -119,13 +119,13 @@ def is_answer(cell: NotebookNode) -> bool:
 
 
 def only_answers(notebook: NotebookNode) -> NotebookNode:
-    """Of an executed notebook the questions and answers alone, under its title."""
+    """The questions and answers of an executed notebook, under its title."""
     title = notebook.cells[0].source.partition("\n")[0]
     notebook.cells = [nbformat.v4.new_markdown_cell(f"{title}: answers"), *filter(is_answer, notebook.cells)]
     return notebook
 
 
 def as_written(notebook: NotebookNode) -> NotebookNode:
-    """An executed notebook as it is written: its solutions are text again."""
+    """An executed notebook in its source form: its solutions are text again."""
     notebook.cells = [cell for cell in notebook.cells if not is_answer(cell)]
     return notebook

@@ -73,7 +73,9 @@ def assemble(execute: bool = True) -> None:
 
 
 def katex(folder: Path) -> None:
-    """What draws formulas, into a folder: Panel brings the scripts, marimo the fonts, so that nothing comes from elsewhere."""
+    """Copy KaTeX, which draws formulas, into a folder: Panel brings the scripts, marimo the fonts, so that nothing comes from
+    elsewhere.
+    """
     fonts = folder / "fonts"
     fonts.mkdir(parents=True)
     for name in ("katex.min.css", "katex.min.js", "auto-render.min.js"):

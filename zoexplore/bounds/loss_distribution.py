@@ -106,8 +106,8 @@ class Losses:
         worse = np.zeros(N.shape)
         for kind in ORDERS[self.sampling]:
             left = np.ones(N.shape, bool)
-            # What an added record can tell at most may be less than was found; and where that is 0, both orders' is: delta at
-            # epsilon 0 is a total variation, the same in both.
+            # Skip an added record where the other order's epsilon already exceeds its largest loss, or is 0: delta at epsilon 0
+            # is a total variation, the same in both orders.
             if kind == sampled_loss.ADD and wanted == EPSILON:
                 left = (worse > 0) & ~(few_steps.largest_of_addition(N, q) + epsilon_of(rho, given) <= worse)
             if not left.any():

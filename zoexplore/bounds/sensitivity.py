@@ -13,7 +13,7 @@ def above_underflow(length) -> np.ndarray:
 
 
 class Sensitivity:
-    """What follows from a run's records, clip and neighbours alone: a part of `RunArrays`, with its fields and units."""
+    """The consequences of a run's records, clip and neighbours alone: a part of `RunArrays`, with its fields and units."""
 
     setting: Setting
     n: np.ndarray

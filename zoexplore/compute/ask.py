@@ -68,9 +68,9 @@ def no_answer(error: Exception) -> str:
 
 
 def quick(function: Callable, *args: Any) -> bool:
-    """Whether a call will take less than a redraw, as most recent ones of its kind did. On batches none does.
+    """Whether a call will take less than a redraw, as most recent ones of its kind did. Calls on batches never do.
 
-    Nor does a call with no `Setting` among its arguments: nothing is known of how long it takes. So a `Miniature` holds its own.
+    A call without a `Setting` is never quick, since its time cannot be predicted. So a `Miniature` holds its own.
     """
     run = _run(args)
     return run is not None and run.full_batch and median(_latest_seconds(function, args)) < REDRAW

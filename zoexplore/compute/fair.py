@@ -85,7 +85,7 @@ budget = Budget()  # of this process
 
 
 def counted_address(given: str) -> str:
-    """An address as it is counted: whoever holds one IPv6 address may hold its whole /48 network, so that counts as one."""
+    """The counted address: a holder of one IPv6 address may hold its whole /48 network, so that network counts as one."""
     try:
         address = ip_address(given.partition("%")[0])
     except ValueError:  # a unix socket has none

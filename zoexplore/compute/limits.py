@@ -17,7 +17,7 @@ class Limit:
     Args:
         name: of the environment variable, after `ZOEXPLORE_`.
         default: the value where the variable is not set.
-        unit: what is counted.
+        unit: the counted things.
         meaning: what the limit bounds, for the table in docs/deploy.md.
     """
 

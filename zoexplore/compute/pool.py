@@ -3,7 +3,7 @@
 Calls wait in one queue, which is fair by address: whoever has spent less comes first, and of one address's calls those that a
 slider waits for. One worker is always free for other addresses, and one for sliders, so that a map delays neither sliders nor
 other readers' maps. A queued call that nobody waits for any more is dropped; a running one may finish, and its worker is replaced
-only after a long time. So is the worker of a call that takes longer than any may.
+only after a long time. So is the worker of any call beyond the longest allowed time.
 """
 
 import threading

@@ -180,7 +180,7 @@ class Process:
         self._worker.close()
 
     def _answered_next(self) -> bool:
-        """Answer the next call; False where there are no more. Between calls nothing here holds on to the last one's session."""
+        """Answer the next call; False where none is left. Between calls nothing here holds on to the last one's session."""
         handed = self._calls.get()
         if handed is None:
             return False

@@ -153,7 +153,7 @@ def gains(setting: Setting, accounting: Accounting, x: str, y: str, xs: tuple, y
 
 
 def solved(setting: Setting, field: str, aim: str, wanted: Wanted, bound: str, accounting: Accounting) -> Setting | str:
-    """`calibrate` for one of its aims, epsilon, advantage or tpr, with the reason in place of an exception."""
+    """`calibrate` for epsilon, advantage or tpr; returns the reason where it raises."""
     try:
         return calibrate(setting, field, bound=bound, accounting=accounting, **{aim: wanted})  # type: ignore[arg-type]
     except (Unreachable, ValueError) as error:
@@ -161,7 +161,7 @@ def solved(setting: Setting, field: str, aim: str, wanted: Wanted, bound: str, a
 
 
 def recommended(setting: Setting, epsilon: float, bound: str, accounting: Accounting) -> Plan | str:
-    """`recommend` for the data, loss and length of a setting, with the reason in place of an exception."""
+    """`recommend` for the data, loss and length of a setting; returns the reason where it raises."""
     try:
         return recommend(setting, epsilon=epsilon, bound=bound, accounting=accounting)
     except (Unreachable, ValueError) as error:

@@ -25,7 +25,7 @@ def served() -> Any:
 
 
 def own_address() -> str | None:
-    """The address of the session in which this is called; None outside of any."""
+    """The address of the session in which this is called; None outside a session."""
     document = served()
     return address_of(document.session_context.request) if document and document.session_context.request else None
 

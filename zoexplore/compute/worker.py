@@ -1,8 +1,8 @@
-"""The child side of a worker process: it has loaded the accountant, and answers calls until there are no more.
+"""The child side of a worker process: it has loaded the accountant, and answers calls one by one.
 
 It imports the modules of the functions it receives, which must not import Panel. Calls and answers are pickled; what a call
-prints goes to the standard error. Nothing interrupts a call: a library that is interrupted while it loads or compiles may answer
-wrongly from then on. Who wants no answer any more waits for it, or ends the process.
+prints goes to the standard error. Nothing interrupts a call, because a library that is interrupted while it loads or compiles may
+return wrong answers later. A caller that no longer needs an answer waits for it, or ends the process.
 
 To load takes more than a second. One process, the fork server, only loads the accountant. Workers are forked from it, start in
 milliseconds, and share its memory. Where system libraries have threads of their own, as on macOS, a fork may find their locks
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def bound_memory() -> None:
-    """Have this process, and those that it begins, take no more memory each than a worker may; beyond that is a MemoryError."""
+    """Limit the memory of this process and of those that it starts; more raises MemoryError."""
     try:
         import resource
     except ImportError:  # Windows

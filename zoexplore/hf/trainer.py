@@ -1,4 +1,4 @@
-"""`ZOTrainer`: transformers' `Trainer` with Noisy-ZOGD in place of an optimiser of gradients."""
+"""`ZOTrainer`: transformers' `Trainer` with Noisy-ZOGD as its optimiser."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -208,8 +208,8 @@ class EpochSampler(Sampler):
 
 
 class StandIn(torch.optim.Optimizer):
-    """What `Trainer` takes for its optimiser: the mechanism's learning rate, for schedulers, and its state, for checkpoints. The
-    step itself is made where the batch is, in `training_step`.
+    """The optimiser that `Trainer` sees: the mechanism's learning rate, for schedulers, and its state, for checkpoints. The step
+    itself is made where the batch is, in `training_step`.
     """
 
     def __init__(self, mechanism: NoisyZOGD) -> None:
@@ -217,7 +217,7 @@ class StandIn(torch.optim.Optimizer):
         self.mechanism, self.param_groups = mechanism, mechanism.param_groups
 
     def step(self, closure: None = None) -> None:  # type: ignore[override]
-        """Nothing: it is made."""
+        """No effect: the mechanism has made the step."""
 
     def state_dict(self) -> dict[str, Any]:
         """The mechanism's state without the weights, which are saved beside it; empty before the first step."""

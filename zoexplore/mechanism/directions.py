@@ -289,7 +289,7 @@ class Perturbed:
 
 
 class InPlace(Perturbed):
-    """Moved, and back to w exactly.
+    """Moves the parameters in place, and back to exactly w.
 
     Args:
         copy: room for w, block by block, which steps may share; made here where it is empty.
@@ -324,7 +324,7 @@ class InPlace(Perturbed):
 
 
 class Layerwise(Perturbed):
-    """Nothing is moved: while it is open, layers are lent w + xi v_k as they run."""
+    """w stays in place: while open, layers run with copies at w + xi v_k."""
 
     def __init__(self, parameters: Parameters, frame: Frame, module: nn.Module) -> None:
         super().__init__(parameters, frame)

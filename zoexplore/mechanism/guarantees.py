@@ -1,4 +1,4 @@
-"""Guarantees of a run as it was made: steps that differ, assumptions that it did not keep.
+"""Guarantees of the steps that were made, which may differ or break assumptions.
 
 The accountant knows constant runs. A run is put down to such settings, none more private than it is, or its steps are added up
 here.

@@ -56,7 +56,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         setting: the run. xi > 0 is the two-point estimator, 0 the directional derivative. It needs an eta.
         sources: the generators: `Sources(seed, noise_seed)` to try things out, `Sources.secure()` for a release.
         declared: known constants of the loss; without them, only composition holds.
-        clipping: in place of the setting's, where given.
+        clipping: overrides the setting's.
         schedule: the shares beta_t of the T steps, a bound's `trajectory`, or a dict of T values each of beta, sigma, clip,
             batch.
         loss_of: "outputs" of the module, or "model" for `loss(module, batch)`.

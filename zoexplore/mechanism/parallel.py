@@ -83,7 +83,7 @@ class Ranks:
 
     @contextmanager
     def telling(self, length: int, is_flawed: Callable[[], bool]) -> Iterator[None]:
-        """Report a failure before the numbers were gathered to the others, in place of the numbers that they wait for."""
+        """Report a failure before the gathering to the other processes, which wait for numbers."""
         self._shared = False
         try:
             yield

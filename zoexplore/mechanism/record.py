@@ -12,8 +12,8 @@ from zoexplore.run.setting import REGIMES, Setting
 
 @dataclass(frozen=True)
 class Step:
-    """One step as it was made, in the fields of `Setting`, its mean taken over `batch` records; `clip` limits as `clipping` says,
-    `eta` 0 is a step that moved nothing and looked at no data.
+    """One finished step, in the fields of `Setting`, its mean taken over `batch` records; `clip` limits as `clipping` says, `eta`
+    0 is a step that moved nothing and looked at no data.
     """
 
     K: int
@@ -36,7 +36,7 @@ class Step:
 @dataclass(frozen=True)
 class Counts:
     """Steps made; quotients (records for a joint clip) that the clip checked and those it changed; steps where it changed any;
-    quotients that were not finite and counted as 0; steps that the projection moved. All of it is about the data.
+    quotients that were not finite and counted as 0; steps that the projection moved. All counts depend on the data.
     """
 
     steps: int = 0

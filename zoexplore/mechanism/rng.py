@@ -197,7 +197,7 @@ class Replay:
         self._source = None if device.type == "cpu" else torch.Generator(device)
 
     def fill(self, block: int, out: Tensor) -> Tensor:
-        """A block, in place of the numbers in `out`, shape (numbers,)."""
+        """Fill `out`, shape (numbers,), with a block."""
         if self._source is not None:
             out.normal_(generator=self._source.manual_seed((self._seed + block) % 2**63))
         elif out.dtype == torch.float64:
@@ -287,7 +287,7 @@ TO_UNIT, HALF, TO_QUARTERS = np.float32(2.0**-31), np.float32(0.5), np.float32(2
 
 @kernel
 def normals(out, key, stretch):
-    """Normal numbers in place of those in `out`, single precision. None exceeds 6.7.
+    """Fill `out` with normal numbers, single precision. None exceeds 6.7.
 
     Args:
         key: four words of 32 bits, as uint64.

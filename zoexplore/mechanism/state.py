@@ -122,7 +122,7 @@ class RunState:
             self.fingerprint.claim()
 
     def saved(self, groups: Groups, weights: bool) -> dict[str, Any]:
-        """The state, in tensors, numbers and words; with the parameters, or with their checksums in place of them.
+        """The state, in tensors, numbers and text, with the parameters or their checksums.
 
         Raises:
             RuntimeError: the last step was interrupted while it moved the parameters.

@@ -184,7 +184,7 @@ def inside(setting: Setting, bound: str = "sharp", accounting: Accounting = Acco
     frame = FRAME | {"height": 240, "logx": True, "invert_xaxis": True}
     panels: dict[str, dict[str, Any]] = {
         "How far apart the runs may be, z": {"z": path.z[:-1]},
-        "What noise hides, as a length": {"p, along the span": path.p, "a, across it": path.a},
+        "Length hidden by noise": {"p, along the span": path.p, "a, across it": path.a},
         "Cost of the step, ρ": {"ρ": path.rho},
         "Shares: β of the noise, π and α hidden": {"β": path.beta, "π": path.pi, "α": path.alpha},
     }
@@ -194,8 +194,8 @@ def inside(setting: Setting, bound: str = "sharp", accounting: Accounting = Acco
 def replay(setting: Setting, bound: str = "sharp", accounting: Accounting = Accounting()) -> hv.Layout:  # noqa: B008
     """A bound's argument step by step: two maps over `step`, of the distance of two runs and of the budget spent.
 
-    `hv.save(replay(run), "replay.html")` is a page with a slider that needs no server. Of long runs the last
-    `LONGEST_REPLAY` steps are played, in at most `FRAMES` frames. Arguments and errors are those of `inside`.
+    `hv.save(replay(run), "replay.html")` is a page with a slider that needs no server. Long runs play their last `LONGEST_REPLAY`
+    steps, in at most `FRAMES` frames. Arguments and errors are those of `inside`.
     """
     path = _path(guarantee(setting, bound, accounting))
     first = max(path.rho.size - LONGEST_REPLAY, 0)

@@ -28,7 +28,7 @@ _FRAME = ("logx", "logy", "xlim", "ylim", "title", "invert_xaxis", "padding", "s
 def save(drawn: Any, file: str | Path) -> None:
     """Write a figure as vectors with Matplotlib, in the look that it has here: SVG or PDF, by the file's ending.
 
-    Of a map over steps the last one is written.
+    The last frame of a map over steps is written.
 
     Raises:
         ImportError: Matplotlib is not installed.

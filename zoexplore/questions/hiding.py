@@ -23,7 +23,7 @@ TOO_SHORT = "The run is too short, or its steps too weak, to wear down what earl
 
 @dataclass(frozen=True)
 class Gain:
-    """What hiding the iterates gains for some runs: arrays of one shape.
+    """The gain of hiding the iterates for some runs: arrays of one shape.
 
     Args:
         composition: epsilon if every iterate is published.
@@ -46,7 +46,7 @@ class Gain:
 
 
 def gain_along(setting: Setting, field: str, values: Iterable[float], accounting: Accounting = DEFAULT) -> Gain:
-    """What hiding gains along a field, with all bounds compared under the run's own supposition.
+    """The gain of hiding along a field, with all bounds compared under the run's own supposition.
 
     Raises:
         ValueError: the field is unknown, or a value is not allowed.
@@ -72,7 +72,7 @@ def gain_along(setting: Setting, field: str, values: Iterable[float], accounting
 def gain_map(
     setting: Setting, x: str, y: str, xs: Iterable[float], ys: Iterable[float], accounting: Accounting = DEFAULT
 ) -> Gain:
-    """What hiding gains over two fields: arrays of shape (len(ys), len(xs)).
+    """The gain of hiding over two fields: arrays of shape (len(ys), len(xs)).
 
     Raises:
         ValueError: a field is unknown, or a value is not allowed.

@@ -110,7 +110,7 @@ def decades(low: float, high: float) -> dict[float, str]:
 
 
 def drawable(epsilon: np.ndarray) -> np.ndarray:
-    """Finite positive values as they are; nan for others, which have no place on a log axis."""
+    """Finite positive values unchanged; nan for others, which have no place on a log axis."""
     return np.where(np.isfinite(epsilon) & (epsilon > 0), epsilon, np.nan)
 
 

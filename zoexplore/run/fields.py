@@ -102,7 +102,7 @@ OPTIONS = {  # options of `Setting` and `Accounting`: their names
     },
     "conversion": {"gaussian": "Gaussian, exact", "cks": "Rényi, Canonne et al.", "mironov": "Rényi, Mironov"},
     "sensitivity": {"least": "by what is supposed", "clip": "by the clip, as in the paper"},
-    "schedule": {"constant": "β as it is set", "optimal": "the best β"},
+    "schedule": {"constant": "β of the run", "optimal": "the best β"},
 }  # fmt: skip
 _LONG = re.compile(r"(?<![\w.])\d{4,}(?![\w.])")
 _IN_WORDS = {str(2**53): "2⁵³", "1e-300": "10⁻³⁰⁰", ", or None for all": ", or leave it empty for all"}

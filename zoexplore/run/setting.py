@@ -55,7 +55,7 @@ class Setting:
         M: smoothness of the loss; `inf` if unknown, and the bounds that need it do not apply.
         m: strong convexity of the loss, `ridge` included; only used in the regime "strongly-convex".
         ridge: strong convexity from a term outside the clip, the same for every data set.
-        eta: step size; `None` means K/M, also after `replace`, and stays `None` while M is `inf`. Of the bounds without M only
+        eta: step size; `None` means K/M, also after `replace`, and stays `None` while M is `inf`. Among bounds without M only
             output perturbation depends on it.
         xi: perturbation scale of the two-point estimator; 0 is the directional derivative.
         delta: target delta, from 1e-300 to below 1.
@@ -247,7 +247,7 @@ def supposition(setting: Setting, accounting: Accounting) -> str:
     >>> supposition(run, Accounting()), supposition(run.replace(lipschitz=1.0), Accounting())
     ('nothing is known of gradients: the clip may act', "every record's gradient is at most L = 1 long")
     >>> supposition(run.replace(lipschitz=1.0), Accounting(sensitivity="clip"))
-    "the paper's convention: the clip is supposed idle, and a record is counted by it"
+    "the paper's convention: the clip is assumed idle, but bounds a record's effect"
     """
     slope = setting.clip if setting.lipschitz is None else setting.lipschitz
     if accounting.sensitivity == "clip" and slope <= setting.clip:

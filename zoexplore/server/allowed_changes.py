@@ -1,7 +1,7 @@
 """The changes that a browser may make to its session's document by Bokeh's patches: those of widgets alone.
 
-Bokeh's server applies any patch to any property of any model, and unpacks packed data before it checks them. Here only plain
-values pass, to the properties in `SETTABLE`; no text that is shown as HTML is among those.
+Bokeh's server applies any patch to any property of any model, and unpacks packed data before it checks them. Only plain values
+pass, for the properties in `SETTABLE`, none of which is shown as HTML.
 """
 
 import logging
@@ -47,7 +47,7 @@ EVENTS_OF_PAGES = frozenset(
 
 
 class Malformed(ValueError):
-    """A message that no page of ours sends."""
+    """A message that this package's pages never send."""
 
 
 def events_of(content: Any) -> list[dict[str, Any]]:

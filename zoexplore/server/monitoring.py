@@ -26,7 +26,7 @@ FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 ELSEWHERE = "bokeh", "panel"  # come with handlers of their own, and Panel with a level at which it logs all that it does
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
-# By the name after `zoexplore_`; those that end in `_total` only grow.
+# By the name after `zoexplore_`; values whose name ends in `_total` only grow.
 METRICS: dict[str, Callable[[], float]] = {
     "readers": lambda: len(seats.taken),
     "readers_most": lambda: READERS.value,
@@ -112,8 +112,8 @@ class Harmless(logging.Formatter):
 
 
 class Sparing(logging.Filter):
-    """Logs an error of one type from one pair of lines once a minute, since a visitor can make a callback fail at will. That a
-    reader leaves while something is on its way is no error.
+    """Logs an error of one type from one pair of lines once a minute, since a visitor can make a callback fail at will. A reader
+    who leaves during a transfer causes no error entry.
     """
 
     def __init__(self) -> None:

@@ -23,7 +23,7 @@ ALWAYS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-# For answers that are no page of ours, as pictures and scripts: nothing in them runs a script.
+# For answers other than this package's pages, such as pictures and scripts: nothing in them may run a script.
 INERT = (
     "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self'; form-action 'none'; base-uri 'none'; "
     "frame-ancestors {frames}"

@@ -1,4 +1,4 @@
-"""What `panel serve` says where it listens beyond this machine: it has Panel's handlers, and none of this package's guards."""
+"""A warning for `panel serve` beyond this machine: it has Panel's handlers, and none of this package's guards."""
 
 import argparse
 import logging

@@ -82,7 +82,7 @@ def aimed(
         method: key of `METHODS`; one without noise has no target.
         choice: the rest of the run.
         target: epsilon.
-        accounting: its conversion is kept.
+        accounting: only its conversion counts.
         hidden: whether bounds for the last iterate alone may be claimed.
     """
     made = configuration(task, method, choice, 1.0, hidden=hidden)

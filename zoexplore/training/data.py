@@ -90,7 +90,7 @@ def cosines(X: np.ndarray, count: int, width: float, seed: int = 0) -> np.ndarra
 
 
 def validation(data: Data, seed: int = 0) -> Data:
-    """The training records alone, a fifth of them held out in place of the test part, for choosing parameters."""
+    """The training records, with a fifth of them as the test part, for choosing parameters."""
     order = np.random.default_rng(seed).permutation(len(data.X))
     held = round(HELD_OUT * len(order))
     train, held_out = order[held:], order[:held]

@@ -34,7 +34,7 @@ _TEMPLATE = parse_template("""{% extends base %}
 
 
 def report(error: Exception) -> None:
-    """Log a callback's exception, and warn the reader that the page may be out of date. The latest few are kept."""
+    """Log a callback's exception, and warn the reader that the page may be out of date. It keeps the latest few."""
     _LOG.exception("a callback failed", exc_info=error)
     if area := _areas.get(pn.state.curdoc) if pn.state.curdoc else None:
         words = f"{type(error).__name__}: {reader_message(error)}. What is shown may not match the controls."

@@ -47,7 +47,7 @@ class Explorer(pn.viewable.Viewer):
         staged: bool = False,
         **params: Any,
     ) -> None:
-        """`search` is the query of the page's address, which is kept equal to the state.
+        """`search` is the query of the page's address, which follows the state.
 
         If `staged`, the caller runs `make`, so that a server can do other work between its stages.
         """
@@ -149,7 +149,7 @@ class Explorer(pn.viewable.Viewer):
             self.tabs.keep(views)
 
     def _prompt(self) -> pn.viewable.Viewable:
-        """A lesson's prompts, in place of the story, and without controls also the errors of its address."""
+        """A lesson's prompts instead of the story; without controls also the errors of its address."""
         words = widgets.html(self.lesson.html(), "words", "story")
         notice = [] if self.lesson.shows(*SETTABLE) else [self.controls.notice]
         prompt = widgets.component("prompt", words, *notice, sheet="prompt")

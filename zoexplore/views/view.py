@@ -18,7 +18,7 @@ from zoexplore.views.style import theme
 class View(pn.viewable.Viewer):
     """A view of a state. While `active` is false it computes nothing; once shown, it catches up.
 
-    Subclasses build themselves in `build`, and redraw in the coroutine `refresh`. What takes long they await: `found = await
+    Subclasses build themselves in `build`, and redraw in the coroutine `refresh`. They await slow calls: `found = await
     ask(function, *args)`. `pins` holds the state's pins. Their figures they build in light colours and show in a `canvas`.
     """
 
@@ -54,7 +54,7 @@ class View(pn.viewable.Viewer):
     def veil(self, part: pn.viewable.Viewable, kind: str = theme.WAITING) -> None:
         """Style a part as outdated while it shows an earlier state.
 
-        Not by its class: whenever one changes, Bokeh lays out the whole page again, which takes a browser longer than the figure.
+        It sets no class, because Bokeh lays out the whole page again whenever one changes, which takes longer than the figure.
         """
 
         def show(*_: Any) -> None:

@@ -191,7 +191,7 @@ def bound_moduli(M, atom, sums, outer, count, heights, moduli):
 @kernel()
 def split(Y, q, mu, panels, count, finer):
     """Cut panels over which exp(i Y L) rotates too far for 12 nodes; returns (whole panels, all panels), or -1 where they are too
-    many. Those that were cut come last and need 24 nodes.
+    many. Cut panels come last and need 24 nodes.
     """
     few = 0
     for i in range(count):

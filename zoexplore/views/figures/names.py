@@ -69,7 +69,8 @@ class Names:
 
         Args:
             ends: name, with its line breaks -> the value at the end, the colour, whether it is bold.
-            size: the figure's width and the frame's height in pixels. Not the frame's width, which the names' own margin changes.
+            size: the figure's width and the frame's height in pixels. The frame's width will not do, because the names' own
+                margin changes it.
             log: whether the axis is logarithmic.
             share: whether curves that end at the same height share a place, as equal ones do.
         """

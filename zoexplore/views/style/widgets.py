@@ -26,7 +26,7 @@ def html(text: str = "", *sheets: str, **more: Any) -> pn.pane.HTML:
 
 
 def short(text: str = "", *sheets: str, **more: Any) -> pn.pane.HTML:
-    """Text as wide as it is, for a row or a cell."""
+    """Text that takes its own width, for a row or a cell."""
     return pn.pane.HTML(text, stylesheets=[theme.css("text", *sheets)], **{"margin": 0} | more)
 
 

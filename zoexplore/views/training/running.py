@@ -74,7 +74,7 @@ class Running(pn.viewable.Viewer):
         self.train.label = label
 
     def begin(self) -> None:
-        """Start the requested run in place of the current one."""
+        """Start the requested run and end the current one."""
         try:
             asked = granted(self._asked())
         except ValueError as error:
@@ -192,7 +192,7 @@ def _infinite(frontier: Frontier, bounds: tuple[str, ...]) -> str:
 
 
 def _supposed(frontier: Frontier, bounds: tuple[str, ...]) -> str:
-    """What hollow marks rest on."""
+    """The assumptions behind hollow marks."""
     words = dict.fromkeys(w for p in frontier.points for b in bounds for w in supposed(p, b))
     return f"<p>Hollow marks suppose, without proof, that {escape('; '.join(words))}.</p>" if words else ""
 

@@ -27,7 +27,7 @@ _ADVANCE = "Trained in advance: the training default at several noise scales, ea
 
 
 class Train(View):
-    """A button, the figure of trained runs, and choices for more than one run. Nothing runs on its own."""
+    """A button, the figure of trained runs, and choices for more than one run. Nothing runs unasked."""
 
     asks = ("hidden",)
 
