@@ -251,7 +251,7 @@ def supposition(setting: Setting, accounting: Accounting) -> str:
     """
     slope = setting.clip if setting.lipschitz is None else setting.lipschitz
     if accounting.sensitivity == "clip" and slope <= setting.clip:
-        return "the paper's convention: the clip is supposed idle, and a record is counted by it"
+        return "the paper's convention: the clip is assumed idle, but bounds a record's effect"
     if slope == inf:
         return "nothing is known of gradients: the clip may act"
     counted = ", and a record is counted by the clip" if accounting.sensitivity == "clip" else ""
