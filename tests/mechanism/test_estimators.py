@@ -13,7 +13,7 @@ from tests.mechanism.problems import (
     run,
 )
 from zoexplore.mechanism import Sources, stiefel
-from zoexplore.mechanism.losses import two_point
+from zoexplore.mechanism.slopes import two_point
 
 N, D, K = 9, 11, 6
 

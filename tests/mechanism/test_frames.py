@@ -6,8 +6,9 @@ from scipy import stats
 
 from tests.effort import proof
 from zoexplore.mechanism import Sources
-from zoexplore.mechanism.directions import Dense, InPlace, Streamed, is_streamed
+from zoexplore.mechanism.directions import Dense, Streamed, is_streamed
 from zoexplore.mechanism.parameters import Parameters, add
+from zoexplore.mechanism.perturbation import InPlace
 from zoexplore.mechanism.rng import Replay
 
 

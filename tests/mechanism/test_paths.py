@@ -7,9 +7,11 @@ from tests.mechanism.problems import SETTING, classes, cross_entropy, data, netw
 from zoexplore import Setting
 from zoexplore.mechanism import NoisyZOGD, Sources
 from zoexplore.mechanism import step as steps
-from zoexplore.mechanism.directions import InPlace, Streamed
-from zoexplore.mechanism.losses import Losses, measure
+from zoexplore.mechanism.directions import Streamed
+from zoexplore.mechanism.losses import Losses
 from zoexplore.mechanism.parameters import Parameters
+from zoexplore.mechanism.perturbation import InPlace
+from zoexplore.mechanism.slopes import measure
 
 D, N, K = 40, 4, 3
 STEEP = 1e3

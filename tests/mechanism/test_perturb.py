@@ -7,8 +7,9 @@ from torch import nn
 
 from tests.mechanism.problems import ReadElsewhere, classes, cross_entropy, network, over, run
 from zoexplore.mechanism import NoisyZOGD, Sources
-from zoexplore.mechanism.directions import Dense, InPlace, Layerwise, Perturbation, Streamed
+from zoexplore.mechanism.directions import Dense, Streamed
 from zoexplore.mechanism.parameters import Parameters
+from zoexplore.mechanism.perturbation import InPlace, Layerwise, Perturbation
 
 DOUBLE = {"dtype": torch.float64}
 
@@ -91,8 +92,8 @@ def test_losses_are_those_at_the_moved_parameters_which_nothing_moved(name, make
 @pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("keep_copy", [None, False])
 def test_half_precision_needs_no_copy(kind, keep_copy, monkeypatch):
-    monkeypatch.setattr("zoexplore.mechanism.directions.SMALL", 10)
-    monkeypatch.setattr("zoexplore.mechanism.directions.MIDDLING", 10)
+    monkeypatch.setattr("zoexplore.mechanism.perturbation.SMALL", 10)
+    monkeypatch.setattr("zoexplore.mechanism.perturbation.MIDDLING", 10)
     X, y = classes()
     made = over(network().to(kind), xi=0.3, keep_copy=keep_copy)
     copied = over(network().to(kind), xi=0.3, keep_copy=True)
@@ -112,7 +113,7 @@ def test_steps_are_those_of_parameters_that_are_moved():
 
 @pytest.mark.parametrize("kind", [torch.float64, torch.bfloat16])
 def test_a_module_that_reads_past_its_layers_is_found_out_and_moved(kind, monkeypatch):
-    monkeypatch.setattr("zoexplore.mechanism.directions.MIDDLING", 10)
+    monkeypatch.setattr("zoexplore.mechanism.perturbation.MIDDLING", 10)
     X, y = classes()
     made, copied = (over(ReadElsewhere().to(kind), xi=0.3, keep_copy=copy) for copy in (None, True))
     assert made._perturbation.module is not None

@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from zoexplore.mechanism.batches import number_of, part
-from zoexplore.mechanism.directions import Perturbed
-from zoexplore.mechanism.losses import Losses, made_of, quotient
+from zoexplore.mechanism.losses import Losses
+from zoexplore.mechanism.perturbation import Perturbed
 from zoexplore.mechanism.record import Step
+from zoexplore.mechanism.slopes import made_of, quotient
 
 ENOUGH = 2  # fewest records in a batch for a check of mixing
 RARER = 4  # factor between the steps of two checks

@@ -16,13 +16,15 @@ from zoexplore.mechanism.arguments import Schedule, planned
 from zoexplore.mechanism.batches import Batch
 from zoexplore.mechanism.checks import Mixed
 from zoexplore.mechanism.checksums import Changed, of_records
-from zoexplore.mechanism.directions import Frame, Perturbation, Perturbed, frame, is_streamed
-from zoexplore.mechanism.losses import AT_ONCE, Losses, Slopes, measure, objective
+from zoexplore.mechanism.directions import Frame, frame, is_streamed
+from zoexplore.mechanism.losses import Losses, Objective
 from zoexplore.mechanism.parallel import Drifted, Flawed, Ranks
 from zoexplore.mechanism.parameters import Parameters
+from zoexplore.mechanism.perturbation import Perturbation, Perturbed
 from zoexplore.mechanism.record import Declared, RunRecord, Step
 from zoexplore.mechanism.report import Progress, Report, privacy_report
 from zoexplore.mechanism.rng import Sources, untouched_on_error
+from zoexplore.mechanism.slopes import AT_ONCE, Slopes, measure
 from zoexplore.mechanism.state import RunState
 from zoexplore.mechanism.step import HEAD, Estimate, Rates, apply, estimated, into_ball, noisy, summed
 from zoexplore.run.setting import Setting
@@ -104,7 +106,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         setting = setting if clipping is None else setting.replace(clipping=clipping)
         arguments.check(setting, microbatch, chunk_size)
         declared.describe(setting)  # refuses what cannot be
-        self.objective = objective(parameters, loss, loss_of, device)
+        self.objective = Objective(parameters, loss, loss_of, device)
         self._ranks = Ranks(group)
         self._ranks.share(sources, self.objective.tensors)
         trained, lr = Parameters(self.objective.tensors), setting.eta / setting.K
@@ -112,7 +114,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         self._streamed = is_streamed(directions, trained, setting.K)
         self._microbatch = microbatch or (setting.n if group is None else -(-(setting.batch or setting.n) // self._ranks.size))
         self._chunk_size = chunk_size
-        if chunk_size is None and self.objective.plain is None:
+        if chunk_size is None and self.objective.of_vector:
             self._chunk_size = max(1, AT_ONCE // (setting.d * min(self._microbatch, 8)))
         layers = self.objective.layers if setting.xi > 0 else None
         self._perturbation = Perturbation(trained, layers, keep_copy, setting.K)

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from zoexplore.mechanism.clipping import RULES, join, split
 from zoexplore.mechanism.directions import Frame
-from zoexplore.mechanism.losses import Slopes
 from zoexplore.mechanism.parameters import Parameters, add, pieces
 from zoexplore.mechanism.record import Step
 from zoexplore.mechanism.rng import Generator, Sources, normal, words
+from zoexplore.mechanism.slopes import Slopes
 
 LEAST_NOISE = 1e-270  # eta sigma; far enough from the least double for the square root of a share and a dimension beside it
 HEAD = 5  # numbers that processes exchange of a step's records, beside their sums

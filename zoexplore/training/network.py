@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from zoexplore.mechanism import clipping
-from zoexplore.mechanism.losses import two_point
+from zoexplore.mechanism.slopes import two_point
 from zoexplore.training.models import Perceptron
 from zoexplore.training.problem import CHUNK, Problem
 from zoexplore.training.tasks import Task

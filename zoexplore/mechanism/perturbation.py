@@ -1,0 +1,213 @@
+"""The parameters at points w + xi v along a direction, where losses are evaluated.
+
+They are moved in place and back, or each layer is lent moved ones as it runs. Its own are then never written to: the way back is
+exact in every kind of number, nothing is copied but one layer, and what stops a step leaves w as it was.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from zoexplore.mechanism.directions import Frame
+from zoexplore.mechanism.parameters import MIDDLING, SMALL, Parameters, flat
+
+READ_BY_PARENT = (nn.MultiheadAttention,)  # layers that read their children's parameters and do not call them
+
+
+class Perturbation:
+    """Evaluates losses at w + xi v: layer by layer if the module allows it, or by moving the parameters in place, and back by a
+    copy.
+
+    Args:
+        parameters: the moved tensors.
+        module: its layers may run with moved copies of their parameters; None where there is none.
+        keep_copy: move them in place all the same; where None, if they are few.
+        K: of the run.
+    """
+
+    def __init__(self, parameters: Parameters, module: nn.Module | None, keep_copy: bool | None, K: int) -> None:
+        self.parameters = parameters
+        few = parameters.d <= (SMALL if K == 1 else MIDDLING)  # one direction has no memory of its own
+        self.module = None if (few if keep_copy is None else keep_copy) else module
+        self._copy: list[Tensor] = []
+
+    def check_reach(self, losses: Callable[[Any], Tensor], batch: Any) -> None:
+        """Move the parameters in place from here on if the module reads any past the layers that hold them."""
+        if self.module is not None and not self._reaches_all(losses, batch, self.module):
+            self.module = None
+
+    def along(self, frame: Frame) -> "Perturbed":
+        """The parameters during one step."""
+        if self.module is not None:
+            return Layerwise(self.parameters, frame, self.module)
+        return InPlace(self.parameters, frame, self._copy)
+
+    def _reaches_all(self, losses: Callable[[Any], Tensor], batch: Any, module: nn.Module) -> bool:
+        """Whether what layers are lent is all that a module sees of its parameters: losses are the same where these are nan
+        whenever no layer that holds them runs.
+        """
+        tensors = self.parameters.tensors
+        expected, own = losses(batch), [t.data for t in tensors]
+        try:
+            for t in tensors:
+                t.data = t.data.new_full((), torch.nan).expand(t.shape)
+            with Lent(module, tensors, own.__getitem__):
+                found = losses(batch)
+        except (RuntimeError, ValueError):  # a kernel that does not take such a tensor was given one
+            return False
+        finally:
+            for t, data in zip(tensors, own, strict=True):
+                t.data = data
+        return torch.equal(found.nan_to_num(), expected.nan_to_num()) and torch.equal(found.isnan(), expected.isnan())
+
+
+class Perturbed:
+    """The parameters during a step: at w, or at a point where losses are evaluated.
+
+    Attributes:
+        point: where they are: at w + xi v_k, for the number k of a probe and xi; None at w.
+    """
+
+    def __init__(self, parameters: Parameters, frame: Frame) -> None:
+        self.parameters, self.frame = parameters, frame
+        self.point: tuple[int, float] | None = None
+
+    def __enter__(self) -> "Perturbed":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.back()
+
+    def to(self, k: int, xi: float) -> None:
+        """Go to w + xi v_k."""
+        raise NotImplementedError
+
+    def back(self) -> None:
+        """Go back to w."""
+        self.point = None
+
+
+class InPlace(Perturbed):
+    """Moves the parameters in place, and back to exactly w.
+
+    Args:
+        copy: room for w, block by block, which steps may share; made here where it is empty.
+    """
+
+    def __init__(self, parameters: Parameters, frame: Frame, copy: list[Tensor]) -> None:
+        super().__init__(parameters, frame)
+        self.copy = copy
+
+    def to(self, k: int, xi: float) -> None:
+        """Move; to the other side of the same probe by the copy alone, without the probe."""
+        blocks = self.parameters.blocks
+        if not self.copy:
+            with torch.inference_mode(False):  # steps may be made under it, and later ones not
+                self.copy += [torch.empty_like(block) for block in blocks]
+        before, self.point, self.parameters.displaced = self.point, (k, xi), True
+        for own, block in zip(self.copy, blocks, strict=True):
+            if before is None:
+                own.copy_(block)
+            elif before == (k, -xi):  # from w + v to w - v
+                torch.sub(own, block, out=block).add_(own)
+            else:
+                block.copy_(own)
+        if before != (k, -xi):
+            self.frame.add(k, xi)
+
+    def back(self) -> None:
+        if self.point is not None:
+            for own, block in zip(self.copy, self.parameters.blocks, strict=True):
+                block.copy_(own)
+            self.point, self.parameters.displaced = None, False
+
+
+class Layerwise(Perturbed):
+    """w stays in place: while open, layers run with copies at w + xi v_k."""
+
+    def __init__(self, parameters: Parameters, frame: Frame, module: nn.Module) -> None:
+        super().__init__(parameters, frame)
+        self._lent = Lent(module, parameters.tensors, self._moved)
+
+    def __enter__(self) -> "Layerwise":
+        self._lent.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._lent.__exit__(*error)
+
+    def to(self, k: int, xi: float) -> None:
+        self.point = k, xi
+
+    def _moved(self, i: int) -> Tensor | None:
+        if self.point is None:
+            return None
+        (k, xi), moved, blocks = self.point, self.parameters.tensors[i].data.clone(), self.parameters.blocks_of[i]
+        parts = flat(moved).split(self.parameters.sizes[blocks.start : blocks.stop])
+        for j, part in zip(blocks, parts, strict=True):
+            part.add_(self.frame.part(k, j), alpha=xi)
+        return moved
+
+
+class Lent:
+    """While it is open, the layers of a module hold other numbers for their parameters as long as they run.
+
+    Args:
+        module: whose layers.
+        tensors: its parameters that may be lent.
+        of: by their number, what to lend for one; None for itself.
+    """
+
+    def __init__(self, module: nn.Module, tensors: Sequence[Tensor], of: Callable[[int], Tensor | None]) -> None:
+        self.tensors, self.of = tensors, of
+        self._layers = list(_layers(module, {id(t): i for i, t in enumerate(tensors)}))
+        self._own: dict[int, Tensor] = {}  # what was there, of those that are lent
+        self._running = [0] * len(tensors)  # how many layers that hold it
+        self._handles: list[Any] = []
+
+    def __enter__(self) -> "Lent":
+        for layer, held in self._layers:
+            self._handles.append(layer.register_forward_pre_hook(Hook(partial(self._lend, held))))
+            self._handles.append(layer.register_forward_hook(Hook(partial(self._give_back, held)), always_call=True))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for handle in self._handles:
+            handle.remove()
+        for i, own in self._own.items():
+            self.tensors[i].data = own
+        self._handles, self._own = [], {}
+
+    def _lend(self, held: list[int]) -> None:
+        for i in held:
+            self._running[i] += 1
+            if self._running[i] == 1 and (lent := self.of(i)) is not None:
+                self._own[i], self.tensors[i].data = self.tensors[i].data, lent
+
+    def _give_back(self, held: list[int]) -> None:
+        for i in held:
+            self._running[i] -= 1
+            if self._running[i] == 0 and i in self._own:
+                self.tensors[i].data = self._own.pop(i)
+
+
+class Hook:
+    """A hook of this package, which does not change how the module computes."""
+
+    def __init__(self, call: Callable[[], None]) -> None:
+        self.call = call
+
+    def __call__(self, *_: Any) -> None:
+        self.call()
+
+
+def _layers(module: nn.Module, numbers: dict[int, int]) -> Iterator[tuple[nn.Module, list[int]]]:
+    """The parts of a module that hold some of the parameters, and which."""
+    for part in module.modules():
+        own = part.parameters(recurse=isinstance(part, READ_BY_PARENT))
+        held = [numbers[id(p)] for p in own if id(p) in numbers]
+        if held:
+            yield part, held
