@@ -10,12 +10,12 @@ from mpmath import mp, mpf
 from scipy.stats import norm
 
 from tests.bounds.strategies import powers, settings_of_runs
-from tests.convention import DEMONSTRATION, Accounting, epsilon, guarantee
+from tests.convention import DEMONSTRATION, Accounting, guarantee
 from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.conversion import delta_of, epsilon_of
 from zoexplore.bounds.loss_distribution import Losses
 from zoexplore.bounds.tradeoff import TradeOff
-from zoexplore.questions.risk import along, of_pair, pair_for_advantage, pair_for_positives
+from zoexplore.questions.risk import of_pair, pair_for_advantage, pair_for_positives
 
 RATES = np.array([0.0, 1e-9, 1e-4, 0.01, 0.2, 0.5, 0.9, 1.0])
 
@@ -115,12 +115,6 @@ def test_a_wanted_answer_comes_to_a_pair(advantage, fpr):
     assert of_pair(*pair_for_advantage(advantage)).advantage == pytest.approx(advantage, rel=1e-9)
     tpr = fpr + (1 - fpr) * 0.3
     assert of_pair(*pair_for_positives(fpr, tpr)).true_positive_rate(fpr) == pytest.approx(tpr, rel=1e-9)
-
-
-def test_along_a_field():
-    found = along(DEMONSTRATION, "sigma", [1e-3, 2e-3], "composition")
-    assert found[0].advantage > found[1].advantage
-    assert epsilon(DEMONSTRATION, "composition") > 0
 
 
 @pytest.mark.parametrize(

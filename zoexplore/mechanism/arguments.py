@@ -9,7 +9,6 @@ from torch import Tensor, distributed, nn
 
 from zoexplore.bounds import guarantee
 from zoexplore.bounds.bound import Trajectory
-from zoexplore.mechanism.parameters import Parameters
 from zoexplore.mechanism.record import Declared
 from zoexplore.mechanism.rng import Sources
 from zoexplore.mechanism.state import SCHEDULED
@@ -80,16 +79,6 @@ def grouped(given: Iterable[Mapping[str, Any]], trained: Sequence[Tensor], lr: f
     if rest := [t for t in trained if id(t) not in named]:
         groups.insert(0, {"lr": lr, "params": rest})
     return [group | {"numbers": sorted(number[id(p)] for p in group["params"])} for group in groups]
-
-
-def check_start(parameters: Parameters, setting: Setting) -> None:
-    """Raises ValueError if the start does not fit the setting."""
-    if parameters.d != setting.d:
-        raise ValueError(f"d = {setting.d} is not allowed: there are {parameters.d} parameters to train")
-    if not all(bool(block.isfinite().all()) for block in parameters.blocks):
-        raise ValueError("the start has numbers that are not finite")
-    if setting.R < inf and (length := parameters.length()) > setting.R:
-        raise ValueError(f"the start has length {length:.4g}, beyond R = {setting.R:.4g}: scale it down, or take a larger R")
 
 
 Schedule = Mapping[str, Sequence[float]] | Sequence[float] | np.ndarray | Trajectory | None

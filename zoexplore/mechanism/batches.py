@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from math import inf
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,7 +14,6 @@ from torch.utils.data import DataLoader, Dataset, Sampler, default_collate
 
 from zoexplore.mechanism.checksums import of_records
 from zoexplore.mechanism.rng import Sources
-from zoexplore.run.setting import Setting
 
 
 class BatchDraws:
@@ -118,16 +117,6 @@ class Batch:
         return Batch(self.records, tree_map(lambda x: x.pin_memory() if isinstance(x, Tensor) else x, self.data))
 
 
-class Run(Protocol):
-    """The part of a `NoisyZOGD` that a sampler uses."""
-
-    @property
-    def setting(self) -> Setting: ...
-    @property
-    def steps(self) -> int: ...
-    def drawn(self, t: int) -> Tensor: ...
-
-
 class PrivateSampler(Sampler):
     """Draws the batches of a run's remaining steps for a `DataLoader`, ready for `NoisyZOGD.step`.
 
@@ -136,11 +125,11 @@ class PrivateSampler(Sampler):
             optimiser.step(batch)
 
     Args:
-        optimiser: the run.
+        optimiser: a `NoisyZOGD`.
         dataset: its n records, by index.
     """
 
-    def __init__(self, optimiser: Run, dataset: Any) -> None:
+    def __init__(self, optimiser: Any, dataset: Any) -> None:
         check_size(dataset, optimiser.setting.n)
         self.optimiser, self.dataset = optimiser, Numbered(dataset)
 

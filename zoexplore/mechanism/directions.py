@@ -1,13 +1,9 @@
-"""The K orthonormal directions of a step, uniform on the Stiefel manifold, in memory or regenerated; and the parameters at points
-along them.
+"""The K orthonormal directions of a step, uniform on the Stiefel manifold, in memory or regenerated.
 
 A dense frame is the matrix U, shape (d, K). A streamed one comes from unit vectors V = [v_1 .. v_K], independent and uniform on
 the sphere, of which only the seeds are kept; sums over its columns run block by block. With A the inverse of the Cholesky factor
 of V'V = R'R, U = V R^-1 = V A is uniform on the manifold. For if independent chi variables stretch the columns of V, it is a
 Gaussian matrix, and the same U its orthonormal factor.
-
-For losses at w + xi v the parameters move in place and back, or each layer runs with moved copies. Copies leave the layer's own
-parameters untouched: w is exact in every dtype and after an interruption, and only one layer is copied.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,6 @@
 """`NoisyZOGD`: differentially private training from loss values along random directions, for a model of one's own."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from inspect import unwrap
 from math import nan
@@ -14,13 +13,12 @@ from torch import Tensor, nn
 from zoexplore.mechanism import arguments, batches
 from zoexplore.mechanism.arguments import Schedule, planned
 from zoexplore.mechanism.batches import Batch
-from zoexplore.mechanism.checks import Mixed
-from zoexplore.mechanism.checksums import Changed, of_records
+from zoexplore.mechanism.checksums import of_records
 from zoexplore.mechanism.directions import Frame, frame, is_streamed
 from zoexplore.mechanism.losses import Losses, Objective
 from zoexplore.mechanism.parallel import Drifted, Flawed, Ranks
 from zoexplore.mechanism.parameters import Parameters
-from zoexplore.mechanism.perturbation import Perturbation, Perturbed
+from zoexplore.mechanism.perturbation import Perturbation
 from zoexplore.mechanism.record import Declared, RunRecord, Step
 from zoexplore.mechanism.report import Progress, Report, privacy_report
 from zoexplore.mechanism.rng import Sources, untouched_on_error
@@ -29,10 +27,6 @@ from zoexplore.mechanism.state import RunState
 from zoexplore.mechanism.step import HEAD, Estimate, Rates, apply, estimated, into_ball, noisy, summed
 from zoexplore.run.setting import Setting
 
-GONE = (
-    "the report would not be of this model, and says ε = ∞ from here on. Begin a new run, or make the model and the optimiser "
-    "again and load a state_dict from before it"
-)
 UNDECLARED = Declared()
 EVERY = 2.0  # seconds between two looks at the progress
 
@@ -110,7 +104,7 @@ class NoisyZOGD(torch.optim.Optimizer):
         self._ranks = Ranks(group)
         self._ranks.share(sources, self.objective.tensors)
         trained, lr = Parameters(self.objective.tensors), setting.eta / setting.K
-        arguments.check_start(trained, setting)
+        trained.check_start(setting)
         self._streamed = is_streamed(directions, trained, setting.K)
         self._microbatch = microbatch or (setting.n if group is None else -(-(setting.batch or setting.n) // self._ranks.size))
         self._chunk_size = chunk_size
@@ -291,7 +285,7 @@ class NoisyZOGD(torch.optim.Optimizer):
                 return nan
             microbatch = max(1, min(self._microbatch, len(drawn)))
             losses = Losses(self.objective, microbatch, run.fingerprint, run.parameters.device)
-            with self._unchanged_by_others(), losses.without_autocast(), untouched_on_error(self.sources.directions):
+            with run.unchanged_by_others(), losses.without_autocast(), untouched_on_error(self.sources.directions):
                 return self._moved(step, drawn, data, losses)
 
     def _moved(self, step: Step, drawn: Tensor, data: Any, losses: Losses) -> float:
@@ -305,7 +299,7 @@ class NoisyZOGD(torch.optim.Optimizer):
             self._perturbation.check_reach(losses.here, batches.part(data, slice(0, 1)))
         with self._perturbation.along(directions) as perturbed:
             if is_due:
-                self._check_losses(losses, perturbed, data, step)
+                run.check_losses(losses, perturbed, data, step)
             own = self._ranks.records(len(drawn), losses.microbatch)
             slopes = Slopes(torch.zeros(0, step.K, dtype=torch.float64), 0, nan)
             if own.start < own.stop:
@@ -326,41 +320,6 @@ class NoisyZOGD(torch.optim.Optimizer):
             return ()
         records = drawn.numpy().tobytes(), of_records(data, len(drawn)).tobytes()
         return self.steps, step, self._run.rates.shares, records, autocast, self._run.fingerprint.bits()
-
-    @contextmanager
-    def _unchanged_by_others(self) -> Iterator[None]:
-        """Check that the model is as the last step left it; the same holds again if this step fails."""
-        run = self._run
-        self.objective.check()
-        run.parameters.check_in_place()
-        run.fingerprint.check_unclaimed()
-        if not run.ledger.has_moved:
-            arguments.check_start(run.parameters, run.setting)
-            run.fingerprint.start()
-        try:
-            run.fingerprint.check()
-            before = run.fingerprint.last
-            try:
-                yield
-            except BaseException:
-                run.fingerprint.last = before
-                raise
-        except Changed as found:
-            run.note(f"at step {self.steps + 1} {found}")
-            raise Changed(f"{found}: {GONE}") from None
-
-    def _check_losses(self, losses: Losses, perturbed: Perturbed, data: Any, step: Step) -> None:
-        """Check the losses. If they mix records now and did not before, nobody knows since when: that ends the guarantee."""
-        ledger, checks = self._run.ledger, self._run.checks
-        try:
-            checks.make(losses, perturbed, data, step, moved=ledger.has_moved)
-        except Mixed as found:
-            if ledger.has_moved and not checks.saw_change(self.objective.structure()):
-                since = f"of the steps since the {ledger.checked}th" if ledger.checked else "of the steps before"
-                self._run.note(f"at step {self.steps + 1} {found}; how many {since} were so is not known")
-            raise
-        ledger.checked = self.steps + 1
-        ledger.autocast |= losses.use_halves(data)
 
     def _move(self, directions: Frame, step: Step, found: Estimate) -> None:
         run, parameters = self._run, self._run.parameters

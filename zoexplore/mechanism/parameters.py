@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from math import sqrt
+from math import inf, sqrt
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from zoexplore.run.setting import Setting
 
 BLOCK = 2**17  # numbers processed at once: few enough for a processor's cache, enough to keep it busy
 LAUNCHED = 2**23  # the same elsewhere, where each of a block's ten operations is launched from here: some ten blocks a layer
@@ -99,6 +101,15 @@ class Parameters:
     def length(self) -> float:
         """|w|."""
         return sqrt(sum(float(torch.linalg.vector_norm(block, dtype=torch.float64)) ** 2 for block in self.blocks))
+
+    def check_start(self, setting: Setting) -> None:
+        """Raises ValueError if they are no start of a run with this setting."""
+        if self.d != setting.d:
+            raise ValueError(f"d = {setting.d} is not allowed: there are {self.d} parameters to train")
+        if not all(bool(block.isfinite().all()) for block in self.blocks):
+            raise ValueError("the start has numbers that are not finite")
+        if setting.R < inf and (length := self.length()) > setting.R:
+            raise ValueError(f"the start has length {length:.4g}, beyond R = {setting.R:.4g}: scale it down, or take a larger R")
 
     def check_in_place(self) -> None:
         """Raises RuntimeError where a tensor was given other memory, as `model.to(...)` does."""

@@ -1,7 +1,7 @@
 """The parameters at points w + xi v along a direction, where losses are evaluated.
 
-They are moved in place and back, or each layer is lent moved ones as it runs. Its own are then never written to: the way back is
-exact in every kind of number, nothing is copied but one layer, and what stops a step leaves w as it was.
+They move in place and back, or each layer runs with moved copies. Copies leave the layer's own parameters untouched: w is exact
+in every dtype and after an interruption, and only one layer is copied.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -11,16 +11,21 @@ from typing import Any
 from torch import Tensor
 
 from zoexplore.mechanism.batches import BatchDraws, SeenRecords
-from zoexplore.mechanism.checks import LossChecks
-from zoexplore.mechanism.checksums import Fingerprint
-from zoexplore.mechanism.losses import Objective
+from zoexplore.mechanism.checks import LossChecks, Mixed
+from zoexplore.mechanism.checksums import Changed, Fingerprint
+from zoexplore.mechanism.losses import Losses, Objective
 from zoexplore.mechanism.parameters import Parameters
+from zoexplore.mechanism.perturbation import Perturbed
 from zoexplore.mechanism.record import Counts, Declared, Ledger, RunRecord, Step
 from zoexplore.mechanism.rng import Sources
 from zoexplore.mechanism.step import Rates, check_noise
 from zoexplore.run.setting import Setting
 
 INTERRUPTED = "the last step was interrupted while it moved the parameters: load a state_dict from before it"
+GONE = (
+    "the report would not be of this model, and says ε = ∞ from here on. Begin a new run, or make the model and the optimiser "
+    "again and load a state_dict from before it"
+)
 SCHEDULED = ("beta", "sigma", "clip", "batch")  # the learning rate is torch's schedulers' to vary
 FIXED = ("K", "xi", "ridge", "R", "sampling", "clipping")
 SHARED = ("n", "d", "neighbours")  # fields that two phases of one run must share
@@ -102,6 +107,40 @@ class RunState:
         step = Step(eta=eta, **varied, **{name: getattr(setting, name) for name in FIXED})
         check_noise(step)
         return step
+
+    @contextmanager
+    def unchanged_by_others(self) -> Iterator[None]:
+        """Check that the model is as the last step left it; the same holds again if this step fails."""
+        self.objective.check()
+        self.parameters.check_in_place()
+        self.fingerprint.check_unclaimed()
+        if not self.ledger.has_moved:
+            self.parameters.check_start(self.setting)
+            self.fingerprint.start()
+        try:
+            self.fingerprint.check()
+            before = self.fingerprint.last
+            try:
+                yield
+            except BaseException:
+                self.fingerprint.last = before
+                raise
+        except Changed as found:
+            self.note(f"at step {self.counts.steps + 1} {found}")
+            raise Changed(f"{found}: {GONE}") from None
+
+    def check_losses(self, losses: Losses, perturbed: Perturbed, data: Any, step: Step) -> None:
+        """Check the losses. If they mix records now and did not before, nobody knows since when: that ends the guarantee."""
+        ledger, number = self.ledger, self.counts.steps + 1
+        try:
+            self.checks.make(losses, perturbed, data, step, moved=ledger.has_moved)
+        except Mixed as found:
+            if ledger.has_moved and not self.checks.saw_change(self.objective.structure()):
+                since = f"of the steps since the {ledger.checked}th" if ledger.checked else "of the steps before"
+                self.note(f"at step {number} {found}; how many {since} were so is not known")
+            raise
+        ledger.checked = number
+        ledger.autocast |= losses.use_halves(data)
 
     def note(self, flaw: str) -> None:
         """Record a flaw, unless there is one already."""

@@ -1,7 +1,7 @@
 """An attacker's advantage, true positives and posterior (docs/concepts.md, "What an attacker can do").
 
-`Guarantee` answers for one run, from its trade-off function (`bounds/tradeoff.py`). This module answers along a field and for a
-single pair (epsilon, delta), and gives the pair that guarantees a wanted answer.
+`Guarantee` answers for one run, from its trade-off function (`bounds/tradeoff.py`). This module answers for a single pair
+(epsilon, delta), and gives the pair that guarantees a wanted answer.
 
 >>> from zoexplore import guarantee
 >>> from zoexplore.run.presets import DEMONSTRATION
@@ -11,18 +11,15 @@ single pair (epsilon, delta), and gives the pair that guarantees a wanted answer
 (True, True)
 """
 
-from collections.abc import Iterable
 from math import inf, log, log1p
 from numbers import Real
 
 import numpy as np
 
-from zoexplore.bounds import guarantee
-from zoexplore.bounds.guarantee import DEFAULT
 from zoexplore.bounds.tradeoff import TradeOff
-from zoexplore.run.setting import Accounting, Setting, shown
+from zoexplore.run.setting import shown
 
-__all__ = ["TradeOff", "along", "of_pair"]
+__all__ = ["TradeOff", "of_pair"]
 
 
 def of_pair(epsilon: float, delta: float) -> TradeOff:
@@ -36,17 +33,6 @@ def of_pair(epsilon: float, delta: float) -> TradeOff:
     if not 0 <= delta <= 1:
         raise ValueError(f"delta = {shown(delta)} is not allowed: give a number from 0 to 1")
     return TradeOff(epsilons=(epsilon,), deltas=(delta,))
-
-
-def along(
-    setting: Setting, field: str, values: Iterable[float], bound: str = "sharp", accounting: Accounting = DEFAULT
-) -> list[TradeOff]:
-    """The trade-off at each value of one field of a run; trivial where the bound does not apply.
-
-    Raises:
-        ValueError: the bound or the field is unknown, or a value is not allowed.
-    """
-    return [guarantee(setting.replace(**{field: value}), bound, accounting).risk for value in values]
 
 
 def pair_for_advantage(advantage: float) -> tuple[float, float]:
