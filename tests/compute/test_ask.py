@@ -139,11 +139,11 @@ def test_a_view_that_falls_asleep_computes_no_further_and_catches_up():
         view.active = False
         assert not view.waiting
         view.state.ask(batch=None, T=77)
-        assert view.abscissa.line.location != 77
+        assert view.handle.line.location != 77
         view.active = True
 
     asyncio.run(sleep())
-    assert view.abscissa.line.location == 77
+    assert view.handle.line.location == 77
 
 
 def test_where_no_answer_comes_the_sign_goes_and_the_next_is_asked(monkeypatch):

@@ -70,7 +70,7 @@ def test_rates_can_be_typed_and_what_cannot_be_is_refused():
 def test_the_handle_and_a_click_set_the_rate():
     view = Attack()
     view.handle.param.update(held=True, asked=0.0312)
-    assert view.fpr == 0.031 == view.now.location and view.handle.label == f"3.1{THIN}% false alarms"
+    assert view.fpr == 0.031 == view.handle.line.location and view.handle.label == f"3.1{THIN}% false alarms"
     view.handle._tapped(SimpleNamespace(x=5.0))
     assert view.fpr == 0.99, "no rate is 1"
 

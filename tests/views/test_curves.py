@@ -78,7 +78,7 @@ def test_moving_t_moves_the_marks_and_not_the_curves():
     view.source.on_change("data", lambda attr, old, new: seen.append(new))
     view.state.T = 1000
     assert seen == []
-    assert view.abscissa.line.location == 1000
+    assert view.handle.line.location == 1000
     assert set(view.marks.data["x"]) == {1000} and view.handle.at == 1000
     shown = {each["key"]: each["number"] for each in view.legend.entries}
     run = DEMONSTRATION.replace(T=1000)
@@ -174,7 +174,7 @@ def test_along_any_field_the_data_are_the_accountants(turned, field):
     for bound, expected in curve(DEMONSTRATION.replace(xi=1e-9), field, values).items():
         np.testing.assert_array_equal(view.source.data[bound], finite(expected))
     a = AXES[field]
-    assert view.abscissa.line.location == pytest.approx(a.place(getattr(view.state.setting, field)))
+    assert view.handle.line.location == pytest.approx(a.place(getattr(view.state.setting, field)))
     start, end = view.figure.x_range.start, view.figure.x_range.end
     assert start <= view.source.data["x"].min() and view.source.data["x"].max() <= end
     assert view.handle.title == a.title
@@ -244,7 +244,7 @@ def test_the_frame_has_what_is_set_now_in_it(turned, field):
     """Also where a curve falls far below it, as along sigma and n."""
     view = turned(field)
     x, y = view.figure.x_range, view.figure.y_range
-    assert view.abscissa.line.location in (None, 0) or x.start <= view.abscissa.line.location <= x.end
+    assert view.handle.line.location in (None, 0) or x.start <= view.handle.line.location <= x.end
     drawn = [bound for bound in BOUNDS if not BOUNDS[bound].comparator and bound not in view.legend.muted]
     own = [guarantee(DEMONSTRATION, bound).epsilon for bound in drawn]
     assert all(y.start <= now <= y.end for now in own if now <= 1e5 * min(own)), "the rest is marked on the edge"
@@ -253,7 +253,7 @@ def test_the_frame_has_what_is_set_now_in_it(turned, field):
 def test_a_run_longer_than_the_axis_makes_it_longer():
     view = Curves(State(DEMONSTRATION.replace(T=3 * 10**7)))
     values = view.source.data["value"]
-    assert view.figure.x_range.end == values[-1] == 10**8 and view.abscissa.line.location == 3 * 10**7
+    assert view.figure.x_range.end == values[-1] == 10**8 and view.handle.line.location == 3 * 10**7
     expected = curve(DEMONSTRATION, "T", values, ["composition"])["composition"]
     np.testing.assert_array_equal(view.source.data["composition"], expected)
     view.state.ask(T=200)

@@ -22,7 +22,7 @@ from zoexplore.views.app import LONGEST_TOLD, MOST_TOLD, reader_message, report
 def test_the_parts_share_one_state():
     explorer = Explorer()
     explorer.controls.dials["T"].text.value = "50"
-    assert explorer.publish.now.location == 50
+    assert explorer.publish.handle.line.location == 50
     assert format_number(epsilon(DEMONSTRATION.replace(T=50), "sharp")) in explorer.headline.number.object
 
 

@@ -75,11 +75,11 @@ def test_a_name_is_shortened_to_what_its_margin_has_room_for(title, narrow, said
 def test_the_handle_drags_the_value_and_a_click_sets_it():
     view = Curves(State())
     view.handle.param.update(held=True, asked=1234.5)
-    assert view.state.T == 1230 and view.abscissa.line.location == 1230 and view.state.moving
+    assert view.state.T == 1230 and view.handle.line.location == 1230 and view.state.moving
     view.handle.held = False
     assert not view.state.moving and view.handle.label == "T = 1\u202f230"
     view.handle._tapped(SimpleNamespace(x=0.001))
-    assert view.state.T == 1 == view.abscissa.line.location
+    assert view.state.T == 1 == view.handle.line.location
     view.along = "beta"
     view.handle._tapped(SimpleNamespace(x=float(view.abscissa.axis.place(0.25))))
     assert view.state.beta == pytest.approx(0.25)

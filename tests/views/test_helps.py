@@ -80,7 +80,7 @@ def test_a_click_elsewhere_sets_both_fields():
     assert (view.state.T, view.state.beta) == (100, 1.0)
     view.handle.param.update(held=True, asked=np.log10(2345.0))
     assert (view.state.T, view.state.beta, view.state.moving) == (2350, 1.0, True)
-    assert view.now.location == pytest.approx(np.log10(2350))
+    assert view.handle.line.location == pytest.approx(np.log10(2350))
 
 
 def test_it_says_in_a_sentence_when_hiding_helps():

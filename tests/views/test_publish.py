@@ -44,7 +44,7 @@ def test_the_switch_changes_the_number_and_fades_one_curve_never_its_name(view):
 def test_the_axis_reaches_twice_the_steps_and_stays_while_a_slider_is_held(view):
     assert view.figure.x_range.end == nice(2 * DEMONSTRATION.T) == 400
     view.state.slide(T=300)
-    assert view.figure.x_range.end == 400 and view.now.location == 300 == view.handle.at
+    assert view.figure.x_range.end == 400 and view.handle.line.location == 300 == view.handle.at
     view.state.ask(T=300)
     assert view.figure.x_range.end == 600
     view.handle.param.update(held=True, asked=450.0)

@@ -9,7 +9,7 @@ from bokeh.plotting import figure
 from zoexplore.run.axes import AXES, FieldAxis
 from zoexplore.run.formatting import format_count, format_short
 from zoexplore.views.figures.handle import Handle
-from zoexplore.views.figures.parts import LOG_TICKS, FittedRange, fixed_ticks, give_way, mark
+from zoexplore.views.figures.parts import LOG_TICKS, FittedRange, fixed_ticks
 from zoexplore.views.state import State
 
 
@@ -19,9 +19,8 @@ class Abscissa:
     def __init__(self, fig: figure, state: State) -> None:
         self.figure, self.state = fig, state
         self.over = ""  # the field
-        self.line = mark(fig, 1, line_width=1.6)
         self.range = FittedRange(fig.x_range)
-        self.handle = Handle(fig, self._dragged)
+        self.handle = Handle(fig, self._dragged, line_width=1.6)
 
     @property
     def axis(self) -> FieldAxis:
@@ -36,7 +35,7 @@ class Abscissa:
             fixed_ticks(axis, self.axis.ticks())
         else:
             axis.ticker, axis.formatter = LogTicker(), CustomJSTickFormatter(code=LOG_TICKS)
-        give_way(axis, self.line, self.figure)
+        self.handle.give_way()
         return True
 
     def now(self) -> float:
@@ -49,8 +48,7 @@ class Abscissa:
         at = now if isfinite(now := self.now()) else None
         value = getattr(self.state.setting, self.over)
         said = "" if value is None else format_count(value) if self.axis.whole else format_short(value)
-        self.line.location = at
-        self.handle.param.update(at=at, label=f"{self.axis.symbol} = {said}", title=self.axis.title)
+        self.handle.put(at, f"{self.axis.symbol} = {said}", self.axis.title)
 
     def fit(self, fresh: bool = False) -> None:
         """Show the field's range, unless the reader has zoomed or panned."""

@@ -17,7 +17,7 @@ from zoexplore.compute.questions import RATES, attacks, guarantees, smallest
 from zoexplore.run.formatting import THIN, format_percent, format_share
 from zoexplore.views.figures.handle import Handle
 from zoexplore.views.figures.legend import UNASKED, Legend, entry
-from zoexplore.views.figures.parts import blank, empty, give_way, hover, mark, stroke, tooltip
+from zoexplore.views.figures.parts import blank, empty, hover, stroke, tooltip
 from zoexplore.views.panels.readouts import found_at
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.inputs import percent
@@ -64,8 +64,6 @@ class Attack(View):
         )  # fmt: skip
         for axis in fig.axis:
             axis.formatter = CustomJSTickFormatter(code=_PERCENT)
-        self.now = mark(fig, self.fpr)
-        give_way(fig.xaxis[0], self.now, fig)
         self.lines = {
             name: fig.line("x", name, source=self.source, name=name, visible=name not in UNASKED, **stroke(style))
             for name, style in STYLES.items()
@@ -114,8 +112,7 @@ class Attack(View):
             f'<tr><th scope="row">{words}</th><td>{format_percent(float(x), 3)}</td></tr>' for words, x in numbers.items()
         )
         with pn.io.hold():
-            self.now.location = self.fpr
-            self.handle.param.update(at=self.fpr, label=f"{fpr} false alarms", title="rate of false alarms")
+            self.handle.put(self.fpr, f"{fpr} false alarms", "rate of false alarms")
             self.legend.param.update(title=f"Found, at {fpr} false alarms", entries=rows)
             caption = f"<caption>By {BOUNDS[best.bound].in_text}, at most</caption>"
             self.measures.object = f"<table>{caption}{lines}</table>" if best.valid else ""

@@ -30,7 +30,8 @@ export function render({model, view}) {
     set(played, {T: cut("T", t), every: cut("every", now.every), last: cut("last", now.last)});
     if (heads?.data && get(heads.data, "x")?.length == 2) {
       const names = model.shown === "every" ? ["last", "every"] : ["every", "last"];
-      set(heads, {x: [t, t], y: names.map((name) => now[name]), colour: get(heads.data, "colour"), size: get(heads.data, "size")});
+      const seen = get(heads.data, "y");  // of a curve that is not drawn there is none
+      set(heads, {x: [t, t], y: names.map((name, i) => Number.isFinite(seen[i]) ? now[name] : NaN), colour: get(heads.data, "colour"), size: get(heads.data, "size")});
     }
   };
   const paint = (whole) => {

@@ -12,8 +12,9 @@ export function render({model, view}) {
     if (!frame?.bbox.width) return;
     const {bbox, x_scale} = frame, x = x_scale.compute(model.at), shown = Number.isFinite(x);
     pill.style.display = shown ? "" : "none";
-    pill.style.left = `${Math.min(Math.max(x, bbox.left), bbox.right)}px`;
     if (pill.textContent !== model.label) pill.textContent = model.label;
+    // It covers no label of the y axis.
+    pill.style.left = `${Math.min(Math.max(x, bbox.left + pill.offsetWidth / 2 - 8), bbox.right)}px`;
     pill.setAttribute("aria-label", model.title);
     pill.setAttribute("aria-valuetext", model.label);
     pill.setAttribute("aria-valuenow", model.at);

@@ -21,7 +21,7 @@ from zoexplore.run.presets import PRESETS
 from zoexplore.run.published import FIGURES, RUNS
 from zoexplore.run.setting import Accounting, Setting
 from zoexplore.views.figures.handle import Handle
-from zoexplore.views.figures.parts import blank, empty, fill, fixed_ticks, give_way, mark, tells, words
+from zoexplore.views.figures.parts import blank, empty, fill, fixed_ticks, tells, words
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
@@ -74,7 +74,7 @@ class Helps(View):
         self._drawn: tuple = ()  # of which run, but for T and beta, the map is
         self.figure, self.apart = self._figure(), _APART
         self.figure.on_change("inner_width", self._resized)
-        self.handle = Handle(self.figure, self._dragged)
+        self.handle = Handle(self.figure, self._dragged, line_color=theme.colour("ink"))
         self.pane = self.canvas(self.figure)
         self.words, self.table = widgets.html("", "words", "gain"), widgets.html("", "table", "gain")
 
@@ -91,8 +91,6 @@ class Helps(View):
         fig.quad(*edges, source=self.failing, fill_color=grey, line_color=grey)
         cells = fig.quad(*edges, source=self.cells, fill_alpha=0, line_alpha=0)
         ink, surface = theme.colour("ink"), theme.colour("surface")
-        self.now = mark(fig, 0, line_color=ink)
-        give_way(fig.xaxis[0], self.now, fig)
         look = {"size": 19, "fill_color": ink, "line_color": surface, "line_width": 1.5, "level": "overlay"}
         runs = fig.scatter("x", "y", source=self.runs, **look)
         middle = {"text_align": "center", "text_baseline": "middle", "text_font_size": "11px", "text_font_style": "bold"}
@@ -161,9 +159,7 @@ class Helps(View):
         ]
         x = self.runs.data["x"][taken[0]] if taken else x
         self.here.data = {"x": [x], "y": [y]}
-        self.now.location = x
-        T = self.state.setting.T
-        self.handle.param.update(at=float(x), label=f"T = {format_count(T)}", title="T, steps")
+        self.handle.put(float(x), f"T = {format_count(self.state.setting.T)}", "T, steps")
 
     def _say(self, here: Gain) -> None:
         """Write how much hiding helps this run, or why it does not, and the published runs."""

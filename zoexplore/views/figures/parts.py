@@ -151,24 +151,6 @@ def dressed(fig: figure) -> figure:
     return fig
 
 
-# A tick near the handle of a figure's dotted line has no label.
-_BESIDE_HANDLE = """
-const place = (x) => log ? Math.log(x) : x, {start, end} = fig.x_range;
-const share = Math.abs(place(tick) - place(now.location)) / Math.abs(place(end) - place(start));
-const wide = Bokeh.index.find_one(fig)?.frame?.bbox.width || 600;
-if (now.location != null && share * wide < 62) return "";
-"""
-
-
-def give_way(axis: Any, now: Span, fig: figure) -> None:
-    """Hide tick labels near the handle of a line."""
-    formatter = axis.formatter
-    if "now" not in formatter.args:
-        log = isinstance(axis, LogAxis)
-        formatter.args = {**formatter.args, "now": now, "fig": fig, "log": log}
-        formatter.code = _BESIDE_HANDLE + formatter.code
-
-
 def empty(name: str, *columns: str) -> ColumnDataSource:
     """A source of these columns without rows."""
     return ColumnDataSource({column: [] for column in columns}, name=name)

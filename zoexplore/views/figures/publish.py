@@ -19,7 +19,7 @@ from zoexplore.run.formatting import format_count, format_delta, format_number, 
 from zoexplore.views.figures.ghost import Ghost
 from zoexplore.views.figures.handle import Handle
 from zoexplore.views.figures.names import Names
-from zoexplore.views.figures.parts import blank, empty, fixed_ticks, give_way, mark
+from zoexplore.views.figures.parts import blank, empty, fixed_ticks
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
@@ -105,7 +105,7 @@ class Publish(View):
         self.found: dict[str, Guarantee] = {}
         self.figure = self._figure()
         self.names, self.ghost = Names(self.figure, len(NAMES)), Ghost(self.figure, self.state, self.push)
-        self.handle = Handle(self.figure, self._dragged)
+        self.handle = Handle(self.figure, self._dragged, line_width=1.4)
         self.pane = self.canvas(self.figure)
         self.clouds = Clouds()
         self.param.watch(self._switched, ["publish", "only"])
@@ -123,7 +123,6 @@ class Publish(View):
         )
         fig.xgrid.visible = False
         fig.title.update(text_font_style="normal", text_color=theme.colour("muted"), text_font_size="12.5px")
-        self.now = mark(fig, 1, line_width=1.4)
         self.lines, self.faint = {}, {}
         for name, style in STYLES.items():
             look = {"line_color": style.colour[theme.LIGHT], "line_join": "round", "line_cap": "round"}
@@ -166,8 +165,7 @@ class Publish(View):
         drawn = self.two.at(at[at >= 1])
         self.source.data = dict(zip(("T", *NAMES), _finite(drawn), strict=True))
         self.played.data = {name: values[drawn.T <= T] for name, values in self.source.data.items()}
-        self.now.location = T
-        self.handle.param.update(at=float(T), label=f"T = {format_count(T)}", title="T, steps")
+        self.handle.put(float(T), f"T = {format_count(T)}", "T, steps")
         self._clouds(T)
         self._switched()
         self.ghost.follow(self.state, self.publish, self.epsilons[self.publish], *(drawn.T, self.source.data[self.publish]))
@@ -183,7 +181,6 @@ class Publish(View):
         ticks, across = np.arange(0, most * 1.001, step), np.arange(0, end * 1.001, nice(end / 4.01))
         fixed_ticks(self.figure.yaxis[0], {float(y): format_short(float(y)) for y in ticks})
         fixed_ticks(self.figure.xaxis[0], {float(x): format_count(round(x)) for x in across})
-        give_way(self.figure.xaxis[0], self.now, self.figure)
         self.figure.title.text = f"ε at δ = {format_delta(self.state.setting.delta)}, against steps"
 
     def _clouds(self, T: int) -> None:
