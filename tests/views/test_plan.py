@@ -76,6 +76,40 @@ def test_what_cannot_be_met_is_drawn_too(monkeypatch):
     assert np.isfinite(drawn.curve.data["y"]).any() and drawn.level.location == 1e-9
 
 
+def test_an_answer_that_is_asked_for_again_and_applied_at_once_is_applied(monkeypatch):
+    """The browser still shows the button of the last answer when the search for the next one begins."""
+    held = asyncio.Event()
+
+    async def once_allowed(call, *args):
+        await held.wait()
+        return call(*args)
+
+    async def applied():
+        planner = Planner(State(DEMONSTRATION.replace(T=50)), bound="theorem", target=2.0)
+        while not planner.buttons["apply"].visible:
+            await asyncio.sleep(0.01)
+        found = planner.answer.sigma
+        held.clear()
+        press(planner, "solve")
+        press(planner, "apply")
+        assert planner.state.sigma == DEMONSTRATION.sigma
+        held.set()
+        while planner.state.sigma == DEMONSTRATION.sigma:
+            await asyncio.sleep(0.01)
+        held.clear()
+        planner.target = 1.0
+        press(planner, "apply")
+        press(planner, "cancel")
+        held.set()
+        await asyncio.sleep(0.05)
+        return found, planner.state.sigma
+
+    held.set()
+    monkeypatch.setattr("zoexplore.views.panels.planner.ask", once_allowed)
+    found, applied_once = asyncio.run(asyncio.wait_for(applied(), 60))
+    assert applied_once == pytest.approx(found)  # and what was cancelled is not applied
+
+
 def test_what_cannot_be_met_says_why(planner):
     planner.param.update(field="R", target=1e-9)
     press(planner, "solve")

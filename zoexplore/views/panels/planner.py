@@ -87,6 +87,7 @@ class Planner(View):
         self.drawn = Target(self.state)
         self.pane = self.canvas(self.drawn.figure)
         self._looking = Task()  # for an answer
+        self._applies = False  # whether the answer that is looked for is to be applied
         self._aimed()
         self._say("")
 
@@ -120,6 +121,7 @@ class Planner(View):
     def ask(self, question: Callable[[], Coroutine]) -> None:
         """Compute an answer in another process, and cancel an earlier question."""
         self._looking.stop()
+        self._applies = False
         self._say(status("Looking …"), busy=True)
         self._looking = Task(question, lambda error: self._refuse(no_answer(error)))
 
@@ -129,7 +131,11 @@ class Planner(View):
         self._say(status("Cancelled."))
 
     def apply(self) -> None:
-        """Set the sliders to the run found."""
+        """Set the sliders to the run found; while one is looked for, once it is found.
+
+        A click on an answer may reach the server after the search for the next one has begun.
+        """
+        self._applies = self.answer is None and self._looking.waits
         if self.answer is not None:
             self.state.ask(**self.answer.as_dict())
 
@@ -191,7 +197,9 @@ class Planner(View):
             self.words.param.update(object=words, css_classes=[theme.BUSY] if busy else [])
             self.buttons["cancel"].visible = busy
             self.buttons["solve"].disabled = self.buttons["recommend"].disabled = busy
-            self.buttons["apply"].visible = answer is not None and _differs(answer, self.state.setting)
+            self.buttons["apply"].visible = differs = answer is not None and _differs(answer, self.state.setting)
+        if differs and self._applies:
+            self.apply()
 
     def __panel__(self) -> pn.viewable.Viewable:
         drawn = widgets.stack(self.found, self.pane, self.drawn.handle, css_classes=["zx-curve"])
