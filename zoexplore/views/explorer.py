@@ -109,6 +109,7 @@ class Explorer(pn.viewable.Viewer):
             view.ghost.param.watch(self._compare, "before")
         self.publish.param.watch(self._compare, ["publish", "only"])
         self.tabs.param.watch(self._compare, "selected")
+        self.story.param.watch(self._compare, "step")
         if self.bridge:
             self.bridge.param.watch(self._returned, "returns")
             self._returned()
@@ -124,7 +125,8 @@ class Explorer(pn.viewable.Viewer):
         two = self.tabs.selected == "publish"
         every = two and self.publish.publish == "every"
         with pn.io.hold():
-            self.holder.visible = self.more.fold.visible = self.tabs.selected in ("publish", "curves")
+            self.holder.visible = self.tabs.selected in ("publish", "curves")
+            self.more.fold.visible, self.pinning.visible = self.holder.visible and not self.story.step, not self.story.step
             self.publish.switch.visible = two
             self.all_bounds.label = "All bounds" if two else "Two curves"
             self.front.css_classes = ["zx-front", "zx-two" if two else "zx-all"]

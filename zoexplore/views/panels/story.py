@@ -150,7 +150,7 @@ STEPS = {
         "each mark is one of them, with every step published.",
         control="sigma", view="train", turned={"hidden": False},
         question="Hide the steps in between. What changes?",
-        guesses=("ε, and no accuracy", "Nothing", "Both become worse"), tells=_price, reveals={"hidden": True},
+        guesses=("ε falls, accuracy stays", "Nothing", "Both get worse"), tells=_price, reveals={"hidden": True},
     ),
 }  # fmt: skip
 
@@ -194,8 +194,11 @@ class Story(pn.viewable.Viewer):
             publish.only = step.shows if step and step.view == "publish" else ""
             publish.switch.disabled = bool(publish.only)
             curves.choice.visible = step is None
+            curves.legend.visible = step is None or not step.shows
             self.controls.sole = step.control if step else ""
             if step:
+                if step.view == "train":
+                    self._trains(False)
                 # The axis goes first: held changes are sent at the end, and a column of another length than the rest would stop
                 # the figure in the browser.
                 self.tabs[step.view].param.update(**step.turned)
@@ -209,8 +212,14 @@ class Story(pn.viewable.Viewer):
                     view = self.tabs[each.view]
                     view.param.update(**{name: view.param[name].default for name in each.turned})
                 curves.legend.muted = list(UNASKED)
+                self._trains(True)
                 self.tabs.selected = "publish"
             self._show()
+
+    def _trains(self, shown: bool) -> None:
+        """Show or hide what trains a run of the reader's own."""
+        for part in self.tabs["train"].own:
+            part.visible = shown
 
     def _show(self) -> None:
         step = STEPS.get(self.step)
@@ -249,6 +258,7 @@ class Story(pn.viewable.Viewer):
             self.answer.object = f'<p role="status"><b>{escape(said)}</b> {escape(why)}</p>'
             self.state.ask(**step.then)
             self.tabs["publish"].only, self.tabs["curves"].legend.muted = "", list(UNASKED)
+            self.tabs["curves"].legend.visible = True
             self.tabs[step.view].param.update(**step.reveals)
             self.tabs["publish"].clouds.again += 1
 

@@ -1,4 +1,4 @@
-"""The choices for training: task, model, methods and numbers, as typed and as arguments of a sweep."""
+"""What to train: task, methods and numbers, as typed and as arguments of a sweep."""
 
 from functools import partial
 from math import isfinite
@@ -12,53 +12,44 @@ from zoexplore.run.setting import LARGEST_INTEGER, Setting
 from zoexplore.training import DEFAULT_METHODS, METHODS, TASKS, Task
 from zoexplore.views.state import State
 from zoexplore.views.style import widgets
-from zoexplore.views.training.jobs import NETWORK, Asked
+from zoexplore.views.training.jobs import Asked
 
 MOST_SEEDS = 50
 SEEDS = 2
-MODELS = {"linear, convex": False, "small network, not convex": True}
 MIXTURE = (20_000, 520)  # n and d of generated data, unless the sliders set others
-_SEVERAL = ("sigmas", "epsilons")  # of which there may be several
 _LABELS = {
     "seeds": "seeds", "K": "K directions", "beta": "β noise along", "T": "T steps to train", "sigmas": "σ noise scales",
-    "epsilons": "target ε (sets σ)",
 }  # fmt: skip
 
 
 class Choices(pn.viewable.Viewer):
     """The controls; `asked` returns their values."""
 
-    task = param.Selector(default="mixture", objects=[n for n in TASKS if n != NETWORK.name], doc="what to train on")
-    network = param.Selector(default=False, objects=[False, True], doc="a small network in place of the linear model")
+    task = param.Selector(default="mixture", objects=list(TASKS), doc="what to train on")
 
     def __init__(self, state: State, **params: Any) -> None:
         super().__init__(**params)
         self.state = state
-        self.tasks = {name: task for name, task in TASKS.items() if name != NETWORK.name}
-        titles = {task.title: name for name, task in self.tasks.items()}
-        self.menus = [
-            widgets.select("task", titles, "choice", "row", of=self.param.task),
-            widgets.select("model", MODELS, "choice", of=self.param.network),
-        ]
+        titles = {task.title: name for name, task in TASKS.items()}
+        self.menu = widgets.select("task", titles, "choice", "row", of=self.param.task)
         self.texts = {
-            name: widgets.field(label, "choice", *(["several"] if name in _SEVERAL else [])) for name, label in _LABELS.items()
+            name: widgets.field(label, "choice", *(["several"] if name == "sigmas" else [])) for name, label in _LABELS.items()
         }
         self.texts["seeds"].value = str(SEEDS)
-        self.texts["epsilons"].placeholder = "1, 4"
         self.methods = {
             name: widgets.box(method.title, name in DEFAULT_METHODS, align="center") for name, method in METHODS.items()
         }
         self.times = _times(self.chosen.sigmas)
         self._shown: tuple[float, ...] = ()
-        self.param.watch(self._begin, ["task", "network"])
+        self.param.watch(self._begin, "task")
         self.fill()
         for name in ("K", "beta", "T", "sigmas"):
             self.texts[name].param.watch(partial(self._typed, name), "value")
 
     @property
     def chosen(self) -> Task:
-        """The task, before its size and, unless there is one with a network of its own, its model."""
-        return NETWORK if self.network and self.task == "digits" else self.tasks[self.task]
+        """The task, before its size."""
+        return TASKS[self.task]
 
     def _begin(self, *_: Any) -> None:
         """Set the sliders to a task's default run."""
@@ -106,14 +97,12 @@ class Choices(pn.viewable.Viewer):
             ValueError: a number cannot be read or is not allowed, or nothing is chosen; the message says which.
         """
         numbers: dict[str, Any] = {name: self._number(name) for name in ("K", "beta", "T")}
-        seeds, sigmas, epsilons = self._number("seeds"), self._several("sigmas"), self._several("epsilons")
+        seeds, sigmas = self._number("seeds"), self._several("sigmas")
         methods = tuple(name for name, box in self.methods.items() if box.value)
         if not methods:
             raise ValueError("no method is chosen: tick at least one")
         if not sigmas or len(set(sigmas)) < len(sigmas):
             raise ValueError("σ noise scales: give at least one, none of them twice")
-        if min(epsilons, default=1.0) <= 0 or len(set(epsilons)) < len(epsilons):
-            raise ValueError("target ε: give numbers above 0, none of them twice")
         if seeds not in range(1, MOST_SEEDS + 1):
             raise ValueError(f"seeds = {format_exact(seeds)} is not allowed: give a whole number from 1 to {MOST_SEEDS}")
         s = self.state.setting
@@ -122,7 +111,7 @@ class Choices(pn.viewable.Viewer):
             run = Setting(n=LARGEST_INTEGER, d=LARGEST_INTEGER, sigma=sigma, **numbers)
         return Asked(
             self.chosen, methods, sigmas, run.K, run.beta, run.T, int(seeds), s.delta,
-            self.state.accounting.replace(schedule="constant"), network=self.network, size=size, epsilons=epsilons,
+            self.state.accounting.replace(schedule="constant"), size=size,
         )  # fmt: skip
 
     def _several(self, name: str) -> tuple[float, ...]:
@@ -142,7 +131,7 @@ class Choices(pn.viewable.Viewer):
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.stack(
-            widgets.column("choices", *self.menus, *self.texts.values()),
+            widgets.column("choices", self.menu, *self.texts.values()),
             widgets.tools(widgets.label("methods", "aside"), *self.methods.values(), margin=(0, 0, 6, 0)),
         )
 

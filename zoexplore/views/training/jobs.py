@@ -1,30 +1,24 @@
 """Jobs of the computing processes for the Train tab. Free of Panel, and of torch until it is needed."""
 
 import os
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 from zoexplore.run.formatting import format_count
 from zoexplore.run.setting import Accounting
-from zoexplore.training import TASKS, Frontier, Processes, Task
+from zoexplore.training import Frontier, Processes, Task
 from zoexplore.training.data import Data
 from zoexplore.training.finished import Comparison, load
 from zoexplore.training.tasks import mixture
 
-if TYPE_CHECKING:
-    from zoexplore.training.aims import Choices
-    from zoexplore.training.plans import Solved
-
 START = "The workers start and load the data"
-SOLVES = "σ is solved for"
 PAUSE = 0.3  # seconds between progress reports
 LARGEST_DRAWN = 30_000_000  # numbers in a generated data set, at most
-NETWORK = TASKS["digits-mlp"]
 INSTALL = "pip install 'zoexplore[train]'"
 
 
@@ -35,10 +29,8 @@ class Asked:
     Args:
         task: what to train on.
         methods, sigmas, K, beta, T, seeds, delta, accounting: as `zoexplore.training.plan` takes them.
-        network: whether a small network replaces the task's own model.
-        size: (n, d) for generated data; the task's if None.
+        size: (n, d) of generated data; the task's if None.
         seconds: its time limit.
-        epsilons: targets in place of noise scales; uses the finished comparison's tuning for them, if any.
     """
 
     task: Task
@@ -50,28 +42,23 @@ class Asked:
     seeds: int
     delta: float
     accounting: Accounting
-    network: bool = False
     size: tuple[int, int] | None = None
     seconds: float = inf
-    epsilons: tuple[float, ...] = ()
 
     @property
     def trained_on(self) -> Task:
-        """The task with its model and size.
+        """The task in its size.
 
         Raises:
             ValueError: the data would be too large.
         """
-        task = self.task
-        if self.size is not None and task.name == "mixture":
-            n, d = self.size
-            if n * d > LARGEST_DRAWN:
-                most = format_count(LARGEST_DRAWN)
-                raise ValueError(f"n d = {format_count(n * d)} is too much to draw: set n and d so that it is at most {most}")
-            task = replace(task, source=Drawn(n, d))
-        if self.network and task.model != NETWORK.model:
-            task = replace(task, name=f"{task.name}-mlp", model=NETWORK.model, ridge=0.0, R=NETWORK.R)
-        return task
+        if self.size is None or self.task.name != "mixture":
+            return self.task
+        n, d = self.size
+        if n * d > LARGEST_DRAWN:
+            most = format_count(LARGEST_DRAWN)
+            raise ValueError(f"n d = {format_count(n * d)} is too much to draw: set n and d so that it is at most {most}")
+        return replace(self.task, source=Drawn(n, d))
 
 
 @dataclass(frozen=True)
@@ -120,15 +107,9 @@ def trained(asked: Asked) -> Iterator[Progress]:
 
         for done in _waited(ready, until, asked):
             yield Progress(done, len(ready), inf, None, START)
-        aims: dict[str, Any] = {"sigmas": asked.sigmas}
-        accounting = asked.accounting
-        if asked.epsilons:
-            accounting = accounting.replace(printed=False)
-            aims = {"epsilons": asked.epsilons, "choices": tuned(asked.trained_on)}
-            aims["solved"] = yield from _solved(asked, accounting, aims["choices"], executor, until)
         planned = plan(
             asked.trained_on, asked.methods, K=asked.K, beta=asked.beta, T=asked.T, seeds=asked.seeds, delta=asked.delta,
-            accounting=accounting, **aims,
+            accounting=asked.accounting, sigmas=asked.sigmas,
         )  # fmt: skip
         reported = monotonic()
         for update in sweep(plan=planned, executor=executor):
@@ -157,44 +138,12 @@ def _waited(futures: list[Future], until: float, asked: Asked) -> Iterator[int]:
         _check(until, asked)
 
 
-def _solved(
-    asked: Asked, accounting: Accounting, choices: "Choices", executor: Processes, until: float
-) -> Generator[Progress, None, "Solved"]:
-    """The runs that reach their epsilons, by method and target: solved by the workers, and returned one by one."""
-    from zoexplore.training.aims import aimed
-    from zoexplore.training.plans import targets
-
-    task = replace(asked.trained_on, delta=asked.delta)
-    given = {"K": asked.K, "beta": asked.beta, "T": asked.T}
-    rows = targets(task, asked.methods, asked.epsilons, choices, **given)
-    futures = [executor.submit(aimed, task, *row, accounting) for row in rows]
-    for done in _waited(futures, until, asked):
-        yield Progress(done, len(rows), inf, None, SOLVES)
-    return {(method, target): future.result() for (method, _, target), future in zip(rows, futures, strict=True)}
-
-
 def finished() -> Comparison | None:
     """The finished comparison of this version; None if it has none."""
     try:
         return load()
     except (OSError, ValueError):
         return None
-
-
-def tuned(task: Task) -> "Choices":
-    """The finished comparison's choices for a task, by method and epsilon; empty if it has none."""
-    from zoexplore.training.aims import Choice
-
-    comparison = finished()
-    known = comparison.frontiers.get(task.name) if comparison else None
-    return {
-        (p.method, inf if p.target is None else p.target): Choice(
-            int(run["K"]), int(run["T"]), run["eta"] / run["K"], run["clip"], beta=run["beta"], batch=int(run["batch"]) or None,
-            ridge=run["ridge"], R=run["R"],
-        )
-        for p in (known.points if known else ())
-        if (run := p.run)
-    }  # fmt: skip
 
 
 def _prepared(asked: Asked) -> None:

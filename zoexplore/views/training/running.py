@@ -39,7 +39,7 @@ def granted(asked: Asked) -> Asked:
     """
     if served() is None:
         return asked
-    points = len(asked.methods) * max(len(asked.epsilons or asked.sigmas), 1)
+    points = len(asked.methods) * len(asked.sigmas)
     steps = points * asked.seeds * asked.T
     if steps > RUN_STEPS.value:
         said = f"{points} points with {asked.seeds} seeds and T = {format_count(asked.T)} take {format_count(steps)} steps"

@@ -1,7 +1,7 @@
 """Train: the sliders' run, trained on demand; until then, the training default, trained in advance."""
 
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from zoexplore.training import Frontier, load
 from zoexplore.views.style import widgets
 from zoexplore.views.training.choices import Choices
 from zoexplore.views.training.jobs import Asked
-from zoexplore.views.training.results import compared
 from zoexplore.views.training.running import Results, Running
 from zoexplore.views.training.trained import Trained
 from zoexplore.views.training.words import about
@@ -41,8 +40,8 @@ class Train(View):
         self.fold.param.watch(self._named, "collapsed")
         self._named()
         self.results, self.about, self.trained = Results(), widgets.html("", "words", "plan"), Trained()
-        # in stacks, since Panel 1.9 cannot show a hidden Bokeh pane again
-        self.lines, self.compared = widgets.stack(self.canvas(self.trained.figure)), widgets.stack(visible=False)
+        self.pane = self.canvas(self.trained.figure)
+        self.own = widgets.stack(self.running), widgets.stack(self.fold, self.results)  # what trains, which the story hides
         self._drawn: tuple = ()
         self.param.watch(self.changed, ["hidden", "frontier"])
 
@@ -51,7 +50,7 @@ class Train(View):
         asked = self.choices.asked()
         if not self.fold.collapsed:
             return asked
-        return replace(asked, methods=("noisy-zogd", "non-private"), sigmas=(self.state.sigma,), epsilons=())
+        return replace(asked, methods=("noisy-zogd", "non-private"), sigmas=(self.state.sigma,))
 
     def _named(self, *_: Any) -> None:
         self.running.name_it("Train this run" if self.fold.collapsed else "Train what is chosen")
@@ -69,19 +68,10 @@ class Train(View):
             self.about.object = f"<p>{escape(said)}</p>"
             if self._drawn != (self.frontier, self.hidden):
                 self._drawn = self.frontier, self.hidden
-                self._draw(self.frontier or in_advance())
+                self.trained.draw(self.frontier or in_advance(), self.bounds)
+                self.repaint()
                 self.results.show(self.frontier, self.bounds)
         self.push()
-
-    def _draw(self, found: Frontier) -> None:
-        """The tuned methods if all points have target epsilons; else every point by every bound, or one point along its run."""
-        aimed = any(point.target is not None for point in found.points)
-        self.lines.visible, self.compared.visible = not aimed, aimed
-        if aimed:
-            self.draw_elements(self.compared, partial(compared, found))
-        else:
-            self.trained.draw(found, self.bounds)
-            self.repaint()
 
     def repaint(self) -> None:
         super().repaint()
@@ -89,7 +79,7 @@ class Train(View):
         self.trained.name()
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return widgets.component("train", self.about, self.running, self.lines, self.compared, self.fold, self.results)
+        return widgets.component("train", self.about, self.own[0], self.pane, self.own[1])
 
 
 @cache
