@@ -24,7 +24,6 @@ CLOSE = """() => {
   scrollTo(0, 0);
   for (const model of Bokeh.documents[0].all_models) if (/Card$/.test(model.type)) model.collapsed = true;
 }"""
-TYPE_SIZE = "el => parseFloat(getComputedStyle(el).fontSize)"
 DARK = "matchMedia('(prefers-color-scheme: dark)').matches"
 DATA = """([name, column]) => {
   const data = Bokeh.documents[0].get_model_by_name(name)?.data;
@@ -81,7 +80,7 @@ def drawn(page):
     idle(page)
     for part in ("canvas", ".noUi-handle[aria-label]"):
         page.locator(f"{part}:visible").first.wait_for()  # of a story, the first one may be hidden
-    if not any(part in page.url for part in ("show=", "story=", "present=")):  # a lesson may do without the table
+    if not any(part in page.url for part in ("show=", "story=")):  # a lesson may do without the table
         page.locator(".zx-table td.number").first.wait_for()
     return page
 

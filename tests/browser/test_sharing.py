@@ -6,7 +6,6 @@ import pytest
 
 from tests.browser.acts import (
     HTML,
-    TYPE_SIZE,
     background,
     becomes,
     box_of,
@@ -42,11 +41,6 @@ FIVE_KEYS = """handle => {
 }"""
 
 
-def caption_size(page):
-    """How large the type of a slider's box is."""
-    return box_of(page, "K").evaluate(TYPE_SIZE)
-
-
 def query(page):
     """What the address says beside the view, and how a record is counted."""
     parts = page.url.partition("?")[2].split("&")
@@ -69,15 +63,13 @@ def test_an_address_is_restored_in_the_scheme_that_the_browser_prefers_and_a_les
     becomes(page, lambda: page.evaluate(AXIS), theme.colour("ink", dark=True))
     becomes(page, lambda: data(page, "pins", "colour")[0], theme.PINS[0][1])
     settled(page, page.locator(".zx-scheme button").click, lambda: background(page))
-    small = caption_size(page)
 
-    lesson = "show=curves,K,T&lock=K&say=Look.&say=Guess.&present=1"
+    lesson = "show=curves,K,T&lock=K&say=Look.&say=Guess."
     opened(page, f"{app_url}?{lesson}")
     until(page, lambda: lightness(background(page)) > 200)
     becomes(page, lambda: page.evaluate(AXIS), theme.colour("ink"))
     assert page.locator(".noUi-handle").count() == 2
     assert page.locator("h1, table:visible, .zx-tools, .zx-fold").count() == 0
-    assert caption_size(page) > 1.3 * small  # for a hall
     assert not axe_if_any or serious(page, axe_if_any) == "[]"
     box = box_of(page, "K")
     becomes(page, box.is_disabled, True)

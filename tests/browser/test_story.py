@@ -1,11 +1,11 @@
-"""The story and what is taken from the page: steps in a browser, large type for a hall, links, frames and statements to copy."""
+"""The story and what is taken from the page: steps in a browser, links, frames and statements to copy."""
 
 import json
 import re
 
 import pytest
 
-from tests.browser.acts import TYPE_SIZE, VISIT, becomes, drawn, handle_of, open_export, until, visit
+from tests.browser.acts import VISIT, becomes, handle_of, open_export, until, visit
 from tests.browser.axe import serious
 from tests.effort import proof
 from zoexplore import Accounting
@@ -83,20 +83,3 @@ def test_what_is_copied_is_what_is_shown(explorer, clipboard):
     stated = statement(run, "sharp")
     assert clipboard("Copy text") == str(stated)
     assert json.loads(clipboard("Copy JSON")) == json.loads(json.dumps(stated.as_dict()))
-
-
-@pytest.mark.proof  # two pages; a lesson is shown in a hall, too
-def test_a_hall_has_large_type(explorer):
-    """And the address is as it was."""
-    page = visit(explorer, "T=57&pin=K:52~few&compare=sharp")
-    open_export(page)
-    title, fold = (page.get_by_role("heading", name=name) for name in ("zoexplore", "Everything else"))
-    small, small_fold = title.evaluate(TYPE_SIZE), fold.evaluate(TYPE_SIZE)
-    page.get_by_role("button", name="Present", exact=True).click()
-    page.wait_for_url("**present=1**")
-    drawn(page)
-    assert title.evaluate(TYPE_SIZE) > 1.3 * small and fold.evaluate(TYPE_SIZE) > 1.3 * small_fold
-    page.get_by_role("button", name="Ordinary type").click()
-    page.wait_for_url(lambda url: "present" not in url and "T=57" in url)
-    drawn(page)
-    assert title.evaluate(TYPE_SIZE) == small

@@ -1,6 +1,5 @@
 """Every state has an address, an address makes its state, and what a slider passes through has none."""
 
-import re
 from urllib.parse import parse_qsl
 
 import panel as pn
@@ -12,7 +11,6 @@ from zoexplore.views import Explorer
 from zoexplore.views.address import Address, Bridge, Lesson
 from zoexplore.views.figures.curves import UNASKED
 from zoexplore.views.state import State
-from zoexplore.views.style import theme
 
 
 @pytest.fixture(scope="module")
@@ -170,25 +168,6 @@ def test_a_lesson_of_which_all_is_used_tells_nothing():
     quiet = Explorer(search="?show=curves")
     assert [part.visible for part in quiet.__panel__()[0] if "zx-prompt" in part.css_classes] == [False]
     assert not quiet.curves.choice.visible, "which is not named"
-
-
-def test_a_lecture_has_large_type_and_keeps_it_in_the_address(plain):
-    lecture = Explorer(search="?present&T=9&sensitivity=least")
-    lecture.__panel__()
-    assert lecture.address.search() == "?present=1&T=9&sensitivity=least"
-    sizes = [
-        float(explorer.publish.figure.xaxis[0].major_label_text_font_size.removesuffix("px")) for explorer in (lecture, plain)
-    ]
-    assert sizes[0] > 1.3 * sizes[1]
-    room, *foot = lecture.__panel__()
-    assert "zx-present" in room.css_classes and not foot
-    assert not Lesson.of("?present=0").present and not Lesson.of("?T=9").present
-
-
-def test_lengths_follow_the_lectures_unit_and_the_widths_asked_for_do_not():
-    sheets = theme.css("explorer", "field", "text")
-    assert "calc(13*var(--u,1px))" in sheets and "@container (min-width: 820px)" in sheets
-    assert not re.search(r"(?<![\d.])(?:[3-9]|\d\d+)px", re.sub(r"@(?:container|media)[^{]*", "", sheets))
 
 
 def test_a_lesson_that_names_the_choice_of_the_axis_shows_it(plain):

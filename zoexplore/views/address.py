@@ -33,17 +33,15 @@ MOST_SAID, LONGEST_SAID = 9, 300
 class Lesson:
     """The parts on show (all where `show` is empty), the locked fields, and the prompts.
 
-    Names are of fields and options of a setting, of tabs, and of `PARTS`. With `present` the page has large type, for a lecture
-    hall.
+    Names are those of fields and options of a setting, of tabs, and of `PARTS`.
     """
 
     show: tuple[str, ...] = ()
     lock: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     say: tuple[str, ...] = ()
-    present: bool = False
 
-    NAMES = ("show", "lock", "say", "present")
+    NAMES = ("show", "lock", "say", "present")  # the last is of earlier links
 
     @classmethod
     def of(cls, search: str, tabs: Iterable[str] = ("curves",)) -> "Lesson":
@@ -57,8 +55,7 @@ class Lesson:
             taken[key] = tuple(name for name in asked if name in names)
             problems += [f"there is no {name[:40]!r} to {key}" for name in asked if name not in names]
         problems += [f"only the first {MOST_SAID} prompts are shown"] if len(said) > MOST_SAID else []
-        present = given.get("present", "0") != "0"
-        return cls(**taken, say=tuple(said[:MOST_SAID]), problems=tuple(problems), present=present)
+        return cls(**taken, say=tuple(said[:MOST_SAID]), problems=tuple(problems))
 
     def shows(self, *names: str) -> bool:
         """Whether any of these names is shown."""
@@ -67,7 +64,7 @@ class Lesson:
     def fields(self) -> list[tuple[str, str]]:
         """The lesson as pairs of a query."""
         named = [(key, ",".join(names)) for key, names in (("show", self.show), ("lock", self.lock)) if names]
-        return named + [("say", text) for text in self.say] + ([("present", "1")] if self.present else [])
+        return named + [("say", text) for text in self.say]
 
     def html(self) -> str:
         """The prompts, several as numbered steps."""

@@ -13,7 +13,7 @@ from zoexplore.views.address import SETTABLE, Address, Bridge, Lesson
 from zoexplore.views.panels.controls import Controls
 from zoexplore.views.panels.readouts import Headline, More, Odds
 from zoexplore.views.panels.story import Story
-from zoexplore.views.panels.toolbar import Files, Toolbar, presenter
+from zoexplore.views.panels.toolbar import Files, Toolbar
 from zoexplore.views.pins import MOST_PINS, Pins
 from zoexplore.views.state import State
 from zoexplore.views.style import widgets
@@ -61,7 +61,7 @@ class Explorer(pn.viewable.Viewer):
         """Make the controls, then the open view, then the rest."""
         self.controls = Controls(self.state, self.lesson)
         yield
-        self.tabs = Tabs(self.state, pins=self.pins, type_size=1.4 if self.lesson.present else 1.0)
+        self.tabs = Tabs(self.state, pins=self.pins)
         yield
         search = self.search
         self.headline, self.odds, self.more = Headline(self.state), Odds(self.state), More(self.state)
@@ -86,9 +86,9 @@ class Explorer(pn.viewable.Viewer):
         self.tools = Toolbar(self.state, self.bridge, self.pins)
         self.pins.param.watch(self._pinned, "pins")
         self.controls.top = [self.tools.preset, self.tools.reset]
-        self.files = Files(self.curves, page=self.bridge is not None)
+        self.files = Files(self.curves)
         tell = [widgets.button("Story", lambda: self.story.go(1))] if self.bridge and self._tells else []
-        self.tools.more = [*tell, self.files.toggle, *([presenter(present=True)] if self.lesson.present else [])]
+        self.tools.more = [*tell, self.files.toggle]
         self.dark = self.tools.dark
         self.dark.param.watch(lambda event: self.tabs.paint(event.new), "value")
 
@@ -189,7 +189,7 @@ class Explorer(pn.viewable.Viewer):
         )
 
         def narrow(*_: Any) -> None:
-            kinds = {"zx-lesson": self.lesson.show, "zx-story": self.story.step, "zx-present": self.lesson.present}
+            kinds = {"zx-lesson": self.lesson.show, "zx-story": self.story.step}
             parts.css_classes = ["zx-explorer", *(name for name, on in kinds.items() if on)]
 
         self.story.param.watch(narrow, "step")
@@ -198,5 +198,4 @@ class Explorer(pn.viewable.Viewer):
             for closed in (*parts.select(pn.Card), self.files.drawer, self.story.panel):
                 widgets.later(closed)
         # columns depend on the component's width, which in a notebook is not the window's
-        foot = [] if self.lesson.present else [colophon()]
-        return widgets.component("room", parts, *foot, sheet="room")
+        return widgets.component("room", parts, colophon(), sheet="room")

@@ -11,7 +11,6 @@ from zoexplore.views.figures.curves import Curves
 from zoexplore.views.figures.game import Game
 from zoexplore.views.figures.helps import Helps
 from zoexplore.views.figures.inside import Inside
-from zoexplore.views.figures.parts import enlarge
 from zoexplore.views.figures.publish import Publish
 from zoexplore.views.panels.planner import Planner
 from zoexplore.views.panels.theory import Errata, Theory
@@ -53,11 +52,10 @@ class Tabs(pn.viewable.Viewer):
     selected = param.Selector(default="publish", objects=list(VIEWS), doc="the view that is shown")
     built = param.List([], item_type=str, doc="the views made so far, those that have been opened")
 
-    def __init__(self, state: State | None = None, pins: Pins | None = None, type_size: float = 1.0, **params: Any) -> None:
-        """`type_size` scales the text of figures, for a lecture hall."""
+    def __init__(self, state: State | None = None, pins: Pins | None = None, **params: Any) -> None:
         super().__init__(**params)
         self.state, self.pins = state or State(), pins or Pins()
-        self._dark, self._type_size = False, type_size
+        self._dark = False
         self.views: dict[str, View] = {}
         self.quiet = False  # whether tabs are hidden, as in the story
         self.kept = tuple(VIEWS)  # the selectable views; a lesson has fewer
@@ -136,12 +134,7 @@ class Tabs(pn.viewable.Viewer):
 
     def _frame(self, view: View) -> pn.Column:
         """A view, veiled until it is drawn."""
-        panel = view.__panel__()
-        if self._type_size != 1:
-            for pane in panel.select(pn.pane.Bokeh):
-                enlarge(pane.object, self._type_size)
-            view.changed()  # what stands in rows stands further apart
-        frame = widgets.stack(panel, stylesheets=[theme.root("waiting")])
+        frame = widgets.stack(view.__panel__(), stylesheets=[theme.root("waiting")])
         view.veil(frame)
         return frame
 

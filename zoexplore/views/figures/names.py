@@ -9,9 +9,8 @@ from bokeh.plotting import figure
 
 from zoexplore.views.figures.parts import empty, fill, words
 
-TYPE = 12  # type size in pixels, except in a lecture
-LINE = 17  # pixels from one line to the next, at that size
-MARGIN, BRIEF_MARGIN = 156, 118  # pixels for names, and for short ones, at that size
+LINE = 17  # pixels from one line to the next
+MARGIN, BRIEF_MARGIN = 156, 118  # pixels for names, and for short ones
 LONGEST, BRIEF = 22, 15  # characters that fit
 NARROW = 560  # pixels; a narrower figure has room for short names only
 _SAME = 1.5  # pixels; curves that end closer share a place
@@ -55,14 +54,7 @@ class Names:
         self.source = empty("names", "x", "y", "dx", "dy", "text", "colour", "style")
         fig.min_border_right = MARGIN
         look = {"text_baseline": "top", "text_line_height": 1.25, "text_font_style": "style"}
-        drawn = words(fig, "x", "y", "text", self.source, x_offset="dx", y_offset="dy", text_color="colour", **look)
-        self.glyph = drawn.glyph
-
-    @property
-    def times(self) -> float:
-        """The scale of the type, as set by `enlarge`."""
-        size = self.glyph.text_font_size
-        return float(str(getattr(size, "value", size)).removesuffix("px")) / TYPE
+        words(fig, "x", "y", "text", self.source, x_offset="dx", y_offset="dy", text_color="colour", **look)
 
     def write(self, ends: Mapping[str, tuple[float, str, bool]], size: Sequence[float], log: bool, share: bool = True) -> None:
         """Write names at the ends of their curves.
@@ -75,14 +67,14 @@ class Names:
             share: whether curves that end at the same height share a place, as equal ones do.
         """
         width, height = size
-        narrow, line = width < NARROW * self.times, LINE * self.times
-        self.figure.min_border_right = round(self.times * (BRIEF_MARGIN if narrow else MARGIN))
+        narrow = width < NARROW
+        self.figure.min_border_right = BRIEF_MARGIN if narrow else MARGIN
         low, high = self.figure.y_range.start, self.figure.y_range.end
         spans = (np.log(high / low), lambda v: np.log(high / v)) if log else (high - low, lambda v: high - v)
         placed: list[list] = []  # pixels from the top, lines, colour, bold
         for text, (value, colour, bold) in ends.items():
             at = float(np.clip(spans[1](max(value, low if log else value)) / spans[0], 0, 1)) * height
-            text = "\n".join(fitted(line, narrow) for line in text.split("\n"))
+            text = "\n".join(fitted(each, narrow) for each in text.split("\n"))
             off = "↑" if value > high * (1 + 1e-9) else "↓" if value < low * (1 - 1e-9) else ""
             text = f"{text} {off}" if log and off else text
             twin = next((each for each in placed if abs(each[0] - at) < _SAME and not each[3] and "\n" not in text), None)
@@ -90,10 +82,10 @@ class Names:
                 twin[1].append(f"= {text}")
             else:
                 placed.append([at, text.split("\n"), colour, bold, float(np.clip(value, low, high))])
-        heights = [line * len(lines) for _, lines, *_ in placed]
-        tops = spread([at for at, *_ in placed], heights, height + line / 2)
+        heights = [LINE * len(lines) for _, lines, *_ in placed]
+        tops = spread([at for at, *_ in placed], heights, height + LINE / 2)
         rows = [  # relative to the curve's end, so right even before a browser has measured the frame
-            {"x": self.figure.x_range.end, "y": y, "dx": 10, "dy": top - at - line / 2 + 2, "text": "\n".join(lines),
+            {"x": self.figure.x_range.end, "y": y, "dx": 10, "dy": top - at - LINE / 2 + 2, "text": "\n".join(lines),
              "colour": colour, "style": "bold" if bold else "normal"}
             for top, (at, lines, colour, bold, y) in zip(tops, placed, strict=True)
         ]  # fmt: skip

@@ -246,19 +246,6 @@ class FittedRange:
         self.show(wanted if fresh else steady(wanted, self.ends), fresh)
 
 
-def enlarge(fig: figure, times: float) -> None:
-    """Scale a figure's text, and the room for it above and below the frame."""
-    for side in ("min_border_top", "min_border_bottom"):
-        setattr(fig, side, round(times * (getattr(fig, side) or 0)))
-    for model in fig.references():
-        for name in model.properties():
-            if name.endswith("text_font_size"):
-                size = getattr(model, name)
-                size = getattr(size, "value", size)
-                if isinstance(size, str) and size.endswith("px"):
-                    setattr(model, name, f"{float(size.removesuffix('px')) * times:g}px")
-
-
 def fixed_ticks(axis, texts: dict[float, str]) -> None:
     """Set an axis's ticks and their labels.
 

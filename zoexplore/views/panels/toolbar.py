@@ -23,12 +23,6 @@ from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 
 _SCHEME = "document.documentElement.style.setProperty('--zx-scheme', cb_obj.active ? 'dark' : 'light')"
-_PRESENT = """
-const there = new URL(window.location.href);
-if (ON) there.searchParams.set("present", "1"); else there.searchParams.delete("present");
-window.location.assign(there);
-"""
-
 _FIGURE = """
 # The figure, as vectors.
 from zoexplore import plots
@@ -96,22 +90,11 @@ class Toolbar(pn.viewable.Viewer):
         return widgets.tools(*tools)
 
 
-def presenter(present: bool) -> pn.widgets.Button:
-    """A button that opens the page in large type for a lecture hall, or back in ordinary type."""
-    button = widgets.button("Ordinary type" if present else "Present")
-    button.js_on_click(code=_PRESENT.replace("ON", "false" if present else "true"))
-    return button
-
-
 class Files(pn.viewable.Viewer):
-    """A drawer of downloads, a box to paste into and a snippet; `toggle` opens it. A figure's own toolbar saves it as PNG.
+    """A drawer of downloads, a box to paste into and a snippet; `toggle` opens it. A figure's own toolbar saves it as PNG."""
 
-    Where it is part of a `page` with an address, that can be shown in large type, too.
-    """
-
-    def __init__(self, curves: Curves, page: bool = False, **params: Any) -> None:
+    def __init__(self, curves: Curves, **params: Any) -> None:
         super().__init__(**params)
-        self.page = page
         self.curves = curves
         self.state = curves.state
         self.toggle = widgets.toggle("Export")
@@ -173,7 +156,6 @@ class Files(pn.viewable.Viewer):
             "files",
             widgets.pairs(*keeps),
             widgets.row("paste", self.pasted, self.take),
-            *([widgets.tools(_words("for a lecture, in large type"), presenter(present=False))] if self.page else []),
             widgets.tools(_words("Python that prints these numbers"), self.copy),
             self.code,
             sheet="files",

@@ -37,7 +37,6 @@ VEILED, WAITING = "zx-veiled", "zx-waiting"  # with the second it says so in wor
 BUSY = "zx-busy"  # the class of parts that announce their own computing; the page tells screen readers of all three
 STRETCH = {"sizing_mode": "stretch_width", "margin": 0}  # the layout of nearly all parts; style sheets do the rest
 _FOLDER = Path(__file__).parent / "css"
-_LENGTH = re.compile(r"(?P<asked>@(?:container|media)[^{]*)|(?<![\w.])(?P<px>-?\d+(?:\.\d+)?)px")
 _HEADING = re.compile(r"^/\*! (\w+) \*/\n", re.MULTILINE)
 
 
@@ -86,17 +85,8 @@ def _sheets() -> dict[str, str]:
     found: dict[str, str] = {}
     for file in sorted(_FOLDER.glob("*.css")):
         _, *parts = _HEADING.split(file.read_text(encoding="utf-8"))
-        found |= dict(zip(parts[::2], map(_scaled, parts[1::2]), strict=True))
+        found |= dict(zip(parts[::2], parts[1::2], strict=True))
     return found
-
-
-def _scaled(sheet: str) -> str:
-    """A style sheet whose lengths, except hairlines, scale with the variable `--u`, which a lecture sets."""
-
-    def length(found: re.Match) -> str:
-        return found[0] if found["asked"] or abs(float(found["px"])) < 3 else f"calc({found['px']}*var(--u,1px))"
-
-    return _LENGTH.sub(length, sheet)
 
 
 def root(*names: str) -> str:

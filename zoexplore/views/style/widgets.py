@@ -142,8 +142,8 @@ def stack(*parts: Any, **more: Any) -> pn.Column:
 
 
 def fold(title: str, *parts: Any, collapsed: bool = True) -> pn.Card:
-    """A part that a click on its title shows or hides."""
-    header = short(f"<h3>{escape(title)}</h3>", "head")  # Panel's own title does not grow in a lecture
+    """What is shown when its title is clicked."""
+    header = short(f"<h3>{escape(title)}</h3>", "head")
     return pn.Card(*parts, title=title, header=header, collapsed=collapsed, **look("fold", **theme.STRETCH))
 
 
