@@ -10,14 +10,14 @@ from statistics import fmean, stdev
 
 from zoexplore import plots
 from zoexplore.bounds import BOUNDS
-from zoexplore.columns import COSTS, spread
+from zoexplore.columns import spread
 from zoexplore.plots.training import STUDIES
 from zoexplore.run.formatting import format_count, format_number, format_short
 from zoexplore.training import METHODS, TASKS, Frontier
 from zoexplore.training.costs import kept, passes
 from zoexplore.training.finished import Comparison, load
 from zoexplore.views.training.results import how
-from zoexplore.views.training.words import describe_costs, describe_frontier
+from zoexplore.views.training.words import describe_frontier
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -55,8 +55,6 @@ def main() -> None:
     page.write_text(written(found), encoding="utf-8")
     for task, frontier in found.frontiers.items():
         plots.save(plots.comparison(frontier), DOCS / f"comparison-{task}.svg")
-        for cost in COSTS:
-            plots.save(plots.comparison(frontier, cost), DOCS / f"comparison-{task}-{cost}.svg")
     for name in dict.fromkeys(series.study for series in found.series):
         plots.save(plots.study([series for series in found.series if series.study == name]), DOCS / f"study-{name}.svg")
 
@@ -70,9 +68,6 @@ def written(found: Comparison) -> str:
             f"![Accuracy against ε on {task}](comparison-{task}.svg)",
             describe_frontier(frontier),
             accuracies(frontier),
-            f"![Accuracy against memory on {task}](comparison-{task}-memory.svg)",
-            f"![Accuracy against forward passes on {task}](comparison-{task}-passes.svg)",
-            describe_costs(frontier),
             costs(frontier),
             how(found, task),
             chosen(found, task),

@@ -13,13 +13,11 @@ from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.bound import CLIP_ALONE, Trajectory
 from zoexplore.run.formatting import format_short
 from zoexplore.training import METHODS
-from zoexplore.training.costs import kept, passes
 
 if TYPE_CHECKING:
     from zoexplore.training import Frontier, Point
 
 LEAST = 0.02  # least range of a utility axis, so that negligible differences do not fill it
-_NEAR = 3.0  # names of costs within this factor may overlap
 STEP = ("z", "p", "a", "rho", "beta", "alpha", "pi")  # columns of a trajectory
 MOST_POINTS = 300  # drawn steps of one, at most
 _PINS = [light for light, _ in palette.PINS]
@@ -186,12 +184,6 @@ def rivals(frontier: "Frontier") -> Rivals | None:
     return None
 
 
-COSTS = {
-    "memory": (kept, "numbers that a clipped step keeps of a record"),
-    "passes": (passes, "forward passes of a record in all steps"),
-}
-
-
 def short_of(method: str) -> str:
     """A method's short name."""
     return look_of(method).short or title_of(method)
@@ -207,14 +199,3 @@ def apart(values: Sequence[float], least: float) -> list[float]:
                 places[below] -= short / 2
                 places[above] += short / 2
     return places
-
-
-def near_costs(x: Sequence[float], y: Sequence[float], least: float) -> list[float]:
-    """Heights of names beside their marks, with those at about the same cost kept apart."""
-    order, found = sorted(range(len(x)), key=lambda i: x[i]), list(y)
-    while order:
-        near = [i for i in order if x[i] <= _NEAR * x[order[0]]]
-        for i, place in zip(near, apart([y[i] for i in near], least), strict=True):
-            found[i] = place
-        order = order[len(near) :]
-    return found

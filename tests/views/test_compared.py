@@ -3,11 +3,9 @@
 import holoviews as hv
 import numpy as np
 import panel as pn
-import pytest
 
 from tests.views.train_jobs import frontier, point
 from zoexplore import columns, plots
-from zoexplore.views import Explorer
 from zoexplore.views.training import words
 from zoexplore.views.training.results import Compared
 
@@ -27,18 +25,6 @@ def test_without_a_comparison_the_tab_is_there_all_the_same(monkeypatch):
     assert "no finished comparison" in tab.head.object and pn.panel(tab).get_root() is not None
 
 
-@pytest.mark.parametrize("cost", ["memory", "passes"])
-def test_accuracy_against_a_cost_at_one_target(cost):
-    shown = Compared()
-    shown.against = cost
-    points = [p for p in shown.frontier.points if p.target == columns.rivals(shown.frontier).target]
-    drawn, of = plots.comparison(shown.frontier, cost), columns.COSTS[cost][0]
-    marks = [mark for scatter in drawn.traverse(lambda each: each.array().tolist(), [hv.Scatter]) for mark in scatter]
-    assert marks == [[of(p), p.mean("accuracy")] for p in points] and len(points) == 4
-    assert len(shown.drawing) == 1
-    assert "forward passes" in shown.head.object and "numbers per record" in shown.head.object
-
-
 def test_names_stand_apart_and_near_their_lines():
     places = columns.apart([0.9, 0.9, 0.5, 0.91], 0.05)
     assert min(np.diff(sorted(places))) > 0.05 - 1e-9
@@ -54,8 +40,3 @@ def test_the_gap_is_between_the_best_of_either_kind_at_one_target():
     assert (target, gradients.method, directions.method) == (1.0, "dp-sgd", "dpzero")
     assert "0.900; the best" in words.describe_frontier(drawn) and "0.700" in words.describe_frontier(drawn)
     assert "ε = 1.00" in words.describe_frontier(drawn) and words.describe_frontier(frontier()) == ""
-
-
-def test_what_accuracy_is_drawn_against_is_in_the_address():
-    page = Explorer(search="?tab=results&results.against=memory")
-    assert page.tabs["results"].against == "memory" and "results.against=memory" in page.address.search()

@@ -9,21 +9,16 @@ import holoviews as hv
 from bokeh.models import GlyphRenderer, Text
 
 from zoexplore.columns import (
-    COSTS,
     apart,
-    bar,
     extent,
     labels,
     lines,
     look_of,
-    near_costs,
-    rivals,
     short_of,
     ways,
 )
-from zoexplore.palette import PINS
+from zoexplore.palette import FONT, PINS
 from zoexplore.plots.look import FRAME, MUTED, epsilon_at, style, with_legend
-from zoexplore.run.formatting import format_number
 
 if TYPE_CHECKING:
     from zoexplore.training import Frontier
@@ -64,18 +59,12 @@ def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "shar
     return with_legend(hv.Overlay(parts), "top").opts(legend_cols=3, backend="bokeh")
 
 
-def comparison(found: "Frontier", against: str = "epsilon") -> hv.Overlay:
-    """Methods at their best: accuracy against epsilon by each method's best account, or at one epsilon against a cost.
+def comparison(found: "Frontier") -> hv.Overlay:
+    """Methods at their best: accuracy against epsilon by each method's best account.
 
     Args:
         found: a frontier of methods that were tuned for the same epsilons.
-        against: "epsilon"; "memory", the numbers that a clipped step keeps of a record; "passes", forward passes of a record.
-
-    Raises:
-        ValueError: `against` is unknown, or the frontier lacks a method with gradients or one with random directions.
     """
-    if against != "epsilon":
-        return _costs(found, against)
     drawn = lines(found)
     ticks = sorted({p.target for p in found.points if p.target is not None})
     least, most = (end(x for line in drawn for x in line.x) for end in (min, max))
@@ -140,29 +129,6 @@ def study(found: Sequence["Series"]) -> hv.Overlay:
     return with_legend(hv.Overlay(parts), "right" if len(found) > 3 else "bottom_right")
 
 
-def _costs(found: "Frontier", against: str) -> hv.Overlay:
-    if against not in COSTS:
-        raise ValueError(f"against = {against!r} is not allowed: give 'epsilon', {', '.join(map(repr, COSTS))}")
-    best = rivals(found)
-    if best is None:
-        raise ValueError("this frontier has no method by gradients beside one by random directions: costs cannot be compared")
-    of, title = COSTS[against]
-    points = [p for p in found.points if p.target == best.target]
-    at, heights_of = [float(of(p)) for p in points], [p.mean("accuracy") for p in points]
-    names = near_costs(at, heights_of, _BETWEEN * extent([end for p in points for end in bar(p, "accuracy")]))
-    x, y = hv.Dimension(against, label=title), hv.Dimension("accuracy", label=f"accuracy at ε = {format_number(best.target)}")
-    frame = FRAME | {"logx": True, "height": 440, "padding": 0.06, "xlim": (min(at) / 1.5, 6 * max(at))}
-    parts: list[Any] = []
-    for point, place, height, name in zip(points, at, heights_of, names, strict=True):
-        look = look_of(point.method)
-        if point.error("accuracy") > 0:
-            parts.append(_bars([(place, height, point.error("accuracy"))], look.colour, x, y, frame))
-        mark = hv.Scatter([(place, height)], x, y)
-        parts.append(mark.opts(size=10, marker=look.marker, color=look.colour, tools=["hover"], **frame))
-        parts.append(_word(1.3 * place, name, short_of(point.method), look.colour, x, y, frame))
-    return hv.Overlay(parts)
-
-
 def _beside(plot: Any, element: hv.Overlay) -> None:
     """Give the names at the ends of curves a margin of their own."""
     plot.state.min_border_right = _MARGIN
@@ -176,5 +142,5 @@ def _bars(at: Sequence[tuple], hue: Any, x: hv.Dimension, y: hv.Dimension, frame
 
 
 def _word(x: float, y: float, text: str, hue: str, across: hv.Dimension, up: hv.Dimension, frame: dict[str, Any]) -> hv.Labels:
-    look = {"text_color": hue, "text_align": "left", "text_baseline": "middle", "text_font_size": "12px"}
+    look = {"text_color": hue, "text_align": "left", "text_baseline": "middle", "text_font_size": "12px", "text_font": FONT}
     return hv.Labels([(x, y, text)], [across, up], "words").opts(**look, **frame)

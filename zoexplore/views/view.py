@@ -1,7 +1,6 @@
 """`View`: what all views of a state have in common."""
 
 import asyncio
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import panel as pn
@@ -125,12 +124,12 @@ class View(pn.viewable.Viewer):
         self.panes.append(pn.pane.Bokeh(fig, **theme.STRETCH | more))
         return self.panes[-1]
 
-    def draw_elements(self, holder: pn.Column, make: Callable[[], Any]) -> None:
-        """Show an element of `zoexplore.plots` in a holder, in place of its content, for figures that follow no slider."""
+    def draw_elements(self, holder: pn.Column, drawn: Any) -> None:
+        """Show an element of `zoexplore.plots` in a holder, in place of what it holds: for what follows no slider."""
         import holoviews as hv  # which takes a second, and which few views need
 
-        fig = hv.renderer("bokeh").get_plot(make()).state
-        dressed(fig).update(stylesheets=[theme.css("canvas")])
+        fig = hv.renderer("bokeh").get_plot(drawn).state
+        dressed(fig).update(stylesheets=[theme.css("canvas", "figure")])
         self.panes = [pane for pane in self.panes if pane not in holder.objects]
         holder[:] = [self.canvas(fig)]
         paint(fig, self.dark)

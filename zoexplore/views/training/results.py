@@ -1,8 +1,6 @@
 """The finished comparison of methods."""
 
-from functools import partial
 from html import escape
-from typing import Any
 
 import panel as pn
 import param
@@ -11,10 +9,9 @@ from zoexplore.training import TASKS, Frontier
 from zoexplore.training.finished import Comparison
 from zoexplore.views.style import widgets
 from zoexplore.views.training.jobs import finished
-from zoexplore.views.training.words import describe_costs, describe_frontier, table
+from zoexplore.views.training.words import describe_frontier, table
 from zoexplore.views.view import View
 
-_AGAINST = {"ε": "epsilon", "memory of a step, at one ε": "memory", "forward passes, at one ε": "passes"}
 _COMMAND = "python -m benchmarks.frontier"
 _NOTHING = "<p>This version has no finished comparison: train a run of your own.</p>"
 PUBLISHED = {
@@ -24,12 +21,11 @@ PUBLISHED = {
 
 
 class Compared(View):
-    """Tuned methods on one task: accuracy against epsilon or a cost. It follows no slider."""
+    """Tuned methods on one task: accuracy against epsilon. It follows no slider."""
 
-    asks = ("task", "against")
+    asks = ("task",)
 
     task = param.Selector(default="", objects=[""], doc="which task of the comparison is shown; empty where there is none")
-    against = param.Selector(default="epsilon", objects=list(_AGAINST.values()), doc="what accuracy is drawn against")
 
     def build(self) -> None:
         self.comparison = finished()
@@ -38,10 +34,9 @@ class Compared(View):
         self.param.task.default = self.task = next(iter(titles.values()), "")
         self.drawing = widgets.stack()
         self.menu = widgets.select("measured on", titles, "along", "long", of=self.param.task)
-        self.axis = widgets.select("accuracy against", _AGAINST, "along", "long", of=self.param.against)
         self.head, self.words = (widgets.html("", "words", "plan", "numbers") for _ in range(2))
-        self._drawn: tuple[str, str] | None = None
-        self.param.watch(self.changed, ["task", "against"])
+        self._drawn = ""
+        self.param.watch(self.changed, "task")
 
     @property
     def frontier(self) -> Frontier:
@@ -53,26 +48,20 @@ class Compared(View):
         """Show the chosen task, unless it is shown already."""
         if self.comparison is None:
             self.head.object = _NOTHING
-        elif self._drawn != (self.task, self.against):
-            self._drawn, frontier = (self.task, self.against), self.frontier
-            self.draw_elements(self.drawing, partial(compared, frontier, self.against))
-            said = describe_frontier(frontier) if self.against == "epsilon" else describe_costs(frontier)
-            self.head.object = f"<p>{escape(said)}</p>"
-            numbers = widgets.details("The comparison in numbers", table(frontier))
+        elif self._drawn != self.task:
+            from zoexplore import plots  # imports HoloViews, which takes a second and which no other view needs
+
+            self._drawn = self.task
+            self.draw_elements(self.drawing, plots.comparison(self.frontier))
+            self.head.object = f"<p>{escape(describe_frontier(self.frontier))}</p>"
+            numbers = widgets.details("The comparison in numbers", table(self.frontier))
             self.words.object = numbers + widgets.details(
                 "How it was measured", f"<p>{escape(how(self.comparison, self.task))}</p>"
             )
 
     def __panel__(self) -> pn.viewable.Viewable:
-        choices = [widgets.column("abreast", self.menu, self.axis)] if self.comparison else []
-        return widgets.component("compared", self.head, *choices, self.drawing, self.words)
-
-
-def compared(frontier: Frontier, against: str = "epsilon") -> Any:
-    """Tuned methods as an element."""
-    from zoexplore import plots  # imports HoloViews, which takes a second and which no other view needs
-
-    return plots.comparison(frontier, against)
+        choice = [self.menu] if self.comparison else []
+        return widgets.component("compared", self.head, *choice, self.drawing, self.words)
 
 
 def how(comparison: Comparison, task: str) -> str:

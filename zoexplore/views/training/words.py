@@ -40,21 +40,6 @@ def table(frontier: Frontier) -> str:
     return widgets.table(titles, rows, "the comparison in numbers")
 
 
-def describe_costs(frontier: Frontier) -> str:
-    """A sentence on the accuracy and cost of rivals; empty if there are none."""
-    if not (best := rivals(frontier)):
-        return ""
-    target, first, few = best
-    lost, more, less = first.mean("accuracy") - few.mean("accuracy"), passes(few) / passes(first), kept(first) / kept(few)
-    compared = f"{lost:.3f} below" if lost > 0 else f"{-lost:.3f} above"
-    return (
-        f"At ε = {format_number(target)} the best method with random directions, {METHODS[few.method].title}, is {compared} the "
-        f"best with gradients, {METHODS[first.method].title}. It took {format_number(passes(few))} forward passes of a "
-        f"record, {format_number(more)} times as many; a clipped step kept {format_count(int(kept(few)))} numbers per record "
-        f"instead of {format_count(int(kept(first)))} and the activations, {format_number(less)} times fewer."
-    )
-
-
 def infinite(frontier: Frontier, bounds: tuple[str, ...]) -> dict[tuple[str, str], list[str]]:
     """Infinite epsilons: (method, reason) -> titles of the bounds, in order."""
     found: dict[tuple[str, str], list[str]] = {}
