@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from zoexplore.training import Frontier, Point
 
 LEAST = 0.02  # least range of a utility axis, so that negligible differences do not fill it
-STEP = ("z", "p", "a", "rho", "beta", "alpha", "pi")  # columns of a trajectory
+STEP = ("z", "p", "a", "rho")  # columns of a trajectory
 MOST_POINTS = 300  # drawn steps of one, at most
 _PINS = [light for light, _ in palette.PINS]
 _OF_THE_LOSS = "the loss is "  # the beginning of models' suppositions, which composition does not need

@@ -190,7 +190,7 @@ def test_every_bound_has_a_name_for_sentences():
 def test_nothing_is_said_of_what_lies_across_directions_that_span_everything():
     answer = [describe_trajectory(guarantee(DEMONSTRATION.replace(K=K, beta=0.0), "sharp")) for K in (DEMONSTRATION.d, 260)]
     assert "hides a growing part of the distance." in answer[0] and "across" not in answer[0]
-    assert "α of what lies across them" in answer[1]
+    assert "a of what lies across them" in answer[1]
 
 
 class TestPaper:

@@ -221,7 +221,7 @@ class TestTab:
     def test_names_have_their_curves_colours_in_the_dark_and_in_a_frame_of_any_size(self):
         tab = Train()
         tab.paint(True)
-        tab.trained._resized("outer_width", 600, 300)
+        tab.trained.names._resized("outer_width", 600, 300)
         names = tab.trained.names.source.data
         dark = {theme.partner(theme.hue(bound), True) for bound in ("composition", "theorem", "sharp")}
         assert {hue for text, hue in zip(names["text"], names["colour"], strict=True) if text} == dark

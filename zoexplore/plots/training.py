@@ -133,7 +133,8 @@ def _beside(plot: Any, element: hv.Overlay) -> None:
     """Give the names at the ends of curves a margin of their own."""
     plot.state.min_border_right = _MARGIN
     for words in plot.state.select({"type": GlyphRenderer}):
-        words.level = "overlay" if isinstance(words.glyph, Text) else words.level
+        if isinstance(words.glyph, Text):
+            words.level, words.glyph.text_font = "overlay", {"value": FONT}
 
 
 def _bars(at: Sequence[tuple], hue: Any, x: hv.Dimension, y: hv.Dimension, frame: dict[str, Any]) -> hv.ErrorBars:
@@ -142,5 +143,5 @@ def _bars(at: Sequence[tuple], hue: Any, x: hv.Dimension, y: hv.Dimension, frame
 
 
 def _word(x: float, y: float, text: str, hue: str, across: hv.Dimension, up: hv.Dimension, frame: dict[str, Any]) -> hv.Labels:
-    look = {"text_color": hue, "text_align": "left", "text_baseline": "middle", "text_font_size": "12px", "text_font": FONT}
+    look = {"text_color": hue, "text_align": "left", "text_baseline": "middle", "text_font_size": "12px"}
     return hv.Labels([(x, y, text)], [across, up], "words").opts(**look, **frame)

@@ -34,7 +34,7 @@ SETTABLE: dict[str, frozenset[str]] = {
         "ToggleButtonGroup": "active",
         "Tabs": "active",
         "Card": "collapsed",
-        "Plot": "inner_width inner_height",
+        "Plot": "inner_width inner_height outer_width",
         "Range1d": "start end",
         "Span": "location",
         "FileDownload": "clicks _transfers",

@@ -126,7 +126,8 @@ class Explorer(pn.viewable.Viewer):
         every = two and self.publish.publish == "every"
         with pn.io.hold():
             self.holder.visible = self.tabs.selected in ("publish", "curves")
-            self.more.fold.visible, self.pinning.visible = self.holder.visible and not self.story.step, not self.story.step
+            self.pin.visible = self.all_bounds.visible = not self.story.step
+            self.more.fold.visible = self.holder.visible and not self.story.step
             self.publish.switch.visible = two
             self.all_bounds.label = "All bounds" if two else "Two curves"
             self.front.css_classes = ["zx-front", "zx-two" if two else "zx-all"]

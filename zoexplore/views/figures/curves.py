@@ -62,7 +62,7 @@ class Curves(View):
         self.abscissa, self.up = Abscissa(self.figure, self.state), FittedRange(self.figure.y_range)
         self.handle = self.abscissa.handle
         self.pinned = pins.PinnedCurves(self.figure, self.pins)
-        self.names, self.ghost = Names(self.figure, len(STYLES) + MOST_PINS), Ghost(self.figure, self.state, self.push)
+        self.names, self.ghost = Names(self.figure, len(STYLES) + MOST_PINS, log=True), Ghost(self.figure, self.state, self.push)
         self.pane = self.canvas(self.figure)
         self.legend = Legend(muted=list(UNASKED))
         self.choice = widgets.select("ε against", {a.caption: field for field, a in AXES.items()}, "along", of=self.param.along)
@@ -70,7 +70,6 @@ class Curves(View):
         self.param.watch(self.changed, "along")
         self.legend.param.watch(self._mute, "muted")
         self.legend.param.watch(self._of_pin, "asked")
-        self.handle.param.watch(self._named, "size")
 
     def _figure(self) -> figure:
         fig = blank(
@@ -165,7 +164,7 @@ class Curves(View):
         elif changed := {k: data[k] for k in data if not np.array_equal(data[k], drawn[k], equal_nan=True)}:
             drawn.update(changed)
 
-    def _named(self, *_: Any) -> None:
+    def _named(self) -> None:
         """Write the curves' names beside their ends, in the margin."""
         if not self.found:
             return
@@ -176,7 +175,7 @@ class Curves(View):
             seen = np.flatnonzero(np.isfinite(values))
             if name not in self.legend.muted and seen.size:
                 ends[title] = float(values[seen[-1]]), STYLES[name].hue(self.dark), name == best
-        self.names.write(ends | self.pinned.ends(self.dark), self.handle.size, log=True)
+        self.names.write(ends | self.pinned.ends(self.dark))
 
     def fit(self, fresh: bool = False) -> None:
         """Show the curves' decades, unless the reader has zoomed or panned."""

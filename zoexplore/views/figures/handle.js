@@ -1,4 +1,4 @@
-// A handle on a figure's dotted line: drag it, or move it by the arrow keys. It tells the server how large the frame is, too.
+// A handle on a figure's dotted line: drag it, or move it by the arrow keys.
 export function render({model, view}) {
   const strip = document.createElement("div"), pill = document.createElement("div");
   strip.className = "strip";
@@ -20,8 +20,6 @@ export function render({model, view}) {
     pill.setAttribute("aria-valuenow", model.at);
     pill.setAttribute("aria-valuemin", x_scale.invert(bbox.left));
     pill.setAttribute("aria-valuemax", x_scale.invert(bbox.right));
-    const size = [strip.clientWidth, Math.round(bbox.height)];
-    if (String(size) !== String(model.size)) model.size = size;
   };
   const drag = (event) => {
     const {bbox, x_scale} = frame, left = strip.getBoundingClientRect().left;

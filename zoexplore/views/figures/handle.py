@@ -13,7 +13,6 @@ from bokeh.plotting import figure
 from zoexplore.views.figures.parts import mark
 from zoexplore.views.style import theme
 
-GUESSED = (680, 420)  # pixels, until a browser has measured the figure
 # A tick that the handle would cover has no label. A letter of the handle's is some 7 pixels wide.
 _BESIDE_HANDLE = """
 const place = (x) => log ? Math.log(x) : x, {start, end} = fig.x_range;
@@ -24,7 +23,7 @@ if (line.location != null && share * wide < 42 + 3.6 * String(line.tags[0] ?? ""
 
 
 class Handle(pn.custom.JSComponent):
-    """A pill below a figure, at the current value. The reader sets `asked` and `held`; `size` is in pixels."""
+    """A pill below a figure, at the current value. The reader sets `asked` and `held`."""
 
     drawn = param.String(doc="the name of the figure")
     at = param.Number(1.0, allow_None=True, doc="where the line is, on the figure's x axis")
@@ -32,7 +31,6 @@ class Handle(pn.custom.JSComponent):
     title = param.String("", doc="the name of what it moves, for screen readers")
     asked = param.Number(None, allow_None=True, doc="where the reader wants the line")
     held = param.Boolean(False, doc="whether it is dragged")
-    size = param.List(list(GUESSED), doc="width of the figure and height of its frame")
 
     _esm = Path(__file__).with_name("handle.js")
 

@@ -6,7 +6,7 @@ from math import floor, log10
 import numpy as np
 import panel as pn
 import param
-from bokeh.models import CustomJSTickFormatter, FixedTicker, GlyphRenderer, LegendItem, Range1d
+from bokeh.models import CustomJSTickFormatter, FixedTicker, GlyphRenderer, Range1d
 from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
@@ -16,23 +16,15 @@ from zoexplore.columns import STEP, thinned
 from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import guarantees
 from zoexplore.run.formatting import format_count, format_number
-from zoexplore.views.figures.legend import add_legend
+from zoexplore.views.figures.names import Names
 from zoexplore.views.figures.parts import TICKS, blank, empty, fill
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 SHOWN = {bound.title: bound.id for bound in reversed(BOUNDS.values()) if bound.hides_iterates}
 MOST_DOTS = 40  # steps that are drawn as dots, too
-# title of the panel: (column, label, the bound that gives the colour)
-PANELS = {
-    "distance": ("How far apart the runs may be, z", [("z", "z", "theorem")]),
-    "shifts": ("What noise hides, as a length", [("p", "p along them", "composition"), ("a", "a across", "sharp")]),
-    "budget": ("Cost of the step, ρ", [("rho", "ρ of the step", "corollary")]),
-    "shares": (
-        "Shares: β of noise, π and α hidden",
-        [("beta", "β", "noisy-gd"), ("pi", "π along", "composition"), ("alpha", "α across", "sharp")],
-    ),
-}
+LENGTHS = {"z": ("distance z", "ink", []), "p": ("p hidden along", "accent", [6, 3]), "a": ("a hidden across", "muted", [2, 3])}
+COST: dict[str, tuple[str, str, list]] = {"rho": ("ρ", "ink", [])}  # of a column: its name, its colour and dashes
 
 
 def above(top: float) -> float:
@@ -91,8 +83,8 @@ def _middle(g: Guarantee, path: Trajectory) -> str:
         if g.start > 0:
             return "The noise of that step hides all of it at once."
         return "The noise of every step hides at once what the step adds, so the runs never part: this is composition."
-    part = "π of what lies along the directions and α of what lies across them, each by the noise that it meets"
-    hides = "a growing part of the distance" if path.alpha is None else f"a growing fraction, {part}"
+    part = "p of what lies along the directions and a of what lies across them, each by the noise that it meets"
+    hides = "a growing part of the distance" if path.alpha is None else f"a growing part, {part}"
     return (
         "Early on nearly nothing is hidden: the distance may grow, because later steps shrink it for free. Towards the "
         f"end the noise hides {hides}."
@@ -100,7 +92,7 @@ def _middle(g: Guarantee, path: Trajectory) -> str:
 
 
 class Inside(View):
-    """Distance, shifts, cost and shares step by step, for one bound."""
+    """Distance, what is hidden of it, and the cost, step by step, for one bound."""
 
     bound = param.Selector(default="sharp", objects=list(SHOWN.values()), doc="the bound that is opened")
 
@@ -109,26 +101,24 @@ class Inside(View):
         self.words = widgets.html("", "words")
         self.range, self.ticker = Range1d(10, 1), FixedTicker(ticks=[1, 10])
         self.dots: list[GlyphRenderer] = []
-        self.figures = {name: self._figure(name, *spec) for name, spec in PANELS.items()}
-        self.grid = widgets.column("panels", *map(self.canvas, self.figures.values()))
+        self.lengths = self._figure("lengths", "Distance, and what noise hides", LENGTHS)
+        self.cost = self._figure("cost", "What each step costs, ρ", COST)
+        self.names = Names(self.lengths, len(LENGTHS))
+        self.grid = widgets.column("panels", self.canvas(self.lengths), self.canvas(self.cost))
         self.choice = widgets.radio("bound to open", SHOWN, of=self.param.bound, max_width=330, margin=(0, 0, 12, 0))
         self.param.watch(self.changed, "bound")
 
-    def _figure(self, name: str, title: str, drawn: list[tuple[str, str, str]]) -> figure:
+    def _figure(self, name: str, title: str, drawn: dict[str, tuple[str, str, list]]) -> figure:
         fig = blank(
-            f"inside-{name}", "small", height=240, title=title, x_axis_type="log", x_range=self.range, y_range=(0, 1),
-            x_axis_label="steps left", bare=True,
+            f"inside-{name}", title=title, x_axis_type="log", x_range=self.range, y_range=(0, 1), x_axis_label="steps left",
+            bare=True,
         )  # fmt: skip
         fig.xaxis.ticker = self.ticker
         fig.xaxis.formatter = CustomJSTickFormatter(code=f"if (tick < 1000) return String(tick);{TICKS}")
-        items = []
-        for (column, label, bound), dash in zip(drawn, ([], [6, 3], [2, 3]), strict=False):
-            hue = theme.hue(bound)
-            line = fig.line("left", column, source=self.source, line_color=hue, line_width=2.4, line_dash=dash)
-            self.dots.append(fig.scatter("left", column, source=self.source, size=4, color=hue))
-            items.append(LegendItem(label=label, renderers=[line], name=column))
-        if len(items) > 1:
-            add_legend(fig, items)
+        for column, (_, hue, dash) in drawn.items():
+            look = {"color": theme.colour(hue), "source": self.source}
+            fig.line("left", column, line_width=2.4, line_dash=dash, **look)
+            self.dots.append(fig.scatter("left", column, size=4, **look))
         return fig
 
     async def refresh(self) -> None:
@@ -146,14 +136,24 @@ class Inside(View):
         self.source.data = thinned(path)
         for dots in self.dots:
             dots.visible = path.rho.size <= MOST_DOTS
-        for item in self.figures["shares"].legend[0].items:
-            item.visible = item.name == "beta" or path.alpha is not None
         most = max(float(path.rho.size), 2.0) * 1.05
         self.range.update(start=most, end=0.95)
         mantissas = (1, 2, 5) if most < 1000 else (1,)
         self.ticker.ticks = [m * 10**k for k in range(16) for m in mantissas if m * 10**k <= most]
-        for name, (_, drawn) in PANELS.items():
-            self.figures[name].y_range.end = above(max(np.nanmax(self.source.data[column], initial=0) for column, *_ in drawn))
+        for fig, drawn in ((self.lengths, LENGTHS), (self.cost, COST)):
+            fig.y_range.end = above(max(np.nanmax(self.source.data[column], initial=0) for column in drawn))
+        self._named()
+
+    def _named(self) -> None:
+        ends = {
+            words: (float(self.source.data[c][-1]), theme.colour(hue, self.dark), False) for c, (words, hue, _) in LENGTHS.items()
+        }
+        self.names.write({words: end for words, end in ends.items() if end[0] >= 0})
+
+    def repaint(self) -> None:
+        super().repaint()
+        if len(self.source.data["left"]):
+            self._named()
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.component("inside", self.choice, self.grid, self.words)

@@ -1,27 +1,15 @@
-"""Legends: the table of curves, with a switch each, and the legend on a figure's canvas."""
+"""The table of curves, with a switch each."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import panel as pn
 import param
-from bokeh.models import Legend as CanvasLegend
-from bokeh.plotting import figure
 
 from zoexplore.bounds.bound import Style
 from zoexplore.views.style import theme
 
 UNASKED = ["output-perturbation", "corollary"]  # curves that are off at first
-
-
-def add_legend(fig: figure, items: Sequence[Any]) -> None:
-    """Put a legend of `LegendItem`s, without a box, above a figure."""
-    legend = CanvasLegend(items=list(items), orientation="horizontal", location="top_left")
-    legend.background_fill_color = legend.border_line_color = None
-    legend.label_text_color, legend.label_text_font = theme.colour("ink"), theme.FONT
-    legend.label_text_font_size, legend.padding, legend.margin, legend.spacing = "12px", 0, 4, 14
-    fig.add_layout(legend, "above")
 
 
 class Legend(pn.custom.JSComponent):

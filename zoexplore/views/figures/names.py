@@ -45,29 +45,34 @@ def fitted(title: str, narrow: bool) -> str:
 
 
 class Names:
-    """The names of a figure's curves. Their source always has a row for every place: BokehJS makes labels after their colours,
-    and would look up the colour of a label whose row is gone.
+    """The names of a figure's curves, placed anew whenever a browser gives the figure another size.
+
+    Their source always has a row for every place: BokehJS makes labels later than their colours, and would look for the colour
+    of a label whose row is gone.
     """
 
-    def __init__(self, fig: figure, most: int) -> None:
-        self.figure, self.most = fig, most
+    def __init__(self, fig: figure, most: int, log: bool = False, share: bool = True) -> None:
+        """`log` says whether the y axis is logarithmic, `share` whether curves that end at the same height share a place."""
+        self.figure, self.most, self.log, self.share = fig, most, log, share
         self.source = empty("names", "x", "y", "dx", "dy", "text", "colour", "style")
         fig.min_border_right = MARGIN
         look = {"text_baseline": "top", "text_line_height": 1.25, "text_font_style": "style"}
         words(fig, "x", "y", "text", self.source, x_offset="dx", y_offset="dy", text_color="colour", **look)
+        self._ends: Mapping[str, tuple[float, str, bool]] = {}
+        # Not the frame's width, which the names' own margin changes.
+        self.size = {"outer_width": 680, "inner_height": 420}  # until a browser has measured them
+        for side in self.size:
+            fig.on_change(side, self._resized)
 
-    def write(self, ends: Mapping[str, tuple[float, str, bool]], size: Sequence[float], log: bool, share: bool = True) -> None:
-        """Write names at the ends of their curves.
+    def _resized(self, attr: str, old: int, new: int) -> None:
+        if new and new != self.size[attr]:
+            self.size[attr] = new
+            self.write(self._ends)
 
-        Args:
-            ends: name, with its line breaks -> the value at the end, the colour, whether it is bold.
-            size: the figure's width and the frame's height in pixels. The frame's width will not do, because the names' own
-                margin changes it.
-            log: whether the axis is logarithmic.
-            share: whether curves that end at the same height share a place, as equal ones do.
-        """
-        width, height = size
-        narrow = width < NARROW
+    def write(self, ends: Mapping[str, tuple[float, str, bool]]) -> None:
+        """Write each name, with its line breaks, at its curve's end: the value there, the colour, whether it is bold."""
+        self._ends, (width, height) = ends, self.size.values()
+        narrow, log = width < NARROW, self.log
         self.figure.min_border_right = BRIEF_MARGIN if narrow else MARGIN
         low, high = self.figure.y_range.start, self.figure.y_range.end
         spans = (np.log(high / low), lambda v: np.log(high / v)) if log else (high - low, lambda v: high - v)
@@ -78,7 +83,7 @@ class Names:
             off = "↑" if value > high * (1 + 1e-9) else "↓" if value < low * (1 - 1e-9) else ""
             text = f"{text} {off}" if log and off else text
             twin = next((each for each in placed if abs(each[0] - at) < _SAME and not each[3] and "\n" not in text), None)
-            if share and twin and not bold:
+            if self.share and twin and not bold:
                 twin[1].append(f"= {text}")
             else:
                 placed.append([at, text.split("\n"), colour, bold, float(np.clip(value, low, high))])

@@ -116,12 +116,12 @@ def tells(fig: figure, dots: GlyphRenderer) -> None:
     fig.add_tools(HoverTool(renderers=[dots], tooltips=tooltip, visible=False, point_policy="snap_to_data"))
 
 
-def blank(name: str, sheet: str = "figure", bare: bool = False, **params: Any) -> figure:
+def blank(name: str, bare: bool = False, **params: Any) -> figure:
     """An empty figure in the page's style and light colours: short numbers or decades at its axes, no logo, and a toolbar
     that hides; if `bare`, it only saves. A finger on the figure scrolls the page.
     """
     tools = {"tools": "save" if bare else "pan,wheel_zoom,box_zoom,reset,save", "toolbar_location": "above"}
-    look = {"height": 500, "sizing_mode": "stretch_width", "stylesheets": [theme.css("canvas", sheet)], "min_border_right": 18}
+    look = {"height": 500, "sizing_mode": "stretch_width", "stylesheets": [theme.css("canvas", "figure")], "min_border_right": 18}
     fig = figure(name=name, active_drag=None, active_scroll=None, **{**tools, **look, **params})
     return dressed(fig)
 

@@ -109,7 +109,6 @@ class Publish(View):
         self.pane = self.canvas(self.figure)
         self.clouds = Clouds()
         self.param.watch(self._switched, ["publish", "only"])
-        self.handle.param.watch(self._named, "size")
 
     def _figure(self) -> figure:
         fig = blank(
@@ -208,7 +207,7 @@ class Publish(View):
             }  # fmt: skip
             self._named()
 
-    def _named(self, *_: Any) -> None:
+    def _named(self) -> None:
         """Write the names at the ends of the curves, with the numbers at T."""
         if not self.found:
             return
@@ -218,7 +217,7 @@ class Publish(View):
             )
             for name in ("every", "last") if (values := self.source.data[name]).size and self.only in ("", name)
         }  # fmt: skip
-        self.names.write(ends, self.handle.size, log=False)
+        self.names.write(ends)
 
     def _dragged(self, place: float, held: bool) -> None:
         T = max(round(float(f"{place:.3g}")), 1)

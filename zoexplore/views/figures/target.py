@@ -1,7 +1,6 @@
 """The figure of a plan: epsilon against the field that is solved for, the target, and the runs before and after."""
 
 from math import ceil, floor, inf, log10
-from typing import Any
 
 import numpy as np
 
@@ -29,12 +28,11 @@ class Target:
             min_border_top=12, min_border_bottom=34,
         )  # fmt: skip
         self.abscissa, self.up = Abscissa(self.figure, state), FittedRange(self.figure.y_range)
-        self.handle, self.names = self.abscissa.handle, Names(self.figure, 2)
+        self.handle, self.names = self.abscissa.handle, Names(self.figure, 2, log=True)
         self.level = mark(self.figure, 1, "width", line_dash=[6, 3], line_color=theme.colour("accent"), line_width=1.6)
         self.line = self.figure.line("x", "y", source=self.curve, **stroke(theme.style_of("sharp")))
         look = {"size": 12, "line_color": theme.hue("sharp"), "line_width": 2.5, "level": "overlay"}
         self.figure.scatter("x", "y", source=self.marks, fill_color="fill", **look)
-        self.handle.param.watch(self.name, "size")
         self._ends: dict[str, tuple[float, str, bool]] = {}
 
     def draw(self, curves: CurveSet, bound: str, target: float, now: Guarantee, found: Guarantee | None) -> None:
@@ -67,7 +65,7 @@ class Target:
         self._ends = level | named
         self.name()
 
-    def name(self, *_: Any) -> None:
+    def name(self) -> None:
         """Write the names of the curve and of the target in the margin."""
         ends = {name: (at, theme.partner(hue, self.dark), bold) for name, (at, hue, bold) in self._ends.items()}
-        self.names.write(ends, self.handle.size, log=True)
+        self.names.write(ends)

@@ -29,11 +29,8 @@ class Trained:
             "x", "y", source=self.marks, size=9, marker="marker", fill_color="fill", line_color="colour", line_width=1.8
         )  # fmt: skip
         self.figure.add_tools(HoverTool(renderers=[dots], tooltips=[("", "@tip")], visible=False, point_policy="snap_to_data"))
-        self.names = Names(self.figure, MOST_NAMES)
+        self.names = Names(self.figure, MOST_NAMES, share=False)
         self.dark, self.ends = False, dict[str, tuple[float, str, bool]]()
-        self.size = {"outer_width": 680, "inner_height": 300}  # until a browser measures it
-        for side in self.size:
-            self.figure.on_change(side, self._resized)
 
     def draw(self, found: Frontier, bounds: tuple[str, ...]) -> None:
         """Draw a frontier in light colours."""
@@ -68,11 +65,7 @@ class Trained:
         self.figure.x_range.update(start=min(xs) / 1.2, end=1.2 * max(xs))
         self.figure.y_range.update(start=min(ys) - room, end=max(ys) + room)
 
-    def _resized(self, attr: str, old: int, new: int) -> None:
-        self.size[attr] = new
-        self.name()
-
     def name(self) -> None:
         """Write the names in the margin, for the frame's size."""
         ends = {name: (at, theme.partner(hue, self.dark), bold) for name, (at, hue, bold) in self.ends.items()}
-        self.names.write(ends, tuple(self.size.values()), log=False, share=False)
+        self.names.write(ends)
