@@ -1,4 +1,4 @@
-"""What to train: task, methods and numbers, as typed and as arguments of a sweep."""
+"""The choices for training: task, methods and numbers, as typed and as arguments of a sweep."""
 
 from functools import partial
 from math import isfinite
