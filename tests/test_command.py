@@ -180,7 +180,7 @@ def test_a_statement_says_what_the_run_releases_and_of_whom():
     assert "a unit more" in said.neighbours
     one_form = "What is clipped of every record's loss is a function of one linear form of the parameters"
     linear = statement(DEMONSTRATION.replace(lipschitz=inf, linear=True))
-    assert any(words.startswith(one_form) for words in linear.supposed) and linear.setting["linear"]
+    assert any(words.startswith(one_form) for words in linear.guarantee.supposes) and linear.as_dict()["setting"]["linear"]
     assert one_form not in str(statement(DEMONSTRATION.replace(lipschitz=inf)))
     for sampling in SAMPLINGS:
         assert "100 of n =" in statement(DEMONSTRATION.replace(batch=100, sampling=sampling)).sampling

@@ -305,7 +305,7 @@ def _statement(given: argparse.Namespace) -> int:
     loaded = _read(given)
     said = statement(loaded.setting, given.bound, loaded.accounting)
     print(json.dumps(said.as_dict(), ensure_ascii=False, indent=2) if given.json else said)
-    return ANSWER if said.epsilon < inf else NONE
+    return ANSWER if said.guarantee.valid else NONE
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from math import inf, isfinite, isnan
 from typing import Any
 
-from zoexplore.bounds import BOUNDS, guarantee
+from zoexplore.bounds import BOUNDS, Guarantee, guarantee
 from zoexplore.run.formatting import format_count, format_delta, format_number, format_short
 from zoexplore.run.setting import Accounting, Setting
 
@@ -30,77 +30,70 @@ class Statement:
     """A guarantee to publish.
 
     Args:
-        bound: the registry's id.
-        title: the bound's name.
-        epsilon, delta: the guarantee; epsilon is inf where the bound does not apply.
-        reason: why the bound does not apply; empty where it does.
-        note: a remark on the number; empty if none.
+        guarantee: what is proved, or why nothing is.
         unit: the protected unit.
         neighbours: which two data sets are compared.
         sampling: which records a step uses.
         clipping: which clip limits a record, and at what norm.
         released: what may be published.
-        met: assumptions that the numbers satisfy.
-        supposed: assumptions that no number decides, for the publisher to vouch for.
-        failed: assumptions that the numbers violate, and by how much.
         not_covered: what the guarantee does not cover.
-        source: where the bound is from.
-        setting, accounting: the run, and how it was counted.
         versions: of the software that computed it.
     """
 
-    bound: str
-    title: str
-    epsilon: float
-    delta: float
-    reason: str
-    note: str
+    guarantee: Guarantee
     unit: str
     neighbours: str
     sampling: str
     clipping: str
     released: str
-    met: tuple[str, ...]
-    supposed: tuple[str, ...]
-    failed: tuple[str, ...]
     not_covered: tuple[str, ...]
-    source: str
-    setting: dict[str, Any]
-    accounting: dict[str, Any]
     versions: dict[str, str]
 
     def as_dict(self) -> dict[str, Any]:
         """The statement for JSON, with "inf" for infinite numbers and None for missing ones."""
-        return plain(asdict(self))
+        g = self.guarantee
+        proved = {name: getattr(g, name) for name in ("bound", "title", "epsilon", "reason", "note", "source")}
+        run = {
+            "delta": g.setting.delta,
+            "setting": g.setting.as_dict() | {"eta": g.setting.eta},
+            "accounting": asdict(g.accounting),
+        }
+        facts = {name: x for name, x in vars(self).items() if name != "guarantee"}
+        return plain(proved | run | facts | {"met": self._met, "supposed": g.supposes, "failed": self._failed})
+
+    @property
+    def _met(self) -> list[str]:
+        return [check.words for check in self.guarantee.checks if check.met]
+
+    @property
+    def _failed(self) -> list[str]:
+        return [f"{check.words} Here {check.shortfall}." for check in self.guarantee.checks if check.met is False]
 
     def __str__(self) -> str:
         """The statement in words, with epsilon rounded up to three digits."""
-        by = BOUNDS[self.bound].in_text + (
-            ", as printed" if self.accounting.get("printed") and BOUNDS[self.bound].printed else ""
-        )
-        if self.epsilon == inf:
-            head = f"No guarantee by {by}: {self.reason}."
+        g = self.guarantee
+        by = BOUNDS[g.bound].in_text + (", as printed" if g.accounting.printed and BOUNDS[g.bound].printed else "")
+        if g.epsilon == inf:
+            head = f"No guarantee by {by}: {g.reason}."
         else:
-            head = (
-                f"The release is (ε, δ) = ({format_number(self.epsilon)}, {format_delta(self.delta)})-differentially private "
-                f"by {by}."
-            )
-            head += f"\n{self.reason}." if self.reason else ""
+            pair = f"({format_number(g.epsilon)}, {format_delta(g.setting.delta)})"
+            head = f"The release is (ε, δ) = {pair}-differentially private by {by}."
+            head += f"\n{g.reason}." if g.reason else ""
         facts = {
             "Unit": self.unit, "Neighbours": self.neighbours, "Sampling": self.sampling, "Clipping": self.clipping,
             "Released": self.released,
         }  # fmt: skip
         lists = {
-            "Satisfied by the numbers": self.met,
-            "Supposed, and to be vouched for": self.supposed,
-            "Violated": self.failed,
+            "Satisfied by the numbers": self._met,
+            "Supposed, and to be vouched for": g.supposes,
+            "Violated": self._failed,
             "Not covered": self.not_covered,
         }
         parts = [head, "\n".join(f"{name}: {text}." for name, text in facts.items())]
         parts += [f"{name}:\n" + "\n".join(f"- {line}" for line in lines) for name, lines in lists.items() if lines]
-        parts += [f"Note: {self.note}."] if self.note else []
+        parts += [f"Note: {g.note}."] if g.note else []
         made = ", ".join(f"{name} {number}" for name, number in self.versions.items())
-        return "\n\n".join([*parts, f"Source: {self.source}\nComputed with {made}."])
+        return "\n\n".join([*parts, f"Source: {g.source}\nComputed with {made}."])
 
 
 def statement(setting: Setting, bound: str = "best", accounting: Accounting = Accounting()) -> Statement:  # noqa: B008
@@ -121,24 +114,13 @@ def statement(setting: Setting, bound: str = "best", accounting: Accounting = Ac
     g = guarantee(setting, bound, accounting)
     hidden = g.bound not in PUBLIC
     return Statement(
-        bound=g.bound,
-        title=g.title,
-        epsilon=g.epsilon,
-        delta=setting.delta,
-        reason=g.reason,
-        note=g.note,
+        guarantee=g,
         unit=_unit(setting),
         neighbours=_neighbours(setting),
         sampling=_sampling(setting),
         clipping=_clipping(setting),
         released=_released(setting, hidden),
-        met=tuple(c.words for c in g.checks if c.met),
-        supposed=g.supposes,
-        failed=tuple(f"{c.words} Here {c.shortfall}." for c in g.checks if c.met is False),
         not_covered=(HIDDEN, *NOT_COVERED) if hidden else NOT_COVERED,
-        source=g.source,
-        setting=setting.as_dict() | {"eta": setting.eta},
-        accounting=asdict(g.accounting),
         versions=versions(),
     )
 
