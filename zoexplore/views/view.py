@@ -33,9 +33,8 @@ class View(pn.viewable.Viewer):
         self.state, self.pins = state or State(), pins or Pins()
         self.dark = dark
         self.panes: list[pn.pane.Bokeh] = []  # the figures
-        self._stale = False
         self._redrawing = Task()
-        self._behind = False  # whether the state has moved on while this was being computed, or rested
+        self._outdated = False  # whether the state has moved on since what is drawn, or being computed
         self._resting = False
         self.sketch = False  # whether what is drawn is to be drawn better once no slider is held
         self.refining = False  # whether that is being computed: a change does not wait for it
@@ -75,22 +74,20 @@ class View(pn.viewable.Viewer):
         if self.refining:
             self._stop()
             self.refining = False
+        self._outdated = True
         if self.state.moving and self.active and self._redrawing.waits:
-            self._behind = True
             return
         self._stop()
-        self._stale = not self.active
         if self.active:
             self._redrawing = Task(self._catch_up, lambda _: self.param.update(waiting=False))
             self.waiting = self._redrawing.waits and not self._resting
 
     async def _catch_up(self) -> None:
-        self._behind = True
         await self._pause(0)  # the figure, which a hand on a slider is waiting for, goes first
-        while self._behind:
-            self._behind = self.sketch = False
+        while self._outdated:
+            self._outdated = self.sketch = False
             await self.refresh()
-            self.waiting = self._behind and not self.rest
+            self.waiting = self._outdated and not self.rest
             await self._pause(self.rest)
 
     async def _pause(self, seconds: float) -> None:
@@ -105,15 +102,15 @@ class View(pn.viewable.Viewer):
         self._redrawing.stop()
 
     def _woken(self, *_: Any) -> None:
-        if self.active and self._stale:
+        if self.active and self._outdated:
             self.changed()
         elif not self.active and self.waiting:
             self._stop()
-            self._stale, self.waiting = True, False
+            self._outdated, self.waiting = True, False
 
     async def settle(self) -> None:
         """Catch up even while hidden: a saved figure must show the state that its title names."""
-        if self.waiting or self._stale or self._behind or self.sketch:
+        if self.waiting or self._outdated or self.sketch:
             await self.refresh()
 
     async def refresh(self) -> None:
