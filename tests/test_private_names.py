@@ -106,6 +106,8 @@ def test_no_private_name_of_another_library_is_written():
 
 
 CHANGES = """
+import gc
+gc.disable()  # which would look through all imports again and again
 import importlib, pkgutil, sys, types
 import bokeh.plotting, bokeh.server.server, holoviews, numba, numba.core.caching, numpy, panel, param, pyviz_comms, torch
 import panel.io.notebook, torch._dynamo, transformers  # which change torch and each other by themselves
