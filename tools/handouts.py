@@ -47,7 +47,7 @@ def page(notebook: NotebookNode, kind: str) -> str:
 
 
 def offline(text: str, more: str = "") -> str:
-    """A page that asks nobody for anything: its formulas are drawn by the KaTeX that comes along."""
+    """A page that loads nothing from elsewhere: the included KaTeX draws its formulas."""
     text = re.sub(r'<script[^>]*src="https?://[^"]*"[^>]*>\s*</script>', "", text)
     text = re.sub(r'<link[^>]*href="https?://(?!cdn\.holoviz)[^"]*"[^>]*>', "", text)
     text = re.sub(r'<script type="(?:text/x-mathjax-config|module)">.*?</script>', "", text, flags=re.DOTALL)

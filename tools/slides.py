@@ -63,7 +63,7 @@ def _lines(cell: NotebookNode) -> int:
 
 
 def _pieces(text: str) -> list[str]:
-    """A text in pieces of whole paragraphs that fit on a slide each. One that unfolds stays whole."""
+    """A text in pieces of whole paragraphs that fit on a slide each. A folded part stays whole."""
     pieces = [""]
     for paragraph in re.split(r"\n\n(?![^<]*</details>)", text):
         if pieces[-1] and len(pieces[-1]) + len(paragraph) > LONGEST:

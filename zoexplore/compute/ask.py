@@ -1,4 +1,4 @@
-"""One way to ask for what takes long: `found = await ask(function, *args)`.
+"""The way to compute slow answers: `found = await ask(function, *args)`.
 
 Answers are cached. A call that takes less than a redraw is computed at once, so that a figure follows the slider. All others go
 to the pool of processes, and so do calls that no figure waits for. How long a kind of call takes is measured each time.
@@ -70,7 +70,7 @@ def no_answer(error: Exception) -> str:
 def quick(function: Callable, *args: Any) -> bool:
     """Whether a call will take less than a redraw, as most recent ones of its kind did. Calls on batches never do.
 
-    A call without a `Setting` is never quick, since its time cannot be predicted. So a `Miniature` holds its own.
+    A call without a `Setting` is never quick, since its time cannot be predicted. A `Miniature` therefore holds a `Setting`.
     """
     run = _run(args)
     return run is not None and run.full_batch and median(_latest_seconds(function, args)) < REDRAW

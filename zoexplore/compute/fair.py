@@ -57,7 +57,7 @@ class FairQueue(Generic[T]):
         return sum(map(len, self._waiting.values()))
 
     def add(self, address: Hashable, thing: T) -> None:
-        """Have a thing wait."""
+        """Add an item to the queue."""
         self._waiting.setdefault(address, []).append(thing)
 
     def take(self, allowed: Callable[[T], bool] = lambda _: True) -> T | None:
@@ -71,7 +71,7 @@ class FairQueue(Generic[T]):
         return None
 
     def remove(self, address: Hashable, thing: T) -> bool:
-        """Have a thing wait no longer; whether it did."""
+        """Remove an item; returns whether it was waiting."""
         things = self._waiting.get(address, [])
         if thing not in things:
             return False
@@ -98,5 +98,5 @@ def counted_address(given: str) -> str:
 
 
 def address_of(request: Any) -> str:
-    """The address of a request; behind a proxy the proxy's word, if the server was started to believe it."""
+    """The address of a request; behind a proxy, the one in its headers, if the server trusts these."""
     return counted_address(getattr(request, "remote_ip", None) or UNKNOWN)

@@ -28,7 +28,7 @@ SHARE = 120.0  # seconds that a long work is sure of; then it ends where another
 
 
 class TooLong(RuntimeError):
-    """A call took longer than any may."""
+    """A call exceeded the time limit."""
 
 
 class Call:
@@ -64,7 +64,7 @@ class Pool:
         self._lock = threading.RLock()
 
     def begin(self) -> None:
-        """Begin all workers ahead of need."""
+        """Start all workers before they are needed."""
         with self._lock:
             while len(self._idle) + len(self._running) < self.count:
                 self._idle.append(Process())
@@ -225,7 +225,7 @@ class LongWork:
 
     @property
     def waits(self) -> bool:
-        """Whether it has no place yet."""
+        """Whether it is still waiting for a place."""
         return self._process is None
 
     def __enter__(self) -> Self:

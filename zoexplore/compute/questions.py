@@ -31,7 +31,9 @@ Wanted = float | tuple[float, float]
 
 
 def timed(function: Callable, *args: Any) -> tuple[Any, float]:
-    """Call a function; return its result and the processor seconds it took. Here, as workers import this module and not Panel."""
+    """Call a function; return its result and the processor seconds it took. It is here because workers import this module, but
+    not Panel.
+    """
     begun = time.thread_time()
     return function(*args), time.thread_time() - begun
 

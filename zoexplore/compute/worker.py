@@ -4,7 +4,7 @@ It imports the modules of the functions it receives, which must not import Panel
 prints goes to the standard error. Nothing interrupts a call, because a library that is interrupted while it loads or compiles may
 return wrong answers later. A caller that no longer needs an answer waits for it, or ends the process.
 
-To load takes more than a second. One process, the fork server, only loads the accountant. Workers are forked from it, start in
+Loading takes more than a second. One process, the fork server, only loads the accountant. Workers are forked from it, start in
 milliseconds, and share its memory. Where system libraries have threads of their own, as on macOS, a fork may find their locks
 taken, and Windows has no fork: there every worker starts separately.
 """

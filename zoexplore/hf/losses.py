@@ -80,7 +80,7 @@ def loss_for(model: nn.Module) -> RecordLoss:
 
 
 def base_of(model: nn.Module) -> Any:
-    """The model of `transformers` within one of PEFT's; any other as it is."""
+    """The `transformers` model inside a PEFT model; other models unchanged."""
     return model.get_base_model() if hasattr(model, "get_base_model") else model  # type: ignore[operator]
 
 

@@ -184,7 +184,7 @@ class ZOTrainer(Trainer):
         return self.args.max_steps if self.args.max_steps > 0 else ceil(self.args.num_train_epochs * self._steps_an_epoch())
 
     def _collator(self) -> Any:
-        """The collator, given no column that the model does not take."""
+        """The collator, which gets only the columns that the model takes."""
         if not self.args.remove_unused_columns:
             return self.data_collator
         taken = [*signature(base_of(self.model).forward).parameters, *self.label_names, *LABELS]

@@ -36,7 +36,7 @@ def composition(record: RunRecord, accounting: Accounting) -> Guarantee:
 
 
 def of_last(record: RunRecord, bound: str, accounting: Accounting) -> Guarantee:
-    """A bound for the last iterate, where nothing in `against` speaks against it."""
+    """A bound for the last iterate, if `against` finds no reason against it."""
     if bound == "output-perturbation":  # only the last step's noise counts
         farthest = max(step.R for step in record.moving)
         found = _of(record, replace(record.last, R=farthest), 1.0, bound, accounting.replace(sensitivity="clip"))
@@ -147,7 +147,7 @@ def cost(record: RunRecord, step: Step) -> float:
 
 
 def is_sampled(record: RunRecord, step: Step) -> bool:
-    """Whether it is hidden who was in the step's batch."""
+    """Whether the step's batch is secret."""
     return step.sampling != "cyclic" and not step.on_all(record.setting.n)
 
 

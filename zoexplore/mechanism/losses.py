@@ -222,7 +222,7 @@ def _hooks(of_part: Mapping[int, Any]) -> Iterator[int]:
 
 
 def _switches(part: nn.Module) -> Iterator[tuple]:
-    """Attributes that are on or off, a word or a function: `training`, another `forward`, an activation."""
+    """Attributes that are on or off, a word or a function: a module's `training` flag, replaced `forward` and activation."""
     for name, x in vars(part).items():
         if isinstance(x, bool | str) or callable(x):
             yield name, x if isinstance(x, bool | str) else id(x)

@@ -74,7 +74,7 @@ class Ledger:
     """The log of steps that an optimiser keeps.
 
     Attributes:
-        stages, xi_factor, flaw, checked, autocast, path: as in `RunRecord`. A flaw that was found stays.
+        stages, xi_factor, flaw, checked, autocast, path: as in `RunRecord`. A recorded flaw stays.
         process: the one that writes.
     """
 
@@ -210,7 +210,7 @@ def why_not_idle(declared: Declared, step: Step, resolved: bool = False) -> str:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """A run as far as it went. Its steps alone are accounted; nothing that is set afterwards changes them.
+    """A run up to its last step. Its steps alone are accounted; nothing that is set afterwards changes them.
 
     Args:
         setting: the planned run; its n, d, delta, neighbours and, in words, T count. Its regime, M, m and linear are

@@ -248,7 +248,7 @@ def _as_one(cell: list[Made], first: RunRecord) -> Step:
 
 @dataclass(frozen=True)
 class Progress:
-    """A run on its way.
+    """A run in progress.
 
     Args:
         steps: made so far.

@@ -39,7 +39,7 @@ class Rates:
         self._group_of = [group_of[number] for number, blocks in enumerate(parameters.blocks_of) for _ in blocks]
 
     def largest(self, groups: Sequence[dict[str, Any]]) -> float:
-        """The largest of the groups' learning rates as they stand. Raises ValueError where one is not allowed."""
+        """The largest of the groups' current learning rates. Raises ValueError where one is not allowed."""
         rates = [float(group["lr"]) for group in groups[: len(self.shares)]]
         if wrong := [lr for lr in rates if not (lr >= 0 and isfinite(lr))]:
             raise ValueError(f"lr = {wrong[0]!r} is not allowed: give a finite number of at least 0")

@@ -125,7 +125,7 @@ def format_delta(delta: float) -> str:
 
 
 def format_exact(x: float | None) -> str:
-    """The shortest text that is typed for exactly this value."""
+    """The shortest text that reads back as exactly this value."""
     if x is None:
         return ""
     if x == inf:

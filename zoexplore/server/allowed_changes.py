@@ -109,7 +109,7 @@ def plain(value: Any, longest: int = 1000, depth: int = DEPTH) -> bool:
 
 
 def _model(reference: Any, document: Document) -> Model | None:
-    """The model that is named. BokehJS writes out all of a new one; nothing but its id is looked at."""
+    """The model that an event names. BokehJS writes out all of a new one; nothing but its id is looked at."""
     name = reference.get("id") if isinstance(reference, dict) else None
     return document.get_model_by_id(name) if isinstance(name, str) else None
 

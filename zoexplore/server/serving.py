@@ -128,7 +128,7 @@ class Staged(Application):
     page: PageFactory
 
     async def on_session_created(self, session_context: Any) -> None:
-        """Bokeh's hook before a document is made. Between stages, others go first."""
+        """Bokeh's hook before a document is made. Other messages go first between its stages."""
         await super().on_session_created(session_context)
         await session_context.with_locked_document(self._make)
 

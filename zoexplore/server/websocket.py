@@ -101,7 +101,7 @@ class Socket(WSHandler):
         return asyncio.gather(*dispatch_tornado(self.connection, msg=message), return_exceptions=True)
 
     async def on_message(self, fragment: str | bytes) -> None:
-        """Take one part of a message, and act on the message where it is complete. No more is read meanwhile."""
+        """Take one part of a message, and act on the message where it is complete. It reads no more until then."""
         if self._seat is None or self.receiver is None:
             return self.close(POLICY_VIOLATION, "too early")
         self._parts += 1
@@ -131,7 +131,7 @@ class Socket(WSHandler):
 
         Panel drops changes under `pn.io.hold` until a browser reports that it has drawn the page, although the browser has the
         document by then; and a browser drops changes that arrive before the document. Either way a figure would never show what
-        the server has drawn. So Panel hears it here.
+        the server has drawn. So this tells Panel.
         """
         session = self.connection.session
 
@@ -162,7 +162,7 @@ class Socket(WSHandler):
             await self.send_message(self.connection.ok(message))
 
     async def _drain(self, message: Any) -> None:
-        """Apply the queued changes. A session has at most half of the time."""
+        """Apply the queued changes. A session gets at most half of the time."""
         try:
             while self._pending and self._seat:
                 seat, seat.moved = self._seat, time.monotonic()

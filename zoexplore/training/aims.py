@@ -75,7 +75,7 @@ def configuration(task: Task, method: str, choice: Choice, sigma: float, *, hidd
 def aimed(
     task: Task, method: str, choice: Choice, target: float, accounting: Accounting, *, hidden: bool = True
 ) -> Configuration | None:
-    """The run of a choice with the least noise that meets the target by some sound account; None if no noise does.
+    """The run of a choice with the least noise that meets the target by some sound account; None if no noise meets it.
 
     Args:
         task: the task.

@@ -35,7 +35,7 @@ class Handle(pn.custom.JSComponent):
     _esm = Path(__file__).with_name("handle.js")
 
     def __init__(self, fig: figure, moved: Callable[[float, bool], Any], **look: Any) -> None:
-        """`moved` is called with a place on the axis and whether the handle is still held; `look` is of the line."""
+        """`moved` is called with a place on the axis and whether the handle is still held; `look` has the line's properties."""
         super().__init__(drawn=fig.name, stylesheets=[theme.css("handle")], **theme.STRETCH)
         self._moved, self.figure = moved, fig
         self.line = mark(fig, 1, **look)

@@ -70,7 +70,7 @@ class Two(NamedTuple):
         return cls(curves.values, curves.epsilon["composition"], np.minimum.reduce(own))
 
     def at(self, T: np.ndarray) -> "Two":
-        """Between the steps that are known, evenly."""
+        """Evenly spaced values between known steps."""
         return Two(T, *(np.interp(T, self.T, values) for values in self[1:]))
 
 

@@ -47,7 +47,7 @@ class Asked:
 
     @property
     def trained_on(self) -> Task:
-        """The task in its size.
+        """The task, with the requested size if its data are generated.
 
         Raises:
             ValueError: the data would be too large.

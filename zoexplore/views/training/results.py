@@ -21,7 +21,7 @@ PUBLISHED = {
 
 
 class Compared(View):
-    """Tuned methods on one task: accuracy against epsilon. It follows no slider."""
+    """Tuned methods on one task: accuracy against epsilon. No slider changes it."""
 
     asks = ("task",)
 

@@ -111,7 +111,7 @@ class Running(pn.viewable.Viewer):
 
     @property
     def busy(self) -> bool:
-        """Whether a run goes on, for the reader."""
+        """Whether a run is under way, for the reader."""
         return bool(self.cancel.visible)
 
     def say(self, words: str) -> None:

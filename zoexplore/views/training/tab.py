@@ -61,7 +61,7 @@ class Train(View):
         return tuple(bound for bound in SHOWN if self.hidden or not BOUNDS[bound].hides_iterates)
 
     async def refresh(self) -> None:
-        """Update the text from the sliders, and draw the results, unless they are drawn."""
+        """Update the text from the sliders, and draw the results if they are new."""
         with pn.io.hold():
             self.choices.fill()
             said = about(self.frontier, self.state.setting.delta, self.state.accounting) if self.frontier else _ADVANCE
