@@ -160,9 +160,9 @@ def test_a_step_size_of_ones_own_is_kept():
 
 
 def test_what_cannot_be_reached_says_how_near_it_comes():
-    with pytest.raises(Unreachable, match=r"even K = 520 gives ε = 0.4.* by the sharper bound") as error:
+    with pytest.raises(Unreachable, match=r"even K = 519 gives ε = 0.4.* by the sharper bound") as error:
         calibrate(RUN, "K", epsilon=0.1)
-    assert error.value.epsilon == epsilon(RUN.replace(K=520), "sharp") and error.value.value == 520
+    assert error.value.epsilon == epsilon(RUN.replace(K=519), "sharp") and error.value.value == 519
     with pytest.raises(Unreachable, match="does not contract") as error:
         calibrate(RUN.replace(regime="convex"), "sigma", epsilon=1.0, bound="corollary")
     assert error.value.epsilon == inf

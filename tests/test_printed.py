@@ -113,11 +113,11 @@ PRINTED = [
         lambda: [epsilon(DEMONSTRATION, bound) for bound in ("composition", "sharp")], loosely=True,
     ),
     Printed(
-        "hidden_states", rf"cost ρ = ({NUMBER}), which is ε = ({NUMBER})",
+        "hidden_states", rf"a budget of ρ = ({NUMBER}) in nearly every run, and ε = ({NUMBER})",
         lambda: [guarantee(SHORT, "composition").rho, epsilon(SHORT, "composition")],
     ),
     Printed(
-        "hidden_states", rf"late they cost ({NUMBER}), which is ε = ({NUMBER})",
+        "hidden_states", rf"late they cost ρ = ({NUMBER}) and ε = ({NUMBER})",
         lambda: [guarantee(SHORT, "sharp").rho, epsilon(SHORT, "sharp")], loosely=True,
     ),
     Printed(

@@ -7,6 +7,7 @@ from hypothesis import given
 from tests.bounds import reference
 from tests.bounds.strategies import settings_of_runs
 from tests.convention import DEMONSTRATION, Accounting, epsilon, guarantee
+from zoexplore.bounds.conversion import delta_of
 
 PAPER = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.1, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5)
 
@@ -43,6 +44,33 @@ def test_moving_all_noise_off_the_directions_costs_d_over_K_times_more():
 
 def test_with_every_direction_probed_the_share_is_no_matter():
     assert len({round(guarantee(PAPER.replace(K=1000, beta=b), "composition").rho, 12) for b in (0, 0.3, 1)}) == 1
+
+
+FEW_STEPS = {(2, 1, 1): 0.9, (2, 1, 30): 0.9, (10, 3, 1): 0.84, (10, 3, 7): 0.87, (1000, 5, 1): 0.78, (1000, 5, 100): 0.93}
+
+
+@pytest.mark.parametrize(("shape", "loss"), [*FEW_STEPS.items(), ((1000, 900, 3), 0.97), ((50, 49, 1), 0.97)])
+@pytest.mark.parametrize("known", [0.5, 1.0])
+def test_where_gradients_have_a_known_length_it_averages_over_what_spans_see(shape, loss, known):
+    """Against the Gaussian profile averaged over drawn spans, all that an attacker who sees everything can do: above it, and by
+    no more than exponential moments and norms lose of a tail, which is most where it is of few directions and steps.
+    """
+    d, K, T = shape
+    run = DEMONSTRATION.replace(n=100, d=d, K=K, T=T, sigma=0.3 * np.sqrt(K / d), lipschitz=known)
+    run = run.replace(regime="convex", m=0.0, ridge=0.0, R=float("inf"))
+    found = epsilon(run, "composition", Accounting(sensitivity="least"))
+    moved, variance = 2 * known / run.n / K, run.sigma**2 * (run.beta / K + (1 - run.beta) / d)
+    seen = np.random.default_rng(3).beta(K / 2, (d - K) / 2, (100_000, T)).sum(axis=1)
+    rho = np.minimum(moved**2 / variance * seen / 2, T * (2 / run.n) ** 2 / K / variance / 2)
+
+    def delta(at):
+        values = delta_of(rho, at)
+        return values.mean(), values.std() / np.sqrt(rho.size)
+
+    mean, error = delta(found)
+    assert 0 < mean - 4 * error <= run.delta
+    mean, error = delta(found * loss)
+    assert mean + 4 * error > run.delta or found == epsilon(run, "composition")
 
 
 def test_it_asks_nothing_of_the_loss():

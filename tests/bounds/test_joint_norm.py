@@ -21,7 +21,7 @@ from zoexplore.bounds.kernels.norms import (
     norm,
     tabled_norm,
 )
-from zoexplore.bounds.sharp_search import RAYS
+from zoexplore.bounds.rows import RAYS
 
 SIZES = [(1, 2), (1, 3), (2, 3), (1, 4), (3, 4), (2, 5), (4, 5)]
 STEPS = {  # of a step: r, and eta/K times the least and the largest curvature of what is clipped

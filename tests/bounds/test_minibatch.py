@@ -18,9 +18,9 @@ from zoexplore.bounds.kernels import caps as kernels
 from zoexplore.bounds.kernels.norms import drift_constant
 from zoexplore.bounds.kernels.subsampled_renyi import sampled_divergence
 from zoexplore.bounds.loss_distribution import Losses
+from zoexplore.bounds.rows import RAYS, tabled
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.sharp_batches import EDGES, Capped
-from zoexplore.bounds.sharp_search import RAYS, tabled
 
 CKS = Accounting(conversion="cks")
 PAPER = DEMONSTRATION.replace(n=1000, d=1000, K=200, sigma=0.3, m=0.9, ridge=0, M=1, R=1, xi=0, delta=1e-5, T=1000, beta=0.5)

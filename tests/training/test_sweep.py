@@ -73,7 +73,9 @@ def test_epsilon_is_the_accountants(expected):
     for p in expected.points:
         if p.method in ("noisy-zogd", "dpzero"):
             for bound in set(BOUNDS) - {"noisy-gd"}:
-                assert p.epsilon[bound] == epsilon(p.setting, bound)
+                assert p.epsilon[bound] == p.epsilons[bound][-1]
+                alone = epsilon(p.setting, bound)  # of the sharper bound's plans a curve compares fewer than a run alone
+                assert p.epsilon[bound] == pytest.approx(alone, rel=5e-3 if bound == "sharp" else 0)
                 assert list(p.epsilons[bound]) == list(curve(p.setting, "T", p.steps)[bound])
             assert p.epsilon["noisy-gd"] == inf and "does not take gradient steps" in p.reason["noisy-gd"]
         assert all((p.epsilon[b] < inf) == (not p.reason[b]) for b in BOUNDS)

@@ -9,7 +9,7 @@ from math import sqrt
 
 import numpy as np
 
-from tests.truth.revealed import directions, drift_map
+from tests.truth.revealed import _furthest, directions, drift_map
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,8 @@ class Ledger:
 
 
 def difference(run, plan, step, drift, count, seed, aligned=True):
-    """Differences alone: x <- (I - P) x + P Y x + b + e, with b and e at their largest, along Y x or at random."""
+    """Differences alone: x <- (I - P) x + P Y x + b + e, with b and e at their largest, along Y x (b as far as
+    a clip on each quotient lets it) or at random."""
     rng, Y = np.random.default_rng(seed), drift_map(run, drift)
     ledger, x = Ledger(plan, step, count), np.zeros((count, run.d))
     x[:, 0] = plan.start
@@ -69,7 +70,8 @@ def difference(run, plan, step, drift, count, seed, aligned=True):
         toward = _project(U, aim)
         toward /= np.sqrt(_squares(toward))[:, None]
         remainder = np.where(_squares(x) > 0, 2 * run.remainder + run.own, run.own)
-        q = _project(U, moved) + (remainder + (0.0 if run.before else run.B))[:, None] * toward
+        own = np.zeros_like(x) if run.before else _furthest(run, U, aim)
+        q = _project(U, moved) + own + remainder[:, None] * toward
         outside, inside = ledger.shift(t, U, x, q)
         x = x - _project(U, x) - outside + q - inside
     return Outcome(ledger.stopped, ledger.cost, np.sqrt(_squares(x)), np.zeros(count))

@@ -46,6 +46,7 @@ class Run:
     before: bool  # the record's part is a vector fixed before the directions: the "lipschitz" sensitivity
     s1: float
     s2: float
+    ball: bool = False  # a joint clip: the differing record's part may point anywhere; else each entry of it is as large
 
     @property
     def c(self):
@@ -62,7 +63,20 @@ class Run:
         B = of_two * 2 * s.eta * s.clip / (s.n * (s.K if before else sqrt(s.K)))
         s1, s2 = s.eta**2 * s.beta * s.sigma**2 / s.K, s.eta**2 * (1 - s.beta) * s.sigma**2 / s.d
         own = 2 * remainder / s.n if before else 0.0
-        return cls(s.d, s.K, s.T, abs(centre), radius, B, remainder * (1 - 1 / s.n if before else 1), own, before, s1, s2)
+        return cls(
+            s.d,
+            s.K,
+            s.T,
+            abs(centre),
+            radius,
+            B,
+            remainder * (1 - 1 / s.n if before else 1),
+            own,
+            before,
+            s1,
+            s2,
+            s.clipping == "joint",
+        )
 
 
 @dataclass(frozen=True)
@@ -202,11 +216,21 @@ def _push(run, adversary, U, aim, x_new, C_new, left):
     """b of a step."""
     if run.before:
         return _project(U, run.B * aim) + run.own * _unit(_project(U, aim), U[:, :, 0])
-    push = run.B * _unit(_project(U, aim), U[:, :, 0])
+    push = _furthest(run, U, aim)
     if left <= adversary.greedy:
         for _ in range(6):
-            push = run.B * _unit(_project(U, _solve(C_new, x_new + push)), U[:, :, 0])
+            push = _furthest(run, U, _solve(C_new, x_new + push))
     return push
+
+
+def _furthest(run, U, aim):
+    """The record's part that reaches furthest along `aim`: a vector of length B in the span where the clip is joint, and else one
+    whose entry along each direction is B/sqrt(K), with the sign of aim's.
+    """
+    if run.ball:
+        return run.B * _unit(_project(U, aim), U[:, :, 0])
+    signs = np.where(np.einsum("sdk,sd->sk", U, aim) < 0, -1.0, 1.0)
+    return run.B / sqrt(run.K) * np.einsum("sdk,sk->sd", U, signs)
 
 
 def _slope(run, U, y, Y, C):

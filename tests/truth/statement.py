@@ -5,10 +5,11 @@ It evaluates, and does not look for anything: what the accountant found must be 
 
 from dataclasses import dataclass
 from functools import cache
-from math import inf, nextafter, pi, sqrt
+from math import inf, log, nextafter, pi, sqrt
 
 import numpy as np
 from mpmath import mp, mpf
+from scipy.optimize import minimize_scalar
 
 
 @cache
@@ -28,10 +29,27 @@ def exact_moments(K, d, order):
         return mp.exp(moment((d - K) / 2) / (2 * order)) if K < d else mpf(0), mp.exp(moment(K / 2) / (2 * order))
 
 
-def order_for_data(s, delta_f):
-    """The order that makes a step's data least where they alone are random: composition, where gradients have a known length."""
-    orders = {round(1.1**k) for k in range(104)}
-    return min(orders, key=lambda order: delta_f ** (-1 / (2 * order)) * moments(s.K, s.d, order)[1])
+def log_chance_of_spans(K, d, T, total):
+    """Of T shares of vectors' squares, each seen by a span of its own, to add up to `total` or more: the least bound on the
+    logarithm by exponential moments or by norms.
+    """
+    a, b, x = K / 2, (d - K) / 2, total / T
+    if x <= K / d:
+        return 0.0
+
+    def exponential(log_z):
+        with mp.workdps(30):
+            return float(T * mp.log(mp.hyp1f1(a, d / 2, mp.exp(log_z))) - mp.exp(log_z) * total)
+
+    def norm(order):
+        return 2 * order * (log(exact_moments(K, d, order)[1]) - log(x) / 2)
+
+    if x >= 1:
+        return -inf
+    z = log(b / (1 - x) - a / x)  # about where the first is least
+    orders = np.unique(np.geomspace(x * np.exp(z) / 5, x * np.exp(z) * 5, 80).round())
+    by_norms = min(norm(int(order)) for order in orders if order > 0)
+    return min(0.0, by_norms, minimize_scalar(exponential, bounds=(z - 2, z + 2), method="bounded").fun)
 
 
 @cache

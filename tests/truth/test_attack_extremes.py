@@ -7,7 +7,7 @@ import pytest
 
 from tests.convention import DEMONSTRATION, Accounting, epsilon, guarantee
 from zoexplore.bounds.conversion import epsilon_of
-from zoexplore.bounds.kernels import sharp, shifted_divergence
+from zoexplore.bounds.kernels import blocks, shifted_divergence
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.run.setting import CONVERSIONS
 
@@ -76,7 +76,7 @@ def test_half_of_the_smallest_delta_is_no_more_than_half(delta):
 @pytest.mark.parametrize("L", [2.0, 4.0, 7.0, 16.0])
 def test_what_hardly_anything_is_left_of_has_all_its_digits(A, L):
     """A distance of 1e100 may be worked off by factors far below a double's precision."""
-    left, total = sharp._affine(A, 1e-300, 1e150, L)
+    left, total = blocks.affine(A, 1e-300, 1e150, L)
     with mp.workdps(60):
         exact = mp.mpf(A) ** int(L) * mp.mpf(1e150)
         assert exact * (1 - mp.mpf(10) ** -13) <= left <= exact * (1 + mp.mpf(10) ** -13) + mp.mpf(10) ** -299

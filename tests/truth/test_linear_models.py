@@ -122,15 +122,16 @@ def epsilon(s, kind, order):
 
 
 def test_the_gain_is_what_is_stated():
-    """A third, where the ridge is a tenth of the clipped part's smoothness; this recursion is the code's."""
+    """Two fifths, where the ridge is a tenth of the clipped part's smoothness. A budget, by this recursion, gains a third, and is
+    above what averaging over the cost of hiding comes to.
+    """
     run = dict(n=1000, d=520, K=260, T=150, sigma=0.1, beta=0.5, lipschitz=np.inf)
     s = Setting(**run, regime="strongly-convex", M=1.1, m=0.1, ridge=0.1)
     sharp, linear = (guarantee(x, "sharp", Accounting()) for x in (s, s.replace(linear=True)))
-    assert sharp.epsilon * (1 - 1e-4) <= epsilon(s, "convex", 100) <= sharp.epsilon * 1.01
-    # each order has rounds that settle elsewhere: at 31 they end best
-    assert linear.epsilon * (1 - 1e-3) <= epsilon(s, "both", 31) <= linear.epsilon * 1.01
-    assert epsilon(s, "linear", 50) > linear.epsilon * 1.05
-    assert linear.epsilon / sharp.epsilon == pytest.approx(0.68, abs=0.01)
+    by_convex, by_both, by_linear = epsilon(s, "convex", 100), epsilon(s, "both", 31), epsilon(s, "linear", 50)
+    assert 0.7 * by_convex < sharp.epsilon < by_convex and 0.65 * by_both < linear.epsilon < by_both < by_linear / 1.05
+    assert by_both / by_convex == pytest.approx(0.68, abs=0.01)
+    assert linear.epsilon / sharp.epsilon == pytest.approx(0.60, abs=0.01)
 
 
 @pytest.mark.parametrize("d", [2, 3, 4, 10, 520])

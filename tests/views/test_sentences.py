@@ -66,7 +66,7 @@ def test_reasons_are_sentences_without_ids():
 
 def test_when_hiding_pays_off():
     verdict = " ".join(plain(behind(DEMONSTRATION.replace(T=2)).verdict.object))
-    assert "would cost 0.504, which is less; hiding the iterates pays off from T = 4 on." in verdict
+    assert "would cost 0.445, which is less; hiding the iterates pays off from T = 4 on." in verdict
 
 
 def test_printed_constants_are_used_errors_included():

@@ -49,12 +49,10 @@ class Solved:
     - renyi_order: the order at which a Renyi divergence was converted.
     - exact: 1 where the composed privacy losses were converted.
     - beta: the constant share of the noise along the directions that the number is for.
-    - share: delta_f/delta.
-    - moment: the order lambda of the norm.
+    - moment: the order lambda of the norm, or that a plan was made for.
 
     For the sharper bound's trajectory besides: kind, what the bound was the least by (`sharp.BY_COMPOSITION` and others);
-    by_linear_norm, 1 where distances were counted by the norm of linear models; and of the recursion (`sharp_search.Rows`) far,
-    high and most, with path, the drifts that its best round started from.
+    by_linear_norm, 1 where distances were counted by the norm of linear models; and of its plan (`rows.Rows`) far, high and cube.
     """
 
     epsilon: np.ndarray
@@ -139,6 +137,7 @@ class Bound:
         assumptions: what it takes for granted.
         solve: the bound over many runs, where its checkable assumptions hold.
         trajectory: for a single run, what happens inside; None where there is nothing to show.
+        epsilons: of a single run's number, what the same choices give at other deltas; None where it is taken anew at each.
         printed: what differs with the paper's printed constants; empty where nothing does.
         remark: what to know of a single run's number beside its assumptions.
         chooses_share: whether schedule="optimal" lets it choose the directional share in place of the run's beta.
@@ -159,6 +158,7 @@ class Bound:
     assumptions: tuple[Assumption, ...]
     solve: Callable[[RunArrays, Accounting], Solved]
     trajectory: Callable[[RunArrays, Accounting, Solved], Trajectory | None] | None = None
+    epsilons: Callable[[RunArrays, Accounting, Solved, np.ndarray], np.ndarray | None] | None = None
     proofs: tuple[Reference, ...] = ()
     printed: str = ""
     remark: Callable[[RunArrays, Solved], str] | None = None

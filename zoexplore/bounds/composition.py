@@ -1,17 +1,15 @@
 """Composition: every iterate is public."""
 
-from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from zoexplore.bounds.assumptions import CLIPPED, COMPOSABLE_BATCHES, GRADIENTS, PEOPLE, START, TWO_POINTS, Assumption
 from zoexplore.bounds.bound import Bound, Solved, Style
-from zoexplore.bounds.conversion import split
+from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.epochs import visits
-from zoexplore.bounds.kernels.gaussian import FIRST_SHARE
-from zoexplore.bounds.kernels.norms import span_moment
-from zoexplore.bounds.kernels.rounding import UP
+from zoexplore.bounds.kernels.profiles import convert
+from zoexplore.bounds.kernels.spans import NORMS, span_tails
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.shared_sentences import record_in_tex
 from zoexplore.bounds.subsampling import Sampled, by_batch_kind, compose
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
 
 # Where gradients have a known length, a record's share is that of its gradient on a span that nobody could aim at.
 HIDDEN_DIRECTIONS = Assumption("Nobody who chooses the data knows the directions.", unless=lambda r: r.slope == np.inf)
-ORDERS = np.unique(np.round(1.1 ** np.arange(104)))  # of the moment of the span; any is sound
 
 
 def solve(runs: RunArrays, accounting: Accounting) -> Solved:
@@ -62,23 +59,21 @@ def _budget(runs: RunArrays, count, shift):
 
 
 def _random_span(runs: RunArrays, accounting: Accounting, count, ratio) -> Solved:
-    """A step's shift is the projection of a fixed vector onto a random span: shorter by g in the moment of the order, and beyond
-    f g of it with probability at most delta_f in all steps together (docs/bounds.md, "Sensitivity").
+    """A step's shift is the projection of a vector onto a random span that nobody could aim at: the privacy loss is averaged over
+    what all steps' projections cost together (docs/bounds.md, "Sensitivity").
     """
+    S, part = runs.s1 + runs.s2, runs.K / runs.d
     fixed, added = ratio * runs.B_lipschitz, ratio * runs.quotient_bias_at_zero
-    moments = [np.log(span_moment(runs.K, runs.d, order)) for order in ORDERS]
-    tried, share = [], np.full((), FIRST_SHARE)
-    for _ in range(5):
-        log_delta = np.log(share * runs.delta)
-        lengths = np.broadcast_arrays(*(m - log_delta / (2 * order) for m, order in zip(moments, ORDERS, strict=True)))
-        order, g = ORDERS[np.argmin(lengths, axis=0)], np.exp(np.min(lengths, axis=0)) * UP  # and the tail's factor f in g
-        shift = g * fixed + added
-        found = Solved.of(runs, accounting, _budget(runs, count, shift), share * runs.delta, N=runs.T)
-        tried.append(found)
-        slope = count * shift * g * fixed / (runs.s1 + runs.s2)
-        delta_p = runs.delta * (1 - share)
-        share = split(found.rho, slope, found.epsilon, order, delta_p, accounting.conversion)
-    return reduce(Solved.minimum, tried)
+    random = np.sqrt(part) * fixed  # (x + a)^2 <= (1 + a/r) x^2 + (1 + r/a) a^2, whatever r is
+    with np.errstate(all="ignore"):
+        unit = fixed * (fixed + added / np.sqrt(part)) / S
+        certain = np.where(added > 0, count * added * (added + random) / S, 0.0)
+    columns = np.broadcast_arrays(runs.K, runs.d, count, unit, certain, runs.delta)
+    tails = span_tails(*(x.ravel().astype(float) for x in columns))
+    conversion = NUMBERS[accounting.conversion]
+    found = convert(*tails, NORMS, np.zeros(columns[0].size), columns[-1].ravel(), conversion)
+    epsilon, twice, delta_f = found.T.reshape(3, *columns[0].shape)
+    return Solved(epsilon, 0.5 * twice, delta_f, np.broadcast_to(runs.T, epsilon.shape), np.zeros(epsilon.shape))
 
 
 def explain(g: "Guarantee") -> str:

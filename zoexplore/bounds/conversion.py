@@ -49,15 +49,3 @@ def delta_of(rho, epsilon):
     '0.00011'
     """
     return gaussian.gaussian_delta(np.asarray(rho, float), np.asarray(epsilon, float))
-
-
-def split(rho, slope, epsilon, order, delta_p, conversion):
-    """The share of delta to reserve for a tail, by one step of a fixed-point search; any share is sound.
-
-    rho, its slope d rho/d ln f in the tail's factor f, and epsilon are those at delta_p = delta - delta_f; `order` is the
-    moments'.
-
-    >>> round(float(split(0.05, 0.06, 1.567, 9.0, 9e-6, "mironov")), 3)
-    0.452
-    """
-    return gaussian.share(NUMBERS[conversion], rho, slope, epsilon, order, delta_p)

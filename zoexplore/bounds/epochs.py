@@ -5,9 +5,9 @@ import numpy as np
 from zoexplore.bounds.bound import Solved
 from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels import epochs as kernels
+from zoexplore.bounds.rows import FIRST_ORDERS, RAYS, Rows, by_slope, nearest_order, tabled
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import spread
-from zoexplore.bounds.sharp_search import FIRST_ORDERS, RAYS, Rows, by_slope, nearest_order, tabled
 from zoexplore.run.setting import Accounting
 
 AROUND = np.array([0.6, 0.8, 1.0, 1.25, 1.6])  # multiples of the best order that are tried next

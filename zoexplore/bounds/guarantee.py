@@ -20,7 +20,7 @@ from zoexplore.run.setting import Accounting, Setting
 DEFAULT = Accounting()
 BEST = "best"  # in place of a bound's id: the least of all that apply to the run
 EXACT = "converted exactly, by the composed privacy-loss distribution of the steps"
-RISK_DELTAS = np.concatenate([np.geomspace(1e-12, 1e-2, 61)[:-1], np.geomspace(1e-2, 0.9, 60)])  # at which a bound is taken anew
+RISK_DELTAS = np.concatenate([np.geomspace(1e-12, 1e-2, 61)[:-1], np.geomspace(1e-2, 0.9, 60)])  # at which it is taken
 
 
 class GaussianDP(NamedTuple):
@@ -104,21 +104,28 @@ class Guarantee:
 
     @cached_property
     def risk(self) -> TradeOff:
-        """What the guarantee allows an attacker: of its Gaussian shift, and of the bound taken anew for the same run at some
-        hundred deltas, where its choices or its conversion depend on delta (docs/concepts.md,
-        "What an attacker can do").
+        """What the guarantee allows an attacker: by its Gaussian shift, and by its epsilon at some hundred deltas, where
+        choices or conversion depend on delta (docs/concepts.md, "What an attacker can do").
         """
         if not self.valid:
             return TradeOff()
         gaussian = (self.rho, self.delta_f) if self.rho < inf else (inf, 0.0)
         epsilons, deltas = np.array([self.epsilon]), np.array([self.setting.delta])
         if self._depends_on_delta and self._can_be_taken_anew:
-            run, accounting = self.setting, self.accounting
-            if self._share_is_chosen:  # one run, whose share does not depend on the delta that is looked at
-                run, accounting = run.replace(beta=self.beta), accounting.replace(schedule="constant")
-            more = curve(run, "delta", RISK_DELTAS, [self.bound], accounting)[self.bound]
-            epsilons, deltas = np.append(epsilons, more), np.append(deltas, RISK_DELTAS)
+            epsilons, deltas = np.append(epsilons, self._at_other_deltas()), np.append(deltas, RISK_DELTAS)
         return TradeOff(*gaussian, epsilons=tuple(epsilons), deltas=tuple(deltas))
+
+    def _at_other_deltas(self) -> np.ndarray:
+        """epsilon at `RISK_DELTAS`: by the choices behind the number, where these say it for all deltas, or taken anew."""
+        of_bound, run, accounting = BOUNDS[self.bound].epsilons, self.setting, self.accounting
+        if of_bound is not None:
+            with np.errstate(all="ignore"):
+                found = of_bound(RunArrays.of(run).counted_by(accounting), accounting, self._solved, RISK_DELTAS)
+            if found is not None:
+                return found
+        if self._share_is_chosen:  # one run, whose share does not depend on the delta that is looked at
+            run, accounting = run.replace(beta=self.beta), accounting.replace(schedule="constant")
+        return curve(run, "delta", RISK_DELTAS, [self.bound], accounting)[self.bound]
 
     @property
     def _depends_on_delta(self) -> bool:
@@ -281,7 +288,7 @@ def epsilon(setting: Setting, bound: str, accounting: Accounting = DEFAULT) -> f
     >>> from zoexplore import epsilon
     >>> from zoexplore.run.presets import DEMONSTRATION
     >>> round(epsilon(DEMONSTRATION.replace(T=200), "composition"), 3), round(epsilon(DEMONSTRATION.replace(T=200), "sharp"), 3)
-    (7.907, 0.863)
+    (6.698, 0.75)
     """
     return float(_epsilons(bound, RunArrays.of(setting), accounting))
 

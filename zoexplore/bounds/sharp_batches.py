@@ -12,9 +12,9 @@ import numpy as np
 
 from zoexplore.bounds.bound import Solved
 from zoexplore.bounds.kernels import caps as kernels
+from zoexplore.bounds.rows import ORDERS, RAYS, Rows, nearest_order, tabled
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import golden, interpolated, spread
-from zoexplore.bounds.sharp_search import ORDERS, RAYS, Rows, nearest_order, tabled
 from zoexplore.bounds.subsampling import Sampled, exact, from_losses, from_renyi
 from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
 

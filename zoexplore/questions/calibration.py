@@ -120,7 +120,7 @@ def calibrate(
     >>> from zoexplore import calibrate
     >>> from zoexplore.run.presets import DEMONSTRATION
     >>> round(calibrate(DEMONSTRATION.replace(T=200), "sigma", epsilon=1.0).sigma, 6)
-    4.4e-05
+    3.8e-05
     >>> found = calibrate(DEMONSTRATION.replace(T=200), "sigma", advantage=0.1)
     >>> found.sigma < 0.001
     True

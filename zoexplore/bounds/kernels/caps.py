@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from numpy import empty
 
+from zoexplore.bounds.kernels.blocks import affine
 from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.bounds.kernels.norms import ROUNDING, largest_drift_constant, norm, slower
 from zoexplore.bounds.kernels.rounding import SUMS_UP, UP
-from zoexplore.bounds.kernels.sharp import _affine
 from zoexplore.bounds.kernels.subsampled_renyi import CLOSE, _cumulant, order_from
 
 SINGLES, GROWTH = 16.0, 0.07  # steps one by one, then blocks of this share of their distance to the end
@@ -118,7 +118,7 @@ def _backward(edges, lines, path, h0, e, f, c2, plain, per_S, per_s2, every, tab
                 pi = gain / (gain + price)
         keep, add, D, E, G = _step_lines(a, pi, x, e, f, c2, plain, per_S, per_s2, table, rays)
         lines[0, b], lines[1, b], lines[2, b], lines[3, b], lines[4, b] = keep, add, D, E, G
-        new, total = _affine(keep, D, v, L)
+        new, total = affine(keep, D, v, L)
         w += add * total
         paid += L * E
         rate = max(0.0, log(v / new) / L) if b > 0 else 0.0
@@ -157,7 +157,7 @@ def _forward(edges, lines, path, h0, N, order, certain, e):
     h, powers, paid = h0, 0.0, 0.0
     while b >= 0:
         L = min(edges[b + 1], N) - edges[b]
-        after, total = _affine(lines[0, b], lines[1, b], h, L)
+        after, total = affine(lines[0, b], lines[1, b], h, L)
         powers += L * (lines[2, b] * total / L) ** p
         paid += L * lines[3, b]
         if e > 0.0:

@@ -176,9 +176,3 @@ def scalar_share(conversion, rho, slope, epsilon, order, delta_p):
 def epsilon(conversion, rho, delta):
     """`scalar_epsilon` for arrays."""
     return scalar_epsilon(int(conversion), rho, delta)
-
-
-@elementwise
-def share(conversion, rho, slope, epsilon, order, delta_p):
-    """`scalar_share` for arrays."""
-    return scalar_share(int(conversion), rho, slope, epsilon, order, delta_p)

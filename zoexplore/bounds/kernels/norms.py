@@ -40,12 +40,6 @@ def moment(part, d, order):
     return exp(0.5 * _log_mean(part, d, order)) * MOMENT_UP
 
 
-@elementwise
-def span_moment(K, d, order):
-    """g, the square root of E[gamma^order]^(1/order), from above."""
-    return moment(K, d, order)
-
-
 # ---------------------------------------------------------------- the norm J
 
 

@@ -1,0 +1,89 @@
+"""Runs of up to 2^53 steps cut into blocks, and what a recursion comes to over one (docs/sharp.md, "Blocks").
+
+A run is cut, counted from its end, into single steps and then blocks that grow with their distance from the end, and shrink
+again towards a start from distance 0, where distances build up.
+"""
+
+from numpy import empty, int64
+
+from zoexplore.bounds.kernels.compiling import kernel
+
+SINGLES, GROWTH = 12.0, 0.26  # single steps at the end; the largest share of its distance to the end that a block takes
+
+
+@kernel()
+def _length(at, most, far):
+    """How long the block is that begins so many steps before the end: a power of two, so that sums over it go by doubling."""
+    if at < SINGLES:
+        return 1.0
+    reach = 0.5 * GROWTH * at if far else min(GROWTH * at, 0.5 * (most - at))
+    length = 1.0
+    while 2.0 * length <= reach:
+        length *= 2.0
+    return length
+
+
+@kernel()
+def cut_into(most, far, edges):
+    """The number of a run's blocks; `edges` become the steps to its end at which they begin, and last all its steps."""
+    count, edges[0] = 0, 0.0
+    while edges[count] < most:
+        edges[count + 1] = min(most, edges[count] + _length(edges[count], most, far))
+        count += 1
+    return count
+
+
+@kernel()
+def blocks_of(most, far):
+    """The most blocks that any run of `most` steps is cut into."""
+    largest = int64(0)
+    for i in range(most.size):
+        count, at = int64(0), 0.0
+        while at < most[i]:
+            at += _length(at, most[i], far)
+            count += 1
+        largest = max(largest, count)
+    return largest
+
+
+@kernel()
+def edges_of(most, far):
+    """The steps to a run's end at which its blocks begin, and last all its steps."""
+    count, at = 0, 0.0
+    while at < most:
+        at += _length(at, most, far)
+        count += 1
+    edges = empty(count + 1)
+    cut_into(most, far, edges)
+    return edges
+
+
+@kernel()
+def affine(A, C, x, L):
+    """After L steps of x <- A x + C: (x, the sum of x over the steps' starts), by doubling, without a cancellation.
+
+    After k steps: lost = 1 - A^k, sums = 1 + A + ... + A^(k-1), twice = the sum of `sums` over the first k steps. Where little is
+    kept, `power` = A^k has its digits: with a factor raised by a rounding it is not below the true one, however large L is.
+    """
+    steps = int(L)
+    bit = steps
+    while bit & (bit - 1):  # the highest bit of all
+        bit &= bit - 1
+    bit //= 2
+    k, lost, power, sums, twice = 1.0, 1.0 - A, A, 1.0, 0.0
+    while bit > 0:
+        kept = 1.0 - lost
+        twice = twice * (1.0 + kept) + k * sums
+        sums *= 1.0 + kept
+        lost *= 1.0 + kept
+        power *= power
+        k *= 2.0
+        if steps & bit:
+            twice += sums
+            kept = 1.0 - lost
+            sums += kept
+            lost += kept * (1.0 - A)
+            power *= A
+            k += 1.0
+        bit //= 2
+    return (1.0 - lost if lost < 0.5 else power) * x + C * sums, x * sums + C * twice

@@ -1,0 +1,395 @@
+"""Plans of the sharper bound, and how large their random cost is (docs/sharp.md, "Two recursions").
+
+Both recursions go from the end of a run to its start: what the square of a distance is worth, v <- F(v), and what is paid
+beside it, w <- w + G(v). F and G are convex and increasing, so that over a block of steps chords bound both.
+"""
+
+from math import exp, inf, lgamma, log, sqrt
+from typing import NamedTuple
+
+from numpy import empty, ndarray
+
+from zoexplore.bounds.kernels.blocks import affine, cut_into
+from zoexplore.bounds.kernels.compiling import kernel
+from zoexplore.bounds.kernels.moments import absolute, excess
+from zoexplore.bounds.kernels.norms import norm
+from zoexplore.bounds.kernels.rounding import SUMS_UP, UP
+
+LEAST_REACH = 1e-3  # of what a step adds: shorter typical distances are taken to be that long
+LEAST_SEEN = 1e-12  # of a squared distance, in the span
+LEAST_WORTH = 1e-40  # of what a distance is worth in the end: less is rounded up to it, so that nothing underflows
+STEEPER = 1e-13  # by how much of 1 a chord's slope is raised: what it rounds to
+SETTLED = 1e-5  # of the planned cost: a round that changes less is the last
+HALF_SPREAD = 0.3633802276324187  # of |g| about its mean, squared: 1 - 2/pi
+TOPS = 25.0, 50.0, 100.0, 200.0, 400.0, 800.0  # numbers of moments that an exponential one is taken from
+FEWEST, ENOUGH, MOST = 20.0, 2.9, 0.9  # how many there have to be, by the largest exponent, and that by them
+
+
+class Step(NamedTuple):
+    """What a step of a run is in an order of the norm, or at an exponent: `hidden_cost._steps`. Lengths in units of its noise."""
+
+    K: float
+    d: float
+    per_S: float
+    per_s2: float
+    most: float
+    z0: float
+    times: float
+    cube: float  # 1 where of the record's part every entry is known, else 0: its length alone
+    b: float  # the record's part entry by entry, and the remainder,
+    e: float  # of which only the length is known
+    order: float
+    tilt: float  # the tail's factor f: by how much what is random counts for more than what is certain
+    c2: float  # of the drift
+    cross: float  # by which a drift meets the record's part: half of what 2 sqrt(h) of it adds to a squared distance
+    kick: float  # the record's part and the remainder in the norm, where their length is known
+    random: float  # what they cost: in the norm,
+    sure: float  # and for certain
+    first: float  # the same three of a step from distance 0
+    first_random: float
+    first_sure: float
+    table: float
+    theta: float  # 0 for a norm
+    entry: float  # at an exponent: b c_1/(sqrt(K) E chi_d),
+    along: float  # b c_1,
+    reach: float  # and the most that the square of a drift can be of that of a distance
+    shape: float  # which of the tables of ln 1F1
+
+
+@kernel()
+def step_of(row):
+    """A row of numbers as a `Step`."""
+    return Step(
+        row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10], row[11], row[12], row[13],
+        row[14], row[15], row[16], row[17], row[18], row[19], row[20], row[21], row[22], row[23], row[24], row[25],
+    )  # fmt: skip
+
+
+class Block(NamedTuple):
+    """A block's fractions: A = A0 + A1 v across the span, C = C0 + C1 v in it, of which the drift counts C0 P + C1 Q v."""
+
+    A0: float
+    A1: float
+    C0: float
+    C1: float
+    P: float
+    Q: float
+    x: float  # a typical distance
+    left: float  # what a step adds to C1's part of the distance,
+    spent: float  # to C0's of the cost,
+    certain: float  # and for certain
+
+
+@kernel(error_model="numpy")
+def _block(s, alpha, pi, x, g):
+    """The block's numbers; `g`, how much of a squared distance the span sees, only chooses how squares of sums are split."""
+    C0, C1 = pi * pi * s.per_S, (1.0 - pi) ** 2
+    A0, A1 = alpha * alpha * s.per_s2, (1.0 - alpha) ** 2
+    drift = sqrt(g) * x
+    if s.cube > 0.0:
+        psi = s.e / sqrt(drift * drift + s.b * s.b)
+        b2 = s.b * s.b if s.e == 0.0 else (s.b + s.e) ** 2 + s.e * s.e / psi
+        return Block(A0, A1, C0, C1, 1.0 + psi, 1.0 + psi, x, b2, 0.0, b2)
+    f, price = s.tilt, s.tilt * s.random + s.sure
+    return Block(
+        A0, A1, C0, C1, 1.0 + price / (f * drift), 1.0 + s.kick / drift, x, s.kick * (s.kick + drift),
+        s.random * (price + f * drift) / f, s.sure * (price + f * drift),
+    )  # fmt: skip
+
+
+class Laws(NamedTuple):
+    """What steps' random parts are looked up in."""
+
+    tables: ndarray  # J on the rays, shape (tables, rays)
+    rays: ndarray
+    shapes: ndarray  # ln 1F1, shape (shapes, 2, places)
+    constants: ndarray  # c_lambda^2 at the orders of `TOPS`, shape (shapes, tops)
+
+
+class Exponent(NamedTuple):
+    """Where an exponential moment is taken: within a cap on the squared distance, Hoelder's exponent of the quadratic part."""
+
+    h: float
+    p: float
+
+
+@kernel(error_model="numpy")
+def _quadratic(s, laws, exponent, A, C):
+    """ln E exp(p theta (A |x across|^2 + C |drift|^2)) at |x|^2 = h, from above."""
+    scale, shape = exponent.p * s.theta * exponent.h, int(s.shape)
+    A = 0.0 if s.K == s.d else A
+    largest, k = scale * (A + C * s.reach), 0
+    while k < len(TOPS) - 1 and TOPS[k] < ENOUGH * largest + FEWEST:
+        k += 1
+    top = TOPS[k]
+    if not 0.0 < largest < MOST * top:
+        return largest
+    rest = exp((top + 1.0) * log(largest) - lgamma(top + 2.0)) / (1.0 - largest / (top + 2.0))
+    mean = scale * (C * laws.constants[shape, k] - A)
+    part = 1.0 if s.K == s.d else s.K / s.d
+    luck = 0.0 if s.K == s.d else excess(laws.shapes[shape], mean)
+    return min(scale * A + mean * part + luck + rest, largest)
+
+
+@kernel(error_model="numpy")
+def _along(s, exponent, C):
+    """What the record's part meets of the drift, at most, by the root of the squared distance."""
+    most = 2.0 * C * s.along
+    if exponent.p == 1.0:
+        return most
+    other = exponent.p / (exponent.p - 1.0) * s.theta * sqrt(exponent.h)
+    return min(s.K * absolute(other * 2.0 * C * s.entry) / other, most)
+
+
+@kernel(error_model="numpy")
+def _exponent(s, laws, h, block, v):
+    """Hoelder's exponent that serves both parts' luck."""
+    if s.cube == 0.0:
+        return Exponent(h, 1.0)
+    A, C, part = block.A0 + block.A1 * v, block.C0 + block.C1 * v, s.K / s.d
+    spread = abs(C * s.c2 - A) * h * sqrt(2.0 * part * (1.0 - part) / (s.d + 2.0))
+    beside = 2.0 * C * s.along * sqrt(h * HALF_SPREAD / s.d)
+    p = 1.0 + min(max(beside / spread if spread > 0.0 else inf, 1e-3), max(0.05, 300.0 / (s.theta * h * (A + C * s.reach)) - 1.0))
+    return Exponent(h, p if _along(s, Exponent(h, p), C) < 2.0 * C * s.along else 1.0)
+
+
+@kernel(error_model="numpy")
+def _value(s, laws, block, exponent, v):
+    """(F(v), G(v), and of a norm its slopes in A and in C)."""
+    A, C = block.A0 + block.A1 * v, block.C0 + block.C1 * v
+    in_drift, own = block.C0 * block.P + block.C1 * block.Q * v, block.C1 * v * block.left + block.C0 * block.spent
+    if s.theta > 0.0:
+        kept = _quadratic(s, laws, exponent, A, in_drift) / (exponent.p * s.theta * exponent.h)
+        met = 0.5 * _along(s, exponent, C) if s.cube > 0.0 else 0.0
+        return (kept + met / block.x) * UP, met * block.x + own, 0.0, 0.0
+    if s.order == 1.0:
+        in_A, in_C = 1.0 - s.K / s.d, s.K / s.d
+        kept = A * in_A + in_drift * s.c2 * in_C
+    else:
+        kept, in_A, in_C = norm(laws.tables[int(s.table)], laws.rays, A, in_drift * s.c2)
+    met = C * s.cross
+    return (kept + met / block.x) * UP, met * block.x + own, in_A, in_C
+
+
+@kernel(error_model="numpy")
+def _other_end(v, F, L, falls):
+    """A value that v does not leave in L steps, as a guess."""
+    if falls:
+        return max(0.0, min(v - L * (v - F), 0.99 * v))
+    return min(max(v + 2.0 * L * (F - v), 1.01 * v), 4.0 * (v + F))
+
+
+@kernel(error_model="numpy")
+def _chords(v, F, G, other, F_2, G_2, L):
+    """(v, what is paid, the steps taken) after at most L steps by the lines through two values of F and of G; none where the
+    lines leave the interval between the two.
+
+    Where v falls, it goes on falling, and the line of F is above it as long as it stays in the interval; below that F is at most
+    what it is at its lower end. Where v rises, likewise.
+    """
+    falls = F <= v
+    low, F_low, G_low = (other, F_2, G_2) if falls else (v, F, G)
+    slope = (F - F_2) / (v - other) + STEEPER
+    rise = (G - G_2) / (v - other) * (1.0 + STEEPER)
+    while True:
+        after, total = affine(slope, F_low - low, v - low, L)
+        within = low + after >= other or other == 0.0 if falls else low + after <= other
+        if within:
+            return (low + after) * UP, (L * G_low + rise * total) * (1.0 + 1e-14), L
+        if falls or L <= 2.0:
+            return F, G, 1.0 if L <= 2.0 and not falls else 0.0
+        L = float(0.5 * L // 1.0)
+
+
+@kernel(error_model="numpy")
+def _fractions(s, v, x, g):
+    """The best fractions (alpha, pi) of a step after which the square of the distance is worth v."""
+    drift, f = sqrt(g) * x, s.tilt
+    if s.cube > 0.0:
+        met = f * f * (drift * drift + 2.0 * s.cross * x)
+        b2 = (s.b + s.e) ** 2
+        gain, price = v * (met + f * f * b2), (met + b2) * s.per_S
+    else:
+        gain, price = v * (f * (drift + s.kick)) ** 2, (f * drift + f * s.random + s.sure) ** 2 * s.per_S
+    return v / (v + s.per_s2), gain / (gain + price)
+
+
+@kernel(error_model="numpy")
+def backward(s, laws, edges, count, x, plan, caps, choose):
+    """From the end of the run to its start: what of its cost is random, what is certain, and the blocks that are counted.
+
+    `plan` has, block by block, alpha, pi, and how much of a squared distance a step counts across the span and in it. Where it is
+    to `choose`, the first two become the best ones, and the others what they are there. From afar any number of blocks will do,
+    and the best is chosen; from 0 all are counted.
+    """
+    v, w, Y, rate, least, best, X_best, Y_best, blocks = 0.0, 0.0, 0.0, 0.0, 0.0, inf, inf, 0.0, count
+    f = s.tilt
+    for b in range(count):
+        L, before, g = edges[b + 1] - edges[b], v, max(plan[3, b], LEAST_SEEN)
+        if choose:
+            between = v if L == 1.0 else v / max(0.3, 1.0 + 0.25 * rate * L)
+            plan[0, b], plan[1, b] = (1.0, 1.0) if b == 0 else _fractions(s, between, x[b], g)
+        block = _block(s, plan[0, b], plan[1, b], x[b], g)
+        exponent = _exponent(s, laws, caps[min(b, caps.size - 1)], block, v) if s.theta > 0.0 else Exponent(1.0, 1.0)
+        first = b == count - 1 and s.z0 == 0.0
+        n = L - 1.0 if first else L
+        Y += n * block.C0 * block.certain
+        while n > 0.0:
+            F, G, in_A, in_C = _value(s, laws, block, exponent, v)
+            if choose:
+                plan[2, b], plan[3, b] = in_A, in_C * s.c2
+            if not F + G < inf:
+                return inf, inf, count
+            if n == 1.0:
+                v, w = F, w + G
+                break
+            other, tried = _other_end(v, F, n, F <= v), 0.0
+            while tried == 0.0:
+                F_2, G_2, _, _ = _value(s, laws, block, exponent, other)
+                after, paid, tried = _chords(v, F, G, other, F_2, G_2, n)
+                other = 0.5 * other if other > 1e-3 * v else 0.0
+            v, w, n = after, w + paid, n - tried
+        if first:
+            price = f * s.first_random + s.first_sure
+            w += block.C1 * v * s.first * s.first + block.C0 * s.first_random * price / f
+            Y += block.C0 * s.first_sure * price
+        elif s.z0 > 0.0 and (choose or b == count - 1):
+            X = v * s.z0 * s.z0 + w
+            if f * f * X + Y < best:
+                best, X_best, Y_best, blocks = f * f * X + Y, X, Y, b + 1
+            if f * f * w + Y >= best:
+                break
+        if b > 0:
+            v = max(v, least)
+            rate = max(0.0, log(before / v) / L)
+        else:
+            least = LEAST_WORTH * v
+    if s.z0 == 0.0:
+        X_best, Y_best = w, Y
+    return s.times * X_best * SUMS_UP, s.times * Y_best * SUMS_UP, blocks
+
+
+@kernel(error_model="numpy")
+def _grow(s, keep, left, g, h, L):
+    """(h after L steps, its mean over their starts), nearly."""
+    if s.cube > 0.0:
+        cross, b2 = s.cross, (s.b + s.e) ** 2
+    else:
+        cross, b2 = s.kick * sqrt(g), s.kick * s.kick
+    if L == 1.0:
+        return keep * h + left * (g * h + 2.0 * cross * sqrt(h) + b2), h
+    end, mean = h, h
+    for _ in range(2):
+        x = sqrt(max(0.5 * (mean + max(end, h)), LEAST_REACH * LEAST_REACH * b2))
+        end, total = affine(keep + left * (g + cross / x), left * (cross * x + b2), h, L)
+        mean = total / L
+    return end, mean
+
+
+@kernel(error_model="numpy")
+def forward(s, edges, count, plan, x, floor):
+    """From the start to the end: `x` become the distances that the fractions lead to, at least `floor`: no bound."""
+    at = s.z0 * s.z0
+    for b in range(count - 1, -1, -1):
+        L = edges[b + 1] - edges[b]
+        keep, left, g = (1.0 - plan[0, b]) ** 2 * plan[2, b], (1.0 - plan[1, b]) ** 2, plan[3, b]
+        if b == count - 1 and s.z0 == 0.0:
+            at, x[b], L = left * s.first * s.first, floor, L - 1.0
+            if L == 0.0:
+                continue
+        at, mean = _grow(s, keep, left, g, at, L)
+        x[b] = max(sqrt(mean), floor)
+
+
+@kernel(error_model="numpy")
+def plan(rows, laws, starts, rounds, x, plans):
+    """Rounds for every row: fractions and costs backward along typical distances, these forward, until the cost stands.
+
+    Args:
+        rows: of the numbers of `Step`.
+        starts: the distances to start from, row by row.
+        x, plans: typical distances, shape (rows, blocks), and plans, (rows, 4, blocks): become the best round's.
+
+    Returns:
+        Row by row what of the cost is random, what is certain, and the blocks counted; shape (rows, 3).
+    """
+    found = empty((rows.shape[0], 3))
+    blocks = x.shape[1]
+    edges, h, trial = empty(blocks + 1), empty(blocks), empty((4, blocks))
+    for i in range(rows.shape[0]):
+        s = step_of(rows[i])
+        count = cut_into(s.most, s.z0 > 0.0, edges)
+        part = norm(laws.tables[int(s.table)], laws.rays, 1.0, s.c2)[2] if s.order > 1.0 else s.K / s.d
+        for b in range(count):
+            h[b] = starts[i]
+            trial[2, b], trial[3, b] = 1.0, part * s.c2
+        best, last = inf, inf
+        found[i, 0], found[i, 1], found[i, 2] = inf, inf, count
+        for _ in range(rounds):
+            X, Y, n = backward(s, laws, edges, count, h, trial, h, True)
+            cost = s.tilt * s.tilt * X + Y
+            if cost < best:
+                best = cost
+                found[i, 0], found[i, 1], found[i, 2] = X, Y, n
+                for b in range(count):
+                    x[i, b] = h[b]
+                    for k in range(4):
+                        plans[i, k, b] = trial[k, b]
+            if not cost < inf or abs(cost - last) <= SETTLED * cost:
+                break
+            last = cost
+            forward(s, edges, n, trial, h, LEAST_REACH * (s.b if s.cube > 0.0 else s.kick))
+            for b in range(n, count):  # any step before those would be the first
+                h[b] = max(h[n - 1], s.z0)
+    return found
+
+
+@kernel(error_model="numpy")
+def tails_of(rows, laws, of, x, plans, counted, caps):
+    """Of given plans' costs what is random and what is certain: in a norm, or at an exponent within caps.
+
+    Args:
+        rows: of the numbers of `Step`; `of` which plan each is about.
+        x, plans, counted: typical distances, fractions and counted blocks, plan by plan.
+        caps: shape (plans, blocks), or (plans, 1) where none are needed.
+    """
+    found = empty((rows.shape[0], 2))
+    edges = empty(x.shape[1] + 1)
+    for i in range(rows.shape[0]):
+        s, k = step_of(rows[i]), of[i]
+        cut_into(s.most, s.z0 > 0.0, edges)
+        found[i, 0], found[i, 1], _ = backward(s, laws, edges, int(counted[k]), x[k], plans[k], caps[k], False)
+    return found
+
+
+@kernel(error_model="numpy")
+def caps_of(rows, laws, lost, x, plans, counted):
+    """Squared distances that a run which never stops stays within at every step but for a chance `lost`, shape (rows, blocks): by
+    the norm at the order, and Markov's inequality; and what they come to, weighed by what is paid at them.
+    """
+    caps, sizes = empty(x.shape), empty(rows.shape[0])
+    edges = empty(x.shape[1] + 1)
+    for i in range(rows.shape[0]):
+        s = step_of(rows[i])
+        cut_into(s.most, s.z0 > 0.0, edges)
+        count = int(counted[i])
+        factor = exp(log(s.times * edges[count] / lost[i]) / s.order) * SUMS_UP
+        H, sizes[i] = s.z0 * s.z0, 0.0
+        for b in range(count - 1, -1, -1):
+            L, before = edges[b + 1] - edges[b], H
+            block = _block(s, plans[i, 0, b], plans[i, 1, b], x[i, b], max(plans[i, 3, b], LEAST_SEEN))
+            if b == count - 1 and s.z0 == 0.0:
+                H, before, L = block.C1 * s.first * s.first, 0.0, L - 1.0
+            if L > 0.0:
+                kept = 0.0
+                if block.A1 + block.C1 > 0.0:
+                    kept = norm(laws.tables[int(s.table)], laws.rays, block.A1, block.C1 * block.Q * s.c2)[0]
+                at = max(sqrt(H), LEAST_REACH * s.b)
+                for _ in range(2 if L > 1.0 and s.cube > 0.0 else 1):
+                    met = block.C1 * s.cross
+                    end = affine((kept + met / at) * UP, met * at + block.C1 * block.left, H, L)[0] * SUMS_UP
+                    at = sqrt(max(H, end))
+                before, H = max(before, H), end
+            caps[i, b] = max(before, H) * factor
+            sizes[i] += (edges[b + 1] - edges[b]) * caps[i, b] * (plans[i, 0, b] ** 2 * s.per_s2 + plans[i, 1, b] ** 2 * s.per_S)
+    return caps, sizes

@@ -1,0 +1,173 @@
+"""delta(epsilon) of a run whose random cost has a known tail, and its inverse (docs/sharp.md, "From a tail to delta").
+
+The Gaussian profile, averaged over the cost. Between two levels of the tail a chord lies above it, and above the profile too
+wherever that is convex in the cost.
+"""
+
+from math import erfc, exp, inf, log, sqrt
+
+from numpy import empty
+
+from zoexplore.bounds.kernels.compiling import kernel
+from zoexplore.bounds.kernels.gaussian import GAUSSIAN, ROUND_UP, SQRT_2, SQRT_2PI, _mills, _mills_drop, scalar_epsilon
+
+LARGEST = 1e12  # costs beyond it hide nothing
+NEAR = 1e-7  # relative, of epsilon
+CELLS = 32  # levels of a tail, quadratically spaced in their logarithm
+LEAST_LEVEL = 1e-4  # the lowest level, by delta
+SAVING = 0.9  # of a budget's epsilon, where the search for the average's begins
+GOLDEN, SECTIONS = 0.6180339887498949, 12
+LEAST_SHARE, MOST_SHARE = 1e-4, 0.98  # of delta, beyond a budget
+
+
+@kernel(error_model="numpy")
+def costs(X, Y, power, norms, count, levels, s):
+    """Fill `s`: what the cost exceeds with a probability of at most each level, by the least of some tails.
+
+    Args:
+        X, Y, power: tails, Y + X level^(-1/power) of the first so many, `norms`, and X - ln(level)/power of exponential moments.
+        levels: from 1 downward. Between two of them one tail, which is convex, is below the chord through the costs.
+    """
+    at = 0
+    for i in range(levels.size):
+        best, which = inf, 0
+        fall = -log(levels[i])
+        for k in range(count):
+            found = Y[k] + X[k] * exp(fall / power[k]) if k < norms else X[k] + fall / power[k]
+            if i > 0 and k == at:
+                s[i] = found
+            if found < best:
+                best, which = found, k
+        if i == 0:
+            s[0] = best
+        at = which
+        s[i] *= ROUND_UP
+
+
+@kernel(error_model="numpy")
+def _gaussian(epsilon, cost):
+    """(delta, by how much it falls with epsilon) of a Gaussian shift of that cost, from above."""
+    if cost <= 0.0:
+        return 0.0, 0.0
+    if not cost < LARGEST:
+        return 1.0, 0.0
+    mu = sqrt(cost)
+    a = epsilon / mu - 0.5 * mu
+    if abs(a) > 37.0:
+        return (1.0, 0.0) if a < 0.0 else (1e-290, 0.0)
+    density = exp(-0.5 * a * a) / SQRT_2PI
+    beyond = density * _mills(a + mu)
+    delta = 0.5 * erfc(a / SQRT_2) - beyond if a < -1.0 else density * _mills_drop(a, mu)
+    return delta * (ROUND_UP + 4e-16 * abs(a) * (a + 1.5 * mu)), beyond
+
+
+@kernel(error_model="numpy")
+def delta(epsilon, levels, s, lost):
+    """(delta at epsilon >= 0, by how much it falls with it) of a cost whose levels those are, but for a probability `lost`."""
+    convex = 2.0 * epsilon * epsilon / (1.0 + sqrt(1.0 + epsilon * epsilon))  # below it the profile is convex in the cost
+    last = levels.size - 1
+    total, fall = levels[last] + lost, 0.0
+    before, steep = _gaussian(epsilon, s[0])
+    for i in range(last):
+        share = levels[i] - levels[i + 1]
+        here, slope = _gaussian(epsilon, s[i + 1])
+        if s[i + 1] <= convex:
+            total += 0.5 * share * (before + here)
+            fall += 0.5 * share * (steep + slope)
+        else:
+            total += share * here
+            fall += share * slope
+        before, steep = here, slope
+    return total * (1.0 + 1e-13), fall
+
+
+@kernel(error_model="numpy")
+def epsilon(target, levels, s, lost, guess):
+    """Where delta(epsilon) is at most the target, as near to where it meets it as `NEAR`; inf where it never is."""
+    if not levels[levels.size - 1] + lost < target or not s[0] < LARGEST:
+        return inf
+    if delta(0.0, levels, s, lost)[0] <= target:
+        return 0.0
+    low, high, x = 0.0, inf, guess
+    for _ in range(200):
+        value, fall = delta(x, levels, s, lost)
+        if value <= target:
+            high = min(high, x)
+        else:
+            low = max(low, x)
+        step = (log(value) - log(target)) * value / fall if fall > 0.0 else inf
+        if high * (1.0 - NEAR) <= low or (value <= target and -step <= NEAR * x):
+            return high
+        x += step
+        if abs(step) < 0.3 * NEAR * x:  # at the root: to its right, and then to its left
+            x += 0.4 * NEAR * x if not high < inf or high - x > 0.5 * NEAR * x else -0.4 * NEAR * x
+        if not low < x < high:
+            x = 0.5 * (low + high) if high < inf else 2.0 * low + 1.0
+    return high
+
+
+@kernel(error_model="numpy")
+def _cost(X, Y, power, norms, level):
+    """What the cost exceeds with a probability of at most a level."""
+    best, fall = inf, -log(level)
+    for k in range(X.size):
+        best = min(best, Y[k] + X[k] * exp(fall / power[k]) if k < norms else X[k] + fall / power[k])
+    return best * ROUND_UP
+
+
+@kernel(error_model="numpy")
+def _loosely(target, X, Y, power, norms, log_level):
+    """About epsilon of the budget that is exceeded with a probability of at most a level, by the plainest of the conversions."""
+    level = exp(log_level)
+    rho = 0.5 * _cost(X, Y, power, norms, level)
+    return rho + 2.0 * sqrt(-rho * log(target - level))
+
+
+@kernel(error_model="numpy")
+def budget(conversion, target, X, Y, power, norms):
+    """(epsilon, twice rho, delta_f) of a budget that the cost keeps within but for delta_f, near the best, by golden sections."""
+    low, high = log(LEAST_SHARE * target), log(MOST_SHARE * target)
+    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    at_left, at_right = _loosely(target, X, Y, power, norms, left), _loosely(target, X, Y, power, norms, right)
+    for _ in range(SECTIONS):
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - GOLDEN * (high - low)
+            at_left = _loosely(target, X, Y, power, norms, left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + GOLDEN * (high - low)
+            at_right = _loosely(target, X, Y, power, norms, right)
+    level = exp(left if at_left <= at_right else right)
+    cost = _cost(X, Y, power, norms, level)
+    return (scalar_epsilon(conversion, 0.5 * cost, target - level) if cost < LARGEST else inf), cost, level
+
+
+@kernel(error_model="numpy")
+def levels_of(delta):
+    """Levels of a tail, from 1 down to far below delta."""
+    levels = empty(CELLS + 1)
+    for i in range(CELLS + 1):
+        levels[i] = exp(log(LEAST_LEVEL * delta) * (i / CELLS) ** 2)
+    return levels
+
+
+@kernel(error_model="numpy")
+def convert(X, Y, power, norms, lost, delta, conversion):
+    """Row by row (epsilon, twice rho, delta_f), shape (rows, 3): the tails' least epsilon, and a budget with which the run is
+    Gaussian but for a probability delta_f.
+
+    Args:
+        X, Y, power: tails, shape (rows, tails), the first so many `norms` (`costs`).
+        lost: the chance that none of them holds, row by row.
+        delta: the targets.
+    """
+    found, s = empty((delta.size, 3)), empty(CELLS + 1)
+    for i in range(delta.size):
+        best, twice, beyond = budget(conversion, delta[i] - lost[i], X[i], Y[i], power[i], norms)
+        if conversion == GAUSSIAN and 0.0 < best < inf:
+            levels = levels_of(delta[i])
+            costs(X[i], Y[i], power[i], norms, X.shape[1], levels, s)
+            best = min(best, epsilon(delta[i], levels, s, lost[i], SAVING * best))
+        found[i, 0], found[i, 1], found[i, 2] = best, twice, beyond + lost[i]
+    return found
