@@ -70,7 +70,7 @@ class Two(NamedTuple):
         return cls(curves.values, curves.epsilon["composition"], np.minimum.reduce(own))
 
     def at(self, T: np.ndarray) -> "Two":
-        """Evenly spaced values between known steps."""
+        """The values at steps T, interpolated between the known ones."""
         return Two(T, *(np.interp(T, self.T, values) for values in self[1:]))
 
 
