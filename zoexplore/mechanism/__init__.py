@@ -6,7 +6,7 @@ from zoexplore.mechanism.batches import Batch, PrivateSampler
 from zoexplore.mechanism.directions import stiefel
 from zoexplore.mechanism.optimiser import NoisyZOGD
 from zoexplore.mechanism.record import Declared, RunRecord, Step
-from zoexplore.mechanism.report import Progress, Report, privacy_report, together
+from zoexplore.mechanism.report import Report, privacy_report, together
 from zoexplore.mechanism.rng import Sources
 from zoexplore.mechanism.step import hybrid, project, variances
 
@@ -15,7 +15,6 @@ __all__ = [
     "Declared",
     "NoisyZOGD",
     "PrivateSampler",
-    "Progress",
     "Report",
     "RunRecord",
     "Sources",

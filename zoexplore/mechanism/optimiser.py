@@ -20,11 +20,12 @@ from zoexplore.mechanism.parallel import Drifted, Flawed, Ranks
 from zoexplore.mechanism.parameters import Parameters
 from zoexplore.mechanism.perturbation import Perturbation
 from zoexplore.mechanism.record import Declared, RunRecord, Step
-from zoexplore.mechanism.report import Progress, Report, privacy_report
+from zoexplore.mechanism.report import Report, privacy_report
 from zoexplore.mechanism.rng import Sources, untouched_on_error
 from zoexplore.mechanism.slopes import AT_ONCE, Slopes, measure
 from zoexplore.mechanism.state import RunState
 from zoexplore.mechanism.step import HEAD, Estimate, Rates, apply, estimated, into_ball, noisy, summed
+from zoexplore.run.formatting import round_up
 from zoexplore.run.setting import Setting
 
 UNDECLARED = Declared()
@@ -230,15 +231,15 @@ class NoisyZOGD(torch.optim.Optimizer):
         dataset: Any,
         *,
         collate_fn: Callable[[list], Any] | None = None,
-        progress: bool | Callable[[Progress], None] = False,
+        progress: bool | Callable[[str], Any] = False,
     ) -> Iterator[Batch]:
         """The batches of all remaining steps; give each to `step` before you take the next.
 
         Args:
             dataset, collate_fn: as in `batch`.
-            progress: print steps, time left and epsilon so far every now and then, or hand them to a function.
+            progress: print steps, time left and epsilon so far now and then, or hand these words to a function.
         """
-        show: Callable[[Progress], Any] | None = print if progress is True else progress or None
+        show: Callable[[str], Any] | None = print if progress is True else progress or None
         first, T, begun = self.steps, self.setting.T, monotonic()
         shown = begun
         while (before := self.steps) < T:
@@ -248,7 +249,8 @@ class NoisyZOGD(torch.optim.Optimizer):
                 raise RuntimeError(f"step {before} was not made: give every batch to step() before asking for the next")
             if show is not None and (now - shown >= EVERY or made >= T):
                 left = (now - begun) / (made - first) * (T - made)
-                show(Progress(made, T, left, self.privacy_report(released="all").epsilon))
+                spent = round_up(self.privacy_report(released="all").epsilon, 3)
+                show(f"step {made} of {T}, {left:.0f} s left, ε = {spent:.3g} so far if every iterate is released")
                 shown = now
 
     @torch.no_grad()

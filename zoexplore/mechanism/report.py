@@ -244,24 +244,3 @@ def _as_one(cell: list[Made], first: RunRecord) -> Step:
     mu = sqrt(sum(cost(record, step) ** 2 for record, step in cell))
     alone = replace(step, beta=1.0)  # all noise along the directions: of whichever dimension
     return replace(alone, sigma=step.sigma * cost(first, alone) / mu * ULPS_DOWN)
-
-
-@dataclass(frozen=True)
-class Progress:
-    """A run in progress.
-
-    Args:
-        steps: made so far.
-        T: planned steps.
-        seconds_left: at the pace so far.
-        epsilon: of the steps so far, by composition, at the setting's delta.
-    """
-
-    steps: int
-    T: int
-    seconds_left: float
-    epsilon: float
-
-    def __str__(self) -> str:
-        left = f"{self.seconds_left:.0f} s left"
-        return f"step {self.steps} of {self.T}, {left}, ε = {round_up(self.epsilon, 3):.3g} so far if every iterate is released"

@@ -53,15 +53,6 @@ def format_share(x: float, space: str = " ") -> str:
     return f"{format_exact(_hundredfold(x))}{space}%"
 
 
-def format_measured_share(x: float, decimals: int = 0) -> str:
-    """A measured share, no privacy loss, in percent rounded to the nearest.
-
-    >>> format_measured_share(0.8449), format_measured_share(1 / 3, 1)
-    ('84\u202f%', '33.3\u202f%')
-    """
-    return f"{100 * x:.{decimals}f}{THIN}%"
-
-
 def _hundredfold(x: float) -> float:
     """100 x without rounding: 100 * 0.07 is a little more than 7 in doubles."""
     return float(Decimal(repr(float(x))).scaleb(2))

@@ -18,7 +18,7 @@ from zoexplore.compute.pool import GaveWay, LongWork
 from zoexplore.compute.process import Died
 from zoexplore.compute.task import Task, served
 from zoexplore.run.fields import in_symbols
-from zoexplore.run.formatting import format_count, format_measured_share, format_number
+from zoexplore.run.formatting import THIN, format_count, format_number
 from zoexplore.training import METHODS, NOT_COVERED, Frontier
 from zoexplore.training.frontier_files import to_csv, to_json
 from zoexplore.views.style import theme, widgets
@@ -127,7 +127,7 @@ class Running(pn.viewable.Viewer):
             if progress.doing:
                 self.say(progress.doing + (f": {progress.done} of {progress.total}" if progress.total else "") + ".")
             else:
-                part = format_measured_share(progress.done / progress.total)
+                part = f"{100 * progress.done / progress.total:.0f}{THIN}%"
                 self.say(part + (f", {max(left, 1):.0f} s left" if isfinite(left) else ""))
             if progress.frontier and progress.frontier.points:
                 self._found = progress.frontier
