@@ -20,8 +20,8 @@ NOTEBOOKS, KEPT = ROOT / "notebooks", ROOT / "build" / "executed"
 HIDDEN = re.compile(r"<details><summary>(Solution|Answer)</summary>\n(.*?)\n</details>", re.DOTALL)
 HINT = re.compile(r"<details><summary>Hint</summary>\n(.*?)\n</details>", re.DOTALL)
 CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
-# Run before a notebook's own cells. What takes long is computed at once, so that a page has it; a player that is shown alone is
-# kept with what it shows at every step, so that pages play it.
+# Run before a notebook's own cells: long computations run at once, so that a page has their results, and a player on its own is
+# saved with every step, so that pages can play it.
 PREPARED = """
 import panel as pn
 from zoexplore.compute import ask

@@ -25,7 +25,7 @@ def page(notebook: NotebookNode) -> str:
 
 
 def scripts() -> str:
-    """Reveal and its looks, which come along with Panel, and ours."""
+    """Reveal with its style sheets, from Panel, and this package's script."""
     looks = [_REVEAL / "reveal.css", _REVEAL / "theme" / "white.css", HERE / "slides.css"]
     programs = [_REVEAL / "reveal.min.js", HERE / "slides.js"]
     styled = "".join(f"<style>{read(file)}</style>" for file in looks)

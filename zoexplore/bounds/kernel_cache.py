@@ -1,6 +1,6 @@
 """Where numba keeps compiled kernels: the first writable folder, and anew when any file of kernels changes.
 
-A kept kernel contains the ones that it calls, from whatever file, but numba only checks the kernel's own file: here every file of
+A kept kernel contains the ones that it calls, from any file, but numba only checks the kernel's own file. Here every file of
 `kernels/` counts, so that no number comes from old code.
 
 On a read-only installation without a home, as in containers, they go to a temporary folder that is removed with the process.

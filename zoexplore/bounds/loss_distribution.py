@@ -4,7 +4,7 @@ Each step's privacy loss has the law of a dominating pair; T steps compose as th
 divergence is summed from its transform: `Losses` for equal steps. Every number is rounded up.
 
 Where steps differ (`epsilon_of_varied`), each pair is put on a grid of losses: the mass in a cell goes to its two ends such that
-both laws keep theirs, which connects the dots of the pair's profile and is nowhere smaller (Doroshenko, Ghazi, Kamath, Kumar,
+both laws keep theirs. That connects the dots of the pair's profile and is nowhere smaller (Doroshenko, Ghazi, Kamath, Kumar,
 Manurangsi 2022, arXiv:2207.04380). Losses add up by Fourier transform, tilted by exp(t loss) to keep the digits of small deltas.
 Wrapping around adds exp(t epsilon) delta(epsilon) >= 0 of another epsilon, which errs upward. Rounding is bounded and added.
 """

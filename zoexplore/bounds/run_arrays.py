@@ -200,8 +200,8 @@ class RunArrays(Sensitivity):
 
     @property
     def slope(self) -> np.ndarray:
-        """The gradient length that counts. It is infinite where the clip alone does: by choice, where no loss is as the setting
-        says, and where L/sqrt(d), the average derivative along a direction, is no less than the clip.
+        """The gradient length that counts. It is infinite where only the clip counts: by choice, where no loss is as stated, and
+        where L/sqrt(d), the average derivative along a direction, is at least the clip.
         """
         useless = self.by_clip | ~self.consistent | (self.lipschitz >= self.clip_each * np.sqrt(self.d))
         return np.where(useless, np.inf, self.lipschitz)
@@ -239,8 +239,8 @@ class RunArrays(Sensitivity):
 
     @property
     def consistent(self) -> np.ndarray:
-        """Whether a loss can be both as strongly convex and as Lipschitz as the setting says: opposite ends of the ball are 2 (R
-        + xi) apart, and gradients of length L differ by at most 2 L.
+        """Whether a loss can be both as strongly convex and as Lipschitz as stated. Opposite ends of the ball are 2 (R + xi)
+        apart, and gradients of length L differ by at most 2 L.
         """
         if self.regime != "strongly-convex":
             return np.ones(self.shape, bool)

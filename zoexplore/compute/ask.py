@@ -83,7 +83,8 @@ def _run(args: tuple) -> Setting | None:
 def _latest_seconds(function: Callable, args: tuple) -> deque[float]:
     """Times of calls of the same kind: equal assumptions and accounting, and as many digits of T.
 
-    Until some are measured, calls with few steps count as quick. The first call of all loads compiled code, and is outvoted.
+    Until some are measured, calls with few steps count as quick. The very first call loads compiled code, so the median ignores
+    it.
     """
     run = _run(args)
     assert run

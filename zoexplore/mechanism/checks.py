@@ -44,11 +44,11 @@ class LossChecks:
         self._steps, self._next = 0, RARER
 
     def begin_step(self, records: int) -> None:
-        """Count a step with so many records."""
+        """Count a step on a number of records."""
         self._steps += records >= ENOUGH
 
     def is_due(self, records: int, structure: tuple, is_last: bool) -> bool:
-        """Whether to check the current step, with so many records."""
+        """Whether to check the current step, given its number of records."""
         if self._together < min(records, ENOUGH) or (records > 0 and structure != self._structure):
             return True
         return records >= ENOUGH and (is_last or self._steps >= self._next)

@@ -35,8 +35,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Counts:
-    """Steps made; quotients (records for a joint clip) that the clip checked and those it changed; steps where it changed any;
-    quotients that were not finite and counted as 0; steps that the projection moved. All counts depend on the data.
+    """Steps made; quotients (records for a joint clip) checked and changed by the clip; steps where it changed any; infinite
+    quotients, counted as 0; steps that the projection moved. All counts depend on the data.
     """
 
     steps: int = 0

@@ -54,7 +54,7 @@ class Rates:
 
 class Estimate(NamedTuple):
     """A step's estimate: the mean of clipped quotients along each direction, ridge included, shape (K,), float64; the mean loss;
-    and the numbers of quotients or records that were evaluated, clipped and not finite.
+    and the numbers evaluated, clipped and not finite.
     """
 
     mean: Tensor

@@ -94,7 +94,7 @@ def calibrate(
     """The setting with one field at its best value that meets a target, exactly one of epsilon, advantage and tpr.
 
     The best sigma, n and K are the smallest (least noise, fewest records, fewest forward passes), the best T, clip, R and beta
-    the largest. Among equal values it takes the largest beta, which costs least if the iterates become public after all; the
+    the largest. Among equal values it takes the largest beta, which costs least if the iterates become public after all. The
     bound on utility does not depend on beta (docs/concepts.md, "What the noise costs"). T = 2^53 or R = inf means that epsilon
     has stopped growing.
 
@@ -109,9 +109,9 @@ def calibrate(
         accounting: how to count. The printed constants give no guarantee.
 
     Returns:
-        A setting that meets the target. In a continuous field epsilon is within 1e-8 of the target, relatively, unless it jumps
-        there (by up to about 1e-4 on batches and in the sharper bound, whose choices are partly integers; to inf where an
-        assumption fails) or the best value is an end of the range. sigma, clip and R are sought from 1e-60 to 1e60.
+        A setting that meets the target. In a continuous field epsilon is within 1e-8 of the target, relatively, unless the best
+        value is an end of the range or epsilon jumps there: by up to about 1e-4 on batches and in the sharper bound, to inf where
+        an assumption fails. sigma, clip and R are sought from 1e-60 to 1e60.
 
     Raises:
         Unreachable: no value meets the target; the message says how near it comes, and at which value.

@@ -81,7 +81,7 @@ def recommend(
     It assumes nothing of the loss by default: composition needs the clip alone, all noise lies along the directions (beta = 1),
     and the clip is joint. Whether a step stands out from its noise depends on the passes K T and hardly on their split
     (docs/concepts.md, "A step and its noise"). So the plan takes the most directions and fewest steps that leave a step 3 times
-    as long as its noise, or else the K with the longest step, and at least 200 steps if the budget allows. Where a bound for
+    as long as its noise, or else the K with the longest step. It takes at least 200 steps if the budget allows. Where a bound for
     hidden iterates applies and needs less noise, the plan chooses beta for it.
 
     Args:

@@ -65,8 +65,8 @@ class Setting:
         lipschitz: an upper bound on the gradient length of every record's loss without the ridge. `inf`: nothing is known, and
             the clip may act. At most `clip`: the clip never acts, except a joint one at xi > 0, where K quotients together may be
             longer than the gradient. `None`: at most `clip`, whatever its value.
-        linear: whether every record's loss without the ridge is a function of one linear form of the parameters, as in logistic,
-            Poisson or least-squares regression, but not in a softmax over several classes. The bound "sharp" uses it where the
+        linear: whether every record's loss without the ridge is a function of one linear form of the parameters. It is in
+            logistic or least-squares regression, but not in a softmax over several classes. The bound "sharp" uses it where the
             clip may act or xi is not 0.
         neighbours: "replace-one" record by another, or "add-remove" one; the mean divides by n in either case.
         sampling: how batches are drawn. "without-replacement" or "poisson": anew and secretly at each step. "cyclic": in a fixed

@@ -130,7 +130,7 @@ class Socket(WSHandler):
         """Answer with the document, and let every change from then on follow it.
 
         Panel drops changes under `pn.io.hold` until a browser reports that it has drawn the page, although the browser has the
-        document by then; and a browser drops changes that arrive before the document. Either way a figure would never show what
+        document by then. And a browser drops changes that arrive before the document. Either way a figure would never show what
         the server has drawn. So this tells Panel.
         """
         session = self.connection.session

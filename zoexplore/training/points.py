@@ -20,7 +20,7 @@ CLIP_ACTED = "the clip acted, so that the loss is not Δ-Lipschitz as was suppos
 
 
 def gathered(plan: Plan, states: list[State | None], privacies: tuple[Privacy, ...] | None) -> Frontier:
-    """The frontier so far, of the finished seeds or, if there are none, of all started ones at the steps that all have made; such
+    """The frontier so far, of the finished seeds or, if there are none, of all started ones at the steps that all have made. Such
     points are complete, as runs of fewer steps.
     """
     points = []

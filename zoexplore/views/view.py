@@ -68,8 +68,8 @@ class View(pn.viewable.Viewer):
     def changed(self, *_: Any) -> None:
         """Redraw now, or once the view is shown.
 
-        While a slider is held, an earlier state that is being computed is still drawn, so that something moves under the hand,
-        and the current one is next; otherwise it is dropped.
+        While a slider is held, an earlier state that is being computed is still drawn, so that something moves under the hand.
+        Otherwise it is dropped, and the current one is next.
         """
         if self.refining:
             self._stop()

@@ -64,8 +64,8 @@ def _least_shift(kappa, N, z, drift):
 def least_shift(kappa, N, z, drift):
     """The least sum of a_t^2 that brings a distance z to 0 in N steps of z <- exp(kappa) z + drift - a_t, z >= 0.
 
-    Unrolled: sum over j of g_j a_j >= z + drift sum g_j, g_j = exp(-j kappa); the best a is proportional to g, but where
-    distances grow (kappa > 0) the weights fall towards the end and a_t may not drop below the drift.
+    Unrolled: sum over j of g_j a_j >= z + drift sum g_j, g_j = exp(-j kappa). The best a is proportional to g. But where
+    distances grow (kappa > 0) the weights fall towards the end, and a_t may not drop below the drift.
     """
     return _least_shift(kappa, N, z, drift)
 

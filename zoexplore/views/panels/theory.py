@@ -1,6 +1,6 @@
 """Theory: every bound's formula, also with the current numbers, its assumptions and source; and the errata.
 
-Formulas need MathJax on the page: `pn.extension("mathjax")`, which Panel brings along.
+Formulas need MathJax on the page: `pn.extension("mathjax")`, from Panel.
 """
 
 import re
