@@ -14,7 +14,7 @@ from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.shared_sentences import record_in_tex
 from zoexplore.bounds.subsampling import Sampled, by_batch_kind, compose
 from zoexplore.run.documents import Reference
-from zoexplore.run.formatting import format_count, format_tex
+from zoexplore.run.formatting import bound_in_tex, format_count, format_tex
 from zoexplore.run.setting import Accounting
 
 if TYPE_CHECKING:
@@ -84,9 +84,17 @@ def explain(g: "Guarantee") -> str:
 
 def substitute(g: "Guarantee") -> tuple[str, ...]:
     """rho with the run's numbers."""
-    s = g.setting
-    if np.isfinite(RunArrays.of(s).counted_by(g.accounting).slope):
+    s, runs = g.setting, RunArrays.of(g.setting).counted_by(g.accounting)
+    if np.isfinite(runs.slope) and (g.delta_f == 0 or runs.batch < runs.n):
         return (r"\rho",)
+    if g.delta_f > 0:  # the loss is averaged; rho is a budget that is exceeded with that probability
+        tail = r"\delta(\varepsilon) = \int\delta_G(\varepsilon; s)\,d(-\tau(s)),\quad"
+        tail += r" \tau(s) = \min_z e^{-z s S/B_L^2}\,{}_1F_1\left(\tfrac K2; \tfrac d2; z\right)^T"
+        unit, S = float(runs.unit), format_tex(float(runs.s1 + runs.s2) * float(runs.unit) ** 2)
+        lengths = (
+            rf"B_L = {bound_in_tex(float(runs.B_lipschitz) * unit)},\quad S = {S},\quad \delta_f = {bound_in_tex(g.delta_f)}"
+        )
+        return tail, lengths, r"\rho"
     span = rf"{format_tex(s.beta)} + {format_tex(1 - s.beta)}\cdot\tfrac{{{format_tex(s.K)}}}{{{format_tex(s.d)}}}"
     return (rf"\rho = {format_tex(s.T)}\cdot\frac{{{record_in_tex(g)}}}{{2\cdot({format_tex(s.sigma)})^2\,({span})}}",)
 
