@@ -198,7 +198,7 @@ def citing(readme: str) -> str:
 
 
 def public(module: str) -> list[tuple[str, Any]]:
-    """A module's `__all__`, as far as it can be called; without one its own classes and functions without an underscore."""
+    """The classes and functions in a module's `__all__`; without it, the module's own public ones."""
     home = import_module(module)
     own = [name for name, thing in vars(home).items() if getattr(thing, "__module__", "") == module and name[0] != "_"]
     return [(name, thing) for name in getattr(home, "__all__", own) if callable(thing := getattr(home, name))]

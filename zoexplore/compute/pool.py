@@ -70,7 +70,7 @@ class Pool:
                 self._idle.append(Process())
 
     def submit(self, function: Callable, args: tuple = (), address: Hashable = None, urgent: bool = False) -> Call:
-        """Have a call of a module-level function computed when its address is next.
+        """Queue a call of a module-level function until its address is next.
 
         Returns:
             The call, whose `answer` raises what the function raised; `Died` where `TRIES` workers ended over it; `TooLong`.
@@ -130,12 +130,12 @@ class Pool:
         return Process()
 
     def _charge(self, call: Call, seconds: float) -> None:
-        """Have a call's address pay that much for it in all."""
+        """Charge a call's address that much for it in all."""
         self._queue.budget.charge(call.address, seconds - call.charged)
         call.charged = seconds
 
     def _finished(self, worker: Process, call: Call) -> None:
-        """Have the address pay for the time that the worker had."""
+        """Charge the address for the worker's time."""
         del self._running[worker]
         took = time.monotonic() - call.began
         self._charge(call, took)

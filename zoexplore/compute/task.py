@@ -48,7 +48,7 @@ class Task:
 
     Args:
         function: a coroutine function without arguments; without one there is nothing to do, and nothing to stop.
-        failed: called after an error, which is raised here if it comes at once, else reported as a callback's is.
+        failed: called with an error, which is then raised here if it came at once, or else reported like a callback's.
     """
 
     def __init__(

@@ -139,7 +139,7 @@ def _portable(error: Exception) -> Exception:
 
 
 def _die_with(parent: int) -> None:
-    """Have the system end this process with the one that forked it, even where compiled code holds the interpreter's lock."""
+    """Make the system end this process with its parent, even while compiled code holds the interpreter's lock."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # which has ended meanwhile
         os._exit(1)

@@ -15,7 +15,7 @@ LOOKED_AT = 4  # records, those with the most padding
 
 @torch.no_grad()
 def check_padding(loss: RecordLoss, model: nn.Module, batch: Any) -> bool:
-    """Compare losses of some records, padded as in their batch and not at all, whether or not there was padding to look at.
+    """Compare losses of some records with and without padding, even if their batch had none.
 
     Tensors of other shapes are rounded in another order. The model's own precision would hide the effect (left padding moves a
     loss of RoBERTa by .004, and bfloat16 rounds to .008), so it computes both in float64.

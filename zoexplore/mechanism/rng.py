@@ -92,7 +92,7 @@ class Sources:
         return _ordinary(np.random.SeedSequence(list(words)))
 
     def shared_state(self) -> dict[str, Any]:
-        """The state of all generators but the noise's, for other processes of the run. As secret as who is in a batch."""
+        """The state of all generators but the noise's, for other processes of the run. As secret as a batch's records."""
         return {name: _state(getattr(self, name)) for name in ("directions", "initialisation", "data")}
 
     def take_shared(self, state: dict[str, Any]) -> None:

@@ -148,8 +148,8 @@ def _staged(page: PageFactory) -> Staged:
 
 
 def _guard(application: Any) -> None:
-    """Have our handlers answer before Panel's do, which stay for nothing but static files: not for files of any module that can
-    be imported, nor for a page's inside.
+    """Put this package's handlers before Panel's, which then serve static files alone: no files of importable modules, and no
+    page's internals.
     """
     prefix, nothing = application.prefix, {"status_code": 404}
     patterns: list[tuple] = [(f"{prefix}/components.*", ErrorHandler, nothing)]

@@ -175,7 +175,7 @@ class Socket(WSHandler):
             self._draining = False
 
     async def _apply(self, patch: Patch) -> None:
-        """Have Bokeh act on a message, and send its reply. The reply to an error says only that there was one."""
+        """Apply a message by Bokeh, and send its reply. The reply to an error says only that there was one."""
         if self._seat and self.connection and not self.connection.session.destroyed:
             reply = await self.handler.handle(patch, self.connection)
             if reply:

@@ -104,7 +104,7 @@ def plan(
         others: batch, xi, eta, delta, R or clip, as in `Setting`.
 
     Raises:
-        ValueError: a value is not allowed, or the task's data cannot be had.
+        ValueError: a value is not allowed, or the task's data are missing.
     """
     task, names = task_of(task), _each("methods", methods, METHODS)
     if sigmas is not None and epsilons is not None:
