@@ -61,7 +61,8 @@ def _ceiling(before: Found, after: Found) -> tuple[int, str]:
     last, every = (ROUNDS * (1 + g.advantage) / 2 for g in (smallest(after), after["composition"]))
     return int(last > 13) + int(last > 18), (
         f"On average at most {last:.1f} of {ROUNDS} rounds, whatever the attacker knows and computes: that is what ε = "
-        f"{format_number(smallest(after).epsilon)} means. An attacker who sees every step may be right {every:.1f} times. Play it both ways."
+        f"{format_number(smallest(after).epsilon)} means. An attacker who sees every step may be right "
+        f"{every:.1f} times. Play it both ways."
     )
 
 
