@@ -34,9 +34,9 @@ class ZOTrainer(Trainer):
         print(trainer.privacy_report())
 
     The model is in `eval()` throughout. Callbacks, schedules of the learning rate, evaluation, checkpoints and
-    `train(resume_from_checkpoint=...)` are transformers' own. It writes `model.privacy.json` beside every saved model, and a
-    chapter of its card. Processes of torchrun make every step together, as in a `group` of `NoisyZOGD`. ε covers neither the
-    logged loss nor evaluation on private data.
+    `train(resume_from_checkpoint=...)` are transformers' own. It writes `model.privacy.json` beside every saved model.
+    Processes of torchrun make every step together, as in a `group` of `NoisyZOGD`. ε covers neither the logged loss nor
+    evaluation on private data.
 
     Args:
         model: of transformers, PEFT's around one, or any other with a `loss`.
