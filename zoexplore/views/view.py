@@ -34,10 +34,8 @@ class View(pn.viewable.Viewer):
         self.dark = dark
         self.panes: list[pn.pane.Bokeh] = []  # the figures
         self._redrawing = Task()
-        self._outdated = False  # whether the state has moved on since what is drawn, or being computed
-        self._resting = False
-        self.sketch = False  # whether what is drawn is to be drawn better once no slider is held
-        self.refining = False  # whether that is being computed: a change does not wait for it
+        self._outdated = False  # whether the state has moved on since the last redraw began
+        self.sketch = False  # whether the last redraw was a sketch, to be drawn better once no slider is held
         self.build()
         if dark:
             self.repaint()
@@ -71,16 +69,14 @@ class View(pn.viewable.Viewer):
         While a slider is held, an earlier state that is being computed is still drawn, so that something moves under the hand.
         Otherwise it is dropped, and the current one is next.
         """
-        if self.refining:
-            self._stop()
-            self.refining = False
         self._outdated = True
-        if self.state.moving and self.active and self._redrawing.waits:
+        refines = self.sketch and not self.waiting  # which no change waits for
+        if self.state.moving and self.active and self._redrawing.waits and not refines:
             return
-        self._stop()
+        self._redrawing.stop()
         if self.active:
             self._redrawing = Task(self._catch_up, lambda _: self.param.update(waiting=False))
-            self.waiting = self._redrawing.waits and not self._resting
+            self.waiting = self._redrawing.waits and not self.sketch and not (self.rest and self.state.moving)
 
     async def _catch_up(self) -> None:
         await self._pause(0)  # the figure, which a hand on a slider is waiting for, goes first
@@ -93,25 +89,14 @@ class View(pn.viewable.Viewer):
     async def _pause(self, seconds: float) -> None:
         """The pause between redraws while a slider is held."""
         if self.rest and self.state.moving and event_loop_is_running():
-            self._resting = True
             await asyncio.sleep(seconds)
-            self._resting = False
-
-    def _stop(self) -> None:
-        self._resting = False
-        self._redrawing.stop()
 
     def _woken(self, *_: Any) -> None:
         if self.active and self._outdated:
             self.changed()
         elif not self.active and self.waiting:
-            self._stop()
+            self._redrawing.stop()
             self._outdated, self.waiting = True, False
-
-    async def settle(self) -> None:
-        """Catch up even while hidden: a saved figure must show the state that its title names."""
-        if self.waiting or self._outdated or self.sketch:
-            await self.refresh()
 
     async def refresh(self) -> None:
         """Show the current state."""

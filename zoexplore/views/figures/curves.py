@@ -118,13 +118,13 @@ class Curves(View):
         """
         setting, accounting = self.state.setting, self.state.accounting
         counted = sketched(setting, accounting, self.along)
-        self.sketch = counted != accounting
         await self._drawn(setting, counted)
+        self.sketch = counted != accounting
         if self.sketch and not self.state.moving:
-            sketch, self.refining, self.waiting = self._curves, True, False
+            sketch, self.waiting = self._curves, False
             exact = await ask(curve_set, setting, accounting, self.along)
             await self._drawn(setting, accounting, exact.minimum(sketch))
-            self.sketch = self.refining = False
+            self.sketch = False
 
     async def _drawn(self, setting: Setting, accounting: Accounting, curves: CurveSet | None = None) -> None:
         """Draw a run's curves under an accounting, with marks, names and legend."""
