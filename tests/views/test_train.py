@@ -89,7 +89,7 @@ class TestChoices:
         assert asked.sigmas == asked.task.sigmas
         assert asked.size is None and asked.trained_on is asked.task
 
-    def test_form_and_sliders_say_the_same(self):
+    def test_the_run_is_the_sliders_at_multiples_of_their_noise(self):
         tab = Train(State(DEMONSTRATION.replace(K=20, d=50, n=300, T=7, sigma=0.02, beta=0.25, delta=1e-6)))
         asked = tab.choices.asked()
         assert (asked.K, asked.T, asked.beta, asked.delta, asked.size) == (20, 7, 0.25, 1e-6, (300, 50))
@@ -97,12 +97,9 @@ class TestChoices:
         assert pickle.loads(pickle.dumps(asked.trained_on)) == asked.trained_on  # so that workers draw their data once
         data = asked.trained_on.data
         assert data.X.shape == (300, 50)
-        tab.state.ask(T=8)
-        assert tab.choices.asked().T == 8
-        tab.choices.texts["K"].value, tab.choices.texts["sigmas"].value = "9", "0.1, 0.5"
-        assert (tab.state.K, tab.state.sigma) == (9, 0.5)
-        tab.state.ask(sigma=1.0)
-        assert tab.choices.asked().sigmas == pytest.approx((0.2, 1.0))
+        tab.state.ask(T=8, sigma=1.0)
+        tab.choices.times.value = "0.1, 0.5"
+        assert tab.choices.asked().T == 8 and tab.choices.asked().sigmas == (0.1, 0.5)
         tab.choices.task = "breast-cancer"
         assert (tab.state.K, tab.state.T, tab.state.sigma) == (15, 100, 1e-2)
         assert tab.choices.asked().sigmas == pytest.approx(tab.choices.asked().task.sigmas)
@@ -115,24 +112,23 @@ class TestChoices:
     def test_another_model(self):
         made = Choices(State())
         made.task = "digits-mlp"
-        assert (made.asked().trained_on.model, made.texts["K"].value) == ("perceptron", "300")
+        assert (made.asked().trained_on.model, made.asked().K) == ("perceptron", 300)
 
     @pytest.mark.parametrize(
         ("name", "text", "said"),
         [
-            ("K", "many", "K directions: 'many' is not allowed"), ("K", "0", "K = 0 is not allowed"), ("T", "1.5", "T = 1.5"),
-            ("beta", "2", "β = 2"), ("sigmas", "1e-3, -1", "σ = -1"), ("sigmas", "", "at least one"),
-            ("sigmas", "1, 1", "none of them twice"), ("seeds", "0", "from 1 to 50"), ("seeds", "1000", "from 1 to 50"),
-            ("T", "inf", "give a number"), ("K", "9" * 400, "give a number"), ("sigmas", "1e-3; 2", "give a number"),
+            ("times", "1, -1", "σ = -"), ("times", "", "give a number"), ("times", "1, 1", "none of them twice"),
+            ("times", "inf", "give a number"), ("times", "9" * 400, "give a number"), ("times", "1; 2", "give a number"),
+            ("seeds", "0", "from 1 to 50"), ("seeds", "1000", "from 1 to 50"), ("seeds", "1, 2", "from 1 to 50"),
         ],
     )  # fmt: skip
     def test_what_cannot_be_is_refused_before_a_process_begins(self, form, name, text, said):
-        before = form.choices.texts[name].value
-        form.choices.texts[name].value = text
+        field = getattr(form.choices, name)
+        before, field.value = field.value, text
         form.running.begin()
         assert said in form.running.note.object.replace("&#x27;", "'") and 'role="alert"' in form.running.note.object
         assert not form.running.busy
-        form.choices.texts[name].value = before
+        field.value = before
 
     def test_no_method_is_refused(self):
         made = Choices(State())

@@ -63,7 +63,6 @@ class Train(View):
     async def refresh(self) -> None:
         """Update the text from the sliders, and draw the results if they are new."""
         with pn.io.hold():
-            self.choices.fill()
             said = about(self.frontier, self.state.setting.delta, self.state.accounting) if self.frontier else _ADVANCE
             self.about.object = f"<p>{escape(said)}</p>"
             if self._drawn != (self.frontier, self.hidden):
