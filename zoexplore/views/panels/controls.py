@@ -20,6 +20,8 @@ from zoexplore.views.style.inputs import Ladder, Quick, Typed, decades, interval
 
 HINTS = {  # explanations beside the labels of the fold
     "z": "The noise along the directions, divided by the most that one record can add to a step, as in DP-SGD. Typing it sets σ.",
+    "R": "The iterates are projected onto a ball of this radius; ∞ for no ball.",
+    "eta": "Left empty, it follows K/M.",
     "lipschitz": (
         "How steep a record's loss may be. Up to Δ the clip never acts. Above it, or at ∞ if nothing is known, it may act; then "
         "only the ridge outside the clip pulls two runs together, and the table says how large it must be."
@@ -39,9 +41,6 @@ HINTS = {  # explanations beside the labels of the fold
 MENUS = {  # of a field: what its menu says
     "clipping": "the clip limits", "neighbours": "neighbours", "sampling": "batches are", "conversion": "conversion",
     "sensitivity": "sensitivity", "schedule": "noise share",
-}  # fmt: skip
-SWITCHES = {  # beside a number: a box, and the value that it sets
-    "R": ("no ball: R = ∞", inf), "eta": ("follow K/M", None),
 }  # fmt: skip
 # The supposition on a record's gradient: L, and how a record is counted.
 _SUPPOSED = {"nothing": (inf, "least"), "length": (DEMONSTRATION.lipschitz, "least"), "clip": (None, "clip")}
@@ -189,7 +188,6 @@ class Controls(pn.viewable.Viewer):
             "printed": self._box("printed", "constants as printed: no guarantee"),
         }
         self.known = self._known()
-        self.switches = {field: self._switch(field, *switch) for field, switch in SWITCHES.items()}
         self.top: list[pn.viewable.Viewable] = []  # above the dials: presets and reset
         self.notice = pn.pane.HTML("", visible=False, **widgets.look("notice", margin=0))
         self.state.param.watch(self._write_notice, ["refusal", "note"])
@@ -199,7 +197,7 @@ class Controls(pn.viewable.Viewer):
         """Disable the fields that a lesson locks."""
         inputs = [(control.field, control.text) for control in (*self.dials.values(), *self.fields.values(), self.multiplier)]
         inputs += [(field, dial.slider) for field, dial in self.dials.items()]
-        for field, widget in (*inputs, *self.options.items(), *self.switches.items(), ("lipschitz", self.known)):
+        for field, widget in (*inputs, *self.options.items(), ("lipschitz", self.known)):
             widget.disabled = field in self.lesson.lock
 
     def _choice(self, widget: Callable, field: str, label: str) -> Any:
@@ -240,26 +238,6 @@ class Controls(pn.viewable.Viewer):
         """A box for a field that is true or false."""
         return follow(widgets.box(label, getattr(self.state, field), margin=_BESIDE), self.state, field)
 
-    def _switch(self, field: str, label: str, on: Any) -> pn.widgets.Checkbox:
-        """A box that sets a field to a special value, and back to its last ordinary one."""
-        now, first = getattr(self.state, field), State.param[field].default
-        box = widgets.box(label, now == on, margin=_BESIDE)
-        last = {"value": now if now != on else first if first != on else inf}
-
-        def ticked(event: Any) -> None:
-            if event.new != (getattr(self.state, field) == on):
-                off = self.state.setting.eta if field == "eta" else last["value"]
-                self.state.ask(**{field: on if event.new else off})
-
-        def changed(event: Any) -> None:
-            if event.new != on:
-                last["value"] = event.new
-            box.value = event.new == on
-
-        box.param.watch(ticked, "value")
-        self.state.param.watch(changed, field)
-        return box
-
     def _write_notice(self, *_: Any) -> None:
         refusal = f"{self.state.refusal}. Nothing was changed." if self.state.refusal else ""
         notices = (refusal, "refused", "alert"), (self.state.note, "note", "status")
@@ -294,10 +272,8 @@ class Controls(pn.viewable.Viewer):
         inputs |= {name: widget for name, widget in self.options.items() if name != "regime"}
         parts = {}
         for name, widget in inputs.items():
-            more = [self.switches[name]] if name in self.switches else []
-            if name in HINTS:
-                more.append(widgets.short(f"<p>{HINTS[name]}</p>", "hint"))
-            parts[name] = widgets.stack(widget, *more) if more else widget
+            hint = [widgets.short(f"<p>{HINTS[name]}</p>", "hint")] if name in HINTS else []
+            parts[name] = widgets.stack(widget, *hint) if hint else widget
         shown = (part for name, part in parts.items() if self.lesson.shows(name))
         return widgets.fold(
             "Everything else", *shown, collapsed=not self.lesson.show
