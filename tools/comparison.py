@@ -7,15 +7,20 @@ from collections.abc import Iterable, Sequence
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
+from typing import Any
+
+import holoviews as hv
 
 from zoexplore import plots
 from zoexplore.bounds import BOUNDS
 from zoexplore.columns import spread
-from zoexplore.plots.training import STUDIES
+from zoexplore.palette import PINS
+from zoexplore.plots.look import FRAME, with_legend
+from zoexplore.plots.training import error_bars
 from zoexplore.run.formatting import format_count, format_number, format_short
 from zoexplore.training import METHODS, TASKS, Frontier
 from zoexplore.training.costs import kept, passes
-from zoexplore.training.finished import Comparison, load
+from zoexplore.training.finished import Comparison, Series, load
 from zoexplore.views.training.results import how
 from zoexplore.views.training.words import describe_frontier
 
@@ -48,6 +53,43 @@ CHOSEN: dict[str, str] = {  # of a run, and what it means that none was chosen
 }  # fmt: skip
 
 
+MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "hex", "plus")
+STUDIES = {
+    "horizon-epsilon": ("steps T", "ε", True, True),
+    "horizon-objective": ("steps T", "excess of the objective, share of the start's", True, True),
+    "horizon-accuracy": ("steps T", "accuracy on held-out data", True, False),
+    "horizon-passes": ("forward passes through the data", "excess of the objective, share of the start's", True, True),
+    "horizon-memory": ("numbers that a step keeps", "excess of the objective, share of the start's", True, True),
+    "ablation-directions": ("directions K", "accuracy on held-out data", True, False),
+    "ablation-kind": ("directions K", "accuracy on held-out data", True, False),
+    "ablation-share": ("directional share of the noise β", "accuracy on held-out data", False, False),
+    "ablation-clip": ("clip of a gradient, in units of its Lipschitz constant", "accuracy on held-out data", True, False),
+}  # what the axes are, and whether they are logarithmic
+
+
+def study(found: Sequence[Series]) -> hv.Overlay:
+    """The lines of one study: means over seeds, and one standard error.
+
+    Args:
+        found: of the same `study`, a key of `STUDIES`.
+    """
+    across, up, logx, logy = STUDIES[found[0].study]
+    x, y = hv.Dimension("x", label=across), hv.Dimension("y", label=up)
+    frame = FRAME | {"logx": logx, "logy": logy, "height": 400, "padding": 0.06}
+    parts: list[Any] = []
+    for series, (hue, _), marker in zip(found, PINS, MARKERS, strict=False):
+        means = [fmean(values) for values in series.values]
+        curve_of = hv.Curve((series.x, means), x, y, label=series.label)
+        parts.append(curve_of.opts(color=hue, line_width=2.2, **frame))
+        if len(series.values[0]) > 1:
+            errors = [
+                (*at, stdev(v) / sqrt(len(v))) for at, v in zip(zip(series.x, means, strict=True), series.values, strict=True)
+            ]
+            parts.append(error_bars(errors, hue, x, y, frame))
+            parts.append(hv.Scatter((series.x, means), x, y).opts(color=hue, size=7, marker=marker, **frame))
+    return with_legend(hv.Overlay(parts), "right" if len(found) > 3 else "bottom_right")
+
+
 def main() -> None:
     """Write the figures and the tables."""
     found, page = load(), ROOT / "build" / "comparison.md"
@@ -56,7 +98,7 @@ def main() -> None:
     for task, frontier in found.frontiers.items():
         plots.save(plots.comparison(frontier), DOCS / f"comparison-{task}.svg")
     for name in dict.fromkeys(series.study for series in found.series):
-        plots.save(plots.study([series for series in found.series if series.study == name]), DOCS / f"study-{name}.svg")
+        plots.save(study([series for series in found.series if series.study == name]), DOCS / f"study-{name}.svg")
 
 
 def written(found: Comparison) -> str:

@@ -1,8 +1,6 @@
 """Elements of what training has shown: utility against privacy."""
 
 from collections.abc import Sequence
-from math import sqrt
-from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 import holoviews as hv
@@ -17,14 +15,12 @@ from zoexplore.columns import (
     short_of,
     ways,
 )
-from zoexplore.palette import FONT, PINS
+from zoexplore.palette import FONT
 from zoexplore.plots.look import FRAME, MUTED, epsilon_at, style, with_legend
 
 if TYPE_CHECKING:
     from zoexplore.training import Frontier
-    from zoexplore.training.finished import Series
 
-MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "hex", "plus")
 _BETWEEN = 0.064  # of the axis, between names
 _MARGIN = 104  # pixels for names beside the frame
 
@@ -53,7 +49,7 @@ def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "shar
         if way.bound:
             bars = [(e, a, (high - low) / 2) for e, a, (low, high) in zip(way.x, way.y, way.bars, strict=True) if high > low]
             edge = {"line_color": look["color"]}
-            parts.append(_bars(bars, look["color"], x, y, frame))
+            parts.append(error_bars(bars, look["color"], x, y, frame))
             fill = {"size": 9, "marker": look_of(way.method).marker, "color": "white" if way.hollow else look["color"]}
             parts.append(hv.Scatter((way.x, way.y), x, y, label=label).opts(tools=["hover"], **fill, **edge, **frame))
     return with_legend(hv.Overlay(parts), "top").opts(legend_cols=3, backend="bokeh")
@@ -87,46 +83,10 @@ def comparison(found: "Frontier") -> hv.Overlay:
             errors = [
                 (*at, (ends[1] - ends[0]) / 2) for at, ends in zip(zip(line.x, line.y, strict=True), line.bars, strict=True)
             ]
-            parts.append(_bars(errors, line.colour, x, y, frame))
+            parts.append(error_bars(errors, line.colour, x, y, frame))
             parts.append(hv.Scatter((line.x, line.y), x, y).opts(size=8, marker=look.marker, tools=["hover"], **hue, **frame))
         parts.append(_word(1.08 * most, end, short_of(line.method), line.colour, x, y, frame))
     return hv.Overlay(parts).opts(hooks=[_beside], backend="bokeh")
-
-
-STUDIES = {
-    "horizon-epsilon": ("steps T", "ε", True, True),
-    "horizon-objective": ("steps T", "excess of the objective, share of the start's", True, True),
-    "horizon-accuracy": ("steps T", "accuracy on held-out data", True, False),
-    "horizon-passes": ("forward passes through the data", "excess of the objective, share of the start's", True, True),
-    "horizon-memory": ("numbers that a step keeps", "excess of the objective, share of the start's", True, True),
-    "ablation-directions": ("directions K", "accuracy on held-out data", True, False),
-    "ablation-kind": ("directions K", "accuracy on held-out data", True, False),
-    "ablation-share": ("directional share of the noise β", "accuracy on held-out data", False, False),
-    "ablation-clip": ("clip of a gradient, in units of its Lipschitz constant", "accuracy on held-out data", True, False),
-}  # what the axes are, and whether they are logarithmic
-
-
-def study(found: Sequence["Series"]) -> hv.Overlay:
-    """The lines of one study: means over seeds, and one standard error.
-
-    Args:
-        found: of the same `study`, a key of `STUDIES`.
-    """
-    across, up, logx, logy = STUDIES[found[0].study]
-    x, y = hv.Dimension("x", label=across), hv.Dimension("y", label=up)
-    frame = FRAME | {"logx": logx, "logy": logy, "height": 400, "padding": 0.06}
-    parts: list[Any] = []
-    for series, (hue, _), marker in zip(found, PINS, MARKERS, strict=False):
-        means = [fmean(values) for values in series.values]
-        curve_of = hv.Curve((series.x, means), x, y, label=series.label)
-        parts.append(curve_of.opts(color=hue, line_width=2.2, **frame))
-        if len(series.values[0]) > 1:
-            errors = [
-                (*at, stdev(v) / sqrt(len(v))) for at, v in zip(zip(series.x, means, strict=True), series.values, strict=True)
-            ]
-            parts.append(_bars(errors, hue, x, y, frame))
-            parts.append(hv.Scatter((series.x, means), x, y).opts(color=hue, size=7, marker=marker, **frame))
-    return with_legend(hv.Overlay(parts), "right" if len(found) > 3 else "bottom_right")
 
 
 def _beside(plot: Any, element: hv.Overlay) -> None:
@@ -137,7 +97,7 @@ def _beside(plot: Any, element: hv.Overlay) -> None:
             words.level, words.glyph.text_font = "overlay", {"value": FONT}
 
 
-def _bars(at: Sequence[tuple], hue: Any, x: hv.Dimension, y: hv.Dimension, frame: dict[str, Any]) -> hv.ErrorBars:
+def error_bars(at: Sequence[tuple], hue: Any, x: hv.Dimension, y: hv.Dimension, frame: dict[str, Any]) -> hv.ErrorBars:
     """Error bars without heads, which Bokeh draws in black on any ground."""
     return hv.ErrorBars(at, x, [y, "error"]).opts(line_color=hue, upper_head=None, lower_head=None, **frame)
 
