@@ -27,7 +27,7 @@ PLANS = 2.0, 4.0, 8.0, 16.0, 48.0  # the other orders that plans are made for,
 LUCK = 0.15  # and the power of delta that is the chance of the luck they allow for
 TILT = 1.02  # by how much luck makes lengths longer in a plan for the mean
 ORDERS = np.sort(np.concatenate([2.0 ** np.arange(1, 12), 3 * 2.0 ** np.arange(0, 5)]))  # of the norms that tails are taken at,
-BETWEEN = 6  # and how many of them, around those that decide for a neighbour
+SPREAD = 1 - np.linspace(1, 0, 8) ** 2  # and which of them up to the one that decides for a neighbour
 THETAS = np.array([12.0, 25.0, 50.0, 100.0])  # of exponential moments, over the mean cost
 CAPS, LOST = (40.0, 100.0, 200.0), 1e-3  # orders of norms that caps are taken from; the chance that they fail, by delta
 ROUNDS = 8
@@ -44,7 +44,7 @@ CUBE = 0.8  # of a ball's, what a cube's part adds to the square of a distance i
 
 BETAS = np.array([0.0, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.88, 0.96, 0.99, 1 - 1e-9])  # tried first: both ends may be best
 LARGEST_BETA, HALVINGS = 1 - 1e-9, 3  # below 1: some noise stays outside the span; of the distance to the next, around the best
-MOST_NODES, FARTHEST = 13, 1e150  # of many neighbouring runs those that choose; diameters that are of use
+MOST_NODES, FARTHEST = 9, 1e150  # of many neighbouring runs those that choose; diameters that are of use
 ANCHOR, FEW, FLAT = 4.0, 8, 1e-6  # along T: what nodes are powers of; values that each choose; growth of epsilon not resolved
 
 
@@ -227,13 +227,13 @@ def _norms(rows: Rows, plans: Plans, orders=None) -> Tails:
 
 
 def _count(rows: Rows, plans: Plans, conversion: int, deciding=None, run=None) -> np.ndarray:
-    """What each plan comes to: (epsilon, twice rho, delta_f, steps, z0, the orders that decide at much and at little luck).
+    """What each plan comes to: (epsilon, twice rho, delta_f, steps, z0, the order that decides at delta_f).
 
     Args:
-        deciding: the orders of norms between which tails are taken, shape (rows, 2); None for all orders.
+        deciding: the order of norms up to which tails are taken, row by row; None for all orders.
         run: which run each row is of, where only those that promise the least of their run are wanted; the others get inf.
     """
-    found = np.full((rows.K.size, 7), np.inf)
+    found = np.full((rows.K.size, 6), np.inf)
     for by_exponents in (True, False):
         index = np.flatnonzero((rows.order == MEAN) == by_exponents)
         if not index.size:
@@ -241,12 +241,11 @@ def _count(rows: Rows, plans: Plans, conversion: int, deciding=None, run=None) -
         some, of = rows.at(index), plans.at(index)
         if by_exponents:
             tails = _exponents(some, of)
-        elif deciding is None:
+        elif deciding is None or conversion != GAUSSIAN:  # a budget is of one level, and its order counts for more
             tails = _norms(some, of)
         else:
-            low, high = np.searchsorted(ORDERS, deciding[index].T)[:, :, None]
-            place = (low - 1 + (high - low + 2) * np.linspace(0, 1, BETWEEN)).round().astype(int)
-            tails = _norms(some, of, ORDERS[np.clip(place, 0, ORDERS.size - 1)])
+            place = SPREAD * (np.searchsorted(ORDERS, deciding[index]) + 1)[:, None]
+            tails = _norms(some, of, ORDERS[np.minimum(place.round().astype(int), ORDERS.size - 1)])
         if run is not None:
             promises = [tails.exceeded(some.delta**luck).min(axis=1) for luck in PROMISED]
             kept = np.unique(np.concatenate([_promising(run[index], cost, BEHIND) for cost in promises]))
@@ -255,8 +254,7 @@ def _count(rows: Rows, plans: Plans, conversion: int, deciding=None, run=None) -
         edges = zip(some.most, some.far, of.counted.astype(int), strict=True)
         found[index, 3] = [edges_of(most, far)[count] for most, far, count in edges]
         found[index, 4] = some.z0
-        for column, level in ((5, some.delta ** PROMISED[0]), (6, found[index, 2])):
-            found[index, column] = tails.power[np.arange(index.size), tails.exceeded(level).argmin(axis=1)]
+        found[index, 5] = tails.power[np.arange(index.size), tails.exceeded(found[index, 2]).argmin(axis=1)]
     return found
 
 
@@ -313,8 +311,8 @@ def _between(rows: Rows, run, chosen: Rows, deciding, before, after, conversion:
     z0 = np.full(runs, FARTHEST)
     z0[run[rows.far]] = rows.z0[rows.far]
     base = rows.at(np.unique(run, return_index=True)[1])._replace(z0=np.zeros(runs))
-    best, least = base, np.full((runs, 7), np.inf)
-    ways = np.array([chosen.far, chosen.high, chosen.cube, chosen.order, *deciding.T])
+    best, least = base, np.full((runs, 6), np.inf)
+    ways = np.array([chosen.far, chosen.high, chosen.cube, chosen.order])
     for place, wanted in ((after, np.ones(runs, bool)), (before, (ways[:, before] != ways[:, after]).any(axis=0))):
         choice = chosen.at(place)
         start = np.where(choice.far, z0, 0.0)
@@ -339,7 +337,7 @@ def _solve(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.ndar
         return chosen, found
     others = np.setdiff1d(np.arange(size), nodes)
     after, some = np.searchsorted(nodes, others), np.isin(run, others)
-    best, least = _between(rows.at(some), np.searchsorted(others, run[some]), chosen, found[:, 5:], after - 1, after, conversion)
+    best, least = _between(rows.at(some), np.searchsorted(others, run[some]), chosen, found[:, 5], after - 1, after, conversion)
     order = np.argsort(np.concatenate([nodes, others]))
     return Rows.stack(chosen, best).at(order), np.concatenate([found, least])[order]
 
@@ -362,7 +360,7 @@ def _along_T(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.nd
     left = np.flatnonzero(growing & (powers[above] != T))
     if left.size:
         rows, run = _rows(replace(runs, T=T[left]), beta)
-        tried, some = _between(rows, run, chosen, found[:, 5:], below[left], above[left], conversion)
+        tried, some = _between(rows, run, chosen, found[:, 5], below[left], above[left], conversion)
         best, least[left] = best.put(left, tried), some
     shared = np.flatnonzero(least[:, 0] > enough * (1 + TIE))
     best, least[shared] = best.put(shared, chosen.at(np.full(shared.size, powers.size))), found[-1]
