@@ -55,8 +55,8 @@ def measure(
 
 
 def slope(losses: Callable[[Any], Tensor], w: Any, u: Any, xi: float) -> tuple[Tensor, Tensor]:
-    """The quotients (l_i(w + xi u) - l_i(w - xi u))/(2 xi), shape (b,), or, where xi = 0, their limit <grad l_i(w), u> in forward
-    mode, nan where the loss is not finite; and the losses, of which the first are two each.
+    """The quotients (l_i(w + xi u) - l_i(w - xi u))/(2 xi), shape (b,), and the losses, two for each record. Where xi = 0 the
+    limits <grad l_i(w), u> in forward mode, nan where the loss is not finite, and one loss each.
 
     Losses close to each other are subtracted, so that their rounding error comes back divided by xi.
 

@@ -16,7 +16,7 @@ ALONG_ALL = (
     "β = 1: all noise is along the directions, so that none covers what earlier steps left across them; only composition is left."
 )
 IN_SHUFFLED_ORDER = "Batches are shuffled: the worst order in which they can come costs as much as composition."
-NO_RIDGE = "The clip may act, where nothing but a ridge outside it pulls two runs together, and there is none."
+NO_RIDGE = "The clip may act. Then only a ridge outside it pulls two runs together, and there is none."
 NO_PULL = "A step does not pull two runs together: the loss is not strongly convex, or the step too large."
 TOO_SHORT = "The run is too short, or its steps too weak, to wear down what earlier steps left."
 
@@ -29,7 +29,7 @@ class Gain:
         composition: epsilon if every iterate is published.
         least: the least epsilon of the bounds on this run, composition among them.
         winner: that bound's id; composition's where nothing is gained, empty where no bound applies.
-        why: a sentence that says why nothing is gained; empty where something is.
+        why: the reason for no gain, as a sentence; empty where there is a gain.
     """
 
     composition: np.ndarray

@@ -46,8 +46,8 @@ METRICS: dict[str, Callable[[], float]] = {
 
 
 class Health(RequestHandler):
-    """Whether the process answers at all; and whether a new reader would get a page, which is not so, 503, where all seats are
-    taken or the process ends.
+    """Whether the process answers, and whether a new reader would get a page: 503 if all seats are taken or the process is
+    ending.
     """
 
     def initialize(self, name: str, holds: Callable[[], bool]) -> None:
@@ -63,7 +63,7 @@ class Health(RequestHandler):
 
 
 class Metrics(RequestHandler):
-    """The metrics, for a request from this machine or a private network; for all others there is nothing here."""
+    """The metrics, for a request from this machine or a private network; 404 for all others."""
 
     def get(self) -> None:
         try:

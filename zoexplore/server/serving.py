@@ -60,7 +60,7 @@ def serve(
     """A server of pages, which also says whether the process answers at /liveness, and whether it has room at /readiness.
 
     Args:
-        pages: what makes them, by their paths.
+        pages: the makers of pages, by path.
         port: to listen on.
         address: to listen on; "0.0.0.0" for all of the machine's.
         origins: the page's public addresses, as HOST[:PORT]; this machine's if empty.
