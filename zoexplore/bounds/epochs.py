@@ -15,14 +15,14 @@ ROUGH, FINE = 4, 10  # rounds of the recursion
 MOST_NODES = 12  # rows at which orders are sought; those between take the nearest one's
 
 
-def turns(runs: RunArrays) -> np.ndarray:
+def batches_per_epoch(runs: RunArrays) -> np.ndarray:
     """The number of batches, J = n/b, rounded up; a shorter last one counts as b records."""
     return np.ceil(runs.n / runs.batch)
 
 
 def visits(runs: RunArrays) -> np.ndarray:
     """The most visits of a record: one in each epoch begun."""
-    return np.ceil(runs.T / turns(runs))
+    return np.ceil(runs.T / batches_per_epoch(runs))
 
 
 def cyclic(runs: RunArrays, accounting: Accounting) -> Solved:
@@ -45,7 +45,7 @@ def _rows(runs: RunArrays) -> tuple[Rows, np.ndarray, np.ndarray]:
     """The runs as rows from distance 0, how often each meets the record, and the steps between."""
     share = np.where((runs.beta < 1) | (runs.K == runs.d), runs.beta, 0.5)
     ratio, size = runs.n / runs.batch, int(np.prod(runs.shape))
-    present = np.minimum(runs.n - (turns(runs) - 1) * runs.batch, runs.batch) / runs.batch
+    present = np.minimum(runs.n - (batches_per_epoch(runs) - 1) * runs.batch, runs.batch) / runs.batch
     low = np.where(runs.low_curvature > 0, runs.low_curvature * present, runs.low_curvature)
 
     def flat(x) -> np.ndarray:
@@ -55,7 +55,7 @@ def _rows(runs: RunArrays) -> tuple[Rows, np.ndarray, np.ndarray]:
         B=flat(runs.B_clip * ratio), data=flat(runs.B_lipschitz * ratio), low=flat(low),
         remainder_at_zero=flat(runs.remainder / runs.batch), times=np.ones(size),
     )  # fmt: skip
-    return rows, flat(visits(runs)), flat(turns(runs) - 1)
+    return rows, flat(visits(runs)), flat(batches_per_epoch(runs) - 1)
 
 
 def _from_afar(rows: Rows, runs: RunArrays, high: bool) -> Rows:

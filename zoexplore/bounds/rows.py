@@ -106,7 +106,7 @@ def _table(K: float, d: float, order: float, *drift: float) -> np.ndarray:
 
 
 def tabled(rows: Rows) -> tuple[Rows, np.ndarray]:
-    """The rows told where their tables are, and the tables: of each K, d and order once, where the drift counts of each drift."""
+    """The rows with the indices of their tables, and the tables: one for each K, d and order, and drift where it matters."""
     found: dict[tuple[float, ...], int] = {}
     keys: list[tuple[float, ...]] = list(zip(*(x.tolist() for x in (rows.K, rows.d, rows.order)), strict=True))
     for i in np.flatnonzero(rows.linear | (rows.acting >= norms.JOINT) | _counted_apart(rows)):

@@ -1,6 +1,6 @@
 """Our sharper bound for runs on batches, by caps (docs/batches.md).
 
-N counted steps pay N r_alpha for the differing record and alpha times a Gaussian budget for the drift. The search takes turns:
+N counted steps pay N r_alpha for the differing record and alpha times a Gaussian budget for the drift. The search alternates:
 over what sets the budget at a fixed order alpha, then over alpha. Whatever it returns is sound.
 """
 

@@ -21,7 +21,7 @@ LEAST_REACH = 1e-3  # of what a step adds: shorter typical drifts are taken to b
 LEAST_SHARE, MOST_SHARE = 1e-6, 0.999  # of delta, for a cap to be exceeded
 TOUCHES = 3  # rounds for the lines to touch where the distances are
 ROUNDS, WIDEST = 7, 1.2  # of the search, and its first step in the logit of omega
-FIRST_ORDER, NEAR = 1.2, 0.02  # low, so that it is on this side of where full batches show; changes that end the turns
+FIRST_ORDER, NEAR = 1.2, 0.02  # low, so that it is on this side of where full batches show; changes that end the rounds
 # Of `Rows`, in `cells`.
 COLUMNS = ("K", "d", "r", "low", "top", "acting", "certain", "remainder", "z0", "delta", "beta", "slowest")
 
@@ -219,7 +219,7 @@ def _data(alpha, q, mu, omega, every):
 
 @kernel(error_model="numpy")
 def _suited(run, table, rays, order, c2, omega, alpha, data, q, mu, every, share, cks, times, work):
-    """`_settled` and the Renyi order, that and the steps chosen in turns, so many times: (epsilon, N, share, budget, alpha, the
+    """`_settled` and the Renyi order, alternating with the choice of steps, so many times: (epsilon, N, share, budget, alpha, the
     last step's divergence for its record, every other step's). `data` is what `_data` says at the order alpha.
     """
     x, before, turn, cumulant, once = log(alpha - 1.0), nan, 0.0, data[0], data[1]
@@ -276,7 +276,7 @@ def _towards_least(values):
 def seek(cells, q, mu, orders, places, tables, rays, every, cks, edges, first, alphas, shares):
     """The choices of every row, from what `scan` found, shape (rows,): (index among the row's orders, omega, alpha, share).
 
-    In turns: omega along a parabola, the order of the norm among its neighbours.
+    Alternately: omega along a parabola, the order of the norm among its neighbours.
     """
     rows, count = orders.shape
     work, values, c2 = (edges, empty((5, edges.size)), empty(edges.size)), empty(3), empty(count)

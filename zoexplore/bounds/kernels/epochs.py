@@ -15,7 +15,7 @@ EXACT = 96  # visits that are followed one by one, from the last; the earlier on
 SETTLE = 40  # of the earlier ones that distances are followed over
 LEAST_REACH = 1e-3  # of what a step adds: shorter typical drifts are taken to be that long
 LEAST_WORTH = 1e-40  # of what a distance is worth in the end: less is rounded up to it, so that nothing underflows
-APART = 1e-3  # of a block's first slope: smaller changes of it are not told from rounding
+APART = 1e-3  # of a block's first slope: smaller changes of it may be rounding
 STEEPER = 1e-13  # by how much of 1 a chord's slope is raised: what it rounds to
 
 
@@ -54,7 +54,7 @@ def _line(table, rays, A0, A1, C0, C1, v, L):
     else:
         end = _highest(table, rays, A0, A1, C0, C1, v, value, L)
     other, A, C = norm(table, rays, A0 + A1 * end, C0 + C1 * end)
-    slope = A * A1 + C * C1  # at the other end; the chord between both is the better line where rounding lets it be told
+    slope = A * A1 + C * C1  # at the other end; the chord between both is the better line unless rounding hides it
     if abs(end - v) > APART * v:
         chord = (other - value) / (end - v)
         slope = max(slope, min(Q, chord - 1e-12)) if falls else min(slope, chord + 1e-12 * Q)

@@ -219,7 +219,7 @@ def backward(s, laws, edges, count, x, plan, caps, choose):
     """From the end of the run to its start: what of its cost is random, what is certain, and the blocks that are counted.
 
     `plan` has, block by block, alpha, pi, and how much of a squared distance a step counts across the span and in it. Where it is
-    to `choose`, the first two become the best ones, and the others what they are there. From afar any number of blocks will do,
+    to `choose`, the first two become the best ones, and the others what they are there. From z0 > 0 any number of blocks will do,
     and the best is chosen; from 0 all are counted.
     """
     v, w, Y, rate, least, best, X_best, Y_best, blocks = 0.0, 0.0, 0.0, 0.0, 0.0, inf, inf, 0.0, count
