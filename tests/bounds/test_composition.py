@@ -82,3 +82,27 @@ def test_as_printed_it_is_four_times_too_small():
     assert guarantee(PAPER, "composition").rho == pytest.approx(
         4 * guarantee(PAPER, "composition", Accounting(printed=True)).rho, rel=1e-12
     )
+
+
+STRATEGIES = {
+    "always": lambda loss, epsilon: loss < np.inf,
+    "while there is little": lambda loss, epsilon: loss < epsilon,
+    "where it pays": lambda loss, epsilon: loss > -0.3 * epsilon,
+    "in between": lambda loss, epsilon: np.abs(loss - 0.6 * epsilon) < epsilon,
+}
+
+
+@pytest.mark.parametrize("pushes", STRATEGIES.values(), ids=STRATEGIES)
+@pytest.mark.parametrize(("d", "K", "T"), [(2, 1, 12), (6, 2, 30)])
+def test_a_loss_that_looks_at_the_privacy_loss_so_far_gains_nothing(d, K, T, pushes):
+    """Whether the record's gradient is long or 0 may depend on all iterates: drawn runs of such losses stay below delta."""
+    run = DEMONSTRATION.replace(n=100, d=d, K=K, T=T, sigma=0.03 * np.sqrt(T * K / d), eta=None, lipschitz=1.0, delta=1e-2)
+    run = run.replace(regime="convex", m=0.0, ridge=0.0, R=float("inf"))
+    at = epsilon(run, "composition", Accounting(sensitivity="least"))
+    cost = (2 / run.n / K) ** 2 / (run.sigma**2 * (run.beta / K + (1 - run.beta) / d))
+    rng, loss = np.random.default_rng(5), np.zeros(400_000)
+    for _ in range(T):
+        step = cost * rng.beta(K / 2, (d - K) / 2, loss.size) * pushes(loss, at)
+        loss += step / 2 + np.sqrt(step) * rng.standard_normal(loss.size)
+    failing = np.maximum(-np.expm1(at - loss), 0.0)
+    assert 0 < failing.mean() - 4 * failing.std() / np.sqrt(loss.size) <= run.delta
