@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+from contextlib import suppress
 from itertools import count, takewhile
 
 import psutil
@@ -186,6 +187,14 @@ def test_a_stopped_worker_is_replaced(server):
     asyncio.run(run())
 
 
+def used_by(process):
+    """Seconds of a processor that it has used; none where it has ended."""
+    try:
+        return process.cpu_times().user
+    except psutil.NoSuchProcess:
+        return 0.0
+
+
 def test_a_figure_whose_workers_are_killed_follows_all_the_same(server):
     """Without another move: the answer that a killed worker owed comes from the next one."""
 
@@ -193,15 +202,16 @@ def test_a_figure_whose_workers_are_killed_follows_all_the_same(server):
         reader = await Reader.open(server.origin, "?batch=57", next(ADDRESSES))
         slider = reader.find("Slider", SLIDER)
         moved = asyncio.create_task(reader.move(slider, slider["attributes"]["value"] + 1))
-        (forks,) = psutil.Process(server.process.pid).children()
         busy = []
         async with asyncio.timeout(PATIENCE):
             while not busy:
-                used = {worker: worker.cpu_times().user for worker in forks.children()}
+                workers = [one for forks in psutil.Process(server.process.pid).children() for one in forks.children()]
+                used = [used_by(worker) for worker in workers]
                 await asyncio.sleep(0.05)
-                busy = [worker for worker, before in used.items() if worker.cpu_times().user > before]
+                busy = [worker for worker, before in zip(workers, used, strict=True) if used_by(worker) > before]
         for worker in busy:
-            worker.kill()
+            with suppress(psutil.NoSuchProcess):
+                worker.kill()
         await moved
         reader.close()
 
