@@ -1,4 +1,4 @@
-"""Find the Chromium that the browser tests drive. Run as a program, also install it where that can be done unasked."""
+"""Find the Chromium that the browser tests drive. Run as a program, it also installs one where that needs no questions."""
 
 import os
 import shutil

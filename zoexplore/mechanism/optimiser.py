@@ -148,7 +148,7 @@ class NoisyZOGD(torch.optim.Optimizer):
             passes: forward passes a record, which determine T and K where these are left out (`zoexplore.recommend`).
             lr: the learning rate eta/K: a step is lr times the gradient's part in the K directions, and noise.
             clip: the longest vector of K directional derivatives a record may have.
-            show: where to say it.
+            show: prints the choices.
             options: those of `arguments.setting_for` (batch, beta, xi, R, ridge) and of `NoisyZOGD`.
 
         Raises:

@@ -68,7 +68,7 @@ class Ranks:
         """Every process' numbers, shape (m,), int64, where all are at the same step.
 
         Raises:
-            RuntimeError: one has failed, or has ended; Flawed where it found what makes the report of no use.
+            RuntimeError: one has failed, or has ended; Flawed if a process found a flaw that makes the report useless.
             Drifted: one is at another step.
         """
         self._shared = True

@@ -153,7 +153,7 @@ class Layerwise(Perturbed):
 
 
 class Lent:
-    """While it is open, the layers of a module hold other numbers for their parameters as long as they run.
+    """While open, a module's layers run with other numbers as their parameters.
 
     Args:
         module: whose layers.

@@ -1,4 +1,4 @@
-"""Elements of what training has shown: utility against privacy."""
+"""Elements of training's results: utility against privacy."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

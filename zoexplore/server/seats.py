@@ -1,6 +1,6 @@
 """Seats: how many readers a process serves, and how many seats and connections one address may hold.
 
-Where all seats are taken and somebody comes, the session ends that was idle for longest: its address restores it.
+If all seats are taken and a reader comes, the session that was idle longest ends; its address restores it.
 """
 
 import time
