@@ -103,9 +103,9 @@ def test_a_refusal_of_what_has_a_label_in_words_reads_as_a_sentence():
 
 def test_what_train_refuses_is_in_symbols():
     tab = Train(State(DEMONSTRATION))
-    tab.choices.texts["sigmas"].value = "-1"
+    tab.choices.times.value = "-2"
     tab.running.begin()
-    assert "σ = -1.0 is not allowed" in tab.running.note.object
+    assert "σ = -0.0001 is not allowed" in tab.running.note.object
 
 
 def test_a_plan_writes_large_targets_as_powers():
