@@ -138,7 +138,7 @@ class Inside(View):
             dots.visible = path.rho.size <= MOST_DOTS
         most = max(float(path.rho.size), 2.0) * 1.05
         self.range.update(start=most, end=0.95)
-        mantissas = (1, 2, 5) if most < 1000 else (1,)
+        mantissas = (1, 2, 5) if most < 60 else (1,)
         self.ticker.ticks = [m * 10**k for k in range(16) for m in mantissas if m * 10**k <= most]
         for fig, drawn in ((self.lengths, LENGTHS), (self.cost, COST)):
             fig.y_range.end = above(max(np.nanmax(self.source.data[column], initial=0) for column in drawn))
