@@ -45,7 +45,9 @@ LINES = """() => {
     const add = (xs, ys) => found.push({frame, x: Array.from(xs, (x) => left + x), y: Array.from(ys, (y) => top + y)});
     for (const {model, glyph} of view.renderer_views.values()) {
       if (model.visible && glyph?.model.type == "Line" && glyph.model.line_alpha != 0) add(glyph.sx, glyph.sy);
-      if (model.type == "Span" && model.visible && model.dimension == "height" && isFinite(model.location)) {
+      // On the map the line passes under discs, on which their numbers stand.
+      const vertical = model.type == "Span" && model.visible && model.dimension == "height" && isFinite(model.location);
+      if (vertical && view.model.name != "gain") {
         const x = view.frame.x_scale.compute(model.location);
         add([x, x], [y0, y1]);
       }

@@ -27,14 +27,14 @@ from zoexplore.views.view import View
 
 OVER = ("T", "beta")
 POINTS = 25  # along either field
-BANDS = {"nothing": LEAST_GAIN, "up to 2": 2.0, "to 10": 10.0, "to 100": 100.0, "more": np.inf}
+BANDS = {"1": LEAST_GAIN, "up to 2": 2.0, "to 10": 10.0, "to 100": 100.0, "more": np.inf}
 WHEN = (
     "Hiding helps where some noise lies across the directions (β < 1), a ridge or a strongly convex loss pulls two runs "
     "together, and the run is long."
 )
 _SWATCH = '<span><i style="background:light-dark({},{})"></i>{}</span>'
 _KINDS = dict(zip((*BANDS, "an assumption fails"), (*theme.GAINS, theme.UNCOVERED), strict=True))
-_LEGEND = f"<p>Hiding divides ε by{''.join(_SWATCH.format(*pair, name) for name, pair in _KINDS.items())}</p>"
+_LEGEND = f"<p><i>ε</i> ÷{''.join(_SWATCH.format(*pair, name) for name, pair in _KINDS.items())}</p>"
 _EDGES = np.log10([1e-9, *list(BANDS.values())[:-1], 1e13])
 _APART, _MARK = 0.045, 21  # least distance of two runs' marks, as a share of the figure's width and in pixels
 
