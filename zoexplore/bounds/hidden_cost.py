@@ -1,4 +1,4 @@
-"""The sharper bound on full batches: plans for rows of runs, and what the tails of their cost come to (docs/sharp.md).
+"""The sharper bound on full batches: plans for many runs, the tails of their random cost, and epsilon (docs/sharp.md).
 
 Whatever is chosen here is sound: any fractions are, at any orders of the norm and any exponents. What is looked for is the best.
 """
@@ -50,7 +50,7 @@ ANCHOR, FEW, FLAT = 4.0, 8, 1e-6  # along T: what nodes are powers of; values th
 
 @lru_cache(maxsize=8192)
 def _at_order(K, d, r, low, top, slowest, kind, order):
-    """(c_lambda^2, g, ell_lambda) of an order; of the first one the means."""
+    """(c_lambda^2, g, ell_lambda) at an order; at MEAN the means."""
     if kind >= norms.JOINT and order == MEAN:
         c2 = _joint(r, low, top, slowest, d, order)
     else:
@@ -62,7 +62,7 @@ def _at_order(K, d, r, low, top, slowest, kind, order):
 
 
 def _joint(r, low, top, slowest, d, order):
-    """c_lambda^2 of a joint clip by one number."""
+    """c_lambda^2 of a joint clip."""
     if d == 1:
         return norms.largest_drift_constant(r, low, top, slowest, d, order, norms.JOINT, False)
     shrink = (d - 1.5) / (d + 2 * order - 1.36)
@@ -71,7 +71,7 @@ def _joint(r, low, top, slowest, d, order):
 
 @lru_cache(maxsize=8192)
 def _of_drift(K, d, r, low, top, slowest, kind):
-    """(c_1, E chi_d, the most that the square of a drift can be of that of a distance, c_lambda^2 at the numbers of moments)."""
+    """(c_1, E chi_d, the largest squared drift over the squared distance, c_lambda^2 at the orders `kernels.TOPS`)."""
     c1 = float(moments.sum_constant(r, low, top, slowest, d, kind > norms.IDLE))
     if kind == norms.EACH and d > 1:
         parts = [norms.slower(r, low, top, part) for part in (1.0, slowest)]
@@ -91,7 +91,7 @@ _shape = lru_cache(maxsize=4096)(moments.tabled_excess)
 
 
 def _drifts(rows: Rows) -> tuple[np.ndarray, list[tuple[float, ...]]]:
-    """The different drifts of the rows, and which of them is each row's."""
+    """The index of each row's drift, and the distinct drifts."""
     columns = (rows.K, rows.d, rows.r, rows.low, rows.top, rows.slowest, rows.acting, rows.linear)
     if all((x == x[0]).all() for x in columns):
         return np.zeros(rows.K.size, int), [tuple(float(x[0]) for x in columns)]
@@ -101,7 +101,7 @@ def _drifts(rows: Rows) -> tuple[np.ndarray, list[tuple[float, ...]]]:
 
 
 def _steps(rows: Rows, orders: np.ndarray, theta=0.0):
-    """Rows of `kernels.Step`, of each row at each of its orders, and what they look up.
+    """Each row's `kernels.Step` at each of its orders, and the tables that the steps look up.
 
     Args:
         orders: of the norm, shape (rows, count).
@@ -178,7 +178,7 @@ class Tails(NamedTuple):
         return Tails(self.X[index], self.Y[index], self.power[index], self.norms, self.lost[index])
 
     def exceeded(self, level) -> np.ndarray:
-        """What the cost exceeds with a probability of at most `level`, row by row, by each of the tails."""
+        """The cost that each tail exceeds with a probability of at most `level`, shape (rows, tails)."""
         with np.errstate(all="ignore"):
             luck = -np.log(level)[:, None]
             found = self.Y + self.X * np.exp(luck / self.power) if self.norms else self.X + luck / self.power
@@ -197,7 +197,7 @@ def _plan(rows: Rows) -> Plans:
 
 
 def _tails(rows: Rows, plans: Plans, orders, caps=None, theta=0.0):
-    """What of the plans' costs is random, and what certain, shape (rows, orders)."""
+    """The random and the certain part of the plans' costs, each of shape (rows, orders)."""
     count = orders.shape[1]
     index = np.repeat(np.arange(rows.K.size), count)
     cells, laws = _steps(rows, orders, theta)
@@ -227,7 +227,7 @@ def _norms(rows: Rows, plans: Plans, orders=None) -> Tails:
 
 
 def _count(rows: Rows, plans: Plans, conversion: int, deciding=None, run=None) -> np.ndarray:
-    """What each plan comes to: (epsilon, twice rho, delta_f, steps, z0, the order that decides at delta_f).
+    """The result of each plan: (epsilon, twice rho, delta_f, steps, z0, the order that decides at delta_f).
 
     Args:
         deciding: the order of norms up to which tails are taken, row by row; None for all orders.
@@ -259,7 +259,7 @@ def _count(rows: Rows, plans: Plans, conversion: int, deciding=None, run=None) -
 
 
 def _promising(kind, cost, width) -> np.ndarray:
-    """The rows that cost little more than the least of their kind, without those that cost the same as another."""
+    """The rows whose cost is within `width` of the least of their kind; of equal ones the first."""
     order = np.lexsort((cost, kind))
     kind, cost = kind[order], cost[order]
     new = np.diff(kind, prepend=-1) > 0
@@ -269,7 +269,7 @@ def _promising(kind, cost, width) -> np.ndarray:
 
 
 def _settle(rows: Rows, run, conversion: int) -> tuple[Rows, np.ndarray]:
-    """Of every run the row, and its order, with the least epsilon; and what it comes to."""
+    """For every run the row and order with the least epsilon, and its result."""
     runs = run.max() + 1
     seen = (rows.cube > 0) | (rows.data >= rows.B)  # exponential moments know nothing of how little a span sees of a record
     by_mean = np.flatnonzero((rows.d >= EXPONENTS_FROM) & seen)
@@ -306,7 +306,7 @@ def _rows(runs: RunArrays, beta) -> tuple[Rows, np.ndarray]:
 
 
 def _between(rows: Rows, run, chosen: Rows, deciding, before, after, conversion: int) -> tuple[Rows, np.ndarray]:
-    """What the choices of the two nodes around each run come to, the better of both."""
+    """The better result of the choices that the two nodes around each run made."""
     runs = run.max() + 1
     z0 = np.full(runs, FARTHEST)
     z0[run[rows.far]] = rows.z0[rows.far]
@@ -327,7 +327,7 @@ def _between(rows: Rows, run, chosen: Rows, deciding, before, after, conversion:
 
 
 def _solve(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.ndarray]:
-    """Runs, of which only some choose where they are many, and those between count what the two around them chose."""
+    """The result of every run. Of many, `MOST_NODES` compare all plans; each other one takes that of a node beside it."""
     conversion, size = NUMBERS[accounting.conversion], int(np.prod(runs.shape))
     rows, run = _rows(runs, beta)
     nodes = spread(size, MOST_NODES)
@@ -375,7 +375,7 @@ def _along_T(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.nd
 
 
 def _best_beta(runs: RunArrays, accounting: Accounting) -> np.ndarray:
-    """The constant share of every run's noise that does best: chosen at nodes, and interpolated between."""
+    """The best constant share of every run's noise: sought at nodes, interpolated between them."""
     size = int(np.prod(runs.shape))
     nodes = spread(size, MOST_NODES)
     rows, run = _rows(runs, 0.5)
@@ -407,7 +407,7 @@ def solve(runs: RunArrays, beta, accounting: Accounting) -> Solved:
 
 
 def _chosen(runs: RunArrays, solved: Solved) -> tuple[Rows, Plans]:
-    """One run's row as it was chosen, and its plan."""
+    """The chosen row of one run, and its plan."""
     extra = {name: float(x) for name, x in solved.extra.items()}
     rows = Rows.of(runs, extra["beta"], np.ceil(runs.T / runs.releases), extra["far"] > 0, extra["high"] > 0)
     order = MEAN if np.isnan(extra["moment"]) else extra["moment"]

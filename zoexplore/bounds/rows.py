@@ -54,7 +54,7 @@ class Rows(NamedTuple):
 
     @classmethod
     def of(cls, runs: RunArrays, beta, most, far: bool = False, high: bool = False) -> "Rows":
-        """The runs, with the first choices that a search starts from."""
+        """The runs, with the choices that a search starts from."""
         z0 = runs.diameter if far else 0.0
         size = int(np.prod(runs.shape))
         columns = (
@@ -70,7 +70,7 @@ class Rows(NamedTuple):
         return Rows(*(column[index] for column in self))
 
     def put(self, index, other: "Rows") -> "Rows":
-        """With the other's rows in the places of these."""
+        """A copy with the other's rows at those places."""
         ours = [column.copy() for column in self]
         for column, theirs in zip(ours, other, strict=True):
             column[index] = theirs
@@ -124,7 +124,7 @@ def _counted_apart(rows: Rows) -> np.ndarray:
 
 
 def growth_of_squared_distance(K: float, d: float, order: float, r: float, low: float, top: float, acting: float) -> float:
-    """By how much a step of a linear model, or of a joint clip, lengthens a squared distance at most where the clip may act."""
+    """The largest growth of a squared distance in a step of a linear model, or of a joint clip, where the clip may act."""
     c2 = norms.drift_constant(r, low, top, d, order, acting, False)
     return norms.norm(_table(K, d, order, r, low, top, 1.0, acting), RAYS, 1.0, c2)[0]
 
@@ -135,5 +135,5 @@ def by_slope(rows: Rows) -> bool:
 
 
 def nearest_order(order) -> np.ndarray:
-    """The orders' neighbours among those that are tried."""
+    """The nearest of `ORDERS`."""
     return ORDERS[np.searchsorted(np.sqrt(ORDERS[1:] * ORDERS[:-1]), order)]

@@ -1,4 +1,4 @@
-"""Runs of up to 2^53 steps cut into blocks, and what a recursion comes to over one (docs/sharp.md, "Blocks").
+"""Runs of up to 2^53 steps cut into blocks, and a recursion over one of them (docs/sharp.md, "Blocks").
 
 A run is cut, counted from its end, into single steps and then blocks that grow with their distance from the end, and shrink
 again towards a start from distance 0, where distances build up.
@@ -13,7 +13,7 @@ SINGLES, GROWTH = 12.0, 0.26  # single steps at the end; the largest share of it
 
 @kernel()
 def _length(at, most, far):
-    """How long the block is that begins so many steps before the end: a power of two, so that sums over it go by doubling."""
+    """The length of the block that begins so many steps before the end: a power of two, so that sums over it go by doubling."""
     if at < SINGLES:
         return 1.0
     reach = 0.5 * GROWTH * at if far else min(GROWTH * at, 0.5 * (most - at))

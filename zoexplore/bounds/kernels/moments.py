@@ -1,4 +1,4 @@
-"""Moments of what a random span sees of a step (docs/sharp.md, "What is used of a random span"). Everything is rounded up."""
+"""Moments of a vector's part in a random span (docs/sharp.md, "Exponential moments"). Everything is rounded up."""
 
 from math import cos, erf, exp, hypot, inf, lgamma, log, log1p, pi, sin, sqrt
 
@@ -12,7 +12,7 @@ LEAST, RATIO, PLACES = 1e-3, 1.15, 96  # |z| at which ln 1F1 is tabled: geometri
 
 @kernel(error_model="numpy")
 def _series(a, b, z):
-    """The same for z >= 0: a series of positive terms."""
+    """ln 1F1(a; b; z), z >= 0, from above: a series of positive terms."""
     term, total, j = 1.0, 0.0, 0.0
     while True:
         ratio = (a + j) / (b + j) * z / (j + 1.0)
@@ -84,7 +84,7 @@ def _log_length_moment(d, order):
 
 @kernel(error_model="numpy")
 def _log_sum_chernoff(K, order):
-    """The same at most: z^order <= (order/(e u))^order e^(u z), at the best of many u."""
+    """ln E (sum of K Gaussian |g|)^order, from above: z^order <= (order/(e u))^order e^(u z), at the best of many u."""
     best, u = inf, 0.3 * min(order / K, sqrt(order / K))
     while True:
         found = order * (log(order / u) - 1.0) + K * absolute(u)
@@ -95,7 +95,7 @@ def _log_sum_chernoff(K, order):
 
 @elementwise
 def sum_norm(K, d, order, seen):
-    """ell: what K entries of a random unit vector in d dimensions add up to in absolute value, in the norm of an even order.
+    """ell: the norm, at an even order, of the sum of the absolute values of K entries of a random unit vector in d dimensions.
 
     Args:
         seen: the norm at the order of the length of those entries, which sqrt(K) times bounds it too.

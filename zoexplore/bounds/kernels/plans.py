@@ -26,7 +26,7 @@ FEWEST, ENOUGH, MOST = 20.0, 2.9, 0.9  # how many there have to be, by the large
 
 
 class Step(NamedTuple):
-    """What a step of a run is in an order of the norm, or at an exponent: `hidden_cost._steps`. Lengths in units of its noise."""
+    """A step's numbers at an order of the norm, or at an exponent (`hidden_cost._steps`). Lengths are in units of its noise."""
 
     K: float
     d: float
@@ -98,7 +98,7 @@ def _block(s, alpha, pi, x, g):
 
 
 class Laws(NamedTuple):
-    """What steps' random parts are looked up in."""
+    """Tables for the random parts of steps."""
 
     tables: ndarray  # J on the rays, shape (tables, rays)
     rays: ndarray
@@ -133,7 +133,7 @@ def _quadratic(s, laws, exponent, A, C):
 
 @kernel(error_model="numpy")
 def _along(s, exponent, C):
-    """What the record's part meets of the drift, at most, by the root of the squared distance."""
+    """An upper bound on the cross term of record and drift, over the distance."""
     most = 2.0 * C * s.along
     if exponent.p == 1.0:
         return most
@@ -143,7 +143,7 @@ def _along(s, exponent, C):
 
 @kernel(error_model="numpy")
 def _exponent(s, laws, h, block, v):
-    """Hoelder's exponent that serves both parts' luck."""
+    """Hoelder's exponent, balanced between the quadratic part and the sum of entries."""
     if s.cube == 0.0:
         return Exponent(h, 1.0)
     A, C, part = block.A0 + block.A1 * v, block.C0 + block.C1 * v, s.K / s.d
@@ -173,7 +173,7 @@ def _value(s, laws, block, exponent, v):
 
 @kernel(error_model="numpy")
 def _other_end(v, F, L, falls):
-    """A value that v does not leave in L steps, as a guess."""
+    """A guess at a value that v does not pass in L steps."""
     if falls:
         return max(0.0, min(v - L * (v - F), 0.99 * v))
     return min(max(v + 2.0 * L * (F - v), 1.01 * v), 4.0 * (v + F))
@@ -216,7 +216,7 @@ def _fractions(s, v, x, g):
 
 @kernel(error_model="numpy")
 def backward(s, laws, edges, count, x, plan, caps, choose):
-    """From the end of the run to its start: what of its cost is random, what is certain, and the blocks that are counted.
+    """The recursion from the end of the run to its start: its random cost, its certain cost, and the number of counted blocks.
 
     `plan` has, block by block, alpha, pi, and how much of a squared distance a step counts across the span and in it. Where it is
     to `choose`, the first two become the best ones, and the others what they are there. From z0 > 0 any number of blocks will do,
@@ -346,7 +346,7 @@ def plan(rows, laws, starts, rounds, x, plans):
 
 @kernel(error_model="numpy")
 def tails_of(rows, laws, of, x, plans, counted, caps):
-    """Of given plans' costs what is random and what is certain: in a norm, or at an exponent within caps.
+    """The random and the certain cost of given plans: in a norm, or at an exponent within caps.
 
     Args:
         rows: of the numbers of `Step`; `of` which plan each is about.

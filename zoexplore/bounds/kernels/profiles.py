@@ -22,7 +22,7 @@ LEAST_SHARE, MOST_SHARE = 1e-4, 0.98  # of delta, beyond a budget
 
 @kernel(error_model="numpy")
 def costs(X, Y, power, norms, count, levels, s):
-    """Fill `s`: what the cost exceeds with a probability of at most each level, by the least of some tails.
+    """Fill `s` with the cost that is exceeded with a probability of at most each level, by the least of some tails.
 
     Args:
         X, Y, power: tails, Y + X level^(-1/power) of the first so many, `norms`, and X - ln(level)/power of exponential moments.
@@ -46,7 +46,7 @@ def costs(X, Y, power, norms, count, levels, s):
 
 @kernel(error_model="numpy")
 def _gaussian(epsilon, cost):
-    """(delta, by how much it falls with epsilon) of a Gaussian shift of that cost, from above."""
+    """delta of a Gaussian shift of that cost, from above, and minus its slope in epsilon."""
     if cost <= 0.0:
         return 0.0, 0.0
     if not cost < LARGEST:
@@ -63,7 +63,7 @@ def _gaussian(epsilon, cost):
 
 @kernel(error_model="numpy")
 def delta(epsilon, levels, s, lost):
-    """(delta at epsilon >= 0, by how much it falls with it) of a cost whose levels those are, but for a probability `lost`."""
+    """delta at epsilon >= 0, and minus its slope, of a cost with those levels, but for a probability `lost`."""
     convex = 2.0 * epsilon * epsilon / (1.0 + sqrt(1.0 + epsilon * epsilon))  # below it the profile is convex in the cost
     last = levels.size - 1
     total, fall = levels[last] + lost, 0.0
@@ -83,7 +83,7 @@ def delta(epsilon, levels, s, lost):
 
 @kernel(error_model="numpy")
 def epsilon(target, levels, s, lost, guess):
-    """Where delta(epsilon) is at most the target, as near to where it meets it as `NEAR`; inf where it never is."""
+    """An epsilon at which delta is at most the target, within a relative `NEAR` of the least; inf where there is none."""
     if not levels[levels.size - 1] + lost < target or not s[0] < LARGEST:
         return inf
     if delta(0.0, levels, s, lost)[0] <= target:
@@ -108,7 +108,7 @@ def epsilon(target, levels, s, lost, guess):
 
 @kernel(error_model="numpy")
 def _cost(X, Y, power, norms, level):
-    """What the cost exceeds with a probability of at most a level."""
+    """The cost that is exceeded with a probability of at most a level."""
     best, fall = inf, -log(level)
     for k in range(X.size):
         best = min(best, Y[k] + X[k] * exp(fall / power[k]) if k < norms else X[k] + fall / power[k])
@@ -117,7 +117,7 @@ def _cost(X, Y, power, norms, level):
 
 @kernel(error_model="numpy")
 def _loosely(target, X, Y, power, norms, log_level):
-    """About epsilon of the budget that is exceeded with a probability of at most a level, by the plainest of the conversions."""
+    """Roughly epsilon of the budget that is exceeded with a probability of at most a level: by the plainest conversion."""
     level = exp(log_level)
     rho = 0.5 * _cost(X, Y, power, norms, level)
     return rho + 2.0 * sqrt(-rho * log(target - level))
