@@ -190,27 +190,22 @@ def _training() -> States:
     explorer.tabs.selected = "train"
     train = explorer.tabs["train"]
     choices, running = train.choices, train.running
-    tried = {"K": ("x", "0", "9" * 400), "T": ("1.5", ""), "beta": ("2",), "seeds": ("0", "99")}
-    tried |= {"sigmas": ("", "1, 1", "-1", "1;2"), "epsilons": ("0", "1, 1", "x")}
+    tried = {"seeds": ("x", "0", "99", "9" * 400), "times": ("", "1, 1", "-1", "1;2")}
     for name, texts in tried.items():
-        first = choices.texts[name].value
+        field = getattr(choices, name)
+        first = field.value
         for text in texts:
-            choices.texts[name].value = text
+            field.value = text
             try:
                 choices.asked()
             except ValueError as error:
                 running.refuse(in_symbols(str(error)))
             yield f"train: {name} = {text[:20]}", said(explorer)
-        choices.texts[name].value = first
+        field.value = first
     for box in choices.methods.values():
         box.value = False
     running.begin()
     yield "train: no method", said(explorer)
-    train.frontier = explorer.tabs["results"].frontier
-    yield "train: the finished comparison", said(explorer)
-    for point in train.frontier.points[:: max(len(train.frontier.points) // 12, 1)]:
-        train.picked = point.method, point.sigma
-        yield f"train: {point.method}", said(explorer)
 
 
 def _story() -> States:
