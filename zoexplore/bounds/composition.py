@@ -60,7 +60,7 @@ def _budget(runs: RunArrays, count, shift):
 
 def _random_span(runs: RunArrays, accounting: Accounting, count, ratio) -> Solved:
     """A step's shift is the projection of a vector onto a random span that nobody could aim at: the privacy loss is averaged over
-    what all steps' projections cost together (docs/bounds.md, "Sensitivity").
+    what all steps' projections cost together (docs/bounds.md, "Composition").
     """
     S, part = runs.s1 + runs.s2, runs.K / runs.d
     fixed, added = ratio * runs.B_lipschitz, ratio * runs.quotient_bias_at_zero
@@ -85,9 +85,7 @@ def explain(g: "Guarantee") -> str:
 def substitute(g: "Guarantee") -> tuple[str, ...]:
     """rho with the run's numbers."""
     s, runs = g.setting, RunArrays.of(g.setting).counted_by(g.accounting)
-    if np.isfinite(runs.slope) and (g.delta_f == 0 or runs.batch < runs.n):
-        return (r"\rho",)
-    if g.delta_f > 0:  # the loss is averaged; rho is a budget that is exceeded with that probability
+    if g.delta_f > 0 and runs.batch == runs.n:  # the loss is averaged; rho is a budget exceeded with that probability
         tail = r"\delta(\varepsilon) = \int\delta_G(\varepsilon; s)\,d(-\tau(s)),\quad"
         tail += r" \tau(s) = \min_z e^{-z s S/B_L^2}\,{}_1F_1\left(\tfrac K2; \tfrac d2; z\right)^T"
         unit, S = float(runs.unit), format_tex(float(runs.s1 + runs.s2) * float(runs.unit) ** 2)
@@ -95,6 +93,8 @@ def substitute(g: "Guarantee") -> tuple[str, ...]:
             rf"B_L = {bound_in_tex(float(runs.B_lipschitz) * unit)},\quad S = {S},\quad \delta_f = {bound_in_tex(g.delta_f)}"
         )
         return tail, lengths, r"\rho"
+    if np.isfinite(runs.slope):
+        return (r"\rho",)
     span = rf"{format_tex(s.beta)} + {format_tex(1 - s.beta)}\cdot\tfrac{{{format_tex(s.K)}}}{{{format_tex(s.d)}}}"
     return (rf"\rho = {format_tex(s.T)}\cdot\frac{{{record_in_tex(g)}}}{{2\cdot({format_tex(s.sigma)})^2\,({span})}}",)
 

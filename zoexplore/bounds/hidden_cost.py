@@ -34,10 +34,7 @@ ROUNDS = 8
 HIGH = 30.0  # a plan from distance 0 starts from what a step adds to it, or from so many times as much
 FAR_BEHIND = 2.0  # plans of one order that cost so many times the least are left out,
 SAME, TIE = 1e-6, 1e-4  # as are those that cost the same as another; a tie goes to what starts from distance 0
-BEHIND, PROMISED = (
-    1.05,
-    (0.3, 0.9),
-)  # or that exceed so many times the least with chances of those powers of delta
+BEHIND, PROMISED = 1.05, (0.3, 0.9)  # or exceed so many times the least with chances of those powers of delta
 EXPONENTS_FROM = 32  # dimensions from which exponential moments are taken
 BALLS_UP_TO, BALLS_OF = 100, 30  # dimensions, and directions, up to which records are counted by their length as well
 CUBE = 0.8  # of a ball's, what a cube's part adds to the square of a distance in many dimensions
@@ -51,20 +48,19 @@ ANCHOR, FEW, FLAT = 4.0, 8, 1e-6  # along T: what nodes are powers of; values th
 @lru_cache(maxsize=8192)
 def _at_order(K, d, r, low, top, slowest, kind, order):
     """(c_lambda^2, g, ell_lambda) at an order; at MEAN the means."""
-    if kind >= norms.JOINT and order == MEAN:
-        c2 = _joint(r, low, top, slowest, d, order)
-    else:
-        c2 = norms.largest_drift_constant(r, low, top, slowest, d, order, kind, kind == norms.IDLE and K == d)
     if order == MEAN:
+        c2 = _drift_constant(K, d, r, low, top, slowest, kind, order)
         return c2, np.sqrt(K / d), float(np.sqrt(2 / np.pi) * K / moments.mean_length(d))
+    c2 = norms.largest_drift_constant(r, low, top, slowest, d, order, kind, kind == norms.IDLE and K == d)
     seen, half = (1.0, 1.0) if K == d else (norms.moment(K, d, order), norms.moment(K, d, np.ceil(order / 2)))
     return c2, seen, float(moments.sum_norm(K, d, order, half))
 
 
-def _joint(r, low, top, slowest, d, order):
-    """c_lambda^2 of a joint clip."""
-    if d == 1:
-        return norms.largest_drift_constant(r, low, top, slowest, d, order, norms.JOINT, False)
+def _drift_constant(K, d, r, low, top, slowest, kind, order):
+    """c_lambda^2 as one number, of a joint clip too, whose norm otherwise has its own tables."""
+    if kind < norms.JOINT or d == 1:
+        certain = kind == norms.IDLE and K == d
+        return norms.largest_drift_constant(r, low, top, slowest, d, order, min(kind, norms.JOINT), certain)
     shrink = (d - 1.5) / (d + 2 * order - 1.36)
     return max(norms.joint_constant(*norms.slower(r, low, top, part), shrink) for part in (1.0, slowest))
 
@@ -79,11 +75,7 @@ def _of_drift(K, d, r, low, top, slowest, kind):
     else:
         certain_c = float(norms.certain_constant(r, low, top, slowest, kind))
         reach = certain_c * certain_c
-    if kind >= norms.JOINT:
-        tops = [_joint(r, low, top, slowest, d, order) for order in kernels.TOPS]
-    else:
-        certain = kind == norms.IDLE and K == d
-        tops = [norms.largest_drift_constant(r, low, top, slowest, d, order, kind, certain) for order in kernels.TOPS]
+    tops = [_drift_constant(K, d, r, low, top, slowest, kind, order) for order in kernels.TOPS]
     return c1, float(moments.mean_length(d)), reach, tuple(tops)
 
 
@@ -120,11 +112,8 @@ def _steps(rows: Rows, orders: np.ndarray, theta=0.0):
         some = rows.at(first // orders.shape[1])._replace(order=np.maximum(known[laws % known.size], 2.0))
         some, tables = tabled(some)
         table = some.table[place]
-    rows, order, which = (
-        rows.at(np.repeat(np.arange(rows.K.size), orders.shape[1])),
-        orders.ravel(),
-        np.repeat(which, orders.shape[1]),
-    )
+    index, order = np.repeat(np.arange(rows.K.size), orders.shape[1]), orders.ravel()
+    rows, which = rows.at(index), which[index]
     of_drift = [_of_drift(*drift[:7]) for drift in drifts]
     c1, chi, reach = np.array([x[:3] for x in of_drift])[which].T
     theta = np.broadcast_to(theta, orders.shape).ravel()

@@ -10,14 +10,21 @@ from numpy import empty
 
 from zoexplore.bounds.kernels.compiling import kernel
 from zoexplore.bounds.kernels.gaussian import GAUSSIAN, ROUND_UP, SQRT_2, SQRT_2PI, _mills, _mills_drop, scalar_epsilon
+from zoexplore.bounds.kernels.shifted_divergence import GOLDEN
 
 LARGEST = 1e12  # costs beyond it hide nothing
 NEAR = 1e-7  # relative, of epsilon
 CELLS = 32  # levels of a tail, quadratically spaced in their logarithm
 LEAST_LEVEL = 1e-4  # the lowest level, by delta
 SAVING = 0.9  # of a budget's epsilon, where the search for the average's begins
-GOLDEN, SECTIONS = 0.6180339887498949, 12
+SECTIONS = 12  # by which the range of shares is cut
 LEAST_SHARE, MOST_SHARE = 1e-4, 0.98  # of delta, beyond a budget
+
+
+@kernel(error_model="numpy")
+def _by_tail(X, Y, power, norms, k, fall):
+    """The cost that tail k exceeds with a probability of at most exp(-fall)."""
+    return Y[k] + X[k] * exp(fall / power[k]) if k < norms else X[k] + fall / power[k]
 
 
 @kernel(error_model="numpy")
@@ -33,7 +40,7 @@ def costs(X, Y, power, norms, count, levels, s):
         best, which = inf, 0
         fall = -log(levels[i])
         for k in range(count):
-            found = Y[k] + X[k] * exp(fall / power[k]) if k < norms else X[k] + fall / power[k]
+            found = _by_tail(X, Y, power, norms, k, fall)
             if i > 0 and k == at:
                 s[i] = found
             if found < best:
@@ -111,7 +118,7 @@ def _cost(X, Y, power, norms, level):
     """The cost that is exceeded with a probability of at most a level."""
     best, fall = inf, -log(level)
     for k in range(X.size):
-        best = min(best, Y[k] + X[k] * exp(fall / power[k]) if k < norms else X[k] + fall / power[k])
+        best = min(best, _by_tail(X, Y, power, norms, k, fall))
     return best * ROUND_UP
 
 

@@ -1,4 +1,4 @@
-"""Tails of what random spans see of a vector in many steps together (docs/bounds.md, "Sensitivity")."""
+"""Tails of what random spans see of a vector in many steps together (docs/bounds.md, "Composition")."""
 
 from math import exp, inf, log, log1p
 
