@@ -25,7 +25,7 @@ def moved(make, mean, beta, K=3, d=100):
         parameters = Parameters([torch.zeros(d) if start is not None else -ends[0]])
         frame = make(parameters, K, Sources(1, 2).directions)
         released = noisy(step, mean if start is None else torch.ones(K), d, np.random.default_rng(3))
-        apply(parameters, frame, step, released, Sources(1, 2), None, [1.0])
+        apply(parameters, frame, step, released, Sources(1, 2), None)
         ends.append(parameters.vector())
     return ends[1].double()
 

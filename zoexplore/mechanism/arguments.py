@@ -1,6 +1,6 @@
 """Checks of an optimiser's arguments."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import inf, sqrt
 from typing import Any
 
@@ -62,23 +62,6 @@ def check_processes(group: Any) -> None:
             f"training in {count} processes, each by itself, is not allowed: each would draw batches and noise of its own, and "
             "report of them alone. Give group=torch.distributed.group.WORLD in all of them, and they make one run"
         )
-
-
-def grouped(given: Iterable[Mapping[str, Any]], trained: Sequence[Tensor], lr: float) -> list[dict[str, Any]]:
-    """Torch's parameter groups, each with the indices of its tensors: one of all tensors in no given group, then the given ones.
-
-    Raises:
-        ValueError: a group has more than parameters and a rate, or a parameter that is not trained or in another group too.
-    """
-    groups = [{"lr": lr} | dict(group) | {"params": list(group["params"])} for group in given]
-    for name in {name for group in groups for name in group} - {"params", "lr"}:
-        raise ValueError(f"{name} in a parameter group is not allowed: a group has params and an lr; a ridge is the setting's")
-    number, named = {id(t): i for i, t in enumerate(trained)}, [id(p) for group in groups for p in group["params"]]
-    if len(set(named)) < len(named) or not set(named) <= set(number):
-        raise ValueError("a parameter group with a parameter that is not trained, or in two groups, is not allowed")
-    if rest := [t for t in trained if id(t) not in named]:
-        groups.insert(0, {"lr": lr, "params": rest})
-    return [group | {"numbers": sorted(number[id(p)] for p in group["params"])} for group in groups]
 
 
 Schedule = Mapping[str, Sequence[float]] | Sequence[float] | np.ndarray | Trajectory | None

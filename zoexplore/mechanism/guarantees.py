@@ -52,8 +52,6 @@ def against(record: RunRecord, bound: str) -> list[str]:
     if bound == "composition" or record.flaw:
         return [record.flaw] if record.flaw else []
     missing = []
-    if record.grouped:
-        missing.append("parameter groups have learning rates of their own, which composition alone allows for")
     if record.rounded:
         missing.append("parameters in half precision are rounded at every step, which no proof about distances covers")
     if record.autocast:

@@ -1,6 +1,6 @@
 """`NoisyZOGD`: differentially private training from loss values along random directions, for a model of one's own."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from inspect import unwrap
 from math import nan
@@ -24,7 +24,7 @@ from zoexplore.mechanism.report import Report, privacy_report
 from zoexplore.mechanism.rng import Sources, untouched_on_error
 from zoexplore.mechanism.slopes import AT_ONCE, Slopes, measure
 from zoexplore.mechanism.state import RunState
-from zoexplore.mechanism.step import HEAD, Estimate, Rates, apply, estimated, into_ball, noisy, summed
+from zoexplore.mechanism.step import HEAD, Estimate, apply, estimated, into_ball, noisy, summed
 from zoexplore.run.formatting import round_up
 from zoexplore.run.setting import Setting
 
@@ -63,8 +63,6 @@ class NoisyZOGD(torch.optim.Optimizer):
             vector.
         keep_copy: move the parameters in place, and back by a copy; where None, if they are few. Else a module's layers are lent
             moved ones as they run; a vector, or a module that reads parameters elsewhere, is copied all the same.
-        param_groups: dicts of `params` and an `lr` of their own, as torch's optimisers take; all others have the setting's eta/K.
-            Directions, clip and noise are as ever; the update, noise included, is scaled. Only composition covers it.
         device: where to compute; where the parameters are, if None.
         group: of `torch.distributed`; its processes, all with the same arguments, make every step together. They begin with the
             first one's parameters, directions and batches; its noise alone counts.
@@ -91,7 +89,6 @@ class NoisyZOGD(torch.optim.Optimizer):
         microbatch: int | None = None,
         chunk_size: int | None = None,
         keep_copy: bool | None = None,
-        param_groups: Iterable[Mapping[str, Any]] = (),
         device: torch.device | str | None = None,
         group: Any = None,
     ) -> None:
@@ -113,12 +110,11 @@ class NoisyZOGD(torch.optim.Optimizer):
             self._chunk_size = max(1, AT_ONCE // (setting.d * min(self._microbatch, 8)))
         layers = self.objective.layers if setting.xi > 0 else None
         self._perturbation = Perturbation(trained, layers, keep_copy, setting.K)
-        groups = arguments.grouped(param_groups, self.objective.tensors, lr)
         varied = planned(schedule, setting)
-        self._run = RunState(self.objective, trained, setting, sources, declared, varied, Rates(trained, groups))
+        self._run = RunState(self.objective, trained, setting, sources, declared, varied)
         own = setting, declared, varied
         self._ranks.agree("its arguments or its model", lambda: (own, self._run.fingerprint.bits()))
-        super().__init__(groups, {"lr": lr})
+        super().__init__(self.objective.tensors, {"lr": lr})
 
     @classmethod
     def for_epsilon(
@@ -278,7 +274,7 @@ class NoisyZOGD(torch.optim.Optimizer):
     def _step(self, batch: Batch) -> float:
         run, count = self._run, HEAD + 2 * self.setting.K  # numbers that processes tell each other
         with self._ranks.telling(count, lambda: bool(run.ledger.flaw)):
-            step, drawn = run.next_step(self.param_groups), self.drawn(self.steps)
+            step, drawn = run.next_step(float(self.param_groups[0]["lr"])), self.drawn(self.steps)
             arguments.check_processes(self._ranks.group)
             data = batches.checked(batch, drawn, run.parameters.device)
             if step.eta == 0:  # as at either end of many learning rates' schedules
@@ -321,14 +317,14 @@ class NoisyZOGD(torch.optim.Optimizer):
         if self._ranks.size == 1:
             return ()
         records = drawn.numpy().tobytes(), of_records(data, len(drawn)).tobytes()
-        return self.steps, step, self._run.rates.shares, records, autocast, self._run.fingerprint.bits()
+        return self.steps, step, records, autocast, self._run.fingerprint.bits()
 
     def _move(self, directions: Frame, step: Step, found: Estimate) -> None:
         run, parameters = self._run, self._run.parameters
         parameters.displaced = True
         own = noisy(step, found.mean, parameters.d, self.sources.noise) if self._ranks.rank == 0 else None
         released = self._ranks.from_first(own, step.K + 4)
-        apply(parameters, directions, step, released, self.sources, self._rounding(), run.rates.by_block())
+        apply(parameters, directions, step, released, self.sources, self._rounding())
         if into_ball(parameters, step.R):
             run.counts = replace(run.counts, projected=run.counts.projected + 1)
         run.fingerprint.renew()
@@ -356,7 +352,7 @@ class NoisyZOGD(torch.optim.Optimizer):
             RuntimeError: a step is being made, or the last one was interrupted while it moved the parameters.
         """
         with self._run.alone():
-            return self._run.saved(self.param_groups, weights)
+            return self._run.saved(self.param_groups[0], weights)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` was taken: the same numbers follow, unless the sources are secure.
@@ -369,12 +365,12 @@ class NoisyZOGD(torch.optim.Optimizer):
             RuntimeError: a step is being made.
         """
         with self._run.alone():
-            self._run.load(state, self.param_groups)
+            self._run.load(state, self.param_groups[0])
             self._ranks.share(self.sources)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Refused after construction, because the account depends on the number of parameters."""
-        if len(getattr(self, "param_groups", ())) == len(self._run.rates.shares):
+        if self.param_groups:
             raise ValueError("another parameter group is not allowed: d is part of the run; make the optimiser with all of them")
         unwrap(torch.optim.Optimizer.add_param_group)(self, param_group)  # wrapped, it loads PyTorch's compiler, for a second
 

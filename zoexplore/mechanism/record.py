@@ -221,7 +221,6 @@ class RunRecord:
         noise: where the noise came from.
         xi_factor: the largest factor by which `Frame.resolve` may have lengthened two points' distance; 1 if none.
         rounded: whether parameters are in half precision, whose rounding no proof about distances covers.
-        grouped: whether parameter groups have learning rates of their own.
         quotient_error: of the two-point quotients at the first step, relative (`checks.quotient_error`); None where not measured.
         flaw: why the steps may have revealed more than planned; empty if not.
         checked: the last step at which losses were checked and were each record's own, 0 before the first.
@@ -240,7 +239,6 @@ class RunRecord:
     noise: str
     xi_factor: float = 1.0
     rounded: bool = False
-    grouped: bool = False
     quotient_error: float | None = None
     flaw: str = ""
     checked: int = 0

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import zip_longest
-from math import sqrt
+from math import isfinite, sqrt
 from threading import Lock
 from typing import Any
 
@@ -18,7 +18,7 @@ from zoexplore.mechanism.parameters import Parameters
 from zoexplore.mechanism.perturbation import Perturbed
 from zoexplore.mechanism.record import Counts, Declared, Ledger, RunRecord, Step
 from zoexplore.mechanism.rng import Sources
-from zoexplore.mechanism.step import Rates, check_noise
+from zoexplore.mechanism.step import check_noise
 from zoexplore.run.setting import Setting
 
 INTERRUPTED = "the last step was interrupted while it moved the parameters: load a state_dict from before it"
@@ -29,7 +29,6 @@ GONE = (
 SCHEDULED = ("beta", "sigma", "clip", "batch")  # the learning rate is torch's schedulers' to vary
 FIXED = ("K", "xi", "ridge", "R", "sampling", "clipping")
 SHARED = ("n", "d", "neighbours")  # fields that two phases of one run must share
-Groups = Sequence[dict[str, Any]]  # torch's parameter groups
 
 
 class RunState:
@@ -51,9 +50,8 @@ class RunState:
         sources: Sources,
         declared: Declared,
         schedule: Mapping[str, list],
-        rates: Rates,
     ) -> None:
-        self.objective, self.parameters, self.rates = objective, parameters, rates
+        self.objective, self.parameters = objective, parameters
         self.setting, self.sources, self.declared, self.schedule = setting, sources, declared, schedule
         self.ledger, self.counts, self.checks, self.seen = Ledger(), Counts(), LossChecks(), SeenRecords(setting.n)
         self.draws = BatchDraws(setting.n, setting.sampling, schedule.get("batch") or setting.batch or setting.n, sources)
@@ -80,7 +78,6 @@ class RunState:
             declared=self.declared,
             noise=self.sources.description,
             rounded=self.parameters.has_halves,
-            grouped=len(self.rates.shares) > 1,
             quotient_error=self.checks.quotient_error,
             is_secure=self.sources.is_secure,
             equal=self.seen.equal,
@@ -96,12 +93,13 @@ class RunState:
                 "state_dict"
             )
 
-    def next_step(self, groups: Groups) -> Step:
+    def next_step(self, lr: float) -> Step:
         """Raises RuntimeError where there is none, or the last one was interrupted; ValueError where a rate is not allowed."""
         self.check_steps_left()
         self._check_in_place()
         setting, t = self.setting, self.counts.steps
-        lr = self.rates.largest(groups)
+        if not (lr >= 0 and isfinite(lr)):
+            raise ValueError(f"lr = {lr!r} is not allowed: give a finite number of at least 0")
         eta = setting.eta if lr == setting.eta / setting.K else lr * setting.K
         varied = {name: self.schedule[name][t] if name in self.schedule else getattr(setting, name) for name in SCHEDULED}
         step = Step(eta=eta, **varied, **{name: getattr(setting, name) for name in FIXED})
@@ -160,7 +158,7 @@ class RunState:
         if step.eta > 0:
             self.fingerprint.claim()
 
-    def saved(self, groups: Groups, weights: bool) -> dict[str, Any]:
+    def saved(self, group: dict[str, Any], weights: bool) -> dict[str, Any]:
         """The state, in tensors, numbers and text, with the parameters or their checksums.
 
         Raises:
@@ -173,7 +171,7 @@ class RunState:
         return {
             "run": self._arguments(),
             "rate": self.setting.eta / self.setting.K,
-            "param_groups": [{name: x for name, x in group.items() if name != "params"} for group in groups],
+            "param_group": {name: x for name, x in group.items() if name != "params"},
             "w": [tensor.detach().clone() for tensor in tensors] if weights else None,
             "bits": self.fingerprint.bits_of(tensors),
             "frozen": self.fingerprint.frozen(),
@@ -184,7 +182,7 @@ class RunState:
             "sources": self.sources.state_dict(),
         }
 
-    def load(self, state: dict[str, Any], groups: Groups) -> None:
+    def load(self, state: dict[str, Any], group: dict[str, Any]) -> None:
         """Go on from a saved state.
 
         Raises:
@@ -192,7 +190,7 @@ class RunState:
         """
         if not self.ledger.has_moved:
             self.fingerprint.start()
-        self._check_state(state, groups)
+        self._check_state(state)
         self.sources.load_state_dict(state["sources"])
         if state["w"] is not None:
             for tensor, saved in zip(self.parameters.tensors, state["w"], strict=True):
@@ -206,9 +204,8 @@ class RunState:
         self.checks = LossChecks(state["quotient_error"])
         self._branch()
         self.fingerprint.claim()  # they are where the state's steps led, whoever moved them before
-        goes_on = state["rate"] == self.setting.eta / self.setting.K
-        for group, saved in zip(groups, state["param_groups"], strict=True):
-            group.update({name: x for name, x in saved.items() if goes_on or name != "lr"})  # else the new setting's rate holds
+        goes_on = state["rate"] == self.setting.eta / self.setting.K  # else the new setting's rate holds
+        group.update({name: x for name, x in state["param_group"].items() if goes_on or name != "lr"})
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock."""
@@ -244,7 +241,7 @@ class RunState:
     def _arguments(self) -> dict[str, Any]:
         return self.setting.as_dict() | {f"declared {k}": v for k, v in asdict(self.declared).items()}
 
-    def _check_state(self, state: dict[str, Any], groups: Groups) -> None:
+    def _check_state(self, state: dict[str, Any]) -> None:
         run, tensors, made = self._arguments(), self.parameters.tensors, state["counts"]["steps"]
         saved_at: Sequence[Tensor] = tensors if state["w"] is None else state["w"]
         if state["w"] is None and state["bits"] != self.fingerprint.bits_of(tensors):
@@ -268,8 +265,6 @@ class RunState:
         length = sqrt(sum(float(w.double().norm()) ** 2 for w in saved_at)) if R < before else 0.0
         if length > R:
             raise ValueError(f"the saved run had come to length {length:.4g}, beyond R = {R:.4g}: take a larger R")
-        if [group["numbers"] for group in state["param_groups"]] != [group["numbers"] for group in groups]:
-            raise ValueError("the saved run had other parameter groups than this one: make it the same way")
 
 
 def _kind(tensor: Tensor | None) -> str:

@@ -4,8 +4,8 @@ The update goes block by block: it sums estimate, noise and post-processing befo
 """
 
 from collections.abc import Sequence
-from math import inf, isfinite, nan
-from typing import Any, NamedTuple
+from math import inf, nan
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -20,36 +20,6 @@ from zoexplore.mechanism.slopes import Slopes
 
 LEAST_NOISE = 1e-270  # eta sigma; far enough from the least double for the square root of a share and a dimension beside it
 HEAD = 5  # numbers that processes exchange of a step's records, beside their sums
-
-
-class Rates:
-    """The learning rates of torch's parameter groups. Directions, clip and noise are those of the largest; each block of
-    parameters moves by its group's share of it.
-
-    Args:
-        groups: with the numbers of their tensors.
-
-    Attributes:
-        shares: of the largest learning rate, by group.
-    """
-
-    def __init__(self, parameters: Parameters, groups: Sequence[dict[str, Any]]) -> None:
-        self.shares = [1.0] * len(groups)
-        group_of = {number: g for g, group in enumerate(groups) for number in group["numbers"]}
-        self._group_of = [group_of[number] for number, blocks in enumerate(parameters.blocks_of) for _ in blocks]
-
-    def largest(self, groups: Sequence[dict[str, Any]]) -> float:
-        """The largest of the groups' current learning rates. Raises ValueError where one is not allowed."""
-        rates = [float(group["lr"]) for group in groups[: len(self.shares)]]
-        if wrong := [lr for lr in rates if not (lr >= 0 and isfinite(lr))]:
-            raise ValueError(f"lr = {wrong[0]!r} is not allowed: give a finite number of at least 0")
-        lr = max(rates)
-        self.shares = [rate / lr if lr > 0 else 0.0 for rate in rates]
-        return lr
-
-    def by_block(self) -> list[float]:
-        """The share of every block of the parameters."""
-        return [self.shares[group] for group in self._group_of]
 
 
 class Estimate(NamedTuple):
@@ -106,7 +76,6 @@ def apply(
     released: Tensor,
     sources: Sources,
     rounding: torch.Generator | None,
-    shares: Sequence[float],
 ) -> None:
     """w <- w - (eta/K) sum_k g_k u_k + noise. Sums stay in float64 until they contain all noise: later rounding to the
     parameters' dtype is post-processing.
@@ -115,16 +84,14 @@ def apply(
         released: of `noisy`.
         sources: of the generator that the key is for.
         rounding: the generator that rounds in half precision.
-        shares: by which the update of each block is multiplied.
     """
     along = released[: step.K].view(torch.float64)
     _, everywhere = deviations(step.sigma, step.beta, step.eta, parameters.d, step.K)
     noise = sources.keyed([word % 2**64 for word in released[step.K :].tolist()])
-    for i, (block, moved) in enumerate(zip(parameters.blocks, frame.combined(along), strict=True)):
+    for block, moved in zip(parameters.blocks, frame.combined(along), strict=True):
         for part in pieces(moved) if everywhere > 0 else ():
             part.add_(normal(noise, (len(part),), dtype=parameters.working, device=moved.device), alpha=everywhere)
-        update = moved if shares[i] == 1 else moved.mul_(shares[i])
-        for part, change in zip(pieces(block), pieces(update), strict=True):
+        for part, change in zip(pieces(block), pieces(moved), strict=True):
             add(part, change, rounding)
 
 
