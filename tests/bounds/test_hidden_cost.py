@@ -129,7 +129,7 @@ def levels_and_costs(X, rate, target):
     """The cells of an exponential tail beyond X."""
     levels = profiles.levels_of(target)
     s = np.empty(levels.size)
-    profiles.costs(np.array([X]), np.zeros(1), np.array([rate]), 0, 1, levels, s)
+    profiles.costs(np.array([X]), np.zeros(1), np.array([rate]), 0, levels, s)
     return levels, s
 
 

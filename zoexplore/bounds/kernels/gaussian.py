@@ -21,7 +21,7 @@ def _mills(x):
     if x < 8.0:
         return SQRT_PI_2 * exp(0.5 * x * x) * erfc(x / SQRT_2)
     tail = x
-    for j in range(24, 0, -1):  # Laplace's continued fraction, accurate to the last digits from x = 8 on
+    for j in range(13 if x < 16.0 else 8, 0, -1):  # Laplace's continued fraction: so many terms are accurate to the last digits
         tail = x + j / tail
     return 1.0 / tail
 

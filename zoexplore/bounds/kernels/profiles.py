@@ -9,14 +9,14 @@ from math import erfc, exp, inf, log, sqrt
 from numpy import empty
 
 from zoexplore.bounds.kernels.compiling import kernel
-from zoexplore.bounds.kernels.gaussian import GAUSSIAN, ROUND_UP, SQRT_2, SQRT_2PI, _mills, _mills_drop, scalar_epsilon
+from zoexplore.bounds.kernels.gaussian import CKS, GAUSSIAN, ROUND_UP, SQRT_2, SQRT_2PI, _mills, _mills_drop, scalar_epsilon
 from zoexplore.bounds.kernels.shifted_divergence import GOLDEN
 
 LARGEST = 1e12  # costs beyond it hide nothing
 NEAR = 1e-7  # relative, of epsilon
 CELLS = 32  # levels of a tail, quadratically spaced in their logarithm
 LEAST_LEVEL = 1e-4  # the lowest level, by delta
-SAVING = 0.9  # of a budget's epsilon, where the search for the average's begins
+SAVING = 0.9  # of a budget's epsilon, where the first search for the average's begins
 SECTIONS = 12  # by which the range of shares is cut
 LEAST_SHARE, MOST_SHARE = 1e-4, 0.98  # of delta, beyond a budget
 
@@ -28,27 +28,29 @@ def _by_tail(X, Y, power, norms, k, fall):
 
 
 @kernel(error_model="numpy")
-def costs(X, Y, power, norms, count, levels, s):
+def _least(X, Y, power, norms, fall):
+    """The tail with the least cost that is exceeded with a probability of at most exp(-fall), and that cost."""
+    at, best = 0, inf
+    for k in range(X.size):
+        cost = _by_tail(X, Y, power, norms, k, fall)
+        if cost < best:
+            at, best = k, cost
+    return at, best * ROUND_UP
+
+
+@kernel(error_model="numpy")
+def costs(X, Y, power, norms, levels, s):
     """Fill `s` with the cost that is exceeded with a probability of at most each level, by the least of some tails.
 
     Args:
         X, Y, power: tails, Y + X level^(-1/power) of the first so many, `norms`, and X - ln(level)/power of exponential moments.
         levels: from 1 downward. Between two of them one tail, which is convex, is below the chord through the costs.
     """
-    at = 0
-    for i in range(levels.size):
-        best, which = inf, 0
+    at, s[0] = _least(X, Y, power, norms, 0.0)
+    for i in range(1, levels.size):
         fall = -log(levels[i])
-        for k in range(count):
-            found = _by_tail(X, Y, power, norms, k, fall)
-            if i > 0 and k == at:
-                s[i] = found
-            if found < best:
-                best, which = found, k
-        if i == 0:
-            s[0] = best
-        at = which
-        s[i] *= ROUND_UP
+        s[i] = _by_tail(X, Y, power, norms, at, fall) * ROUND_UP
+        at, _ = _least(X, Y, power, norms, fall)
 
 
 @kernel(error_model="numpy")
@@ -62,9 +64,12 @@ def _gaussian(epsilon, cost):
     a = epsilon / mu - 0.5 * mu
     if abs(a) > 37.0:
         return (1.0, 0.0) if a < 0.0 else (1e-290, 0.0)
-    density = exp(-0.5 * a * a) / SQRT_2PI
-    beyond = density * _mills(a + mu)
-    delta = 0.5 * erfc(a / SQRT_2) - beyond if a < -1.0 else density * _mills_drop(a, mu)
+    density, far = exp(-0.5 * a * a) / SQRT_2PI, _mills(a + mu)
+    beyond = density * far
+    if a < -1.0:
+        delta = 0.5 * erfc(a / SQRT_2) - beyond
+    else:
+        delta = density * (_mills(a) - far if mu > 0.2 else _mills_drop(a, mu))
     return delta * (ROUND_UP + 4e-16 * abs(a) * (a + 1.5 * mu)), beyond
 
 
@@ -114,20 +119,14 @@ def epsilon(target, levels, s, lost, guess):
 
 
 @kernel(error_model="numpy")
-def _cost(X, Y, power, norms, level):
-    """The cost that is exceeded with a probability of at most a level."""
-    best, fall = inf, -log(level)
-    for k in range(X.size):
-        best = min(best, _by_tail(X, Y, power, norms, k, fall))
-    return best * ROUND_UP
-
-
-@kernel(error_model="numpy")
-def _loosely(target, X, Y, power, norms, log_level):
-    """Roughly epsilon of the budget that is exceeded with a probability of at most a level: by the plainest conversion."""
-    level = exp(log_level)
-    rho = 0.5 * _cost(X, Y, power, norms, level)
-    return rho + 2.0 * sqrt(-rho * log(target - level))
+def _by_level(conversion, target, X, Y, power, norms, log_level):
+    """epsilon of the budget that is exceeded with a probability of at most a level; by the plainest conversion where it is to be
+    exact.
+    """
+    rho, left = 0.5 * _least(X, Y, power, norms, -log_level)[1], target - exp(log_level)
+    if conversion == CKS and rho < LARGEST:
+        return scalar_epsilon(conversion, rho, left)
+    return rho + 2.0 * sqrt(-rho * log(left))
 
 
 @kernel(error_model="numpy")
@@ -135,18 +134,19 @@ def budget(conversion, target, X, Y, power, norms):
     """(epsilon, twice rho, delta_f) of a budget that the cost keeps within but for delta_f, near the best, by golden sections."""
     low, high = log(LEAST_SHARE * target), log(MOST_SHARE * target)
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-    at_left, at_right = _loosely(target, X, Y, power, norms, left), _loosely(target, X, Y, power, norms, right)
+    at_left = _by_level(conversion, target, X, Y, power, norms, left)
+    at_right = _by_level(conversion, target, X, Y, power, norms, right)
     for _ in range(SECTIONS):
         if at_left <= at_right:
             high, right, at_right = right, left, at_left
             left = high - GOLDEN * (high - low)
-            at_left = _loosely(target, X, Y, power, norms, left)
+            at_left = _by_level(conversion, target, X, Y, power, norms, left)
         else:
             low, left, at_left = left, right, at_right
             right = low + GOLDEN * (high - low)
-            at_right = _loosely(target, X, Y, power, norms, right)
-    level = exp(left if at_left <= at_right else right)
-    cost = _cost(X, Y, power, norms, level)
+            at_right = _by_level(conversion, target, X, Y, power, norms, right)
+    log_level = left if at_left <= at_right else right
+    level, cost = exp(log_level), _least(X, Y, power, norms, -log_level)[1]
     return (scalar_epsilon(conversion, 0.5 * cost, target - level) if cost < LARGEST else inf), cost, level
 
 
@@ -169,12 +169,15 @@ def convert(X, Y, power, norms, lost, delta, conversion):
         lost: the chance that none of them holds, row by row.
         delta: the targets.
     """
-    found, s = empty((delta.size, 3)), empty(CELLS + 1)
+    found, s, saving = empty((delta.size, 3)), empty(CELLS + 1), SAVING
     for i in range(delta.size):
         best, twice, beyond = budget(conversion, delta[i] - lost[i], X[i], Y[i], power[i], norms)
         if conversion == GAUSSIAN and 0.0 < best < inf:
             levels = levels_of(delta[i])
-            costs(X[i], Y[i], power[i], norms, X.shape[1], levels, s)
-            best = min(best, epsilon(delta[i], levels, s, lost[i], SAVING * best))
+            costs(X[i], Y[i], power[i], norms, levels, s)
+            averaged = epsilon(delta[i], levels, s, lost[i], saving * best)
+            if 0.0 < averaged < best:
+                saving = averaged / best  # the next run's may be like it
+            best = min(best, averaged)
         found[i, 0], found[i, 1], found[i, 2] = best, twice, beyond + lost[i]
     return found
