@@ -2,6 +2,7 @@
 
 import gc
 from concurrent.futures import ProcessPoolExecutor
+from math import inf
 
 from zoexplore import Accounting, calibrate, curve, guarantee
 from zoexplore.bounds import BOUNDS
@@ -9,6 +10,7 @@ from zoexplore.bounds.loss_distribution import Losses
 from zoexplore.run.presets import DEMONSTRATION, PRESETS
 from zoexplore.run.setting import SAMPLINGS, SCHEDULES, SENSITIVITIES
 
+TOGETHER = DEMONSTRATION.replace(clipping="joint", lipschitz=inf)
 ON_BATCHES = {sampling: DEMONSTRATION.replace(batch=100, sampling=sampling) for sampling in SAMPLINGS}
 
 
@@ -25,19 +27,18 @@ def _hidden_states():
     """By Renyi divergence, and so without the privacy losses' kernels; with the trajectories."""
     for sensitivity in SENSITIVITIES:
         for schedule in SCHEDULES:
-            for setting in (DEMONSTRATION, ON_BATCHES["without-replacement"]):
+            for setting in (DEMONSTRATION, TOGETHER, ON_BATCHES["without-replacement"]):
                 curve(setting, "T", [1, 100], accounting=Accounting("cks", sensitivity, schedule))
     steps = [guarantee(preset.setting, bound, Accounting("cks")).trajectory for preset in PRESETS.values() for bound in BOUNDS]
     assert any(steps)
 
 
 def _compositions():
-    """The privacy losses' kernels and those of epochs: as long to compile as the others, and next to none the same."""
+    """The privacy losses' kernels: as long to compile as the others, and next to none the same."""
     for setting in ON_BATCHES.values():
         for printed in (False, True):
             curve(setting, "T", [1, 100], ["composition"], Accounting(printed=printed))
     Losses(N=200.0, rho=0.0, q=0.0032, mu=0.625).delta(0.2)
-    curve(ON_BATCHES["cyclic"], "T", [1, 100], accounting=Accounting("cks"))
 
 
 def _compile_all():

@@ -16,6 +16,7 @@ from tests.effort import proof
 from tests.truth.tails import check_tails, opened
 from zoexplore.bounds import hidden_cost
 from zoexplore.bounds.kernels import moments, profiles
+from zoexplore.bounds.kernels.gaussian import GAUSSIAN
 from zoexplore.bounds.run_arrays import RunArrays
 
 RUN = DEMONSTRATION.replace(K=52)
@@ -168,8 +169,8 @@ def test_a_joint_clip_never_gets_the_cube(d, c):
     attained = B * (1 - c**50) / (1 - c) / sqrt(S * (1 - c**100) / (1 - c * c))
     assert slow.delta_gaussian(epsilon(joint, "sharp"), attained**2) <= joint.delta
     each = joint.replace(clipping="each", clip=joint.clip / sqrt(d))
-    rows = hidden_cost._rows(RunArrays.of(joint.replace(K=d // 2)), 0.5)[0]
-    assert rows.cube.max() == 0 < hidden_cost._rows(RunArrays.of(each.replace(K=d // 2)), 0.5)[0].cube.max()
+    rows = hidden_cost._rows(RunArrays.of(joint.replace(K=d // 2)), 0.5, GAUSSIAN)[0]
+    assert rows.cube.max() == 0 < hidden_cost._rows(RunArrays.of(each.replace(K=d // 2)), 0.5, GAUSSIAN)[0].cube.max()
 
 
 @pytest.mark.parametrize("changes", [{"linear": True, "regime": "non-convex"}, {"xi": 1e-3}])
@@ -177,8 +178,8 @@ def test_a_remainder_is_known_by_its_length_alone(changes):
     """Frames may be streamed, whose quotients mix: the cube is the clip's, and what two points add to it is a ball."""
     run = RUN.replace(lipschitz=inf, **{"xi": 1e-4} | changes)
     g, tails, _ = opened(run, Accounting())
-    rows = hidden_cost._chosen(RunArrays.of(run).counted_by(Accounting()), g._solved)[0]
-    step = hidden_cost._steps(rows, np.ones((1, 1)))[0][0]
+    rows = hidden_cost._chosen(RunArrays.of(run).counted_by(Accounting()), Accounting(), g._solved)[0]
+    step = hidden_cost._steps(rows, np.ones((1, 1)))[0][0, 0]
     assert step[8] == float(RunArrays.of(run).B_clip)  # of the cube's entries: no remainder among them
     assert tails is not None and g.epsilon > epsilon(run.replace(xi=0.0), "sharp")
 

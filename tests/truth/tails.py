@@ -20,7 +20,7 @@ def opened(run, accounting):
     if not g.valid or g._solved.extra["kind"] != SPLIT:
         return g, None, None
     runs = RunArrays.of(run).counted_by(accounting).counted_by_linear_norm(g._solved.extra["by_linear_norm"] == 1)
-    return g, hidden_cost.tails(runs, g._solved), hidden_cost.path(runs, g._solved)[3]
+    return g, hidden_cost.tails(runs, accounting, g._solved), hidden_cost.path(runs, accounting, g._solved)[3]
 
 
 def norm_by_hand(g, order, share, accounting):
@@ -55,7 +55,7 @@ def check_tails(run, accounting=None, within=1e-5):
     if tails is None:
         return False
     extra, inside, unit = g._solved.extra, g.trajectory, run.eta * run.sigma
-    share = run.delta**hidden_cost.LUCK
+    share = run.delta ** (hidden_cost.LUCK if accounting.conversion == "gaussian" else hidden_cost.LUCK_OF_BUDGET)
     X, Y, power = tails.X[0], tails.Y[0], tails.power[0]
     assert 0 <= inside.alpha.min() <= inside.alpha.max() == inside.alpha[-1] == inside.pi[-1] == 1
     assert g.N == inside.pi.size <= run.T and g.start in (0.0, 2 * run.R) and (g.start > 0 or g.N == run.T)

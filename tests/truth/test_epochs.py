@@ -8,7 +8,7 @@ import pytest
 from tests.convention import Setting, epsilon, guarantee
 from tests.truth.revealed import Adversary, Run, Truth, directions, drift_map
 from tests.truth.test_revealed import run_of
-from zoexplore.bounds.kernels.epochs import EXACT
+from zoexplore.bounds.kernels.blocks import SINGLES
 
 DELTAS = (0.2, 1e-2, 1e-4)
 
@@ -46,20 +46,19 @@ def test_no_position_gets_past_the_bound(c, drift):
 
 @pytest.mark.parametrize("c", [0.6, 1.0])
 def test_nor_where_the_first_visits_are_not_followed_one_by_one(c):
-    s = run_of(c, 6, 3, 2 * EXACT + 60, 0.4, spread=4.0).replace(n=20, batch=10, sampling="cyclic", delta=1e-2)
+    s = run_of(c, 6, 3, 20 * int(SINGLES), 0.4, spread=4.0).replace(n=20, batch=10, sampling="cyclic", delta=1e-2)
     e = epsilon(s, "sharp")
     assert 0.2 < e < 0.99 * epsilon(s, "composition") < 20
     mean, error = Truth(met_at(s, 1, Adversary("shrink"), 100, 1)).delta(e)
     assert mean + 4 * error <= s.delta
 
 
-def test_visits_that_are_not_followed_cost_as_those_before_them():
+def test_every_visit_costs_about_what_the_one_before_did():
+    """Where nothing contracts: however many epochs a block has."""
     s = run_of(1.0, 6, 3, 1, 0.4, spread=60.0).replace(n=20, batch=10, sampling="cyclic", delta=1e-2)
-    before, last, after, far = (
-        epsilon(s.replace(T=2 * visits), "sharp") for visits in (EXACT - 10, EXACT, EXACT + 10, EXACT + 100)
-    )
-    assert before < last < after < far
-    assert after - last < 1.2 * (last - before) and far - after < 9 * 1.2 * (last - before)
+    line = np.array([epsilon(s.replace(T=2 * visits), "sharp") for visits in range(90, 200, 10)])
+    added = np.diff(line)
+    assert (added > 0).all() and (added[1:] < 1.03 * added[:-1]).all()
 
 
 def test_a_rarely_met_record_of_a_long_run_costs_hardly_more_than_of_a_short_one():

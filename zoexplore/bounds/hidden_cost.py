@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from zoexplore.bounds import epochs
 from zoexplore.bounds.bound import Solved
 from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels import moments, norms
@@ -23,8 +24,8 @@ from zoexplore.bounds.search import spread
 from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
 
 MEAN = 1.0  # the order of the norm that is the mean: its plans are counted by exponential moments, others by norms
-PLANS = 2.0, 4.0, 8.0, 16.0, 48.0  # the other orders that plans are made for,
-LUCK = 0.15  # and the power of delta that is the chance of the luck they allow for
+PLANS, LAST_OF_BUDGET = (2.0, 4.0, 8.0, 16.0, 48.0), 200.0  # the other orders that plans are made for; a budget's last one;
+LUCK, LUCK_OF_BUDGET = 0.15, 0.8  # and powers of delta, the chance of luck that plans allow for: on average, beyond a budget
 TILT = 1.02  # by how much luck makes lengths longer in a plan for the mean
 ORDERS = np.sort(np.concatenate([2.0 ** np.arange(1, 12), 3 * 2.0 ** np.arange(0, 5)]))  # of the norms that tails are taken at,
 SPREAD = 1 - np.linspace(1, 0, 8) ** 2  # and which of them up to the one that decides for a neighbour
@@ -33,8 +34,9 @@ CAPS, LOST = (40.0, 100.0, 200.0), 1e-3  # orders of norms that caps are taken f
 ROUNDS = 8
 HIGH = 30.0  # a plan from distance 0 starts from what a step adds to it, or from so many times as much
 FAR_BEHIND = 2.0  # plans of one order that cost so many times the least are left out,
-SAME, TIE = 1e-6, 1e-4  # as are those that cost the same as another; a tie goes to what starts from distance 0
+SAME, TIE = 3e-5, 1e-4  # as are those that cost the same as another; a tie goes to what starts from distance 0
 BEHIND, PROMISED = 1.05, (0.3, 0.9)  # or exceed so many times the least with chances of those powers of delta
+PARTS = 9  # of an epoch: the step that meets the record, and the others in so many parts less one with the same fractions
 EXPONENTS_FROM = 32  # dimensions from which exponential moments are taken
 BALLS_UP_TO, BALLS_OF = 100, 30  # dimensions, and directions, up to which records are counted by their length as well
 CUBE = 0.8  # of a ball's, what a cube's part adds to the square of a distance in many dimensions
@@ -120,7 +122,7 @@ def _steps(rows: Rows, orders: np.ndarray, theta=0.0):
     exponent = theta > 0
     shapes = np.array([_shape(*drift[:2]) for drift in drifts]) if exponent.any() else np.zeros((1, 2, moments.PLACES))
     cube, size = rows.cube > 0, order.size
-    tilt = np.where(order > MEAN, rows.share ** (-0.5 / order), TILT)
+    tilt = np.where(_known(rows), 1.0, np.where(order > MEAN, rows.share ** (-0.5 / order), TILT))
     B, e, own, data = rows.B, rows.remainder, rows.remainder_at_zero, np.where(cube, np.inf, rows.data)
     seen = np.where(exponent, 1.0, g)
     lucky, s2 = (tilt * g < 1) & ~exponent, (1 - rows.beta) / rows.d
@@ -134,8 +136,10 @@ def _steps(rows: Rows, orders: np.ndarray, theta=0.0):
             np.minimum(seen * data + own, B), first_random, np.where(first_random > 0, own, np.minimum(B, data + own)),
             table, theta, B * c1 / np.sqrt(rows.K) / chi, B * c1, reach, which,
         )  # fmt: skip
-    cells = np.array([np.broadcast_to(x, size) for x in columns], float).T.copy()
-    return cells, kernels.Laws(tables, RAYS, shapes, np.array([x[3] for x in of_drift]))
+    cells = np.empty((len(columns), size))
+    for k, column in enumerate(columns):
+        cells[k] = column
+    return cells.T.copy()[:, None], kernels.Laws(tables, RAYS, shapes, np.array([x[3] for x in of_drift]))
 
 
 class Plans(NamedTuple):
@@ -174,24 +178,46 @@ class Tails(NamedTuple):
             return np.nan_to_num(found, nan=np.inf)
 
 
+def _known(rows: Rows) -> np.ndarray:
+    """Whether nothing of a run's cost is random."""
+    return rows.certain & (rows.K == rows.d)
+
+
+def _parts(rows: Rows) -> int:
+    """What a step that meets the record, and those before it that do not, are cut into."""
+    return PARTS if rows.apart.any() else 1
+
+
+def _steps_apart(rows: Rows, orders: np.ndarray, theta=0.0):
+    """`_steps`, each followed by the same step without the record's part where some do not meet it."""
+    cells, laws = _steps(rows, orders, theta)
+    if not rows.apart.any():
+        return cells, laws
+    nothing = np.zeros(rows.B.size)
+    return np.concatenate([cells, _steps(rows._replace(B=nothing, data=nothing), orders, theta)[0]], axis=1), laws
+
+
 def _plan(rows: Rows) -> Plans:
     """A plan for each row's order."""
-    cells, laws = _steps(rows, rows.order[:, None])
+    cells, laws = _steps_apart(rows, rows.order[:, None])
     blocks = max(blocks_of(rows.most[of], far) for far in (False, True) if (of := rows.far == far).any())
-    x, fractions = np.empty((rows.K.size, blocks)), np.zeros((rows.K.size, 4, blocks))
-    added = np.where(rows.cube > 0, rows.B + rows.remainder, cells[:, 14])  # by a step to the distance
+    size = blocks * _parts(rows)
+    x, fractions = np.empty((rows.K.size, size)), np.zeros((rows.K.size, 4, size))
+    met = cells[:, 0]
+    added = np.where(rows.cube > 0, rows.B + rows.remainder, met[:, 14])  # by a step to the distance
     start = np.where(rows.far, rows.z0, np.where(rows.high, HIGH, 1.0) * added)
-    found = kernels.plan(cells, laws, start, ROUNDS, x, fractions)
-    return Plans(x, fractions, found[:, 2], cells[:, 11] ** 2 * found[:, 0] + found[:, 1])
+    found = kernels.plan(cells, laws, rows.apart, _parts(rows), start, ROUNDS, x, fractions)
+    return Plans(x, fractions, found[:, 2], met[:, 11] ** 2 * found[:, 0] + found[:, 1])
 
 
 def _tails(rows: Rows, plans: Plans, orders, caps=None, theta=0.0):
     """The random and the certain part of the plans' costs, each of shape (rows, orders)."""
     count = orders.shape[1]
     index = np.repeat(np.arange(rows.K.size), count)
-    cells, laws = _steps(rows, orders, theta)
+    cells, laws = _steps_apart(rows, orders, theta)
     caps = np.ones((rows.K.size, 1)) if caps is None else caps
-    found = kernels.tails_of(cells, laws, index, plans.x, plans.fractions, plans.counted, caps)
+    apart = np.repeat(rows.apart, count)
+    found = kernels.tails_of(cells, laws, apart, _parts(rows), index, plans.x, plans.fractions, plans.counted, caps)
     return found[:, 0].reshape(-1, count), found[:, 1].reshape(-1, count)
 
 
@@ -212,6 +238,8 @@ def _norms(rows: Rows, plans: Plans, orders=None) -> Tails:
     """Norms of the plans' costs, at all orders or at those given."""
     orders = np.tile(ORDERS, (rows.K.size, 1)) if orders is None else orders
     X, Y = _tails(rows, plans, orders)
+    known = _known(rows)[:, None]
+    X, Y = np.where(known, 0.0, X), np.where(known, X + Y, Y)
     return Tails(X, Y, orders, orders.shape[1], np.zeros(rows.K.size))
 
 
@@ -261,8 +289,9 @@ def _settle(rows: Rows, run, conversion: int) -> tuple[Rows, np.ndarray]:
     """For every run the row and order with the least epsilon, and its result."""
     runs = run.max() + 1
     seen = (rows.cube > 0) | (rows.data >= rows.B)  # exponential moments know nothing of how little a span sees of a record
-    by_mean = np.flatnonzero((rows.d >= EXPONENTS_FROM) & seen)
-    parts = [(MEAN, by_mean), *((order, np.arange(run.size)) for order in PLANS)]
+    by_mean = np.flatnonzero((rows.d >= EXPONENTS_FROM) & seen & (rows.apart == 0))
+    orders = PLANS if conversion == GAUSSIAN else (*PLANS, LAST_OF_BUDGET)
+    parts = [(MEAN, by_mean), *((order, np.arange(run.size)) for order in orders)]
     tried = Rows.stack(*(rows.at(index)._replace(order=np.full(index.size, order)) for order, index in parts))
     run = run[np.concatenate([index for _, index in parts])]
     plans = _plan(tried)
@@ -276,14 +305,19 @@ def _settle(rows: Rows, run, conversion: int) -> tuple[Rows, np.ndarray]:
     return best.put(at, tried.at(order[where])), least
 
 
-def _rows(runs: RunArrays, beta) -> tuple[Rows, np.ndarray]:
+def _row(runs: RunArrays, beta, conversion: int, far: bool, high: bool) -> Rows:
+    """Every run from the diameter (`far`) or from distance 0; of steps of which all, or one in each epoch, meet the record."""
+    rows = Rows.of(runs, beta, epochs.met_steps(runs), far, high)
+    rows = rows._replace(share=rows.delta ** (LUCK if conversion == GAUSSIAN else LUCK_OF_BUDGET))
+    return epochs.of_epochs(rows, runs) if epochs.cyclic(runs) else rows
+
+
+def _rows(runs: RunArrays, beta, conversion: int) -> tuple[Rows, np.ndarray]:
     """Every run from distance 0, hiding soon or late, and from the diameter, with its record counted entry by entry or by its
     length; and which run each row is of.
     """
-    most = np.ceil(runs.T / runs.releases)  # between two released iterates: stretches cost at most what the longest does
-    rows = Rows.stack(*(Rows.of(runs, beta, most, far, high) for far, high in ((False, False), (False, True), (True, False))))
+    rows = Rows.stack(*(_row(runs, beta, conversion, far, high) for far, high in ((False, False), (False, True), (True, False))))
     count = int(np.prod(runs.shape))
-    rows = rows._replace(share=rows.delta**LUCK)
     joint = np.tile(np.broadcast_to(runs.joint, runs.shape).ravel(), 3)
     seen = np.minimum(rows.data * np.sqrt(rows.K / rows.d), rows.B)
     by_length = joint | (seen < rows.B) | (rows.d < BALLS_UP_TO) | (rows.K < BALLS_OF)
@@ -318,7 +352,7 @@ def _between(rows: Rows, run, chosen: Rows, deciding, before, after, conversion:
 def _solve(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.ndarray]:
     """The result of every run. Of many, `MOST_NODES` compare all plans; each other one takes that of a node beside it."""
     conversion, size = NUMBERS[accounting.conversion], int(np.prod(runs.shape))
-    rows, run = _rows(runs, beta)
+    rows, run = _rows(runs, beta, conversion)
     nodes = spread(size, MOST_NODES)
     some = np.isin(run, nodes)
     chosen, found = _settle(rows.at(some), np.searchsorted(nodes, run[some]), conversion)
@@ -337,7 +371,7 @@ def _along_T(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.nd
     """
     T, conversion = runs.T, NUMBERS[accounting.conversion]
     powers = ANCHOR ** np.arange(np.floor(np.log(T.min()) / np.log(ANCHOR)), np.ceil(np.log(T.max()) / np.log(ANCHOR)) + 1)
-    rows, run = _rows(replace(runs, T=powers), beta)
+    rows, run = _rows(replace(runs, T=powers), beta, conversion)
     run[rows.far & (run == powers.size - 1)] = powers.size
     once = ~rows.far | (run == powers.size)
     chosen, found = _settle(rows.at(once), run[once], conversion)
@@ -348,7 +382,7 @@ def _along_T(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.nd
     growing = (least[:, 0] > found[below, 0] * (1 + FLAT)) & (found[below, 0] < enough)
     left = np.flatnonzero(growing & (powers[above] != T))
     if left.size:
-        rows, run = _rows(replace(runs, T=T[left]), beta)
+        rows, run = _rows(replace(runs, T=T[left]), beta, conversion)
         tried, some = _between(rows, run, chosen, found[:, 5], below[left], above[left], conversion)
         best, least[left] = best.put(left, tried), some
     shared = np.flatnonzero(least[:, 0] > enough * (1 + TIE))
@@ -358,18 +392,19 @@ def _along_T(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.nd
         if least[places[later], 0] < least[i, 0]:
             places[i] = places[later]
     best, least = best.at(places), least[places]
-    longer = least[:, 3] > T
-    least[longer, 3], least[longer, 4] = T[longer], 0.0
+    steps = epochs.met_steps(runs)
+    longer = least[:, 3] > steps
+    least[longer, 3], least[longer, 4] = steps[longer], 0.0
     return best, least
 
 
 def _best_beta(runs: RunArrays, accounting: Accounting) -> np.ndarray:
     """The best constant share of every run's noise: sought at nodes, interpolated between them."""
-    size = int(np.prod(runs.shape))
+    size, conversion = int(np.prod(runs.shape)), NUMBERS[accounting.conversion]
     nodes = spread(size, MOST_NODES)
-    rows, run = _rows(runs, 0.5)
+    rows, run = _rows(runs, 0.5, conversion)
     some = np.isin(run, nodes)
-    rows, run, conversion = rows.at(some), np.searchsorted(nodes, run[some]), NUMBERS[accounting.conversion]
+    rows, run = rows.at(some), np.searchsorted(nodes, run[some])
     tried, reach = np.tile(BETAS, (nodes.size, 1)), 0.15
     for _ in range(1 + HALVINGS):
         index = np.repeat(np.arange(nodes.size), tried.shape[1])
@@ -395,24 +430,24 @@ def solve(runs: RunArrays, beta, accounting: Accounting) -> Solved:
     return Solved(epsilon, 0.5 * twice, lost, N, z0, extra).reshape(runs.shape)
 
 
-def _chosen(runs: RunArrays, solved: Solved) -> tuple[Rows, Plans]:
+def _chosen(runs: RunArrays, accounting: Accounting, solved: Solved) -> tuple[Rows, Plans]:
     """The chosen row of one run, and its plan."""
     extra = {name: float(x) for name, x in solved.extra.items()}
-    rows = Rows.of(runs, extra["beta"], np.ceil(runs.T / runs.releases), extra["far"] > 0, extra["high"] > 0)
+    rows = _row(runs, extra["beta"], NUMBERS[accounting.conversion], extra["far"] > 0, extra["high"] > 0)
     order = MEAN if np.isnan(extra["moment"]) else extra["moment"]
-    rows = rows._replace(cube=np.array([extra["cube"]]), share=rows.delta**LUCK, order=np.array([order]))
+    rows = rows._replace(cube=np.array([extra["cube"]]), order=np.array([order]))
     return rows, _plan(rows)
 
 
-def tails(runs: RunArrays, solved: Solved) -> Tails:
+def tails(runs: RunArrays, accounting: Accounting, solved: Solved) -> Tails:
     """The tails of one run's cost: by norms, or by exponential moments within caps."""
-    rows, plans = _chosen(runs, solved)
+    rows, plans = _chosen(runs, accounting, solved)
     return _exponents(rows, plans) if rows.order[0] == MEAN else _norms(rows, plans)
 
 
-def epsilons(runs: RunArrays, solved: Solved, deltas: np.ndarray) -> np.ndarray:
+def epsilons(runs: RunArrays, accounting: Accounting, solved: Solved, deltas: np.ndarray) -> np.ndarray:
     """One run's epsilon at each of the deltas, shape (P,), all by the plan made for its own; inf at those too small for it."""
-    found = tails(runs, solved)
+    found = tails(runs, accounting, solved)
     usable = deltas > 2 * found.lost[0]
     some = found.at(np.zeros(usable.sum(), int))
     least = np.full(deltas.size, np.inf)
@@ -420,15 +455,15 @@ def epsilons(runs: RunArrays, solved: Solved, deltas: np.ndarray) -> np.ndarray:
     return least
 
 
-def path(runs: RunArrays, solved: Solved) -> tuple[np.ndarray, ...]:
+def path(runs: RunArrays, accounting: Accounting, solved: Solved) -> tuple[np.ndarray, ...]:
     """One run's plan, step by step from the first that counts: alpha, pi, the distances that it leads to, those that squares of
     sums are split at, and how much of the square of one a step counts across the span and in it.
     """
-    rows, plans = _chosen(runs, solved)
+    rows, plans = _chosen(runs, accounting, solved)
     count, edges = int(plans.counted[0]), edges_of(rows.most[0], bool(rows.far[0]))
-    step = kernels.step_of(_steps(rows, rows.order[:, None])[0][0])
+    step = kernels.step_of(_steps(rows, rows.order[:, None])[0][0, 0])
     z = np.zeros(count)
-    kernels.forward(step, edges, count, plans.fractions[0], z, 0.0)
+    kernels.forward(step, step, edges, count, np.ones(1), z, plans.fractions[0], 0.0)
     lengths = np.diff(edges[: count + 1]).astype(int)
     alpha, pi, across, along = plans.fractions[0, :, :count]
     return tuple(np.repeat(x, lengths)[::-1] for x in (alpha, pi, z, plans.x[0, :count], across, along))

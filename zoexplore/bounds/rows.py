@@ -51,6 +51,7 @@ class Rows(NamedTuple):
     share: np.ndarray
     table: np.ndarray
     cube: np.ndarray
+    apart: np.ndarray  # steps between two that meet the record
 
     @classmethod
     def of(cls, runs: RunArrays, beta, most, far: bool = False, high: bool = False) -> "Rows":
@@ -61,7 +62,7 @@ class Rows(NamedTuple):
             runs.K, runs.d, runs.ridge_factor, runs.low_curvature, runs.top_curvature, runs.slowest, runs.clip_kind,
             runs.linear & runs.by_linear_norm, runs.certain,
             runs.B_clip, runs.B_lipschitz, runs.remainder, runs.remainder_at_zero, runs.delta, runs.releases,
-            most, z0, far, high, beta, 9.0, FIRST_SHARE, 0, 0.0,
+            most, z0, far, high, beta, 9.0, FIRST_SHARE, 0, 0.0, 0.0,
         )  # fmt: skip
         return cls(*(np.array(np.broadcast_to(x, (size,))) for x in columns))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zoexplore.bounds import composition, epochs, full_span, hidden_cost, sharp_batches
+from zoexplore.bounds import composition, full_span, hidden_cost, sharp_batches
 from zoexplore.bounds.assumptions import CLIP_IDLE, EPOCHS, GRADIENTS, LIPSCHITZ, PEOPLE, RELEASED, SMOOTH, START, Assumption
 from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
 from zoexplore.bounds.kernels import norms as kernels_norms
@@ -54,7 +54,9 @@ def _by_one_norm(runs: RunArrays, accounting: Accounting) -> Solved:
         best = best.minimum(_composition(replace(runs, beta=np.ones(())), accounting))
     if runs.setting.sampling == "cyclic":
         shared = (runs.beta < 1) | (runs.K == runs.d)
-        best = best.minimum(epochs.cyclic(runs, accounting).mask(shared & (runs.releases == 1)))
+        found = hidden_cost.solve(runs, np.where(shared, runs.beta, 0.5), accounting)
+        found = replace(found, extra=found.extra | {"kind": np.full(runs.shape, SPLIT)})
+        best = best.minimum(found.mask(shared & (runs.releases == 1)))
     elif runs.setting.sampling != "shuffled":  # there the worst order of visits is as bad as composition, whatever it is
         best = best.minimum(sharp_batches.solve(runs, accounting).mask(runs.releases == 1))
     return replace(best, extra=best.extra | {"by_linear_norm": np.full((), float(runs.by_linear_norm))})
@@ -122,7 +124,7 @@ def trajectory(runs: RunArrays, accounting: Accounting, solved: Solved) -> Traje
     if extra["kind"] == ALL_DIRECTIONS:
         drift, S = _all_directions_step(runs, accounting)
         return full_span.trajectory(runs.certain_c, runs.T, solved.N, solved.z, drift, S, runs.beta)
-    alpha, pi, z, x, across, along = hidden_cost.path(runs, solved)
+    alpha, pi, z, x, across, along = hidden_cost.path(runs, accounting, solved)
     b = float(np.minimum(runs.B_lipschitz, runs.B_clip) + runs.remainder)
     z, beta, s2 = np.append(z, 0.0), extra["beta"], float((1 - extra["beta"]) / runs.d)
     z[0] = float(solved.z)
@@ -135,7 +137,7 @@ def epsilons(runs: RunArrays, accounting: Accounting, solved: Solved, deltas: np
     """What one plan says at other deltas, shape (P,); None where another bound is the least or a budget was converted."""
     if solved.extra.get("kind") != SPLIT or accounting.conversion != "gaussian":
         return None
-    return hidden_cost.epsilons(runs.counted_by_linear_norm(solved.extra["by_linear_norm"] == 1), solved, deltas)
+    return hidden_cost.epsilons(runs.counted_by_linear_norm(solved.extra["by_linear_norm"] == 1), accounting, solved, deltas)
 
 
 def substitute(g: "Guarantee") -> tuple[str, ...]:

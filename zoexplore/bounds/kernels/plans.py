@@ -19,7 +19,7 @@ LEAST_REACH = 1e-3  # of what a step adds: shorter typical distances are taken t
 LEAST_SEEN = 1e-12  # of a squared distance, in the span
 LEAST_WORTH = 1e-40  # of what a distance is worth in the end: less is rounded up to it, so that nothing underflows
 STEEPER = 1e-13  # by how much of 1 a chord's slope is raised: what it rounds to
-SETTLED = 1e-5  # of the planned cost: a round that changes less is the last
+SETTLED = 3e-5  # of the planned cost: a round that changes less is the last
 HALF_SPREAD = 0.3633802276324187  # of |g| about its mean, squared: 1 - 2/pi
 TOPS = 25.0, 50.0, 100.0, 200.0, 400.0, 800.0  # numbers of moments that an exponential one is taken from
 FEWEST, ENOUGH, MOST = 20.0, 2.9, 0.9  # how many there have to be, by the largest exponent, and that by them
@@ -80,7 +80,7 @@ class Block(NamedTuple):
     certain: float  # and for certain
 
 
-@kernel(error_model="numpy")
+@kernel(error_model="numpy", forceinline=True)
 def _block(s, alpha, pi, x, g):
     """The block's numbers; `g`, how much of a squared distance the span sees, only chooses how squares of sums are split."""
     C0, C1 = pi * pi * s.per_S, (1.0 - pi) ** 2
@@ -106,6 +106,22 @@ class Laws(NamedTuple):
     constants: ndarray  # c_lambda^2 at the orders of `TOPS`, shape (shapes, tops)
 
 
+class Law(NamedTuple):
+    """A row's own tables."""
+
+    table: ndarray
+    rays: ndarray
+    shape: ndarray
+    constants: ndarray
+
+
+@kernel()
+def law_of(laws, s):
+    """The tables that a row looks up."""
+    shape = int(s.shape)
+    return Law(laws.tables[int(s.table)], laws.rays, laws.shapes[shape], laws.constants[shape])
+
+
 class Exponent(NamedTuple):
     """Where an exponential moment is taken: within a cap on the squared distance, Hoelder's exponent of the quadratic part."""
 
@@ -113,10 +129,10 @@ class Exponent(NamedTuple):
     p: float
 
 
-@kernel(error_model="numpy")
-def _quadratic(s, laws, exponent, A, C):
+@kernel(error_model="numpy", forceinline=True)
+def _quadratic(s, law, exponent, A, C):
     """ln E exp(p theta (A |x across|^2 + C |drift|^2)) at |x|^2 = h, from above."""
-    scale, shape = exponent.p * s.theta * exponent.h, int(s.shape)
+    scale = exponent.p * s.theta * exponent.h
     A = 0.0 if s.K == s.d else A
     largest, k = scale * (A + C * s.reach), 0
     while k < len(TOPS) - 1 and TOPS[k] < ENOUGH * largest + FEWEST:
@@ -125,13 +141,13 @@ def _quadratic(s, laws, exponent, A, C):
     if not 0.0 < largest < MOST * top:
         return largest
     rest = exp((top + 1.0) * log(largest) - lgamma(top + 2.0)) / (1.0 - largest / (top + 2.0))
-    mean = scale * (C * laws.constants[shape, k] - A)
+    mean = scale * (C * law.constants[k] - A)
     part = 1.0 if s.K == s.d else s.K / s.d
-    luck = 0.0 if s.K == s.d else excess(laws.shapes[shape], mean)
+    luck = 0.0 if s.K == s.d else excess(law.shape, mean)
     return min(scale * A + mean * part + luck + rest, largest)
 
 
-@kernel(error_model="numpy")
+@kernel(error_model="numpy", forceinline=True)
 def _along(s, exponent, C):
     """An upper bound on the cross term of record and drift, over the distance."""
     most = 2.0 * C * s.along
@@ -141,8 +157,8 @@ def _along(s, exponent, C):
     return min(s.K * absolute(other * 2.0 * C * s.entry) / other, most)
 
 
-@kernel(error_model="numpy")
-def _exponent(s, laws, h, block, v):
+@kernel(error_model="numpy", forceinline=True)
+def _exponent(s, law, h, block, v):
     """Hoelder's exponent, balanced between the quadratic part and the sum of entries."""
     if s.cube == 0.0:
         return Exponent(h, 1.0)
@@ -153,25 +169,25 @@ def _exponent(s, laws, h, block, v):
     return Exponent(h, p if _along(s, Exponent(h, p), C) < 2.0 * C * s.along else 1.0)
 
 
-@kernel(error_model="numpy")
-def _value(s, laws, block, exponent, v):
+@kernel(error_model="numpy", forceinline=True)
+def _value(s, law, block, exponent, v):
     """(F(v), G(v), and of a norm its slopes in A and in C)."""
     A, C = block.A0 + block.A1 * v, block.C0 + block.C1 * v
     in_drift, own = block.C0 * block.P + block.C1 * block.Q * v, block.C1 * v * block.left + block.C0 * block.spent
     if s.theta > 0.0:
-        kept = _quadratic(s, laws, exponent, A, in_drift) / (exponent.p * s.theta * exponent.h)
+        kept = _quadratic(s, law, exponent, A, in_drift) / (exponent.p * s.theta * exponent.h)
         met = 0.5 * _along(s, exponent, C) if s.cube > 0.0 else 0.0
         return (kept + met / block.x) * UP, met * block.x + own, 0.0, 0.0
     if s.order == 1.0:
         in_A, in_C = 1.0 - s.K / s.d, s.K / s.d
         kept = A * in_A + in_drift * s.c2 * in_C
     else:
-        kept, in_A, in_C = norm(laws.tables[int(s.table)], laws.rays, A, in_drift * s.c2)
+        kept, in_A, in_C = norm(law.table, law.rays, A, in_drift * s.c2)
     met = C * s.cross
     return (kept + met / block.x) * UP, met * block.x + own, in_A, in_C
 
 
-@kernel(error_model="numpy")
+@kernel(error_model="numpy", forceinline=True)
 def _other_end(v, F, L, falls):
     """A guess at a value that v does not pass in L steps."""
     if falls:
@@ -179,7 +195,7 @@ def _other_end(v, F, L, falls):
     return min(max(v + 2.0 * L * (F - v), 1.01 * v), 4.0 * (v + F))
 
 
-@kernel(error_model="numpy")
+@kernel(error_model="numpy", forceinline=True)
 def _chords(v, F, G, other, F_2, G_2, L):
     """(v, what is paid, the steps taken) after at most L steps by the lines through two values of F and of G; none where the
     lines leave the interval between the two.
@@ -201,7 +217,24 @@ def _chords(v, F, G, other, F_2, G_2, L):
         L = float(0.5 * L // 1.0)
 
 
-@kernel(error_model="numpy")
+@kernel(error_model="numpy", forceinline=True)
+def _advance(s, law, block, exponent, v, n):
+    """(v, what is paid, the norm's slopes in A and in C) after n steps with the same fractions."""
+    w, in_A, in_C = 0.0, 1.0, 0.0
+    while n > 0.0:
+        F, G, in_A, in_C = _value(s, law, block, exponent, v)
+        if n == 1.0 or not F + G < inf:
+            return F, w + G, in_A, in_C
+        other, tried = _other_end(v, F, n, F <= v), 0.0
+        while tried == 0.0:
+            F_2, G_2, _, _ = _value(s, law, block, exponent, other)
+            after, paid, tried = _chords(v, F, G, other, F_2, G_2, n)
+            other = 0.5 * other if other > 1e-3 * v else 0.0
+        v, w, n = after, w + paid, n - tried
+    return v, w, in_A, in_C
+
+
+@kernel(error_model="numpy", forceinline=True)
 def _fractions(s, v, x, g):
     """The best fractions (alpha, pi) of a step after which the square of the distance is worth v."""
     drift, f = sqrt(g) * x, s.tilt
@@ -214,42 +247,79 @@ def _fractions(s, v, x, g):
     return v / (v + s.per_s2), gain / (gain + price)
 
 
-@kernel(error_model="numpy")
-def backward(s, laws, edges, count, x, plan, caps, choose):
+@kernel(error_model="numpy", forceinline=True)
+def _choose(s, v, x, plan, m, L, rate):
+    """The best fractions of a part of L steps, in which the worth of a distance falls at about that rate."""
+    between = v if L <= 1.0 else v / max(0.3, 1.0 + 0.25 * rate * L)
+    plan[0, m], plan[1, m] = (1.0, 1.0) if m == 0 else _fractions(s, between, x[m], max(plan[3, m], LEAST_SEEN))
+
+
+@kernel(error_model="numpy", forceinline=True)
+def _part(s, law, cap, x, plan, m, v, L, choose, rate):
+    """(v, what is paid, what is paid for certain, the rate at which v fell) after L steps with the fractions of part m; with
+    `choose`, these become the best ones.
+    """
+    if choose:
+        _choose(s, v, x, plan, m, L, rate)
+    block = _block(s, plan[0, m], plan[1, m], x[m], max(plan[3, m], LEAST_SEEN))
+    exponent = _exponent(s, law, cap, block, v) if s.theta > 0.0 else Exponent(1.0, 1.0)
+    after, paid, in_A, in_C = _advance(s, law, block, exponent, v, L)
+    if choose and L > 0.0:
+        plan[2, m], plan[3, m] = in_A, in_C * s.c2
+        rate = max(0.0, log(v / after) / L) if m > 0 else 0.0
+    return after, paid, L * block.C0 * block.certain, rate
+
+
+@kernel(error_model="numpy", forceinline=True)
+def _period(s, quiet, law, cap, parts, x, plan, first, v, choose, rate):
+    """`_part` for all parts of a period, which stand from `first` on. Its last step, the first on the way back, meets the record;
+    the others are `quiet`. On all records there is one part.
+    """
+    v, w, sure, fell = _part(s, law, cap, x, plan, first, v, parts[0], choose, rate)
+    v = max(v, LEAST_WORTH * s.per_S)
+    if parts.size == 1:
+        return v, w, sure, fell
+    for j in range(1, parts.size):
+        v, paid, certain, rate = _part(quiet, law, cap, x, plan, first + j, v, parts[j], choose, rate)
+        v, w, sure = max(v, LEAST_WORTH * s.per_S), w + paid, sure + certain
+    return v, w, sure, rate
+
+
+@kernel(error_model="numpy", forceinline=True)
+def backward(s, quiet, law, edges, count, parts, x, plan, caps, choose):
     """The recursion from the end of the run to its start: its random cost, its certain cost, and the number of counted blocks.
 
-    `plan` has, block by block, alpha, pi, and how much of a squared distance a step counts across the span and in it. Where it is
-    to `choose`, the first two become the best ones, and the others what they are there. From z0 > 0 any number of blocks will do,
-    and the best is chosen; from 0 all are counted.
+    A block is a number of steps, or of periods of several `parts`: a step that meets the record and those before it that do not.
+    `plan` has, part by part of each block, alpha, pi, and how much of a squared distance a step counts across the span and in it.
+    Where it is to `choose`, the first two become the best ones, and the others what they are there. From z0 > 0 any number of
+    blocks will do, and the best is chosen; from 0 all are counted.
     """
-    v, w, Y, rate, least, best, X_best, Y_best, blocks = 0.0, 0.0, 0.0, 0.0, 0.0, inf, inf, 0.0, count
-    f = s.tilt
+    v, w, Y, rate, best, X_best, Y_best, blocks = 0.0, 0.0, 0.0, 0.0, inf, inf, 0.0, count
+    f, size = s.tilt, parts.size
     for b in range(count):
-        L, before, g = edges[b + 1] - edges[b], v, max(plan[3, b], LEAST_SEEN)
-        if choose:
-            between = v if L == 1.0 else v / max(0.3, 1.0 + 0.25 * rate * L)
-            plan[0, b], plan[1, b] = (1.0, 1.0) if b == 0 else _fractions(s, between, x[b], g)
-        block = _block(s, plan[0, b], plan[1, b], x[b], g)
-        exponent = _exponent(s, laws, caps[min(b, caps.size - 1)], block, v) if s.theta > 0.0 else Exponent(1.0, 1.0)
-        first = b == count - 1 and s.z0 == 0.0
-        n = L - 1.0 if first else L
-        Y += n * block.C0 * block.certain
+        m, first, cap = b * size, b == count - 1 and s.z0 == 0.0, caps[min(b, caps.size - 1)]
+        n = edges[b + 1] - edges[b] - (1.0 if first else 0.0)
+        if size == 1:
+            parts[0], n = n, min(n, 1.0)
+        if choose and first:
+            _choose(s, v, x, plan, m, 1.0, 0.0)
+        chosen = choose
         while n > 0.0:
-            F, G, in_A, in_C = _value(s, laws, block, exponent, v)
-            if choose:
-                plan[2, b], plan[3, b] = in_A, in_C * s.c2
+            F, G, sure, rate = _period(s, quiet, law, cap, parts, x, plan, m, v, chosen, rate)
             if not F + G < inf:
                 return inf, inf, count
             if n == 1.0:
-                v, w = F, w + G
+                v, w, Y = F, w + G, Y + sure
                 break
+            chosen = False
             other, tried = _other_end(v, F, n, F <= v), 0.0
             while tried == 0.0:
-                F_2, G_2, _, _ = _value(s, laws, block, exponent, other)
+                F_2, G_2, _, _ = _period(s, quiet, law, cap, parts, x, plan, m, other, False, rate)
                 after, paid, tried = _chords(v, F, G, other, F_2, G_2, n)
                 other = 0.5 * other if other > 1e-3 * v else 0.0
-            v, w, n = after, w + paid, n - tried
+            v, w, Y, n = after, w + paid, Y + tried * sure, n - tried
         if first:
+            block = _block(s, plan[0, m], plan[1, m], x[m], max(plan[3, m], LEAST_SEEN))
             price = f * s.first_random + s.first_sure
             w += block.C1 * v * s.first * s.first + block.C0 * s.first_random * price / f
             Y += block.C0 * s.first_sure * price
@@ -259,17 +329,12 @@ def backward(s, laws, edges, count, x, plan, caps, choose):
                 best, X_best, Y_best, blocks = f * f * X + Y, X, Y, b + 1
             if f * f * w + Y >= best:
                 break
-        if b > 0:
-            v = max(v, least)
-            rate = max(0.0, log(before / v) / L)
-        else:
-            least = LEAST_WORTH * v
     if s.z0 == 0.0:
         X_best, Y_best = w, Y
     return s.times * X_best * SUMS_UP, s.times * Y_best * SUMS_UP, blocks
 
 
-@kernel(error_model="numpy")
+@kernel(error_model="numpy", forceinline=True)
 def _grow(s, keep, left, g, h, L):
     """(h after L steps, its mean over their starts), nearly."""
     if s.cube > 0.0:
@@ -286,79 +351,112 @@ def _grow(s, keep, left, g, h, L):
     return end, mean
 
 
+@kernel(error_model="numpy", forceinline=True)
+def _follow(s, quiet, parts, x, plan, first, at, floor):
+    """The squared distance after a period, from one before it; `x` become the typical distances of its parts."""
+    for j in range(parts.size - 1, -1, -1):
+        m, step = first + j, s if j == 0 else quiet
+        if parts[j] > 0.0:
+            keep, left = (1.0 - plan[0, m]) ** 2 * plan[2, m], (1.0 - plan[1, m]) ** 2
+            at, mean = _grow(step, keep, left, plan[3, m], at, parts[j])
+            x[m] = max(sqrt(mean), floor)
+    return at
+
+
 @kernel(error_model="numpy")
-def forward(s, edges, count, plan, x, floor):
+def forward(s, quiet, edges, count, parts, x, plan, floor):
     """From the start to the end: `x` become the distances that the fractions lead to, at least `floor`: no bound."""
-    at = s.z0 * s.z0
+    at, size = s.z0 * s.z0, parts.size
     for b in range(count - 1, -1, -1):
-        L = edges[b + 1] - edges[b]
-        keep, left, g = (1.0 - plan[0, b]) ** 2 * plan[2, b], (1.0 - plan[1, b]) ** 2, plan[3, b]
+        m, n = b * size, edges[b + 1] - edges[b]
         if b == count - 1 and s.z0 == 0.0:
-            at, x[b], L = left * s.first * s.first, floor, L - 1.0
-            if L == 0.0:
-                continue
-        at, mean = _grow(s, keep, left, g, at, L)
-        x[b] = max(sqrt(mean), floor)
+            at, n = (1.0 - plan[1, m]) ** 2 * s.first * s.first, n - 1.0
+            x[m : m + size] = max(sqrt(at), floor) if size > 1 else floor
+        if size == 1:
+            parts[0], n = n, min(n, 1.0)
+        if n > 1.0:  # two periods say how the others go on
+            once = _follow(s, quiet, parts, x, plan, m, at, floor)
+            again = _follow(s, quiet, parts, x, plan, m, once, floor)
+            slope = min(max((again - once) / (once - at), 0.0), 1.0) if once != at else 0.0
+            end, total = affine(slope, once - slope * at, at, n)
+            _follow(s, quiet, parts, x, plan, m, total / n, floor)
+            at = end
+        elif n == 1.0:
+            at = _follow(s, quiet, parts, x, plan, m, at, floor)
+
+
+@kernel()
+def cut_apart(quiet, parts):
+    """The `parts` of a period become their steps: one that meets the record, and so many `quiet` ones, from the later back."""
+    parts[0], at = 1.0, 0.0
+    growth = max(0.4, quiet ** (1.0 / 6.0) - 1.0)
+    for j in range(1, parts.size):
+        rest = quiet - at
+        parts[j] = rest if j == parts.size - 1 else min(rest, max(1.0, float(growth * at // 1.0)))
+        at += parts[j]
 
 
 @kernel(error_model="numpy")
-def plan(rows, laws, starts, rounds, x, plans):
+def plan(rows, laws, apart, size, starts, rounds, x, plans):
     """Rounds for every row: fractions and costs backward along typical distances, these forward, until the cost stands.
 
     Args:
-        rows: of the numbers of `Step`.
+        rows: the numbers of `Step`, of one that meets the record and, if there are others, of one that does not; shape
+            (rows, 1 or 2, numbers).
+        apart: the steps between two that meet it, row by row.
+        size: the parts that a period is cut into.
         starts: the distances to start from, row by row.
-        x, plans: typical distances, shape (rows, blocks), and plans, (rows, 4, blocks): become the best round's.
+        x, plans: typical distances, shape (rows, blocks * size), and plans, (rows, 4, blocks * size): become the best round's.
 
     Returns:
         Row by row what of the cost is random, what is certain, and the blocks counted; shape (rows, 3).
     """
     found = empty((rows.shape[0], 3))
-    blocks = x.shape[1]
-    edges, h, trial = empty(blocks + 1), empty(blocks), empty((4, blocks))
+    edges, parts = empty(x.shape[1] // size + 1), empty(size)
+    h, trial = empty(x.shape[1]), empty((4, x.shape[1]))
     for i in range(rows.shape[0]):
-        s = step_of(rows[i])
+        s, quiet = step_of(rows[i, 0]), step_of(rows[i, rows.shape[1] - 1])
+        law = law_of(laws, s)
+        cut_apart(apart[i], parts)
         count = cut_into(s.most, s.z0 > 0.0, edges)
-        part = norm(laws.tables[int(s.table)], laws.rays, 1.0, s.c2)[2] if s.order > 1.0 else s.K / s.d
-        for b in range(count):
-            h[b] = starts[i]
-            trial[2, b], trial[3, b] = 1.0, part * s.c2
+        part = norm(law.table, law.rays, 1.0, s.c2)[2] if s.order > 1.0 else s.K / s.d
+        h[:] = starts[i]
+        trial[:2], trial[2], trial[3] = 1.0, 1.0, part * s.c2
         best, last = inf, inf
         found[i, 0], found[i, 1], found[i, 2] = inf, inf, count
         for _ in range(rounds):
-            X, Y, n = backward(s, laws, edges, count, h, trial, h, True)
+            X, Y, n = backward(s, quiet, law, edges, count, parts, h, trial, h, True)
             cost = s.tilt * s.tilt * X + Y
             if cost < best:
                 best = cost
                 found[i, 0], found[i, 1], found[i, 2] = X, Y, n
-                for b in range(count):
-                    x[i, b] = h[b]
-                    for k in range(4):
-                        plans[i, k, b] = trial[k, b]
+                x[i], plans[i] = h, trial
             if not cost < inf or abs(cost - last) <= SETTLED * cost:
                 break
             last = cost
-            forward(s, edges, n, trial, h, LEAST_REACH * (s.b if s.cube > 0.0 else s.kick))
-            for b in range(n, count):  # any step before those would be the first
-                h[b] = max(h[n - 1], s.z0)
+            forward(s, quiet, edges, n, parts, h, trial, LEAST_REACH * (s.b if s.cube > 0.0 else s.kick))
+            for m in range(n * size, count * size):  # any step before those would be the first
+                h[m] = max(h[(n - 1) * size], s.z0)
     return found
 
 
 @kernel(error_model="numpy")
-def tails_of(rows, laws, of, x, plans, counted, caps):
+def tails_of(rows, laws, apart, size, of, x, plans, counted, caps):
     """The random and the certain cost of given plans: in a norm, or at an exponent within caps.
 
     Args:
-        rows: of the numbers of `Step`; `of` which plan each is about.
+        rows, apart, size: as for `plan`; `of` which plan each row is about.
         x, plans, counted: typical distances, fractions and counted blocks, plan by plan.
         caps: shape (plans, blocks), or (plans, 1) where none are needed.
     """
     found = empty((rows.shape[0], 2))
-    edges = empty(x.shape[1] + 1)
+    edges, parts = empty(x.shape[1] // size + 1), empty(size)
     for i in range(rows.shape[0]):
-        s, k = step_of(rows[i]), of[i]
+        s, quiet, k = step_of(rows[i, 0]), step_of(rows[i, rows.shape[1] - 1]), of[i]
+        law = law_of(laws, s)
+        cut_apart(apart[i], parts)
         cut_into(s.most, s.z0 > 0.0, edges)
-        found[i, 0], found[i, 1], _ = backward(s, laws, edges, int(counted[k]), x[k], plans[k], caps[k], False)
+        found[i, 0], found[i, 1], _ = backward(s, quiet, law, edges, int(counted[k]), parts, x[k], plans[k], caps[k], False)
     return found
 
 
@@ -370,7 +468,8 @@ def caps_of(rows, laws, lost, x, plans, counted):
     caps, sizes = empty(x.shape), empty(rows.shape[0])
     edges = empty(x.shape[1] + 1)
     for i in range(rows.shape[0]):
-        s = step_of(rows[i])
+        s = step_of(rows[i, 0])
+        law = law_of(laws, s)
         cut_into(s.most, s.z0 > 0.0, edges)
         count = int(counted[i])
         factor = exp(log(s.times * edges[count] / lost[i]) / s.order) * SUMS_UP
@@ -383,7 +482,7 @@ def caps_of(rows, laws, lost, x, plans, counted):
             if L > 0.0:
                 kept = 0.0
                 if block.A1 + block.C1 > 0.0:
-                    kept = norm(laws.tables[int(s.table)], laws.rays, block.A1, block.C1 * block.Q * s.c2)[0]
+                    kept = norm(law.table, law.rays, block.A1, block.C1 * block.Q * s.c2)[0]
                 at = max(sqrt(H), LEAST_REACH * s.b)
                 for _ in range(2 if L > 1.0 and s.cube > 0.0 else 1):
                     met = block.C1 * s.cross
