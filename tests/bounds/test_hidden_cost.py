@@ -14,7 +14,7 @@ from tests.bounds.strategies import powers
 from tests.convention import DEMONSTRATION, Accounting, Setting, curve, epsilon
 from tests.effort import proof
 from tests.truth.tails import check_tails, opened
-from zoexplore.bounds import hidden_cost
+from zoexplore.bounds import hidden_cost, plans
 from zoexplore.bounds.kernels import moments, profiles
 from zoexplore.bounds.kernels.gaussian import GAUSSIAN
 from zoexplore.bounds.run_arrays import RunArrays
@@ -179,7 +179,7 @@ def test_a_remainder_is_known_by_its_length_alone(changes):
     run = RUN.replace(lipschitz=inf, **{"xi": 1e-4} | changes)
     g, tails, _ = opened(run, Accounting())
     rows = hidden_cost._chosen(RunArrays.of(run).counted_by(Accounting()), Accounting(), g._solved)[0]
-    step = hidden_cost._steps(rows, np.ones((1, 1)))[0][0, 0]
+    step = plans.steps(rows, np.ones((1, 1)))[0][0, 0]
     assert step[8] == float(RunArrays.of(run).B_clip)  # of the cube's entries: no remainder among them
     assert tails is not None and g.epsilon > epsilon(run.replace(xi=0.0), "sharp")
 

@@ -11,9 +11,8 @@ from zoexplore.bounds.kernels.joint import joint_linear_norm, joint_norm
 from zoexplore.bounds.kernels.rounding import UP
 from zoexplore.bounds.run_arrays import RunArrays
 
-# The orders of the norm that batches are searched for, a tenth apart, so that runs of one K and d share their tables; and a few.
+# The orders of the norm that batches are searched for, a tenth apart, so that runs of one K and d share their tables.
 ORDERS = np.unique(np.round(1.1 ** np.arange(0, 104)))
-FIRST_ORDERS = np.array([2.0, 4.0, 8.0, 16.0, 31.0, 80.0, 252.0, 718.0, 2048.0])
 FINE_RAYS = 80
 KEPT_TABLES = 4096
 
@@ -128,11 +127,6 @@ def growth_of_squared_distance(K: float, d: float, order: float, r: float, low: 
     """The largest growth of a squared distance in a step of a linear model, or of a joint clip, where the clip may act."""
     c2 = norms.drift_constant(r, low, top, d, order, acting, False)
     return norms.norm(_table(K, d, order, r, low, top, 1.0, acting), RAYS, 1.0, c2)[0]
-
-
-def by_slope(rows: Rows) -> bool:
-    """Whether the length of gradients is counted on in any row; in the others it is infinite."""
-    return bool(np.isfinite(rows.data).any())
 
 
 def nearest_order(order) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Conversions of a Gaussian shift budget (docs/bounds.md, "From a budget")."""
 
 import sys
-from math import erf, erfc, exp, expm1, inf, isfinite, log, log1p, nan, sqrt
+from math import erf, erfc, exp, expm1, inf, log, log1p, sqrt
 
 from zoexplore.bounds.kernels.compiling import elementwise, kernel
 
@@ -148,28 +148,6 @@ def scalar_epsilon(conversion, rho, delta):
     if conversion == MIRONOV:
         return _mironov(rho, delta)
     return _cks(rho, delta) if conversion == CKS else _gaussian(rho, delta)
-
-
-@kernel(error_model="numpy")
-def _growth(conversion, rho, epsilon, delta):
-    """d delta/d rho at a fixed epsilon; nan where rho or delta is 0."""
-    if not (0.0 < rho < inf and 0.0 < delta < 1.0):
-        return nan
-    if conversion == GAUSSIAN:
-        mu = sqrt(2.0 * rho)
-        return exp(-0.5 * (epsilon / mu - 0.5 * mu) ** 2) / SQRT_2PI / mu
-    excess = _cks_excess(rho, delta) if conversion == CKS else sqrt(-log(delta) / rho)
-    return delta * excess * (1.0 + excess)
-
-
-@kernel(error_model="numpy")
-def scalar_share(conversion, rho, slope, epsilon, order, delta_p):
-    """The best share delta_f/delta, which solves delta_f = (d rho/d ln f) (d delta/d rho)/(2 order); `slope` is d rho/d ln f. The
-    right side is nearly proportional to delta_p = delta - delta_f. FIRST_SHARE where the equation has no use.
-    """
-    odds = slope * _growth(conversion, rho, epsilon, delta_p) / (2.0 * order * delta_p)
-    share = odds / (1.0 + odds)
-    return min(max(share, LEAST_SHARE), MOST_SHARE) if isfinite(share) else FIRST_SHARE
 
 
 @elementwise

@@ -1,0 +1,227 @@
+"""Plans of the sharper bound for many runs, and the tails of their random cost (docs/sharp.md, "Two recursions").
+
+Whatever is chosen here is sound: any fractions are, at any orders of the norm and any exponents.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from zoexplore.bounds.kernels import moments, norms
+from zoexplore.bounds.kernels import plans as kernels
+from zoexplore.bounds.kernels.blocks import blocks_of, edges_of
+from zoexplore.bounds.rows import RAYS, Rows, tabled
+
+MEAN = 1.0  # the order of the norm that is the mean: its plans are counted by exponential moments, others by norms
+TILT = 1.02  # by how much luck makes lengths longer in a plan for the mean
+ORDERS = np.sort(np.concatenate([2.0 ** np.arange(1, 12), 3 * 2.0 ** np.arange(0, 5)]))  # of the norms that tails are taken at
+THETAS = np.array([12.0, 25.0, 50.0, 100.0])  # of exponential moments, over the mean cost
+CAPS, LOST = (40.0, 100.0, 200.0), 1e-3  # orders of norms that caps are taken from; the chance that they fail, by delta
+ROUNDS = 8
+HIGH = 30.0  # a plan from distance 0 starts from what a step adds to it, or from so many times as much
+PARTS = 9  # of an epoch: the step that meets the record, and the others in so many parts less one with the same fractions
+
+
+@lru_cache(maxsize=8192)
+def _at_order(K, d, r, low, top, slowest, kind, order):
+    """(c_lambda^2, g, ell_lambda) at an order; at MEAN the means."""
+    if order == MEAN:
+        c2 = _drift_constant(K, d, r, low, top, slowest, kind, order)
+        return c2, np.sqrt(K / d), float(np.sqrt(2 / np.pi) * K / moments.mean_length(d))
+    c2 = norms.largest_drift_constant(r, low, top, slowest, d, order, kind, kind == norms.IDLE and K == d)
+    seen, half = (1.0, 1.0) if K == d else (norms.moment(K, d, order), norms.moment(K, d, np.ceil(order / 2)))
+    return c2, seen, float(moments.sum_norm(K, d, order, half))
+
+
+def _drift_constant(K, d, r, low, top, slowest, kind, order):
+    """c_lambda^2 as one number, of a joint clip too, whose norm otherwise has its own tables."""
+    if kind < norms.JOINT or d == 1:
+        certain = kind == norms.IDLE and K == d
+        return norms.largest_drift_constant(r, low, top, slowest, d, order, min(kind, norms.JOINT), certain)
+    shrink = (d - 1.5) / (d + 2 * order - 1.36)
+    return max(norms.joint_constant(*norms.slower(r, low, top, part), shrink) for part in (1.0, slowest))
+
+
+@lru_cache(maxsize=8192)
+def _of_drift(K, d, r, low, top, slowest, kind):
+    """(c_1, E chi_d, the largest squared drift over the squared distance, c_lambda^2 at the orders `kernels.TOPS`)."""
+    c1 = float(moments.sum_constant(r, low, top, slowest, d, kind > norms.IDLE))
+    if kind == norms.EACH and d > 1:
+        parts = [norms.slower(r, low, top, part) for part in (1.0, slowest)]
+        reach = max(q * q + max((q - a) * (q - a), (q - b) * (q - b)) for q, a, b in parts) + 1e-15  # powers would raise
+    else:
+        certain_c = float(norms.certain_constant(r, low, top, slowest, kind))
+        reach = certain_c * certain_c
+    tops = [_drift_constant(K, d, r, low, top, slowest, kind, order) for order in kernels.TOPS]
+    return c1, float(moments.mean_length(d)), reach, tuple(tops)
+
+
+_shape = lru_cache(maxsize=4096)(moments.tabled_excess)
+
+
+def _drifts(rows: Rows) -> tuple[np.ndarray, list[tuple[float, ...]]]:
+    """The index of each row's drift, and the distinct drifts."""
+    columns = (rows.K, rows.d, rows.r, rows.low, rows.top, rows.slowest, rows.acting, rows.linear)
+    if all((x == x[0]).all() for x in columns):
+        return np.zeros(rows.K.size, int), [tuple(float(x[0]) for x in columns)]
+    places: dict[tuple[float, ...], int] = {}
+    which = [places.setdefault(key, len(places)) for key in zip(*(x.tolist() for x in columns), strict=True)]
+    return np.array(which), [tuple(map(float, key)) for key in places]
+
+
+def _steps(rows: Rows, orders: np.ndarray, theta=0.0):
+    """Each row's `kernels.Step` at each of its orders, and the tables that the steps look up.
+
+    Args:
+        orders: of the norm, shape (rows, count).
+        theta: of exponential moments, of that shape; 0 for norms.
+    """
+    which, drifts = _drifts(rows)
+    known, of_order = np.unique(orders, return_inverse=True)
+    laws, first, place = np.unique(
+        which[:, None] * known.size + of_order.reshape(orders.shape), return_index=True, return_inverse=True
+    )
+    place = place.ravel()
+    each = [_at_order(*drifts[law // known.size][:7], known[law % known.size]) for law in laws.tolist()]
+    c2, g, ell = np.array(each).T[:, place]
+    table, tables = np.zeros(1, int), np.zeros((1, RAYS.shape[1]))
+    if known[-1] > MEAN:
+        some = rows.at(first // orders.shape[1])._replace(order=np.maximum(known[laws % known.size], 2.0))
+        some, tables = tabled(some)
+        table = some.table[place]
+    index, order = np.repeat(np.arange(rows.K.size), orders.shape[1]), orders.ravel()
+    rows, which = rows.at(index), which[index]
+    of_drift = [_of_drift(*drift[:7]) for drift in drifts]
+    c1, chi, reach = np.array([x[:3] for x in of_drift])[which].T
+    theta = np.broadcast_to(theta, orders.shape).ravel()
+    exponent = theta > 0
+    shapes = np.array([_shape(*drift[:2]) for drift in drifts]) if exponent.any() else np.zeros((1, 2, moments.PLACES))
+    cube, size = rows.cube > 0, order.size
+    tilt = np.where(_known(rows), 1.0, np.where(order > MEAN, rows.share ** (-0.5 / order), TILT))
+    B, e, own, data = rows.B, rows.remainder, rows.remainder_at_zero, np.where(cube, np.inf, rows.data)
+    seen = np.where(exponent, 1.0, g)
+    lucky, s2 = (tilt * g < 1) & ~exponent, (1 - rows.beta) / rows.d
+    with np.errstate(all="ignore"):
+        random = np.where(lucky & (tilt * g * data < B), g * data, 0.0)
+        first_random = np.where(lucky & (tilt * g * data + own < B), g * data, 0.0)
+        columns = (
+            rows.K, rows.d, 1 / (rows.beta / rows.K + s2), np.where(rows.K == rows.d, 0.0, 1 / s2), rows.most, rows.z0,
+            rows.times, cube, B, e, order, tilt, c2, np.where(cube, B / np.sqrt(rows.K) * c1 * ell, 0.0),
+            np.minimum(seen * data, B) + e, random, np.where(random > 0, 0.0, np.minimum(B, data)) + e,
+            np.minimum(seen * data + own, B), first_random, np.where(first_random > 0, own, np.minimum(B, data + own)),
+            table, theta, B * c1 / np.sqrt(rows.K) / chi, B * c1, reach, which,
+        )  # fmt: skip
+    cells = np.empty((len(columns), size))
+    for k, column in enumerate(columns):
+        cells[k] = column
+    return cells.T.copy()[:, None], kernels.Laws(tables, RAYS, shapes, np.array([x[3] for x in of_drift]))
+
+
+class Plans(NamedTuple):
+    """Typical distances, fractions, counted blocks and planned costs, row by row."""
+
+    x: np.ndarray
+    fractions: np.ndarray
+    counted: np.ndarray
+    cost: np.ndarray
+
+    def at(self, index) -> "Plans":
+        """Some of the plans."""
+        return Plans(*(column[index] for column in self))
+
+
+class Tails(NamedTuple):
+    """How often plans' costs exceed a number (`profiles.costs`), X, Y and power of shape (rows, tails): the first so many
+    by norms, the others by exponential moments, but for a probability `lost`, row by row.
+    """
+
+    X: np.ndarray
+    Y: np.ndarray
+    power: np.ndarray
+    norms: int
+    lost: np.ndarray
+
+    def at(self, index) -> "Tails":
+        """Those of some of the rows."""
+        return Tails(self.X[index], self.Y[index], self.power[index], self.norms, self.lost[index])
+
+    def exceeded(self, level) -> np.ndarray:
+        """The cost that each tail exceeds with a probability of at most `level`, shape (rows, tails)."""
+        with np.errstate(all="ignore"):
+            luck = -np.log(level)[:, None]
+            found = self.Y + self.X * np.exp(luck / self.power) if self.norms else self.X + luck / self.power
+            return np.nan_to_num(found, nan=np.inf)
+
+
+def _known(rows: Rows) -> np.ndarray:
+    """Whether nothing of a run's cost is random."""
+    return rows.certain & (rows.K == rows.d)
+
+
+def _parts(rows: Rows) -> int:
+    """What a step that meets the record, and those before it that do not, are cut into."""
+    return PARTS if rows.apart.any() else 1
+
+
+def steps(rows: Rows, orders: np.ndarray, theta=0.0):
+    """`_steps`, each followed by the same step without the record's part where some do not meet it."""
+    cells, laws = _steps(rows, orders, theta)
+    if not rows.apart.any():
+        return cells, laws
+    nothing = np.zeros(rows.B.size)
+    return np.concatenate([cells, _steps(rows._replace(B=nothing, data=nothing), orders, theta)[0]], axis=1), laws
+
+
+def plan(rows: Rows) -> Plans:
+    """A plan for each row's order."""
+    cells, laws = steps(rows, rows.order[:, None])
+    blocks = max(blocks_of(rows.most[of], far) for far in (False, True) if (of := rows.far == far).any())
+    size = blocks * _parts(rows)
+    x, fractions = np.empty((rows.K.size, size)), np.zeros((rows.K.size, 4, size))
+    met = cells[:, 0]
+    added = np.where(rows.cube > 0, rows.B + rows.remainder, met[:, 14])  # by a step to the distance
+    start = np.where(rows.far, rows.z0, np.where(rows.high, HIGH, 1.0) * added)
+    found = kernels.plan(cells, laws, rows.apart, _parts(rows), start, ROUNDS, x, fractions)
+    return Plans(x, fractions, found[:, 2], met[:, 11] ** 2 * found[:, 0] + found[:, 1])
+
+
+def _tails(rows: Rows, plans: Plans, orders, caps=None, theta=0.0):
+    """The random and the certain part of the plans' costs, each of shape (rows, orders)."""
+    count = orders.shape[1]
+    index = np.repeat(np.arange(rows.K.size), count)
+    cells, laws = steps(rows, orders, theta)
+    caps = np.ones((rows.K.size, 1)) if caps is None else caps
+    apart = np.repeat(rows.apart, count)
+    found = kernels.tails_of(cells, laws, apart, _parts(rows), index, plans.x, plans.fractions, plans.counted, caps)
+    return found[:, 0].reshape(-1, count), found[:, 1].reshape(-1, count)
+
+
+def exponents(rows: Rows, plans: Plans) -> Tails:
+    """Exponential moments of the plans' costs, within caps from the order at which these are the lowest."""
+    lost, caps, sizes = LOST * rows.delta, np.full(plans.x.shape, np.inf), np.full(rows.K.size, np.inf)
+    for order in CAPS:
+        tried, size = kernels.caps_of(
+            *_steps(rows, np.full((rows.K.size, 1), order)), lost, plans.x, plans.fractions, plans.counted
+        )
+        caps, sizes = np.where((size < sizes)[:, None], tried, caps), np.minimum(size, sizes)
+    theta = THETAS / plans.cost[:, None]
+    X, Y = _tails(rows, plans, np.full(theta.shape, MEAN), caps, theta)
+    return Tails(X + Y, np.zeros(X.shape), theta, 0, lost)
+
+
+def in_norms(rows: Rows, plans: Plans, orders=None) -> Tails:
+    """Norms of the plans' costs, at all orders or at those given."""
+    orders = np.tile(ORDERS, (rows.K.size, 1)) if orders is None else orders
+    X, Y = _tails(rows, plans, orders)
+    known = _known(rows)[:, None]
+    X, Y = np.where(known, 0.0, X), np.where(known, X + Y, Y)
+    return Tails(X, Y, orders, orders.shape[1], np.zeros(rows.K.size))
+
+
+def followed(rows: Rows, plans: Plans) -> tuple[np.ndarray, np.ndarray]:
+    """The distances that one row's plan leads to, block by block from the end, and the blocks' numbers of steps."""
+    count, step = int(plans.counted[0]), kernels.step_of(steps(rows, rows.order[:, None])[0][0, 0])
+    edges, z = edges_of(rows.most[0], bool(rows.far[0])), np.zeros(count)
+    kernels.forward(step, step, edges, count, np.ones(1), z, plans.fractions[0], 0.0)
+    return z, np.diff(edges[: count + 1]).astype(int)
