@@ -180,7 +180,7 @@ def test_a_remainder_is_known_by_its_length_alone(changes):
     g, tails, _ = opened(run, Accounting())
     rows = hidden_cost._chosen(RunArrays.of(run).counted_by(Accounting()), Accounting(), g._solved)[0]
     step = plans.steps(rows, np.ones((1, 1)))[0][0, 0]
-    assert step[8] == float(RunArrays.of(run).B_clip)  # of the cube's entries: no remainder among them
+    assert step["b"] == float(RunArrays.of(run).B_clip)  # of the cube's entries: no remainder among them
     assert tails is not None and g.epsilon > epsilon(run.replace(xi=0.0), "sharp")
 
 

@@ -71,7 +71,7 @@ def _drifts(rows: Rows) -> tuple[np.ndarray, list[tuple[float, ...]]]:
 
 
 def _steps(rows: Rows, orders: np.ndarray, theta=0.0):
-    """Each row's `kernels.Step` at each of its orders, and the tables that the steps look up.
+    """Each row's `kernels.STEP` at each of its orders, and the tables that the steps look up.
 
     Args:
         orders: of the norm, shape (rows, count).
@@ -97,7 +97,7 @@ def _steps(rows: Rows, orders: np.ndarray, theta=0.0):
     theta = np.broadcast_to(theta, orders.shape).ravel()
     exponent = theta > 0
     shapes = np.array([_shape(*drift[:2]) for drift in drifts]) if exponent.any() else np.zeros((1, 2, moments.PLACES))
-    cube, size = rows.cube > 0, order.size
+    cube = rows.cube > 0
     tilt = np.where(_known(rows), 1.0, np.where(order > MEAN, rows.share ** (-0.5 / order), TILT))
     B, e, own, data = rows.B, rows.remainder, rows.remainder_at_zero, np.where(cube, np.inf, rows.data)
     seen = np.where(exponent, 1.0, g)
@@ -105,17 +105,19 @@ def _steps(rows: Rows, orders: np.ndarray, theta=0.0):
     with np.errstate(all="ignore"):
         random = np.where(lucky & (tilt * g * data < B), g * data, 0.0)
         first_random = np.where(lucky & (tilt * g * data + own < B), g * data, 0.0)
-        columns = (
-            rows.K, rows.d, 1 / (rows.beta / rows.K + s2), np.where(rows.K == rows.d, 0.0, 1 / s2), rows.most, rows.z0,
-            rows.times, cube, B, e, order, tilt, c2, np.where(cube, B / np.sqrt(rows.K) * c1 * ell, 0.0),
-            np.minimum(seen * data, B) + e, random, np.where(random > 0, 0.0, np.minimum(B, data)) + e,
-            np.minimum(seen * data + own, B), first_random, np.where(first_random > 0, own, np.minimum(B, data + own)),
-            table, theta, B * c1 / np.sqrt(rows.K) / chi, B * c1, reach, which,
+        columns = dict(
+            K=rows.K, d=rows.d, per_S=1 / (rows.beta / rows.K + s2), per_s2=np.where(rows.K == rows.d, 0.0, 1 / s2),
+            most=rows.most, z0=rows.z0, times=rows.times, cube=cube, b=B, e=e, order=order, tilt=tilt, c2=c2,
+            cross=np.where(cube, B / np.sqrt(rows.K) * c1 * ell, 0.0),
+            kick=np.minimum(seen * data, B) + e, random=random, sure=np.where(random > 0, 0.0, np.minimum(B, data)) + e,
+            first=np.minimum(seen * data + own, B), first_random=first_random,
+            first_sure=np.where(first_random > 0, own, np.minimum(B, data + own)),
+            table=table, theta=theta, entry=B * c1 / np.sqrt(rows.K) / chi, along=B * c1, reach=reach, shape=which,
         )  # fmt: skip
-    cells = np.empty((len(columns), size))
-    for k, column in enumerate(columns):
-        cells[k] = column
-    return cells.T.copy()[:, None], kernels.Laws(tables, RAYS, shapes, np.array([x[3] for x in of_drift]))
+    cells = np.empty((order.size, 1), kernels.STEP)
+    for name, column in columns.items():
+        cells[name][:, 0] = column
+    return cells, kernels.Laws(tables, RAYS, shapes, np.array([x[3] for x in of_drift]))
 
 
 class Plans(NamedTuple):
@@ -180,10 +182,10 @@ def plan(rows: Rows) -> Plans:
     size = blocks * _parts(rows)
     x, fractions = np.empty((rows.K.size, size)), np.zeros((rows.K.size, 4, size))
     met = cells[:, 0]
-    added = np.where(rows.cube > 0, rows.B + rows.remainder, met[:, 14])  # by a step to the distance
+    added = np.where(rows.cube > 0, rows.B + rows.remainder, met["kick"])  # by a step to the distance
     start = np.where(rows.far, rows.z0, np.where(rows.high, HIGH, 1.0) * added)
     found = kernels.plan(cells, laws, rows.apart, _parts(rows), start, ROUNDS, x, fractions)
-    return Plans(x, fractions, found[:, 2], met[:, 11] ** 2 * found[:, 0] + found[:, 1])
+    return Plans(x, fractions, found[:, 2], met["tilt"] ** 2 * found[:, 0] + found[:, 1])
 
 
 def _tails(rows: Rows, plans: Plans, orders, caps=None, theta=0.0):
@@ -221,7 +223,7 @@ def in_norms(rows: Rows, plans: Plans, orders=None) -> Tails:
 
 def followed(rows: Rows, plans: Plans) -> tuple[np.ndarray, np.ndarray]:
     """The distances that one row's plan leads to, block by block from the end, and the blocks' numbers of steps."""
-    count, step = int(plans.counted[0]), kernels.step_of(steps(rows, rows.order[:, None])[0][0, 0])
+    count, step = int(plans.counted[0]), steps(rows, rows.order[:, None])[0][0, 0]
     edges, z = edges_of(rows.most[0], bool(rows.far[0])), np.zeros(count)
     kernels.forward(step, step, edges, count, np.ones(1), z, plans.fractions[0], 0.0)
     return z, np.diff(edges[: count + 1]).astype(int)

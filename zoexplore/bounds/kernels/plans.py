@@ -7,7 +7,7 @@ beside it, w <- w + G(v). F and G are convex and increasing, so that over a bloc
 from math import exp, inf, lgamma, log, sqrt
 from typing import NamedTuple
 
-from numpy import empty, ndarray
+from numpy import dtype, empty, ndarray
 
 from zoexplore.bounds.kernels.blocks import affine, cut_into
 from zoexplore.bounds.kernels.compiling import kernel
@@ -25,44 +25,29 @@ TOPS = 25.0, 50.0, 100.0, 200.0, 400.0, 800.0  # numbers of moments that an expo
 FEWEST, ENOUGH, MOST = 20.0, 2.9, 0.9  # how many there have to be, by the largest exponent, and that by them
 
 
-class Step(NamedTuple):
-    """A step's numbers at an order of the norm, or at an exponent (`hidden_cost._steps`). Lengths are in units of its noise."""
-
-    K: float
-    d: float
-    per_S: float
-    per_s2: float
-    most: float
-    z0: float
-    times: float
-    cube: float  # 1 where of the record's part every entry is known, else 0: its length alone
-    b: float  # the record's part entry by entry, and the remainder,
-    e: float  # of which only the length is known
-    order: float
-    tilt: float  # the tail's factor f: by how much what is random counts for more than what is certain
-    c2: float  # of the drift
-    cross: float  # by which a drift meets the record's part: half of what 2 sqrt(h) of it adds to a squared distance
-    kick: float  # the record's part and the remainder in the norm, where their length is known
-    random: float  # what they cost: in the norm,
-    sure: float  # and for certain
-    first: float  # the same three of a step from distance 0
-    first_random: float
-    first_sure: float
-    table: float
-    theta: float  # 0 for a norm
-    entry: float  # at an exponent: b c_1/(sqrt(K) E chi_d),
-    along: float  # b c_1,
-    reach: float  # and the most that the square of a drift can be of that of a distance
-    shape: float  # which of the tables of ln 1F1
-
-
-@kernel()
-def step_of(row):
-    """A row of numbers as a `Step`."""
-    return Step(
-        row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10], row[11], row[12], row[13],
-        row[14], row[15], row[16], row[17], row[18], row[19], row[20], row[21], row[22], row[23], row[24], row[25],
-    )  # fmt: skip
+# A step's numbers at an order of the norm, or at an exponent (`plans.steps`). Lengths are in units of its noise.
+STEP = dtype([(name, float) for name in (
+    "K", "d", "per_S", "per_s2", "most", "z0", "times",
+    "cube",  # 1 where of the record's part every entry is known, else 0: its length alone
+    "b",  # the record's part entry by entry, and the remainder,
+    "e",  # of which only the length is known
+    "order",
+    "tilt",  # the tail's factor f: by how much what is random counts for more than what is certain
+    "c2",  # of the drift
+    "cross",  # by which a drift meets the record's part: half of what 2 sqrt(h) of it adds to a squared distance
+    "kick",  # the record's part and the remainder in the norm, where their length is known
+    "random",  # what they cost: in the norm,
+    "sure",  # and for certain
+    "first",  # the same three of a step from distance 0
+    "first_random",
+    "first_sure",
+    "table",
+    "theta",  # 0 for a norm
+    "entry",  # at an exponent: b c_1/(sqrt(K) E chi_d),
+    "along",  # b c_1,
+    "reach",  # and the most that the square of a drift can be of that of a distance
+    "shape",  # which of the tables of ln 1F1
+)])  # fmt: skip
 
 
 class Block(NamedTuple):
@@ -80,7 +65,7 @@ class Block(NamedTuple):
     certain: float  # and for certain
 
 
-@kernel(error_model="numpy", forceinline=True)
+@kernel(error_model="numpy")
 def _block(s, alpha, pi, x, g):
     """The block's numbers; `g`, how much of a squared distance the span sees, only chooses how squares of sums are split."""
     C0, C1 = pi * pi * s.per_S, (1.0 - pi) ** 2
@@ -129,7 +114,7 @@ class Exponent(NamedTuple):
     p: float
 
 
-@kernel(error_model="numpy", forceinline=True)
+@kernel(error_model="numpy")
 def _quadratic(s, law, exponent, A, C):
     """ln E exp(p theta (A |x across|^2 + C |drift|^2)) at |x|^2 = h, from above."""
     scale = exponent.p * s.theta * exponent.h
@@ -147,7 +132,7 @@ def _quadratic(s, law, exponent, A, C):
     return min(scale * A + mean * part + luck + rest, largest)
 
 
-@kernel(error_model="numpy", forceinline=True)
+@kernel(error_model="numpy")
 def _along(s, exponent, C):
     """An upper bound on the cross term of record and drift, over the distance."""
     most = 2.0 * C * s.along
@@ -157,7 +142,7 @@ def _along(s, exponent, C):
     return min(s.K * absolute(other * 2.0 * C * s.entry) / other, most)
 
 
-@kernel(error_model="numpy", forceinline=True)
+@kernel(error_model="numpy")
 def _exponent(s, law, h, block, v):
     """Hoelder's exponent, balanced between the quadratic part and the sum of entries."""
     if s.cube == 0.0:
@@ -169,7 +154,7 @@ def _exponent(s, law, h, block, v):
     return Exponent(h, p if _along(s, Exponent(h, p), C) < 2.0 * C * s.along else 1.0)
 
 
-@kernel(error_model="numpy", forceinline=True)
+@kernel(error_model="numpy")
 def _value(s, law, block, exponent, v):
     """(F(v), G(v), and of a norm its slopes in A and in C)."""
     A, C = block.A0 + block.A1 * v, block.C0 + block.C1 * v
@@ -187,7 +172,7 @@ def _value(s, law, block, exponent, v):
     return (kept + met / block.x) * UP, met * block.x + own, in_A, in_C
 
 
-@kernel(error_model="numpy", forceinline=True)
+@kernel(error_model="numpy")
 def _other_end(v, F, L, falls):
     """A guess at a value that v does not pass in L steps."""
     if falls:
@@ -195,7 +180,7 @@ def _other_end(v, F, L, falls):
     return min(max(v + 2.0 * L * (F - v), 1.01 * v), 4.0 * (v + F))
 
 
-@kernel(error_model="numpy", forceinline=True)
+@kernel(error_model="numpy")
 def _chords(v, F, G, other, F_2, G_2, L):
     """(v, what is paid, the steps taken) after at most L steps by the lines through two values of F and of G; none where the
     lines leave the interval between the two.
@@ -234,7 +219,7 @@ def _advance(s, law, block, exponent, v, n):
     return v, w, in_A, in_C
 
 
-@kernel(error_model="numpy", forceinline=True)
+@kernel(error_model="numpy")
 def _fractions(s, v, x, g):
     """The best fractions (alpha, pi) of a step after which the square of the distance is worth v."""
     drift, f = sqrt(g) * x, s.tilt
@@ -247,7 +232,7 @@ def _fractions(s, v, x, g):
     return v / (v + s.per_s2), gain / (gain + price)
 
 
-@kernel(error_model="numpy", forceinline=True)
+@kernel(error_model="numpy")
 def _choose(s, v, x, plan, m, L, rate):
     """The best fractions of a part of L steps, in which the worth of a distance falls at about that rate."""
     between = v if L <= 1.0 else v / max(0.3, 1.0 + 0.25 * rate * L)
@@ -255,37 +240,30 @@ def _choose(s, v, x, plan, m, L, rate):
 
 
 @kernel(error_model="numpy", forceinline=True)
-def _part(s, law, cap, x, plan, m, v, L, choose, rate):
-    """(v, what is paid, what is paid for certain, the rate at which v fell) after L steps with the fractions of part m; with
-    `choose`, these become the best ones.
-    """
-    if choose:
-        _choose(s, v, x, plan, m, L, rate)
-    block = _block(s, plan[0, m], plan[1, m], x[m], max(plan[3, m], LEAST_SEEN))
-    exponent = _exponent(s, law, cap, block, v) if s.theta > 0.0 else Exponent(1.0, 1.0)
-    after, paid, in_A, in_C = _advance(s, law, block, exponent, v, L)
-    if choose and L > 0.0:
-        plan[2, m], plan[3, m] = in_A, in_C * s.c2
-        rate = max(0.0, log(v / after) / L) if m > 0 else 0.0
-    return after, paid, L * block.C0 * block.certain, rate
-
-
-@kernel(error_model="numpy", forceinline=True)
 def _period(s, quiet, law, cap, parts, x, plan, first, v, choose, rate):
-    """`_part` for all parts of a period, which stand from `first` on. Its last step, the first on the way back, meets the record;
-    the others are `quiet`. On all records there is one part.
+    """(v, what is paid, what is paid for certain, the rate at which v fell) after a period whose parts stand from `first` on.
+
+    Its last step, the first on the way back, meets the record; the others are `quiet`. On all records there is one part. With
+    `choose`, the fractions become the best ones.
     """
-    v, w, sure, fell = _part(s, law, cap, x, plan, first, v, parts[0], choose, rate)
-    v = max(v, LEAST_WORTH * s.per_S)
-    if parts.size == 1:
-        return v, w, sure, fell
-    for j in range(1, parts.size):
-        v, paid, certain, rate = _part(quiet, law, cap, x, plan, first + j, v, parts[j], choose, rate)
-        v, w, sure = max(v, LEAST_WORTH * s.per_S), w + paid, sure + certain
+    w = sure = 0.0
+    for j in range(parts.size):
+        m, L, before, step = first + j, parts[j], v, s if j == 0 else quiet
+        if choose:
+            _choose(step, v, x, plan, m, L, rate)
+        block = _block(step, plan[0, m], plan[1, m], x[m], max(plan[3, m], LEAST_SEEN))
+        exponent = _exponent(step, law, cap, block, v) if step.theta > 0.0 else Exponent(1.0, 1.0)
+        v, paid, in_A, in_C = _advance(step, law, block, exponent, v, L)
+        v = max(v, LEAST_WORTH * s.per_S)
+        w, sure = w + paid, sure + L * block.C0 * block.certain
+        if choose and L > 0.0:
+            plan[2, m], plan[3, m] = in_A, in_C * step.c2
+            if m > 0 and (j > 0 or parts.size == 1):
+                rate = max(0.0, log(before / v) / L)
     return v, w, sure, rate
 
 
-@kernel(error_model="numpy", forceinline=True)
+@kernel(error_model="numpy")
 def backward(s, quiet, law, edges, count, parts, x, plan, caps, choose):
     """The recursion from the end of the run to its start: its random cost, its certain cost, and the number of counted blocks.
 
@@ -314,7 +292,7 @@ def backward(s, quiet, law, edges, count, parts, x, plan, caps, choose):
             chosen = False
             other, tried = _other_end(v, F, n, F <= v), 0.0
             while tried == 0.0:
-                F_2, G_2, _, _ = _period(s, quiet, law, cap, parts, x, plan, m, other, False, rate)
+                F_2, G_2, _, _ = _period(s, quiet, law, cap, parts, x, plan, m, other, chosen, rate)
                 after, paid, tried = _chords(v, F, G, other, F_2, G_2, n)
                 other = 0.5 * other if other > 1e-3 * v else 0.0
             v, w, Y, n = after, w + paid, Y + tried * sure, n - tried
@@ -334,7 +312,7 @@ def backward(s, quiet, law, edges, count, parts, x, plan, caps, choose):
     return s.times * X_best * SUMS_UP, s.times * Y_best * SUMS_UP, blocks
 
 
-@kernel(error_model="numpy", forceinline=True)
+@kernel(error_model="numpy")
 def _grow(s, keep, left, g, h, L):
     """(h after L steps, its mean over their starts), nearly."""
     if s.cube > 0.0:
@@ -351,7 +329,7 @@ def _grow(s, keep, left, g, h, L):
     return end, mean
 
 
-@kernel(error_model="numpy", forceinline=True)
+@kernel(error_model="numpy")
 def _follow(s, quiet, parts, x, plan, first, at, floor):
     """The squared distance after a period, from one before it; `x` become the typical distances of its parts."""
     for j in range(parts.size - 1, -1, -1):
@@ -371,7 +349,8 @@ def forward(s, quiet, edges, count, parts, x, plan, floor):
         m, n = b * size, edges[b + 1] - edges[b]
         if b == count - 1 and s.z0 == 0.0:
             at, n = (1.0 - plan[1, m]) ** 2 * s.first * s.first, n - 1.0
-            x[m : m + size] = max(sqrt(at), floor) if size > 1 else floor
+            for j in range(size):
+                x[m + j] = max(sqrt(at), floor) if size > 1 else floor
         if size == 1:
             parts[0], n = n, min(n, 1.0)
         if n > 1.0:  # two periods say how the others go on
@@ -401,8 +380,7 @@ def plan(rows, laws, apart, size, starts, rounds, x, plans):
     """Rounds for every row: fractions and costs backward along typical distances, these forward, until the cost stands.
 
     Args:
-        rows: the numbers of `Step`, of one that meets the record and, if there are others, of one that does not; shape
-            (rows, 1 or 2, numbers).
+        rows: of `STEP`, one that meets the record and, if there are others, one that does not; shape (rows, 1 or 2).
         apart: the steps between two that meet it, row by row.
         size: the parts that a period is cut into.
         starts: the distances to start from, row by row.
@@ -415,13 +393,13 @@ def plan(rows, laws, apart, size, starts, rounds, x, plans):
     edges, parts = empty(x.shape[1] // size + 1), empty(size)
     h, trial = empty(x.shape[1]), empty((4, x.shape[1]))
     for i in range(rows.shape[0]):
-        s, quiet = step_of(rows[i, 0]), step_of(rows[i, rows.shape[1] - 1])
+        s, quiet = rows[i, 0], rows[i, rows.shape[1] - 1]
         law = law_of(laws, s)
         cut_apart(apart[i], parts)
         count = cut_into(s.most, s.z0 > 0.0, edges)
         part = norm(law.table, law.rays, 1.0, s.c2)[2] if s.order > 1.0 else s.K / s.d
-        h[:] = starts[i]
-        trial[:2], trial[2], trial[3] = 1.0, 1.0, part * s.c2
+        for m in range(h.size):
+            h[m], trial[0, m], trial[1, m], trial[2, m], trial[3, m] = starts[i], 1.0, 1.0, 1.0, part * s.c2
         best, last = inf, inf
         found[i, 0], found[i, 1], found[i, 2] = inf, inf, count
         for _ in range(rounds):
@@ -430,7 +408,10 @@ def plan(rows, laws, apart, size, starts, rounds, x, plans):
             if cost < best:
                 best = cost
                 found[i, 0], found[i, 1], found[i, 2] = X, Y, n
-                x[i], plans[i] = h, trial
+                for m in range(h.size):
+                    x[i, m] = h[m]
+                    for k in range(4):
+                        plans[i, k, m] = trial[k, m]
             if not cost < inf or abs(cost - last) <= SETTLED * cost:
                 break
             last = cost
@@ -452,7 +433,7 @@ def tails_of(rows, laws, apart, size, of, x, plans, counted, caps):
     found = empty((rows.shape[0], 2))
     edges, parts = empty(x.shape[1] // size + 1), empty(size)
     for i in range(rows.shape[0]):
-        s, quiet, k = step_of(rows[i, 0]), step_of(rows[i, rows.shape[1] - 1]), of[i]
+        s, quiet, k = rows[i, 0], rows[i, rows.shape[1] - 1], of[i]
         law = law_of(laws, s)
         cut_apart(apart[i], parts)
         cut_into(s.most, s.z0 > 0.0, edges)
@@ -468,7 +449,7 @@ def caps_of(rows, laws, lost, x, plans, counted):
     caps, sizes = empty(x.shape), empty(rows.shape[0])
     edges = empty(x.shape[1] + 1)
     for i in range(rows.shape[0]):
-        s = step_of(rows[i, 0])
+        s = rows[i, 0]
         law = law_of(laws, s)
         cut_into(s.most, s.z0 > 0.0, edges)
         count = int(counted[i])
