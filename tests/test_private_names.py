@@ -51,6 +51,7 @@ READ = {
     ("server/serving.py", "_tornado"): lambda: "self._tornado" in inspect.getsource(BaseServer),
     ("server/websocket.py", "_token"): lambda: "self._token" in inspect.getsource(WSHandler),
     ("views/notebooks.py", "_comm"): lambda: JupyterComm("id")._comm is None,
+    ("views/notebooks.py", "_update"): lambda: {"ref", "model"} <= inspect.signature(pn.pane.HTML._update).parameters.keys(),
     ("views/notebooks.py", "_get_model"): lambda: "comm" in inspect.signature(pn.Column._get_model).parameters,
 }
 # What is still written, or put in the place of another library's: to be emptied, and nothing is to be added.

@@ -32,7 +32,7 @@ def notebook_page(page, console_errors):
     serve_panel_here(page, DIST_DIR)
     page.set_viewport_size({"width": 1280, "height": 1000})
     yield page
-    ours = [error for error in console_errors if PANEL not in error and not of_the_splash(error) and not of_a_shared_sheet(error)]
+    ours = [error for error in console_errors if PANEL not in error and not of_the_splash(error)]
     console_errors[:] = ours
 
 
@@ -40,14 +40,6 @@ def of_the_splash(error):
     """Whether JupyterLab took its own splash screen away twice: no code but its core's had a part in it."""
     frames = re.findall(r"^ +at (.*)$", error, re.MULTILINE)
     return "removeChild" in error and bool(frames) and all("/static/lab/jlab_core." in frame for frame in frames)
-
-
-def of_a_shared_sheet(error):
-    """Whether Panel sent an output of the notebook a style sheet of its own by the id that it has in another output.
-
-    Panel 1.9.4 keeps one cache of sheets for all outputs of a kernel. That update is lost there, and the next is not.
-    """
-    return re.search(r"reference \S+ isn't known", error) is not None and "_decode_plain_array" in error
 
 
 def drawn_at(page, part):

@@ -1,4 +1,4 @@
-"""What a notebook is sent: in the order in which it was sent, before its page is ready too; style sheets inline, all at once."""
+"""What a notebook is sent: in the order in which it was sent, before its page is ready too; style sheets inline, once for all."""
 
 import asyncio
 import json
@@ -11,6 +11,8 @@ from bokeh.document.models import DocumentModelManager
 from bokeh.models import ImportedStyleSheet, UIElement
 from panel.io.model import add_to_doc
 from panel.io.notebook import JupyterCommManagerBinary, patch_inline_stylesheets
+from panel.io.state import set_curdoc
+from panel.models.markup import HTML
 
 from tests.waiting import until
 from zoexplore.views import Explorer
@@ -58,6 +60,22 @@ def test_style_sheets_are_inline_before_a_document_is_searched_for_each(monkeypa
         patch_inline_stylesheets(model)
     assert not any(urls(model) for model in shown) and len(searched) <= 1  # for a column of Panel's own
     assert all(sheet.document is document for model in shown for sheet in model.stylesheets if not isinstance(sheet, str))
+
+
+def test_a_text_that_two_outputs_share_sends_no_style_sheet_again(monkeypatch):
+    """Else Panel sends one by the id that it has in the output whose slider moved, which the other does not know."""
+    monkeypatch.setattr(pn.config, "inline", True)
+    outputs, words = [Document(), Document()], widgets.html("before", "words")
+    for output in outputs:
+        add_to_doc(widgets.component("curves", words).get_root(output, JupyterCommManagerBinary.get_server_comm()), output, True)
+
+    async def moved():
+        with set_curdoc(outputs[0]):
+            words.object = "after < now"
+
+    asyncio.run(moved())
+    shown = [output.select_one({"type": HTML}) for output in outputs]
+    assert [text.text for text in shown] == ["after &lt; now"] * 2 and not any(urls(text) for text in shown)
 
 
 def test_where_notebooks_load_style_sheets_they_stay_addresses(monkeypatch):

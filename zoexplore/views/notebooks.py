@@ -1,11 +1,13 @@
-"""`Component`: parts that reach a notebook's page quickly and in order.
+"""`Component` and `Text`: parts that reach a notebook's page quickly and in order.
 
 Panel inlines a notebook's style sheets model by model, after each of which Bokeh searches the whole document: nine seconds for
 the explorer. It also retries changes from before the page exists, each by its own timer, so that a later one may arrive first: a
-complete map ended as its coarse version. Both are mended here for our own components alone.
+complete map ended as its coarse version. With a text it sends its pane's style sheets again, by ids that another cell's output
+may have given them, and that update is lost. All three are mended here for our own components alone.
 """
 
 import asyncio
+from html import escape
 from types import SimpleNamespace
 from typing import Any
 from weakref import WeakSet
@@ -44,6 +46,13 @@ class InOrder(JupyterComm):
         for message in self._early:
             page.send(**message)
         self._early.clear()
+
+
+class Text(pn.pane.HTML):
+    """HTML whose changes send the text alone."""
+
+    def _update(self, ref: str, model: Any) -> None:
+        model.text = escape(self.object)
 
 
 class Named(pn.custom.JSComponent):

@@ -50,7 +50,7 @@ class Attack(View):
         self.legend = Legend(symbol="", muted=list(UNASKED))
         labels = {"fpr": "false alarms", "prior": "chance of membership before", "guess": "chance to guess the record"}
         self.boxes = {name: percent(self, name, label) for name, label in labels.items()}
-        self.refused = pn.pane.HTML("", visible=False, stylesheets=[theme.css("notice")], margin=0)
+        self.refused = widgets.Text("", visible=False, stylesheets=[theme.css("notice")], margin=0)
         self.measures = widgets.html("", "measures")
         self.param.watch(self._write, list(labels))
         for box in self.boxes.values():

@@ -189,7 +189,7 @@ class Controls(pn.viewable.Viewer):
         }
         self.known = self._known()
         self.top: list[pn.viewable.Viewable] = []  # above the dials: presets and reset
-        self.notice = pn.pane.HTML("", visible=False, **widgets.look("notice", margin=0))
+        self.notice = widgets.Text("", visible=False, **widgets.look("notice", margin=0))
         self.state.param.watch(self._write_notice, ["refusal", "note"])
         self._lock()
 

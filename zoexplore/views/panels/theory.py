@@ -77,7 +77,7 @@ class Errata(View):
         return widgets.component("errata", _html(_PRINTED), self.printed, _html(_errata(), "errata"), *derived)
 
 
-def _proof(reference: Reference, title: str = "") -> tuple[pn.widgets.Toggle, pn.pane.HTML]:
+def _proof(reference: Reference, title: str = "") -> tuple[pn.widgets.Toggle, widgets.Text]:
     """A button that shows a section of the project's proofs, rendered when first opened."""
     of = "" if reference.heading == "Proof" else f": {reference.heading}"
     toggle = widgets.toggle(title or f"Statement and proof{of}", "wrapped", margin=(4, 0, 0, 0))
@@ -109,11 +109,11 @@ def _linked(source: str) -> str:
     return _DOI.sub(lambda found: link(f"https://doi.org/{found[1]}", found[0]), text)
 
 
-def _html(text: str, *sheets: str, **more: Any) -> pn.pane.HTML:
+def _html(text: str, *sheets: str, **more: Any) -> widgets.Text:
     return widgets.html(text, "words", *sheets, **more)
 
 
-def _math(text: str) -> pn.pane.HTML:
+def _math(text: str) -> widgets.Text:
     """A pane for TeX; Markdown would interpret underscores and backslashes."""
     return widgets.html(text, "math", disable_math=False)
 

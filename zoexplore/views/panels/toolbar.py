@@ -166,7 +166,7 @@ class Files(pn.viewable.Viewer):
         return widgets.stack(self.toggle, self.drawer)
 
 
-def _words(text: str) -> pn.pane.HTML:
+def _words(text: str) -> widgets.Text:
     return widgets.label(text, "beside")
 
 

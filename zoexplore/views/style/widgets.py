@@ -11,7 +11,7 @@ from typing import Any
 import panel as pn
 import param
 
-from zoexplore.views.notebooks import Component
+from zoexplore.views.notebooks import Component, Text
 from zoexplore.views.style import theme
 
 
@@ -20,22 +20,22 @@ def look(kind: str, *sheets: str, **more: Any) -> dict[str, Any]:
     return {"css_classes": [f"zx-{kind}"], "stylesheets": [theme.css(kind, *sheets)], **more}
 
 
-def html(text: str = "", *sheets: str, **more: Any) -> pn.pane.HTML:
+def html(text: str = "", *sheets: str, **more: Any) -> Text:
     """Text that fills the width."""
-    return pn.pane.HTML(text, stylesheets=[theme.css("text", *sheets)], **theme.STRETCH | more)
+    return Text(text, stylesheets=[theme.css("text", *sheets)], **theme.STRETCH | more)
 
 
-def short(text: str = "", *sheets: str, **more: Any) -> pn.pane.HTML:
+def short(text: str = "", *sheets: str, **more: Any) -> Text:
     """Text that takes its own width, for a row or a cell."""
-    return pn.pane.HTML(text, stylesheets=[theme.css("text", *sheets)], **{"margin": 0} | more)
+    return Text(text, stylesheets=[theme.css("text", *sheets)], **{"margin": 0} | more)
 
 
-def answer(kind: str) -> pn.pane.HTML:
+def answer(kind: str) -> Text:
     """A view's text, which shows when it is out of date (`View.veil`)."""
-    return pn.pane.HTML("", css_classes=[f"zx-{kind}"], stylesheets=[theme.root("text", kind, "waiting")], **theme.STRETCH)
+    return Text("", css_classes=[f"zx-{kind}"], stylesheets=[theme.root("text", kind, "waiting")], **theme.STRETCH)
 
 
-def label(text: str, *sheets: str) -> pn.pane.HTML:
+def label(text: str, *sheets: str) -> Text:
     """The label of a row or group of widgets."""
     return short(f'<p class="label">{text}</p>', *sheets)
 
