@@ -80,3 +80,5 @@ def serve_panel_here(page, folder):
         route.fulfill(path=path, content_type=guess_type(path.name)[0])
 
     page.route(f"{PANEL}**", answer)
+    # A notebook's layout of previews, as the part of Panel that is off here gives it where there is none.
+    page.route("**/panel-preview/layout/**", lambda route: route.fulfill(json={}))
