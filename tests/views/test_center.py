@@ -131,8 +131,10 @@ def test_formulas_have_the_numbers_where_they_apply(setting, schedule):
 @pytest.mark.parametrize("bound", BOUNDS)
 def test_no_loss_in_a_formula_is_below_the_true_one(bound, sigma):
     g = guarantee(DEMONSTRATION.replace(sigma=sigma), bound)
-    budget, epsilon = re.search(r"= ([^=]*)\\quad\\Rightarrow\\ \\varepsilon = (.*)", substituted(g)[-1]).groups()
-    assert g.rho <= of_tex(budget) <= 1.001 * g.rho and g.epsilon <= of_tex(epsilon) <= 1.001 * g.epsilon
+    budget, epsilon = re.search(r"(?:= ([^=]*)\\quad\\Rightarrow\\ )?\\varepsilon = (.*)", substituted(g)[-1]).groups()
+    assert g.epsilon <= of_tex(epsilon) <= 1.001 * g.epsilon
+    averaged = bound in ("composition", "sharp")  # over what hiding may cost: epsilon is no consequence of one rho
+    assert averaged if budget is None else g.rho <= of_tex(budget) <= 1.001 * g.rho and not averaged
     if bound == "theorem":
         parts = [of_tex(part) for part in re.findall(r"underbrace{([^_]*)}_", substituted(g)[-1])]
         assert len(parts) == 2 and g.rho <= sum(parts) <= 1.002 * g.rho

@@ -146,8 +146,8 @@ class Bound:
         bare: whether its name takes no article.
         style: how its curve is drawn; one of a few spare styles where None.
         explain: why it gives what it gives, in a sentence or two for somebody who has not read the paper.
-        substitute: its formula with a run's numbers, in TeX: lines of what is given, and last what rho is; the value of rho
-            alone where it is not given.
+        substitute: its formula with a run's numbers, in TeX: lines of what is given, and last what rho is: "" where
+            epsilon does not follow from rho, and r"\rho" where only its value is given.
     """
 
     id: str

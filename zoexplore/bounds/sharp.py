@@ -147,8 +147,8 @@ def substitute(g: "Guarantee") -> tuple[str, ...]:
     return (
         rf"c = {bound_in_tex(float(runs.c))},\quad B = {bound_in_tex(float(runs.B) * unit)},\quad"
         rf" S = {format_tex(float(runs.s1 + runs.s2) * unit**2)},\quad s_2 = {format_tex(float(runs.s2) * unit**2)}",
-        rf"{counted_in_tex(g)}\ z = {bound_in_tex(g.start)},\quad \delta_f = {bound_in_tex(g.delta_f)}",
-        r"\rho",
+        rf"{counted_in_tex(g)}\ z = {bound_in_tex(g.start)}",
+        "" if g.delta_f > 0 else r"\rho",  # the loss is averaged over its cost, unless that is certain
     )
 
 

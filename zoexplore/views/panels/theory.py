@@ -98,7 +98,8 @@ def substituted(g: Guarantee) -> list[str]:
     if not g.valid or not g.rho >= 0:
         return []
     *given, formula = BOUNDS[g.bound].substitute(g)
-    return [*given, rf"{formula}{QUAD}= {bound_in_tex(g.rho)}{QUAD}\Rightarrow\ \varepsilon = {bound_in_tex(g.epsilon)}"]
+    budget = rf"{formula} = {bound_in_tex(g.rho)}{QUAD}\Rightarrow\ " if formula else ""
+    return [*given, rf"{budget}\varepsilon = {bound_in_tex(g.epsilon)}"]
 
 
 def _linked(source: str) -> str:
