@@ -63,7 +63,7 @@ class Rows(NamedTuple):
             runs.B_clip, runs.B_lipschitz, runs.remainder, runs.remainder_at_zero, runs.delta, runs.releases,
             most, z0, far, high, beta, 9.0, FIRST_SHARE, 0, 0.0, 0.0,
         )  # fmt: skip
-        return cls(*(np.array(np.broadcast_to(x, (size,))) for x in columns))
+        return cls(*(np.full(size, x) for x in columns))
 
     def at(self, index) -> "Rows":
         """Some of the rows, in any order, repeated or not."""
