@@ -29,6 +29,9 @@ def _hidden_states():
         for schedule in SCHEDULES:
             for setting in (DEMONSTRATION, TOGETHER, ON_BATCHES["without-replacement"]):
                 curve(setting, "T", [1, 100], accounting=Accounting("cks", sensitivity, schedule))
+    for linear in (False, True):
+        acting = DEMONSTRATION.replace(clipping="joint", lipschitz=inf, linear=linear)
+        curve(acting, "T", [1, 100], ["sharp"], Accounting("cks"))
     steps = [guarantee(preset.setting, bound, Accounting("cks")).trajectory for preset in PRESETS.values() for bound in BOUNDS]
     assert any(steps)
 
@@ -41,13 +44,29 @@ def _compositions():
     Losses(N=200.0, rho=0.0, q=0.0032, mu=0.625).delta(0.2)
 
 
+def _steps():
+    """The mechanism's: sums of numbers of every size, and random ones in single precision."""
+    import torch
+
+    from zoexplore.mechanism.checksums import checksums, of_records
+    from zoexplore.mechanism.rng import MANY, Replay, Sources, normal
+
+    kinds = torch.uint8, torch.float16, torch.float32, torch.float64
+    numbers = [torch.ones(4, 3, dtype=kind) for kind in kinds]
+    assert len(checksums(numbers)) == len(of_records(numbers, 4))
+    noise = Sources(1, 2).noise
+    normal(noise, (MANY,), dtype=torch.float32)
+    Replay(noise, [MANY], torch.device("cpu")).fill(0, torch.empty(MANY))
+
+
 def _compile_all():
     """On two cores, and without a look for garbage, which would take an eighth of the time."""
     gc.disable()
     with ProcessPoolExecutor(1) as beside:
         compositions = beside.submit(_compositions)
+        steps = beside.submit(_steps)
         _hidden_states()
-        compositions.result()
+        compositions.result(), steps.result()
     call_all()
 
 

@@ -182,7 +182,7 @@ def test_tuning_never_sees_the_test_part():
 
 
 def test_no_cell_spends_more_than_its_part_and_each_repeats_its_best(monkeypatch):
-    monkeypatch.setattr("benchmarks.frontier.search.SPEND", most_spent := 3e9)
+    monkeypatch.setattr("benchmarks.frontier.search.SPEND", most_spent := 1e9)
     task = small_task("softmax", n=200)
     found = Search(task, [("aggzo", 1.0), ("dp-sgd", 1.0)], draw=0)
     spent = {key: 0.0 for key in found.keys}

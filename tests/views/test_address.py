@@ -77,7 +77,7 @@ def test_what_cannot_be_used_is_said_and_the_rest_is_used(address):
 
 
 def test_an_explorer_opens_at_an_address():
-    last = "helps"
+    last = "inside"
     explorer = Explorer(search=f"?T=9&tab={last}&against=sigma&schedule=optimal&sensitivity=least")
     assert explorer.state.setting == DEMONSTRATION.replace(T=9)
     assert explorer.state.accounting == Accounting(schedule="optimal")
