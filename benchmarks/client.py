@@ -26,7 +26,7 @@ async def token_of(origin: str, query: str = "", address: str = "") -> str:
 
 
 async def loaded(origin: str, query: str = "", address: str = "") -> tuple[str, str]:
-    """Load the page: the token that its websocket needs, and the cookie by which a proxy knows the way back to its process."""
+    """Load the page: the token that its websocket needs, and the cookie by which a proxy finds its process again."""
     page = await AsyncHTTPClient(max_clients=500).fetch(
         f"http://{origin}/app{query}", headers=forwarded(address), request_timeout=PATIENCE, connect_timeout=PATIENCE
     )

@@ -1,7 +1,7 @@
 """Key press to redraw: from an arrow key on a slider to the canvas strokes that follow, in headless Chromium.
 
 "redrawn" is the end of the first burst of strokes: the figure shows the new values. "last stroke" counts repaints too,
-which follow where a text beside the figure has changed. No value is visited twice, so that nothing is remembered. A bare Panel
+which follow where a text beside the figure has changed. No value is visited twice, so that no answer is cached. A bare Panel
 page, which computes nothing (benchmarks/bare.py), is measured in the same browser.
 """
 

@@ -45,7 +45,7 @@ class Process:
 
 
 async def moves(reader: Reader, until: float, start: float, places: Iterator[int]) -> list[float]:
-    """A reader who moves a slider every few seconds, by so many places from where it is: seconds to each redraw."""
+    """A reader who moves a slider every few seconds, by the given places: seconds to each redraw."""
     found: list[float] = []
     slider = reader.find("Slider", SLIDER)
     value = slider["attributes"]["value"]
@@ -60,8 +60,8 @@ async def moves(reader: Reader, until: float, start: float, places: Iterator[int
 async def steady(
     origin: str, sessions: int, seconds: float, own: int = 0, field: str = RECORDS, process: Process | None = None
 ) -> tuple[list[float], float]:
-    """All readers' redraws, and MB a session. With `own` every reader has a run that nobody else has, with that number in a
-    field or a few more, and moves the slider to where it has not been: nothing is remembered.
+    """All readers' redraws, and MB a session. With `own` every reader has a run of their own and moves the slider to new
+    values, so that no answer is cached.
     """
     before = process.holds()[0] if process else 0.0
     readers = await opened(origin, sessions)
@@ -136,8 +136,8 @@ def quantiles(name: str, waits: list[float]) -> tuple[str, ...]:
 
 
 async def crowds(origin: str, sizes: list[int], of_batches: list[int], seconds: float) -> list[tuple[str, ...]]:
-    """A row for so many readers at values of their own, on the full batch and then on batches; each is printed as it comes, since
-    a server that cannot keep up takes minutes. Of a crowd that does not even come in, the row says so.
+    """A row for each number of readers at values of their own, on the full batch and then on batches. Rows are printed as
+    they come: a server that cannot keep up takes minutes. Of a crowd that does not even come in, the row says so.
     """
     rows = []
     for kind, field, numbers in (("the full batch", RECORDS, sizes), ("batches", BATCH, of_batches)):

@@ -1,5 +1,5 @@
-"""A step of `NoisyZOGD` against seed replay with noise, written as it mostly is, and against steps of DPZero and MeZO: time, peak
-memory and launches, and the time that follows for larger models.
+"""A step of `NoisyZOGD` against seed replay with noise and against steps of DPZero and MeZO: time, peak memory, launches, and
+an estimate for larger models.
 
 `python -m benchmarks.mechanism` prints it as ratios; `python -m benchmarks.mechanism 1e8 --directions 1 4` for other sizes, which
 takes eight times the parameters' memory; `--device cuda --kind bfloat16` on a GPU.
@@ -112,7 +112,7 @@ def made(way, d, K, kind, device):
 
 
 def seconds(d, K, kind, device, repeats):
-    """Of one step of either way, by turns; processor time on a CPU, so that other work matters little."""
+    """Of one step of each, in alternation; processor time on a CPU, so that other work matters little."""
     clock = process_time if device == "cpu" else perf_counter
     steps = {way: made(way, d, K, kind, device)[0] for way in WAYS}
     spent: dict[str, list[float]] = {way: [] for way in WAYS}
@@ -128,7 +128,7 @@ def seconds(d, K, kind, device, repeats):
 
 
 def share_of_checksums(d, K, kind, device, repeats):
-    """Of a step's time, what it takes to compare all bits of the model with what the last one left and to note them anew."""
+    """The part of a step's time that compares all bits of the model with those after the last step, and records them."""
     clock, own, spent = process_time if device == "cpu" else perf_counter, checksums._of_rows, [0.0]
 
     def timed(*given):
@@ -181,7 +181,7 @@ def peak(way, d, K, kind, device):
     gc.collect()
     ctypes.CDLL("libc.so.6").malloc_trim(0)  # else what the first step freed would not be seen again
     with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")  # Linux counts the highest anew from here, and misses nothing, as a look now and then would
+        file.write("5")  # Linux records the peak from here on, which sampling could miss
     before = _memory("VmRSS")
     step()
     return 1 + (max(_memory("VmHWM") - before, 0) + kept) / size

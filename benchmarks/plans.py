@@ -81,7 +81,7 @@ CASES = {key: of_published(run) for key, run in RUNS.items()} | {
 
 
 def sentences(n: int, tokens: int) -> tuple[Tensor, Tensor]:
-    """Half of the tokens tell the class. The rest tell nothing, and are the rarer the later they come, as words of a language."""
+    """Half of the tokens occur in one class alone. The rest occur in both, with frequencies that fall as those of words do."""
     label, rest = torch.randint(2, (n,)), tokens - 2 * TELLING
     telling = torch.randint(TELLING, (n, LENGTH)) + TELLING * label[:, None]
     others = 2 * TELLING + (rest ** torch.rand(n, LENGTH)).long().clamp(max=rest - 1)
@@ -132,7 +132,7 @@ def learned(model: Sentences, data: tuple[Tensor, Tensor]) -> tuple[float, float
 
 
 def row(key: str, parameters: int, steps: int, minutes: float) -> tuple[str, ...]:
-    """Of the table, after training by a plan for so many steps, or for as many as are begun within so many minutes."""
+    """A row of the table, after training by a plan for `steps` steps, or as many as begin within `minutes`."""
     torch.manual_seed(1)
     case, model = CASES[key], Sentences(parameters)
     plan = case.plan

@@ -102,7 +102,7 @@ def data_of(task):
 
 
 def replay(task):
-    """Directions are never kept: each is made again from its seed for either point, on the way back, and for the update."""
+    """Directions are never kept: each is regenerated from its seed for both points, the return and the update."""
     X, y = data_of(task)
     setting = settings(task, None, XI)[0]
     w = torch.zeros(task.d, dtype=torch.float64)

@@ -205,7 +205,7 @@ def public(module: str) -> list[tuple[str, Any]]:
 
 
 def names() -> str:
-    """The page of public names: for each its place, from which mkdocstrings takes call and docstring; none of them twice."""
+    """The page of public names: each once, with its place, from which mkdocstrings takes the signature and docstring."""
     seen: set[int] = set()
     lines = [_NAMES]
     for module in MODULES:

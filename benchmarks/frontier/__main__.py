@@ -2,8 +2,8 @@
 
     python -m benchmarks.frontier
 
-Every part keeps what it has in a folder and goes on from there, so that it may be cut off anywhere and asked for again: searches
-round by round, results setting by setting. `zoexplore/training/comparison.json` is written from what there is, with
+Every part keeps its results in a folder and continues from there, so it may be stopped at any time: searches after each
+round, results after each setting. `zoexplore/training/comparison.json` is written from what there is, with
 the number of trials that they had. `zoexplore.training.finished.load` reads it.
 """
 
@@ -94,7 +94,7 @@ def searched(part: Part, task: str, draw: int) -> Search:
 
 
 def search(part: Part, task: str, draw: int, rounds: int) -> None:
-    """Go on to so many rounds."""
+    """Continue to this number of rounds."""
     found = searched(part, task, draw)
     while found.rounds < rounds:
         with part.spending():

@@ -1,6 +1,6 @@
 """What to choose, one thing at a time and at one epsilon: directions, their kind, the share of the noise along them, the clip.
 
-For each value the reach and the clip are tuned anew, on a split of the records to train on. Accuracy is on the test part, of
+For each value the reach and the clip are tuned again, on a split of the training records. Accuracy is on the test part, of
 other seeds. Runs are in law (`benchmarks.frontier.law`), but for a clip on each quotient, which the engine trains as it is.
 """
 

@@ -60,13 +60,13 @@ class End:
 def ended(
     data: Data, runs: Sequence[Run], seed: int, *, ridge: float = 0.0, R: float = inf, dtype: torch.dtype = torch.float32
 ) -> End:  # fmt: skip
-    """Train all runs side by side: on the same batches where these are as large, with directions and noise of their own.
+    """Train all runs side by side: with directions and noise of their own, on shared batches where their sizes agree.
 
     Args:
         data: what is trained on; two classes have a logistic loss, more a softmax.
         runs: what to train.
         seed: of everything random.
-        ridge: of the runs whose choice has none of its own.
+        ridge: of the runs whose choice sets none.
         R: radius of the ball that the iterates of runs with noise are projected onto, likewise.
         dtype: of all numbers.
     """

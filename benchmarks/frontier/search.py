@@ -31,13 +31,13 @@ from zoexplore.training.tasks import Task
 STEPS = tuple(round(3000 / 10 ** (i / 4)) for i in range(11))[::-1]  # 9 to 3000
 PARTS = (1, 4, 16, 64)  # a batch has one of so many records
 LARGE = 3  # of these, which the later rounds begin with
-REACH = tuple(2 ** (i / 2) for i in range(-2, 37))  # how far T steps with no shorter gradients than the clip would lead
+REACH = tuple(2 ** (i / 2) for i in range(-2, 37))  # the distance of T steps whose gradients are as long as the clip
 CLIPS = tuple(2 ** (1 - i / 2) for i in range(23))  # of a gradient, in units of the Lipschitz constant
 DIRECTIONS = (128, 32, 8)  # one direction for so many parameters
 SHARES = (0.25, 0.5, 0.9, 1.0)  # of the noise along the directions
 RIDGES = (None, 1e-5, 0.0)  # None: the task's own
 BALLS = (inf, 200.0, 100.0, 50.0)
-LIKELY = {  # places where a first round over all of the grids found the best settings: with noise, and without
+LIKELY = {  # where a first round over all grids had its best settings: with noise, and without
     True: {"reach": (17, 33), "clip": (1, 9)},
     False: {"reach": (28, 39)},
 }
@@ -130,7 +130,7 @@ class Search:
         keys: methods and epsilons; epsilon is inf for a method without noise.
         draw: which one.
         rounds: how many are done.
-        cells: what was found.
+        cells: the settings found.
     """
 
     task: Task

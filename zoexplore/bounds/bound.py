@@ -41,7 +41,7 @@ class Trajectory:
 
 @dataclass(frozen=True)
 class Solved:
-    """A bound over many runs: arrays that broadcast against each other. epsilon is inf where nothing was found.
+    """A bound over many runs: arrays that broadcast against each other. epsilon is inf where no bound applies.
 
     delta_f is the part of delta kept for the coupling to fail, N the counted steps, z the distance they start from. `extra` has
     further columns, nan in the rows that they do not concern:

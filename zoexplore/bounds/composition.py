@@ -49,7 +49,7 @@ def _of_all(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _of_steps(runs: RunArrays, accounting: Accounting, count, ratio) -> Solved:
-    """So many steps that a record moves `ratio` times as far as one on all records."""
+    """T steps that a record moves `ratio` times as far as one on all records."""
     certain = Solved.of(runs, accounting, _budget(runs, count, ratio * runs.B), N=runs.T)
     return certain.minimum(_random_span(runs, accounting, count, ratio)) if np.isfinite(runs.slope).any() else certain
 

@@ -55,7 +55,7 @@ class Guarantee:
         delta_f: the part of delta kept for the coupling to fail; epsilon is taken at delta - delta_f.
         N: steps counted.
         start: the distance from which they are counted: 0, up to 2R.
-        checks: every assumption, held against the run.
+        checks: every assumption, checked for the run.
         source: where the bound is from.
     """
 
@@ -326,7 +326,7 @@ def curve(
 
 
 def as_printed(bound: str, accounting: Accounting) -> str:
-    """How the printed constants of a bound err, where they are asked for; else empty.
+    """How the printed constants of a bound err, where the accounting takes them; else empty.
 
     >>> as_printed("output-perturbation", Accounting(printed=True))
     'as printed, not a guarantee: the last update is taken to move nothing: the distance before the noise is 2R alone'
@@ -349,7 +349,7 @@ def _entry(bound: str) -> Bound | None:
 
 
 def _accounting_for(entry: Bound, accounting: Accounting) -> Accounting:
-    """The accounting as the bound has it: without printed constants where it has none."""
+    """The accounting that the bound can follow: without printed constants where it has none."""
     return accounting if entry.printed else accounting.replace(printed=False)
 
 

@@ -27,7 +27,7 @@ ORDERS = {  # of the neighbours, whose pairs' losses must both be counted
     "poisson": (sampled_loss.REMOVE, sampled_loss.ADD),
 }
 EPSILON, DELTA = 0, 1  # what is wanted
-LONGER, MORE = np.unique(np.round(2 ** (np.arange(2, 27) / 2))), 7  # steps of longer runs, so many of which are looked at
+LONGER, MORE = np.unique(np.round(2 ** (np.arange(2, 27) / 2))), 7  # steps of longer runs, and how many of these are tried
 HARDLY, SMALL = 0.05, 1.0  # times that batches hold the record, and epsilon, below which these may have a smaller bound
 LEAST_RATE, LEAST_SHIFT = 1e-100, 1e-8  # q and mu below which losses are lost in rounding: one Renyi order answers there
 MOST_SHIFT = 1e3  # and mu above which they are too many to be summed
@@ -126,7 +126,7 @@ class Losses:
 
 
 def _never_falling(N, others, found) -> np.ndarray:
-    """The least value found for so many steps or more, in rows otherwise alike: a run is the beginning of a longer one."""
+    """The least value of any row with as many steps or more that is otherwise alike: a run is the beginning of a longer one."""
     order = np.lexsort((N, *others))
     changes = np.logical_or.reduce([np.diff(x[order]) != 0 for x in others])
     for rows in np.split(order, np.flatnonzero(changes) + 1):

@@ -43,7 +43,7 @@ class RunArrays(Sensitivity):
     records_per_person: np.ndarray
     by_linear_norm: bool = False  # counted by the norm of linear models, for which even an idle clip is one that may act
     by_clip: bool = False  # what a record does is counted by the clip alone
-    composition_cache: dict[Any, Any] = field(default_factory=dict, init=False)  # by accounting, once it was asked for
+    composition_cache: dict[Any, Any] = field(default_factory=dict, init=False)  # by accounting, once computed
 
     @classmethod
     def of(cls, setting: Setting) -> "RunArrays":

@@ -30,9 +30,8 @@ def solve(runs: RunArrays, accounting: Accounting) -> Solved:
 
 
 def _linear_norm_helps(runs: RunArrays) -> np.ndarray:
-    """Whether it helps to know that what is clipped is a function of one linear form. The norm of linear models is for a clip
-    that may act: an idle one is one that may and does not, and otherwise has a lesser constant and a remainder of two-point
-    quotients. Without curvature there is nothing to know.
+    """Rows where the norm of linear models is the smaller one. An idle clip has a smaller constant already, and only
+    two-point quotients leave it a remainder. Without curvature both norms are the same.
     """
     return runs.linear & (runs.acting | (runs.xi > 0)) & (runs.top_curvature > 0)
 

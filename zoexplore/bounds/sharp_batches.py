@@ -21,7 +21,7 @@ from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
 LATE_SHARES = np.array(
     [0.5, 0.7, 0.8, 0.87, 0.92, 0.95, 0.975, 0.99, 0.995, 0.998]
 )  # of the span's noise, for the differing record, at every step
-NEAR_ODDS = np.array([0.25, 0.45, 0.7, 1.0, 1.4, 2.2, 4.0])  # of omega, around those that the search found
+NEAR_ODDS = np.array([0.25, 0.45, 0.7, 1.0, 1.4, 2.2, 4.0])  # of omega, around the result of the search
 FIRST_ORDERS = np.array([1.0, 3.0, 8.0, 27.0, 81.0, 243.0, 729.0, 3000.0, 11000.0])
 NEAR = 6  # orders of the norm to either side of the best of a few
 EDGES = kernels.block_ends()

@@ -18,7 +18,7 @@ from zoexplore.run.setting import Accounting
 
 LEAST_ORDER, MOST_ORDER = 1 + subsampled_renyi.LEAST_EXCESS, 1 + subsampled_renyi.MOST_EXCESS
 LEAST_VARIANCE = 1e-290  # less than that has lost digits, and counts as none
-PRINTED_SECTIONS = 24  # of the orders' logarithm; the paper's cost has no search of its own
+PRINTED_SECTIONS = 24  # of the orders' logarithm, on which the paper's cost is tabled
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
 
 FIRST_SHARE = 0.1  # of delta, where the search begins
 FIRST_ORDER = 1.2  # where it begins, too: below the orders at which a step on a batch costs nearly what one on all records does
-ROUNDS, AGAIN = 8, 2  # of the search, from the start and from what neighbours found
+ROUNDS, AGAIN = 8, 2  # of the search, from the start and from the neighbours' results
 MOST_NODES = 25  # rows at which choices are made; those in between interpolate them
 
 

@@ -20,7 +20,7 @@ from zoexplore.compute.task import event_loop_is_running, own_address
 from zoexplore.run.setting import Setting
 
 REDRAW = 0.05  # seconds that a call may take on the event loop
-_FEW_STEPS = 10_000  # whatever is drawn of a run of so many steps takes less, as far as we know
+_FEW_STEPS = 10_000  # steps of a run up to which all figures took less where we measured
 _LATELY = 5  # calls
 
 _seconds: dict[tuple, deque[float]] = {}  # what the latest calls of each kind took

@@ -23,7 +23,7 @@ class Budget:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._paid: dict[Hashable, float] = {}  # seconds up to which an address has been served, on the budget's own clock
-        self._now = 0.0  # that clock: where whoever was served last began
+        self._now = 0.0  # that clock: the start of the last call served
 
     def place(self, address: Hashable) -> float:
         """Where an address stands, in seconds on the budget's own clock: the lowest place comes first."""

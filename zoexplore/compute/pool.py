@@ -2,8 +2,8 @@
 
 Calls wait in one queue, which is fair by address: whoever has spent less comes first, and of one address's calls those that a
 slider waits for. One worker is always free for other addresses, and one for sliders, so that a map delays neither sliders nor
-other readers' maps. A queued call that nobody waits for any more is dropped; a running one may finish, and its worker is replaced
-only after a long time. So is the worker of any call beyond the longest allowed time.
+other readers' maps. A queued call whose caller has gone is dropped; a running one may finish, and its worker is replaced only
+after a long time. So is the worker of any call beyond the longest allowed time.
 """
 
 import threading
@@ -22,7 +22,7 @@ from zoexplore.compute.task import own_address
 COUNT = 3  # workers
 LONGEST_CALL = 180.0  # seconds that a call may take: on a machine that is busy with other things, too
 TRIES = 4  # workers that may die of a call; where all are killed at once, others may die soon after they are taken
-GRACE = 3.0  # seconds that a call may go on when nobody waits for it
+GRACE = 3.0  # seconds that a call may go on after its caller has gone
 MOST_LONG_WORKS = 2  # at a time, of all sessions together
 SHARE = 120.0  # seconds that a long work is sure of; then it ends where another waits for its place
 

@@ -105,7 +105,7 @@ class Forked:
         self._server.end(self._number)
 
     def close(self) -> None:
-        """Release the resources that an ended worker held here."""
+        """Close the pipes of an ended worker on this side."""
         self._connection.close()
 
 

@@ -97,7 +97,7 @@ def forked(control: socket.socket) -> int | None:
             if not workers[number]:
                 _die_with(forks)
                 control.close()
-                np.random.seed()  # noqa: NPY002  # or all that draw of NumPy's shared generator drew the same
+                np.random.seed()  # noqa: NPY002  # else all workers would draw the same from NumPy's shared generator
                 return connections[0]
             os.close(connections[0])
         elif pid := workers.pop(number, None):  # no other process has its id before it is waited for

@@ -61,8 +61,8 @@ class NoisyZOGD(torch.optim.Optimizer):
         microbatch: records evaluated at once; all of the batch where None.
         chunk_size: directions evaluated at once by vmap, where dense; where None, one after the other, or many if the start is a
             vector.
-        keep_copy: move the parameters in place, and back by a copy; where None, if they are few. Else a module's layers are lent
-            moved ones as they run; a vector, or a module that reads parameters elsewhere, is copied all the same.
+        keep_copy: move the parameters in place, and back by a copy; where None, if they are few. Else a module's layers get
+        moved parameters as they run. A vector, or a module that reads parameters elsewhere, is copied.
         device: where to compute; where the parameters are, if None.
         group: of `torch.distributed`; its processes, all with the same arguments, make every step together. They begin with the
             first one's parameters, directions and batches; its noise alone counts.
@@ -272,7 +272,7 @@ class NoisyZOGD(torch.optim.Optimizer):
                 raise
 
     def _step(self, batch: Batch) -> float:
-        run, count = self._run, HEAD + 2 * self.setting.K  # numbers that processes tell each other
+        run, count = self._run, HEAD + 2 * self.setting.K  # numbers that processes exchange
         with self._ranks.telling(count, lambda: bool(run.ledger.flaw)):
             step, drawn = run.next_step(float(self.param_groups[0]["lr"])), self.drawn(self.steps)
             arguments.check_processes(self._ranks.group)

@@ -18,7 +18,7 @@ PIECE = 2**15  # numbers of two kinds that are added at once, on a CPU
 SMALL, MIDDLING = 2**19, 2**22  # numbers of a model whose memory is no matter, or does not matter beside its directions'
 MORE_DIGITS = {torch.bfloat16: 16, torch.float16: 13}  # binary ones, that a float32 has
 HALVES = tuple(MORE_DIGITS)
-LEAST_NORMAL = 2.0**-14  # of float16: below it numbers are as far apart as there
+LEAST_NORMAL = 2.0**-14  # of float16: below it the spacing of numbers stays the same
 KINDS = (torch.float64, torch.float32, *HALVES)
 
 

@@ -46,8 +46,8 @@ class Perturbation:
         return InPlace(self.parameters, frame, self._copy)
 
     def _reaches_all(self, losses: Callable[[Any], Tensor], batch: Any, module: nn.Module) -> bool:
-        """Whether what layers are lent is all that a module sees of its parameters: losses are the same where these are nan
-        whenever no layer that holds them runs.
+        """Whether the module reads parameters only in the layers that hold them. If so, losses stay the same when parameters
+        are nan while their layers do not run.
         """
         tensors = self.parameters.tensors
         expected, own = losses(batch), [t.data for t in tensors]
@@ -157,14 +157,14 @@ class Lent:
 
     Args:
         module: whose layers.
-        tensors: its parameters that may be lent.
-        of: by their number, what to lend for one; None for itself.
+        tensors: its parameters that may be replaced.
+        of: by index, the replacement of each; None for itself.
     """
 
     def __init__(self, module: nn.Module, tensors: Sequence[Tensor], of: Callable[[int], Tensor | None]) -> None:
         self.tensors, self.of = tensors, of
         self._layers = list(_layers(module, {id(t): i for i, t in enumerate(tensors)}))
-        self._own: dict[int, Tensor] = {}  # what was there, of those that are lent
+        self._own: dict[int, Tensor] = {}  # the layers' own parameters, while replaced
         self._running = [0] * len(tensors)  # how many layers that hold it
         self._handles: list[Any] = []
 

@@ -87,7 +87,7 @@ class Ledger:
     process: int = field(default_factory=getpid)
 
     def add(self, step: Step, xi_factor: float, drawn: int, autocast: bool = False) -> None:
-        """Write down a step. A forked process continues another branch, with so many batches drawn before."""
+        """Write down a step. A forked process continues another branch, whose first batches were drawn before."""
         if self.process != getpid():
             self.part(drawn)
         self.xi_factor, self.autocast = max(self.xi_factor, xi_factor), self.autocast or autocast
@@ -225,7 +225,7 @@ class RunRecord:
         flaw: why the steps may have revealed more than planned; empty if not.
         checked: the last step at which losses were checked and were each record's own, 0 before the first.
         autocast: whether losses were computed under autocast, whose rounding no proof about distances covers.
-        path: the branches that led here, this one last; empty where nobody says.
+        path: the branches that led here, this one last; empty if unknown.
         is_secure: whether every run and branch draws other noise (`Sources.secure()`).
         equal: of the records that were seen, how many equal an earlier one, bit by bit.
         changed: how many records were handed out with other numbers than before.

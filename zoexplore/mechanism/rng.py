@@ -321,7 +321,7 @@ def box_muller(radius, angle):
         series = ARTANH[0] + z * (ARTANH[1] + z * (ARTANH[2] + z * (ARTANH[3] + z * ARTANH[4])))
         length = np.sqrt(-TWO * (np.float32(exponent) * LN2 + s * series))
         turned = angle[i] * TO_QUARTERS
-        x = ONE - abs(turned)  # the cosine of so many quarter turns is the sine of this
+        x = ONE - abs(turned)  # cos(x) = sin(1 - x) in quarter turns
         radius[i] = length * _sine(x)
         y = ONE - abs(x)
         angle[i] = length * _sine(y if turned > 0 else -y)

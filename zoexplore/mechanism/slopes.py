@@ -15,7 +15,7 @@ from zoexplore.mechanism.losses import Losses
 from zoexplore.mechanism.parameters import Parameters
 from zoexplore.mechanism.perturbation import Perturbed
 
-AT_ONCE = 2**23  # numbers that vmap may hold by itself where nobody said otherwise
+AT_ONCE = 2**23  # numbers that vmap may hold by default
 
 
 class Slopes(NamedTuple):

@@ -69,7 +69,7 @@ class RunState:
             self._lock.release()
 
     def record(self) -> RunRecord:
-        """The record for the report, after another look at the model: somebody may have changed it since the last step."""
+        """The record for the report, after the model is checked again: it may have changed since the last step."""
         self._check_between_steps()
         interrupted = self.parameters.displaced and not self._lock.locked()
         return RunRecord(
@@ -128,7 +128,8 @@ class RunState:
             raise Changed(f"{found}: {GONE}") from None
 
     def check_losses(self, losses: Losses, perturbed: Perturbed, data: Any, step: Step) -> None:
-        """Check the losses. If they mix records now and did not before, nobody knows since when: that ends the guarantee."""
+        """Check the losses. If they mix records now and did not before, the first step that did is unknown: that ends the
+        guarantee."""
         ledger, number = self.ledger, self.counts.steps + 1
         try:
             self.checks.make(losses, perturbed, data, step, moved=ledger.has_moved)
@@ -198,7 +199,7 @@ class RunState:
         self.fingerprint.renew()
         self.parameters.displaced = False
         found, self.ledger = self.ledger.flaw or self.fingerprint.changes(), Ledger.of(state["ledger"])
-        self.ledger.flaw = found or self.ledger.flaw  # what was found of this model and this loss stays found
+        self.ledger.flaw = found or self.ledger.flaw  # flaws of this model and this loss remain
         self.counts = Counts(**state["counts"])
         self.draws.load_state_dict(state["draws"], self.counts.steps)
         self.checks = LossChecks(state["quotient_error"])

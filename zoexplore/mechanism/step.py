@@ -143,7 +143,7 @@ def hybrid(
         return normal(generator, (*runs, size), dtype=U.dtype, device=U.device)
 
     inside = combine(U, along * draw(K))
-    if not across.any():  # where all noise is directional, none of it is drawn for nothing
+    if not across.any():  # isotropic noise is not drawn where all of it is directional
         return inside
     return inside + across * draw(d)
 

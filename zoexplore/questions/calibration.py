@@ -130,7 +130,7 @@ def calibrate(
     target = _Target.of(epsilon, advantage, tpr)
     if field == "n" and setting.full_batch:
         setting = setting.replace(batch=None)
-    if field == "beta":  # the share counted is the answer
+    if field == "beta":  # the answer is the share that the bound counts
         accounting = accounting.replace(schedule="constant")
     search = _Search(setting, field, bound, accounting, target)
     return search.with_its_share(search.found())

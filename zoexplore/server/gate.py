@@ -22,7 +22,7 @@ class FairLock:
 
     def __init__(self) -> None:
         self._queue: FairQueue[asyncio.Future[None]] = FairQueue(budget)
-        self.held, self.waited = False, 0.0  # whether somebody has it; seconds for which all have waited
+        self.held, self.waited = False, 0.0  # whether it is taken; seconds for which all have waited
 
     @property
     def waiting(self) -> int:

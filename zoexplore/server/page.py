@@ -35,7 +35,7 @@ PAGE = (
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' blob:; manifest-src 'self'; worker-src 'self' blob:; "
     "form-action 'self'; base-uri 'none'; frame-ancestors {frames}"
 )
-BORROWED = frozenset({"bokeh-session-id", "bokeh-token"})  # what would put a reader into a session that somebody else has begun
+BORROWED = frozenset({"bokeh-session-id", "bokeh-token"})  # headers that would put a reader into another reader's session
 PAUSE = 0.005  # seconds between stages of a page, for messages to come in
 COME_BACK = 10  # seconds after which a page that asked its reader to wait reloads itself
 _MESSAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>zoexplore</title>

@@ -54,7 +54,7 @@ class Seats:
     def __init__(self) -> None:
         self.taken: set[Seat] = set()
         self.refused = 0  # requests for a page
-        self.closed = False  # whether nobody is admitted any more
+        self.closed = False  # whether new readers are refused
 
     @property
     def free(self) -> bool:
@@ -93,7 +93,7 @@ class Seats:
 
 
 def _check(held: set[Seat], most: int, which: str) -> None:
-    """Raise Full where that many are held, and end the session that was idle for longest, if that is long."""
+    """Raise Full where all seats are taken, after ending the session that was idle for longest, if that is long."""
     if len(held) < most:
         return
     idlest = min((seat for seat in held if seat.session), key=lambda seat: seat.moved, default=None)
@@ -135,5 +135,5 @@ def allow_open_files() -> None:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    except (OSError, ValueError):  # where the most is said to be infinite and is not
+    except (OSError, ValueError):  # the largest count is stored as inf, not as this number
         return

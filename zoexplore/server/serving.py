@@ -74,7 +74,7 @@ def serve(
         ValueError: the list of sites that may frame the page is malformed, or Panel's sign-in is set.
         OSError: the port is taken.
     """
-    framing()  # is a mistake now, and not where somebody loads the page
+    framing()  # fails at the start, not when a reader loads the page
     if any(map(os.environ.get, SIGN_IN)):
         raise ValueError(f"{' and '.join(SIGN_IN)} have no effect here: the proxy asks for passwords (docs/deploy.md)")
     monitoring.to_standard_error()

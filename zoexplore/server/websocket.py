@@ -95,7 +95,7 @@ class Socket(WSHandler):
     def send_message(self, message: Any) -> Awaitable[Any]:
         """Send a whole message at once; the returned awaitable completes when it is written.
 
-        Bokeh puts it there when it is awaited, and Panel some of its own at once. A patch that sends a new model could then come
+        Bokeh sets it when it is awaited, and Panel some of its own at once. A patch that sends a new model could then come
         after one that only names it, which a browser cannot apply.
         """
         return asyncio.gather(*dispatch_tornado(self.connection, msg=message), return_exceptions=True)

@@ -129,7 +129,7 @@ class Job:
         return Sources(0, seed).noise
 
     def advance(self, state: "State | None", seconds: float) -> "State":
-        """Continue from the state, or from the start, for about so many seconds or to the end.
+        """Continue from the state, or from the start, for about `seconds` or to the end.
 
         Raises:
             ValueError: a loss is not finite, or the task's data cannot be had.

@@ -39,7 +39,7 @@ class Drawn:
     Args:
         choice: the setting.
         trials: the number of trials in this cell and draw.
-        validation: mean accuracy of the choice on splits of the records to train on.
+        validation: mean accuracy of the choice on splits of the training records.
         last, average: mean test accuracy, in law, of last iterates and of averages over the last half.
         loss: the mean test loss of last iterates.
         ends: parameters chosen at an end of their grids.

@@ -190,7 +190,7 @@ class Address:
 def _with_view(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """An address's pairs; if they name no view but describe the curves, they name that view too.
 
-    δ against ε, once a view of its own, is the curves along δ.
+    Older addresses of δ against ε open the curves along δ.
     """
     if ("tab", "profile") in pairs:
         pairs = [("tab", "curves"), ("against", "delta"), *(pair for pair in pairs if pair[0] not in ("tab", "against"))]

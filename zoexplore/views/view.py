@@ -102,7 +102,7 @@ class View(pn.viewable.Viewer):
         """Show the current state."""
 
     def canvas(self, fig: figure, **more: Any) -> pn.pane.Bokeh:
-        """A figure of this view as wide as there is room, painted with it, and followed by a notebook."""
+        """A figure of this view, as wide as its place, in the page's colours; a notebook updates it."""
         self.panes.append(pn.pane.Bokeh(fig, **theme.STRETCH | more))
         return self.panes[-1]
 

@@ -13,7 +13,7 @@ SINGLES, GROWTH = 12.0, 0.26  # single steps at the end; the largest share of it
 
 @kernel()
 def _length(at, most, far):
-    """The length of the block that begins so many steps before the end: a power of two, so that sums over it go by doubling."""
+    """The length of the block that begins `at` steps before the end: a power of two, so that sums over it go by doubling."""
     if at < SINGLES:
         return 1.0
     reach = 0.5 * GROWTH * at if far else min(GROWTH * at, 0.5 * (most - at))

@@ -274,7 +274,7 @@ def _towards_least(values):
 
 @kernel(error_model="numpy")
 def seek(cells, q, mu, orders, places, tables, rays, every, cks, edges, first, alphas, shares):
-    """The choices of every row, from what `scan` found, shape (rows,): (index among the row's orders, omega, alpha, share).
+    """The choices of every row, from the results of `scan`, shape (rows,): (index among the row's orders, omega, alpha, share).
 
     Alternately: omega along a parabola, the order of the norm among its neighbours.
     """
@@ -338,7 +338,7 @@ def seek(cells, q, mu, orders, places, tables, rays, every, cks, edges, first, a
 
 @kernel(error_model="numpy")
 def finish(cells, q, mu, orders, places, tables, rays, every, cks, edges, omegas, alphas, shares):
-    """What every row comes to under its choices: (steps, share of delta, budget of the shifts, alpha, the data's divergence)."""
+    """Every row's bound under its choices: (steps, share of delta, budget of the shifts, alpha, the data's divergence)."""
     rows = cells.shape[0]
     work = edges, empty((5, edges.size)), empty(edges.size)
     steps, lost, budgets, found_orders, data = empty(rows), empty(rows), empty(rows), empty(rows), empty(rows)

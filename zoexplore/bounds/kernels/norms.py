@@ -13,7 +13,7 @@ from zoexplore.bounds.kernels.rounding import UP
 MOMENT_UP = 1.0 + 1e-14  # the logarithms' sums round to less than that
 SINGLES = 16  # exact terms of a moment; later ones are bounded in blocks of an eighth of their distance
 SUM_ERROR = 1e-15  # of a compensated sum of logarithms, over the sum of their sizes
-FAR_BELOW = exp(-36.0)  # terms that are less than that much of the largest are counted as if they were just that
+FAR_BELOW = exp(-36.0)  # smaller terms, relative to the largest, are counted as if they were just that
 ROUNDING = 2.0**-51  # c is raised by so much: near 1 its rounding would otherwise count as contraction, T times over
 IDLE, EACH, JOINT, JOINT_LINEAR = 0.0, 1.0, 2.0, 3.0  # what a clip may do: never act, act on each quotient or on all together
 ARCS, SPLITS, CLOSE = 12, 200, 1e-8  # a polygon's corners at first and at most beyond, and how near it comes

@@ -43,7 +43,8 @@ def costs(X, Y, power, norms, levels, s):
     """Fill `s` with the cost that is exceeded with a probability of at most each level, by the least of some tails.
 
     Args:
-        X, Y, power: tails, Y + X level^(-1/power) of the first so many, `norms`, and X - ln(level)/power of exponential moments.
+        X, Y, power: tails, Y + X level^(-1/power) of the first `norms` of them, and X - ln(level)/power of the exponential
+        moments.
         levels: from 1 downward. Between two of them one tail, which is convex, is below the chord through the costs.
     """
     at, s[0] = _least(X, Y, power, norms, 0.0)
@@ -165,7 +166,7 @@ def convert(X, Y, power, norms, lost, delta, conversion):
     Gaussian but for a probability delta_f.
 
     Args:
-        X, Y, power: tails, shape (rows, tails), the first so many `norms` (`costs`).
+        X, Y, power: tails, shape (rows, tails), the first `norms` of them by norms (`costs`).
         lost: the chance that none of them holds, row by row.
         delta: the targets.
     """

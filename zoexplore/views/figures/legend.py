@@ -30,8 +30,8 @@ class Legend(pn.custom.JSComponent):
 def entry(
     key: str, title: str, style: Style, number: str = "", why: str = "", absent: bool = False, group: str = "", **more: Any
 ) -> dict[str, Any]:
-    """A row: the curve's key, title and number, a reason for its absence or another remark, and the heading above its group;
-    `best`, `says`, a tooltip, and of a pin its place, by which it can be used and removed.
+    """A row: the curve's key, title and number, a remark such as why it is absent, and the heading above its group. `best`,
+    `says`, a tooltip, and a pin's place, by which it is used and removed.
     """
     light, dark = style.colour
     look = {"light": light, "dark": dark, "dash": list(style.dash), "width": style.width}

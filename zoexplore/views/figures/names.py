@@ -45,7 +45,7 @@ def fitted(title: str, narrow: bool) -> str:
 
 
 class Names:
-    """The names of a figure's curves, placed anew whenever a browser gives the figure another size.
+    """The names of a figure's curves, placed again whenever the figure's size changes.
 
     Their source always has a row for every place: BokehJS makes labels later than their colours, and would look for the colour
     of a label whose row is gone.

@@ -131,7 +131,7 @@ class Planner(View):
         self._say(status("Cancelled."))
 
     def apply(self) -> None:
-        """Set the sliders to the run found; while one is looked for, once it is found.
+        """Set the sliders to the answer; while it is computed, once it is there.
 
         A click on an answer may reach the server after the search for the next one has begun.
         """

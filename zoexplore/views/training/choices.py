@@ -18,7 +18,7 @@ MIXTURE = (20_000, 520)  # n and d of generated data, unless the sliders set oth
 
 
 class Choices(pn.viewable.Viewer):
-    """The controls beside the sliders, which have the rest of the run; `asked` returns what both say."""
+    """The controls of training; the sliders hold the rest of the run. `asked` returns both."""
 
     task = param.Selector(default="mixture", objects=list(TASKS), doc="what to train on")
 
