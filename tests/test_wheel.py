@@ -1,13 +1,16 @@
 """What is published works: the wheel answers, serves and plots, and brings no more than is asked for."""
 
 import os
+import re
 import subprocess
 import sys
 import zipfile
+from email import message_from_bytes
 from pathlib import Path
 
 import pytest
 
+from hatch_build import elsewhere
 from tests.running import page_of, running
 from zoexplore import epsilon
 from zoexplore.questions.export import to_yaml
@@ -52,6 +55,24 @@ def test_the_wheel_has_the_package_with_its_sheets_and_scripts_and_nothing_else(
     inside = {path.relative_to(ROOT).as_posix() for path in (ROOT / "zoexplore").rglob("*") if path.suffix in kinds}
     inside |= {f"zoexplore/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "docs").rglob("*") if path.is_file()}
     assert {name for name in names if not name.split("/")[0].endswith(".dist-info")} == inside
+
+
+def test_no_link_of_the_index_s_page_is_relative(wheel):
+    archive = zipfile.ZipFile(wheel)
+    (metadata,) = (archive.read(name) for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+    shown = message_from_bytes(metadata).get_payload(decode=True).decode()
+    targets = re.findall(r"\]\(([^)]+)\)", shown)
+    assert "# zoexplore" in shown and "the accountant and its command" in shown
+    assert targets and all(target.startswith("https://") for target in targets)
+
+
+def test_links_lead_into_the_repository_that_is_named():
+    text = "[proofs](docs/bounds.md#proof), ![page](docs/explorer.gif), [paper](https://arxiv.org)"
+    there = "https://host/owner/name"
+    assert elsewhere(text, there) == (
+        f"[proofs]({there}/blob/HEAD/docs/bounds.md#proof), ![page]({there}/raw/HEAD/docs/explorer.gif), [paper](https://arxiv.org)"
+    )
+    assert elsewhere(text) == "proofs, , [paper](https://arxiv.org)"
 
 
 @pytest.mark.proof  # its loops are compiled anew
