@@ -40,15 +40,27 @@ def test_turns_go_round_through_all_records():
     assert torch.equal(drawn[7], drawn[2])
 
 
+class AtOnce(TensorDataset):
+    """Reads a batch in one call, and no record by itself."""
+
+    def __getitem__(self, i):
+        raise AssertionError("a record was read by itself")
+
+    def __getitems__(self, records):
+        return list(zip(*(x[records] for x in self.tensors), strict=True))
+
+
 @pytest.mark.parametrize("setting", WAYS.values(), ids=WAYS)
 def test_loaders_and_resumed_runs_have_the_same_batches(setting):
     setting = setting.replace(batch=2)
-    straight, loaded = run(optimiser(setting), 8), optimiser(setting)
-    for batch in PrivateSampler(loaded, TensorDataset(*data())).loader():
-        loaded.step(batch)
+    straight = run(optimiser(setting), 8)
+    for kind in (TensorDataset, AtOnce):
+        loaded = optimiser(setting)
+        for batch in PrivateSampler(loaded, kind(*data())).loader():
+            loaded.step(batch)
+        assert torch.equal(loaded.w, straight.w)
     first, second = run(optimiser(setting), 3), optimiser(setting, seeds=(8, 9))
     second.load_state_dict(first.state_dict())
-    assert torch.equal(loaded.w, straight.w)
     assert torch.equal(run(second, 5).w, straight.w)
     as_list = optimiser(setting)
     assert torch.equal(run(as_list, 8, list(zip(*data(), strict=True))).w, straight.w)

@@ -51,7 +51,7 @@ class BatchDraws:
         return max(0, self._next - made)
 
     def draw_coming(self, made: int) -> None:
-        """Draw the next batch before the state is saved, so that nobody can reload until the draw suits them."""
+        """Draw the next batch before the state is saved: reloading the state cannot change it."""
         if isinstance(self.sizes, int) or made < len(self.sizes):
             self.of(made)
 
@@ -60,7 +60,7 @@ class BatchDraws:
         return {"next": self._next, "kept": {t: [*self._how(t), records] for t, records in self._kept.items()}}
 
     def load_state_dict(self, state: dict[str, Any], made: int) -> None:
-        """Continue after so many steps. From the first step on that this run draws in another way, all batches are drawn anew."""
+        """Continue after so many steps. Batches are drawn again from the first step that this run draws in another way."""
         self._kept, self._next = {}, made
         steps = state["next"] if isinstance(self.sizes, int) else min(state["next"], len(self.sizes))
         for t in range(made, steps):
@@ -158,6 +158,12 @@ class Numbered(Dataset):
 
     def __getitem__(self, i: int) -> tuple[int, Any]:
         return i, self.dataset[i]
+
+    def __getitems__(self, records: list[int]) -> list[tuple[int, Any]]:
+        """A batch's records, read at once where the data set can."""
+        at_once = getattr(self.dataset, "__getitems__", None)
+        found = at_once(records) if at_once and records else [self.dataset[i] for i in records]
+        return list(zip(records, found, strict=True))
 
 
 @dataclass(frozen=True)

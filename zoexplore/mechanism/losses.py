@@ -47,7 +47,7 @@ class Objective:
     Attributes:
         trained: what is trained, in place, by name; `tensors` in order.
         plain: the trained module, without what torch.compile wraps it in.
-        layers: the same, where layers may be lent parameters; else None.
+        layers: the same, where layers may run with other parameters in place of their own; else None.
 
     Raises:
         ValueError: `loss_of` is unknown, or a part of the module mixes records.
@@ -157,6 +157,8 @@ class Losses:
 
     def parts(self, batch: Any) -> Iterator[Any]:
         b = number_of(batch)
+        if b <= self.microbatch:
+            return iter((batch,))
         return (part(batch, slice(i, i + self.microbatch)) for i in range(0, b, self.microbatch))
 
     def here(self, batch: Any) -> Tensor:
