@@ -11,7 +11,7 @@ from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels.blocks import edges_of
 from zoexplore.bounds.kernels.gaussian import GAUSSIAN
 from zoexplore.bounds.kernels.profiles import convert
-from zoexplore.bounds.plans import MEAN, ORDERS, Plans, Tails, exponents, followed, in_norms, plan
+from zoexplore.bounds.plans import MEAN, ORDERS, Plans, Tails, exponents, followed, in_norms, nothing_random, plan
 from zoexplore.bounds.rows import Rows
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import spread
@@ -111,8 +111,8 @@ def _rows(runs: RunArrays, beta, conversion: int) -> tuple[Rows, np.ndarray]:
     count = int(np.prod(runs.shape))
     joint = np.tile(np.broadcast_to(runs.joint, runs.shape).ravel(), 3)
     seen = np.minimum(rows.data * np.sqrt(rows.K / rows.d), rows.B)
-    by_length = joint | (seen < rows.B) | (rows.d < BALLS_UP_TO) | (rows.K < BALLS_OF)
-    by_entry = ~joint & (seen > CUBE * rows.B)
+    by_length = joint | nothing_random(rows) | (seen < rows.B) | (rows.d < BALLS_UP_TO) | (rows.K < BALLS_OF)
+    by_entry = ~joint & ~nothing_random(rows) & (seen > CUBE * rows.B)
     usable = ~rows.far | (rows.z0 < FARTHEST)
     length, entry = np.flatnonzero(by_length & usable), np.flatnonzero(by_entry & usable)
     both = Rows.stack(rows.at(length), rows.at(entry)._replace(cube=np.ones(entry.size)))

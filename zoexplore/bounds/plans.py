@@ -98,7 +98,7 @@ def _steps(rows: Rows, orders: np.ndarray, theta=0.0):
     exponent = theta > 0
     shapes = np.array([_shape(*drift[:2]) for drift in drifts]) if exponent.any() else np.zeros((1, 2, moments.PLACES))
     cube = rows.cube > 0
-    tilt = np.where(_known(rows), 1.0, np.where(order > MEAN, rows.share ** (-0.5 / order), TILT))
+    tilt = np.where(nothing_random(rows), 1.0, np.where(order > MEAN, rows.share ** (-0.5 / order), TILT))
     B, e, own, data = rows.B, rows.remainder, rows.remainder_at_zero, np.where(cube, np.inf, rows.data)
     seen = np.where(exponent, 1.0, g)
     lucky, s2 = (tilt * g < 1) & ~exponent, (1 - rows.beta) / rows.d
@@ -156,7 +156,7 @@ class Tails(NamedTuple):
             return np.nan_to_num(found, nan=np.inf)
 
 
-def _known(rows: Rows) -> np.ndarray:
+def nothing_random(rows: Rows) -> np.ndarray:
     """Whether nothing of a run's cost is random."""
     return rows.certain & (rows.K == rows.d)
 
@@ -216,8 +216,8 @@ def in_norms(rows: Rows, plans: Plans, orders=None) -> Tails:
     """Norms of the plans' costs, at all orders or at those given."""
     orders = np.tile(ORDERS, (rows.K.size, 1)) if orders is None else orders
     X, Y = _tails(rows, plans, orders)
-    known = _known(rows)[:, None]
-    X, Y = np.where(known, 0.0, X), np.where(known, X + Y, Y)
+    sure = nothing_random(rows)[:, None]
+    X, Y = np.where(sure, 0.0, X), np.where(sure, X + Y, Y)
     return Tails(X, Y, orders, orders.shape[1], np.zeros(rows.K.size))
 
 
