@@ -60,7 +60,7 @@ async def moves(reader: Reader, until: float, start: float, places: Iterator[int
 async def steady(
     origin: str, sessions: int, seconds: float, own: int = 0, field: str = RECORDS, process: Process | None = None
 ) -> tuple[list[float], float]:
-    """All readers' redraws, and MB a session. With `own` every reader has a run of their own and moves the slider to new
+    """All readers' redraws, and MB per session. With `own` every reader has a run of their own and moves the slider to new
     values, so that no answer is cached.
     """
     before = process.holds()[0] if process else 0.0

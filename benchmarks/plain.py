@@ -1,6 +1,6 @@
 """The five bounds the plain way: one point at a time, scipy's optimisers, sums in closed form where there is one.
 
-What a careful person would write from the paper in an afternoon. It shares no code with the package.
+The paper's formulas written out directly. It shares no code with the package.
 """
 
 from math import ceil, erfc, exp, expm1, floor, inf, log, log1p, sqrt

@@ -186,7 +186,8 @@ class Search:
         ]
 
     def _asked(self, key: Key, shapes: Sequence[tuple[int, int]]) -> list[Point]:
-        """What a cell tries next, all different, for what it may spend: new points of these steps and batches alone."""
+        """The settings that a cell tries next within its budget, all different; new points have these steps and batches
+        alone."""
         method, epsilon = key
         rng = np.random.default_rng([self.draw, self.rounds, crc32(f"{method} {epsilon}".encode())])
         cell = self._cell(key)

@@ -1,4 +1,4 @@
-"""Batches that are drawn as Poisson or take turns: as the accountant takes them to be, and reported as it counts them."""
+"""Poisson and cyclic batches: drawn as the accountant assumes, and reported as it counts them."""
 
 from dataclasses import replace
 from math import inf, isnan, sqrt

@@ -92,7 +92,7 @@ def test_a_record_that_is_met_more_rarely_costs_less_than_composition():
     composed = epsilon(s, "composition")
     assert epsilon(s, "sharp") < 0.5 * composed
     assert epsilon(s.replace(sampling="shuffled"), "sharp") == composed
-    assert not guarantee(s, "theorem").valid and "in fixed turns" in guarantee(s, "theorem").reason
+    assert not guarantee(s, "theorem").valid and "in a fixed order" in guarantee(s, "theorem").reason
 
 
 def test_one_visit_in_the_last_step_is_composition():

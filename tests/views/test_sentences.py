@@ -60,7 +60,7 @@ def test_reasons_are_sentences_without_ids():
     run = DEMONSTRATION.replace(batch=100, sampling="poisson", neighbours="add-remove", K=300, lipschitz=5.0)
     view = behind(run)
     said = " ".join(plain(view.assumptions.object))
-    assert "drawn as Poisson, with one record added or removed" in said and "'" not in said.replace("'s ", "")
+    assert "drawn by Poisson sampling, with one record added or removed" in said and "'" not in said.replace("'s ", "")
     assert "never acts. The clip may act" in said and "2K ≤ d. 2K = 600 exceeds" in said
 
 

@@ -176,7 +176,7 @@ def _named(runs: RunArrays) -> str:
 
 _DRAWN = {
     "without-replacement": "a fresh batch, drawn uniformly without replacement, that nobody sees",
-    "poisson": "a fresh batch, drawn as Poisson, that nobody sees, and its mean is taken over b whatever its size",
+    "poisson": "a fresh Poisson batch that nobody sees, and divides its sum by b, whatever its size",
     "cyclic": "one part of a partition made without looking at the data, in order",
     "shuffled": "one part of a partition made without looking at the data, in a secret random order",
 }

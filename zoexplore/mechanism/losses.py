@@ -144,7 +144,7 @@ class Losses:
         autocast: whether it is on.
 
     Raises:
-        ValueError: they are not one a record.
+        ValueError: there is not one loss for each record.
         Changed: computing them changed trained tensors.
     """
 

@@ -212,7 +212,7 @@ class NoisyZOGD(torch.optim.Optimizer):
             dataset: its n records: tensors (alone, in a tuple or in a dict) with the records in their first dimension, or
                 anything that has a length and takes an index. If neighbours have a record more or less, n is public, and a
                 missing record counts as one whose loss is constant.
-            collate_fn: puts a list of records, taken by index, into one batch, as `DataLoader` has it: pads them, say. Each
+            collate_fn: joins a list of records into one batch, with padding, say, as `DataLoader` has it. Each
                 record's part must be made of that record alone.
 
         Raises:

@@ -97,8 +97,8 @@ OPTIONS = {  # options of `Setting` and `Accounting`: their names
     "clipping": {"each": "each quotient", "joint": "a record's quotients together"},
     "neighbours": {"replace-one": "replace one", "add-remove": "add or remove"},
     "sampling": {
-        "without-replacement": "drawn afresh", "poisson": "drawn as Poisson", "cyclic": "in fixed turns",
-        "shuffled": "in shuffled turns",
+        "without-replacement": "drawn afresh", "poisson": "drawn by Poisson sampling", "cyclic": "in a fixed order",
+        "shuffled": "in shuffled epochs",
     },
     "conversion": {"gaussian": "Gaussian, exact", "cks": "Rényi, Canonne et al.", "mironov": "Rényi, Mironov"},
     "sensitivity": {"least": "by what is supposed", "clip": "by the clip, as in the paper"},

@@ -48,7 +48,7 @@ ERRATA = (
     ),
     Erratum("Corollary's proof, minimum", "8αΔR√(2d)/(ηnσ²)", "16: both equal terms count", "understates"),
     Erratum("The same, the 4 before (2R)²", "4", "2", "overstates"),
-    Erratum("Corollary, ξ", "ξ ≤ 2Δ/(nηM√(2d))", "ξ ≤ 2Δ/(nM√(2d)): η cancels", "either way, as η is below or above 1"),
+    Erratum("Corollary, ξ", "ξ ≤ 2Δ/(nηM√(2d))", "ξ ≤ 2Δ/(nM√(2d)): η cancels", "too strict for η > 1, too weak for η < 1"),
     Erratum(
         "The same, letters", "2Cτ/√K, (a′ − c₂)², MR…/(Kη…)", "2ηΔτ/√K, (a′ + c₂)², either M/K or 1/η", "no number"
     ),

@@ -34,7 +34,7 @@ LARGE = 500_000  # numbers in a data set from which on losses take single precis
 
 @dataclass(frozen=True)
 class Configuration:
-    """One line of a sweep.
+    """One configuration of a sweep.
 
     Args:
         method: key of `METHODS`.

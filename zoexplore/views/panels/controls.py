@@ -36,7 +36,7 @@ HINTS = {  # explanations beside the labels of the fold
     "clipping": "Δ limits each of a record's K quotients, or the length of all K as a vector, which keeps its direction. Where "
     "it may act, a joint one needs the stronger ridge for hiding to help.",
     "neighbours": "The two cases that an attacker tries to distinguish: this record or another one, or this record or none.",
-    "sampling": "How a batch of fewer than n records is chosen. Fresh draws hide who is in it; fixed turns hide nothing.",
+    "sampling": "How a batch of fewer than n records is chosen. Fresh draws hide who is in it; a fixed order hides nothing.",
 }
 MENUS = {  # of a field: what its menu says
     "clipping": "the clip limits", "neighbours": "neighbours", "sampling": "batches are", "conversion": "conversion",

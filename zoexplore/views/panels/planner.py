@@ -244,7 +244,7 @@ class _Delta(Typed):
 
 
 def _positive(text: str) -> float:
-    """A positive target. Raises ValueError if the text is none."""
+    """A positive target. Raises ValueError if the text is no such number."""
     value = float(parse_number(text))  # an integer and its float have different texts
     if not 0 < value < inf:
         raise ValueError("give a finite number above 0")
