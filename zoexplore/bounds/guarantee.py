@@ -134,7 +134,8 @@ class Guarantee:
 
     @property
     def _can_be_taken_anew(self) -> bool:
-        """Whether `curve` can take the bound anew. It cannot for shares that vary with the step; nor where the mechanism's report
+        """Whether `curve` can compute the bound at other deltas. It cannot for shares that vary with the step; nor where the
+        mechanism's report
         has put in other numbers, of a run whose steps differ (`mechanism.guarantees`).
         """
         varies = self._share_is_chosen and np.ndim(self.beta) > 0
@@ -203,8 +204,8 @@ def guarantee(setting: Setting, bound: str, accounting: Accounting = DEFAULT) ->
 
     Args:
         setting: the run.
-        bound: an id of `BOUNDS`, or "best": the least of those on this run, under what it supposes; `.bound` names it. It is a
-            guarantee, so that of printed constants there is none.
+        bound: an id of `BOUNDS`, or "best": the least of those on this run, under what it supposes; `.bound` names it. With
+        printed constants there is none: they give no guarantee.
         accounting: how to count.
 
     Raises:

@@ -35,7 +35,7 @@ class Perturbation:
         self._copy: list[Tensor] = []
 
     def check_reach(self, losses: Callable[[Any], Tensor], batch: Any) -> None:
-        """Move the parameters in place from here on if the module reads any past the layers that hold them."""
+        """Move the parameters in place from now on if the module reads any outside the layers that hold them."""
         if self.module is not None and not self._reaches_all(losses, batch, self.module):
             self.module = None
 

@@ -69,7 +69,7 @@ class Setting:
             logistic or least-squares regression, but not in a softmax over several classes. The bound "sharp" uses it where the
             clip may act or xi is not 0.
         neighbours: "replace-one" record by another, or "add-remove" one; the mean divides by n in either case.
-        sampling: how batches are drawn. "without-replacement" or "poisson": anew and secretly at each step. "cyclic": in a fixed
+        sampling: how batches are drawn. "without-replacement" or "poisson": drawn secretly at each step. "cyclic": in a fixed
             order from n/batch fixed batches. "shuffled": the same in a secret random order, drawn once or for every epoch.
         releases: the number of released iterates, evenly spaced up to the last; all of them if it exceeds T.
         records_per_person: the most records of one person; guarantees then protect people.

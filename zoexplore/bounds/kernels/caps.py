@@ -19,7 +19,7 @@ SINGLES, GROWTH = 16.0, 0.07  # steps one by one, then blocks of this share of t
 BLOCKS, LONGEST = 380, 2.0**40
 LEAST_REACH = 1e-3  # of what a step adds: shorter typical drifts are taken to be that long
 LEAST_SHARE, MOST_SHARE = 1e-6, 0.999  # of delta, for a cap to be exceeded
-TOUCHES = 3  # rounds for the lines to touch where the distances are
+TOUCHES = 3  # rounds that move the lines' points of contact to the distances
 ROUNDS, WIDEST = 7, 1.2  # of the search, and its first step in the logit of omega
 FIRST_ORDER, NEAR = 1.2, 0.02  # low, so that it is on this side of where full batches show; changes that end the rounds
 # Of `Rows`, in `cells`.

@@ -10,7 +10,7 @@ SQRT_2, SQRT_PI_2, SQRT_2PI = sqrt(2.0), sqrt(3.141592653589793 / 2.0), sqrt(2.0
 # Newton's last step and the sums before it round to a few units in the last place; this pays for them.
 ROUND_UP = 1.0 + 1e-12
 LEAST_DELTA = 1e-290  # below it densities lose digits, and the loose form is taken
-LEAST_POSITIVE = sys.float_info.min  # below it numbers lose digits: what is less is reported as this
+LEAST_POSITIVE = sys.float_info.min  # smaller numbers lose digits, and are reported as this
 MIRONOV, CKS, GAUSSIAN = 0, 1, 2  # the conversions' numbers
 FIRST_SHARE, LEAST_SHARE, MOST_SHARE = 0.1, 1e-6, 0.999  # of delta, for the coupling to fail
 

@@ -109,7 +109,7 @@ def _tilt(kind, N, rho, q, mu, epsilon, delta, guess, window, work):
     for tried in range(MOST_TRIED):
         count, excess, mean, variance = measure(kind, t, q, mu, window, work)
         if tried == MOST_TRIED - 1 or (count >= 0 and high < 1.05 * low):
-            break  # whatever is returned was measured at the t that is returned
+            break  # all returned values are measured at the returned t
         if count < 0:
             high, t = t, 0.3 * t if low == 0.0 else low if t < 1.05 * low else sqrt(low * t)
             continue
