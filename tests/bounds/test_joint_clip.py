@@ -127,7 +127,7 @@ def test_the_loss_s_length_bounds_the_record_s_own_part_though_the_clip_acts():
     assert epsilon(steep, "composition", lipschitz) < epsilon(steep, "composition")
 
 
-@pytest.mark.parametrize("order", [1, proof(100)])
+@pytest.mark.parametrize("order", [1.0, proof(100.0)])  # a whole number would have its kernels compiled anew
 def test_small_steps_contract_from_an_eighth_of_the_smoothness_on(order):
     """M'/8 for convex losses, where a clip on each quotient needs 0.058 M'; linear models at usual steps by almost any ridge."""
     run = ACTING.replace(d=520, K=260, regime="convex", M=1.0, m=0.2, ridge=0.2, eta=260 * 0.02)
@@ -135,4 +135,4 @@ def test_small_steps_contract_from_an_eighth_of_the_smoothness_on(order):
     assert needed["joint"] == pytest.approx(0.126, abs=2e-3) and 0.05 < needed["each"] < 0.09
     linear = run.replace(linear=True)
     assert needed_ridge(RunArrays.of(linear), order) <= needed_ridge(RunArrays.of(run), order)
-    assert needed_ridge(RunArrays.of(linear.replace(eta=260.0)), 100) < 0.02
+    assert needed_ridge(RunArrays.of(linear.replace(eta=260.0)), 100.0) < 0.02

@@ -8,6 +8,7 @@ import pytest
 import torch
 from transformers import TrainerCallback
 
+from tests.effort import proof
 from tests.hf.tiny import roberta, texts, trainer, weights
 from zoexplore.hf import classification_loss
 from zoexplore.mechanism import NoisyZOGD, Sources, together
@@ -70,10 +71,12 @@ def a_state_of_before(trainer, model):
     [
         (by_a_hook, OWN, 2, False),
         (anew, "the batch is not the one that was drawn", 0, None),
-        (another, "another NoisyZOGD has moved", 2, False),
+        proof(another, "another NoisyZOGD has moved", 2, False),
         (a_state_of_before, "these are others: load that model, then the state", 2, False),
         (lambda trainer, model: model.register_buffer("note", torch.zeros(1)), "which this run does not train, changed", 2, True),
-        (lambda trainer, model: setattr(model.classifier, "dense", copy.deepcopy(model.classifier.dense)), "replaced", 2, True),
+        proof(
+            lambda trainer, model: setattr(model.classifier, "dense", copy.deepcopy(model.classifier.dense)), "replaced", 2, True
+        ),
     ],
     ids=["a hook", "a new mechanism", "a second optimiser", "an older state", "a new buffer", "another layer"],
 )
@@ -114,8 +117,8 @@ def test_dropout_that_a_callback_switches_on_is_switched_off(tmp_path):
     ("edit", "message"),
     [
         (lambda state: state["bits"].update(dict.fromkeys(state["bits"], "other bits")), "these are others: load that model"),
-        (lambda state: state["ledger"]["stages"].pop(), "a record of others"),
-        (lambda state: state["run"].update(n=25), "n = 25"),
+        proof(lambda state: state["ledger"]["stages"].pop(), "a record of others"),
+        proof(lambda state: state["run"].update(n=25), "n = 25"),
     ],
     ids=["parameters", "a step less", "other data"],
 )

@@ -80,7 +80,7 @@ def delta_of(epsilon, mu):
     return norm.cdf(mu / 2 - epsilon / mu) - np.exp(epsilon + norm.logcdf(-mu / 2 - epsilon / mu))
 
 
-@pytest.mark.parametrize("d, K", [(16, 16), (2, 2), (6, 2)])
+@pytest.mark.parametrize("d, K", [(16, 16), proof(2, 2), (6, 2)])
 @pytest.mark.parametrize("T, ridge", [(1, 0.0), (3, 0.5)])
 @pytest.mark.parametrize("rule", ["joint", "each"])
 @pytest.mark.parametrize("xi", [0.0, 0.1])
