@@ -223,8 +223,8 @@ def _of_the_noise(run: Setting, signal: float) -> str:
     if signal < 1:
         enough = format_short(passes_of(run) * signal**2)
         return (
-            f"The noise drowns the step: it is {format_short(1 / signal)} times as long as the longest step. With about "
-            f"{enough} forward passes a record both would be equal. More data, a larger batch or a larger ε help; more passes do not."
+            f"The noise drowns the step: it is {format_short(1 / signal)} times as long as the longest step. With about {enough} "
+            "forward passes a record both would be equal. More data, a larger batch or a larger ε help; more passes do not."
         )
     return f"A step is up to {format_short(signal)} times as long as its noise, if all records push the same way."
 
