@@ -16,6 +16,7 @@ from tests.browser.acts import VIEWPORT, anew, opened
 from tests.browser.axe import packed
 from tests.browser.line import Line
 from tests.running import running, wait_until_served
+from tests.waiting import PATIENCE
 from tools import chromium
 
 ROOT = Path(__file__).parents[2]
@@ -28,7 +29,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-LINGER = 20  # seconds that a session outlives its page: one that a busy machine loads more slowly finds no session
+LINGER = PATIENCE  # seconds that a session waits for its page: one that a busy machine loads more slowly finds none
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 NO_CHROMIUM = "NO CHROMIUM: install chromium or Chrome, or set CHROMIUM=/path/to/it"
 
@@ -96,7 +97,7 @@ class Server:
 
 @contextmanager
 def served(log):
-    """What `make app` serves, with room for many; a page that is closed ends soon."""
+    """What `make app` serves, with room for many."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
