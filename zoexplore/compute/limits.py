@@ -12,13 +12,8 @@ FRAMES = PREFIX + "FRAMES"  # the sites that may show the page in a frame, as in
 
 @dataclass(frozen=True)
 class Limit:
-    """One limit. The environment is read whenever the value is.
-
-    Args:
-        name: of the environment variable, after `ZOEXPLORE_`.
-        default: the value where the variable is not set.
-        unit: the counted things.
-        meaning: what the limit bounds, for the table in docs/deploy.md.
+    """One limit: the environment variable's name after `ZOEXPLORE_`, which is read whenever the value is, the value where it is
+    not set, and what is counted and bounded, for the table in docs/deploy.md.
     """
 
     name: str

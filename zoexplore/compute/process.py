@@ -135,11 +135,7 @@ def _python(*arguments: str, **streams: Any) -> subprocess.Popen:
 
 
 class Process:
-    """A process that computes calls one after another.
-
-    Args:
-        begin: the kind of worker; forked where that is safe.
-    """
+    """A process that computes calls one after another: forked where that is safe."""
 
     def __init__(self, begin: type[Forked] | type[Spawned] = Forked if sys.platform == "linux" else Spawned) -> None:
         self._worker = begin()
@@ -152,15 +148,8 @@ class Process:
         return self._worker.alive
 
     def submit(self, call: Callable, args: tuple = (), item: Callable[[Any], None] = lambda _: None) -> Answer:
-        """Hand over a call of a module-level function.
-
-        Args:
-            call: of a module that imports no Panel.
-            args: its arguments, which are pickled.
-            item: called, from a thread, with each value that a generator function yields.
-
-        Returns:
-            The function's value. It raises what the function raised, or `Died`.
+        """Hand over a call of a module-level function of a module that imports no Panel. `item` is called, from a thread, with
+        each value that a generator function yields. The answer raises what the function raised, or `Died`.
         """
         answer = Answer()
         self._calls.put((answer, call, args, item))

@@ -11,15 +11,8 @@ class ZOTrainingArguments(TrainingArguments):
     """`transformers.TrainingArguments` with a target of privacy.
 
     `learning_rate` is η/K, `per_device_train_batch_size` the records of a step a process, and `max_steps` (or epochs of n
-    records) is T. `weight_decay` is the ridge, added along the directions, outside the clip.
-
-    Args:
-        epsilon, delta: the target, met by composition: it holds even if every checkpoint is published.
-        K: directions a step.
-        clip: the longest vector of K difference quotients that a record may have.
-        beta: the share of the noise's power along the directions.
-        xi: half the distance of two points, as in `Setting`; 1e-3 √d where None.
-        microbatch: records evaluated at once; a process's whole batch where None.
+    records) is T. `weight_decay` is the ridge, added along the directions, outside the clip. The target of `epsilon` and `delta`
+    is met by composition: it holds even if every checkpoint is published. The other fields' help says what they mean.
 
     Raises:
         ValueError: an argument is not allowed; it says which, and why.
@@ -30,9 +23,11 @@ class ZOTrainingArguments(TrainingArguments):
     delta: float | None = field(default=None, metadata={"help": "The target δ, well below 1/n."})
     K: int = field(default=1, metadata={"help": "Directions a step."})
     clip: float = field(default=1.0, metadata={"help": "The longest vector of K quotients that a record may have."})
-    beta: float = field(default=1.0, metadata={"help": "The share of the noise along the directions."})
+    beta: float = field(default=1.0, metadata={"help": "The share of the noise's power along the directions."})
     xi: float | None = field(default=None, metadata={"help": "Half the distance of two points; 1e-3 √d if not given."})
-    microbatch: int | None = field(default=None, metadata={"help": "Records evaluated at once."})
+    microbatch: int | None = field(
+        default=None, metadata={"help": "Records evaluated at once; all of a process's batch if not given."}
+    )
 
     def __post_init__(self) -> None:
         for name, (allowed, why) in REFUSED.items():

@@ -111,17 +111,8 @@ def setting_for(
     ridge: float = 0.0,
     **known: Any,
 ) -> Setting:
-    """The run with the least noise that composition allows for a target, its clip joint.
-
-    Args:
-        lr: the learning rate eta/K.
-        d, R, ridge: as in `Setting`.
-        T, K: steps, and directions a step (1 if only T is given); otherwise planned.
-        xi: perturbation scale; 1e-3 sqrt(d) if None.
-        known: of `zoexplore.recommend`: epsilon, delta, n, batch, beta, clip and passes.
-
-    Raises:
-        ValueError: no noise meets the target, or a number is not allowed.
+    """The run with the least noise that composition allows for a target, its clip joint: as `NoisyZOGD.for_epsilon` describes.
+    `known` goes to `zoexplore.recommend`; xi is 1e-3 sqrt(d) if None.
 
     >>> round(setting_for(epsilon=2.0, delta=1e-5, n=1000, d=10**6, T=1000, K=4, lr=0.1, clip=1.0).sigma, 5)
     0.06305

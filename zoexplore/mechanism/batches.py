@@ -17,14 +17,7 @@ from zoexplore.mechanism.rng import Sources
 
 
 class BatchDraws:
-    """The records of every step of a run.
-
-    Args:
-        n: the number of records.
-        sampling: as in `Setting`.
-        sizes: the batch size of every step, or of all.
-        sources: `sources.data` draws the batches.
-    """
+    """The records of every step of a run, of one size or of a list of sizes, drawn by `sources.data`."""
 
     def __init__(self, n: int, sampling: str, sizes: Sequence[int] | int, sources: Sources) -> None:
         self.n, self.sampling, self.sizes, self.sources = n, sampling, sizes, sources
@@ -179,12 +172,7 @@ class Collate:
 
 
 class SeenRecords:
-    """Checksums of the records that steps have taken.
-
-    Attributes:
-        equal: the number of records that equal another one.
-        changed: the number of records that came back with other numbers.
-    """
+    """Checksums of the records that steps have taken; how many equal another one, and how many came back with other numbers."""
 
     def __init__(self, n: int) -> None:
         self._sums, self._known, self._changed = np.zeros(n, np.int64), np.zeros(n, bool), np.zeros(n, bool)

@@ -33,9 +33,6 @@ class LossChecks:
     """When losses are checked, and the results. Changes of the module's parts, switches, hooks or buffers and a resumed run
     call for a new check. Since a loss may have a hidden memory, the 4th step, the 16th, the 64th and so on, and the last
     are checked, too.
-
-    Args:
-        quotient_error: the relative error of two points at the first step (`quotient_error`); None if not measured.
     """
 
     def __init__(self, quotient_error: float | None = None) -> None:
@@ -155,12 +152,8 @@ class _Look:
         return self.numbers_of(part(self.batch, records)).double().cpu()
 
     def exchange(self, own: Tensor, records: Tensor, others: Tensor) -> None:
-        """Replace the other records by copies of those that stay, and compare bit by bit.
-
-        Args:
-            own: the values of those that stay.
-            records: indices in the batch of all records evaluated together.
-            others: which of them to replace (bool).
+        """Of records evaluated together, replace the others (bool) by copies of those that stay, and compare the latter's own
+        values bit by bit.
         """
         kept, exchanged = records[~others], records.clone()
         exchanged[others] = kept[torch.arange(int(others.sum())) % len(kept)]

@@ -134,15 +134,6 @@ class Losses:
     """The records' losses of a batch, some records at a time, under autocast if the user has switched it on around the step. The
     mechanism's own sums are not under it, and it keeps no copy of a weight, since weights move between two losses.
 
-    Args:
-        objective: whose.
-        microbatch: how many records are evaluated at once.
-        fingerprint: of the model.
-        device: of the parameters.
-
-    Attributes:
-        autocast: whether it is on.
-
     Raises:
         ValueError: there is not one loss for each record.
         Changed: computing them changed trained tensors.

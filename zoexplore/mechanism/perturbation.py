@@ -19,13 +19,7 @@ READ_BY_PARENT = (nn.MultiheadAttention,)  # layers that read their children's p
 
 class Perturbation:
     """Evaluates losses at w + xi v: layer by layer if the module allows it, or by moving the parameters in place, and back by a
-    copy.
-
-    Args:
-        parameters: the moved tensors.
-        module: its layers may run with moved copies of their parameters; None where there is none.
-        keep_copy: move them in place all the same; where None, if they are few.
-        K: of the run.
+    copy; that with `keep_copy`, or, where it is None, if they are few.
     """
 
     def __init__(self, parameters: Parameters, module: nn.Module | None, keep_copy: bool | None, K: int) -> None:
@@ -91,11 +85,7 @@ class Perturbed:
 
 
 class InPlace(Perturbed):
-    """Moves the parameters in place, and back to exactly w.
-
-    Args:
-        copy: room for w, block by block, which steps may share; made here where it is empty.
-    """
+    """Moves the parameters in place, and back to exactly w, by a copy that steps share: made here where it is empty."""
 
     def __init__(self, parameters: Parameters, frame: Frame, copy: list[Tensor]) -> None:
         super().__init__(parameters, frame)
@@ -153,13 +143,7 @@ class Layerwise(Perturbed):
 
 
 class Lent:
-    """While open, a module's layers run with other numbers as their parameters.
-
-    Args:
-        module: whose layers.
-        tensors: its parameters that may be replaced.
-        of: by index, the replacement of each; None for itself.
-    """
+    """While open, a module's layers run with other numbers as their parameters: `of` gives each by its index, None for itself."""
 
     def __init__(self, module: nn.Module, tensors: Sequence[Tensor], of: Callable[[int], Tensor | None]) -> None:
         self.tensors, self.of = tensors, of

@@ -57,11 +57,8 @@ def estimated(rows: list[Tensor], step: Step, n: int, ridge: Tensor | float) -> 
 
 def noisy(step: Step, estimate: Tensor, d: int, noise: np.random.Generator) -> Tensor:
     """A step's released values, as 64-bit words to send, shape (K + 4,): K coefficients along the directions, noise included, and
-    the key of the noise in every coordinate, 0 where there is none. The coefficients' noise is drawn first.
-
-    Args:
-        estimate: g, shape (K,).
-        noise: its generator.
+    the key of the noise in every coordinate, 0 where there is none. The coefficients' noise is drawn first. `estimate` is g,
+    shape (K,).
     """
     inside, everywhere = deviations(step.sigma, step.beta, step.eta, d, step.K)
     along = -(step.eta / step.K) * estimate.double().cpu() + inside * normal(noise, (step.K,))
@@ -77,13 +74,8 @@ def apply(
     sources: Sources,
     rounding: torch.Generator | None,
 ) -> None:
-    """w <- w - (eta/K) sum_k g_k u_k + noise. Sums stay in float64 until they contain all noise: later rounding to the
-    parameters' dtype is post-processing.
-
-    Args:
-        released: of `noisy`.
-        sources: of the generator that the key is for.
-        rounding: the generator that rounds in half precision.
+    """w <- w - (eta/K) sum_k g_k u_k + noise, of what `noisy` has released. Sums stay in float64 until they contain all noise:
+    later rounding to the parameters' dtype, in half precision by the generator `rounding`, is post-processing.
     """
     along = released[: step.K].view(torch.float64)
     _, everywhere = deviations(step.sigma, step.beta, step.eta, parameters.d, step.K)

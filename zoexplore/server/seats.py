@@ -26,13 +26,8 @@ class Full(Exception):
 
 @dataclass(eq=False)
 class Seat:
-    """A reader's seat, from the request for the page to the end of the session.
-
-    Args:
-        address: that it counts against.
-        moved: when the reader last did anything, by the monotonic clock.
-        session: none before the page is made.
-        socket: its connection, if there is one.
+    """A reader's seat, from the request for the page, when there is no session yet, to the end of the session; `moved` when the
+    reader last did anything, by the monotonic clock.
     """
 
     address: str
