@@ -48,7 +48,7 @@ ACCOUNTS = (
     ),
 )  # fmt: skip
 
-CHOSEN: dict[str, str] = {  # of a run, and what it means that none was chosen
+CHOSEN: dict[str, str] = {  # fields of a run, and the words for None
     "K": "", "T": "", "batch": "all", "clip": "", "rate": "", "beta": "", "ridge": "the task's", "R": "the task's",
 }  # fmt: skip
 

@@ -2,8 +2,9 @@
 
 A logistic loss with a ridge is trained over a frozen random network, which runs forward only, on all records and at one epsilon.
 Noisy-ZOGD releases its last iterate alone and has one noise scale for every number of steps. Its rivals, DPZero and DP-AggZO,
-release every iterate. Their noise is that of the number of steps, known beforehand, or of the most steps; and the average over
-the last half of the iterates may be released in place of the last one, for a second copy of the parameters. Step sizes are chosen
+release every iterate. Their noise is set for the number of steps, if known beforehand, or for the largest number. The average
+over the last half of the iterates may be released in place of the last one, for a second copy of the parameters. Step sizes
+are chosen
 for each by the objective on the records to train on, with seeds that no result uses.
 
 The clip is idle, so that the runs are exact in law (`benchmarks.frontier.law`).

@@ -110,7 +110,7 @@ def dominated(record: RunRecord) -> tuple[Step, float]:
 
 
 def _of(record: RunRecord, step: Step, slowest: float, bound: str, accounting: Accounting) -> Guarantee:
-    """A bound for as many such steps, from that part of their eta on."""
+    """A bound for steps like this one, whose eta may be as small as `slowest` times its own."""
     setting = record.of(step, record.steps)
     if slowest < 1:
         setting = VariedSetting(**setting.as_dict(), slowest=slowest)

@@ -52,7 +52,7 @@ def _ticks(plot: Any, element: hv.Overlay) -> None:
 
 
 def _in_matplotlib(element: hv.Element) -> hv.Element:
-    """An element with the options that Matplotlib has for those that it has for Bokeh."""
+    """An element with its Bokeh options translated for Matplotlib."""
     look = hv.Store.lookup_options("bokeh", element, "style").kwargs
     plot = hv.Store.lookup_options("bokeh", element, "plot").kwargs
     names = _STYLES.get(type(element).__name__, {})
