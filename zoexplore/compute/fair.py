@@ -42,11 +42,8 @@ class Budget:
 
 
 class FairQueue(Generic[T]):
-    """A queue that serves addresses fairly.
-
-    Args:
-        budget: the accounts of addresses; the queue's own if None.
-        rank: among one address's items the least rank comes first, then the oldest.
+    """A queue that serves addresses fairly, by their accounts in `budget`, or in one of its own. Among one address's items the
+    least `rank` comes first, then the oldest.
     """
 
     def __init__(self, budget: Budget | None = None, rank: Callable[[T], Any] = lambda _: 0) -> None:

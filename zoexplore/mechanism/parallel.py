@@ -29,11 +29,7 @@ class Flawed(RuntimeError):
 
 
 class Ranks:
-    """The processes of a group, or this one alone.
-
-    Args:
-        group: of `torch.distributed`; None for this process alone.
-    """
+    """The processes of a group of `torch.distributed`, or, where it is None, this one alone."""
 
     def __init__(self, group: Any = None) -> None:
         self.group = group

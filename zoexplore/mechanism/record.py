@@ -73,9 +73,7 @@ FACTS = ("xi_factor", "flaw", "checked", "autocast")  # that a ledger and a reco
 class Ledger:
     """The log of steps that an optimiser keeps.
 
-    Attributes:
-        stages, xi_factor, flaw, checked, autocast, path: as in `RunRecord`. A recorded flaw stays.
-        process: the one that writes.
+    Its fields are `RunRecord`'s, with the process that writes. A recorded flaw stays.
     """
 
     stages: list[tuple[Step, int]] = field(default_factory=list)

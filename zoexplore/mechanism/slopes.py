@@ -36,11 +36,7 @@ def measure(
     chunk_size: int | None,
 ) -> Slopes:
     """All slopes of a step. After two points the parameters may still be away from w, until `perturbed` brings them back.
-
-    Args:
-        perturbed: what moves the parameters, or lends them to layers, where losses are not evaluated as functions.
-        xi: perturbation scale; 0 for the directional derivative.
-        chunk_size: directions evaluated at once, by vmap, where the frame is dense; one after the other where None.
+    Directions of a dense frame are evaluated `chunk_size` at once, by vmap; one after the other where it is None.
     """
     if xi > 0 and (chunk_size is None or not isinstance(frame, Dense)):
         slopes, values = _two_points(losses, frame, perturbed, batch, xi)
