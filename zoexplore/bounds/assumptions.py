@@ -133,7 +133,7 @@ _NOTHING = "Nothing is assumed of the loss."
 CLIPPED = Assumption(
     "Every record's difference quotients are clipped at Δ, each or together. Nothing is assumed of the loss.",
     unless=lambda r: r.slope < np.inf,
-    said=lambda r: f"Every record's difference quotients are {'together' if r.joint else 'each'} clipped at Δ. {_NOTHING}",
+    said=lambda r: f"Every record's difference quotients are clipped at Δ, {'together' if r.joint else 'each'}. {_NOTHING}",
 )
 TWO_POINTS = Assumption(
     "Every record's loss is M-smooth, so that two points say nearly what a derivative does.",

@@ -62,7 +62,7 @@ class Report:
         lines.append(f"Counted: {clipped}; {not_finite}; {counts.projected} steps projected.")
         if record.quotient_error is not None:
             lines.append(
-                f"At the first step two points were off by {record.quotient_error:.2g} of what they say (rounding, curvature)."
+                f"At the first step two points were off by {record.quotient_error:.2g} of the slope (rounding, curvature)."
             )
         return "\n".join([*lines, record.noise, NEVER_COVERED])
 

@@ -26,9 +26,9 @@ DEMONSTRATION = (
     "For a release use Sources.secure()."
 )
 SECURE = (
-    "Noise and data order come from ChaCha20, keyed by the operating system. Not covered: the noise is made of floating-point "
-    "numbers, whose gaps and lowest bits can tell neighbouring data sets apart (Mironov 2012, doi:10.1145/2382196.2382264); "
-    "how long a step takes; a look into this process's memory."
+    "Noise and data order come from ChaCha20 with keys from the operating system. Not covered: the noise is made of "
+    "floating-point numbers, whose gaps and lowest bits can distinguish neighbouring data sets (Mironov 2012, "
+    "doi:10.1145/2382196.2382264); how long a step takes; a look into this process's memory."
 )
 MANY = 2**12  # numbers that are worth making at once
 REKEYED = "Noise and data order of a secure run go on with new keys; the old ones are never saved."
