@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 LEAST = 0.02  # least range of a utility axis, so that negligible differences do not fill it
 STEP = ("z", "p", "a", "rho")  # columns of a trajectory
-MOST_POINTS = 300  # drawn steps of one, at most
+EACH = 60  # steps of a trajectory that are all drawn
+_RATIO = 1.04  # of the steps left at two drawn steps of a longer one
 _PINS = [light for light, _ in palette.PINS]
 _OF_THE_LOSS = "the loss is "  # the beginning of models' suppositions, which composition does not need
 
@@ -31,11 +32,11 @@ def bands(x: np.ndarray, y: np.ndarray, z: np.ndarray, edges: np.ndarray) -> dic
 
 
 def thinned(path: Trajectory) -> dict[str, np.ndarray]:
-    """A trajectory as columns; a long one keeps steps evenly spaced in the logarithm of the remaining steps."""
+    """A trajectory as columns; a long one keeps steps evenly spaced in the logarithm of the steps left."""
     N = path.rho.size
     left = np.arange(N, 0, -1)
-    if N > MOST_POINTS:
-        left = np.unique(np.geomspace(1, N, MOST_POINTS).round().astype(int))[::-1]
+    if N > EACH:
+        left = np.unique(np.geomspace(1, N, round(np.log(N) / np.log(_RATIO))).round().astype(int))[::-1]
     nothing = np.full(N, np.nan)
     columns = {name: nothing if (values := getattr(path, name)) is None else values for name in STEP}
     return {"left": left.astype(float), **{name: values[N - left] for name, values in columns.items()}}

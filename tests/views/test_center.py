@@ -9,7 +9,7 @@ import pytest
 from bokeh.models import ColumnDataSource
 
 from zoexplore import BOUNDS, Accounting, guarantee
-from zoexplore.columns import MOST_POINTS, thinned
+from zoexplore.columns import EACH, thinned
 from zoexplore.compute.questions import guarantees
 from zoexplore.run.formatting import format_number, format_tex
 from zoexplore.run.presets import DEMONSTRATION
@@ -105,14 +105,14 @@ def test_inside_draws_the_trajectory(bound):
 def test_long_runs_are_thinned_to_their_last_steps():
     path = guarantee(DEMONSTRATION.replace(T=10**5, sigma=1e-5), "sharp").trajectory
     columns = thinned(path)
-    assert len(columns["left"]) <= MOST_POINTS < path.rho.size
+    assert EACH < len(columns["left"]) < path.rho.size
     np.testing.assert_array_equal(columns["rho"][-20:], path.rho[-20:])
 
 
 def test_the_words_say_where_counting_begins():
     g = guarantee(DEMONSTRATION, "theorem")
     assert f"Counting starts {g.N:.0f} steps before the end" in describe_trajectory(g)
-    assert "all 200 steps are counted" in describe_trajectory(guarantee(DEMONSTRATION, "sharp"))
+    assert "all 20 steps are counted" in describe_trajectory(guarantee(DEMONSTRATION.replace(T=20), "sharp"))
     assert "2K = 600 exceeds d = 520" in describe_trajectory(guarantee(DEMONSTRATION.replace(K=300), "theorem"))
 
 

@@ -123,7 +123,7 @@ def test_a_plan_says_once_what_is_supposed():
 
 
 def test_a_person_with_several_records_is_a_person():
-    g = guarantee(DEMONSTRATION.replace(records_per_person=3), "sharp")
+    g = guarantee(DEMONSTRATION.replace(records_per_person=3, T=20), "sharp")
     assert "differ in one person's records" in describe_trajectory(g)
     assert "the person's early influence" in BOUNDS["sharp"].explain(g)
 

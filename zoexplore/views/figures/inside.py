@@ -12,7 +12,7 @@ from bokeh.plotting import figure
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.bound import Trajectory
 from zoexplore.bounds.shared_sentences import in_whom, why_undrawn
-from zoexplore.columns import STEP, thinned
+from zoexplore.columns import EACH, STEP, thinned
 from zoexplore.compute.ask import ask
 from zoexplore.compute.questions import guarantees
 from zoexplore.run.formatting import format_count, format_number
@@ -22,7 +22,6 @@ from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
 SHOWN = {bound.title: bound.id for bound in reversed(BOUNDS.values()) if bound.hides_iterates}
-MOST_DOTS = 40  # steps that are drawn as dots, too
 LENGTHS = {"z": ("distance z", "ink", []), "p": ("p hidden along", "accent", [6, 3]), "a": ("a hidden across", "muted", [2, 3])}
 COST: dict[str, tuple[str, str, list]] = {"rho": ("ρ", "ink", [])}  # of a column: its name, its colour and dashes
 
@@ -51,9 +50,9 @@ def describe_trajectory(g: Guarantee) -> str:
         f"{format_number(g.start)} apart, whatever happened before{_earlier(path.tau)}."
     )
     share = "" if path.rho.size == 1 else f", half of it in the last {_steps(last) if last > 1 else 'step'}"
-    end = (
-        f"At the end the distance is 0. Altogether that costs ρ = {format_number(total)}{share}: ε = {format_number(g.epsilon)}."
-    )
+    averaged = ". Averaged over the random directions," if g.bound == "sharp" and g.delta_f > 0 else ":"
+    end = f"At the end the distance is 0. Altogether that costs ρ = {format_number(total)}{share}{averaged} ε = "
+    end += f"{format_number(g.epsilon)}."
     return " ".join((first, _middle(g, path), end))
 
 
@@ -104,7 +103,7 @@ class Inside(View):
         self.lengths = self._figure("lengths", "Distance, and what noise hides", LENGTHS)
         self.cost = self._figure("cost", "What each step costs, ρ", COST)
         self.names = Names(self.lengths, len(LENGTHS))
-        self.grid = widgets.column("panels", self.canvas(self.lengths), self.canvas(self.cost))
+        self.grid = widgets.row("panels", self.canvas(self.lengths), self.canvas(self.cost))
         self.choice = widgets.radio("bound to open", SHOWN, of=self.param.bound, max_width=330, margin=(0, 0, 12, 0))
         self.param.watch(self.changed, "bound")
 
@@ -133,15 +132,16 @@ class Inside(View):
         self.push()
 
     def _draw(self, path: Trajectory) -> None:
-        self.source.data = thinned(path)
+        data = self.source.data = thinned(path)
         for dots in self.dots:
-            dots.visible = path.rho.size <= MOST_DOTS
+            dots.visible = path.rho.size <= EACH
         most = max(float(path.rho.size), 2.0) * 1.05
         self.range.update(start=most, end=0.95)
         mantissas = (1, 2, 5) if most < 60 else (1,)
         self.ticker.ticks = [m * 10**k for k in range(16) for m in mantissas if m * 10**k <= most]
+        paid = int(np.argmax(data["rho"] >= 1e-9 * data["rho"].max()))  # earlier, the distance may lie above the frame
         for fig, drawn in ((self.lengths, LENGTHS), (self.cost, COST)):
-            fig.y_range.end = above(max(np.nanmax(self.source.data[column], initial=0) for column in drawn))
+            fig.y_range.end = above(max(np.nanmax(data[column][paid:], initial=0) for column in drawn))
         self._named()
 
     def _named(self) -> None:
