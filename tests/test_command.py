@@ -198,7 +198,7 @@ def test_what_json_has_no_number_for_is_text(value, text):
     [
         (None, ["K=0"], "K = 0 is not allowed: give a whole number from 1 to d = 520"),
         (None, ["K"], "--set K: give FIELD=VALUE"),
-        (None, ["colour=red"], "'colour' is not a field"),
+        (None, ["colour=red"], "'colour' is an unknown setting"),
         ("{", [], "this is not YAML"),
         ("K: 52", [], "n, d, T, sigma, beta are not in the file"),
         ("K: \xff", [], "not text in UTF-8"),

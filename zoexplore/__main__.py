@@ -152,7 +152,7 @@ def _read(given: argparse.Namespace, before: str = "") -> Loaded:
         raise Wrong(f"{given.file} is not text in UTF-8") from None
     loaded = from_yaml(_with(raw, given.set))
     if loaded.problems:
-        allowed = [f"the fields are {', '.join(SETTING_FIELDS)}"] if "is not a field" in "".join(loaded.problems) else []
+        allowed = [f"the fields are {', '.join(SETTING_FIELDS)}"] if "is an unknown setting" in "".join(loaded.problems) else []
         raise Wrong("\n".join(f"{given.file}: {problem}" for problem in [*loaded.problems, *allowed]))
     return loaded
 

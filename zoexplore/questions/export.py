@@ -88,7 +88,7 @@ def from_fields(given: Mapping[Any, Any], base: Setting = DEMONSTRATION) -> Load
     values, problems = {}, []
     for name, raw in given.items():
         if name not in (*SETTING_FIELDS, *OPTIONS):
-            problems.append(f"{shown(name)} is not a field")
+            problems.append(f"{shown(name)} is an unknown setting")
         elif isinstance(raw, (str, int, float, type(None))):
             values[name] = _value(name, raw)
         else:

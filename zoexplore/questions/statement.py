@@ -85,7 +85,7 @@ class Statement:
         }  # fmt: skip
         lists = {
             "Satisfied by the numbers": self._met,
-            "Supposed, and to be vouched for": g.supposes,
+            "You must guarantee": g.supposes,
             "Violated": self._failed,
             "Not covered": self.not_covered,
         }

@@ -177,7 +177,7 @@ class Address:
             self._reading = False
         problems = (*loaded.problems, *filter(None, turned), *pinned, *self.lesson.problems)
         if problems:
-            self.state.note = "In this link, " + "; ".join(map(_plainly, problems))
+            self.state.note = f"In this link, {'; '.join(map(in_symbols, problems))}."
 
     def _pin(self, pairs: list[tuple[str, str]]) -> list[str]:
         """Set the pins. Returns their errors."""
@@ -196,10 +196,6 @@ def _with_view(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
         pairs = [("tab", "curves"), ("against", "delta"), *(pair for pair in pairs if pair[0] not in ("tab", "against"))]
     names = {name for name, _ in pairs}
     return pairs if "tab" in names or not names & {"against", "hide", "pin"} else [("tab", "curves"), *pairs]
-
-
-def _plainly(problem: str) -> str:
-    return in_symbols(problem.replace("is not a field", "is an unknown setting"))
 
 
 def text_of(value: Any) -> str:

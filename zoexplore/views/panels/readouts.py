@@ -208,7 +208,8 @@ def share(best: Guarantee, along: float, across: float) -> str:
         if chosen:
             part = "At every step the accountant chooses a share of the noise that goes"
         verb = "lowers" if best.epsilon < along else "raises"
-        moves = f"leaves ε at {now}" if best.epsilon == along else f"{verb} ε from {format_number(along)} to {now}"
+        was = format_number(along)
+        moves = f"leaves ε at {now}" if was == now else f"{verb} ε from {was} to {now}"
         if along == inf:
             moves = f"gives ε = {now}; without it no bound applies"
         said = (

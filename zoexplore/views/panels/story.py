@@ -102,8 +102,8 @@ def _share(before: Found, after: Found) -> tuple[int, str]:
 def _price(before: Found, after: Found) -> tuple[int, str]:
     every, last = after["composition"].epsilon, smallest(after).epsilon
     return (0 if last < 0.99 * every else 1), (
-        f"The model is the same one, so its accuracy is, too; what differs is what may be said of it: ε = {format_number(last)} "
-        f"instead of {format_number(every)}. Every model has a mark by either account, and all marks move to the left."
+        f"The models are the same, and so is their accuracy. Only the guarantee changes: ε = {format_number(last)} instead of "
+        f"{format_number(every)}, and every mark moves to the left."
     )
 
 

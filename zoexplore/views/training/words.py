@@ -18,7 +18,7 @@ def describe_frontier(frontier: Frontier) -> str:
     (one, high), (other, low) = ((METHODS[p.method].title, p.mean("accuracy")) for p in best[1:])
     public = next((line.y[-1] for line in lines(frontier) if line.method == "non-private"), None)
     ceiling = f" Without privacy, gradients reach {public:.3f}." if public is not None else ""
-    head = f"At ε = {format_number(best.target)} the best method with gradients, {one}, reaches an accuracy of {high:.3f}"
+    head = f"At ε = {format_short(best.target)} the best method with gradients, {one}, reaches an accuracy of {high:.3f}"
     return f"{head}; the best with random directions, {other}, {low:.3f}.{ceiling}"
 
 
