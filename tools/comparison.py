@@ -208,9 +208,12 @@ def _listed(values: Iterable[float | str]) -> str:
 
 
 def mean(values: Sequence[float], digits: int = 0) -> str:
-    """A mean with its standard error, to three decimals or a given number of digits."""
-    error = stdev(values) / sqrt(len(values)) if len(values) > 1 else 0.0
-    return f"{fmean(values):.{digits}g} ± {error:.1g}" if digits else f"{fmean(values):.3f} ± {error:.3f}"
+    """A mean, with its standard error where there are several values, to three decimals or a given number of digits."""
+    shown = f"{fmean(values):.{digits}g}" if digits else f"{fmean(values):.3f}"
+    if len(values) == 1:
+        return shown
+    error = stdev(values) / sqrt(len(values))
+    return f"{shown} ± {error:.1g}" if digits else f"{shown} ± {error:.3f}"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -2,9 +2,9 @@
 
     python -m benchmarks.frontier
 
-Every part keeps its results in a folder and continues from there, so it may be stopped at any time: searches after each
-round, results after each setting. `zoexplore/training/comparison.json` is written from what there is, with
-the number of trials that they had. `zoexplore.training.finished.load` reads it.
+Every part keeps what it has in a folder and goes on from there, so that it may be cut off anywhere and asked for again: searches
+and results setting by setting. `zoexplore/training/comparison.json` is written anew after each draw of the tuning.
+`zoexplore.training.finished.load` reads it.
 """
 
 import argparse
@@ -19,11 +19,9 @@ from statistics import fmean
 from time import process_time
 from typing import Any
 
-import numpy as np
-
 from benchmarks.frontier import ablations, horizons
 from benchmarks.frontier.law import Run, accuracy, ended, loss
-from benchmarks.frontier.search import ENDS, GRIDS, Cell, Key, Search, choice, judged, multiplier, mutant
+from benchmarks.frontier.search import ENDS, GRIDS, Found, Key, choice, control, multiplier, search
 from zoexplore.run.saving import write
 from zoexplore.run.setting import Accounting
 from zoexplore.training.aims import Choice, aimed
@@ -45,8 +43,7 @@ STUDIES: dict[str, tuple[Callable[[], list[Series]], ...]] = {
     "ablations": (ablations.directions, ablations.shares, ablations.clips),
 }
 DRAWS = 2  # of the whole tuning
-ROUNDS = 12  # of each
-SEEDS = 4  # of a result in law
+SEEDS = 8  # of a result in law
 CONTROL = 50  # random settings of a method, held back
 CONTROLLED = (2.0, 8.0)  # epsilons, at which the mechanism itself is run too
 HELD_BACK = 999  # the split and the seed that they have
@@ -85,66 +82,46 @@ class Part:
         write(self.path, json.dumps(self.made).encode())
 
 
-def searched(part: Part, task: str, draw: int) -> Search:
-    """A search as its file has it."""
-    found = Search(TASKS[task], keys(task), draw, part.made.get("rounds", 0))
-    for method, target, points in part.made.get("cells", ()):
-        found.cells[method, target] = Cell({tuple(p): a for p, a, _ in points}, {tuple(p): b for p, _, b in points})
+def searched(part: Part, task: str, draw: int) -> dict[Key, Found]:
+    """One draw of the tuning, cell by cell. Each begins with what was found at the epsilon below."""
+    made, found = part.made.setdefault("cells", {}), dict[Key, Found]()
+    below: Found | None = None
+    for key in keys(task):
+        if (name := f"{key[0]} at {key[1]:g}") not in made:
+            with part.spending():
+                made[name] = search(TASKS[task], key, draw, below.finalists if below else ())
+            print(f"{task}, draw {draw}: {name}, {part.made['seconds']:.0f} s", flush=True)
+        finalists, *numbers = made[name]
+        found[key] = Found([tuple(point) for point in finalists], *numbers)
+        below = found[key] if (key[0], max(COMPARED_ON[task])) != key else None
     return found
 
 
-def search(part: Part, task: str, draw: int, rounds: int) -> None:
-    """Continue to this number of rounds."""
-    found = searched(part, task, draw)
-    while found.rounds < rounds:
-        with part.spending():
-            found.go_on()
-            if found.rounds == rounds:
-                found.settle()
-            cells = [[*key, [[p, a, cell.averaged[p]] for p, a in cell.trials.items()]] for key, cell in found.cells.items()]
-            part.made |= {"rounds": found.rounds, "cells": cells}
-        print(f"{task}, draw {draw}: round {found.rounds}, {part.made['seconds']:.0f} s", flush=True)
-
-
-def results(part: Part, task: Task, searches: list[Search]) -> None:
-    """What was chosen, on the test part: in law, several seeds each; of the best validation a run of the mechanism too."""
+def results(part: Part, task: Task, key: Key, found: Found, draw: int) -> None:
+    """What was chosen, on the test part in law."""
     known = part.made.setdefault("results", {})
-    names: dict[Key, list[str]] = {}
-    for key in ordered(searches[0].keys):
-        for found in (one for one in searches if key in one.cells):
-            names.setdefault(key, []).append(name := f"{key[0]} at {key[1]:g}, draw {found.draw}")
-            chosen = _chosen(task, key, found.cells[key])
-            if known.get(name, {}).get("choice") != chosen:
-                with part.spending():
-                    known[name] = {"choice": chosen, "drawn": asdict(_drawn(task, key, found))}
-                print(f"{task.name}: {name}: {known[name]['drawn']['last']:.3f}", flush=True)
-            cell = found.cells[key]
-            known[name]["drawn"] |= {"trials": cell.tried, "validation": round(fmean(cell.trials[cell.chosen]), 4)}
-    part.keep()
-    for of in names.values():
-        of.sort(key=lambda name: -known[name]["drawn"]["validation"])
-    for key, (best, *_) in names.items():
-        if key[1] in (*CONTROLLED, inf) and (drawn := known[best]["drawn"])["mechanism"] is None:
-            with part.spending():
-                drawn["mechanism"] = _by_mechanism(task, key, drawn["choice"])
-            print(f"{task.name}: {best}: {drawn['mechanism']:.3f} by the mechanism", flush=True)
+    if (name := f"{key[0]} at {key[1]:g}, draw {draw}") not in known:
+        with part.spending():
+            known[name] = asdict(_drawn(task, key, found, draw))
+        print(f"{task.name}: {name}: {known[name]['last']:.3f}", flush=True)
 
 
-def ordered(found: Iterable[Key]) -> list[Key]:
-    """Those first that matter most, should the work be cut off."""
-    return sorted(found, key=lambda key: (key[1] not in CONTROLLED, key[1] != 1.0))
+def mechanism(part: Part, task: Task, key: Key) -> None:
+    """A run of the mechanism itself, by the choice with the best validation."""
+    known = [drawn for name, drawn in part.made["results"].items() if name.startswith(f"{key[0]} at {key[1]:g},")]
+    best = max(known, key=lambda drawn: drawn["validation"])
+    if best["mechanism"] is None:
+        with part.spending():
+            best["mechanism"] = _by_mechanism(task, key, best["choice"])
+        print(f"{task.name}: {key[0]} at {key[1]:g}: {best['mechanism']:.3f} by the mechanism", flush=True)
 
 
-def _chosen(task: Task, key: Key, cell: Cell) -> dict[str, Any]:
-    return asdict(choice(task, key[0], cell.chosen, len(task.data.X)))
-
-
-def _drawn(task: Task, key: Key, found: Search) -> Drawn:
-    cell, point = found.cells[key], found.cells[key].chosen
-    chosen = _chosen(task, key, cell)
+def _drawn(task: Task, key: Key, found: Found, draw: int) -> Drawn:
+    point = found.finalists[0]
+    chosen = choice(task, key[0], point, len(task.data.X))
     at_an_end = (name for i, name in enumerate(GRIDS) if name in ENDS and point[i] in (0, len(GRIDS[name]) - 1))
     return Drawn(
-        chosen, cell.tried, round(fmean(cell.trials[point]), 4), **tested(task, key[0], Choice(**chosen), key[1], found.draw),
+        asdict(chosen), found.trials, round(found.validation, 4), **tested(task, key[0], chosen, key[1], draw),
         ends=tuple(at_an_end) if METHODS[key[0]].noisy else (),
     )  # fmt: skip
 
@@ -169,18 +146,15 @@ def tested(task: Task, method: str, chosen: Choice, target: float, seed: int) ->
     return {name: round(fmean(values), 4) for name, values in found.items()}
 
 
-def control(part: Part, task: Task) -> None:
+def held_back(part: Part, task: Task) -> None:
     """The best of random settings that the search has not seen, on the test part in law."""
     known = part.made.setdefault("control", {})
     for key in ((method, target) for method in COMPARED if METHODS[method].noisy for target in CONTROLLED):
         if (name := f"{key[0]} at {key[1]:g}") in known:
             continue
         with part.spending():
-            rng = np.random.default_rng([HELD_BACK, COMPARED.index(key[0]), int(key[1])])
-            points = [mutant(key[0], (), (), rng) for _ in range(CONTROL)]
-            right = [last for last, _ in judged(task, [(key, point) for point in points], HELD_BACK, HELD_BACK)]
-            best = choice(task, key[0], points[int(np.argmax(right))], len(task.data.X))
-            known[name] = tested(task, key[0], best, key[1], HELD_BACK)["last"]
+            best = control(task, key, CONTROL, HELD_BACK).finalists[0]
+            known[name] = tested(task, key[0], choice(task, key[0], best, len(task.data.X)), key[1], HELD_BACK)["last"]
         print(f"{task.name}: control, {name}: {known[name]:.3f}", flush=True)
 
 
@@ -220,7 +194,7 @@ def gathered(folder: Path) -> Comparison:
         results = part.made.get("results", {})
         for key in keys(task):
             names = [name for name in results if name.startswith(f"{key[0]} at {key[1]:g},")]
-            if draws := [of_json(Drawn, results[name]["drawn"]) for name in sorted(names)]:
+            if draws := [of_json(Drawn, results[name]) for name in sorted(names)]:
                 made.tuning.setdefault(task, {})[f"{key[0]} at {key[1]:g}"] = draws
                 points.setdefault(task, []).append(point_of(TASKS[task], key, draws))
         if task in points:
@@ -246,7 +220,6 @@ def main() -> None:
     """Make the comparison, or go on with it."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("parts", nargs="*", help=f"of {' '.join((*COMPARED_ON, *STUDIES))}; all where none is named")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help="of each search")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where parts are kept")
     parser.add_argument("--out", type=Path, default=FILE)
     asked = parser.parse_args()
@@ -255,12 +228,15 @@ def main() -> None:
         if name in STUDIES:
             study(part, STUDIES[name])
             continue
-        draws = [Part.open(asked.folder, draw) for draw in _draws(name)]
-        for draw, one in enumerate(draws):
-            search(one, name, draw, asked.rounds)
-        results(part, TASKS[name], [searched(one, name, draw) for draw, one in enumerate(draws)])
-        control(part, TASKS[name])
-        save(gathered(asked.folder), asked.out)
+        for draw, of in enumerate(_draws(name)):
+            for key, found in searched(Part.open(asked.folder, of), name, draw).items():
+                results(part, TASKS[name], key, found, draw)
+            save(gathered(asked.folder), asked.out)
+            held_back(part, TASKS[name])
+            for key in keys(name):
+                if key[1] in (*CONTROLLED, inf):
+                    mechanism(part, TASKS[name], key)
+            save(gathered(asked.folder), asked.out)
     save(gathered(asked.folder), asked.out)
 
 

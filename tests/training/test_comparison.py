@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from benchmarks.frontier import __main__ as made_by
+from benchmarks.frontier import search as searching
 from benchmarks.frontier.horizons import TASK, least, objective
-from benchmarks.frontier.search import GRIDS, Search
+from benchmarks.frontier.search import FINALISTS, GRIDS, SPLITS, VISITS, affordable, search
 from tests.training.small import small_task
 from tools.comparison import accuracies, mean
 from zoexplore import Accounting, guarantee
@@ -133,8 +134,8 @@ def small(monkeypatch, tmp_path):
     monkeypatch.setattr(made_by, "CONTROLLED", (4.0,))
     monkeypatch.setattr(made_by, "CONTROL", 3)
     monkeypatch.setattr(made_by, "STUDIES", {})
-    monkeypatch.setattr("benchmarks.frontier.search.SPEND", 5e6)
-    monkeypatch.setattr("benchmarks.frontier.search.STEPS", STEPS := tuple(range(2, 13)))
+    monkeypatch.setattr(searching, "FIRST", 8)
+    monkeypatch.setattr(searching, "STEPS", STEPS := tuple(range(2, 13)))
     monkeypatch.setitem(GRIDS, "T", STEPS)
 
     def ask(*more):
@@ -147,7 +148,7 @@ def small(monkeypatch, tmp_path):
 
 
 def test_a_comparison_that_was_cut_off_goes_on_where_it_was(small, tmp_path, capsys):
-    first = small("--rounds", "1")
+    first = small()
     assert [(p.method, p.target) for p in first.frontiers["small"].points] == [
         ("aggzo", 1.0), ("aggzo", 4.0), ("non-private", None),
     ]  # fmt: skip
@@ -155,13 +156,10 @@ def test_a_comparison_that_was_cut_off_goes_on_where_it_was(small, tmp_path, cap
         "aggzo at 4"
     }
     capsys.readouterr()
-    assert small("--rounds", "1") == first and capsys.readouterr().out == ""
+    assert small() == first and capsys.readouterr().out == ""
     (tmp_path / "small-1.json").unlink()
-    again = small("--rounds", "1")
-    assert again.tuning == first.tuning and again.frontiers == first.frontiers
-    more = small("--rounds", "2")
-    trials = [[draw.trials for draw in found.tuning["small"]["aggzo at 4"]] for found in (first, more)]
-    assert all(a < b for a, b in zip(*trials, strict=True)) and more.seconds["small"] >= first.seconds["small"]
+    again = small()
+    assert again.tuning == first.tuning and again.frontiers == first.frontiers and "draw 1" in capsys.readouterr().out
 
 
 def test_what_is_kept_is_read_again_and_like_lists_of_tasks_needs_no_torch(comparison, tmp_path):
@@ -181,19 +179,31 @@ def test_tuning_never_sees_the_test_part():
     assert {tuple(x) for x in np.vstack([part.X, part.X_test])} == {tuple(x) for x in data.X}
 
 
-def test_no_cell_spends_more_than_its_part_and_each_repeats_its_best(monkeypatch):
-    monkeypatch.setattr("benchmarks.frontier.search.SPEND", most_spent := 1e9)
-    task = small_task("softmax", n=200)
-    found = Search(task, [("aggzo", 1.0), ("dp-sgd", 1.0)], draw=0)
-    spent = {key: 0.0 for key in found.keys}
-    for rounds in range(1, 4):
-        found.go_on()
-        now = {key: sum(found.price(p) * len(v) for p, v in cell.trials.items()) for key, cell in found.cells.items()}
-        assert all(0 < now[key] - spent[key] <= most_spent for key in found.keys) and found.rounds == rounds
-        spent = now
-    for cell in found.cells.values():
-        most = max(map(len, cell.trials.values()))
-        assert most > 1 and len(cell.trials[cell.chosen]) == most
+def test_all_methods_have_as_many_trials_and_fresh_splits_decide(monkeypatch):
+    monkeypatch.setattr(searching, "FIRST", 16)
+    judged, tried = searching.judged, []
+
+    def counted(task, key, points, fold, seed):
+        tried.extend((key, point, fold) for point in points)
+        return judged(task, key, points, fold, seed)
+
+    monkeypatch.setattr(searching, "judged", counted)
+    task, keys = small_task("softmax", n=200, T=10), [("aggzo", 1.0), ("dp-sgd", 1.0), ("dpzero", 1.0)]
+    for key in keys:
+        found = search(task, key, draw=0)
+        own = [(point, fold) for of, point, fold in tried if of == key]
+        assert found.trials == len(own) == len(set(own))
+        last = {point for point, fold in own if fold >= max(fold for _, fold in own) - SPLITS + 1}
+        assert last == set(found.finalists) and len(last) == FINALISTS
+    counts = [sum(of == key for of, *_ in tried) for key in keys]
+    assert max(counts) <= 1.2 * min(counts)
+
+
+def test_no_run_visits_a_record_more_often_than_may_be():
+    dear = (0, len(GRIDS["T"]) - 1, 0, 1, 1, 0)
+    cheap = affordable(dear)
+    assert GRIDS["T"][cheap[1]] / GRIDS["part"][cheap[2]] <= VISITS < GRIDS["T"][dear[1]] / GRIDS["part"][dear[2]]
+    assert affordable(cheap) == cheap
 
 
 def test_a_target_that_no_noise_reaches_is_said():

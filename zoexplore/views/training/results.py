@@ -67,14 +67,14 @@ class Compared(View):
 def how(comparison: Comparison, task: str) -> str:
     """A text on how a task's results were made."""
     frontier = comparison.frontiers[task]
-    seeds = max(len(p.seeds) for p in frontier.points)
     libraries = [f"{name} {frontier.versions[name]}" for name in ("zoexplore", "torch", "numpy")]
     tried = [drawn.trials for draws in comparison.tuning[task].values() for drawn in draws]
     draws = max(map(len, comparison.tuning[task].values()))
+    times = "once" if draws == 1 else f"{draws} times"
     return (
         f"Made {comparison.dates[task][:10]} by {_COMMAND} in {comparison.seconds[task] / 60:.0f} minutes of processor time "
-        f"({', '.join(libraries)}). Each method was tuned {draws} times for each ε, on the same grids, with {min(tried)} to "
+        f"({', '.join(libraries)}). Each method was tuned {times} for each ε, on the same grids, with {min(tried)} to "
         f"{max(tried)} trials each, judged on parts of the training records; ε does not cover the price of tuning. "
-        f"Accuracy is in law (benchmarks/frontier/law.py), the mean of {seeds} tunings; bars are one standard error, the test "
+        f"Accuracy is in law (benchmarks/frontier/law.py), the mean of several runs; bars are one standard error, the test "
         f"records' included. ε is for one record more or less. Data: {TASKS[task].licence}. {PUBLISHED.get(task, '')}"
     )
