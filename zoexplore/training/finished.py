@@ -3,7 +3,6 @@
 import json
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
-from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from zoexplore.training.frontier_files import of_dict, to_json, tuples
 from zoexplore.training.results import Frontier
 
 FILE = Path(__file__).with_name("comparison.json")
-_WORDS = ("reason", "counted")
 
 
 @dataclass(frozen=True)
@@ -80,9 +78,7 @@ class Comparison:
 def save(found: Comparison, path: Path = FILE) -> None:
     """Write a comparison as JSON. Raises OSError if it cannot be written."""
     about = asdict(replace(found, frontiers={}))
-    words: dict[str, int] = {}
-    about["frontiers"] = {name: _short(json.loads(to_json(frontier)), words) for name, frontier in found.frontiers.items()}
-    about["words"] = list(words)
+    about["frontiers"] = {name: json.loads(to_json(frontier)) for name, frontier in found.frontiers.items()}
     write(path, json.dumps(about, separators=(",", ":")).encode())
 
 
@@ -90,8 +86,7 @@ def save(found: Comparison, path: Path = FILE) -> None:
 def load(path: Path = FILE) -> Comparison:
     """Read a comparison. Raises OSError or ValueError if there is none."""
     about = json.loads(path.read_text())
-    words = about.pop("words")
-    about["frontiers"] = {name: of_dict(_long(found, words)) for name, found in about["frontiers"].items()}
+    about["frontiers"] = {name: of_dict(frontier) for name, frontier in about["frontiers"].items()}
     about["tuning"] = {
         task: {key: [of_json(Drawn, one) for one in draws] for key, draws in found.items()}
         for task, found in about["tuning"].items()
@@ -103,29 +98,3 @@ def load(path: Path = FILE) -> Comparison:
 def of_json(kind: type, found: dict[str, Any]) -> Any:
     """A `Series` or `Drawn` from its JSON."""
     return kind(**{name: tuples(value) for name, value in found.items()})
-
-
-def _short(found: dict[str, Any], words: dict[str, int]) -> dict[str, Any]:
-    """A frontier's dictionary without redundant settings, texts, and bounds that do not apply."""
-    first: dict[str, Any] = next((p["setting"] for p in found["points"] if p["setting"]), {})
-    found["setting"] = first
-    for p in found["points"]:
-        given = p["setting"]
-        p["setting"] = None if given is None else {name: value for name, value in given.items() if value != first[name]}
-        del p["epsilon"]  # the last of `epsilons`
-        p["epsilons"] = {bound: values if any(map(isfinite, values)) else 0 for bound, values in p["epsilons"].items()}
-        for name in _WORDS:
-            p[name] = {bound: words.setdefault(text, len(words)) for bound, text in p[name].items()}
-    return found
-
-
-def _long(found: dict[str, Any], words: list[str]) -> dict[str, Any]:
-    """The inverse of `_short`."""
-    first = found.pop("setting")
-    for p in found["points"]:
-        p["setting"] = None if p["setting"] is None else first | p["setting"]
-        p["epsilons"] = {bound: values or [inf] * len(p["steps"]) for bound, values in p["epsilons"].items()}
-        p["epsilon"] = {bound: values[-1] for bound, values in p["epsilons"].items()}
-        for name in _WORDS:
-            p[name] = {bound: words[place] for bound, place in p[name].items()}
-    return found
