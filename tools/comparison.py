@@ -1,8 +1,10 @@
-"""Draws the finished comparison into docs/ and writes its tables to build/comparison.md: `python -m tools.comparison`.
+"""Draws the finished comparison into docs/, with its tables in docs/training.md and the rest in build/comparison.md:
+`python -m tools.comparison`.
 
-The site has the tables as a page of its own.
+The site has the latter as a page of its own.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from math import sqrt
 from pathlib import Path
@@ -97,8 +99,16 @@ def main() -> None:
     page.write_text(written(found), encoding="utf-8")
     for task, frontier in found.frontiers.items():
         plots.save(plots.comparison(frontier), DOCS / f"comparison-{task}.svg")
+        _put(accuracies(frontier), f"comparison-{task}.svg")
     for name in dict.fromkeys(series.study for series in found.series):
         plots.save(study([series for series in found.series if series.study == name]), DOCS / f"study-{name}.svg")
+
+
+def _put(table: str, figure: str) -> None:
+    """Into docs/training.md, in place of the first table after a figure."""
+    page = DOCS / "training.md"
+    before, name, after = page.read_text(encoding="utf-8").partition(figure)
+    page.write_text(before + name + re.sub(r"(^\|.*\n)+", lambda _: table + "\n", after, count=1, flags=re.M), encoding="utf-8")
 
 
 def written(found: Comparison) -> str:

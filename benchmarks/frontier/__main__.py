@@ -2,9 +2,8 @@
 
     python -m benchmarks.frontier
 
-Every part keeps what it has in a folder and goes on from there, so that it may be cut off anywhere and asked for again: searches
-and results setting by setting. `zoexplore/training/comparison.json` is written anew after each draw of the tuning.
-`zoexplore.training.finished.load` reads it.
+Every part keeps its results in a folder and continues from there, so it may be stopped at any time: searches and results after
+each setting. `zoexplore/training/comparison.json` is written anew after each draw of the tuning, figures and tables at the end.
 """
 
 import argparse
@@ -22,6 +21,7 @@ from typing import Any
 from benchmarks.frontier import ablations, horizons
 from benchmarks.frontier.law import Run, accuracy, ended, loss
 from benchmarks.frontier.search import ENDS, GRIDS, Found, Key, choice, control, multiplier, search
+from tools import comparison as figures
 from zoexplore.run.saving import write
 from zoexplore.run.setting import Accounting
 from zoexplore.training.aims import Choice, aimed
@@ -232,12 +232,13 @@ def main() -> None:
             for key, found in searched(Part.open(asked.folder, of), name, draw).items():
                 results(part, TASKS[name], key, found, draw)
             save(gathered(asked.folder), asked.out)
-            held_back(part, TASKS[name])
-            for key in keys(name):
-                if key[1] in (*CONTROLLED, inf):
-                    mechanism(part, TASKS[name], key)
-            save(gathered(asked.folder), asked.out)
+        held_back(part, TASKS[name])
+        for key in keys(name):
+            if key[1] in (*CONTROLLED, inf):
+                mechanism(part, TASKS[name], key)
     save(gathered(asked.folder), asked.out)
+    if asked.out == FILE:
+        figures.main()
 
 
 if __name__ == "__main__":

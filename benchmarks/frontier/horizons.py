@@ -173,7 +173,7 @@ def over_steps() -> list[Series]:
 
 def over_memory() -> list[Series]:
     """Objective over the numbers that a run keeps: K of every record, and one copy of the parameters or two."""
-    kinds = (WAYS[0], WAYS[1], WAYS[2])
+    kinds = WAYS[:4]
     asked = [(way._replace(K=K), MIDDLE) for way in kinds for K in DIRECTIONS]
     runs = settled(asked)
     ends = trained([(way, run) for (way, _), run in zip(asked, runs, strict=True)], SEEDS, 3)

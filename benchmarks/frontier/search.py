@@ -29,18 +29,22 @@ from zoexplore.training.tasks import Task
 
 STEPS = tuple(round(3000 / 10 ** (i / 4)) for i in range(11))[::-1]  # 9 to 3000
 PARTS = (1, 4, 16)  # a batch has one of so many records
-REACH = tuple(2 ** (i / 2) for i in range(8, 42))  # how far T steps with no shorter gradients than the clip would lead
-CLIPS = tuple(2 ** (1 - i / 2) for i in range(21))  # of a gradient, in units of the Lipschitz constant
+REACH = tuple(2 ** (i / 2) for i in range(8, 42))  # the distance of T steps whose gradients are as long as the clip
+CLIPS = tuple(2 ** (3 - i / 2) for i in range(25))  # 8 to 2^-9, of a gradient, in units of the Lipschitz constant
 DIRECTIONS = (128, 32, 8)  # one direction for so many parameters
 SHARES = (0.9, 1.0)  # of the noise along the directions
 GRIDS: dict[str, tuple[Any, ...]] = {
     "K": DIRECTIONS, "T": STEPS, "part": PARTS, "reach": REACH, "clip": CLIPS, "beta": SHARES,
 }  # fmt: skip
 ENDS = ("T", "reach", "clip")  # grids whose ends are ours: no choice should lie there
-REGION = {"reach": (6, 25), "clip": (1, 17)}  # where settings are spread at first: 2^7 to 2^16, and 2^(1/2) to 2^-7
+EVERY, SOME, ONE = "every direction", "some directions", "one direction"
+REGION = {  # where settings are spread at first: places on the grids, of clips from 2^(1/2) or 2^(5/2) on
+    EVERY: {"T": (4, 8), "reach": (6, 25), "clip": (5, 21)},  # 95 to 533 steps
+    SOME: {"T": (6, 9), "reach": (6, 25), "clip": (5, 21)},  # 300 to 949
+    ONE: {"T": (9, 11), "part": (2, 3), "reach": (6, 21), "clip": (1, 15)},  # 1687 and 3000
+}
 WITHOUT_NOISE = {"T": (8, 11), "reach": (20, 32), "clip": (0, 1)}
-LASTING = {"one": (9, 11), "some": (6, 9), "all": (4, 8)}  # of T by directions: 1687 to 3000, 300 to 949, 95 to 533
-VISITS = 200  # of a record in a run, at most: a smaller batch takes the place of one that asks for more
+VISITS = {EVERY: 200, SOME: 200, ONE: 800}  # of a record in a run, at most: the batch of one that asks for more is made smaller
 FIRST, FEWER, AGAIN = 64, 12, 2  # settings with one trial; those of them with as many as `AGAIN`
 MUTANTS, PARENTS = 16, 4
 FINALISTS, SPLITS = 3, 10
@@ -88,6 +92,12 @@ def choice(task: Task, method: str, point: Point, n: int) -> Choice:
     )  # fmt: skip
 
 
+def sort(method: str) -> str:
+    """A key of `REGION`: how many directions a method takes."""
+    kind = METHODS[method]
+    return EVERY if kind.every_direction else ONE if kind.K == 1 else SOME
+
+
 def free(method: str) -> tuple[bool, ...]:
     """Which coordinates mean anything to a method. The others are 0."""
     kind = METHODS[method]
@@ -96,17 +106,15 @@ def free(method: str) -> tuple[bool, ...]:
 
 def placed(method: str, unit: np.ndarray) -> list[Point]:
     """Points of the region, from rows of numbers from 0 to 1."""
-    kind = METHODS[method]
-    lasting = LASTING["all" if kind.every_direction else "one" if kind.K == 1 else "some"]
-    likely = {"T": lasting} | REGION if kind.noisy else WITHOUT_NOISE
+    likely = REGION[sort(method)] if METHODS[method].noisy else WITHOUT_NOISE
     low, end = np.array([likely.get(name, (0, len(grid))) for name, grid in GRIDS.items()]).T
-    return [affordable(row) for row in (low + unit * (end - low)).astype(int) * np.array(free(method))]
+    return [affordable(method, row) for row in (low + unit * (end - low)).astype(int) * np.array(free(method))]
 
 
-def affordable(point: Sequence[int]) -> Point:
+def affordable(method: str, point: Sequence[int]) -> Point:
     """The point itself, or with the largest batch for which its steps visit no record too often."""
     K, T, part, *rest = map(int, point)
-    while STEPS[T] > VISITS * PARTS[part]:
+    while STEPS[T] > VISITS[sort(method)] * PARTS[part]:
         part += 1
     return K, T, part, *rest
 
@@ -117,7 +125,7 @@ def mutant(method: str, parents: Sequence[Point], rng: np.random.Generator) -> P
     moving = [i for i, is_free in enumerate(free(method)) if is_free]
     for i in rng.choice(moving, int(rng.integers(1, 4)), replace=False):
         point[i] = int(np.clip(point[i] + rng.choice((-2, -1, 1, 2)), 0, len(list(GRIDS.values())[i]) - 1))
-    return affordable(point)
+    return affordable(method, point)
 
 
 def search(task: Task, key: Key, draw: int, known: Sequence[Point] = ()) -> Found:
