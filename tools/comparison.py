@@ -89,7 +89,7 @@ def study(found: Sequence[Series]) -> hv.Overlay:
             ]
             parts.append(error_bars(errors, hue, x, y, frame))
             parts.append(hv.Scatter((series.x, means), x, y).opts(color=hue, size=7, marker=marker, **frame))
-    return with_legend(hv.Overlay(parts), "right" if len(found) > 3 else "bottom_right")
+    return with_legend(hv.Overlay(parts), "right" if len(found) > 2 else "bottom_right")
 
 
 def main() -> None:
