@@ -16,7 +16,8 @@ LARGEST = 1e12  # costs beyond it hide nothing
 NEAR = 1e-7  # relative, of epsilon
 CELLS = 32  # levels of a tail, quadratically spaced in their logarithm
 LEAST_LEVEL = 1e-4  # the lowest level, by delta
-SAVING = 0.9  # of a budget's epsilon, where the first search for the average's begins
+SAVING = 0.9  # of a budget's epsilon, where the search for the average's begins,
+ROUGHLY, STRIDE = 2, 4  # with so many rounds by every fourth level
 SECTIONS = 12  # by which the range of shares is cut
 LEAST_SHARE, MOST_SHARE = 1e-4, 0.98  # of delta, beyond a budget
 
@@ -75,16 +76,18 @@ def _gaussian(epsilon, cost):
 
 
 @kernel(error_model="numpy")
-def delta(epsilon, levels, s, lost):
-    """delta at epsilon >= 0, and minus its slope, of a cost with those levels, but for a probability `lost`."""
+def delta(epsilon, levels, s, lost, stride=1):
+    """delta at epsilon >= 0, and minus its slope, of a cost with those levels, but for a probability `lost`; by every so many
+    levels alone it is a guess.
+    """
     convex = 2.0 * epsilon * epsilon / (1.0 + sqrt(1.0 + epsilon * epsilon))  # below it the profile is convex in the cost
     last = levels.size - 1
     total, fall = levels[last] + lost, 0.0
     before, steep = _gaussian(epsilon, s[0])
-    for i in range(last):
-        share = levels[i] - levels[i + 1]
-        here, slope = _gaussian(epsilon, s[i + 1])
-        if s[i + 1] <= convex:
+    for i in range(0, last, stride):
+        share = levels[i] - levels[i + stride]
+        here, slope = _gaussian(epsilon, s[i + stride])
+        if s[i + stride] <= convex:
             total += 0.5 * share * (before + here)
             fall += 0.5 * share * (steep + slope)
         else:
@@ -102,6 +105,10 @@ def epsilon(target, levels, s, lost, guess):
     if delta(0.0, levels, s, lost)[0] <= target:
         return 0.0
     low, high, x = 0.0, inf, guess
+    for _ in range(ROUGHLY):  # a better guess, by few levels
+        value, fall = delta(x, levels, s, lost, STRIDE)
+        if fall > 0.0:
+            x = max(0.5 * x, x + (log(value) - log(target)) * value / fall)
     for _ in range(200):
         value, fall = delta(x, levels, s, lost)
         if value <= target:
@@ -170,15 +177,12 @@ def convert(X, Y, power, norms, lost, delta, conversion):
         lost: the chance that none of them holds, row by row.
         delta: the targets.
     """
-    found, s, saving = empty((delta.size, 3)), empty(CELLS + 1), SAVING
+    found, s = empty((delta.size, 3)), empty(CELLS + 1)
     for i in range(delta.size):
         best, twice, beyond = budget(conversion, delta[i] - lost[i], X[i], Y[i], power[i], norms)
         if conversion == GAUSSIAN and 0.0 < best < inf:
             levels = levels_of(delta[i])
             costs(X[i], Y[i], power[i], norms, levels, s)
-            averaged = epsilon(delta[i], levels, s, lost[i], saving * best)
-            if 0.0 < averaged < best:
-                saving = averaged / best  # the next run's may be like it
-            best = min(best, averaged)
+            best = min(best, epsilon(delta[i], levels, s, lost[i], SAVING * best))
         found[i, 0], found[i, 1], found[i, 2] = best, twice, beyond + lost[i]
     return found
