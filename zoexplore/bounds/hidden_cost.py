@@ -11,16 +11,15 @@ from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels.blocks import edges_of
 from zoexplore.bounds.kernels.gaussian import GAUSSIAN
 from zoexplore.bounds.kernels.profiles import convert
-from zoexplore.bounds.plans import MEAN, ORDERS, Plans, Tails, exponents, followed, in_norms, nothing_random, plan
+from zoexplore.bounds.plans import MEAN, Plans, Tails, exponents, followed, in_norms, nothing_random, plan
 from zoexplore.bounds.rows import Rows
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import spread
 from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
 
-COUNTED = [(name, float) for name in ("epsilon", "twice_rho", "delta_f", "steps", "z0", "order")]  # by which delta_f was met
+COUNTED = [(name, float) for name in ("epsilon", "twice_rho", "delta_f", "steps", "z0")]
 PLANS, LAST_OF_BUDGET = (2.0, 4.0, 8.0, 16.0, 48.0), 200.0  # the other orders that plans are made for; a budget's last one;
 LUCK, LUCK_OF_BUDGET = 0.15, 0.8  # and powers of delta, the chance of luck that plans allow for: on average, beyond a budget
-SPREAD = 1 - np.linspace(1, 0, 8) ** 2  # and which of them up to the one that decides for a neighbour
 FAR_BEHIND = 2.0  # plans of one order that cost so many times the least are left out,
 SAME, TIE = 3e-5, 1e-4  # as are those that cost the same as another; a tie goes to what starts from distance 0
 BEHIND, PROMISED = 1.05, (0.3, 0.9)  # or exceed so many times the least with chances of those powers of delta
@@ -33,11 +32,10 @@ MOST_NODES, FARTHEST = 9, 1e150  # of many neighbouring runs those that choose; 
 ANCHOR, FEW, FLAT = 4.0, 8, 1e-6  # along T: what nodes are powers of; values that each choose; growth of epsilon not resolved
 
 
-def _count(rows: Rows, plans: Plans, conversion: int, deciding=None, run=None) -> np.ndarray:
+def _count(rows: Rows, plans: Plans, conversion: int, run=None) -> np.ndarray:
     """The results of plans, `COUNTED`.
 
     Args:
-        deciding: the order of norms up to which tails are taken, row by row; None for all orders.
         run: which run each row is of, where only those that promise the least of their run are wanted; the others get inf.
     """
     found = np.full(rows.K.size, np.inf, COUNTED)
@@ -46,13 +44,7 @@ def _count(rows: Rows, plans: Plans, conversion: int, deciding=None, run=None) -
         if not index.size:
             continue
         some, of = rows.at(index), plans.at(index)
-        if by_exponents:
-            tails = exponents(some, of)
-        elif deciding is None or conversion != GAUSSIAN:  # a budget is of one level, and its order counts for more
-            tails = in_norms(some, of)
-        else:
-            place = SPREAD * (np.searchsorted(ORDERS, deciding[index]) + 1)[:, None]
-            tails = in_norms(some, of, ORDERS[np.minimum(place.round().astype(int), ORDERS.size - 1)])
+        tails = exponents(some, of) if by_exponents else in_norms(some, of)
         if run is not None:
             promises = [tails.exceeded(some.delta**luck).min(axis=1) for luck in PROMISED]
             kept = np.unique(np.concatenate([_promising(run[index], cost, BEHIND) for cost in promises]))
@@ -61,8 +53,6 @@ def _count(rows: Rows, plans: Plans, conversion: int, deciding=None, run=None) -
         edges = zip(some.most, some.far, of.counted.astype(int), strict=True)
         found["steps"][index] = [edges_of(most, far)[count] for most, far, count in edges]
         found["z0"][index] = some.z0
-        deciding_tail = tails.exceeded(found["delta_f"][index]).argmin(axis=1)
-        found["order"][index] = tails.power[np.arange(index.size), deciding_tail]
     return found
 
 
@@ -119,7 +109,7 @@ def _rows(runs: RunArrays, beta, conversion: int) -> tuple[Rows, np.ndarray]:
     return both, np.concatenate([length, entry]) % count
 
 
-def _between(rows: Rows, run, chosen: Rows, deciding, before, after, conversion: int) -> tuple[Rows, np.ndarray]:
+def _between(rows: Rows, run, chosen: Rows, before, after, conversion: int) -> tuple[Rows, np.ndarray]:
     """The better result of the choices that the two nodes around each run made."""
     runs = run.max() + 1
     z0 = np.full(runs, FARTHEST)
@@ -134,7 +124,7 @@ def _between(rows: Rows, run, chosen: Rows, deciding, before, after, conversion:
         at = np.flatnonzero(wanted & (start < FARTHEST))
         if at.size:
             some = tried.at(at)
-            counted = _count(some, plan(some), conversion, deciding[place[at]])
+            counted = _count(some, plan(some), conversion)
             less = counted["epsilon"] < least["epsilon"][at]
             best, least[at[less]] = best.put(at[less], tried.at(at[less])), counted[less]
     return best, least
@@ -152,7 +142,7 @@ def _solve(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.ndar
     others = np.setdiff1d(np.arange(size), nodes)
     after, some = np.searchsorted(nodes, others), np.isin(run, others)
     rows, run = rows.at(some), np.searchsorted(others, run[some])
-    best, least = _between(rows, run, chosen, found["order"], after - 1, after, conversion)
+    best, least = _between(rows, run, chosen, after - 1, after, conversion)
     order = np.argsort(np.concatenate([nodes, others]))
     return Rows.stack(chosen, best).at(order), np.concatenate([found, least])[order]
 
@@ -175,7 +165,7 @@ def _along_T(runs: RunArrays, beta, accounting: Accounting) -> tuple[Rows, np.nd
     left = np.flatnonzero(growing & (powers[above] != T))
     if left.size:
         rows, run = _rows(replace(runs, T=T[left]), beta, conversion)
-        tried, some = _between(rows, run, chosen, found["order"], below[left], above[left], conversion)
+        tried, some = _between(rows, run, chosen, below[left], above[left], conversion)
         best, least[left] = best.put(left, tried), some
     shared = np.flatnonzero(least["epsilon"] > enough * (1 + TIE))
     best, least[shared] = best.put(shared, chosen.at(np.full(shared.size, powers.size))), found[-1]

@@ -212,9 +212,9 @@ def exponents(rows: Rows, plans: Plans) -> Tails:
     return Tails(X + Y, np.zeros(X.shape), theta, 0, lost)
 
 
-def in_norms(rows: Rows, plans: Plans, orders=None) -> Tails:
-    """Norms of the plans' costs, at all orders or at those given."""
-    orders = np.tile(ORDERS, (rows.K.size, 1)) if orders is None else orders
+def in_norms(rows: Rows, plans: Plans) -> Tails:
+    """Norms of the plans' costs."""
+    orders = np.tile(ORDERS, (rows.K.size, 1))
     X, Y = _tails(rows, plans, orders)
     sure = nothing_random(rows)[:, None]
     X, Y = np.where(sure, 0.0, X), np.where(sure, X + Y, Y)
