@@ -13,6 +13,7 @@ from tests.browser.acts import steady
 from tests.effort import proof
 from tests.notebooks.conftest import SERIES
 from tests.notebooks.lab import LOOK, canvases
+from tests.waiting import soon
 from tools import executed, handouts, lesson
 from zoexplore import guarantee
 from zoexplore.run.formatting import format_number
@@ -116,8 +117,8 @@ def test_slides_are_as_large_as_their_window_and_figures_take_what_the_text_leav
         assert [title for _, title, _ in found] == ["Slides", "Some text", "Much of it", "Square"]
         assert [beyond for *_, beyond in found if beyond] == [] and console_errors == []
         if window[0] >= 1280:
-            width, height, below = drawn_on(page, 1)
-            assert below < 0.15 * window[1] and height > 0.5 * window[1] > 300
+            soon(lambda most=0.15 * window[1]: drawn_on(page, 1)[2] < most)
+            assert drawn_on(page, 1)[1] > 0.5 * window[1] > 300
             width, height, _ = drawn_on(page, 3)
             assert width == pytest.approx(height, abs=2)
             page.evaluate("Reveal.slide(2)")

@@ -39,4 +39,4 @@ def test_the_gap_is_between_the_best_of_either_kind_at_one_target():
     target, gradients, directions = columns.rivals(drawn)
     assert (target, gradients.method, directions.method) == (1.0, "dp-sgd", "dpzero")
     assert "0.900; the best" in words.describe_frontier(drawn) and "0.700" in words.describe_frontier(drawn)
-    assert "ε = 1.00" in words.describe_frontier(drawn) and words.describe_frontier(frontier()) == ""
+    assert "At ε = 1 " in words.describe_frontier(drawn) and words.describe_frontier(frontier()) == ""
