@@ -289,7 +289,7 @@ def epsilon(setting: Setting, bound: str, accounting: Accounting = DEFAULT) -> f
     >>> from zoexplore import epsilon
     >>> from zoexplore.run.presets import DEMONSTRATION
     >>> round(epsilon(DEMONSTRATION.replace(T=200), "composition"), 3), round(epsilon(DEMONSTRATION.replace(T=200), "sharp"), 3)
-    (6.698, 0.751)
+    (6.698, 0.75)
     """
     return float(_epsilons(bound, RunArrays.of(setting), accounting))
 

@@ -15,7 +15,7 @@ from zoexplore.bounds.rows import RAYS, Rows, tabled
 
 MEAN = 1.0  # the order of the norm that is the mean: its plans are counted by exponential moments, others by norms
 TILT = 1.02  # by how much luck makes lengths longer in a plan for the mean
-ORDERS = np.array([2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0, 256.0, 2048.0])  # of the norms that tails are taken at
+ORDERS = np.array([2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 256.0, 2048.0])  # of norms, for tails
 THETAS = np.array([12.0, 25.0, 50.0, 100.0])  # of exponential moments, over the mean cost
 CAPS, LOST = (40.0, 100.0, 200.0), 1e-3  # orders of norms that caps are taken from; the chance that they fail, by delta
 ROUNDS = 8
