@@ -171,8 +171,11 @@ def steps(rows: Rows, orders: np.ndarray, theta=0.0):
     cells, laws = _steps(rows, orders, theta)
     if not rows.apart.any():
         return cells, laws
-    nothing = np.zeros(rows.B.size)
-    return np.concatenate([cells, _steps(rows._replace(B=nothing, data=nothing), orders, theta)[0]], axis=1), laws
+    quiet = cells.copy()
+    for name in ("b", "cross", "random", "entry", "along"):
+        quiet[name] = 0.0
+    quiet["kick"] = quiet["sure"] = quiet["e"]
+    return np.concatenate([cells, quiet], axis=1), laws
 
 
 def plan(rows: Rows) -> Plans:

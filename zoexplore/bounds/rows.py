@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from zoexplore.bounds.kernels import norms
-from zoexplore.bounds.kernels.gaussian import FIRST_SHARE
 from zoexplore.bounds.kernels.joint import joint_linear_norm, joint_norm
 from zoexplore.bounds.kernels.rounding import UP
 from zoexplore.bounds.run_arrays import RunArrays
@@ -61,7 +60,7 @@ class Rows(NamedTuple):
             runs.K, runs.d, runs.ridge_factor, runs.low_curvature, runs.top_curvature, runs.slowest, runs.clip_kind,
             runs.linear & runs.by_linear_norm, runs.certain,
             runs.B_clip, runs.B_lipschitz, runs.remainder, runs.remainder_at_zero, runs.delta, runs.releases,
-            most, z0, far, high, beta, 9.0, FIRST_SHARE, 0, 0.0, 0.0,
+            most, z0, far, high, beta, 9.0, 1.0, 0, 0.0, 0.0,
         )  # fmt: skip
         return cls(*(np.full(size, x) for x in columns))
 

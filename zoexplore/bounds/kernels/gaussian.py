@@ -12,7 +12,6 @@ ROUND_UP = 1.0 + 1e-12
 LEAST_DELTA = 1e-290  # below it densities lose digits, and the loose form is taken
 LEAST_POSITIVE = sys.float_info.min  # smaller numbers lose digits, and are reported as this
 MIRONOV, CKS, GAUSSIAN = 0, 1, 2  # the conversions' numbers
-FIRST_SHARE, LEAST_SHARE, MOST_SHARE = 0.1, 1e-6, 0.999  # of delta, for the coupling to fail
 
 
 @kernel()
