@@ -21,9 +21,9 @@ from zoexplore.run.setting import INTEGER_FIELDS, NUMERIC_FIELDS
 POINTS, WIDTH = 40, 1.04  # points of a grid, and the factor from its first to its last
 FEWER = 16  # along batches, where a point takes ten times as long
 ALLOWED = 0.005  # what the sharper bound's choice among a few plans may give away: one neighbour may, and the other not
-BY_BUDGET = 0.01  # the same where a budget is converted, for which plans are not made
+BY_BUDGET = 0.02  # the same where a budget is converted: a plan can be best in two ways that differ at another order of the norm
 ALONE = 0.002  # single runs have no neighbours' choices to start from, and agree better
-SMALL = 0.05  # below it epsilon runs into 0, and shares of it say nothing
+SMALL, LARGE = 0.05, 1e3  # below, epsilon runs into 0 and shares of it say nothing; above, it promises nothing
 
 GRIDS = {  # where there are neighbours at all: counts in the hundreds
     **{field: st.integers(400, 10**6) for field in ("n", "d", "T")},
@@ -53,7 +53,7 @@ def grid(field, first, points=POINTS):
 def allowed(run, field, value, bound, accounting):
     """How much may be lost by a search, or by a number of steps that is whole."""
     if bound != "corollary":
-        return ALLOWED
+        return BY_BUDGET if bound == "sharp" and accounting.conversion != "gaussian" else ALLOWED
     return ALLOWED + 1 / guarantee(run.replace(**{field: value}), bound, accounting).N
 
 
@@ -153,7 +153,7 @@ def check(field, data, accounting, points=POINTS):
     run = data.draw(lively(**FIXED.get(field, {})))
     values = grid(field, data.draw(GRIDS[field]), points)
     for bound, line in curve(run.replace(**{field: float(values[0])}), field, values, IDS, accounting).items():
-        seen = np.flatnonzero((line > SMALL) & (line < inf))
+        seen = np.flatnonzero((line > SMALL) & (line < LARGE))
         neighbours = np.flatnonzero(np.diff(seen) == 1)
         steps = np.abs(np.diff(np.log(line[seen])))[neighbours]
         if steps.size < points // 2:

@@ -18,7 +18,7 @@ from zoexplore.bounds.search import spread
 from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
 
 COUNTED = [(name, float) for name in ("epsilon", "twice_rho", "delta_f", "steps", "z0")]
-PLANS, LAST_OF_BUDGET = (2.0, 4.0, 8.0, 16.0, 48.0), 256.0  # the other orders that plans are made for; a budget's last one;
+PLANS, OF_BUDGETS = (2.0, 4.0, 8.0, 16.0, 48.0), (24.0, 256.0)  # the other orders that plans are made for; a budget's besides;
 LUCK, LUCK_OF_BUDGET = 0.15, 0.8  # and powers of delta, the chance of luck that plans allow for: on average, beyond a budget
 FAR_BEHIND = 2.0  # plans of one order that cost so many times the least are left out,
 SAME, TIE = 3e-5, 1e-4  # as are those that cost the same as another; a tie goes to what starts from distance 0
@@ -71,7 +71,7 @@ def _settle(rows: Rows, run, conversion: int) -> tuple[Rows, np.ndarray]:
     runs = run.max() + 1
     seen = (rows.cube > 0) | (rows.data >= rows.B)  # exponential moments know nothing of how little a span sees of a record
     by_mean = np.flatnonzero((rows.d >= EXPONENTS_FROM) & seen & (rows.apart == 0))
-    orders = PLANS if conversion == GAUSSIAN else (*PLANS, LAST_OF_BUDGET)
+    orders = PLANS if conversion == GAUSSIAN else (*PLANS, *OF_BUDGETS)
     parts = [(MEAN, by_mean), *((order, np.arange(run.size)) for order in orders)]
     tried = Rows.stack(*(rows.at(index)._replace(order=np.full(index.size, order)) for order, index in parts))
     run = run[np.concatenate([index for _, index in parts])]
