@@ -23,24 +23,33 @@ HIGH = 30.0  # a plan from distance 0 starts from what a step adds to it, or fro
 PARTS = 9  # of an epoch: the step that meets the record, and the others in so many parts less one with the same fractions
 
 
-@lru_cache(maxsize=8192)
-def _at_order(K, d, r, low, top, slowest, kind, order):
-    """(c_lambda^2, g, ell_lambda) at an order; at MEAN the means."""
+@lru_cache(maxsize=16384)
+def _of_span(K, d, order):
+    """(g, ell_lambda) at an order; at MEAN the means."""
     if order == MEAN:
-        c2 = _drift_constant(K, d, r, low, top, slowest, kind, order)
-        return c2, np.sqrt(K / d), float(np.sqrt(2 / np.pi) * K / moments.mean_length(d))
-    c2 = norms.largest_drift_constant(r, low, top, slowest, d, order, kind, kind == norms.IDLE and K == d)
+        return np.sqrt(K / d), float(np.sqrt(2 / np.pi) * K / moments.mean_length(d))
     seen, half = (1.0, 1.0) if K == d else (norms.moment(K, d, order), norms.moment(K, d, np.ceil(order / 2)))
-    return c2, seen, float(moments.sum_norm(K, d, order, half))
+    return seen, float(moments.sum_norm(K, d, order, half))
 
 
-def _drift_constant(K, d, r, low, top, slowest, kind, order):
+_of_step = lru_cache(maxsize=8192)(norms.largest_drift_constant)
+
+
+@lru_cache(maxsize=8192)
+def _drift_constant(d, r, low, top, slowest, kind, certain, order):
     """c_lambda^2 as one number, of a joint clip too, whose norm otherwise has its own tables."""
     if kind < norms.JOINT or d == 1:
-        certain = kind == norms.IDLE and K == d
-        return norms.largest_drift_constant(r, low, top, slowest, d, order, min(kind, norms.JOINT), certain)
+        return _of_step(r, low, top, slowest, d, order, min(kind, norms.JOINT), certain)
     shrink = (d - 1.5) / (d + 2 * order - 1.36)
     return max(norms.joint_constant(*norms.slower(r, low, top, part), shrink) for part in (1.0, slowest))
+
+
+def _at_order(K, d, r, low, top, slowest, kind, order):
+    """(c_lambda^2, g, ell_lambda) at an order; at MEAN the means."""
+    certain = kind == norms.IDLE and K == d
+    if order == MEAN:
+        return _drift_constant(d, r, low, top, slowest, kind, certain, order), *_of_span(K, d, order)
+    return _of_step(r, low, top, slowest, d, order, kind, certain), *_of_span(K, d, order)
 
 
 @lru_cache(maxsize=8192)
@@ -53,7 +62,8 @@ def _of_drift(K, d, r, low, top, slowest, kind):
     else:
         certain_c = float(norms.certain_constant(r, low, top, slowest, kind))
         reach = certain_c * certain_c
-    tops = [_drift_constant(K, d, r, low, top, slowest, kind, order) for order in kernels.TOPS]
+    certain = kind == norms.IDLE and K == d
+    tops = [_drift_constant(d, r, low, top, slowest, kind, certain, order) for order in kernels.TOPS]
     return c1, float(moments.mean_length(d)), reach, tuple(tops)
 
 

@@ -13,7 +13,7 @@ from zoexplore.bounds.run_arrays import RunArrays
 # The orders of the norm that batches are searched for, a tenth apart, so that runs of one K and d share their tables.
 ORDERS = np.unique(np.round(1.1 ** np.arange(0, 104)))
 FINE_RAYS = 80
-KEPT_TABLES = 4096
+KEPT_TABLES = 16384
 
 
 class Rows(NamedTuple):
