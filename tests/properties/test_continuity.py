@@ -23,7 +23,7 @@ FEWER = 16  # along batches, where a point takes ten times as long
 ALLOWED = 0.005  # what the sharper bound's choice among a few plans may give away: one neighbour may, and the other not
 BY_BUDGET = 0.02  # the same where a budget is converted: a plan can be best in two ways that differ at another order of the norm
 ALONE = 0.002  # single runs have no neighbours' choices to start from, and agree better
-SMALL, LARGE = 0.05, 1e3  # below, epsilon runs into 0 and shares of it say nothing; above, it promises nothing
+SMALL, LARGE = 0.05, 30.0  # below, epsilon runs into 0 and shares of it say nothing; above, it promises nothing
 
 GRIDS = {  # where there are neighbours at all: counts in the hundreds
     **{field: st.integers(400, 10**6) for field in ("n", "d", "T")},

@@ -10,6 +10,7 @@ from tests.convention import Accounting, guarantee
 from tests.truth.joint import JointStep
 from tests.truth.statement import Step, backward
 from zoexplore.bounds import hidden_cost
+from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.sharp import SPLIT
 
@@ -55,7 +56,7 @@ def check_tails(run, accounting=None, within=1e-5):
     if tails is None:
         return False
     extra, inside, unit = g._solved.extra, g.trajectory, run.eta * run.sigma
-    share = run.delta ** (hidden_cost.LUCK if accounting.conversion == "gaussian" else hidden_cost.LUCK_OF_BUDGET)
+    share = run.delta ** hidden_cost.effort(NUMBERS[accounting.conversion]).luck
     X, Y, power = tails.X[0], tails.Y[0], tails.power[0]
     assert 0 <= inside.alpha.min() <= inside.alpha.max() == inside.alpha[-1] == inside.pi[-1] == 1
     assert g.N == inside.pi.size <= run.T and g.start in (0.0, 2 * run.R) and (g.start > 0 or g.N == run.T)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,15 +12,13 @@ from zoexplore.bounds.conversion import NUMBERS
 from zoexplore.bounds.kernels.blocks import edges_of
 from zoexplore.bounds.kernels.gaussian import GAUSSIAN
 from zoexplore.bounds.kernels.profiles import convert
-from zoexplore.bounds.plans import MEAN, Plans, Tails, exponents, followed, in_norms, nothing_random, plan
+from zoexplore.bounds.plans import MEAN, ORDERS, Plans, Tails, exponents, followed, in_norms, nothing_random, plan
 from zoexplore.bounds.rows import Rows
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import spread
 from zoexplore.run.setting import NUMERIC_FIELDS, Accounting
 
 COUNTED = [(name, float) for name in ("epsilon", "twice_rho", "delta_f", "steps", "z0")]
-PLANS, OF_BUDGETS = (2.0, 4.0, 8.0, 16.0, 48.0), (24.0, 256.0)  # the other orders that plans are made for; a budget's besides;
-LUCK, LUCK_OF_BUDGET = 0.15, 0.8  # and powers of delta, the chance of luck that plans allow for: on average, beyond a budget
 FAR_BEHIND = 2.0  # plans of one order that cost so many times the least are left out,
 SAME, TIE = 3e-5, 1e-4  # as are those that cost the same as another; a tie goes to what starts from distance 0
 BEHIND, PROMISED = 1.05, (0.3, 0.9)  # or exceed so many times the least with chances of those powers of delta
@@ -30,6 +29,27 @@ BETAS = np.array([0.0, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.88, 0.96, 0.99, 1 - 1e-
 LARGEST_BETA, HALVINGS = 1 - 1e-9, 3  # below 1: some noise stays outside the span; of the distance to the next, around the best
 MOST_NODES, FARTHEST = 9, 1e150  # of many neighbouring runs those that choose; diameters that are of use
 ANCHOR, FEW, FLAT = 4.0, 8, 1e-6  # along T: what nodes are powers of; values that each choose; growth of epsilon not resolved
+
+
+class Effort(NamedTuple):
+    """What is tried for a conversion."""
+
+    plans: tuple[float, ...]  # orders of the norm that plans are made for, beside the mean
+    tails: np.ndarray  # orders of the norms that tails are taken from
+    luck: float  # the power of delta that is the chance of luck that plans allow for
+    rounds: int  # of planning, at most
+
+
+ON_AVERAGE = Effort((2.0, 4.0, 8.0, 16.0, 48.0), ORDERS, 0.15, 8)
+OF_BUDGET = Effort(  # one order decides, and has to be near the best
+    (2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 96.0, 256.0),
+    np.union1d(ORDERS, [96.0, 128.0, 192.0, 400.0, 600.0, 1000.0]), 1.0, 30,
+)  # fmt: skip
+
+
+def effort(conversion: int) -> Effort:
+    """What is tried for the conversion, `conversion.NUMBERS`."""
+    return ON_AVERAGE if conversion == GAUSSIAN else OF_BUDGET
 
 
 def _count(rows: Rows, plans: Plans, conversion: int, run=None) -> np.ndarray:
@@ -44,7 +64,7 @@ def _count(rows: Rows, plans: Plans, conversion: int, run=None) -> np.ndarray:
         if not index.size:
             continue
         some, of = rows.at(index), plans.at(index)
-        tails = exponents(some, of) if by_exponents else in_norms(some, of)
+        tails = exponents(some, of) if by_exponents else in_norms(some, of, effort(conversion).tails)
         if run is not None:
             promises = [tails.exceeded(some.delta**luck).min(axis=1) for luck in PROMISED]
             kept = np.unique(np.concatenate([_promising(run[index], cost, BEHIND) for cost in promises]))
@@ -71,11 +91,10 @@ def _settle(rows: Rows, run, conversion: int) -> tuple[Rows, np.ndarray]:
     runs = run.max() + 1
     seen = (rows.cube > 0) | (rows.data >= rows.B)  # exponential moments know nothing of how little a span sees of a record
     by_mean = np.flatnonzero((rows.d >= EXPONENTS_FROM) & seen & (rows.apart == 0))
-    orders = PLANS if conversion == GAUSSIAN else (*PLANS, *OF_BUDGETS)
-    parts = [(MEAN, by_mean), *((order, np.arange(run.size)) for order in orders)]
+    parts = [(MEAN, by_mean), *((order, np.arange(run.size)) for order in effort(conversion).plans)]
     tried = Rows.stack(*(rows.at(index)._replace(order=np.full(index.size, order)) for order, index in parts))
     run = run[np.concatenate([index for _, index in parts])]
-    plans = plan(tried)
+    plans = plan(tried, effort(conversion).rounds)
     kept = _promising((run * 512 + tried.order) * 2 + tried.cube, plans.cost, FAR_BEHIND)
     tried, run = tried.at(kept), run[kept]
     found = _count(tried, plans.at(kept), conversion, run=run)
@@ -89,7 +108,7 @@ def _settle(rows: Rows, run, conversion: int) -> tuple[Rows, np.ndarray]:
 def _row(runs: RunArrays, beta, conversion: int, far: bool, high: bool) -> Rows:
     """Every run from the diameter (`far`) or from distance 0; of steps of which all, or one in each epoch, meet the record."""
     rows = Rows.of(runs, beta, epochs.met_steps(runs), far, high)
-    rows = rows._replace(share=rows.delta ** (LUCK if conversion == GAUSSIAN else LUCK_OF_BUDGET))
+    rows = rows._replace(share=rows.delta ** effort(conversion).luck)
     return epochs.of_epochs(rows, runs) if epochs.cyclic(runs) else rows
 
 
@@ -124,7 +143,7 @@ def _between(rows: Rows, run, chosen: Rows, before, after, conversion: int) -> t
         at = np.flatnonzero(wanted & (start < FARTHEST))
         if at.size:
             some = tried.at(at)
-            counted = _count(some, plan(some), conversion)
+            counted = _count(some, plan(some, effort(conversion).rounds), conversion)
             less = counted["epsilon"] < least["epsilon"][at]
             best, least[at[less]] = best.put(at[less], tried.at(at[less])), counted[less]
     return best, least
@@ -215,16 +234,19 @@ def solve(runs: RunArrays, beta, accounting: Accounting) -> Solved:
 def _chosen(runs: RunArrays, accounting: Accounting, solved: Solved) -> tuple[Rows, Plans]:
     """The chosen row of one run, and its plan."""
     extra = {name: float(x) for name, x in solved.extra.items()}
-    rows = _row(runs, extra["beta"], NUMBERS[accounting.conversion], extra["far"] > 0, extra["high"] > 0)
+    conversion = NUMBERS[accounting.conversion]
+    rows = _row(runs, extra["beta"], conversion, extra["far"] > 0, extra["high"] > 0)
     order = MEAN if np.isnan(extra["moment"]) else extra["moment"]
     rows = rows._replace(cube=np.array([extra["cube"]]), order=np.array([order]))
-    return rows, plan(rows)
+    return rows, plan(rows, effort(conversion).rounds)
 
 
 def tails(runs: RunArrays, accounting: Accounting, solved: Solved) -> Tails:
     """The tails of one run's cost: by norms, or by exponential moments within caps."""
     rows, plans = _chosen(runs, accounting, solved)
-    return exponents(rows, plans) if rows.order[0] == MEAN else in_norms(rows, plans)
+    if rows.order[0] == MEAN:
+        return exponents(rows, plans)
+    return in_norms(rows, plans, effort(NUMBERS[accounting.conversion]).tails)
 
 
 def epsilons(runs: RunArrays, accounting: Accounting, solved: Solved, deltas: np.ndarray) -> np.ndarray:

@@ -18,7 +18,6 @@ TILT = 1.02  # by how much luck makes lengths longer in a plan for the mean
 ORDERS = np.array([2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 256.0, 2048.0])  # of norms, for tails
 THETAS = np.array([12.0, 25.0, 50.0, 100.0])  # of exponential moments, over the mean cost
 CAPS, LOST = (40.0, 100.0, 200.0), 1e-3  # orders of norms that caps are taken from; the chance that they fail, by delta
-ROUNDS = 8
 HIGH = 30.0  # a plan from distance 0 starts from what a step adds to it, or from so many times as much
 PARTS = 9  # of an epoch: the step that meets the record, and the others in so many parts less one with the same fractions
 
@@ -188,8 +187,8 @@ def steps(rows: Rows, orders: np.ndarray, theta=0.0):
     return np.concatenate([cells, quiet], axis=1), laws
 
 
-def plan(rows: Rows) -> Plans:
-    """A plan for each row's order."""
+def plan(rows: Rows, rounds: int) -> Plans:
+    """A plan for each row's order, after so many rounds at most."""
     cells, laws = steps(rows, rows.order[:, None])
     blocks = max(blocks_of(rows.most[of], far) for far in (False, True) if (of := rows.far == far).any())
     size = blocks * _parts(rows)
@@ -197,7 +196,7 @@ def plan(rows: Rows) -> Plans:
     met = cells[:, 0]
     added = np.where(rows.cube > 0, rows.B + rows.remainder, met["kick"])  # by a step to the distance
     start = np.where(rows.far, rows.z0, np.where(rows.high, HIGH, 1.0) * added)
-    found = kernels.plan(cells, laws, rows.apart, _parts(rows), start, ROUNDS, x, fractions)
+    found = kernels.plan(cells, laws, rows.apart, _parts(rows), start, rounds, x, fractions)
     return Plans(x, fractions, found[:, 2], met["tilt"] ** 2 * found[:, 0] + found[:, 1])
 
 
@@ -225,9 +224,9 @@ def exponents(rows: Rows, plans: Plans) -> Tails:
     return Tails(X + Y, np.zeros(X.shape), theta, 0, lost)
 
 
-def in_norms(rows: Rows, plans: Plans) -> Tails:
-    """Norms of the plans' costs."""
-    orders = np.tile(ORDERS, (rows.K.size, 1))
+def in_norms(rows: Rows, plans: Plans, orders: np.ndarray) -> Tails:
+    """Norms of the plans' costs, at each of the orders."""
+    orders = np.tile(orders, (rows.K.size, 1))
     X, Y = _tails(rows, plans, orders)
     sure = nothing_random(rows)[:, None]
     X, Y = np.where(sure, 0.0, X), np.where(sure, X + Y, Y)
