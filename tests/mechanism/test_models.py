@@ -155,22 +155,6 @@ def test_a_compiled_module_trains_as_the_plain_one():
     assert torch.allclose(*ends, atol=1e-6)
 
 
-@pytest.mark.parametrize("directions", ["dense", "streamed"])
-def test_under_autocast_losses_are_in_half_precision_and_the_mechanism_is_not(directions):
-    """Weights are cast again for every loss: a copy that was kept would make both losses the same."""
-    ends, errors = [], []
-    for autocast in (False, True):
-        torch.manual_seed(0)
-        optimiser = made(Transformer(), T=1, K=4, xi=1.0, directions=directions)
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
-            run(optimiser, 1, tokens())
-            assert torch.is_autocast_enabled("cpu") == autocast
-        ends.append(optimiser.w)
-        errors.append(optimiser.record.quotient_error)
-    assert 0 < (ends[0] - ends[1]).norm() < 0.3
-    assert all(error < 1 for error in errors)
-
-
 @pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
 def test_half_precision_trains_and_leaves_composition(kind):
     torch.manual_seed(0)

@@ -75,7 +75,7 @@ ATTACKS = {
     "another learning rate": (DRIFTED, 2, False),
     "a state of fewer steps": (DRIFTED, 2, False),
     "records in another order": (DRIFTED, 2, False),
-    "autocast": (DRIFTED, 2, False),
+    "autocast": ("a step under autocast is not allowed", 2, False),
 }
 
 

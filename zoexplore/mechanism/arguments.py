@@ -5,6 +5,7 @@ from math import inf, sqrt
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor, distributed, nn
 
 from zoexplore.bounds import guarantee
@@ -61,6 +62,15 @@ def check_processes(group: Any) -> None:
         raise RuntimeError(
             f"training in {count} processes, each by itself, is not allowed: each would draw batches and noise of its own, and "
             "report of them alone. Give group=torch.distributed.group.WORLD in all of them, and they make one run"
+        )
+
+
+def check_autocast(device: torch.device) -> None:
+    """Raises RuntimeError under autocast, which would round losses that the two points' difference is made of."""
+    if torch.is_autocast_enabled(device.type):
+        raise RuntimeError(
+            "a step under autocast is not allowed: load the model in half precision, model.to(torch.bfloat16), or switch "
+            "autocast on inside the module's forward()"
         )
 
 

@@ -62,7 +62,8 @@ class LossChecks:
                 two-point quotients.
         """
         objective, parameters = losses.objective, perturbed.parameters
-        kind, before = losses.least_precise(parameters), {name: b.clone() for name, b in objective.buffers().items()}
+        kind = max((t.dtype for t in parameters.tensors), key=lambda kind: torch.finfo(kind).eps)
+        before = {name: b.clone() for name, b in objective.buffers().items()}
         if not moved:
             perturbed.to(0, max(1.0, step.xi))
         losses.fingerprint.renew()

@@ -54,9 +54,8 @@ def against(record: RunRecord, bound: str) -> list[str]:
     missing = []
     if record.rounded:
         missing.append("parameters in half precision are rounded at every step, which no proof about distances covers")
-    if record.autocast:
-        halves = "losses were computed in half precision, as under autocast"
-        missing.append(f"{halves}, whose rounding parts two runs where a proof brings them together")
+    if record.halves:
+        missing.append("losses were computed in half precision, whose rounding parts two runs where a proof brings them together")
     if bound == "output-perturbation":
         return missing
     if varied := record.varies("K", "clipping", "batch", "sampling", "xi", "ridge", "R"):

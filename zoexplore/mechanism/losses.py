@@ -1,7 +1,7 @@
 """The records' losses, for a module or a flat vector, at the parameters as they stand and as a function of them."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_leaves
 
 from zoexplore.mechanism.batches import number_of, part
 from zoexplore.mechanism.checksums import Changed, Fingerprint
-from zoexplore.mechanism.parameters import HALVES, Parameters
+from zoexplore.mechanism.parameters import HALVES
 from zoexplore.mechanism.perturbation import Hook
 
 Loss = Callable[[Any, Any], Tensor]
@@ -131,20 +131,15 @@ class Objective:
 
 
 class Losses:
-    """The records' losses of a batch, some records at a time, under autocast if the user has switched it on around the step. The
-    mechanism's own sums are not under it, and it keeps no copy of a weight, since weights move between two losses.
+    """The records' losses of a batch, some records at a time.
 
     Raises:
         ValueError: there is not one loss for each record.
         Changed: computing them changed trained tensors.
     """
 
-    def __init__(self, objective: Objective, microbatch: int, fingerprint: Fingerprint, device: torch.device) -> None:
-        self.objective, self.microbatch, self.fingerprint, self._type = objective, microbatch, fingerprint, device.type
-        self.autocast, self._kind = torch.is_autocast_enabled(device.type), torch.get_autocast_dtype(device.type)
-
-    def without_autocast(self) -> AbstractContextManager:
-        return torch.autocast(self._type, enabled=False)
+    def __init__(self, objective: Objective, microbatch: int, fingerprint: Fingerprint) -> None:
+        self.objective, self.microbatch, self.fingerprint = objective, microbatch, fingerprint
 
     def parts(self, batch: Any) -> Iterator[Any]:
         b = number_of(batch)
@@ -160,11 +155,6 @@ class Losses:
         """Compute the losses of some records with other tensors in place of the trained ones."""
         return self._checked(lambda piece: self.objective.losses_at(parts, piece), piece)
 
-    def least_precise(self, parameters: Parameters) -> torch.dtype:
-        """The least precise kind that a loss is computed in."""
-        kinds = {t.dtype for t in parameters.tensors} | ({self._kind} if self.autocast else set())
-        return max(kinds, key=lambda kind: torch.finfo(kind).eps)
-
     def use_halves(self, batch: Any) -> bool:
         """Whether a record's loss is computed in half precision somewhere, by the module itself, say."""
         with _Kinds() as seen:
@@ -174,8 +164,7 @@ class Losses:
     def _checked(self, losses: Callable[[Any], Tensor], piece: Any) -> Tensor:
         before = self.fingerprint.versions()
         try:
-            with torch.autocast(self._type, dtype=self._kind, enabled=self.autocast, cache_enabled=False):
-                found = losses(piece)
+            found = losses(piece)
         finally:  # a loss that fails may have moved them before
             if self.fingerprint.versions() != before:
                 raise Changed("the loss, or the module, moved its own parameters while losses were computed")

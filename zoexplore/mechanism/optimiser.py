@@ -276,14 +276,15 @@ class NoisyZOGD(torch.optim.Optimizer):
         with self._ranks.telling(count, lambda: bool(run.ledger.flaw)):
             step, drawn = run.next_step(float(self.param_groups[0]["lr"])), self.drawn(self.steps)
             arguments.check_processes(self._ranks.group)
+            arguments.check_autocast(run.parameters.device)
             data = batches.checked(batch, drawn, run.parameters.device)
             if step.eta == 0:  # as at either end of many learning rates' schedules
                 self._ranks.gather(self._header(step, drawn, data), torch.zeros(count, dtype=torch.int64))
                 run.write_down(step, run.counts.after())
                 return nan
             microbatch = max(1, min(self._microbatch, len(drawn)))
-            losses = Losses(self.objective, microbatch, run.fingerprint, run.parameters.device)
-            with run.unchanged_by_others(), losses.without_autocast(), untouched_on_error(self.sources.directions):
+            losses = Losses(self.objective, microbatch, run.fingerprint)
+            with run.unchanged_by_others(), untouched_on_error(self.sources.directions):
                 return self._moved(step, drawn, data, losses)
 
     def _moved(self, step: Step, drawn: Tensor, data: Any, losses: Losses) -> float:
@@ -303,21 +304,21 @@ class NoisyZOGD(torch.optim.Optimizer):
             if own.start < own.stop:
                 part = batches.part(data, own)
                 slopes = measure(losses, run.parameters, directions, perturbed, part, step.xi, self._chunk_size)
-            rows = self._ranks.gather(self._header(step, drawn, data, losses.autocast), summed(slopes, step))
+            rows = self._ranks.gather(self._header(step, drawn, data), summed(slopes, step))
             ridge = step.ridge * directions.coordinates().cpu() if step.ridge > 0 else 0.0
             found = estimated(rows, step, n, ridge)
             perturbed.back()
             counts = run.counts.after(found.looked_at, found.clipped, found.not_finite)
-            run.write_down(step, counts, directions.xi_factor if step.xi > 0 else 1.0, losses.autocast)
+            run.write_down(step, counts, directions.xi_factor if step.xi > 0 else 1.0)
             self._move(directions, step, found)
         return found.loss
 
-    def _header(self, step: Step, drawn: Tensor, data: Any, autocast: bool = False) -> tuple:
+    def _header(self, step: Step, drawn: Tensor, data: Any) -> tuple:
         """Everything that must agree between the processes of a run before a step."""
         if self._ranks.size == 1:
             return ()
         records = drawn.numpy().tobytes(), of_records(data, len(drawn)).tobytes()
-        return self.steps, step, records, autocast, self._run.fingerprint.bits()
+        return self.steps, step, records, self._run.fingerprint.bits()
 
     def _move(self, directions: Frame, step: Step, found: Estimate) -> None:
         run, parameters = self._run, self._run.parameters

@@ -74,7 +74,7 @@ class Ranks:
         if failed := [r for r, row in enumerate(rows) if row[0] != MADE]:
             kind = Flawed if any(rows[r][1] for r in failed) else RuntimeError
             raise kind(f"process {failed[0]} of this run failed, and no step was made in any; its own error says why")
-        self._compare("the step: its records, learning rate, autocast or parameters", [int(row[1]) for row in rows])
+        self._compare("the step: its records, learning rate or parameters", [int(row[1]) for row in rows])
         return [row[2:] for row in rows]
 
     @contextmanager

@@ -66,7 +66,7 @@ class Branch(NamedTuple):
     drawn: int
 
 
-FACTS = ("xi_factor", "flaw", "checked", "autocast")  # that a ledger and a record have in common
+FACTS = ("xi_factor", "flaw", "checked", "halves")  # that a ledger and a record have in common
 
 
 @dataclass
@@ -80,15 +80,15 @@ class Ledger:
     xi_factor: float = 1.0
     flaw: str = ""
     checked: int = 0
-    autocast: bool = False
+    halves: bool = False
     path: list[Branch] = field(default_factory=lambda: [Branch(token_hex(8), 0, 0)])
     process: int = field(default_factory=getpid)
 
-    def add(self, step: Step, xi_factor: float, drawn: int, autocast: bool = False) -> None:
+    def add(self, step: Step, xi_factor: float, drawn: int) -> None:
         """Write down a step. A forked process continues another branch, whose first batches were drawn before."""
         if self.process != getpid():
             self.part(drawn)
-        self.xi_factor, self.autocast = max(self.xi_factor, xi_factor), self.autocast or autocast
+        self.xi_factor = max(self.xi_factor, xi_factor)
         if self.stages and self.stages[-1][0] == step:
             self.stages[-1] = (step, self.stages[-1][1] + 1)
         else:
@@ -222,7 +222,7 @@ class RunRecord:
         quotient_error: of the two-point quotients at the first step, relative (`checks.quotient_error`); None where not measured.
         flaw: why the steps may have revealed more than planned; empty if not.
         checked: the last step at which losses were checked and were each record's own, 0 before the first.
-        autocast: whether losses were computed under autocast, whose rounding no proof about distances covers.
+        halves: whether losses were computed in half precision, whose rounding no proof about distances covers.
         path: the branches that led here, this one last; empty if unknown.
         is_secure: whether every run and branch draws other noise (`Sources.secure()`).
         equal: of the records that were seen, how many equal an earlier one, bit by bit.
@@ -240,7 +240,7 @@ class RunRecord:
     quotient_error: float | None = None
     flaw: str = ""
     checked: int = 0
-    autocast: bool = False
+    halves: bool = False
     path: tuple[Branch, ...] = ()
     is_secure: bool = False
     equal: int = 0

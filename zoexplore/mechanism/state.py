@@ -133,7 +133,7 @@ class RunState:
                 self.note(f"at step {number} {found}; how many {since} were so is not known")
             raise
         ledger.checked = number
-        ledger.autocast |= losses.use_halves(data)
+        ledger.halves |= losses.use_halves(data)
 
     def note(self, flaw: str) -> None:
         """Record a flaw, unless there is one already."""
@@ -145,9 +145,9 @@ class RunState:
         if swapped and step.sampling == "cyclic" and not step.on_all(self.setting.n):
             self.note(f"at step {self.counts.steps + 1} {swapped}: the order of the data changed")
 
-    def write_down(self, step: Step, counts: Counts, xi_factor: float = 1.0, autocast: bool = False) -> None:
+    def write_down(self, step: Step, counts: Counts, xi_factor: float = 1.0) -> None:
         """Count the step before anybody can see it."""
-        self.ledger.add(step, xi_factor, self.draws.ahead(self.counts.steps), autocast)
+        self.ledger.add(step, xi_factor, self.draws.ahead(self.counts.steps))
         self.draws.used(self.counts.steps)
         self.counts = counts
         if step.eta > 0:
