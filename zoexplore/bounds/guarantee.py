@@ -143,7 +143,7 @@ class Guarantee:
         return not varies and np.array_equal(own, found, equal_nan=True)
 
     def profile(self, epsilon) -> np.ndarray:
-        """delta at each epsilon >= 0, at most 1, from above. Raises ValueError for a negative epsilon.
+        """delta at each epsilon >= 0, at most 1, from above, in epsilon's shape. Raises ValueError for a negative epsilon.
 
         >>> from zoexplore import guarantee
         >>> from zoexplore.run.presets import DEMONSTRATION
@@ -153,7 +153,7 @@ class Guarantee:
         return self.risk.profile(epsilon)
 
     def tradeoff(self, alpha) -> np.ndarray:
-        """f(alpha), from below: how often any test for a record misses it at false-alarm rates alpha in [0, 1]."""
+        """f(alpha), from below, in alpha's shape: how often any test for a record misses it at false-alarm rates in [0, 1]."""
         return self.risk.misses(alpha)
 
     @property
@@ -162,15 +162,15 @@ class Guarantee:
         return self.risk.advantage
 
     def true_positive_rate(self, fpr) -> np.ndarray:
-        """The most true positives of any test at false-positive rates in [0, 1]."""
+        """The most true positives of any test at false-positive rates in [0, 1], in the shape of these."""
         return self.risk.true_positive_rate(fpr)
 
     def posterior(self, prior, fpr=0.01) -> np.ndarray:
-        """The most that a positive of the best test at that false-positive rate says of membership whose prior is given."""
+        """The posterior of membership after a positive of the best test at a false-positive rate, at most; arrays broadcast."""
         return self.risk.posterior(prior, fpr)
 
     def reconstruction(self, baseline) -> np.ndarray:
-        """The most often that a record is reconstructed which could be guessed with chance `baseline` without the release."""
+        """How often a record is reconstructed, at most, that a guess finds with chance `baseline`; in its shape."""
         return self.risk.reconstruction(baseline)
 
     @property

@@ -260,8 +260,8 @@ def epsilons(runs: RunArrays, accounting: Accounting, solved: Solved, deltas: np
 
 
 def path(runs: RunArrays, accounting: Accounting, solved: Solved) -> tuple[np.ndarray, ...]:
-    """One run's plan, step by step from the first that counts: alpha, pi, the distances that it leads to, those that squares of
-    sums are split at, and how much of the square of one a step counts across the span and in it.
+    """One run's plan, step by step from the first of N that count, each of shape (N,): alpha, pi, the distances that it leads to,
+    those that squares of sums are split at, and how much of the square of one a step counts across the span and in it.
     """
     rows, plans = _chosen(runs, accounting, solved)
     z, lengths = followed(rows, plans)

@@ -57,11 +57,11 @@ class Losses:
     sampling: str = "without-replacement"
 
     def epsilon(self, delta) -> np.ndarray:
-        """epsilon >= 0 at `delta`; inf where delta <= 0 or a budget is infinite."""
+        """epsilon >= 0 at `delta`, which broadcasts with the fields; inf where delta <= 0 or a budget is infinite."""
         return self._answer(EPSILON, delta)
 
     def delta(self, epsilon) -> np.ndarray:
-        """delta at `epsilon` >= 0, at most 1: in the worse order of the neighbours."""
+        """delta at `epsilon` >= 0, which broadcasts with the fields; at most 1, in the worse order of the neighbours."""
         return self._answer(DELTA, epsilon)
 
     def _answer(self, wanted: int, given) -> np.ndarray:
@@ -126,7 +126,7 @@ class Losses:
 
 
 def _never_falling(N, others, found) -> np.ndarray:
-    """The least value of any row with as many steps or more that is otherwise alike: a run is the beginning of a longer one."""
+    """The least of any row with as many steps or more, otherwise alike; shape (P,). A run is the beginning of a longer one."""
     order = np.lexsort((N, *others))
     changes = np.logical_or.reduce([np.diff(x[order]) != 0 for x in others])
     for rows in np.split(order, np.flatnonzero(changes) + 1):
@@ -136,14 +136,14 @@ def _never_falling(N, others, found) -> np.ndarray:
 
 
 def _of_few(wanted: int, kind: int, N, q, mu, given, found) -> np.ndarray:
-    """The value found, or the bound by the largest loss where that is less."""
+    """The value found, or the bound by the largest loss where that is less; all of shape (P,)."""
     if wanted == DELTA:
         return np.fmin(found, few_steps.delta_at(kind, N, q, mu, given))
     return few_steps.epsilon_at(kind, N, q, mu, given, found)
 
 
 def _at_one_order(N, rho, q, mu, delta) -> np.ndarray:
-    """epsilon from the Renyi divergence at the best order."""
+    """epsilon from the Renyi divergence at the best order; arrays of shape (P,)."""
     alpha, cost = subsampled_renyi.best_order(N, rho, q, mu, delta, True)
     return epsilon_at_order(N * cost + alpha * rho, alpha, delta, "cks")
 
@@ -228,7 +228,7 @@ def _of_order(steps: list[Steps], delta: float, t: float, order: str) -> float:
 
 
 def _first_within(epsilons: np.ndarray, tilted: np.ndarray, t: float, log_total: float, delta: float) -> float:
-    """The least epsilon with a small enough delta, by bounds on exp(t epsilon) delta(epsilon); convex in exp(epsilon)."""
+    """The least epsilon, of shape (P,), with a small enough delta, by bounds on exp(t epsilon) delta(epsilon)."""
     if delta <= 0:
         return inf
     with np.errstate(over="ignore", divide="ignore"):
@@ -244,7 +244,7 @@ def _first_within(epsilons: np.ndarray, tilted: np.ndarray, t: float, log_total:
 
 
 def _kernel(points: int, h: float, t: float) -> np.ndarray:
-    """exp(-t u)(1 - exp(-u)) at u = 0, h, 2h, ..., including all that wraps around the period."""
+    """exp(-t u)(1 - exp(-u)) at u = 0, h, ..., shape (points,), with all that wraps around the period."""
     u, period = np.arange(points) * h, points * h
     once = np.exp(-t * u) * -np.expm1(-u)
     again = [np.exp(-rate * (u + period)) / -np.expm1(-rate * period) for rate in (t, t + 1)]
@@ -280,7 +280,7 @@ def _on_grid(s: Steps, order: str, h: float, tail: float) -> tuple[np.ndarray, n
 
 
 def _split(low: np.ndarray, first: np.ndarray, second: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """Split each cell's mass under the first law between its ends; the second law keeps its mass. Rounded to the upper end."""
+    """Split cells' mass under the first law, shape (P,), between their ends, (2P,), upwards; the second law keeps its mass."""
     with np.errstate(divide="ignore", invalid="ignore"):
         upper = -np.expm1(np.log(second / first) + low) / -np.expm1(-h)
     upper = np.where(first > 0, np.clip(np.nan_to_num(upper, nan=1.0) + OF_MASS / h, 0.0, 1.0), 1.0)
@@ -304,18 +304,18 @@ def _loss(s: Steps, x: float) -> float:
 
 
 def _point(s: Steps, loss: np.ndarray) -> np.ndarray:
-    """x at a loss; -inf at or below the least there is."""
+    """x at each loss, shape (P,); -inf at or below the least there is."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return (np.nan_to_num(np.log1p(np.expm1(loss) / s.q), nan=-inf, neginf=-inf, posinf=inf) + s.mu**2 / 2) / s.mu
 
 
 def _mass(x: np.ndarray) -> np.ndarray:
-    """Masses of the standard normal between neighbouring points, from the side with less cancellation."""
+    """Masses of the standard normal between points, shape (P,), hence (P - 1,), from the side with less cancellation."""
     return np.where(x[:-1] > 0, ndtr(-x[:-1]) - ndtr(-x[1:]), ndtr(x[1:]) - ndtr(x[:-1]))
 
 
 def _variance(losses: np.ndarray, mass: np.ndarray, t: float) -> float:
-    """The variance of a loss under the tilted law."""
+    """The variance under the tilted law of a loss with the values and masses given, shape (P,)."""
     tilted = mass * np.exp(t * losses - (t * losses).max())
     mean = (tilted @ losses) / tilted.sum()
     return float(tilted @ (losses - mean) ** 2 / tilted.sum())

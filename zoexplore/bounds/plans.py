@@ -234,7 +234,7 @@ def in_norms(rows: Rows, plans: Plans, orders: np.ndarray) -> Tails:
 
 
 def followed(rows: Rows, plans: Plans) -> tuple[np.ndarray, np.ndarray]:
-    """The distances that one row's plan leads to, block by block from the end, and the blocks' numbers of steps."""
+    """The distances that one row's plan leads to, from the end, and the blocks' numbers of steps, both of shape (blocks,)."""
     count, step = int(plans.counted[0]), steps(rows, rows.order[:, None])[0][0, 0]
     edges, z = edges_of(rows.most[0], bool(rows.far[0])), np.zeros(count)
     kernels.forward(step, step, edges, count, np.ones(1), z, plans.fractions[0], 0.0)

@@ -86,8 +86,8 @@ RAYS = norms.knots(FINE_RAYS)  # J is tabled on so many, from above by its conve
 
 @lru_cache(maxsize=KEPT_TABLES)
 def _table(K: float, d: float, order: float, *drift: float) -> np.ndarray:
-    """J; with a drift's r, least and largest curvature, slowest part and what its clip may do, that of linear models, of a joint
-    clip, or of an idle one at an order that is large against d.
+    """J, shape (rays,); with a drift's r, least and largest curvature, slowest part and what its clip may do, that of linear
+    models, of a joint clip, or of an idle one at an order that is large against d.
     """
     if not drift or (K == d and drift[-1] >= norms.JOINT):
         return norms.tabled_norm(K, d, order, RAYS)
@@ -129,5 +129,5 @@ def growth_of_squared_distance(K: float, d: float, order: float, r: float, low: 
 
 
 def nearest_order(order) -> np.ndarray:
-    """The nearest of `ORDERS`."""
+    """The nearest of `ORDERS`, in the shape of `order`."""
     return ORDERS[np.searchsorted(np.sqrt(ORDERS[1:] * ORDERS[:-1]), order)]

@@ -212,7 +212,7 @@ class Accounting:
         sensitivity: how far a record moves a step. "least": the least that is proved under the setting's assumptions
             (docs/bounds.md, "Sensitivity"). "clip": as far as the clip allows, even where it is supposed idle, as in the paper.
         schedule: "constant": beta as set; "optimal": the accountant chooses the share of each step.
-        printed: whether to use the paper's printed constants, which give no guarantee (docs/bounds.md, "Errata").
+        printed: whether to use the paper's printed constants, which give no guarantee (docs/bounds.md, section 9).
 
     Raises:
         Refused: an option is unknown; `field` names it.

@@ -35,7 +35,7 @@ def cut_into(most, far, edges):
 
 @kernel()
 def blocks_of(most, far):
-    """The most blocks that any run of `most` steps is cut into."""
+    """The most blocks that any run is cut into, of `most` steps, shape (rows,)."""
     largest = int64(0)
     for i in range(most.size):
         count, at = int64(0), 0.0
@@ -48,7 +48,7 @@ def blocks_of(most, far):
 
 @kernel()
 def edges_of(most, far):
-    """The steps to a run's end at which its blocks begin, and last all its steps."""
+    """The steps to a run's end at which its blocks begin, and last all its steps: shape (blocks + 1,)."""
     count, at = 0, 0.0
     while at < most:
         at += _length(at, most, far)

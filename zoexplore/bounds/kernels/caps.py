@@ -65,7 +65,7 @@ def constant_of(run, order):
 
 
 def block_ends():  # once, so not compiled
-    """Steps to the end at which blocks begin and end."""
+    """Steps to the end at which blocks begin and end, shape (blocks + 1,)."""
     edges = empty(BLOCKS + 1)
     edges[0], count = 0.0, 0
     while count < BLOCKS and edges[count] < LONGEST:

@@ -162,8 +162,8 @@ def _of_one_size(K, d, order, r, low, high, rays, scale):
 
 @kernel(error_model="numpy")
 def joint_norm(K, d, order, rays, r, low, high, slowest, scale):
-    """J on rays, C in units of 1/scale, for every step size from the part `slowest` to 1. The lower hull of bounds on a convex
-    function of (A, C) bounds it too. Between sizes the norm is convex.
+    """J, shape (rays,), C in units of 1/scale, for every step size from the part `slowest` to 1. The lower hull of bounds on a
+    convex function of (A, C) bounds it too. Between sizes the norm is convex.
     """
     values = _of_one_size(K, d, order, r, low, high, rays, scale)
     if slowest < 1.0:

@@ -169,7 +169,7 @@ def linear_growth(d, order):
 
 @kernel(error_model="numpy")
 def linear_norm(table, rays, growth, ratio):
-    """J on rays for linear models whose clip acts: the lower hull of the least of J(A, C) and growth J(A, ratio C)."""
+    """J, shape (rays,), of linear models whose clip acts: the lower hull of the least of J(A, C) and growth J(A, ratio C)."""
     size = rays.shape[1]
     least = empty(size)
     for k in range(size):
@@ -191,7 +191,7 @@ def norm_apart(table, rays, ratio):
 
 @kernel(error_model="numpy")
 def lower_hull(least, rays):
-    """Replace values on rays by their lower hull. A convex function of (A, C) below the values is also below the hull."""
+    """Replace values, shape (rays,), by their lower hull. A convex function of (A, C) below the values is also below the hull."""
     size = rays.shape[1]
     corners, count = empty(size, int64), 0
     for k in range(size):

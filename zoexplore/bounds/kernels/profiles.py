@@ -160,7 +160,7 @@ def budget(conversion, target, X, Y, power, norms):
 
 @kernel(error_model="numpy")
 def levels_of(delta):
-    """Levels of a tail, from 1 down to far below delta."""
+    """Levels of a tail, from 1 down to far below delta: shape (CELLS + 1,)."""
     levels = empty(CELLS + 1)
     for i in range(CELLS + 1):
         levels[i] = exp(log(LEAST_LEVEL * delta) * (i / CELLS) ** 2)
