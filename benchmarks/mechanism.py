@@ -128,7 +128,7 @@ def seconds(d, K, kind, device, repeats):
 
 
 def share_of_checksums(d, K, kind, device, repeats):
-    """The part of a step's time that compares all bits of the model with those after the last step, and records them."""
+    """The part of a step's time spent comparing all bits of the model with those after the last step, and recording them."""
     clock, own, spent = process_time if device == "cpu" else perf_counter, checksums._of_rows, [0.0]
 
     def timed(*given):

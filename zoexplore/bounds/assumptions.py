@@ -113,16 +113,16 @@ def why_acting(r: RunArrays) -> str:
 
 def _gradients(runs: RunArrays) -> str:
     longest = "at most Δ" if runs.lipschitz == runs.clip else f"at most L = {format_short(runs.lipschitz, 6)}"
-    return f"Every record's gradient, of what is clipped of its loss, has length {longest}{on_the_ball(runs)}"
+    return f"For every record, the gradient of what is clipped of its loss has length {longest}{on_the_ball(runs)}"
 
 
 GRADIENTS = Assumption(
-    "Every record's gradient, of what is clipped of its loss, has length at most L on the ball of radius R + ξ.",
+    "For every record, the gradient of what is clipped of its loss has length at most L on the ball of radius R + ξ.",
     unless=lambda r: r.slope == np.inf,
     said=lambda r: f"{_gradients(r)}.",
 )
 LIPSCHITZ = Assumption(
-    "Every record's gradient, of what is clipped of its loss, has length at most Δ on the ball of radius R + ξ, so the clip "
+    "For every record, the gradient of what is clipped of its loss has length at most Δ on the ball of radius R + ξ, so the clip "
     "never acts.",
     lambda r, a: ~r.acting,
     lambda r: f"{why_acting(r)}: this bound needs it idle",

@@ -202,7 +202,7 @@ def share(best: Guarantee, along: float, across: float) -> str:
     s, now = best.setting, format_number(best.epsilon)
     chosen = best.accounting.schedule == "optimal"
     if s.beta == 1 and not chosen:
-        said = f"No noise is isotropic, and ε is {now}."
+        said = f"All noise lies along the directions, and ε is {now}."
     else:
         part = f"A share 1 − β = {format_exact(round(1 - s.beta, 12))} of the noise goes" if s.beta > 0 else "All noise goes"
         if chosen:
