@@ -131,9 +131,9 @@ LIPSCHITZ = Assumption(
 )
 _NOTHING = "Nothing is assumed of the loss."
 CLIPPED = Assumption(
-    "Every record's difference quotients are clipped at Δ, each or together. Nothing is assumed of the loss.",
+    "A record's difference quotients are clipped at Δ, each by itself or together. Nothing is assumed of the loss.",
     unless=lambda r: r.slope < np.inf,
-    said=lambda r: f"Every record's difference quotients are clipped at Δ, {'together' if r.joint else 'each'}. {_NOTHING}",
+    said=lambda r: f"A record's difference quotients are clipped at Δ, {'together' if r.joint else 'each by itself'}. {_NOTHING}",
 )
 TWO_POINTS = Assumption(
     "Every record's loss is M-smooth, so that two points say nearly what a derivative does.",

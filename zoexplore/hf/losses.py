@@ -45,7 +45,7 @@ def classification_loss(model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor
         Shape (b,).
 
     Raises:
-        ValueError: the batch has no labels, or others.
+        ValueError: the batch has no labels, or not one class of several for each record.
     """
     inputs = dict(batch)
     labels = _labels(inputs)
@@ -68,7 +68,7 @@ def loss_for(model: nn.Module) -> RecordLoss:
     """The loss that suits a model's head.
 
     Raises:
-        ValueError: none here does.
+        ValueError: none is known for a model of this kind.
     """
     kind = getattr(base_of(model), "loss_type", None)
     if kind not in LOSSES:

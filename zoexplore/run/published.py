@@ -75,8 +75,8 @@ class Published:
         """Why the claim differs from what we can prove, or that it does not."""
         if self.shuffled:
             proved = format_number(self.ours, FIGURES)
-            return f"{_SHUFFLED} Proved of what was run is {proved}, with β = 1, so that nothing hides across."
-        return "Claim and proof agree: Poisson batches, one record more or less. With β = 1 nothing hides across the directions."
+            return f"{_SHUFFLED} For shuffling, ε = {proved} is proved; with β = 1 no noise lies across the directions."
+        return "Claim and proof agree: Poisson batches, one record more or less. With β = 1 no noise lies across the directions."
 
     @property
     def summary(self) -> str:

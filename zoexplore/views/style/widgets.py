@@ -127,7 +127,7 @@ def tools(*parts: Any, margin: Any = 0) -> pn.Row:
 
 
 def pairs(*labelled: Sequence[Any]) -> pn.Row:
-    """Buttons in a row that wraps without parting one from its label."""
+    """A row of labelled buttons, which wraps without separating a button from its label."""
     return pn.Row(*(tools(*pair) for pair in labelled), **look("tools", "pairs", margin=0))
 
 
