@@ -45,7 +45,7 @@ class Process:
 
 
 async def moves(reader: Reader, until: float, start: float, places: Iterator[int]) -> list[float]:
-    """A reader who moves a slider every few seconds, by the given places: seconds to each redraw."""
+    """Move a reader's slider every few seconds, by each of the places; returns the seconds until each redraw."""
     found: list[float] = []
     slider = reader.find("Slider", SLIDER)
     value = slider["attributes"]["value"]

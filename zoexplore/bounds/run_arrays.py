@@ -296,7 +296,7 @@ def _columns(setting: Setting) -> dict[str, Any]:
 
 
 def _extremes(field: str, values: np.ndarray) -> list[float]:
-    """Values that are all allowed only if every given value is: each field's allowed values are an interval of numbers."""
+    """A few of the values, all allowed only if every value is: what a field allows is an interval."""
     with np.errstate(invalid="ignore"):
         broken = values[values % 1 != 0] if field in INTEGER_FIELDS else values[np.isnan(values)]
     return [float(v) for v in (*broken[:1], values.min(), values.max())]

@@ -81,8 +81,8 @@ def serve(
     gc.freeze()  # what is there by now is never looked through again; and Bokeh looks through the rest when a session ends:
     gc.set_threshold(*gc.get_threshold()[:2], NEVER)  # in between, that would take some tenths of a second
     allow_open_files()
-    settings.perform_document_validation = False  # looks all models of a new session through for mistakes of ours: tests do that
-    settings.perform_error_diagnostics = False  # looks at the signature of each of a session's thousand callbacks, for the same
+    settings.perform_document_validation = False  # searches all models of a new session for our mistakes: tests do that
+    settings.perform_error_diagnostics = False  # inspects the signatures of a session's thousand callbacks, for the same reason
     HTTPServer.configure(CountingServer)
     server = get_server(
         {path: _staged(page) for path, page in pages.items()}, port=port, address=address, start=False, show=False, verbose=False,
