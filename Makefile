@@ -3,8 +3,8 @@ PORT ?= 5006
 ARGS ?=
 BIN := .venv/bin
 # Dozens of processes are begun, which would all compile their modules anew if none were kept. A file's tests share servers and pages.
-# Two more than cores: tests that wait for a page or for another process leave theirs to the rest.
-PROCESSES = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
+# One more than cores: tests that wait for a page or for another process leave theirs to the rest.
+PROCESSES = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadgroup --no-loadscope-reorder
 READY := .venv/.ready
 READY_APP := .venv/.ready-app

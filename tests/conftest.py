@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.effort import USUAL, examples
+from tests.effort import USUAL, examples, halve
 
 # Before NumPy and PyTorch are loaded: every core has a test process of its own, and threads that share it take ten times as long.
 for library in ("OMP", "OPENBLAS", "MKL"):
@@ -21,6 +21,15 @@ settings.load_profile("effort")
 TESTS = Path(__file__).parent
 # Folders whose tests take long or wait for pages and other processes: they begin first, so that nothing long is left for the end.
 FIRST = ("browser", "notebooks", "attacks", "training", "server", "compute", "views", "truth")
+# Claims about numbers, each with up to a hundred cases that differ in numbers alone.
+OF_NUMBERS = (
+    "truth",
+    "bounds",
+    "properties",
+    "mechanism/test_paths.py",
+    "mechanism/test_sampling.py",
+    "mechanism/test_mid_run.py",
+)
 # Of the browser's: after these a page has every view, and whatever is done there takes longer.
 LAST = ("test_accessible.py", "test_center.py")
 
@@ -43,6 +52,7 @@ def pytest_collection_modifyitems(items):
     """Put what is to begin first first; what shares a server stays together in one process."""
     places = {TESTS / folder: place for place, folder in enumerate(FIRST)}
     items.sort(key=lambda item: (places.get(item.path.parent, len(FIRST)), item.path.name in LAST, item.path))
+    halve([item for item in items if any(item.path.is_relative_to(TESTS / part) for part in OF_NUMBERS)])
     for item in items:
         item.add_marker(pytest.mark.xdist_group(group_of(item.path)))
 

@@ -1,13 +1,15 @@
 """How hard tests try: `ZOEXPLORE_EFFORT=20` draws twenty times the examples, others in every run; and which cases can wait."""
 
 import os
+from collections import defaultdict
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 EFFORT = float(os.environ.get("ZOEXPLORE_EFFORT", 1))
 USUAL = 50  # examples of a test that asks for no number of its own
-REPEATED = 0.2  # share of the examples where they are the same in every run, which finds little after its first time
+REPEATED = 0.1  # share of the examples where they are the same in every run, which finds little after its first time
 
 
 def times(count: int) -> int:
@@ -18,7 +20,7 @@ def times(count: int) -> int:
 def examples(count: int) -> settings:
     """Settings for a test that draws `count` examples; where no effort is asked for, a share of them, the same in every run."""
     return settings(
-        max_examples=max(1, round(count * (REPEATED if EFFORT == 1 else EFFORT))),
+        max_examples=max(3, round(count * (REPEATED if EFFORT == 1 else EFFORT))),
         deadline=None,  # a kernel may be compiled by its first call
         derandomize=EFFORT == 1,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
@@ -34,3 +36,18 @@ def usually(few, of):
     """The cases `of` which a few are run each time, and the rest by `make proof`."""
     assert all(case in of for case in few)
     return [case if case in few else proof(case) for case in of]
+
+
+MANY = 4  # cases of one claim
+
+
+def halve(items):
+    """Of a claim with many cases, half of them are run each time, as if drawn by lot, and the rest by `make proof`."""
+    claims = defaultdict(list)
+    for item in items:
+        if not item.get_closest_marker("proof"):
+            claims[item.path, item.cls, item.originalname].append(item)
+    for cases in claims.values():
+        if len(cases) >= MANY:
+            for case in sorted(cases, key=lambda case: crc32(case.name.encode()))[(len(cases) + 1) // 2 :]:
+                case.add_marker(pytest.mark.proof)
