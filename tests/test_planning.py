@@ -29,6 +29,7 @@ SMALL = DEMONSTRATION.replace(n=300, d=40, K=10, T=50, sigma=0.1, m=0.5, ridge=0
 CONTINUOUS = ("sigma", "beta", "clip", "R")
 BETTER = {"sigma": -1, "T": 1, "n": -1, "K": -1, "beta": 1, "clip": 1, "R": 1}  # the way in which a field gets better
 GAUSSIAN = Accounting()
+JUMPS = {"sharp": 1e-4}  # by which epsilon may jump, relatively, where a plan's rounds of planning end elsewhere
 CHEAP = [bound for bound in BOUNDS if bound != "sharp"]
 
 
@@ -37,7 +38,7 @@ def meets_and_is_tight(run, field, target, bound, accounting=GAUSSIAN):
     reached, value = epsilon(found, bound, accounting), getattr(found, field)
     assert reached <= target
     assert found.replace(**{field: getattr(run, field)}) == run  # nothing else has changed
-    if field in CONTINUOUS and reached < target * (1 - 1e-6) and value not in (1e60, inf, 1.0):
+    if field in CONTINUOUS and reached < target * (1 - JUMPS.get(bound, 1e-6)) and value not in (1e60, inf, 1.0):
         # a jump: no better value next to it will do
         beyond = min(value * (1 + BETTER[field] * 1e-9), 1.0 if field == "beta" else inf)
         assert epsilon(run.replace(**{field: beyond}), bound, accounting) > target
@@ -63,7 +64,7 @@ def test_the_sharper_bound_is_met_and_used_up(run, target, field):
         return
     reached = epsilon(found, "sharp")
     if field == "sigma" or (field == "clip" and run.ridge == run.m):
-        assert reached == pytest.approx(target, rel=1e-6)
+        assert reached == pytest.approx(target, rel=JUMPS["sharp"])
 
 
 @given(settings_of_runs(), st.sampled_from(CHEAP), st.sampled_from(SOLVABLE_FIELDS), powers(-2, 2), st.data())
