@@ -43,8 +43,9 @@ def _drift_constant(d, r, low, top, slowest, kind, certain, order):
     return max(norms.joint_constant(*norms.slower(r, low, top, part), shrink) for part in (1.0, slowest))
 
 
-def _at_order(K, d, r, low, top, slowest, kind, order):
-    """(c_lambda^2, g, ell_lambda) at an order; at MEAN the means."""
+def _at_order(drift, order):
+    """(c_lambda^2, g, ell_lambda) of a drift at an order; at MEAN the means."""
+    K, d, r, low, top, slowest, kind = drift[:7]
     certain = kind == norms.IDLE and K == d
     if order == MEAN:
         return _drift_constant(d, r, low, top, slowest, kind, certain, order), *_of_span(K, d, order)
@@ -92,7 +93,7 @@ def _steps(rows: Rows, orders: np.ndarray, theta=0.0):
         which[:, None] * known.size + of_order.reshape(orders.shape), return_index=True, return_inverse=True
     )
     place = place.ravel()
-    each = [_at_order(*drifts[law // known.size][:7], known[law % known.size]) for law in laws.tolist()]
+    each = [_at_order(drifts[law // known.size], known[law % known.size]) for law in laws.tolist()]
     c2, g, ell = np.array(each).T[:, place]
     table, tables = np.zeros(1, int), np.zeros((1, RAYS.shape[1]))
     if known[-1] > MEAN:
