@@ -15,7 +15,7 @@ from tests.effort import examples
 from tests.test_project import ROOT
 from zoexplore import BOUNDS, Accounting, epsilon, guarantee
 from zoexplore.__main__ import main
-from zoexplore.compute.questions import guarantees
+from zoexplore.compute.computations import guarantees
 from zoexplore.questions.export import to_query, to_yaml
 from zoexplore.run.formatting import format_number, round_up
 from zoexplore.run.presets import BEFORE, PAPER_CONVENTION

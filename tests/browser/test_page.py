@@ -28,7 +28,7 @@ from tests.browser.acts import (
 from tests.browser.conftest import new_page
 from tests.effort import proof, usually
 from zoexplore import BOUNDS, Accounting, curve, guarantee
-from zoexplore.compute.questions import smallest
+from zoexplore.compute.computations import smallest
 from zoexplore.run.axes import T_VALUES
 from zoexplore.run.formatting import format_number, parse_number
 from zoexplore.run.presets import DEMONSTRATION

@@ -14,9 +14,9 @@ from zoexplore.compute import ask as asking
 from zoexplore.compute import pool as pools
 from zoexplore.compute.ask import REDRAW, ask, pool, quick
 from zoexplore.compute.cache import cached, lookup, size, store
+from zoexplore.compute.computations import curve_set, guarantees, shares
 from zoexplore.compute.pool import MOST_LONG_WORKS, GaveWay, LongWork, Pool
 from zoexplore.compute.process import Died
-from zoexplore.compute.questions import curve_set, guarantees, shares
 from zoexplore.compute.task import Task
 from zoexplore.run.axes import T_VALUES
 from zoexplore.run.formatting import format_number

@@ -13,11 +13,11 @@ from tests.effort import proof
 from tests.waiting import PATIENCE, gone, soon
 from zoexplore import Accounting, curve
 from zoexplore.compute import process as processes
+from zoexplore.compute.computations import curve_set
 from zoexplore.compute.fair import Budget
 from zoexplore.compute.limits import WORKER_MEGABYTES
 from zoexplore.compute.pool import Pool, TooLong
 from zoexplore.compute.process import Died, Forked, ForkServer, Process, Spawned
-from zoexplore.compute.questions import curve_set
 from zoexplore.run.presets import DEMONSTRATION
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked, and memory is not bounded")

@@ -10,7 +10,7 @@ from bokeh.models import ColumnDataSource
 
 from zoexplore import BOUNDS, Accounting, guarantee
 from zoexplore.columns import EACH, thinned
-from zoexplore.compute.questions import guarantees
+from zoexplore.compute.computations import guarantees
 from zoexplore.run.formatting import format_number, format_tex
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import SCHEDULES

@@ -5,7 +5,7 @@ import pytest
 from bokeh.document import Document
 
 from zoexplore import BOUNDS, Accounting, curve, guarantee
-from zoexplore.compute.questions import REFERENCE, curve_set
+from zoexplore.compute.computations import REFERENCE, curve_set
 from zoexplore.run.axes import AXES, T_VALUES, frame, steady
 from zoexplore.run.formatting import format_number
 from zoexplore.run.presets import DEMONSTRATION

@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 from zoexplore import Accounting, curve, guarantee
 from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.conversion import delta_of
-from zoexplore.compute.questions import guarantees, smallest
+from zoexplore.compute.computations import guarantees, smallest
 from zoexplore.run.axes import T_VALUES
 from zoexplore.run.formatting import format_number
 from zoexplore.run.presets import DEMONSTRATION

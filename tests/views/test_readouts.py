@@ -6,7 +6,7 @@ import re
 import pytest
 
 from zoexplore import BOUNDS, Accounting, epsilon, guarantee
-from zoexplore.compute.questions import guarantees, smallest
+from zoexplore.compute.computations import guarantees, smallest
 from zoexplore.questions.statement import statement
 from zoexplore.run.formatting import THIN, format_number, format_percent, parse_number
 from zoexplore.run.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION

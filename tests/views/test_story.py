@@ -5,7 +5,7 @@ import re
 import pytest
 
 from zoexplore import Accounting
-from zoexplore.compute.questions import guarantees
+from zoexplore.compute.computations import guarantees
 from zoexplore.run.formatting import format_number
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views import Explorer

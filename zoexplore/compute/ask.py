@@ -14,8 +14,8 @@ from statistics import median
 from typing import Any
 
 from zoexplore.compute.cache import lookup, store
+from zoexplore.compute.computations import timed
 from zoexplore.compute.pool import Call, Pool, TooLong
-from zoexplore.compute.questions import timed
 from zoexplore.compute.task import event_loop_is_running, own_address
 from zoexplore.run.setting import Setting
 

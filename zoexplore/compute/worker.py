@@ -26,8 +26,8 @@ from typing import BinaryIO
 
 import numpy as np
 
+from zoexplore.compute.computations import curve_set, guarantees
 from zoexplore.compute.limits import WORKER_MEGABYTES
-from zoexplore.compute.questions import curve_set, guarantees
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.run.setting import Accounting
 

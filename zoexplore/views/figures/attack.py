@@ -13,7 +13,7 @@ from bokeh.plotting import figure
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.compute.ask import ask
-from zoexplore.compute.questions import RATES, attacks, guarantees, smallest
+from zoexplore.compute.computations import RATES, attacks, guarantees, smallest
 from zoexplore.run.formatting import THIN, format_percent, format_share
 from zoexplore.views.figures.handle import Handle
 from zoexplore.views.figures.legend import UNASKED, Legend, entry

@@ -13,7 +13,7 @@ from bokeh.plotting import figure
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.compute.ask import ask
-from zoexplore.compute.questions import (
+from zoexplore.compute.computations import (
     REFERENCE,
     REFERENCE_TITLE,
     CurveSet,

@@ -10,7 +10,7 @@ import param
 from scipy.special import ndtri
 
 from zoexplore.compute.ask import ask
-from zoexplore.compute.questions import guarantees, smallest
+from zoexplore.compute.computations import guarantees, smallest
 from zoexplore.run.formatting import format_short
 from zoexplore.views.figures.publish import NAMES, script
 from zoexplore.views.style import theme, widgets

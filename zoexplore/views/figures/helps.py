@@ -12,7 +12,7 @@ from bokeh.plotting import figure
 from zoexplore.bounds import BOUNDS
 from zoexplore.columns import bands
 from zoexplore.compute.ask import ask
-from zoexplore.compute.questions import gains
+from zoexplore.compute.computations import gains
 from zoexplore.questions.hiding import LEAST_GAIN, TOO_SHORT, Gain
 from zoexplore.run.axes import AXES, decades
 from zoexplore.run.fields import FIELDS

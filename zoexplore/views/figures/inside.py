@@ -14,7 +14,7 @@ from zoexplore.bounds.bound import Trajectory
 from zoexplore.bounds.shared_sentences import in_whom, why_undrawn
 from zoexplore.columns import EACH, STEP, thinned
 from zoexplore.compute.ask import ask
-from zoexplore.compute.questions import guarantees
+from zoexplore.compute.computations import guarantees
 from zoexplore.run.formatting import format_count, format_number
 from zoexplore.views.figures.names import Names
 from zoexplore.views.figures.parts import TICKS, blank, empty, fill

@@ -8,7 +8,7 @@ from bokeh.plotting import figure
 from zoexplore.bounds import BOUNDS
 from zoexplore.bounds.bound import Style
 from zoexplore.compute.ask import ask
-from zoexplore.compute.questions import CurveSet, curve_set, guarantees, smallest
+from zoexplore.compute.computations import CurveSet, curve_set, guarantees, smallest
 from zoexplore.run.axes import AXES, drawable
 from zoexplore.run.formatting import format_number
 from zoexplore.views.figures.legend import entry

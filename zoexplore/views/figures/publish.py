@@ -13,7 +13,7 @@ from bokeh.plotting import figure
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.conversion import epsilon_of
 from zoexplore.compute.ask import ask
-from zoexplore.compute.questions import CurveSet, curve_set, guarantees, smallest
+from zoexplore.compute.computations import CurveSet, curve_set, guarantees, smallest
 from zoexplore.run.axes import T_MOST
 from zoexplore.run.formatting import format_count, format_delta, format_number, format_short
 from zoexplore.views.figures.ghost import Ghost

@@ -6,7 +6,7 @@ import numpy as np
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.guarantee import BEST
-from zoexplore.compute.questions import CurveSet
+from zoexplore.compute.computations import CurveSet
 from zoexplore.run.axes import AXES, drawable
 from zoexplore.run.formatting import format_delta, format_short
 from zoexplore.views.figures.abscissa import Abscissa

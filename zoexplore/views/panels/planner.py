@@ -12,7 +12,7 @@ import param
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.guarantee import BEST
 from zoexplore.compute.ask import ask, no_answer
-from zoexplore.compute.questions import Wanted, curve_set, guarantees, recommended, smallest, solved
+from zoexplore.compute.computations import Wanted, curve_set, guarantees, recommended, smallest, solved
 from zoexplore.compute.task import Task
 from zoexplore.questions import SOLVABLE_FIELDS, Plan
 from zoexplore.questions.calibration import DECADES

@@ -12,9 +12,9 @@ import param
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.tradeoff import TradeOff
-from zoexplore.compute import questions
+from zoexplore.compute import computations
 from zoexplore.compute.ask import ask
-from zoexplore.compute.questions import CurveSet, guarantees, smallest
+from zoexplore.compute.computations import CurveSet, guarantees, smallest
 from zoexplore.run.axes import T_VALUES
 from zoexplore.run.formatting import (
     THIN,
@@ -133,7 +133,7 @@ class Odds(View):
         best = guarantee_by(await ask(guarantees, *run), self.by)
         said = "" if best.valid else "No bound applies to this run: “More” says why."
         if best.valid and not as_printed(best):
-            said = odds(await ask(questions.attack, *run, best.bound), run[0].delta)
+            said = odds(await ask(computations.attack, *run, best.bound), run[0].delta)
         self.pane.object = f"<p>{said}</p>"
 
     def __panel__(self) -> pn.viewable.Viewable:
@@ -170,10 +170,10 @@ class More(View):
         run = self.state.setting, self.state.accounting
         found = await ask(guarantees, *run)
         best = smallest(found)
-        public, ends = await ask(questions.public_epsilon, *run), await ask(questions.shares, *run)
-        counted = questions.sketched(*run, "T") if self.state.moving else run[1]
-        curves = await ask(questions.curve_set, run[0], counted, "T")
-        words, data = await ask(questions.stated, *run, best.bound)
+        public, ends = await ask(computations.public_epsilon, *run), await ask(computations.shares, *run)
+        counted = computations.sketched(*run, "T") if self.state.moving else run[1]
+        curves = await ask(computations.curve_set, run[0], counted, "T")
+        words, data = await ask(computations.stated, *run, best.bound)
         with pn.io.hold():
             self.verdict.object = verdict(best, public, curves) + share(best, *ends)
             self.measures.object = _measures(best)

@@ -11,7 +11,7 @@ import param
 
 from zoexplore.bounds import Guarantee
 from zoexplore.compute.ask import ask
-from zoexplore.compute.questions import guarantees, smallest
+from zoexplore.compute.computations import guarantees, smallest
 from zoexplore.compute.task import Task
 from zoexplore.run.formatting import format_number
 from zoexplore.run.presets import DEMONSTRATION

@@ -11,7 +11,7 @@ import panel as pn
 
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.compute.ask import ask
-from zoexplore.compute.questions import guarantees
+from zoexplore.compute.computations import guarantees
 from zoexplore.run import paper
 from zoexplore.run.documents import Reference, as_html
 from zoexplore.run.formatting import bound_in_tex, format_sentence

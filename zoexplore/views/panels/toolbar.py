@@ -11,7 +11,7 @@ from typing import Any
 import panel as pn
 
 from zoexplore.compute.ask import ask
-from zoexplore.compute.questions import csv
+from zoexplore.compute.computations import csv
 from zoexplore.compute.task import Task
 from zoexplore.questions.export import LARGEST_FILE, from_query, from_yaml, to_python, to_yaml
 from zoexplore.run.fields import in_symbols
