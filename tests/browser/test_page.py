@@ -239,6 +239,7 @@ def test_on_a_phone_the_figure_stays_while_the_sliders_are_used(explorer):
     assert column(explorer, "composition") != before
 
 
+@pytest.mark.proof  # each time, axe looks for names among all else
 def test_every_control_has_a_name(explorer):
     open_fold(explorer)
     nameless = """() => { const out = []; const walk = r => { for (const e of r.querySelectorAll('*')) {
