@@ -1,11 +1,11 @@
 """The same for less: what hidden iterates buy where the number of steps is not known beforehand.
 
-A logistic loss with a ridge is trained over a frozen random network, which runs forward only, on all records and at one epsilon.
-Noisy-ZOGD releases its last iterate alone and has one noise scale for every number of steps. Its rivals, DPZero and DP-AggZO,
-release every iterate. Their noise is set for the number of steps, if known beforehand, or for the largest number. The average
-over the last half of the iterates may be released in place of the last one, for a second copy of the parameters. Step sizes
-are chosen
-for each by the objective on the records to train on, with seeds that no result uses.
+A logistic loss with a ridge is trained over a frozen random network, on all records and at one epsilon. The network runs forward
+only, in whole numbers of eight bits. Noisy-ZOGD releases its last iterate alone and has one noise scale for every number of
+steps. Its rivals, DPZero and DP-AggZO, release every iterate. Their noise is set for the number of steps, if known beforehand,
+or for the largest number. The average over the last half of the iterates may be released in place of the last one, for a second
+copy of the parameters. Step sizes are chosen for each by the objective on the records to train on, with seeds that no result
+uses.
 
 The clip is idle, so that the runs are exact in law (`benchmarks.frontier.law`).
 """
@@ -23,12 +23,13 @@ from zoexplore.bounds import curve
 from zoexplore.run.setting import Accounting
 from zoexplore.training.accounts import accounts
 from zoexplore.training.aims import Choice, aimed
-from zoexplore.training.data import Data, cosines, prepare
+from zoexplore.training.data import Data, prepare
 from zoexplore.training.engine import Configuration
 from zoexplore.training.finished import Series
 from zoexplore.training.tasks import Task, carried_by_scikit_learn
 
 EPSILON = 2.0
+UNITS, WIDTH = 64, 1.5  # of the frozen network, as of `cosines`
 STEPS = (100, 316, 1000, 3162, 10_000)
 LONGEST = 1_000_000
 FEW = 8  # directions
@@ -41,13 +42,26 @@ TRIED, SEEDS = 2, 6
 
 
 def head() -> Data:
-    """Is a digit odd? By 64 random cosine features, which are a frozen network's units."""
+    """Is a digit odd? By the units of a frozen random network."""
     X, y = carried_by_scikit_learn("digits.csv.gz")
-    return prepare(cosines(X, 64, width=1.5), y % 2, 2)
+    return prepare(units(X), y % 2, 2)
+
+
+def units(pixels: np.ndarray) -> np.ndarray:
+    """`cosines` of rows of whole numbers from 0 to 16, by weights that are rounded to eight bits and sums in 32 bits.
+
+    Shape (records, `UNITS`). The weights are public, and each record has a row of its own.
+    """
+    rng = np.random.default_rng(0)
+    weights = rng.standard_normal((pixels.shape[1], UNITS)) * WIDTH
+    scale = 127 / np.abs(weights).max()
+    sums = np.matmul(pixels.astype(np.int8), (weights * scale).round().astype(np.int8), dtype=np.int32)
+    lengths = scale * np.linalg.norm(pixels, axis=1, keepdims=True)
+    return np.cos(sums / lengths + rng.uniform(0, 2 * np.pi, UNITS))
 
 
 TASK = Task(
-    "head", "A head over a frozen random network", "Is a digit odd? Logistic loss over 64 random cosine features.", head,
+    "head", "A head over a frozen random network", "Is a digit odd? Logistic loss over 64 units in int8.", head,
     "logistic", ridge=0.05, R=20.0, K=FEW, T=MIDDLE, sigmas=(1e-3,),
 )  # fmt: skip
 
