@@ -20,7 +20,7 @@ def times(count: int) -> int:
 def examples(count: int) -> settings:
     """Settings for a test that draws `count` examples; where no effort is asked for, a share of them, the same in every run."""
     return settings(
-        max_examples=max(3, round(count * (REPEATED if EFFORT == 1 else EFFORT))),
+        max_examples=max(2, round(count * (REPEATED if EFFORT == 1 else EFFORT))),
         deadline=None,  # a kernel may be compiled by its first call
         derandomize=EFFORT == 1,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
