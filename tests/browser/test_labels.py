@@ -35,20 +35,14 @@ SHOWN = """() => [...window.texts.entries()].filter(([canvas]) => canvas.offsetP
   const {left, top} = canvas.getBoundingClientRect();
   return texts.map(({text, box: [x0, y0, x1, y1]}) => ({text, box: [x0 + left, y0 + top, x1 + left, y1 + top]}));
 })"""
-# Every line that the figures draw and every place that is marked, as places on the screen, with the frame that cuts it off and
-# the figure's discs, under which it passes.
+# Every line that the figures draw and every place that is marked, as places on the screen, with the frame that cuts it off.
 LINES = """() => {
   const found = [], walk = (view) => {
     for (const child of view.children_views?.() ?? view.child_views ?? []) walk(child);
     if (view.model.type != "Figure" || !view.el.offsetParent) return;
     const {left, top} = view.canvas_view.el.getBoundingClientRect(), {x0, x1, y0, y1} = view.frame.bbox;
     const frame = [left + x0, top + y0, left + x1, top + y1];
-    const discs = [];
-    for (const {model, glyph} of view.renderer_views.values()) {
-      const covers = glyph?.model.type == "Scatter" && model.visible && model.level == "overlay" && glyph.model.fill_color.value;
-      if (covers) glyph.sx.forEach((x, i) => discs.push([left + x, top + glyph.sy[i], glyph.size.get(i) / 2]));
-    }
-    const add = (xs, ys) => found.push({frame, discs, x: Array.from(xs, (x) => left + x), y: Array.from(ys, (y) => top + y)});
+    const add = (xs, ys) => found.push({frame, x: Array.from(xs, (x) => left + x), y: Array.from(ys, (y) => top + y)});
     for (const {model, glyph} of view.renderer_views.values()) {
       if (model.visible && glyph?.model.type == "Line" && glyph.model.line_alpha != 0) add(glyph.sx, glyph.sy);
       if (model.type == "Span" && model.visible && model.dimension == "height" && isFinite(model.location)) {
@@ -89,7 +83,7 @@ def overlapping(texts):
 
 
 def places(line):
-    """A line's places a pixel apart, as far as its frame shows them and no disc covers them."""
+    """A line's places a pixel apart, as far as its frame shows them."""
     x, y = (np.array([np.nan if at is None else at for at in line[axis]], float) for axis in "xy")
     steps = np.hypot(np.diff(x), np.diff(y)).clip(0, 10_000)
     found = [np.empty((0, 2))]
@@ -98,8 +92,6 @@ def places(line):
         found.append(np.column_stack([x[i] + along * (x[i + 1] - x[i]), y[i] + along * (y[i + 1] - y[i])]))
     at, (left, top, right, bottom) = np.concatenate(found), line["frame"]
     seen = (at[:, 0] >= left) & (at[:, 0] <= right) & (at[:, 1] >= top) & (at[:, 1] <= bottom)
-    for x, y, radius in line["discs"]:
-        seen &= np.hypot(at[:, 0] - x, at[:, 1] - y) > radius
     return at[seen]
 
 

@@ -37,6 +37,7 @@ _KINDS = dict(zip((*BANDS, "an assumption fails"), (*theme.GAINS, theme.UNCOVERE
 _LEGEND = f"<p><i>ε</i> ÷{''.join(_SWATCH.format(*pair, name) for name, pair in _KINDS.items())}</p>"
 _EDGES = np.log10([1e-9, *list(BANDS.values())[:-1], 1e13])
 _APART, _MARK = 0.045, 21  # least distance of two runs' marks, as a share of the figure's width and in pixels
+_RING = 14  # pixels from this run's place to the outside of its ring
 
 
 def places(field: str, values: Any) -> np.ndarray:
@@ -70,11 +71,13 @@ class Helps(View):
         cells = "left", "right", "bottom", "top"
         self.fill, self.cells = empty("gain-bands", "xs", "ys", "colour"), empty("gain-cells", *cells, "tip")
         self.failing, self.here = empty("gain-failing", *cells), empty("gain-here", "x", "y")
-        self.runs = empty("gain-runs", "x", "y", "text", "tip")
+        self.runs, self.up = empty("gain-runs", "x", "y", "text", "tip"), empty("gain-up", "x", "y")
         self._drawn: tuple = ()  # of which run, but for T and beta, the map is
         self.figure, self.apart = self._figure(), _APART
-        self.figure.on_change("inner_width", self._resized)
-        self.handle = Handle(self.figure, self._dragged, line_color=theme.colour("ink"))
+        self.size = {"inner_width": 680, "inner_height": 420}  # until a browser has measured them
+        for side in self.size:
+            self.figure.on_change(side, self._resized)
+        self.handle = Handle(self.figure, self._dragged, visible=False)
         self.pane = self.canvas(self.figure)
         self.words, self.table = widgets.html("", "words", "gain"), widgets.html("", "table", "gain")
 
@@ -91,6 +94,7 @@ class Helps(View):
         fig.quad(*edges, source=self.failing, fill_color=grey, line_color=grey)
         cells = fig.quad(*edges, source=self.cells, fill_alpha=0, line_alpha=0)
         ink, surface = theme.colour("ink"), theme.colour("surface")
+        fig.line("x", "y", source=self.up, line_color=ink, line_width=1.2, line_dash=[2, 3])
         look = {"size": 19, "fill_color": ink, "line_color": surface, "line_width": 1.5, "level": "overlay"}
         runs = fig.scatter("x", "y", source=self.runs, **look)
         middle = {"text_align": "center", "text_baseline": "middle", "text_font_size": "11px", "text_font_style": "bold"}
@@ -138,7 +142,8 @@ class Helps(View):
 
     def _resized(self, attr: str, old: int, new: int) -> None:
         """Keep the marks of two runs apart where the figure is narrow."""
-        self.apart = max(_APART, _MARK / max(new, 1))
+        self.size[attr] = max(new, 1)
+        self.apart = max(_APART, _MARK / self.size["inner_width"])
         self._mark()
 
     def _mark(self) -> None:
@@ -159,6 +164,9 @@ class Helps(View):
         ]
         x = self.runs.data["x"][taken[0]] if taken else x
         self.here.data = {"x": [x], "y": [y]}
+        span = self.figure.y_range  # the line from the handle ends below the ring, which may be around a mark with a number
+        below = y - _RING * (span.end - span.start) / self.size["inner_height"]
+        self.up.data = {"x": [x, x], "y": [span.start, max(below, span.start)]}
         self.handle.put(float(x), f"T = {format_count(self.state.setting.T)}", "T, steps")
 
     def _say(self, here: Gain) -> None:
