@@ -27,6 +27,7 @@ LONGEST_QUERY = 2000  # characters of a query that every browser, mail and chat 
 SETTABLE = (*SETTING_FIELDS, *OPTIONS)
 PARTS = ("title", "tools", "verdict", "table", "axis")
 MOST_SAID, LONGEST_SAID = 9, 300
+LAST = {"tab": 1, "story": 2}  # Bokeh cannot change a menu of a view that is on its way to the page; the story changes all others
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,7 @@ class Address:
         try:
             self.state.replace(loaded.setting, loaded.accounting)
             pinned = self._pin(pairs)
-            kept = sorted(self._kept.items(), key=lambda each: each[0] == "story")  # last: it changes the others, too
+            kept = sorted(self._kept.items(), key=lambda each: LAST.get(each[0], 0))
             turned = [taken(owner, name, key, given.get(key), first) for key, (owner, name, first) in kept]
         finally:
             self._reading = False
