@@ -16,29 +16,19 @@ from tests.browser.acts import (
     until,
 )
 from tests.browser.axe import DESK, PHONE, look, serious
-from zoexplore.training import NOT_COVERED, TASKS, load
+from zoexplore.training import NOT_COVERED, load
 
-CHOSEN = "Train what is chosen"
+BUTTON = "Train this run"
 
 
 def ready(page):
-    """The tab of a fresh page, set to a small task and a long run."""
+    """The tab of a fresh page, set to small data and a long run."""
     show(page, "train")
-    button(page, "Train this run").wait_for()
-    task = TASKS["breast-cancer"]
-    page.get_by_text("Several noise scales, other methods").click()
-    page.get_by_label("task", exact=True).select_option(task.title)
-    until(page, lambda: f"K={task.K}&" in page.url and f"T={task.T}&" in page.url)  # what is typed now is not written over
-    fill(page, "multiples of σ", "10")
-    type_in(page, "T", "100000")
-    until(page, lambda: "T=100000" in page.url)
+    button(page, BUTTON).wait_for()
+    for field, text in {"n": "400", "K": "15", "d": "30", "T": "100000"}.items():
+        type_in(page, field, text)
+        until(page, lambda field=field, text=text: f"{field}={text}&" in f"{page.url}&")
     return page
-
-
-def fill(page, label, text):
-    box = page.get_by_label(label, exact=True)
-    box.fill(text)
-    box.press("Tab")
 
 
 def button(page, name):
@@ -47,8 +37,8 @@ def button(page, name):
 
 def begun(page, server):
     """Press the button and wait for the first of its results; the processes."""
-    button(page, CHOSEN).click()
-    page.get_by_text("Breast cancer, n = 455:").wait_for()
+    button(page, BUTTON).click()
+    page.get_by_text("100 000 steps, 2 seeds").wait_for()
     return workers(server)
 
 
@@ -74,10 +64,12 @@ def test_the_first_click_of_a_page_just_opened_is_heard_and_a_button_trains(page
 @pytest.mark.proof  # the minute that a run takes
 def test_a_run_from_start_to_results_and_to_the_end_of_its_processes(page, usual, axe_if_any, tmp_path):
     run = ready(opened(page, usual.url))
-    fill(run, "seeds", "many")
-    button(run, CHOSEN).click()
-    run.get_by_role("alert").get_by_text("seeds: 'many' is not allowed").wait_for()
-    fill(run, "seeds", "2")
+    type_in(run, "n", "100000000")
+    until(run, lambda: "n=100000000&" in run.url)
+    button(run, BUTTON).click()
+    run.get_by_role("alert").get_by_text("is too much to draw").wait_for()
+    type_in(run, "n", "400")
+    until(run, lambda: "n=400&" in run.url)
     assert begun(run, usual)
     button(run, "Cancel").click()
     run.get_by_text("Cancelled. What was done by then is kept.").wait_for()
@@ -87,7 +79,7 @@ def test_a_run_from_start_to_results_and_to_the_end_of_its_processes(page, usual
         button(run, "JSON").click()
     download.value.save_as(tmp_path / "kept.json")
     found = load(tmp_path / "kept.json")
-    assert found.task == "breast-cancer" and len(found.points) == 4
+    assert found.task == "mixture" and len(found.points) == 2
     nothing_is_serious_or_too_wide(run, axe_if_any)
     closed_while_it_trains(run, usual)
 
@@ -103,7 +95,7 @@ def nothing_is_serious_or_too_wide(run, axe_if_any):
 def closed_while_it_trains(page, server):
     """The processes of a run end with its page."""
     before = server.computing()
-    button(page, CHOSEN).click()
+    button(page, BUTTON).click()
     until(page, lambda: len(server.computing()) > len(before))
     training = [process for process in server.computing() if process not in before]
     for process in training:
@@ -126,7 +118,7 @@ def test_a_killed_worker_is_said_and_the_page_stays_usable(page, usual):
     until(tab, lambda: not workers(usual))
     type_in(tab, "T", "50")
     until(tab, lambda: "T=50&" in tab.url)
-    button(tab, CHOSEN).click()
+    button(tab, BUTTON).click()
     until(tab, lambda: workers(usual))  # the marks of before stay until there are new ones
     button(tab, "Cancel").click()
     tab.get_by_text("Cancelled. What was done by then is kept.").wait_for()

@@ -17,12 +17,11 @@ from zoexplore import Accounting
 from zoexplore.columns import name_of, supposed
 from zoexplore.compute.pool import MOST_LONG_WORKS, LongWork
 from zoexplore.run.presets import DEMONSTRATION
-from zoexplore.training import Here
+from zoexplore.training import TASKS, Here
 from zoexplore.training.frontier_files import from_json, to_csv
 from zoexplore.views import State, Train
 from zoexplore.views.style import theme
 from zoexplore.views.training import jobs, running
-from zoexplore.views.training.choices import Choices
 from zoexplore.views.training.jobs import Asked
 from zoexplore.views.training.tab import in_advance
 from zoexplore.views.training.words import about, infinite
@@ -34,12 +33,6 @@ BOUNDS = ("composition", "theorem", "corollary", "sharp")
 def incomparable(monkeypatch):
     """A tab without the comparison that comes with the package."""
     monkeypatch.setattr("zoexplore.views.training.results.finished", lambda: None)
-
-
-@pytest.fixture(scope="class")
-def form():
-    """A tab of which nothing but its form is used."""
-    return Train()
 
 
 def marks(tab):
@@ -82,60 +75,26 @@ class TestWords:
 
 
 @pytest.mark.usefixtures("incomparable")
-class TestChoices:
-    def test_they_start_with_a_task_and_its_own_run(self):
-        asked = Choices(State()).asked()
-        assert (asked.task.name, asked.K, asked.beta, asked.T) == ("mixture", 260, 0.5, 200)
-        assert asked.sigmas == asked.task.sigmas
+class TestAsked:
+    def test_it_is_the_default_run_at_first(self):
+        asked = Train().asked()
+        assert (asked.task.name, asked.K, asked.beta, asked.T, asked.sigmas) == ("mixture", 260, 0.5, 200, (5e-5,))
         assert asked.size is None and asked.trained_on is asked.task
 
-    def test_the_run_is_the_sliders_at_multiples_of_their_noise(self):
+    def test_it_is_the_run_of_the_sliders(self):
         tab = Train(State(DEMONSTRATION.replace(K=20, d=50, n=300, T=7, sigma=0.02, beta=0.25, delta=1e-6)))
-        asked = tab.choices.asked()
+        asked = tab.asked()
         assert (asked.K, asked.T, asked.beta, asked.delta, asked.size) == (20, 7, 0.25, 1e-6, (300, 50))
-        assert asked.sigmas == pytest.approx((0.008, 0.02, 0.08, 0.4))
+        assert asked.sigmas == (0.02,) and asked.methods == ("noisy-zogd", "non-private")
         assert pickle.loads(pickle.dumps(asked.trained_on)) == asked.trained_on  # so that workers draw their data once
-        data = asked.trained_on.data
-        assert data.X.shape == (300, 50)
+        assert asked.trained_on.data.X.shape == (300, 50)
         tab.state.ask(T=8, sigma=1.0)
-        tab.choices.times.value = "0.1, 0.5"
-        assert tab.choices.asked().T == 8 and tab.choices.asked().sigmas == (0.1, 0.5)
-        tab.choices.task = "breast-cancer"
-        assert (tab.state.K, tab.state.T, tab.state.sigma) == (15, 100, 1e-2)
-        assert tab.choices.asked().sigmas == pytest.approx(tab.choices.asked().task.sigmas)
+        assert (tab.asked().T, tab.asked().sigmas) == (8, (1.0,))
 
     def test_more_data_than_there_is_room_for_are_refused(self):
-        asked = Choices(State(DEMONSTRATION.replace(n=10**8))).asked()
+        asked = Train(State(DEMONSTRATION.replace(n=10**8))).asked()
         with pytest.raises(ValueError, match="too much to draw"):
             _ = asked.trained_on
-
-    def test_another_model(self):
-        made = Choices(State())
-        made.task = "digits-mlp"
-        assert (made.asked().trained_on.model, made.asked().K) == ("perceptron", 300)
-
-    @pytest.mark.parametrize(
-        ("name", "text", "said"),
-        [
-            ("times", "1, -1", "σ = -"), ("times", "", "give a number"), ("times", "1, 1", "none of them twice"),
-            ("times", "inf", "give a number"), ("times", "9" * 400, "give a number"), ("times", "1; 2", "give a number"),
-            ("seeds", "0", "from 1 to 50"), ("seeds", "1000", "from 1 to 50"), ("seeds", "1, 2", "from 1 to 50"),
-        ],
-    )  # fmt: skip
-    def test_what_cannot_be_is_refused_before_a_process_begins(self, form, name, text, said):
-        field = getattr(form.choices, name)
-        before, field.value = field.value, text
-        form.running.begin()
-        assert said in form.running.note.object.replace("&#x27;", "'") and 'role="alert"' in form.running.note.object
-        assert not form.running.busy
-        field.value = before
-
-    def test_no_method_is_refused(self):
-        made = Choices(State())
-        for box in made.methods.values():
-            box.value = False
-        with pytest.raises(ValueError, match="tick at least one"):
-            made.asked()
 
 
 @pytest.mark.usefixtures("incomparable")
@@ -180,7 +139,7 @@ class TestRunning:
     def test_a_real_run(self, monkeypatch):
         """In this process: a browser's run has processes that train."""
         monkeypatch.setattr(jobs, "Processes", One)
-        task, methods = Choices(State(), task="breast-cancer").chosen, ("noisy-zogd", "non-private")
+        task, methods = TASKS["breast-cancer"], ("noisy-zogd", "non-private")
         asked = Asked(task, methods, (1e-2,), K=5, beta=0.5, T=4, seeds=1, delta=1e-6, accounting=Accounting())
         updates = list(jobs.trained(asked))
         assert updates[0].doing == jobs.START
@@ -252,7 +211,7 @@ class TestTab:
         assert pn.panel(Train()).get_root() is not None
 
     def test_the_page_does_not_wait_for_torch(self):
-        code = "import sys; from zoexplore.views import Train; print(Train().choices.asked().task.name, "
+        code = "import sys; from zoexplore.views import Train; print(Train().asked().task.name, "
         code += "'torch' in sys.modules)"
         updates = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ))
         assert updates.stdout.split() == ["mixture", "False"]

@@ -19,7 +19,7 @@ from zoexplore.compute.process import Died
 from zoexplore.compute.task import Task, served
 from zoexplore.run.fields import in_symbols
 from zoexplore.run.formatting import THIN, format_count, format_number
-from zoexplore.training import METHODS, NOT_COVERED, Frontier
+from zoexplore.training import NOT_COVERED, Frontier
 from zoexplore.training.frontier_files import to_csv, to_json
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.style.widgets import details, status, table, warning
@@ -39,12 +39,10 @@ def granted(asked: Asked) -> Asked:
     """
     if served() is None:
         return asked
-    points = len(asked.methods) * len(asked.sigmas)
-    steps = points * asked.seeds * asked.T
-    if steps > RUN_STEPS.value:
-        said = f"{points} points with {asked.seeds} seeds and T = {format_count(asked.T)} take {format_count(steps)} steps"
-        most = format_count(RUN_STEPS.value)
-        raise ValueError(f"{said}; this server allows at most {most}. Lower T, the seeds or the number of points")
+    count = len(asked.methods) * len(asked.sigmas) * asked.seeds * asked.T
+    if count > RUN_STEPS.value:
+        most, steps = format_count(RUN_STEPS.value), format_count(count)
+        raise ValueError(f"T = {format_count(asked.T)} takes {steps} steps in all; this server allows at most {most}. Lower T")
     return replace(asked, seconds=RUN_SECONDS.value)
 
 
@@ -58,8 +56,7 @@ class Running(pn.viewable.Viewer):
         self._found: Frontier | None = None  # results that are not shown yet
         self._next = 0.0  # the earliest time of the next figure
         beside = {"margin": (0, 8, 0, 0)}
-        self._label = "Train"
-        self.train = widgets.button(self._label, self.begin, "primary", **beside)
+        self.train = widgets.button("Train this run", self.begin, "primary", **beside)
         self.cancel = widgets.button("Cancel", lambda: self.stop("Cancelled. What was done by then is kept."), **beside)
         self.bar = widgets.bar("how much of it is trained")
         self.note = widgets.html("", "plan", align="center")
@@ -67,11 +64,6 @@ class Running(pn.viewable.Viewer):
         if lacks := missing():
             self.train.disabled = True
             self.refuse(f"Training needs {' and '.join(lacks)}, which is not installed here: {INSTALL}.")
-
-    def name_it(self, label: str) -> None:
-        """Name the trained run on the button."""
-        self._label = label
-        self.train.label = label
 
     def begin(self) -> None:
         """Start the requested run and end the current one."""
@@ -147,7 +139,7 @@ class Running(pn.viewable.Viewer):
             self._flush()
         self.note.css_classes = [theme.BUSY] if busy else []
         self.cancel.visible = self.bar.visible = busy
-        self.train.label = "Train anew" if busy else self._label
+        self.train.label = "Train anew" if busy else "Train this run"
 
     def __panel__(self) -> pn.viewable.Viewable:
         return widgets.row("buttons", self.train, self.cancel, self.bar, self.note)
@@ -203,6 +195,4 @@ def _numbers(frontier: Frontier, bounds: tuple[str, ...]) -> str:
         [name_of(p), spread(p, "accuracy"), spread(p, "loss"), *(format_number(p.epsilon[b]) for b in bounds)]
         for p in frontier.points
     ]
-    said = "".join(f"<li><span><b>{escape(m.title)}</b> {escape(m.summary)}</span></li>" for m in METHODS.values())
-    numbers = details("The points in numbers", table(titles, rows, "the points in numbers"))
-    return numbers + details("The methods", f"<ul>{said}</ul>")
+    return details("The points in numbers", table(titles, rows, "the points in numbers"))

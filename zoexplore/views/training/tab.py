@@ -1,19 +1,18 @@
 """Train: the sliders' run, trained on demand; until then, the training default, trained in advance."""
 
-from dataclasses import replace
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import panel as pn
 import param
 
 from zoexplore import training
 from zoexplore.bounds import BOUNDS
-from zoexplore.training import Frontier, load
+from zoexplore.compute.ask import ask
+from zoexplore.compute.questions import guarantees, smallest
+from zoexplore.training import TASKS, Frontier, load
 from zoexplore.views.style import widgets
-from zoexplore.views.training.choices import Choices
 from zoexplore.views.training.jobs import Asked
 from zoexplore.views.training.running import Results, Running
 from zoexplore.views.training.trained import Trained
@@ -22,11 +21,14 @@ from zoexplore.views.view import View
 
 PRICE = Path(training.__file__).with_name("price.json")
 SHOWN = ("composition", "theorem", "sharp")
+METHODS, SEEDS = ("noisy-zogd", "non-private"), 2
+TASK, SIZE = TASKS["mixture"], (20_000, 520)  # and n and d of its data, unless the sliders set others
 _ADVANCE = "Trained in advance: the training default at several noise scales, each model a mark for each bound."
+_HERE = "The dotted line is at the ε of the run that is set."
 
 
 class Train(View):
-    """A button, the figure of trained runs, and choices for more than one run. Nothing runs unasked."""
+    """A button, and the figure of trained runs. Nothing runs unasked."""
 
     asks = ("hidden",)
 
@@ -34,26 +36,18 @@ class Train(View):
     frontier = param.ClassSelector(class_=Frontier, allow_None=True, doc="the frontier trained here, so far")
 
     def build(self) -> None:
-        self.choices = Choices(self.state)
-        self.fold = widgets.fold("Several noise scales, other methods and tasks, seeds", self.choices)
-        self.running = Running(self._asked, lambda found: self.param.update(frontier=found))
-        self.fold.param.watch(self._named, "collapsed")
-        self._named()
+        self.running = Running(self.asked, lambda found: self.param.update(frontier=found))
         self.results, self.about, self.trained = Results(), widgets.html("", "words", "plan"), Trained()
         self.pane = self.canvas(self.trained.figure)
-        self.own = widgets.stack(self.running), widgets.stack(self.fold, self.results)  # what trains, which the story hides
+        self.own = widgets.stack(self.running), widgets.stack(self.results)  # what trains, which the story hides
         self._drawn: tuple = ()
         self.param.watch(self.changed, ["hidden", "frontier"])
 
-    def _asked(self) -> Asked:
-        """The run to train: the sliders' alone, unless the fold chooses more."""
-        asked = self.choices.asked()
-        if not self.fold.collapsed:
-            return asked
-        return replace(asked, methods=("noisy-zogd", "non-private"), sigmas=(self.state.sigma,))
-
-    def _named(self, *_: Any) -> None:
-        self.running.name_it("Train this run" if self.fold.collapsed else "Train what is chosen")
+    def asked(self) -> Asked:
+        """The sliders' run."""
+        s = self.state.setting
+        accounting, size = self.state.accounting.replace(schedule="constant"), (s.n, s.d) if (s.n, s.d) != SIZE else None
+        return Asked(TASK, METHODS, (s.sigma,), s.K, s.beta, s.T, SEEDS, s.delta, accounting, size=size)
 
     @property
     def bounds(self) -> tuple[str, ...]:
@@ -61,10 +55,12 @@ class Train(View):
         return tuple(bound for bound in SHOWN if self.hidden or not BOUNDS[bound].hides_iterates)
 
     async def refresh(self) -> None:
-        """Update the text from the sliders, and draw the results if they are new."""
+        """Update the text and the line from the sliders, and draw the results if they are new."""
+        found = await ask(guarantees, self.state.setting, self.state.accounting)
         with pn.io.hold():
+            self.trained.put((smallest(found) if self.hidden else found["composition"]).epsilon)
             said = about(self.frontier, self.state.setting.delta, self.state.accounting) if self.frontier else _ADVANCE
-            self.about.object = f"<p>{escape(said)}</p>"
+            self.about.object = f"<p>{escape(said)} {_HERE}</p>"
             if self._drawn != (self.frontier, self.hidden):
                 self._drawn = self.frontier, self.hidden
                 self.trained.draw(self.frontier or in_advance(), self.bounds)

@@ -1,5 +1,6 @@
 """The figure of trained runs: accuracy against epsilon by every drawn bound, updated as results arrive."""
 
+from math import inf
 from typing import Any
 
 from bokeh.models import HoverTool, Range1d
@@ -8,7 +9,7 @@ from zoexplore.columns import extent, labels, look_of, ways
 from zoexplore.run.formatting import format_delta, format_number
 from zoexplore.training import Frontier
 from zoexplore.views.figures.names import Names
-from zoexplore.views.figures.parts import blank, empty, fill
+from zoexplore.views.figures.parts import blank, empty, fill, mark
 from zoexplore.views.style import theme
 
 MOST_NAMES = 30
@@ -29,8 +30,14 @@ class Trained:
             "x", "y", source=self.marks, size=9, marker="marker", fill_color="fill", line_color="colour", line_width=1.8
         )  # fmt: skip
         self.figure.add_tools(HoverTool(renderers=[dots], tooltips=[("", "@tip")], visible=False, point_policy="snap_to_data"))
+        self.here = mark(self.figure, 1, visible=False)
         self.names = Names(self.figure, MOST_NAMES, share=False)
         self.dark, self.ends = False, dict[str, tuple[float, str, bool]]()
+
+    def put(self, epsilon: float) -> None:
+        """Mark an epsilon, if it has a place on the axis."""
+        seen = 0 < epsilon < inf
+        self.here.update(location=epsilon if seen else None, visible=seen)
 
     def draw(self, found: Frontier, bounds: tuple[str, ...]) -> None:
         """Draw a frontier in light colours."""
