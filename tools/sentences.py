@@ -13,7 +13,6 @@ import panel as pn
 
 from zoexplore import Accounting, Setting
 from zoexplore.questions import SOLVABLE_FIELDS
-from zoexplore.run.fields import in_symbols
 from zoexplore.run.presets import DEMONSTRATION as RUN
 from zoexplore.run.presets import PRESETS
 from zoexplore.views import Explorer
@@ -140,12 +139,7 @@ def _plans() -> States:
             planner.buttons["recommend"].clicks += 1
             yield f"plan: {name}, a run for epsilon = {target:g}", said(explorer)
     explorer.state.replace(RUN, Accounting())
-    for aim in ("advantage", "tpr"):
-        planner.aim = aim
-        planner.buttons["solve"].clicks += 1
-        yield f"plan: sigma for {aim}", said(explorer)
-    shares, numbers = [(name, "5") for name in ("advantage", "tpr", "fpr")], [("target", "x"), ("target", "∞")]
-    for name, text in (*shares, *numbers, ("delta", "2"), ("delta", "x")):
+    for name, text in (("target", "x"), ("target", "∞"), ("delta", "2"), ("delta", "x")):
         planner.texts[name].text.value = text
         yield f"plan: {name} of {text}", said(explorer)
 
@@ -171,11 +165,6 @@ def _refusals() -> States:
     for name, box in attack.boxes.items():
         box.text.value = "150 %"
         yield f"attack: {name} of 150 %", said(explorer)
-    for content in ("", "- 1", "K: 0\nmoon: 1", "K: [", "K: 52", "setting: 7"):
-        explorer.files.pasted.value = content
-        explorer.files.take.clicks += 1
-        yield f"a setting that is pasted: {content!r}", said(explorer)
-        explorer.state.replace(RUN, Accounting())
     for _ in range(7):
         explorer.pins.add(explorer.state)
     explorer.state.ask(beta=0.2, regime="convex")
@@ -189,23 +178,9 @@ def _training() -> States:
     explorer = _opened()
     explorer.tabs.selected = "train"
     train = explorer.tabs["train"]
-    choices, running = train.choices, train.running
-    tried = {"seeds": ("x", "0", "99", "9" * 400), "times": ("", "1, 1", "-1", "1;2")}
-    for name, texts in tried.items():
-        field = getattr(choices, name)
-        first = field.value
-        for text in texts:
-            field.value = text
-            try:
-                choices.asked()
-            except ValueError as error:
-                running.refuse(in_symbols(str(error)))
-            yield f"train: {name} = {text[:20]}", said(explorer)
-        field.value = first
-    for box in choices.methods.values():
-        box.value = False
-    running.begin()
-    yield "train: no method", said(explorer)
+    explorer.state.ask(n=10**8)
+    train.running.begin()
+    yield "train: too much", said(explorer)
 
 
 def _story() -> States:

@@ -21,7 +21,6 @@ from tests.browser.acts import (
     until,
 )
 from zoexplore import guarantee
-from zoexplore.questions.export import from_yaml
 from zoexplore.run.formatting import format_exact, format_number
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views.panels.story import STEPS
@@ -42,20 +41,7 @@ def app_url(usual):
     return usual.faulty_url
 
 
-def test_nothing_that_is_pasted_is_run_and_each_field_is_reported(explorer):
-    open_export(explorer)
-    box, use = explorer.get_by_label("paste a setting"), explorer.get_by_role("button", name="Use it")
-    text = f"T: 9\nK: '{HTML}'\n'{HTML}': 1\nsigma: -1\n"
-    box.fill(text)
-    settled(explorer, use.click, lambda: readouts(explorer))
-    explorer.get_by_text("Of what was pasted").wait_for()
-    said = notice(explorer)
-    assert "K = " in said and "σ = -1" in said and HTML in said and harmless(explorer)
-    open_export(explorer)
-    box.fill("{]: !!python/object/apply:os.system ['true']")
-    settled(explorer, use.click, lambda: notice(explorer))
-    taken = from_yaml(text)
-    reads(explorer, "Composition", guarantee(taken.setting, "composition", taken.accounting).epsilon)
+def test_nothing_that_is_typed_is_run(explorer):
     settled(explorer, lambda: type_in(explorer, "T", HTML), lambda: notice(explorer))
     assert "T = " in notice(explorer) and harmless(explorer)
 

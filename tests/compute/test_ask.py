@@ -14,7 +14,7 @@ from zoexplore.compute import ask as asking
 from zoexplore.compute import pool as pools
 from zoexplore.compute.ask import REDRAW, ask, pool, quick
 from zoexplore.compute.cache import cached, lookup, size, store
-from zoexplore.compute.computations import curve_set, guarantees, shares
+from zoexplore.compute.computations import curve_set, guarantees, public_epsilon
 from zoexplore.compute.pool import MOST_LONG_WORKS, GaveWay, LongWork, Pool
 from zoexplore.compute.process import Died
 from zoexplore.compute.task import Task
@@ -40,7 +40,7 @@ def elsewhere(monkeypatch):
 
     monkeypatch.setattr(Pool, "submit", watched)
     monkeypatch.setattr(asking, "_seconds", {})
-    shares.cache.clear()
+    public_epsilon.cache.clear()
     return made
 
 
@@ -175,10 +175,10 @@ def test_answers_are_cached_up_to_a_size_and_are_the_same_from_elsewhere():
         same(found.epsilon[bound], values)
     assert not found.reference.flags.writeable
     assert size(found) > 8 * 200 * 7
-    shares.cache.clear()
-    store(shares, (run, Accounting()), np.zeros(10**8))
+    public_epsilon.cache.clear()
+    store(public_epsilon, (run, Accounting()), np.zeros(10**8))
     with pytest.raises(KeyError):
-        lookup(shares, (run, Accounting()))
+        lookup(public_epsilon, (run, Accounting()))
 
 
 def test_a_cached_function_is_called_once_for_all_that_its_answer_does_not_depend_on():

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from zoexplore import BOUNDS, Accounting, epsilon, guarantee
+from zoexplore import Accounting, epsilon, guarantee
 from zoexplore.compute.computations import guarantees, smallest
 from zoexplore.questions.statement import statement
-from zoexplore.run.formatting import THIN, format_number, format_percent, parse_number
+from zoexplore.run.formatting import THIN, format_number, format_percent
 from zoexplore.run.presets import BEFORE, DEMONSTRATION, PAPER_CONVENTION
 from zoexplore.views import State
 from zoexplore.views.panels.readouts import Headline, More, Odds, measures_of, odds, times
@@ -19,14 +19,6 @@ def opened(setting=DEMONSTRATION, accounting=None):
     view = More(State(setting, accounting or Accounting()))
     view.fold.collapsed = False
     return view
-
-
-def share(view):
-    return re.search(r'<p class="share">(.*?)</p>', view.verdict.object).group(1)
-
-
-def least(setting, accounting):
-    return format_number(min(epsilon(setting, bound, accounting) for bound in BOUNDS if BOUNDS[bound].of_this_run))
 
 
 def test_the_number_is_the_least_guarantee_of_this_run_and_says_what_publishing_would_cost():
@@ -95,32 +87,6 @@ def test_what_is_behind_the_number_is_written_while_it_is_open_and_follows():
     view.fold.collapsed = True
     view.state.ask(T=30)
     assert json.loads(view.copiers["json"].tags[0])["setting"]["T"] == 20
-
-
-@pytest.mark.parametrize("accounting", [Accounting(), Accounting(conversion="cks"), Accounting(schedule="optimal")], ids=str)
-@pytest.mark.parametrize(
-    "setting",
-    [
-        DEMONSTRATION,
-        DEMONSTRATION.replace(regime="non-convex", m=0.0, ridge=0.0),
-        DEMONSTRATION.replace(beta=0.0),
-        DEMONSTRATION.replace(beta=1.0),
-        DEMONSTRATION.replace(batch=2000),
-    ],
-    ids=str,
-)
-def test_what_the_isotropic_share_does_is_the_difference_to_runs_without_it_and_with_it_alone(setting, accounting):
-    said, plain = share(opened(setting, accounting)), accounting.replace(schedule="constant")
-    along, across = (least(setting.replace(beta=beta), plain) for beta in (1.0, 0.0))
-    now = least(setting, accounting)
-    free = accounting.schedule == "optimal"
-    if setting.beta == 1 and not free:
-        assert f"ε is {now}" in said
-    else:
-        assert (f"leaves ε at {now}" if along == now else f"ε from {along} to {now}") in said
-        verbs = [verb for verb in ("raises", "lowers") if verb in said]
-        assert verbs == ([] if along == now else ["lowers" if parse_number(now) < parse_number(along) else "raises"])
-    assert (f"With β\u00a0=\u00a00 it would be {across}" in said) == (setting.beta > 0 or free)
 
 
 def test_assumptions_are_met_not_met_or_assumed():

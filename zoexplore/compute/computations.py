@@ -27,7 +27,6 @@ REFERENCE_TITLE = "Composition at β\u00a0=\u00a01"
 _EVEN, _FEW = np.linspace(0.01, 0.99, 99), np.geomspace(1e-6, 0.01, 81)
 RATES = np.unique(np.concatenate([_FEW, _EVEN, 1 - _FEW]))  # of false alarms: even, and close together at either end
 RATES.flags.writeable = False
-Wanted = float | tuple[float, float]
 
 
 def timed(function: Callable, *args: Any) -> tuple[Any, float]:
@@ -115,15 +114,6 @@ def public_epsilon(setting: Setting, accounting: Accounting) -> float:
     return guarantee(setting.replace(beta=1.0), "composition", accounting).epsilon
 
 
-@cached()
-def shares(setting: Setting, accounting: Accounting) -> tuple[float, float]:
-    """The smallest epsilon of this run with all noise along the directions, beta = 1, and with none of it, beta = 0."""
-    own = [bound for bound in BOUNDS if BOUNDS[bound].of_this_run]
-    found = curve(setting, "beta", [1.0, 0.0], own, accounting.replace(schedule="constant"))
-    along, across = np.minimum.reduce(list(found.values()))
-    return float(along), float(across)
-
-
 @cached(in_background=True)
 def attack(setting: Setting, accounting: Accounting, bound: str) -> TradeOff:
     """The trade-off curve of one bound's guarantee; uninformative where the bound does not apply."""
@@ -154,10 +144,10 @@ def gains(setting: Setting, accounting: Accounting, x: str, y: str, xs: tuple, y
     return gain_map(setting, x, y, xs, ys, accounting)
 
 
-def solved(setting: Setting, field: str, aim: str, wanted: Wanted, bound: str, accounting: Accounting) -> Setting | str:
-    """`calibrate` for epsilon, advantage or tpr; returns the reason where it raises."""
+def solved(setting: Setting, field: str, epsilon: float, bound: str, accounting: Accounting) -> Setting | str:
+    """`calibrate` for epsilon; returns the reason where it raises."""
     try:
-        return calibrate(setting, field, bound=bound, accounting=accounting, **{aim: wanted})  # type: ignore[arg-type]
+        return calibrate(setting, field, epsilon=epsilon, bound=bound, accounting=accounting)
     except (Unreachable, ValueError) as error:
         return str(error)
 

@@ -41,7 +41,7 @@ class Target:
         Args:
             curves: along the field that is solved for.
             bound: the one that must meet the target; `BEST` for the least that applies.
-            target: epsilon; nan where there is none.
+            target: epsilon.
             now, found: the run that is set, and the one that meets the target.
         """
         field = self.abscissa.over

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Coroutine
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from html import escape
-from math import inf, isclose, nan
+from math import inf, isclose
 from typing import Any
 
 import panel as pn
@@ -12,19 +12,17 @@ import param
 from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.guarantee import BEST
 from zoexplore.compute.ask import ask, no_answer
-from zoexplore.compute.computations import Wanted, curve_set, guarantees, recommended, smallest, solved
+from zoexplore.compute.computations import curve_set, guarantees, recommended, smallest, solved
 from zoexplore.compute.task import Task
 from zoexplore.questions import SOLVABLE_FIELDS, Plan
 from zoexplore.questions.calibration import DECADES
 from zoexplore.run.axes import AXES
 from zoexplore.run.fields import FIELDS, in_symbols
 from zoexplore.run.formatting import (
-    THIN,
     format_count,
     format_delta,
     format_exact,
     format_number,
-    format_share,
     format_short,
     parse_number,
     round_up,
@@ -32,49 +30,39 @@ from zoexplore.run.formatting import (
 from zoexplore.run.setting import LARGEST_INTEGER, Setting
 from zoexplore.views.figures.target import Target
 from zoexplore.views.style import theme, widgets
-from zoexplore.views.style.inputs import Typed, percent
+from zoexplore.views.style.inputs import Typed
 from zoexplore.views.style.widgets import details, listed, status, warning
 from zoexplore.views.view import View
 
 _RECOMMENDED = """<p>It keeps the data, the loss, the ball and the forward passes, and chooses the rest. Its clip is one on a
 record's quotients together.</p>"""
 _SUPPOSED = "Assumed; numbers cannot check this"
-AIMS = {"epsilon": "ε", "advantage": "advantage", "tpr": "true positives"}
-_ASKED = {"epsilon": ("target", "delta"), "advantage": ("advantage",), "tpr": ("tpr", "fpr")}  # the input boxes of each aim
 
 
 class Planner(View):
     """A target, the field to solve for, and the answer with its reasons, which a button applies to the sliders."""
 
-    asks = ("aim", "target", "advantage", "tpr", "fpr", "field", "bound")
+    asks = ("target", "field", "bound")
 
-    aim = param.Selector(default="epsilon", objects=list(AIMS), doc="the target's kind, by its name in `calibrate`")
-    advantage = param.Number(0.1, bounds=(0, 1), inclusive_bounds=(False, False), doc="the most advantage of an attacker")
-    tpr = param.Number(0.05, bounds=(0, 1), inclusive_bounds=(False, False), doc="the most true positives, at the rate `fpr`")
-    fpr = param.Number(0.01, bounds=(0, 1), inclusive_bounds=(False, False), doc="the rate of false alarms")
     target = param.Number(1.0, bounds=(0, None), inclusive_bounds=(False, True), doc="the target epsilon")
     field = param.Selector(default="sigma", objects=list(SOLVABLE_FIELDS), doc="what to solve for")
     bound = param.Selector(default=BEST, objects=[BEST, *BOUNDS], doc="the bound that must meet it, or the least that applies")
     answer = param.ClassSelector(class_=Setting, allow_None=True, doc="the run found")
 
     def build(self) -> None:
-        labels = {"advantage": "advantage, at most", "tpr": "true positives, at most", "fpr": "at false alarms of"}
         self.texts = {
             "target": Typed(self, "target", "target ε", "target", "pair", read=_positive),
             "delta": _Delta(self.state, "delta", "at δ", "target", "pair", read=lambda text: float(parse_number(text))),
-            **{name: percent(self, name, label, "pair") for name, label in labels.items()},
         }
         for typed in self.texts.values():
             typed.param.watch(self._refuse_text, "refusal")
         bounds = {"the least that applies": BEST} | {bound.title: name for name, bound in BOUNDS.items()}
         self.asked = widgets.column(
             "choices",
-            widgets.select("a target for", {words: aim for aim, words in AIMS.items()}, "along", "pair", of=self.param.aim),
             *(typed.text for typed in self.texts.values()),
             widgets.select("solve for", {AXES[f].caption: f for f in SOLVABLE_FIELDS}, "along", "pair", of=self.param.field),
             widgets.select("by", bounds, "along", "pair", of=self.param.bound),
         )
-        self.param.watch(self._aimed, "aim")
         self.param.watch(self.changed, list(self.asks))
         beside = {"margin": (0, 8, 0, 0)}
         self.buttons = {
@@ -88,33 +76,14 @@ class Planner(View):
         self.pane = self.canvas(self.drawn.figure)
         self._looking = Task()  # for an answer
         self._applies = False  # whether the answer that is looked for is to be applied
-        self._aimed()
         self._say("")
-
-    def _aimed(self, *_: Any) -> None:
-        """Show the aim's input boxes. Only an ε can have a whole run recommended."""
-        for name, typed in self.texts.items():
-            typed.text.visible = name in _ASKED[self.aim]
-        self.buttons["recommend"].visible = self.aim == "epsilon"
 
     def _refuse_text(self, event: Any) -> None:
         if event.new:
             self._refuse(f"{event.new}.")
 
-    @property
-    def wanted(self) -> Wanted:
-        """The target, as `calibrate` takes it for the aim."""
-        if self.aim == "tpr":
-            return float(self.fpr), float(self.tpr)
-        return float(self.advantage if self.aim == "advantage" else self.target)
-
     def _goal(self) -> str:
         """The target in words."""
-        if self.aim == "advantage":
-            return f"gives an attacker an advantage of at most {format_share(self.advantage, THIN)}"
-        if self.aim == "tpr":
-            found, alarms = (format_share(x, THIN) for x in (self.tpr, self.fpr))
-            return f"gives an attacker at most {found} true positives at {alarms} false alarms"
         target, delta = format_short(round_up(self.target, 6), 6), format_delta(self.state.setting.delta)
         return f"gives ε\u00a0≤\u00a0{target} at δ\u00a0=\u00a0{delta}"
 
@@ -142,15 +111,14 @@ class Planner(View):
     async def _solve(self) -> None:
         setting, accounting, bound = self.state.setting, self.state.accounting, self.bound
         field, goal = self.field, self._goal()
-        found = await ask(solved, setting, field, self.aim, self.wanted, bound, accounting)
+        found = await ask(solved, setting, field, float(self.target), bound, accounting)
         curves = await ask(curve_set, setting, accounting, field)
         counted = accounting.replace(printed=accounting.printed and bound != BEST)
         g = _by(await ask(guarantees, found, counted), bound) if isinstance(found, Setting) else None
         now = _by(await ask(guarantees, setting, counted if g else accounting), bound)
-        target = float(self.target) if self.aim == "epsilon" else g.epsilon if g else nan
         with pn.io.hold():  # answer and figure in one change of the page: else a button moves before it is pressed
             self.drawn.abscissa.run_along(field)
-            self.drawn.draw(curves, bound, target, now, g)
+            self.drawn.draw(curves, bound, float(self.target), now, g)
             self.repaint()
             if isinstance(found, Setting) and g:
                 head, words = _solution(field, goal, g, now)

@@ -6,7 +6,6 @@ from html import escape
 from math import inf
 from typing import Any
 
-import numpy as np
 import panel as pn
 import param
 
@@ -14,12 +13,9 @@ from zoexplore.bounds import BOUNDS, Guarantee
 from zoexplore.bounds.tradeoff import TradeOff
 from zoexplore.compute import computations
 from zoexplore.compute.ask import ask
-from zoexplore.compute.computations import CurveSet, guarantees, smallest
-from zoexplore.run.axes import T_VALUES
+from zoexplore.compute.computations import guarantees, smallest
 from zoexplore.run.formatting import (
     THIN,
-    format_count,
-    format_exact,
     format_number,
     format_percent,
     format_sentence,
@@ -30,7 +26,6 @@ from zoexplore.views.state import State
 from zoexplore.views.style import theme, widgets
 from zoexplore.views.view import View
 
-_ALONG = "all noise along the directions (β\u00a0=\u00a01)"
 _AS_PRINTED = (
     '<p class="printed" role="status"><b>As printed: not a guarantee.</b> '
     "The paper's constants are used as printed, errors included.</p>"
@@ -170,12 +165,9 @@ class More(View):
         run = self.state.setting, self.state.accounting
         found = await ask(guarantees, *run)
         best = smallest(found)
-        public, ends = await ask(computations.public_epsilon, *run), await ask(computations.shares, *run)
-        counted = computations.sketched(*run, "T") if self.state.moving else run[1]
-        curves = await ask(computations.curve_set, run[0], counted, "T")
         words, data = await ask(computations.stated, *run, best.bound)
         with pn.io.hold():
-            self.verdict.object = verdict(best, public, curves) + share(best, *ends)
+            self.verdict.object = verdict(best)
             self.measures.object = _measures(best)
             self.assumptions.object = _assumptions(found)
             self.copiers["text"].tags, self.copiers["json"].tags = [words], [data]
@@ -185,64 +177,13 @@ class More(View):
         return self.fold
 
 
-def verdict(best: Guarantee, public: float, curves: CurveSet) -> str:
-    """A text: which bound is the least, why, and what publishing would cost."""
+def verdict(best: Guarantee) -> str:
+    """A text: which bound is the least, and why."""
     if not best.valid:
         return "<p>No bound applies to this run: the list beside says what each one lacks.</p>"
     explain = BOUNDS[best.bound].explain
     kind = "number" if as_printed(best) else "guarantee"
-    words = f"<b>{escape(best.title)}</b> gives the least {kind} of this run. {explain(best) if explain else ''} "
-    return f"<p>{words}{publishing(best, public, curves)}</p>"
-
-
-def share(best: Guarantee, along: float, across: float) -> str:
-    """A text on the isotropic share of the noise: the least epsilon with it, without it, and with it alone."""
-    if best.epsilon == inf:
-        return ""
-    s, now = best.setting, format_number(best.epsilon)
-    chosen = best.accounting.schedule == "optimal"
-    if s.beta == 1 and not chosen:
-        said = f"All noise lies along the directions, and ε is {now}."
-    else:
-        part = f"A share 1 − β = {format_exact(round(1 - s.beta, 12))} of the noise goes" if s.beta > 0 else "All noise goes"
-        if chosen:
-            part = "At every step the accountant chooses a share of the noise that goes"
-        verb = "lowers" if best.epsilon < along else "raises"
-        was = format_number(along)
-        moves = f"leaves ε at {now}" if was == now else f"{verb} ε from {was} to {now}"
-        if along == inf:
-            moves = f"gives ε = {now}; without it no bound applies"
-        said = (
-            f"{part} in all directions, not only along the sampled ones. Compared with β\u00a0=\u00a01 at the same noise "
-            f"energy, this {moves}."
-        )
-    if s.beta > 0 or chosen:
-        said += f" With β\u00a0=\u00a00 it would be {format_number(across)}."
-    return f'<p class="share"><b>The isotropic share.</b> {said}</p>'
-
-
-def publishing(best: Guarantee, public: float, curves: CurveSet) -> str:
-    """A text that compares the least epsilon with the best for every iterate public."""
-    if public == inf:
-        return "If every iterate were published, no bound would apply."
-    if best.epsilon < public:
-        return f"Publishing every iterate would cost {format_number(public)}, even with {_ALONG}."
-    first = _hiding_pays_from(curves)
-    when = (
-        f"pays off from T = {format_count(first)} on" if first else f"gains nothing for any T up to {format_count(T_VALUES[-1])}"
-    )
-    if best.bound == "composition" or best.epsilon == public:
-        return f"Hiding the iterates {when}."
-    cost = f"would cost {format_number(public)}, which is less"
-    return f"Publishing every iterate of a run with {_ALONG} {cost}; hiding the iterates {when}."
-
-
-def _hiding_pays_from(curves: CurveSet) -> float | None:
-    """The first drawn T from which some bound of this run stays below composition at beta = 1."""
-    least = np.minimum.reduce([e for bound, e in curves.epsilon.items() if BOUNDS[bound].of_this_run])
-    above = np.flatnonzero(least >= curves.reference)
-    first = above[-1] + 1 if above.size else 0
-    return T_VALUES[first] if first < len(T_VALUES) else None
+    return f"<p><b>{escape(best.title)}</b> gives the least {kind} of this run. {explain(best) if explain else ''}</p>"
 
 
 def _assumptions(found: dict[str, Guarantee]) -> str:

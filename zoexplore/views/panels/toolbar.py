@@ -13,14 +13,13 @@ import panel as pn
 from zoexplore.compute.ask import ask
 from zoexplore.compute.computations import csv
 from zoexplore.compute.task import Task
-from zoexplore.questions.export import LARGEST_FILE, from_query, from_yaml, to_python, to_yaml
-from zoexplore.run.fields import in_symbols
+from zoexplore.questions.export import to_python, to_yaml
 from zoexplore.run.presets import PRESETS
 from zoexplore.views.address import Bridge
 from zoexplore.views.figures.curves import Curves
 from zoexplore.views.pins import Pins
 from zoexplore.views.state import State
-from zoexplore.views.style import theme, widgets
+from zoexplore.views.style import widgets
 
 _SCHEME = "document.documentElement.style.setProperty('--zx-scheme', cb_obj.active ? 'dark' : 'light')"
 _FIGURE = """
@@ -91,7 +90,7 @@ class Toolbar(pn.viewable.Viewer):
 
 
 class Files(pn.viewable.Viewer):
-    """A drawer of downloads, a box to paste into and a snippet; `toggle` opens it. A figure's own toolbar saves it as PNG."""
+    """A drawer of downloads and a snippet; `toggle` opens it. A figure's own toolbar saves it as PNG."""
 
     def __init__(self, curves: Curves, **params: Any) -> None:
         super().__init__(**params)
@@ -102,10 +101,6 @@ class Files(pn.viewable.Viewer):
         self.downloads = [
             widgets.download(kind.upper(), f"zoexplore.{kind}", partial(_file, text)) for kind, text in texts.items()
         ]
-        self.pasted = pn.widgets.TextAreaInput(
-            label="paste a setting: YAML, or a link", rows=2, max_length=LARGEST_FILE, **widgets.look("pasted", **theme.STRETCH)
-        )
-        self.take = widgets.button("Use it", self._take)
         self.code = widgets.html("", "code")
         self.copy = widgets.copier("Copy code")
         self.copy.disabled = True
@@ -120,19 +115,6 @@ class Files(pn.viewable.Viewer):
 
     async def yaml(self) -> str:
         return to_yaml(self.state.setting, self.state.accounting)
-
-    def _take(self) -> None:
-        """Apply the valid part of the pasted text, and report the rest."""
-        text = self.pasted.value_input or self.pasted.value or ""
-        linked = ("?" in text and text.split("?")[0].strip().startswith(("http", "/", "?"))) or text.strip().startswith("?")
-        loaded = from_query(text.strip().partition("?")[2]) if linked else from_yaml(text)
-        said = "; ".join(map(in_symbols, loaded.problems))
-        if loaded.read:
-            self.state.replace(loaded.setting, loaded.accounting)
-            self.pasted.value = ""
-            self.state.note = f"Of what was pasted, {said}" if said else "Took over what was pasted."
-        else:
-            self.state.note = f"Nothing that was pasted can be used: {said}. Nothing was changed."
 
     def _open(self, *_: Any) -> None:
         self._write()
@@ -155,7 +137,6 @@ class Files(pn.viewable.Viewer):
         return widgets.component(
             "files",
             widgets.pairs(*keeps),
-            widgets.row("paste", self.pasted, self.take),
             widgets.tools(_words("Python that prints these numbers"), self.copy),
             self.code,
             sheet="files",

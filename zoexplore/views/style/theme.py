@@ -28,7 +28,7 @@ from zoexplore.palette import (
 
 __all__ = [
     "COLOURS", "DARK", "FONT", "GAINS",
-    "LIGHT", "PINS", "REFERENCE", "STYLES", "UNCOVERED", "Style", "colour", "css", "dot", "hue",
+    "LIGHT", "PINS", "REFERENCE", "STYLES", "UNCOVERED", "Style", "colour", "css", "hue",
     "light", "partner", "root", "script", "style_of", "swatch",
 ]  # fmt: skip
 
@@ -62,15 +62,6 @@ def swatch(style: Style, width: int = 34) -> str:
         f'<svg class="swatch" width="{width}" height="10" aria-hidden="true">'
         f'<line x1="1" x2="{width - 1}" y1="5" y2="5" style="stroke:light-dark({light},{dark})" '
         f'stroke-width="{style.width}"{dash}/></svg>'
-    )
-
-
-def dot(style: Style) -> str:
-    """A dot in a curve's colour, for legends."""
-    light, dark = style.colour
-    return (
-        '<svg class="swatch" width="12" height="10" aria-hidden="true">'
-        f'<circle cx="6" cy="5" r="4.5" style="fill:light-dark({light},{dark})"/></svg>'
     )
 
 
