@@ -159,9 +159,9 @@ class TestResults:
 
     def test_downloads_wait_for_something_to_download(self):
         tab = Train()
-        assert all(d.disabled for d in tab.results.downloads.values())
+        assert not tab.results.keep.visible
         tab.frontier = frontier()
-        assert not any(d.disabled for d in tab.results.downloads.values())
+        assert tab.results.keep.visible
 
 
 class TestTab:

@@ -132,7 +132,7 @@ class Inside(View):
         self.push()
 
     def _draw(self, path: Trajectory) -> None:
-        data = self.source.data = thinned(path)
+        data = thinned(path)
         for dots in self.dots:
             dots.visible = path.rho.size <= EACH
         most = max(float(path.rho.size), 2.0) * 1.05
@@ -142,6 +142,8 @@ class Inside(View):
         paid = int(np.argmax(data["rho"] >= 1e-9 * data["rho"].max()))  # earlier, the distance may lie above the frame
         for fig, drawn in ((self.lengths, LENGTHS), (self.cost, COST)):
             fig.y_range.end = above(max(np.nanmax(data[column][paid:], initial=0) for column in drawn))
+        data["z"] = np.where(data["z"] > self.lengths.y_range.end, np.nan, data["z"])  # it begins inside the frame
+        self.source.data = data
         self._named()
 
     def _named(self) -> None:

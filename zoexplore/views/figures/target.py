@@ -1,5 +1,6 @@
 """The figure of a plan: epsilon against the field that is solved for, the target, and the runs before and after."""
 
+from collections.abc import Sequence
 from math import ceil, floor, inf, log10
 
 import numpy as np
@@ -46,19 +47,24 @@ class Target:
         """
         field = self.abscissa.over
         style = theme.style_of("sharp" if bound == BEST else bound)
-        y = drawable(least(curves, "" if bound == BEST else bound))
-        self.curve.data = {"x": AXES[field].place(curves.values), "y": y}
+        x, y = AXES[field].place(curves.values), drawable(least(curves, "" if bound == BEST else bound))
+        self.curve.data = {"x": x, "y": y}
         hue = self.line.glyph.line_color = style.colour[theme.LIGHT]
         runs = [(g, colour) for g, colour in ((now, theme.colour("surface")), (found, hue)) if g and 0 < g.epsilon < inf]
         places = [(getattr(g.setting, field), g.epsilon, colour) for g, colour in runs]
         fill(self.marks, [{"x": float(AXES[field].place(x)), "y": e, "fill": c} for x, e, c in places if x is not None])
         self.level.location = target if 0 < target < inf else None
-        self.abscissa.fit(fresh=True)
         known = [x for x in (target, *self.marks.data["y"]) if 0 < x < inf] or [1.0]
-        self.up.show((10 ** (floor(log10(min(known))) - 1.0), 10 ** (ceil(log10(max(known))) + 1.0)), fresh=True)
+        self.up.show(_decades(known, 1), fresh=True)
+        low, high = self.up.ends
+        seen = [at for at in (*x[(y >= low) & (y <= high)], *self.marks.data["x"]) if 0 < at < inf]
+        if seen and not AXES[field].linear:
+            self.abscissa.range.show(_decades(seen, 0), fresh=True)  # where the curve is in the frame
+        else:
+            self.abscissa.fit(fresh=True)
         self.figure.yaxis.axis_label = f"ε at δ = {format_delta(self.state.setting.delta)}"
         self.figure.tags = [f"ε against {AXES[field].title}, and the target"]
-        drawn, name = y[np.isfinite(y)], "Least bound" if bound == BEST else BOUNDS[bound].title
+        drawn, name = y[np.isfinite(y) & (x <= self.figure.x_range.end)], "Least bound" if bound == BEST else BOUNDS[bound].title
         named = {name: (float(drawn[-1]), hue, True)} if drawn.size else {}
         goal = f"Target ε = {format_short(target, 4)}"
         level = {goal: (float(target), theme.colour("accent"), False)} if self.level.location else {}
@@ -69,3 +75,9 @@ class Target:
         """Write the names of the curve and of the target in the margin."""
         ends = {name: (at, theme.partner(hue, self.dark), bold) for name, (at, hue, bold) in self._ends.items()}
         self.names.write(ends)
+
+
+def _decades(values: Sequence[float], more: int) -> tuple[float, float]:
+    """The decades around positive values, and some more on either side."""
+    low = floor(log10(min(values)))
+    return 10.0 ** (low - more), 10.0 ** (max(ceil(log10(max(values))), low + 1) + more)

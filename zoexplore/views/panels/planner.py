@@ -146,7 +146,8 @@ class Planner(View):
         if self.sketch:
             self._looking.stop()
             self._say(self.words.object, head=self.found.object)
-        self.drawn.abscissa.fit(self.drawn.abscissa.run_along(self.field))
+        if self.drawn.abscissa.run_along(self.field):
+            self.drawn.abscissa.fit(fresh=True)
         self.drawn.abscissa.mark()
         if self.sketch:
             self.push()

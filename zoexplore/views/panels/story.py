@@ -228,14 +228,19 @@ class Story(pn.viewable.Viewer):
         if step is None:
             return
         self.answer.object = ""
-        self.words.object = (
-            f'<h2>{escape(step.title)}</h2><p>{escape(step.summary)}</p><p class="question">{escape(step.question)}</p>'
-        )
+        self._tell(step)
         for text, button in zip(step.guesses, self.guesses, strict=True):
             button.param.update(label=text, disabled=False, css_classes=["zx-button"])
         self.buttons["back"].disabled, self.buttons["next"].disabled = self.step == "1", self.step == str(len(STEPS))
         dots = "".join("●" if name == self.step else "○" for name in STEPS)
         self.dots.object = f'<p role="img" aria-label="step {self.step} of {len(STEPS)}">{dots}</p>'
+
+    def _tell(self, step: Step, answered: str = "") -> None:
+        """Write the question; on a phone the answer takes the summary's place, so that the figure stays in view."""
+        self.words.object = (
+            f'<h2>{escape(step.title)}</h2><p class="summary {answered}">{escape(step.summary)}</p>'
+            f'<p class="question">{escape(step.question)}</p>'
+        )
 
     def take(self, place: int) -> None:
         """Record a guess and reveal the answer."""
@@ -257,6 +262,7 @@ class Story(pn.viewable.Viewer):
                 button.param.update(label=mark + step.guesses[place], css_classes=["zx-button", kind])
             said = "Right." if self.guess == right else f"Not quite: {step.guesses[right][0].lower()}{step.guesses[right][1:]}."
             self.answer.object = f'<p role="status"><b>{escape(said)}</b> {escape(why)}</p>'
+            self._tell(step, "answered")
             self.state.ask(**step.then)
             self.tabs["publish"].only, self.tabs["curves"].legend.muted = "", list(UNASKED)
             self.tabs["curves"].legend.visible = True

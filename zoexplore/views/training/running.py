@@ -153,9 +153,11 @@ class Results(pn.viewable.Viewer):
         self.frontier: Frontier | None = None
         kinds: dict[str, Callable[[Frontier], str]] = {"JSON": to_json, "CSV": to_csv}
         self.downloads = {
-            kind.lower(): widgets.download(kind, f"zoexplore-frontier.{kind.lower()}", partial(self._file, write), disabled=True)
+            kind.lower(): widgets.download(kind, f"zoexplore-frontier.{kind.lower()}", partial(self._file, write))
             for kind, write in kinds.items()
         }
+        save = widgets.label("save the results", "aside"), *self.downloads.values()
+        self.keep = widgets.tools(*save, margin=(8, 0, 4, 0))
         self.words = widgets.html("", "words", "plan", "assumptions", "numbers")
 
     def _file(self, write: Callable[[Frontier], str]) -> StringIO:
@@ -164,14 +166,11 @@ class Results(pn.viewable.Viewer):
     def show(self, frontier: Frontier | None, bounds: tuple[str, ...]) -> None:
         """Offer a frontier for download, and write what the figure cannot show."""
         self.frontier = frontier
-        for download in self.downloads.values():
-            download.disabled = frontier is None
+        self.keep.visible = frontier is not None
         self.words.object = "".join(part(frontier, bounds) for part in (_infinite, _supposed, _numbers)) if frontier else ""
 
     def __panel__(self) -> pn.viewable.Viewable:
-        keep = widgets.label("save the results", "aside"), *self.downloads.values()
-        row = widgets.tools(*keep, margin=(8, 0, 4, 0))
-        return widgets.stack(widgets.html(f"<p>{escape(NOT_COVERED)}</p>", "words"), self.words, row)
+        return widgets.stack(widgets.html(f"<p>{escape(NOT_COVERED)}</p>", "words"), self.words, self.keep)
 
 
 def _infinite(frontier: Frontier, bounds: tuple[str, ...]) -> str:
