@@ -131,8 +131,6 @@ def test_the_frontier_has_a_marker_a_method_and_hollow_ones_where_a_loss_is_supp
     assert kinds.count("Scatter") == 2 and kinds.count("Curve") == 3 and kinds.count("ErrorBars") == 2
     fills = [hv.Store.lookup_options("bokeh", part, "style").kwargs["color"] for part in drawn if isinstance(part, hv.Scatter)]
     assert fills == [plots.style("composition")["color"], "white"]
-    with pytest.raises(ValueError, match="'accuracy' or 'loss'"):
-        plots.frontier(Frontier("mixture", points, Accounting(), 1e-5, 0), utility="beauty")
 
 
 def test_elements_compose_take_options_and_are_saved(tmp_path):

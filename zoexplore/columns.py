@@ -17,7 +17,7 @@ from zoexplore.training import METHODS
 if TYPE_CHECKING:
     from zoexplore.training import Frontier, Point
 
-LEAST = 0.02  # least range of a utility axis, so that negligible differences do not fill it
+LEAST = 0.02  # least range of an axis of accuracy, so that negligible differences do not fill it
 STEP = ("z", "p", "a", "rho")  # columns of a trajectory
 EACH = 60  # steps of a trajectory that are all drawn
 _RATIO = 1.04  # of the steps left at two drawn steps of a longer one
@@ -82,9 +82,9 @@ def supposed(point: "Point", bound: str) -> tuple[str, ...]:
     return tuple(words for words in point.supposed if not words.startswith(_OF_THE_LOSS))
 
 
-def bar(point: "Point", utility: str, step: int = -1) -> list[float]:
-    """The mean minus and plus one standard error; the mean twice if the error is unknown."""
-    mean, error = point.mean(utility, step), point.error(utility, step)
+def bar(point: "Point") -> list[float]:
+    """The mean accuracy minus and plus one standard error; the mean twice if the error is unknown."""
+    mean, error = point.mean("accuracy"), point.error("accuracy")
     return [mean, mean] if isnan(error) else [mean - error, mean + error]
 
 
@@ -110,7 +110,7 @@ class Line(NamedTuple):
     bars: list[list[float]]
 
 
-def lines(frontier: "Frontier", utility: str = "accuracy") -> list[Line]:
+def lines(frontier: "Frontier") -> list[Line]:
     """Every method of a frontier with a sound account or without noise, the best last point first."""
     found = []
     for method in dict.fromkeys(p.method for p in frontier.points):
@@ -119,10 +119,9 @@ def lines(frontier: "Frontier", utility: str = "accuracy") -> list[Line]:
         points.sort(key=lambda p: p.epsilon[p.by] if p.by else 0.0)
         if points:
             x = [p.epsilon[p.by] for p in points] if noisy else []
-            y, bars = [p.mean(utility) for p in points], [bar(p, utility) for p in points]
+            y, bars = [p.mean("accuracy") for p in points], [bar(p) for p in points]
             found.append(Line(method, look_of(method).colour, points, x, y, bars))
-    sign = 1 if utility == "loss" else -1
-    return sorted(found, key=lambda line: sign * line.y[-1])
+    return sorted(found, key=lambda line: -line.y[-1])
 
 
 class Way(NamedTuple):
@@ -137,7 +136,7 @@ class Way(NamedTuple):
     hollow: bool = False  # whether the bound rests on suppositions
 
 
-def ways(frontier: "Frontier", bounds: Sequence[str], utility: str = "accuracy") -> list[Way]:
+def ways(frontier: "Frontier", bounds: Sequence[str]) -> list[Way]:
     """A frontier by some bounds. The line of a method with a single point is its course over the steps."""
     found, public = [], []
     for method in dict.fromkeys(p.method for p in frontier.points):
@@ -145,13 +144,13 @@ def ways(frontier: "Frontier", bounds: Sequence[str], utility: str = "accuracy")
         for bound in bounds:
             drawn = sorted((p for p in points if 0 < p.epsilon[bound] < inf), key=lambda p: p.epsilon[bound])
             if drawn:
-                x, y = [p.epsilon[bound] for p in drawn], [p.mean(utility) for p in drawn]
-                steps = list(zip(drawn[0].epsilons.get(bound, ()), drawn[0].means(utility), strict=False))
+                x, y = [p.epsilon[bound] for p in drawn], [p.mean("accuracy") for p in drawn]
+                steps = list(zip(drawn[0].epsilons.get(bound, ()), drawn[0].means("accuracy"), strict=False))
                 line = steps if len(points) == 1 and steps else list(zip(x, y, strict=True))
                 hollow = any(supposed(p, bound) for p in drawn)
-                found.append(Way(method, bound, x, y, [bar(p, utility) for p in drawn], line, hollow))
+                found.append(Way(method, bound, x, y, [bar(p) for p in drawn], line, hollow))
         if not any(way.method == method for way in found):
-            public.append((method, points[0].mean(utility)))
+            public.append((method, points[0].mean("accuracy")))
     ends = [e for way in found for e, _ in way.line if 0 < e < inf] or [0.1, 10.0]
     return found + [Way(method, "", [], [], [], [(e, y) for e in (min(ends), max(ends))]) for method, y in public]
 

@@ -41,7 +41,7 @@ MORE_TRICKS = {
     "many hidden": "hide=" + ",".join(["sharp", "x"] * 1000),
     "many pins": "&".join(f"pin=T:{i}~{i}" for i in range(900)),
     "a pin of much": "pin=" + ",".join(f"x{i}:{i}" for i in range(800)) + "~" + "n" * 2000,
-    "names of Python's": "tab=__class__&against=__init__&plan.aim=__dict__&plan.field=__doc__&__class__=1&attack.__init__=1",
+    "names of Python's": "tab=__class__&against=__init__&plan.target=__dict__&plan.field=__doc__&__class__=1&attack.__init__=1",
     "numbers that are none": "attack.fpr=nan&attack.prior=inf&attack.guess=-1&plan.target=1e999",
     "other digits": "T=%D9%A3&K=%EF%BC%99&n=1_000&d=0x10&sigma=1e-400&beta=-0",
     "statements": f"tab=attack&releases=9007199254740992&records_per_person=9007199254740992&neighbours={IMAGE}",
@@ -204,7 +204,7 @@ def test_a_callback_that_fails_again_and_again_is_logged_once(server):
 
 def test_an_address_over_the_websocket_costs_no_more_than_others(server):
     """Of all views, which it builds, with pins; as long as a text may be; and going there and back."""
-    views = "tab=helps&attack.fpr=0.5&plan.aim=tpr&story=4"
+    views = "tab=helps&attack.fpr=0.5&plan.target=3&story=4"
     search = f"?{views}&" + "&".join(f"pin=T:{i},sigma:1e-{i}~{'x' * 500}" for i in range(1, 7)) + "&say=" + "x" * 15_000
 
     async def run():

@@ -17,7 +17,6 @@ from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.views.address import LONGEST_QUERY, Address, Bridge, Lesson
 from zoexplore.views.explorer import Explorer
 from zoexplore.views.figures.curves import Curves
-from zoexplore.views.panels.toolbar import Files
 from zoexplore.views.pins import MOST_PINS, Pins
 from zoexplore.views.state import State
 from zoexplore.views.tabs import VIEWS
@@ -105,11 +104,6 @@ def curves():
     return Curves()
 
 
-@pytest.fixture(scope="module")
-def files(curves):
-    return Files(curves)
-
-
 @given(query=queries)
 @examples(75)
 def test_any_address_can_be_visited(curves, query):
@@ -123,20 +117,6 @@ def test_any_address_can_be_visited(curves, query):
     setting, accounting = address.state.setting, address.state.accounting
     address.read(written)
     assert (address.state.setting, address.state.accounting) == (setting, accounting)
-
-
-contents = st.one_of(
-    st.binary(max_size=200), texts.map(lambda t: t.encode("utf-8", "replace")), damaged(good_files).map(str.encode)
-)  # fmt: skip
-
-
-@given(content=contents)
-@examples(50)
-def test_whatever_is_pasted_leaves_a_valid_state(files, content):
-    files.pasted.value, files.state.note = content.decode("utf-8", "replace"), ""
-    within_a_second(files._take)
-    assert isinstance(files.state.setting, Setting)
-    assert not content or files.state.note
 
 
 @given(st.one_of(good_queries, damaged(good_queries)))

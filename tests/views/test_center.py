@@ -99,7 +99,9 @@ def test_inside_draws_the_trajectory(bound):
     view, g = Inside(bound=bound), guarantee(DEMONSTRATION, bound)
     assert view.source.data["rho"].sum() == pytest.approx(g.rho, rel=1e-3)
     assert view.source.data["left"][0] == g.N and view.source.data["left"][-1] == 1
-    assert view.source.data["z"][0] == pytest.approx(g.start)
+    z, drawn = g.trajectory.z[(g.N - view.source.data["left"]).astype(int)], view.source.data["z"]
+    assert z[0] == pytest.approx(g.start)
+    np.testing.assert_array_equal(drawn, np.where(z > view.lengths.y_range.end, np.nan, z), "above the frame nothing is drawn")
 
 
 def test_long_runs_are_thinned_to_their_last_steps():

@@ -25,24 +25,18 @@ _BETWEEN = 0.064  # of the axis, between names
 _MARGIN = 104  # pixels for names beside the frame
 
 
-def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "sharp"), utility: str = "accuracy") -> hv.Overlay:
-    """The price of privacy: utility against epsilon, a marker a method, a colour a bound; hollow where a bound rests on supposed
+def frontier(found: "Frontier", *, bounds: Sequence[str] = ("composition", "sharp")) -> hv.Overlay:
+    """The price of privacy: accuracy against epsilon, a marker a method, a colour a bound; hollow where a bound rests on supposed
     constants of the loss. A method with a single point has the course of its training, step by step. A method without a finite
     epsilon is a horizontal line.
 
     Args:
         found: what `zoexplore.training.frontier` returned.
         bounds: ids of `BOUNDS`.
-        utility: "accuracy" or "loss".
-
-    Raises:
-        ValueError: the utility is unknown.
     """
-    if utility not in ("accuracy", "loss"):
-        raise ValueError(f"utility = {utility!r} is not allowed: give 'accuracy' or 'loss'")
-    x, y = hv.Dimension("epsilon", label=epsilon_at(found.delta)), hv.Dimension(utility, label=f"{utility} on held-out data")
+    x, y = hv.Dimension("epsilon", label=epsilon_at(found.delta)), hv.Dimension("accuracy", label="accuracy on held-out data")
     frame = FRAME | {"logx": True, "padding": 0.06}
-    drawn, parts = ways(found, bounds, utility), []
+    drawn, parts = ways(found, bounds), []
     for way, label in zip(drawn, labels(drawn), strict=True):
         look = style(way.bound) if way.bound else {"color": MUTED, "line_dash": "dotted", "line_width": 1.5}
         parts.append(hv.Curve(way.line, x, y, **({} if way.bound else {"label": label})).opts(**look, **frame))
