@@ -94,6 +94,14 @@ def test_a_view_is_shown_as_its_address_has_it():
     assert seen == ["beta"]
 
 
+def test_an_address_that_ends_the_story_is_shown():
+    explorer = Explorer(search="")
+    visit(explorer.address, "?story=3")
+    visit(explorer.address, "?tab=curves&against=beta&T=9&sensitivity=least")
+    assert (explorer.story.step, explorer.tabs.selected, explorer.curves.along, explorer.state.T) == ("", "curves", "beta", 9)
+    assert explorer.address.search() == "?tab=curves&against=beta&T=9&sensitivity=least"
+
+
 def test_what_is_asked_in_a_view_comes_back_from_its_address():
     asked = {"attack.fpr": "0.05", "attack.prior": "0.2", "plan.target": "3", "plan.field": "T"}
     asked |= {"hide": "theorem", "tab": "curves"}

@@ -170,6 +170,9 @@ class Address:
         loaded = from_address(fields) if fields else from_fields(fields)
         self._reading = True
         try:
+            if "story" in self._kept and "story" not in given:  # its end changes the whole page, so it comes first
+                owner, name, first = self._kept["story"]
+                setattr(owner, name, first)
             self.state.replace(loaded.setting, loaded.accounting)
             pinned = self._pin(pairs)
             kept = sorted(self._kept.items(), key=lambda each: LAST.get(each[0], 0))
