@@ -16,7 +16,7 @@ from tests.browser.acts import (
     until,
 )
 from tests.browser.axe import DESK, PHONE, look, serious
-from zoexplore.training import NOT_COVERED, load
+from zoexplore.training import NOT_COVERED, TASKS, load
 
 BUTTON = "Train this run"
 
@@ -38,7 +38,7 @@ def button(page, name):
 def begun(page, server):
     """Press the button and wait for the first of its results; the processes."""
     button(page, BUTTON).click()
-    page.get_by_text("100 000 steps, 2 seeds").wait_for()
+    page.get_by_text(f"{TASKS['mixture'].title}: ").wait_for()
     return workers(server)
 
 
