@@ -10,7 +10,7 @@ import param
 from zoexplore import training
 from zoexplore.bounds import BOUNDS
 from zoexplore.compute.ask import ask
-from zoexplore.compute.questions import guarantees, smallest
+from zoexplore.compute.computations import guarantees, smallest
 from zoexplore.training import TASKS, Frontier, load
 from zoexplore.views.style import widgets
 from zoexplore.views.training.jobs import Asked
