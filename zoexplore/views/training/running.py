@@ -157,7 +157,7 @@ class Results(pn.viewable.Viewer):
             for kind, write in kinds.items()
         }
         save = widgets.label("save the results", "aside"), *self.downloads.values()
-        self.keep = widgets.tools(*save, margin=(8, 0, 4, 0))
+        self.keep = widgets.stack(widgets.tools(*save, margin=(8, 0, 4, 0)))  # hidden as a whole: a row's own sheet shows it
         self.words = widgets.html("", "words", "plan", "assumptions", "numbers")
 
     def _file(self, write: Callable[[Frontier], str]) -> StringIO:
