@@ -174,13 +174,21 @@ def _refusals() -> States:
 
 
 def _training() -> States:
-    """Train's texts before training, and its refusals."""
+    """Train's texts before training, and where it is refused or cancelled."""
     explorer = _opened()
     explorer.tabs.selected = "train"
     train = explorer.tabs["train"]
+    for hidden in (True, False):
+        train.hidden = hidden
+        yield f"train: hidden = {hidden}", said(explorer)
+    for changes in ({"delta": 1e-6}, {"schedule": "optimal"}, {"T": 1}):
+        explorer.state.ask(**changes)
+        yield f"train: {changes}", said(explorer)
     explorer.state.ask(n=10**8)
     train.running.begin()
-    yield "train: too much", said(explorer)
+    yield "train: too much to draw", said(explorer)
+    train.running.stop("Cancelled. What was done by then is kept.")
+    yield "train: cancelled", said(explorer)
 
 
 def _story() -> States:
