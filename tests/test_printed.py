@@ -134,7 +134,7 @@ PRINTED = [
         loosely=True,
     ),
     Printed(
-        "training", rf"ε is ({NUMBER}) at every T from .* ε = 2 at T = 100 costs ({NUMBER}) and ({NUMBER}) at 10⁶",
+        "training", rf"ε is ({NUMBER}) from T = 464 to 10⁶.* ε = 2 at T = 100\s+costs ({NUMBER}) and ({NUMBER}) at 10⁶",
         lambda: [ends[of].values[-1][0] for ends in [horizons.epsilons()] for of in (0, 1, 2)], loosely=True,
     ),
 ]  # fmt: skip

@@ -135,11 +135,6 @@ def test_one_counted_step_is_no_plural():
     assert r"N = 1\ \text{step from}" in "".join(substituted(guarantee(DEMONSTRATION.replace(T=1), "sharp")))
 
 
-def test_where_no_bound_applies_to_public_iterates_no_infinity_is_reported_as_a_price():
-    said = " ".join(plain(behind(DEMONSTRATION.replace(records_per_person=3, batch=100, T=50)).verdict.object))
-    assert "If every iterate were published, no bound would apply." in said and "cost ∞" not in said and "from ∞" not in said
-
-
 def test_a_curve_is_absent_for_what_it_lacks_not_for_its_misprints():
     curves = Curves(State(DEMONSTRATION.replace(beta=0.0), Accounting(printed=True)))
     (why,) = (entry["why"] for entry in curves.legend.entries if entry["key"] == "theorem")
