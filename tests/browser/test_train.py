@@ -16,6 +16,7 @@ from tests.browser.acts import (
     until,
 )
 from tests.browser.axe import DESK, PHONE, look, serious
+from tests.browser.conftest import served
 from zoexplore.training import NOT_COVERED, TASKS, load
 
 BUTTON = "Train this run"
@@ -61,19 +62,26 @@ def test_the_first_click_of_a_page_just_opened_is_heard_and_a_button_trains(page
     until(run, lambda: not workers(usual))
 
 
+@pytest.fixture
+def hasty(tmp_path):
+    """A server that soon gives up a page that is closed."""
+    with served(tmp_path / "panel.log", linger=20) as server:
+        yield server
+
+
 @pytest.mark.proof  # the minute that a run takes
-def test_a_run_from_start_to_results_and_to_the_end_of_its_processes(page, usual, axe_if_any, tmp_path):
-    run = ready(opened(page, usual.url))
+def test_a_run_from_start_to_results_and_to_the_end_of_its_processes(page, hasty, axe_if_any, tmp_path):
+    run = ready(opened(page, hasty.url))
     type_in(run, "n", "100000000")
     until(run, lambda: "n=100000000&" in run.url)
     button(run, BUTTON).click()
     run.get_by_role("alert").get_by_text("is too much to draw").wait_for()
     type_in(run, "n", "400")
     until(run, lambda: "n=400&" in run.url)
-    assert begun(run, usual)
+    assert begun(run, hasty)
     button(run, "Cancel").click()
     run.get_by_text("Cancelled. What was done by then is kept.").wait_for()
-    until(run, lambda: not workers(usual))
+    until(run, lambda: not workers(hasty))
     assert data(run, "trained", "x") and run.get_by_text(NOT_COVERED).is_visible()
     with run.expect_download() as download:
         button(run, "JSON").click()
@@ -81,7 +89,7 @@ def test_a_run_from_start_to_results_and_to_the_end_of_its_processes(page, usual
     found = load(tmp_path / "kept.json")
     assert found.task == "mixture" and len(found.points) == 2
     nothing_is_serious_or_too_wide(run, axe_if_any)
-    closed_while_it_trains(run, usual)
+    closed_while_it_trains(run, hasty)
 
 
 def nothing_is_serious_or_too_wide(run, axe_if_any):
@@ -94,10 +102,11 @@ def nothing_is_serious_or_too_wide(run, axe_if_any):
 
 def closed_while_it_trains(page, server):
     """The processes of a run end with its page."""
-    before = server.computing()
     button(page, BUTTON).click()
-    until(page, lambda: len(server.computing()) > len(before))
-    training = [process for process in server.computing() if process not in before]
+    until(page, lambda: workers(server))
+    found = workers(server)
+    (first,) = set(found.values()) - set(found)
+    training = [psutil.Process(pid) for pid in (first, *found)]
     for process in training:
         process.suspend()  # until the page is given up: what is trained by then is nothing to this test
     page.goto("about:blank")
