@@ -95,7 +95,8 @@ def _settle(rows: Rows, run, conversion: int) -> tuple[Rows, np.ndarray]:
     tried = Rows.stack(*(rows.at(index)._replace(order=np.full(index.size, order)) for order, index in parts))
     run = run[np.concatenate([index for _, index in parts])]
     plans = plan(tried, effort(conversion).rounds)
-    kept = _promising((run * 512 + tried.order) * 2 + tried.cube, plans.cost, FAR_BEHIND)
+    kind = np.repeat(np.arange(len(parts)), [index.size for _, index in parts])
+    kept = _promising((run * len(parts) + kind) * 2 + tried.cube, plans.cost, FAR_BEHIND)
     tried, run = tried.at(kept), run[kept]
     found = _count(tried, plans.at(kept), conversion, run=run)
     order = np.lexsort((found["epsilon"] * (1 + TIE * tried.far), run))  # a tie goes to what starts from distance 0

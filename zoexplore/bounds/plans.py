@@ -35,7 +35,7 @@ _of_step = lru_cache(maxsize=8192)(norms.largest_drift_constant)
 
 
 @lru_cache(maxsize=8192)
-def _drift_constant(d, r, low, top, slowest, kind, certain, order):
+def _drift_constant(r, low, top, slowest, d, order, kind, certain):
     """c_lambda^2 as one number, of a joint clip too, whose norm otherwise has its own tables."""
     if kind < norms.JOINT or d == 1:
         return _of_step(r, low, top, slowest, d, order, min(kind, norms.JOINT), certain)
@@ -47,9 +47,8 @@ def _at_order(drift, order):
     """(c_lambda^2, g, ell_lambda) of a drift at an order; at MEAN the means."""
     K, d, r, low, top, slowest, kind = drift[:7]
     certain = kind == norms.IDLE and K == d
-    if order == MEAN:
-        return _drift_constant(d, r, low, top, slowest, kind, certain, order), *_of_span(K, d, order)
-    return _of_step(r, low, top, slowest, d, order, kind, certain), *_of_span(K, d, order)
+    c2 = (_drift_constant if order == MEAN else _of_step)(r, low, top, slowest, d, order, kind, certain)
+    return c2, *_of_span(K, d, order)
 
 
 @lru_cache(maxsize=8192)
@@ -63,7 +62,7 @@ def _of_drift(K, d, r, low, top, slowest, kind):
         certain_c = float(norms.certain_constant(r, low, top, slowest, kind))
         reach = certain_c * certain_c
     certain = kind == norms.IDLE and K == d
-    tops = [_drift_constant(d, r, low, top, slowest, kind, certain, order) for order in kernels.TOPS]
+    tops = [_drift_constant(r, low, top, slowest, d, order, kind, certain) for order in kernels.TOPS]
     return c1, float(moments.mean_length(d)), reach, tuple(tops)
 
 
