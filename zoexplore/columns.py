@@ -10,7 +10,7 @@ from bokeh.plotting.contour import contour_data
 
 from zoexplore import palette
 from zoexplore.bounds import BOUNDS
-from zoexplore.bounds.bound import CLIP_ALONE, Trajectory
+from zoexplore.bounds.bound import Trajectory
 from zoexplore.run.formatting import format_short
 from zoexplore.training import METHODS
 
@@ -22,7 +22,6 @@ STEP = ("z", "p", "a", "rho")  # columns of a trajectory
 EACH = 60  # steps of a trajectory that are all drawn
 _RATIO = 1.04  # of the steps left at two drawn steps of a longer one
 _PINS = [light for light, _ in palette.PINS]
-_OF_THE_LOSS = "the loss is "  # the beginning of models' suppositions, which composition does not need
 
 
 def bands(x: np.ndarray, y: np.ndarray, z: np.ndarray, edges: np.ndarray) -> dict[str, list]:
@@ -73,13 +72,6 @@ def name_of(point: "Point") -> str:
 def look_of(method: str) -> Look:
     """A method's style; a plain one for an unknown method."""
     return LOOKS.get(method, Look())
-
-
-def supposed(point: "Point", bound: str) -> tuple[str, ...]:
-    """A bound's assumptions on this point's data and loss; none on the loss where the clip alone counts."""
-    if bound not in CLIP_ALONE:
-        return point.supposed
-    return tuple(words for words in point.supposed if not words.startswith(_OF_THE_LOSS))
 
 
 def bar(point: "Point") -> list[float]:
@@ -147,8 +139,7 @@ def ways(frontier: "Frontier", bounds: Sequence[str]) -> list[Way]:
                 x, y = [p.epsilon[bound] for p in drawn], [p.mean("accuracy") for p in drawn]
                 steps = list(zip(drawn[0].epsilons.get(bound, ()), drawn[0].means("accuracy"), strict=False))
                 line = steps if len(points) == 1 and steps else list(zip(x, y, strict=True))
-                hollow = any(supposed(p, bound) for p in drawn)
-                found.append(Way(method, bound, x, y, [bar(p) for p in drawn], line, hollow))
+                found.append(Way(method, bound, x, y, [bar(p) for p in drawn], line, any(p.supposed for p in drawn)))
         if not any(way.method == method for way in found):
             public.append((method, points[0].mean("accuracy")))
     ends = [e for way in found for e, _ in way.line if 0 < e < inf] or [0.1, 10.0]

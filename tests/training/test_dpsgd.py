@@ -22,7 +22,7 @@ def step(task, setting, monkeypatch=None):
     return start, job.advance(None, 1e9)
 
 
-@pytest.mark.parametrize("model", ["logistic", "softmax", "perceptron"])
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("clip", [0.1, 5.0])
 @pytest.mark.parametrize("block", [20_000_000, 100])
 def test_without_noise_it_is_clipped_gradient_descent(monkeypatch, model, clip, block):
@@ -31,11 +31,11 @@ def test_without_noise_it_is_clipped_gradient_descent(monkeypatch, model, clip, 
     setting = task.setting(1e-12, K=task.d, beta=0.0)
     start, state = step(task, setting)
     problem = problem_of(task)
-    if model != "perceptron":
-        c = problem.width
-        at = lambda w, x, y: problem.model.losses((x @ w.view(c, -1).T).view(1, c), y.view(1))[0]  # noqa: E731
-    else:
-        at = lambda w, x, y: problem.model.losses(problem.model.forward(w, x[None], problem.classes), y[None])[0]  # noqa: E731
+    c = problem.width
+
+    def at(w, x, y):
+        return problem.model.losses((x @ w.view(c, -1).T).view(1, c), y.view(1))[0]
+
     each = vmap(grad(at), (None, 0, 0))(start, problem.X, problem.y)
     clipped = each * (clip / (each.norm(dim=1, keepdim=True) + 1e-6)).clamp(max=1)
     moved = start - setting.eta / setting.d * (clipped.mean(0) + setting.ridge * start)

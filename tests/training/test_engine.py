@@ -14,8 +14,6 @@ from zoexplore.mechanism import NoisyZOGD, Sources, stiefel
 from zoexplore.training.engine import Configuration, Job, Seed, problem_of
 from zoexplore.training.models import MODELS
 
-MODELS_HERE = ["logistic", "softmax", "perceptron"]
-
 
 def job_of(task, *configurations, T=5, seed=3, noise_seed=11):
     return Job(task, tuple(configurations), (Seed(seed, noise_seed),), tuple(range(1, T + 1)))
@@ -28,9 +26,7 @@ def losses(task):
 
     def at(w, batch=None):
         X_, y_ = (X, y) if batch is None else batch
-        if task.model != "perceptron":
-            return model.losses(X_ @ w.view(model.scores(data.classes), -1).T, y_)
-        return model.losses(model.forward(w, X_, data.classes), y_)
+        return model.losses(X_ @ w.view(model.scores(data.classes), -1).T, y_)
 
     return at
 
@@ -40,8 +36,6 @@ def reference(task, setting, seed, noise_seed, T):
     sources, at = Sources(seed, noise_seed), losses(task)
     d, K, n = setting.d, setting.K, setting.n
     w = torch.zeros(d, dtype=torch.float64)
-    if task.model == "perceptron":
-        w = w + MODELS[task.model].start(task.data.X.shape[1], task.data.classes, sources.initialisation)
     for _ in range(T):
         rows = range(n)
         if not setting.full_batch:
@@ -63,7 +57,7 @@ def reference(task, setting, seed, noise_seed, T):
     return w
 
 
-@pytest.mark.parametrize("model", MODELS_HERE)
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("clip", [None, 0.2])
 @pytest.mark.parametrize("xi, batch", [proof(0.0, None), (1e-3, None), (0.0, 25)])
 def test_one_configuration_equals_the_update_written_out(model, clip, xi, batch):
@@ -76,17 +70,14 @@ def test_one_configuration_equals_the_update_written_out(model, clip, xi, batch)
     assert bool(state.clipped[0]) == (clip is not None)
 
 
-@pytest.mark.parametrize("model", MODELS_HERE)
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("clip, batch", [(None, None), (0.2, None), (None, 25)])
 def test_equals_the_optimiser_that_people_import(model, clip, batch):
     """With all noise along the directions: in every coordinate the optimiser's comes from a generator of its own."""
     task = small_task(model, clip=clip, R=3.0)
     setting = task.setting(0.05, batch=batch, beta=1.0)
     sources = Sources(3, Configuration("noisy-zogd", setting).noise_seed(Seed(3, 11)))
-    start = torch.zeros(setting.d, dtype=torch.float64)
-    if model == "perceptron":
-        start = MODELS[model].start(task.data.X.shape[1], task.data.classes, sources.initialisation)
-    optimiser = NoisyZOGD(start, losses(task), setting, sources=sources)
+    optimiser = NoisyZOGD(torch.zeros(setting.d, dtype=torch.float64), losses(task), setting, sources=sources)
     X, y = torch.from_numpy(task.data.X), torch.from_numpy(task.data.y)
     for _ in range(setting.T):
         optimiser.step(optimiser.batch((X, y)))
@@ -94,7 +85,7 @@ def test_equals_the_optimiser_that_people_import(model, clip, batch):
     torch.testing.assert_close(state.w[0], optimiser.w, rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.parametrize("model", MODELS_HERE)
+@pytest.mark.parametrize("model", MODELS)
 def test_where_no_gradient_exceeds_the_clip_both_ways_to_the_slopes_agree(model):
     task = small_task(model)
     problem = problem_of(task)
@@ -122,7 +113,7 @@ def test_many_records_are_taken_in_blocks(monkeypatch):
     assert whole[1].tolist() == blocks[1].tolist()
 
 
-@pytest.mark.parametrize("model", ["logistic", "softmax"])
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("rows", [None, torch.tensor([3, 57, 8]), torch.zeros(0, dtype=torch.long)])
 def test_a_gradient_is_that_of_torch_in_one_block_and_in_many(monkeypatch, model, rows):
     task = small_task(model, n=60)
@@ -133,7 +124,7 @@ def test_a_gradient_is_that_of_torch_in_one_block_and_in_many(monkeypatch, model
     expected = torch.stack([sum(found, torch.zeros(task.d, dtype=torch.float64)) / max(1, len(batch[0])) for found in each])
     longest = torch.tensor([max((float(g.norm()) for g in found), default=0.0) for found in each], dtype=torch.float64)
     for block in (10**6, 70, 1):
-        monkeypatch.setattr("zoexplore.training.linear.BLOCK", block)
+        monkeypatch.setattr("zoexplore.training.problem.BLOCK", block)
         mean, length = problem.gradient(w, rows)
         torch.testing.assert_close(mean, expected)
         torch.testing.assert_close(length, longest)
@@ -242,7 +233,7 @@ def test_state_goes_on_anywhere():
     assert np.array_equal(state.clipped, at_once.clipped)
 
 
-@pytest.mark.parametrize("model", MODELS_HERE)
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("K", [None, 3])
 @pytest.mark.parametrize("sampling", ["without-replacement", "poisson"])
 def test_a_joint_clip_shortens_each_record_s_derivatives_together(model, K, sampling):

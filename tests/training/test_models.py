@@ -4,7 +4,7 @@ from math import log, sqrt
 
 import pytest
 import torch
-from torch.func import grad, hessian, vmap
+from torch.func import grad, hessian
 
 from zoexplore.training.models import MODELS
 
@@ -71,16 +71,3 @@ def test_losses_at_equal_scores_are_log_classes():
     for name, c in CLASSES.items():
         z = torch.zeros(1, c if name == "softmax" else 1, dtype=torch.float64)
         assert MODELS[name].losses(z, torch.tensor([1])).item() == pytest.approx(log(c))
-
-
-def test_perceptron_is_said_to_be_supposed_and_equals_its_module():
-    model = MODELS["perceptron"]
-    assert model.constants(0.0).supposed and model.constants(0.0).regime == "non-convex"
-    w = model.start(6, 3, torch.Generator().manual_seed(0))
-    assert w.shape == (model.size(6, 3),)
-    w = w + torch.randn(w.shape, dtype=w.dtype, generator=torch.Generator().manual_seed(1))
-    X = torch.randn(5, 6, dtype=w.dtype, generator=torch.Generator().manual_seed(2))
-    module = model.module(6, 3).to(w.dtype)
-    torch.nn.utils.vector_to_parameters(w, module.parameters())
-    torch.testing.assert_close(model.forward(w, X, 3), module(X))
-    torch.testing.assert_close(vmap(lambda x: model.forward(w, x[None], 3)[0])(X), module(X))

@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 
 from tests.training.small import small_task
-from zoexplore import Accounting, epsilon
+from zoexplore import epsilon
 from zoexplore.bounds import BOUNDS
-from zoexplore.bounds.bound import CLIP_ALONE
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.training import TASKS, frontier, tasks, train
 from zoexplore.training.data import Data
-from zoexplore.training.models import MODELS, Constants
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -63,30 +61,16 @@ def test_the_mixture_is_drawn_as_it_says():
     np.testing.assert_allclose(centres[0], -centres[1], atol=0.03)
 
 
-def test_a_network_s_assumptions_are_only_supposed():
-    point = train(small_task("perceptron", R=3.0), sigma=0.1)
-    assert len(point.supposed) == 2 and point.clipped == 0
+def test_what_is_supposed_of_the_data_is_said_of_every_point_with_noise():
     assert train(small_task(), sigma=0.1).supposed == ()
+    found = frontier(task=small_task(supposed=("ranges are public",)), methods=("noisy-zogd", "non-private"), seeds=1)
+    assert {p.method: p.supposed for p in found.points} == {"noisy-zogd": ("ranges are public",), "non-private": ()}
 
 
 def test_where_the_clip_acted_only_what_the_clip_alone_carries_is_claimed():
-    task = small_task("perceptron", R=3.0, clip=0.05)
-    point = train(task, sigma=0.1)
+    point = train(small_task("softmax", clip=0.05), sigma=0.1)
     assert point.clipped > 0 and "gradients may be as long as" in point.reason["theorem"]
     assert {b for b in BOUNDS if point.epsilon[b] < float("inf")} >= {"composition", "output-perturbation"}
-    by_clip = train(task, sigma=0.1, accounting=Accounting(sensitivity="clip"))
-    assert point.epsilon["composition"] == by_clip.epsilon["composition"], "what is only supposed is not counted on"
-
-
-def test_where_it_acted_against_what_was_supposed_nothing_that_needs_it_idle_is_claimed(monkeypatch):
-    """A network that is supposed to be flatter than it is."""
-    flat = Constants("non-convex", 1.0, 0.0, 0.05, ("the loss is 0.05-Lipschitz",))
-    monkeypatch.setattr(type(MODELS["perceptron"]), "constants", staticmethod(lambda ridge: flat))
-    point = train(small_task("perceptron", R=3.0), sigma=0.1)
-    assert point.clipped > 0
-    finite = {b for b in BOUNDS if point.epsilon[b] < float("inf")}
-    assert finite == set(CLIP_ALONE)
-    assert "the clip acted, so that the loss is not" in point.reason["sharp"]
 
 
 @pytest.mark.parametrize("labels", [(1, 2), (-1, 1), (0, 0.5), (0, float("nan")), (0, 2)], ids=str)

@@ -14,7 +14,7 @@ from tests.views import train_jobs
 from tests.views.train_jobs import frontier, point, without_noise
 from tests.waiting import until
 from zoexplore import Accounting
-from zoexplore.columns import name_of, supposed
+from zoexplore.columns import name_of
 from zoexplore.compute.pool import MOST_LONG_WORKS, LongWork
 from zoexplore.run.presets import DEMONSTRATION
 from zoexplore.training import TASKS, Here
@@ -60,12 +60,6 @@ class TestWords:
             ("Noisy-ZOGD", "no corollary"): ["Closed form"],
             ("Not private", "there is no noise"): ["Composition", "Hidden-state theorem", "Closed form", "Sharper bound"],
         }
-
-    def test_what_is_supposed_of_a_loss_is_nothing_to_composition(self):
-        smooth, public = "the loss is 1-smooth", "the columns' ranges are public"
-        assert supposed(point(supposed=(smooth,)), "composition") == ()
-        assert supposed(point(supposed=(smooth, public)), "sharp") == (smooth, public)
-        assert supposed(point(supposed=(smooth, public)), "composition") == (public,)
 
     def test_another_accounting_than_that_of_the_page_is_said(self):
         assert "counted at" not in about(frontier(), 1e-5, Accounting(schedule="optimal"))

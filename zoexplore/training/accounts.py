@@ -2,10 +2,10 @@
 
 All methods pay for one record's gradient in a step:
 
-- With each quotient clipped at Delta, as in the accountant, with the loss's Lipschitz constant where it is proved. - With a
-record's K quotients clipped together at C, a record moves a step by (eta/K) C/n: by the bounds that need the clip alone
-  and, on all records of a loss with proved smoothness, by those for a joint clip that acts.
-- With a proved Lipschitz constant L <= C neither clip ever acts, and the record moves the step by its gradient's part in K of d
+- With each quotient clipped at Delta, as in the accountant, with the loss's Lipschitz constant.
+- With a record's K quotients clipped together at C, a record moves a step by (eta/K) C/n: by the bounds that need the clip alone
+  and, on all records, by those for a joint clip that acts.
+- With a Lipschitz constant L <= C neither clip ever acts, and the record moves the step by its gradient's part in K of d
   random directions, about sqrt(K/d) of it (docs/bounds.md, "Sensitivity").
 """
 
@@ -41,18 +41,14 @@ def accounts(task: Task, configuration: Configuration, accounting: Accounting) -
     """Every sound account of a configuration with noise. For each bound the least of them holds."""
     setting, hidden = configuration.setting, configuration.hidden and configuration.method != OPACUS
     alone: tuple[str, ...] = CLIP_ALONE if hidden else CLIP_ALONE[:1]
-    if setting.clipping == "each" and task.constants.supposed:
-        trusting = tuple(bound for bound in _allowed(configuration) if bound not in CLIP_ALONE)
-        of_clip = Account(setting.replace(lipschitz=inf), accounting, alone, "each quotient's clip")
-        return (of_clip, Account(setting, accounting, trusting, "the loss as it is supposed")) if hidden else (of_clip,)
     if setting.clipping == "each":
         return (Account(setting, accounting, _allowed(configuration) if hidden else alone, "each quotient's clip"),)
-    constants = task.constants
-    if hidden and setting.full_batch and not constants.supposed:
+    longest = task.constants.lipschitz
+    if hidden and setting.full_batch:
         alone = _allowed(configuration)
     found = [Account(setting.replace(lipschitz=inf), accounting, alone, _of_clip(configuration))]
-    if not constants.supposed and setting.clip >= constants.lipschitz and setting.full_batch and configuration.method != OPACUS:
-        idle = setting.replace(clip=constants.lipschitz, lipschitz=None)
+    if setting.clip >= longest and setting.full_batch and configuration.method != OPACUS:
+        idle = setting.replace(clip=longest, lipschitz=None)
         bounds = _allowed(configuration) if hidden else ("composition",)
         found.append(Account(idle, accounting.replace(sensitivity="least"), bounds, "the loss's Lipschitz constant"))
     return tuple(found)

@@ -67,7 +67,7 @@ def configuration(task: Task, method: str, choice: Choice, sigma: float, *, hidd
     )  # fmt: skip
     if choice.ridge is not None:
         moved = choice.ridge - setting.ridge
-        regime = setting.regime if setting.regime == "non-convex" else "strongly-convex" if choice.ridge else "convex"
+        regime = "strongly-convex" if choice.ridge else "convex"
         setting = setting.replace(ridge=choice.ridge, m=choice.ridge, M=setting.M + moved, regime=regime)
     return Configuration(method, setting, kind.noisy, kind.every_direction, hidden)
 

@@ -71,7 +71,7 @@ def _moved(problem: Problem, setting: Setting, w: Tensor, generator: torch.Gener
     for i, (X, y) in enumerate(parts):
         optimizer.signal_skip_step(i < len(parts) - 1)
         inputs = X.detach().requires_grad_()  # torch would warn of Opacus's hooks
-        (problem.losses(module(inputs)[None], y).mean() * (not nobody)).backward()
+        (problem.model.losses(module(inputs)[None], y).mean() * (not nobody)).backward()
         lengths = torch.stack([g.flatten(1).norm(dim=1) for g in optimizer.grad_samples]).norm(dim=0)
         clipped += int((~problem.idle(lengths, torch.tensor(setting.clip))).sum())
         optimizer.step()

@@ -22,10 +22,7 @@ from zoexplore.mechanism import Sources, batches, hybrid, project, stiefel
 from zoexplore.mechanism.rng import Generator, normal
 from zoexplore.mechanism.step import combine
 from zoexplore.run.setting import CLIPPINGS, Setting
-from zoexplore.training.linear import Linear
 from zoexplore.training.methods import OPACUS
-from zoexplore.training.models import MODELS, Perceptron
-from zoexplore.training.network import Network
 from zoexplore.training.problem import Problem
 from zoexplore.training.tasks import Task
 
@@ -114,8 +111,7 @@ class Job:
         radius = torch.tensor([c.setting.R for c in self.configurations], dtype=torch.float64)
         for seed in self.seeds:
             sources = Sources(seed.number, seed.noise)
-            start = problem.start(sources.initialisation)
-            starts.append(project(start.expand(len(radius), -1), radius).point)
+            starts.append(project(problem.start().expand(len(radius), -1), radius).point)
             noise = [self._noise(c.noise_seed(seed)) for c in self.configurations]
             bases = {(c.setting.K, c.own_basis) for c in self.configurations}
             # the same seed for every K, so that a run's directions do not depend on other runs
@@ -267,7 +263,7 @@ def one_thread() -> Iterator[None]:
 
 
 @lru_cache(maxsize=2)
-def problem_of(task: Task, xi: float = 0.0) -> "Problem":
+def problem_of(task: Task, xi: float = 0.0) -> Problem:
     """The task's losses, cached, since a sweep asks for them many times.
 
     Parameters, directions and noise are in double precision. Losses of large data sets are in single precision, at half the time
@@ -276,8 +272,5 @@ def problem_of(task: Task, xi: float = 0.0) -> "Problem":
     Raises:
         ValueError: the data cannot be had.
     """
-    model = MODELS[task.model]
-    if isinstance(model, Perceptron):
-        return Network(task, model, torch.float64)
     single = xi == 0 and task.data.X.size > LARGE
-    return Linear(task, model, torch.float32 if single else torch.float64)
+    return Problem(task, torch.float32 if single else torch.float64)

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from math import sqrt
 
 import torch
-from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, softplus
-
-from zoexplore.mechanism.rng import Generator, normal
+from torch import Tensor
+from torch.nn.functional import softplus
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,6 @@ class Constants:
         M: smoothness, the ridge included.
         m: strong convexity, the ridge included.
         lipschitz: of the clipped part, without the ridge.
-        supposed: which constants are not proved, in words; empty if all are.
         linear: whether the clipped part is a function of one linear form of the parameters.
     """
 
@@ -31,7 +28,6 @@ class Constants:
     M: float
     m: float
     lipschitz: float
-    supposed: tuple[str, ...] = ()
     linear: bool = False
 
 
@@ -124,64 +120,4 @@ class Softmax:
         return z.argmax(-1)
 
 
-class Perceptron:
-    """One hidden layer of tanh units and a softmax: not convex, and none of its constants is proved.
-
-    M = 1 and the Lipschitz constant 4 are suppositions that set step size and clip. The clip bounds each record's influence for
-    any loss; bounds that need smoothness hold only if the suppositions do.
-    """
-
-    hidden = 16
-    scale = 0.5  # standard deviation of initial weights, times sqrt(inputs)
-
-    @staticmethod
-    def constants(ridge: float) -> Constants:
-        supposed = ("the loss is 1-smooth", "the loss is 4-Lipschitz, so that the clip never acts")
-        return Constants("non-convex", 1.0 + ridge, 0.0, 4.0, supposed)
-
-    def size(self, features: int, classes: int) -> int:
-        """The number of parameters."""
-        return self.hidden * (features + classes + 1) + classes
-
-    def start(self, features: int, classes: int, generator: Generator) -> Tensor:
-        """Initial parameters, shape (d,), float64."""
-        first = normal(generator, (self.hidden * features,)) * (self.scale / sqrt(features))
-        second = normal(generator, (classes * self.hidden,)) * (self.scale / sqrt(self.hidden))
-        return torch.cat([first, first.new_zeros(self.hidden), second, first.new_zeros(classes)])
-
-    def module(self, features: int, classes: int) -> nn.Module:
-        """The model as a torch module, whose parameters in order are those of w."""
-        h = self.hidden
-        return nn.Sequential(nn.Linear(features, h), nn.Tanh(), nn.Linear(h, classes))
-
-    def forward(self, w: Tensor, X: Tensor, classes: int) -> Tensor:
-        """Scores, shape (n, classes), of parameters w, shape (d,)."""
-        first, inner, second, outer = self.parts(w, X.shape[-1], classes)
-        return torch.tanh(X @ first.T + inner) @ second.T + outer
-
-    def parts(self, w: Tensor, features: int, classes: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Weights and offsets of the hidden layer, (h, f) and (h,), and of the scores, (c, h) and (c,), with leading axes."""
-        h = self.hidden
-        first, inner, second, outer = w.split([h * features, h, classes * h, classes], dim=-1)
-        return first.unflatten(-1, (h, features)), inner, second.unflatten(-1, (classes, h)), outer
-
-    def deltas(self, w: Tensor, X: Tensor, y: Tensor, classes: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Hidden units (n, h), and the derivatives of each record's loss by their inputs, (n, h), and by its scores, (n, c).
-
-        The gradient by a layer's weights is the outer product of such a derivative and the layer's input.
-        """
-        first, inner, second, outer = self.parts(w, X.shape[-1], classes)
-        units = torch.tanh(X @ first.T + inner)
-        of_scores = Softmax.residual(units @ second.T + outer, y)
-        return units, (of_scores @ second) * (1 - units**2), of_scores
-
-    @staticmethod
-    def losses(z: Tensor, y: Tensor) -> Tensor:
-        """Losses by record: scores (n, c) and labels (n,) to (n,)."""
-        return cross_entropy(z, y, reduction="none")
-
-    label = staticmethod(Softmax.label)
-
-
-LinearModel = Logistic | Softmax
-MODELS: dict[str, LinearModel | Perceptron] = {"logistic": Logistic(), "softmax": Softmax(), "perceptron": Perceptron()}
+MODELS: dict[str, Logistic | Softmax] = {"logistic": Logistic(), "softmax": Softmax()}

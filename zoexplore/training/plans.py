@@ -11,7 +11,6 @@ from zoexplore.training.aims import Choice, Choices, aimed
 from zoexplore.training.dpsgd import SgdJob
 from zoexplore.training.engine import Configuration, Job, Seed
 from zoexplore.training.methods import DEFAULT_METHODS, METHODS, OPACUS
-from zoexplore.training.models import MODELS, Perceptron
 from zoexplore.training.tasks import TASKS, Task
 
 RECORDS = 30  # recorded steps of a run, at most
@@ -60,7 +59,7 @@ class Plan:
         )
 
     def _groups(self, seeds: list[Seed], members: list[Configuration], by_opacus: bool) -> list[tuple[Seed, ...]]:
-        alone = by_opacus or isinstance(MODELS[self.task.model], Perceptron) or not members[0].setting.full_batch
+        alone = by_opacus or not members[0].setting.full_batch
         at_once = 1 if alone else max(1, min(COLUMNS // len(members), ceil(len(seeds) / LEAST_PARTS)))
         return [tuple(seeds[i : i + at_once]) for i in range(0, len(seeds), at_once)]
 

@@ -6,8 +6,6 @@ from importlib.metadata import PackageNotFoundError, version
 from math import inf
 from typing import NamedTuple
 
-from zoexplore.bounds import BOUNDS
-from zoexplore.bounds.bound import CLIP_ALONE
 from zoexplore.bounds.guarantee import as_printed
 from zoexplore.training.engine import Configuration, State
 from zoexplore.training.plans import Plan, records
@@ -15,8 +13,6 @@ from zoexplore.training.privacy import Privacy
 from zoexplore.training.results import Frontier, Point
 
 LIBRARIES = ("zoexplore", "numpy", "scipy", "numba", "torch", "scikit-learn", "opacus")
-
-CLIP_ACTED = "the clip acted, so that the loss is not Δ-Lipschitz as was supposed"
 
 
 def gathered(plan: Plan, states: list[State | None], privacies: tuple[Privacy, ...] | None) -> Frontier:
@@ -51,10 +47,6 @@ def _point(plan: Plan, c: Configuration, used: list[_Run], known: Privacy) -> Po
     epsilons = {bound: values[: len(steps)] for bound, values in known.curve.items()}
     reason = dict(known.reason)
     clipped = sum(int(run.state.clipped[run.place]) for run in used)
-    supposed = plan.task.constants.supposed
-    if supposed and clipped and c.setting.clipping == "each" and c.setting.lipschitz is None:
-        for bound in set(BOUNDS) - set(CLIP_ALONE):
-            epsilons[bound], reason[bound] = (inf,) * len(steps), CLIP_ACTED
     epsilon = {bound: values[-1] for bound, values in epsilons.items()}
     for bound, value in epsilon.items():
         if value == inf:
@@ -78,7 +70,7 @@ def _point(plan: Plan, c: Configuration, used: list[_Run], known: Privacy) -> Po
         epsilon=epsilon,
         reason=reason,
         epsilons=epsilons,
-        supposed=(*plan.task.supposed, *supposed) if c.noisy else (),
+        supposed=plan.task.supposed if c.noisy else (),
         clipped=clipped / quotients,
         projected=sum(int(run.state.projected[run.place]) for run in used) / updates,
         target=c.target,

@@ -12,7 +12,7 @@ from zoexplore.training.tasks import Task
 
 NO_NOISE = "there is no noise"
 RELEASED = "every step counts as released"
-JOINT = "it does not cover a joint clip that may act, or this task's smoothness is not proved"
+JOINT = "it does not cover a joint clip on batches"
 
 
 @dataclass(frozen=True)

@@ -1,33 +1,36 @@
-"""A task's losses for many parameter vectors at once: the mean gradient, the clipped difference quotients, the held-out part."""
+"""A linear task's losses for many parameter vectors at once: mean gradient, clipped difference quotients, held-out part.
 
-from abc import ABC, abstractmethod
+Products that depend on data or directions alone serve all parameter vectors.
+"""
 
 import torch
 from torch import Tensor, nn
 
 from zoexplore.mechanism import clipping
+from zoexplore.training.models import MODELS
 from zoexplore.training.tasks import Task
 
 CHUNK = 2_000_000  # numbers in one block of quotients, at most
+BLOCK = 500_000  # numbers in a block of records, few enough for the processor's cache
 ROUNDINGS = 8  # rounding errors in a length that is compared with the clip
 
 
-class Problem(ABC):
-    """The base of both kinds. Shapes: C parameter vectors, n records, f features, c scores, d parameters, K directions."""
-
-    width: int  # numbers per record and direction
+class Problem:
+    """Shapes: C parameter vectors, n records, f features, c scores, d parameters, K directions."""
 
     def __init__(self, task: Task, dtype: torch.dtype):
         data = task.data
-        self.classes, self.d, self.dtype = data.classes, task.d, dtype
+        self.model, self.d, self.dtype = MODELS[task.model], task.d, dtype
+        self.width = self.model.scores(data.classes)
         self.X, self.X_test = (torch.from_numpy(X).to(dtype) for X in (data.X, data.X_test))
         self.y, self.y_test = torch.from_numpy(data.y), torch.from_numpy(data.y_test)
+        self.length = self.X.norm(dim=1)
 
     def held_out(self, w: Tensor) -> tuple[Tensor, Tensor]:
         """Mean loss (without the ridge) and accuracy on the records held out, each of shape (C,)."""
         z = self.scores(w, self.X_test)
-        loss = self.losses(z, self.y_test).mean(-1)
-        return loss, (self.label(z) == self.y_test).double().mean(-1)
+        loss = self.model.losses(z, self.y_test).mean(-1)
+        return loss, (self.model.label(z) == self.y_test).double().mean(-1)
 
     def idle(self, longest: Tensor, clip: Tensor) -> Tensor:
         """Whether no record's gradient, and so no derivative along a unit vector, exceeds the clip; bool, shape (C,)."""
@@ -54,13 +57,18 @@ class Problem(ABC):
     def jointly_clipped(
         self, w: Tensor, U: Tensor | None, clip: Tensor, xi: float, rows: Tensor | None = None, count: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        """As `clipped`, with each record's K quotients scaled together to length `clip`; counts scaled records."""
-
-        def limited(quotients: Tensor, clip: Tensor) -> clipping.Clipped:
-            values, active = clipping.joint(quotients.permute(2, 0, 1), clip[:, None, None])
-            return clipping.Clipped(values.permute(1, 2, 0), active.T[:, None])
-
-        return self._limited(limited, w, U, clip, xi, rows, count)
+        """As `clipped`, with each record's K quotients scaled together to length `clip`; counts scaled records. Derivatives
+        need only their lengths: clipping scales each record's gradient.
+        """
+        if xi > 0:
+            return self._limited(_together, w, U, clip, xi, rows, count)
+        X, y = self.records(rows)
+        residual = self.model.residual(self.scores(w, X), y)
+        alone = self.length if rows is None else self.length[rows]
+        length = residual.norm(dim=-1) * alone if U is None else self._lengths_along(residual, X, U)
+        left = (clip[:, None] / length).clamp(max=1.0).nan_to_num(nan=1.0).to(residual.dtype)
+        mean = self._sum(residual * left.unsqueeze(-1), X).to(w.dtype) / (count or max(1, len(X)))
+        return (mean if U is None else mean @ U), (length > clip[:, None]).sum(-1)
 
     def _limited(self, rule, w, U, clip, xi, rows, count) -> tuple[Tensor, Tensor]:
         X, y = self.records(rows)
@@ -73,27 +81,21 @@ class Problem(ABC):
             active += beyond.sum((0, 1))
         return total.T / (count or len(X)), active
 
-    @abstractmethod
-    def start(self, initialisation: torch.Generator) -> Tensor:
+    def start(self) -> Tensor:
         """The initial parameters, shape (d,)."""
+        return torch.zeros(self.d, dtype=torch.float64)
 
-    @abstractmethod
     def module(self) -> nn.Module:
         """The model as a torch module, with its parameters in the order of w."""
+        return nn.Linear(self.X.shape[1], self.width, bias=False, dtype=self.dtype)
 
-    @abstractmethod
     def scores(self, w: Tensor, X: Tensor) -> Tensor:
         """Scores, shape (C, n, c)."""
+        flat = w.to(self.dtype).reshape(len(w) * self.width, -1)
+        if self.width == 1:
+            return (flat @ X.T).unsqueeze(-1)  # half the time of the other order: few rows come first
+        return (X @ flat.T).view(len(X), len(w), self.width).transpose(0, 1)
 
-    @abstractmethod
-    def losses(self, z: Tensor, y: Tensor) -> Tensor:
-        """Losses by record, from scores (..., n, c) to (..., n)."""
-
-    @abstractmethod
-    def label(self, z: Tensor) -> Tensor:
-        """The likeliest label, scores (..., n, c) to (..., n)."""
-
-    @abstractmethod
     def gradient(self, w: Tensor, rows: Tensor | None = None, count: int | None = None) -> tuple[Tensor, Tensor]:
         """The mean gradient of the records' losses, shape (C, d), and the length of the longest record's, shape (C,).
 
@@ -101,11 +103,56 @@ class Problem(ABC):
             w: shape (C, d).
             rows, count: as of `clipped`.
         """
+        total, longest = w.new_zeros(len(w), self.d), w.new_zeros(len(w))
+        records = *self.records(rows), self.length if rows is None else self.length[rows]
+        block = max(1, BLOCK // self.X.shape[1])
+        for X, y, length in zip(*(part.split(block) for part in records), strict=True):
+            if len(X):
+                residual = self.model.residual(self.scores(w, X), y)
+                longest = torch.maximum(longest, (residual.norm(dim=-1) * length).amax(-1))
+                total += self._sum(residual, X)
+        return total / (count or max(1, len(records[0]))), longest
 
-    @abstractmethod
     def quotients(self, w: Tensor, U: Tensor, xi: float, X: Tensor, y: Tensor) -> Tensor:
-        """Quotients of each record, shape (n, K, C)."""
+        """Quotients of each record, shape (n, K, C). Terms of the directions alone are computed once for all parameter vectors.
+
+        With p the probabilities of the scores and v the directions' scores, a loss changes by ln(sum_j p_j e^(xi v_j)) - xi v_y,
+        which log1p and expm1 compute without cancellation however small xi is.
+        """
+        along = self._along(X, U)
+        z = self.scores(w, X)
+        if xi == 0:
+            return along @ self.model.residual(z, y).permute(1, 2, 0)
+        p = self.model.probabilities(z).permute(1, 2, 0)
+        plus, minus = (torch.log1p(torch.expm1(step * along) @ p) for step in (xi, -xi))
+        return (plus - minus) / (2 * xi) - self.model.chosen(along, y).unsqueeze(-1)
 
     def records(self, rows: Tensor | None) -> tuple[Tensor, Tensor]:
         """Features and labels of some training records; of all if None."""
         return (self.X, self.y) if rows is None else (self.X[rows], self.y[rows])
+
+    def _lengths_along(self, residual: Tensor, X: Tensor, U: Tensor) -> Tensor:
+        """The lengths of the records' derivatives along the directions, shape (C, n)."""
+        if self.width == 1:
+            return residual.squeeze(-1).abs() * (X @ U.to(self.dtype)).norm(dim=-1)
+        found, block = residual.new_empty(residual.shape[:2]), max(1, CHUNK // (U.shape[1] * max(self.width, len(residual))))
+        for start in range(0, len(X), block):
+            part = slice(start, start + block)
+            found[:, part] = (self._along(X[part], U) @ residual[:, part].permute(1, 2, 0)).norm(dim=1).T
+        return found
+
+    def _sum(self, residual: Tensor, X: Tensor) -> Tensor:
+        """The sum of the gradients of records X, shape (C, d), from the derivatives by their scores."""
+        flat = residual.transpose(1, 2).reshape(-1, len(X))
+        return (flat @ X).view(len(residual), self.d)
+
+    def _along(self, X: Tensor, U: Tensor) -> Tensor:
+        """The change of the records' scores along the directions, shape (n, K, c)."""
+        found = X @ U.to(self.dtype).reshape(self.width, -1, U.shape[1])
+        return found.permute(1, 2, 0).contiguous()
+
+
+def _together(quotients: Tensor, clip: Tensor) -> clipping.Clipped:
+    """Clip each record's quotients together, in the shape (n, K, C)."""
+    values, active = clipping.joint(quotients.permute(2, 0, 1), clip[:, None, None])
+    return clipping.Clipped(values.permute(1, 2, 0), active.T[:, None])

@@ -26,7 +26,7 @@ class Point:
         epsilon: by bound, at T; inf where it does not apply.
         reason: by bound, why it does not apply, or how its printed constants err; else empty.
         epsilons: by bound, at the recorded steps.
-        supposed: unproved assumptions on the loss, in words; empty if all are proved.
+        supposed: assumptions on the data, in words.
         clipped: share of quotients that the clip changed.
         projected: share of steps that were projected onto the ball.
         target: the epsilon that sigma was solved for; None if sigma was given.

@@ -25,7 +25,7 @@ class Task:
         title: its name in menus.
         summary: a description that names everything taken as public.
         source: makes the `Data`; picklable, so that other processes can load it.
-        model: key of `MODELS`: "logistic" (two classes), "softmax" or "perceptron".
+        model: key of `MODELS`: "logistic" (two classes) or "softmax".
         ridge: the loss outside the clip is ridge/2 |w|^2.
         R: radius of the ball that iterates are projected onto.
         clip: Delta; `None` means the model's Lipschitz constant, at which the clip never acts.
@@ -61,7 +61,7 @@ class Task:
 
     @property
     def constants(self) -> "Constants":
-        """Proved or supposed constants of the loss."""
+        """Proved constants of the loss."""
         from zoexplore.training.models import MODELS  # imported here, so that tasks can be listed without torch
 
         return MODELS[self.model].constants(self.ridge)
@@ -69,13 +69,9 @@ class Task:
     @property
     def d(self) -> int:
         """The number of trainable parameters."""
-        from zoexplore.training.models import MODELS, Perceptron
+        from zoexplore.training.models import MODELS
 
-        model, data = MODELS[self.model], self.data
-        features = data.X.shape[1]
-        if isinstance(model, Perceptron):
-            return model.size(features, data.classes)
-        return features * model.scores(data.classes)
+        return self.data.X.shape[1] * MODELS[self.model].scores(self.data.classes)
 
     def setting(
         self, sigma: float, K: int | None = None, beta: float | None = None, T: int | None = None, **others: Any
@@ -191,11 +187,6 @@ TASKS = {
             "Scikit-learn's breast cancer data with a logistic loss.",
             breast_cancer, "logistic", ridge=0.002, R=20.0, K=15, T=100, sigmas=(3e-3, 1e-2, 3e-2, 1e-1),
             supposed=(RANGES,),
-        ),
-        Task(
-            "digits-mlp", "Handwritten digits, small network",
-            "A hidden layer of 16 units on the digits: not convex; what the hidden-state bounds need is supposed, not proved.",
-            digits, "perceptron", ridge=0.0, R=10.0, K=300, T=100, sigmas=(1e-3, 3e-3, 1e-2, 3e-2),
         ),
     )
 }  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Any
 import panel as pn
 
 from zoexplore.bounds import BOUNDS
-from zoexplore.columns import name_of, spread, supposed
+from zoexplore.columns import name_of, spread
 from zoexplore.compute.limits import RUN_SECONDS, RUN_STEPS
 from zoexplore.compute.pool import GaveWay, LongWork
 from zoexplore.compute.process import Died
@@ -184,7 +184,7 @@ def _infinite(frontier: Frontier, bounds: tuple[str, ...]) -> str:
 
 def _supposed(frontier: Frontier, bounds: tuple[str, ...]) -> str:
     """The assumptions behind hollow marks."""
-    words = dict.fromkeys(w for p in frontier.points for b in bounds for w in supposed(p, b))
+    words = dict.fromkeys(each for p in frontier.points for each in p.supposed)
     return f"<p>Hollow marks suppose, without proof, that {escape('; '.join(words))}.</p>" if words else ""
 
 
