@@ -11,6 +11,7 @@ from tests.bounds.strategies import powers
 from tests.effort import examples, usually
 from tests.truth import joint as by_the_page
 from tests.truth.statement import norm as idle_norm
+from zoexplore.bounds.drifts import RAYS
 from zoexplore.bounds.kernels.joint import joint_linear_norm, joint_norm
 from zoexplore.bounds.kernels.norms import (
     EACH,
@@ -21,7 +22,6 @@ from zoexplore.bounds.kernels.norms import (
     norm,
     tabled_norm,
 )
-from zoexplore.bounds.rows import RAYS
 
 SIZES = [(1, 2), (1, 3), (2, 3), (1, 4), (3, 4), (2, 5), (4, 5)]
 STEPS = {  # of a step: r, and eta/K times the least and the largest curvature of what is clipped

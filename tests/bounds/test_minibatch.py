@@ -14,11 +14,11 @@ from tests.bounds.strategies import powers, settings_of_runs
 from tests.convention import DEMONSTRATION, Accounting, curve, epsilon, guarantee
 from tests.effort import examples, proof
 from zoexplore.bounds.conversion import epsilon_at_order
+from zoexplore.bounds.drifts import RAYS
 from zoexplore.bounds.kernels import caps as kernels
 from zoexplore.bounds.kernels.norms import drift_constant
 from zoexplore.bounds.kernels.subsampled_renyi import sampled_divergence
 from zoexplore.bounds.loss_distribution import Losses
-from zoexplore.bounds.rows import RAYS, tabled
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.sharp_batches import EDGES, Capped
 
@@ -226,7 +226,7 @@ def test_caps_are_what_the_statement_says_of_the_fractions(xi, regime):
     choice = capped.settle()
     found = capped.evaluate(choice)
     order, omega, N, delta_f = (float(x[0]) for x in (choice.order, choice.omega, found.N, found.delta_f))
-    edges, some, tables = EDGES, *tabled(capped.rows._replace(order=choice.order))
+    edges, some, tables = EDGES, capped.rows, capped._tables(choice.order[:, None])[1]
     lines, path = np.empty((5, edges.size)), np.empty(edges.size)
     alpha = float(found.extra["renyi_order"][0])
     each = float(sampled_divergence(alpha, capped.sampled.q[0], capped.sampled.mu[0] / omega**0.5))

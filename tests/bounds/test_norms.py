@@ -12,6 +12,7 @@ from tests.bounds.strategies import powers
 from tests.convention import DEMONSTRATION, Setting, epsilon, guarantee
 from tests.truth.statement import drift_constant as by_brute_force
 from tests.truth.statement import norm as by_its_series
+from zoexplore.bounds.drifts import RAYS
 from zoexplore.bounds.kernels.norms import (
     IDLE,
     certain_constant,
@@ -23,7 +24,6 @@ from zoexplore.bounds.kernels.norms import (
     step_constant,
     tabled_norm,
 )
-from zoexplore.bounds.rows import RAYS
 
 PAPER = Setting(n=1000, d=1000, K=200, T=1000, sigma=0.1, beta=0.5, regime="strongly-convex", m=0.9, M=1, R=1)
 

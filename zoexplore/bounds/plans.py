@@ -3,80 +3,23 @@
 Whatever is chosen here is sound: any fractions are, at any orders of the norm and any exponents.
 """
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from zoexplore.bounds.kernels import moments, norms
+from zoexplore.bounds import drifts
+from zoexplore.bounds.drifts import MEAN, RAYS
 from zoexplore.bounds.kernels import plans as kernels
 from zoexplore.bounds.kernels.blocks import blocks_of, edges_of
-from zoexplore.bounds.rows import RAYS, Rows, tabled
+from zoexplore.bounds.kernels.moments import PLACES
+from zoexplore.bounds.rows import Rows
 
-MEAN = 1.0  # the order of the norm that is the mean: its plans are counted by exponential moments, others by norms
 TILT = 1.02  # by how much luck makes lengths longer in a plan for the mean
 ORDERS = np.array([2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 256.0, 2048.0])  # of norms, for tails
 THETAS = np.array([12.0, 25.0, 50.0, 100.0])  # of exponential moments, over the mean cost
 CAPS, LOST = (40.0, 100.0, 200.0), 1e-3  # orders of norms that caps are taken from; the chance that they fail, by delta
 HIGH = 30.0  # a plan from distance 0 starts from what a step adds to it, or from so many times as much
 PARTS = 9  # of an epoch: the step that meets the record, and the others in so many parts less one with the same fractions
-
-
-@lru_cache(maxsize=16384)
-def _of_span(K, d, order):
-    """(g, ell_lambda) at an order; at MEAN the means."""
-    if order == MEAN:
-        return np.sqrt(K / d), float(np.sqrt(2 / np.pi) * K / moments.mean_length(d))
-    seen, half = (1.0, 1.0) if K == d else (norms.moment(K, d, order), norms.moment(K, d, np.ceil(order / 2)))
-    return seen, float(moments.sum_norm(K, d, order, half))
-
-
-_of_step = lru_cache(maxsize=8192)(norms.largest_drift_constant)
-
-
-@lru_cache(maxsize=8192)
-def _drift_constant(r, low, top, slowest, d, order, kind, certain):
-    """c_lambda^2 as one number, of a joint clip too, whose norm otherwise has its own tables."""
-    if kind < norms.JOINT or d == 1:
-        return _of_step(r, low, top, slowest, d, order, min(kind, norms.JOINT), certain)
-    shrink = (d - 1.5) / (d + 2 * order - 1.36)
-    return max(norms.joint_constant(*norms.slower(r, low, top, part), shrink) for part in (1.0, slowest))
-
-
-def _at_order(drift, order):
-    """(c_lambda^2, g, ell_lambda) of a drift at an order; at MEAN the means."""
-    K, d, r, low, top, slowest, kind = drift[:7]
-    certain = kind == norms.IDLE and K == d
-    c2 = (_drift_constant if order == MEAN else _of_step)(r, low, top, slowest, d, order, kind, certain)
-    return c2, *_of_span(K, d, order)
-
-
-@lru_cache(maxsize=8192)
-def _of_drift(K, d, r, low, top, slowest, kind):
-    """(c_1, E chi_d, the largest squared drift over the squared distance, c_lambda^2 at the orders `kernels.TOPS`)."""
-    c1 = float(moments.sum_constant(r, low, top, slowest, d, kind > norms.IDLE))
-    if kind == norms.EACH and d > 1:
-        parts = [norms.slower(r, low, top, part) for part in (1.0, slowest)]
-        reach = max(q * q + max((q - a) * (q - a), (q - b) * (q - b)) for q, a, b in parts) + 1e-15  # powers would raise
-    else:
-        certain_c = float(norms.certain_constant(r, low, top, slowest, kind))
-        reach = certain_c * certain_c
-    certain = kind == norms.IDLE and K == d
-    tops = [_drift_constant(r, low, top, slowest, d, order, kind, certain) for order in kernels.TOPS]
-    return c1, float(moments.mean_length(d)), reach, tuple(tops)
-
-
-_shape = lru_cache(maxsize=4096)(moments.tabled_excess)
-
-
-def _drifts(rows: Rows) -> tuple[np.ndarray, list[tuple[float, ...]]]:
-    """The index of each row's drift, and the distinct drifts."""
-    columns = (rows.K, rows.d, rows.r, rows.low, rows.top, rows.slowest, rows.acting, rows.linear)
-    if all((x == x[0]).all() for x in columns):
-        return np.zeros(rows.K.size, int), [tuple(float(x[0]) for x in columns)]
-    places: dict[tuple[float, ...], int] = {}
-    which = [places.setdefault(key, len(places)) for key in zip(*(x.tolist() for x in columns), strict=True)]
-    return np.array(which), [tuple(map(float, key)) for key in places]
 
 
 def _steps(rows: Rows, orders: np.ndarray, theta=0.0):
@@ -86,26 +29,18 @@ def _steps(rows: Rows, orders: np.ndarray, theta=0.0):
         orders: of the norm, shape (rows, count).
         theta: of exponential moments, of that shape; 0 for norms.
     """
-    which, drifts = _drifts(rows)
-    known, of_order = np.unique(orders, return_inverse=True)
-    laws, first, place = np.unique(
-        which[:, None] * known.size + of_order.reshape(orders.shape), return_index=True, return_inverse=True
-    )
-    place = place.ravel()
-    each = [_at_order(drifts[law // known.size], known[law % known.size]) for law in laws.tolist()]
-    c2, g, ell = np.array(each).T[:, place]
-    table, tables = np.zeros(1, int), np.zeros((1, RAYS.shape[1]))
-    if known[-1] > MEAN:
-        some = rows.at(first // orders.shape[1])._replace(order=np.maximum(known[laws % known.size], 2.0))
-        some, tables = tabled(some)
-        table = some.table[place]
+    found, which, places = drifts.of(rows, orders)
+    place = places.ravel()
+    c2, g, ell = np.concatenate([drifts.constants(*asked) for asked in found]).T[:, place]
+    by_norms = (orders > MEAN).any()
+    tables = np.concatenate([drifts.tables(*asked) for asked in found]) if by_norms else np.zeros((1, RAYS.shape[1]))
     index, order = np.repeat(np.arange(rows.K.size), orders.shape[1]), orders.ravel()
     rows, which = rows.at(index), which[index]
-    of_drift = [_of_drift(*drift[:7]) for drift in drifts]
+    of_drift = [drifts.of_moments(drift) for drift, _ in found]
     c1, chi, reach = np.array([x[:3] for x in of_drift])[which].T
     theta = np.broadcast_to(theta, orders.shape).ravel()
     exponent = theta > 0
-    shapes = np.array([_shape(*drift[:2]) for drift in drifts]) if exponent.any() else np.zeros((1, 2, moments.PLACES))
+    shapes = np.array([drifts.shape(drift.K, drift.d) for drift, _ in found]) if exponent.any() else np.zeros((1, 2, PLACES))
     cube = rows.cube > 0
     tilt = np.where(nothing_random(rows), 1.0, np.where(order > MEAN, rows.share ** (-0.5 / order), TILT))
     B, e, own, data = rows.B, rows.remainder, rows.remainder_at_zero, np.where(cube, np.inf, rows.data)
@@ -121,7 +56,8 @@ def _steps(rows: Rows, orders: np.ndarray, theta=0.0):
             kick=np.minimum(seen * data, B) + e, random=random, sure=np.where(random > 0, 0.0, np.minimum(B, data)) + e,
             first=np.minimum(seen * data + own, B), first_random=first_random,
             first_sure=np.where(first_random > 0, own, np.minimum(B, data + own)),
-            table=table, theta=theta, entry=B * c1 / np.sqrt(rows.K) / chi, along=B * c1, reach=reach, shape=which,
+            table=place if by_norms else 0, theta=theta, entry=B * c1 / np.sqrt(rows.K) / chi, along=B * c1, reach=reach,
+            shape=which,
         )  # fmt: skip
     cells = np.empty((order.size, 1), kernels.STEP)
     for name, column in columns.items():

@@ -9,8 +9,8 @@ import numpy as np
 from zoexplore.bounds import composition, full_span, hidden_cost, sharp_batches
 from zoexplore.bounds.assumptions import CLIP_IDLE, EPOCHS, GRADIENTS, LIPSCHITZ, PEOPLE, RELEASED, SMOOTH, START, Assumption
 from zoexplore.bounds.bound import Bound, Solved, Style, Trajectory
+from zoexplore.bounds.drifts import Drift, growth_of_squared_distance
 from zoexplore.bounds.kernels import norms as kernels_norms
-from zoexplore.bounds.rows import growth_of_squared_distance
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.shared_sentences import counted_in_tex, of_hidden_iterates
 from zoexplore.bounds.subsampling import by_batch_kind
@@ -225,7 +225,7 @@ def _needed(runs: RunArrays, order: float, kind: float) -> float:
         up_to = min(first, int(np.count_nonzero(r >= top / 2)))
 
         def contracts(i: int) -> bool:
-            return growth_of_squared_distance(float(runs.K), d, order, float(r[i]), low, top, kind) < 1
+            return growth_of_squared_distance(Drift(float(runs.K), d, float(r[i]), low, top, 1.0, kind, 1.0), order) < 1
 
         found = bisect_left(range(up_to), True, key=contracts)
         first = found if found < up_to else first

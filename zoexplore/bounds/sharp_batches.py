@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from zoexplore.bounds import drifts
 from zoexplore.bounds.bound import Solved
+from zoexplore.bounds.drifts import ORDERS, RAYS, nearest_order
 from zoexplore.bounds.kernels import caps as kernels
-from zoexplore.bounds.rows import ORDERS, RAYS, Rows, nearest_order, tabled
+from zoexplore.bounds.rows import Rows
 from zoexplore.bounds.run_arrays import RunArrays
 from zoexplore.bounds.search import golden, interpolated, spread
 from zoexplore.bounds.subsampling import Sampled, exact, from_losses, from_renyi
@@ -85,16 +87,15 @@ class Capped:
 
     def _tables(self, orders: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Where the table of each row's orders is, the tables, and their rays."""
-        index = np.repeat(np.arange(self.rows.K.size), orders.shape[1])
-        some, tables = tabled(self.rows.at(index)._replace(order=orders.ravel()))
-        return some.table.reshape(orders.shape), tables, RAYS
+        found, _, places = drifts.of(self.rows, orders)
+        return places, np.concatenate([drifts.tables(*asked) for asked in found]), RAYS
 
     def evaluate(self, choice: "Choice") -> Solved:
         """The bound under the choices. Exact conversion takes one pair for all steps: each shares its noise as the last does."""
-        rows, tables = tabled(self.rows._replace(order=choice.order))
-        sampled = self.sampled
+        rows, sampled = self.rows, self.sampled
+        places, tables, _ = self._tables(choice.order[:, None])
         found = kernels.finish(
-            *self._steps, choice.order, rows.table, tables, RAYS, *self._how, choice.omega, choice.alpha, choice.share
+            *self._steps, choice.order, places[:, 0], tables, RAYS, *self._how, choice.omega, choice.alpha, choice.share
         )
         N, share, budget, alpha, data = found
         delta_f = np.where(rows.certain, 0.0, share * rows.delta)
